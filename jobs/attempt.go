@@ -1,0 +1,91 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// attempt is one run of a job by this process. Its mutable fields are guarded by the session's mu.
+type attempt struct {
+	session *session
+	job     Job
+	handler handler
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+
+	over      bool      // its outcome is settled: nobody waits for the handler any more
+	completed bool      // CompleteTx ran: whether it was committed is known when the handler returns
+	result    *string   // set by SetResult
+	endedAt   time.Time // when the housekeeper first saw its context ended
+}
+
+func (a *attempt) fence() fence { return fence{a.job.ID, int64(a.job.Attempt)} }
+
+func (a *attempt) attrs() []any {
+	return []any{"job", a.job.ID, "kind", a.job.Kind, "attempt", a.job.Attempt}
+}
+
+// execute runs the handler to its end, however it ends, and settles the outcome.
+func (a *attempt) execute() {
+	var err error
+	returned := false
+	defer func() {
+		var stack string
+		if p := recover(); p != nil {
+			err, stack = fmt.Errorf("panic: %v", p), string(debug.Stack())
+		} else if !returned {
+			err, stack = errors.New("the handler called runtime.Goexit"), string(debug.Stack())
+		}
+		a.end(a.judge(err, stack))
+	}()
+	ctx := a.ctx
+	timeout := a.job.Timeout
+	if timeout == 0 {
+		timeout = a.handler.timeout
+	}
+	if timeout > 0 {
+		timer := time.AfterFunc(timeout, func() { a.cancel(ErrTimeout) })
+		defer timer.Stop()
+	}
+	err = a.handler.run(ctx, a.job)
+	returned = true
+}
+
+// end gives the slot back and the outcome to the pump.
+func (a *attempt) end(o outcome) {
+	s := a.session
+	s.mu.Lock()
+	s.active[a.job.Queue]--
+	if a.over {
+		s.log.Warn("a handler returned after its attempt had been ended without it", a.attrs()...)
+	} else {
+		o.result = a.result
+		s.settle(a, o)
+	}
+	s.mu.Unlock()
+	a.cancel(nil)
+	s.signal()
+}
+
+// SetResult sets the result that the job will have when its handler returns nil: any value that encodes to JSON of
+// at most [MaxPayload] bytes. The last call counts. It is an error outside a handler.
+func (j Job) SetResult(v any) error {
+	if j.held == nil {
+		return errNotHeld("set the result of", j.ID)
+	}
+	data, err := encode("result", v)
+	if err != nil {
+		return fmt.Errorf("job %d: %w", j.ID, err)
+	}
+	j.held.session.mu.Lock()
+	defer j.held.session.mu.Unlock()
+	j.held.result = &data
+	return nil
+}
+
+func errNotHeld(verb string, id int64) error {
+	return fmt.Errorf("%s job %d: only the Job that a handler was called with can do this", verb, id)
+}

@@ -1,0 +1,85 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrNotFound is returned by every method that takes a job id when there is no such job.
+	ErrNotFound = errors.New("no such job")
+
+	// ErrStatus is returned by Retry, Cancel and Delete when the job's status does not allow it; the error names the
+	// id and the status.
+	ErrStatus = errors.New("the job's status does not allow it")
+
+	// ErrUniqueTaken is returned by Retry when another live job holds the job's unique key.
+	ErrUniqueTaken = errors.New("another live job holds the unique key")
+
+	// ErrLeaseLost is returned by CompleteTx and SetProgress, and is the cause of a handler's cancelled context, when
+	// the attempt is no longer held: its lease ran out, or it was rescued, finished or deleted.
+	ErrLeaseLost = errors.New("the lease on the job is lost")
+
+	// ErrCancelRequested is the cause of a handler's cancelled context when somebody cancelled the job.
+	ErrCancelRequested = errors.New("the job was cancelled")
+
+	// ErrStopping is the cause of a handler's cancelled context when its runner stops and the grace is over.
+	ErrStopping = errors.New("the runner is stopping")
+
+	// ErrTimeout is the cause of a handler's cancelled context when the attempt took longer than its timeout.
+	ErrTimeout = errors.New("the attempt took longer than its timeout")
+
+	// ErrWorkerName is returned by Run when a live worker has the same name.
+	ErrWorkerName = errors.New("a live worker has this name")
+
+	// ErrBusy is returned when another program held the database's write lock for longer than the engine waits.
+	ErrBusy = errors.New("the database is locked by another program")
+
+	// ErrFull is returned by writes when the disk, or the size allowed for the database, is full.
+	ErrFull = errors.New("the disk or the database is full")
+
+	// ErrReplaced is returned by writes when the database's file was deleted, moved or replaced while it was open.
+	ErrReplaced = errors.New("the database file was deleted or replaced while it was open")
+
+	// ErrClosed is returned after the store was closed.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// InvalidError is returned for bad input, before anything is written. It names the field, the value and the bound.
+type InvalidError struct {
+	Field string // the name of the field or option
+	Value string // the offending value, shortened
+	Must  string // what is allowed, as a phrase that follows "must"
+}
+
+func (e *InvalidError) Error() string {
+	if e.Value == "" {
+		return fmt.Sprintf("%s must %s", e.Field, e.Must)
+	}
+	return fmt.Sprintf("%s %s must %s", e.Field, e.Value, e.Must)
+}
+
+// SchemaError is returned by every operation on a database whose schema this library was not built for; nothing is
+// read or written.
+type SchemaError struct {
+	Have, Want int64
+}
+
+func (e *SchemaError) Error() string {
+	switch {
+	case e.Have == 0:
+		return fmt.Sprintf("the database has no sqluice schema (version %d is needed): run `sqluice up` or client.Migrate", e.Want)
+	case e.Have < e.Want:
+		return fmt.Sprintf("the database's schema is version %d, older than the %d this program knows: run `sqluice up` or client.Migrate", e.Have, e.Want)
+	default:
+		return fmt.Sprintf("the database's schema is version %d, newer than the %d this program knows: update the program, or run `sqluice down` with the newer one", e.Have, e.Want)
+	}
+}
+
+func invalid(field, value, must string) error {
+	const most = 80
+	if runes := []rune(value); len(runes) > most {
+		value = string(runes[:most]) + "..."
+	}
+	return &InvalidError{Field: field, Value: value, Must: must}
+}

@@ -1,0 +1,206 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// tick is how often the housekeeper looks: what the promises "noticed within about a second" rest on.
+const tick = time.Second
+
+// housekeeper is what keepHouse remembers from one tick to the next.
+type housekeeper struct {
+	*session
+	lastTick  time.Time
+	renewed   time.Time
+	trustFrom time.Time // before it, other workers' leases are not judged
+}
+
+// keepHouse renews the worker's and its jobs' leases, cancels handlers whose job was cancelled or lost, reports
+// handlers that do not heed their context, and rescues the jobs of other workers that are gone.
+func (s *session) keepHouse(ctx context.Context) {
+	h := &housekeeper{session: s, lastTick: time.Now(), renewed: time.Now()}
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := h.look(ctx); err != nil && ctx.Err() == nil {
+			s.log.Error("housekeeping failed; trying again", "error", err)
+		}
+	}
+}
+
+func (h *housekeeper) look(ctx context.Context) error {
+	now := time.Now()
+	if now.Sub(h.lastTick) > 3*tick {
+		// This process did not run for a while, so others may not have either: they get time to renew.
+		h.trustFrom = now.Add(h.config.Lease / 3)
+		h.renewed = time.Time{}
+	}
+	h.lastTick = now
+
+	if now.Sub(h.renewed) >= h.config.Lease/3 {
+		if err := h.renew(ctx); err != nil {
+			return err
+		}
+		h.renewed = now
+	}
+	if err := h.checkHeld(ctx); err != nil {
+		return err
+	}
+	h.reportStuck(now)
+
+	workers, err := h.liveWorkers(ctx)
+	if err != nil {
+		return err
+	}
+	alive := false
+	for _, w := range workers {
+		if w.ID == h.workerID() {
+			alive = true
+			continue
+		}
+		if now.Before(h.trustFrom) {
+			w.LeaseUntil = toMicros(h.store.Now().Add(h.config.Lease))
+		}
+		if err := h.rescueWorker(ctx, w, false); err != nil {
+			return err
+		}
+	}
+	if !alive {
+		return h.revive(ctx)
+	}
+	if now.Before(h.trustFrom) {
+		return nil
+	}
+	return h.rescueStuck(ctx, false)
+}
+
+// attempts are those whose handlers run and whose outcome is open.
+func (s *session) attempts() []*attempt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*attempt
+	for _, a := range s.running {
+		if !a.over && !a.completed {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// renew extends the worker's lease and those of its jobs.
+func (h *housekeeper) renew(ctx context.Context) error {
+	held := map[int64][]outcome{}
+	for _, a := range h.attempts() {
+		held[a.job.WorkerID] = append(held[a.job.WorkerID], outcome{attempt: a})
+	}
+	id := h.workerID()
+	err := h.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		now := h.store.Now()
+		lease := toMicros(now.Add(h.config.Lease))
+		if _, err := q.HeartbeatWorker(ctx, db.HeartbeatWorkerParams{Now: toMicros(now), LeaseUntil: lease, ID: id}); err != nil {
+			return err
+		}
+		for worker, list := range held {
+			if _, err := q.ExtendLeases(ctx, db.ExtendLeasesParams{LeaseUntil: lease, WorkerID: worker, Items: fences(list)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("renew leases: %w", err)
+	}
+	return nil
+}
+
+// checkHeld compares what runs here with what the database says this worker holds.
+func (h *housekeeper) checkHeld(ctx context.Context) error {
+	// The list comes first: what is claimed after it is not in it, and so not missed below.
+	attempts := h.attempts()
+	if len(attempts) == 0 {
+		return nil
+	}
+	held := map[fence]db.ListHeldJobsRow{}
+	err := h.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		rows, err := q.ListHeldJobs(ctx, h.workerID())
+		for _, row := range rows {
+			held[fence{row.ID, row.Attempt}] = row
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list held jobs: %w", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range attempts {
+		row, ok := held[a.fence()]
+		switch {
+		case a.over || a.completed: // ended since
+		case !ok:
+			h.log.Warn("the lease was lost: the handler is cancelled", a.attrs()...)
+			a.cancel(ErrLeaseLost)
+		case row.CancelRequestedAt != 0:
+			a.cancel(ErrCancelRequested)
+		}
+	}
+	return nil
+}
+
+// reportStuck ends the attempts of handlers that go on long after their context ended. Their slots stay taken.
+func (h *housekeeper) reportStuck(now time.Time) {
+	if h.life.Err() != nil {
+		return // the runner stops and has its own limit
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range h.running {
+		if a.over || a.ctx.Err() == nil {
+			continue
+		}
+		if a.endedAt.IsZero() {
+			a.endedAt = now
+		}
+		if now.Sub(a.endedAt) < h.config.StuckAfter {
+			continue
+		}
+		why := context.Cause(a.ctx)
+		h.log.Error("handler ignores the end of its context: its attempt is ended without it, its slot stays taken",
+			append(a.attrs(), "cause", why)...)
+		h.settle(a, a.judge(fmt.Errorf("%w; the handler went on for %s", why, h.config.StuckAfter), ""))
+		h.signal()
+	}
+}
+
+// revive makes a new worker of one that others declared dead: its jobs are theirs now.
+func (h *housekeeper) revive(ctx context.Context) error {
+	h.mu.Lock()
+	old := h.worker
+	h.worker = worker{}
+	for _, a := range h.running {
+		if !a.over {
+			a.cancel(ErrLeaseLost)
+		}
+	}
+	h.mu.Unlock()
+	h.log.Warn("this worker was declared dead: its jobs are lost to others, and it starts anew", "worker", h.config.Name)
+	var err error
+	if old.release != nil {
+		err = old.release()
+	}
+	if err := errors.Join(err, h.register(ctx)); err != nil {
+		return err
+	}
+	h.signal()
+	return nil
+}

@@ -1,0 +1,214 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The bounds of what an enqueue takes; the schema's CHECKs hold the same.
+const (
+	MinPriority        = math.MinInt16
+	MaxPriority        = math.MaxInt16
+	MaxAttemptsLimit   = math.MaxInt16
+	MaxNameLength      = 200  // of kinds, queues and workers, in characters
+	MaxKeyLength       = 1000 // of unique keys, request ids and user ids, in characters
+	MaxTags            = 50
+	DefaultQueue       = "default"
+	DefaultMaxAttempts = 25
+
+	// PastTolerance is how far in the past a time given to At may lie: clocks differ and calls take time.
+	PastTolerance = time.Minute
+)
+
+// latest is the end of the year 9999, the last time that RFC 3339 can write.
+var latest = time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)
+
+// EnqueueOption says how a job is to be run. Options are values: keep and reuse them freely. A later option of the
+// same sort wins over an earlier one.
+type EnqueueOption func(*enqueue)
+
+// enqueue is what the options and the kind make of one job, or of many that are alike but for their payloads.
+type enqueue struct {
+	kind        string
+	queue       string
+	priority    int
+	at          time.Time     // when not zero
+	in          time.Duration // otherwise
+	maxAttempts int
+	timeout     time.Duration
+	uniqueKey   *string
+	requestID   *string
+	userID      *string
+	tags        []string
+	metadata    any
+}
+
+// Queue puts the job on the named queue instead of its kind's.
+func Queue(name string) EnqueueOption { return func(e *enqueue) { e.queue = name } }
+
+// Priority runs the job before those of its queue with a lower priority. 0 is the default; from [MinPriority] to
+// [MaxPriority].
+func Priority(p int) EnqueueOption { return func(e *enqueue) { e.priority = p } }
+
+// In runs the job not before a delay has passed. 0 means at once; a negative delay is refused.
+func In(d time.Duration) EnqueueOption { return func(e *enqueue) { e.in, e.at = d, time.Time{} } }
+
+// At runs the job not before a time. A time that has passed by more than [PastTolerance] is refused, as is one after
+// the year 9999: both are most likely mistakes. Times are kept to the microsecond.
+func At(t time.Time) EnqueueOption {
+	return func(e *enqueue) {
+		e.at, e.in = t, 0
+		if t.IsZero() {
+			e.at = time.Unix(0, 0) // the zero time is a mistake, not "no time": it is refused as past
+		}
+	}
+}
+
+// MaxAttempts fails the job for good after so many counted attempts: 1 to [MaxAttemptsLimit], by default the kind's
+// number or [DefaultMaxAttempts].
+func MaxAttempts(n int) EnqueueOption { return func(e *enqueue) { e.maxAttempts = n } }
+
+// Timeout cancels the context of an attempt that takes longer, which then counts as failed. 0 means the kind's
+// timeout. Kept to the microsecond.
+func Timeout(d time.Duration) EnqueueOption { return func(e *enqueue) { e.timeout = d } }
+
+// Unique makes the enqueue find, instead of add, when a live job (scheduled, pending or running) of the same kind has
+// the same key.
+func Unique(key string) EnqueueOption { return func(e *enqueue) { e.uniqueKey = &key } }
+
+// RequestID makes the enqueue idempotent: when a job of the same kind was ever enqueued with the same id, and its row
+// is still kept, that job is found instead of a second one added.
+func RequestID(id string) EnqueueOption { return func(e *enqueue) { e.requestID = &id } }
+
+// UserID notes on whose behalf the job runs; jobs can be listed by it.
+func UserID(id string) EnqueueOption { return func(e *enqueue) { e.userID = &id } }
+
+// Tags adds labels to the job; jobs can be listed by them.
+func Tags(tags ...string) EnqueueOption {
+	return func(e *enqueue) { e.tags = append(e.tags[:len(e.tags):len(e.tags)], tags...) }
+}
+
+// Metadata attaches any JSON-encodable value that the queue itself does not look at.
+func Metadata(v any) EnqueueOption { return func(e *enqueue) { e.metadata = v } }
+
+// runAfter is the time and the status that a new job starts with.
+func (e *enqueue) runAfter(now time.Time) (time.Time, Status, error) {
+	at := e.at
+	switch {
+	case e.in < 0:
+		return at, "", invalid("delay", e.in.String(), "not be negative; leave it out to run at once")
+	case at.IsZero():
+		at = now.Add(e.in)
+	case at.Before(now.Add(-PastTolerance)):
+		return at, "", invalid("run-after time", at.Format(time.RFC3339), "not lie in the past; leave it out to run at once")
+	}
+	if at.After(latest) {
+		return at, "", invalid("run-after time", at.Format(time.RFC3339), "not lie after the year 9999")
+	}
+	if at.After(now) {
+		return at, StatusScheduled, nil
+	}
+	return at, StatusPending, nil
+}
+
+// check returns what is wrong with everything but the time.
+func (e *enqueue) check() error {
+	if err := checkName("kind", e.kind); err != nil {
+		return err
+	}
+	if err := checkName("queue", e.queue); err != nil {
+		return err
+	}
+	if e.priority < MinPriority || e.priority > MaxPriority {
+		return invalid("priority", fmt.Sprint(e.priority), fmt.Sprintf("be from %d to %d", MinPriority, MaxPriority))
+	}
+	if e.maxAttempts < 1 || e.maxAttempts > MaxAttemptsLimit {
+		return invalid("max attempts", fmt.Sprint(e.maxAttempts), fmt.Sprintf("be from 1 to %d", MaxAttemptsLimit))
+	}
+	if e.timeout < 0 {
+		return invalid("timeout", e.timeout.String(), "not be negative")
+	}
+	for _, key := range []struct {
+		field string
+		value *string
+	}{{"unique key", e.uniqueKey}, {"request id", e.requestID}, {"user id", e.userID}} {
+		if key.value != nil {
+			if err := checkText(key.field, *key.value, MaxKeyLength); err != nil {
+				return err
+			}
+		}
+	}
+	if len(e.tags) > MaxTags {
+		return invalid("number of tags", fmt.Sprint(len(e.tags)), fmt.Sprintf("be at most %d", MaxTags))
+	}
+	for _, tag := range e.tags {
+		if err := checkName("tag", tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tagsColumn is the JSON list of the tags, or nil for none.
+func (e *enqueue) tagsColumn() *string {
+	if len(e.tags) == 0 {
+		return nil
+	}
+	list := []byte{'['}
+	for i, tag := range e.tags {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = appendString(list, tag)
+	}
+	s := string(append(list, ']'))
+	return &s
+}
+
+func (e *enqueue) metadataColumn() (*string, error) {
+	if e.metadata == nil {
+		return nil, nil
+	}
+	s, err := encode("metadata", e.metadata)
+	if err != nil {
+		return nil, err
+	}
+	return &s, nil
+}
+
+// encode turns a Go value into JSON that every engine takes.
+func encode(field string, v any) (string, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("encode %s: %w", field, err)
+	}
+	if err := validateJSON(field, data); err != nil {
+		return "", err
+	}
+	return string(data), nil
+}
+
+// checkName holds for kinds, queues, workers and tags: 1 to MaxNameLength characters, none of them a control one.
+func checkName(field, name string) error { return checkText(field, name, MaxNameLength) }
+
+func checkText(field, s string, most int) error {
+	if s == "" {
+		return invalid(field, "", "not be empty")
+	}
+	if !utf8.ValidString(s) {
+		return invalid(field, quote(s), "be valid UTF-8")
+	}
+	if n := utf8.RuneCountInString(s); n > most {
+		return invalid(field, quote(s), fmt.Sprintf("be at most %d characters, not %d", most, n))
+	}
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			return invalid(field, quote(s), "hold no control character")
+		}
+	}
+	return nil
+}

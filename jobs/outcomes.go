@@ -1,0 +1,105 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+)
+
+// fate is what becomes of a job after an attempt.
+type fate int
+
+const (
+	fateDone fate = iota
+	fateRetry
+	fateSnooze
+	fateFail
+	fateCancel
+	fateRelease
+	fateLost // nothing is recorded: the attempt belongs to nobody here
+)
+
+// outcome is the end of an attempt, to be recorded.
+type outcome struct {
+	attempt *attempt
+	fate    fate
+	delay   time.Duration // of fateRetry and fateSnooze
+	cause   Cause         // when not empty, the attempt gets a row in job_errors
+	message string
+	stack   string
+	result  *string
+}
+
+// maxMessage and maxStack bound what is kept of an error, in bytes.
+const (
+	maxMessage = 4 << 10
+	maxStack   = 16 << 10
+)
+
+// judge decides what the end of a handler means. stack is set when it panicked.
+func (a *attempt) judge(err error, stack string) outcome {
+	o := outcome{attempt: a}
+	if err == nil {
+		return o // done, also when the context ended shortly before: the work is done
+	}
+	o.message, o.stack = clean(err.Error(), maxMessage), clean(stack, maxStack)
+	why := context.Cause(a.ctx)
+	var said *verdict
+	switch {
+	case stack != "":
+		return a.failed(o, CausePanic)
+	case errors.Is(why, ErrLeaseLost):
+		o.fate = fateLost
+	case errors.As(err, &said):
+		return a.follow(o, said)
+	case errors.Is(why, ErrCancelRequested):
+		o.fate = fateCancel
+	case errors.Is(why, ErrStopping):
+		o.fate = fateRelease
+	case errors.Is(why, ErrTimeout):
+		return a.failed(o, CauseTimeout)
+	default:
+		return a.failed(o, CauseError)
+	}
+	return o
+}
+
+// follow does what the handler said.
+func (a *attempt) follow(o outcome, said *verdict) outcome {
+	switch said.kind {
+	case verdictSnooze:
+		o.fate, o.delay, o.message = fateSnooze, said.delay, ""
+	case verdictCancel:
+		o.fate, o.message = fateCancel, ""
+		if said.err != nil {
+			o.message = clean(said.err.Error(), maxMessage)
+		}
+	case verdictDiscard:
+		o.fate, o.cause, o.message = fateFail, CauseError, clean(said.err.Error(), maxMessage)
+	case verdictRetry:
+		o.message = clean(said.err.Error(), maxMessage)
+		o = a.failed(o, CauseError)
+		o.delay = said.delay
+	}
+	return o
+}
+
+// failed retries while attempts are left.
+func (a *attempt) failed(o outcome, cause Cause) outcome {
+	o.cause, o.fate = cause, fateFail
+	if a.job.AttemptsLeft() > 0 {
+		o.fate = fateRetry
+		o.delay = max(0, a.handler.retryDelay(a.job.Attempt-a.job.Uncounted))
+	}
+	return o
+}
+
+// clean makes text that every engine takes: valid UTF-8 without NUL, at most n bytes.
+func clean(s string, n int) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "..."
+}

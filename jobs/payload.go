@@ -1,0 +1,128 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+const (
+	// MaxPayload is the size of the largest payload, result, progress or metadata, in bytes.
+	MaxPayload = 1 << 20
+
+	// MaxDepth is how deep arrays and objects may be nested in them. SQLite's JSON functions stop at 1,000 and
+	// PostgreSQL's at a depth that its stack size gives; this is far below both.
+	MaxDepth = 200
+)
+
+// ValidatePayload returns an [InvalidError] unless data is JSON that every engine takes and gives back byte for byte:
+// valid UTF-8, one JSON value, no NUL (PostgreSQL has none in text), no lone surrogate, at most [MaxPayload] bytes
+// and [MaxDepth] levels.
+func ValidatePayload(data []byte) error { return validateJSON("payload", data) }
+
+func validateJSON(field string, data []byte) error {
+	if len(data) > MaxPayload {
+		return invalid(field, fmt.Sprintf("of %d bytes", len(data)), fmt.Sprintf("be at most %d bytes", MaxPayload))
+	}
+	if !utf8.Valid(data) {
+		return invalid(field, "", "be valid UTF-8")
+	}
+	if depth := jsonDepth(data); depth > MaxDepth {
+		return invalid(field, fmt.Sprintf("nested %d levels deep", depth), fmt.Sprintf("be nested at most %d levels deep", MaxDepth))
+	}
+	if !json.Valid(data) {
+		return invalid(field, quote(string(data)), "be valid JSON: "+jsonFault(data))
+	}
+	return checkEscapes(field, data)
+}
+
+// jsonDepth is the deepest nesting of data; it needs no valid JSON, only to stop before anything recursive runs.
+func jsonDepth(data []byte) int {
+	depth, deepest, inString := 0, 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '[' || c == '{':
+			depth++
+			deepest = max(deepest, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return deepest
+}
+
+func jsonFault(data []byte) string {
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		return err.Error()
+	}
+	return "it is not"
+}
+
+// checkEscapes looks at the \u escapes of valid JSON.
+func checkEscapes(field string, data []byte) error {
+	for i := 0; i < len(data); i++ {
+		if data[i] != '\\' {
+			continue
+		}
+		i++
+		if data[i] != 'u' {
+			continue
+		}
+		r := hexRune(data[i+1 : i+5])
+		i += 4
+		switch {
+		case r == 0:
+			return invalid(field, "", `not hold a NUL (\u0000)`)
+		case r >= 0xDC00 && r <= 0xDFFF:
+			return invalid(field, fmt.Sprintf(`with \u%04x`, r), "not hold a surrogate without its other half")
+		case r >= 0xD800 && r <= 0xDBFF:
+			if i+6 >= len(data) || data[i+1] != '\\' || data[i+2] != 'u' {
+				return invalid(field, fmt.Sprintf(`with \u%04x`, r), "not hold a surrogate without its other half")
+			}
+			if low := hexRune(data[i+3 : i+7]); low < 0xDC00 || low > 0xDFFF {
+				return invalid(field, fmt.Sprintf(`with \u%04x`, r), "not hold a surrogate without its other half")
+			}
+			i += 6
+		}
+	}
+	return nil
+}
+
+func hexRune(digits []byte) rune {
+	n, err := strconv.ParseUint(string(digits), 16, 32)
+	if err != nil {
+		return -1 // cannot be: the JSON is valid
+	}
+	return rune(n)
+}
+
+// appendString appends s to dst as a JSON string. s is valid UTF-8, so only what JSON forbids is escaped.
+func appendString(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		start = i + 1
+		if c == '"' || c == '\\' {
+			dst = append(dst, '\\', c)
+		} else {
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+func quote(s string) string { return strconv.Quote(s) }

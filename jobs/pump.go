@@ -1,0 +1,342 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+const (
+	// promote is how many scheduled jobs become pending in one transaction, so that a million that fall due at once
+	// do not hold up claims.
+	promote = 1000
+
+	// claimMost is how many jobs of one queue one statement claims.
+	claimMost = 1000
+
+	// The bounds of the pause after a write that failed.
+	pauseFirst = 50 * time.Millisecond
+	pauseLast  = 5 * time.Second
+
+	// drainLook is how often a draining runner looks whether others' jobs have ended.
+	drainLook = 100 * time.Millisecond
+)
+
+// pump is the loop that records outcomes and claims jobs, both in one transaction when there are both. It returns
+// when ctx has ended and nothing is left to record, when a drain is complete, or when the database is unusable.
+func (s *session) pump(ctx context.Context) error {
+	signals := WorkReady
+	if s.drain {
+		signals |= JobEnded
+	}
+	wake, stop := s.store.Listen(signals)
+	defer stop()
+	alarm := newAlarm()
+	defer alarm.stop()
+	queues := slices.Sorted(maps.Keys(s.config.Queues))
+	hungry := map[string]bool{} // queues that may hold jobs to claim
+	starve := func() {
+		for _, queue := range queues {
+			hungry[queue] = true
+		}
+	}
+	starve()
+	failures := 0
+	for {
+		stopping := ctx.Err() != nil
+		outcomes := s.takeOutcomes()
+		var wants map[string]int64
+		if !stopping {
+			wants = s.free(hungry)
+		}
+		if len(outcomes) == 0 && len(wants) == 0 {
+			if stopping && s.idle() {
+				return s.stuck()
+			}
+			select {
+			case <-s.settled:
+			case <-wake:
+				starve()
+			case <-alarm.ring:
+				starve()
+			}
+			// Handlers that are about to end as well join this turn.
+			runtime.Gosched()
+			continue
+		}
+		if len(outcomes) == 0 {
+			found, next, err := s.look(ctx, wants)
+			if err == nil && !found {
+				if s.drain && s.drained(ctx, queues) {
+					return nil
+				}
+				clear(hungry)
+				alarm.set(s.sleep(next))
+				continue
+			}
+			if err != nil && ctx.Err() != nil {
+				continue
+			}
+		}
+		turn := &turn{session: s, outcomes: outcomes, wants: wants}
+		if err := s.store.Write(context.WithoutCancel(ctx), turn.write); err != nil {
+			s.putBack(outcomes)
+			if fatal := s.unusable(err); fatal != nil {
+				s.endLife(ErrStopping)
+				return fatal
+			}
+			failures++
+			s.log.Error("cannot write to the database; trying again", "error", err, "outcomes", len(outcomes), "failures", failures)
+			if stopping && failures > 5 {
+				return fmt.Errorf("%d outcomes could not be recorded; their leases will run out: %w", len(outcomes), err)
+			}
+			s.pause(failures)
+			continue
+		}
+		failures = 0
+		s.recorded(turn)
+		if len(wants) > 0 {
+			for queue := range wants {
+				hungry[queue] = turn.more[queue]
+			}
+			alarm.set(s.sleep(turn.next))
+		}
+		s.dispatch(turn.claimed)
+		if signals := turn.signals(); signals != 0 {
+			s.store.Announce(signals)
+		}
+	}
+}
+
+// turn is one transaction of the pump. write may run more than once.
+type turn struct {
+	session  *session
+	outcomes []outcome
+	wants    map[string]int64
+
+	lost    []outcome
+	claimed []Job
+	more    map[string]bool // queues in which another claim may find something
+	next    time.Time       // when the next scheduled job falls due
+}
+
+func (t *turn) write(ctx context.Context, q db.Querier) error {
+	s := t.session
+	t.lost, t.claimed, t.more, t.next = nil, nil, map[string]bool{}, time.Time{}
+	var err error
+	if len(t.outcomes) > 0 {
+		if t.lost, err = s.record(ctx, q, t.outcomes); err != nil {
+			return fmt.Errorf("record outcomes: %w", err)
+		}
+	}
+	if len(t.wants) == 0 {
+		return nil
+	}
+	worker := s.workerID()
+	now := s.store.Now()
+	next, err := q.GetNextRunAfter(ctx)
+	if err != nil {
+		return fmt.Errorf("find the next due job: %w", err)
+	}
+	promoted := int64(0)
+	if next != 0 && next <= toMicros(now) {
+		if promoted, err = q.PromoteDueJobs(ctx, db.PromoteDueJobsParams{Now: toMicros(now), N: promote}); err != nil {
+			return fmt.Errorf("promote due jobs: %w", err)
+		}
+		if next, err = q.GetNextRunAfter(ctx); err != nil {
+			return fmt.Errorf("find the next due job: %w", err)
+		}
+	}
+	t.next = fromMicros(next)
+	lease := now.Add(s.config.Lease)
+	for queue, n := range t.wants {
+		rows, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
+			WorkerID: worker, LeaseUntil: toMicros(lease), Now: toMicros(now), Kinds: s.kinds, Queue: queue, N: n,
+		})
+		if err != nil {
+			return fmt.Errorf("claim jobs: %w", err)
+		}
+		t.more[queue] = int64(len(rows)) == n || promoted == promote
+		for _, row := range rows {
+			t.claimed = append(t.claimed, jobFromClaim(row, worker, now, lease))
+		}
+	}
+	return nil
+}
+
+// signals is what others want to know of the turn.
+func (t *turn) signals() Signal {
+	var signals Signal
+	for _, o := range t.outcomes {
+		switch o.fate {
+		case fateDone, fateFail, fateCancel:
+			signals |= JobEnded
+		case fateRetry, fateSnooze, fateRelease:
+			signals |= WorkReady
+		}
+	}
+	return signals
+}
+
+func (s *session) takeOutcomes() []outcome {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	outcomes := s.outcomes
+	s.outcomes = nil
+	return outcomes
+}
+
+// putBack keeps outcomes that could not be recorded for the next turn.
+func (s *session) putBack(outcomes []outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outcomes = append(outcomes, s.outcomes...)
+}
+
+// free is how many jobs each hungry queue could take.
+func (s *session) free(hungry map[string]bool) map[string]int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wants := map[string]int64{}
+	if s.worker.id == 0 {
+		return wants // declared dead and not registered anew yet
+	}
+	for queue := range hungry {
+		if n := s.config.Queues[queue] - s.active[queue]; n > 0 && hungry[queue] {
+			wants[queue] = int64(min(n, claimMost))
+		}
+	}
+	return wants
+}
+
+// idle reports whether nothing is left to record and no handler is waited for.
+func (s *session) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.running) == 0 && len(s.outcomes) == 0
+}
+
+// look finds out without the write lock whether a turn would claim anything.
+func (s *session) look(ctx context.Context, wants map[string]int64) (found bool, next time.Time, err error) {
+	err = s.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		us, err := q.GetNextRunAfter(ctx)
+		if err != nil {
+			return err
+		}
+		next = fromMicros(us)
+		found = us != 0 && us <= toMicros(s.store.Now())
+		for queue := range wants {
+			if found {
+				break
+			}
+			kinds, err := q.HasClaimableJobs(ctx, db.HasClaimableJobsParams{Kinds: s.kinds, Queue: queue})
+			if err != nil {
+				return err
+			}
+			found = kinds > 0
+		}
+		return nil
+	})
+	return found, next, err
+}
+
+// drained reports whether a drain is complete: nothing runs here, and no other worker runs what could come back.
+func (s *session) drained(ctx context.Context, queues []string) bool {
+	if !s.idle() {
+		return false
+	}
+	var running int64
+	err := s.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		running = 0
+		for _, queue := range queues {
+			n, err := q.CountRunningJobs(ctx, db.CountRunningJobsParams{Queue: queue, Kinds: s.kinds})
+			if err != nil {
+				return err
+			}
+			running += n
+		}
+		return nil
+	})
+	return err == nil && running == 0
+}
+
+// sleep is when the pump has to look again by itself; the zero time means never.
+func (s *session) sleep(next time.Time) time.Time {
+	if s.drain {
+		soon := s.store.Now().Add(drainLook)
+		if next.IsZero() || soon.Before(next) {
+			return soon
+		}
+	}
+	return next
+}
+
+// recorded takes what was recorded off the list of running attempts.
+func (s *session) recorded(t *turn) {
+	s.mu.Lock()
+	for _, o := range t.outcomes {
+		delete(s.running, o.attempt.fence())
+	}
+	s.mu.Unlock()
+	for _, o := range t.lost {
+		s.log.Warn("the lease was lost: the attempt's end was refused", o.attempt.attrs()...)
+	}
+	for _, o := range t.outcomes {
+		if o.cause != "" {
+			s.log.Warn("attempt failed", append(o.attempt.attrs(), "cause", o.cause, "error", o.message, "retry", o.fate == fateRetry)...)
+		}
+	}
+}
+
+// dispatch starts the handlers of claimed jobs, best first.
+func (s *session) dispatch(claimed []Job) {
+	if len(claimed) == 0 {
+		return
+	}
+	slices.SortFunc(claimed, func(a, b Job) int {
+		switch {
+		case a.Priority != b.Priority:
+			return b.Priority - a.Priority
+		case !a.RunAfter.Equal(b.RunAfter):
+			return a.RunAfter.Compare(b.RunAfter)
+		default:
+			return int(a.ID - b.ID)
+		}
+	})
+	attempts := make([]*attempt, len(claimed))
+	s.mu.Lock()
+	for i, job := range claimed {
+		a := &attempt{session: s, job: job, handler: s.handlers[job.Kind]}
+		a.job.held = a
+		a.ctx, a.cancel = context.WithCancelCause(s.life)
+		s.running[a.fence()] = a
+		s.active[job.Queue]++
+		attempts[i] = a
+	}
+	s.mu.Unlock()
+	for _, a := range attempts {
+		go a.execute()
+	}
+}
+
+// unusable returns the error that ends the run, or nil when the write is to be tried again.
+func (s *session) unusable(err error) error {
+	var schema *SchemaError
+	if errors.Is(err, ErrClosed) || errors.Is(err, ErrReplaced) || errors.As(err, &schema) {
+		return err
+	}
+	return nil
+}
+
+// pause waits after a failed write, longer each time, or until the stop's next step.
+func (s *session) pause(failures int) {
+	timer := time.NewTimer(min(pauseFirst<<min(failures-1, 10), pauseLast))
+	defer timer.Stop()
+	<-timer.C
+}

@@ -1,0 +1,153 @@
+package jobs
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// record writes outcomes, inside the pump's transaction, and returns those that were refused because the lease was
+// lost. Attempts that ended well go in one statement; the others, which are rarer, one by one.
+func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) (lost []outcome, err error) {
+	var plain, withResult []outcome
+	for _, o := range outcomes {
+		switch {
+		case o.fate != fateDone:
+			ok, err := s.recordOne(ctx, q, o)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				lost = append(lost, o)
+			}
+		case o.result == nil:
+			plain = append(plain, o)
+		default:
+			withResult = append(withResult, o)
+		}
+	}
+	now := toMicros(s.store.Now())
+	for worker, group := range byWorker(plain) {
+		n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{Now: now, WorkerID: worker, Items: fences(group)})
+		if err == nil && n < int64(len(group)) {
+			lost, err = s.missing(ctx, q, group, lost)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for worker, group := range byWorker(withResult) {
+		n, err := q.CompleteJobsWithResults(ctx, db.CompleteJobsWithResultsParams{Now: now, WorkerID: worker, Items: fences(group)})
+		if err == nil && n < int64(len(group)) {
+			lost, err = s.missing(ctx, q, group, lost)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return lost, nil
+}
+
+// byWorker groups outcomes by the worker that held them: more than one only after the worker was declared dead.
+func byWorker(outcomes []outcome) map[int64][]outcome {
+	groups := map[int64][]outcome{}
+	for _, o := range outcomes {
+		groups[o.attempt.job.WorkerID] = append(groups[o.attempt.job.WorkerID], o)
+	}
+	return groups
+}
+
+// fences is the JSON list [[id, attempt], ...], or [[id, attempt, result], ...] when there are results.
+func fences(outcomes []outcome) string {
+	list := make([]byte, 1, 24*len(outcomes)+2)
+	list[0] = '['
+	for i, o := range outcomes {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, '[')
+		list = strconv.AppendInt(list, o.attempt.job.ID, 10)
+		list = append(list, ',')
+		list = strconv.AppendInt(list, int64(o.attempt.job.Attempt), 10)
+		if o.result != nil {
+			list = append(list, ',')
+			list = appendString(list, *o.result)
+		}
+		list = append(list, ']')
+	}
+	return string(append(list, ']'))
+}
+
+// missing adds those of a group that are not done by their attempt. One that is was done before: by CompleteTx, or by
+// a write whose acknowledgement was lost.
+func (s *session) missing(ctx context.Context, q db.Querier, group, lost []outcome) ([]outcome, error) {
+	for _, o := range group {
+		ended, err := s.ended(ctx, q, o)
+		if err != nil {
+			return nil, err
+		}
+		if !ended {
+			lost = append(lost, o)
+		}
+	}
+	return lost, nil
+}
+
+// ended reads whether a job's row says that this attempt ended it.
+func (s *session) ended(ctx context.Context, q db.Querier, o outcome) (bool, error) {
+	row, err := q.GetJobFence(ctx, o.attempt.job.ID)
+	if notFound(err) == ErrNotFound {
+		return false, nil
+	}
+	return Status(row.Status).Final() && row.Attempt == int64(o.attempt.job.Attempt) &&
+		row.WorkerID == o.attempt.job.WorkerID, err
+}
+
+// recordOne writes an outcome that is not a plain success; false means that the lease was lost.
+func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome) (bool, error) {
+	now := s.store.Now()
+	id, attempt, worker := o.attempt.job.ID, int64(o.attempt.job.Attempt), o.attempt.job.WorkerID
+	// A due time in the far future is cut to the last one that the schema takes.
+	at := now.Add(o.delay)
+	if at.After(latest) || o.delay > 0 && at.Before(now) {
+		at = latest
+	}
+	status := string(StatusPending)
+	if o.delay > 0 {
+		status = string(StatusScheduled)
+	}
+	var n int64
+	var err error
+	switch o.fate {
+	case fateRetry:
+		n, err = q.RetryJob(ctx, db.RetryJobParams{
+			Status: status, RunAfter: toMicros(at), LastError: o.message, Now: toMicros(now), ID: id, Attempt: attempt, WorkerID: worker,
+		})
+	case fateSnooze:
+		n, err = q.SnoozeJob(ctx, db.SnoozeJobParams{
+			Status: status, RunAfter: toMicros(at), Now: toMicros(now), ID: id, Attempt: attempt, WorkerID: worker,
+		})
+	case fateFail:
+		n, err = q.FailJob(ctx, db.FailJobParams{LastError: o.message, Now: toMicros(now), ID: id, Attempt: attempt, WorkerID: worker})
+	case fateCancel:
+		n, err = q.CancelRunningJob(ctx, db.CancelRunningJobParams{
+			LastError: optional(o.message), Now: toMicros(now), ID: id, Attempt: attempt, WorkerID: worker,
+		})
+	case fateRelease:
+		n, err = q.ReleaseJob(ctx, db.ReleaseJobParams{Now: toMicros(now), ID: id, Attempt: attempt, WorkerID: worker})
+	}
+	if err != nil {
+		return false, err
+	}
+	if n == 0 {
+		return s.ended(ctx, q, o)
+	}
+	if o.cause == "" {
+		return true, nil
+	}
+	return true, q.AddJobError(ctx, db.AddJobErrorParams{
+		JobID: id, Attempt: attempt, WorkerID: worker, StartedAt: toMicros(o.attempt.job.StartedAt),
+		EndedAt: toMicros(now), Cause: string(o.cause), Message: o.message, Stack: o.stack,
+	})
+}

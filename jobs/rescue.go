@@ -1,0 +1,129 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// boot looks after jobs whose worker is gone, before the first claim.
+func (s *session) boot(ctx context.Context) error {
+	failAll := s.config.OnBoot == OnBootFailed
+	if err := s.rescueWorkers(ctx, failAll); err != nil {
+		return err
+	}
+	return s.rescueStuck(ctx, failAll)
+}
+
+// rescueWorkers ends the workers whose lock can be taken, or whose lease is over, and resets their jobs.
+func (s *session) rescueWorkers(ctx context.Context, failAll bool) error {
+	workers, err := s.liveWorkers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range workers {
+		if err := s.rescueWorker(ctx, w, failAll); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) liveWorkers(ctx context.Context) ([]db.Worker, error) {
+	var workers []db.Worker
+	err := s.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		var err error
+		workers, err = q.ListLiveWorkers(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list workers: %w", err)
+	}
+	return workers, nil
+}
+
+// rescueWorker resets the jobs of another worker if that is gone. Its lock stays taken until that is committed.
+func (s *session) rescueWorker(ctx context.Context, w db.Worker, failAll bool) error {
+	if w.ID == s.workerID() {
+		return nil
+	}
+	taken, done, err := s.store.TakeWorkerLock(ctx, w.LockKey)
+	if err != nil {
+		return fmt.Errorf("look after worker %s: %w", quote(w.Name), err)
+	}
+	reason := "crash"
+	switch {
+	case taken:
+		defer done()
+	case w.LeaseUntil < toMicros(s.store.Now()):
+		reason = "lost" // its process is stopped, or on another host
+	default:
+		return nil
+	}
+	return s.rescue(ctx, failAll, &db.EndWorkerParams{EndReason: reason, ID: w.ID}, w.Name)
+}
+
+// rescueStuck resets jobs that run although their worker ended long ago, or whose lease is over.
+func (s *session) rescueStuck(ctx context.Context, failAll bool) error {
+	var stuck int64
+	err := s.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		var err error
+		stuck, err = q.CountStuckJobs(ctx, toMicros(s.store.Now()))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("count stuck jobs: %w", err)
+	}
+	if stuck == 0 {
+		return nil
+	}
+	return s.rescue(ctx, failAll, nil, "")
+}
+
+// rescue ends a worker, when one is given, and resets all stuck jobs: to be cancelled if that was asked, failed if no
+// attempt is left, they crashed too often or failAll, pending otherwise. Of several rescuers one does the work.
+func (s *session) rescue(ctx context.Context, failAll bool, end *db.EndWorkerParams, name string) error {
+	var attempts, cancelled, failed, reset int64
+	err := s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		attempts, cancelled, failed, reset = 0, 0, 0, 0
+		now := toMicros(s.store.Now())
+		if end != nil {
+			end.Now = now
+			if n, err := q.EndWorker(ctx, *end); err != nil || n == 0 {
+				return err
+			}
+		}
+		var err error
+		if attempts, err = q.RecordStuckJobs(ctx, now); err != nil || attempts == 0 {
+			return err
+		}
+		if _, err = q.CountCrashes(ctx); err != nil {
+			return err
+		}
+		if cancelled, err = q.CancelStuckJobs(ctx, now); err != nil {
+			return err
+		}
+		all := int64(0)
+		if failAll {
+			all = 1
+		}
+		failed, err = q.FailStuckJobs(ctx, db.FailStuckJobsParams{Now: now, MaxCrashes: int64(s.config.MaxCrashes), FailAll: all})
+		if err != nil {
+			return err
+		}
+		reset, err = q.ResetStuckJobs(ctx, now)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("rescue jobs of gone workers: %w", err)
+	}
+	if end != nil {
+		s.log.Warn("a worker is gone", "worker", name, "reason", end.EndReason, "jobs", attempts)
+	}
+	if attempts > 0 {
+		s.log.Warn("rescued jobs of gone workers", "pending", reset, "failed", failed, "cancelled", cancelled)
+		s.store.Announce(WorkReady | JobEnded)
+	}
+	return nil
+}

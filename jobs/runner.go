@@ -1,0 +1,203 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// OnBoot says what a starting runner does with jobs whose worker is gone.
+type OnBoot int
+
+const (
+	// OnBootPending gives them back to be claimed anew.
+	OnBootPending OnBoot = iota
+	// OnBootFailed fails them, for people to look at.
+	OnBootFailed
+)
+
+// Forever, as a retention, keeps jobs until somebody deletes them.
+const Forever time.Duration = -1
+
+// Retention is how long ended jobs are kept, by status. 0 means the default, [Forever] means what it says.
+type Retention struct {
+	Done      time.Duration // 24 hours when 0
+	Cancelled time.Duration // 24 hours when 0
+	Failed    time.Duration // Forever when 0: they wait for people
+}
+
+// Config says how a runner runs. The zero value of every field is its default.
+type Config struct {
+	// Queues are the queues to take jobs from, each with the number of jobs to run at once; 10 of [DefaultQueue] when
+	// empty.
+	Queues map[string]int
+
+	// Name is the worker's name among the live ones; host, process id and a random part when empty.
+	Name string
+
+	// Version of the program, shown in the list of workers.
+	Version string
+
+	// Grace is how long a stopping runner lets handlers go on before it cancels them: 10 seconds when 0, none when
+	// negative.
+	Grace time.Duration
+
+	// Lease is how long a claim holds without renewal; renewals come at a third of it. 30 seconds when 0, at least
+	// one second. It matters only for workers that are stopped or on another host: a dead process is noticed by its
+	// lock.
+	Lease time.Duration
+
+	// StuckAfter is how long a handler may go on after its context ended before it is reported, and its attempt is
+	// ended without it: 5 seconds when 0. Its slot stays taken until it returns.
+	StuckAfter time.Duration
+
+	// OnBoot is what to do at the start with jobs whose worker is gone.
+	OnBoot OnBoot
+
+	// MaxCrashes fails a job that was running when its worker's process died so often; 3 when 0.
+	MaxCrashes int
+
+	// Retention is how long ended jobs are kept.
+	Retention Retention
+
+	// Logger takes what the runner has to say; slog.Default when nil.
+	Logger *slog.Logger
+}
+
+// maxSlots bounds the jobs of one queue in one runner.
+const maxSlots = 100_000
+
+// withDefaults fills in zero values and returns all faults together.
+func (c Config) withDefaults() (Config, error) {
+	if len(c.Queues) == 0 {
+		c.Queues = map[string]int{DefaultQueue: 10}
+	}
+	c.Queues = maps.Clone(c.Queues)
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(c.Queues)) {
+		faults = append(faults, checkName("queue", name))
+		if n := c.Queues[name]; n < 1 || n > maxSlots {
+			faults = append(faults, invalid("concurrency of queue "+quote(name), fmt.Sprint(n), fmt.Sprintf("be from 1 to %d", maxSlots)))
+		}
+	}
+	if c.Name != "" {
+		faults = append(faults, checkName("worker name", c.Name))
+	}
+	setDefault(&c.Grace, 10*time.Second)
+	setDefault(&c.Lease, 30*time.Second)
+	setDefault(&c.StuckAfter, 5*time.Second)
+	setDefault(&c.MaxCrashes, 3)
+	setDefault(&c.Retention.Done, 24*time.Hour)
+	setDefault(&c.Retention.Cancelled, 24*time.Hour)
+	setDefault(&c.Retention.Failed, Forever)
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Lease < time.Second || c.Lease > 24*time.Hour {
+		faults = append(faults, invalid("Lease", c.Lease.String(), "be from 1s to 24h"))
+	}
+	if c.StuckAfter < 0 {
+		faults = append(faults, invalid("StuckAfter", c.StuckAfter.String(), "not be negative"))
+	}
+	if c.MaxCrashes < 0 {
+		faults = append(faults, invalid("MaxCrashes", fmt.Sprint(c.MaxCrashes), "not be negative"))
+	}
+	if c.OnBoot != OnBootPending && c.OnBoot != OnBootFailed {
+		faults = append(faults, invalid("OnBoot", fmt.Sprint(int(c.OnBoot)), "be OnBootPending or OnBootFailed"))
+	}
+	for _, r := range []struct {
+		field string
+		value time.Duration
+	}{{"Retention.Done", c.Retention.Done}, {"Retention.Cancelled", c.Retention.Cancelled}, {"Retention.Failed", c.Retention.Failed}} {
+		if r.value < 0 && r.value != Forever {
+			faults = append(faults, invalid(r.field, r.value.String(), "be positive or Forever"))
+		}
+	}
+	return c, errors.Join(faults...)
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// handler is what a runner knows of a kind.
+type handler struct {
+	kind       string
+	timeout    time.Duration
+	retryDelay func(n int) time.Duration
+	run        func(context.Context, Job) error
+}
+
+// Runner claims jobs and runs them: make one with [NewRunner], give it handlers with [Kind.Handle], and call Run.
+// It claims only kinds that it has handlers for.
+type Runner struct {
+	client   *Client
+	config   Config
+	handlers map[string]handler
+	started  atomic.Bool
+}
+
+// NewRunner returns a runner, or all faults of the config together.
+func NewRunner(client *Client, config Config) (*Runner, error) {
+	config, err := config.withDefaults()
+	if client.tx != nil {
+		err = errors.Join(err, errors.New("the client works inside a transaction"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("new runner: %w", err)
+	}
+	return &Runner{client: client, config: config, handlers: map[string]handler{}}, nil
+}
+
+func (r *Runner) handle(h handler) {
+	if r.started.Load() {
+		panic("jobs: Handle after Run")
+	}
+	if err := checkName("kind", h.kind); err != nil {
+		panic("jobs: Handle: " + err.Error())
+	}
+	if _, there := r.handlers[h.kind]; there {
+		panic("jobs: Handle: kind " + quote(h.kind) + " has a handler already")
+	}
+	if h.retryDelay == nil {
+		h.retryDelay = DefaultRetryDelay
+	}
+	r.handlers[h.kind] = h
+}
+
+// Run claims and runs jobs until ctx ends. Then it stops claiming, lets handlers finish for [Config.Grace], cancels
+// those that are left, and gives unfinished jobs back without costing them an attempt. It returns nil after a clean
+// stop, and otherwise what kept it from starting or working: [ErrWorkerName], a [SchemaError], a fault of the
+// database, or handlers that did not return. A runner runs once.
+func (r *Runner) Run(ctx context.Context) error { return r.start(ctx, false) }
+
+// Drain is Run that also ends, with nil, as soon as no job that it has a handler for is pending, due or running in
+// its queues, whoever runs it. Jobs that are scheduled for later, and queues that are paused, are not waited for.
+func (r *Runner) Drain(ctx context.Context) error { return r.start(ctx, true) }
+
+func (r *Runner) start(ctx context.Context, drain bool) error {
+	if len(r.handlers) == 0 {
+		return errors.New("run: the runner has no handlers")
+	}
+	if r.started.Swap(true) {
+		return errors.New("run: a runner runs once: make a new one")
+	}
+	kinds, err := json.Marshal(slices.Sorted(maps.Keys(r.handlers)))
+	if err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	session := newSession(r, string(kinds), drain)
+	if err := session.run(ctx); err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	return nil
+}

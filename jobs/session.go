@@ -1,0 +1,155 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// session is one call of Run. Three goroutines share it: the pump, which alone claims and records; the housekeeper,
+// which keeps leases alive and looks after jobs whose worker is gone; the pruner. Each attempt has its own besides.
+type session struct {
+	store    Store
+	client   *Client
+	config   Config
+	log      *slog.Logger
+	handlers map[string]handler
+	kinds    string // the handlers' names as a JSON list
+	drain    bool
+
+	life     context.Context // parent of all handlers' contexts
+	endLife  context.CancelCauseFunc
+	settled  chan struct{} // a signal to the pump: an outcome waits, or an attempt has ended
+	finished chan struct{} // closed when the pump has returned
+
+	mu       sync.Mutex
+	worker   worker
+	running  map[fence]*attempt // handlers that have not returned, and outcomes that are not recorded
+	outcomes []outcome          // to be recorded
+	active   map[string]int     // handlers that have not returned, by queue
+}
+
+// fence names an attempt: no two have the same.
+type fence struct {
+	job     int64
+	attempt int64
+}
+
+func newSession(r *Runner, kinds string, drain bool) *session {
+	return &session{
+		store: r.client.store, client: r.client, config: r.config, log: r.config.Logger, handlers: r.handlers,
+		kinds: kinds, drain: drain, settled: make(chan struct{}, 1), finished: make(chan struct{}),
+		running: map[fence]*attempt{}, active: map[string]int{},
+	}
+}
+
+func (s *session) run(ctx context.Context) error {
+	if err := s.client.CheckSchema(ctx); err != nil {
+		return err
+	}
+	s.life, s.endLife = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer s.endLife(nil)
+
+	// What keeps the worker alive goes on until the last outcome is recorded, so it does not end with ctx.
+	keep, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopKeeping()
+	if err := s.register(ctx); err != nil {
+		return err
+	}
+	if err := s.boot(ctx); err != nil {
+		return errors.Join(err, s.unregister(keep))
+	}
+	s.log.Info("worker started", "worker", s.config.Name, "queues", s.config.Queues, "kinds", s.kinds)
+
+	var helpers sync.WaitGroup
+	helpers.Go(func() { s.keepHouse(keep) })
+	helpers.Go(func() { s.prune(keep) })
+	helpers.Go(func() { s.hurry(ctx) })
+	err := s.pump(ctx)
+	close(s.finished)
+	stopKeeping()
+	helpers.Wait()
+	err = errors.Join(err, s.unregister(context.WithoutCancel(ctx)))
+	s.log.Info("worker stopped", "worker", s.config.Name)
+	return err
+}
+
+// hurry cancels the handlers when the grace of a stop is over, and wakes the pump for each step of a stop.
+func (s *session) hurry(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-s.finished:
+		return
+	}
+	s.signal()
+	if s.config.Grace > 0 && !s.wait(s.config.Grace) {
+		return
+	}
+	s.endLife(ErrStopping)
+	if s.wait(s.config.StuckAfter) {
+		s.abandon()
+	}
+}
+
+// wait reports whether the session still goes on after d.
+func (s *session) wait(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.finished:
+		return false
+	}
+}
+
+// signal makes the pump look at what has changed.
+func (s *session) signal() {
+	select {
+	case s.settled <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// abandon gives back the jobs of handlers that do not return, so that the runner can stop without them.
+func (s *session) abandon() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.running {
+		if !a.over {
+			s.log.Error("handler does not return: its job is given back without it", a.attrs()...)
+			s.settle(a, outcome{attempt: a, fate: fateRelease})
+		}
+	}
+	s.signal()
+}
+
+// settle notes an attempt's outcome, the first one only. Callers hold mu.
+func (s *session) settle(a *attempt, o outcome) {
+	if a.over {
+		return
+	}
+	a.over = true
+	if o.fate == fateLost {
+		delete(s.running, a.fence())
+	} else {
+		s.outcomes = append(s.outcomes, o)
+	}
+}
+
+// stuck is the error for handlers that had not returned when the runner stopped.
+func (s *session) stuck() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, count := range s.active {
+		n += count
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d handlers did not return after their context was cancelled", n)
+}

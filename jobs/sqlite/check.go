@@ -1,0 +1,69 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// oldest is the first SQLite without the WAL-reset bug, which can corrupt a database that several processes write.
+const oldest = "3.51.3"
+
+// checkConnection reads the settings back: SQLite says nothing about a pragma that it does not know or cannot follow.
+func checkConnection(ctx context.Context, pool *sql.DB, o options) error {
+	version, err := libraryVersion(ctx, pool)
+	if err != nil {
+		return err
+	}
+	if older(version, oldest) {
+		return fmt.Errorf("SQLite %s is too old: %s or newer is needed", version, oldest)
+	}
+	synchronous := "1"
+	if o.durability == Full {
+		synchronous = "2"
+	}
+	for _, setting := range []struct{ name, want string }{
+		{"journal_mode", "wal"}, {"synchronous", synchronous}, {"busy_timeout", "5000"},
+	} {
+		var have string
+		if err := pool.QueryRowContext(ctx, control(setting.name)).Scan(&have); err != nil {
+			return fmt.Errorf("read pragma %s: %w", setting.name, translate(err))
+		}
+		if have != setting.want {
+			return fmt.Errorf("pragma %s is %s, not %s: the file or its folder may be read-only", setting.name, have, setting.want)
+		}
+	}
+	return nil
+}
+
+func libraryVersion(ctx context.Context, pool *sql.DB) (string, error) {
+	var version string
+	if err := pool.QueryRowContext(ctx, control("library_version")).Scan(&version); err != nil {
+		return "", fmt.Errorf("read SQLite's version: %w", translate(err))
+	}
+	return version, nil
+}
+
+// older compares dotted versions; what is no number counts as 0.
+func older(a, b string) bool {
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range max(len(as), len(bs)) {
+		if x, y := part(as, i), part(bs, i); x != y {
+			return x < y
+		}
+	}
+	return false
+}
+
+func part(parts []string, i int) int {
+	if i >= len(parts) {
+		return 0
+	}
+	n, err := strconv.Atoi(parts[i])
+	if err != nil {
+		return 0
+	}
+	return n
+}

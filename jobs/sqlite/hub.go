@@ -1,0 +1,121 @@
+package sqlite
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// ringEvery is the shortest time between two rings of the doorbell: more would cost a busy writer and tell nothing.
+const ringEvery = time.Millisecond
+
+// hub tells listeners of commits: of this process's at once, of other processes' by a watch on the database, which
+// runs only while somebody listens.
+type hub struct {
+	store *Store
+	bell  *os.File // writing to it tells other processes' watches that a commit is visible now
+	rung  atomic.Int64
+
+	mu        sync.Mutex
+	listeners map[*listener]struct{}
+	stopWatch func() // not nil while the watch runs
+	closed    bool
+}
+
+type listener struct {
+	signals jobs.Signal
+	wake    chan struct{}
+}
+
+func newHub(s *Store) (*hub, error) {
+	bell, err := os.OpenFile(filepath.Join(s.side, "bell"), os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return &hub{store: s, bell: bell, listeners: map[*listener]struct{}{}}, nil
+}
+
+func (h *hub) listen(signals jobs.Signal) (<-chan struct{}, func()) {
+	l := &listener{signals: signals, wake: make(chan struct{}, 1)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.listeners[l] = struct{}{}
+	if h.stopWatch == nil && !h.closed {
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			h.watch(ctx)
+		}()
+		h.stopWatch = func() { cancel(); <-ended }
+	}
+	return l.wake, func() { h.leave(l) }
+}
+
+func (h *hub) leave(l *listener) {
+	h.mu.Lock()
+	delete(h.listeners, l)
+	var stop func()
+	if len(h.listeners) == 0 {
+		stop, h.stopWatch = h.stopWatch, nil
+	}
+	h.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+// announce is called after a commit returned: from a commit hook the row would not be visible yet.
+func (h *hub) announce(signals jobs.Signal) {
+	h.wake(signals)
+	now := time.Now().UnixNano()
+	last := h.rung.Load()
+	if now-last < int64(ringEvery) || !h.rung.CompareAndSwap(last, now) {
+		return // the watches look again some milliseconds after a ring, and so see this commit too
+	}
+	// A ring that fails is not an error of the commit: the watches see the write to the WAL as well.
+	_, _ = h.bell.WriteAt([]byte{1}, 0)
+}
+
+func (h *hub) wake(signals jobs.Signal) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.listeners {
+		if l.signals&signals == 0 {
+			continue
+		}
+		select {
+		case l.wake <- struct{}{}:
+		default: // it has a wake waiting
+		}
+	}
+}
+
+// deaf reports whether every listener has a wake waiting, so that a look would tell nobody anything.
+func (h *hub) deaf() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.listeners {
+		if len(l.wake) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *hub) close() {
+	h.mu.Lock()
+	h.closed = true
+	stop := h.stopWatch
+	h.stopWatch = nil
+	h.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	_ = h.bell.Close()
+}

@@ -1,0 +1,108 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/sqluice/sqluice/sql"
+)
+
+// versionTable is goose's bookkeeping for the queue, so that it lives beside an application's own migrations.
+const versionTable = "sqluice_goose_version"
+
+// SchemaVersion reads goose's table without making it.
+func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error) {
+	if want, err = newest(); err != nil {
+		return 0, 0, err
+	}
+	var tables int64
+	if err := s.readDB.QueryRowContext(ctx, control("has_version_table")).Scan(&tables); err != nil {
+		return 0, 0, translate(err)
+	}
+	if tables == 0 {
+		return 0, want, nil
+	}
+	if err := s.readDB.QueryRowContext(ctx, control("schema_version")).Scan(&have); err != nil {
+		return 0, 0, translate(err)
+	}
+	return have, want, nil
+}
+
+// Migrate implements [jobs.Store].
+func (s *Store) Migrate(ctx context.Context) ([]string, error) {
+	var names []string
+	err := s.migrate(ctx, func(p *goose.Provider) error {
+		results, err := p.Up(ctx)
+		for _, r := range results {
+			names = append(names, filepath.Base(r.Source.Path))
+		}
+		return err
+	})
+	return names, err
+}
+
+// MigrateDown implements [jobs.Store].
+func (s *Store) MigrateDown(ctx context.Context) (string, error) {
+	var name string
+	err := s.migrate(ctx, func(p *goose.Provider) error {
+		result, err := p.Down(ctx)
+		if errors.Is(err, goose.ErrNoNextVersion) {
+			return nil
+		}
+		if result != nil {
+			name = filepath.Base(result.Source.Path)
+		}
+		return err
+	})
+	return name, err
+}
+
+// migrate holds a lock while goose runs: of several goose.Up at once on one file all but one would fail.
+func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) error {
+	if err := s.forget(); err != nil {
+		return err
+	}
+	unlock, err := s.lockFile(ctx, "migrate")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	files, err := migrations()
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(goose.DialectSQLite3, s.writeDB, files,
+		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	return translate(run(provider))
+}
+
+func migrations() (fs.FS, error) { return fs.Sub(sql.Migrations, "migrations/sqlite") }
+
+// newest is the version of the last migration that is compiled in.
+func newest() (int64, error) {
+	files, err := migrations()
+	if err != nil {
+		return 0, err
+	}
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return 0, err
+	}
+	var version int64
+	for _, name := range names {
+		n, err := goose.NumericComponent(name)
+		if err != nil {
+			return 0, fmt.Errorf("migration %s: %w", name, err)
+		}
+		version = max(version, n)
+	}
+	return version, nil
+}

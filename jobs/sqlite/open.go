@@ -1,0 +1,200 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// Durability is what an acknowledged write survives.
+type Durability int
+
+const (
+	// Normal survives the death of any process. A power loss may take the last commits, and leaves the rest
+	// consistent (PRAGMA synchronous=NORMAL).
+	Normal Durability = iota
+	// Full survives a power loss too, at the price of one fsync for each group of writes (PRAGMA synchronous=FULL).
+	Full
+)
+
+// Option changes how a database is opened.
+type Option func(*options)
+
+type options struct {
+	durability Durability
+	mustExist  bool
+	logger     *slog.Logger
+	pages      int64 // for tests: the size of the database at which SQLite says that the disk is full
+}
+
+// WithDurability chooses what an acknowledged write survives; [Normal] without it.
+func WithDurability(d Durability) Option { return func(o *options) { o.durability = d } }
+
+// MustExist makes Open fail, instead of making an empty database, when there is no file.
+func MustExist() Option { return func(o *options) { o.mustExist = true } }
+
+// WithLogger takes the engine's rare messages, such as a watch on the directory that does not work; they go to
+// slog.Default without it.
+func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
+
+// Open opens the database in a file, which it makes when there is none. It does not migrate: see
+// [jobs.Client.Migrate]. The file must lie on a local file system, because WAL needs shared memory; ":memory:" is
+// refused, because a queue lives in several connections.
+func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
+	o := options{logger: slog.Default()}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	store, err := open(ctx, path, o)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return store, nil
+}
+
+// New opens the file of an application's own database with connections of the queue's own beside the application's
+// pool, so that jobs and business data share the file and [Tx] can join the application's transactions. pool must use
+// modernc.org/sqlite: two builds of SQLite in one process break each other's locks.
+func New(ctx context.Context, pool *sql.DB, opts ...Option) (*Store, error) {
+	if _, ok := pool.Driver().(*sqlite.Driver); !ok {
+		return nil, fmt.Errorf("the pool's driver is %T, not modernc.org/sqlite's: two builds of SQLite in one process break each other's locks", pool.Driver())
+	}
+	var path string
+	if err := pool.QueryRowContext(ctx, control("database_file")).Scan(&path); err != nil {
+		return nil, fmt.Errorf("find the pool's database file: %w", translate(err))
+	}
+	if path == "" {
+		return nil, errors.New("the pool's database is in memory: the queue needs a file")
+	}
+	return Open(ctx, path, opts...)
+}
+
+func open(ctx context.Context, path string, o options) (*Store, error) {
+	if path == "" || path == ":memory:" || strings.HasPrefix(path, "file:") {
+		return nil, errors.New("a path to a file is needed, not a memory database or a URI")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, errors.New("it is a directory")
+	case err == nil && !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	case err == nil:
+		// Processes that name one file by different links must agree on its lock files.
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return nil, err
+		}
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	case o.mustExist:
+		return nil, fmt.Errorf("there is no such database: %w", os.ErrNotExist)
+	}
+	if err := checkFileSystem(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	// A close of the file by any other code of this process would drop POSIX locks. Not available or too late means
+	// that the application has chosen already, or that the system has no such locks.
+	if _, err := sqlite.OFDLocking(true); err != nil && !errors.Is(err, sqlite.ErrOFDLockingTooLate) &&
+		!errors.Is(err, sqlite.ErrOFDLockingUnavailable) {
+		return nil, err
+	}
+
+	s := &Store{path: path, side: path + "-sqluice", options: o}
+	if s.writeDB, err = sql.Open("sqlite", dsn(path, o, false)); err != nil {
+		return nil, err
+	}
+	s.writeDB.SetMaxOpenConns(1)
+	if s.readDB, err = sql.Open("sqlite", dsn(path, o, true)); err != nil {
+		return nil, errors.Join(err, s.writeDB.Close())
+	}
+	s.readDB.SetMaxOpenConns(readers + 1)
+	s.readDB.SetMaxIdleConns(readers + 1)
+	if err := s.connect(ctx); err != nil {
+		return nil, errors.Join(err, s.readDB.Close(), s.writeDB.Close())
+	}
+	return s, nil
+}
+
+// connect makes the first connection. Turning WAL on takes an exclusive lock that SQLite does not wait for, so
+// processes that start at once do it one by one.
+func (s *Store) connect(ctx context.Context) error {
+	if err := os.MkdirAll(s.side, 0o755); err != nil {
+		return err
+	}
+	unlock, err := s.lockFile(ctx, "open")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := s.writeDB.PingContext(ctx); err != nil {
+		return translate(err)
+	}
+	if err := checkConnection(ctx, s.writeDB, s.options); err != nil {
+		return err
+	}
+	if s.file, err = os.Stat(s.path); err != nil {
+		return err
+	}
+	gate, err := newGate(filepath.Join(s.side, "gate"))
+	if err != nil {
+		return err
+	}
+	s.writer = &writer{db: s.writeDB, gate: gate, intact: s.intact}
+	s.hub, err = newHub(s)
+	return err
+}
+
+// intact returns ErrReplaced when the path no longer leads to the file that was opened: a commit would go to a file
+// that nobody will ever open again.
+func (s *Store) intact() error {
+	now, err := os.Stat(s.path)
+	if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(now, s.file) {
+		return fmt.Errorf("%s: %w", s.path, jobs.ErrReplaced)
+	}
+	return err
+}
+
+// dsn carries every pragma, because one that is executed reaches only one connection of a pool.
+func dsn(path string, o options, read bool) string {
+	synchronous := "1"
+	if o.durability == Full {
+		synchronous = "2"
+	}
+	values := url.Values{
+		"_txlock":   {"immediate"},
+		"_error_rc": {"1"},
+		"_dqs":      {"0"},
+		"mode":      {"rwc"},
+		"_pragma": {
+			"busy_timeout(5000)", "journal_mode(wal)", "synchronous(" + synchronous + ")",
+			// A long reader lets the WAL grow; without a limit the file keeps that size for ever.
+			"journal_size_limit(67108864)", "wal_autocheckpoint(1000)", "temp_store(memory)",
+		},
+	}
+	if o.mustExist {
+		values.Set("mode", "rw")
+	}
+	if read {
+		values.Set("_txlock", "deferred")
+		values.Add("_pragma", "query_only(1)")
+	}
+	if o.pages > 0 {
+		values.Add("_pragma", fmt.Sprintf("max_page_count(%d)", o.pages))
+	}
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: values.Encode()}
+	return name.String()
+}

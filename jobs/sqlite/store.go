@@ -1,0 +1,135 @@
+// Package sqlite is the queue's engine on SQLite (modernc.org/sqlite, pure Go, WAL): any number of processes share
+// one database file.
+//
+// A process writes through one connection, and what waits for it is committed together. Beside the database jobs.db
+// stands a folder jobs.db-sqluice with small lock files; it may be deleted when no process uses the database.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	dbsqlite "github.com/sqluice/sqluice/db/sqlite"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// readers is how many connections read at once; one more watches for other processes' commits.
+const readers = 4
+
+// Store is a queue in a SQLite database file. Make one with [Open] or [New].
+type Store struct {
+	path    string
+	side    string // the folder of lock files
+	file    os.FileInfo
+	writeDB *sql.DB
+	readDB  *sql.DB
+	writer  *writer
+	hub     *hub
+	options options
+
+	mu     sync.Mutex // guards what follows
+	closed bool
+	reads  *dbsqlite.Queries // nil until the schema was found right and the statements are prepared
+}
+
+var _ jobs.Store = (*Store)(nil)
+
+// Path is the database's file.
+func (s *Store) Path() string { return s.path }
+
+// Now is the system's clock, cut to what the database keeps.
+func (s *Store) Now() time.Time { return time.Now().Truncate(time.Microsecond) }
+
+// Read runs fn on a connection that cannot write.
+func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	reads, err := s.ready(ctx)
+	if err != nil {
+		return err
+	}
+	return translate(fn(ctx, reads))
+}
+
+// Write runs fn in a transaction, together with what other callers of this process have waiting.
+func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	if _, err := s.ready(ctx); err != nil {
+		return err
+	}
+	return s.writer.do(ctx, fn)
+}
+
+// ready prepares the statements at first use, and only on a schema that they were made for.
+func (s *Store) ready(ctx context.Context) (*dbsqlite.Queries, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, jobs.ErrClosed
+	}
+	if s.reads != nil {
+		return s.reads, nil
+	}
+	have, want, err := s.SchemaVersion(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if have != want {
+		return nil, &jobs.SchemaError{Have: have, Want: want}
+	}
+	writes, err := dbsqlite.Prepare(ctx, s.writeDB)
+	if err != nil {
+		return nil, fmt.Errorf("prepare statements: %w", translate(err))
+	}
+	reads, err := dbsqlite.Prepare(ctx, s.readDB)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("prepare statements: %w", translate(err)), writes.Close())
+	}
+	s.writer.queries = writes
+	s.reads = reads
+	return reads, nil
+}
+
+// forget drops the prepared statements, so that the next use looks at the schema anew.
+func (s *Store) forget() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reads == nil {
+		return nil
+	}
+	err := errors.Join(s.reads.Close(), s.writer.queries.Close())
+	s.reads, s.writer.queries = nil, nil
+	return err
+}
+
+// Listen implements [jobs.Store].
+func (s *Store) Listen(signals jobs.Signal) (<-chan struct{}, func()) { return s.hub.listen(signals) }
+
+// Announce implements [jobs.Store].
+func (s *Store) Announce(signals jobs.Signal) { s.hub.announce(signals) }
+
+// EngineVersion names SQLite and its version.
+func (s *Store) EngineVersion(ctx context.Context) (string, error) {
+	version, err := libraryVersion(ctx, s.readDB)
+	if err != nil {
+		return "", err
+	}
+	return "SQLite " + version, nil
+}
+
+// Close waits for the write under way, stops the watcher and closes the connections.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	s.hub.close()
+	s.writer.close()
+	return errors.Join(s.forget(), s.readDB.Close(), s.writeDB.Close())
+}

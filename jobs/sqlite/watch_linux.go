@@ -1,0 +1,184 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// tail are the waits between the looks that follow an event. The event of a write to the WAL comes before the commit
+// is visible; under synchronous=FULL an fsync lies between. Looks go on after a hit, for the commit after it.
+var tail = [...]time.Duration{
+	40 * time.Microsecond, 80 * time.Microsecond, 160 * time.Microsecond, time.Millisecond, 2 * time.Millisecond,
+	4 * time.Millisecond, 8 * time.Millisecond, 16 * time.Millisecond, 32 * time.Millisecond,
+}
+
+// lookEvery is the shortest time between two wakes under load.
+const lookEvery = time.Millisecond
+
+// watchEvents wakes by inotify: one watch on the database's folder for the WAL, which any program's commit writes to,
+// and one on the side folder for the doorbell, which the library's own commits ring once they are visible. The files
+// themselves are never opened. It returns when ctx ends or when the events prove not to be enough.
+func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
+	events, err := newEvents(filepath.Dir(h.store.path), filepath.Base(h.store.path)+"-wal", h.store.side, "bell")
+	if err != nil {
+		return err
+	}
+	defer events.close()
+	unblock := context.AfterFunc(ctx, events.close)
+	defer unblock()
+
+	version.changed(ctx) // where to count from
+	h.wake(jobs.WorkReady | jobs.JobEnded)
+	for ctx.Err() == nil {
+		happened, err := events.wait(safetyLook)
+		if err != nil {
+			return err
+		}
+		if !happened {
+			if !version.changed(ctx) || ctx.Err() != nil {
+				continue
+			}
+			h.wake(jobs.WorkReady | jobs.JobEnded)
+			// The event of a commit comes before the commit is visible, so by now it is there, or never comes.
+			if happened, err = events.wait(0); err != nil || !happened {
+				return errors.Join(err, errMissed)
+			}
+		}
+		if err := h.follow(ctx, version, events); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// follow looks right after an event and then along the tail; an event on the way begins it anew.
+func (h *hub) follow(ctx context.Context, version *dataVersion, events *events) error {
+	for step := 0; ctx.Err() == nil; {
+		if h.deaf() {
+			time.Sleep(4 * lookEvery) // nobody could be told more than they know
+		} else if version.changed(ctx) {
+			h.wake(jobs.WorkReady | jobs.JobEnded)
+			pause(lookEvery)
+		}
+		if step == len(tail) {
+			return nil
+		}
+		wait := tail[step]
+		step++
+		if wait < time.Millisecond {
+			pause(wait)
+			wait = 0
+		}
+		happened, err := events.wait(wait)
+		if err != nil {
+			return err
+		}
+		if happened {
+			step = 0
+		}
+	}
+	return nil
+}
+
+// pause is for waits below the millisecond that Go's timers resolve in an idle process.
+func pause(d time.Duration) {
+	t := unix.NsecToTimespec(int64(d))
+	_ = unix.Nanosleep(&t, nil) // a signal may end it early, which does no harm
+}
+
+// events are the writes to two files, told by inotify on their folders.
+type events struct {
+	file   *os.File
+	names  map[int32]string // watch descriptor to the name that matters in that folder
+	buffer [4096]byte
+}
+
+func newEvents(pairs ...string) (*events, error) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("inotify: %w", err)
+	}
+	e := &events{file: os.NewFile(uintptr(fd), "inotify"), names: map[int32]string{}}
+	for i := 0; i < len(pairs); i += 2 {
+		wd, err := unix.InotifyAddWatch(fd, pairs[i], unix.IN_MODIFY)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("inotify on %s: %w", pairs[i], err), e.file.Close())
+		}
+		e.names[int32(wd)] = pairs[i+1]
+	}
+	return e, nil
+}
+
+// wait reports whether a file was written to, waiting for at most d; 0 only looks.
+func (e *events) wait(d time.Duration) (bool, error) {
+	end := time.Now().Add(d)
+	for {
+		if err := e.file.SetReadDeadline(end); err != nil {
+			return false, fmt.Errorf("inotify: %w", err)
+		}
+		n, err := e.read(d)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("inotify: %w", err)
+		}
+		if n == 0 && d == 0 {
+			return false, nil
+		}
+		if e.matter(e.buffer[:n]) {
+			return true, nil
+		}
+	}
+}
+
+// read reads events; with no time to wait it makes one attempt, which a deadline in the past would not.
+func (e *events) read(d time.Duration) (int, error) {
+	if d > 0 {
+		return e.file.Read(e.buffer[:])
+	}
+	raw, err := e.file.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	var readErr error
+	err = raw.Control(func(fd uintptr) {
+		n, readErr = unix.Read(int(fd), e.buffer[:])
+	})
+	if readErr == unix.EAGAIN || readErr == unix.EINTR {
+		return 0, err
+	}
+	return n, errors.Join(err, readErr)
+}
+
+// matter reports whether a buffer of struct inotify_event tells of a file that counts, or of an overflow.
+func (e *events) matter(buffer []byte) bool {
+	for len(buffer) >= unix.SizeofInotifyEvent {
+		wd := int32(binary.NativeEndian.Uint32(buffer))
+		mask := binary.NativeEndian.Uint32(buffer[4:])
+		size := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(buffer[12:]))
+		if size > len(buffer) {
+			return true
+		}
+		name := string(bytes.TrimRight(buffer[unix.SizeofInotifyEvent:size], "\x00"))
+		if mask&unix.IN_Q_OVERFLOW != 0 || e.names[wd] == name {
+			return true
+		}
+		buffer = buffer[size:]
+	}
+	return false
+}
+
+// close also ends a wait in another goroutine.
+func (e *events) close() { _ = e.file.Close() }

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package sqlite
+
+import (
+	"context"
+	"errors"
+)
+
+// watchEvents: only Linux tells of a write without another descriptor on the database's files, whose close would
+// drop SQLite's locks.
+func (h *hub) watchEvents(context.Context, *dataVersion) error {
+	return errors.ErrUnsupported
+}

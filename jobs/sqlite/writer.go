@@ -1,0 +1,167 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+
+	"github.com/sqluice/sqluice/db"
+	dbsqlite "github.com/sqluice/sqluice/db/sqlite"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// most is how many callers' functions share a transaction.
+const most = 500
+
+// writer commits in groups. The first caller to find nobody writing becomes the leader: it runs, in one transaction,
+// its own function and those of all who wait by then, and hands leadership to one of those who came meanwhile. So a
+// lone caller pays for no goroutine switch, and many callers share a commit, with no delay added for either.
+type writer struct {
+	db      *sql.DB
+	queries *dbsqlite.Queries
+	gate    *gate
+	intact  func() error
+
+	mu     sync.Mutex
+	queue  []*request
+	busy   bool // there is a leader
+	closed bool
+	idle   sync.WaitGroup // leaders at work
+}
+
+type request struct {
+	fn   func(context.Context, db.Querier) error
+	ctx  context.Context
+	err  error
+	wake chan bool // true: lead; false: err is the outcome
+}
+
+// do runs fn in a transaction. ctx's end counts only until fn starts.
+func (w *writer) do(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	r := &request{fn: fn, ctx: ctx, wake: make(chan bool, 1)}
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return jobs.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		w.mu.Unlock()
+		return err
+	}
+	w.queue = append(w.queue, r)
+	lead := !w.busy
+	if lead {
+		w.busy = true
+		w.idle.Add(1)
+	}
+	w.mu.Unlock()
+
+	if !lead {
+		select {
+		case lead = <-r.wake:
+		case <-ctx.Done():
+			if w.leave(r) {
+				return ctx.Err()
+			}
+			lead = <-r.wake // too late: it is being run, or was chosen to lead
+		}
+	}
+	if lead {
+		w.lead(r)
+	}
+	return r.err
+}
+
+// leave takes a request out of the queue; false means that it is not there any more.
+func (w *writer) leave(r *request) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, waiting := range w.queue {
+		if waiting == r && len(r.wake) == 0 { // else it was chosen to lead
+			w.queue = append(w.queue[:i], w.queue[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// lead runs one group, of which r is a part, and hands on.
+func (w *writer) lead(r *request) {
+	defer w.idle.Done()
+	w.mu.Lock()
+	group := w.queue[:min(most, len(w.queue)):min(most, len(w.queue))]
+	w.queue = w.queue[len(group):]
+	w.mu.Unlock()
+
+	w.run(group)
+
+	w.mu.Lock()
+	if len(w.queue) > 0 {
+		w.idle.Add(1)
+		w.queue[0].wake <- true
+	} else {
+		w.busy = false
+		w.queue = nil
+	}
+	w.mu.Unlock()
+	for _, other := range group {
+		if other != r {
+			other.wake <- false
+		}
+	}
+}
+
+// run commits a group together, or, when one of its functions or the commit fails, each by itself: an error then
+// belongs to the one that caused it, and no statement ever runs after a rollback that SQLite made by itself.
+func (w *writer) run(group []*request) {
+	defer w.gate.lock()()
+	if err := w.transact(group...); err == nil {
+		return
+	} else if len(group) == 1 {
+		group[0].err = translate(err)
+		return
+	}
+	for _, r := range group {
+		r.err = translate(w.transact(r))
+	}
+}
+
+func (w *writer) transact(group ...*request) (err error) {
+	if err := w.intact(); err != nil {
+		return err
+	}
+	tx, err := w.db.BeginTx(context.Background(), nil)
+	if err != nil {
+		return err
+	}
+	committed := false
+	defer func() {
+		if committed {
+			return
+		}
+		// Also after a panic in fn. The rollback's own error adds nothing: SQLite may have rolled back already.
+		_ = tx.Rollback()
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in a write: %v", p)
+		}
+	}()
+	queries := w.queries.WithTx(tx)
+	for _, r := range group {
+		// Not to be cancelled half-way: SQLite would have applied the statement and the caller not know it.
+		if err := r.fn(context.WithoutCancel(r.ctx), queries); err != nil {
+			return err
+		}
+	}
+	committed = true // or not: either way the transaction is over
+	return tx.Commit()
+}
+
+// close lets the writes that were accepted finish and refuses new ones.
+func (w *writer) close() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.idle.Wait()
+	w.gate.close()
+}

@@ -1,0 +1,77 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// Store is a database that holds the queue: what an engine (jobs/sqlite, jobs/postgres) provides and package jobs
+// works with. Programs open one and hand it to [New]; they do not call its methods. All of them may be called
+// concurrently.
+type Store interface {
+	// Read runs fn against the committed state. fn's statements are each consistent by themselves.
+	Read(ctx context.Context, fn func(context.Context, db.Querier) error) error
+
+	// Write runs fn in a transaction and returns after it is committed. An engine may commit several callers'
+	// functions together and may run fn more than once, so fn sets what it returns anew at each run and has no
+	// effect but through the Querier. fn must return the errors of its statements. Once fn has started, the end of
+	// ctx no longer stops it: the returned error always tells whether the write happened.
+	Write(ctx context.Context, fn func(context.Context, db.Querier) error) error
+
+	// Now is the clock that leases and due times are compared with.
+	Now() time.Time
+
+	// Listen returns a channel that gets a value after a commit, here or in another process, that may have made
+	// one of the signals true. Several commits may give one value; some values are false alarms. stop ends it.
+	Listen(signals Signal) (wake <-chan struct{}, stop func())
+
+	// Announce tells listeners, here and in other processes, what a commit of this process made true.
+	Announce(signals Signal)
+
+	// HoldWorkerLock takes the operating-system lock that says that the worker with this key lives, for as long as
+	// the process lives or until release.
+	HoldWorkerLock(ctx context.Context, key string) (release func() error, err error)
+
+	// TakeWorkerLock tries the lock of another worker. taken means that the worker is gone, and that the caller now
+	// holds the lock until done, which also removes what is left of it.
+	TakeWorkerLock(ctx context.Context, key string) (taken bool, done func(), err error)
+
+	// SchemaVersion is the version of the database's schema (0 for none) and the one this library was built for.
+	SchemaVersion(ctx context.Context) (have, want int64, err error)
+
+	// Migrate brings the schema to the newest version, MigrateDown one version back; both return the names of the
+	// migrations they ran, and are safe in several processes at once.
+	Migrate(ctx context.Context) ([]string, error)
+	MigrateDown(ctx context.Context) (string, error)
+
+	// Backup writes a consistent copy of the database to a new file while everything runs.
+	Backup(ctx context.Context, path string) error
+
+	// EngineVersion names the engine and its version, for people.
+	EngineVersion(ctx context.Context) (string, error)
+
+	// CanRetry reports whether err is a state of the database that may pass (busy, full, unreachable), as opposed
+	// to a fault of the statement.
+	CanRetry(err error) bool
+
+	// Close waits for writes under way and closes the connections.
+	Close() error
+}
+
+// Tx is a caller's own transaction, made by an engine's Tx function (sqlite.Tx, postgres.Tx).
+type Tx interface {
+	// Querier runs the queue's statements inside the transaction.
+	Querier() db.Querier
+}
+
+// Signal is a set of things that a commit can make true.
+type Signal uint8
+
+const (
+	// WorkReady means that a job may be claimable or falls due sooner than known.
+	WorkReady Signal = 1 << iota
+	// JobEnded means that a job reached a final status.
+	JobEnded
+)

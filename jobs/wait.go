@@ -1,0 +1,38 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// waitLook is how often Wait looks without having been woken: for commits that no signal tells of.
+const waitLook = time.Second
+
+// Wait returns the job once it has ended: done, failed or cancelled. It is woken by the commit that ends the job, in
+// whatever process that happens. The error is ctx's when that ends first (the job is then as it was last seen), or
+// [ErrNotFound] when the job does not exist or was deleted.
+func (c *Client) Wait(ctx context.Context, id int64) (Job, error) {
+	wake, stop := c.store.Listen(JobEnded)
+	defer stop()
+	tick := time.NewTicker(waitLook)
+	defer tick.Stop()
+	var job Job
+	for {
+		seen, err := c.Get(ctx, id)
+		if err == nil {
+			job = seen
+		} else if ctx.Err() == nil {
+			return job, fmt.Errorf("wait for job %d: %w", id, err)
+		}
+		if job.Status.Final() {
+			return job, nil
+		}
+		select {
+		case <-ctx.Done():
+			return job, fmt.Errorf("wait for job %d: %w", id, context.Cause(ctx))
+		case <-wake:
+		case <-tick.C:
+		}
+	}
+}

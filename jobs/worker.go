@@ -1,0 +1,98 @@
+package jobs
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// worker is the session's row in the workers table and the lock that says that it lives.
+type worker struct {
+	id      int64 // 0 while not registered
+	release func() error
+}
+
+// register takes a fresh lock, then adds the worker's row: so whoever reads the row finds the lock held, or knows that
+// the worker is gone.
+func (s *session) register(ctx context.Context) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	key := strings.ToLower(rand.Text())
+	if s.config.Name == "" {
+		s.config.Name = fmt.Sprintf("%s-%d-%s", clean(host, 100), os.Getpid(), key[:6])
+	}
+	queues, err := json.Marshal(s.config.Queues)
+	if err != nil {
+		return err
+	}
+	release, err := s.store.HoldWorkerLock(ctx, key)
+	if err != nil {
+		return fmt.Errorf("register worker: %w", err)
+	}
+	id, err := s.addWorker(ctx, db.RegisterWorkerParams{
+		Name: s.config.Name, LockKey: key, Host: host, Pid: int64(os.Getpid()), Version: s.config.Version,
+		Queues: string(queues), Kinds: s.kinds,
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("register worker %s: %w", quote(s.config.Name), err), release())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.worker = worker{id: id, release: release}
+	return nil
+}
+
+// addWorker adds the row; a worker of the same name that is gone makes room first.
+func (s *session) addWorker(ctx context.Context, params db.RegisterWorkerParams) (int64, error) {
+	for range 2 {
+		var id int64
+		err := s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+			now := s.store.Now()
+			params.Now, params.LeaseUntil = toMicros(now), toMicros(now.Add(s.config.Lease))
+			var err error
+			id, err = q.RegisterWorker(ctx, params)
+			return err
+		})
+		if !errors.Is(err, sql.ErrNoRows) {
+			return id, err
+		}
+		if err := s.rescueWorkers(ctx, s.config.OnBoot == OnBootFailed); err != nil {
+			return 0, err
+		}
+	}
+	return 0, ErrWorkerName
+}
+
+// unregister ends the worker's row and releases its lock, in this order.
+func (s *session) unregister(ctx context.Context) error {
+	s.mu.Lock()
+	w := s.worker
+	s.worker = worker{}
+	s.mu.Unlock()
+	if w.release == nil {
+		return nil
+	}
+	err := s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		_, err := q.EndWorker(ctx, db.EndWorkerParams{Now: toMicros(s.store.Now()), EndReason: "stopped", ID: w.id})
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("unregister worker: %w", err)
+	}
+	return errors.Join(err, w.release())
+}
+
+func (s *session) workerID() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.worker.id
+}

@@ -1,0 +1,24 @@
+-- name: EnqueueJob :one
+-- EnqueueJob adds one job and returns its id.
+-- No row means that the unique key is held by a live job or the request id is taken.
+INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+                  unique_key, request_id, user_id, tags, metadata, created_at, updated_at)
+VALUES (CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), CAST(@status AS TEXT),
+        CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT),
+        CAST(@timeout AS BIGINT), CAST(sqlc.narg('unique_key') AS TEXT), CAST(sqlc.narg('request_id') AS TEXT),
+        CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
+        CAST(sqlc.narg('metadata') AS TEXT),
+        CAST(@now AS BIGINT), CAST(@now AS BIGINT))
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- name: GetLiveJobIDByUniqueKey :one
+-- GetLiveJobIDByUniqueKey finds the job that holds a unique key.
+SELECT j.id FROM jobs AS j
+WHERE j.kind = CAST(@kind AS TEXT) AND j.unique_key = CAST(@unique_key AS TEXT)
+  AND j.unique_key IS NOT NULL AND j.status IN ('scheduled', 'pending', 'running');
+
+-- name: GetJobIDByRequestID :one
+-- GetJobIDByRequestID finds the job that an earlier enqueue with the same request id made.
+SELECT j.id FROM jobs AS j
+WHERE j.kind = CAST(@kind AS TEXT) AND j.request_id = CAST(@request_id AS TEXT) AND j.request_id IS NOT NULL;

@@ -1,0 +1,33 @@
+-- name: RequeueJob :execrows
+-- RequeueJob makes a failed, cancelled or scheduled job claimable now, with all its attempts before it.
+-- It leaves the job alone when another live job has taken its unique key.
+UPDATE jobs SET status = 'pending', run_after = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
+                uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
+                progress = NULL, result = NULL
+WHERE id = CAST(@id AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled')
+  AND NOT EXISTS (
+    SELECT 1 FROM jobs AS o
+    WHERE o.kind = jobs.kind AND o.unique_key = jobs.unique_key AND o.unique_key IS NOT NULL
+      AND o.status IN ('scheduled', 'pending', 'running') AND o.id <> jobs.id);
+
+-- name: CancelWaitingJob :execrows
+-- CancelWaitingJob ends a job that has not started.
+UPDATE jobs SET status = 'cancelled', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT)
+WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending');
+
+-- name: RequestJobCancel :execrows
+-- RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
+UPDATE jobs SET cancel_requested_at = COALESCE(cancel_requested_at, CAST(@now AS BIGINT)),
+                updated_at = CAST(@now AS BIGINT)
+WHERE id = CAST(@id AS BIGINT) AND status = 'running';
+
+-- name: DeleteJob :execrows
+-- DeleteJob removes a job that is not running, with its errors.
+DELETE FROM jobs WHERE id = CAST(@id AS BIGINT) AND status <> 'running';
+
+-- name: DeleteFinishedJobs :execrows
+-- DeleteFinishedJobs removes up to n jobs of one final status that finished before a time, the oldest first.
+DELETE FROM jobs WHERE id IN (
+    SELECT f.id FROM jobs AS f
+    WHERE f.status = CAST(@status AS TEXT) AND f.finished_at IS NOT NULL AND f.finished_at < CAST(@before AS BIGINT)
+    ORDER BY f.finished_at LIMIT CAST(@n AS BIGINT));

@@ -1,0 +1,48 @@
+-- name: PromoteDueJobs :execrows
+-- PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
+UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT)
+WHERE id IN (
+    SELECT d.id FROM jobs AS d
+    WHERE d.status = 'scheduled' AND d.run_after <= CAST(@now AS BIGINT)
+    ORDER BY d.run_after LIMIT CAST(@n AS BIGINT)
+    FOR UPDATE SKIP LOCKED
+);
+
+-- name: HasClaimableJobs :one
+-- HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
+-- It looks at one index entry per kind.
+SELECT CAST(COUNT(*) AS BIGINT) AS kinds
+FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+WHERE EXISTS (
+    SELECT 1 FROM jobs AS j
+    WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
+)
+AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
+
+-- name: ClaimJobs :many
+-- ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
+-- Rows come back in no order. For each kind it reads n index entries at the most, whatever else the table holds.
+UPDATE jobs SET status = 'running', attempt = attempt + 1, worker_id = CAST(@worker_id AS BIGINT),
+                lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
+                updated_at = CAST(@now AS BIGINT)
+WHERE id IN (
+    SELECT c.id FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+    CROSS JOIN LATERAL (
+        SELECT j.id, j.priority, j.run_after FROM jobs AS j
+        WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
+          AND j.run_after <= CAST(@now AS BIGINT)
+        ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT)
+        FOR UPDATE SKIP LOCKED
+    ) AS c
+    WHERE EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
+)
+RETURNING id, queue, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at;
+
+-- name: CountRunningJobs :one
+-- CountRunningJobs counts the running jobs of a queue and a JSON list of kinds, whoever holds them.
+SELECT CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
+WHERE j.status = 'running' AND j.queue = CAST(@queue AS TEXT)
+  AND j.kind IN (SELECT k.value FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value));

@@ -1,0 +1,22 @@
+-- name: CompleteJobs :execrows
+-- CompleteJobs ends attempts, a JSON list of [id, attempt], well and without a result.
+UPDATE jobs AS j SET status = 'done', finished_at = CAST(@now AS BIGINT),
+                     updated_at = CAST(@now AS BIGINT), lease_until = NULL
+FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
+WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT)
+  AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT);
+
+-- name: CompleteJobsWithResults :execrows
+-- CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.
+UPDATE jobs AS j SET status = 'done', result = e.value->>2, finished_at = CAST(@now AS BIGINT),
+                     updated_at = CAST(@now AS BIGINT), lease_until = NULL
+FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
+WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT)
+  AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT);
+
+-- name: ExtendLeases :execrows
+-- ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds.
+UPDATE jobs AS j SET lease_until = CAST(@lease_until AS BIGINT)
+FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
+WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT)
+  AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT);

@@ -1,0 +1,21 @@
+-- name: CompleteJobs :execrows
+-- CompleteJobs ends attempts, a JSON list of [id, attempt], well and without a result.
+UPDATE jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
+                lease_until = NULL
+WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT)
+  AND (id, attempt) IN (SELECT e.value->>0, e.value->>1 FROM json_each(CAST(@items AS TEXT)) AS e);
+
+-- name: CompleteJobsWithResults :execrows
+-- CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.
+INSERT INTO jobs (id, kind, result, created_at)
+SELECT j.id, j.kind, e.value->>2, CAST(@now AS BIGINT)
+FROM json_each(CAST(@items AS TEXT)) AS e CROSS JOIN jobs AS j ON j.id = e.value->>0
+WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.attempt = e.value->>1
+ON CONFLICT (id) DO UPDATE SET status = 'done', result = excluded.result, lease_until = NULL,
+    finished_at = excluded.created_at, updated_at = excluded.created_at;
+
+-- name: ExtendLeases :execrows
+-- ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds.
+UPDATE jobs SET lease_until = CAST(@lease_until AS BIGINT)
+WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT)
+  AND (id, attempt) IN (SELECT e.value->>0, e.value->>1 FROM json_each(CAST(@items AS TEXT)) AS e);
