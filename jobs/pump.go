@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,7 +122,7 @@ type turn struct {
 	wants    map[string]int64
 
 	lost    []outcome
-	claimed []Job
+	claimed []*attempt
 	more    map[string]bool // queues in which another claim may find something
 	next    time.Time       // when the next scheduled job falls due
 }
@@ -164,7 +165,9 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 		}
 		t.more[queue] = int64(len(rows)) == n || promoted == promote
 		for _, row := range rows {
-			t.claimed = append(t.claimed, jobFromClaim(row, worker, now, lease))
+			a := &attempt{session: s, job: jobFromClaim(row, worker, now, lease), handler: s.handlers[row.Kind]}
+			a.job.held = a
+			t.claimed = append(t.claimed, a)
 		}
 	}
 	return nil
@@ -295,32 +298,25 @@ func (s *session) recorded(t *turn) {
 }
 
 // dispatch starts the handlers of claimed jobs, best first.
-func (s *session) dispatch(claimed []Job) {
+func (s *session) dispatch(claimed []*attempt) {
 	if len(claimed) == 0 {
 		return
 	}
-	slices.SortFunc(claimed, func(a, b Job) int {
-		switch {
-		case a.Priority != b.Priority:
-			return b.Priority - a.Priority
-		case !a.RunAfter.Equal(b.RunAfter):
-			return a.RunAfter.Compare(b.RunAfter)
-		default:
-			return int(a.ID - b.ID)
-		}
+	slices.SortFunc(claimed, func(a, b *attempt) int {
+		return cmp.Or(
+			cmp.Compare(b.job.Priority, a.job.Priority),
+			a.job.RunAfter.Compare(b.job.RunAfter),
+			cmp.Compare(a.job.ID, b.job.ID),
+		)
 	})
-	attempts := make([]*attempt, len(claimed))
 	s.mu.Lock()
-	for i, job := range claimed {
-		a := &attempt{session: s, job: job, handler: s.handlers[job.Kind]}
-		a.job.held = a
+	for _, a := range claimed {
 		a.ctx, a.cancel = context.WithCancelCause(s.life)
 		s.running[a.fence()] = a
-		s.active[job.Queue]++
-		attempts[i] = a
+		s.active[a.job.Queue]++
 	}
 	s.mu.Unlock()
-	for _, a := range attempts {
+	for _, a := range claimed {
 		go a.execute()
 	}
 }

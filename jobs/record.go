@@ -28,8 +28,8 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) 
 		}
 	}
 	now := toMicros(s.store.Now())
-	for worker, group := range byWorker(plain) {
-		n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{Now: now, WorkerID: worker, Items: fences(group)})
+	for h, group := range byHolder(plain) {
+		n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{Now: now, WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
 		if err == nil && n < int64(len(group)) {
 			lost, err = s.missing(ctx, q, group, lost)
 		}
@@ -37,8 +37,8 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) 
 			return nil, err
 		}
 	}
-	for worker, group := range byWorker(withResult) {
-		n, err := q.CompleteJobsWithResults(ctx, db.CompleteJobsWithResultsParams{Now: now, WorkerID: worker, Items: fences(group)})
+	for h, group := range byHolder(withResult) {
+		n, err := q.CompleteJobsWithResults(ctx, db.CompleteJobsWithResultsParams{Now: now, WorkerID: h.worker, Items: fences(group)})
 		if err == nil && n < int64(len(group)) {
 			lost, err = s.missing(ctx, q, group, lost)
 		}
@@ -49,13 +49,31 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) 
 	return lost, nil
 }
 
-// byWorker groups outcomes by the worker that held them: more than one only after the worker was declared dead.
-func byWorker(outcomes []outcome) map[int64][]outcome {
-	groups := map[int64][]outcome{}
+// holder is what the fences of a statement's rows have in common.
+type holder struct{ worker, attempt int64 }
+
+// byHolder groups outcomes by worker (more than one only after the worker was declared dead) and by attempt number
+// (most are first attempts).
+func byHolder(outcomes []outcome) map[holder][]outcome {
+	groups := map[holder][]outcome{}
 	for _, o := range outcomes {
-		groups[o.attempt.job.WorkerID] = append(groups[o.attempt.job.WorkerID], o)
+		h := holder{o.attempt.job.WorkerID, int64(o.attempt.job.Attempt)}
+		groups[h] = append(groups[h], o)
 	}
 	return groups
+}
+
+// ids is the JSON list [id, ...].
+func ids(outcomes []outcome) string {
+	list := make([]byte, 1, 12*len(outcomes)+2)
+	list[0] = '['
+	for i, o := range outcomes {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = strconv.AppendInt(list, o.attempt.job.ID, 10)
+	}
+	return string(append(list, ']'))
 }
 
 // fences is the JSON list [[id, attempt], ...], or [[id, attempt, result], ...] when there are results.

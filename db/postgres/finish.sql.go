@@ -103,22 +103,28 @@ func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64
 }
 
 const completeJobs = `-- name: CompleteJobs :execrows
-UPDATE jobs AS j SET status = 'done', finished_at = CAST($1 AS BIGINT),
-                     updated_at = CAST($1 AS BIGINT), lease_until = NULL
-FROM jsonb_array_elements(CAST(CAST($3 AS TEXT) AS jsonb)) AS e (value)
-WHERE j.status = 'running' AND j.worker_id = CAST($2 AS BIGINT)
-  AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT)
+UPDATE jobs SET status = 'done', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT),
+                lease_until = NULL
+WHERE status = 'running' AND worker_id = CAST($2 AS BIGINT) AND attempt = CAST($3 AS BIGINT)
+  AND id IN (SELECT CAST(e.value AS BIGINT) FROM jsonb_array_elements(CAST(CAST($4 AS TEXT) AS jsonb)) AS e (value))
 `
 
 type CompleteJobsParams struct {
 	Now      int64
 	WorkerID int64
-	Items    string
+	Attempt  int64
+	Ids      string
 }
 
-// CompleteJobs ends attempts, a JSON list of [id, attempt], well and without a result.
+// CompleteJobs ends attempts well and without a result: those of a JSON list of job ids that all have the same
+// attempt number, as almost all of a batch do.
 func (q *Queries) CompleteJobs(ctx context.Context, arg CompleteJobsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, completeJobs, arg.Now, arg.WorkerID, arg.Items)
+	result, err := q.db.Exec(ctx, completeJobs,
+		arg.Now,
+		arg.WorkerID,
+		arg.Attempt,
+		arg.Ids,
+	)
 	if err != nil {
 		return 0, err
 	}

@@ -105,19 +105,26 @@ func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64
 const completeJobs = `-- name: CompleteJobs :execrows
 UPDATE jobs SET status = 'done', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
                 lease_until = NULL
-WHERE status = 'running' AND worker_id = CAST(?2 AS BIGINT)
-  AND (id, attempt) IN (SELECT e.value->>0, e.value->>1 FROM json_each(CAST(?3 AS TEXT)) AS e)
+WHERE status = 'running' AND worker_id = CAST(?2 AS BIGINT) AND attempt = CAST(?3 AS BIGINT)
+  AND id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
 `
 
 type CompleteJobsParams struct {
 	Now      int64
 	WorkerID int64
-	Items    string
+	Attempt  int64
+	Ids      string
 }
 
-// CompleteJobs ends attempts, a JSON list of [id, attempt], well and without a result.
+// CompleteJobs ends attempts well and without a result: those of a JSON list of job ids that all have the same
+// attempt number, as almost all of a batch do.
 func (q *Queries) CompleteJobs(ctx context.Context, arg CompleteJobsParams) (int64, error) {
-	result, err := q.exec(ctx, q.completeJobsStmt, completeJobs, arg.Now, arg.WorkerID, arg.Items)
+	result, err := q.exec(ctx, q.completeJobsStmt, completeJobs,
+		arg.Now,
+		arg.WorkerID,
+		arg.Attempt,
+		arg.Ids,
+	)
 	if err != nil {
 		return 0, err
 	}

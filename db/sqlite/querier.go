@@ -23,7 +23,8 @@ type Querier interface {
 	// CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
 	// Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
 	CompleteJob(ctx context.Context, arg CompleteJobParams) (int64, error)
-	// CompleteJobs ends attempts, a JSON list of [id, attempt], well and without a result.
+	// CompleteJobs ends attempts well and without a result: those of a JSON list of job ids that all have the same
+	// attempt number, as almost all of a batch do.
 	CompleteJobs(ctx context.Context, arg CompleteJobsParams) (int64, error)
 	// CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.
 	CompleteJobsWithResults(ctx context.Context, arg CompleteJobsWithResultsParams) (int64, error)

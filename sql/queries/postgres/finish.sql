@@ -1,10 +1,10 @@
 -- name: CompleteJobs :execrows
--- CompleteJobs ends attempts, a JSON list of [id, attempt], well and without a result.
-UPDATE jobs AS j SET status = 'done', finished_at = CAST(@now AS BIGINT),
-                     updated_at = CAST(@now AS BIGINT), lease_until = NULL
-FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
-WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT)
-  AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT);
+-- CompleteJobs ends attempts well and without a result: those of a JSON list of job ids that all have the same
+-- attempt number, as almost all of a batch do.
+UPDATE jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
+                lease_until = NULL
+WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = CAST(@attempt AS BIGINT)
+  AND id IN (SELECT CAST(e.value AS BIGINT) FROM jsonb_array_elements(CAST(CAST(@ids AS TEXT) AS jsonb)) AS e (value));
 
 -- name: CompleteJobsWithResults :execrows
 -- CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.

@@ -1,9 +1,10 @@
 -- name: CompleteJobs :execrows
--- CompleteJobs ends attempts, a JSON list of [id, attempt], well and without a result.
+-- CompleteJobs ends attempts well and without a result: those of a JSON list of job ids that all have the same
+-- attempt number, as almost all of a batch do.
 UPDATE jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
                 lease_until = NULL
-WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT)
-  AND (id, attempt) IN (SELECT e.value->>0, e.value->>1 FROM json_each(CAST(@items AS TEXT)) AS e);
+WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = CAST(@attempt AS BIGINT)
+  AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
 
 -- name: CompleteJobsWithResults :execrows
 -- CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.

@@ -1,0 +1,98 @@
+-- Written by `go test ./sql -update` from the migrated database: what the migrations add up to. DO NOT EDIT.
+
+CREATE TABLE job_errors (
+    id         INTEGER PRIMARY KEY,
+    job_id     INTEGER NOT NULL,
+    attempt    INTEGER NOT NULL,
+    worker_id  INTEGER,
+    started_at INTEGER,
+    ended_at   INTEGER NOT NULL,
+    cause      TEXT    NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'crash', 'lost')),
+    message    TEXT    NOT NULL,
+    stack      TEXT    NOT NULL DEFAULT ''
+) STRICT;
+
+CREATE TABLE jobs (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind        TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200),
+    payload     TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(payload)),
+    status      TEXT    NOT NULL DEFAULT 'pending'
+                CHECK (status = 'pending' OR status = 'running' OR status = 'done'
+                       OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled'),
+    attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt >= 0),
+    created_at  INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER)),
+    updated_at  INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER)),
+    started_at  INTEGER,
+    finished_at INTEGER,
+    -- Higher runs first.
+    priority    INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -32768 AND 32767),
+    -- Not before this time; up to the end of the year 9999.
+    run_after   INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER))
+                CHECK (run_after BETWEEN 0 AND 253402300799999999)
+, worker_id INTEGER, lease_until INTEGER, crashes INTEGER NOT NULL DEFAULT 0 CHECK (crashes >= 0), uncounted INTEGER NOT NULL DEFAULT 0 CHECK (uncounted >= 0), cancel_requested_at INTEGER, queue TEXT NOT NULL DEFAULT 'default' CHECK (length(queue) BETWEEN 1 AND 200), max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767), timeout INTEGER NOT NULL DEFAULT 0 CHECK (timeout >= 0), last_error TEXT, unique_key TEXT CHECK (length(unique_key) BETWEEN 1 AND 1000), request_id TEXT CHECK (length(request_id) BETWEEN 1 AND 1000), user_id TEXT CHECK (length(user_id) BETWEEN 1 AND 1000), tags TEXT CHECK (json_valid(tags)), metadata TEXT CHECK (json_valid(metadata)), progress TEXT CHECK (json_valid(progress)), result TEXT CHECK (json_valid(result))) STRICT;
+
+CREATE TABLE queues (
+    name       TEXT    NOT NULL PRIMARY KEY CHECK (length(name) BETWEEN 1 AND 200),
+    paused_at  INTEGER,
+    updated_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE workers (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    name         TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
+    lock_key     TEXT    NOT NULL,
+    host         TEXT    NOT NULL,
+    pid          INTEGER NOT NULL,
+    version      TEXT    NOT NULL,
+    queues       TEXT    NOT NULL CHECK (json_valid(queues)),
+    kinds        TEXT    NOT NULL CHECK (json_valid(kinds)),
+    started_at   INTEGER NOT NULL,
+    heartbeat_at INTEGER NOT NULL,
+    lease_until  INTEGER NOT NULL,
+    ended_at     INTEGER,
+    end_reason   TEXT CHECK (end_reason IN ('stopped', 'crash', 'lost'))
+) STRICT;
+
+CREATE INDEX job_errors_job ON job_errors (job_id, attempt);
+
+CREATE INDEX jobs_claim ON jobs (queue, kind, priority DESC, run_after, id) WHERE status = 'pending';
+
+CREATE INDEX jobs_due ON jobs (run_after) WHERE status = 'scheduled';
+
+CREATE INDEX jobs_finished ON jobs (status, finished_at) WHERE finished_at IS NOT NULL;
+
+CREATE UNIQUE INDEX jobs_request ON jobs (kind, request_id) WHERE request_id IS NOT NULL;
+
+CREATE INDEX jobs_running ON jobs (worker_id) WHERE status = 'running';
+
+CREATE UNIQUE INDEX jobs_unique ON jobs (kind, unique_key)
+    WHERE unique_key IS NOT NULL AND status IN ('scheduled', 'pending', 'running');
+
+CREATE INDEX workers_ended ON workers (ended_at) WHERE ended_at IS NOT NULL;
+
+CREATE UNIQUE INDEX workers_live ON workers (name) WHERE ended_at IS NULL;
+
+CREATE VIEW jobs_readable AS
+SELECT id, queue, kind, payload, status, priority,
+       strftime('%Y-%m-%dT%H:%M:%fZ', run_after / 1000000.0, 'unixepoch') AS run_after,
+       attempt, uncounted, max_attempts, crashes, worker_id,
+       strftime('%Y-%m-%dT%H:%M:%fZ', lease_until / 1000000.0, 'unixepoch') AS lease_until,
+       timeout, unique_key, request_id, user_id, tags, metadata, progress, result, last_error,
+       strftime('%Y-%m-%dT%H:%M:%fZ', created_at / 1000000.0, 'unixepoch') AS created_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', started_at / 1000000.0, 'unixepoch') AS started_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', finished_at / 1000000.0, 'unixepoch') AS finished_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', updated_at / 1000000.0, 'unixepoch') AS updated_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', cancel_requested_at / 1000000.0, 'unixepoch') AS cancel_requested_at
+FROM jobs;
+
+CREATE TRIGGER jobs_delete_errors AFTER DELETE ON jobs
+BEGIN
+    DELETE FROM job_errors WHERE job_id = OLD.id;
+END;
+
+CREATE TRIGGER jobs_not_due AFTER INSERT ON jobs
+WHEN NEW.status = 'pending' AND NEW.run_after > NEW.created_at
+    AND NEW.run_after > CAST(unixepoch('subsec') * 1000000 AS INTEGER)
+BEGIN
+    UPDATE jobs SET status = 'scheduled' WHERE id = NEW.id;
+END;
