@@ -6,6 +6,7 @@ import "github.com/sqluice/sqluice/db/sqlite"
 
 type (
 	AddJobErrorParams             = sqlite.AddJobErrorParams
+	CancelRequestedJobParams      = sqlite.CancelRequestedJobParams
 	CancelRunningJobParams        = sqlite.CancelRunningJobParams
 	CancelWaitingJobParams        = sqlite.CancelWaitingJobParams
 	ClaimJobsParams               = sqlite.ClaimJobsParams
@@ -15,7 +16,6 @@ type (
 	CompleteJobsWithResultsParams = sqlite.CompleteJobsWithResultsParams
 	CountLiveJobsPerQueueRow      = sqlite.CountLiveJobsPerQueueRow
 	CountPendingJobsPerKindRow    = sqlite.CountPendingJobsPerKindRow
-	CountRunningJobsParams        = sqlite.CountRunningJobsParams
 	CountRunningJobsPerWorkerRow  = sqlite.CountRunningJobsPerWorkerRow
 	DeleteFinishedJobsParams      = sqlite.DeleteFinishedJobsParams
 	EndWorkerParams               = sqlite.EndWorkerParams
@@ -28,6 +28,7 @@ type (
 	GetJobIDByRequestIDParams     = sqlite.GetJobIDByRequestIDParams
 	GetLiveJobIDByUniqueKeyParams = sqlite.GetLiveJobIDByUniqueKeyParams
 	HasClaimableJobsParams        = sqlite.HasClaimableJobsParams
+	HasUnfinishedJobsParams       = sqlite.HasUnfinishedJobsParams
 	HeartbeatWorkerParams         = sqlite.HeartbeatWorkerParams
 	Job                           = sqlite.Job
 	ListFailedJobsParams          = sqlite.ListFailedJobsParams

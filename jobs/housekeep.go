@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
 )
 
-// tick is how often the housekeeper looks: what the promises "noticed within about a second" rest on.
+// tick is how often the housekeeper looks, at least: what the promises "noticed within about a second" rest on.
 const tick = time.Second
 
 // housekeeper is what keepHouse remembers from one tick to the next.
@@ -24,7 +26,7 @@ type housekeeper struct {
 // handlers that do not heed their context, and rescues the jobs of other workers that are gone.
 func (s *session) keepHouse(ctx context.Context) {
 	h := &housekeeper{session: s, lastTick: time.Now(), renewed: time.Now()}
-	ticker := time.NewTicker(tick)
+	ticker := time.NewTicker(min(tick, s.config.Lease/4)) // so that a renewal is never late
 	defer ticker.Stop()
 	for {
 		select {
@@ -32,9 +34,15 @@ func (s *session) keepHouse(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if err := h.look(ctx); err != nil && ctx.Err() == nil {
-			s.log.Error("housekeeping failed; trying again", "error", err)
+		err := h.look(ctx)
+		if err == nil || ctx.Err() != nil {
+			continue
 		}
+		if fatal := unusable(err); fatal != nil {
+			s.giveUp(fatal)
+			return
+		}
+		s.log.Error("housekeeping failed; trying again", "error", err)
 	}
 }
 
@@ -84,17 +92,11 @@ func (h *housekeeper) look(ctx context.Context) error {
 	return h.rescueStuck(ctx, false)
 }
 
-// attempts are those whose handlers run and whose outcome is open.
+// attempts are those whose handlers run, and those whose outcome could not be recorded yet: both hold their leases.
 func (s *session) attempts() []*attempt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []*attempt
-	for _, a := range s.running {
-		if !a.over && !a.completed {
-			list = append(list, a)
-		}
-	}
-	return list
+	return slices.Collect(maps.Values(s.running))
 }
 
 // renew extends the worker's lease and those of its jobs.
@@ -146,7 +148,7 @@ func (h *housekeeper) checkHeld(ctx context.Context) error {
 	for _, a := range attempts {
 		row, ok := held[a.fence()]
 		switch {
-		case a.over || a.completed: // ended since
+		case a.over || !ok && a.completed: // it has ended
 		case !ok:
 			h.log.Warn("the lease was lost: the handler is cancelled", a.attrs()...)
 			a.cancel(ErrLeaseLost)
@@ -198,9 +200,7 @@ func (h *housekeeper) revive(ctx context.Context) error {
 	if old.release != nil {
 		err = old.release()
 	}
-	if err := errors.Join(err, h.register(ctx)); err != nil {
-		return err
-	}
+	err = errors.Join(err, h.register(ctx))
 	h.signal()
-	return nil
+	return err
 }

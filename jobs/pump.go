@@ -50,6 +50,10 @@ func (s *session) pump(ctx context.Context) error {
 	starve()
 	failures := 0
 	for {
+		if fatal := s.fatalError(); fatal != nil {
+			s.endLife(ErrStopping)
+			return fatal
+		}
 		stopping := ctx.Err() != nil
 		outcomes := s.takeOutcomes()
 		var wants map[string]int64
@@ -77,7 +81,9 @@ func (s *session) pump(ctx context.Context) error {
 				if s.drain && s.drained(ctx, queues) {
 					return nil
 				}
-				clear(hungry)
+				for queue := range wants { // and no other: one without a free slot was not looked at
+					delete(hungry, queue)
+				}
 				alarm.set(s.sleep(next))
 				continue
 			}
@@ -87,11 +93,14 @@ func (s *session) pump(ctx context.Context) error {
 		}
 		turn := &turn{session: s, outcomes: outcomes, wants: wants}
 		if err := s.store.Write(context.WithoutCancel(ctx), turn.write); err != nil {
-			s.putBack(outcomes)
-			if fatal := s.unusable(err); fatal != nil {
+			if fatal := unusable(err); fatal != nil {
 				s.endLife(ErrStopping)
 				return fatal
 			}
+			if len(outcomes) > 0 && !s.store.CanRetry(err) {
+				outcomes = s.recordApart(outcomes)
+			}
+			s.putBack(outcomes)
 			failures++
 			s.log.Error("cannot write to the database; trying again", "error", err, "outcomes", len(outcomes), "failures", failures)
 			if stopping && failures > 5 {
@@ -178,10 +187,10 @@ func (t *turn) signals() Signal {
 	var signals Signal
 	for _, o := range t.outcomes {
 		switch o.fate {
-		case fateDone, fateFail, fateCancel:
+		case fateDone, fateCancel:
 			signals |= JobEnded
-		case fateRetry, fateSnooze, fateRelease:
-			signals |= WorkReady
+		default:
+			signals |= WorkReady | JobEnded // which of them depends on whether the job was to be cancelled
 		}
 	}
 	return signals
@@ -254,19 +263,19 @@ func (s *session) drained(ctx context.Context, queues []string) bool {
 	if !s.idle() {
 		return false
 	}
-	var running int64
+	var unfinished int64
 	err := s.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		running = 0
+		unfinished = 0
 		for _, queue := range queues {
-			n, err := q.CountRunningJobs(ctx, db.CountRunningJobsParams{Queue: queue, Kinds: s.kinds})
+			n, err := q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Queue: queue, Kinds: s.kinds})
 			if err != nil {
 				return err
 			}
-			running += n
+			unfinished += n
 		}
 		return nil
 	})
-	return err == nil && running == 0
+	return err == nil && unfinished == 0
 }
 
 // sleep is when the pump has to look again by itself; the zero time means never.
@@ -322,7 +331,7 @@ func (s *session) dispatch(claimed []*attempt) {
 }
 
 // unusable returns the error that ends the run, or nil when the write is to be tried again.
-func (s *session) unusable(err error) error {
+func unusable(err error) error {
 	var schema *SchemaError
 	if errors.Is(err, ErrClosed) || errors.Is(err, ErrReplaced) || errors.As(err, &schema) {
 		return err
@@ -330,9 +339,7 @@ func (s *session) unusable(err error) error {
 	return nil
 }
 
-// pause waits after a failed write, longer each time, or until the stop's next step.
+// pause waits after a failed write, longer each time.
 func (s *session) pause(failures int) {
-	timer := time.NewTimer(min(pauseFirst<<min(failures-1, 10), pauseLast))
-	defer timer.Stop()
-	<-timer.C
+	time.Sleep(min(pauseFirst<<min(failures-1, 10), pauseLast))
 }

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 )
@@ -138,6 +139,18 @@ func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome) (bool,
 	var n int64
 	var err error
 	switch o.fate {
+	case fateRetry, fateSnooze, fateFail, fateRelease:
+		n, err = q.CancelRequestedJob(ctx, db.CancelRequestedJobParams{
+			LastError: optional(o.message), Now: toMicros(now), ID: id, Attempt: attempt, WorkerID: worker,
+		})
+		if err != nil {
+			return false, err
+		}
+		if n > 0 {
+			return true, s.addError(ctx, q, o, now)
+		}
+	}
+	switch o.fate {
 	case fateRetry:
 		n, err = q.RetryJob(ctx, db.RetryJobParams{
 			Status: status, RunAfter: toMicros(at), LastError: o.message, Now: toMicros(now), ID: id, Attempt: attempt, WorkerID: worker,
@@ -161,11 +174,41 @@ func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome) (bool,
 	if n == 0 {
 		return s.ended(ctx, q, o)
 	}
+	return true, s.addError(ctx, q, o, now)
+}
+
+// addError records an attempt that did not end well; being snoozed or given back is no error.
+func (s *session) addError(ctx context.Context, q db.Querier, o outcome, now time.Time) error {
 	if o.cause == "" {
-		return true, nil
+		return nil
 	}
-	return true, q.AddJobError(ctx, db.AddJobErrorParams{
-		JobID: id, Attempt: attempt, WorkerID: worker, StartedAt: toMicros(o.attempt.job.StartedAt),
+	job := o.attempt.job
+	return q.AddJobError(ctx, db.AddJobErrorParams{
+		JobID: job.ID, Attempt: int64(job.Attempt), WorkerID: job.WorkerID, StartedAt: toMicros(job.StartedAt),
 		EndedAt: toMicros(now), Cause: string(o.cause), Message: o.message, Stack: o.stack,
 	})
+}
+
+// recordApart writes outcomes one by one after the database refused them together, so that one which it never takes
+// (say, because of an application's own trigger) does not hold up the others. Such an outcome is given up: its lease
+// runs out and the job is rescued. It returns those to be tried again.
+func (s *session) recordApart(outcomes []outcome) []outcome {
+	var again []outcome
+	for _, o := range outcomes {
+		t := &turn{session: s, outcomes: []outcome{o}}
+		err := s.store.Write(context.WithoutCancel(s.life), t.write)
+		switch {
+		case err == nil:
+			s.recorded(t)
+			s.store.Announce(t.signals())
+		case s.store.CanRetry(err):
+			again = append(again, o)
+		default:
+			s.log.Error("the database refuses the end of an attempt: its lease will run out", append(o.attempt.attrs(), "error", err)...)
+			s.mu.Lock()
+			delete(s.running, o.attempt.fence())
+			s.mu.Unlock()
+		}
+	}
+	return again
 }

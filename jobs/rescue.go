@@ -85,12 +85,14 @@ func (s *session) rescueStuck(ctx context.Context, failAll bool) error {
 // attempt is left, they crashed too often or failAll, pending otherwise. Of several rescuers one does the work.
 func (s *session) rescue(ctx context.Context, failAll bool, end *db.EndWorkerParams, name string) error {
 	var attempts, cancelled, failed, reset int64
+	var ended bool
 	err := s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-		attempts, cancelled, failed, reset = 0, 0, 0, 0
+		attempts, cancelled, failed, reset, ended = 0, 0, 0, 0, false
 		now := toMicros(s.store.Now())
 		if end != nil {
 			end.Now = now
-			if n, err := q.EndWorker(ctx, *end); err != nil || n == 0 {
+			n, err := q.EndWorker(ctx, *end)
+			if ended = n > 0; err != nil || !ended {
 				return err
 			}
 		}
@@ -118,7 +120,7 @@ func (s *session) rescue(ctx context.Context, failAll bool, end *db.EndWorkerPar
 	if err != nil {
 		return fmt.Errorf("rescue jobs of gone workers: %w", err)
 	}
-	if end != nil {
+	if ended {
 		s.log.Warn("a worker is gone", "worker", name, "reason", end.EndReason, "jobs", attempts)
 	}
 	if attempts > 0 {

@@ -196,7 +196,11 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 		return fmt.Errorf("run: %w", err)
 	}
 	session := newSession(r, string(kinds), drain)
-	if err := session.run(ctx); err != nil {
+	err = session.run(ctx)
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil // stopped before it had begun
+	}
+	if err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
 	return nil

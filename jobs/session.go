@@ -30,6 +30,7 @@ type session struct {
 	running  map[fence]*attempt // handlers that have not returned, and outcomes that are not recorded
 	outcomes []outcome          // to be recorded
 	active   map[string]int     // handlers that have not returned, by queue
+	fatal    error              // what the housekeeper found that must end the run
 }
 
 // fence names an attempt: no two have the same.
@@ -138,6 +139,20 @@ func (s *session) settle(a *attempt, o outcome) {
 	} else {
 		s.outcomes = append(s.outcomes, o)
 	}
+}
+
+// giveUp makes the pump end the run.
+func (s *session) giveUp(err error) {
+	s.mu.Lock()
+	s.fatal = err
+	s.mu.Unlock()
+	s.signal()
+}
+
+func (s *session) fatalError() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fatal
 }
 
 // stuck is the error for handlers that had not returned when the runner stopped.

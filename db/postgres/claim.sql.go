@@ -106,25 +106,6 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 	return items, nil
 }
 
-const countRunningJobs = `-- name: CountRunningJobs :one
-SELECT CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
-WHERE j.status = 'running' AND j.queue = CAST($1 AS TEXT)
-  AND j.kind IN (SELECT k.value FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value))
-`
-
-type CountRunningJobsParams struct {
-	Queue string
-	Kinds string
-}
-
-// CountRunningJobs counts the running jobs of a queue and a JSON list of kinds, whoever holds them.
-func (q *Queries) CountRunningJobs(ctx context.Context, arg CountRunningJobsParams) (int64, error) {
-	row := q.db.QueryRow(ctx, countRunningJobs, arg.Queue, arg.Kinds)
-	var jobs int64
-	err := row.Scan(&jobs)
-	return jobs, err
-}
-
 const getNextRunAfter = `-- name: GetNextRunAfter :one
 SELECT CAST(COALESCE(MIN(j.run_after), 0) AS BIGINT) AS run_after FROM jobs AS j WHERE j.status = 'scheduled'
 `
@@ -156,6 +137,31 @@ type HasClaimableJobsParams struct {
 // It looks at one index entry per kind.
 func (q *Queries) HasClaimableJobs(ctx context.Context, arg HasClaimableJobsParams) (int64, error) {
 	row := q.db.QueryRow(ctx, hasClaimableJobs, arg.Kinds, arg.Queue)
+	var kinds int64
+	err := row.Scan(&kinds)
+	return kinds, err
+}
+
+const hasUnfinishedJobs = `-- name: HasUnfinishedJobs :one
+SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
+WHERE EXISTS (
+    SELECT 1 FROM jobs AS r WHERE r.status = 'running' AND r.queue = CAST($2 AS TEXT) AND r.kind = k.value
+)
+OR EXISTS (
+    SELECT 1 FROM jobs AS p WHERE p.status = 'pending' AND p.queue = CAST($2 AS TEXT) AND p.kind = k.value
+)
+AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
+`
+
+type HasUnfinishedJobsParams struct {
+	Kinds string
+	Queue string
+}
+
+// HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that is claimable or running. It is
+// one statement, so that a job that goes from one to the other is not missed.
+func (q *Queries) HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error) {
+	row := q.db.QueryRow(ctx, hasUnfinishedJobs, arg.Kinds, arg.Queue)
 	var kinds int64
 	err := row.Scan(&kinds)
 	return kinds, err

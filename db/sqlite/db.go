@@ -27,6 +27,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addJobErrorStmt, err = db.PrepareContext(ctx, addJobError); err != nil {
 		return nil, fmt.Errorf("error preparing query AddJobError: %w", err)
 	}
+	if q.cancelRequestedJobStmt, err = db.PrepareContext(ctx, cancelRequestedJob); err != nil {
+		return nil, fmt.Errorf("error preparing query CancelRequestedJob: %w", err)
+	}
 	if q.cancelRunningJobStmt, err = db.PrepareContext(ctx, cancelRunningJob); err != nil {
 		return nil, fmt.Errorf("error preparing query CancelRunningJob: %w", err)
 	}
@@ -59,9 +62,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.countPendingJobsPerKindStmt, err = db.PrepareContext(ctx, countPendingJobsPerKind); err != nil {
 		return nil, fmt.Errorf("error preparing query CountPendingJobsPerKind: %w", err)
-	}
-	if q.countRunningJobsStmt, err = db.PrepareContext(ctx, countRunningJobs); err != nil {
-		return nil, fmt.Errorf("error preparing query CountRunningJobs: %w", err)
 	}
 	if q.countRunningJobsPerWorkerStmt, err = db.PrepareContext(ctx, countRunningJobsPerWorker); err != nil {
 		return nil, fmt.Errorf("error preparing query CountRunningJobsPerWorker: %w", err)
@@ -119,6 +119,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.hasClaimableJobsStmt, err = db.PrepareContext(ctx, hasClaimableJobs); err != nil {
 		return nil, fmt.Errorf("error preparing query HasClaimableJobs: %w", err)
+	}
+	if q.hasUnfinishedJobsStmt, err = db.PrepareContext(ctx, hasUnfinishedJobs); err != nil {
+		return nil, fmt.Errorf("error preparing query HasUnfinishedJobs: %w", err)
 	}
 	if q.heartbeatWorkerStmt, err = db.PrepareContext(ctx, heartbeatWorker); err != nil {
 		return nil, fmt.Errorf("error preparing query HeartbeatWorker: %w", err)
@@ -190,6 +193,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing addJobErrorStmt: %w", cerr)
 		}
 	}
+	if q.cancelRequestedJobStmt != nil {
+		if cerr := q.cancelRequestedJobStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing cancelRequestedJobStmt: %w", cerr)
+		}
+	}
 	if q.cancelRunningJobStmt != nil {
 		if cerr := q.cancelRunningJobStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing cancelRunningJobStmt: %w", cerr)
@@ -243,11 +251,6 @@ func (q *Queries) Close() error {
 	if q.countPendingJobsPerKindStmt != nil {
 		if cerr := q.countPendingJobsPerKindStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing countPendingJobsPerKindStmt: %w", cerr)
-		}
-	}
-	if q.countRunningJobsStmt != nil {
-		if cerr := q.countRunningJobsStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing countRunningJobsStmt: %w", cerr)
 		}
 	}
 	if q.countRunningJobsPerWorkerStmt != nil {
@@ -343,6 +346,11 @@ func (q *Queries) Close() error {
 	if q.hasClaimableJobsStmt != nil {
 		if cerr := q.hasClaimableJobsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing hasClaimableJobsStmt: %w", cerr)
+		}
+	}
+	if q.hasUnfinishedJobsStmt != nil {
+		if cerr := q.hasUnfinishedJobsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing hasUnfinishedJobsStmt: %w", cerr)
 		}
 	}
 	if q.heartbeatWorkerStmt != nil {
@@ -485,6 +493,7 @@ type Queries struct {
 	db                            DBTX
 	tx                            *sql.Tx
 	addJobErrorStmt               *sql.Stmt
+	cancelRequestedJobStmt        *sql.Stmt
 	cancelRunningJobStmt          *sql.Stmt
 	cancelStuckJobsStmt           *sql.Stmt
 	cancelWaitingJobStmt          *sql.Stmt
@@ -496,7 +505,6 @@ type Queries struct {
 	countJobsByStatusStmt         *sql.Stmt
 	countLiveJobsPerQueueStmt     *sql.Stmt
 	countPendingJobsPerKindStmt   *sql.Stmt
-	countRunningJobsStmt          *sql.Stmt
 	countRunningJobsPerWorkerStmt *sql.Stmt
 	countStuckJobsStmt            *sql.Stmt
 	deleteEndedWorkersStmt        *sql.Stmt
@@ -516,6 +524,7 @@ type Queries struct {
 	getOldestPendingStmt          *sql.Stmt
 	getWorkerNameStmt             *sql.Stmt
 	hasClaimableJobsStmt          *sql.Stmt
+	hasUnfinishedJobsStmt         *sql.Stmt
 	heartbeatWorkerStmt           *sql.Stmt
 	listFailedJobsStmt            *sql.Stmt
 	listHeldJobsStmt              *sql.Stmt
@@ -543,6 +552,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		db:                            tx,
 		tx:                            tx,
 		addJobErrorStmt:               q.addJobErrorStmt,
+		cancelRequestedJobStmt:        q.cancelRequestedJobStmt,
 		cancelRunningJobStmt:          q.cancelRunningJobStmt,
 		cancelStuckJobsStmt:           q.cancelStuckJobsStmt,
 		cancelWaitingJobStmt:          q.cancelWaitingJobStmt,
@@ -554,7 +564,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		countJobsByStatusStmt:         q.countJobsByStatusStmt,
 		countLiveJobsPerQueueStmt:     q.countLiveJobsPerQueueStmt,
 		countPendingJobsPerKindStmt:   q.countPendingJobsPerKindStmt,
-		countRunningJobsStmt:          q.countRunningJobsStmt,
 		countRunningJobsPerWorkerStmt: q.countRunningJobsPerWorkerStmt,
 		countStuckJobsStmt:            q.countStuckJobsStmt,
 		deleteEndedWorkersStmt:        q.deleteEndedWorkersStmt,
@@ -574,6 +583,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		getOldestPendingStmt:          q.getOldestPendingStmt,
 		getWorkerNameStmt:             q.getWorkerNameStmt,
 		hasClaimableJobsStmt:          q.hasClaimableJobsStmt,
+		hasUnfinishedJobsStmt:         q.hasUnfinishedJobsStmt,
 		heartbeatWorkerStmt:           q.heartbeatWorkerStmt,
 		listFailedJobsStmt:            q.listFailedJobsStmt,
 		listHeldJobsStmt:              q.listHeldJobsStmt,

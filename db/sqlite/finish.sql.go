@@ -41,6 +41,36 @@ func (q *Queries) AddJobError(ctx context.Context, arg AddJobErrorParams) error 
 	return err
 }
 
+const cancelRequestedJob = `-- name: CancelRequestedJob :execrows
+UPDATE jobs SET status = 'cancelled', last_error = CAST(?1 AS TEXT),
+                finished_at = CAST(?2 AS BIGINT), updated_at = CAST(?2 AS BIGINT), lease_until = NULL
+WHERE id = CAST(?3 AS BIGINT) AND status = 'running' AND cancel_requested_at IS NOT NULL
+  AND attempt = CAST(?4 AS BIGINT) AND worker_id = CAST(?5 AS BIGINT)
+`
+
+type CancelRequestedJobParams struct {
+	LastError *string
+	Now       int64
+	ID        int64
+	Attempt   int64
+	WorkerID  int64
+}
+
+// CancelRequestedJob ends an attempt that did not end well as cancelled if that was asked for.
+func (q *Queries) CancelRequestedJob(ctx context.Context, arg CancelRequestedJobParams) (int64, error) {
+	result, err := q.exec(ctx, q.cancelRequestedJobStmt, cancelRequestedJob,
+		arg.LastError,
+		arg.Now,
+		arg.ID,
+		arg.Attempt,
+		arg.WorkerID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const cancelRunningJob = `-- name: CancelRunningJob :execrows
 UPDATE jobs SET status = 'cancelled', last_error = CAST(?1 AS TEXT),
                 finished_at = CAST(?2 AS BIGINT), updated_at = CAST(?2 AS BIGINT), lease_until = NULL

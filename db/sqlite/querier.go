@@ -11,6 +11,8 @@ import (
 type Querier interface {
 	// AddJobError records an attempt that did not end well.
 	AddJobError(ctx context.Context, arg AddJobErrorParams) error
+	// CancelRequestedJob ends an attempt that did not end well as cancelled if that was asked for.
+	CancelRequestedJob(ctx context.Context, arg CancelRequestedJobParams) (int64, error)
 	// CancelRunningJob ends an attempt as cancelled, by its handler's own wish or on request.
 	CancelRunningJob(ctx context.Context, arg CancelRunningJobParams) (int64, error)
 	// CancelStuckJobs ends the stuck jobs that were to be cancelled.
@@ -36,8 +38,6 @@ type Querier interface {
 	CountLiveJobsPerQueue(ctx context.Context) ([]CountLiveJobsPerQueueRow, error)
 	// CountPendingJobsPerKind counts the due jobs of each queue and kind: what shows work that no worker takes.
 	CountPendingJobsPerKind(ctx context.Context) ([]CountPendingJobsPerKindRow, error)
-	// CountRunningJobs counts the running jobs of a queue and a JSON list of kinds, whoever holds them.
-	CountRunningJobs(ctx context.Context, arg CountRunningJobsParams) (int64, error)
 	// CountRunningJobsPerWorker counts the running jobs of each worker that has any.
 	CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJobsPerWorkerRow, error)
 	// CountStuckJobs counts the jobs that a rescue would act on: running, with a worker that is gone or a lease that is over.
@@ -79,6 +79,9 @@ type Querier interface {
 	// HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
 	// It looks at one index entry per kind.
 	HasClaimableJobs(ctx context.Context, arg HasClaimableJobsParams) (int64, error)
+	// HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that is claimable or running. It is
+	// one statement, so that a job that goes from one to the other is not missed.
+	HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error)
 	// HeartbeatWorker renews a worker's lease; zero rows mean that the worker was declared dead.
 	HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams) (int64, error)
 	// ListFailedJobs lists the jobs that failed since a time, the latest first: what is retried or looked at one by one.

@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"time"
@@ -33,20 +34,19 @@ func newGate(path string) (*gate, error) {
 
 // lock waits for the gate, but not for ever, and returns what opens it again.
 func (g *gate) lock() (unlock func()) {
-	fd := int(g.file.Fd())
-	unlock = func() { _ = unix.Flock(fd, unix.LOCK_UN) } // cannot fail on a lock that is held
+	unlock = func() { _ = g.flock(unix.LOCK_UN) } // cannot fail on a lock that is held
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.waiting {
 		return func() {}
 	}
-	if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
+	if g.flock(unix.LOCK_EX|unix.LOCK_NB) == nil {
 		return unlock
 	}
 
 	got := make(chan bool, 1)
 	go func() {
-		got <- retryInterrupted(func() error { return unix.Flock(fd, unix.LOCK_EX) }) == nil
+		got <- g.flock(unix.LOCK_EX) == nil
 	}()
 	timer := time.NewTimer(gateWait)
 	defer timer.Stop()
@@ -69,12 +69,21 @@ func (g *gate) lock() (unlock func()) {
 	return func() {}
 }
 
-func retryInterrupted(call func() error) error {
-	for {
-		if err := call(); err != unix.EINTR {
-			return err
-		}
+// flock goes through the file, which keeps the descriptor's number from being given away by a close meanwhile.
+func (g *gate) flock(how int) error {
+	conn, err := g.file.SyscallConn()
+	if err != nil {
+		return err
 	}
+	var result error
+	err = conn.Control(func(fd uintptr) {
+		for {
+			if result = unix.Flock(int(fd), how); result != unix.EINTR {
+				return
+			}
+		}
+	})
+	return errors.Join(err, result)
 }
 
 func (g *gate) close() { _ = g.file.Close() }

@@ -33,7 +33,13 @@ func (s *Store) HoldWorkerLock(_ context.Context, key string) (release func() er
 	if !ok {
 		return nil, fmt.Errorf("lock %s: another process holds it", lock.Path())
 	}
-	return func() error { return errors.Join(os.Remove(lock.Path()), lock.Unlock()) }, nil
+	return func() error {
+		err := os.Remove(lock.Path())
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil // somebody deleted the side folder
+		}
+		return errors.Join(err, lock.Unlock())
+	}, nil
 }
 
 // TakeWorkerLock tries another worker's lock. A file that does not exist says nothing (the folder may have been

@@ -83,7 +83,7 @@ func open(ctx context.Context, path string, o options) (*Store, error) {
 	if path == "" || path == ":memory:" || strings.HasPrefix(path, "file:") {
 		return nil, errors.New("a path to a file is needed, not a memory database or a URI")
 	}
-	path, err := filepath.Abs(path)
+	path, err := resolve(path)
 	if err != nil {
 		return nil, err
 	}
@@ -93,14 +93,9 @@ func open(ctx context.Context, path string, o options) (*Store, error) {
 		return nil, errors.New("it is a directory")
 	case err == nil && !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
-	case err == nil:
-		// Processes that name one file by different links must agree on its lock files.
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return nil, err
-		}
-	case !errors.Is(err, os.ErrNotExist):
+	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return nil, err
-	case o.mustExist:
+	case err != nil && o.mustExist:
 		return nil, fmt.Errorf("there is no such database: %w", os.ErrNotExist)
 	}
 	if err := checkFileSystem(filepath.Dir(path)); err != nil {
@@ -127,6 +122,31 @@ func open(ctx context.Context, path string, o options) (*Store, error) {
 		return nil, errors.Join(err, s.readDB.Close(), s.writeDB.Close())
 	}
 	return s, nil
+}
+
+// resolve follows links, also those that lead to a file that is still to be made: processes that name one file
+// differently must agree on its lock files.
+func resolve(path string) (string, error) {
+	const most = 40 // as the kernel has it
+	for range most {
+		dir, err := filepath.Abs(filepath.Dir(path))
+		if err != nil {
+			return "", err
+		}
+		if dir, err = filepath.EvalSymlinks(dir); err != nil {
+			return "", err
+		}
+		path = filepath.Join(dir, filepath.Base(path))
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // no link, or nothing there
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(dir, target)
+		}
+		path = target
+	}
+	return "", errors.New("too many links")
 }
 
 // connect makes the first connection. Turning WAL on takes an exclusive lock that SQLite does not wait for, so

@@ -33,7 +33,7 @@ type Store struct {
 	hub     *hub
 	options options
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.RWMutex // guards what follows; held for reading during a read
 	closed bool
 	reads  *dbsqlite.Queries // nil until the schema was found right and the statements are prepared
 }
@@ -48,49 +48,78 @@ func (s *Store) Now() time.Time { return time.Now().Truncate(time.Microsecond) }
 
 // Read runs fn on a connection that cannot write.
 func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	reads, err := s.ready(ctx)
-	if err != nil {
-		return err
+	for {
+		if err := s.ready(ctx); err != nil {
+			return err
+		}
+		if err := s.intact(); err != nil {
+			return err
+		}
+		if ran, err := s.tryRead(ctx, fn); ran {
+			return translate(err)
+		}
 	}
-	return translate(fn(ctx, reads))
+}
+
+// tryRead runs fn unless the statements were dropped by a migration since they were prepared.
+func (s *Store) tryRead(ctx context.Context, fn func(context.Context, db.Querier) error) (ran bool, err error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.reads == nil {
+		return false, nil
+	}
+	return true, fn(ctx, s.reads)
 }
 
 // Write runs fn in a transaction, together with what other callers of this process have waiting.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	if _, err := s.ready(ctx); err != nil {
-		return err
+	for {
+		if err := s.ready(ctx); err != nil {
+			return err
+		}
+		if err := s.writer.do(ctx, fn); !errors.Is(err, errNotPrepared) {
+			return err
+		}
 	}
-	return s.writer.do(ctx, fn)
 }
 
 // ready prepares the statements at first use, and only on a schema that they were made for.
-func (s *Store) ready(ctx context.Context) (*dbsqlite.Queries, error) {
+func (s *Store) ready(ctx context.Context) error {
+	s.mu.RLock()
+	closed, prepared := s.closed, s.reads != nil
+	s.mu.RUnlock()
+	if closed {
+		return jobs.ErrClosed
+	}
+	if prepared {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, jobs.ErrClosed
+		return jobs.ErrClosed
 	}
 	if s.reads != nil {
-		return s.reads, nil
+		return nil
 	}
 	have, want, err := s.SchemaVersion(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if have != want {
-		return nil, &jobs.SchemaError{Have: have, Want: want}
+		return &jobs.SchemaError{Have: have, Want: want}
 	}
 	writes, err := dbsqlite.Prepare(ctx, s.writeDB)
 	if err != nil {
-		return nil, fmt.Errorf("prepare statements: %w", translate(err))
+		return fmt.Errorf("prepare statements: %w", translate(err))
 	}
 	reads, err := dbsqlite.Prepare(ctx, s.readDB)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("prepare statements: %w", translate(err)), writes.Close())
+		return errors.Join(fmt.Errorf("prepare statements: %w", translate(err)), writes.Close())
 	}
-	s.writer.queries = writes
+	s.writer.use(writes)
 	s.reads = reads
-	return reads, nil
+	return nil
 }
 
 // forget drops the prepared statements, so that the next use looks at the schema anew.
@@ -100,8 +129,8 @@ func (s *Store) forget() error {
 	if s.reads == nil {
 		return nil
 	}
-	err := errors.Join(s.reads.Close(), s.writer.queries.Close())
-	s.reads, s.writer.queries = nil, nil
+	err := errors.Join(s.reads.Close(), s.writer.use(nil).Close())
+	s.reads = nil
 	return err
 }
 

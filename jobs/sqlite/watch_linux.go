@@ -63,14 +63,18 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 
 // follow looks right after an event and then along the tail; an event on the way begins it anew.
 func (h *hub) follow(ctx context.Context, version *dataVersion, events *events) error {
+	skipped := false
 	for step := 0; ctx.Err() == nil; {
-		if h.deaf() {
+		if skipped = h.deaf(); skipped {
 			time.Sleep(4 * lookEvery) // nobody could be told more than they know
 		} else if version.changed(ctx) {
 			h.wake(jobs.WorkReady | jobs.JobEnded)
 			pause(lookEvery)
 		}
 		if step == len(tail) {
+			if skipped && version.changed(ctx) { // or the safety look would take it for a commit that no event told of
+				h.wake(jobs.WorkReady | jobs.JobEnded)
+			}
 			return nil
 		}
 		wait := tail[step]

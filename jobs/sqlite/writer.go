@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+// errNotPrepared is returned by a transaction that comes between a migration and the look at the new schema.
+var errNotPrepared = errors.New("the statements are not prepared")
+
 // most is how many callers' functions share a transaction.
 const most = 500
 
@@ -18,10 +22,12 @@ const most = 500
 // its own function and those of all who wait by then, and hands leadership to one of those who came meanwhile. So a
 // lone caller pays for no goroutine switch, and many callers share a commit, with no delay added for either.
 type writer struct {
-	db      *sql.DB
-	queries *dbsqlite.Queries
-	gate    *gate
-	intact  func() error
+	db     *sql.DB
+	gate   *gate
+	intact func() error
+
+	stmts   sync.Mutex        // held during a transaction, and to change what follows
+	queries *dbsqlite.Queries // nil while the schema is not known to be right
 
 	mu     sync.Mutex
 	queue  []*request
@@ -116,28 +122,40 @@ func (w *writer) lead(r *request) {
 // belongs to the one that caused it, and no statement ever runs after a rollback that SQLite made by itself.
 func (w *writer) run(group []*request) {
 	defer w.gate.lock()()
-	if err := w.transact(group...); err == nil {
+	w.stmts.Lock()
+	defer w.stmts.Unlock()
+	begun, err := w.transact(group...)
+	if err == nil {
 		return
-	} else if len(group) == 1 {
-		group[0].err = translate(err)
+	}
+	if len(group) > 1 && begun {
+		for _, r := range group {
+			_, err := w.transact(r)
+			r.err = translate(err)
+		}
 		return
 	}
 	for _, r := range group {
-		r.err = translate(w.transact(r))
+		r.err = translate(err) // nobody's fault: each would meet, and wait for, the same
 	}
 }
 
-func (w *writer) transact(group ...*request) (err error) {
+// transact runs the functions in one transaction. begun is false when there could not be one.
+func (w *writer) transact(group ...*request) (begun bool, err error) {
+	if w.queries == nil {
+		return false, errNotPrepared
+	}
 	if err := w.intact(); err != nil {
-		return err
+		return false, err
 	}
 	tx, err := w.db.BeginTx(context.Background(), nil)
 	if err != nil {
-		return err
+		return false, err
 	}
-	committed := false
+	begun = true
+	over := false
 	defer func() {
-		if committed {
+		if over {
 			return
 		}
 		// Also after a panic in fn. The rollback's own error adds nothing: SQLite may have rolled back already.
@@ -150,11 +168,23 @@ func (w *writer) transact(group ...*request) (err error) {
 	for _, r := range group {
 		// Not to be cancelled half-way: SQLite would have applied the statement and the caller not know it.
 		if err := r.fn(context.WithoutCancel(r.ctx), queries); err != nil {
-			return err
+			return begun, err
 		}
 	}
-	committed = true // or not: either way the transaction is over
-	return tx.Commit()
+	over = true // committed or not
+	if err := tx.Commit(); err != nil {
+		return begun, err
+	}
+	// The file may have been replaced since the look before: then this went to one that nobody will open again.
+	return begun, w.intact()
+}
+
+// use takes other statements, or none, between two transactions and returns those that were in use.
+func (w *writer) use(queries *dbsqlite.Queries) (old *dbsqlite.Queries) {
+	w.stmts.Lock()
+	defer w.stmts.Unlock()
+	old, w.queries = w.queries, queries
+	return old
 }
 
 // close lets the writes that were accepted finish and refuses new ones.

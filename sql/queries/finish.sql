@@ -35,6 +35,13 @@ UPDATE jobs SET status = 'cancelled', last_error = CAST(sqlc.narg('last_error') 
 WHERE id = CAST(@id AS BIGINT) AND status = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND worker_id = CAST(@worker_id AS BIGINT);
 
+-- name: CancelRequestedJob :execrows
+-- CancelRequestedJob ends an attempt that did not end well as cancelled if that was asked for.
+UPDATE jobs SET status = 'cancelled', last_error = CAST(sqlc.narg('last_error') AS TEXT),
+                finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT), lease_until = NULL
+WHERE id = CAST(@id AS BIGINT) AND status = 'running' AND cancel_requested_at IS NOT NULL
+  AND attempt = CAST(@attempt AS BIGINT) AND worker_id = CAST(@worker_id AS BIGINT);
+
 -- name: ReleaseJob :execrows
 -- ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
 UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + 1,

@@ -37,8 +37,14 @@ WHERE id IN (
 RETURNING id, queue, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
 
--- name: CountRunningJobs :one
--- CountRunningJobs counts the running jobs of a queue and a JSON list of kinds, whoever holds them.
-SELECT CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
-WHERE j.status = 'running' AND j.queue = CAST(@queue AS TEXT)
-  AND j.kind IN (SELECT k.value FROM json_each(CAST(@kinds AS TEXT)) AS k);
+-- name: HasUnfinishedJobs :one
+-- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that is claimable or running. It is
+-- one statement, so that a job that goes from one to the other is not missed.
+SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(@kinds AS TEXT)) AS k
+WHERE EXISTS (
+    SELECT 1 FROM jobs AS r WHERE r.status = 'running' AND r.queue = CAST(@queue AS TEXT) AND r.kind = k.value
+)
+OR EXISTS (
+    SELECT 1 FROM jobs AS p WHERE p.status = 'pending' AND p.queue = CAST(@queue AS TEXT) AND p.kind = k.value
+)
+AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
