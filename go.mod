@@ -3,7 +3,7 @@ module github.com/sqluice/sqluice
 go 1.26.0
 
 require (
-	github.com/jackc/pgx/v5 v5.11.0
+	github.com/jackc/pgx/v5 v5.12.0
 	github.com/pressly/goose/v3 v3.29.0
 	github.com/sqlc-dev/sqlc v1.31.1
 	honnef.co/go/tools v0.8.2

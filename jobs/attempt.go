@@ -15,6 +15,7 @@ type attempt struct {
 	handler handler
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
+	stop    context.CancelFunc // of the timeout
 
 	over      bool      // its outcome is settled: nobody waits for the handler any more
 	completed bool      // CompleteTx ran: whether it was committed is known when the handler returns
@@ -26,6 +27,19 @@ func (a *attempt) fence() fence { return fence{a.job.ID, int64(a.job.Attempt)} }
 
 func (a *attempt) attrs() []any {
 	return []any{"job", a.job.ID, "kind", a.job.Kind, "attempt", a.job.Attempt}
+}
+
+// begin makes the context that the handler runs with, below the session's.
+func (a *attempt) begin() {
+	timeout := a.job.Timeout
+	if timeout == 0 {
+		timeout = a.handler.timeout
+	}
+	a.ctx, a.cancel = context.WithCancelCause(a.session.life)
+	a.stop = func() {}
+	if timeout > 0 {
+		a.ctx, a.stop = context.WithTimeoutCause(a.ctx, timeout, ErrTimeout)
+	}
 }
 
 // execute runs the handler to its end, however it ends, and settles the outcome.
@@ -41,16 +55,7 @@ func (a *attempt) execute() {
 		}
 		a.end(a.judge(err, stack))
 	}()
-	ctx := a.ctx
-	timeout := a.job.Timeout
-	if timeout == 0 {
-		timeout = a.handler.timeout
-	}
-	if timeout > 0 {
-		timer := time.AfterFunc(timeout, func() { a.cancel(ErrTimeout) })
-		defer timer.Stop()
-	}
-	err = a.handler.run(ctx, a.job)
+	err = a.handler.run(a.ctx, a.job)
 	returned = true
 }
 
@@ -66,6 +71,7 @@ func (a *attempt) end(o outcome) {
 		s.settle(a, o)
 	}
 	s.mu.Unlock()
+	a.stop()
 	a.cancel(nil)
 	s.signal()
 }

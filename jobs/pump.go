@@ -320,7 +320,7 @@ func (s *session) dispatch(claimed []*attempt) {
 	})
 	s.mu.Lock()
 	for _, a := range claimed {
-		a.ctx, a.cancel = context.WithCancelCause(s.life)
+		a.begin()
 		s.running[a.fence()] = a
 		s.active[a.job.Queue]++
 	}
