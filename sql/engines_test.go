@@ -16,29 +16,34 @@ var update = flag.Bool("update", false, "write the golden files in sql/schema an
 
 // engine is what the tests need to know of a database to do the same on both.
 type engine struct {
+	name    string // of its folders and files
 	dialect goose.Dialect
-	golden  string
 	empty   func(t *testing.T) *sql.DB // a pool on a database without tables
 	dump    func(t *testing.T, pool *sql.DB) string
 }
 
+func sqliteEngine() engine {
+	return engine{
+		name: "sqlite", dialect: goose.DialectSQLite3, dump: dumpSQLite,
+		empty: func(t *testing.T) *sql.DB {
+			return testdb.PlainSQLite(t, filepath.Join(t.TempDir(), "jobs.db"))
+		},
+	}
+}
+
+func postgresEngine(t *testing.T) engine {
+	t.Helper()
+	server := testdb.StartPostgres(t)
+	return engine{
+		name: "postgres", dialect: goose.DialectPostgres, dump: dumpPostgres,
+		empty: func(t *testing.T) *sql.DB { return server.Pool(t) },
+	}
+}
+
 // onEachEngine runs a test on SQLite and on PostgreSQL.
 func onEachEngine(t *testing.T, test func(t *testing.T, e engine)) {
-	t.Run("sqlite", func(t *testing.T) {
-		test(t, engine{
-			dialect: goose.DialectSQLite3, golden: "schema/sqlite.sql", dump: dumpSQLite,
-			empty: func(t *testing.T) *sql.DB {
-				return testdb.PlainSQLite(t, filepath.Join(t.TempDir(), "jobs.db"))
-			},
-		})
-	})
-	t.Run("postgres", func(t *testing.T) {
-		server := testdb.StartPostgres(t)
-		test(t, engine{
-			dialect: goose.DialectPostgres, golden: "schema/postgres.sql", dump: dumpPostgres,
-			empty: func(t *testing.T) *sql.DB { return server.Pool(t) },
-		})
-	})
+	t.Run("sqlite", func(t *testing.T) { test(t, sqliteEngine()) })
+	t.Run("postgres", func(t *testing.T) { test(t, postgresEngine(t)) })
 }
 
 // at returns a database at a version of the schema; 0 means the newest one.

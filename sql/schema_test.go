@@ -17,7 +17,7 @@ const goldenHeader = "-- Written by `go test ./sql -update` from the migrated da
 func TestSchemaIsGolden(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool, _ := e.at(t, 0)
-		compareGolden(t, e.golden, goldenHeader+e.dump(t, pool))
+		compareGolden(t, "schema/"+e.name+".sql", goldenHeader+e.dump(t, pool))
 	})
 }
 

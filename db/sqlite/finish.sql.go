@@ -164,21 +164,22 @@ func (q *Queries) CompleteJobs(ctx context.Context, arg CompleteJobsParams) (int
 const completeJobsWithResults = `-- name: CompleteJobsWithResults :execrows
 INSERT INTO jobs (id, kind, result, created_at)
 SELECT j.id, j.kind, e.value->>2, CAST(?1 AS BIGINT)
-FROM json_each(CAST(?2 AS TEXT)) AS e CROSS JOIN jobs AS j ON j.id = e.value->>0
-WHERE j.status = 'running' AND j.worker_id = CAST(?3 AS BIGINT) AND j.attempt = e.value->>1
+FROM (SELECT i.value, CAST(?2 AS BIGINT) AS worker_id FROM json_each(CAST(?3 AS TEXT)) AS i) AS e
+CROSS JOIN jobs AS j ON j.id = e.value->>0
+WHERE j.status = 'running' AND j.worker_id = e.worker_id AND j.attempt = e.value->>1
 ON CONFLICT (id) DO UPDATE SET status = 'done', result = excluded.result, lease_until = NULL,
     finished_at = excluded.created_at, updated_at = excluded.created_at
 `
 
 type CompleteJobsWithResultsParams struct {
 	Now      int64
-	Items    string
 	WorkerID int64
+	Items    string
 }
 
 // CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.
 func (q *Queries) CompleteJobsWithResults(ctx context.Context, arg CompleteJobsWithResultsParams) (int64, error) {
-	result, err := q.exec(ctx, q.completeJobsWithResultsStmt, completeJobsWithResults, arg.Now, arg.Items, arg.WorkerID)
+	result, err := q.exec(ctx, q.completeJobsWithResultsStmt, completeJobsWithResults, arg.Now, arg.WorkerID, arg.Items)
 	if err != nil {
 		return 0, err
 	}

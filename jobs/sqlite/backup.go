@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 )
@@ -15,6 +17,11 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	} else if !os.IsNotExist(err) {
 		return err
 	}
-	_, err := s.readDB.ExecContext(ctx, control("backup"), path)
-	return translate(err)
+	// A connection of its own: it must be one that may write, and the writer's would hold up every write meanwhile.
+	pool, err := sql.Open("sqlite", dsn(s.path, s.options, false))
+	if err != nil {
+		return err
+	}
+	_, err = pool.ExecContext(ctx, control("backup"), path)
+	return errors.Join(translate(err), pool.Close())
 }

@@ -9,14 +9,14 @@ CREATE TABLE jobs_new (
                 CHECK (status = 'pending' OR status = 'running' OR status = 'done'
                        OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled'),
     attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt >= 0),
-    created_at  INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER)),
-    updated_at  INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER)),
+    created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
+    updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
     started_at  INTEGER,
     finished_at INTEGER,
     -- Higher runs first.
     priority    INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -32768 AND 32767),
     -- Not before this time; up to the end of the year 9999.
-    run_after   INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER))
+    run_after   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
                 CHECK (run_after BETWEEN 0 AND 253402300799999999)
 ) STRICT;
 
@@ -34,7 +34,7 @@ CREATE INDEX jobs_due ON jobs (run_after) WHERE status = 'scheduled';
 -- +goose StatementBegin
 CREATE TRIGGER jobs_not_due AFTER INSERT ON jobs
 WHEN NEW.status = 'pending' AND NEW.run_after > NEW.created_at
-    AND NEW.run_after > CAST(unixepoch('subsec') * 1000000 AS INTEGER)
+    AND NEW.run_after > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000
 BEGIN
     UPDATE jobs SET status = 'scheduled' WHERE id = NEW.id;
 END;
@@ -50,8 +50,8 @@ CREATE TABLE jobs_old (
                 CHECK (status = 'pending' OR status = 'running' OR status = 'done'
                        OR status = 'failed' OR status = 'cancelled'),
     attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt >= 0),
-    created_at  INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER)),
-    updated_at  INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER)),
+    created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
+    updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
     started_at  INTEGER,
     finished_at INTEGER
 ) STRICT;

@@ -10,8 +10,9 @@ WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT) AND attempt 
 -- CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.
 INSERT INTO jobs (id, kind, result, created_at)
 SELECT j.id, j.kind, e.value->>2, CAST(@now AS BIGINT)
-FROM json_each(CAST(@items AS TEXT)) AS e CROSS JOIN jobs AS j ON j.id = e.value->>0
-WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.attempt = e.value->>1
+FROM (SELECT i.value, CAST(@worker_id AS BIGINT) AS worker_id FROM json_each(CAST(@items AS TEXT)) AS i) AS e
+CROSS JOIN jobs AS j ON j.id = e.value->>0
+WHERE j.status = 'running' AND j.worker_id = e.worker_id AND j.attempt = e.value->>1
 ON CONFLICT (id) DO UPDATE SET status = 'done', result = excluded.result, lease_until = NULL,
     finished_at = excluded.created_at, updated_at = excluded.created_at;
 

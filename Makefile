@@ -1,0 +1,100 @@
+# Everything a developer runs. `make` alone lists the targets.
+# demo, build and test need Go and nothing else; check also downloads the tools that go.mod pins.
+
+SHELL := /bin/sh
+.SHELLFLAGS := -euc
+.DEFAULT_GOAL := help
+
+SQLC        := go run -tags tools github.com/sqlc-dev/sqlc/cmd/sqlc
+STATICCHECK := go run -tags tools honnef.co/go/tools/cmd/staticcheck
+
+# The goose command with all its drivers does not build everywhere; these tags leave SQLite's and PostgreSQL's.
+# Its version is go.mod's: goose-check compares them.
+GOOSE_VERSION := v3.29.0
+GOOSE_TAGS    := no_azuresql no_clickhouse no_libsql no_mssql no_mysql no_vertica no_ydb
+GOOSE         := go run -tags '$(GOOSE_TAGS)' github.com/pressly/goose/v3/cmd/goose@$(GOOSE_VERSION)
+GOOSE_SQLITE  := $(GOOSE) -table sqluice_goose_version -dir sql/migrations/sqlite
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Run the queue on real input: parse the Go toolchain's source (or DIR=folder), and kill a worker on the way
+	@go run ./internal/demo $(DEMO_FLAGS) $(DIR)
+
+.PHONY: build
+build: ## Build bin/sqluice, without cgo
+	CGO_ENABLED=0 go build ./...
+	CGO_ENABLED=0 go build -o bin/sqluice ./cmd/sqluice
+
+.PHONY: test
+test: ## Run every test; needs no C compiler
+	go test ./...
+
+.PHONY: race
+race: ## Run every test under the race detector; needs a C compiler
+	CGO_ENABLED=1 go test -race ./...
+
+.PHONY: check
+check: format vet ascii generated test-check ## Run all gates
+
+.PHONY: format
+format: ## Fail when a Go file is not gofmt's
+	@files="$$(gofmt -l .)"; if [ -n "$$files" ]; then echo "not formatted; run gofmt -w:"; echo "$$files"; exit 1; fi
+
+.PHONY: vet
+vet: ## Run go vet and staticcheck
+	go vet ./...
+	$(STATICCHECK) ./...
+
+.PHONY: ascii
+ascii: ## Fail when SQL is not plain ASCII, which sqlc would corrupt without an error
+	@if LC_ALL=C grep -rn '[^ -~	]' --include='*.sql' sql; then echo "the lines above hold bytes that are not ASCII"; exit 1; fi
+
+.PHONY: generated
+generated: ## Fail when generated code is not what the SQL gives, or sqlc vet finds a fault
+	$(SQLC) vet
+	$(SQLC) diff
+	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; mkdir "$$dir/db"; cp -R db/sqlite "$$dir/db/"; \
+	go build -o "$$dir/gentypes" ./internal/gentypes; (cd "$$dir" && ./gentypes); \
+	diff -u db/types.go "$$dir/db/types.go" || { echo "db/types.go is not up to date: run make generate"; exit 1; }
+
+# The race detector needs cgo and a C compiler; without them the tests still run.
+.PHONY: test-check
+test-check:
+	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
+		echo "go test -race ./..."; go test -race ./...; \
+	else \
+		echo "note: no C compiler, so the tests run without the race detector"; go test ./...; \
+	fi
+
+.PHONY: generate
+generate: ## Generate db/ from sql/
+	$(SQLC) generate
+	go run ./internal/gentypes
+
+.PHONY: goose-check
+goose-check: ## Run the real goose command on the migrations: up, status, down to 0, up
+	@have="$$(go list -m -f '{{.Version}}' github.com/pressly/goose/v3)"; \
+	if [ "$$have" != "$(GOOSE_VERSION)" ]; then echo "go.mod has goose $$have, the Makefile $(GOOSE_VERSION)"; exit 1; fi
+	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; db="$$dir/jobs.db"; \
+	for step in up status 'down-to 0' up; do \
+		echo "goose $$step"; $(GOOSE_SQLITE) sqlite3 "$$db" $$step; \
+	done; \
+	go run ./cmd/sqluice status --db "$$db"
+
+.PHONY: bench
+bench: ## Measure the queue beside a hand-written loop (takes minutes)
+	cd bench && go run . $(BENCH_FLAGS)
+
+.PHONY: cover
+cover: ## Run the tests and write bin/cover.html
+	mkdir -p bin
+	go test -coverpkg=./jobs/...,./cmd/...,./db/... -coverprofile=bin/cover.out ./...
+	go tool cover -func=bin/cover.out | tail -n 1
+	go tool cover -html=bin/cover.out -o bin/cover.html
+
+.PHONY: clean
+clean: ## Remove what the targets above made
+	rm -rf bin

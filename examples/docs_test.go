@@ -1,0 +1,142 @@
+// Package examples_test holds the documents to the code that they quote.
+package examples_test
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+// blocks returns the fenced blocks of a language in a document.
+func blocks(t *testing.T, document, language string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash("../" + document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```").FindAllStringSubmatch(string(text), -1) {
+		list = append(list, match[1])
+	}
+	if len(list) == 0 {
+		t.Fatalf("%s holds no block of %s", document, language)
+	}
+	return list
+}
+
+// The README's program is the Example, line for line, but for the frame that a program needs.
+func TestReadmeQuotesTheExample(t *testing.T) {
+	source, err := os.ReadFile(filepath.FromSlash("../jobs/sqlite/example_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	example, _, _ := strings.Cut(string(source), "// Output:")
+	lines := strings.Split(example, "\n")
+	for _, line := range strings.Split(blocks(t, "README.md", "go")[0], "\n") {
+		if line == "" || line == "func main() {" || line == "\tpath := \"jobs.db\"" || line == "}" {
+			continue
+		}
+		at := slices.Index(lines, line)
+		if at < 0 {
+			t.Fatalf("README.md has %q, which the example has not, or not in this place", line)
+		}
+		lines = lines[at+1:]
+	}
+}
+
+// Every statement of the SQL contract runs, in its order, and does to a row what the contract says.
+func TestContractRuns(t *testing.T) {
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	store, err := sqlite.Open(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	client := jobs.New(store)
+	if _, err := client.Migrate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	pool, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+
+	values := map[string]any{
+		// A minute ahead, so that what the first statements enqueue is due.
+		"name": "foreign", "host": "here", "pid": 1, "now": store.Now().Add(time.Minute).UnixMicro(), "worker_id": 1, "id": 1,
+		"attempt": 1, "result": `{"width": 200}`,
+	}
+	parameter := regexp.MustCompile(`:([a-z_]+)`)
+	for _, statement := range append(blocks(t, "README.md", "sql"), blocks(t, "docs/sql.md", "sql")...) {
+		for part := range strings.SplitSeq(statement, ";\n") {
+			if strings.TrimSpace(part) == "" {
+				continue
+			}
+			args, seen := []any{}, map[string]bool{}
+			for _, match := range parameter.FindAllStringSubmatch(part, -1) {
+				if name := match[1]; !seen[name] {
+					seen[name] = true
+					args = append(args, sql.Named(name, values[name]))
+				}
+			}
+			rows := run(t, pool, part, args)
+			if strings.Contains(part, "RETURNING") && len(rows) != 1 {
+				t.Fatalf("%d rows, not 1, from\n%s", len(rows), part)
+			}
+			if strings.Contains(part, "attempt = attempt + 1") {
+				values["id"] = rows[0][0]
+			}
+		}
+	}
+
+	job, err := client.Get(ctx, values["id"].(int64))
+	if err != nil || job.Kind != "thumbnail" || job.Status != jobs.StatusDone || string(job.Result) != values["result"] {
+		t.Errorf("the contract's job is %+v, %v", job, err)
+	}
+	if later, err := client.List(ctx, jobs.Filter{Kind: "digest"}); err != nil || len(later) != 1 || later[0].Status != jobs.StatusScheduled {
+		t.Errorf("the contract's later job is %+v, %v", later, err)
+	}
+	if workers, err := client.Workers(ctx); err != nil || len(workers) != 0 {
+		t.Errorf("the contract leaves workers %+v, %v", workers, err)
+	}
+}
+
+// run runs a statement and returns its rows.
+func run(t *testing.T, pool *sql.DB, statement string, args []any) [][]any {
+	t.Helper()
+	rows, err := pool.QueryContext(t.Context(), statement, args...)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, statement)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list [][]any
+	for rows.Next() {
+		row := make([]any, len(columns))
+		into := make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, row)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%v in\n%s", err, statement)
+	}
+	return list
+}

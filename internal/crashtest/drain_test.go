@@ -1,0 +1,49 @@
+//go:build unix
+
+package crashtest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// Twelve processes drain 5,000 jobs: each is started once, none is lost, and no caller meets a locked database.
+func TestTwelveProcesses(t *testing.T) {
+	const n = 5000
+	path, client := queue(t)
+	enqueueMany(t, client, "quick", n)
+	var workers []*process
+	for i := range 12 {
+		workers = append(workers, start(t, role{
+			Do: "drain", DB: path, Name: fmt.Sprint("worker", i), Queues: map[string]int{"default": 10},
+		}))
+	}
+	var events []event
+	shares := make([]int, len(workers))
+	for i, w := range workers {
+		must(t, w.wait())
+		own := w.events()
+		shares[i] = len(only(own, "done", 1))
+		events = append(events, own...)
+		for _, bad := range []string{"SQLITE_BUSY", "locked", "level=ERROR", "level=WARN"} {
+			if strings.Contains(w.stderr.String(), bad) {
+				t.Errorf("worker %d met %s:\n%s", i, bad, w.stderr)
+			}
+		}
+	}
+	t.Logf("jobs done by each process: %v", shares)
+	if started := checkStarts(t, events); started != n {
+		t.Errorf("%d of %d jobs were started", started, n)
+	}
+	if done := len(only(events, "done", 1)); done != n {
+		t.Errorf("%d of %d jobs were done at their first attempt", done, n)
+	}
+	stats, err := client.Stats(t.Context())
+	must(t, err)
+	if stats.Jobs[jobs.StatusDone] != n {
+		t.Errorf("the database says %v", stats.Jobs)
+	}
+}

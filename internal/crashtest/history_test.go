@@ -1,0 +1,91 @@
+//go:build unix
+
+package crashtest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// history is the file that a process appends to. A line that was written outlives the process that wrote it.
+type history struct{ file *os.File }
+
+func openHistory(path string) (*history, error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	return &history{file}, err
+}
+
+func (h *history) note(what string, job jobs.Job) error {
+	_, err := fmt.Fprintf(h.file, "%s %d %d %d\n", what, job.ID, job.Attempt, time.Now().UnixMicro())
+	return err
+}
+
+// event is a line of a history.
+type event struct {
+	what    string
+	job     int64
+	attempt int
+	at      time.Time
+}
+
+// readHistory reads the whole lines of a history; a process that was killed may have left half a one.
+func readHistory(t *testing.T, path string) []event {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	must(t, err)
+	var events []event
+	for line := range bytes.Lines(data) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break
+		}
+		var e event
+		var us int64
+		_, err := fmt.Sscan(string(line), &e.what, &e.job, &e.attempt, &us)
+		must(t, err)
+		e.at = time.UnixMicro(us)
+		events = append(events, e)
+	}
+	return events
+}
+
+// only picks the events of one sort and attempt.
+func only(events []event, what string, attempt int) []event {
+	var list []event
+	for _, e := range events {
+		if e.what == what && e.attempt == attempt {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// checkStarts reports attempts that were started more than once, over all processes, and returns how many jobs were
+// started at all.
+func checkStarts(t *testing.T, events []event) int {
+	t.Helper()
+	type attempt struct {
+		job    int64
+		number int
+	}
+	starts, started := map[attempt]int{}, map[int64]bool{}
+	for _, e := range events {
+		if e.what == "start" {
+			starts[attempt{e.job, e.attempt}]++
+			started[e.job] = true
+		}
+	}
+	for a, n := range starts {
+		if n != 1 {
+			t.Errorf("attempt %d of job %d was started %d times", a.number, a.job, n)
+		}
+	}
+	return len(started)
+}

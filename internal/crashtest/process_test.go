@@ -1,0 +1,174 @@
+//go:build unix
+
+package crashtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+// hang is when a test that waits for something is given up: no test depends on how long anything takes.
+const hang = 3 * time.Minute
+
+// process is a process that a test started.
+type process struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser
+	stdout  io.ReadCloser
+	stderr  *buffer
+	history string
+	waited  sync.Once
+	err     error
+}
+
+// start starts the test binary in a role. The end of the test kills it.
+func start(t *testing.T, r role) *process {
+	t.Helper()
+	binary, err := os.Executable()
+	must(t, err)
+	r.History = filepath.Join(t.TempDir(), "history")
+	text, err := json.Marshal(r)
+	must(t, err)
+	p := &process{t: t, cmd: exec.Command(binary), stderr: &buffer{}, history: r.History}
+	p.cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
+	p.cmd.Stderr = p.stderr
+	p.stdin, err = p.cmd.StdinPipe()
+	must(t, err)
+	if r.Do == "enqueue" || r.Do == "insert" {
+		p.stdout, err = p.cmd.StdoutPipe()
+		must(t, err)
+	}
+	must(t, p.cmd.Start())
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // it may have ended
+		_ = p.wait()
+		if t.Failed() {
+			t.Logf("%s %s said:\n%s", r.Do, r.Name, p.stderr)
+		}
+	})
+	return p
+}
+
+func (p *process) wait() error {
+	p.waited.Do(func() { p.err = p.cmd.Wait() })
+	return p.err
+}
+
+func (p *process) signal(s syscall.Signal) {
+	p.t.Helper()
+	must(p.t, p.cmd.Process.Signal(s))
+}
+
+// kill ends the process at once and waits until the kernel has cleared it away.
+func (p *process) kill() {
+	p.t.Helper()
+	p.signal(syscall.SIGKILL)
+	_ = p.wait() // it says that the process was killed
+}
+
+// release lets blocked jobs end and the worker with them.
+func (p *process) release() {
+	p.t.Helper()
+	must(p.t, p.stdin.Close())
+	must(p.t, p.wait())
+}
+
+func (p *process) events() []event { return readHistory(p.t, p.history) }
+
+// started waits until the process has started n jobs with this attempt.
+func (p *process) started(n, attempt int) []event {
+	p.t.Helper()
+	var list []event
+	eventually(p.t, "the worker has started its jobs", func() bool {
+		list = only(p.events(), "start", attempt)
+		return len(list) >= n
+	})
+	return list
+}
+
+// said waits until the process has logged a text.
+func (p *process) said(text string) {
+	p.t.Helper()
+	eventually(p.t, "a process says "+text, func() bool { return strings.Contains(p.stderr.String(), text) })
+}
+
+// buffer takes a process's output while it is read.
+type buffer struct {
+	mu   sync.Mutex
+	data bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.data.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.data.String()
+}
+
+// queue makes a migrated database in a folder of the test's own.
+func queue(t *testing.T) (path string, client *jobs.Client) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "jobs.db")
+	store, err := sqlite.Open(t.Context(), path)
+	must(t, err)
+	t.Cleanup(func() { must(t, store.Close()) })
+	client = jobs.New(store)
+	_, err = client.Migrate(t.Context())
+	must(t, err)
+	return path, client
+}
+
+func enqueueMany(t *testing.T, client *jobs.Client, kind string, n int, opts ...jobs.EnqueueOption) []int64 {
+	t.Helper()
+	payloads := make([]json.RawMessage, n)
+	for i := range payloads {
+		payloads[i] = json.RawMessage("{}")
+	}
+	ids, err := client.EnqueueMany(t.Context(), kind, payloads, opts...)
+	must(t, err)
+	return ids
+}
+
+func ended(t *testing.T, client *jobs.Client, id int64) jobs.Job {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	job, err := client.Wait(ctx, id)
+	must(t, err)
+	return job
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(hang); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("given up waiting until %s", what)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,52 @@
+//go:build unix
+
+package crashtest
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// A process is stopped for longer than its lease and its job is taken over. When it goes on it finds the lease lost,
+// and its finish is refused.
+func TestStoppedPastTheLease(t *testing.T) {
+	path, client := queue(t)
+	id := enqueueMany(t, client, "block", 1)[0]
+	queues := map[string]int{"default": 1}
+	stopped := start(t, role{Do: "worker", DB: path, Name: "stopped", Queues: queues, Lease: "1s"})
+	stopped.started(1, 1)
+	taker := start(t, role{Do: "worker", DB: path, Name: "taker", Queues: queues})
+	taker.said("worker started")
+	stopped.signal(syscall.SIGSTOP)
+	taker.started(1, 2)
+	stopped.signal(syscall.SIGCONT)
+
+	// Its handler sees the lost lease and returns as if it had done the job, which is refused.
+	eventually(t, "the stopped process sees the lost lease", func() bool { return len(only(stopped.events(), "lost", 1)) == 1 })
+	stopped.said("the attempt's end was refused")
+	job, err := client.Get(t.Context(), id)
+	must(t, err)
+	if job.Status != jobs.StatusRunning || job.Attempt != 2 {
+		t.Errorf("the job is %s with attempt %d while the taker runs it", job.Status, job.Attempt)
+	}
+	taker.release()
+	job = ended(t, client, id)
+	if job.Status != jobs.StatusDone || job.Attempt != 2 || string(job.Result) != `"taker"` {
+		t.Errorf("the job is %s with attempt %d and the result %s", job.Status, job.Attempt, job.Result)
+	}
+	errs, err := client.Errors(t.Context(), id)
+	must(t, err)
+	if len(errs) != 1 || errs[0].Cause != jobs.CauseLost || errs[0].Worker != "stopped" {
+		t.Errorf("the job has the errors %+v", errs)
+	}
+	// It has made a new worker of itself and goes on.
+	again := enqueueMany(t, client, "block", 1)[0]
+	eventually(t, "the stopped process works again", func() bool { return len(stopped.events()) == 3 })
+	stopped.release()
+	if job := ended(t, client, again); string(job.Result) != `"stopped"` {
+		t.Errorf("the next job has the result %s", job.Result)
+	}
+	checkStarts(t, append(stopped.events(), taker.events()...))
+}

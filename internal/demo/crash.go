@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// printCrash says, from the database alone, what became of the jobs of the worker that was killed.
+func printCrash(out io.Writer, lost *loss, all []jobs.Job, failures map[int64][]jobs.AttemptError) {
+	fmt.Fprintln(out, "\nCrash")
+	if lost == nil {
+		fmt.Fprintln(out, "  no worker was caught holding jobs before all had ended; try a larger folder")
+		return
+	}
+	crashed, restarted := 0, 0
+	var noticed, fastest, slowest time.Duration
+	for _, job := range all {
+		for _, e := range failures[job.ID] {
+			if e.Cause != jobs.CauseCrash {
+				continue
+			}
+			crashed++
+			noticed = max(noticed, e.EndedAt.Sub(lost.at))
+			if job.Attempt != e.Attempt+1 {
+				continue // the row tells only of the last attempt's start
+			}
+			again := job.StartedAt.Sub(lost.at)
+			if restarted == 0 || again < fastest {
+				fastest = again
+			}
+			slowest = max(slowest, again)
+			restarted++
+		}
+	}
+	fmt.Fprintf(out, "  %s was killed while it held %s; job_errors has %s\n",
+		lost.worker, plural(lost.held, "job"), plural(crashed, "crash row"))
+	fmt.Fprintf(out, "  noticed %s after the kill, by the lock that the kernel had released\n", milliseconds(noticed))
+	fmt.Fprintf(out, "  %s picked up: running again %s to %s after the kill\n",
+		plural(restarted, "job"), milliseconds(fastest), milliseconds(slowest))
+}
+
+func milliseconds(d time.Duration) string { return d.Round(time.Millisecond).String() }

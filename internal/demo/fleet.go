@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// patience is how long a worker that was asked to stop may take before it is killed.
+const patience = 15 * time.Second
+
+// fleet is the demo's worker processes. Its methods belong to one goroutine.
+type fleet struct {
+	demo    *demo
+	ends    chan end
+	running map[string]*process
+}
+
+type process struct {
+	name   string
+	cmd    *exec.Cmd
+	cancel context.CancelFunc
+	killed bool // by the demo, so its end is no fault
+}
+
+// end is the end of a process.
+type end struct {
+	process *process
+	err     error
+}
+
+func newFleet(d *demo) *fleet {
+	return &fleet{demo: d, ends: make(chan end), running: map[string]*process{}}
+}
+
+// start runs this program once more, as a worker.
+func (f *fleet) start(ctx context.Context, name string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	cmd := exec.CommandContext(ctx, self, workerCommand, "-temp", f.demo.temp, "-folder", f.demo.folder,
+		"-name", name, "-slots", strconv.Itoa(f.demo.slots))
+	cmd.Stderr = f.demo.errors
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = patience
+	if err := cmd.Start(); err != nil {
+		cancel()
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	p := &process{name: name, cmd: cmd, cancel: cancel}
+	f.running[name] = p
+	go func() { f.ends <- end{p, cmd.Wait()} }()
+	return nil
+}
+
+func (f *fleet) alive() int { return len(f.running) }
+
+// byPID is the running worker with a process id, or nil.
+func (f *fleet) byPID(pid int) *process {
+	for _, p := range f.running {
+		if p.cmd.Process.Pid == pid {
+			return p
+		}
+	}
+	return nil
+}
+
+// ended takes a process off the list; the error is its own, unless the demo killed it.
+func (f *fleet) ended(e end) error {
+	e.process.cancel()
+	delete(f.running, e.process.name)
+	if e.err != nil && !e.process.killed {
+		return fmt.Errorf("%s: %w", e.process.name, e.err)
+	}
+	return nil
+}
+
+// stop asks all that still run to stop and waits for them.
+func (f *fleet) stop() error {
+	for _, p := range f.running {
+		p.cancel()
+	}
+	var faults []error
+	for f.alive() > 0 {
+		e := <-f.ends
+		// A worker that stopped well because it was asked to is reported as such by Wait.
+		if errors.Is(e.err, context.Canceled) {
+			e.err = nil
+		}
+		faults = append(faults, f.ended(e))
+	}
+	return errors.Join(faults...)
+}

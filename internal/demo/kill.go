@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// replacement is the name of the worker that is started when one was killed.
+const replacement = "replacement"
+
+// loss is a worker that was killed.
+type loss struct {
+	worker string
+	pid    int
+	held   int // jobs that it was running
+	at     time.Time
+}
+
+// kill kills a worker that holds jobs, and starts another. It returns nil when none holds any just now.
+func (d *demo) kill(ctx context.Context, workers *fleet) (*loss, error) {
+	infos, err := d.client.Workers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(infos, func(w jobs.WorkerInfo) bool { return w.Running > 0 && workers.byPID(w.PID) != nil })
+	if i < 0 {
+		return nil, nil
+	}
+	victim := workers.byPID(infos[i].PID)
+
+	// Its jobs last about a millisecond each. Frozen, it still holds at the kill what was counted before it.
+	if err := freeze(victim.cmd.Process); errors.Is(err, os.ErrProcessDone) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("stop %s: %w", victim.name, err)
+	}
+	held, err := d.held(ctx, infos[i].ID)
+	if err != nil || held == 0 {
+		return nil, errors.Join(err, thaw(victim.cmd.Process))
+	}
+	victim.killed = true
+	lost := &loss{worker: victim.name, pid: infos[i].PID, held: held, at: time.Now()}
+	if err := victim.cmd.Process.Kill(); err != nil {
+		return nil, fmt.Errorf("kill %s: %w", victim.name, err)
+	}
+	return lost, workers.start(ctx, replacement)
+}
+
+// held is how many jobs the database says that a worker is running.
+func (d *demo) held(ctx context.Context, worker int64) (int, error) {
+	infos, err := d.client.Workers(ctx)
+	for _, w := range infos {
+		if w.ID == worker {
+			return int(w.Running), err
+		}
+	}
+	return 0, err
+}

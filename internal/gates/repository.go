@@ -1,0 +1,71 @@
+// Package gates tests the repository itself: which package may import which, what generated code and SQL files may
+// hold, how long a file may be. Outside its tests it holds what those of package sql need too.
+package gates
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Root is the repository's folder: the nearest one upwards with a go.mod.
+func Root() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		_, err := os.Stat(filepath.Join(dir, "go.mod"))
+		if err == nil {
+			return dir, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no go.mod in %s or above", start)
+		}
+	}
+}
+
+// Files are the files below a folder of the repository whose names end in suffix, as slash-separated paths relative
+// to root. Hidden folders, testdata and modules of their own are passed over.
+func Files(root, folder, suffix string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return enter(root, path, entry.Name())
+		}
+		if strings.HasSuffix(path, suffix) {
+			relative, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			files = append(files, filepath.ToSlash(relative))
+		}
+		return nil
+	})
+	return files, err
+}
+
+// enter returns fs.SkipDir for the folders that are passed over.
+func enter(root, path, name string) error {
+	if path == root {
+		return nil
+	}
+	if strings.HasPrefix(name, ".") || name == "testdata" {
+		return fs.SkipDir
+	}
+	if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
+		return fs.SkipDir
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package gates_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sqlc cuts statements short in files that are not ASCII, without an error.
+func TestSQLFilesAreASCII(t *testing.T) {
+	for _, file := range files(t, ".", ".sql") {
+		line := 1
+		for _, r := range read(t, file) {
+			switch {
+			case r == '\n':
+				line++
+			case r > '~' || r < ' ' && r != '\t':
+				t.Errorf("%s:%d holds %q: only ASCII is sound in SQL files", file, line, r)
+			}
+		}
+	}
+}
+
+// query is one statement of sql/queries with its file.
+type query struct {
+	file, name, command string
+	comment             []string
+	text                string // without comments
+}
+
+var (
+	name      = regexp.MustCompile(`(?m)^-- name: *`)
+	parameter = regexp.MustCompile(`@\w+|sqlc\.n?arg\('?\w+'?\)`)
+	cast      = regexp.MustCompile(`CAST\((@\w+|sqlc\.n?arg\('?\w+'?\)) AS (BIGINT|TEXT)\)`)
+)
+
+func queries(t *testing.T) []query {
+	t.Helper()
+	var list []query
+	for _, file := range files(t, "sql/queries", ".sql") {
+		parts := name.Split(read(t, file), -1)
+		if strings.TrimSpace(parts[0]) != "" {
+			t.Errorf("%s: text before the first `-- name:`", file)
+		}
+		for _, part := range parts[1:] {
+			head, body, _ := strings.Cut(part, "\n")
+			called, command, _ := strings.Cut(head, " ")
+			q := query{file: file, name: called, command: command}
+			for line := range strings.Lines(body) {
+				if strings.HasPrefix(line, "--") && q.text == "" {
+					q.comment = append(q.comment, strings.TrimSpace(strings.TrimPrefix(line, "--")))
+				} else if !strings.HasPrefix(strings.TrimSpace(line), "--") {
+					q.text += line
+				}
+			}
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// sqlc makes the comment after the name the Go doc, which begins with the name.
+func TestEveryQueryHasAComment(t *testing.T) {
+	for _, q := range queries(t) {
+		if len(q.comment) == 0 || !strings.HasPrefix(q.comment[0], q.name+" ") {
+			t.Errorf("%s: the line after `-- name: %s` is no comment that begins with the name", q.file, q.name)
+		}
+	}
+}
+
+// outermost is a statement without what stands in parentheses.
+func outermost(text string) string {
+	inner := regexp.MustCompile(`\([^()]*\)`)
+	for inner.MatchString(text) {
+		text = inner.ReplaceAllString(text, "")
+	}
+	return text
+}
+
+// Outside these rules sqlc is silently wrong for SQLite: DESIGN.md section 4 says what happens otherwise.
+func TestQueriesKeepToWhatSqlcGetsRight(t *testing.T) {
+	rules := []struct {
+		broken *regexp.Regexp
+		says   string
+	}{
+		{regexp.MustCompile(`\?`), "a bare ?: use @name"},
+		{regexp.MustCompile(`sqlc\.slice`), "sqlc.slice: pass a JSON list"},
+		{regexp.MustCompile(`sqlc\.(embed|func)`), "sqlc.embed: return plain columns"},
+		{regexp.MustCompile(`(?i)LIMIT\s+[^C]`), "a LIMIT that is no CAST(... AS BIGINT)"},
+		{regexp.MustCompile(`(?i)LIKE\b`), "LIKE: a parameter after it is left as it is"},
+		{regexp.MustCompile(`(?i)SET\s*\(`), "SET (a, b) = (...)"},
+		{regexp.MustCompile(`(?is)DO UPDATE SET[^;]*@`), "a parameter in ON CONFLICT DO UPDATE: use excluded"},
+		{regexp.MustCompile(`(?i)(ORDER|GROUP) BY[^()]*@`), "a parameter in ORDER BY or GROUP BY"},
+		{regexp.MustCompile(`(?i)HAVING|FILTER\s*\(`), "HAVING or FILTER"},
+		{regexp.MustCompile(`json_extract`), "json_extract: use ->"},
+	}
+	notForSQLite := regexp.MustCompile(`(?is)^\s*(UPDATE\b.*\sFROM\s|WITH\b)`)
+	commands := []string{":one", ":many", ":exec", ":execrows"}
+	seen := map[string]bool{}
+	for _, q := range queries(t) {
+		for _, rule := range rules {
+			// A LIMIT in a look-up of one row may be a plain number: nothing is bound to it.
+			text := regexp.MustCompile(`LIMIT 1\b`).ReplaceAllString(q.text, "")
+			if found := rule.broken.FindString(text); found != "" {
+				t.Errorf("%s: %s has %q: %s", q.file, q.name, found, rule.says)
+			}
+		}
+		if !strings.HasPrefix(q.file, "sql/queries/postgres/") && notForSQLite.MatchString(outermost(q.text)) {
+			t.Errorf("%s: %s is an UPDATE ... FROM or begins with WITH, which sqlc does not take for SQLite", q.file, q.name)
+		}
+		if all, casts := len(parameter.FindAllString(q.text, -1)), len(cast.FindAllString(q.text, -1)); all != casts {
+			t.Errorf("%s: %s has %d parameters, of which %d stand in a CAST AS BIGINT or TEXT", q.file, q.name, all, casts)
+		}
+		if strings.Count(q.text, ";") != 1 || !strings.HasSuffix(strings.TrimSpace(q.text), ";") {
+			t.Errorf("%s: %s is not one statement", q.file, q.name)
+		}
+		if !slices.Contains(commands, q.command) {
+			t.Errorf("%s: %s is %q, not one of %v", q.file, q.name, q.command, commands)
+		}
+		if q.command == ":execrows" && regexp.MustCompile(`@result\b|arg\('result'\)`).MatchString(q.text) {
+			t.Errorf("%s: %s has a parameter called result, which does not compile with :execrows", q.file, q.name)
+		}
+		engine := strings.Split(strings.TrimPrefix(q.file, "sql/queries/"), "/")[0] + "/" + q.name
+		if seen[engine] {
+			t.Errorf("%s: %s is there twice", q.file, q.name)
+		}
+		seen[engine] = true
+	}
+}

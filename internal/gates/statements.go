@@ -1,0 +1,111 @@
+package gates
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Statement is one query as sqlc generated it.
+type Statement struct {
+	Name    string // of the query, such as ClaimJobs
+	Command string // :one, :many, :exec or :execrows
+	SQL     string // with numbered placeholders
+	Args    int    // how many values its method passes
+}
+
+// Placeholders are the numbers of a statement's placeholders, ?1 or $1, each once and in order.
+func (s Statement) Placeholders() ([]int, error) {
+	var numbers []int
+	for _, match := range placeholder.FindAllStringSubmatch(s.SQL, -1) {
+		n, err := strconv.Atoi(match[1])
+		if err != nil {
+			return nil, fmt.Errorf("%s: a placeholder without a number: %w", s.Name, err)
+		}
+		numbers = append(numbers, n)
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers), nil
+}
+
+var (
+	placeholder = regexp.MustCompile(`[?$](\d*)`)
+	header      = regexp.MustCompile(`^-- name: (\w+) (:\w+)\n`)
+)
+
+// Statements reads the statements of a folder that sqlc generated, sorted by name.
+func Statements(folder string) ([]Statement, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.sql.go"))
+	if err != nil {
+		return nil, err
+	}
+	texts, calls := map[string]string{}, map[string]int{}
+	for _, file := range files {
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		if err := collect(tree, texts, calls); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	var statements []Statement
+	for constant, text := range texts {
+		head := header.FindStringSubmatch(text)
+		if head == nil {
+			return nil, fmt.Errorf("%s: constant %s does not begin with `-- name: Name :command`", folder, constant)
+		}
+		args, called := calls[constant]
+		if !called {
+			return nil, fmt.Errorf("%s: no method runs %s", folder, constant)
+		}
+		statements = append(statements, Statement{Name: head[1], Command: head[2], SQL: text[len(head[0]):], Args: args})
+	}
+	if len(statements) == 0 {
+		return nil, fmt.Errorf("%s: no statements", folder)
+	}
+	slices.SortFunc(statements, func(a, b Statement) int { return strings.Compare(a.Name, b.Name) })
+	return statements, nil
+}
+
+// collect notes the constants of a file, and with how many values each is run.
+func collect(tree *ast.File, texts map[string]string, calls map[string]int) error {
+	var fault error
+	ast.Inspect(tree, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.ValueSpec:
+			if len(node.Values) != 1 {
+				break
+			}
+			if literal, ok := node.Values[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				text, err := strconv.Unquote(literal.Value)
+				if err != nil {
+					fault = err
+				}
+				texts[node.Names[0].Name] = text
+			}
+		case *ast.CallExpr:
+			// q.query(ctx, q.claimJobsStmt, claimJobs, args...), or q.db.Query(ctx, claimJobs, args...)
+			if method, ok := node.Fun.(*ast.SelectorExpr); ok && runs(method.Sel.Name) {
+				for i, arg := range node.Args[1:min(3, len(node.Args))] {
+					if constant, ok := arg.(*ast.Ident); ok {
+						calls[constant.Name] = len(node.Args) - i - 2
+						break
+					}
+				}
+			}
+		}
+		return true
+	})
+	return fault
+}
+
+func runs(method string) bool {
+	return slices.Contains([]string{"query", "queryRow", "exec", "Query", "QueryRow", "Exec"}, method)
+}

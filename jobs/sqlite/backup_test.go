@@ -1,0 +1,71 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// A backup under load is a state that there was: of what was enqueued together it holds all or nothing.
+func TestBackupUnderLoad(t *testing.T) {
+	_, client := queue(t)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var enqueuers sync.WaitGroup
+	t.Cleanup(func() {
+		cancel()
+		enqueuers.Wait()
+	})
+	busy := make(chan struct{}, 1)
+	three := []json.RawMessage{json.RawMessage("1"), json.RawMessage("2"), json.RawMessage("3")}
+	for range 3 {
+		enqueuers.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := client.EnqueueMany(ctx, "k", three); err != nil {
+					if ctx.Err() == nil {
+						t.Error(err)
+					}
+					return
+				}
+				select {
+				case busy <- struct{}{}:
+				default: // told already
+				}
+			}
+		})
+	}
+	for range 3 {
+		for range 20 {
+			receive(t, "an enqueue", busy)
+		}
+		copyPath := filepath.Join(t.TempDir(), "copy.db")
+		must(t, client.Backup(t.Context(), copyPath))
+		copied := plain(t, copyPath)
+		if result := scan[string](t, copied, "integrity_check"); result != "ok" {
+			t.Errorf("the copy is damaged: %s", result)
+		}
+		if n := scan[int](t, copied, "count_jobs"); n == 0 || n%3 != 0 {
+			t.Errorf("the copy holds %d jobs, not some times three", n)
+		}
+		_, again := queueAt(t, copyPath, MustExist())
+		enqueue(t, again, "k") // it is a queue of its own
+	}
+}
+
+func TestBackupRefusesAFileThatIsThere(t *testing.T) {
+	_, client := queue(t)
+	path := filepath.Join(t.TempDir(), "there")
+	must(t, os.WriteFile(path, []byte("precious"), 0o600))
+	if err := client.Backup(t.Context(), path); !errors.Is(err, os.ErrExist) {
+		t.Errorf("the backup gives %v", err)
+	}
+	if kept, err := os.ReadFile(path); err != nil || string(kept) != "precious" {
+		t.Errorf("the file holds %q, %v", kept, err)
+	}
+	if err := client.Backup(t.Context(), filepath.Join(path, "below", "a file")); err == nil {
+		t.Error("a backup into nowhere succeeds")
+	}
+}

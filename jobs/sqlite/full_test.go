@@ -1,0 +1,73 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// withPages makes SQLite say that the disk is full when the database has so many pages.
+func withPages(n int64) Option { return func(o *options) { o.pages = n } }
+
+// A full database is an error to the enqueuer; the runner goes on when there is room again, and no job is lost or
+// counted as failed.
+func TestFull(t *testing.T) {
+	store, client := queue(t, withPages(400))
+	other := plain(t, store.Path()) // it is not held to the limit
+	exec(t, other, "create_filler")
+	exec(t, other, "fill", 800_000)
+
+	log := &journal{}
+	started, release := make(chan struct{}), make(chan struct{})
+	stop := work(t, client, jobs.Config{Logger: slog.New(log)}, map[string]func(context.Context, jobs.Job) error{
+		"big": func(_ context.Context, job jobs.Job) error {
+			close(started)
+			<-release
+			return job.SetResult(strings.Repeat("x", 200_000)) // needs pages that are not there
+		},
+		"small": nothing,
+	})
+	big := enqueue(t, client, "big")
+	receive(t, "the start", started)
+
+	payload, err := json.Marshal(strings.Repeat("x", 20_000))
+	must(t, err)
+	var acknowledged []int64
+	for err == nil {
+		var receipt jobs.Receipt
+		if receipt, err = client.Enqueue(t.Context(), "small", payload, jobs.In(1)); err == nil {
+			acknowledged = append(acknowledged, receipt.ID)
+		}
+	}
+	if !errors.Is(err, jobs.ErrFull) {
+		t.Fatalf("the enqueuer gets %v", err)
+	}
+	if !store.CanRetry(err) {
+		t.Error("a full disk is not worth another try")
+	}
+	close(release)
+	eventually(t, "the runner meets the full disk", func() bool { return log.holds("cannot write to the database") })
+	exec(t, other, "empty_filler")
+
+	job := ended(t, client, big)
+	if job.Status != jobs.StatusDone || job.Attempt != 1 || len(job.Result) != 200_002 {
+		t.Errorf("the job is %s after attempt %d with a result of %d bytes", job.Status, job.Attempt, len(job.Result))
+	}
+	for _, id := range acknowledged {
+		if job := ended(t, client, id); job.Status != jobs.StatusDone || job.Attempt != 1 {
+			t.Errorf("job %d is %s after attempt %d", id, job.Status, job.Attempt)
+		}
+	}
+	if errs, err := client.Errors(t.Context(), big); err != nil || len(errs) != 0 {
+		t.Errorf("the job has the errors %v, %v", errs, err)
+	}
+	must(t, stop())
+	if len(acknowledged) == 0 {
+		t.Error("nothing was acknowledged before the disk was full")
+	}
+}

@@ -1,0 +1,107 @@
+package sqlite
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// settle takes the wakes that a listener gets for having come.
+func settle(t *testing.T, wake <-chan struct{}) {
+	t.Helper()
+	receive(t, "the first wake", wake)
+	for {
+		select {
+		case <-wake:
+		case <-time.After(200 * time.Millisecond): // a wake that comes later is a false alarm, which is allowed
+			return
+		}
+	}
+}
+
+func TestForeignCommitWakes(t *testing.T) {
+	store, _ := queue(t)
+	wake, stop := store.Listen(jobs.WorkReady)
+	defer stop()
+	settle(t, wake)
+	foreign := plain(t, store.Path())
+	for range 50 {
+		id := scan[int64](t, foreign, "insert_job", "k", "{}")
+		receive(t, "the wake", wake)
+		if id == 0 {
+			t.Fatal("no id")
+		}
+	}
+}
+
+func TestWakeGoesBySignal(t *testing.T) {
+	store, _ := queue(t)
+	h, err := newHub(store) // without a watch, which would wake everybody
+	must(t, err)
+	h.close()
+	work, stopWork := h.listen(jobs.WorkReady)
+	end, stopEnd := h.listen(jobs.JobEnded)
+	h.wake(jobs.WorkReady)
+	receive(t, "the wake", work)
+	if len(end) != 0 {
+		t.Error("a listener to the ends of jobs was woken by work")
+	}
+	h.wake(jobs.WorkReady | jobs.JobEnded)
+	h.wake(jobs.WorkReady | jobs.JobEnded) // never blocks
+	receive(t, "the wake", work)
+	receive(t, "the wake", end)
+	stopWork()
+	h.wake(jobs.WorkReady)
+	if len(work) != 0 {
+		t.Error("a listener was woken after it had left")
+	}
+	stopEnd()
+	stopEnd() // twice does no harm
+}
+
+func TestWatchRunsWhileSomebodyListens(t *testing.T) {
+	store, _ := queue(t)
+	watching := func() bool {
+		store.hub.mu.Lock()
+		defer store.hub.mu.Unlock()
+		return store.hub.stopWatch != nil
+	}
+	for range 3 {
+		_, stopA := store.Listen(jobs.WorkReady)
+		wake, stopB := store.Listen(jobs.JobEnded)
+		if !watching() {
+			t.Error("nobody watches")
+		}
+		receive(t, "the first wake", wake)
+		stopA()
+		if !watching() {
+			t.Error("nobody watches for the second listener")
+		}
+		stopB()
+		if watching() {
+			t.Error("the watch goes on for nobody")
+		}
+	}
+}
+
+func TestPollWakes(t *testing.T) {
+	store, _ := queue(t)
+	h, version := blind(t, store)
+	wake, stop := h.listen(jobs.WorkReady)
+	defer stop()
+	polling := make(chan struct{})
+	ctx, cancel := contextOf(t)
+	go func() {
+		defer close(polling)
+		h.poll(ctx, version)
+	}()
+	receive(t, "the first wake", wake)
+	foreign := plain(t, store.Path())
+	for range 20 {
+		scan[int64](t, foreign, "insert_job", "k", "{}")
+		receive(t, "the wake", wake)
+	}
+	cancel()
+	receive(t, "the end of the polling", polling)
+}

@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// Another program that keeps the write lock makes writes fail, all that wait at once, and reads go on.
+func TestLocked(t *testing.T) {
+	store, client := queue(t)
+	id := enqueue(t, client, "k")
+	foreign, err := plain(t, store.Path()).BeginTx(t.Context(), nil) // takes the write lock
+	must(t, err)
+	const n = 40
+	results := make(chan error, n)
+	for range n {
+		go func() {
+			_, err := client.Enqueue(context.Background(), "k", []byte("{}"))
+			results <- err
+		}()
+	}
+	for range n { // one after the other they would wait for longer than the guard allows
+		err := receive(t, "an enqueuer's error", results)
+		if !errors.Is(err, jobs.ErrBusy) || !store.CanRetry(err) {
+			t.Errorf("an enqueuer gets %v", err)
+		}
+	}
+	if _, err := client.Get(t.Context(), id); err != nil {
+		t.Errorf("a read gives %v", err)
+	}
+	must(t, foreign.Rollback())
+	enqueue(t, client, "k")
+	list, err := client.List(t.Context(), jobs.Filter{})
+	must(t, err)
+	if len(list) != 2 {
+		t.Errorf("%d jobs are there, not the two that were acknowledged", len(list))
+	}
+}
+
+// The end of an attempt that cannot be recorded for longer than its lease is recorded later all the same.
+func TestLockedForLongerThanTheLease(t *testing.T) {
+	store, client := queue(t)
+	log := &journal{}
+	started, release := make(chan struct{}), make(chan struct{})
+	stop := work(t, client, jobs.Config{Lease: time.Second, Logger: slog.New(log)}, map[string]func(context.Context, jobs.Job) error{
+		"k": func(context.Context, jobs.Job) error {
+			close(started)
+			<-release
+			return nil
+		},
+	})
+	id := enqueue(t, client, "k")
+	receive(t, "the start", started)
+	foreign, err := plain(t, store.Path()).BeginTx(t.Context(), nil)
+	must(t, err)
+	close(release)
+	eventually(t, "the runner meets the lock", func() bool { return log.holds("cannot write to the database") })
+	eventually(t, "the lease is over", func() bool {
+		job, err := client.Get(t.Context(), id)
+		return err == nil && job.LeaseUntil.Before(time.Now())
+	})
+	must(t, foreign.Rollback())
+	if job := ended(t, client, id); job.Status != jobs.StatusDone || job.Attempt != 1 {
+		t.Errorf("the job is %s after attempt %d", job.Status, job.Attempt)
+	}
+	must(t, stop())
+}
+
+// An outcome that the database never takes does not hold up the others.
+func TestRefusedOutcome(t *testing.T) {
+	store, client := queue(t)
+	exec(t, plain(t, store.Path()), "refuse_poison")
+	var ids []int64
+	for range 3 {
+		enqueue(t, client, "poison")
+		ids = append(ids, enqueue(t, client, "k"))
+	}
+	log := &journal{}
+	stop := work(t, client, jobs.Config{Logger: slog.New(log)}, map[string]func(context.Context, jobs.Job) error{
+		"poison": nothing, "k": nothing,
+	})
+	for _, id := range ids {
+		if job := ended(t, client, id); job.Status != jobs.StatusDone {
+			t.Errorf("job %d is %s", id, job.Status)
+		}
+	}
+	eventually(t, "the refusal is logged", func() bool { return log.holds("the database refuses") })
+	must(t, stop())
+}

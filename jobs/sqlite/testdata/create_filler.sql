@@ -1,0 +1,1 @@
+CREATE TABLE filler (data BLOB NOT NULL)

@@ -1,0 +1,1 @@
+INSERT INTO filler (data) VALUES (zeroblob(?1))

@@ -1,0 +1,5 @@
+CREATE TRIGGER refuse_poison BEFORE UPDATE OF status ON jobs
+WHEN NEW.kind = 'poison' AND NEW.status = 'done'
+BEGIN
+    SELECT RAISE(ABORT, 'the application refuses');
+END

@@ -1,0 +1,99 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// The safety look finds a commit that no event told of, wakes, and gives up on events.
+func TestSafetyLook(t *testing.T) {
+	store, _ := queue(t)
+	h, version := blind(t, store)
+	wake, stop := h.listen(jobs.WorkReady)
+	defer stop()
+	ctx, _ := contextOf(t)
+	ended := make(chan error, 1)
+	go func() { ended <- h.watchEvents(ctx, version) }()
+	receive(t, "the first wake", wake)
+	scan[int64](t, plain(t, store.Path()), "insert_job", "k", "{}")
+	receive(t, "the wake of the safety look", wake)
+	if err := receive(t, "the end of the watch", ended); !errors.Is(err, errMissed) {
+		t.Errorf("the watch ends with %v", err)
+	}
+}
+
+// Without events the watch goes on by polling, and says so.
+func TestWatchFallsBack(t *testing.T) {
+	log := &journal{}
+	store, _ := queue(t, WithLogger(slog.New(log)))
+	h, _ := blind(t, store)
+	wake, stop := h.listen(jobs.WorkReady)
+	defer stop()
+	ctx, cancel := contextOf(t)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		h.watch(ctx)
+	}()
+	receive(t, "the first wake", wake)
+	foreign := plain(t, store.Path())
+	scan[int64](t, foreign, "insert_job", "k", "{}")
+	receive(t, "the wake of the safety look", wake)
+	eventually(t, "the fallback is logged", func() bool { return log.holds("waking up by polling") })
+	for range 5 {
+		scan[int64](t, foreign, "insert_job", "k", "{}")
+		receive(t, "the wake of the polling", wake)
+	}
+	cancel()
+	receive(t, "the end of the watch", ended)
+}
+
+// A listener that does not take its wakes must not make the watch believe that events are missing.
+func TestDeafListenerDoesNotDemote(t *testing.T) {
+	store, _ := queue(t)
+	h, err := newHub(store)
+	must(t, err)
+	h.close() // so that it starts no watch of its own
+	version := &dataVersion{store: store}
+	defer version.close()
+	_, stop := h.listen(jobs.WorkReady)
+	defer stop()
+	// The safety look comes after a quiet second; the time here only bounds how long it is given to go wrong.
+	ctx, cancel := context.WithTimeout(t.Context(), 3*safetyLook)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- h.watchEvents(ctx, version) }()
+	eventually(t, "the listener is woken", h.deaf)
+	scan[int64](t, plain(t, store.Path()), "insert_job", "k", "{}")
+	if err := receive(t, "the end of the watch", ended); errors.Is(err, errMissed) {
+		t.Errorf("the watch gives up on events: %v", err)
+	}
+}
+
+// Each commit is seen by the one who listens, however they follow one another.
+func TestNoWakeIsLost(t *testing.T) {
+	store, _ := queue(t)
+	there, _ := queueAt(t, store.Path())
+	wake, stop := store.Listen(jobs.WorkReady)
+	defer stop()
+	count := plain(t, store.Path())
+	const n = 300
+	go func() {
+		client := jobs.New(there)
+		for i := range n {
+			if _, err := client.Enqueue(context.Background(), "k", []byte("{}")); err != nil {
+				t.Error(err)
+				return
+			}
+			time.Sleep(time.Duration(i%7) * 100 * time.Microsecond) // commits at odd times, not in step with the looks
+		}
+	}()
+	for scan[int](t, count, "count_jobs") < n {
+		receive(t, "the wake of a commit that was not seen yet", wake)
+	}
+}

@@ -1,0 +1,27 @@
+package sqlite
+
+import (
+	"context"
+	"testing"
+)
+
+// blind makes a hub that looks at the store's database but whose watch is on a folder where nothing happens. It is
+// closed, so that it starts no watch of its own.
+func blind(t *testing.T, store *Store) (*hub, *dataVersion) {
+	t.Helper()
+	folder := t.TempDir()
+	decoy := &Store{path: folder + "/jobs.db", side: folder, readDB: store.readDB, options: store.options}
+	h, err := newHub(decoy)
+	must(t, err)
+	h.close()
+	version := &dataVersion{store: decoy}
+	t.Cleanup(version.close)
+	return h, version
+}
+
+func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), hang)
+	t.Cleanup(cancel)
+	return ctx, cancel
+}

@@ -1,0 +1,45 @@
+package sql_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+// migrator names the database for a process that is to migrate it and do nothing else.
+const migrator = "SQLUICE_TEST_MIGRATE"
+
+func TestMain(m *testing.M) {
+	path := os.Getenv(migrator)
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	if err := migrateWhenTold(path); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// migrateWhenTold says ready, waits for the end of its input, migrates, and says which migrations it ran.
+func migrateWhenTold(path string) error {
+	fmt.Println("ready")
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	store, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	names, err := store.Migrate(ctx)
+	fmt.Println(strings.Join(names, " "))
+	if err != nil {
+		return err
+	}
+	return store.Close()
+}
