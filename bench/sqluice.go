@@ -105,6 +105,11 @@ func addBacklog(ctx context.Context, client *jobs.Client, path string, n int) er
 	}
 	defer pool.Close()
 	_, err = pool.ExecContext(ctx, "UPDATE jobs SET status = 'done', queue = 'default', finished_at = created_at WHERE queue = 'old'")
+	if err != nil {
+		return err
+	}
+	// What this left in the WAL is not part of a steady state.
+	_, err = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
 }
 

@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	// promote is how many scheduled jobs become pending in one transaction, so that a million that fall due at once
-	// do not hold up claims.
-	promote = 1000
+	// The bounds of how many scheduled jobs become pending in one transaction: twice as many as it claims, so that a
+	// million that fall due at once do not hold up claims.
+	promoteLeast = 100
+	promoteMost  = 1000
 
 	// claimMost is how many jobs of one queue one statement claims.
 	claimMost = 1000
@@ -154,8 +155,12 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 	if err != nil {
 		return fmt.Errorf("find the next due job: %w", err)
 	}
-	promoted := int64(0)
+	var promoted, promote int64
 	if next != 0 && next <= toMicros(now) {
+		for _, n := range t.wants {
+			promote += 2 * n
+		}
+		promote = min(max(promote, promoteLeast), promoteMost)
 		if promoted, err = q.PromoteDueJobs(ctx, db.PromoteDueJobsParams{Now: toMicros(now), N: promote}); err != nil {
 			return fmt.Errorf("promote due jobs: %w", err)
 		}
@@ -172,7 +177,7 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 		if err != nil {
 			return fmt.Errorf("claim jobs: %w", err)
 		}
-		t.more[queue] = int64(len(rows)) == n || promoted == promote
+		t.more[queue] = int64(len(rows)) == n || promote > 0 && promoted == promote
 		for _, row := range rows {
 			a := &attempt{session: s, job: jobFromClaim(row, worker, now, lease), handler: s.handlers[row.Kind]}
 			a.job.held = a

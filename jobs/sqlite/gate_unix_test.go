@@ -4,7 +4,10 @@ package sqlite
 
 import (
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func gates(t *testing.T) (*gate, *gate) {
@@ -23,16 +26,15 @@ func gates(t *testing.T) (*gate, *gate) {
 
 func TestGateIsPassedInTurn(t *testing.T) {
 	a, b := gates(t)
-	inside := 0 // guarded by the gate: the race detector and the count both tell
-	done := make(chan int)
+	var inside atomic.Int64
+	done := make(chan int64)
 	for _, g := range []*gate{a, b} {
 		go func() {
-			worst := 0
+			worst := int64(0)
 			for range 500 {
 				open := g.lock()
-				inside++
-				worst = max(worst, inside)
-				inside--
+				worst = max(worst, inside.Add(1))
+				inside.Add(-1)
 				open()
 			}
 			done <- worst
@@ -62,6 +64,10 @@ func TestGateIsGivenUp(t *testing.T) {
 		defer other.mu.Unlock()
 		return !other.waiting
 	})
+	if err := stopped.flock(unix.LOCK_EX | unix.LOCK_NB); err != nil {
+		t.Fatalf("the gate that came late was not opened again: %v", err)
+	}
+	must(t, stopped.flock(unix.LOCK_UN))
 	open = other.lock()
 	shut := make(chan func())
 	go func() { shut <- stopped.lock() }()

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -22,11 +23,14 @@ func TestNewerSchema(t *testing.T) {
 	must(t, err)
 	defer func() { must(t, newer.Close()) }()
 	client = jobs.New(newer)
+	runner, err := jobs.NewRunner(client, jobs.Config{})
+	must(t, err)
+	jobs.Kind[int]{Name: "k"}.Handle(runner, func(context.Context, jobs.Job, int) error { return nil })
 	_, enqueueErr := client.Enqueue(t.Context(), "k", []byte("{}"))
 	_, getErr := client.Get(t.Context(), 1)
 	for verb, err := range map[string]error{
 		"enqueue": enqueueErr, "get": getErr, "check": client.CheckSchema(t.Context()),
-		"run": work(t, client, jobs.Config{}, handlersOf("k"))(),
+		"run": runner.Run(t.Context()),
 	} {
 		var schema *jobs.SchemaError
 		if !errors.As(err, &schema) || schema.Have != 999 || !strings.Contains(err.Error(), "newer") {

@@ -1,0 +1,97 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sqluice/sqluice/internal/conformance"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+func TestConformance(t *testing.T) {
+	folder := t.TempDir()
+	migrated := migratedFile(t)
+	conformance.Run(t, func(t *testing.T) conformance.Store {
+		// Calls of one test open one file.
+		path := filepath.Join(folder, strings.ReplaceAll(t.Name(), "/", "_")+".db")
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			if err := os.WriteFile(path, migrated, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return openForConformance(t, path)
+	})
+}
+
+// migratedFile is an empty queue's file: to copy it costs less than to migrate for every test.
+func migratedFile(t *testing.T) []byte {
+	path := filepath.Join(t.TempDir(), "migrated.db")
+	store, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jobs.New(store).Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil { // which moves what the WAL holds into the file
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// engine is a store and the application's own pool on the same file.
+type engine struct {
+	*sqlite.Store
+	pool *sql.DB
+}
+
+func openForConformance(t *testing.T, path string) conformance.Store {
+	store, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(30000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return engine{store, pool}
+}
+
+func (e engine) Begin(ctx context.Context) (conformance.Tx, error) {
+	tx, err := e.pool.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return transaction{sqlite.Tx(tx), tx.Commit, tx.Rollback}, nil
+}
+
+// LeaveLock makes the file that a worker's process leaves when it is killed: the kernel drops the lock, not the file.
+func (e engine) LeaveLock(key string) error {
+	return os.WriteFile(filepath.Join(e.Path()+"-sqluice", "worker-"+key+".lock"), nil, 0o600)
+}
+
+type transaction struct {
+	jobs.Tx
+	commit, rollback func() error
+}
+
+func (t transaction) Commit() error   { return t.commit() }
+func (t transaction) Rollback() error { return t.rollback() }
