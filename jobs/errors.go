@@ -38,6 +38,9 @@ var (
 	// ErrFull is returned by writes when the disk, or the size allowed for the database, is full.
 	ErrFull = errors.New("the disk or the database is full")
 
+	// ErrDisk is returned when the disk failed, or a file size limit was reached.
+	ErrDisk = errors.New("the disk failed or a file size limit was reached")
+
 	// ErrReplaced is returned by writes when the database's file was deleted, moved or replaced while it was open.
 	ErrReplaced = errors.New("the database file was deleted or replaced while it was open")
 

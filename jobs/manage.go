@@ -165,7 +165,7 @@ func (c *Client) ResumeQueue(ctx context.Context, name string) (bool, error) {
 
 func (c *Client) setQueue(ctx context.Context, verb, name string, set func(context.Context, db.Querier, int64) (int64, error)) (bool, error) {
 	var n int64
-	err := checkName("queue", name)
+	err := ValidateName("queue", name)
 	if err == nil {
 		err = c.write(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
 			var err error

@@ -117,10 +117,10 @@ func (e *enqueue) runAfter(now time.Time) (time.Time, Status, error) {
 
 // check returns what is wrong with everything but the time.
 func (e *enqueue) check() error {
-	if err := checkName("kind", e.kind); err != nil {
+	if err := ValidateName("kind", e.kind); err != nil {
 		return err
 	}
-	if err := checkName("queue", e.queue); err != nil {
+	if err := ValidateName("queue", e.queue); err != nil {
 		return err
 	}
 	if e.priority < MinPriority || e.priority > MaxPriority {
@@ -129,8 +129,8 @@ func (e *enqueue) check() error {
 	if e.maxAttempts < 1 || e.maxAttempts > MaxAttemptsLimit {
 		return invalid("max attempts", fmt.Sprint(e.maxAttempts), fmt.Sprintf("be from 1 to %d", MaxAttemptsLimit))
 	}
-	if e.timeout < 0 {
-		return invalid("timeout", e.timeout.String(), "not be negative")
+	if e.timeout != 0 && e.timeout < time.Microsecond {
+		return invalid("timeout", e.timeout.String(), "be at least 1µs, or 0 for the kind's own")
 	}
 	for _, key := range []struct {
 		field string
@@ -146,7 +146,7 @@ func (e *enqueue) check() error {
 		return invalid("number of tags", fmt.Sprint(len(e.tags)), fmt.Sprintf("be at most %d", MaxTags))
 	}
 	for _, tag := range e.tags {
-		if err := checkName("tag", tag); err != nil {
+		if err := ValidateName("tag", tag); err != nil {
 			return err
 		}
 	}
@@ -192,8 +192,9 @@ func encode(field string, v any) (string, error) {
 	return string(data), nil
 }
 
-// checkName holds for kinds, queues, workers and tags: 1 to MaxNameLength characters, none of them a control one.
-func checkName(field, name string) error { return checkText(field, name, MaxNameLength) }
+// ValidateName returns an [InvalidError] for the field unless name is one that a kind, queue, worker or tag may have:
+// valid UTF-8, 1 to [MaxNameLength] characters, none of them a control character.
+func ValidateName(field, name string) error { return checkText(field, name, MaxNameLength) }
 
 func checkText(field, s string, most int) error {
 	if s == "" {

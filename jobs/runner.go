@@ -81,13 +81,13 @@ func (c Config) withDefaults() (Config, error) {
 	c.Queues = maps.Clone(c.Queues)
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(c.Queues)) {
-		faults = append(faults, checkName("queue", name))
+		faults = append(faults, ValidateName("queue", name))
 		if n := c.Queues[name]; n < 1 || n > maxSlots {
 			faults = append(faults, invalid("concurrency of queue "+quote(name), fmt.Sprint(n), fmt.Sprintf("be from 1 to %d", maxSlots)))
 		}
 	}
 	if c.Name != "" {
-		faults = append(faults, checkName("worker name", c.Name))
+		faults = append(faults, ValidateName("worker name", c.Name))
 	}
 	setDefault(&c.Grace, 10*time.Second)
 	setDefault(&c.Lease, 30*time.Second)
@@ -162,7 +162,7 @@ func (r *Runner) handle(h handler) {
 	if r.started.Load() {
 		panic("jobs: Handle after Run")
 	}
-	if err := checkName("kind", h.kind); err != nil {
+	if err := ValidateName("kind", h.kind); err != nil {
 		panic("jobs: Handle: " + err.Error())
 	}
 	if _, there := r.handlers[h.kind]; there {

@@ -15,8 +15,7 @@ import (
 
 // ballast are rows that no claim wants: each sort is in the way of another careless plan.
 const (
-	ballastRows = 100_000
-	ballast     = `
+	ballast = `
 INSERT INTO jobs (kind, status, priority, run_after, created_at, finished_at)
 WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
 SELECT CASE ?1 WHEN 'unsupported' THEN 'other' ELSE 'report' END, CASE ?1 WHEN 'unsupported' THEN 'pending' ELSE ?1 END,

@@ -6,19 +6,20 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	lib "modernc.org/sqlite/lib"
 )
 
 // oldest is the first SQLite without the WAL-reset bug, which can corrupt a database that several processes write.
 const oldest = "3.51.3"
 
+// LibraryVersion is the version of the SQLite that is compiled in.
+const LibraryVersion = lib.SQLITE_VERSION
+
 // checkConnection reads the settings back: SQLite says nothing about a pragma that it does not know or cannot follow.
 func checkConnection(ctx context.Context, pool *sql.DB, o options) error {
-	version, err := libraryVersion(ctx, pool)
-	if err != nil {
-		return err
-	}
-	if older(version, oldest) {
-		return fmt.Errorf("SQLite %s is too old: %s or newer is needed", version, oldest)
+	if older(LibraryVersion, oldest) {
+		return fmt.Errorf("SQLite %s is too old: %s or newer is needed", LibraryVersion, oldest)
 	}
 	synchronous := "1"
 	if o.durability == Full {
@@ -36,14 +37,6 @@ func checkConnection(ctx context.Context, pool *sql.DB, o options) error {
 		}
 	}
 	return nil
-}
-
-func libraryVersion(ctx context.Context, pool *sql.DB) (string, error) {
-	var version string
-	if err := pool.QueryRowContext(ctx, control("library_version")).Scan(&version); err != nil {
-		return "", fmt.Errorf("read SQLite's version: %w", translate(err))
-	}
-	return version, nil
 }
 
 // older compares dotted versions; what is no number counts as 0.

@@ -29,6 +29,8 @@ func translate(err error) error {
 		meaning = jobs.ErrBusy
 	case lib.SQLITE_FULL:
 		meaning = jobs.ErrFull
+	case lib.SQLITE_IOERR:
+		meaning = jobs.ErrDisk
 	case lib.SQLITE_NOTADB:
 		meaning = errNotDatabase
 	case lib.SQLITE_CORRUPT:

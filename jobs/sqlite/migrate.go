@@ -17,7 +17,7 @@ const versionTable = "sqluice_goose_version"
 
 // SchemaVersion reads goose's table without making it.
 func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error) {
-	if want, err = newest(); err != nil {
+	if want, err = NewestSchema(); err != nil {
 		return 0, 0, err
 	}
 	var tables int64
@@ -86,8 +86,8 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 
 func migrations() (fs.FS, error) { return fs.Sub(sql.Migrations, "migrations/sqlite") }
 
-// newest is the version of the last migration that is compiled in.
-func newest() (int64, error) {
+// NewestSchema is the version of the schema that this library was built for: that of its last migration.
+func NewestSchema() (int64, error) {
 	files, err := migrations()
 	if err != nil {
 		return 0, err

@@ -152,16 +152,20 @@ func resolve(path string) (string, error) {
 // connect makes the first connection. Turning WAL on takes an exclusive lock that SQLite does not wait for, so
 // processes that start at once do it one by one.
 func (s *Store) connect(ctx context.Context) error {
-	if err := os.MkdirAll(s.side, 0o755); err != nil {
-		return err
+	made := os.Mkdir(s.side, 0o755)
+	if made != nil && !errors.Is(made, os.ErrExist) {
+		return made
 	}
 	unlock, err := s.lockFile(ctx, "open")
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := s.writeDB.PingContext(ctx); err != nil {
-		return translate(err)
+	if err := translate(s.writeDB.PingContext(ctx)); err != nil {
+		if made == nil && errors.Is(err, errNotDatabase) {
+			_ = os.RemoveAll(s.side) // it was some other file: nothing is left beside it
+		}
+		return err
 	}
 	if err := checkConnection(ctx, s.writeDB, s.options); err != nil {
 		return err

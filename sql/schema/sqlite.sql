@@ -20,16 +20,16 @@ CREATE TABLE jobs (
                 CHECK (status = 'pending' OR status = 'running' OR status = 'done'
                        OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled'),
     attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt >= 0),
-    created_at  INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER)),
-    updated_at  INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER)),
+    created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
+    updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
     started_at  INTEGER,
     finished_at INTEGER,
     -- Higher runs first.
     priority    INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -32768 AND 32767),
     -- Not before this time; up to the end of the year 9999.
-    run_after   INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER))
+    run_after   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
                 CHECK (run_after BETWEEN 0 AND 253402300799999999)
-, worker_id INTEGER, lease_until INTEGER, crashes INTEGER NOT NULL DEFAULT 0 CHECK (crashes >= 0), uncounted INTEGER NOT NULL DEFAULT 0 CHECK (uncounted >= 0), cancel_requested_at INTEGER, queue TEXT NOT NULL DEFAULT 'default' CHECK (length(queue) BETWEEN 1 AND 200), max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767), timeout INTEGER NOT NULL DEFAULT 0 CHECK (timeout >= 0), last_error TEXT, unique_key TEXT CHECK (length(unique_key) BETWEEN 1 AND 1000), request_id TEXT CHECK (length(request_id) BETWEEN 1 AND 1000), user_id TEXT CHECK (length(user_id) BETWEEN 1 AND 1000), tags TEXT CHECK (json_valid(tags)), metadata TEXT CHECK (json_valid(metadata)), progress TEXT CHECK (json_valid(progress)), result TEXT CHECK (json_valid(result))) STRICT;
+, worker_id INTEGER, lease_until INTEGER, crashes INTEGER NOT NULL DEFAULT 0 CHECK (crashes >= 0), uncounted INTEGER NOT NULL DEFAULT 0 CHECK (uncounted >= 0), cancel_requested_at INTEGER, queue TEXT NOT NULL DEFAULT 'default' CHECK (length(queue) BETWEEN 1 AND 200), max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767), timeout INTEGER NOT NULL DEFAULT 0 CHECK (timeout >= 0), last_error TEXT, unique_key TEXT CHECK (length(unique_key) BETWEEN 1 AND 1000), request_id TEXT CHECK (length(request_id) BETWEEN 1 AND 1000), user_id TEXT CHECK (length(user_id) BETWEEN 1 AND 1000), tags TEXT CHECK (tags IS NULL OR json_valid(tags)), metadata TEXT CHECK (metadata IS NULL OR json_valid(metadata)), progress TEXT CHECK (progress IS NULL OR json_valid(progress)), result TEXT CHECK (result IS NULL OR json_valid(result))) STRICT;
 
 CREATE TABLE queues (
     name       TEXT    NOT NULL PRIMARY KEY CHECK (length(name) BETWEEN 1 AND 200),
@@ -92,7 +92,7 @@ END;
 
 CREATE TRIGGER jobs_not_due AFTER INSERT ON jobs
 WHEN NEW.status = 'pending' AND NEW.run_after > NEW.created_at
-    AND NEW.run_after > CAST(unixepoch('subsec') * 1000000 AS INTEGER)
+    AND NEW.run_after > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000
 BEGIN
     UPDATE jobs SET status = 'scheduled' WHERE id = NEW.id;
 END;

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+func (a *app) cancelCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel ID...",
+		Short: "End jobs that have not ended",
+		Long: "cancel ends jobs that wait, and asks the worker of one that runs to stop it, which takes about a second.\n" +
+			"Of several jobs it cancels what it can, says for each of the others why not, and exits with 1.",
+		GroupID: groupJobs,
+		Args:    takes(1, maxIDs, "ID"),
+		RunE: a.do(func(ctx context.Context, args []string) error {
+			ids, err := parseIDs(args)
+			if err != nil {
+				return err
+			}
+			return a.withClient(ctx, func(c *jobs.Client) error {
+				return eachJob(ctx, ids, func(ctx context.Context, id int64) error {
+					status, err := c.Cancel(ctx, id)
+					if err != nil {
+						return err
+					}
+					if status == jobs.StatusRunning {
+						a.print("job %d: running, its worker was asked to stop it", id)
+					} else {
+						a.print("job %d: %s", id, status)
+					}
+					return nil
+				})
+			})
+		}),
+	}
+}

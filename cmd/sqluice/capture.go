@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+const (
+	// resultLimit is how much of a program's standard output becomes the job's result, in bytes.
+	resultLimit = 64 << 10
+
+	// messageLimit is how much of the end of a program's standard error becomes the attempt's error, in bytes.
+	messageLimit = 2 << 10
+)
+
+// head keeps the first limit bytes written to it and counts the others.
+type head struct {
+	limit   int
+	kept    []byte
+	written int
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	h.kept = append(h.kept, p[:min(len(p), h.limit-len(h.kept))]...)
+	h.written += len(p)
+	return len(p), nil
+}
+
+func (h *head) dropped() int { return h.written - len(h.kept) }
+
+// tail keeps the last limit bytes written to it.
+type tail struct {
+	limit   int
+	kept    []byte
+	dropped bool
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p[max(0, len(p)-t.limit):]...)
+	if over := len(t.kept) - t.limit; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+		t.dropped = true
+	}
+	if len(p) > t.limit {
+		t.dropped = true
+	}
+	return len(p), nil
+}
+
+// text is the tail as valid text that is no longer than the limit, from the start of a line if it was cut.
+func (t *tail) text() string {
+	kept := t.kept
+	if t.dropped {
+		if _, rest, ok := bytes.Cut(kept, []byte("\n")); ok && len(bytes.TrimSpace(rest)) > 0 {
+			kept = rest
+		}
+	}
+	text := validText(bytes.TrimSpace(kept))
+	if len(text) > t.limit { // bytes that are no text have become longer
+		text = strings.ToValidUTF8(text[len(text)-t.limit:], "")
+	}
+	return text
+}
+
+// setResult makes the program's output the job's result: JSON as it is, other text as a JSON string without the line
+// break at its end, and nothing when there is none.
+func setResult(job jobs.Job, stdout *head) error {
+	text := bytes.TrimSpace(stdout.kept)
+	if len(text) == 0 {
+		return nil
+	}
+	var result any = json.RawMessage(text)
+	if stdout.dropped() > 0 || jobs.ValidatePayload(text) != nil {
+		result = validText(wholeRunes(bytes.TrimRight(stdout.kept, "\r\n")))
+	}
+	if err := job.SetResult(result); err != nil {
+		return fmt.Errorf("keep the program's output as the result: %w", err)
+	}
+	return nil
+}
+
+// wholeRunes drops the part of a character that a cut left at the end.
+func wholeRunes(text []byte) []byte {
+	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
+		if start := len(text) - back; utf8.RuneStart(text[start]) {
+			if !utf8.FullRune(text[start:]) {
+				return text[:start]
+			}
+			break
+		}
+	}
+	return text
+}
+
+// validText replaces what text in a database cannot hold: bytes that are no UTF-8, and NUL.
+func validText(text []byte) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\x00", "\uFFFD")
+}

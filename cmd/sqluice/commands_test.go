@@ -1,0 +1,291 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+func TestUpDownAndStatus(t *testing.T) {
+	c := newCLI(t)
+	c.fails(exitFailure, []string{c.db, "no such database", "sqluice up"}, "status")
+	if out := c.ok("up"); !strings.Contains(out, "up 00001_jobs.sql") {
+		t.Errorf("up prints %q", out)
+	}
+	if out := c.ok("up"); !strings.Contains(out, "nothing to do") {
+		t.Errorf("a second up prints %q", out)
+	}
+	newest := get[versions](c, "version").Schema
+	if s := get[schemaStatus](c, "status"); s.Schema != newest || s.Wanted != newest || s.State != "up to date" || s.Database != c.db {
+		t.Errorf("status is %+v, want version %d", s, newest)
+	}
+	for version := newest; version > 0; version-- {
+		if out := c.ok("down"); !strings.HasPrefix(out, fmt.Sprintf("down %05d_", version)) {
+			t.Errorf("down from version %d prints %q", version, out)
+		}
+		if out := c.ok("status"); !strings.Contains(out, fmt.Sprintf("version %d of %d", version-1, newest)) || !strings.Contains(out, "pending") {
+			t.Errorf("status after down from %d is %q", version, out)
+		}
+		c.fails(exitFailure, []string{"schema", "sqluice up"}, "enqueue", "k")
+		c.fails(exitFailure, []string{"schema", "sqluice up"}, "work", "--drain", "--exec", execFlag(t, "k", "echo"))
+	}
+	if out := c.ok("down"); !strings.Contains(out, "nothing to do") {
+		t.Errorf("a last down prints %q", out)
+	}
+	c.ok("up")
+	if id := c.enqueue("k"); id != "1" {
+		t.Errorf("after up the first job is %s", id)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	c := newCLI(t)
+	v := get[versions](c, "version")
+	if v.Version == "" || !strings.HasPrefix(v.SQLite, "3.") || v.Schema < 7 {
+		t.Errorf("version is %+v", v)
+	}
+	for _, text := range []string{v.Version, v.SQLite, fmt.Sprint(v.Schema)} {
+		if out := c.ok("version"); !strings.Contains(out, text) {
+			t.Errorf("version lacks %q: %q", text, out)
+		}
+	}
+	c.ok("up")
+	if s := get[schemaStatus](c, "status"); s.Engine != "SQLite "+v.SQLite || s.Wanted != v.Schema {
+		t.Errorf("status is %+v, version %+v", s, v)
+	}
+}
+
+func TestListFiltersAndPages(t *testing.T) {
+	c := newCLI(t)
+	c.ok("up")
+	if out := c.ok("list", "--json"); strings.TrimSpace(out) != "[]" {
+		t.Errorf("no jobs are %q", out)
+	}
+	for i := range 5 {
+		c.enqueue("even", "--tag", "t"+fmt.Sprint(i))
+		c.enqueue("odd", "--queue", "other", "--in", "1h", "--user-id", fmt.Sprint("u", i))
+	}
+	ids := func(args ...string) (ids []int64) {
+		for _, job := range get[[]jobs.Job](c, append([]string{"list"}, args...)...) {
+			ids = append(ids, job.ID)
+		}
+		return ids
+	}
+	for _, test := range []struct {
+		args string
+		want []int64
+	}{
+		{"", []int64{10, 9, 8, 7, 6, 5, 4, 3, 2, 1}},
+		{"--limit 3", []int64{10, 9, 8}},
+		{"--limit 3 --after 8", []int64{7, 6, 5}},
+		{"--kind even", []int64{9, 7, 5, 3, 1}},
+		{"--status scheduled --limit 2", []int64{10, 8}},
+		{"--queue default", []int64{9, 7, 5, 3, 1}},
+		{"--tag t1", []int64{3}},
+		{"--user-id u1", []int64{4}},
+		{"--status done", nil},
+	} {
+		if got := ids(strings.Fields(test.args)...); !slices.Equal(got, test.want) {
+			t.Errorf("list %s: %v, want %v", test.args, got, test.want)
+		}
+	}
+	page := c.run("list", "--limit", "4")
+	if !strings.Contains(page.err, "--after 7") || strings.Contains(page.out, "--after") {
+		t.Errorf("a full page: out %q, err %q", page.out, page.err)
+	}
+	if lines := strings.Split(strings.TrimSpace(page.out), "\n"); len(lines) != 5 || !strings.HasPrefix(lines[0], "ID") || !strings.HasPrefix(lines[1], "10 ") {
+		t.Errorf("a page of 4 is\n%s", page.out)
+	}
+}
+
+func TestShowHasEverything(t *testing.T) {
+	c := newCLI(t)
+	id := c.enqueue("k", `{"a": [1, "x"]}`, "--queue", "q", "--priority=-7", "--at", "2100-01-01T00:00:00+01:00", "--max-attempts", "3",
+		"--timeout", "1m30s", "--unique", "key", "--request-id", "req", "--user-id", "me", "--tag", "t1", "--tag", "t2")
+	job := c.show(id).Job
+	var payload any
+	if err := json.Unmarshal(job.Payload, &payload); err != nil || fmt.Sprint(payload) != "map[a:[1 x]]" {
+		t.Errorf("payload is %s", job.Payload)
+	}
+	if job.Kind != "k" || job.Queue != "q" || job.Priority != -7 || job.Status != jobs.StatusScheduled || job.MaxAttempts != 3 ||
+		job.Timeout != 90*time.Second || job.UniqueKey != "key" || job.RequestID != "req" || job.UserID != "me" ||
+		!slices.Equal(job.Tags, []string{"t1", "t2"}) || !job.RunAfter.Equal(time.Date(2099, 12, 31, 23, 0, 0, 0, time.UTC)) {
+		t.Errorf("the job is %+v", job)
+	}
+	out := c.ok("show", id)
+	for _, text := range []string{"scheduled", `{"a": [1, "x"]}`, "1m30s", "0 of 3", "t1, t2", "key", "req", "me"} {
+		if !strings.Contains(out, text) {
+			t.Errorf("show lacks %q:\n%s", text, out)
+		}
+	}
+	c.fails(exitFailure, []string{"job 99", "no such job"}, "show", "99")
+}
+
+func TestControlCharactersOfJobsNeverReachTheTerminal(t *testing.T) {
+	c := newCLI(t)
+	id := c.enqueue("k", "\"\u009b31m\u202e\"", "--max-attempts", "1")
+	c.ok("work", "--drain", "--exec", execFlag(t, "k", "fail", "1", "bell\x07 esc\x1b[2J csi\u009b2J", "1"))
+	for _, args := range [][]string{{"show", id}, {"show", id, "--json"}, {"list"}, {"list", "--json"}, {"failed"}, {"failed", "--all"}, {"failed", "--json"}} {
+		if out := c.ok(args...); strings.ContainsFunc(out, func(r rune) bool { return r != '\n' && harmful(r) }) {
+			t.Errorf("sqluice %q prints %q", args, out)
+		}
+	}
+	if a := c.run("wait", id); a.code != exitFailure || strings.ContainsAny(a.err, "\x07\x1b\u009b") {
+		t.Errorf("wait: %d, %q", a.code, a.err)
+	}
+}
+
+func TestRetryCancelDeleteDoWhatCanBeDone(t *testing.T) {
+	c := newCLI(t)
+	for range 4 {
+		c.enqueue("k", "--in", "1h")
+	}
+	if out := c.ok("cancel", "1", "2"); out != "job 1: cancelled\njob 2: cancelled\n" {
+		t.Errorf("cancel prints %q", out)
+	}
+	for _, test := range []struct {
+		args       string
+		out        string
+		complaints []string
+	}{
+		{"cancel 1 3 99", "job 3: cancelled\n", []string{"cancel job 1: it is cancelled", "cancel job 99: no such job"}},
+		{"retry 77 1 1", "job 1: pending\n", []string{"retry job 77: no such job", "retry job 1: it is pending"}},
+		{"delete 2 88 3", "job 2: deleted\njob 3: deleted\n", []string{"delete job 88: no such job"}},
+	} {
+		a := c.run(strings.Fields(test.args)...)
+		if a.code != exitFailure || a.out != test.out {
+			t.Errorf("%s: exit code %d, out %q, want 1, %q", test.args, a.code, a.out, test.out)
+		}
+		if lines := strings.Count(a.err, "\n"); lines != len(test.complaints) {
+			t.Errorf("%s: %d lines of complaints, want %d:\n%s", test.args, lines, len(test.complaints), a.err)
+		}
+		for _, text := range test.complaints {
+			if !strings.Contains(a.err, text) {
+				t.Errorf("%s: standard error lacks %q:\n%s", test.args, text, a.err)
+			}
+		}
+	}
+	if left := get[[]jobs.Job](c, "list"); len(left) != 2 || left[0].Status != jobs.StatusScheduled || left[1].Status != jobs.StatusPending {
+		t.Errorf("left are %+v", left)
+	}
+}
+
+func TestFailedReportAndRetryFailed(t *testing.T) {
+	c := newCLI(t)
+	c.ok("up")
+	if out := c.ok("failed"); out != "no failed jobs\n" {
+		t.Errorf("no failed jobs are %q", out)
+	}
+	for range 3 {
+		c.enqueue("a")
+	}
+	c.enqueue("b")
+	c.ok("work", "--drain", "--exec", execFlag(t, "a", "fail", "65", "broken", "1"), "--exec", execFlag(t, "b", "fail", "65", "gone", "1"))
+	groups := get[[]jobs.FailedGroup](c, "failed")
+	if len(groups) != 2 || groups[0].Kind != "a" || groups[0].Jobs != 3 || !strings.Contains(groups[0].Error, "broken") || groups[1].Jobs != 1 {
+		t.Errorf("the report is %+v", groups)
+	}
+	if all := get[[]jobs.Job](c, "failed", "--all", "--kind", "a"); len(all) != 3 || all[0].Kind != "a" {
+		t.Errorf("the failed jobs are %+v", all)
+	}
+	if out := c.ok("failed", "--all"); strings.Count(out, "\n") != 5 || !strings.Contains(out, "gone") {
+		t.Errorf("the failed jobs are\n%s", out)
+	}
+	if out := c.ok("failed"); strings.Count(out, "\n") != 3 || !strings.Contains(out, "broken") {
+		t.Errorf("the report is\n%s", out)
+	}
+	if groups := get[[]jobs.FailedGroup](c, "failed", "--since", "0s"); len(groups) != 0 {
+		t.Errorf("within the last 0 s failed %+v", groups)
+	}
+	if out := c.ok("retry", "--failed", "--kind", "a"); out != "3 jobs: pending\n" {
+		t.Errorf("retry prints %q", out)
+	}
+	stats := get[jobs.Stats](c, "stats")
+	if stats.Jobs[jobs.StatusPending] != 3 || stats.Jobs[jobs.StatusFailed] != 1 {
+		t.Errorf("after the retry there are %+v", stats.Jobs)
+	}
+	if out := c.ok("stats"); !strings.Contains(out, "no worker takes kind a of queue default: 3 pending") {
+		t.Errorf("stats are\n%s", out)
+	}
+}
+
+func TestPruneAndDeleteByAge(t *testing.T) {
+	c := newCLI(t)
+	finish := func() {
+		t.Helper()
+		c.enqueue("good")
+		c.enqueue("bad")
+		c.ok("cancel", c.enqueue("k", "--in", "1h"))
+		c.ok("work", "--drain", "--exec", execFlag(t, "good", "echo"), "--exec", execFlag(t, "bad", "fail", "65", "no", "1"))
+	}
+	count := func(s jobs.Status) int64 { return get[jobs.Stats](c, "stats").Jobs[s] }
+	finish()
+	if out := c.ok("prune", "--older-than", "1h"); out != "0 done jobs: deleted\n0 cancelled jobs: deleted\n" {
+		t.Errorf("prune of nothing prints %q", out)
+	}
+	if out := c.ok("prune", "--older-than", "0s"); out != "1 done jobs: deleted\n1 cancelled jobs: deleted\n" || count(jobs.StatusFailed) != 1 {
+		t.Errorf("prune prints %q and leaves %d failed jobs", out, count(jobs.StatusFailed))
+	}
+	if out := c.ok("prune", "--older-than", "0s", "--status", "failed"); out != "1 failed jobs: deleted\n" {
+		t.Errorf("prune of the failed prints %q", out)
+	}
+	finish()
+	if out := c.ok("delete", "--status", "done", "--older-than", "0s"); out != "1 done jobs: deleted\n" || count(jobs.StatusCancelled) != 1 {
+		t.Errorf("delete prints %q and leaves %d cancelled jobs", out, count(jobs.StatusCancelled))
+	}
+}
+
+func TestWait(t *testing.T) {
+	c := newCLI(t)
+	for _, kind := range []string{"json", "text", "none", "bad"} {
+		c.enqueue(kind)
+	}
+	c.ok("work", "--drain", "--exec", execFlag(t, "json", "print", `{\"n\": [1]}\n`), "--exec", execFlag(t, "text", "print", `two\nlines\n`),
+		"--exec", execFlag(t, "none", "print", ``), "--exec", execFlag(t, "bad", "fail", "65", "broken", "1"))
+	for id, want := range map[string]string{"1": "{\n  \"n\": [\n    1\n  ]\n}\n", "2": `"two\nlines"` + "\n", "3": "done\n"} {
+		if out := c.ok("wait", id); out != want {
+			t.Errorf("wait %s prints %q, want %q", id, out, want)
+		}
+	}
+	if a := c.run("wait", "4"); a.code != exitFailure || a.out != "failed\n" || !strings.Contains(a.err, "job 4 failed") || !strings.Contains(a.err, "broken") {
+		t.Errorf("wait for a failed job: %+v", a)
+	}
+	c.ok("cancel", c.enqueue("k"))
+	c.fails(exitFailure, []string{"job 5 was cancelled"}, "wait", "5", "--json")
+	c.enqueue("k")
+	c.fails(exitFailure, []string{"job 6 has not ended after 20ms"}, "wait", "6", "--timeout", "20ms")
+	c.fails(exitFailure, []string{"job 99", "no such job"}, "wait", "99")
+}
+
+func TestQueues(t *testing.T) {
+	c := newCLI(t)
+	id := c.enqueue("k", "--queue", "slow")
+	for _, want := range []string{"queue slow: paused\n", "queue slow: no change\n"} {
+		if out := c.ok("queues", "pause", "slow"); out != want {
+			t.Errorf("pause prints %q, want %q", out, want)
+		}
+	}
+	queues := get[[]jobs.QueueInfo](c, "queues")
+	if len(queues) != 1 || queues[0].Name != "slow" || queues[0].Pending != 1 || queues[0].PausedAt.IsZero() {
+		t.Errorf("the queues are %+v", queues)
+	}
+	if out := c.ok("queues"); !strings.Contains(out, "paused") {
+		t.Errorf("the queues are\n%s", out)
+	}
+	drain := []string{"work", "--drain", "--queue", "slow=1", "--exec", execFlag(t, "k", "echo")}
+	c.ok(drain...)
+	if status := c.show(id).Status; status != jobs.StatusPending {
+		t.Errorf("the job of a paused queue is %s", status)
+	}
+	c.ok("queues", "resume", "slow")
+	c.ok(drain...)
+	if status := c.show(id).Status; status != jobs.StatusDone {
+		t.Errorf("the job of a resumed queue is %s", status)
+	}
+	c.fails(exitUsage, []string{"NAME", "control"}, "queues", "pause", "a\x1bb")
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/spf13/pflag"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+// withCreatedClient calls fn with a client of the database, which it makes and migrates when there is no file. A file
+// that exists is never migrated: on another version of the schema the error is a [jobs.SchemaError].
+func (a *app) withCreatedClient(ctx context.Context, durability sqlite.Durability, fn func(*jobs.Client) error) error {
+	path, err := a.path()
+	if err != nil {
+		return err
+	}
+	store, err := openOrCreate(ctx, path, sqlite.WithDurability(durability))
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(jobs.New(store)), closeStore(store))
+}
+
+// openOrCreate looks a second time under the creation lock before it gives up on a file, because another process may
+// just be making it: of two that find no file, one makes it and the other finds it ready.
+func openOrCreate(ctx context.Context, path string, opts ...sqlite.Option) (*sqlite.Store, error) {
+	existing := append([]sqlite.Option{sqlite.MustExist()}, opts...)
+	store, err := openChecked(ctx, path, existing)
+	var schema *jobs.SchemaError
+	if err == nil || !errors.Is(err, os.ErrNotExist) && !errors.As(err, &schema) {
+		return store, err
+	}
+	unlock, err := lockCreation(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		return openChecked(ctx, path, existing)
+	}
+	store, err = sqlite.Open(ctx, path, opts...)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := jobs.New(store).Migrate(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("make %s: %w", path, err), closeStore(store))
+	}
+	return store, nil
+}
+
+// openChecked opens a database of this version of the schema.
+func openChecked(ctx context.Context, path string, opts []sqlite.Option) (*sqlite.Store, error) {
+	store, err := sqlite.Open(ctx, path, opts...)
+	if err != nil {
+		return nil, err
+	}
+	if err := jobs.New(store).CheckSchema(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), closeStore(store))
+	}
+	return store, nil
+}
+
+// lockCreation waits until no other process makes a database at path. The lock is a file in the engine's side folder.
+func lockCreation(ctx context.Context, path string) (unlock func(), err error) {
+	side := path + "-sqluice"
+	if err := os.Mkdir(side, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("make %s: %w", path, err)
+	}
+	lock := flock.New(filepath.Join(side, "create"))
+	if _, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", lock.Path(), err)
+	}
+	return func() { _ = lock.Unlock() }, nil // the process's end releases it in any case
+}
+
+// durabilityFlag adds --durability. The function returns what was chosen.
+func durabilityFlag(flags *pflag.FlagSet) func() sqlite.Durability {
+	name := "normal"
+	flags.Var(&choiceValue{&name, []string{"normal", "full"}}, "durability",
+		"full also survives a power loss, at an fsync for each group of writes")
+	return func() sqlite.Durability {
+		if name == "full" {
+			return sqlite.Full
+		}
+		return sqlite.Normal
+	}
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// finalStatuses are those that jobs end with, and that whole sets of jobs can be deleted by.
+func finalStatuses() []jobs.Status {
+	var final []jobs.Status
+	for _, s := range jobs.Statuses() {
+		if s.Final() {
+			final = append(final, s)
+		}
+	}
+	return final
+}
+
+func (a *app) deleteCommand() *cobra.Command {
+	var status string
+	var olderThan time.Duration
+	cmd := &cobra.Command{
+		Use:   "delete ID... | delete --status STATUS --older-than DURATION",
+		Short: "Remove jobs that are not running",
+		Long: "delete removes jobs with their errors: those named, or all that ended with a status longer ago than a time.\n" +
+			"A running job must be cancelled first. Of several jobs it deletes what it can, says for each of the others\n" +
+			"why not, and exits with 1.",
+		GroupID: groupJobs,
+	}
+	flags := cmd.Flags()
+	flags.Var(statusValue(&status, finalStatuses()), "status", "delete all jobs that ended with this status")
+	flags.Var(&durationValue{value: &olderThan}, "older-than", "with --status: that ended longer ago than this")
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		byStatus, byAge := flags.Changed("status"), flags.Changed("older-than")
+		switch {
+		case byStatus != byAge:
+			return usagef("--status and --older-than need each other")
+		case byStatus && len(args) > 0:
+			return usagef("give either IDs or --status and --older-than, not both")
+		case !byStatus && len(args) == 0:
+			return usagef("give IDs, or --status and --older-than")
+		}
+		return nil
+	}
+	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
+		ids, err := parseIDs(args)
+		if err != nil {
+			return err
+		}
+		return a.withClient(ctx, func(c *jobs.Client) error {
+			if len(ids) == 0 {
+				return a.pruneStatus(ctx, c, jobs.Status(status), olderThan)
+			}
+			return eachJob(ctx, ids, func(ctx context.Context, id int64) error {
+				if err := c.Delete(ctx, id); err != nil {
+					return err
+				}
+				a.print("job %d: deleted", id)
+				return nil
+			})
+		})
+	})
+	return cmd
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+func (a *app) downCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "down",
+		Short: "Take the schema one version back",
+		Long: "down undoes the last migration and prints its name. What only the newer version could hold is lost; undoing\n" +
+			"the first one drops all jobs. Stop the workers first: they refuse another version of the schema.",
+		GroupID: groupDatabase,
+		Args:    takesNothing(),
+		RunE: a.do(func(ctx context.Context, _ []string) error {
+			return a.withClient(ctx, func(c *jobs.Client) error {
+				name, err := c.Store().MigrateDown(ctx)
+				if err != nil {
+					return fmt.Errorf("migrate down: %w", err)
+				}
+				if name == "" {
+					a.print("nothing to do: the database has no sqluice schema")
+					return nil
+				}
+				a.print("down %s", name)
+				return nil
+			})
+		}),
+	}
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+const enqueueHelp = `enqueue adds a job and prints its id. PAYLOAD is JSON, {} when left out; - reads one from standard input.
+
+With --unique or --request-id, and such a job there already, nothing is added: the id printed is that job's, and
+standard error says so.
+
+With --stdin each line of standard input is the payload of a job (NDJSON). All jobs are added in one transaction or
+none is; a bad line is named by its number. Blank lines are skipped. The whole input is held in memory. The ids are
+printed one a line, or only the first and the last when standard output is a terminal.
+
+Makes the database when there is no file.`
+
+// enqueueFlags are the flags of the enqueue command.
+type enqueueFlags struct {
+	queue       string
+	priority    int
+	in          time.Duration
+	at          time.Time
+	maxAttempts int
+	timeout     time.Duration
+	unique      string
+	requestID   string
+	userID      string
+	tags        []string
+	stdin       bool
+	asJSON      bool
+	durability  func() sqlite.Durability
+}
+
+// enqueueFields names the flags that the library's fields come from.
+var enqueueFields = map[string]string{
+	"kind": "KIND", "payload": "PAYLOAD", "queue": "--queue", "priority": "--priority", "delay": "--in",
+	"run-after time": "--at", "max attempts": "--max-attempts", "timeout": "--timeout", "unique key": "--unique",
+	"request id": "--request-id", "user id": "--user-id", "tag": "--tag", "number of tags": "number of --tag",
+}
+
+func (a *app) enqueueCommand() *cobra.Command {
+	var f enqueueFlags
+	cmd := &cobra.Command{
+		Use:     "enqueue KIND [PAYLOAD]",
+		Short:   "Add a job, or one for each line of standard input",
+		Long:    enqueueHelp,
+		GroupID: groupJobs,
+		Args:    takes(1, 2, "KIND", "PAYLOAD"),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.queue, "queue", jobs.DefaultQueue, "`NAME` of the queue to put the job on")
+	flags.Var(&intValue{&f.priority, jobs.MinPriority, jobs.MaxPriority}, "priority", "higher runs first")
+	flags.Var(&durationValue{value: &f.in}, "in", "run not before this delay")
+	flags.Var(&timeValue{&f.at}, "at", "run not before this time, as of RFC 3339")
+	f.maxAttempts = jobs.DefaultMaxAttempts
+	flags.Var(&intValue{&f.maxAttempts, 1, jobs.MaxAttemptsLimit}, "max-attempts", "attempts before the job fails")
+	flags.Var(&durationValue{value: &f.timeout, least: time.Microsecond}, "timeout", "of one attempt (default: the worker's)")
+	flags.StringVar(&f.unique, "unique", "", "add nothing when a live job of this kind has the same `KEY`")
+	flags.StringVar(&f.requestID, "request-id", "", "add nothing when a job of this kind was ever added with the same `ID`")
+	flags.StringVar(&f.userID, "user-id", "", "note on whose behalf the job runs, by this `ID`")
+	flags.StringArrayVar(&f.tags, "tag", nil, "label the job with this `TAG`; may be repeated")
+	flags.BoolVar(&f.stdin, "stdin", false, "read one payload a line from standard input")
+	f.durability = durabilityFlag(flags)
+	jsonFlag(flags, &f.asJSON)
+	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
+		opts, err := f.options(flags.Changed)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(jobs.ValidateName("kind", args[0]), jobs.ValidateName("queue", f.queue)); err != nil {
+			return nameFlags(err, enqueueFields) // before a database is made for it
+		}
+		if f.stdin {
+			if len(args) > 1 {
+				return usagef("--stdin reads the payloads: PAYLOAD %q is too much", args[1])
+			}
+			return a.enqueueLines(ctx, args[0], &f, opts)
+		}
+		return a.enqueueOne(ctx, args, &f, opts)
+	})
+	return cmd
+}
+
+// options are those of the flags that were given; the others are left to the library.
+func (f *enqueueFlags) options(given func(string) bool) ([]jobs.EnqueueOption, error) {
+	if given("in") && given("at") {
+		return nil, usagef("--in and --at exclude each other")
+	}
+	if f.stdin && (given("unique") || given("request-id")) {
+		return nil, usagef("--unique and --request-id name one job: they cannot be given with --stdin")
+	}
+	opts := []jobs.EnqueueOption{jobs.Queue(f.queue), jobs.Priority(f.priority), jobs.MaxAttempts(f.maxAttempts), jobs.Tags(f.tags...)}
+	for _, o := range []struct {
+		flag   string
+		option jobs.EnqueueOption
+	}{
+		{"in", jobs.In(f.in)}, {"at", jobs.At(f.at)}, {"timeout", jobs.Timeout(f.timeout)}, {"unique", jobs.Unique(f.unique)},
+		{"request-id", jobs.RequestID(f.requestID)}, {"user-id", jobs.UserID(f.userID)},
+	} {
+		if given(o.flag) {
+			opts = append(opts, o.option)
+		}
+	}
+	return opts, nil
+}
+
+func (a *app) enqueueOne(ctx context.Context, args []string, f *enqueueFlags, opts []jobs.EnqueueOption) error {
+	kind, payload := args[0], json.RawMessage("{}")
+	fromStdin := len(args) > 1 && args[1] == "-"
+	switch {
+	case fromStdin:
+		var err error
+		if payload, err = a.readPayload(ctx); err != nil {
+			return err
+		}
+		// Not through nameFlags: what stands on standard input is no part of the command line.
+		if err := jobs.ValidatePayload(payload); err != nil {
+			return fmt.Errorf("standard input: %w", err)
+		}
+	case len(args) > 1:
+		payload = json.RawMessage(args[1])
+		if err := jobs.ValidatePayload(payload); err != nil {
+			return nameFlags(err, enqueueFields) // before a database is made for it
+		}
+	}
+	return a.withCreatedClient(ctx, f.durability(), func(c *jobs.Client) error {
+		receipt, err := c.Enqueue(ctx, kind, payload, opts...)
+		if err != nil {
+			return nameFlags(err, enqueueFields)
+		}
+		if f.asJSON {
+			return a.printJSON(map[string]any{"id": receipt.ID, "existed": receipt.Existed})
+		}
+		a.print("%d", receipt.ID)
+		if receipt.Existed {
+			a.complain("job %d is there already with this unique key or request id: nothing was added", receipt.ID)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+func TestEnqueueFindsWhatIsThere(t *testing.T) {
+	c := newCLI(t)
+	for _, flag := range []string{"--unique", "--request-id"} {
+		first := c.enqueue("k", flag, "x")
+		a := c.run("enqueue", "k", flag, "x")
+		if a.code != exitOK || a.out != first+"\n" || !strings.Contains(a.err, "nothing was added") {
+			t.Errorf("%s again: %+v, want the id %s", flag, a, first)
+		}
+		receipt := get[struct {
+			ID      int64
+			Existed bool
+		}](c, "enqueue", "k", flag, "x")
+		if fmt.Sprint(receipt.ID) != first || !receipt.Existed {
+			t.Errorf("%s again, as JSON: %+v", flag, receipt)
+		}
+	}
+	if n := len(get[[]jobs.Job](c, "list")); n != 2 {
+		t.Errorf("there are %d jobs, want 2", n)
+	}
+}
+
+func TestEnqueuePayloads(t *testing.T) {
+	c := newCLI(t)
+	if job := c.show(c.enqueue("k")); string(job.Payload) != "{}" {
+		t.Errorf("the default payload is %s", job.Payload)
+	}
+	if job := c.show(c.enqueue("k", "--", "-5")); string(job.Payload) != "-5" {
+		t.Errorf("the payload after -- is %s", job.Payload)
+	}
+	a := c.runWith(strings.NewReader("\"from stdin\"\r\n"), "enqueue", "k", "-")
+	if job := c.show(strings.TrimSpace(a.out)); string(job.Payload) != `"from stdin"` {
+		t.Errorf("the payload from standard input is %s", job.Payload)
+	}
+}
+
+// badPayloads are refused by every way in, without a trace.
+func badPayloads() map[string][2]string { // the payload, and a text that the error has
+	return map[string][2]string{
+		"no JSON":        {`{"a":`, "JSON"},
+		"two values":     {`1 2`, "JSON"},
+		"NUL":            {`"a\u0000b"`, "NUL"},
+		"raw NUL":        {"\"a\x00b\"", "JSON"},
+		"lone surrogate": {`"\ud800"`, "surrogate"},
+		"no UTF-8":       {"\"\xff\"", "UTF-8"},
+		"too large":      {`"` + strings.Repeat("x", jobs.MaxPayload) + `"`, "1048576 bytes"},
+		"too deep":       {strings.Repeat("[", 201) + strings.Repeat("]", 201), "200 levels"},
+	}
+}
+
+func TestBadPayloadsAreRefusedAndLeaveNothing(t *testing.T) {
+	for name, bad := range badPayloads() {
+		t.Run(name, func(t *testing.T) {
+			c := newCLI(t)
+			c.fails(exitUsage, []string{"PAYLOAD", bad[1]}, "enqueue", "k", bad[0])
+			c.failsWith(exitFailure, bad[0], []string{"standard input", bad[1]}, "enqueue", "k", "-")
+			c.failsWith(exitFailure, "1\n\n"+bad[0]+"\n2\n", []string{"line 3", bad[1], "nothing was added"}, "enqueue", "k", "--stdin")
+			if exists(c.db) {
+				t.Error("a database was made")
+			}
+			c.ok("up")
+			c.failsWith(exitFailure, "1\n"+bad[0], []string{"line 2"}, "enqueue", "k", "--stdin")
+			if list := get[[]jobs.Job](c, "list"); len(list) != 0 {
+				t.Errorf("%d jobs were added", len(list))
+			}
+		})
+	}
+	c := newCLI(t)
+	c.failsWith(exitFailure, "", []string{"standard input", "JSON"}, "enqueue", "k", "-")
+}
+
+func TestEnqueueLines(t *testing.T) {
+	c := newCLI(t)
+	largest := `"` + strings.Repeat("x", jobs.MaxPayload-2) + `"`
+	a := c.runWith(strings.NewReader("{\"b\": 1}\r\n\n   \n"+largest+"\n 3 "), "enqueue", "k", "--stdin", "--queue", "q")
+	if a.code != exitOK || a.out != "1\n2\n3\n" || a.err != "" {
+		t.Fatalf("%+v", a)
+	}
+	for id, want := range map[string]string{"1": `{"b": 1}`, "2": largest, "3": "3"} {
+		job := c.show(id)
+		if job.Queue != "q" || strings.Join(strings.Fields(string(job.Payload)), " ") != strings.Join(strings.Fields(printedJSON(want)), " ") {
+			t.Errorf("job %s is of queue %s, with a payload of %d bytes", id, job.Queue, len(job.Payload))
+		}
+	}
+	if a := c.run("enqueue", "k", "--stdin"); a.code != exitOK || a.out != "" {
+		t.Errorf("no lines: %+v", a)
+	}
+	lines := strings.Repeat("{}\n", 25_000)
+	a = c.runWith(strings.NewReader(lines), "enqueue", "many", "--stdin")
+	if a.code != exitOK || strings.Count(a.out, "\n") != 25_000 || !strings.HasSuffix(a.out, "\n25003\n") {
+		t.Errorf("25,000 lines: exit code %d, %d ids\n%s", a.code, strings.Count(a.out, "\n"), a.err)
+	}
+	if a := c.runWith(strings.NewReader("1\n2\n"), "enqueue", "k", "--stdin", "--json"); !strings.Contains(a.out, `"ids"`) {
+		t.Errorf("as JSON: %+v", a)
+	}
+}
+
+// printedJSON is what the indented answer makes of a payload, apart from blanks.
+func printedJSON(payload string) string {
+	return strings.NewReplacer("{", "{ ", "}", " }").Replace(payload)
+}
+
+func TestTheFirstProcessesMakeTheDatabaseTogether(t *testing.T) {
+	c := newCLI(t)
+	var all []*process
+	for i := range 6 {
+		all = append(all, c.start("enqueue", "k", fmt.Sprint(i)))
+	}
+	all = append(all, c.start("up"))
+	for _, p := range all {
+		p.wantExit(exitOK)
+	}
+	if list := get[[]jobs.Job](c, "list"); len(list) != len(all)-1 {
+		t.Errorf("there are %d jobs, want %d", len(list), len(all)-1)
+	}
+}
+
+// blockingReader blocks for ever, as a terminal at which nobody types does.
+type blockingReader struct{ reached chan struct{} }
+
+func (b blockingReader) Read([]byte) (int, error) {
+	close(b.reached)
+	select {}
+}
+
+func TestASignalEndsTheWaitForInput(t *testing.T) {
+	for _, args := range [][]string{{"enqueue", "k", "-"}, {"enqueue", "k", "--stdin"}} {
+		c := newCLI(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stdin := blockingReader{make(chan struct{})}
+		go func() {
+			<-stdin.reached
+			cancel(&interruptedError{os.Interrupt})
+		}()
+		var out, errs strings.Builder
+		code := run(ctx, append(args, "--db", c.db), stdin, &out, &errs, nil)
+		if code != exitFailure || !strings.Contains(errs.String(), "stopped by signal: interrupt") || exists(c.db) {
+			t.Errorf("%q: exit code %d, standard error %q", args, code, errs.String())
+		}
+	}
+}
+
+func TestEnqueueMakesNoFolder(t *testing.T) {
+	c := newCLI(t)
+	parent := filepath.Join(filepath.Dir(c.db), "missing")
+	c.db = filepath.Join(parent, "jobs.db")
+	c.fails(exitFailure, []string{c.db}, "enqueue", "k")
+	if exists(parent) {
+		t.Error("the folder was made")
+	}
+}
+
+func TestAFullStandardOutputIsAFailure(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("the system has no /dev/full")
+	}
+	defer full.Close()
+	c := newCLI(t)
+	c.ok("up")
+	var errs strings.Builder
+	code := run(t.Context(), []string{"list", "--db", c.db}, strings.NewReader(""), full, &errs, nil)
+	if code != exitFailure || !strings.Contains(errs.String(), "standard output") {
+		t.Errorf("exit code %d, standard error %q", code, errs.String())
+	}
+}

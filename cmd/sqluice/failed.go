@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+func (a *app) failedCommand() *cobra.Command {
+	var kind string
+	var within time.Duration
+	var all, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "failed",
+		Short: "Report the failed jobs, grouped by kind and error",
+		Long: "failed groups the failed jobs by kind and error, the most frequent first, with the first and last time and an\n" +
+			"example's id for `sqluice show`. With --all it lists every failed job instead, the latest first.",
+		GroupID: groupJobs,
+		Args:    takesNothing(),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&kind, "kind", "", "only jobs of this `KIND`")
+	flags.Var(&durationValue{value: &within}, "since", "only jobs that failed within this time")
+	flags.BoolVar(&all, "all", false, "list each job")
+	jsonFlag(flags, &asJSON)
+	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
+		return a.withClient(ctx, func(c *jobs.Client) error {
+			f := jobs.FailedFilter{Kind: kind, Limit: jobs.MaxPage}
+			if flags.Changed("since") {
+				f.Since = c.Store().Now().Add(-within)
+			}
+			if all {
+				return a.failedJobs(ctx, c, f, asJSON)
+			}
+			return a.failedReport(ctx, c, f, asJSON)
+		})
+	})
+	return cmd
+}
+
+func (a *app) failedReport(ctx context.Context, c *jobs.Client, f jobs.FailedFilter, asJSON bool) error {
+	groups, err := c.FailedReport(ctx, f)
+	if err != nil {
+		return err
+	}
+	if len(groups) == f.Limit {
+		a.complain("only the %d most frequent errors are reported", f.Limit)
+	}
+	if asJSON {
+		return a.printJSON(groups)
+	}
+	if len(groups) == 0 {
+		a.print("no failed jobs")
+		return nil
+	}
+	now := c.Store().Now()
+	t := newTable(a.out, "JOBS", "KIND", "FIRST", "LAST", "EXAMPLE", "ERROR")
+	for _, g := range groups {
+		t.row(strconv.FormatInt(g.Jobs, 10), g.Kind, age(now, g.FirstSeen), age(now, g.LastSeen),
+			strconv.FormatInt(g.ExampleID, 10), shorten(g.Error, 100))
+	}
+	return t.end()
+}
+
+// failedJobs goes through all pages, and prints each before it reads the next.
+func (a *app) failedJobs(ctx context.Context, c *jobs.Client, f jobs.FailedFilter, asJSON bool) error {
+	now := c.Store().Now()
+	list := jsonArray{app: a}
+	for last := (jobs.Job{}); ; {
+		page, err := c.ListFailed(ctx, f, last)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			for _, job := range page {
+				if err := list.add(job); err != nil {
+					return err
+				}
+			}
+		} else if err := a.failedPage(now, page, last.ID == 0); err != nil {
+			return err
+		}
+		if len(page) < f.Limit {
+			break
+		}
+		last = page[len(page)-1]
+	}
+	if asJSON {
+		list.end()
+	}
+	return nil
+}
+
+func (a *app) failedPage(now time.Time, page []jobs.Job, first bool) error {
+	if len(page) == 0 {
+		if first {
+			a.print("no failed jobs")
+		}
+		return nil
+	}
+	t := newTable(a.out, "ID", "KIND", "QUEUE", "ATTEMPT", "FAILED", "ERROR")
+	for _, job := range page {
+		t.row(strconv.FormatInt(job.ID, 10), job.Kind, job.Queue, attempts(job), age(now, job.FinishedAt), shorten(job.LastError, 100))
+	}
+	return t.end()
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/pflag"
+)
+
+// jsonFlag adds --json to a command that reads.
+func jsonFlag(flags *pflag.FlagSet, asJSON *bool) {
+	flags.BoolVar(asJSON, "json", false, "print one JSON document")
+}
+
+// print writes a line of the command's answer. Like all of the answer it goes through a buffer that keeps the first
+// error, which run reports.
+func (a *app) print(format string, args ...any) { _, _ = fmt.Fprintf(a.out, format+"\n", args...) }
+
+// printJSON writes v as an indented document.
+func (a *app) printJSON(v any) error {
+	text, err := encodeJSON(v, "")
+	if err != nil {
+		return err
+	}
+	a.print("%s", text)
+	return nil
+}
+
+func encodeJSON(v any, prefix string) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent(prefix, "  ")
+	if err := encoder.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode the answer: %w", err)
+	}
+	return bytes.TrimSpace(escapeJSON(b.Bytes())), nil
+}
+
+// jsonArray writes a list of any length as one document, an element at a time.
+type jsonArray struct {
+	app   *app
+	count int
+}
+
+func (j *jsonArray) add(v any) error {
+	text, err := encodeJSON(v, "  ")
+	if err != nil {
+		return err
+	}
+	before := ",\n  "
+	if j.count == 0 {
+		before = "[\n  "
+	}
+	j.count++
+	_, _ = fmt.Fprintf(j.app.out, "%s%s", before, text) // as in print
+	return nil
+}
+
+func (j *jsonArray) end() {
+	if j.count == 0 {
+		j.app.print("[]")
+		return
+	}
+	j.app.print("\n]")
+}
+
+// table aligns rows under a header. Cells are made printable.
+type table struct{ w *tabwriter.Writer }
+
+func newTable(out io.Writer, header ...string) *table {
+	t := &table{tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)}
+	if len(header) > 0 {
+		t.row(header...)
+	}
+	return t
+}
+
+func (t *table) row(cells ...string) {
+	for i, cell := range cells {
+		cells[i] = printable(cell, oneLine)
+	}
+	line := strings.TrimRight(strings.Join(cells, "\t"), "\t") // or the last column's width would follow as blanks
+	_, _ = fmt.Fprintln(t.w, line)                             // end reports an error
+}
+
+func (t *table) end() error { return t.w.Flush() }

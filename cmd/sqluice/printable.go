@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// lines says what printable makes of line breaks and tabs.
+type lines int
+
+const (
+	oneLine   lines = iota // escaped like everything else
+	keepLines              // kept
+)
+
+// printable makes text from the database or the system fit for a terminal: control and formatting characters, which
+// could move the cursor, change colours or reverse the text, come out as escapes.
+func printable(s string, l lines) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
+			b.WriteRune(unicode.ReplacementChar)
+		case l == keepLines && (r == '\n' || r == '\t'), !harmful(r):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		}
+	}
+	return b.String()
+}
+
+// harmful is true of control characters, formatting ones such as those that reverse text, and line separators.
+func harmful(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+}
+
+// escapeJSON escapes what JSON allows unescaped although terminals obey it. Such characters can stand only in strings.
+func escapeJSON(text []byte) []byte {
+	special := func(r rune) bool { return r >= 0x7f && harmful(r) }
+	if bytes.IndexFunc(text, special) < 0 {
+		return text
+	}
+	out := make([]byte, 0, len(text)+64)
+	for _, r := range string(text) {
+		switch high, low := utf16.EncodeRune(r); {
+		case !special(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
+
+// shorten cuts a line to most characters.
+func shorten(s string, most int) string {
+	runes := []rune(s)
+	if len(runes) <= most {
+		return s
+	}
+	return string(runes[:most-1]) + "…"
+}

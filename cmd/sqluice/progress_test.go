@@ -1,0 +1,34 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+)
+
+func TestProgressStaysBelowTheLog(t *testing.T) {
+	var b bytes.Buffer
+	p := &progress{w: &b, terminal: true, width: func() int { return 11 }}
+	p.force("one")
+	fmt.Fprintln(p, "log")
+	p.force("a \x1b[31m long line")
+	p.end()
+	p.end()
+	const erase = "\r\x1b[K"
+	want := erase + "one" + erase + "log\n" + erase + "one" + erase + `a \x1b[31…` + erase
+	if b.String() != want {
+		t.Errorf("wrote %q, want %q", b.String(), want)
+	}
+}
+
+func TestProgressDrawsNothingIntoAPipe(t *testing.T) {
+	var b bytes.Buffer
+	p := newProgress(&b)
+	p.force("one")
+	p.show(func() string { t.Error("asked for a line"); return "two" })
+	fmt.Fprintln(p, "log")
+	p.end()
+	if b.String() != "log\n" {
+		t.Errorf("wrote %q", b.String())
+	}
+}

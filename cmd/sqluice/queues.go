@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+func (a *app) queuesCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "queues",
+		Short: "List the queues; pause and resume them",
+		Long: "queues lists the queues that hold unfinished jobs, are paused or have a worker. SLOTS is how many jobs the live\n" +
+			"workers can run at once.",
+		GroupID: groupRun,
+		Args:    takesNothing(),
+		RunE: a.do(func(ctx context.Context, _ []string) error {
+			return a.withClient(ctx, func(c *jobs.Client) error { return a.queues(ctx, c, asJSON) })
+		}),
+	}
+	jsonFlag(cmd.Flags(), &asJSON)
+	cmd.AddCommand(
+		a.queueSwitch("pause", "Stop workers from taking jobs of a queue; what runs goes on", "paused", (*jobs.Client).PauseQueue),
+		a.queueSwitch("resume", "Let workers take jobs of a paused queue again", "resumed", (*jobs.Client).ResumeQueue),
+	)
+	return cmd
+}
+
+func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON bool) error {
+	queues, err := c.Queues(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(queues)
+	}
+	now := c.Store().Now()
+	t := newTable(a.out, "QUEUE", "SCHEDULED", "PENDING", "RUNNING", "SLOTS", "STATE")
+	for _, q := range queues {
+		state := "active"
+		if !q.PausedAt.IsZero() {
+			state = "paused " + age(now, q.PausedAt)
+		}
+		t.row(q.Name, strconv.FormatInt(q.Scheduled, 10), strconv.FormatInt(q.Pending, 10),
+			strconv.FormatInt(q.Running, 10), strconv.Itoa(q.Slots), state)
+	}
+	return t.end()
+}
+
+// queueSwitch is the pause or the resume command. Doing it twice is no error.
+func (a *app) queueSwitch(name, short, done string, set func(*jobs.Client, context.Context, string) (bool, error)) *cobra.Command {
+	return &cobra.Command{
+		Use:   name + " NAME",
+		Short: short,
+		Args:  takes(1, 1, "NAME"),
+		RunE: a.do(func(ctx context.Context, args []string) error {
+			return a.withClient(ctx, func(c *jobs.Client) error {
+				changed, err := set(c, ctx, args[0])
+				if err != nil {
+					return nameFlags(err, map[string]string{"queue": "NAME"})
+				}
+				if !changed {
+					done = "no change"
+				}
+				a.print("queue %s: %s", printable(args[0], oneLine), done)
+				return nil
+			})
+		}),
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+func (a *app) retryCommand() *cobra.Command {
+	var failed bool
+	var kind string
+	var within time.Duration
+	cmd := &cobra.Command{
+		Use:   "retry ID... | retry --failed",
+		Short: "Make failed, cancelled or scheduled jobs due now",
+		Long: "retry makes jobs due now with all their attempts before them: those named, or with --failed all that failed.\n" +
+			"Of several jobs it retries what it can, says for each of the others why not, and exits with 1.\n" +
+			"With --failed, jobs whose unique key another live job holds stay failed.",
+		GroupID: groupJobs,
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&failed, "failed", false, "retry all failed jobs")
+	flags.StringVar(&kind, "kind", "", "with --failed: only jobs of this `KIND`")
+	flags.Var(&durationValue{value: &within}, "since", "with --failed: only jobs that failed within this time")
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		switch {
+		case failed && len(args) > 0:
+			return usagef("give either IDs or --failed, not %q and --failed", args[0])
+		case !failed && len(args) == 0:
+			return usagef("give IDs, or --failed to retry all failed jobs")
+		case !failed && (flags.Changed("kind") || flags.Changed("since")):
+			return usagef("--kind and --since need --failed")
+		}
+		return nil
+	}
+	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
+		ids, err := parseIDs(args)
+		if err != nil {
+			return err
+		}
+		return a.withClient(ctx, func(c *jobs.Client) error {
+			if failed {
+				f := jobs.FailedFilter{Kind: kind}
+				if flags.Changed("since") {
+					f.Since = c.Store().Now().Add(-within)
+				}
+				n, err := c.RetryFailed(ctx, f)
+				a.print("%d jobs: pending", n)
+				return err
+			}
+			return eachJob(ctx, ids, func(ctx context.Context, id int64) error {
+				if err := c.Retry(ctx, id); err != nil {
+					return err
+				}
+				a.print("job %d: pending", id)
+				return nil
+			})
+		})
+	})
+	return cmd
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// app is one run of the command line.
+type app struct {
+	stdin  io.Reader
+	out    *bufio.Writer // standard output; flushed when the command has ended
+	stdout io.Writer     // what out writes to, to ask whether it is a terminal
+	stderr io.Writer
+	env    []string // as of os.Environ
+
+	db    string // the --db flag
+	began bool   // a command's own function was called: the command line was understood
+}
+
+// run runs one command line, without the program's name, and returns the exit code. It never exits the process, and
+// stops in good order when ctx ends.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
+	a := &app{stdin: stdin, out: bufio.NewWriter(stdout), stdout: stdout, stderr: stderr, env: env}
+	root := a.rootCommand()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(a.out)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if flushErr := a.out.Flush(); flushErr != nil {
+		err = errors.Join(err, fmt.Errorf("write to standard output: %w", flushErr))
+	}
+	if err == nil {
+		return exitOK
+	}
+	a.report(err)
+	// What fails before the command's own function is cobra's doing, and always the command line's fault.
+	if usage := (*usageError)(nil); a.began && !errors.As(err, &usage) {
+		return exitFailure
+	}
+	a.complain("run '%s --help' for usage", cmd.CommandPath())
+	return exitUsage
+}
+
+// report prints an error; joined ones a line each.
+func (a *app) report(err error) {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range several.Unwrap() {
+			a.report(one)
+		}
+		return
+	}
+	a.complain("%s", err.Error())
+}
+
+// complain prints a line on standard error, which is where everything goes that is not the command's answer.
+func (a *app) complain(format string, args ...any) {
+	text := strings.TrimRight(printable(fmt.Sprintf(format, args...), keepLines), "\n")
+	// There is nobody left to tell when standard error itself fails.
+	_, _ = fmt.Fprintf(a.stderr, "sqluice: %s\n", text)
+}
+
+// do makes a command's function out of one that needs no cobra.
+func (a *app) do(fn func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.began = true
+		return fn(cmd.Context(), args)
+	}
+}
+
+// getenv is the last value of a variable, or "".
+func (a *app) getenv(name string) string {
+	for i := len(a.env) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(a.env[i], name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

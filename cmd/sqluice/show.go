@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// jobDetails is the answer of the show command: the job, and its attempts that did not end well.
+type jobDetails struct {
+	jobs.Job
+	Errors []jobs.AttemptError `json:"errors"`
+}
+
+func (a *app) showCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show all there is to know of a job, with its failed attempts",
+		GroupID: groupJobs,
+		Args:    takes(1, 1, "ID"),
+		RunE: a.do(func(ctx context.Context, args []string) error {
+			id, err := parseID(args[0])
+			if err != nil {
+				return err
+			}
+			return a.withClient(ctx, func(c *jobs.Client) error { return a.show(ctx, c, id, asJSON) })
+		}),
+	}
+	jsonFlag(cmd.Flags(), &asJSON)
+	return cmd
+}
+
+func (a *app) show(ctx context.Context, c *jobs.Client, id int64, asJSON bool) error {
+	job, err := c.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	failures, err := c.Errors(ctx, id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(jobDetails{job, failures})
+	}
+	now := c.Store().Now()
+	if err := showJob(a.out, now, job); err != nil {
+		return err
+	}
+	for _, f := range failures {
+		a.print("\nattempt %d: %s %s%s", f.Attempt, f.Cause, moment(now, f.EndedAt), byWorker(f.Worker))
+		a.print("%s", indent(f.Message))
+		if f.Stack != "" {
+			a.print("%s", indent(f.Stack))
+		}
+	}
+	return nil
+}
+
+// showJob prints the columns that are set.
+func showJob(w io.Writer, now time.Time, job jobs.Job) error {
+	t := newTable(w)
+	row := func(name, value string) {
+		if value != "" && value != "-" {
+			t.row(name, value)
+		}
+	}
+	row("id", strconv.FormatInt(job.ID, 10))
+	row("kind", job.Kind)
+	row("queue", job.Queue)
+	row("status", string(job.Status))
+	row("priority", strconv.Itoa(job.Priority))
+	row("attempts", attemptsInFull(job))
+	row("payload", compact(job.Payload))
+	row("result", compact(job.Result))
+	row("progress", compact(job.Progress))
+	row("last error", job.LastError)
+	if job.Timeout > 0 {
+		row("timeout", job.Timeout.String())
+	}
+	row("run after", moment(now, job.RunAfter))
+	row("created", moment(now, job.CreatedAt))
+	row("started", moment(now, job.StartedAt))
+	row("finished", moment(now, job.FinishedAt))
+	row("lease until", moment(now, job.LeaseUntil))
+	row("cancel requested", moment(now, job.CancelRequested))
+	row("unique key", job.UniqueKey)
+	row("request id", job.RequestID)
+	row("user id", job.UserID)
+	row("tags", strings.Join(job.Tags, ", "))
+	row("metadata", compact(job.Metadata))
+	return t.end()
+}
+
+// attemptsInFull also says what of the attempts did not count, and how often the worker died.
+func attemptsInFull(job jobs.Job) string {
+	s := fmt.Sprintf("%d of %d", job.Attempt-job.Uncounted, job.MaxAttempts)
+	if job.Uncounted > 0 {
+		s += fmt.Sprintf(", %d uncounted", job.Uncounted)
+	}
+	if job.Crashes > 0 {
+		s += fmt.Sprintf(", %d crashes", job.Crashes)
+	}
+	return s
+}
+
+// showMost is how many characters of a payload or result show prints; --json prints all.
+const showMost = 1000
+
+func compact(raw json.RawMessage) string { return shorten(string(raw), showMost) }
+
+func byWorker(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ", worker " + printable(name, oneLine)
+}
+
+func indent(text string) string {
+	text = strings.TrimRight(printable(text, keepLines), "\n")
+	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"os/exec"
+	"runtime"
+)
+
+// starter starts all programs from one operating-system thread, which lives until close. Linux sends the signal that
+// a child is to get at its parent's death when the thread that started it ends, and Go ends threads as it likes; so
+// each start from a thread of its own would hold that thread for as long as the program runs.
+type starter struct {
+	requests chan startRequest
+	closed   chan struct{}
+}
+
+type startRequest struct {
+	cmd    *exec.Cmd
+	result chan error
+}
+
+func newStarter() *starter {
+	s := &starter{requests: make(chan startRequest), closed: make(chan struct{})}
+	go s.serve()
+	return s
+}
+
+func (s *starter) serve() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for {
+		select {
+		case r := <-s.requests:
+			r.result <- r.cmd.Start()
+		case <-s.closed:
+			return
+		}
+	}
+}
+
+// start starts a program in a process group of its own.
+func (s *starter) start(cmd *exec.Cmd) error {
+	isolate(cmd)
+	r := startRequest{cmd, make(chan error, 1)}
+	select {
+	case s.requests <- r:
+		return <-r.result
+	case <-s.closed:
+		return errors.New("the worker has ended")
+	}
+}
+
+func (s *starter) close() { close(s.closed) }

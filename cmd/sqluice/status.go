@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// schemaStatus is the answer of the status command.
+type schemaStatus struct {
+	Database string `json:"database"`
+	Engine   string `json:"engine"`
+	Schema   int64  `json:"schema"`
+	Wanted   int64  `json:"wanted"`
+	State    string `json:"state"` // up to date, pending or newer
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "status",
+		Short:   "Show the database's schema version and whether migrations are pending",
+		GroupID: groupDatabase,
+		Args:    takesNothing(),
+		RunE: a.do(func(ctx context.Context, _ []string) error {
+			return a.withClient(ctx, func(c *jobs.Client) error { return a.status(ctx, c, asJSON) })
+		}),
+	}
+	jsonFlag(cmd.Flags(), &asJSON)
+	return cmd
+}
+
+func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
+	path, err := a.path()
+	if err != nil {
+		return err
+	}
+	s := schemaStatus{Database: path}
+	if s.Engine, err = c.Store().EngineVersion(ctx); err != nil {
+		return err
+	}
+	if s.Schema, s.Wanted, err = c.Store().SchemaVersion(ctx); err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	advice := ""
+	switch {
+	case s.Schema == s.Wanted:
+		s.State = "up to date"
+	case s.Schema < s.Wanted:
+		s.State, advice = "pending", fmt.Sprintf(": %d migrations; run `sqluice up`", s.Wanted-s.Schema)
+	default:
+		s.State, advice = "newer", " than this program: update it, or run `sqluice down` with the newer one"
+	}
+	if asJSON {
+		return a.printJSON(s)
+	}
+	t := newTable(a.out)
+	t.row("database", s.Database)
+	t.row("engine", s.Engine)
+	t.row("schema", fmt.Sprintf("version %d of %d", s.Schema, s.Wanted))
+	t.row("migrations", s.State+advice)
+	return t.end()
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// tally counts what a worker has done, for its progress line and its log.
+type tally struct {
+	progress *progress
+	began    time.Time
+	running  atomic.Int64
+	done     atomic.Int64
+	failed   atomic.Int64 // attempts, whatever becomes of their jobs; not those that a stop cut short
+}
+
+func newTally(p *progress) *tally { return &tally{progress: p, began: time.Now()} }
+
+// around counts the runs of a handler and logs the good ones; the runner logs the others.
+func (t *tally) around(h jobs.Handler[json.RawMessage], log *slog.Logger) jobs.Handler[json.RawMessage] {
+	return func(ctx context.Context, job jobs.Job, payload json.RawMessage) error {
+		started := time.Now()
+		t.running.Add(1)
+		err := h(ctx, job, payload)
+		t.running.Add(-1)
+		if err != nil {
+			if !errors.Is(context.Cause(ctx), jobs.ErrStopping) {
+				t.failed.Add(1)
+			}
+			return err
+		}
+		t.done.Add(1)
+		log.Info("job done", "job", job.ID, "kind", job.Kind, "attempt", job.Attempt, "took", time.Since(started).Round(time.Millisecond))
+		return nil
+	}
+}
+
+func (t *tally) line() string {
+	done := t.done.Load()
+	return fmt.Sprintf("running %d, done %d, failed attempts %d, %.1f/s", t.running.Load(), done, t.failed.Load(),
+		float64(done)/time.Since(t.began).Seconds())
+}
+
+// keepShowing draws the progress line until stop, which also takes it away.
+func (t *tally) keepShowing() (stop func()) {
+	if !t.progress.terminal {
+		return func() {}
+	}
+	ended, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		ticker := time.NewTicker(2 * redraw)
+		defer ticker.Stop()
+		for {
+			t.progress.force(t.line())
+			select {
+			case <-ticker.C:
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(ended)
+		<-gone
+		t.progress.end()
+	}
+}

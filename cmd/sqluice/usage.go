@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// usageError is a fault of the command line: the exit code is 2, and nothing was done.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// nameFlags turns the [jobs.InvalidError]s in err's tree into a usage error that names the flags the values came
+// from. flags gives them by the library's name of the field. Any other error comes back as it is.
+func nameFlags(err error, flags map[string]string) error {
+	var texts []string
+	for _, invalid := range invalidErrors(err) {
+		named := *invalid
+		if flag, ok := flags[named.Field]; ok {
+			named.Field = flag
+		}
+		texts = append(texts, named.Error())
+	}
+	if len(texts) == 0 {
+		return err
+	}
+	return usagef("%s", strings.Join(texts, "; "))
+}
+
+func invalidErrors(err error) []*jobs.InvalidError {
+	switch e := err.(type) {
+	case *jobs.InvalidError:
+		return []*jobs.InvalidError{e}
+	case interface{ Unwrap() error }:
+		return invalidErrors(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		var all []*jobs.InvalidError
+		for _, one := range e.Unwrap() {
+			all = append(all, invalidErrors(one)...)
+		}
+		return all
+	}
+	return nil
+}
+
+// takes checks that a command has from least to most arguments, which names names in their order.
+func takes(least, most int, names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usagef("%s is missing", names[len(args)])
+		case len(args) > most && most == 0:
+			return usagef("%q is too much: no argument is allowed", args[0])
+		case len(args) > most:
+			return usagef("%q is too much: only %s is allowed", args[most], strings.Join(names, " and "))
+		}
+		return nil
+	}
+}
+
+// takesNothing is for commands without arguments.
+func takesNothing() cobra.PositionalArgs { return takes(0, 0) }

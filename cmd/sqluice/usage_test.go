@@ -1,0 +1,121 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
+	longName := strings.Repeat("k", 201)
+	for _, test := range []struct {
+		args  string // split at blanks
+		texts []string
+	}{
+		{"", []string{"a command is missing"}},
+		{"nosuch", []string{`unknown command "nosuch"`}},
+		{"enqeue", []string{`unknown command "enqeue"`, "did you mean enqueue?"}},
+		{"help nosuch", []string{`unknown command "nosuch"`}},
+		{"list --bogus", []string{"--bogus", "sqluice list --help"}},
+		{"list -x", []string{"'x'"}},
+		{"list extra", []string{`"extra"`}},
+		{"list --status nope", []string{`--status "nope"`, "scheduled, pending, running, done, failed or cancelled"}},
+		{"list --limit 0", []string{`--limit "0"`, "from 1 to 1000"}},
+		{"list --limit 1001", []string{`--limit "1001"`, "from 1 to 1000"}},
+		{"list --limit many", []string{`--limit "many"`, "from 1 to 1000"}},
+		{"list --after -1", []string{`--after "-1"`}},
+		{"enqueue", []string{"KIND is missing"}},
+		{"enqueue k {} {}", []string{`"{}" is too much`}},
+		{"enqueue k --priority", []string{"--priority"}},
+		{"enqueue k --priority high", []string{`--priority "high"`, "from -32768 to 32767"}},
+		{"enqueue k --priority 32768", []string{`--priority "32768"`, "from -32768 to 32767"}},
+		{"enqueue k --priority -32769", []string{`--priority "-32769"`, "from -32768 to 32767"}},
+		{"enqueue k --max-attempts 0", []string{`--max-attempts "0"`, "from 1 to 32767"}},
+		{"enqueue k --in -1m", []string{`--in "-1m"`, "not be negative"}},
+		{"enqueue k --in 5", []string{`--in "5"`, "10m"}},
+		{"enqueue k --in 99999999d", []string{`--in "99999999d"`}},
+		{"enqueue k --in 90000000h", []string{`--in "90000000h"`}},
+		{"enqueue k --in 1m --at 2100-01-01T00:00:00Z", []string{"--in and --at"}},
+		{"enqueue k --at tomorrow", []string{`--at "tomorrow"`, "RFC 3339"}},
+		{"enqueue k --at 2001-01-01T00:00:00Z", []string{"--at 2001-01-01T00:00:00Z", "past"}},
+		{"enqueue k --timeout 0s", []string{`--timeout "0s"`, "at least"}},
+		{"enqueue k --unique=", []string{"--unique", "empty"}},
+		{"enqueue k --tag=", []string{"--tag", "empty"}},
+		{"enqueue k --queue=", []string{"--queue", "empty"}},
+		{"enqueue k --queue a\x1bb", []string{"--queue", `"a\x1bb"`, "control"}},
+		{"enqueue a\x07b", []string{"KIND", `"a\ab"`, "control"}},
+		{"enqueue " + longName, []string{"KIND", "200"}},
+		{"enqueue k nonsense", []string{"PAYLOAD", "nonsense", "JSON"}},
+		{"enqueue k --durability maybe", []string{`--durability "maybe"`, "normal or full"}},
+		{"enqueue k {} --stdin", []string{"--stdin", `"{}"`}},
+		{"enqueue k --stdin --unique x", []string{"--unique", "--stdin"}},
+		{"show", []string{"ID is missing"}},
+		{"show one", []string{`ID "one"`, "whole number"}},
+		{"show 0", []string{`ID "0"`}},
+		{"show 1 2", []string{`"2"`}},
+		{"wait 1 --timeout never", []string{`--timeout "never"`}},
+		{"failed --since yesterday", []string{`--since "yesterday"`}},
+		{"retry", []string{"--failed"}},
+		{"retry 1 --failed", []string{`"1"`, "--failed"}},
+		{"retry 1 --kind k", []string{"--kind", "--failed"}},
+		{"cancel", []string{"ID is missing"}},
+		{"cancel x", []string{`ID "x"`}},
+		{"delete", []string{"IDs", "--status", "--older-than"}},
+		{"delete --status done", []string{"--older-than"}},
+		{"delete --older-than 1h", []string{"--status"}},
+		{"delete 1 --status done --older-than 1h", []string{"IDs", "--status"}},
+		{"delete --status pending --older-than 1h", []string{`--status "pending"`, "done, failed or cancelled"}},
+		{"prune", []string{"--older-than is missing"}},
+		{"prune --older-than -1h", []string{`--older-than "-1h"`}},
+		{"prune --older-than 1h --status running", []string{`--status "running"`}},
+		{"queues nosuch", []string{`"nosuch"`}},
+		{"queues pause", []string{"NAME is missing"}},
+		{"backup", []string{"FILE is missing"}},
+		{"work", []string{"--exec"}},
+		{"work --exec k", []string{`--exec "k"`, "KIND=CMD"}},
+		{"work --exec =cat", []string{"KIND=CMD"}},
+		{"work --exec k=", []string{"program is missing"}},
+		{"work --exec k=no-such-program-anywhere", []string{"--exec", "no-such-program-anywhere"}},
+		{"work --exec k='go", []string{"--exec", "not closed"}},
+		{"work --exec k=go --exec k=go", []string{"--exec", `"k"`, "once"}},
+		{"work --exec k=go --queue a=0", []string{`--queue "a=0"`, "from 1 to 10000"}},
+		{"work --exec k=go --queue a --queue a=2", []string{"--queue", "once"}},
+		{"work --exec k=go --concurrency 0", []string{`--concurrency "0"`}},
+		{"work --exec k=go --lease 0", []string{`--lease "0"`, "1s"}},
+		{"work --exec k=go --lease 25h", []string{`--lease "25h"`, "24h"}},
+		{"work --exec k=go --grace -1s", []string{`--grace "-1s"`}},
+		{"work --exec k=go --on-boot ask", []string{`--on-boot "ask"`, "pending or failed"}},
+		{"work --exec k=go --log-format xml", []string{`--log-format "xml"`, "text or json"}},
+		{"work --exec k=go --name=", []string{"--name", "empty"}},
+		{"work --exec k=go --name a\x01b", []string{"--name", "control"}},
+		{"work --exec k=go --queue a\x01b", []string{"--queue", "control"}},
+		{"--db postgres://host/db list", []string{`--db "postgres://host/db"`, "PostgreSQL"}},
+		{"--db mysql://host/db list", []string{`--db "mysql://host/db"`, "sqlite:PATH"}},
+		{"--db :memory: list", []string{`--db ":memory:"`}},
+		{"--db= list", []string{`--db ""`}},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			c := newCLI(t)
+			c.fails(exitUsage, append(test.texts, "--help"), strings.Fields(test.args)...)
+			if stats := c.run("stats"); stats.code == exitOK && !strings.Contains(stats.out, "pending         0") {
+				t.Errorf("something was enqueued:\n%s", stats.out)
+			}
+		})
+	}
+}
+
+func TestTheEnvironmentNamesTheDatabase(t *testing.T) {
+	c := newCLI(t)
+	c.db = "sqlite:" + c.db
+	c.ok("up")
+	c.db = "postgres://host/db"
+	c.fails(exitUsage, []string{`SQLUICE_DB "postgres://host/db"`}, "list")
+}
+
+func TestHelpIsNoError(t *testing.T) {
+	c := newCLI(t)
+	for _, args := range [][]string{{"help"}, {"--help"}, {"help", "work"}, {"work", "--help"}, {"queues", "pause", "--help"}} {
+		if out := c.ok(args...); !strings.Contains(out, "Usage:") {
+			t.Errorf("sqluice %q prints no help:\n%s", args, out)
+		}
+	}
+}

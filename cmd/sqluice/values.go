@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The flags' types. Each says what is allowed as a phrase that follows "must", which flagError completes.
+
+// intValue is a whole number within bounds.
+type intValue struct {
+	value       *int
+	least, most int
+}
+
+func (v *intValue) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < v.least || n > v.most {
+		return fmt.Errorf("be a whole number from %d to %d", v.least, v.most)
+	}
+	*v.value = n
+	return nil
+}
+
+func (v *intValue) String() string { return strconv.Itoa(*v.value) }
+func (v *intValue) Type() string   { return "N" }
+
+// durationValue is a duration within bounds.
+type durationValue struct {
+	value       *time.Duration
+	least, most time.Duration // most 0 means no bound
+}
+
+func (v *durationValue) Set(text string) error {
+	d, err := parseDuration(text)
+	switch {
+	case err != nil:
+		return err
+	case v.most > 0 && (d < v.least || d > v.most):
+		return fmt.Errorf("be from %s to %s", v.least, v.most)
+	case d < 0:
+		return errors.New("not be negative")
+	case d < v.least:
+		return fmt.Errorf("be at least %s", v.least)
+	}
+	*v.value = d
+	return nil
+}
+
+func (v *durationValue) String() string {
+	if *v.value == 0 {
+		return ""
+	}
+	return v.value.String()
+}
+func (v *durationValue) Type() string { return "DURATION" }
+
+// parseDuration is time.ParseDuration with days of 24 hours in front: 90s, 1h30m, 7d, 1d12h.
+func parseDuration(text string) (time.Duration, error) {
+	fault := errors.New("be a duration such as 90s, 10m, 1h30m or 7d")
+	var days time.Duration
+	if number, rest, ok := strings.Cut(text, "d"); ok {
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return 0, fault
+		}
+		days = time.Duration(n) * 24 * time.Hour
+		if days/(24*time.Hour) != time.Duration(n) {
+			return 0, fault
+		}
+		if rest == "" {
+			return days, nil
+		}
+		if n < 0 || strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "+") {
+			return 0, fault
+		}
+		text = rest
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || days+d < days && d > 0 {
+		return 0, fault
+	}
+	return days + d, nil
+}
+
+// timeValue is a time as RFC 3339 writes it.
+type timeValue struct{ value *time.Time }
+
+func (v *timeValue) Set(text string) error {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return errors.New("be a time as of RFC 3339, such as 2030-01-31T15:04:05Z or 2030-01-31T15:04:05+01:00")
+	}
+	*v.value = t
+	return nil
+}
+
+func (v *timeValue) String() string {
+	if v.value.IsZero() {
+		return ""
+	}
+	return v.value.Format(time.RFC3339)
+}
+func (v *timeValue) Type() string { return "TIME" }
+
+// choiceValue is one of a few words.
+type choiceValue struct {
+	value   *string
+	choices []string
+}
+
+func (v *choiceValue) Set(text string) error {
+	if !slices.Contains(v.choices, text) {
+		return fmt.Errorf("be %s", orList(v.choices))
+	}
+	*v.value = text
+	return nil
+}
+
+func (v *choiceValue) String() string { return *v.value }
+func (v *choiceValue) Type() string   { return strings.Join(v.choices, "|") }
+
+// orList is "a, b or c".
+func orList(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// parseID reads a job's id.
+func parseID(text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, usagef("ID %q must be a whole number from 1", text)
+	}
+	return id, nil
+}
+
+func parseIDs(texts []string) ([]int64, error) {
+	ids := make([]int64, len(texts))
+	for i, text := range texts {
+		var err error
+		if ids[i], err = parseID(text); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// maxIDs is how many jobs one command line can name: as many as the system lets it have arguments.
+const maxIDs = math.MaxInt
+
+// cursorValue is the id that ended the page before.
+type cursorValue struct{ value *int64 }
+
+func (v *cursorValue) Set(text string) error {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return errors.New("be the last id of the page before, a whole number from 1")
+	}
+	*v.value = id
+	return nil
+}
+
+func (v *cursorValue) String() string {
+	if *v.value == 0 {
+		return ""
+	}
+	return strconv.FormatInt(*v.value, 10)
+}
+func (v *cursorValue) Type() string { return "ID" }

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"testing"
+	"time"
+)
+
+func TestParseDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "7d": 168 * time.Hour, "1d12h": 36 * time.Hour, "0": 0,
+		"0d": 0, "-1m": -time.Minute, "-1d": -24 * time.Hour,
+	} {
+		if got, err := parseDuration(text); err != nil || got != want {
+			t.Errorf("parseDuration(%q) = %s, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "d", "5", "1.5d", "1d-1h", "-1d1h", "1h1d", "106752d", "106751d24h", "9223372036854775807d", "x"} {
+		if got, err := parseDuration(text); err == nil {
+			t.Errorf("parseDuration(%q) = %s, want an error", text, got)
+		}
+	}
+}
+
+func TestAge(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	for d, want := range map[time.Duration]string{
+		0: "0s ago", 59 * time.Second: "59s ago", 61 * time.Second: "1m ago", 47 * time.Hour: "47h ago", 49 * time.Hour: "2d ago",
+		-90 * time.Minute: "in 1h",
+	} {
+		if got := age(now, now.Add(-d)); got != want {
+			t.Errorf("age of %s = %q, want %q", d, got, want)
+		}
+	}
+	if got := age(now, time.Time{}); got != "-" {
+		t.Errorf("age of no time = %q", got)
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+// versions is the answer of the version command.
+type versions struct {
+	Version string `json:"version"`
+	SQLite  string `json:"sqlite"`
+	Schema  int64  `json:"schema"`
+	Go      string `json:"go"`
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Show the versions of the program, of SQLite and of the schema",
+		GroupID: groupDatabase,
+		Args:    takesNothing(),
+		RunE: a.do(func(context.Context, []string) error {
+			schema, err := sqlite.NewestSchema()
+			if err != nil {
+				return err
+			}
+			v := versions{Version: programVersion(), SQLite: sqlite.LibraryVersion, Schema: schema, Go: runtime.Version()}
+			if asJSON {
+				return a.printJSON(v)
+			}
+			t := newTable(a.out)
+			t.row("sqluice", v.Version)
+			t.row("SQLite", v.SQLite)
+			t.row("schema", fmt.Sprint(v.Schema))
+			t.row("Go", v.Go)
+			return t.end()
+		}),
+	}
+	jsonFlag(cmd.Flags(), &asJSON)
+	return cmd
+}
+
+// programVersion is the module's version, which for a build from a checkout is made of the commit, if Go knows it.
+func programVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "unknown"
+	}
+	return info.Main.Version
+}

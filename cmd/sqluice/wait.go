@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+func (a *app) waitCommand() *cobra.Command {
+	var timeout time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "wait ID",
+		Short: "Wait until a job has ended, and print its result",
+		Long: "wait prints the job's result, or its status when it has none. It exits with 0 when the job is done, and with 1\n" +
+			"when it failed, was cancelled or deleted, or has not ended in time. With --json it prints the job, however it\n" +
+			"ended.",
+		GroupID: groupJobs,
+		Args:    takes(1, 1, "ID"),
+	}
+	flags := cmd.Flags()
+	flags.Var(&durationValue{value: &timeout, least: time.Millisecond}, "timeout", "wait at most so long (default: for ever)")
+	jsonFlag(flags, &asJSON)
+	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
+		id, err := parseID(args[0])
+		if err != nil {
+			return err
+		}
+		return a.withClient(ctx, func(c *jobs.Client) error { return a.wait(ctx, c, id, timeout, asJSON) })
+	})
+	return cmd
+}
+
+func (a *app) wait(ctx context.Context, c *jobs.Client, id int64, timeout time.Duration, asJSON bool) error {
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	job, err := c.Wait(ctx, id)
+	if errors.Is(err, context.DeadlineExceeded) {
+		if job.Status == "" { // not even read in time
+			return fmt.Errorf("job %d has not ended after %s", id, timeout)
+		}
+		return fmt.Errorf("job %d has not ended after %s: it is %s", id, timeout, job.Status)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case asJSON:
+		if err := a.printJSON(job); err != nil {
+			return err
+		}
+	case job.Result != nil:
+		if err := a.printJSON(job.Result); err != nil {
+			return err
+		}
+	default:
+		a.print("%s", job.Status)
+	}
+	switch {
+	case job.Status == jobs.StatusDone:
+		return nil
+	case job.LastError != "":
+		return fmt.Errorf("job %d %s: %s", id, verb(job.Status), job.LastError)
+	default:
+		return fmt.Errorf("job %d %s", id, verb(job.Status))
+	}
+}
+
+// verb makes "failed" or "was cancelled".
+func verb(s jobs.Status) string {
+	if s == jobs.StatusCancelled {
+		return "was cancelled"
+	}
+	return string(s)
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+const workHelp = `work takes jobs and runs a program for each, until SIGINT or SIGTERM, or with --drain until nothing of its kinds and
+queues is pending, due or running. Kinds without an --exec are left alone.
+
+--exec KIND=CMD ARG... names the program for a kind; it may be repeated. CMD is looked up in PATH at the start. Words
+are split at blanks; single quotes, double quotes and backslashes keep blanks in a word as in a shell, but there is no
+shell: no variables, patterns or pipes. For those, write --exec "KIND=sh -c '...'".
+
+The program gets the payload on standard input, and SQLUICE_JOB_ID, SQLUICE_KIND, SQLUICE_QUEUE, SQLUICE_ATTEMPT and
+SQLUICE_MAX_ATTEMPTS in its environment. Exit code 0 means done, 65 failed for good; anything else is retried while
+attempts are left, and the end of standard error is the error's text. Standard output becomes the result: JSON as it
+is, other text as a JSON string; 64 KiB of it are kept.
+
+A program whose job has timed out, lost its lease or been cancelled gets SIGTERM, with all of its process group, and
+SIGKILL 3 seconds later. The same happens when --grace after the worker was told to stop is over; such a job goes back
+to the queue, and the attempt does not count. A second SIGINT or SIGTERM ends the worker at once.
+
+Makes the database when there is no file.`
+
+// maxConcurrency bounds the programs of one queue: each is a process.
+const maxConcurrency = 10_000
+
+// workFlags are the flags of the work command.
+type workFlags struct {
+	programs    []*program
+	queues      map[string]int // 0 means concurrency
+	concurrency int
+	drain       bool
+	grace       time.Duration
+	lease       time.Duration
+	name        string
+	onBoot      string
+	logFormat   string
+	logLevel    string
+	durability  func() sqlite.Durability
+}
+
+// workFields names the flags that the library's fields come from.
+var workFields = map[string]string{"queue": "--queue", "worker name": "--name", "Lease": "--lease"}
+
+func (a *app) workCommand() *cobra.Command {
+	f := workFlags{
+		queues: map[string]int{}, concurrency: 10, grace: 10 * time.Second, lease: 30 * time.Second,
+		onBoot: "pending", logFormat: "text",
+	}
+	cmd := &cobra.Command{
+		Use:     "work --exec 'KIND=CMD ARG...'",
+		Short:   "Run a program for each job",
+		Long:    workHelp,
+		GroupID: groupRun,
+	}
+	flags := cmd.Flags()
+	flags.Var(&execValue{&f.programs}, "exec", "run a program for jobs of a kind; may be repeated")
+	flags.Var(&queueValue{f.queues}, "queue", "take jobs of this queue, N at once; may be repeated (default "+jobs.DefaultQueue+")")
+	flags.Var(&intValue{&f.concurrency, 1, maxConcurrency}, "concurrency", "jobs at once of a queue without a number of its own")
+	flags.BoolVar(&f.drain, "drain", false, "end when nothing is pending, due or running")
+	flags.Var(&durationValue{value: &f.grace}, "grace", "how long jobs may go on after a stop")
+	flags.Var(&durationValue{&f.lease, time.Second, 24 * time.Hour}, "lease", "how long a job is held without a sign of life")
+	flags.StringVar(&f.name, "name", "", "the worker's `NAME` among the live ones (default: from host and process)")
+	flags.Var(&choiceValue{&f.onBoot, []string{"pending", "failed"}}, "on-boot", "what becomes of jobs whose worker is gone")
+	flags.Var(&choiceValue{&f.logFormat, []string{"text", "json"}}, "log-format", "how to log")
+	flags.Var(&choiceValue{&f.logLevel, []string{"debug", "info", "warn", "error"}}, "log-level", "what to log (default: info, warn on a terminal)")
+	f.durability = durabilityFlag(flags)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(f.programs) == 0:
+			return usagef("--exec KIND=CMD is missing: which program runs which jobs?")
+		case flags.Changed("name") && f.name == "":
+			return usagef(`--name "" must not be empty`)
+		}
+		return takesNothing()(cmd, args)
+	}
+	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
+		progress := newProgress(a.stderr)
+		if f.logLevel == "" {
+			f.logLevel = "info"
+			if progress.terminal {
+				f.logLevel = "warn" // the progress line says the rest
+			}
+		}
+		return a.work(ctx, &f, progress)
+	})
+	return cmd
+}
+
+func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error {
+	defer progress.end()
+	log := newLogger(progress, f.logFormat, f.logLevel)
+	starter := newStarter()
+	defer starter.close()
+	return a.withCreatedClient(ctx, f.durability(), func(c *jobs.Client) error {
+		runner, err := jobs.NewRunner(c, f.config(log))
+		if err != nil {
+			return nameFlags(err, workFields)
+		}
+		tally := newTally(progress)
+		for _, p := range f.programs {
+			p.env, p.starter, p.log = a.env, starter, log
+			jobs.Kind[json.RawMessage]{Name: p.kind}.Handle(runner, tally.around(p.handle, log))
+		}
+		defer tally.keepShowing()()
+		if f.drain {
+			err = runner.Drain(ctx)
+		} else {
+			err = runner.Run(ctx)
+		}
+		if errors.Is(err, jobs.ErrWorkerName) {
+			return fmt.Errorf("%w: choose another with --name", err)
+		}
+		return err
+	})
+}
+
+// config is the runner's. A handler may use up killAfter after its context ended, so it is not stuck before that.
+func (f *workFlags) config(log *slog.Logger) jobs.Config {
+	config := jobs.Config{
+		Queues: map[string]int{}, Name: f.name, Version: programVersion(), Grace: f.grace, Lease: f.lease,
+		StuckAfter: 2*killAfter + 5*time.Second, Logger: log,
+	}
+	for queue, n := range f.queues {
+		if n == 0 {
+			n = f.concurrency
+		}
+		config.Queues[queue] = n
+	}
+	if len(config.Queues) == 0 {
+		config.Queues[jobs.DefaultQueue] = f.concurrency
+	}
+	if f.grace == 0 {
+		config.Grace = -1 // none; the zero value means the default
+	}
+	if f.onBoot == "failed" {
+		config.OnBoot = jobs.OnBootFailed
+	}
+	return config
+}
