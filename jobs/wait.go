@@ -13,11 +13,17 @@ const waitLook = time.Second
 // whatever process that happens. The error is ctx's when that ends first (the job is then as it was last seen), or
 // [ErrNotFound] when the job does not exist or was deleted.
 func (c *Client) Wait(ctx context.Context, id int64) (Job, error) {
+	job, err := c.Get(ctx, id)
+	if err != nil {
+		return job, fmt.Errorf("wait for job %d: %w", id, err)
+	}
+	if job.Status.Final() {
+		return job, nil // without the cost of listening
+	}
 	wake, stop := c.store.Listen(JobEnded)
 	defer stop()
 	tick := time.NewTicker(waitLook)
 	defer tick.Stop()
-	var job Job
 	for {
 		seen, err := c.Get(ctx, id)
 		if err == nil {

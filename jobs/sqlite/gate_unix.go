@@ -33,8 +33,8 @@ func newGate(path string) (*gate, error) {
 }
 
 // lock waits for the gate, but not for ever, and returns what opens it again.
-func (g *gate) lock() (unlock func()) {
-	unlock = func() { _ = g.flock(unix.LOCK_UN) } // cannot fail on a lock that is held
+func (g *gate) lock() func() {
+	unlock := func() { _ = g.flock(unix.LOCK_UN) } // cannot fail on a lock that is held
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.waiting {
