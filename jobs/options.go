@@ -106,6 +106,7 @@ func (e *enqueue) runAfter(now time.Time) (time.Time, Status, error) {
 	case at.Before(now.Add(-PastTolerance)):
 		return at, "", invalid("run-after time", at.Format(time.RFC3339), "not lie in the past; leave it out to run at once")
 	}
+	at = at.Truncate(time.Microsecond)
 	if at.After(latest) {
 		return at, "", invalid("run-after time", at.Format(time.RFC3339), "not lie after the year 9999")
 	}
@@ -129,7 +130,10 @@ func (e *enqueue) check() error {
 	if e.maxAttempts < 1 || e.maxAttempts > MaxAttemptsLimit {
 		return invalid("max attempts", fmt.Sprint(e.maxAttempts), fmt.Sprintf("be from 1 to %d", MaxAttemptsLimit))
 	}
-	if e.timeout != 0 && e.timeout < time.Microsecond {
+	if e.timeout < 0 {
+		return invalid("timeout", e.timeout.String(), "not be negative")
+	}
+	if e.timeout > 0 && e.timeout < time.Microsecond {
 		return invalid("timeout", e.timeout.String(), "be at least 1µs, or 0 for the kind's own")
 	}
 	for _, key := range []struct {

@@ -121,11 +121,12 @@ func (q *Queries) GetNextRunAfter(ctx context.Context) (int64, error) {
 const hasClaimableJobs = `-- name: HasClaimableJobs :one
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds
 FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
-WHERE EXISTS (
-    SELECT 1 FROM jobs AS j
+CROSS JOIN LATERAL (
+    SELECT j.id FROM jobs AS j
     WHERE j.status = 'pending' AND j.queue = CAST($2 AS TEXT) AND j.kind = k.value
-)
-AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
+    LIMIT 1
+) AS c
+WHERE NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
 `
 
 type HasClaimableJobsParams struct {

@@ -27,8 +27,14 @@ func (q *Queries) CountJobsByStatus(ctx context.Context, status string) (int64, 
 }
 
 const countLiveJobsPerQueue = `-- name: CountLiveJobsPerQueue :many
-SELECT j.queue, j.status, CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
-WHERE j.status IN ('scheduled', 'pending', 'running') GROUP BY j.queue, j.status ORDER BY j.queue, j.status
+SELECT p.queue, CAST('pending' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs
+FROM jobs AS p WHERE p.status = 'pending' GROUP BY p.queue
+UNION ALL
+SELECT s.queue, CAST('scheduled' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs
+FROM jobs AS s WHERE s.status = 'scheduled' GROUP BY s.queue
+UNION ALL
+SELECT r.queue, CAST('running' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs
+FROM jobs AS r WHERE r.status = 'running' GROUP BY r.queue
 `
 
 type CountLiveJobsPerQueueRow struct {
@@ -37,7 +43,7 @@ type CountLiveJobsPerQueueRow struct {
 	Jobs   int64
 }
 
-// CountLiveJobsPerQueue counts the unfinished jobs of each queue by status.
+// CountLiveJobsPerQueue counts the unfinished jobs of each queue by status; each status has an index of its own.
 func (q *Queries) CountLiveJobsPerQueue(ctx context.Context) ([]CountLiveJobsPerQueueRow, error) {
 	rows, err := q.db.Query(ctx, countLiveJobsPerQueue)
 	if err != nil {

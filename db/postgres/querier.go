@@ -34,7 +34,7 @@ type Querier interface {
 	CountCrashes(ctx context.Context) (int64, error)
 	// CountJobsByStatus counts the jobs of one status; each status is counted in an index of its own.
 	CountJobsByStatus(ctx context.Context, status string) (int64, error)
-	// CountLiveJobsPerQueue counts the unfinished jobs of each queue by status.
+	// CountLiveJobsPerQueue counts the unfinished jobs of each queue by status; each status has an index of its own.
 	CountLiveJobsPerQueue(ctx context.Context) ([]CountLiveJobsPerQueueRow, error)
 	// CountPendingJobsPerKind counts the due jobs of each queue and kind: what shows work that no worker takes.
 	CountPendingJobsPerKind(ctx context.Context) ([]CountPendingJobsPerKindRow, error)

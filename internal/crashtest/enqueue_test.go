@@ -67,8 +67,8 @@ func TestKilledEnqueuers(t *testing.T) {
 	w := start(t, role{Do: "drain", DB: path, Name: "w", Queues: map[string]int{"default": 50}})
 	must(t, w.wait())
 	for _, id := range ids {
-		if job := ended(t, client, id); job.Status != jobs.StatusDone {
-			t.Errorf("job %d is %s", id, job.Status)
+		if job, err := client.Get(t.Context(), id); err != nil || job.Status != jobs.StatusDone {
+			t.Errorf("job %d is %s, %v", id, job.Status, err)
 		}
 	}
 }

@@ -56,9 +56,15 @@ END AS BIGINT) AS jobs;
 SELECT CAST(COALESCE(MIN(j.run_after), 0) AS BIGINT) AS run_after FROM jobs AS j WHERE j.status = 'pending';
 
 -- name: CountLiveJobsPerQueue :many
--- CountLiveJobsPerQueue counts the unfinished jobs of each queue by status.
-SELECT j.queue, j.status, CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
-WHERE j.status IN ('scheduled', 'pending', 'running') GROUP BY j.queue, j.status ORDER BY j.queue, j.status;
+-- CountLiveJobsPerQueue counts the unfinished jobs of each queue by status; each status has an index of its own.
+SELECT p.queue, CAST('pending' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs
+FROM jobs AS p WHERE p.status = 'pending' GROUP BY p.queue
+UNION ALL
+SELECT s.queue, CAST('scheduled' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs
+FROM jobs AS s WHERE s.status = 'scheduled' GROUP BY s.queue
+UNION ALL
+SELECT r.queue, CAST('running' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs
+FROM jobs AS r WHERE r.status = 'running' GROUP BY r.queue;
 
 -- name: CountPendingJobsPerKind :many
 -- CountPendingJobsPerKind counts the due jobs of each queue and kind: what shows work that no worker takes.

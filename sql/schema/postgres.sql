@@ -68,17 +68,17 @@ jobs jobs_attempt_check: CHECK ((attempt >= 0))
 jobs jobs_crashes_check: CHECK ((crashes >= 0))
 jobs jobs_kind_check: CHECK (((length(kind) >= 1) AND (length(kind) <= 200)))
 jobs jobs_max_attempts_check: CHECK (((max_attempts >= 1) AND (max_attempts <= 32767)))
-jobs jobs_metadata_check: CHECK (((metadata)::json IS NOT NULL))
+jobs jobs_metadata_check: CHECK (((metadata IS NULL) OR ((metadata)::json IS NOT NULL)))
 jobs jobs_payload_check: CHECK (((payload)::json IS NOT NULL))
 jobs jobs_pkey: PRIMARY KEY (id)
 jobs jobs_priority_check: CHECK (((priority >= '-32768'::integer) AND (priority <= 32767)))
-jobs jobs_progress_check: CHECK (((progress)::json IS NOT NULL))
+jobs jobs_progress_check: CHECK (((progress IS NULL) OR ((progress)::json IS NOT NULL)))
 jobs jobs_queue_check: CHECK (((length(queue) >= 1) AND (length(queue) <= 200)))
 jobs jobs_request_id_check: CHECK (((length(request_id) >= 1) AND (length(request_id) <= 1000)))
-jobs jobs_result_check: CHECK (((result)::json IS NOT NULL))
+jobs jobs_result_check: CHECK (((result IS NULL) OR ((result)::json IS NOT NULL)))
 jobs jobs_run_after_check: CHECK (((run_after >= 0) AND (run_after <= '253402300799999999'::bigint)))
 jobs jobs_status_check: CHECK (((status = 'pending'::text) OR (status = 'running'::text) OR (status = 'done'::text) OR (status = 'scheduled'::text) OR (status = 'failed'::text) OR (status = 'cancelled'::text)))
-jobs jobs_tags_check: CHECK (((tags)::json IS NOT NULL))
+jobs jobs_tags_check: CHECK (((tags IS NULL) OR ((tags)::json IS NOT NULL)))
 jobs jobs_timeout_check: CHECK ((timeout >= 0))
 jobs jobs_uncounted_check: CHECK ((uncounted >= 0))
 jobs jobs_unique_key_check: CHECK (((length(unique_key) >= 1) AND (length(unique_key) <= 1000)))
@@ -130,13 +130,13 @@ jobs_readable AS SELECT id,
     payload,
     status,
     priority,
-    to_char((to_timestamp((((run_after)::numeric / 1000000.0))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text) AS run_after,
+    (to_char((to_timestamp(((run_after / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char((run_after % (1000000)::bigint), '"."FM000000"Z"'::text)) AS run_after,
     attempt,
     uncounted,
     max_attempts,
     crashes,
     worker_id,
-    to_char((to_timestamp((((lease_until)::numeric / 1000000.0))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text) AS lease_until,
+    (to_char((to_timestamp(((lease_until / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char((lease_until % (1000000)::bigint), '"."FM000000"Z"'::text)) AS lease_until,
     timeout,
     unique_key,
     request_id,
@@ -146,9 +146,9 @@ jobs_readable AS SELECT id,
     progress,
     result,
     last_error,
-    to_char((to_timestamp((((created_at)::numeric / 1000000.0))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text) AS created_at,
-    to_char((to_timestamp((((started_at)::numeric / 1000000.0))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text) AS started_at,
-    to_char((to_timestamp((((finished_at)::numeric / 1000000.0))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text) AS finished_at,
-    to_char((to_timestamp((((updated_at)::numeric / 1000000.0))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text) AS updated_at,
-    to_char((to_timestamp((((cancel_requested_at)::numeric / 1000000.0))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text) AS cancel_requested_at
+    (to_char((to_timestamp(((created_at / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char((created_at % (1000000)::bigint), '"."FM000000"Z"'::text)) AS created_at,
+    (to_char((to_timestamp(((started_at / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char((started_at % (1000000)::bigint), '"."FM000000"Z"'::text)) AS started_at,
+    (to_char((to_timestamp(((finished_at / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char((finished_at % (1000000)::bigint), '"."FM000000"Z"'::text)) AS finished_at,
+    (to_char((to_timestamp(((updated_at / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char((updated_at % (1000000)::bigint), '"."FM000000"Z"'::text)) AS updated_at,
+    (to_char((to_timestamp(((cancel_requested_at / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char((cancel_requested_at % (1000000)::bigint), '"."FM000000"Z"'::text)) AS cancel_requested_at
    FROM jobs;

@@ -2,10 +2,10 @@
 ALTER TABLE jobs ADD COLUMN unique_key TEXT CHECK (length(unique_key) BETWEEN 1 AND 1000);
 ALTER TABLE jobs ADD COLUMN request_id TEXT CHECK (length(request_id) BETWEEN 1 AND 1000);
 ALTER TABLE jobs ADD COLUMN user_id TEXT CHECK (length(user_id) BETWEEN 1 AND 1000);
-ALTER TABLE jobs ADD COLUMN tags TEXT CHECK (CAST(tags AS json) IS NOT NULL);
-ALTER TABLE jobs ADD COLUMN metadata TEXT CHECK (CAST(metadata AS json) IS NOT NULL);
-ALTER TABLE jobs ADD COLUMN progress TEXT CHECK (CAST(progress AS json) IS NOT NULL);
-ALTER TABLE jobs ADD COLUMN result TEXT CHECK (CAST(result AS json) IS NOT NULL);
+ALTER TABLE jobs ADD COLUMN tags TEXT CHECK (tags IS NULL OR CAST(tags AS json) IS NOT NULL);
+ALTER TABLE jobs ADD COLUMN metadata TEXT CHECK (metadata IS NULL OR CAST(metadata AS json) IS NOT NULL);
+ALTER TABLE jobs ADD COLUMN progress TEXT CHECK (progress IS NULL OR CAST(progress AS json) IS NOT NULL);
+ALTER TABLE jobs ADD COLUMN result TEXT CHECK (result IS NULL OR CAST(result AS json) IS NOT NULL);
 
 -- At most one live job of a kind has a unique key; a request id is taken for as long as its row is kept.
 CREATE UNIQUE INDEX jobs_unique ON jobs (kind, unique_key)

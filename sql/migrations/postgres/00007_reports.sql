@@ -5,15 +5,15 @@ CREATE INDEX jobs_finished ON jobs (status, finished_at) WHERE finished_at IS NO
 -- The jobs with their times as text, for people. The library never reads it.
 CREATE VIEW jobs_readable AS
 SELECT id, queue, kind, payload, status, priority,
-       to_char(to_timestamp(run_after / 1000000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS run_after,
+       to_char(to_timestamp(run_after / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || to_char(run_after % 1000000, '"."FM000000"Z"') AS run_after,
        attempt, uncounted, max_attempts, crashes, worker_id,
-       to_char(to_timestamp(lease_until / 1000000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS lease_until,
+       to_char(to_timestamp(lease_until / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || to_char(lease_until % 1000000, '"."FM000000"Z"') AS lease_until,
        timeout, unique_key, request_id, user_id, tags, metadata, progress, result, last_error,
-       to_char(to_timestamp(created_at / 1000000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
-       to_char(to_timestamp(started_at / 1000000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS started_at,
-       to_char(to_timestamp(finished_at / 1000000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS finished_at,
-       to_char(to_timestamp(updated_at / 1000000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS updated_at,
-       to_char(to_timestamp(cancel_requested_at / 1000000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS cancel_requested_at
+       to_char(to_timestamp(created_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || to_char(created_at % 1000000, '"."FM000000"Z"') AS created_at,
+       to_char(to_timestamp(started_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || to_char(started_at % 1000000, '"."FM000000"Z"') AS started_at,
+       to_char(to_timestamp(finished_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || to_char(finished_at % 1000000, '"."FM000000"Z"') AS finished_at,
+       to_char(to_timestamp(updated_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || to_char(updated_at % 1000000, '"."FM000000"Z"') AS updated_at,
+       to_char(to_timestamp(cancel_requested_at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || to_char(cancel_requested_at % 1000000, '"."FM000000"Z"') AS cancel_requested_at
 FROM jobs;
 
 -- +goose Down

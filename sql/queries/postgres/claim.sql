@@ -13,11 +13,12 @@ WHERE id IN (
 -- It looks at one index entry per kind.
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds
 FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
-WHERE EXISTS (
-    SELECT 1 FROM jobs AS j
+CROSS JOIN LATERAL (
+    SELECT j.id FROM jobs AS j
     WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
-)
-AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
+    LIMIT 1
+) AS c
+WHERE NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
 
 -- name: ClaimJobs :many
 -- ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.

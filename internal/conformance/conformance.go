@@ -1,0 +1,71 @@
+// Package conformance holds the tests that every engine must pass: one sub-test for each promise that package jobs
+// makes. An engine's own tests call [Run].
+package conformance
+
+import (
+	"context"
+	"testing"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// Store is an engine's store together with what tests need behind the library's back.
+type Store interface {
+	jobs.Store
+
+	// Begin starts a transaction of the application's own on the queue's database.
+	Begin(ctx context.Context) (Tx, error)
+
+	// LeaveLock makes a worker's lock what it is after the worker's process died: free to be taken, and there.
+	LeaveLock(key string) error
+}
+
+// Tx is a transaction of the application's own.
+type Tx interface {
+	jobs.Tx
+	Commit() error
+	Rollback() error
+}
+
+// Run runs the suite. open opens a migrated database that is the test's own: calls with the same t open one database
+// again, as another process would. It closes what it opened when the test ends.
+func Run(t *testing.T, open func(t *testing.T) Store) {
+	for _, group := range []struct {
+		name  string
+		tests []test
+	}{
+		{"Enqueue", enqueueTests},
+		{"Unique", uniqueTests},
+		{"Order", orderTests},
+		{"Due", dueTests},
+		{"Outcome", outcomeTests},
+		{"Retry", retryTests},
+		{"Timeout", timeoutTests},
+		{"Wait", waitTests},
+		{"Transaction", transactionTests},
+		{"Cancel", cancelTests},
+		{"Manage", manageTests},
+		{"Inspect", inspectTests},
+		{"Runner", runnerTests},
+		{"Stop", stopTests},
+		{"Rescue", rescueTests},
+		{"Fence", fenceTests},
+		{"Schema", schemaTests},
+		{"Retention", retentionTests},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			t.Parallel()
+			for _, test := range group.tests {
+				t.Run(test.name, func(t *testing.T) {
+					t.Parallel()
+					test.run(newFixture(t, open))
+				})
+			}
+		})
+	}
+}
+
+type test struct {
+	name string
+	run  func(*fixture)
+}

@@ -1,0 +1,108 @@
+package conformance
+
+import (
+	"context"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var dueTests = []test{
+	{"NotEarly", testNotEarly},
+	{"SoonerThanTheSleeperKnew", testSooner},
+	{"ManyDueAtOnce", testManyDue},
+	{"WokenByAnotherProcess", testWokenByOther},
+	{"WokenByAResume", testWokenByResume},
+}
+
+func testNotEarly(f *fixture) {
+	starts := make(chan time.Duration, 20)
+	f.start(jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+		starts <- f.store.Now().Sub(job.RunAfter)
+		return nil
+	}))
+	for i := range 20 {
+		f.enqueue("k", jobs.In(time.Duration(i)*17*time.Millisecond))
+	}
+	for range 20 {
+		if late := receive(f, "a job that falls due", starts); late < 0 {
+			f.Errorf("a job ran %s early", -late)
+		}
+	}
+}
+
+func testSooner(f *fixture) {
+	far := f.enqueue("k", jobs.In(time.Hour))
+	ran := make(chan int64, 1)
+	f.start(jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+		ran <- job.ID
+		return nil
+	}))
+	// The runner sleeps until the hour is over once it has run a job and found nothing more.
+	now := f.enqueue("k")
+	want(f, "the due job", receive(f, "the due job", ran), now)
+	soon := f.enqueue("k", jobs.In(50*time.Millisecond))
+	want(f, "the job due soon", receive(f, "the job due soon", ran), soon)
+	want(f, "status of the far job", f.get(far).Status, jobs.StatusScheduled)
+}
+
+func testManyDue(f *fixture) {
+	const n = 2500 // more than are promoted in one transaction
+	at := f.store.Now().Add(300 * time.Millisecond)
+	payloads := make([]letter, n)
+	_, err := jobs.Kind[letter]{Name: "k"}.EnqueueMany(f.ctx, f.client, payloads, jobs.At(at))
+	f.must(err)
+	ran := make(chan int64, n)
+	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 50}}, on("k", func(_ context.Context, job jobs.Job) error {
+		ran <- job.ID
+		return nil
+	}))
+	seen := map[int64]bool{}
+	for range n {
+		seen[receive(f, "a job that fell due", ran)] = true
+	}
+	want(f, "jobs that ran", len(seen), n)
+}
+
+func testWokenByOther(f *fixture) {
+	ran := make(chan int64, 1)
+	f.start(jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+		ran <- job.ID
+		return nil
+	}))
+	f.ended(f.enqueue("k"))
+	receive(f, "the first job", ran)
+	there := f.elsewhere()
+	for range 20 {
+		receipt, err := there.Enqueue(f.ctx, "k", []byte("{}"))
+		f.must(err)
+		want(f, "the job of the other process", receive(f, "the job of the other process", ran), receipt.ID)
+	}
+}
+
+func testWokenByResume(f *fixture) {
+	paused, err := f.client.PauseQueue(f.ctx, jobs.DefaultQueue)
+	f.must(err)
+	want(f, "paused", paused, true)
+	again, err := f.client.PauseQueue(f.ctx, jobs.DefaultQueue)
+	f.must(err)
+	want(f, "paused twice", again, false)
+	ran := make(chan int64, 2)
+	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1, "other": 1}}, on("k", func(_ context.Context, job jobs.Job) error {
+		ran <- job.ID
+		return nil
+	}))
+	id := f.enqueue("k")
+	other := f.enqueue("k", jobs.Queue("other"))
+	want(f, "the job of the queue that is not paused", receive(f, "that job", ran), other)
+	want(f, "status while paused", f.get(id).Status, jobs.StatusPending)
+	resumed, err := f.elsewhere().ResumeQueue(f.ctx, jobs.DefaultQueue)
+	f.must(err)
+	want(f, "resumed", resumed, true)
+	want(f, "the job of the resumed queue", receive(f, "that job", ran), id)
+	resumed, err = f.client.ResumeQueue(f.ctx, jobs.DefaultQueue)
+	f.must(err)
+	want(f, "resumed twice", resumed, false)
+	_, err = f.client.PauseQueue(f.ctx, "")
+	wantInvalid(f, "an empty name", err)
+}

@@ -1,0 +1,236 @@
+package conformance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var enqueueTests = []test{
+	{"EveryOption", testEveryOption},
+	{"KindDefaults", testKindDefaults},
+	{"PayloadByteForByte", testPayloadByteForByte},
+	{"BoundsOfTime", testBoundsOfTime},
+	{"BadInput", testBadInput},
+	{"ManyInOrder", testManyInOrder},
+	{"ManyAllOrNothing", testManyAllOrNothing},
+	{"ManyAtOnce", testManyAtOnce},
+}
+
+func testEveryOption(f *fixture) {
+	at := f.store.Now().Add(time.Hour)
+	id := f.enqueue("k", jobs.Queue("q"), jobs.Priority(-7), jobs.At(at), jobs.MaxAttempts(3), jobs.Timeout(time.Second),
+		jobs.Unique("u"), jobs.RequestID("r"), jobs.UserID("someone"), jobs.Tags("a", "b\"c"), jobs.Tags("d"),
+		jobs.Metadata(map[string]int{"n": 1}))
+	job := f.get(id)
+	want(f, "kind", job.Kind, "k")
+	want(f, "queue", job.Queue, "q")
+	want(f, "payload", string(job.Payload), "{}")
+	want(f, "status", job.Status, jobs.StatusScheduled)
+	want(f, "priority", job.Priority, -7)
+	want(f, "run after", job.RunAfter.UnixMicro(), at.UnixMicro())
+	want(f, "max attempts", job.MaxAttempts, 3)
+	want(f, "timeout", job.Timeout, time.Second)
+	want(f, "unique key", job.UniqueKey, "u")
+	want(f, "request id", job.RequestID, "r")
+	want(f, "user id", job.UserID, "someone")
+	want(f, "metadata", string(job.Metadata), `{"n":1}`)
+	if !slices.Equal(job.Tags, []string{"a", `b"c`, "d"}) {
+		f.Errorf("tags are %q", job.Tags)
+	}
+	if job.CreatedAt.IsZero() || !job.StartedAt.IsZero() || !job.FinishedAt.IsZero() {
+		f.Errorf("times are %v, %v, %v", job.CreatedAt, job.StartedAt, job.FinishedAt)
+	}
+}
+
+type letter struct {
+	To string `json:"to"`
+}
+
+func testKindDefaults(f *fixture) {
+	kind := jobs.Kind[letter]{Name: "letter", Queue: "post", Priority: 4, MaxAttempts: 2}
+	receipt, err := kind.Enqueue(f.ctx, f.client, letter{"me"})
+	f.must(err)
+	job := f.get(receipt.ID)
+	want(f, "queue", job.Queue, "post")
+	want(f, "priority", job.Priority, 4)
+	want(f, "max attempts", job.MaxAttempts, 2)
+	want(f, "payload", string(job.Payload), `{"to":"me"}`)
+	receipt, err = kind.Enqueue(f.ctx, f.client, letter{"me"}, jobs.Queue("express"), jobs.Priority(5), jobs.MaxAttempts(9))
+	f.must(err)
+	job = f.get(receipt.ID)
+	want(f, "queue by option", job.Queue, "express")
+	want(f, "priority by option", job.Priority, 5)
+	want(f, "max attempts by option", job.MaxAttempts, 9)
+	job = f.get(f.enqueue("plain"))
+	want(f, "default queue", job.Queue, jobs.DefaultQueue)
+	want(f, "default max attempts", job.MaxAttempts, jobs.DefaultMaxAttempts)
+}
+
+func testPayloadByteForByte(f *fixture) {
+	payloads := []json.RawMessage{
+		json.RawMessage(`null`), json.RawMessage(`"x"`), json.RawMessage(" {\"a\" :\t1.0e+05 ,\"a\":2}\n"),
+		json.RawMessage(`"\/\u00e4\ud83d\ude00"`), json.RawMessage("\"\u2028\U0001F600\""),
+		json.RawMessage(`[12345678901234567890.123456789012345678901234567890]`),
+	}
+	ids, err := f.client.EnqueueMany(f.ctx, "many", payloads)
+	f.must(err)
+	for i, payload := range payloads {
+		receipt, err := f.client.Enqueue(f.ctx, "one", payload)
+		f.must(err)
+		want(f, "payload", string(f.get(receipt.ID).Payload), string(payload))
+		want(f, "payload of many", string(f.get(ids[i]).Payload), string(payload))
+	}
+}
+
+func testBoundsOfTime(f *fixture) {
+	for _, c := range []struct {
+		name   string
+		option jobs.EnqueueOption
+		status jobs.Status // empty: refused
+	}{
+		{"In(0)", jobs.In(0), jobs.StatusPending},
+		{"In(-1)", jobs.In(-1), ""},
+		{"In(1h)", jobs.In(time.Hour), jobs.StatusScheduled},
+		{"In of 300 years", jobs.In(1<<63 - 1), jobs.StatusScheduled},
+		{"At a moment ago", jobs.At(f.store.Now().Add(-time.Second)), jobs.StatusPending},
+		{"At an hour ago", jobs.At(f.store.Now().Add(-time.Hour)), ""},
+		{"At the zero time", jobs.At(time.Time{}), ""},
+		{"At the last time", jobs.At(time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)), jobs.StatusScheduled},
+		{"At the year 10000", jobs.At(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)), ""},
+	} {
+		receipt, err := f.client.Enqueue(f.ctx, "k", json.RawMessage("{}"), c.option)
+		if c.status == "" {
+			wantInvalid(f, c.name, err)
+			continue
+		}
+		if err != nil {
+			f.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		want(f, c.name, f.get(receipt.ID).Status, c.status)
+	}
+}
+
+func testBadInput(f *fixture) {
+	long := strings.Repeat("x", jobs.MaxKeyLength+1)
+	tags := make([]string, jobs.MaxTags+1)
+	for i := range tags {
+		tags[i] = fmt.Sprint(i)
+	}
+	for _, c := range []struct {
+		name    string
+		kind    string
+		payload string
+		option  jobs.EnqueueOption
+	}{
+		{"empty kind", "", "{}", jobs.In(0)},
+		{"kind with a line break", "a\nb", "{}", jobs.In(0)},
+		{"long kind", long, "{}", jobs.In(0)},
+		{"kind not UTF-8", "\xff", "{}", jobs.In(0)},
+		{"no payload", "k", "", jobs.In(0)},
+		{"payload not JSON", "k", "{", jobs.In(0)},
+		{"empty queue", "k", "{}", jobs.Queue("")},
+		{"queue with a bell", "k", "{}", jobs.Queue("\a")},
+		{"priority too low", "k", "{}", jobs.Priority(jobs.MinPriority - 1)},
+		{"priority too high", "k", "{}", jobs.Priority(jobs.MaxPriority + 1)},
+		{"no attempts", "k", "{}", jobs.MaxAttempts(0)},
+		{"too many attempts", "k", "{}", jobs.MaxAttempts(jobs.MaxAttemptsLimit + 1)},
+		{"negative timeout", "k", "{}", jobs.Timeout(-1)},
+		{"empty unique key", "k", "{}", jobs.Unique("")},
+		{"long unique key", "k", "{}", jobs.Unique(long)},
+		{"empty request id", "k", "{}", jobs.RequestID("")},
+		{"long user id", "k", "{}", jobs.UserID(long)},
+		{"empty tag", "k", "{}", jobs.Tags("a", "")},
+		{"too many tags", "k", "{}", jobs.Tags(tags...)},
+		{"metadata with a NUL", "k", "{}", jobs.Metadata("\x00")},
+	} {
+		_, err := f.client.Enqueue(f.ctx, c.kind, json.RawMessage(c.payload), c.option)
+		wantInvalid(f, c.name, err)
+	}
+	list, err := f.client.List(f.ctx, jobs.Filter{})
+	f.must(err)
+	want(f, "number of jobs", len(list), 0)
+}
+
+func wantInvalid(f *fixture, what string, err error) {
+	f.Helper()
+	var invalid *jobs.InvalidError
+	if !errors.As(err, &invalid) {
+		f.Errorf("%s gives %v, not an InvalidError", what, err)
+	}
+}
+
+func testManyInOrder(f *fixture) {
+	payloads := make([]letter, 3500) // more than one statement's worth
+	for i := range payloads {
+		payloads[i].To = fmt.Sprint(i)
+	}
+	ids, err := jobs.Kind[letter]{Name: "letter"}.EnqueueMany(f.ctx, f.client, payloads, jobs.UserID("u"), jobs.Tags("t"))
+	f.must(err)
+	want(f, "number of ids", len(ids), len(payloads))
+	if !slices.IsSorted(ids) {
+		f.Error("ids do not rise in the payloads' order")
+	}
+	for _, i := range []int{0, 999, 1000, 3499} {
+		job := f.get(ids[i])
+		want(f, "payload", string(job.Payload), fmt.Sprintf(`{"to":"%d"}`, i))
+		want(f, "user", job.UserID, "u")
+	}
+	ids, err = f.client.EnqueueMany(f.ctx, "k", nil)
+	f.must(err)
+	want(f, "ids of no payloads", len(ids), 0)
+	for _, option := range []jobs.EnqueueOption{jobs.Unique("u"), jobs.RequestID("r")} {
+		_, err = f.client.EnqueueMany(f.ctx, "k", []json.RawMessage{json.RawMessage("1")}, option)
+		wantInvalid(f, "a key for many", err)
+	}
+}
+
+func testManyAllOrNothing(f *fixture) {
+	payloads := make([]json.RawMessage, 2500)
+	for i := range payloads {
+		payloads[i] = json.RawMessage("1")
+	}
+	payloads[2400] = json.RawMessage("{")
+	_, err := f.client.EnqueueMany(f.ctx, "k", payloads)
+	wantInvalid(f, "a bad payload", err)
+	if err != nil && !strings.Contains(err.Error(), "payload 2400") {
+		f.Errorf("the bad payload is not named by: %v", err)
+	}
+	stats, err := f.client.Stats(f.ctx)
+	f.must(err)
+	want(f, "pending jobs", stats.Jobs[jobs.StatusPending], 0)
+}
+
+func testManyAtOnce(f *fixture) {
+	if testing.Short() {
+		f.Skip("100,000 jobs")
+	}
+	const n = 100_000
+	payloads := make([]json.RawMessage, n)
+	body := json.RawMessage(`{"path":"` + strings.Repeat("x", 1000) + `"}`) // shared: 100 MB in the database, 1 kB here
+	for i := range payloads {
+		payloads[i] = body
+	}
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	ids, err := f.client.EnqueueMany(f.ctx, "k", payloads)
+	f.must(err)
+	runtime.ReadMemStats(&after)
+	want(f, "number of ids", len(ids), n)
+	stats, err := f.client.Stats(f.ctx)
+	f.must(err)
+	want(f, "pending jobs", stats.Jobs[jobs.StatusPending], n)
+	// What the process took from the system, not what passed through it: the payloads together are 100 MB.
+	if grown := int64(after.Sys) - int64(before.Sys); grown > 96<<20 {
+		f.Errorf("the process grew by %d MB", grown>>20)
+	}
+}

@@ -1,0 +1,116 @@
+package conformance
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// ghost is a worker of another process as its traces show it: a row, a lock and jobs that it claimed.
+type ghost struct {
+	f       *fixture
+	id      int64
+	key     string
+	release func() error
+}
+
+// ghost adds a worker that lives: it holds its lock.
+func (f *fixture) ghost(name string, lease time.Duration) *ghost {
+	f.Helper()
+	g := &ghost{f: f, key: rand.Text()}
+	var err error
+	g.release, err = f.store.HoldWorkerLock(f.ctx, g.key)
+	f.must(err)
+	f.write(func(ctx context.Context, q db.Querier) error {
+		now := f.store.Now()
+		g.id, err = q.RegisterWorker(ctx, db.RegisterWorkerParams{
+			Name: name, LockKey: g.key, Host: "elsewhere", Pid: 1, Version: "", Queues: `{"default":10}`, Kinds: `["k"]`,
+			Now: now.UnixMicro(), LeaseUntil: now.Add(lease).UnixMicro(),
+		})
+		return err
+	})
+	return g
+}
+
+// claim makes the ghost the holder of up to n jobs of kind k in the default queue.
+func (g *ghost) claim(n int64, lease time.Duration) []db.ClaimJobsRow {
+	g.f.Helper()
+	var rows []db.ClaimJobsRow
+	g.f.write(func(ctx context.Context, q db.Querier) (err error) {
+		now := g.f.store.Now()
+		rows, err = q.ClaimJobs(ctx, db.ClaimJobsParams{
+			WorkerID: g.id, LeaseUntil: now.Add(lease).UnixMicro(), Now: now.UnixMicro(), Kinds: `["k"]`,
+			Queue: jobs.DefaultQueue, N: n,
+		})
+		return err
+	})
+	return rows
+}
+
+// die leaves the traces of a process that was killed.
+func (g *ghost) die() {
+	g.f.Helper()
+	g.f.must(g.release())
+	g.f.must(g.f.store.LeaveLock(g.key))
+}
+
+// takeOver gives the job of a handler that runs here to a ghost, as happens when its lease is over: the job is reset
+// and claimed anew.
+func (f *fixture) takeOver(job jobs.Job) (attempt int64, holder *ghost) {
+	f.Helper()
+	g := f.ghost("taker", time.Hour)
+	f.release(job)
+	f.Cleanup(func() { f.must(g.release()) })
+	for _, row := range g.claim(1, time.Hour) {
+		if row.ID == job.ID {
+			return row.Attempt, g
+		}
+	}
+	f.Errorf("job %d was not taken over", job.ID)
+	return 0, g
+}
+
+// release resets a job that a handler runs, behind the handler's back.
+func (f *fixture) release(job jobs.Job) {
+	f.Helper()
+	f.write(func(ctx context.Context, q db.Querier) error {
+		n, err := q.ReleaseJob(ctx, db.ReleaseJobParams{
+			Now: f.store.Now().UnixMicro(), ID: job.ID, Attempt: int64(job.Attempt), WorkerID: job.WorkerID,
+		})
+		if err == nil && n != 1 {
+			f.Errorf("job %d is not held by its handler", job.ID)
+		}
+		return err
+	})
+}
+
+// complete ends a job that the ghost holds.
+func (g *ghost) complete(id, attempt int64) int64 {
+	g.f.Helper()
+	var n int64
+	g.f.write(func(ctx context.Context, q db.Querier) (err error) {
+		n, err = q.CompleteJob(ctx, db.CompleteJobParams{
+			Now: g.f.store.Now().UnixMicro(), ID: id, Attempt: attempt, WorkerID: g.id, ResultJson: text(`"by the ghost"`),
+		})
+		return err
+	})
+	return n
+}
+
+func text(s string) *string { return &s }
+
+// many adds n jobs of kind k.
+func (f *fixture) many(n int, opts ...jobs.EnqueueOption) []int64 {
+	f.Helper()
+	payloads := make([]json.RawMessage, n)
+	for i := range payloads {
+		payloads[i] = json.RawMessage("{}")
+	}
+	ids, err := f.client.EnqueueMany(f.ctx, "k", payloads, opts...)
+	f.must(err)
+	return ids
+}

@@ -1,0 +1,219 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var inspectTests = []test{
+	{"ListFilters", testListFilters},
+	{"ListPages", testListPages},
+	{"FailedReport", testFailedReport},
+	{"ListFailedPages", testListFailedPages},
+	{"Stats", testStats},
+	{"Queues", testQueues},
+	{"Workers", testWorkers},
+	{"NotFound", testGetNotFound},
+}
+
+func (f *fixture) list(filter jobs.Filter) []int64 {
+	f.Helper()
+	list, err := f.client.List(f.ctx, filter)
+	f.must(err)
+	ids := make([]int64, len(list))
+	for i, job := range list {
+		ids[i] = job.ID
+	}
+	return ids
+}
+
+func testListFilters(f *fixture) {
+	a := f.enqueue("a", jobs.Tags("red", `qu"ote`), jobs.UserID("u"))
+	b := f.enqueue("b", jobs.Queue("q"), jobs.Tags("redder"))
+	c := f.enqueue("a", jobs.In(time.Hour), jobs.UserID("v"))
+	for _, t := range []struct {
+		name   string
+		filter jobs.Filter
+		want   []int64
+	}{
+		{"none", jobs.Filter{}, []int64{c, b, a}},
+		{"status", jobs.Filter{Status: jobs.StatusPending}, []int64{b, a}},
+		{"kind", jobs.Filter{Kind: "a"}, []int64{c, a}},
+		{"queue", jobs.Filter{Queue: "q"}, []int64{b}},
+		{"user", jobs.Filter{UserID: "u"}, []int64{a}},
+		{"tag", jobs.Filter{Tag: "red"}, []int64{a}},
+		{"tag with a quote", jobs.Filter{Tag: `qu"ote`}, []int64{a}},
+		{"part of a tag", jobs.Filter{Tag: "re"}, nil},
+		{"kind and status", jobs.Filter{Kind: "a", Status: jobs.StatusScheduled}, []int64{c}},
+		{"after", jobs.Filter{After: b}, []int64{a}},
+	} {
+		if ids := f.list(t.filter); !slices.Equal(ids, t.want) {
+			f.Errorf("filter by %s gives %v, not %v", t.name, ids, t.want)
+		}
+	}
+	for name, filter := range map[string]jobs.Filter{
+		"unknown status": {Status: "lost"}, "negative limit": {Limit: -1}, "high limit": {Limit: jobs.MaxPage + 1},
+		"negative cursor": {After: -1},
+	} {
+		_, err := f.client.List(f.ctx, filter)
+		wantInvalid(f, name, err)
+	}
+}
+
+func testListPages(f *fixture) {
+	var wanted []int64
+	for range 7 {
+		wanted = append([]int64{f.enqueue("k")}, wanted...)
+	}
+	var all []int64
+	for after := int64(0); ; after = all[len(all)-1] {
+		page := f.list(jobs.Filter{After: after, Limit: 3})
+		all = append(all, page...)
+		if len(page) < 3 {
+			break
+		}
+	}
+	if !slices.Equal(all, wanted) {
+		f.Errorf("pages give %v, not %v", all, wanted)
+	}
+}
+
+func testFailedReport(f *fixture) {
+	f.fail("a", "rare")
+	f.fail("a", "often")
+	last := f.fail("a", "often")
+	f.fail("b", "often")
+	groups, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{})
+	f.must(err)
+	want(f, "number of groups", len(groups), 3)
+	first := groups[0]
+	if first.Kind != "a" || first.Error != "often" || first.Jobs != 2 || first.ExampleID != last || !first.FirstSeen.Before(first.LastSeen) {
+		f.Errorf("the most frequent group is %+v", first)
+	}
+	groups, err = f.client.FailedReport(f.ctx, jobs.FailedFilter{Kind: "b"})
+	f.must(err)
+	want(f, "groups of one kind", len(groups), 1)
+	groups, err = f.client.FailedReport(f.ctx, jobs.FailedFilter{Since: f.store.Now().Add(time.Hour)})
+	f.must(err)
+	want(f, "groups of the future", len(groups), 0)
+	_, err = f.client.FailedReport(f.ctx, jobs.FailedFilter{Limit: -1})
+	wantInvalid(f, "a negative limit", err)
+}
+
+func testListFailedPages(f *fixture) {
+	for range 7 {
+		f.enqueue("k")
+	}
+	// They end together, so pages cannot go by time alone.
+	f.drain(jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return jobs.Discard(nil) }))
+	seen := map[int64]bool{}
+	for last := (jobs.Job{}); ; {
+		page, err := f.client.ListFailed(f.ctx, jobs.FailedFilter{Limit: 2}, last)
+		f.must(err)
+		if len(page) == 0 {
+			break
+		}
+		for _, job := range page {
+			if seen[job.ID] {
+				f.Errorf("job %d is on two pages", job.ID)
+			}
+			seen[job.ID] = true
+		}
+		last = page[len(page)-1]
+	}
+	want(f, "failed jobs on all pages", len(seen), 7)
+}
+
+func testStats(f *fixture) {
+	f.one(nothing)
+	f.fail("bad", "bad")
+	cancelled := f.enqueue("k")
+	_, err := f.client.Cancel(f.ctx, cancelled)
+	f.must(err)
+	pending := f.get(f.enqueue("nobody", jobs.Queue("q")))
+	due := f.get(f.enqueue("k", jobs.In(time.Hour)))
+	started, release := make(chan struct{}), make(chan struct{})
+	f.enqueue("run")
+	f.start(jobs.Config{}, on("run", func(context.Context, jobs.Job) error {
+		close(started)
+		<-release
+		return nil
+	}))
+	defer close(release)
+	receive(f, "the start", started)
+	stats, err := f.client.Stats(f.ctx)
+	f.must(err)
+	for _, status := range jobs.Statuses() {
+		want(f, "number of "+string(status)+" jobs", stats.Jobs[status], 1)
+	}
+	want(f, "workers", stats.Workers, 1)
+	want(f, "oldest pending", stats.OldestPending, pending.RunAfter)
+	want(f, "next due", stats.NextDue, due.RunAfter)
+	if wanted := []jobs.UnhandledWork{{Queue: "q", Kind: "nobody", Jobs: 1}}; !slices.Equal(stats.Unhandled, wanted) {
+		f.Errorf("unhandled work is %v", stats.Unhandled)
+	}
+}
+
+func testQueues(f *fixture) {
+	f.enqueue("k", jobs.Queue("b"))
+	f.enqueue("k", jobs.Queue("b"), jobs.In(time.Hour))
+	_, err := f.client.PauseQueue(f.ctx, "a")
+	f.must(err)
+	f.start(jobs.Config{Queues: map[string]int{"c": 7}}, on("k", nothing))
+	f.ended(f.enqueue("k", jobs.Queue("c")))
+	queues, err := f.client.Queues(f.ctx)
+	f.must(err)
+	if len(queues) != 3 {
+		f.Fatalf("queues are %+v", queues)
+	}
+	a, b, c := queues[0], queues[1], queues[2]
+	if a.Name != "a" || a.PausedAt.IsZero() {
+		f.Errorf("the paused queue is %+v", a)
+	}
+	if wanted := (jobs.QueueInfo{Name: "b", Scheduled: 1, Pending: 1}); b != wanted {
+		f.Errorf("the waiting queue is %+v", b)
+	}
+	if wanted := (jobs.QueueInfo{Name: "c", Slots: 7}); c != wanted {
+		f.Errorf("the worked queue is %+v", c)
+	}
+}
+
+func testWorkers(f *fixture) {
+	started, release := make(chan struct{}), make(chan struct{})
+	f.enqueue("k")
+	r := f.start(jobs.Config{Name: "w", Version: "v1", Queues: map[string]int{"default": 2, "q": 1}},
+		on("k", func(context.Context, jobs.Job) error {
+			close(started)
+			<-release
+			return nil
+		}), on("l", nothing))
+	receive(f, "the start", started)
+	workers, err := f.client.Workers(f.ctx)
+	f.must(err)
+	if len(workers) != 1 {
+		f.Fatalf("workers are %+v", workers)
+	}
+	w := workers[0]
+	if w.Name != "w" || w.Version != "v1" || w.Running != 1 || w.Queues["default"] != 2 || w.Queues["q"] != 1 ||
+		!slices.Equal(w.Kinds, []string{"k", "l"}) || w.Host == "" || w.PID == 0 || w.StartedAt.IsZero() || w.Heartbeat.IsZero() {
+		f.Errorf("the worker is %+v", w)
+	}
+	close(release)
+	f.must(r.stop())
+	workers, err = f.client.Workers(f.ctx)
+	f.must(err)
+	want(f, "workers after the stop", len(workers), 0)
+}
+
+func testGetNotFound(f *fixture) {
+	if _, err := f.client.Get(f.ctx, 12345); !errors.Is(err, jobs.ErrNotFound) {
+		f.Errorf("the error is %v", err)
+	}
+	if _, err := f.client.Get(f.ctx, -1); !errors.Is(err, jobs.ErrNotFound) {
+		f.Errorf("the error is %v", err)
+	}
+}

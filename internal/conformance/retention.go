@@ -1,0 +1,42 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var retentionTests = []test{
+	{"InTheBackground", testRetention},
+}
+
+// testRetention waits for the first pruning of a runner, which comes within its first minute.
+func testRetention(f *fixture) {
+	if testing.Short() {
+		f.Skip("waits for up to a minute")
+	}
+	done, failed := f.one(nothing).ID, f.fail("bad", "bad")
+	cancelled := f.enqueue("k")
+	_, err := f.client.Cancel(f.ctx, cancelled)
+	f.must(err)
+	f.write(func(ctx context.Context, q db.Querier) error { // a worker that ended long ago
+		id, err := q.RegisterWorker(ctx, db.RegisterWorkerParams{
+			Name: "ancient", LockKey: "x", Host: "h", Queues: "{}", Kinds: "[]", Now: 1, LeaseUntil: 1,
+		})
+		if err != nil {
+			return err
+		}
+		_, err = q.EndWorker(ctx, db.EndWorkerParams{Now: 1, EndReason: "stopped", ID: id})
+		return err
+	})
+	f.start(jobs.Config{Retention: jobs.Retention{Done: 1, Cancelled: jobs.Forever}}, on("other", nothing))
+	f.eventually("the done job is pruned", func() bool {
+		_, err := f.client.Get(f.ctx, done)
+		return errors.Is(err, jobs.ErrNotFound)
+	})
+	want(f, "status of a failed job, which is kept by default", f.get(failed).Status, jobs.StatusFailed)
+	want(f, "status of a cancelled job, which is to be kept", f.get(cancelled).Status, jobs.StatusCancelled)
+}

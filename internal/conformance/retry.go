@@ -1,0 +1,88 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var retryTests = []test{
+	{"UntilAttemptsAreUsedUp", testAttemptsUsedUp},
+	{"DefaultDelay", testDefaultDelay},
+	{"DelayOfTheKind", testKindDelay},
+	{"RetryIn", testRetryIn},
+	{"DelayIsCut", testDelayIsCut},
+}
+
+func testAttemptsUsedUp(f *fixture) {
+	var left []int
+	job := f.one(func(_ context.Context, job jobs.Job) error {
+		left = append(left, job.AttemptsLeft())
+		return fmt.Errorf("attempt %d", job.Attempt)
+	}, jobs.MaxAttempts(3))
+	want(f, "status", job.Status, jobs.StatusFailed)
+	want(f, "attempt", job.Attempt, 3)
+	want(f, "last error", job.LastError, "attempt 3")
+	want(f, "attempts left", fmt.Sprint(left), "[2 1 0]")
+	list := f.errors(job.ID)
+	want(f, "number of errors", len(list), 3)
+	for i, e := range list {
+		want(f, "attempt", e.Attempt, i+1)
+		want(f, "message", e.Message, fmt.Sprintf("attempt %d", i+1))
+	}
+}
+
+// delay runs a job that fails once and returns how long it is put off.
+func (f *fixture) delay(kind jobs.Kind[json.RawMessage], err error) time.Duration {
+	f.Helper()
+	id := f.enqueue(kind.Name)
+	f.drain(jobs.Config{}, onKind(kind, func(context.Context, jobs.Job) error { return err }))
+	job := f.get(id)
+	want(f, "status", job.Status, jobs.StatusScheduled)
+	return job.RunAfter.Sub(job.UpdatedAt)
+}
+
+func testDefaultDelay(f *fixture) {
+	id := f.enqueue("k", jobs.Tags("t"))
+	// The delay of the first attempt is about a second: the job is there again before the drain ends, or is not.
+	started := make(chan int, 10)
+	f.start(jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+		started <- job.Attempt
+		return errors.New("failed")
+	}))
+	receive(f, "the first attempt", started)
+	receive(f, "the second attempt", started)
+	job := f.becomes(id, jobs.StatusScheduled)
+	delay := job.RunAfter.Sub(job.UpdatedAt)
+	if job.Attempt != 2 || delay < 14400*time.Millisecond || delay > 17600*time.Millisecond {
+		f.Errorf("after attempt %d the delay is %s, not 16 s and 10 %% more or less", job.Attempt, delay)
+	}
+}
+
+func testKindDelay(f *fixture) {
+	kind := jobs.Kind[json.RawMessage]{Name: "k", RetryDelay: func(n int) time.Duration { return time.Duration(n) * time.Hour }}
+	want(f, "delay", f.delay(kind, errors.New("failed")), time.Hour)
+}
+
+func testRetryIn(f *fixture) {
+	want(f, "delay", f.delay(again("k"), jobs.RetryIn(time.Minute, errors.New("later"))), time.Minute)
+	list, err := f.client.List(f.ctx, jobs.Filter{})
+	f.must(err)
+	want(f, "last error", list[0].LastError, "later")
+	want(f, "uncounted", list[0].Uncounted, 0)
+	f.wantError(list[0].ID, jobs.CauseError, "later")
+
+	id := f.enqueue("last", jobs.MaxAttempts(1))
+	f.drain(jobs.Config{}, on("last", func(context.Context, jobs.Job) error { return jobs.RetryIn(0, nil) }))
+	want(f, "status after the last attempt", f.get(id).Status, jobs.StatusFailed)
+}
+
+func testDelayIsCut(f *fixture) {
+	if delay := f.delay(again("k"), jobs.Snooze(1<<63-1)); delay < 200*365*24*time.Hour {
+		f.Errorf("the longest delay became %s", delay)
+	}
+}

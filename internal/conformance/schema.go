@@ -1,0 +1,76 @@
+package conformance
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var schemaTests = []test{
+	{"Older", testOlderSchema},
+	{"None", testNoSchema},
+	{"MigrateTwice", testMigrateTwice},
+	{"JobsSurvive", testJobsSurviveMigration},
+}
+
+func testMigrateTwice(f *fixture) {
+	names, err := f.client.Migrate(f.ctx)
+	f.must(err)
+	want(f, "migrations that ran on a migrated database", len(names), 0)
+	f.must(f.client.CheckSchema(f.ctx))
+}
+
+func testOlderSchema(f *fixture) {
+	have, wanted, err := f.store.SchemaVersion(f.ctx)
+	f.must(err)
+	want(f, "version", have, wanted)
+	_, err = f.store.MigrateDown(f.ctx)
+	f.must(err)
+	f.wantRefused("older", wanted-1)
+	names, err := f.client.Migrate(f.ctx)
+	f.must(err)
+	want(f, "migrations that ran", len(names), 1)
+	f.enqueue("k")
+}
+
+func testNoSchema(f *fixture) {
+	for {
+		name, err := f.store.MigrateDown(f.ctx)
+		f.must(err)
+		if name == "" {
+			break
+		}
+	}
+	f.wantRefused("no sqluice schema", 0)
+	_, err := f.client.Migrate(f.ctx)
+	f.must(err)
+	f.enqueue("k")
+}
+
+// wantRefused tries reads, writes and a runner on a schema that is not the library's.
+func (f *fixture) wantRefused(text string, have int64) {
+	f.Helper()
+	_, enqueueErr := f.client.Enqueue(f.ctx, "k", []byte("{}"))
+	_, listErr := f.client.List(f.ctx, jobs.Filter{})
+	for verb, err := range map[string]error{
+		"enqueue": enqueueErr, "list": listErr, "check": f.client.CheckSchema(f.ctx),
+		"run": f.runner(f.client, jobs.Config{}, on("k", nothing)).Run(f.ctx),
+	} {
+		var schema *jobs.SchemaError
+		if !errors.As(err, &schema) || schema.Have != have || !strings.Contains(err.Error(), text) {
+			f.Errorf("%s gives: %v", verb, err)
+		}
+	}
+}
+
+func testJobsSurviveMigration(f *fixture) {
+	id := f.enqueue("k", jobs.Priority(3))
+	_, err := f.store.MigrateDown(f.ctx)
+	f.must(err)
+	_, err = f.client.Migrate(f.ctx)
+	f.must(err)
+	want(f, "priority", f.get(id).Priority, 3)
+	f.drain(jobs.Config{}, on("k", nothing))
+	want(f, "status", f.get(id).Status, jobs.StatusDone)
+}

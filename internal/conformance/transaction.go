@@ -1,0 +1,192 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var transactionTests = []test{
+	{"EnqueueCommitted", testEnqueueCommitted},
+	{"EnqueueRolledBack", testEnqueueRolledBack},
+	{"CompleteCommitted", testCompleteCommitted},
+	{"CompleteRolledBack", testCompleteRolledBack},
+	{"CompleteRolledBackKeepsTheLease", testRollbackKeepsLease},
+	{"CompleteThenError", testCompleteThenError},
+	{"CompleteAfterTheLeaseIsLost", testCompleteLost},
+	{"CompleteOutsideAHandler", testCompleteOutside},
+}
+
+// inTx runs fn in a transaction of the application's own and commits it.
+func (f *fixture) inTx(fn func(tx Tx) error) error {
+	tx, err := f.store.Begin(f.ctx)
+	if err != nil {
+		return err
+	}
+	if err := fn(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+func testEnqueueCommitted(f *fixture) {
+	ran := make(chan int64, 3)
+	f.start(jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+		ran <- job.ID
+		return nil
+	}))
+	var id int64
+	f.must(f.inTx(func(tx Tx) error {
+		client := f.client.In(tx)
+		receipt, err := client.Enqueue(f.ctx, "k", json.RawMessage("{}"), jobs.Unique("u"))
+		if err != nil {
+			return err
+		}
+		id = receipt.ID
+		same, err := client.Enqueue(f.ctx, "k", json.RawMessage("{}"), jobs.Unique("u"))
+		want(f, "second receipt", same, jobs.Receipt{ID: id, Existed: true})
+		if err != nil {
+			return err
+		}
+		if _, err := f.client.Get(f.ctx, id); !errors.Is(err, jobs.ErrNotFound) {
+			f.Errorf("others see the job before the commit: %v", err)
+		}
+		_, err = client.Get(f.ctx, id)
+		return err
+	}))
+	want(f, "the job that ran", receive(f, "the job of the transaction", ran), id)
+	var ids []int64
+	f.must(f.inTx(func(tx Tx) (err error) {
+		ids, err = f.client.In(tx).EnqueueMany(f.ctx, "k", []json.RawMessage{json.RawMessage("1"), json.RawMessage("2")})
+		return err
+	}))
+	for range ids {
+		receive(f, "a job of many", ran)
+	}
+}
+
+func testEnqueueRolledBack(f *fixture) {
+	no := errors.New("no")
+	err := f.inTx(func(tx Tx) error {
+		_, err := f.client.In(tx).Enqueue(f.ctx, "k", json.RawMessage("{}"))
+		return errors.Join(no, err)
+	})
+	if !errors.Is(err, no) {
+		f.Fatal(err)
+	}
+	list, err := f.client.List(f.ctx, jobs.Filter{})
+	f.must(err)
+	want(f, "number of jobs", len(list), 0)
+}
+
+// business stands for the application's own write: a job of another kind, which shows whether it was committed.
+func (f *fixture) business(tx Tx) error {
+	_, err := f.client.In(tx).Enqueue(f.ctx, "business", json.RawMessage("{}"))
+	return err
+}
+
+func (f *fixture) wantBusiness(n int) {
+	f.Helper()
+	list, err := f.client.List(f.ctx, jobs.Filter{Kind: "business"})
+	f.must(err)
+	want(f, "committed writes of the application", len(list), n)
+}
+
+func testCompleteCommitted(f *fixture) {
+	job := f.one(func(ctx context.Context, job jobs.Job) error {
+		return f.inTx(func(tx Tx) error {
+			return errors.Join(f.business(tx), jobs.CompleteTx(ctx, tx, job, map[string]int{"n": 1}))
+		})
+	})
+	want(f, "status", job.Status, jobs.StatusDone)
+	want(f, "attempt", job.Attempt, 1)
+	want(f, "result", string(job.Result), `{"n":1}`)
+	f.wantBusiness(1)
+}
+
+func testCompleteRolledBack(f *fixture) {
+	no := errors.New("no")
+	job := f.one(func(ctx context.Context, job jobs.Job) error {
+		err := f.inTx(func(tx Tx) error {
+			if err := errors.Join(f.business(tx), jobs.CompleteTx(ctx, tx, job, nil)); err != nil {
+				return err
+			}
+			if job.Attempt == 1 {
+				return no
+			}
+			return nil
+		})
+		return err
+	})
+	want(f, "status", job.Status, jobs.StatusDone)
+	want(f, "attempt", job.Attempt, 2)
+	f.wantBusiness(1)
+	f.wantError(job.ID, jobs.CauseError, "no")
+}
+
+// testRollbackKeepsLease has a handler that goes on after the rollback of a CompleteTx: its lease is still renewed.
+func testRollbackKeepsLease(f *fixture) {
+	id := f.enqueue("k")
+	rolledBack, release := make(chan struct{}), make(chan struct{})
+	f.start(jobs.Config{Lease: 3 * time.Second}, on("k", func(ctx context.Context, job jobs.Job) error {
+		no := errors.New("no")
+		err := f.inTx(func(tx Tx) error { return errors.Join(no, jobs.CompleteTx(ctx, tx, job, nil)) })
+		if !errors.Is(err, no) {
+			return err
+		}
+		close(rolledBack)
+		<-release
+		return nil
+	}))
+	receive(f, "the rollback", rolledBack)
+	before := f.get(id).LeaseUntil
+	f.eventually("the lease is renewed or lost", func() bool {
+		job := f.get(id)
+		return job.Attempt > 1 || job.Status != jobs.StatusRunning || job.LeaseUntil.After(before)
+	})
+	close(release)
+	job := f.ended(id)
+	want(f, "status", job.Status, jobs.StatusDone)
+	want(f, "attempt", job.Attempt, 1)
+}
+
+func testCompleteThenError(f *fixture) {
+	job := f.one(func(ctx context.Context, job jobs.Job) error {
+		return errors.Join(
+			f.inTx(func(tx Tx) error { return jobs.CompleteTx(ctx, tx, job, "committed") }),
+			errors.New("an error after the commit"))
+	})
+	want(f, "status", job.Status, jobs.StatusDone)
+	want(f, "attempt", job.Attempt, 1)
+	want(f, "result", string(job.Result), `"committed"`)
+	want(f, "errors", len(f.errors(job.ID)), 0)
+}
+
+func testCompleteLost(f *fixture) {
+	id := f.enqueue("k")
+	f.takeDuring(func(ctx context.Context, job jobs.Job) error {
+		f.takeOver(job)
+		err := f.inTx(func(tx Tx) error { return errors.Join(f.business(tx), jobs.CompleteTx(ctx, tx, job, nil)) })
+		if !errors.Is(err, jobs.ErrLeaseLost) {
+			f.Errorf("CompleteTx gives %v", err)
+		}
+		if cause := context.Cause(ctx); !errors.Is(cause, jobs.ErrLeaseLost) {
+			f.Errorf("the handler's context has the cause %v", cause)
+		}
+		return err
+	})
+	want(f, "status", f.get(id).Status, jobs.StatusRunning)
+	f.wantBusiness(0)
+}
+
+func testCompleteOutside(f *fixture) {
+	job := f.get(f.enqueue("k"))
+	err := f.inTx(func(tx Tx) error { return jobs.CompleteTx(f.ctx, tx, job, nil) })
+	if err == nil {
+		f.Error("CompleteTx works outside a handler")
+	}
+	want(f, "status", f.get(job.ID).Status, jobs.StatusPending)
+}

@@ -1,0 +1,75 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var waitTests = []test{
+	{"UntilTheEnd", testWait},
+	{"OfAnotherProcess", testWaitElsewhere},
+	{"UnknownJob", testWaitUnknown},
+	{"DeletedJob", testWaitDeleted},
+	{"ContextEnds", testWaitContext},
+}
+
+func testWait(f *fixture) {
+	f.start(jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error { return job.SetResult(job.ID) }),
+		on("bad", func(context.Context, jobs.Job) error { return jobs.Discard(nil) }))
+	want(f, "status", f.ended(f.enqueue("k")).Status, jobs.StatusDone)
+	want(f, "status", f.ended(f.enqueue("bad")).Status, jobs.StatusFailed)
+	done := f.enqueue("k")
+	f.ended(done)
+	want(f, "status of a job that ended before", f.ended(done).Status, jobs.StatusDone)
+}
+
+func testWaitElsewhere(f *fixture) {
+	there := f.elsewhere()
+	f.start(jobs.Config{}, on("k", nothing))
+	for range 20 {
+		job, err := there.Wait(f.ctx, f.enqueue("k"))
+		f.must(err)
+		want(f, "status", job.Status, jobs.StatusDone)
+	}
+}
+
+func testWaitUnknown(f *fixture) {
+	if _, err := f.client.Wait(f.ctx, 12345); !errors.Is(err, jobs.ErrNotFound) {
+		f.Errorf("the error is %v", err)
+	}
+}
+
+func testWaitDeleted(f *fixture) {
+	id := f.enqueue("k")
+	looked := make(chan struct{}, 1)
+	there := jobs.New(counting{f.elsewhere().Store(), looked})
+	failed := make(chan error, 1)
+	go func() {
+		_, err := there.Wait(f.ctx, id)
+		failed <- err
+	}()
+	receive(f, "the waiter's first look", looked)
+	f.must(f.client.Delete(f.ctx, id))
+	if err := receive(f, "the waiter's end", failed); !errors.Is(err, jobs.ErrNotFound) {
+		f.Errorf("the error is %v", err)
+	}
+}
+
+func testWaitContext(f *fixture) {
+	id := f.enqueue("k")
+	looked := make(chan struct{}, 1)
+	there := jobs.New(counting{f.store, looked})
+	ctx, cancel := context.WithCancelCause(f.ctx)
+	reason := errors.New("enough")
+	go func() {
+		<-looked
+		cancel(reason)
+	}()
+	job, err := there.Wait(ctx, id)
+	if !errors.Is(err, reason) {
+		f.Errorf("the error is %v", err)
+	}
+	want(f, "status as last seen", job.Status, jobs.StatusPending)
+}
