@@ -46,6 +46,7 @@ format: ## Fail when a Go file is not gofmt's
 .PHONY: vet
 vet: ## Run go vet and staticcheck
 	go vet ./...
+	cd bench && go vet ./...
 	$(STATICCHECK) ./...
 
 .PHONY: ascii
@@ -83,6 +84,10 @@ goose-check: ## Run the real goose command on the migrations: up, status, down t
 		echo "goose $$step"; $(GOOSE_SQLITE) sqlite3 "$$db" $$step; \
 	done; \
 	go run ./cmd/sqluice status --db "$$db"
+
+.PHONY: mutants
+mutants: ## Break the fence, the guards and the boot check one at a time: a named test must catch each (takes minutes)
+	internal/crashtest/mutants.sh
 
 .PHONY: bench
 bench: ## Measure the queue beside a hand-written loop (takes minutes)

@@ -52,8 +52,7 @@ func (s *session) pump(ctx context.Context) error {
 	failures := 0
 	for {
 		if fatal := s.fatalError(); fatal != nil {
-			s.endLife(ErrStopping)
-			return fatal
+			return s.abort(fatal)
 		}
 		stopping := ctx.Err() != nil
 		outcomes := s.takeOutcomes()
@@ -95,8 +94,7 @@ func (s *session) pump(ctx context.Context) error {
 		turn := &turn{session: s, outcomes: outcomes, wants: wants}
 		if err := s.store.Write(context.WithoutCancel(ctx), turn.write); err != nil {
 			if fatal := unusable(err); fatal != nil {
-				s.endLife(ErrStopping)
-				return fatal
+				return s.abort(fatal)
 			}
 			if len(outcomes) > 0 && !s.store.CanRetry(err) {
 				outcomes = s.recordApart(outcomes)
@@ -332,6 +330,24 @@ func (s *session) dispatch(claimed []*attempt) {
 	s.mu.Unlock()
 	for _, a := range claimed {
 		go a.execute()
+	}
+}
+
+// abort cancels the handlers, whose work cannot be recorded any more, and waits a while for them to return.
+func (s *session) abort(cause error) error {
+	s.endLife(ErrStopping)
+	timer := time.NewTimer(s.config.StuckAfter)
+	defer timer.Stop()
+	for {
+		stuck := s.stuck()
+		if stuck == nil {
+			return cause
+		}
+		select {
+		case <-s.settled:
+		case <-timer.C:
+			return errors.Join(cause, stuck)
+		}
 	}
 }
 
