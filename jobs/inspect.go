@@ -54,6 +54,11 @@ func (c *Client) List(ctx context.Context, f Filter) ([]Job, error) {
 			return nil, fmt.Errorf("list jobs: %w", err)
 		}
 	}
+	for _, name := range []struct{ field, value string }{{"kind", f.Kind}, {"queue", f.Queue}, {"tag", f.Tag}} {
+		if err := validateFilter(name.field, name.value); err != nil {
+			return nil, fmt.Errorf("list jobs: %w", err)
+		}
+	}
 	if f.After < 0 {
 		return nil, fmt.Errorf("list jobs: %w", invalid("cursor", fmt.Sprint(f.After), "not be negative"))
 	}
@@ -65,6 +70,14 @@ func (c *Client) List(ctx context.Context, f Filter) ([]Job, error) {
 		params.Tag = &quoted
 	}
 	return c.list(ctx, "list jobs", func(ctx context.Context, q db.Querier) ([]db.Job, error) { return q.ListJobs(ctx, params) })
+}
+
+// validateFilter takes an empty name for no filter.
+func validateFilter(field, name string) error {
+	if name == "" {
+		return nil
+	}
+	return ValidateName(field, name)
 }
 
 func page(limit int) (int64, error) {

@@ -36,7 +36,7 @@ type enqueue struct {
 	kind        string
 	queue       string
 	priority    int
-	at          time.Time     // when not zero
+	at          *time.Time    // when given
 	in          time.Duration // otherwise
 	maxAttempts int
 	timeout     time.Duration
@@ -55,18 +55,11 @@ func Queue(name string) EnqueueOption { return func(e *enqueue) { e.queue = name
 func Priority(p int) EnqueueOption { return func(e *enqueue) { e.priority = p } }
 
 // In runs the job not before a delay has passed. 0 means at once; a negative delay is refused.
-func In(d time.Duration) EnqueueOption { return func(e *enqueue) { e.in, e.at = d, time.Time{} } }
+func In(d time.Duration) EnqueueOption { return func(e *enqueue) { e.in, e.at = d, nil } }
 
 // At runs the job not before a time. A time that has passed by more than [PastTolerance] is refused, as is one after
 // the year 9999: both are most likely mistakes. Times are kept to the microsecond.
-func At(t time.Time) EnqueueOption {
-	return func(e *enqueue) {
-		e.at, e.in = t, 0
-		if t.IsZero() {
-			e.at = time.Unix(0, 0) // the zero time is a mistake, not "no time": it is refused as past
-		}
-	}
-}
+func At(t time.Time) EnqueueOption { return func(e *enqueue) { e.at, e.in = &t, 0 } }
 
 // MaxAttempts fails the job for good after so many counted attempts: 1 to [MaxAttemptsLimit], by default the kind's
 // number or [DefaultMaxAttempts].
@@ -97,12 +90,13 @@ func Metadata(v any) EnqueueOption { return func(e *enqueue) { e.metadata = v } 
 
 // runAfter is the time and the status that a new job starts with.
 func (e *enqueue) runAfter(now time.Time) (time.Time, Status, error) {
-	at := e.at
+	at := now.Add(e.in)
+	if e.at != nil {
+		at = *e.at
+	}
 	switch {
 	case e.in < 0:
 		return at, "", invalid("delay", e.in.String(), "not be negative; leave it out to run at once")
-	case at.IsZero():
-		at = now.Add(e.in)
 	case at.Before(now.Add(-PastTolerance)):
 		return at, "", invalid("run-after time", at.Format(time.RFC3339), "not lie in the past; leave it out to run at once")
 	}

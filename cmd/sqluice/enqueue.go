@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -58,7 +57,8 @@ func (a *app) enqueueCommand() *cobra.Command {
 		Args:    takes(1, 2, "KIND", "PAYLOAD"),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.queue, "queue", jobs.DefaultQueue, "`NAME` of the queue to put the job on")
+	f.queue = jobs.DefaultQueue
+	flags.Var(&nameValue{&f.queue}, "queue", "`NAME` of the queue to put the job on")
 	flags.Var(&intValue{&f.priority, jobs.MinPriority, jobs.MaxPriority}, "priority", "higher runs first")
 	flags.Var(&durationValue{value: &f.in}, "in", "run not before this delay")
 	flags.Var(&timeValue{&f.at}, "at", "run not before this time, as of RFC 3339")
@@ -77,7 +77,7 @@ func (a *app) enqueueCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(jobs.ValidateName("kind", args[0]), jobs.ValidateName("queue", f.queue)); err != nil {
+		if err := jobs.ValidateName("kind", args[0]); err != nil {
 			return nameFlags(err, enqueueFields) // before a database is made for it
 		}
 		if f.stdin {

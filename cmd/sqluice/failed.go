@@ -23,7 +23,7 @@ func (a *app) failedCommand() *cobra.Command {
 		Args:    takesNothing(),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&kind, "kind", "", "only jobs of this `KIND`")
+	flags.Var(&nameValue{&kind}, "kind", "only jobs of this `KIND`")
 	flags.Var(&durationValue{value: &within}, "since", "only jobs that failed within this time")
 	flags.BoolVar(&all, "all", false, "list each job")
 	jsonFlag(flags, &asJSON)

@@ -33,8 +33,8 @@ func (a *app) listCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.Var(statusValue(&status, jobs.Statuses()), "status", "only jobs with this status")
-	flags.StringVar(&f.Kind, "kind", "", "only jobs of this `KIND`")
-	flags.StringVar(&f.Queue, "queue", "", "only jobs of the queue with this `NAME`")
+	flags.Var(&nameValue{&f.Kind}, "kind", "only jobs of this `KIND`")
+	flags.Var(&nameValue{&f.Queue}, "queue", "only jobs of the queue with this `NAME`")
 	flags.StringVar(&f.UserID, "user-id", "", "only jobs of the user with this `ID`")
 	flags.StringVar(&f.Tag, "tag", "", "only jobs with this `TAG`")
 	f.Limit = 100

@@ -23,7 +23,7 @@ func (a *app) retryCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&failed, "failed", false, "retry all failed jobs")
-	flags.StringVar(&kind, "kind", "", "with --failed: only jobs of this `KIND`")
+	flags.Var(&nameValue{&kind}, "kind", "with --failed: only jobs of this `KIND`")
 	flags.Var(&durationValue{value: &within}, "since", "with --failed: only jobs that failed within this time")
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		switch {

@@ -7,27 +7,29 @@ import (
 
 // age is how far t is from now, in one unit: "3m ago", "in 2h", "-" for no time.
 func age(now, t time.Time) string {
-	switch d := now.Sub(t); {
+	// Not as a time.Duration, which ends at 292 years.
+	switch seconds := now.Unix() - t.Unix(); {
 	case t.IsZero():
 		return "-"
-	case d < 0:
-		return "in " + span(-d)
+	case seconds < 0 || seconds == 0 && t.After(now):
+		return "in " + span(-seconds)
 	default:
-		return span(d) + " ago"
+		return span(seconds) + " ago"
 	}
 }
 
-// span is a duration in its largest unit, for tables.
-func span(d time.Duration) string {
+// span is a number of seconds in its largest unit, for tables.
+func span(seconds int64) string {
+	const minute, hour, day = 60, 60 * 60, 24 * 60 * 60
 	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
+	case seconds < minute:
+		return fmt.Sprintf("%ds", seconds)
+	case seconds < hour:
+		return fmt.Sprintf("%dm", seconds/minute)
+	case seconds < 2*day:
+		return fmt.Sprintf("%dh", seconds/hour)
 	default:
-		return fmt.Sprintf("%dd", int(d.Hours()/24))
+		return fmt.Sprintf("%dd", seconds/day)
 	}
 }
 

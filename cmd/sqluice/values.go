@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sqluice/sqluice/jobs"
 )
 
 // The flags' types. Each says what is allowed as a phrase that follows "must", which flagError completes.
@@ -62,7 +64,7 @@ func (v *durationValue) Type() string { return "DURATION" }
 
 // parseDuration is time.ParseDuration with days of 24 hours in front: 90s, 1h30m, 7d, 1d12h.
 func parseDuration(text string) (time.Duration, error) {
-	fault := errors.New("be a duration such as 90s, 10m, 1h30m or 7d")
+	fault := errors.New("be a duration such as 90s, 10m, 1h30m or 7d, of 292 years at the most")
 	var days time.Duration
 	if number, rest, ok := strings.Cut(text, "d"); ok {
 		n, err := strconv.ParseInt(number, 10, 64)
@@ -124,6 +126,21 @@ func (v *choiceValue) Set(text string) error {
 
 func (v *choiceValue) String() string { return *v.value }
 func (v *choiceValue) Type() string   { return strings.Join(v.choices, "|") }
+
+// nameValue is the name of a kind, queue or worker.
+type nameValue struct{ value *string }
+
+func (v *nameValue) Set(text string) error {
+	var invalid *jobs.InvalidError
+	if err := jobs.ValidateName("name", text); errors.As(err, &invalid) {
+		return errors.New(invalid.Must)
+	}
+	*v.value = text
+	return nil
+}
+
+func (v *nameValue) String() string { return *v.value }
+func (v *nameValue) Type() string   { return "NAME" }
 
 // orList is "a, b or c".
 func orList(words []string) string {

@@ -71,7 +71,7 @@ func (a *app) workCommand() *cobra.Command {
 	flags.BoolVar(&f.drain, "drain", false, "end when nothing is pending, due or running")
 	flags.Var(&durationValue{value: &f.grace}, "grace", "how long jobs may go on after a stop")
 	flags.Var(&durationValue{&f.lease, time.Second, 24 * time.Hour}, "lease", "how long a job is held without a sign of life")
-	flags.StringVar(&f.name, "name", "", "the worker's `NAME` among the live ones (default: from host and process)")
+	flags.Var(&nameValue{&f.name}, "name", "the worker's `NAME` among the live ones (default: from host and process)")
 	flags.Var(&choiceValue{&f.onBoot, []string{"pending", "failed"}}, "on-boot", "what becomes of jobs whose worker is gone")
 	flags.Var(&choiceValue{&f.logFormat, []string{"text", "json"}}, "log-format", "how to log")
 	flags.Var(&choiceValue{&f.logLevel, []string{"debug", "info", "warn", "error"}}, "log-level", "what to log (default: info, warn on a terminal)")
