@@ -39,6 +39,7 @@ type (
 	PromoteDueJobsParams          = sqlite.PromoteDueJobsParams
 	Querier                       = sqlite.Querier
 	Queue                         = sqlite.Queue
+	RecordStuckJobsParams         = sqlite.RecordStuckJobsParams
 	RegisterWorkerParams          = sqlite.RegisterWorkerParams
 	ReleaseJobParams              = sqlite.ReleaseJobParams
 	ReportFailedJobsParams        = sqlite.ReportFailedJobsParams

@@ -17,15 +17,20 @@ const tick = time.Second
 // housekeeper is what keepHouse remembers from one tick to the next.
 type housekeeper struct {
 	*session
-	lastTick  time.Time
+	lastTick  time.Time // by the process's clock
+	lastClock time.Time // by the clock of the leases, which can be set, and runs on while the machine sleeps
 	renewed   time.Time
-	trustFrom time.Time // before it, other workers' leases are not judged
+	trustFrom time.Time // before it, leases are not judged
 }
 
 // keepHouse renews the worker's and its jobs' leases, cancels handlers whose job was cancelled or lost, reports
 // handlers that do not heed their context, and rescues the jobs of other workers that are gone.
 func (s *session) keepHouse(ctx context.Context) {
-	h := &housekeeper{session: s, lastTick: time.Now(), renewed: time.Now()}
+	now := time.Now()
+	h := &housekeeper{
+		session: s, lastTick: now, lastClock: s.store.Now(), renewed: now,
+		trustFrom: now.Add(s.config.Lease / 3), // the others may just have woken up with this machine
+	}
 	ticker := time.NewTicker(min(tick, s.config.Lease/4)) // so that a renewal is never late
 	defer ticker.Stop()
 	for {
@@ -48,12 +53,14 @@ func (s *session) keepHouse(ctx context.Context) {
 
 func (h *housekeeper) look(ctx context.Context) error {
 	now := time.Now()
-	if now.Sub(h.lastTick) > 3*tick {
-		// This process did not run for a while, so others may not have either: they get time to renew.
+	clock := h.store.Now()
+	if now.Sub(h.lastTick) > 3*tick || clock.Sub(h.lastClock).Abs() > 3*tick {
+		// This process did not run for a while, or the clock was set: leases that look over may not be. Everybody gets
+		// time to renew, this worker first.
 		h.trustFrom = now.Add(h.config.Lease / 3)
 		h.renewed = time.Time{}
 	}
-	h.lastTick = now
+	h.lastTick, h.lastClock = now, clock
 
 	if now.Sub(h.renewed) >= h.config.Lease/3 {
 		if err := h.renew(ctx); err != nil {
@@ -76,20 +83,14 @@ func (h *housekeeper) look(ctx context.Context) error {
 			alive = true
 			continue
 		}
-		if now.Before(h.trustFrom) {
-			w.LeaseUntil = toMicros(h.store.Now().Add(h.config.Lease))
-		}
-		if err := h.rescueWorker(ctx, w, false); err != nil {
+		if err := h.rescueWorker(ctx, w, false, !now.Before(h.trustFrom)); err != nil {
 			return err
 		}
 	}
 	if !alive {
 		return h.revive(ctx)
 	}
-	if now.Before(h.trustFrom) {
-		return nil
-	}
-	return h.rescueStuck(ctx, false)
+	return h.rescueStuck(ctx, false, !now.Before(h.trustFrom))
 }
 
 // attempts are those whose handlers run, and those whose outcome could not be recorded yet: both hold their leases.
@@ -164,24 +165,34 @@ func (h *housekeeper) reportStuck(now time.Time) {
 	if h.life.Err() != nil {
 		return // the runner stops and has its own limit
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, a := range h.running {
-		if a.over || a.ctx.Err() == nil {
-			continue
-		}
-		if a.endedAt.IsZero() {
-			a.endedAt = now
-		}
-		if now.Sub(a.endedAt) < h.config.StuckAfter {
-			continue
-		}
+	for _, a := range h.overdue(now) {
 		why := context.Cause(a.ctx)
 		h.log.Error("handler ignores the end of its context: its attempt is ended without it, its slot stays taken",
 			append(a.attrs(), "cause", why)...)
-		h.settle(a, a.judge(fmt.Errorf("%w; the handler went on for %s", why, h.config.StuckAfter), ""))
+		// Judged outside the lock, because the kind's RetryDelay is the application's code.
+		o := a.judge(fmt.Errorf("%w; the handler went on for %s", why, h.config.StuckAfter), "")
+		h.mu.Lock()
+		h.settle(a, o)
+		h.mu.Unlock()
 		h.signal()
 	}
+}
+
+// overdue are the attempts whose handlers still run StuckAfter after their context ended.
+func (h *housekeeper) overdue(now time.Time) []*attempt {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var list []*attempt
+	for _, a := range h.running {
+		switch {
+		case a.over || a.ctx.Err() == nil:
+		case a.endedAt.IsZero():
+			a.endedAt = now
+		case now.Sub(a.endedAt) >= h.config.StuckAfter:
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 // revive makes a new worker of one that others declared dead: its jobs are theirs now.
@@ -201,6 +212,9 @@ func (h *housekeeper) revive(ctx context.Context) error {
 		err = old.release()
 	}
 	err = errors.Join(err, h.register(ctx))
+	if errors.Is(err, ErrWorkerName) {
+		h.giveUp(err) // somebody has taken the name: two must not share it
+	}
 	h.signal()
 	return err
 }

@@ -3,6 +3,8 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 )
@@ -37,9 +39,19 @@ const (
 	maxStack   = 16 << 10
 )
 
-// judge decides what the end of a handler means. stack is set when it panicked.
-func (a *attempt) judge(err error, stack string) outcome {
-	o := outcome{attempt: a}
+// judge decides what the end of a handler means. stack is set when it panicked. The error's methods and the kind's
+// RetryDelay are the application's code: a panic in them (say, of a nil pointer in an error) is the attempt's too.
+func (a *attempt) judge(err error, stack string) (o outcome) {
+	o.attempt = a
+	defer func() {
+		if p := recover(); p != nil {
+			o = outcome{
+				attempt: a, message: clean(fmt.Sprintf("panic in the error or the retry delay: %v", p), maxMessage),
+				stack: clean(string(debug.Stack()), maxStack),
+			}
+			o = a.failedWith(o, CausePanic, DefaultRetryDelay)
+		}
+	}()
 	if err == nil {
 		return o // done, also when the context ended shortly before: the work is done
 	}
@@ -87,10 +99,14 @@ func (a *attempt) follow(o outcome, said *verdict) outcome {
 
 // failed retries while attempts are left.
 func (a *attempt) failed(o outcome, cause Cause) outcome {
+	return a.failedWith(o, cause, a.handler.retryDelay)
+}
+
+func (a *attempt) failedWith(o outcome, cause Cause, delay func(n int) time.Duration) outcome {
 	o.cause, o.fate = cause, fateFail
 	if a.job.AttemptsLeft() > 0 {
 		o.fate = fateRetry
-		o.delay = max(0, a.handler.retryDelay(a.job.Attempt-a.job.Uncounted))
+		o.delay = max(0, delay(a.job.Attempt-a.job.Uncounted))
 	}
 	return o
 }

@@ -26,6 +26,9 @@ const (
 	pauseFirst = 50 * time.Millisecond
 	pauseLast  = 5 * time.Second
 
+	// lookAgain is when the pump looks again after it found a job that it could not claim.
+	lookAgain = time.Second
+
 	// drainLook is how often a draining runner looks whether others' jobs have ended.
 	drainLook = 100 * time.Millisecond
 )
@@ -113,6 +116,10 @@ func (s *session) pump(ctx context.Context) error {
 		if len(wants) > 0 {
 			for queue := range wants {
 				hungry[queue] = turn.more[queue]
+			}
+			if len(outcomes) == 0 && len(turn.claimed) == 0 {
+				// Somebody was faster, or a job is pending before its time: by SQL, or because the clock was set back.
+				turn.next = earlier(turn.next, s.store.Now().Add(lookAgain))
 			}
 			alarm.set(s.sleep(turn.next))
 		}
@@ -284,12 +291,17 @@ func (s *session) drained(ctx context.Context, queues []string) bool {
 // sleep is when the pump has to look again by itself; the zero time means never.
 func (s *session) sleep(next time.Time) time.Time {
 	if s.drain {
-		soon := s.store.Now().Add(drainLook)
-		if next.IsZero() || soon.Before(next) {
-			return soon
-		}
+		return earlier(next, s.store.Now().Add(drainLook))
 	}
 	return next
+}
+
+// earlier is the earlier of two times, of which a may be none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // recorded takes what was recorded off the list of running attempts.
@@ -323,6 +335,11 @@ func (s *session) dispatch(claimed []*attempt) {
 	})
 	s.mu.Lock()
 	for _, a := range claimed {
+		if old := s.running[a.fence()]; old != nil {
+			// Somebody lowered the attempt number by SQL and made the fence void: the older handler is the lost one.
+			old.cancel(ErrLeaseLost)
+			s.settle(old, outcome{attempt: old, fate: fateLost})
+		}
 		a.begin()
 		s.running[a.fence()] = a
 		s.active[a.job.Queue]++

@@ -7,23 +7,24 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// boot looks after jobs whose worker is gone, before the first claim.
+// boot looks after jobs whose worker is gone, before the first claim. It goes by locks only: a lease that is over may
+// be that of a worker which wakes up with this machine at this moment. The housekeeper judges those a little later.
 func (s *session) boot(ctx context.Context) error {
 	failAll := s.config.OnBoot == OnBootFailed
 	if err := s.rescueWorkers(ctx, failAll); err != nil {
 		return err
 	}
-	return s.rescueStuck(ctx, failAll)
+	return s.rescueStuck(ctx, failAll, false)
 }
 
-// rescueWorkers ends the workers whose lock can be taken, or whose lease is over, and resets their jobs.
+// rescueWorkers ends the workers whose lock can be taken and resets their jobs.
 func (s *session) rescueWorkers(ctx context.Context, failAll bool) error {
 	workers, err := s.liveWorkers(ctx)
 	if err != nil {
 		return err
 	}
 	for _, w := range workers {
-		if err := s.rescueWorker(ctx, w, failAll); err != nil {
+		if err := s.rescueWorker(ctx, w, failAll, false); err != nil {
 			return err
 		}
 	}
@@ -43,8 +44,9 @@ func (s *session) liveWorkers(ctx context.Context) ([]db.Worker, error) {
 	return workers, nil
 }
 
-// rescueWorker resets the jobs of another worker if that is gone. Its lock stays taken until that is committed.
-func (s *session) rescueWorker(ctx context.Context, w db.Worker, failAll bool) error {
+// rescueWorker resets the jobs of another worker if that is gone: by its lock or, if leases count, by its lease. The
+// lock stays taken until that is committed.
+func (s *session) rescueWorker(ctx context.Context, w db.Worker, failAll, leases bool) error {
 	if w.ID == s.workerID() {
 		return nil
 	}
@@ -56,20 +58,20 @@ func (s *session) rescueWorker(ctx context.Context, w db.Worker, failAll bool) e
 	switch {
 	case taken:
 		defer done()
-	case w.LeaseUntil < toMicros(s.store.Now()):
+	case leases && w.LeaseUntil < toMicros(s.store.Now()):
 		reason = "lost" // its process is stopped, or on another host
 	default:
 		return nil
 	}
-	return s.rescue(ctx, failAll, &db.EndWorkerParams{EndReason: reason, ID: w.ID}, w.Name)
+	return s.rescue(ctx, failAll, leases, &db.EndWorkerParams{EndReason: reason, ID: w.ID}, w.Name)
 }
 
-// rescueStuck resets jobs that run although their worker ended long ago, or whose lease is over.
-func (s *session) rescueStuck(ctx context.Context, failAll bool) error {
+// rescueStuck resets jobs that run although their worker has ended and, if leases count, those whose lease is over.
+func (s *session) rescueStuck(ctx context.Context, failAll, leases bool) error {
 	var stuck int64
 	err := s.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		var err error
-		stuck, err = q.CountStuckJobs(ctx, toMicros(s.store.Now()))
+		stuck, err = q.CountStuckJobs(ctx, s.leaseBefore(leases))
 		return err
 	})
 	if err != nil {
@@ -78,12 +80,20 @@ func (s *session) rescueStuck(ctx context.Context, failAll bool) error {
 	if stuck == 0 {
 		return nil
 	}
-	return s.rescue(ctx, failAll, nil, "")
+	return s.rescue(ctx, failAll, leases, nil, "")
+}
+
+// leaseBefore is the time before which a lease is over: none is when leases do not count.
+func (s *session) leaseBefore(leases bool) int64 {
+	if !leases {
+		return 0
+	}
+	return toMicros(s.store.Now())
 }
 
 // rescue ends a worker, when one is given, and resets all stuck jobs: to be cancelled if that was asked, failed if no
 // attempt is left, they crashed too often or failAll, pending otherwise. Of several rescuers one does the work.
-func (s *session) rescue(ctx context.Context, failAll bool, end *db.EndWorkerParams, name string) error {
+func (s *session) rescue(ctx context.Context, failAll, leases bool, end *db.EndWorkerParams, name string) error {
 	var attempts, cancelled, failed, reset int64
 	var ended bool
 	err := s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
@@ -97,7 +107,7 @@ func (s *session) rescue(ctx context.Context, failAll bool, end *db.EndWorkerPar
 			}
 		}
 		var err error
-		if attempts, err = q.RecordStuckJobs(ctx, now); err != nil || attempts == 0 {
+		if attempts, err = q.RecordStuckJobs(ctx, db.RecordStuckJobsParams{Now: now, LeaseBefore: s.leaseBefore(leases)}); err != nil || attempts == 0 {
 			return err
 		}
 		if _, err = q.CountCrashes(ctx); err != nil {

@@ -41,7 +41,7 @@ type Querier interface {
 	// CountRunningJobsPerWorker counts the running jobs of each worker that has any.
 	CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJobsPerWorkerRow, error)
 	// CountStuckJobs counts the jobs that a rescue would act on: running, with a worker that is gone or a lease that is over.
-	CountStuckJobs(ctx context.Context, now int64) (int64, error)
+	CountStuckJobs(ctx context.Context, leaseBefore int64) (int64, error)
 	// DeleteEndedWorkers drops the rows of workers that ended before a time.
 	DeleteEndedWorkers(ctx context.Context, before int64) (int64, error)
 	// DeleteFinishedJobs removes up to n jobs of one final status that finished before a time, the oldest first.
@@ -102,7 +102,7 @@ type Querier interface {
 	PromoteDueJobs(ctx context.Context, arg PromoteDueJobsParams) (int64, error)
 	// RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 	// lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
-	RecordStuckJobs(ctx context.Context, now int64) (int64, error)
+	RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams) (int64, error)
 	// RegisterWorker adds the row of a worker whose lock is already held and returns its id.
 	// No row means that a live worker has the name.
 	RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (int64, error)

@@ -50,8 +50,8 @@ WHERE j.status = 'running' AND (
 `
 
 // CountStuckJobs counts the jobs that a rescue would act on: running, with a worker that is gone or a lease that is over.
-func (q *Queries) CountStuckJobs(ctx context.Context, now int64) (int64, error) {
-	row := q.queryRow(ctx, q.countStuckJobsStmt, countStuckJobs, now)
+func (q *Queries) CountStuckJobs(ctx context.Context, leaseBefore int64) (int64, error) {
+	row := q.queryRow(ctx, q.countStuckJobsStmt, countStuckJobs, leaseBefore)
 	var jobs int64
 	err := row.Scan(&jobs)
 	return jobs, err
@@ -93,13 +93,18 @@ SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(?1 AS BIGINT),
             THEN 'the lease ran out: worker ' ELSE 'the process ended: worker ' END || COALESCE(w.name, 'unknown')
 FROM jobs AS j LEFT JOIN workers AS w ON w.id = j.worker_id
 WHERE j.status = 'running'
-  AND (COALESCE(j.lease_until, 0) < CAST(?1 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
+  AND (COALESCE(j.lease_until, 0) < CAST(?2 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
 `
+
+type RecordStuckJobsParams struct {
+	Now         int64
+	LeaseBefore int64
+}
 
 // RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 // lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
-func (q *Queries) RecordStuckJobs(ctx context.Context, now int64) (int64, error) {
-	result, err := q.exec(ctx, q.recordStuckJobsStmt, recordStuckJobs, now)
+func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams) (int64, error) {
+	result, err := q.exec(ctx, q.recordStuckJobsStmt, recordStuckJobs, arg.Now, arg.LeaseBefore)
 	if err != nil {
 		return 0, err
 	}

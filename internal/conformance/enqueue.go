@@ -211,9 +211,9 @@ func testManyAllOrNothing(f *fixture) {
 
 func testManyAtOnce(f *fixture) {
 	if testing.Short() {
-		f.Skip("100,000 jobs")
+		f.Skip("many jobs")
 	}
-	const n = 100_000
+	const n = many
 	payloads := make([]json.RawMessage, n)
 	body := json.RawMessage(`{"path":"` + strings.Repeat("x", 1000) + `"}`) // shared: 100 MB in the database, 1 kB here
 	for i := range payloads {

@@ -25,18 +25,39 @@ func checkConnection(ctx context.Context, pool *sql.DB, o options) error {
 	if o.durability == Full {
 		synchronous = "2"
 	}
-	for _, setting := range []struct{ name, want string }{
-		{"journal_mode", "wal"}, {"synchronous", synchronous}, {"busy_timeout", "5000"},
-	} {
-		var have string
-		if err := pool.QueryRowContext(ctx, control(setting.name)).Scan(&have); err != nil {
-			return fmt.Errorf("read pragma %s: %w", setting.name, translate(err))
+	for _, setting := range []struct{ name, want string }{{"synchronous", synchronous}, {"busy_timeout", "5000"}} {
+		have, err := readPragma(ctx, pool, setting.name)
+		if err != nil {
+			return err
 		}
 		if have != setting.want {
-			return fmt.Errorf("pragma %s is %s, not %s: the file or its folder may be read-only", setting.name, have, setting.want)
+			return fmt.Errorf("pragma %s is %s, not %s", setting.name, have, setting.want)
 		}
 	}
 	return nil
+}
+
+// useWAL turns WAL on for good, which takes a lock that SQLite does not wait for: the caller keeps other processes
+// away. It is for databases that hold, or are to hold, a queue: not for any file that happens to be opened.
+func useWAL(ctx context.Context, pool *sql.DB) error {
+	mode, err := readPragma(ctx, pool, "journal_mode")
+	if err != nil || mode == "wal" {
+		return err
+	}
+	if mode, err = readPragma(ctx, pool, "use_wal"); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("the journal mode stays %s: WAL is needed", mode)
+	}
+	return nil
+}
+
+func readPragma(ctx context.Context, pool *sql.DB, name string) (value string, err error) {
+	if err := pool.QueryRowContext(ctx, control(name)).Scan(&value); err != nil {
+		return "", translate(err)
+	}
+	return value, nil
 }
 
 // older compares dotted versions; what is no number counts as 0.

@@ -2,11 +2,17 @@
 
 package sqlite
 
-// gate does nothing here: SQLite's own lock keeps writes apart, without order among those who wait.
-type gate struct{}
+import "os"
 
-func newGate(string) (*gate, error) { return &gate{}, nil }
+// gate does nothing here: SQLite's own lock keeps writes apart, without order among those who wait.
+type gate struct{ file *os.File }
+
+func newGate(file *os.File) *gate { return &gate{file: file} }
 
 func (*gate) lock() (unlock func()) { return func() {} }
 
-func (*gate) close() {}
+func (g *gate) close() {
+	if g != nil {
+		_ = g.file.Close()
+	}
+}

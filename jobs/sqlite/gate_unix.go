@@ -24,16 +24,13 @@ type gate struct {
 	waiting bool // a wait that was given up has not ended yet
 }
 
-func newGate(path string) (*gate, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	return &gate{file: file}, nil
-}
+func newGate(file *os.File) *gate { return &gate{file: file} }
 
-// lock waits for the gate, but not for ever, and returns what opens it again.
+// lock waits for the gate, but not for ever, and returns what opens it again. No gate (nil) is an open one.
 func (g *gate) lock() func() {
+	if g == nil {
+		return func() {}
+	}
 	unlock := func() { _ = g.flock(unix.LOCK_UN) } // cannot fail on a lock that is held
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -86,4 +83,8 @@ func (g *gate) flock(how int) error {
 	return errors.Join(err, result)
 }
 
-func (g *gate) close() { _ = g.file.Close() }
+func (g *gate) close() {
+	if g != nil {
+		_ = g.file.Close()
+	}
+}

@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -13,10 +14,12 @@ import (
 func gates(t *testing.T) (*gate, *gate) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "gate")
-	a, err := newGate(path)
-	must(t, err)
-	b, err := newGate(path)
-	must(t, err)
+	open := func() *gate {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		must(t, err)
+		return newGate(file)
+	}
+	a, b := open(), open()
 	t.Cleanup(func() {
 		a.close()
 		b.close()

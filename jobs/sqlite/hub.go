@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +17,7 @@ const ringEvery = time.Millisecond
 // runs only while somebody listens.
 type hub struct {
 	store *Store
-	bell  *os.File // writing to it tells other processes' watches that a commit is visible now
+	bell  func() *os.File // writing to it tells other processes' watches that a commit is visible now; may be nil
 	rung  atomic.Int64
 
 	mu        sync.Mutex
@@ -32,12 +31,15 @@ type listener struct {
 	wake    chan struct{}
 }
 
-func newHub(s *Store) (*hub, error) {
-	bell, err := os.OpenFile(filepath.Join(s.side, "bell"), os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	return &hub{store: s, bell: bell, listeners: map[*listener]struct{}{}}, nil
+func newHub(s *Store) *hub {
+	bell := sync.OnceValue(func() *os.File {
+		file, err := s.sideFile("bell")
+		if err != nil {
+			return nil // the write to the WAL is a call too, if an earlier one
+		}
+		return file
+	})
+	return &hub{store: s, bell: bell, listeners: map[*listener]struct{}{}}
 }
 
 func (h *hub) listen(signals jobs.Signal) (<-chan struct{}, func()) {
@@ -78,8 +80,9 @@ func (h *hub) announce(signals jobs.Signal) {
 	if now-last < int64(ringEvery) || !h.rung.CompareAndSwap(last, now) {
 		return // the watches look again some milliseconds after a ring, and so see this commit too
 	}
-	// A ring that fails is not an error of the commit: the watches see the write to the WAL as well.
-	_, _ = h.bell.WriteAt([]byte{1}, 0)
+	if bell := h.bell(); bell != nil {
+		_, _ = bell.WriteAt([]byte{1}, 0) // a ring that fails is not an error of the commit
+	}
 }
 
 func (h *hub) wake(signals jobs.Signal) {
@@ -117,5 +120,9 @@ func (h *hub) close() {
 	if stop != nil {
 		stop()
 	}
-	_ = h.bell.Close()
+	if h.rung.Load() != 0 { // else there is none
+		if bell := h.bell(); bell != nil {
+			_ = bell.Close()
+		}
+	}
 }

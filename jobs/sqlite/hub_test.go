@@ -37,8 +37,7 @@ func TestForeignCommitWakes(t *testing.T) {
 
 func TestWakeGoesBySignal(t *testing.T) {
 	store, _ := queue(t)
-	h, err := newHub(store) // without a watch, which would wake everybody
-	must(t, err)
+	h := newHub(store) // without a watch, which would wake everybody
 	h.close()
 	work, stopWork := h.listen(jobs.WorkReady)
 	end, stopEnd := h.listen(jobs.JobEnded)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/sql"
 )
 
@@ -67,11 +68,24 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 	if err := s.forget(); err != nil {
 		return err
 	}
+	have, want, err := s.SchemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if have > want {
+		return &jobs.SchemaError{Have: have, Want: want}
+	}
 	unlock, err := s.lockFile(ctx, "migrate")
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	if err := s.checkForeign(ctx); err != nil {
+		return err
+	}
+	if err := useWAL(ctx, s.writeDB); err != nil {
+		return err
+	}
 	files, err := migrations()
 	if err != nil {
 		return err
@@ -82,6 +96,22 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 		return err
 	}
 	return translate(run(provider))
+}
+
+// checkForeign refuses a database in which an application has a table of the queue's name.
+func (s *Store) checkForeign(ctx context.Context) error {
+	have, _, err := s.SchemaVersion(ctx)
+	if err != nil || have > 0 {
+		return err
+	}
+	var tables int64
+	if err := s.readDB.QueryRowContext(ctx, control("has_jobs_table")).Scan(&tables); err != nil {
+		return translate(err)
+	}
+	if tables > 0 {
+		return errors.New("the database has a table jobs that is not the queue's: use another file, or rename the table")
+	}
+	return nil
 }
 
 func migrations() (fs.FS, error) { return fs.Sub(sql.Migrations, "migrations/sqlite") }

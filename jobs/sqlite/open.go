@@ -149,37 +149,26 @@ func resolve(path string) (string, error) {
 	return "", errors.New("too many links")
 }
 
-// connect makes the first connection. Turning WAL on takes an exclusive lock that SQLite does not wait for, so
-// processes that start at once do it one by one.
+// connect makes the first connection. It changes nothing in a file that exists, which may be somebody else's.
 func (s *Store) connect(ctx context.Context) error {
-	made := os.Mkdir(s.side, 0o755)
-	if made != nil && !errors.Is(made, os.ErrExist) {
-		return made
-	}
-	unlock, err := s.lockFile(ctx, "open")
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if err := translate(s.writeDB.PingContext(ctx)); err != nil {
-		if made == nil && errors.Is(err, errNotDatabase) {
-			_ = os.RemoveAll(s.side) // it was some other file: nothing is left beside it
-		}
-		return err
-	}
 	if err := checkConnection(ctx, s.writeDB, s.options); err != nil {
 		return err
 	}
+	var err error
 	if s.file, err = os.Stat(s.path); err != nil {
 		return err
 	}
-	gate, err := newGate(filepath.Join(s.side, "gate"))
+	s.writer = &writer{db: s.writeDB, intact: s.intact, openGate: s.openGate}
+	s.hub = newHub(s)
+	return nil
+}
+
+func (s *Store) openGate() (*gate, error) {
+	file, err := s.sideFile("gate")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.writer = &writer{db: s.writeDB, gate: gate, intact: s.intact}
-	s.hub, err = newHub(s)
-	return err
+	return newGate(file), nil
 }
 
 // intact returns ErrReplaced when the path no longer leads to the file that was opened: a commit would go to a file
@@ -204,7 +193,7 @@ func dsn(path string, o options, read bool) string {
 		"_dqs":      {"0"},
 		"mode":      {"rwc"},
 		"_pragma": {
-			"busy_timeout(5000)", "journal_mode(wal)", "synchronous(" + synchronous + ")",
+			"busy_timeout(5000)", "synchronous(" + synchronous + ")",
 			// A long reader lets the WAL grow; without a limit the file keeps that size for ever.
 			"journal_size_limit(67108864)", "wal_autocheckpoint(1000)", "temp_store(memory)",
 		},

@@ -109,6 +109,9 @@ func (s *Store) ready(ctx context.Context) error {
 	if have != want {
 		return &jobs.SchemaError{Have: have, Want: want}
 	}
+	if err := s.convert(ctx); err != nil {
+		return err
+	}
 	writes, err := dbsqlite.Prepare(ctx, s.writeDB)
 	if err != nil {
 		return fmt.Errorf("prepare statements: %w", translate(err))
@@ -120,6 +123,20 @@ func (s *Store) ready(ctx context.Context) error {
 	s.writer.use(writes)
 	s.reads = reads
 	return nil
+}
+
+// convert turns WAL on in a database whose schema was made by another tool, such as the goose command.
+func (s *Store) convert(ctx context.Context) error {
+	mode, err := readPragma(ctx, s.writeDB, "journal_mode")
+	if err != nil || mode == "wal" {
+		return err
+	}
+	unlock, err := s.lockFile(ctx, "migrate")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return useWAL(ctx, s.writeDB)
 }
 
 // forget drops the prepared statements, so that the next use looks at the schema anew.

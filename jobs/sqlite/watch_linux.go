@@ -29,6 +29,9 @@ const lookEvery = time.Millisecond
 // and one on the side folder for the doorbell, which the library's own commits ring once they are visible. The files
 // themselves are never opened. It returns when ctx ends or when the events prove not to be enough.
 func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
+	if _, err := h.store.touchSide("bell"); err != nil {
+		return err
+	}
 	events, err := newEvents(filepath.Dir(h.store.path), filepath.Base(h.store.path)+"-wal", h.store.side, "bell")
 	if err != nil {
 		return err
@@ -41,6 +44,9 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 	h.wake(jobs.WorkReady | jobs.JobEnded)
 	for ctx.Err() == nil {
 		happened, err := events.wait(safetyLook)
+		if errors.Is(err, errWatchGone) {
+			return h.watchEvents(ctx, version) // on a folder made anew
+		}
 		if err != nil {
 			return err
 		}
@@ -54,7 +60,9 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 				return errors.Join(err, errMissed)
 			}
 		}
-		if err := h.follow(ctx, version, events); err != nil {
+		if err := h.follow(ctx, version, events); errors.Is(err, errWatchGone) {
+			return h.watchEvents(ctx, version)
+		} else if err != nil {
 			return err
 		}
 	}
@@ -100,6 +108,9 @@ func pause(d time.Duration) {
 	_ = unix.Nanosleep(&t, nil) // a signal may end it early, which does no harm
 }
 
+// errWatchGone ends a watch whose folder was deleted.
+var errWatchGone = errors.New("a watched folder was deleted")
+
 // events are the writes to two files, told by inotify on their folders.
 type events struct {
 	file   *os.File
@@ -140,8 +151,8 @@ func (e *events) wait(d time.Duration) (bool, error) {
 		if n == 0 && d == 0 {
 			return false, nil
 		}
-		if e.matter(e.buffer[:n]) {
-			return true, nil
+		if matters, err := e.matter(e.buffer[:n]); matters || err != nil {
+			return matters, err
 		}
 	}
 }
@@ -167,21 +178,25 @@ func (e *events) read(d time.Duration) (int, error) {
 }
 
 // matter reports whether a buffer of struct inotify_event tells of a file that counts, or of an overflow.
-func (e *events) matter(buffer []byte) bool {
+func (e *events) matter(buffer []byte) (bool, error) {
+	matters := false
 	for len(buffer) >= unix.SizeofInotifyEvent {
 		wd := int32(binary.NativeEndian.Uint32(buffer))
 		mask := binary.NativeEndian.Uint32(buffer[4:])
 		size := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(buffer[12:]))
 		if size > len(buffer) {
-			return true
+			return true, nil
+		}
+		if mask&unix.IN_IGNORED != 0 {
+			return false, errWatchGone
 		}
 		name := string(bytes.TrimRight(buffer[unix.SizeofInotifyEvent:size], "\x00"))
 		if mask&unix.IN_Q_OVERFLOW != 0 || e.names[wd] == name {
-			return true
+			matters = true
 		}
 		buffer = buffer[size:]
 	}
-	return false
+	return matters, nil
 }
 
 // close also ends a wait in another goroutine.

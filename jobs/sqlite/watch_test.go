@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"os"
 	"testing"
 )
 
@@ -10,9 +11,9 @@ import (
 func blind(t *testing.T, store *Store) (*hub, *dataVersion) {
 	t.Helper()
 	folder := t.TempDir()
+	must(t, os.WriteFile(folder+"/jobs.db", nil, 0o600))
 	decoy := &Store{path: folder + "/jobs.db", side: folder, readDB: store.readDB, options: store.options}
-	h, err := newHub(decoy)
-	must(t, err)
+	h := newHub(decoy)
 	h.close()
 	version := &dataVersion{store: decoy}
 	t.Cleanup(version.close)

@@ -22,9 +22,10 @@ const most = 500
 // its own function and those of all who wait by then, and hands leadership to one of those who came meanwhile. So a
 // lone caller pays for no goroutine switch, and many callers share a commit, with no delay added for either.
 type writer struct {
-	db     *sql.DB
-	gate   *gate
-	intact func() error
+	db       *sql.DB
+	intact   func() error
+	openGate func() (*gate, error)
+	gate     *gate // the leader's: opened by the first write
 
 	stmts   sync.Mutex        // held during a transaction, and to change what follows
 	queries *dbsqlite.Queries // nil while the schema is not known to be right
@@ -121,6 +122,11 @@ func (w *writer) lead(r *request) {
 // run commits a group together, or, when one of its functions or the commit fails, each by itself: an error then
 // belongs to the one that caused it, and no statement ever runs after a rollback that SQLite made by itself.
 func (w *writer) run(group []*request) {
+	if w.gate == nil {
+		if gate, err := w.openGate(); err == nil {
+			w.gate = gate // without it writes are as right, and less fair
+		}
+	}
 	defer w.gate.lock()()
 	w.stmts.Lock()
 	defer w.stmts.Unlock()

@@ -2,7 +2,7 @@
 -- CountStuckJobs counts the jobs that a rescue would act on: running, with a worker that is gone or a lease that is over.
 SELECT CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
 WHERE j.status = 'running' AND (
-    COALESCE(j.lease_until, 0) < CAST(@now AS BIGINT)
+    COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT)
     OR NOT EXISTS (SELECT 1 FROM workers AS w WHERE w.id = j.worker_id AND w.ended_at IS NULL)
 );
 
@@ -16,7 +16,7 @@ SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(@now AS BIGINT),
             THEN 'the lease ran out: worker ' ELSE 'the process ended: worker ' END || COALESCE(w.name, 'unknown')
 FROM jobs AS j LEFT JOIN workers AS w ON w.id = j.worker_id
 WHERE j.status = 'running'
-  AND (COALESCE(j.lease_until, 0) < CAST(@now AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL);
+  AND (COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL);
 
 -- name: CountCrashes :execrows
 -- CountCrashes raises the crash count of the stuck jobs whose process ended.
