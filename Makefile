@@ -21,7 +21,7 @@ help: ## List the targets
 
 .PHONY: demo
 demo: ## Run the queue on real input: parse the Go toolchain's source (or DIR=folder), and kill a worker on the way
-	@go run ./internal/demo $(DEMO_FLAGS) $(DIR)
+	@go run ./internal/demo $(DEMO_FLAGS) $(if $(DIR),"$(DIR)")
 
 .PHONY: build
 build: ## Build bin/sqluice, without cgo

@@ -17,10 +17,7 @@ type alarm struct {
 	timer *time.Timer
 }
 
-func newAlarm() *alarm {
-	a := &alarm{ring: make(chan struct{}, 1)}
-	return a
-}
+func newAlarm() *alarm { return &alarm{ring: make(chan struct{}, 1)} }
 
 // set makes the alarm ring at t, or not at all when t is zero, in place of what was set before. It may ring early.
 func (a *alarm) set(t time.Time) {

@@ -62,8 +62,8 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("%s %s must %s", e.Field, e.Value, e.Must)
 }
 
-// SchemaError is returned by every operation on a database whose schema this library was not built for; nothing is
-// read or written.
+// SchemaError is returned by the first use of a database whose schema this library was not built for; nothing is read
+// or written. When the schema is changed while a program runs, its runners end with it within about a second.
 type SchemaError struct {
 	Have, Want int64
 }
@@ -78,6 +78,12 @@ func (e *SchemaError) Error() string {
 		return fmt.Sprintf("the database's schema is version %d, newer than the %d this program knows: update the program, or run `sqluice down` with the newer one", e.Have, e.Want)
 	}
 }
+
+// statusError is an ErrStatus that says what the status is.
+type statusError string
+
+func (e statusError) Error() string        { return string(e) }
+func (e statusError) Is(target error) bool { return target == ErrStatus }
 
 func invalid(field, value, must string) error {
 	const most = 80

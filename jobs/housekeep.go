@@ -63,10 +63,18 @@ func (h *housekeeper) look(ctx context.Context) error {
 	h.lastTick, h.lastClock = now, clock
 
 	if now.Sub(h.renewed) >= h.config.Lease/3 {
-		if err := h.renew(ctx); err != nil {
+		err := h.renew(ctx)
+		if err != nil || time.Since(now) > tick {
+			// The database was locked for long, for the others as well: they get time to renew too.
+			h.trustFrom = time.Now().Add(h.config.Lease / 3)
+		}
+		if err != nil {
 			return err
 		}
 		h.renewed = now
+	}
+	if err := h.client.CheckSchema(ctx); err != nil {
+		return err
 	}
 	if err := h.checkHeld(ctx); err != nil {
 		return err
@@ -78,19 +86,18 @@ func (h *housekeeper) look(ctx context.Context) error {
 		return err
 	}
 	alive := false
+	var errs []error // one worker that cannot be looked after must not keep the others from it
 	for _, w := range workers {
 		if w.ID == h.workerID() {
 			alive = true
 			continue
 		}
-		if err := h.rescueWorker(ctx, w, false, !now.Before(h.trustFrom)); err != nil {
-			return err
-		}
+		errs = append(errs, h.rescueWorker(ctx, w, false, !now.Before(h.trustFrom)))
 	}
 	if !alive {
-		return h.revive(ctx)
+		return errors.Join(append(errs, h.revive(ctx))...)
 	}
-	return h.rescueStuck(ctx, false, !now.Before(h.trustFrom))
+	return errors.Join(append(errs, h.rescueStuck(ctx, false, !now.Before(h.trustFrom)))...)
 }
 
 // attempts are those whose handlers run, and those whose outcome could not be recorded yet: both hold their leases.
@@ -209,7 +216,7 @@ func (h *housekeeper) revive(ctx context.Context) error {
 	h.log.Warn("this worker was declared dead: its jobs are lost to others, and it starts anew", "worker", h.config.Name)
 	var err error
 	if old.release != nil {
-		err = old.release()
+		err = old.release(true)
 	}
 	err = errors.Join(err, h.register(ctx))
 	if errors.Is(err, ErrWorkerName) {

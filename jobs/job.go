@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -55,7 +56,7 @@ type Job struct {
 	Uncounted   int           `json:"uncounted"`    // attempts that do not count: snoozed or released
 	MaxAttempts int           `json:"max_attempts"` // counted attempts before the job fails
 	Crashes     int           `json:"crashes"`      // attempts in which the worker's process died
-	Timeout     time.Duration `json:"timeout"`      // of one attempt, in nanoseconds; 0 means the kind's own
+	Timeout     time.Duration `json:"timeout_ns"`   // of one attempt; 0 means the kind's own
 
 	UniqueKey string          `json:"unique_key,omitempty"`
 	RequestID string          `json:"request_id,omitempty"`
@@ -85,7 +86,7 @@ func jobFromRow(r db.Job) Job {
 		ID: r.ID, Kind: r.Kind, Queue: r.Queue, Payload: json.RawMessage(r.Payload), Status: Status(r.Status),
 		Priority: int(r.Priority), RunAfter: fromMicros(r.RunAfter),
 		Attempt: int(r.Attempt), Uncounted: int(r.Uncounted), MaxAttempts: int(r.MaxAttempts), Crashes: int(r.Crashes),
-		Timeout: time.Duration(r.Timeout) * time.Microsecond, UniqueKey: deref(r.UniqueKey), RequestID: deref(r.RequestID),
+		Timeout: duration(r.Timeout), UniqueKey: deref(r.UniqueKey), RequestID: deref(r.RequestID),
 		UserID: deref(r.UserID), Tags: tagsFromColumn(r.Tags), Metadata: rawFromColumn(r.Metadata),
 		Progress: rawFromColumn(r.Progress), Result: rawFromColumn(r.Result), LastError: deref(r.LastError),
 		WorkerID: deref(r.WorkerID), LeaseUntil: fromMicros(deref(r.LeaseUntil)),
@@ -100,7 +101,7 @@ func jobFromClaim(r db.ClaimJobsRow, worker int64, started, lease time.Time) Job
 		ID: r.ID, Kind: r.Kind, Queue: r.Queue, Payload: json.RawMessage(r.Payload), Status: StatusRunning,
 		Priority: int(r.Priority), RunAfter: fromMicros(r.RunAfter),
 		Attempt: int(r.Attempt), Uncounted: int(r.Uncounted), MaxAttempts: int(r.MaxAttempts), Crashes: int(r.Crashes),
-		Timeout: time.Duration(r.Timeout) * time.Microsecond, UniqueKey: deref(r.UniqueKey), RequestID: deref(r.RequestID),
+		Timeout: duration(r.Timeout), UniqueKey: deref(r.UniqueKey), RequestID: deref(r.RequestID),
 		UserID: deref(r.UserID), Tags: tagsFromColumn(r.Tags), Metadata: rawFromColumn(r.Metadata),
 		WorkerID: worker, LeaseUntil: lease, CreatedAt: fromMicros(r.CreatedAt), StartedAt: started, UpdatedAt: started,
 	}
@@ -115,6 +116,11 @@ func fromMicros(us int64) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMicro(us).UTC()
+}
+
+// duration is a number of microseconds; what another program wrote beyond the range is the longest there is.
+func duration(us int64) time.Duration {
+	return time.Duration(min(us, int64(math.MaxInt64/time.Microsecond))) * time.Microsecond
 }
 
 func deref[T any](p *T) T {

@@ -27,7 +27,7 @@ func (c *Client) Retry(ctx context.Context, id int64) error {
 		case StatusFailed, StatusCancelled, StatusScheduled:
 			return ErrUniqueTaken
 		default:
-			return fmt.Errorf("it is %s, not failed, cancelled or scheduled: %w", status, ErrStatus)
+			return statusError(fmt.Sprintf("it is %s, not failed, cancelled or scheduled", status))
 		}
 	})
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *Client) Cancel(ctx context.Context, id int64) (Status, error) {
 		if err != nil {
 			return err
 		}
-		return fmt.Errorf("it is %s already: %w", status, ErrStatus)
+		return statusError(fmt.Sprintf("it is %s already", status))
 	})
 	if err != nil {
 		return "", fmt.Errorf("cancel job %d: %w", id, err)
@@ -112,7 +112,7 @@ func (c *Client) Delete(ctx context.Context, id int64) error {
 		if err != nil {
 			return err
 		}
-		return fmt.Errorf("it is %s; cancel it first: %w", status, ErrStatus)
+		return statusError(fmt.Sprintf("it is %s: cancel it first", status))
 	})
 	if err != nil {
 		return fmt.Errorf("delete job %d: %w", id, err)

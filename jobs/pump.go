@@ -14,11 +14,6 @@ import (
 )
 
 const (
-	// The bounds of how many scheduled jobs become pending in one transaction: twice as many as it claims, so that a
-	// million that fall due at once do not hold up claims.
-	promoteLeast = 100
-	promoteMost  = 1000
-
 	// claimMost is how many jobs of one queue one statement claims.
 	claimMost = 1000
 
@@ -52,6 +47,7 @@ func (s *session) pump(ctx context.Context) error {
 		}
 	}
 	starve()
+	behind := false // more jobs are due than were promoted
 	failures := 0
 	for {
 		if fatal := s.fatalError(); fatal != nil {
@@ -63,7 +59,8 @@ func (s *session) pump(ctx context.Context) error {
 		if !stopping {
 			wants = s.free(hungry)
 		}
-		if len(outcomes) == 0 && len(wants) == 0 {
+		behind = behind && !stopping
+		if len(outcomes) == 0 && len(wants) == 0 && !behind {
 			if stopping && s.idle() {
 				return s.stuck()
 			}
@@ -78,11 +75,11 @@ func (s *session) pump(ctx context.Context) error {
 			runtime.Gosched()
 			continue
 		}
-		if len(outcomes) == 0 {
+		if len(outcomes) == 0 && !behind {
 			found, next, err := s.look(ctx, wants)
 			if err == nil && !found {
 				if s.drain && s.drained(ctx, queues) {
-					return nil
+					return s.stuck()
 				}
 				for queue := range wants { // and no other: one without a free slot was not looked at
 					delete(hungry, queue)
@@ -94,7 +91,7 @@ func (s *session) pump(ctx context.Context) error {
 				continue
 			}
 		}
-		turn := &turn{session: s, outcomes: outcomes, wants: wants}
+		turn := &turn{session: s, outcomes: outcomes, wants: wants, behind: behind}
 		if err := s.store.Write(context.WithoutCancel(ctx), turn.write); err != nil {
 			if fatal := unusable(err); fatal != nil {
 				return s.abort(fatal)
@@ -113,11 +110,14 @@ func (s *session) pump(ctx context.Context) error {
 		}
 		failures = 0
 		s.recorded(turn)
+		if turn.promotes() {
+			behind = turn.promoted > 0 && turn.promoted == turn.promote
+		}
 		if len(wants) > 0 {
 			for queue := range wants {
 				hungry[queue] = turn.more[queue]
 			}
-			if len(outcomes) == 0 && len(turn.claimed) == 0 {
+			if len(outcomes) == 0 && len(turn.claimed) == 0 && !behind {
 				// Somebody was faster, or a job is pending before its time: by SQL, or because the clock was set back.
 				turn.next = earlier(turn.next, s.store.Now().Add(lookAgain))
 			}
@@ -130,88 +130,24 @@ func (s *session) pump(ctx context.Context) error {
 	}
 }
 
-// turn is one transaction of the pump. write may run more than once.
-type turn struct {
-	session  *session
-	outcomes []outcome
-	wants    map[string]int64
-
-	lost    []outcome
-	claimed []*attempt
-	more    map[string]bool // queues in which another claim may find something
-	next    time.Time       // when the next scheduled job falls due
-}
-
-func (t *turn) write(ctx context.Context, q db.Querier) error {
-	s := t.session
-	t.lost, t.claimed, t.more, t.next = nil, nil, map[string]bool{}, time.Time{}
-	var err error
-	if len(t.outcomes) > 0 {
-		if t.lost, err = s.record(ctx, q, t.outcomes); err != nil {
-			return fmt.Errorf("record outcomes: %w", err)
-		}
-	}
-	if len(t.wants) == 0 {
-		return nil
-	}
-	worker := s.workerID()
-	now := s.store.Now()
-	next, err := q.GetNextRunAfter(ctx)
-	if err != nil {
-		return fmt.Errorf("find the next due job: %w", err)
-	}
-	var promoted, promote int64
-	if next != 0 && next <= toMicros(now) {
-		for _, n := range t.wants {
-			promote += 2 * n
-		}
-		promote = min(max(promote, promoteLeast), promoteMost)
-		if promoted, err = q.PromoteDueJobs(ctx, db.PromoteDueJobsParams{Now: toMicros(now), N: promote}); err != nil {
-			return fmt.Errorf("promote due jobs: %w", err)
-		}
-		if next, err = q.GetNextRunAfter(ctx); err != nil {
-			return fmt.Errorf("find the next due job: %w", err)
-		}
-	}
-	t.next = fromMicros(next)
-	lease := now.Add(s.config.Lease)
-	for queue, n := range t.wants {
-		rows, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
-			WorkerID: worker, LeaseUntil: toMicros(lease), Now: toMicros(now), Kinds: s.kinds, Queue: queue, N: n,
-		})
-		if err != nil {
-			return fmt.Errorf("claim jobs: %w", err)
-		}
-		t.more[queue] = int64(len(rows)) == n || promote > 0 && promoted == promote
-		for _, row := range rows {
-			a := &attempt{session: s, job: jobFromClaim(row, worker, now, lease), handler: s.handlers[row.Kind]}
-			a.job.held = a
-			t.claimed = append(t.claimed, a)
-		}
-	}
-	return nil
-}
-
-// signals is what others want to know of the turn.
-func (t *turn) signals() Signal {
-	var signals Signal
-	for _, o := range t.outcomes {
-		switch o.fate {
-		case fateDone, fateCancel:
-			signals |= JobEnded
-		default:
-			signals |= WorkReady | JobEnded // which of them depends on whether the job was to be cancelled
-		}
-	}
-	return signals
-}
-
+// takeOutcomes takes what waits to be recorded, but not more results than one transaction should write.
 func (s *session) takeOutcomes() []outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	outcomes := s.outcomes
+	size := 0
+	for i, o := range s.outcomes {
+		if o.result != nil {
+			size += len(*o.result)
+		}
+		if size > bulkBytes && i > 0 {
+			taken := s.outcomes[:i:i]
+			s.outcomes = s.outcomes[i:]
+			return taken
+		}
+	}
+	taken := s.outcomes
 	s.outcomes = nil
-	return outcomes
+	return taken
 }
 
 // putBack keeps outcomes that could not be recorded for the next turn.
@@ -315,6 +251,9 @@ func (s *session) recorded(t *turn) {
 		s.log.Warn("the lease was lost: the attempt's end was refused", o.attempt.attrs()...)
 	}
 	for _, o := range t.outcomes {
+		if o.fate == fateRelease {
+			s.log.Info("job given back unfinished", o.attempt.attrs()...)
+		}
 		if o.cause != "" {
 			s.log.Warn("attempt failed", append(o.attempt.attrs(), "cause", o.cause, "error", o.message, "retry", o.fate == fateRetry)...)
 		}

@@ -8,6 +8,9 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
+// largeResult is from when on a result goes by itself, in bytes.
+const largeResult = 32 << 10
+
 // record writes outcomes, inside the pump's transaction, and returns those that were refused because the lease was
 // lost. Attempts that ended well go in one statement; the others, which are rarer, one by one.
 func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) (lost []outcome, err error) {
@@ -24,6 +27,14 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) 
 			}
 		case o.result == nil:
 			plain = append(plain, o)
+		case len(*o.result) > largeResult:
+			ok, err := s.recordLarge(ctx, q, o)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				lost = append(lost, o)
+			}
 		default:
 			withResult = append(withResult, o)
 		}
@@ -48,6 +59,18 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) 
 		}
 	}
 	return lost, nil
+}
+
+// recordLarge writes one result without wrapping it in JSON for a batch.
+func (s *session) recordLarge(ctx context.Context, q db.Querier, o outcome) (bool, error) {
+	n, err := q.CompleteJob(ctx, db.CompleteJobParams{
+		ResultJson: o.result, Now: toMicros(s.store.Now()), ID: o.attempt.job.ID,
+		Attempt: int64(o.attempt.job.Attempt), WorkerID: o.attempt.job.WorkerID,
+	})
+	if err != nil || n > 0 {
+		return n > 0, err
+	}
+	return s.ended(ctx, q, o)
 }
 
 // holder is what the fences of a statement's rows have in common.

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
@@ -11,10 +12,14 @@ import (
 // be that of a worker which wakes up with this machine at this moment. The housekeeper judges those a little later.
 func (s *session) boot(ctx context.Context) error {
 	failAll := s.config.OnBoot == OnBootFailed
-	if err := s.rescueWorkers(ctx, failAll); err != nil {
-		return err
+	err := errors.Join(s.rescueWorkers(ctx, failAll), s.rescueStuck(ctx, failAll, false))
+	if err != nil && ctx.Err() == nil && unusable(err) == nil && !s.store.CanRetry(err) {
+		// One row that the database does not let go (say, for an application's own trigger) must not keep workers from
+		// starting. The housekeeper tries again.
+		s.log.Error("cannot rescue jobs of gone workers", "error", err)
+		return nil
 	}
-	return s.rescueStuck(ctx, failAll, false)
+	return err
 }
 
 // rescueWorkers ends the workers whose lock can be taken and resets their jobs.
@@ -23,12 +28,11 @@ func (s *session) rescueWorkers(ctx context.Context, failAll bool) error {
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, w := range workers {
-		if err := s.rescueWorker(ctx, w, failAll, false); err != nil {
-			return err
-		}
+		errs = append(errs, s.rescueWorker(ctx, w, failAll, false))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (s *session) liveWorkers(ctx context.Context) ([]db.Worker, error) {

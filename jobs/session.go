@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -63,7 +65,7 @@ func (s *session) run(ctx context.Context) error {
 	if err := s.boot(ctx); err != nil {
 		return errors.Join(err, s.unregister(keep))
 	}
-	s.log.Info("worker started", "worker", s.config.Name, "queues", s.config.Queues, "kinds", s.kinds)
+	s.log.Info("worker started", "worker", s.config.Name, "queues", s.config.Queues, "kinds", slices.Sorted(maps.Keys(s.handlers)))
 
 	var helpers sync.WaitGroup
 	helpers.Go(func() { s.keepHouse(keep) })
@@ -166,5 +168,5 @@ func (s *session) stuck() error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d handlers did not return after their context was cancelled", n)
+	return fmt.Errorf("handlers that did not return after their context was cancelled: %d", n)
 }

@@ -31,8 +31,9 @@ type Store interface {
 	Announce(signals Signal)
 
 	// HoldWorkerLock takes the operating-system lock that says that the worker with this key lives, for as long as
-	// the process lives or until release.
-	HoldWorkerLock(ctx context.Context, key string) (release func() error, err error)
+	// the process lives or until release. ended says that the worker's row says so too, and that nobody needs the lock
+	// any more; else others find the lock free, and the worker gone.
+	HoldWorkerLock(ctx context.Context, key string) (release func(ended bool) error, err error)
 
 	// TakeWorkerLock tries the lock of another worker. taken means that the worker is gone, and that the caller now
 	// holds the lock until done, which also removes what is left of it.

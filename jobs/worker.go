@@ -16,7 +16,7 @@ import (
 // worker is the session's row in the workers table and the lock that says that it lives.
 type worker struct {
 	id      int64 // 0 while not registered
-	release func() error
+	release func(ended bool) error
 }
 
 // register takes a fresh lock, then adds the worker's row: so whoever reads the row finds the lock held, or knows that
@@ -43,7 +43,7 @@ func (s *session) register(ctx context.Context) error {
 		Queues: string(queues), Kinds: s.kinds,
 	})
 	if err != nil {
-		return errors.Join(fmt.Errorf("register worker %s: %w", quote(s.config.Name), err), release())
+		return errors.Join(fmt.Errorf("register worker %s: %w", quote(s.config.Name), err), release(true))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *session) unregister(ctx context.Context) error {
 	if err != nil {
 		err = fmt.Errorf("unregister worker: %w", err)
 	}
-	return errors.Join(err, w.release())
+	return errors.Join(err, w.release(err == nil))
 }
 
 func (s *session) workerID() int64 {

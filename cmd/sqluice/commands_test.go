@@ -25,7 +25,12 @@ func TestUpDownAndStatus(t *testing.T) {
 		t.Errorf("status is %+v, want version %d", s, newest)
 	}
 	for version := newest; version > 0; version-- {
-		if out := c.ok("down"); !strings.HasPrefix(out, fmt.Sprintf("down %05d_", version)) {
+		args := []string{"down"}
+		if version == 1 {
+			c.fails(2, []string{"--all is missing"}, args...)
+			args = append(args, "--all")
+		}
+		if out := c.ok(args...); !strings.HasPrefix(out, fmt.Sprintf("down %05d_", version)) {
 			t.Errorf("down from version %d prints %q", version, out)
 		}
 		if out := c.ok("status"); !strings.Contains(out, fmt.Sprintf("version %d of %d", version-1, newest)) || !strings.Contains(out, "pending") {
@@ -202,7 +207,7 @@ func TestFailedReportAndRetryFailed(t *testing.T) {
 	if groups := get[[]jobs.FailedGroup](c, "failed", "--since", "0s"); len(groups) != 0 {
 		t.Errorf("within the last 0 s failed %+v", groups)
 	}
-	if out := c.ok("retry", "--failed", "--kind", "a"); out != "3 jobs: pending\n" {
+	if out := c.ok("retry", "--failed", "--kind", "a"); out != "made pending: 3\n" {
 		t.Errorf("retry prints %q", out)
 	}
 	stats := get[jobs.Stats](c, "stats")

@@ -38,6 +38,9 @@ func openOrCreate(ctx context.Context, path string, opts ...sqlite.Option) (*sql
 	if err == nil || !errors.Is(err, os.ErrNotExist) && !errors.As(err, &schema) {
 		return store, err
 	}
+	if _, statErr := os.Stat(path + "-sqluice"); schema != nil && errors.Is(statErr, os.ErrNotExist) {
+		return nil, err // somebody else's database: nothing is left beside it
+	}
 	unlock, err := lockCreation(ctx, path)
 	if err != nil {
 		return nil, err
@@ -46,14 +49,42 @@ func openOrCreate(ctx context.Context, path string, opts ...sqlite.Option) (*sql
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return openChecked(ctx, path, existing)
 	}
-	store, err = sqlite.Open(ctx, path, opts...)
+	if err := makeDatabase(ctx, path); err != nil {
+		return nil, fmt.Errorf("make %s: %w", path, err)
+	}
+	return openChecked(ctx, path, existing)
+}
+
+// makeDatabase makes the database under another name and gives it its own when it is complete, so that a full disk or
+// a kill half-way leaves nothing that the next use would stumble over. The caller holds the creation lock.
+func makeDatabase(ctx context.Context, path string) error {
+	draft := path + "-new"
+	if err := removeDatabase(draft); err != nil { // what a killed process left
+		return err
+	}
+	err := migrateFile(ctx, draft)
+	if err == nil {
+		err = os.Rename(draft, path)
+	}
+	return errors.Join(err, removeDatabase(draft))
+}
+
+func migrateFile(ctx context.Context, path string) error {
+	store, err := sqlite.Open(ctx, path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if _, err := jobs.New(store).Migrate(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("make %s: %w", path, err), closeStore(store))
+	_, err = jobs.New(store).Migrate(ctx)
+	return errors.Join(err, closeStore(store)) // the last close moves the WAL into the file
+}
+
+// removeDatabase removes a database that nobody uses, with the files beside it.
+func removeDatabase(path string) error {
+	var errs []error
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal", "-sqluice"} {
+		errs = append(errs, os.RemoveAll(path+suffix))
 	}
-	return store, nil
+	return errors.Join(errs...)
 }
 
 // openChecked opens a database of this version of the schema.
@@ -71,10 +102,10 @@ func openChecked(ctx context.Context, path string, opts []sqlite.Option) (*sqlit
 // lockCreation waits until no other process makes a database at path. The lock is a file in the engine's side folder.
 func lockCreation(ctx context.Context, path string) (unlock func(), err error) {
 	side := path + "-sqluice"
-	if err := os.Mkdir(side, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := os.Mkdir(side, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("make %s: %w", path, err)
 	}
-	lock := flock.New(filepath.Join(side, "create"))
+	lock := flock.New(filepath.Join(side, "create"), flock.SetPermissions(0o666)) // less the umask
 	if _, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", lock.Path(), err)
 	}

@@ -10,15 +10,23 @@ import (
 )
 
 func (a *app) downCommand() *cobra.Command {
-	return &cobra.Command{
+	var all bool
+	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "Take the schema one version back",
 		Long: "down undoes the last migration and prints its name. What only the newer version could hold is lost; undoing\n" +
-			"the first one drops all jobs. Stop the workers first: they refuse another version of the schema.",
+			"the first one drops the table with all jobs, and needs --all. Stop the workers first: they refuse another version of the schema.",
 		GroupID: groupDatabase,
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
 			return a.withClient(ctx, func(c *jobs.Client) error {
+				version, _, err := c.Store().SchemaVersion(ctx)
+				if err != nil {
+					return err
+				}
+				if version == 1 && !all {
+					return usagef("--all is missing: undoing the first migration drops the table with all jobs")
+				}
 				name, err := c.Store().MigrateDown(ctx)
 				if err != nil {
 					return fmt.Errorf("migrate down: %w", err)
@@ -32,4 +40,6 @@ func (a *app) downCommand() *cobra.Command {
 			})
 		}),
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "also undo the first migration, and so drop all jobs")
+	return cmd
 }

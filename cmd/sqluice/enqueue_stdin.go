@@ -75,7 +75,7 @@ func readLines(r io.Reader, progress *progress) ([]json.RawMessage, error) {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 		payloads = append(payloads, bytes.Clone(scanner.Bytes()))
-		progress.show(func() string { return fmt.Sprintf("%d lines read", line) })
+		progress.note(func() string { return fmt.Sprintf("%d lines read", line) })
 	}
 	switch err := scanner.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):

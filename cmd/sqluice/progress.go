@@ -9,11 +9,13 @@ import (
 	"golang.org/x/term"
 )
 
-// redraw is the least time between two drawings of the progress line.
-const redraw = 100 * time.Millisecond
+const (
+	redraw = 100 * time.Millisecond // the least time between two drawings of the progress line
+	reline = 5 * time.Second        // the least time between two plain lines
+)
 
-// progress keeps one line up to date at the bottom of a terminal, below what else is written through it. On anything
-// but a terminal it draws nothing.
+// progress keeps one line up to date at the bottom of a terminal, below what else is written through it. Anything but
+// a terminal gets a plain line now and then if it is asked for.
 type progress struct {
 	terminal bool
 	width    func() int
@@ -38,6 +40,24 @@ func (p *progress) show(line func() string) {
 	if now := time.Now(); now.After(p.next) {
 		p.next = now.Add(redraw)
 		p.draw(line())
+	}
+}
+
+// note is show for those who also want plain lines where there is no terminal; the first comes after a while.
+func (p *progress) note(line func() string) {
+	if p.terminal {
+		p.show(line)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if p.next.IsZero() {
+		p.next = now.Add(reline)
+	}
+	if now.After(p.next) {
+		p.next = now.Add(reline)
+		_, _ = fmt.Fprintln(p.w, line())
 	}
 }
 

@@ -48,7 +48,7 @@ func (a *app) retryCommand() *cobra.Command {
 					f.Since = c.Store().Now().Add(-within)
 				}
 				n, err := c.RetryFailed(ctx, f)
-				a.print("%d jobs: pending", n)
+				a.print("made pending: %d", n)
 				return err
 			}
 			return eachJob(ctx, ids, func(ctx context.Context, id int64) error {

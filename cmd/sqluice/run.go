@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if flushErr := a.out.Flush(); flushErr != nil {
-		err = errors.Join(err, fmt.Errorf("write to standard output: %w", flushErr))
+		err = errors.Join(err, fmt.Errorf("what was asked for is done, but standard output failed: %w", flushErr))
 	}
 	if err == nil {
 		return exitOK

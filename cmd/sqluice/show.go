@@ -107,7 +107,7 @@ func attemptsInFull(job jobs.Job) string {
 		s += fmt.Sprintf(", %d uncounted", job.Uncounted)
 	}
 	if job.Crashes > 0 {
-		s += fmt.Sprintf(", %d crashes", job.Crashes)
+		s += fmt.Sprintf(", crashes: %d", job.Crashes)
 	}
 	return s
 }

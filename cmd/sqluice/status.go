@@ -50,7 +50,7 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	case s.Schema == s.Wanted:
 		s.State = "up to date"
 	case s.Schema < s.Wanted:
-		s.State, advice = "pending", fmt.Sprintf(": %d migrations; run `sqluice up`", s.Wanted-s.Schema)
+		s.State, advice = "pending", fmt.Sprintf(": migrations to run: %d, with `sqluice up`", s.Wanted-s.Schema)
 	default:
 		s.State, advice = "newer", " than this program: update it, or run `sqluice down` with the newer one"
 	}

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,6 +103,7 @@ func (a *app) workCommand() *cobra.Command {
 
 func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error {
 	defer progress.end()
+	defer outliveReaders()()
 	log := newLogger(progress, f.logFormat, f.logLevel)
 	starter := newStarter()
 	defer starter.close()
@@ -115,7 +119,7 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 		}
 		defer tally.keepShowing()()
 		if f.drain {
-			err = runner.Drain(ctx)
+			err = drain(ctx, runner, c, log)
 		} else {
 			err = runner.Run(ctx)
 		}
@@ -124,6 +128,27 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 		}
 		return err
 	})
+}
+
+// drain says at its end what it did not wait for.
+func drain(ctx context.Context, runner *jobs.Runner, c *jobs.Client, log *slog.Logger) error {
+	if err := runner.Drain(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	stats, err := c.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	log.Info("drained", "left_scheduled", stats.Jobs[jobs.StatusScheduled], "left_pending", stats.Jobs[jobs.StatusPending])
+	return nil
+}
+
+// outliveReaders keeps a worker alive when whoever reads its log goes away: a lost line must not cost running jobs an
+// attempt. The signal is taken and not ignored, because programs that a worker starts inherit what is ignored.
+func outliveReaders() (undo func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGPIPE)
+	return func() { signal.Stop(signals) }
 }
 
 // config is the runner's. A handler may use up killAfter after its context ended, so it is not stuck before that.

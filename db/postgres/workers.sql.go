@@ -73,18 +73,6 @@ func (q *Queries) EndWorker(ctx context.Context, arg EndWorkerParams) (int64, er
 	return result.RowsAffected(), nil
 }
 
-const getWorkerName = `-- name: GetWorkerName :one
-SELECT w.name FROM workers AS w WHERE w.id = CAST($1 AS BIGINT)
-`
-
-// GetWorkerName is the name of a worker, live or ended.
-func (q *Queries) GetWorkerName(ctx context.Context, id int64) (string, error) {
-	row := q.db.QueryRow(ctx, getWorkerName, id)
-	var name string
-	err := row.Scan(&name)
-	return name, err
-}
-
 const heartbeatWorker = `-- name: HeartbeatWorker :execrows
 UPDATE workers SET heartbeat_at = CAST($1 AS BIGINT), lease_until = CAST($2 AS BIGINT)
 WHERE id = CAST($3 AS BIGINT) AND ended_at IS NULL

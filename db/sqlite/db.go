@@ -114,9 +114,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.getOldestPendingStmt, err = db.PrepareContext(ctx, getOldestPending); err != nil {
 		return nil, fmt.Errorf("error preparing query GetOldestPending: %w", err)
 	}
-	if q.getWorkerNameStmt, err = db.PrepareContext(ctx, getWorkerName); err != nil {
-		return nil, fmt.Errorf("error preparing query GetWorkerName: %w", err)
-	}
 	if q.hasClaimableJobsStmt, err = db.PrepareContext(ctx, hasClaimableJobs); err != nil {
 		return nil, fmt.Errorf("error preparing query HasClaimableJobs: %w", err)
 	}
@@ -338,11 +335,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing getOldestPendingStmt: %w", cerr)
 		}
 	}
-	if q.getWorkerNameStmt != nil {
-		if cerr := q.getWorkerNameStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing getWorkerNameStmt: %w", cerr)
-		}
-	}
 	if q.hasClaimableJobsStmt != nil {
 		if cerr := q.hasClaimableJobsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing hasClaimableJobsStmt: %w", cerr)
@@ -522,7 +514,6 @@ type Queries struct {
 	getLiveJobIDByUniqueKeyStmt   *sql.Stmt
 	getNextRunAfterStmt           *sql.Stmt
 	getOldestPendingStmt          *sql.Stmt
-	getWorkerNameStmt             *sql.Stmt
 	hasClaimableJobsStmt          *sql.Stmt
 	hasUnfinishedJobsStmt         *sql.Stmt
 	heartbeatWorkerStmt           *sql.Stmt
@@ -581,7 +572,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		getLiveJobIDByUniqueKeyStmt:   q.getLiveJobIDByUniqueKeyStmt,
 		getNextRunAfterStmt:           q.getNextRunAfterStmt,
 		getOldestPendingStmt:          q.getOldestPendingStmt,
-		getWorkerNameStmt:             q.getWorkerNameStmt,
 		hasClaimableJobsStmt:          q.hasClaimableJobsStmt,
 		hasUnfinishedJobsStmt:         q.hasUnfinishedJobsStmt,
 		heartbeatWorkerStmt:           q.heartbeatWorkerStmt,

@@ -74,8 +74,6 @@ type Querier interface {
 	GetNextRunAfter(ctx context.Context) (int64, error)
 	// GetOldestPending is the run_after of the job that has waited longest; 0 when none is pending.
 	GetOldestPending(ctx context.Context) (int64, error)
-	// GetWorkerName is the name of a worker, live or ended.
-	GetWorkerName(ctx context.Context, id int64) (string, error)
 	// HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
 	// It looks at one index entry per kind.
 	HasClaimableJobs(ctx context.Context, arg HasClaimableJobsParams) (int64, error)

@@ -133,14 +133,14 @@ func testHeldFenced(f *fixture) {
 	want(f, "status", after.Status, before.Status)
 	want(f, "lease", after.LeaseUntil, before.LeaseUntil)
 	want(f, "time of the last change", after.UpdatedAt, before.UpdatedAt)
-	f.must(errors.Join(old.release(), next.release()))
+	f.must(errors.Join(old.release(true), next.release(true)))
 }
 
 // testEndedStay tries every statement that changes a held job, and those that people use, on jobs that have ended:
 // the status guard keeps them as they are.
 func testEndedStay(f *fixture) {
 	g := f.ghost("g", time.Hour)
-	defer func() { f.must(g.release()) }()
+	defer func() { f.must(g.release(true)) }()
 	id := f.many(1)[0]
 	row := g.claim(1, time.Hour)[0]
 	want(f, "rows of the first completion", g.complete(id, row.Attempt), 1)
@@ -169,5 +169,5 @@ func testDeadClaimsNothing(f *fixture) {
 		return err
 	})
 	want(f, "jobs that a worker declared dead claims", len(g.claim(1, time.Hour)), 0)
-	f.must(g.release())
+	f.must(g.release(true))
 }

@@ -15,7 +15,7 @@ type ghost struct {
 	f       *fixture
 	id      int64
 	key     string
-	release func() error
+	release func(ended bool) error
 }
 
 // ghost adds a worker that lives: it holds its lock.
@@ -54,7 +54,7 @@ func (g *ghost) claim(n int64, lease time.Duration) []db.ClaimJobsRow {
 // die leaves the traces of a process that was killed.
 func (g *ghost) die() {
 	g.f.Helper()
-	g.f.must(g.release())
+	g.f.must(g.release(true))
 	g.f.must(g.f.store.LeaveLock(g.key))
 }
 
@@ -64,7 +64,7 @@ func (f *fixture) takeOver(job jobs.Job) (attempt int64, holder *ghost) {
 	f.Helper()
 	g := f.ghost("taker", time.Hour)
 	f.release(job)
-	f.Cleanup(func() { f.must(g.release()) })
+	f.Cleanup(func() { f.must(g.release(true)) })
 	for _, row := range g.claim(1, time.Hour) {
 		if row.ID == job.ID {
 			return row.Attempt, g

@@ -97,7 +97,7 @@ func testBootBesideLive(f *fixture) {
 		want(f, "rows that the live worker completes", alive.complete(id, attempt), 1)
 	}
 	f.must(receive(f, "the drain's end", drained))
-	f.must(alive.release())
+	f.must(alive.release(true))
 }
 
 func testCrashWhileRunning(f *fixture) {
@@ -168,7 +168,7 @@ func testLeaseOver(f *fixture) {
 	want(f, "crashes", job.Crashes, 0)
 	f.wantError(id, jobs.CauseLost, "stopped")
 	want(f, "rows that the stopped worker completes", g.complete(id, rows[0].Attempt), 0)
-	f.must(g.release())
+	f.must(g.release(true))
 }
 
 func testJobLeaseOver(f *fixture) {
@@ -178,7 +178,7 @@ func testJobLeaseOver(f *fixture) {
 	f.drain(jobs.Config{}, on("k", nothing))
 	want(f, "attempt", f.get(id).Attempt, 2)
 	f.wantError(id, jobs.CauseLost, "forgetful")
-	f.must(g.release())
+	f.must(g.release(true))
 }
 
 func testLeaseRenewed(f *fixture) {
@@ -196,7 +196,7 @@ func testUnknownHolder(f *fixture) {
 	id := f.many(1)[0]
 	g := f.ghost("pruned", time.Hour)
 	g.claim(1, time.Hour)
-	f.must(g.release())
+	f.must(g.release(true))
 	f.write(func(ctx context.Context, q db.Querier) error {
 		now := f.store.Now().UnixMicro()
 		if _, err := q.EndWorker(ctx, db.EndWorkerParams{Now: now, EndReason: "stopped", ID: g.id}); err != nil {
@@ -215,7 +215,7 @@ func testLockFileGone(f *fixture) {
 	id := f.many(1)[0]
 	g := f.ghost("unlocked", time.Hour)
 	rows := g.claim(1, time.Hour)
-	f.must(g.release())
+	f.must(g.release(true))
 	f.start(jobs.Config{}, on("k", nothing), on("first", nothing))
 	f.ended(f.enqueue("first"))
 	want(f, "status", f.get(id).Status, jobs.StatusRunning)

@@ -28,7 +28,8 @@ func workerLock(key string) string { return "worker-" + key + ".lock" }
 
 // HoldWorkerLock makes the worker's lock file and locks it. The kernel releases the lock when the process ends,
 // however it ends; it is the open file's and not inherited by programs that the process starts.
-func (s *Store) HoldWorkerLock(_ context.Context, key string) (release func() error, err error) {
+func (s *Store) HoldWorkerLock(_ context.Context, key string) (release func(ended bool) error, err error) {
+	s.sweep()
 	path, err := s.touchSide(workerLock(key))
 	if err != nil {
 		return nil, err
@@ -41,13 +42,40 @@ func (s *Store) HoldWorkerLock(_ context.Context, key string) (release func() er
 	if !ok {
 		return nil, fmt.Errorf("lock %s: another process holds it", lock.Path())
 	}
-	return func() error {
-		err := os.Remove(lock.Path())
+	return func(ended bool) error {
+		var err error
+		if ended {
+			err = os.Remove(lock.Path())
+		}
 		if errors.Is(err, os.ErrNotExist) {
 			err = nil // somebody deleted the side folder
 		}
 		return errors.Join(err, lock.Unlock())
 	}, nil
+}
+
+// sweep removes lock files that nobody has held for a day: of workers whose rows were ended by others before they
+// died, or who died before they had a row.
+func (s *Store) sweep() {
+	entries, err := os.ReadDir(s.side)
+	if err != nil {
+		return // there is no folder yet
+	}
+	for _, entry := range entries {
+		if ok, _ := filepath.Match(workerLock("*"), entry.Name()); !ok {
+			continue
+		}
+		info, err := entry.Info()
+		if err != nil || time.Since(info.ModTime()) < 24*time.Hour {
+			continue
+		}
+		file := filepath.Join(s.side, entry.Name())
+		lock := flock.New(file, flock.SetFlag(os.O_RDWR))
+		if ok, err := lock.TryLock(); err == nil && ok {
+			_ = os.Remove(file)
+			_ = lock.Unlock()
+		}
+	}
 }
 
 // TakeWorkerLock tries another worker's lock. A file that does not exist says nothing (the folder may have been

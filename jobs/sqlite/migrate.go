@@ -95,7 +95,9 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 	if err != nil {
 		return err
 	}
-	return translate(run(provider))
+	err = translate(run(provider))
+	// Once more: somebody may have prepared statements for the old schema in the meantime.
+	return errors.Join(err, s.forget())
 }
 
 // checkForeign refuses a database in which an application has a table of the queue's name.

@@ -11,32 +11,33 @@ import (
 // user of a database that several users share would shut out the others.
 func (s *Store) sideFile(name string) (*os.File, error) {
 	path := filepath.Join(s.side, name)
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if !errors.Is(err, os.ErrNotExist) {
-		return file, err
-	}
 	database, err := os.Stat(s.path)
 	if err != nil {
 		return nil, err
 	}
 	mode := database.Mode().Perm()
-	switch err := os.Mkdir(s.side, 0o700); {
-	case err == nil:
-		adopt(s.side, mode|mode&0o444>>2, database) // who may read the database may enter
-	case !errors.Is(err, os.ErrExist):
+	if err := os.Mkdir(s.side, mode|0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
 	}
-	if file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, mode); err != nil {
+	adopt(s.side, mode|mode&0o444>>2, database) // who may read the database may enter
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, mode)
+	if err != nil {
 		return nil, err
 	}
 	adopt(path, mode, database)
 	return file, nil
 }
 
-// adopt gives a new file the mode (whatever the umask) and owner of the database. Only root may give files away, and
-// another process may have done so first: a failure leaves what the user would have got without it.
+// adopt gives a file the mode (whatever the umask) and owner of the database, which may have changed since the file
+// was made. Only the owner may do the first and only root the second: a failure leaves what there is.
 func adopt(path string, mode os.FileMode, database os.FileInfo) {
-	_ = os.Chmod(path, mode)
+	info, err := os.Stat(path)
+	if err != nil {
+		return
+	}
+	if info.Mode().Perm() != mode {
+		_ = os.Chmod(path, mode)
+	}
 	giveAway(path, database)
 }
 

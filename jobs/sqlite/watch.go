@@ -58,14 +58,17 @@ type dataVersion struct {
 	conn  *sql.Conn
 	stmt  *sql.Stmt
 	last  int64
+	began bool // the last read was the first of its connection: what happened before it is not known
 }
 
-// changed reports whether there was a commit since the last call; the first call, and one after a fault, says yes.
+// changed reports whether there was a commit since the last call; the first call, and the first after a fault, says
+// yes.
 func (v *dataVersion) changed(ctx context.Context) bool {
+	v.began = v.stmt == nil
 	now, err := v.read(ctx)
 	if err != nil {
-		v.close() // to start anew with another connection
-		return ctx.Err() == nil
+		v.close() // to begin anew with another connection
+		return false
 	}
 	if now == v.last {
 		return false

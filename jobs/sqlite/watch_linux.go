@@ -55,6 +55,9 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 				continue
 			}
 			h.wake(jobs.WorkReady | jobs.JobEnded)
+			if version.began {
+				continue // nothing is known of what was missed
+			}
 			// The event of a commit comes before the commit is visible, so by now it is there, or never comes.
 			if happened, err = events.wait(0); err != nil || !happened {
 				return errors.Join(err, errMissed)

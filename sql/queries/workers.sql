@@ -27,10 +27,6 @@ SELECT w.* FROM workers AS w WHERE w.ended_at IS NULL ORDER BY w.id;
 SELECT CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, CAST(COUNT(*) AS BIGINT) AS jobs
 FROM jobs AS j WHERE j.status = 'running' GROUP BY j.worker_id;
 
--- name: GetWorkerName :one
--- GetWorkerName is the name of a worker, live or ended.
-SELECT w.name FROM workers AS w WHERE w.id = CAST(@id AS BIGINT);
-
 -- name: DeleteEndedWorkers :execrows
 -- DeleteEndedWorkers drops the rows of workers that ended before a time.
 DELETE FROM workers WHERE ended_at IS NOT NULL AND ended_at < CAST(@before AS BIGINT);

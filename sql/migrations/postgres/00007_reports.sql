@@ -1,4 +1,8 @@
 -- +goose Up
+-- Rows that other programs ended without a time would be in no report and never be pruned.
+UPDATE jobs SET finished_at = updated_at
+WHERE finished_at IS NULL AND (status = 'done' OR status = 'failed' OR status = 'cancelled');
+
 -- Serves both the pruning by status and age and the failed-job report.
 CREATE INDEX jobs_finished ON jobs (status, finished_at) WHERE finished_at IS NOT NULL;
 
