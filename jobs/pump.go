@@ -21,6 +21,9 @@ const (
 	pauseFirst = 50 * time.Millisecond
 	pauseLast  = 5 * time.Second
 
+	// triesAtStop is how many failed writes in a row a stopping runner puts up with.
+	triesAtStop = 5
+
 	// lookAgain is when the pump looks again after it found a job that it could not claim.
 	lookAgain = time.Second
 
@@ -28,8 +31,19 @@ const (
 	drainLook = 100 * time.Millisecond
 )
 
-// pump is the loop that records outcomes and claims jobs, both in one transaction when there are both. It returns
-// when ctx has ended and nothing is left to record, when a drain is complete, or when the database is unusable.
+// pump is the loop of a session that records outcomes and claims jobs, both in one transaction when there are both.
+// Its fields are its own: only the goroutine that runs it touches them.
+type pump struct {
+	*session
+	queues   []string
+	wake     <-chan struct{}
+	alarm    *alarm
+	hungry   map[string]bool // queues that may hold jobs to claim
+	behind   bool            // more jobs are due than were promoted
+	failures int             // writes that failed, since the last that did not
+}
+
+// pump runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
 func (s *session) pump(ctx context.Context) error {
 	signals := WorkReady
 	if s.drain {
@@ -37,18 +51,12 @@ func (s *session) pump(ctx context.Context) error {
 	}
 	wake, stop := s.store.Listen(signals)
 	defer stop()
-	alarm := newAlarm()
-	defer alarm.stop()
-	queues := slices.Sorted(maps.Keys(s.config.Queues))
-	hungry := map[string]bool{} // queues that may hold jobs to claim
-	starve := func() {
-		for _, queue := range queues {
-			hungry[queue] = true
-		}
+	p := &pump{
+		session: s, queues: slices.Sorted(maps.Keys(s.config.Queues)), wake: wake, alarm: newAlarm(),
+		hungry: map[string]bool{},
 	}
-	starve()
-	behind := false // more jobs are due than were promoted
-	failures := 0
+	defer p.alarm.stop()
+	p.starve()
 	for {
 		if fatal := s.fatalError(); fatal != nil {
 			return s.abort(fatal)
@@ -56,78 +64,115 @@ func (s *session) pump(ctx context.Context) error {
 		stopping := ctx.Err() != nil
 		outcomes := s.takeOutcomes()
 		var wants map[string]int64
-		if !stopping {
-			wants = s.free(hungry)
+		if stopping {
+			p.behind = false
+		} else {
+			wants = s.free(p.hungry)
 		}
-		behind = behind && !stopping
-		if len(outcomes) == 0 && len(wants) == 0 && !behind {
-			if stopping && s.idle() {
-				return s.stuck()
-			}
-			select {
-			case <-s.settled:
-			case <-wake:
-				starve()
-			case <-alarm.ring:
-				starve()
-			}
-			// Handlers that are about to end as well join this turn.
-			runtime.Gosched()
-			continue
-		}
-		if len(outcomes) == 0 && !behind {
-			found, next, err := s.look(ctx, wants)
-			if err == nil && !found {
-				if s.drain && s.drained(ctx, queues) {
+		if len(outcomes) == 0 && !p.behind {
+			if len(wants) == 0 {
+				if stopping && s.idle() {
 					return s.stuck()
 				}
-				for queue := range wants { // and no other: one without a free slot was not looked at
-					delete(hungry, queue)
-				}
-				alarm.set(s.sleep(next))
+				p.rest()
 				continue
 			}
-			if err != nil && ctx.Err() != nil {
+			if found, drained := p.look(ctx, wants); drained {
+				return s.stuck()
+			} else if !found {
 				continue
 			}
 		}
-		turn := &turn{session: s, outcomes: outcomes, wants: wants, behind: behind}
-		if err := s.store.Write(context.WithoutCancel(ctx), turn.write); err != nil {
-			if fatal := unusable(err); fatal != nil {
-				return s.abort(fatal)
+		t := &turn{session: s, outcomes: outcomes, wants: wants, behind: p.behind}
+		if err := s.store.Write(context.WithoutCancel(ctx), t.write); err != nil {
+			if err := p.failed(t, err, stopping); err != nil {
+				return err
 			}
-			if len(outcomes) > 0 && !s.store.CanRetry(err) {
-				outcomes = s.recordApart(outcomes)
-			}
-			s.putBack(outcomes)
-			failures++
-			s.log.Error("cannot write to the database; trying again", "error", err, "outcomes", len(outcomes), "failures", failures)
-			if stopping && failures > 5 {
-				return fmt.Errorf("%d outcomes could not be recorded; their leases will run out: %w", len(outcomes), err)
-			}
-			s.pause(failures)
 			continue
 		}
-		failures = 0
-		s.recorded(turn)
-		if turn.promotes() {
-			behind = turn.promoted > 0 && turn.promoted == turn.promote
-		}
-		if len(wants) > 0 {
-			for queue := range wants {
-				hungry[queue] = turn.more[queue]
-			}
-			if len(outcomes) == 0 && len(turn.claimed) == 0 && !behind {
-				// Somebody was faster, or a job is pending before its time: by SQL, or because the clock was set back.
-				turn.next = earlier(turn.next, s.store.Now().Add(lookAgain))
-			}
-			alarm.set(s.sleep(turn.next))
-		}
-		s.dispatch(turn.claimed)
-		if signals := turn.signals(); signals != 0 {
-			s.store.Announce(signals)
-		}
+		p.follow(t)
 	}
+}
+
+// starve makes the pump look at all its queues.
+func (p *pump) starve() {
+	for _, queue := range p.queues {
+		p.hungry[queue] = true
+	}
+}
+
+// rest waits until there may be something to do.
+func (p *pump) rest() {
+	select {
+	case <-p.settled:
+	case <-p.wake:
+		p.starve()
+	case <-p.alarm.ring:
+		p.starve()
+	}
+	runtime.Gosched() // handlers that are about to end as well join the next turn
+}
+
+// look finds out without the write lock whether a turn would claim anything; drained means that the run is over. A
+// fault counts as found: the turn meets it again and deals with it.
+func (p *pump) look(ctx context.Context, wants map[string]int64) (found, drained bool) {
+	found, next, err := p.peek(ctx, wants)
+	if err != nil {
+		return ctx.Err() == nil, false
+	}
+	if found {
+		return true, false
+	}
+	if p.drain && p.drained(ctx, p.queues) {
+		return false, true
+	}
+	for queue := range wants { // and no other: one without a free slot was not looked at
+		delete(p.hungry, queue)
+	}
+	p.alarm.set(p.sleep(next))
+	return false, false
+}
+
+// follow does what is to be done after a turn is committed.
+func (p *pump) follow(t *turn) {
+	p.failures = 0
+	p.recorded(t)
+	if t.promotes() {
+		p.behind = t.promoted > 0 && t.promoted == t.promote
+	}
+	if len(t.wants) > 0 {
+		for queue := range t.wants {
+			p.hungry[queue] = t.more[queue]
+		}
+		if len(t.outcomes) == 0 && len(t.claimed) == 0 && !p.behind {
+			// Somebody was faster, or a job is pending before its time: by SQL, or because the clock was set back.
+			t.next = earlier(t.next, p.store.Now().Add(lookAgain))
+		}
+		p.alarm.set(p.sleep(t.next))
+	}
+	p.dispatch(t.claimed)
+	if signals := t.signals(); signals != 0 {
+		p.store.Announce(signals)
+	}
+}
+
+// failed keeps the outcomes of a turn that was not committed and waits; its error ends the run.
+func (p *pump) failed(t *turn, err error, stopping bool) error {
+	if fatal := unusable(err); fatal != nil {
+		return p.abort(fatal)
+	}
+	outcomes := t.outcomes
+	if len(outcomes) > 0 && !p.store.CanRetry(err) {
+		outcomes = p.recordApart(outcomes)
+	}
+	p.putBack(outcomes)
+	p.failures++
+	p.log.Error("cannot write to the database; trying again", "error", err, "outcomes", len(outcomes), "failures", p.failures)
+	if stopping && p.failures > triesAtStop {
+		return fmt.Errorf("outcomes that could not be recorded, and whose leases will run out: %d: %w", len(outcomes), err)
+	}
+	time.Sleep(min(pauseFirst<<min(p.failures-1, 10), pauseLast))
+	return nil
 }
 
 // takeOutcomes takes what waits to be recorded, but not more results than one transaction should write.
@@ -180,8 +225,8 @@ func (s *session) idle() bool {
 	return len(s.running) == 0 && len(s.outcomes) == 0
 }
 
-// look finds out without the write lock whether a turn would claim anything.
-func (s *session) look(ctx context.Context, wants map[string]int64) (found bool, next time.Time, err error) {
+// peek reads whether there is anything to claim or promote, and when the next job falls due.
+func (s *session) peek(ctx context.Context, wants map[string]int64) (found bool, next time.Time, err error) {
 	err = s.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		us, err := q.GetNextRunAfter(ctx)
 		if err != nil {
@@ -314,9 +359,4 @@ func unusable(err error) error {
 		return err
 	}
 	return nil
-}
-
-// pause waits after a failed write, longer each time.
-func (s *session) pause(failures int) {
-	time.Sleep(min(pauseFirst<<min(failures-1, 10), pauseLast))
 }
