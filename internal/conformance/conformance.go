@@ -50,6 +50,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"Stop", stopTests},
 		{"Rescue", rescueTests},
 		{"Fence", fenceTests},
+		{"Fault", faultTests},
 		{"Schema", schemaTests},
 		{"Retention", retentionTests},
 	} {

@@ -11,6 +11,7 @@ var dueTests = []test{
 	{"NotEarly", testNotEarly},
 	{"SoonerThanTheSleeperKnew", testSooner},
 	{"ManyDueAtOnce", testManyDue},
+	{"PriorityOfADueBacklog", testDueBacklog},
 	{"WokenByAnotherProcess", testWokenByOther},
 	{"WokenByAResume", testWokenByResume},
 }
@@ -62,6 +63,38 @@ func testManyDue(f *fixture) {
 		seen[receive(f, "a job that fell due", ran)] = true
 	}
 	want(f, "jobs that ran", len(seen), n)
+}
+
+// The best of a backlog that fell due while no slot was free comes first, although it fell due last.
+func testDueBacklog(f *fixture) {
+	ran := make(chan int64)
+	release := make(chan struct{})
+	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("k", func(ctx context.Context, job jobs.Job) error {
+		select {
+		case ran <- job.ID:
+		case <-ctx.Done():
+		}
+		<-release
+		return nil
+	}))
+	blocker := f.enqueue("k")
+	want(f, "the job in the only slot", receive(f, "its start", ran), blocker)
+	at := f.store.Now().Add(50 * time.Millisecond)
+	best := f.enqueue("k", jobs.At(at.Add(time.Millisecond)), jobs.Priority(9))
+	_, err := jobs.Kind[letter]{Name: "k"}.EnqueueMany(f.ctx, f.client, make([]letter, 5000), jobs.At(at))
+	f.must(err)
+	f.eventually("the backlog is due", func() bool { return f.store.Now().After(at.Add(time.Millisecond)) })
+	// The freed slot takes some of the early ones, and while they run the rest is promoted.
+	release <- struct{}{}
+	receive(f, "another start", ran)
+	f.eventually("all are promoted", func() bool {
+		stats, err := f.client.Stats(f.ctx)
+		f.must(err)
+		return stats.Jobs[jobs.StatusScheduled] == 0
+	})
+	release <- struct{}{}
+	want(f, "the job after that", receive(f, "the next start", ran), best)
+	close(release)
 }
 
 func testWokenByOther(f *fixture) {

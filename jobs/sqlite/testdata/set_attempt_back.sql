@@ -1,0 +1,1 @@
+UPDATE jobs SET status = 'pending', attempt = 0 WHERE id = ?1
