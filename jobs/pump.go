@@ -150,6 +150,9 @@ func (p *pump) follow(t *turn) {
 		}
 		p.alarm.set(p.sleep(t.next))
 	}
+	if t.promoted > 0 {
+		p.starve() // they may be for any queue, also for one that was not claimed from just now
+	}
 	p.dispatch(t.claimed)
 	if signals := t.signals(); signals != 0 {
 		p.store.Announce(signals)

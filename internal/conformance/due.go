@@ -12,6 +12,7 @@ var dueTests = []test{
 	{"SoonerThanTheSleeperKnew", testSooner},
 	{"ManyDueAtOnce", testManyDue},
 	{"PriorityOfADueBacklog", testDueBacklog},
+	{"DueBehindForeignKinds", testDueBehindForeign},
 	{"WokenByAnotherProcess", testWokenByOther},
 	{"WokenByAResume", testWokenByResume},
 }
@@ -95,6 +96,21 @@ func testDueBacklog(f *fixture) {
 	release <- struct{}{}
 	want(f, "the job after that", receive(f, "the next start", ran), best)
 	close(release)
+}
+
+// Jobs that nobody here can run fall due first, more than one transaction promotes; nothing wakes the runner but time.
+func testDueBehindForeign(f *fixture) {
+	at := f.store.Now().Add(300 * time.Millisecond)
+	mine := f.enqueue("k", jobs.At(at.Add(time.Millisecond)))
+	_, err := jobs.Kind[letter]{Name: "foreign"}.EnqueueMany(f.ctx, f.client, make([]letter, 3500), jobs.At(at))
+	f.must(err)
+	ran := make(chan int64, 1)
+	store := poked{Store: f.store, wake: make(chan struct{})}
+	f.startOn(jobs.New(store), jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+		ran <- job.ID
+		return nil
+	}))
+	want(f, "the job that ran", receive(f, "its start", ran), mine)
 }
 
 func testWokenByOther(f *fixture) {
