@@ -85,6 +85,11 @@ func (h *housekeeper) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// By the clock as it was when the look began: a step since then shows only at the next look.
+	before := toMicros(clock)
+	if now.Before(h.trustFrom) {
+		before = 0
+	}
 	alive := false
 	var errs []error // one worker that cannot be looked after must not keep the others from it
 	for _, w := range workers {
@@ -92,12 +97,12 @@ func (h *housekeeper) look(ctx context.Context) error {
 			alive = true
 			continue
 		}
-		errs = append(errs, h.rescueWorker(ctx, w, false, !now.Before(h.trustFrom)))
+		errs = append(errs, h.rescueWorker(ctx, w, false, before))
 	}
 	if !alive {
 		return errors.Join(append(errs, h.revive(ctx))...)
 	}
-	return errors.Join(append(errs, h.rescueStuck(ctx, false, !now.Before(h.trustFrom)))...)
+	return errors.Join(append(errs, h.rescueStuck(ctx, false, before))...)
 }
 
 // attempts are those whose handlers run, and those whose outcome could not be recorded yet: both hold their leases.

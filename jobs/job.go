@@ -96,9 +96,9 @@ func jobFromRow(r db.Job) Job {
 	}
 }
 
-func jobFromClaim(r db.ClaimJobsRow, worker int64, started, lease time.Time) Job {
+func jobFromClaim(r db.ClaimJobsRow, queue string, worker int64, started, lease time.Time) Job {
 	return Job{
-		ID: r.ID, Kind: r.Kind, Queue: r.Queue, Payload: json.RawMessage(r.Payload), Status: StatusRunning,
+		ID: r.ID, Kind: r.Kind, Queue: queue, Payload: json.RawMessage(r.Payload), Status: StatusRunning,
 		Priority: int(r.Priority), RunAfter: fromMicros(r.RunAfter),
 		Attempt: int(r.Attempt), Uncounted: int(r.Uncounted), MaxAttempts: int(r.MaxAttempts), Crashes: int(r.Crashes),
 		Timeout: duration(r.Timeout), UniqueKey: deref(r.UniqueKey), RequestID: deref(r.RequestID),

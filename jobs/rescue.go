@@ -12,7 +12,7 @@ import (
 // be that of a worker which wakes up with this machine at this moment. The housekeeper judges those a little later.
 func (s *session) boot(ctx context.Context) error {
 	failAll := s.config.OnBoot == OnBootFailed
-	err := errors.Join(s.rescueWorkers(ctx, failAll), s.rescueStuck(ctx, failAll, false))
+	err := errors.Join(s.rescueWorkers(ctx, failAll), s.rescueStuck(ctx, failAll, 0))
 	if err != nil && ctx.Err() == nil && unusable(err) == nil && !s.store.CanRetry(err) {
 		// One row that the database does not let go (say, for an application's own trigger) must not keep workers from
 		// starting. The housekeeper tries again.
@@ -30,7 +30,7 @@ func (s *session) rescueWorkers(ctx context.Context, failAll bool) error {
 	}
 	var errs []error
 	for _, w := range workers {
-		errs = append(errs, s.rescueWorker(ctx, w, failAll, false))
+		errs = append(errs, s.rescueWorker(ctx, w, failAll, 0))
 	}
 	return errors.Join(errs...)
 }
@@ -48,9 +48,9 @@ func (s *session) liveWorkers(ctx context.Context) ([]db.Worker, error) {
 	return workers, nil
 }
 
-// rescueWorker resets the jobs of another worker if that is gone: by its lock or, if leases count, by its lease. The
-// lock stays taken until that is committed.
-func (s *session) rescueWorker(ctx context.Context, w db.Worker, failAll, leases bool) error {
+// rescueWorker resets the jobs of another worker if that is gone: by its lock, or because its lease ended before a time
+// (0 judges no lease). The lock stays taken until that is committed.
+func (s *session) rescueWorker(ctx context.Context, w db.Worker, failAll bool, before int64) error {
 	if w.ID == s.workerID() {
 		return nil
 	}
@@ -62,20 +62,21 @@ func (s *session) rescueWorker(ctx context.Context, w db.Worker, failAll, leases
 	switch {
 	case taken:
 		defer done()
-	case leases && w.LeaseUntil < toMicros(s.store.Now()):
+	case w.LeaseUntil < before:
 		reason = "lost" // its process is stopped, or on another host
 	default:
 		return nil
 	}
-	return s.rescue(ctx, failAll, leases, &db.EndWorkerParams{EndReason: reason, ID: w.ID}, w.Name)
+	return s.rescue(ctx, failAll, before, &db.EndWorkerParams{EndReason: reason, ID: w.ID}, w.Name)
 }
 
-// rescueStuck resets jobs that run although their worker has ended and, if leases count, those whose lease is over.
-func (s *session) rescueStuck(ctx context.Context, failAll, leases bool) error {
+// rescueStuck resets jobs that run although their worker has ended, and those whose lease ended before a time (0 judges
+// no lease).
+func (s *session) rescueStuck(ctx context.Context, failAll bool, before int64) error {
 	var stuck int64
 	err := s.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		var err error
-		stuck, err = q.CountStuckJobs(ctx, s.leaseBefore(leases))
+		stuck, err = q.CountStuckJobs(ctx, before)
 		return err
 	})
 	if err != nil {
@@ -84,20 +85,12 @@ func (s *session) rescueStuck(ctx context.Context, failAll, leases bool) error {
 	if stuck == 0 {
 		return nil
 	}
-	return s.rescue(ctx, failAll, leases, nil, "")
-}
-
-// leaseBefore is the time before which a lease is over: none is when leases do not count.
-func (s *session) leaseBefore(leases bool) int64 {
-	if !leases {
-		return 0
-	}
-	return toMicros(s.store.Now())
+	return s.rescue(ctx, failAll, before, nil, "")
 }
 
 // rescue ends a worker, when one is given, and resets all stuck jobs: to be cancelled if that was asked, failed if no
 // attempt is left, they crashed too often or failAll, pending otherwise. Of several rescuers one does the work.
-func (s *session) rescue(ctx context.Context, failAll, leases bool, end *db.EndWorkerParams, name string) error {
+func (s *session) rescue(ctx context.Context, failAll bool, before int64, end *db.EndWorkerParams, name string) error {
 	var attempts, cancelled, failed, reset int64
 	var ended bool
 	err := s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
@@ -111,7 +104,7 @@ func (s *session) rescue(ctx context.Context, failAll, leases bool, end *db.EndW
 			}
 		}
 		var err error
-		if attempts, err = q.RecordStuckJobs(ctx, db.RecordStuckJobsParams{Now: now, LeaseBefore: s.leaseBefore(leases)}); err != nil || attempts == 0 {
+		if attempts, err = q.RecordStuckJobs(ctx, db.RecordStuckJobsParams{Now: now, LeaseBefore: before}); err != nil || attempts == 0 {
 			return err
 		}
 		if _, err = q.CountCrashes(ctx); err != nil {

@@ -60,7 +60,7 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 		}
 		t.more[queue] = int64(len(rows)) == n
 		for _, row := range rows {
-			a := &attempt{session: s, job: jobFromClaim(row, worker, now, lease), handler: s.handlers[row.Kind]}
+			a := &attempt{session: s, job: jobFromClaim(row, queue, worker, now, lease), handler: s.handlers[row.Kind]}
 			a.job.held = a
 			t.claimed = append(t.claimed, a)
 		}

@@ -24,7 +24,7 @@ WHERE id IN (
       AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(?5 AS TEXT) AND q.paused_at IS NOT NULL)
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?6 AS BIGINT)
 )
-RETURNING id, queue, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
 
@@ -39,7 +39,6 @@ type ClaimJobsParams struct {
 
 type ClaimJobsRow struct {
 	ID          int64
-	Queue       string
 	Kind        string
 	Payload     string
 	Priority    int64
@@ -77,7 +76,6 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 		var i ClaimJobsRow
 		if err := rows.Scan(
 			&i.ID,
-			&i.Queue,
 			&i.Kind,
 			&i.Payload,
 			&i.Priority,

@@ -56,7 +56,7 @@ type engine struct {
 }
 
 func openForConformance(t *testing.T, path string) conformance.Store {
-	store, err := sqlite.Open(t.Context(), path)
+	store, err := sqlite.Open(t.Context(), path, sqlite.WithChecks())
 	if err != nil {
 		t.Fatal(err)
 	}

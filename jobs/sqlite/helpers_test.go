@@ -26,7 +26,7 @@ func queue(t *testing.T, opts ...Option) (*Store, *jobs.Client) {
 
 func queueAt(t *testing.T, path string, opts ...Option) (*Store, *jobs.Client) {
 	t.Helper()
-	store, err := Open(t.Context(), path, opts...)
+	store, err := Open(t.Context(), path, append(opts, WithChecks())...)
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	client := jobs.New(store)
