@@ -161,8 +161,7 @@ func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome) (bool,
 	}
 	var n int64
 	var err error
-	switch o.fate {
-	case fateRetry, fateSnooze, fateFail, fateRelease:
+	if o.fate != fateCancel { // somebody may have asked for that in the meantime
 		n, err = q.CancelRequestedJob(ctx, db.CancelRequestedJobParams{
 			LastError: optional(o.message), Now: toMicros(now), ID: id, Attempt: attempt, WorkerID: worker,
 		})

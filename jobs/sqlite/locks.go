@@ -69,11 +69,8 @@ func (s *Store) sweep() {
 		if err != nil || time.Since(info.ModTime()) < 24*time.Hour {
 			continue
 		}
-		file := filepath.Join(s.side, entry.Name())
-		lock := flock.New(file, flock.SetFlag(os.O_RDWR))
-		if ok, err := lock.TryLock(); err == nil && ok {
-			_ = os.Remove(file)
-			_ = lock.Unlock()
+		if taken, done, err := takeLock(filepath.Join(s.side, entry.Name())); err == nil && taken {
+			done()
 		}
 	}
 }
@@ -81,7 +78,12 @@ func (s *Store) sweep() {
 // TakeWorkerLock tries another worker's lock. A file that does not exist says nothing (the folder may have been
 // deleted under living workers), and neither does one that this user may not open: then only the lease can tell.
 func (s *Store) TakeWorkerLock(_ context.Context, key string) (taken bool, done func(), err error) {
-	lock := flock.New(filepath.Join(s.side, workerLock(key)), flock.SetFlag(os.O_RDWR))
+	return takeLock(filepath.Join(s.side, workerLock(key)))
+}
+
+// takeLock tries the lock on a file that may not be there; done removes the file with it.
+func takeLock(path string) (taken bool, done func(), err error) {
+	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
 	ok, err := lock.TryLock()
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
 		return false, nil, nil

@@ -68,6 +68,11 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 	if err := s.forget(); err != nil {
 		return err
 	}
+	unlock, err := s.lockFile(ctx, "migrate")
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	have, want, err := s.SchemaVersion(ctx)
 	if err != nil {
 		return err
@@ -75,13 +80,10 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 	if have > want {
 		return &jobs.SchemaError{Have: have, Want: want}
 	}
-	unlock, err := s.lockFile(ctx, "migrate")
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if err := s.checkForeign(ctx); err != nil {
-		return err
+	if have == 0 {
+		if err := s.checkForeign(ctx); err != nil {
+			return err
+		}
 	}
 	if err := useWAL(ctx, s.writeDB); err != nil {
 		return err
@@ -102,10 +104,6 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 
 // checkForeign refuses a database in which an application has a table of the queue's name.
 func (s *Store) checkForeign(ctx context.Context) error {
-	have, _, err := s.SchemaVersion(ctx)
-	if err != nil || have > 0 {
-		return err
-	}
 	var tables int64
 	if err := s.readDB.QueryRowContext(ctx, control("has_jobs_table")).Scan(&tables); err != nil {
 		return translate(err)
