@@ -57,9 +57,11 @@ ascii: ## Fail when SQL is not plain ASCII, which sqlc would corrupt without an 
 generated: ## Fail when generated code is not what the SQL gives, or sqlc vet finds a fault
 	$(SQLC) vet
 	$(SQLC) diff
-	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; mkdir "$$dir/db"; cp -R db/sqlite "$$dir/db/"; \
-	go build -o "$$dir/gentypes" ./internal/gentypes; (cd "$$dir" && ./gentypes); \
-	diff -u db/types.go "$$dir/db/types.go" || { echo "db/types.go is not up to date: run make generate"; exit 1; }
+	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; mkdir -p "$$dir/db" "$$dir/jobs/postgres"; \
+	cp -R db/sqlite db/postgres "$$dir/db/"; go build -o "$$dir/gentypes" ./internal/gentypes; (cd "$$dir" && ./gentypes); \
+	for file in db/types.go jobs/postgres/queries.go; do \
+		diff -u "$$file" "$$dir/$$file" || { echo "$$file is not up to date: run make generate"; exit 1; }; \
+	done
 
 # The race detector needs cgo and a C compiler; without them the tests still run.
 .PHONY: test-check

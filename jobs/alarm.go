@@ -7,17 +7,18 @@ const (
 	// late. The rest is slept precisely.
 	alarmEarly = 1200 * time.Microsecond
 
-	// alarmMost is the longest time the alarm trusts the clock for: the system's clock may be set in the meantime.
+	// alarmMost is the longest time the alarm trusts the clock for: it may be set in the meantime.
 	alarmMost = 30 * time.Second
 )
 
-// alarm rings at a time of the wall clock.
+// alarm rings at a time of a clock.
 type alarm struct {
+	now   func() time.Time
 	ring  chan struct{}
 	timer *time.Timer
 }
 
-func newAlarm() *alarm { return &alarm{ring: make(chan struct{}, 1)} }
+func newAlarm(now func() time.Time) *alarm { return &alarm{now: now, ring: make(chan struct{}, 1)} }
 
 // set makes the alarm ring at t, or not at all when t is zero, in place of what was set before. It may ring early.
 func (a *alarm) set(t time.Time) {
@@ -25,13 +26,13 @@ func (a *alarm) set(t time.Time) {
 	if t.IsZero() {
 		return
 	}
-	wait := time.Until(t)
+	wait := t.Sub(a.now())
 	if wait > alarmMost {
 		wait = alarmMost
 	}
-	ring := a.ring
+	ring, now := a.ring, a.now
 	a.timer = time.AfterFunc(max(0, wait-alarmEarly), func() {
-		if rest := time.Until(t); rest > 0 && rest < 2*alarmEarly {
+		if rest := t.Sub(now()); rest > 0 && rest < 2*alarmEarly {
 			preciseSleep(rest)
 		}
 		select {

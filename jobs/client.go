@@ -56,16 +56,25 @@ func (c *Client) CheckSchema(ctx context.Context) error {
 
 func (c *Client) read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	if c.tx != nil {
-		return fn(ctx, c.tx.Querier())
+		return c.join(ctx, fn)
 	}
 	return c.store.Read(ctx, fn)
 }
 
+// join runs fn in the caller's transaction.
+func (c *Client) join(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	q, err := c.store.Join(c.tx)
+	if err != nil {
+		return err
+	}
+	return fn(ctx, q)
+}
+
 // write runs fn in a transaction and then announces what it made true. In the caller's transaction the commit is
-// still to come: other listeners notice it by themselves.
+// still to come: telling of it is Join's business.
 func (c *Client) write(ctx context.Context, signals Signal, fn func(context.Context, db.Querier) error) error {
 	if c.tx != nil {
-		return fn(ctx, c.tx.Querier())
+		return c.join(ctx, fn)
 	}
 	if err := c.store.Write(ctx, fn); err != nil {
 		return err

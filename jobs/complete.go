@@ -25,7 +25,11 @@ func CompleteTx(ctx context.Context, tx Tx, job Job, result any) error {
 		}
 		params.ResultJson = &data
 	}
-	n, err := tx.Querier().CompleteJob(ctx, params)
+	q, err := job.held.session.store.Join(tx)
+	if err != nil {
+		return fmt.Errorf("complete job %d: %w", job.ID, err)
+	}
+	n, err := q.CompleteJob(ctx, params)
 	if err != nil {
 		return fmt.Errorf("complete job %d: %w", job.ID, err)
 	}

@@ -113,6 +113,9 @@ func insertOrFind(ctx context.Context, q db.Querier, params db.EnqueueJobParams)
 				return Receipt{}, err
 			}
 		}
+		if err := openQueue(ctx, q); err != nil {
+			return Receipt{}, err
+		}
 	}
 	return Receipt{}, errors.New("the unique key or request id changed hands too often: try again")
 }
@@ -170,6 +173,12 @@ func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload fun
 			added, err := q.EnqueueJobs(ctx, params)
 			if err != nil {
 				return err
+			}
+			if len(added) == 0 {
+				if err := openQueue(ctx, q); err != nil {
+					return err
+				}
+				return errors.New("the database added no job")
 			}
 			ids = append(ids, added...)
 		}

@@ -44,6 +44,17 @@ var (
 	// ErrReplaced is returned by writes when the database's file was deleted, moved or replaced while it was open.
 	ErrReplaced = errors.New("the database file was deleted or replaced while it was open")
 
+	// ErrUnavailable is returned when the database server cannot be reached, is starting or stopping, or takes no more
+	// connections.
+	ErrUnavailable = errors.New("the database server cannot be reached")
+
+	// ErrUnknownOutcome is returned by writes when the connection was lost during the commit and the server did not come
+	// back in time to tell whether it happened.
+	ErrUnknownOutcome = errors.New("whether the write was committed is not known")
+
+	// ErrMoved is returned by enqueues and Run when the queue was moved to another database, or is being moved here.
+	ErrMoved = errors.New("the queue is closed by a move")
+
 	// ErrClosed is returned after the store was closed.
 	ErrClosed = errors.New("the store is closed")
 )

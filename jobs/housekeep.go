@@ -20,7 +20,8 @@ type housekeeper struct {
 	lastTick  time.Time // by the process's clock
 	lastClock time.Time // by the clock of the leases, which can be set, and runs on while the machine sleeps
 	renewed   time.Time
-	trustFrom time.Time // before it, leases are not judged
+	trustFrom time.Time        // before it, leases are not judged
+	strays    map[fence]uint64 // what nobody here knew of at the last look, with the session's turns at the first one
 }
 
 // keepHouse renews the worker's and its jobs' leases, cancels handlers whose job was cancelled or lost, reports
@@ -63,7 +64,7 @@ func (h *housekeeper) look(ctx context.Context) error {
 	h.lastTick, h.lastClock = now, clock
 
 	if now.Sub(h.renewed) >= h.config.Lease/3 {
-		err := h.renew(ctx)
+		all, err := h.renew(ctx)
 		if err != nil || time.Since(now) > tick {
 			// The database was locked for long, for the others as well: they get time to renew too.
 			h.trustFrom = time.Now().Add(h.config.Lease / 3)
@@ -71,7 +72,9 @@ func (h *housekeeper) look(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		h.renewed = now
+		if all {
+			h.renewed = now
+		}
 	}
 	if err := h.client.CheckSchema(ctx); err != nil {
 		return err
@@ -90,19 +93,11 @@ func (h *housekeeper) look(ctx context.Context) error {
 	if now.Before(h.trustFrom) {
 		before = 0
 	}
-	alive := false
-	var errs []error // one worker that cannot be looked after must not keep the others from it
-	for _, w := range workers {
-		if w.ID == h.workerID() {
-			alive = true
-			continue
-		}
-		errs = append(errs, h.rescueWorker(ctx, w, false, before))
+	err = h.rescueEach(ctx, workers, false, before)
+	if id := h.workerID(); !slices.ContainsFunc(workers, func(w db.Worker) bool { return w.ID == id }) {
+		return errors.Join(err, h.revive(ctx))
 	}
-	if !alive {
-		return errors.Join(append(errs, h.revive(ctx))...)
-	}
-	return errors.Join(append(errs, h.rescueStuck(ctx, false, before))...)
+	return errors.Join(err, h.rescueStuck(ctx, false, before))
 }
 
 // attempts are those whose handlers run, and those whose outcome could not be recorded yet: both hold their leases.
@@ -112,39 +107,40 @@ func (s *session) attempts() []*attempt {
 	return slices.Collect(maps.Values(s.running))
 }
 
-// renew extends the worker's lease and those of its jobs.
-func (h *housekeeper) renew(ctx context.Context) error {
+// renew extends the worker's lease and those of its jobs. all is false when some of them were not: they have just
+// ended, or are locked by a CompleteTx that is not committed yet, and that may be rolled back.
+func (h *housekeeper) renew(ctx context.Context) (all bool, err error) {
 	held := map[int64][]outcome{}
 	for _, a := range h.attempts() {
 		held[a.job.WorkerID] = append(held[a.job.WorkerID], outcome{attempt: a})
 	}
 	id := h.workerID()
-	err := h.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+	err = h.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		all = true
 		now := h.store.Now()
 		lease := toMicros(now.Add(h.config.Lease))
 		if _, err := q.HeartbeatWorker(ctx, db.HeartbeatWorkerParams{Now: toMicros(now), LeaseUntil: lease, ID: id}); err != nil {
 			return err
 		}
 		for worker, list := range held {
-			if _, err := q.ExtendLeases(ctx, db.ExtendLeasesParams{LeaseUntil: lease, WorkerID: worker, Items: fences(list)}); err != nil {
+			n, err := q.ExtendLeases(ctx, db.ExtendLeasesParams{LeaseUntil: lease, WorkerID: worker, Items: fences(list)})
+			if err != nil {
 				return err
 			}
+			all = all && n == int64(len(list))
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("renew leases: %w", err)
+		return false, fmt.Errorf("renew leases: %w", err)
 	}
-	return nil
+	return all, nil
 }
 
 // checkHeld compares what runs here with what the database says this worker holds.
 func (h *housekeeper) checkHeld(ctx context.Context) error {
 	// The list comes first: what is claimed after it is not in it, and so not missed below.
 	attempts := h.attempts()
-	if len(attempts) == 0 {
-		return nil
-	}
 	held := map[fence]db.ListHeldJobsRow{}
 	err := h.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		rows, err := q.ListHeldJobs(ctx, h.workerID())
@@ -156,6 +152,12 @@ func (h *housekeeper) checkHeld(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list held jobs: %w", err)
 	}
+	h.cancelLost(attempts, held)
+	return h.releaseStrays(ctx, held)
+}
+
+// cancelLost cancels the handlers of attempts that this worker does not hold any more, or that are to be cancelled.
+func (h *housekeeper) cancelLost(attempts []*attempt, held map[fence]db.ListHeldJobsRow) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, a := range attempts {
@@ -169,7 +171,6 @@ func (h *housekeeper) checkHeld(ctx context.Context) error {
 			a.cancel(ErrCancelRequested)
 		}
 	}
-	return nil
 }
 
 // reportStuck ends the attempts of handlers that go on long after their context ended. Their slots stay taken.

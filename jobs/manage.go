@@ -78,21 +78,26 @@ func (c *Client) Cancel(ctx context.Context, id int64) (Status, error) {
 	var became Status
 	err := c.write(ctx, WorkReady|JobEnded, func(ctx context.Context, q db.Querier) error {
 		now := toMicros(c.store.Now())
-		n, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id})
-		became = StatusCancelled
-		if err != nil || n > 0 {
-			return err
+		for {
+			n, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id})
+			became = StatusCancelled
+			if err != nil || n > 0 {
+				return err
+			}
+			n, err = q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: now, ID: id})
+			became = StatusRunning
+			if err != nil || n > 0 {
+				return err
+			}
+			status, err := statusOf(ctx, q, id)
+			if err != nil {
+				return err
+			}
+			if status.Final() {
+				return statusError(fmt.Sprintf("it is %s already", status))
+			}
+			// Else it went from running to waiting between the two (not on SQLite, where nobody else writes meanwhile).
 		}
-		n, err = q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: now, ID: id})
-		became = StatusRunning
-		if err != nil || n > 0 {
-			return err
-		}
-		status, err := statusOf(ctx, q, id)
-		if err != nil {
-			return err
-		}
-		return statusError(fmt.Sprintf("it is %s already", status))
 	})
 	if err != nil {
 		return "", fmt.Errorf("cancel job %d: %w", id, err)

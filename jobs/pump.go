@@ -24,8 +24,10 @@ const (
 	// triesAtStop is how many failed writes in a row a stopping runner puts up with.
 	triesAtStop = 5
 
-	// lookAgain is when the pump looks again after it found a job that it could not claim.
-	lookAgain = time.Second
+	// The bounds of when the pump looks again after it found a job that it could not claim. Another worker may hold its
+	// row locked for the time of a claim and then not take it; and it may be pending before its time.
+	lookFirst = 10 * time.Millisecond
+	lookLast  = time.Second
 
 	// drainLook is how often a draining runner looks whether others' jobs have ended.
 	drainLook = 100 * time.Millisecond
@@ -41,6 +43,7 @@ type pump struct {
 	hungry   map[string]bool // queues that may hold jobs to claim
 	behind   bool            // more jobs are due than were promoted
 	failures int             // writes that failed, since the last that did not
+	misses   int             // turns that claimed nothing though there was something, since the last that did
 }
 
 // pump runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
@@ -49,10 +52,11 @@ func (s *session) pump(ctx context.Context) error {
 	if s.drain {
 		signals |= JobEnded
 	}
-	wake, stop := s.store.Listen(signals)
+	queues := slices.Sorted(maps.Keys(s.config.Queues))
+	wake, stop := s.store.Listen(signals, queues)
 	defer stop()
 	p := &pump{
-		session: s, queues: slices.Sorted(maps.Keys(s.config.Queues)), wake: wake, alarm: newAlarm(),
+		session: s, queues: queues, wake: wake, alarm: newAlarm(s.store.Now),
 		hungry: map[string]bool{},
 	}
 	defer p.alarm.stop()
@@ -84,13 +88,17 @@ func (s *session) pump(ctx context.Context) error {
 			}
 		}
 		t := &turn{session: s, outcomes: outcomes, wants: wants, behind: p.behind}
-		if err := s.store.Write(context.WithoutCancel(ctx), t.write); err != nil {
+		s.turning()
+		err := s.store.Write(context.WithoutCancel(ctx), t.write)
+		if err == nil {
+			p.follow(t)
+		}
+		s.turning()
+		if err != nil {
 			if err := p.failed(t, err, stopping); err != nil {
 				return err
 			}
-			continue
 		}
-		p.follow(t)
 	}
 }
 
@@ -146,7 +154,10 @@ func (p *pump) follow(t *turn) {
 		}
 		if len(t.outcomes) == 0 && len(t.claimed) == 0 && !p.behind {
 			// Somebody was faster, or a job is pending before its time: by SQL, or because the clock was set back.
-			t.next = earlier(t.next, p.store.Now().Add(lookAgain))
+			t.next = earlier(t.next, p.store.Now().Add(min(lookFirst<<min(p.misses, 10), lookLast)))
+			p.misses++
+		} else {
+			p.misses = 0
 		}
 		p.alarm.set(p.sleep(t.next))
 	}
@@ -174,9 +185,12 @@ func (p *pump) failed(t *turn, err error, stopping bool) error {
 	if stopping && p.failures > triesAtStop {
 		return fmt.Errorf("outcomes that could not be recorded, and whose leases will run out: %d: %w", len(outcomes), err)
 	}
-	time.Sleep(min(pauseFirst<<min(p.failures-1, 10), pauseLast))
+	time.Sleep(backoff(p.failures))
 	return nil
 }
+
+// backoff is the pause after the nth failure in a row.
+func backoff(n int) time.Duration { return min(pauseFirst<<min(n-1, 10), pauseLast) }
 
 // takeOutcomes takes what waits to be recorded, but not more results than one transaction should write.
 func (s *session) takeOutcomes() []outcome {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sqluice/sqluice/db"
 )
@@ -28,9 +29,26 @@ func (s *session) rescueWorkers(ctx context.Context, failAll bool) error {
 	if err != nil {
 		return err
 	}
+	return s.rescueEach(ctx, workers, failAll, 0)
+}
+
+// rescueEach looks after the jobs of other workers. One that cannot be looked after does not keep the others from it.
+func (s *session) rescueEach(ctx context.Context, workers []db.Worker, failAll bool, before int64) error {
+	var keys []string
+	for _, w := range workers {
+		if w.ID != s.workerID() && w.LockKey != "" {
+			keys = append(keys, w.LockKey)
+		}
+	}
+	if len(keys) > 0 {
+		var err error
+		if keys, err = s.store.FreeWorkerLocks(ctx, keys); err != nil {
+			return fmt.Errorf("look after workers: %w", err)
+		}
+	}
 	var errs []error
 	for _, w := range workers {
-		errs = append(errs, s.rescueWorker(ctx, w, failAll, 0))
+		errs = append(errs, s.rescueWorker(ctx, w, slices.Contains(keys, w.LockKey), failAll, before))
 	}
 	return errors.Join(errs...)
 }
@@ -48,15 +66,19 @@ func (s *session) liveWorkers(ctx context.Context) ([]db.Worker, error) {
 	return workers, nil
 }
 
-// rescueWorker resets the jobs of another worker if that is gone: by its lock, or because its lease ended before a time
-// (0 judges no lease). The lock stays taken until that is committed.
-func (s *session) rescueWorker(ctx context.Context, w db.Worker, failAll bool, before int64) error {
+// rescueWorker resets the jobs of another worker if that is gone: by its lock, if that seems free, or because its lease
+// ended before a time (0 judges no lease). The lock stays taken until that is committed.
+func (s *session) rescueWorker(ctx context.Context, w db.Worker, free, failAll bool, before int64) error {
 	if w.ID == s.workerID() {
 		return nil
 	}
-	taken, done, err := s.store.TakeWorkerLock(ctx, w.LockKey)
-	if err != nil {
-		return fmt.Errorf("look after worker %s: %w", quote(w.Name), err)
+	var taken bool
+	var done func()
+	if free {
+		var err error
+		if taken, done, err = s.store.TakeWorkerLock(ctx, w.LockKey); err != nil {
+			return fmt.Errorf("look after worker %s: %w", quote(w.Name), err)
+		}
 	}
 	reason := "crash"
 	switch {

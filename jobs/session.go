@@ -33,6 +33,8 @@ type session struct {
 	outcomes []outcome          // to be recorded
 	active   map[string]int     // handlers that have not returned, by queue
 	fatal    error              // what the housekeeper found that must end the run
+	turns    uint64             // odd while the pump is between the beginning of a turn and the start of its handlers
+	refused  map[fence]struct{} // attempts whose end the database does not take
 }
 
 // fence names an attempt: no two have the same.
@@ -45,12 +47,12 @@ func newSession(r *Runner, kinds string, drain bool) *session {
 	return &session{
 		store: r.client.store, client: r.client, config: r.config, log: r.config.Logger, handlers: r.handlers,
 		kinds: kinds, drain: drain, settled: make(chan struct{}, 1), finished: make(chan struct{}),
-		running: map[fence]*attempt{}, active: map[string]int{},
+		running: map[fence]*attempt{}, active: map[string]int{}, refused: map[fence]struct{}{},
 	}
 }
 
 func (s *session) run(ctx context.Context) error {
-	if err := s.client.CheckSchema(ctx); err != nil {
+	if err := s.reach(ctx); err != nil {
 		return err
 	}
 	s.life, s.endLife = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -78,6 +80,32 @@ func (s *session) run(ctx context.Context) error {
 	err = errors.Join(err, s.unregister(context.WithoutCancel(ctx)))
 	s.log.Info("worker stopped", "worker", s.config.Name)
 	return err
+}
+
+// reach looks at the schema, and waits for a server that is not there yet, as when both start with the machine.
+func (s *session) reach(ctx context.Context) error {
+	for failures := 1; ; failures++ {
+		err := s.client.CheckSchema(ctx)
+		if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		pause := backoff(failures)
+		s.log.Warn("the database is not there; trying again", "error", err, "pause", pause)
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// turning marks the beginning and the end of a turn of the pump.
+func (s *session) turning() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turns++
 }
 
 // hurry cancels the handlers when the grace of a stop is over, and wakes the pump for each step of a stop.

@@ -23,17 +23,27 @@ type Store interface {
 	// Now is the clock that leases and due times are compared with.
 	Now() time.Time
 
+	// Join returns the queue's statements inside a caller's transaction, which must be one of this engine. What they
+	// commit is announced as Announce does, if the engine's listeners do not see it by themselves.
+	Join(tx Tx) (db.Querier, error)
+
 	// Listen returns a channel that gets a value after a commit, here or in another process, that may have made
-	// one of the signals true. Several commits may give one value; some values are false alarms. stop ends it.
-	Listen(signals Signal) (wake <-chan struct{}, stop func())
+	// one of the signals true. Several commits may give one value; some values are false alarms. An engine that can
+	// tell leaves out work for other queues than these. stop ends it.
+	Listen(signals Signal, queues []string) (wake <-chan struct{}, stop func())
 
 	// Announce tells listeners, here and in other processes, what a commit of this process made true.
 	Announce(signals Signal)
 
-	// HoldWorkerLock takes the operating-system lock that says that the worker with this key lives, for as long as
-	// the process lives or until release. ended says that the worker's row says so too, and that nobody needs the lock
-	// any more; else others find the lock free, and the worker gone.
-	HoldWorkerLock(ctx context.Context, key string) (release func(ended bool) error, err error)
+	// HoldWorkerLock takes a new lock that says that a worker lives, for as long as the process lives or until release,
+	// and returns the key by which others find it. ended says that the worker's row says so too, and that nobody needs
+	// the lock any more; else others find the lock free, and the worker gone. No key means that the store has no locks,
+	// so that only the lease can tell.
+	HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error)
+
+	// FreeWorkerLocks returns those of other workers' locks that TakeWorkerLock is worth trying on: at the least all
+	// whose worker is gone.
+	FreeWorkerLocks(ctx context.Context, keys []string) ([]string, error)
 
 	// TakeWorkerLock tries the lock of another worker. taken means that the worker is gone, and that the caller now
 	// holds the lock until done, which also removes what is left of it.
@@ -46,6 +56,12 @@ type Store interface {
 	// migrations they ran, and are safe in several processes at once.
 	Migrate(ctx context.Context) ([]string, error)
 	MigrateDown(ctx context.Context) (string, error)
+
+	// Settle waits until every transaction that wrote to the queue before the call has ended.
+	Settle(ctx context.Context) error
+
+	// ReserveIDs makes new jobs, errors and workers get ids above these, after rows with ids of their own were added.
+	ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error
 
 	// Backup writes a consistent copy of the database to a new file while everything runs.
 	Backup(ctx context.Context, path string) error
@@ -63,8 +79,8 @@ type Store interface {
 
 // Tx is a caller's own transaction, made by an engine's Tx function (sqlite.Tx, postgres.Tx).
 type Tx interface {
-	// Querier runs the queue's statements inside the transaction.
-	Querier() db.Querier
+	// Handle is what the engine's Join knows its own transactions by.
+	Handle() any
 }
 
 // Signal is a set of things that a commit can make true.

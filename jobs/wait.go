@@ -20,7 +20,7 @@ func (c *Client) Wait(ctx context.Context, id int64) (Job, error) {
 	if job.Status.Final() {
 		return job, nil // without the cost of listening
 	}
-	wake, stop := c.store.Listen(JobEnded)
+	wake, stop := c.store.Listen(JobEnded, nil)
 	defer stop()
 	tick := time.NewTicker(waitLook)
 	defer tick.Stop()

@@ -26,15 +26,14 @@ func (s *session) register(ctx context.Context) error {
 	if err != nil {
 		host = "unknown"
 	}
-	key := strings.ToLower(rand.Text())
 	if s.config.Name == "" {
-		s.config.Name = fmt.Sprintf("%s-%d-%s", clean(host, 100), os.Getpid(), key[:6])
+		s.config.Name = fmt.Sprintf("%s-%d-%s", clean(host, 100), os.Getpid(), strings.ToLower(rand.Text()[:6]))
 	}
 	queues, err := json.Marshal(s.config.Queues)
 	if err != nil {
 		return err
 	}
-	release, err := s.store.HoldWorkerLock(ctx, key)
+	key, release, err := s.store.HoldWorkerLock(ctx)
 	if err != nil {
 		return fmt.Errorf("register worker: %w", err)
 	}
@@ -64,6 +63,9 @@ func (s *session) addWorker(ctx context.Context, params db.RegisterWorkerParams)
 		})
 		if !errors.Is(err, sql.ErrNoRows) {
 			return id, err
+		}
+		if err := s.client.checkOpen(ctx); err != nil {
+			return 0, err
 		}
 		if err := s.rescueWorkers(ctx, s.config.OnBoot == OnBootFailed); err != nil {
 			return 0, err

@@ -12,12 +12,13 @@ import (
 const enqueueJob = `-- name: EnqueueJob :one
 INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
                   unique_key, request_id, user_id, tags, metadata, created_at, updated_at)
-VALUES (CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT),
-        CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT),
-        CAST($8 AS BIGINT), CAST($9 AS TEXT), CAST($10 AS TEXT),
-        CAST($11 AS TEXT), CAST($12 AS TEXT),
-        CAST($13 AS TEXT),
-        CAST($14 AS BIGINT), CAST($14 AS BIGINT))
+SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT),
+       CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT),
+       CAST($8 AS BIGINT), CAST($9 AS TEXT), CAST($10 AS TEXT),
+       CAST($11 AS TEXT), CAST($12 AS TEXT),
+       CAST($13 AS TEXT),
+       CAST($14 AS BIGINT), CAST($14 AS BIGINT)
+WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
 ON CONFLICT DO NOTHING
 RETURNING id
 `
@@ -40,7 +41,7 @@ type EnqueueJobParams struct {
 }
 
 // EnqueueJob adds one job and returns its id.
-// No row means that the unique key is held by a live job or the request id is taken.
+// No row means that the unique key is held by a live job, the request id is taken, or the queue is closed by a move.
 func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, error) {
 	row := q.db.QueryRow(ctx, enqueueJob,
 		arg.Kind,
@@ -71,6 +72,7 @@ SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), e.value, CAST($3 AS TEXT), CAST($4 AS
        CAST($8 AS TEXT), CAST($9 AS TEXT), CAST($10 AS TEXT),
        CAST($11 AS BIGINT), CAST($11 AS BIGINT)
 FROM jsonb_array_elements_text(CAST(CAST($12 AS TEXT) AS jsonb)) WITH ORDINALITY AS e (value, n)
+WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
 ORDER BY e.n
 RETURNING id
 `
@@ -91,6 +93,7 @@ type EnqueueJobsParams struct {
 }
 
 // EnqueueJobs adds one job for each payload of a JSON list of strings, alike in all else; ids rise in their order.
+// No row means that the queue is closed by a move.
 func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, enqueueJobs,
 		arg.Kind,

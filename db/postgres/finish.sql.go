@@ -185,10 +185,14 @@ func (q *Queries) CompleteJobsWithResults(ctx context.Context, arg CompleteJobsW
 }
 
 const extendLeases = `-- name: ExtendLeases :execrows
-UPDATE jobs AS j SET lease_until = CAST($1 AS BIGINT)
-FROM jsonb_array_elements(CAST(CAST($3 AS TEXT) AS jsonb)) AS e (value)
-WHERE j.status = 'running' AND j.worker_id = CAST($2 AS BIGINT)
-  AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT)
+UPDATE jobs SET lease_until = CAST($1 AS BIGINT)
+WHERE id IN (
+    SELECT j.id FROM (SELECT CAST($2 AS BIGINT) AS id) AS w
+    CROSS JOIN jsonb_array_elements(CAST(CAST($3 AS TEXT) AS jsonb)) AS e (value)
+    JOIN jobs AS j ON j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT)
+    WHERE j.status = 'running' AND j.worker_id = w.id
+    FOR UPDATE OF j SKIP LOCKED
+)
 `
 
 type ExtendLeasesParams struct {
@@ -197,7 +201,8 @@ type ExtendLeasesParams struct {
 	Items      string
 }
 
-// ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds.
+// ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
+// wait for rows that are locked (on SQLite none are), as one is by a CompleteJob in a transaction that is still open.
 func (q *Queries) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int64, error) {
 	result, err := q.db.Exec(ctx, extendLeases, arg.LeaseUntil, arg.WorkerID, arg.Items)
 	if err != nil {

@@ -28,28 +28,6 @@ func (q *Queries) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobPara
 	return result.RowsAffected(), nil
 }
 
-const deleteFinishedJobs = `-- name: DeleteFinishedJobs :execrows
-DELETE FROM jobs WHERE id IN (
-    SELECT f.id FROM jobs AS f
-    WHERE f.status = CAST($1 AS TEXT) AND f.finished_at IS NOT NULL AND f.finished_at < CAST($2 AS BIGINT)
-    ORDER BY f.finished_at LIMIT CAST($3 AS BIGINT))
-`
-
-type DeleteFinishedJobsParams struct {
-	Status string
-	Before int64
-	N      int64
-}
-
-// DeleteFinishedJobs removes up to n jobs of one final status that finished before a time, the oldest first.
-func (q *Queries) DeleteFinishedJobs(ctx context.Context, arg DeleteFinishedJobsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteFinishedJobs, arg.Status, arg.Before, arg.N)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const deleteJob = `-- name: DeleteJob :execrows
 DELETE FROM jobs WHERE id = CAST($1 AS BIGINT) AND status <> 'running'
 `

@@ -34,6 +34,25 @@ type Job struct {
 	Result            *string
 }
 
+type JobError struct {
+	ID        int64
+	JobID     int64
+	Attempt   int64
+	WorkerID  *int64
+	StartedAt *int64
+	EndedAt   int64
+	Cause     string
+	Message   string
+	Stack     string
+}
+
+type Move struct {
+	Direction string
+	Token     string
+	Peer      string
+	StartedAt int64
+}
+
 type Queue struct {
 	Name      string
 	PausedAt  *int64

@@ -94,6 +94,7 @@ SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST($1 AS BIGINT),
 FROM jobs AS j LEFT JOIN workers AS w ON w.id = j.worker_id
 WHERE j.status = 'running'
   AND (COALESCE(j.lease_until, 0) < CAST($2 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
+FOR UPDATE OF j SKIP LOCKED
 `
 
 type RecordStuckJobsParams struct {
@@ -103,6 +104,7 @@ type RecordStuckJobsParams struct {
 
 // RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 // lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
+// A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
 func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams) (int64, error) {
 	result, err := q.db.Exec(ctx, recordStuckJobs, arg.Now, arg.LeaseBefore)
 	if err != nil {

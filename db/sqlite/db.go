@@ -42,6 +42,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.claimJobsStmt, err = db.PrepareContext(ctx, claimJobs); err != nil {
 		return nil, fmt.Errorf("error preparing query ClaimJobs: %w", err)
 	}
+	if q.closeQueueStmt, err = db.PrepareContext(ctx, closeQueue); err != nil {
+		return nil, fmt.Errorf("error preparing query CloseQueue: %w", err)
+	}
 	if q.completeJobStmt, err = db.PrepareContext(ctx, completeJob); err != nil {
 		return nil, fmt.Errorf("error preparing query CompleteJob: %w", err)
 	}
@@ -105,6 +108,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.getJobIDByRequestIDStmt, err = db.PrepareContext(ctx, getJobIDByRequestID); err != nil {
 		return nil, fmt.Errorf("error preparing query GetJobIDByRequestID: %w", err)
 	}
+	if q.getLastIDsStmt, err = db.PrepareContext(ctx, getLastIDs); err != nil {
+		return nil, fmt.Errorf("error preparing query GetLastIDs: %w", err)
+	}
 	if q.getLiveJobIDByUniqueKeyStmt, err = db.PrepareContext(ctx, getLiveJobIDByUniqueKey); err != nil {
 		return nil, fmt.Errorf("error preparing query GetLiveJobIDByUniqueKey: %w", err)
 	}
@@ -123,6 +129,18 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.heartbeatWorkerStmt, err = db.PrepareContext(ctx, heartbeatWorker); err != nil {
 		return nil, fmt.Errorf("error preparing query HeartbeatWorker: %w", err)
 	}
+	if q.importJobErrorsStmt, err = db.PrepareContext(ctx, importJobErrors); err != nil {
+		return nil, fmt.Errorf("error preparing query ImportJobErrors: %w", err)
+	}
+	if q.importJobsStmt, err = db.PrepareContext(ctx, importJobs); err != nil {
+		return nil, fmt.Errorf("error preparing query ImportJobs: %w", err)
+	}
+	if q.importQueuesStmt, err = db.PrepareContext(ctx, importQueues); err != nil {
+		return nil, fmt.Errorf("error preparing query ImportQueues: %w", err)
+	}
+	if q.importWorkersStmt, err = db.PrepareContext(ctx, importWorkers); err != nil {
+		return nil, fmt.Errorf("error preparing query ImportWorkers: %w", err)
+	}
 	if q.listFailedJobsStmt, err = db.PrepareContext(ctx, listFailedJobs); err != nil {
 		return nil, fmt.Errorf("error preparing query ListFailedJobs: %w", err)
 	}
@@ -132,14 +150,29 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.listJobErrorsStmt, err = db.PrepareContext(ctx, listJobErrors); err != nil {
 		return nil, fmt.Errorf("error preparing query ListJobErrors: %w", err)
 	}
+	if q.listJobErrorsFromStmt, err = db.PrepareContext(ctx, listJobErrorsFrom); err != nil {
+		return nil, fmt.Errorf("error preparing query ListJobErrorsFrom: %w", err)
+	}
 	if q.listJobsStmt, err = db.PrepareContext(ctx, listJobs); err != nil {
 		return nil, fmt.Errorf("error preparing query ListJobs: %w", err)
+	}
+	if q.listJobsFromStmt, err = db.PrepareContext(ctx, listJobsFrom); err != nil {
+		return nil, fmt.Errorf("error preparing query ListJobsFrom: %w", err)
 	}
 	if q.listLiveWorkersStmt, err = db.PrepareContext(ctx, listLiveWorkers); err != nil {
 		return nil, fmt.Errorf("error preparing query ListLiveWorkers: %w", err)
 	}
+	if q.listMovesStmt, err = db.PrepareContext(ctx, listMoves); err != nil {
+		return nil, fmt.Errorf("error preparing query ListMoves: %w", err)
+	}
 	if q.listQueueRowsStmt, err = db.PrepareContext(ctx, listQueueRows); err != nil {
 		return nil, fmt.Errorf("error preparing query ListQueueRows: %w", err)
+	}
+	if q.listWorkersFromStmt, err = db.PrepareContext(ctx, listWorkersFrom); err != nil {
+		return nil, fmt.Errorf("error preparing query ListWorkersFrom: %w", err)
+	}
+	if q.openQueueStmt, err = db.PrepareContext(ctx, openQueue); err != nil {
+		return nil, fmt.Errorf("error preparing query OpenQueue: %w", err)
 	}
 	if q.pauseQueueStmt, err = db.PrepareContext(ctx, pauseQueue); err != nil {
 		return nil, fmt.Errorf("error preparing query PauseQueue: %w", err)
@@ -167,6 +200,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.resetStuckJobsStmt, err = db.PrepareContext(ctx, resetStuckJobs); err != nil {
 		return nil, fmt.Errorf("error preparing query ResetStuckJobs: %w", err)
+	}
+	if q.restorePendingJobsStmt, err = db.PrepareContext(ctx, restorePendingJobs); err != nil {
+		return nil, fmt.Errorf("error preparing query RestorePendingJobs: %w", err)
 	}
 	if q.resumeQueueStmt, err = db.PrepareContext(ctx, resumeQueue); err != nil {
 		return nil, fmt.Errorf("error preparing query ResumeQueue: %w", err)
@@ -213,6 +249,11 @@ func (q *Queries) Close() error {
 	if q.claimJobsStmt != nil {
 		if cerr := q.claimJobsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing claimJobsStmt: %w", cerr)
+		}
+	}
+	if q.closeQueueStmt != nil {
+		if cerr := q.closeQueueStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing closeQueueStmt: %w", cerr)
 		}
 	}
 	if q.completeJobStmt != nil {
@@ -320,6 +361,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing getJobIDByRequestIDStmt: %w", cerr)
 		}
 	}
+	if q.getLastIDsStmt != nil {
+		if cerr := q.getLastIDsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing getLastIDsStmt: %w", cerr)
+		}
+	}
 	if q.getLiveJobIDByUniqueKeyStmt != nil {
 		if cerr := q.getLiveJobIDByUniqueKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing getLiveJobIDByUniqueKeyStmt: %w", cerr)
@@ -350,6 +396,26 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing heartbeatWorkerStmt: %w", cerr)
 		}
 	}
+	if q.importJobErrorsStmt != nil {
+		if cerr := q.importJobErrorsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing importJobErrorsStmt: %w", cerr)
+		}
+	}
+	if q.importJobsStmt != nil {
+		if cerr := q.importJobsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing importJobsStmt: %w", cerr)
+		}
+	}
+	if q.importQueuesStmt != nil {
+		if cerr := q.importQueuesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing importQueuesStmt: %w", cerr)
+		}
+	}
+	if q.importWorkersStmt != nil {
+		if cerr := q.importWorkersStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing importWorkersStmt: %w", cerr)
+		}
+	}
 	if q.listFailedJobsStmt != nil {
 		if cerr := q.listFailedJobsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing listFailedJobsStmt: %w", cerr)
@@ -365,9 +431,19 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing listJobErrorsStmt: %w", cerr)
 		}
 	}
+	if q.listJobErrorsFromStmt != nil {
+		if cerr := q.listJobErrorsFromStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing listJobErrorsFromStmt: %w", cerr)
+		}
+	}
 	if q.listJobsStmt != nil {
 		if cerr := q.listJobsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing listJobsStmt: %w", cerr)
+		}
+	}
+	if q.listJobsFromStmt != nil {
+		if cerr := q.listJobsFromStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing listJobsFromStmt: %w", cerr)
 		}
 	}
 	if q.listLiveWorkersStmt != nil {
@@ -375,9 +451,24 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing listLiveWorkersStmt: %w", cerr)
 		}
 	}
+	if q.listMovesStmt != nil {
+		if cerr := q.listMovesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing listMovesStmt: %w", cerr)
+		}
+	}
 	if q.listQueueRowsStmt != nil {
 		if cerr := q.listQueueRowsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing listQueueRowsStmt: %w", cerr)
+		}
+	}
+	if q.listWorkersFromStmt != nil {
+		if cerr := q.listWorkersFromStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing listWorkersFromStmt: %w", cerr)
+		}
+	}
+	if q.openQueueStmt != nil {
+		if cerr := q.openQueueStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing openQueueStmt: %w", cerr)
 		}
 	}
 	if q.pauseQueueStmt != nil {
@@ -423,6 +514,11 @@ func (q *Queries) Close() error {
 	if q.resetStuckJobsStmt != nil {
 		if cerr := q.resetStuckJobsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing resetStuckJobsStmt: %w", cerr)
+		}
+	}
+	if q.restorePendingJobsStmt != nil {
+		if cerr := q.restorePendingJobsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing restorePendingJobsStmt: %w", cerr)
 		}
 	}
 	if q.resumeQueueStmt != nil {
@@ -490,6 +586,7 @@ type Queries struct {
 	cancelStuckJobsStmt           *sql.Stmt
 	cancelWaitingJobStmt          *sql.Stmt
 	claimJobsStmt                 *sql.Stmt
+	closeQueueStmt                *sql.Stmt
 	completeJobStmt               *sql.Stmt
 	completeJobsStmt              *sql.Stmt
 	completeJobsWithResultsStmt   *sql.Stmt
@@ -511,18 +608,28 @@ type Queries struct {
 	getJobStmt                    *sql.Stmt
 	getJobFenceStmt               *sql.Stmt
 	getJobIDByRequestIDStmt       *sql.Stmt
+	getLastIDsStmt                *sql.Stmt
 	getLiveJobIDByUniqueKeyStmt   *sql.Stmt
 	getNextRunAfterStmt           *sql.Stmt
 	getOldestPendingStmt          *sql.Stmt
 	hasClaimableJobsStmt          *sql.Stmt
 	hasUnfinishedJobsStmt         *sql.Stmt
 	heartbeatWorkerStmt           *sql.Stmt
+	importJobErrorsStmt           *sql.Stmt
+	importJobsStmt                *sql.Stmt
+	importQueuesStmt              *sql.Stmt
+	importWorkersStmt             *sql.Stmt
 	listFailedJobsStmt            *sql.Stmt
 	listHeldJobsStmt              *sql.Stmt
 	listJobErrorsStmt             *sql.Stmt
+	listJobErrorsFromStmt         *sql.Stmt
 	listJobsStmt                  *sql.Stmt
+	listJobsFromStmt              *sql.Stmt
 	listLiveWorkersStmt           *sql.Stmt
+	listMovesStmt                 *sql.Stmt
 	listQueueRowsStmt             *sql.Stmt
+	listWorkersFromStmt           *sql.Stmt
+	openQueueStmt                 *sql.Stmt
 	pauseQueueStmt                *sql.Stmt
 	promoteDueJobsStmt            *sql.Stmt
 	recordStuckJobsStmt           *sql.Stmt
@@ -532,6 +639,7 @@ type Queries struct {
 	requestJobCancelStmt          *sql.Stmt
 	requeueJobStmt                *sql.Stmt
 	resetStuckJobsStmt            *sql.Stmt
+	restorePendingJobsStmt        *sql.Stmt
 	resumeQueueStmt               *sql.Stmt
 	retryJobStmt                  *sql.Stmt
 	setJobProgressStmt            *sql.Stmt
@@ -548,6 +656,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		cancelStuckJobsStmt:           q.cancelStuckJobsStmt,
 		cancelWaitingJobStmt:          q.cancelWaitingJobStmt,
 		claimJobsStmt:                 q.claimJobsStmt,
+		closeQueueStmt:                q.closeQueueStmt,
 		completeJobStmt:               q.completeJobStmt,
 		completeJobsStmt:              q.completeJobsStmt,
 		completeJobsWithResultsStmt:   q.completeJobsWithResultsStmt,
@@ -569,18 +678,28 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		getJobStmt:                    q.getJobStmt,
 		getJobFenceStmt:               q.getJobFenceStmt,
 		getJobIDByRequestIDStmt:       q.getJobIDByRequestIDStmt,
+		getLastIDsStmt:                q.getLastIDsStmt,
 		getLiveJobIDByUniqueKeyStmt:   q.getLiveJobIDByUniqueKeyStmt,
 		getNextRunAfterStmt:           q.getNextRunAfterStmt,
 		getOldestPendingStmt:          q.getOldestPendingStmt,
 		hasClaimableJobsStmt:          q.hasClaimableJobsStmt,
 		hasUnfinishedJobsStmt:         q.hasUnfinishedJobsStmt,
 		heartbeatWorkerStmt:           q.heartbeatWorkerStmt,
+		importJobErrorsStmt:           q.importJobErrorsStmt,
+		importJobsStmt:                q.importJobsStmt,
+		importQueuesStmt:              q.importQueuesStmt,
+		importWorkersStmt:             q.importWorkersStmt,
 		listFailedJobsStmt:            q.listFailedJobsStmt,
 		listHeldJobsStmt:              q.listHeldJobsStmt,
 		listJobErrorsStmt:             q.listJobErrorsStmt,
+		listJobErrorsFromStmt:         q.listJobErrorsFromStmt,
 		listJobsStmt:                  q.listJobsStmt,
+		listJobsFromStmt:              q.listJobsFromStmt,
 		listLiveWorkersStmt:           q.listLiveWorkersStmt,
+		listMovesStmt:                 q.listMovesStmt,
 		listQueueRowsStmt:             q.listQueueRowsStmt,
+		listWorkersFromStmt:           q.listWorkersFromStmt,
+		openQueueStmt:                 q.openQueueStmt,
 		pauseQueueStmt:                q.pauseQueueStmt,
 		promoteDueJobsStmt:            q.promoteDueJobsStmt,
 		recordStuckJobsStmt:           q.recordStuckJobsStmt,
@@ -590,6 +709,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		requestJobCancelStmt:          q.requestJobCancelStmt,
 		requeueJobStmt:                q.requeueJobStmt,
 		resetStuckJobsStmt:            q.resetStuckJobsStmt,
+		restorePendingJobsStmt:        q.restorePendingJobsStmt,
 		resumeQueueStmt:               q.resumeQueueStmt,
 		retryJobStmt:                  q.retryJobStmt,
 		setJobProgressStmt:            q.setJobProgressStmt,

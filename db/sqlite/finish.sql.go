@@ -198,7 +198,8 @@ type ExtendLeasesParams struct {
 	Items      string
 }
 
-// ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds.
+// ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
+// wait for rows that are locked (on SQLite none are), as one is by a CompleteJob in a transaction that is still open.
 func (q *Queries) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int64, error) {
 	result, err := q.exec(ctx, q.extendLeasesStmt, extendLeases, arg.LeaseUntil, arg.WorkerID, arg.Items)
 	if err != nil {

@@ -22,6 +22,8 @@ type Querier interface {
 	// ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 	// Rows come back in no order. For each kind it reads n index entries at the most, whatever else the table holds.
 	ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error)
+	// CloseQueue closes the queue for a move. Zero rows mean that it is closed already.
+	CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, error)
 	// CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
 	// Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
 	CompleteJob(ctx context.Context, arg CompleteJobParams) (int64, error)
@@ -45,17 +47,20 @@ type Querier interface {
 	// DeleteEndedWorkers drops the rows of workers that ended before a time.
 	DeleteEndedWorkers(ctx context.Context, before int64) (int64, error)
 	// DeleteFinishedJobs removes up to n jobs of one final status that finished before a time, the oldest first.
+	// It passes over rows that another process is deleting (on SQLite there are none).
 	DeleteFinishedJobs(ctx context.Context, arg DeleteFinishedJobsParams) (int64, error)
 	// DeleteJob removes a job that is not running, with its errors.
 	DeleteJob(ctx context.Context, id int64) (int64, error)
 	// EndWorker closes a worker's row; of many callers only one gets a row.
 	EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error)
 	// EnqueueJob adds one job and returns its id.
-	// No row means that the unique key is held by a live job or the request id is taken.
+	// No row means that the unique key is held by a live job, the request id is taken, or the queue is closed by a move.
 	EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, error)
 	// EnqueueJobs adds one job for each payload of a JSON list of strings, alike in all else; ids rise in their order.
+	// No row means that the queue is closed by a move.
 	EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int64, error)
-	// ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds.
+	// ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
+	// wait for rows that are locked (on SQLite none are), as one is by a CompleteJob in a transaction that is still open.
 	ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int64, error)
 	// FailJob ends a job for good: its attempts are used up, or it was discarded.
 	FailJob(ctx context.Context, arg FailJobParams) (int64, error)
@@ -68,6 +73,8 @@ type Querier interface {
 	GetJobFence(ctx context.Context, id int64) (GetJobFenceRow, error)
 	// GetJobIDByRequestID finds the job that an earlier enqueue with the same request id made.
 	GetJobIDByRequestID(ctx context.Context, arg GetJobIDByRequestIDParams) (int64, error)
+	// GetLastIDs is the largest id of each table; 0 when it is empty.
+	GetLastIDs(ctx context.Context) (GetLastIDsRow, error)
 	// GetLiveJobIDByUniqueKey finds the job that holds a unique key.
 	GetLiveJobIDByUniqueKey(ctx context.Context, arg GetLiveJobIDByUniqueKeyParams) (int64, error)
 	// GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled.
@@ -82,27 +89,46 @@ type Querier interface {
 	HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error)
 	// HeartbeatWorker renews a worker's lease; zero rows mean that the worker was declared dead.
 	HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams) (int64, error)
+	// ImportJobErrors adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportJobErrors(ctx context.Context, items string) (int64, error)
+	// ImportJobs adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportJobs(ctx context.Context, items string) (int64, error)
+	// ImportQueues adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportQueues(ctx context.Context, items string) (int64, error)
+	// ImportWorkers adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportWorkers(ctx context.Context, items string) (int64, error)
 	// ListFailedJobs lists the jobs that failed since a time, the latest first: what is retried or looked at one by one.
 	ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]Job, error)
 	// ListHeldJobs lists what a worker holds, and what of it is to be cancelled.
 	ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJobsRow, error)
 	// ListJobErrors lists the attempts of a job that did not end well, in order.
 	ListJobErrors(ctx context.Context, jobID int64) ([]ListJobErrorsRow, error)
+	// ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.
+	ListJobErrorsFrom(ctx context.Context, arg ListJobErrorsFromParams) ([]JobError, error)
 	// ListJobs lists jobs, newest first, below an id. tag is given with its JSON quotes.
 	ListJobs(ctx context.Context, arg ListJobsParams) ([]Job, error)
+	// ListJobsFrom lists jobs in the order of their ids, from after one on.
+	ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]Job, error)
 	// ListLiveWorkers lists the workers that have not ended, oldest first.
 	ListLiveWorkers(ctx context.Context) ([]Worker, error)
+	// ListMoves lists what closes the queue: nothing as a rule.
+	ListMoves(ctx context.Context) ([]Move, error)
 	// ListQueueRows lists the queues that were ever paused.
 	ListQueueRows(ctx context.Context) ([]Queue, error)
+	// ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
+	ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams) ([]Worker, error)
+	// OpenQueue opens the queue again that the move with a token closed.
+	OpenQueue(ctx context.Context, token string) (int64, error)
 	// PauseQueue stops claims from a queue; what runs goes on. Zero rows mean that it was paused already.
 	PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, error)
 	// PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
 	PromoteDueJobs(ctx context.Context, arg PromoteDueJobsParams) (int64, error)
 	// RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 	// lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
+	// A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
 	RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams) (int64, error)
 	// RegisterWorker adds the row of a worker whose lock is already held and returns its id.
-	// No row means that a live worker has the name.
+	// No row means that a live worker has the name, or that the queue is closed by a move.
 	RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (int64, error)
 	// ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
 	ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, error)
@@ -115,6 +141,8 @@ type Querier interface {
 	RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error)
 	// ResetStuckJobs gives every other stuck job back to be claimed anew.
 	ResetStuckJobs(ctx context.Context, now int64) (int64, error)
+	// RestorePendingJobs makes those of a JSON list of ids pending again that the insert found not yet due by its clock.
+	RestorePendingJobs(ctx context.Context, ids string) (int64, error)
 	// ResumeQueue allows claims from a queue again. Zero rows mean that it was not paused.
 	ResumeQueue(ctx context.Context, arg ResumeQueueParams) (int64, error)
 	// RetryJob ends an attempt that failed and gives the job another one at run_after.

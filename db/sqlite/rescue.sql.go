@@ -103,6 +103,7 @@ type RecordStuckJobsParams struct {
 
 // RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 // lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
+// A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
 func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams) (int64, error) {
 	result, err := q.exec(ctx, q.recordStuckJobsStmt, recordStuckJobs, arg.Now, arg.LeaseBefore)
 	if err != nil {

@@ -175,9 +175,10 @@ func (q *Queries) ListLiveWorkers(ctx context.Context) ([]Worker, error) {
 
 const registerWorker = `-- name: RegisterWorker :one
 INSERT INTO workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until)
-VALUES (CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT),
-        CAST(?5 AS TEXT), CAST(?6 AS TEXT), CAST(?7 AS TEXT),
-        CAST(?8 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT))
+SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT),
+       CAST(?5 AS TEXT), CAST(?6 AS TEXT), CAST(?7 AS TEXT),
+       CAST(?8 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT)
+WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
 ON CONFLICT DO NOTHING
 RETURNING id
 `
@@ -195,7 +196,7 @@ type RegisterWorkerParams struct {
 }
 
 // RegisterWorker adds the row of a worker whose lock is already held and returns its id.
-// No row means that a live worker has the name.
+// No row means that a live worker has the name, or that the queue is closed by a move.
 func (q *Queries) RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (int64, error) {
 	row := q.queryRow(ctx, q.registerWorkerStmt, registerWorker,
 		arg.Name,

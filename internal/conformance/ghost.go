@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"time"
 
@@ -21,19 +20,32 @@ type ghost struct {
 // ghost adds a worker that lives: it holds its lock.
 func (f *fixture) ghost(name string, lease time.Duration) *ghost {
 	f.Helper()
-	g := &ghost{f: f, key: rand.Text()}
+	g := &ghost{f: f}
 	var err error
-	g.release, err = f.store.HoldWorkerLock(f.ctx, g.key)
+	g.key, g.release, err = f.store.HoldWorkerLock(f.ctx)
 	f.must(err)
-	f.write(func(ctx context.Context, q db.Querier) error {
-		now := f.store.Now()
+	g.register(name, lease)
+	return g
+}
+
+// lockless adds a worker of a process that has no lock to show that it lives.
+func (f *fixture) lockless(name string, lease time.Duration) *ghost {
+	f.Helper()
+	g := &ghost{f: f, release: func(bool) error { return nil }}
+	g.register(name, lease)
+	return g
+}
+
+func (g *ghost) register(name string, lease time.Duration) {
+	g.f.Helper()
+	g.f.write(func(ctx context.Context, q db.Querier) (err error) {
+		now := g.f.store.Now()
 		g.id, err = q.RegisterWorker(ctx, db.RegisterWorkerParams{
 			Name: name, LockKey: g.key, Host: "elsewhere", Pid: 1, Version: "", Queues: `{"default":10}`, Kinds: `["k"]`,
 			Now: now.UnixMicro(), LeaseUntil: now.Add(lease).UnixMicro(),
 		})
 		return err
 	})
-	return g
 }
 
 // claim makes the ghost the holder of up to n jobs of kind k in the default queue.

@@ -24,7 +24,7 @@ var rescueTests = []test{
 	{"LeaseOfOneJobOver", testJobLeaseOver},
 	{"LeaseIsRenewed", testLeaseRenewed},
 	{"UnknownHolder", testUnknownHolder},
-	{"LockFileGone", testLockFileGone},
+	{"NoLock", testNoLock},
 }
 
 func testNameTaken(f *fixture) {
@@ -210,12 +210,11 @@ func testUnknownHolder(f *fixture) {
 	f.wantError(id, jobs.CauseCrash, "unknown")
 }
 
-// testLockFileGone: a lock that is not there says nothing, and the lease counts.
-func testLockFileGone(f *fixture) {
+// testNoLock: a worker without a lock, as behind a pooler, lives as long as its lease says.
+func testNoLock(f *fixture) {
 	id := f.many(1)[0]
-	g := f.ghost("unlocked", time.Hour)
+	g := f.lockless("unlocked", time.Hour)
 	rows := g.claim(1, time.Hour)
-	f.must(g.release(true))
 	f.start(jobs.Config{}, on("k", nothing), on("first", nothing))
 	f.ended(f.enqueue("first"))
 	want(f, "status", f.get(id).Status, jobs.StatusRunning)

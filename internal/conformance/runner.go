@@ -190,7 +190,7 @@ type poked struct {
 	wake chan struct{}
 }
 
-func (p poked) Listen(jobs.Signal) (<-chan struct{}, func()) { return p.wake, func() {} }
+func (p poked) Listen(jobs.Signal, []string) (<-chan struct{}, func()) { return p.wake, func() {} }
 
 func testFreedSlotIsFilled(f *fixture) {
 	for range 2 {

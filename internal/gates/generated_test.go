@@ -156,7 +156,12 @@ func TestNeutralTypesAreUpToDate(t *testing.T) {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build gentypes: %v\n%s", err, output)
 	}
-	if err := os.CopyFS(filepath.Join(dir, sqliteCode), os.DirFS(filepath.Join(root(t), sqliteCode))); err != nil {
+	for _, code := range []string{sqliteCode, postgresCode} {
+		if err := os.CopyFS(filepath.Join(dir, code), os.DirFS(filepath.Join(root(t), code))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "jobs/postgres"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	run := exec.CommandContext(t.Context(), tool)
@@ -164,11 +169,13 @@ func TestNeutralTypesAreUpToDate(t *testing.T) {
 	if output, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("gentypes: %v\n%s", err, output)
 	}
-	fresh, err := os.ReadFile(filepath.Join(dir, "db/types.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if kept := read(t, "db/types.go"); string(fresh) != kept {
-		t.Errorf("db/types.go is not what internal/gentypes makes of db/sqlite (run `make generate`): %s", firstDifference(kept, string(fresh)))
+	for _, file := range []string{"db/types.go", "jobs/postgres/queries.go"} {
+		fresh, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept := read(t, file); string(fresh) != kept {
+			t.Errorf("%s is not what internal/gentypes makes of db (run `make generate`): %s", file, firstDifference(kept, string(fresh)))
+		}
 	}
 }

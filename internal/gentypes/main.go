@@ -1,9 +1,11 @@
-// Command gentypes writes db/types.go: an alias for every type that sqlc generated for SQLite. `make generate` runs it
-// from the root of the repository.
+// Command gentypes writes db/types.go, an alias for every type that sqlc generated for SQLite, and
+// jobs/postgres/queries.go, which gives what it generated for PostgreSQL those types. `make generate` runs it from the
+// root of the repository.
 package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -16,16 +18,21 @@ import (
 )
 
 // Types of the generated package that belong to one engine.
-var own = []string{"DBTX", "Queries"}
+var engineTypes = []string{"DBTX", "Queries"}
 
 func main() {
 	log.SetFlags(0)
-	if err := run("db/sqlite", "db/types.go"); err != nil {
+	err := errors.Join(
+		aliases("db/sqlite", "db/types.go"),
+		adapter("db/postgres/querier.go", "jobs/postgres/queries.go"),
+	)
+	if err != nil {
 		log.Fatalf("gentypes: %v", err)
 	}
 }
 
-func run(from, to string) error {
+// aliases writes an alias for each type that belongs to no engine.
+func aliases(from, to string) error {
 	files, err := filepath.Glob(filepath.Join(from, "*.go"))
 	if err != nil {
 		return err
@@ -42,7 +49,7 @@ func run(from, to string) error {
 				continue
 			}
 			for _, spec := range types.Specs {
-				if name := spec.(*ast.TypeSpec).Name; name.IsExported() && !slices.Contains(own, name.Name) {
+				if name := spec.(*ast.TypeSpec).Name; name.IsExported() && !slices.Contains(engineTypes, name.Name) {
 					names = append(names, name.Name)
 				}
 			}

@@ -22,7 +22,7 @@ func settle(t *testing.T, wake <-chan struct{}) {
 
 func TestForeignCommitWakes(t *testing.T) {
 	store, _ := queue(t)
-	wake, stop := store.Listen(jobs.WorkReady)
+	wake, stop := store.Listen(jobs.WorkReady, nil)
 	defer stop()
 	settle(t, wake)
 	foreign := plain(t, store.Path())
@@ -67,8 +67,8 @@ func TestWatchRunsWhileSomebodyListens(t *testing.T) {
 		return store.hub.stopWatch != nil
 	}
 	for range 3 {
-		_, stopA := store.Listen(jobs.WorkReady)
-		wake, stopB := store.Listen(jobs.JobEnded)
+		_, stopA := store.Listen(jobs.WorkReady, nil)
+		wake, stopB := store.Listen(jobs.JobEnded, nil)
 		if !watching() {
 			t.Error("nobody watches")
 		}

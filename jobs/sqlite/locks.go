@@ -2,10 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -28,21 +30,22 @@ func workerLock(key string) string { return "worker-" + key + ".lock" }
 
 // HoldWorkerLock makes the worker's lock file and locks it. The kernel releases the lock when the process ends,
 // however it ends; it is the open file's and not inherited by programs that the process starts.
-func (s *Store) HoldWorkerLock(_ context.Context, key string) (release func(ended bool) error, err error) {
+func (s *Store) HoldWorkerLock(context.Context) (key string, release func(ended bool) error, err error) {
 	s.sweep()
+	key = strings.ToLower(rand.Text())
 	path, err := s.touchSide(workerLock(key))
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	lock := flock.New(path)
 	ok, err := lock.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", lock.Path(), err)
+		return "", nil, fmt.Errorf("lock %s: %w", lock.Path(), err)
 	}
 	if !ok {
-		return nil, fmt.Errorf("lock %s: another process holds it", lock.Path())
+		return "", nil, fmt.Errorf("lock %s: another process holds it", lock.Path())
 	}
-	return func(ended bool) error {
+	return key, func(ended bool) error {
 		var err error
 		if ended {
 			err = os.Remove(lock.Path())
@@ -74,6 +77,9 @@ func (s *Store) sweep() {
 		}
 	}
 }
+
+// FreeWorkerLocks returns all: to try a lock costs no more than to ask about it.
+func (s *Store) FreeWorkerLocks(_ context.Context, keys []string) ([]string, error) { return keys, nil }
 
 // TakeWorkerLock tries another worker's lock. A file that does not exist says nothing (the folder may have been
 // deleted under living workers), and neither does one that this user may not open: then only the lease can tell.

@@ -152,7 +152,9 @@ func (s *Store) forget() error {
 }
 
 // Listen implements [jobs.Store].
-func (s *Store) Listen(signals jobs.Signal) (<-chan struct{}, func()) { return s.hub.listen(signals) }
+func (s *Store) Listen(signals jobs.Signal, _ []string) (<-chan struct{}, func()) {
+	return s.hub.listen(signals)
+}
 
 // Announce implements [jobs.Store].
 func (s *Store) Announce(signals jobs.Signal) { s.hub.announce(signals) }

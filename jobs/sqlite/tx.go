@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql"
+	"errors"
 
 	"github.com/sqluice/sqluice/db"
 	dbsqlite "github.com/sqluice/sqluice/db/sqlite"
@@ -11,8 +12,17 @@ import (
 // Tx lets a client or [jobs.CompleteTx] work inside the caller's transaction on the queue's database file. Begin the
 // transaction with _txlock=immediate in the pool's DSN, or with a write: a transaction that reads first and writes
 // later fails with SQLITE_BUSY when another connection wrote between.
-func Tx(tx *sql.Tx) jobs.Tx { return callersTx{dbsqlite.New(tx)} }
+func Tx(tx *sql.Tx) jobs.Tx { return callersTx{tx} }
 
-type callersTx struct{ queries *dbsqlite.Queries }
+type callersTx struct{ tx *sql.Tx }
 
-func (t callersTx) Querier() db.Querier { return t.queries }
+func (t callersTx) Handle() any { return t }
+
+// Join implements [jobs.Store]. Listeners see a commit in the file itself.
+func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
+	t, ok := tx.Handle().(callersTx)
+	if !ok {
+		return nil, errors.New("the transaction is not one made by sqlite.Tx")
+	}
+	return dbsqlite.New(t.tx), nil
+}

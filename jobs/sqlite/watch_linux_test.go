@@ -78,7 +78,7 @@ func TestDeafListenerDoesNotDemote(t *testing.T) {
 func TestNoWakeIsLost(t *testing.T) {
 	store, _ := queue(t)
 	there, _ := queueAt(t, store.Path())
-	wake, stop := store.Listen(jobs.WorkReady)
+	wake, stop := store.Listen(jobs.WorkReady, nil)
 	defer stop()
 	count := plain(t, store.Path())
 	const n = 300

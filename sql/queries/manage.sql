@@ -24,10 +24,3 @@ WHERE id = CAST(@id AS BIGINT) AND status = 'running';
 -- name: DeleteJob :execrows
 -- DeleteJob removes a job that is not running, with its errors.
 DELETE FROM jobs WHERE id = CAST(@id AS BIGINT) AND status <> 'running';
-
--- name: DeleteFinishedJobs :execrows
--- DeleteFinishedJobs removes up to n jobs of one final status that finished before a time, the oldest first.
-DELETE FROM jobs WHERE id IN (
-    SELECT f.id FROM jobs AS f
-    WHERE f.status = CAST(@status AS TEXT) AND f.finished_at IS NOT NULL AND f.finished_at < CAST(@before AS BIGINT)
-    ORDER BY f.finished_at LIMIT CAST(@n AS BIGINT));

@@ -6,18 +6,6 @@ WHERE j.status = 'running' AND (
     OR NOT EXISTS (SELECT 1 FROM workers AS w WHERE w.id = j.worker_id AND w.ended_at IS NULL)
 );
 
--- name: RecordStuckJobs :execrows
--- RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
--- lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
-INSERT INTO job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
-SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(@now AS BIGINT),
-       CASE WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason = 'lost' THEN 'lost' ELSE 'crash' END,
-       CASE WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason = 'lost'
-            THEN 'the lease ran out: worker ' ELSE 'the process ended: worker ' END || COALESCE(w.name, 'unknown')
-FROM jobs AS j LEFT JOIN workers AS w ON w.id = j.worker_id
-WHERE j.status = 'running'
-  AND (COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL);
-
 -- name: CountCrashes :execrows
 -- CountCrashes raises the crash count of the stuck jobs whose process ended.
 UPDATE jobs SET crashes = crashes + 1

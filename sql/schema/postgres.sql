@@ -40,6 +40,12 @@ TABLE jobs
     progress text
     result text
 
+TABLE moves
+    direction text NOT NULL
+    token text NOT NULL
+    peer text NOT NULL
+    started_at bigint NOT NULL
+
 TABLE queues
     name text NOT NULL
     paused_at bigint
@@ -83,6 +89,8 @@ jobs jobs_timeout_check: CHECK ((timeout >= 0))
 jobs jobs_uncounted_check: CHECK ((uncounted >= 0))
 jobs jobs_unique_key_check: CHECK (((length(unique_key) >= 1) AND (length(unique_key) <= 1000)))
 jobs jobs_user_id_check: CHECK (((length(user_id) >= 1) AND (length(user_id) <= 1000)))
+moves moves_direction_check: CHECK ((direction = ANY (ARRAY['in'::text, 'out'::text])))
+moves moves_pkey: PRIMARY KEY (direction)
 queues queues_name_check: CHECK (((length(name) >= 1) AND (length(name) <= 200)))
 queues queues_pkey: PRIMARY KEY (name)
 workers workers_end_reason_check: CHECK ((end_reason = ANY (ARRAY['stopped'::text, 'crash'::text, 'lost'::text])))
@@ -101,6 +109,7 @@ CREATE UNIQUE INDEX jobs_pkey ON jobs USING btree (id)
 CREATE UNIQUE INDEX jobs_request ON jobs USING btree (kind, request_id) WHERE (request_id IS NOT NULL)
 CREATE INDEX jobs_running ON jobs USING btree (worker_id) WHERE (status = 'running'::text)
 CREATE UNIQUE INDEX jobs_unique ON jobs USING btree (kind, unique_key) WHERE ((unique_key IS NOT NULL) AND (status = ANY (ARRAY['scheduled'::text, 'pending'::text, 'running'::text])))
+CREATE UNIQUE INDEX moves_pkey ON moves USING btree (direction)
 CREATE UNIQUE INDEX queues_pkey ON queues USING btree (name)
 CREATE INDEX workers_ended ON workers USING btree (ended_at) WHERE (ended_at IS NOT NULL)
 CREATE UNIQUE INDEX workers_live ON workers USING btree (name) WHERE (ended_at IS NULL)

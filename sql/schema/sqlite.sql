@@ -31,6 +31,13 @@ CREATE TABLE jobs (
                 CHECK (run_after BETWEEN 0 AND 253402300799999999)
 , worker_id INTEGER, lease_until INTEGER, crashes INTEGER NOT NULL DEFAULT 0 CHECK (crashes >= 0), uncounted INTEGER NOT NULL DEFAULT 0 CHECK (uncounted >= 0), cancel_requested_at INTEGER, queue TEXT NOT NULL DEFAULT 'default' CHECK (length(queue) BETWEEN 1 AND 200), max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767), timeout INTEGER NOT NULL DEFAULT 0 CHECK (timeout >= 0), last_error TEXT, unique_key TEXT CHECK (length(unique_key) BETWEEN 1 AND 1000), request_id TEXT CHECK (length(request_id) BETWEEN 1 AND 1000), user_id TEXT CHECK (length(user_id) BETWEEN 1 AND 1000), tags TEXT CHECK (tags IS NULL OR json_valid(tags)), metadata TEXT CHECK (metadata IS NULL OR json_valid(metadata)), progress TEXT CHECK (progress IS NULL OR json_valid(progress)), result TEXT CHECK (result IS NULL OR json_valid(result))) STRICT;
 
+CREATE TABLE moves (
+    direction  TEXT    NOT NULL PRIMARY KEY CHECK (direction IN ('in', 'out')),
+    token      TEXT    NOT NULL,
+    peer       TEXT    NOT NULL,
+    started_at INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE queues (
     name       TEXT    NOT NULL PRIMARY KEY CHECK (length(name) BETWEEN 1 AND 200),
     paused_at  INTEGER,

@@ -15,8 +15,13 @@ WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT)
   AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT);
 
 -- name: ExtendLeases :execrows
--- ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds.
-UPDATE jobs AS j SET lease_until = CAST(@lease_until AS BIGINT)
-FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
-WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT)
-  AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT);
+-- ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
+-- wait for rows that are locked (on SQLite none are), as one is by a CompleteJob in a transaction that is still open.
+UPDATE jobs SET lease_until = CAST(@lease_until AS BIGINT)
+WHERE id IN (
+    SELECT j.id FROM (SELECT CAST(@worker_id AS BIGINT) AS id) AS w
+    CROSS JOIN jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
+    JOIN jobs AS j ON j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT)
+    WHERE j.status = 'running' AND j.worker_id = w.id
+    FOR UPDATE OF j SKIP LOCKED
+);

@@ -1,5 +1,6 @@
 -- name: EnqueueJobs :many
 -- EnqueueJobs adds one job for each payload of a JSON list of strings, alike in all else; ids rise in their order.
+-- No row means that the queue is closed by a move.
 INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), e.value, CAST(@status AS TEXT), CAST(@priority AS BIGINT),
@@ -7,4 +8,5 @@ SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), e.value, CAST(@status AS TEXT)
        CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
        CAST(@now AS BIGINT), CAST(@now AS BIGINT)
 FROM json_each(CAST(@payloads AS TEXT)) AS e
+WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
 RETURNING id;

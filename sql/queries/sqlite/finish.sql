@@ -17,7 +17,8 @@ ON CONFLICT (id) DO UPDATE SET status = 'done', result = excluded.result, lease_
     finished_at = excluded.created_at, updated_at = excluded.created_at;
 
 -- name: ExtendLeases :execrows
--- ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds.
+-- ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
+-- wait for rows that are locked (on SQLite none are), as one is by a CompleteJob in a transaction that is still open.
 UPDATE jobs SET lease_until = CAST(@lease_until AS BIGINT)
 WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT)
   AND (id, attempt) IN (SELECT e.value->>0, e.value->>1 FROM json_each(CAST(@items AS TEXT)) AS e);

@@ -1,0 +1,95 @@
+package postgres_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/sqluice/sqluice/internal/conformance"
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/postgres"
+)
+
+func TestConformance(t *testing.T) {
+	server := testdb.StartPostgres(t)
+	template := server.Template(t, func(url string) {
+		store, err := postgres.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := jobs.New(store).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	// Calls of one test open one database.
+	var mu sync.Mutex
+	urls := map[*testing.T]string{}
+	conformance.Run(t, func(t *testing.T) conformance.Store {
+		mu.Lock()
+		defer mu.Unlock()
+		url, ok := urls[t]
+		if !ok {
+			url = server.Copy(t, template)
+			urls[t] = url
+		}
+		return openForConformance(t, url)
+	})
+}
+
+// engine is a store and the application's own pool on the same database.
+type engine struct {
+	*postgres.Store
+	pool *pgxpool.Pool
+}
+
+func openForConformance(t *testing.T, url string) conformance.Store {
+	separator := "?"
+	if strings.Contains(url, "?") {
+		separator = "&"
+	}
+	store, err := postgres.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := pgxpool.New(t.Context(), url+separator+"pool_max_conns=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		pool.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return engine{store, pool}
+}
+
+func (e engine) Begin(ctx context.Context) (conformance.Tx, error) {
+	tx, err := e.pool.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return transaction{
+		Tx:       postgres.Tx(tx),
+		commit:   func() error { return tx.Commit(context.WithoutCancel(ctx)) },
+		rollback: func() error { return tx.Rollback(context.WithoutCancel(ctx)) },
+	}, nil
+}
+
+// LeaveLock has nothing to do: the server drops the lock with the connection, and nothing is left of it.
+func (e engine) LeaveLock(string) error { return nil }
+
+type transaction struct {
+	jobs.Tx
+	commit, rollback func() error
+}
+
+func (t transaction) Commit() error   { return t.commit() }
+func (t transaction) Rollback() error { return t.rollback() }

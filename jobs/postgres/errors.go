@@ -1,0 +1,121 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// errSilent is the cause of a context that ends because the server did not answer.
+var errSilent = errors.New("the server does not answer")
+
+// SQLSTATE codes and classes: https://www.postgresql.org/docs/current/errcodes-appendix.html.
+const (
+	codeUnique        = "23505"
+	codeSerialization = "40001"
+	codeDeadlock      = "40P01"
+	codeReadOnly      = "25006"
+	codeDiskFull      = "53100"
+	codeLock          = "55P03"
+	codePrivilege     = "42501"
+	codeNoTable       = "42P01"
+)
+
+// translate adds what an error of PostgreSQL means, for errors.Is and for people.
+func translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	meaning := meaning(err)
+	if meaning == nil || errors.Is(err, meaning) {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", meaning, err)
+}
+
+var (
+	errReadOnly  = errors.New("the database is read-only, as a standby is")
+	errPrivilege = errors.New("the role lacks a privilege: docs/postgres.md lists what a worker's role needs")
+)
+
+func meaning(err error) error {
+	if lost(err) {
+		return jobs.ErrUnavailable
+	}
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return nil
+	}
+	switch {
+	case e.Code == codeDiskFull:
+		return jobs.ErrFull
+	case e.Code == codeLock:
+		return jobs.ErrBusy
+	case e.Code == codeReadOnly:
+		return errReadOnly
+	case e.Code == codePrivilege:
+		return errPrivilege
+	case e.Code == codeUnique && e.ConstraintName == "jobs_unique":
+		return jobs.ErrUniqueTaken
+	case strings.HasPrefix(e.Code, "58"): // system errors outside PostgreSQL, such as I/O
+		return jobs.ErrDisk
+	}
+	return nil
+}
+
+// lost reports whether the server could not be reached, or went away: a statement may or may not have been run.
+func lost(err error) bool {
+	if err == nil || errors.Is(err, errSilent) {
+		return err != nil
+	}
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		// 08: connection exceptions, 57P: the server is stopping, starting, or an operator ended the session,
+		// 53300: too many connections.
+		return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == "53300"
+	}
+	if notConnected(err) {
+		return true
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err) ||
+		strings.Contains(err.Error(), "conn closed") // pgx has no name for it
+}
+
+// notConnected reports whether no connection could be made: to try again at once would not help.
+func notConnected(err error) bool {
+	var connect *pgconn.ConnectError
+	return errors.As(err, &connect)
+}
+
+// collided reports whether a transaction met another one and may succeed when it is run again.
+func collided(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == codeSerialization || e.Code == codeDeadlock || e.Code == codeUnique)
+}
+
+// CanRetry reports whether waiting may help: the server is away, out of resources or read-only for now, or transactions
+// collided.
+func (s *Store) CanRetry(err error) bool {
+	if lost(err) || collided(err) || errors.Is(err, jobs.ErrUnknownOutcome) {
+		return true
+	}
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return false
+	}
+	// 53: out of disk, memory or connections, 55P03 and 57014: a lock or statement timeout, 58: I/O.
+	return strings.HasPrefix(e.Code, "53") || strings.HasPrefix(e.Code, "58") || e.Code == codeLock ||
+		e.Code == "57014" || e.Code == codeReadOnly
+}

@@ -1,0 +1,201 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// ringEvery is the shortest time between two notifications that are sent after a commit: while many jobs end, one tells
+// of all. (Those of enqueues go with their transactions.)
+const ringEvery = 5 * time.Millisecond
+
+// hub tells listeners of commits: of this process's at once, of other processes' by notifications, and at each poll of
+// all that no notification told of.
+type hub struct {
+	store *Store
+	token string // names this store in its own notifications, which it need not listen to
+
+	mu        sync.Mutex
+	listeners map[*listener]struct{}
+	closed    bool
+	started   bool // a goroutine polls, and another listens
+	quiet     bool // the server takes no LISTEN: poll more often
+	pending   jobs.Signal
+	ringing   bool // a goroutine sends what is pending
+	ctx       context.Context
+	stop      context.CancelFunc
+	running   sync.WaitGroup
+}
+
+type listener struct {
+	signals jobs.Signal
+	queues  []string // work for others is none of its business; none means all
+	wake    chan struct{}
+}
+
+func newHub(s *Store) *hub {
+	ctx, stop := context.WithCancel(context.Background())
+	return &hub{store: s, token: rand.Text()[:8], listeners: map[*listener]struct{}{}, ctx: ctx, stop: stop}
+}
+
+func (h *hub) listen(signals jobs.Signal, queues []string) (<-chan struct{}, func()) {
+	l := &listener{signals: signals, queues: queues, wake: make(chan struct{}, 1)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.listeners[l] = struct{}{}
+	if !h.started && !h.closed {
+		// They go on when nobody listens any more: somebody who waited once will again, and a connection is dear.
+		h.started = true
+		h.running.Go(h.poll)
+		h.running.Go(h.follow)
+	}
+	return l.wake, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.listeners, l)
+	}
+}
+
+// wake gives a value to the listeners of the signals. queue, when not empty, is the one that has work.
+func (h *hub) wake(signals jobs.Signal, queue string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.listeners {
+		if l.signals&signals == 0 || queue != "" && len(l.queues) > 0 && !slices.Contains(l.queues, queue) {
+			continue
+		}
+		select {
+		case l.wake <- struct{}{}:
+		default: // it has one waiting
+		}
+	}
+}
+
+// poll wakes everybody now and then, for commits that no notification told of: of plain SQL, of a process without
+// notifications, or while the listening connection was lost.
+func (h *hub) poll() {
+	for {
+		timer := time.NewTimer(h.pollEvery())
+		select {
+		case <-timer.C:
+			h.wake(jobs.WorkReady|jobs.JobEnded, "")
+		case <-h.ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+func (h *hub) pollEvery() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.store.options.poll > 0:
+		return h.store.options.poll
+	case h.quiet || h.store.pooled.Load():
+		return busyPoll
+	}
+	return safetyPoll
+}
+
+// follow listens until the hub is closed.
+func (h *hub) follow() {
+	if h.store.pooled.Load() {
+		return
+	}
+	listen := controlOn("listen", h.store.names.channel())
+	h.store.hold(h.ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, listen, pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+		h.setQuiet(false)
+		h.wake(jobs.WorkReady|jobs.JobEnded, "") // for what was committed before
+		return nil
+	}, h.notice, func(err error, failures int) {
+		h.setQuiet(true)
+		if failures == 1 {
+			h.store.options.logger.Warn("no notifications from PostgreSQL: polling until the connection is back", "error", err)
+		}
+	})
+}
+
+func (h *hub) setQuiet(quiet bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.quiet = quiet
+}
+
+// A message is the sender's token and the queue that has work, or after a space only that something happened. Whatever
+// else comes, such as a bare NOTIFY by people or programs, wakes everybody.
+func (h *hub) message(queue string) string { return h.token + "/" + queue }
+
+func (h *hub) notice(n *pgconn.Notification) {
+	token, queue, ours := strings.Cut(n.Payload, "/")
+	switch {
+	case ours && token == h.token: // its listeners were told at once
+	case ours && queue != "":
+		h.wake(jobs.WorkReady, queue)
+	default:
+		h.wake(jobs.WorkReady|jobs.JobEnded, "")
+	}
+}
+
+// announce tells this process's listeners at once and other processes' soon: not before the caller goes on, because
+// nothing depends on it but how soon they look.
+func (h *hub) announce(signals jobs.Signal) {
+	h.wake(signals, "")
+	if h.store.options.silent {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pending |= signals
+	if h.ringing || h.closed {
+		return
+	}
+	h.ringing = true
+	h.running.Go(h.ring)
+}
+
+// ring sends what is pending until nothing is.
+func (h *hub) ring() {
+	for {
+		h.mu.Lock()
+		if h.pending == 0 || h.closed {
+			h.ringing = false
+			h.mu.Unlock()
+			return
+		}
+		h.pending = 0
+		h.mu.Unlock()
+		ctx, cancel := context.WithTimeout(h.ctx, answerWithin)
+		_, err := h.store.pool.Exec(ctx, control("notify"), h.store.mode(h.store.names.channel(), h.message(""))...)
+		cancel()
+		if err != nil && h.ctx.Err() == nil {
+			h.store.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)
+		}
+		timer := time.NewTimer(ringEvery)
+		select {
+		case <-timer.C:
+		case <-h.ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
+func (h *hub) close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.stop()
+	h.running.Wait()
+}

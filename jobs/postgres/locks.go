@@ -1,0 +1,125 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// confirmAfter is when a lock that was found free is looked at again before its worker counts as gone: one that has
+// only lost its connection takes it again within a few milliseconds.
+const confirmAfter = 250 * time.Millisecond
+
+// HoldWorkerLock takes an advisory lock on a connection of its own. The server releases it when that connection ends,
+// however it ends; then, if the process still lives, another connection takes it again. Behind a pooler, where a lock
+// would be the pooler's, there is none, and only the lease tells that the worker lives.
+func (s *Store) HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error) {
+	if err := s.look(ctx); err != nil {
+		return "", nil, err
+	}
+	if s.pooled.Load() {
+		return "", func(bool) error { return nil }, nil
+	}
+	number := rand.Int64()
+	holding, stop := context.WithCancel(context.WithoutCancel(ctx))
+	first := make(chan error, 1)
+	var once sync.Once
+	tell := func(err error) { once.Do(func() { first <- err }) }
+	var running sync.WaitGroup
+	running.Go(func() {
+		s.hold(holding, func(ctx context.Context, conn *pgx.Conn) error {
+			ctx, cancel := context.WithTimeout(ctx, answerWithin)
+			defer cancel()
+			_, err := conn.Exec(ctx, control("lock"), pgx.QueryExecModeExec, number)
+			if err == nil {
+				tell(nil)
+			}
+			return err
+		}, func(*pgconn.Notification) {}, func(err error, failures int) {
+			tell(err)
+			if failures == 1 {
+				s.options.logger.Warn("the connection that shows that the worker lives was lost: making another", "error", err)
+			}
+		})
+	})
+	release = func(bool) error {
+		stop()
+		running.Wait()
+		return nil
+	}
+	select {
+	case err = <-first:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return "", nil, errors.Join(fmt.Errorf("take the worker's lock: %w", translate(err)), release(true))
+	}
+	return strconv.FormatInt(number, 10), release, nil
+}
+
+// FreeWorkerLocks tries all locks in one statement, and those that it finds free again a little later.
+func (s *Store) FreeWorkerLocks(ctx context.Context, keys []string) ([]string, error) {
+	free, err := s.freeLocks(ctx, keys)
+	if err != nil || len(free) == 0 {
+		return nil, err
+	}
+	timer := time.NewTimer(confirmAfter)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	return s.freeLocks(ctx, free)
+}
+
+func (s *Store) freeLocks(ctx context.Context, keys []string) ([]string, error) {
+	var numbers []string
+	for _, key := range keys {
+		if _, err := strconv.ParseInt(key, 10, 64); err == nil { // else it is another engine's, of a queue that was moved
+			numbers = append(numbers, key)
+		}
+	}
+	list, err := json.Marshal(numbers)
+	if err != nil || len(numbers) == 0 {
+		return nil, err
+	}
+	rows, err := s.pool.Query(ctx, control("free_locks"), s.mode(string(list))...)
+	if err != nil {
+		return nil, translate(err)
+	}
+	free, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return free, translate(err)
+}
+
+// TakeWorkerLock takes another worker's lock for the length of a transaction, which works behind a pooler as well.
+func (s *Store) TakeWorkerLock(ctx context.Context, key string) (taken bool, done func(), err error) {
+	number, err := strconv.ParseInt(key, 10, 64)
+	if err != nil {
+		return false, nil, nil
+	}
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return false, nil, translate(err)
+	}
+	// The transaction has written nothing: that its end may fail means only that the connection is lost, and the lock too.
+	done = func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }
+	if err := tx.QueryRow(ctx, control("try_lock"), s.mode(number)...).Scan(&taken); err != nil {
+		done()
+		return false, nil, translate(err)
+	}
+	if !taken {
+		done()
+		return false, nil, nil
+	}
+	return true, done, nil
+}

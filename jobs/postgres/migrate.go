@@ -1,0 +1,165 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/sql"
+)
+
+// versionTable is goose's bookkeeping for the queue, so that it lives beside an application's own migrations.
+const versionTable = "sqluice_goose_version"
+
+// migrateLock is the advisory lock of migrations: "sqluice" in ASCII.
+const migrateLock = 0x73716c75696365
+
+// SchemaVersion reads goose's table without making it, and the server's clock with it.
+func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error) {
+	if want, err = NewestSchema(); err != nil {
+		return 0, 0, err
+	}
+	there, err := s.hasTable(ctx, versionTable)
+	if err != nil || !there {
+		return 0, want, err
+	}
+	return have, want, s.query(ctx, &have, "schema_version")
+}
+
+func (s *Store) hasTable(ctx context.Context, name string) (there bool, err error) {
+	if err := s.look(ctx); err != nil {
+		return false, err
+	}
+	var server int64
+	sent := time.Now()
+	if err := s.queryRow(ctx, "has_table", []any{s.names.table(name)}, &there, &server); err != nil {
+		return false, err
+	}
+	s.clock.sample(server, sent, time.Now())
+	return there, nil
+}
+
+// Migrate implements [jobs.Store].
+func (s *Store) Migrate(ctx context.Context) ([]string, error) {
+	var names []string
+	err := s.migrate(ctx, func(p *goose.Provider) error {
+		results, err := p.Up(ctx)
+		for _, r := range results {
+			names = append(names, filepath.Base(r.Source.Path))
+		}
+		return err
+	})
+	return names, err
+}
+
+// MigrateDown implements [jobs.Store].
+func (s *Store) MigrateDown(ctx context.Context) (string, error) {
+	var name string
+	err := s.migrate(ctx, func(p *goose.Provider) error {
+		result, err := p.Down(ctx)
+		if errors.Is(err, goose.ErrNoNextVersion) {
+			return nil
+		}
+		if result != nil {
+			name = filepath.Base(result.Source.Path)
+		}
+		return err
+	})
+	return name, err
+}
+
+// migrate holds a lock while goose runs: of several goose.Up at once all but one would fail. Both use connections of
+// their own, whose search_path is the queue's schema.
+func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) error {
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // which releases the lock
+	if _, err := conn.Exec(ctx, control("lock"), pgx.QueryExecModeExec, int64(migrateLock)); err != nil {
+		return fmt.Errorf("wait for other migrations: %w", translate(err))
+	}
+	have, want, err := s.SchemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if have > want {
+		return &jobs.SchemaError{Have: have, Want: want}
+	}
+	if have == 0 {
+		if err := s.prepareSchema(ctx, conn); err != nil {
+			return err
+		}
+	}
+	files, err := migrations()
+	if err != nil {
+		return err
+	}
+	config := s.session.Copy()
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec // it may lead through a pooler
+	if s.options.schema != "" {
+		config.RuntimeParams["search_path"] = pgx.Identifier{s.options.schema}.Sanitize()
+	}
+	pool := stdlib.OpenDB(*config)
+	provider, err := goose.NewProvider(goose.DialectPostgres, pool, files,
+		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
+	if err == nil {
+		err = translate(run(provider))
+	}
+	s.setUsable(false)
+	return errors.Join(err, pool.Close())
+}
+
+// prepareSchema makes the queue's schema when it is not there, and refuses one in which an application has a table of
+// the queue's name.
+func (s *Store) prepareSchema(ctx context.Context, conn *pgx.Conn) error {
+	there, err := s.hasTable(ctx, "jobs")
+	if err != nil {
+		return err
+	}
+	if there {
+		return errors.New("the database has a table jobs that is not the queue's: use another schema, or rename the table")
+	}
+	if s.options.schema == "" {
+		return nil
+	}
+	if err := conn.QueryRow(ctx, control("has_schema"), pgx.QueryExecModeExec, s.options.schema).Scan(&there); err != nil {
+		return translate(err)
+	}
+	if there { // a role that may not make schemas can use one that was made for it
+		return nil
+	}
+	_, err = conn.Exec(ctx, controlOn("create_schema", s.options.schema), pgx.QueryExecModeExec)
+	return translate(err)
+}
+
+func migrations() (fs.FS, error) { return fs.Sub(sql.Migrations, "migrations/postgres") }
+
+// NewestSchema is the version of the schema that this library was built for: that of its last migration.
+func NewestSchema() (int64, error) {
+	files, err := migrations()
+	if err != nil {
+		return 0, err
+	}
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return 0, err
+	}
+	var version int64
+	for _, name := range names {
+		n, err := goose.NumericComponent(name)
+		if err != nil {
+			return 0, fmt.Errorf("migration %s: %w", name, err)
+		}
+		version = max(version, n)
+	}
+	return version, nil
+}

@@ -1,0 +1,36 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// Settle takes, and at once gives back, locks that every writer's transaction stands in the way of until it ends.
+func (s *Store) Settle(ctx context.Context) error {
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it has written nothing
+	for _, name := range []string{"lock_jobs", "lock_workers"} {
+		if _, err := tx.Exec(ctx, s.names.qualify(control(name)), s.mode()...); err != nil {
+			return translate(err)
+		}
+	}
+	return nil
+}
+
+// ReserveIDs sets the sequences behind the tables' ids.
+func (s *Store) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
+	for table, id := range map[string]int64{"jobs": last.Job, "job_errors": last.JobError, "workers": last.Worker} {
+		if id == 0 {
+			continue // an empty table's sequence is at its beginning
+		}
+		var now int64
+		if err := s.query(ctx, &now, "reserve_ids", s.names.table(table), id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Open returns a store of the queue in the database that a URL names, as postgres://user:password@host:5432/name, with
+// a pool of its own. It does not connect yet, so that programs can start before their server: the first use does. It
+// does not migrate: see [github.com/sqluice/sqluice/jobs.Client.Migrate].
+//
+// Beside libpq's and pgx's parameters, such as sslmode and pool_max_conns, the URL takes the options of this package:
+// schema=NAME, pgbouncer=true, notify=false, poll=500ms. Errors never show a password.
+func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
+	rest, given, err := splitURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	config, err := pgxpool.ParseConfig(rest)
+	if err != nil {
+		return nil, fmt.Errorf("open PostgreSQL: %w", hideURL(err))
+	}
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "sqluice"
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	store, err := newStore(pool, append(given, opts...))
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	store.ownPool = true
+	return store, nil
+}
+
+// New returns a store of the queue that uses an application's own pool, which stays the application's to close. A
+// process with workers keeps two more connections beside it. A handler that holds a connection while it waits for
+// another can use the pool up: give it a few more than there are handlers that use it at once.
+func New(pool *pgxpool.Pool, opts ...Option) (*Store, error) {
+	store, err := newStore(pool, opts)
+	if err != nil {
+		return nil, fmt.Errorf("new PostgreSQL store: %w", err)
+	}
+	return store, nil
+}
+
+func newStore(pool *pgxpool.Pool, opts []Option) (*Store, error) {
+	o, err := newOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{pool: pool, options: o, names: &namespace{schema: o.schema}}
+	s.pooled.Store(o.pooled)
+	s.session = pool.Config().ConnConfig
+	if o.session != "" {
+		if s.session, err = pgx.ParseConfig(o.session); err != nil {
+			return nil, fmt.Errorf("session URL: %w", hideURL(err))
+		}
+	}
+	s.hub = newHub(s)
+	return s, nil
+}
+
+// hideURL keeps what is wrong with a URL and drops the URL, which may hold a password in a place where pgx does not
+// look for one.
+func hideURL(err error) error {
+	text := err.Error()
+	what := text[strings.LastIndex(text, "`: ")+1:]
+	what = strings.TrimPrefix(what, ": ")
+	if what == text || strings.HasPrefix(what, "failed to parse") {
+		return errors.New("the URL is not well formed: it is postgres://user:password@host:5432/database?parameter=value, with % and two hex digits for each special character in a part")
+	}
+	return fmt.Errorf("the URL: %s", what)
+}

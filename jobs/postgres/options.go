@@ -1,0 +1,157 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Option changes how the queue uses the database.
+type Option func(*options)
+
+type options struct {
+	schema   string
+	session  string // URL of the server itself, when the other leads to a pooler
+	pooled   bool
+	silent   bool
+	poll     time.Duration
+	logger   *slog.Logger
+	faulty   []error
+	onCommit func() // for tests: called between a transaction's last statement and its commit
+}
+
+// The default of [WithPoll], with notifications and without.
+const (
+	safetyPoll = time.Second
+	busyPoll   = 200 * time.Millisecond
+)
+
+// WithSchema puts the queue's tables in a schema of this name, whatever the search_path is. Without it they are where
+// the search_path says, which is the schema public as a rule. Migrate makes the schema when it is not there.
+func WithSchema(name string) Option {
+	return func(o *options) {
+		if err := checkSchemaName(name); err != nil {
+			o.faulty = append(o.faulty, fmt.Errorf("schema %q must %w", name, err))
+		}
+		o.schema = name
+	}
+}
+
+// BehindPooler says that the connections lead to a pooler that gives each transaction another server connection, such
+// as PgBouncer in transaction mode. The queue then keeps to what works there: it polls, sends no notifications of its
+// own accord to listen to, prepares no statements, and tells by leases alone that a worker is gone. With [WithSession]
+// it keeps notifications and locks. A pooler is also noticed without this option, at the first use.
+func BehindPooler() Option { return func(o *options) { o.pooled = true } }
+
+// WithSession names the server itself, by a URL, for the two connections that a process with workers keeps beside its
+// pool: one listens, one holds the lock that shows that the worker lives. It is for pools that lead to a pooler.
+func WithSession(url string) Option { return func(o *options) { o.session = url } }
+
+// WithoutNotify makes enqueues ring no doorbell: other processes find new jobs by polling. PostgreSQL lets transactions
+// with a notification commit only one after the other, which matters from some thousands of enqueues a second on.
+func WithoutNotify() Option { return func(o *options) { o.silent = true } }
+
+// WithPoll sets how often a listening process looks without having been woken: every second without it, or every 200
+// milliseconds where there are no notifications.
+func WithPoll(every time.Duration) Option {
+	return func(o *options) {
+		if every < time.Millisecond || every > time.Minute {
+			o.faulty = append(o.faulty, fmt.Errorf("poll %s must be from 1ms to 1m", every))
+		}
+		o.poll = every
+	}
+}
+
+// WithLogger takes the engine's rare messages, such as a listening connection that is lost; they go to slog.Default
+// without it.
+func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
+
+func newOptions(opts []Option) (options, error) {
+	o := options{logger: slog.Default()}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if o.pooled && o.session != "" {
+		o.pooled = false // statements are handled as behind a pooler, once it is noticed
+	}
+	return o, errors.Join(o.faulty...)
+}
+
+// parameters of the URL that are the queue's, not the server's.
+var parameters = map[string]func(value string) (Option, error){
+	"schema": func(value string) (Option, error) {
+		if err := checkSchemaName(value); err != nil {
+			return nil, err
+		}
+		return WithSchema(value), nil
+	},
+	"pgbouncer": flagParameter(BehindPooler),
+	"notify": func(value string) (Option, error) {
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return nil, errors.New("be true or false")
+		}
+		return func(o *options) { o.silent = !on }, nil
+	},
+	"poll": func(value string) (Option, error) {
+		every, err := time.ParseDuration(value)
+		if err != nil || every < time.Millisecond || every > time.Minute {
+			return nil, errors.New("be a duration from 1ms to 1m")
+		}
+		return WithPoll(every), nil
+	},
+}
+
+func flagParameter(option func() Option) func(string) (Option, error) {
+	return func(value string) (Option, error) {
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return nil, errors.New("be true or false")
+		}
+		if !on {
+			return func(*options) {}, nil
+		}
+		return option(), nil
+	}
+}
+
+// splitURL takes the queue's parameters out of a URL. Errors never show the URL, which may hold a password.
+func splitURL(text string) (rest string, opts []Option, err error) {
+	if !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") {
+		return "", nil, errors.New("the URL must begin with postgres:// or postgresql://")
+	}
+	base, query, found := strings.Cut(text, "?")
+	if !found {
+		return text, nil, nil
+	}
+	query, fragment, _ := strings.Cut(query, "#")
+	if fragment != "" {
+		return "", nil, errors.New("the URL must have no fragment: write # as %23")
+	}
+	var kept []string
+	for _, pair := range strings.Split(query, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		parse, ours := parameters[name]
+		if !ours {
+			kept = append(kept, pair)
+			continue
+		}
+		value, err := url.QueryUnescape(value)
+		if err != nil {
+			return "", nil, fmt.Errorf("the URL's parameter %s is not well escaped", name)
+		}
+		opt, err := parse(value)
+		if err != nil {
+			return "", nil, fmt.Errorf("the URL's parameter %s=%s must %w", name, value, err)
+		}
+		opts = append(opts, opt)
+	}
+	if len(kept) > 0 {
+		base += "?" + strings.Join(kept, "&")
+	}
+	return base, opts, nil
+}

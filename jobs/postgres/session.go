@@ -1,0 +1,97 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	// askEvery is how often a connection that has nothing to say is asked whether it is still there.
+	askEvery = 10 * time.Second
+
+	// answerWithin is how long it, and the making of a new one, may take.
+	answerWithin = 5 * time.Second
+
+	// The bounds of the pause before a lost connection is made anew.
+	reconnectFirst = 10 * time.Millisecond
+	reconnectLast  = 5 * time.Second
+)
+
+// hold keeps a connection of its own open until ctx ends: setup runs on each new one, notice gets its notifications,
+// and report is called when it is lost, or could not be made, with the number of failures in a row.
+func (s *Store) hold(ctx context.Context, setup func(context.Context, *pgx.Conn) error, notice func(*pgconn.Notification), report func(err error, failures int)) {
+	for failures := 0; ctx.Err() == nil; {
+		err := s.holdOnce(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+			err := setup(ctx, conn)
+			if err == nil {
+				failures = 0
+			}
+			return err
+		}, notice)
+		if ctx.Err() != nil {
+			return
+		}
+		failures++
+		report(err, failures)
+		timer := time.NewTimer(min(reconnectFirst<<min(failures-1, 10), reconnectLast))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
+// holdOnce is one connection, until it is lost.
+func (s *Store) holdOnce(ctx context.Context, setup func(context.Context, *pgx.Conn) error, notice func(*pgconn.Notification)) error {
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+		defer cancel()
+		_ = conn.Close(ctx) // it is of no use any more, however it ends
+	}()
+	if err := setup(ctx, conn); err != nil {
+		return err
+	}
+	for {
+		waiting, cancel := context.WithTimeout(ctx, askEvery)
+		n, err := conn.WaitForNotification(waiting)
+		idle := waiting.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			notice(n)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !idle:
+			return err
+		default:
+			asking, cancel := context.WithTimeout(ctx, answerWithin)
+			err := conn.Ping(asking)
+			cancel()
+			if err != nil {
+				return errors.Join(errSilent, err)
+			}
+		}
+	}
+}
+
+// connect makes a connection outside the pool, with the pool's own ways of getting a password.
+func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	config := s.session.Copy()
+	if before := s.pool.Config().BeforeConnect; before != nil && s.options.session == "" {
+		if err := before(ctx, config); err != nil {
+			return nil, err
+		}
+	}
+	return pgx.ConnectConfig(ctx, config)
+}

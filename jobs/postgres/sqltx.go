@@ -1,0 +1,71 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// sqlTx runs the generated statements, which are made for pgx, in a transaction of database/sql.
+type sqlTx struct{ tx *sql.Tx }
+
+func (t sqlTx) Exec(ctx context.Context, statement string, args ...any) (pgconn.CommandTag, error) {
+	result, err := t.tx.ExecContext(ctx, statement, plain(args)...)
+	if err != nil {
+		return pgconn.CommandTag{}, err
+	}
+	n, err := result.RowsAffected()
+	if err != nil {
+		return pgconn.CommandTag{}, err
+	}
+	return pgconn.NewCommandTag(fmt.Sprintf("ROWS %d", n)), nil // whose last word is the count
+}
+
+func (t sqlTx) Query(ctx context.Context, statement string, args ...any) (pgx.Rows, error) {
+	rows, err := t.tx.QueryContext(ctx, statement, plain(args)...)
+	if err != nil {
+		return nil, err
+	}
+	return &sqlRows{rows: rows}, nil
+}
+
+func (t sqlTx) QueryRow(ctx context.Context, statement string, args ...any) pgx.Row {
+	return t.tx.QueryRowContext(ctx, statement, plain(args)...)
+}
+
+// plain leaves out how pgx is to run a statement: here that is the application's choice.
+func plain(args []any) []any {
+	if len(args) > 0 {
+		if _, ok := args[0].(pgx.QueryExecMode); ok {
+			return args[1:]
+		}
+	}
+	return args
+}
+
+// sqlRows are rows of database/sql as the generated code reads them: it goes through them with Next and Scan.
+type sqlRows struct {
+	rows *sql.Rows
+	err  error // of closing
+}
+
+var _ pgx.Rows = (*sqlRows)(nil)
+
+func (r *sqlRows) Close()                   { r.err = errors.Join(r.err, r.rows.Close()) }
+func (r *sqlRows) Err() error               { return errors.Join(r.rows.Err(), r.err) }
+func (r *sqlRows) Next() bool               { return r.rows.Next() }
+func (r *sqlRows) Scan(values ...any) error { return r.rows.Scan(values...) }
+
+// What is not known here, and not asked for.
+
+func (r *sqlRows) CommandTag() pgconn.CommandTag                { return pgconn.CommandTag{} }
+func (r *sqlRows) FieldDescriptions() []pgconn.FieldDescription { return nil }
+func (r *sqlRows) Values() ([]any, error)                       { return nil, errors.ErrUnsupported }
+func (r *sqlRows) RawValues() [][]byte                          { return nil }
+func (r *sqlRows) Conn() *pgx.Conn                              { return nil }
+func (r *sqlRows) TypeMap() *pgtype.Map                         { return nil }

@@ -1,0 +1,147 @@
+// Package postgres is the queue's engine on PostgreSQL (pgx): many machines share one queue.
+//
+// A process with workers keeps two connections beside its pool: one listens for notifications, one holds a lock that
+// shows that the worker lives. Leases and due times go by the server's clock.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// Store is a queue in a PostgreSQL database. Make one with [Open] or [New].
+type Store struct {
+	pool       *pgxpool.Pool
+	ownPool    bool
+	session    *pgx.ConnConfig // of the connections that listen and hold locks
+	options    options
+	names      *namespace
+	hub        *hub
+	clock      clock
+	pooled     atomic.Bool // there is a pooler, and no way round it: no notifications, no locks
+	unprepared atomic.Bool // there is a pooler: no prepared statements
+
+	mu     sync.Mutex
+	looked bool // for a pooler
+	usable bool // the schema was found right
+	closed bool
+}
+
+var _ jobs.Store = (*Store)(nil)
+
+// Now is the server's clock as far as it is known: the local one before the first use.
+func (s *Store) Now() time.Time { return s.clock.now() }
+
+// Read runs fn on the pool: each statement sees what is committed when it starts. A statement whose connection breaks
+// is the end of that run, and fn may be run again.
+func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	for run := 1; ; run++ {
+		err := s.readOnce(ctx, fn)
+		if err == nil || !lost(err) || notConnected(err) || run == reruns || ctx.Err() != nil {
+			return translate(err)
+		}
+	}
+}
+
+func (s *Store) readOnce(ctx context.Context, fn func(context.Context, db.Querier) error) (err error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	w := newWatch(ctx)
+	defer func() { err = w.end(err) }()
+	return fn(w.ctx, s.querier(watched{conn.Conn(), w}, nil))
+}
+
+// ready looks at the connection and the schema at first use.
+func (s *Store) ready(ctx context.Context) error {
+	s.mu.Lock()
+	closed, usable := s.closed, s.usable
+	s.mu.Unlock()
+	if closed {
+		return jobs.ErrClosed
+	}
+	if usable {
+		return nil
+	}
+	have, want, err := s.SchemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if have != want {
+		return &jobs.SchemaError{Have: have, Want: want}
+	}
+	s.setUsable(true)
+	return nil
+}
+
+// setUsable notes whether the schema is known to be right.
+func (s *Store) setUsable(usable bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.usable = usable
+}
+
+// Listen implements [jobs.Store].
+func (s *Store) Listen(signals jobs.Signal, queues []string) (<-chan struct{}, func()) {
+	return s.hub.listen(signals, queues)
+}
+
+// Announce implements [jobs.Store].
+func (s *Store) Announce(signals jobs.Signal) { s.hub.announce(signals) }
+
+// EngineVersion names PostgreSQL and the server's version.
+func (s *Store) EngineVersion(ctx context.Context) (string, error) {
+	var version string
+	if err := s.query(ctx, &version, "server_version"); err != nil {
+		return "", err
+	}
+	return "PostgreSQL " + version, nil
+}
+
+// query reads the values of one row of a statement of sql/control.
+func (s *Store) queryRow(ctx context.Context, name string, args []any, values ...any) error {
+	if err := s.look(ctx); err != nil {
+		return err
+	}
+	return translate(s.pool.QueryRow(ctx, s.names.qualify(control(name)), s.mode(args...)...).Scan(values...))
+}
+
+func (s *Store) query(ctx context.Context, value any, name string, args ...any) error {
+	return s.queryRow(ctx, name, args, value)
+}
+
+// Backup is not for PostgreSQL, which has tools of its own.
+func (s *Store) Backup(context.Context, string) error {
+	return fmt.Errorf("%w: use pg_dump, or `sqluice copy` to write the queue to a SQLite file", errors.ErrUnsupported)
+}
+
+// Close stops listening and closes the pool, if it is the store's own. Writes under way are waited for.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	s.hub.close()
+	if s.ownPool {
+		s.pool.Close()
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+const (
+	// silence is how long one statement of the queue may take before the connection is given up.
+	silence = 30 * time.Second
+
+	// reruns is how often a transaction is run that collides with others or whose connection breaks before its commit.
+	reruns = 8
+
+	// asking is how long a write whose connection broke during the commit asks the server about it.
+	asking = 30 * time.Second
+)
+
+// Write runs fn in a transaction. When the connection breaks during the commit, the server is asked whether it
+// happened, so that the returned error tells; only when that cannot be found out it is [jobs.ErrUnknownOutcome].
+func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	for run := 1; ; run++ {
+		err := s.transact(ctx, fn)
+		if err == nil {
+			return nil
+		}
+		again := collided(err) || lost(err) && !notConnected(err)
+		if !again || run == reruns || errors.Is(err, jobs.ErrUnknownOutcome) || ctx.Err() != nil {
+			return translate(err)
+		}
+	}
+}
+
+// transact is one run. Its error means that nothing was committed, but for ErrUnknownOutcome.
+func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querier) error) (err error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release() // which closes it when the transaction is still open
+	// The end of ctx does not stop it half-way; a server that is silent does.
+	w := newWatch(context.WithoutCancel(ctx))
+	defer func() { err = w.end(err) }()
+
+	t := &transaction{store: s, conn: conn, watch: w}
+	if err := t.begin(); err != nil {
+		return err
+	}
+	over := false
+	defer func() {
+		if over {
+			return
+		}
+		p := recover()
+		if rollbackErr := t.exec("rollback"); rollbackErr != nil && err == nil {
+			err = rollbackErr
+		}
+		if p != nil {
+			err = fmt.Errorf("panic in a write: %v", p)
+		}
+	}()
+	q := s.querier(watched{conn.Conn(), w}, t.ring)
+	if err := fn(w.ctx, q); err != nil {
+		return err
+	}
+	over = true
+	if s.options.onCommit != nil {
+		s.options.onCommit()
+	}
+	return t.commit()
+}
+
+// transaction is one on a connection of the pool. It is driven by hand to save round trips: the id and the server's
+// time come with the beginning, notifications go with the commit.
+type transaction struct {
+	store *Store
+	conn  *pgxpool.Conn
+	watch *watch
+	id    int64
+	bells []string // queues that got jobs
+}
+
+// ring notes that a job was added to a queue.
+func (t *transaction) ring(_ context.Context, queue string) error {
+	for _, known := range t.bells {
+		if known == queue {
+			return nil
+		}
+	}
+	t.bells = append(t.bells, queue)
+	return nil
+}
+
+func (t *transaction) begin() error {
+	sent := time.Now()
+	results, err := t.batch(statement("begin"), statement("transaction"))
+	if err != nil {
+		return err
+	}
+	row := results[len(results)-1].Rows
+	if len(row) != 1 || len(row[0]) != 2 {
+		return errors.New("the server did not say which transaction it is")
+	}
+	if t.id, err = strconv.ParseInt(string(row[0][0]), 10, 64); err != nil {
+		return err
+	}
+	server, err := strconv.ParseInt(string(row[0][1]), 10, 64)
+	if err != nil {
+		return err
+	}
+	t.store.clock.sample(server, sent, time.Now())
+	return nil
+}
+
+func (t *transaction) commit() error {
+	var list []command
+	for _, queue := range t.bells {
+		list = append(list, statement("notify", t.store.names.channel(), t.store.hub.message(queue)))
+	}
+	results, err := t.batch(append(list, statement("commit"))...)
+	switch {
+	case err == nil && results[len(results)-1].CommandTag.String() == "COMMIT":
+		return nil
+	case err == nil:
+		return errors.New("the server rolled the transaction back")
+	case !lost(t.watch.cause(err)):
+		return err // the server said why
+	}
+	committed, unknown := t.store.wasCommitted(t.id)
+	switch {
+	case unknown != nil:
+		return fmt.Errorf("%w: %w; %w", jobs.ErrUnknownOutcome, err, unknown)
+	case committed:
+		return nil
+	}
+	return err
+}
+
+func (t *transaction) exec(name string) error {
+	_, err := t.batch(statement(name))
+	return err
+}
+
+// command is a statement of sql/control with its arguments as text.
+type command struct {
+	sql  string
+	args [][]byte
+}
+
+func statement(name string, args ...string) command {
+	c := command{sql: control(name)}
+	for _, arg := range args {
+		c.args = append(c.args, []byte(arg))
+	}
+	return c
+}
+
+// batch runs statements in one round trip, unprepared, which works behind any pooler.
+func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
+	t.watch.extend()
+	var b pgconn.Batch
+	for _, c := range commands {
+		b.ExecParams(c.sql, c.args, nil, nil, nil)
+	}
+	return t.conn.Conn().PgConn().ExecBatch(t.watch.ctx, &b).ReadAll()
+}
+
+// wasCommitted asks the server what became of a transaction whose connection was lost, for as long as it may still be
+// under way there, or the server is away.
+func (s *Store) wasCommitted(id int64) (bool, error) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), asking, errSilent)
+	defer cancel()
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		var status string
+		err := s.pool.QueryRow(ctx, control("transaction_status"), s.mode(id)...).Scan(&status)
+		switch {
+		case err == nil && status == "committed":
+			return true, nil
+		case err == nil && status == "aborted":
+			return false, nil
+		case err == nil && status == "forgotten":
+			return false, errors.New("the server has forgotten the transaction")
+		case err != nil && !lost(err) && ctx.Err() == nil:
+			return false, err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return false, errors.Join(context.Cause(ctx), err)
+		}
+	}
+}

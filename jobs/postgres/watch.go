@@ -1,0 +1,63 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// watch ends a context when a statement takes longer than silence: a connection may be dead without either end being
+// told, and the write that waits for it must not wait for ever.
+type watch struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+}
+
+func newWatch(parent context.Context) *watch {
+	ctx, cancel := context.WithCancelCause(parent)
+	return &watch{ctx: ctx, cancel: cancel, timer: time.AfterFunc(silence, func() { cancel(errSilent) })}
+}
+
+// extend begins another statement.
+func (w *watch) extend() { w.timer.Reset(silence) }
+
+// end stops the watch and says why err happened.
+func (w *watch) end(err error) error {
+	w.timer.Stop()
+	err = w.cause(err)
+	w.cancel(nil)
+	return err
+}
+
+// cause is err, or what stands behind it when the watch ended the context.
+func (w *watch) cause(err error) error {
+	if err != nil && errors.Is(context.Cause(w.ctx), errSilent) && !errors.Is(err, errSilent) {
+		return errors.Join(errSilent, err)
+	}
+	return err
+}
+
+// watched is a connection whose statements are watched.
+type watched struct {
+	conn *pgx.Conn
+	*watch
+}
+
+func (w watched) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	w.extend()
+	return w.conn.Exec(ctx, sql, args...)
+}
+
+func (w watched) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	w.extend()
+	return w.conn.Query(ctx, sql, args...)
+}
+
+func (w watched) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	w.extend()
+	return w.conn.QueryRow(ctx, sql, args...)
+}

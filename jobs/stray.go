@@ -1,0 +1,63 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// releaseStrays gives back, at no cost, jobs that the database says this worker holds and that nobody here knows of:
+// they were claimed by a transaction that was committed although the pump saw it fail. Their fence tells.
+func (h *housekeeper) releaseStrays(ctx context.Context, held map[fence]db.ListHeldJobsRow) error {
+	strays := h.findStrays(held)
+	if len(strays) == 0 {
+		return nil
+	}
+	worker := h.workerID()
+	var released int64
+	err := h.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		released = 0
+		for _, f := range strays {
+			n, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: toMicros(h.store.Now()), ID: f.job, Attempt: f.attempt, WorkerID: worker})
+			if err != nil {
+				return err
+			}
+			released += n
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("give back jobs that were claimed unnoticed: %w", err)
+	}
+	if released > 0 {
+		h.log.Warn("gave back jobs that were claimed by a write that seemed to have failed", "jobs", released)
+		h.store.Announce(WorkReady)
+	}
+	return nil
+}
+
+// findStrays returns the jobs that are unknown here at two looks, with no turn of the pump between their claim and the
+// start of their handlers: a row seen during a turn may be one that the same turn claimed.
+func (h *housekeeper) findStrays(held map[fence]db.ListHeldJobsRow) []fence {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	seen := map[fence]uint64{}
+	var strays []fence
+	for f := range held {
+		if _, refused := h.refused[f]; refused || h.running[f] != nil {
+			continue
+		}
+		turn, before := h.strays[f]
+		switch {
+		case !before:
+			seen[f] = h.turns
+		case turn%2 == 0 || h.turns > turn:
+			strays = append(strays, f)
+		default:
+			seen[f] = turn
+		}
+	}
+	h.strays = seen
+	return strays
+}

@@ -1,0 +1,1 @@
+LOCK TABLE workers IN SHARE MODE

@@ -1,0 +1,1 @@
+SELECT COALESCE(txid_status($1), 'forgotten')
