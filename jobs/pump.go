@@ -26,7 +26,7 @@ const (
 
 	// The bounds of when the pump looks again after it found a job that it could not claim. Another worker may hold its
 	// row locked for the time of a claim and then not take it; and it may be pending before its time.
-	lookFirst = 10 * time.Millisecond
+	lookFirst = time.Millisecond
 	lookLast  = time.Second
 
 	// drainLook is how often a draining runner looks whether others' jobs have ended.

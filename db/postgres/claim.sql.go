@@ -13,19 +13,36 @@ const claimJobs = `-- name: ClaimJobs :many
 UPDATE jobs SET status = 'running', attempt = attempt + 1, worker_id = CAST($1 AS BIGINT),
                 lease_until = CAST($2 AS BIGINT), started_at = CAST($3 AS BIGINT),
                 updated_at = CAST($3 AS BIGINT)
-WHERE id IN (
-    SELECT c.id FROM jsonb_array_elements_text(CAST(CAST($4 AS TEXT) AS jsonb)) AS k (value)
-    CROSS JOIN LATERAL (
-        SELECT j.id, j.priority, j.run_after FROM jobs AS j
-        WHERE j.status = 'pending' AND j.queue = CAST($5 AS TEXT) AND j.kind = k.value
-          AND j.run_after <= CAST($3 AS BIGINT)
-        ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST($6 AS BIGINT)
-        FOR UPDATE SKIP LOCKED
+WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
+    SELECT c.id FROM ( /* Index entries of jobs that were claimed before are in the way until they are vacuumed, which
+           an old transaction anywhere prevents. So kinds can say where to begin: 'between' are [kind, priority,
+           priority] whose jobs are looked for between the two, 'from' are [kind, priority, run_after] to begin with. */
+        SELECT j.id, j.priority, j.run_after
+        FROM jsonb_array_elements(CAST(CAST($4 AS TEXT) AS jsonb)->'between') AS b (value)
+        CROSS JOIN LATERAL (
+            SELECT i.id, i.priority, i.run_after FROM jobs AS i
+            WHERE i.status = 'pending' AND i.queue = CAST($5 AS TEXT) AND i.kind = b.value->>0
+              AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
+              AND i.run_after <= CAST($3 AS BIGINT)
+            ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST($6 AS BIGINT)
+            FOR UPDATE SKIP LOCKED
+        ) AS j
+        UNION ALL
+        SELECT j.id, j.priority, j.run_after
+        FROM jsonb_array_elements(CAST(CAST($4 AS TEXT) AS jsonb)->'from') AS f (value)
+        CROSS JOIN LATERAL (
+            SELECT i.id, i.priority, i.run_after FROM jobs AS i
+            WHERE i.status = 'pending' AND i.queue = CAST($5 AS TEXT) AND i.kind = f.value->>0
+              AND i.priority = CAST(f.value->>1 AS BIGINT) AND i.run_after >= CAST(f.value->>2 AS BIGINT)
+              AND i.run_after <= CAST($3 AS BIGINT)
+            ORDER BY i.run_after, i.id LIMIT CAST($6 AS BIGINT)
+            FOR UPDATE SKIP LOCKED
+        ) AS j
     ) AS c
     WHERE EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST($5 AS TEXT) AND q.paused_at IS NOT NULL)
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST($6 AS BIGINT)
-)
+))
 RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
@@ -117,12 +134,22 @@ func (q *Queries) GetNextRunAfter(ctx context.Context) (int64, error) {
 }
 
 const hasClaimableJobs = `-- name: HasClaimableJobs :one
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds
-FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
-CROSS JOIN LATERAL (
-    SELECT j.id FROM jobs AS j
-    WHERE j.status = 'pending' AND j.queue = CAST($2 AS TEXT) AND j.kind = k.value
-    LIMIT 1
+SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
+    SELECT j.id /* kinds is not a plain list here: see ClaimJobs */ FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)->'between') AS b (value)
+    CROSS JOIN LATERAL (
+        SELECT i.id FROM jobs AS i
+        WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = b.value->>0
+          AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
+        LIMIT 1
+    ) AS j
+    UNION ALL
+    SELECT j.id FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)->'from') AS f (value)
+    CROSS JOIN LATERAL (
+        SELECT i.id FROM jobs AS i
+        WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = f.value->>0
+          AND i.priority = CAST(f.value->>1 AS BIGINT) AND i.run_after >= CAST(f.value->>2 AS BIGINT)
+        LIMIT 1
+    ) AS j
 ) AS c
 WHERE NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
 `

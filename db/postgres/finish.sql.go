@@ -136,7 +136,7 @@ const completeJobs = `-- name: CompleteJobs :execrows
 UPDATE jobs SET status = 'done', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT),
                 lease_until = NULL
 WHERE status = 'running' AND worker_id = CAST($2 AS BIGINT) AND attempt = CAST($3 AS BIGINT)
-  AND id IN (SELECT CAST(e.value AS BIGINT) FROM jsonb_array_elements(CAST(CAST($4 AS TEXT) AS jsonb)) AS e (value))
+  AND id = ANY (CAST(translate(CAST($4 AS TEXT), '[]', '{}') AS BIGINT[]))
 `
 
 type CompleteJobsParams struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -65,7 +66,7 @@ func newStore(pool *pgxpool.Pool, opts []Option) (*Store, error) {
 			return nil, fmt.Errorf("session URL: %w", hideURL(err))
 		}
 	}
-	s.hub = newHub(s)
+	s.hub, s.floors = newHub(s), newFloors(time.Now)
 	return s, nil
 }
 

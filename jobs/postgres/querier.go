@@ -13,7 +13,7 @@ import (
 // querier gives the generated statements on a connection, a pool or a transaction. ring, when not nil, is called after
 // jobs were added to a queue.
 func (s *Store) querier(conn dbpostgres.DBTX, ring func(ctx context.Context, queue string) error) db.Querier {
-	q := queries{dbpostgres.New(placed{conn, s})}
+	q := floored{queries{dbpostgres.New(placed{conn, s})}, s.floors}
 	if ring == nil || s.options.silent {
 		return q
 	}
@@ -48,12 +48,12 @@ func (p placed) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 
 // ringing rings the doorbell when jobs are added: once for each queue of a transaction.
 type ringing struct {
-	queries
+	floored
 	ring func(ctx context.Context, queue string) error
 }
 
 func (r ringing) EnqueueJob(ctx context.Context, arg db.EnqueueJobParams) (int64, error) {
-	id, err := r.queries.EnqueueJob(ctx, arg)
+	id, err := r.floored.EnqueueJob(ctx, arg)
 	if err == nil {
 		err = r.ring(ctx, arg.Queue)
 	}
@@ -61,7 +61,7 @@ func (r ringing) EnqueueJob(ctx context.Context, arg db.EnqueueJobParams) (int64
 }
 
 func (r ringing) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]int64, error) {
-	ids, err := r.queries.EnqueueJobs(ctx, arg)
+	ids, err := r.floored.EnqueueJobs(ctx, arg)
 	if err == nil {
 		err = r.ring(ctx, arg.Queue)
 	}

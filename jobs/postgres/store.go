@@ -28,6 +28,7 @@ type Store struct {
 	names      *namespace
 	hub        *hub
 	clock      clock
+	floors     *floors
 	pooled     atomic.Bool // there is a pooler, and no way round it: no notifications, no locks
 	unprepared atomic.Bool // there is a pooler: no prepared statements
 

@@ -4,7 +4,7 @@
 UPDATE jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
                 lease_until = NULL
 WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = CAST(@attempt AS BIGINT)
-  AND id IN (SELECT CAST(e.value AS BIGINT) FROM jsonb_array_elements(CAST(CAST(@ids AS TEXT) AS jsonb)) AS e (value));
+  AND id = ANY (CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]));
 
 -- name: CompleteJobsWithResults :execrows
 -- CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.

@@ -1,0 +1,167 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+const (
+	// A look for claimable jobs that takes longer than slowLook, several times in a row, goes through many dead index
+	// entries: vacuum cannot remove those of jobs that were claimed since the oldest transaction of the server began.
+	// Without them it takes well under a millisecond.
+	slowLook  = 4 * time.Millisecond
+	slowLooks = 3
+	slowRow   = 50 * time.Microsecond
+
+	// looksEvery is how often such a queue is looked at from the beginning all the same: for jobs that were given back,
+	// retried or promoted elsewhere, and whose place is before where this process has come to.
+	looksEvery = time.Second
+
+	// behind is how far before the last job that was claimed looks begin: so much longer than another one's may a
+	// transaction take that enqueues.
+	behind = time.Second
+
+	// mostPriorities is for how many priorities of a kind it is worthwhile.
+	mostPriorities = 16
+)
+
+// floors know, for queues with many dead index entries, where the live ones begin. For others they do nothing: every
+// look begins at the beginning.
+type floors struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	queues map[string]*floor
+	kinds  map[string][]string // JSON lists, parsed
+}
+
+// floor is what is known of one queue.
+type floor struct {
+	slow   int                        // slow looks from the beginning in a row
+	looked time.Time                  // when the last one was
+	found  bool                       // it found something: the next claim is from the beginning too
+	from   map[string]map[int64]int64 // kind, priority: the run_after to begin with
+}
+
+func newFloors(now func() time.Time) *floors {
+	return &floors{now: now, queues: map[string]*floor{}, kinds: map[string][]string{}}
+}
+
+// scope is what a look for claimable jobs goes through, in the form that the statements take.
+type scope struct {
+	Between [][3]any `json:"between"`
+	From    [][3]any `json:"from"`
+}
+
+// scope gives the part of a queue that is to be looked at, and whether that is all of it.
+func (f *floors) scope(queue, kinds string) (text string, all bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	names, known := f.kinds[kinds]
+	if !known {
+		if err := json.Unmarshal([]byte(kinds), &names); err != nil {
+			return "", false, err
+		}
+		f.kinds[kinds] = names
+	}
+	q := f.queues[queue]
+	if q == nil {
+		q = &floor{from: map[string]map[int64]int64{}}
+		f.queues[queue] = q
+	}
+	all = q.slow < slowLooks || q.found || f.now().Sub(q.looked).Abs() >= looksEvery
+	s := scope{Between: [][3]any{}, From: [][3]any{}}
+	for _, name := range names {
+		if all || len(q.from[name]) == 0 || len(q.from[name]) > mostPriorities {
+			s.Between = append(s.Between, [3]any{name, math.MinInt32, math.MaxInt32})
+			continue
+		}
+		// The priorities that have a floor, and between them those that have none.
+		above := int64(math.MaxInt32)
+		var priorities []int64
+		for p := range q.from[name] {
+			priorities = append(priorities, p)
+		}
+		slices.Sort(priorities)
+		for _, p := range slices.Backward(priorities) {
+			s.Between = append(s.Between, [3]any{name, p, above})
+			s.From = append(s.From, [3]any{name, p, q.from[name][p]})
+			above = p
+		}
+		s.Between = append(s.Between, [3]any{name, math.MinInt32, above})
+	}
+	data, err := json.Marshal(s)
+	return string(data), all, err
+}
+
+// looked notes a look from the beginning, the time that it took for so many rows, and whether it left something to be
+// claimed.
+func (f *floors) looked(queue string, took time.Duration, rows int, found bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	q := f.queues[queue]
+	q.looked, q.found = f.now(), found
+	if took < slowLook+time.Duration(rows)*slowRow {
+		q.slow = 0
+		return
+	}
+	q.slow++
+}
+
+// claimed notes how far a queue's jobs have been claimed.
+func (f *floors) claimed(queue string, rows []db.ClaimJobsRow) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	q := f.queues[queue]
+	for _, row := range rows {
+		if q.from[row.Kind] == nil {
+			q.from[row.Kind] = map[int64]int64{}
+		}
+		from := row.RunAfter - behind.Microseconds()
+		q.from[row.Kind][row.Priority] = max(q.from[row.Kind][row.Priority], from)
+	}
+}
+
+// floored are the statements with the floors.
+type floored struct {
+	queries
+	*floors
+}
+
+func (f floored) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsParams) (int64, error) {
+	text, all, err := f.scope(arg.Queue, arg.Kinds)
+	if err != nil {
+		return 0, err
+	}
+	arg.Kinds = text
+	began := time.Now()
+	n, err := f.queries.HasClaimableJobs(ctx, arg)
+	if all && err == nil {
+		f.looked(arg.Queue, time.Since(began), 1, n > 0)
+	}
+	return n, err
+}
+
+func (f floored) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
+	text, all, err := f.scope(arg.Queue, arg.Kinds)
+	if err != nil {
+		return nil, err
+	}
+	arg.Kinds = text
+	began := time.Now()
+	rows, err := f.queries.ClaimJobs(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	if all {
+		f.looked(arg.Queue, time.Since(began), len(rows), false)
+	}
+	f.claimed(arg.Queue, rows)
+	return rows, nil
+}
