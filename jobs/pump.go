@@ -43,6 +43,7 @@ type pump struct {
 	hungry   map[string]bool // queues that may hold jobs to claim
 	behind   bool            // more jobs are due than were promoted
 	failures int             // writes that failed, since the last that did not
+	took     time.Duration   // the time of the last turn's write
 	misses   int             // turns that claimed nothing though there was something, since the last that did
 }
 
@@ -65,6 +66,7 @@ func (s *session) pump(ctx context.Context) error {
 		if fatal := s.fatalError(); fatal != nil {
 			return s.abort(fatal)
 		}
+		p.gather()
 		stopping := ctx.Err() != nil
 		outcomes := s.takeOutcomes()
 		var wants map[string]int64
@@ -89,7 +91,9 @@ func (s *session) pump(ctx context.Context) error {
 		}
 		t := &turn{session: s, outcomes: outcomes, wants: wants, behind: p.behind}
 		s.turning()
+		began := time.Now()
 		err := s.store.Write(context.WithoutCancel(ctx), t.write)
+		p.took = time.Since(began)
 		if err == nil {
 			p.follow(t)
 		}

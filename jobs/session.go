@@ -91,13 +91,21 @@ func (s *session) reach(ctx context.Context) error {
 		}
 		pause := backoff(failures)
 		s.log.Warn("the database is not there; trying again", "error", err, "pause", pause)
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !s.pause(ctx, pause) {
 			return ctx.Err()
 		}
+	}
+}
+
+// pause reports whether ctx still goes on after d.
+func (s *session) pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

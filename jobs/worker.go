@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 )
@@ -50,9 +51,19 @@ func (s *session) register(ctx context.Context) error {
 	return nil
 }
 
+// How often, and how far apart, a name is tried that a live worker seems to have: a server notices the death of a
+// process a little later than its supervisor, which starts it again.
+const (
+	nameTries = 6
+	namePause = 100 * time.Millisecond
+)
+
 // addWorker adds the row; a worker of the same name that is gone makes room first.
 func (s *session) addWorker(ctx context.Context, params db.RegisterWorkerParams) (int64, error) {
-	for range 2 {
+	for try := range nameTries {
+		if try > 1 && !s.pause(ctx, namePause) {
+			break
+		}
 		var id int64
 		err := s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 			now := s.store.Now()

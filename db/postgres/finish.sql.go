@@ -44,8 +44,8 @@ func (q *Queries) AddJobError(ctx context.Context, arg AddJobErrorParams) error 
 const cancelRequestedJob = `-- name: CancelRequestedJob :execrows
 UPDATE jobs SET status = 'cancelled', last_error = CAST($1 AS TEXT),
                 finished_at = CAST($2 AS BIGINT), updated_at = CAST($2 AS BIGINT), lease_until = NULL
-WHERE id = CAST($3 AS BIGINT) AND status = 'running' AND cancel_requested_at IS NOT NULL
-  AND attempt = CAST($4 AS BIGINT) AND worker_id = CAST($5 AS BIGINT)
+WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NOT NULL
+  AND attempt = CAST($4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
 `
 
 type CancelRequestedJobParams struct {
@@ -74,8 +74,8 @@ func (q *Queries) CancelRequestedJob(ctx context.Context, arg CancelRequestedJob
 const cancelRunningJob = `-- name: CancelRunningJob :execrows
 UPDATE jobs SET status = 'cancelled', last_error = CAST($1 AS TEXT),
                 finished_at = CAST($2 AS BIGINT), updated_at = CAST($2 AS BIGINT), lease_until = NULL
-WHERE id = CAST($3 AS BIGINT) AND status = 'running'
-  AND attempt = CAST($4 AS BIGINT) AND worker_id = CAST($5 AS BIGINT)
+WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST($4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
 `
 
 type CancelRunningJobParams struct {
@@ -104,8 +104,8 @@ func (q *Queries) CancelRunningJob(ctx context.Context, arg CancelRunningJobPara
 const completeJob = `-- name: CompleteJob :execrows
 UPDATE jobs SET status = 'done', result = CAST($1 AS TEXT), finished_at = CAST($2 AS BIGINT),
                 updated_at = CAST($2 AS BIGINT), lease_until = NULL
-WHERE id = CAST($3 AS BIGINT) AND status = 'running'
-  AND attempt = CAST($4 AS BIGINT) AND worker_id = CAST($5 AS BIGINT)
+WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST($4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
 `
 
 type CompleteJobParams struct {
@@ -118,6 +118,7 @@ type CompleteJobParams struct {
 
 // CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
 // Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
+// (COALESCE keeps PostgreSQL from the index of running jobs, where dead entries pile up.)
 func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64, error) {
 	result, err := q.db.Exec(ctx, completeJob,
 		arg.ResultJson,
@@ -135,8 +136,10 @@ func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64
 const completeJobs = `-- name: CompleteJobs :execrows
 UPDATE jobs SET status = 'done', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT),
                 lease_until = NULL
-WHERE status = 'running' AND worker_id = CAST($2 AS BIGINT) AND attempt = CAST($3 AS BIGINT)
-  AND id = ANY (CAST(translate(CAST($4 AS TEXT), '[]', '{}') AS BIGINT[]))
+WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST($2 AS BIGINT)
+  AND attempt = CAST($3 AS BIGINT) AND id = ANY (CAST((
+    SELECT CAST(translate(CAST($4 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+  ) AS BIGINT[]))
 `
 
 type CompleteJobsParams struct {
@@ -165,7 +168,7 @@ const completeJobsWithResults = `-- name: CompleteJobsWithResults :execrows
 UPDATE jobs AS j SET status = 'done', result = e.value->>2, finished_at = CAST($1 AS BIGINT),
                      updated_at = CAST($1 AS BIGINT), lease_until = NULL
 FROM jsonb_array_elements(CAST(CAST($3 AS TEXT) AS jsonb)) AS e (value)
-WHERE j.status = 'running' AND j.worker_id = CAST($2 AS BIGINT)
+WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = CAST($2 AS BIGINT)
   AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT)
 `
 
@@ -190,7 +193,7 @@ WHERE id IN (
     SELECT j.id FROM (SELECT CAST($2 AS BIGINT) AS id) AS w
     CROSS JOIN jsonb_array_elements(CAST(CAST($3 AS TEXT) AS jsonb)) AS e (value)
     JOIN jobs AS j ON j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT)
-    WHERE j.status = 'running' AND j.worker_id = w.id
+    WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = w.id
     FOR UPDATE OF j SKIP LOCKED
 )
 `
@@ -214,8 +217,8 @@ func (q *Queries) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int
 const failJob = `-- name: FailJob :execrows
 UPDATE jobs SET status = 'failed', last_error = CAST($1 AS TEXT), finished_at = CAST($2 AS BIGINT),
                 updated_at = CAST($2 AS BIGINT), lease_until = NULL
-WHERE id = CAST($3 AS BIGINT) AND status = 'running'
-  AND attempt = CAST($4 AS BIGINT) AND worker_id = CAST($5 AS BIGINT)
+WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST($4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
 `
 
 type FailJobParams struct {
@@ -263,8 +266,8 @@ func (q *Queries) GetJobFence(ctx context.Context, id int64) (GetJobFenceRow, er
 const releaseJob = `-- name: ReleaseJob :execrows
 UPDATE jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL
-WHERE id = CAST($2 AS BIGINT) AND status = 'running'
-  AND attempt = CAST($3 AS BIGINT) AND worker_id = CAST($4 AS BIGINT)
+WHERE id = CAST($2 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST($3 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($4 AS BIGINT)
 `
 
 type ReleaseJobParams struct {
@@ -292,8 +295,8 @@ const retryJob = `-- name: RetryJob :execrows
 UPDATE jobs SET status = CAST($1 AS TEXT), run_after = CAST($2 AS BIGINT),
                 last_error = CAST($3 AS TEXT), updated_at = CAST($4 AS BIGINT),
                 worker_id = NULL, lease_until = NULL
-WHERE id = CAST($5 AS BIGINT) AND status = 'running'
-  AND attempt = CAST($6 AS BIGINT) AND worker_id = CAST($7 AS BIGINT)
+WHERE id = CAST($5 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST($6 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($7 AS BIGINT)
 `
 
 type RetryJobParams struct {
@@ -325,8 +328,8 @@ func (q *Queries) RetryJob(ctx context.Context, arg RetryJobParams) (int64, erro
 
 const setJobProgress = `-- name: SetJobProgress :execrows
 UPDATE jobs SET progress = CAST($1 AS TEXT), updated_at = CAST($2 AS BIGINT)
-WHERE id = CAST($3 AS BIGINT) AND status = 'running'
-  AND attempt = CAST($4 AS BIGINT) AND worker_id = CAST($5 AS BIGINT)
+WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST($4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
 `
 
 type SetJobProgressParams struct {
@@ -355,8 +358,8 @@ func (q *Queries) SetJobProgress(ctx context.Context, arg SetJobProgressParams) 
 const snoozeJob = `-- name: SnoozeJob :execrows
 UPDATE jobs SET status = CAST($1 AS TEXT), run_after = CAST($2 AS BIGINT),
                 updated_at = CAST($3 AS BIGINT), uncounted = uncounted + 1, worker_id = NULL, lease_until = NULL
-WHERE id = CAST($4 AS BIGINT) AND status = 'running'
-  AND attempt = CAST($5 AS BIGINT) AND worker_id = CAST($6 AS BIGINT)
+WHERE id = CAST($4 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST($5 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($6 AS BIGINT)
 `
 
 type SnoozeJobParams struct {

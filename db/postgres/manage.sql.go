@@ -44,7 +44,7 @@ func (q *Queries) DeleteJob(ctx context.Context, id int64) (int64, error) {
 const requestJobCancel = `-- name: RequestJobCancel :execrows
 UPDATE jobs SET cancel_requested_at = COALESCE(cancel_requested_at, CAST($1 AS BIGINT)),
                 updated_at = CAST($1 AS BIGINT)
-WHERE id = CAST($2 AS BIGINT) AND status = 'running'
+WHERE id = CAST($2 AS BIGINT) AND COALESCE(status, '') = 'running'
 `
 
 type RequestJobCancelParams struct {

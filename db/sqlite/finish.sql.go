@@ -44,8 +44,8 @@ func (q *Queries) AddJobError(ctx context.Context, arg AddJobErrorParams) error 
 const cancelRequestedJob = `-- name: CancelRequestedJob :execrows
 UPDATE jobs SET status = 'cancelled', last_error = CAST(?1 AS TEXT),
                 finished_at = CAST(?2 AS BIGINT), updated_at = CAST(?2 AS BIGINT), lease_until = NULL
-WHERE id = CAST(?3 AS BIGINT) AND status = 'running' AND cancel_requested_at IS NOT NULL
-  AND attempt = CAST(?4 AS BIGINT) AND worker_id = CAST(?5 AS BIGINT)
+WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NOT NULL
+  AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
 `
 
 type CancelRequestedJobParams struct {
@@ -74,8 +74,8 @@ func (q *Queries) CancelRequestedJob(ctx context.Context, arg CancelRequestedJob
 const cancelRunningJob = `-- name: CancelRunningJob :execrows
 UPDATE jobs SET status = 'cancelled', last_error = CAST(?1 AS TEXT),
                 finished_at = CAST(?2 AS BIGINT), updated_at = CAST(?2 AS BIGINT), lease_until = NULL
-WHERE id = CAST(?3 AS BIGINT) AND status = 'running'
-  AND attempt = CAST(?4 AS BIGINT) AND worker_id = CAST(?5 AS BIGINT)
+WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
 `
 
 type CancelRunningJobParams struct {
@@ -104,8 +104,8 @@ func (q *Queries) CancelRunningJob(ctx context.Context, arg CancelRunningJobPara
 const completeJob = `-- name: CompleteJob :execrows
 UPDATE jobs SET status = 'done', result = CAST(?1 AS TEXT), finished_at = CAST(?2 AS BIGINT),
                 updated_at = CAST(?2 AS BIGINT), lease_until = NULL
-WHERE id = CAST(?3 AS BIGINT) AND status = 'running'
-  AND attempt = CAST(?4 AS BIGINT) AND worker_id = CAST(?5 AS BIGINT)
+WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
 `
 
 type CompleteJobParams struct {
@@ -118,6 +118,7 @@ type CompleteJobParams struct {
 
 // CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
 // Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
+// (COALESCE keeps PostgreSQL from the index of running jobs, where dead entries pile up.)
 func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64, error) {
 	result, err := q.exec(ctx, q.completeJobStmt, completeJob,
 		arg.ResultJson,
@@ -211,8 +212,8 @@ func (q *Queries) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int
 const failJob = `-- name: FailJob :execrows
 UPDATE jobs SET status = 'failed', last_error = CAST(?1 AS TEXT), finished_at = CAST(?2 AS BIGINT),
                 updated_at = CAST(?2 AS BIGINT), lease_until = NULL
-WHERE id = CAST(?3 AS BIGINT) AND status = 'running'
-  AND attempt = CAST(?4 AS BIGINT) AND worker_id = CAST(?5 AS BIGINT)
+WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
 `
 
 type FailJobParams struct {
@@ -260,8 +261,8 @@ func (q *Queries) GetJobFence(ctx context.Context, id int64) (GetJobFenceRow, er
 const releaseJob = `-- name: ReleaseJob :execrows
 UPDATE jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT), uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL
-WHERE id = CAST(?2 AS BIGINT) AND status = 'running'
-  AND attempt = CAST(?3 AS BIGINT) AND worker_id = CAST(?4 AS BIGINT)
+WHERE id = CAST(?2 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST(?3 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?4 AS BIGINT)
 `
 
 type ReleaseJobParams struct {
@@ -289,8 +290,8 @@ const retryJob = `-- name: RetryJob :execrows
 UPDATE jobs SET status = CAST(?1 AS TEXT), run_after = CAST(?2 AS BIGINT),
                 last_error = CAST(?3 AS TEXT), updated_at = CAST(?4 AS BIGINT),
                 worker_id = NULL, lease_until = NULL
-WHERE id = CAST(?5 AS BIGINT) AND status = 'running'
-  AND attempt = CAST(?6 AS BIGINT) AND worker_id = CAST(?7 AS BIGINT)
+WHERE id = CAST(?5 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST(?6 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?7 AS BIGINT)
 `
 
 type RetryJobParams struct {
@@ -322,8 +323,8 @@ func (q *Queries) RetryJob(ctx context.Context, arg RetryJobParams) (int64, erro
 
 const setJobProgress = `-- name: SetJobProgress :execrows
 UPDATE jobs SET progress = CAST(?1 AS TEXT), updated_at = CAST(?2 AS BIGINT)
-WHERE id = CAST(?3 AS BIGINT) AND status = 'running'
-  AND attempt = CAST(?4 AS BIGINT) AND worker_id = CAST(?5 AS BIGINT)
+WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
 `
 
 type SetJobProgressParams struct {
@@ -352,8 +353,8 @@ func (q *Queries) SetJobProgress(ctx context.Context, arg SetJobProgressParams) 
 const snoozeJob = `-- name: SnoozeJob :execrows
 UPDATE jobs SET status = CAST(?1 AS TEXT), run_after = CAST(?2 AS BIGINT),
                 updated_at = CAST(?3 AS BIGINT), uncounted = uncounted + 1, worker_id = NULL, lease_until = NULL
-WHERE id = CAST(?4 AS BIGINT) AND status = 'running'
-  AND attempt = CAST(?5 AS BIGINT) AND worker_id = CAST(?6 AS BIGINT)
+WHERE id = CAST(?4 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST(?5 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?6 AS BIGINT)
 `
 
 type SnoozeJobParams struct {

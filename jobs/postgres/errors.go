@@ -26,6 +26,7 @@ const (
 	codeLock          = "55P03"
 	codePrivilege     = "42501"
 	codeNoTable       = "42P01"
+	codeFuture        = "22023" // an invalid parameter: the server has not given a transaction's number yet
 )
 
 // translate adds what an error of PostgreSQL means, for errors.Is and for people.
@@ -103,6 +104,12 @@ func notConnected(err error) bool {
 func collided(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == codeSerialization || e.Code == codeDeadlock || e.Code == codeUnique)
+}
+
+// neverGiven reports whether the server does not know the number of a transaction yet that it gave before a crash.
+func neverGiven(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == codeFuture
 }
 
 // CanRetry reports whether waiting may help: the server is away, out of resources or read-only for now, or transactions

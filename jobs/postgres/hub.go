@@ -178,7 +178,7 @@ func (h *hub) ring() {
 		h.pending = 0
 		h.mu.Unlock()
 		ctx, cancel := context.WithTimeout(h.ctx, answerWithin)
-		_, err := h.store.pool.Exec(ctx, control("notify"), h.store.mode(h.store.names.channel(), h.message(""))...)
+		_, err := h.store.pool.Exec(ctx, control("notify"), once(h.store.names.channel(), h.message(""))...)
 		cancel()
 		if err != nil && h.ctx.Err() == nil {
 			h.store.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)

@@ -93,7 +93,7 @@ func (s *Store) freeLocks(ctx context.Context, keys []string) ([]string, error) 
 	if err != nil || len(numbers) == 0 {
 		return nil, err
 	}
-	rows, err := s.pool.Query(ctx, control("free_locks"), s.mode(string(list))...)
+	rows, err := s.pool.Query(ctx, control("free_locks"), once(string(list))...)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -113,7 +113,7 @@ func (s *Store) TakeWorkerLock(ctx context.Context, key string) (taken bool, don
 	}
 	// The transaction has written nothing: that its end may fail means only that the connection is lost, and the lock too.
 	done = func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }
-	if err := tx.QueryRow(ctx, control("try_lock"), s.mode(number)...).Scan(&taken); err != nil {
+	if err := tx.QueryRow(ctx, control("try_lock"), once(number)...).Scan(&taken); err != nil {
 		done()
 		return false, nil, translate(err)
 	}

@@ -14,7 +14,7 @@ func (s *Store) Settle(ctx context.Context) error {
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it has written nothing
 	for _, name := range []string{"lock_jobs", "lock_workers"} {
-		if _, err := tx.Exec(ctx, s.names.qualify(control(name)), s.mode()...); err != nil {
+		if _, err := tx.Exec(ctx, s.names.qualify(control(name)), once()...); err != nil {
 			return translate(err)
 		}
 	}

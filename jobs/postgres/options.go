@@ -21,7 +21,9 @@ type options struct {
 	poll     time.Duration
 	logger   *slog.Logger
 	faulty   []error
-	onCommit func() // for tests: called between a transaction's last statement and its commit
+	silence  time.Duration // how long one statement of the queue may take before the connection is given up
+	asking   time.Duration // how long a write whose connection broke during the commit asks the server about it
+	onCommit func()        // for tests: called between a transaction's last statement and its commit
 }
 
 // The default of [WithPoll], with notifications and without.
@@ -71,7 +73,7 @@ func WithPoll(every time.Duration) Option {
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
 func newOptions(opts []Option) (options, error) {
-	o := options{logger: slog.Default()}
+	o := options{logger: slog.Default(), silence: 30 * time.Second, asking: 30 * time.Second}
 	for _, opt := range opts {
 		opt(&o)
 	}

@@ -10,40 +10,45 @@ import (
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 )
 
-// querier gives the generated statements on a connection, a pool or a transaction. ring, when not nil, is called after
-// jobs were added to a queue.
-func (s *Store) querier(conn dbpostgres.DBTX, ring func(ctx context.Context, queue string) error) db.Querier {
-	q := floored{queries{dbpostgres.New(placed{conn, s})}, s.floors}
+// querier gives the generated statements on a connection or a transaction. ring, when not nil, is called after jobs were
+// added to a queue.
+func (s *Store) querier(conn dbpostgres.DBTX, prepare bool, ring func(ctx context.Context, queue string) error) db.Querier {
+	q := floored{queries{dbpostgres.New(placed{conn, s, prepare && !s.unprepared.Load()})}, s.floors}
 	if ring == nil || s.options.silent {
 		return q
 	}
 	return ringing{q, ring}
 }
 
-// mode are the arguments of a statement for the way in which it is to be run: behind a pooler nothing can be prepared.
-func (s *Store) mode(args ...any) []any {
-	if !s.unprepared.Load() {
-		return args
-	}
-	return append([]any{pgx.QueryExecModeExec}, args...)
+// once are the arguments of a statement that is not to be prepared.
+func once(args ...any) []any { return append([]any{pgx.QueryExecModeExec}, args...) }
+
+// placed puts every statement in the queue's schema. It prepares them only where that was prepared for: the server keeps
+// the plan of a prepared statement, also one that it made when the tables were empty, and behind a pooler the
+// connection may be another one the next time.
+type placed struct {
+	conn    dbpostgres.DBTX
+	store   *Store
+	prepare bool
 }
 
-// placed puts every statement in the queue's schema and runs it in the right mode.
-type placed struct {
-	conn  dbpostgres.DBTX
-	store *Store
+func (p placed) args(args []any) []any {
+	if p.prepare {
+		return args
+	}
+	return once(args...)
 }
 
 func (p placed) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	return p.conn.Exec(ctx, p.store.names.qualify(sql), p.store.mode(args...)...)
+	return p.conn.Exec(ctx, p.store.names.qualify(sql), p.args(args)...)
 }
 
 func (p placed) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	return p.conn.Query(ctx, p.store.names.qualify(sql), p.store.mode(args...)...)
+	return p.conn.Query(ctx, p.store.names.qualify(sql), p.args(args)...)
 }
 
 func (p placed) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	return p.conn.QueryRow(ctx, p.store.names.qualify(sql), p.store.mode(args...)...)
+	return p.conn.QueryRow(ctx, p.store.names.qualify(sql), p.args(args)...)
 }
 
 // ringing rings the doorbell when jobs are added: once for each queue of a transaction.

@@ -23,6 +23,8 @@ func checkSchemaName(name string) error {
 		return errors.New("be UTF-8 without NUL")
 	case strings.HasPrefix(name, "pg_") || name == "information_schema":
 		return errors.New("not be one of PostgreSQL's own")
+	case name == "$user":
+		return errors.New("not be $user, which in a search_path stands for the role's name") // also when it is quoted
 	}
 	return nil
 }

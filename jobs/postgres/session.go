@@ -53,9 +53,14 @@ func (s *Store) holdOnce(ctx context.Context, setup func(context.Context, *pgx.C
 		return err
 	}
 	defer func() {
+		over := ctx.Err() != nil
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
 		defer cancel()
-		_ = conn.Close(ctx) // it is of no use any more, however it ends
+		if over {
+			// The server would notice the end of the connection too, but later. It ends in any case: an error changes nothing.
+			_, _ = conn.Exec(ctx, control("unlock"), pgx.QueryExecModeExec)
+		}
+		_ = conn.Close(ctx)
 	}()
 	if err := setup(ctx, conn); err != nil {
 		return err

@@ -63,9 +63,9 @@ func (s *Store) readOnce(ctx context.Context, fn func(context.Context, db.Querie
 		return err
 	}
 	defer conn.Release()
-	w := newWatch(ctx)
+	w := newWatch(ctx, s.options.silence)
 	defer func() { err = w.end(err) }()
-	return fn(w.ctx, s.querier(watched{conn.Conn(), w}, nil))
+	return fn(w.ctx, s.querier(watched{conn.Conn(), w}, false, nil))
 }
 
 // ready looks at the connection and the schema at first use.
@@ -119,7 +119,7 @@ func (s *Store) queryRow(ctx context.Context, name string, args []any, values ..
 	if err := s.look(ctx); err != nil {
 		return err
 	}
-	return translate(s.pool.QueryRow(ctx, s.names.qualify(control(name)), s.mode(args...)...).Scan(values...))
+	return translate(s.pool.QueryRow(ctx, s.names.qualify(control(name)), once(args...)...).Scan(values...))
 }
 
 func (s *Store) query(ctx context.Context, value any, name string, args ...any) error {

@@ -14,16 +14,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-const (
-	// silence is how long one statement of the queue may take before the connection is given up.
-	silence = 30 * time.Second
-
-	// reruns is how often a transaction is run that collides with others or whose connection breaks before its commit.
-	reruns = 8
-
-	// asking is how long a write whose connection broke during the commit asks the server about it.
-	asking = 30 * time.Second
-)
+// reruns is how often a transaction is run that collides with others or whose connection breaks before its commit.
+const reruns = 8
 
 // Write runs fn in a transaction. When the connection breaks during the commit, the server is asked whether it
 // happened, so that the returned error tells; only when that cannot be found out it is [jobs.ErrUnknownOutcome].
@@ -51,7 +43,7 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 	}
 	defer conn.Release() // which closes it when the transaction is still open
 	// The end of ctx does not stop it half-way; a server that is silent does.
-	w := newWatch(context.WithoutCancel(ctx))
+	w := newWatch(context.WithoutCancel(ctx), s.options.silence)
 	defer func() { err = w.end(err) }()
 
 	t := &transaction{store: s, conn: conn, watch: w}
@@ -71,7 +63,7 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
 	}()
-	q := s.querier(watched{conn.Conn(), w}, t.ring)
+	q := s.querier(watched{conn.Conn(), w}, true, t.ring)
 	if err := fn(w.ctx, q); err != nil {
 		return err
 	}
@@ -89,6 +81,7 @@ type transaction struct {
 	conn  *pgxpool.Conn
 	watch *watch
 	id    int64
+	began int64    // by the server's clock, in microseconds
 	bells []string // queues that got jobs
 }
 
@@ -105,7 +98,9 @@ func (t *transaction) ring(_ context.Context, queue string) error {
 
 func (t *transaction) begin() error {
 	sent := time.Now()
-	results, err := t.batch(statement("begin"), statement("transaction"))
+	// The server keeps the plan of a prepared statement, also one that it made while the tables were empty: it must not
+	// be one that reads whole tables.
+	results, err := t.batch(statement("begin"), statement("planner"), statement("transaction"))
 	if err != nil {
 		return err
 	}
@@ -116,11 +111,10 @@ func (t *transaction) begin() error {
 	if t.id, err = strconv.ParseInt(string(row[0][0]), 10, 64); err != nil {
 		return err
 	}
-	server, err := strconv.ParseInt(string(row[0][1]), 10, 64)
-	if err != nil {
+	if t.began, err = strconv.ParseInt(string(row[0][1]), 10, 64); err != nil {
 		return err
 	}
-	t.store.clock.sample(server, sent, time.Now())
+	t.store.clock.sample(t.began, sent, time.Now())
 	return nil
 }
 
@@ -138,7 +132,8 @@ func (t *transaction) commit() error {
 	case !lost(t.watch.cause(err)):
 		return err // the server said why
 	}
-	committed, unknown := t.store.wasCommitted(t.id)
+	t.conn.Release() // which closes it: the pool may have no other connection to ask by
+	committed, unknown := t.store.wasCommitted(t.id, t.began)
 	switch {
 	case unknown != nil:
 		return fmt.Errorf("%w: %w; %w", jobs.ErrUnknownOutcome, err, unknown)
@@ -179,16 +174,22 @@ func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
 
 // wasCommitted asks the server what became of a transaction whose connection was lost, for as long as it may still be
 // under way there, or the server is away.
-func (s *Store) wasCommitted(id int64) (bool, error) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), asking, errSilent)
+//
+// A server that crashed forgets the transactions that it had not begun to write down, and gives their numbers anew. So
+// after a crash, which sets its statistics back, a commit under our number may be another's.
+func (s *Store) wasCommitted(id, began int64) (bool, error) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), s.options.asking, errSilent)
 	defer cancel()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		var status string
-		err := s.pool.QueryRow(ctx, control("transaction_status"), s.mode(id)...).Scan(&status)
+		var crashed bool
+		err := s.pool.QueryRow(ctx, control("transaction_status"), once(id, began)...).Scan(&status, &crashed)
 		switch {
+		case err == nil && status == "committed" && crashed:
+			return false, errors.New("the server crashed, and may have given the transaction's number to another")
 		case err == nil && status == "committed":
 			return true, nil
-		case err == nil && status == "aborted":
+		case err == nil && status == "aborted", neverGiven(err):
 			return false, nil
 		case err == nil && status == "forgotten":
 			return false, errors.New("the server has forgotten the transaction")

@@ -29,9 +29,9 @@ func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
 	if !ok {
 		return nil, errors.New("the transaction is not one made by postgres.Tx or postgres.SQLTx")
 	}
-	return s.querier(t.conn, func(ctx context.Context, queue string) error {
+	return s.querier(t.conn, false, func(ctx context.Context, queue string) error {
 		// The server drops those that are alike. The message has no token: this process must hear of the commit too.
-		_, err := t.conn.Exec(ctx, control("notify"), s.mode(s.names.channel(), "/"+queue)...)
+		_, err := t.conn.Exec(ctx, control("notify"), once(s.names.channel(), "/"+queue)...)
 		return err
 	}), nil
 }

@@ -12,18 +12,20 @@ import (
 // watch ends a context when a statement takes longer than silence: a connection may be dead without either end being
 // told, and the write that waits for it must not wait for ever.
 type watch struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	timer  *time.Timer
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	timer   *time.Timer
+	silence time.Duration
 }
 
-func newWatch(parent context.Context) *watch {
+func newWatch(parent context.Context, silence time.Duration) *watch {
 	ctx, cancel := context.WithCancelCause(parent)
-	return &watch{ctx: ctx, cancel: cancel, timer: time.AfterFunc(silence, func() { cancel(errSilent) })}
+	timer := time.AfterFunc(silence, func() { cancel(errSilent) })
+	return &watch{ctx: ctx, cancel: cancel, timer: timer, silence: silence}
 }
 
 // extend begins another statement.
-func (w *watch) extend() { w.timer.Reset(silence) }
+func (w *watch) extend() { w.timer.Reset(w.silence) }
 
 // end stops the watch and says why err happened.
 func (w *watch) end(err error) error {

@@ -1,59 +1,60 @@
 -- name: CompleteJob :execrows
 -- CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
 -- Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
+-- (COALESCE keeps PostgreSQL from the index of running jobs, where dead entries pile up.)
 UPDATE jobs SET status = 'done', result = CAST(sqlc.narg('result_json') AS TEXT), finished_at = CAST(@now AS BIGINT),
                 updated_at = CAST(@now AS BIGINT), lease_until = NULL
-WHERE id = CAST(@id AS BIGINT) AND status = 'running'
-  AND attempt = CAST(@attempt AS BIGINT) AND worker_id = CAST(@worker_id AS BIGINT);
+WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: RetryJob :execrows
 -- RetryJob ends an attempt that failed and gives the job another one at run_after.
 UPDATE jobs SET status = CAST(@status AS TEXT), run_after = CAST(@run_after AS BIGINT),
                 last_error = CAST(@last_error AS TEXT), updated_at = CAST(@now AS BIGINT),
                 worker_id = NULL, lease_until = NULL
-WHERE id = CAST(@id AS BIGINT) AND status = 'running'
-  AND attempt = CAST(@attempt AS BIGINT) AND worker_id = CAST(@worker_id AS BIGINT);
+WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: SnoozeJob :execrows
 -- SnoozeJob puts a job off until run_after; the attempt does not count.
 UPDATE jobs SET status = CAST(@status AS TEXT), run_after = CAST(@run_after AS BIGINT),
                 updated_at = CAST(@now AS BIGINT), uncounted = uncounted + 1, worker_id = NULL, lease_until = NULL
-WHERE id = CAST(@id AS BIGINT) AND status = 'running'
-  AND attempt = CAST(@attempt AS BIGINT) AND worker_id = CAST(@worker_id AS BIGINT);
+WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: FailJob :execrows
 -- FailJob ends a job for good: its attempts are used up, or it was discarded.
 UPDATE jobs SET status = 'failed', last_error = CAST(@last_error AS TEXT), finished_at = CAST(@now AS BIGINT),
                 updated_at = CAST(@now AS BIGINT), lease_until = NULL
-WHERE id = CAST(@id AS BIGINT) AND status = 'running'
-  AND attempt = CAST(@attempt AS BIGINT) AND worker_id = CAST(@worker_id AS BIGINT);
+WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: CancelRunningJob :execrows
 -- CancelRunningJob ends an attempt as cancelled, by its handler's own wish or on request.
 UPDATE jobs SET status = 'cancelled', last_error = CAST(sqlc.narg('last_error') AS TEXT),
                 finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT), lease_until = NULL
-WHERE id = CAST(@id AS BIGINT) AND status = 'running'
-  AND attempt = CAST(@attempt AS BIGINT) AND worker_id = CAST(@worker_id AS BIGINT);
+WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: CancelRequestedJob :execrows
 -- CancelRequestedJob ends an attempt that did not end well as cancelled if that was asked for.
 UPDATE jobs SET status = 'cancelled', last_error = CAST(sqlc.narg('last_error') AS TEXT),
                 finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT), lease_until = NULL
-WHERE id = CAST(@id AS BIGINT) AND status = 'running' AND cancel_requested_at IS NOT NULL
-  AND attempt = CAST(@attempt AS BIGINT) AND worker_id = CAST(@worker_id AS BIGINT);
+WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NOT NULL
+  AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: ReleaseJob :execrows
 -- ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
 UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + 1,
                 worker_id = NULL, lease_until = NULL
-WHERE id = CAST(@id AS BIGINT) AND status = 'running'
-  AND attempt = CAST(@attempt AS BIGINT) AND worker_id = CAST(@worker_id AS BIGINT);
+WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: SetJobProgress :execrows
 -- SetJobProgress notes how far a running attempt has come.
 UPDATE jobs SET progress = CAST(@progress_json AS TEXT), updated_at = CAST(@now AS BIGINT)
-WHERE id = CAST(@id AS BIGINT) AND status = 'running'
-  AND attempt = CAST(@attempt AS BIGINT) AND worker_id = CAST(@worker_id AS BIGINT);
+WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: AddJobError :exec
 -- AddJobError records an attempt that did not end well.

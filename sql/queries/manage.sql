@@ -19,7 +19,7 @@ WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending');
 -- RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
 UPDATE jobs SET cancel_requested_at = COALESCE(cancel_requested_at, CAST(@now AS BIGINT)),
                 updated_at = CAST(@now AS BIGINT)
-WHERE id = CAST(@id AS BIGINT) AND status = 'running';
+WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running';
 
 -- name: DeleteJob :execrows
 -- DeleteJob removes a job that is not running, with its errors.

@@ -3,15 +3,17 @@
 -- attempt number, as almost all of a batch do.
 UPDATE jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
                 lease_until = NULL
-WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = CAST(@attempt AS BIGINT)
-  AND id = ANY (CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]));
+WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT)
+  AND attempt = CAST(@attempt AS BIGINT) AND id = ANY (CAST((
+    SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+  ) AS BIGINT[]));
 
 -- name: CompleteJobsWithResults :execrows
 -- CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.
 UPDATE jobs AS j SET status = 'done', result = e.value->>2, finished_at = CAST(@now AS BIGINT),
                      updated_at = CAST(@now AS BIGINT), lease_until = NULL
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
-WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT)
+WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = CAST(@worker_id AS BIGINT)
   AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT);
 
 -- name: ExtendLeases :execrows
@@ -22,6 +24,6 @@ WHERE id IN (
     SELECT j.id FROM (SELECT CAST(@worker_id AS BIGINT) AS id) AS w
     CROSS JOIN jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
     JOIN jobs AS j ON j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT)
-    WHERE j.status = 'running' AND j.worker_id = w.id
+    WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = w.id
     FOR UPDATE OF j SKIP LOCKED
 );
