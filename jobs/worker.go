@@ -52,15 +52,18 @@ func (s *session) register(ctx context.Context) error {
 }
 
 // How often, and how far apart, a name is tried that a live worker seems to have: a server notices the death of a
-// process a little later than its supervisor, which starts it again.
+// process later than its supervisor, which starts it again, and after its own start it gives workers time to come back.
 const (
-	nameTries = 6
-	namePause = 100 * time.Millisecond
+	nameTries = 25
+	namePause = 200 * time.Millisecond
 )
 
 // addWorker adds the row; a worker of the same name that is gone makes room first.
 func (s *session) addWorker(ctx context.Context, params db.RegisterWorkerParams) (int64, error) {
 	for try := range nameTries {
+		if try == 2 {
+			s.log.Warn("another worker has this name: waiting in case that it has just ended", "worker", s.config.Name)
+		}
 		if try > 1 && !s.pause(ctx, namePause) {
 			break
 		}

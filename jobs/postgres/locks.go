@@ -18,6 +18,10 @@ import (
 // only lost its connection takes it again within a few milliseconds.
 const confirmAfter = 250 * time.Millisecond
 
+// settling is how long after a start of the server, or a crash of it, a free lock says nothing of a worker that was there
+// before: each has to make its connection anew, which it tries every reconnectLast at the least.
+const settling = 3*time.Second + reconnectLast
+
 // HoldWorkerLock takes an advisory lock on a connection of its own. The server releases it when that connection ends,
 // however it ends; then, if the process still lives, another connection takes it again. Behind a pooler, where a lock
 // would be the pooler's, there is none, and only the lease tells that the worker lives.
@@ -66,7 +70,8 @@ func (s *Store) HoldWorkerLock(ctx context.Context) (key string, release func(en
 	return strconv.FormatInt(number, 10), release, nil
 }
 
-// FreeWorkerLocks tries all locks in one statement, and those that it finds free again a little later.
+// FreeWorkerLocks tries all locks in one statement, and those that it finds free again a little later. A server that has
+// just started has none yet: see settling.
 func (s *Store) FreeWorkerLocks(ctx context.Context, keys []string) ([]string, error) {
 	free, err := s.freeLocks(ctx, keys)
 	if err != nil || len(free) == 0 {
@@ -93,7 +98,7 @@ func (s *Store) freeLocks(ctx context.Context, keys []string) ([]string, error) 
 	if err != nil || len(numbers) == 0 {
 		return nil, err
 	}
-	rows, err := s.pool.Query(ctx, control("free_locks"), once(string(list))...)
+	rows, err := s.pool.Query(ctx, s.names.qualify(control("free_locks")), once(string(list), settling.Microseconds())...)
 	if err != nil {
 		return nil, translate(err)
 	}

@@ -18,7 +18,7 @@ const (
 
 	// The bounds of the pause before a lost connection is made anew.
 	reconnectFirst = 10 * time.Millisecond
-	reconnectLast  = 5 * time.Second
+	reconnectLast  = time.Second
 )
 
 // hold keeps a connection of its own open until ctx ends: setup runs on each new one, notice gets its notifications,
