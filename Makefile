@@ -12,8 +12,10 @@ STATICCHECK := go run -tags tools honnef.co/go/tools/cmd/staticcheck
 # Its version is go.mod's: goose-check compares them.
 GOOSE_VERSION := v3.29.0
 GOOSE_TAGS    := no_azuresql no_clickhouse no_libsql no_mssql no_mysql no_vertica no_ydb
-GOOSE         := go run -tags '$(GOOSE_TAGS)' github.com/pressly/goose/v3/cmd/goose@$(GOOSE_VERSION)
-GOOSE_SQLITE  := $(GOOSE) -table sqluice_goose_version -dir sql/migrations/sqlite
+
+# Go hides what passing packages say, also that tests were skipped.
+POSTGRES_NOTE := if [ -z "$$SQLUICE_TEST_POSTGRES" ] && ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then \
+	echo "NOT TESTED on PostgreSQL: install it, or set SQLUICE_TEST_POSTGRES to a server's URL"; fi
 
 .PHONY: help
 help: ## List the targets
@@ -29,7 +31,8 @@ build: ## Build bin/sqluice, without cgo
 	CGO_ENABLED=0 go build -o bin/sqluice ./cmd/sqluice
 
 .PHONY: test
-test: ## Run every test; needs no C compiler
+test: ## Run every test; needs no C compiler, and PostgreSQL only for the tests of that engine
+	@$(POSTGRES_NOTE)
 	go test ./...
 
 .PHONY: race
@@ -78,14 +81,16 @@ generate: ## Generate db/ from sql/
 	go run ./internal/gentypes
 
 .PHONY: goose-check
-goose-check: ## Run the real goose command on the migrations: up, status, down to 0, up
+goose-check: ## Run the real goose command on both engines' migrations: up, status, down to 0, up
 	@have="$$(go list -m -f '{{.Version}}' github.com/pressly/goose/v3)"; \
 	if [ "$$have" != "$(GOOSE_VERSION)" ]; then echo "go.mod has goose $$have, the Makefile $(GOOSE_VERSION)"; exit 1; fi
-	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; db="$$dir/jobs.db"; \
-	for step in up status 'down-to 0' up; do \
-		echo "goose $$step"; $(GOOSE_SQLITE) sqlite3 "$$db" $$step; \
-	done; \
-	go run ./cmd/sqluice status --db "$$db"
+	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; \
+	GOBIN="$$dir" go install -tags '$(GOOSE_TAGS)' github.com/pressly/goose/v3/cmd/goose@$(GOOSE_VERSION); \
+	SQLUICE_GOOSE="$$dir/goose" go test ./sql -count=1 -v -run '^TestGooseCommand$$'
+
+.PHONY: conformance
+conformance: ## Run the conformance suite on each engine and write docs/conformance.md
+	go test -count=1 -json ./jobs/sqlite ./jobs/postgres -run '^TestConformance' | go run ./internal/conftable docs/conformance.md
 
 .PHONY: mutants
 mutants: ## Break the fence, the guards and the boot check one at a time: a named test must catch each (takes minutes)

@@ -1,0 +1,76 @@
+package sql_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/postgres"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+// gooseVariable names the environment variable that holds the goose command, which `make goose-check` builds.
+const gooseVariable = "SQLUICE_GOOSE"
+
+// TestGooseCommand migrates as a deploy pipeline does, with the real command on the folders of migrations, and then
+// looks at the database as the library does.
+func TestGooseCommand(t *testing.T) {
+	command := os.Getenv(gooseVariable)
+	if command == "" {
+		t.Skipf("%s is not set: make goose-check runs this", gooseVariable)
+	}
+	goose := func(t *testing.T, engine, driver, database string, args ...string) {
+		t.Helper()
+		args = append([]string{"-table", testdb.VersionTable, "-dir", filepath.Join("migrations", engine), driver, database}, args...)
+		output, err := exec.CommandContext(t.Context(), command, args...).CombinedOutput()
+		t.Logf("goose %s %s\n%s", engine, args[len(args)-1], output)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(t *testing.T, store jobs.Store, want int64) {
+		t.Helper()
+		have, newest, err := store.SchemaVersion(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want < 0 {
+			want = newest
+		}
+		if have != want {
+			t.Errorf("the library finds version %d, not %d", have, want)
+		}
+	}
+	upAndDown := func(t *testing.T, engine, driver, database string, store jobs.Store) {
+		t.Helper()
+		goose(t, engine, driver, database, "up")
+		check(t, store, -1)
+		goose(t, engine, driver, database, "status")
+		goose(t, engine, driver, database, "down-to", "0")
+		check(t, store, 0)
+		goose(t, engine, driver, database, "up")
+		check(t, store, -1)
+		if _, err := jobs.New(store).Enqueue(t.Context(), "k", []byte("{}")); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "jobs.db")
+		goose(t, "sqlite", "sqlite3", path, "up")
+		goose(t, "sqlite", "sqlite3", path, "down-to", "0")
+		store := testdb.OpenSQLite(t, path, sqlite.MustExist())
+		upAndDown(t, "sqlite", "sqlite3", path, store)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		url := testdb.StartPostgres(t).Database(t)
+		store, err := postgres.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		upAndDown(t, "postgres", "postgres", url, store)
+	})
+}
