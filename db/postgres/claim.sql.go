@@ -170,13 +170,14 @@ func (q *Queries) HasClaimableJobs(ctx context.Context, arg HasClaimableJobsPara
 
 const hasUnfinishedJobs = `-- name: HasUnfinishedJobs :one
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
-WHERE EXISTS (
-    SELECT 1 FROM jobs AS r WHERE r.status = 'running' AND r.queue = CAST($2 AS TEXT) AND r.kind = k.value
-)
-OR EXISTS (
-    SELECT 1 FROM jobs AS p WHERE p.status = 'pending' AND p.queue = CAST($2 AS TEXT) AND p.kind = k.value
-)
-AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
+CROSS JOIN LATERAL (
+    (SELECT r.id FROM jobs AS r WHERE r.status = 'running' AND r.queue = CAST($2 AS TEXT) AND r.kind = k.value LIMIT 1)
+    UNION ALL
+    (SELECT p.id FROM jobs AS p
+     WHERE p.status = 'pending' AND p.queue = CAST($2 AS TEXT) AND p.kind = k.value
+       AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL) LIMIT 1)
+    LIMIT 1
+) AS c
 `
 
 type HasUnfinishedJobsParams struct {

@@ -98,14 +98,15 @@ func (t *transaction) ring(_ context.Context, queue string) error {
 
 func (t *transaction) begin() error {
 	sent := time.Now()
-	// The server keeps the plan of a prepared statement, also one that it made while the tables were empty: it must not
-	// be one that reads whole tables.
-	results, err := t.batch(statement("begin"), statement("planner"), statement("transaction"))
+	// The settings that come with it: the server keeps the plan of a prepared statement, also one that it made while the
+	// tables were empty, so it must not be one that reads whole tables; and the locks of a process that is stopped in the
+	// middle of a transaction must not stay for ever.
+	results, err := t.batch(statement("begin"), statement("transaction"))
 	if err != nil {
 		return err
 	}
 	row := results[len(results)-1].Rows
-	if len(row) != 1 || len(row[0]) != 2 {
+	if len(row) != 1 || len(row[0]) < 2 {
 		return errors.New("the server did not say which transaction it is")
 	}
 	if t.id, err = strconv.ParseInt(string(row[0][0]), 10, 64); err != nil {

@@ -73,10 +73,11 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
 -- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that is claimable or running. It is
 -- one statement, so that a job that goes from one to the other is not missed.
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
-WHERE EXISTS (
-    SELECT 1 FROM jobs AS r WHERE r.status = 'running' AND r.queue = CAST(@queue AS TEXT) AND r.kind = k.value
-)
-OR EXISTS (
-    SELECT 1 FROM jobs AS p WHERE p.status = 'pending' AND p.queue = CAST(@queue AS TEXT) AND p.kind = k.value
-)
-AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
+CROSS JOIN LATERAL (
+    (SELECT r.id FROM jobs AS r WHERE r.status = 'running' AND r.queue = CAST(@queue AS TEXT) AND r.kind = k.value LIMIT 1)
+    UNION ALL
+    (SELECT p.id FROM jobs AS p
+     WHERE p.status = 'pending' AND p.queue = CAST(@queue AS TEXT) AND p.kind = k.value
+       AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL) LIMIT 1)
+    LIMIT 1
+) AS c;
