@@ -196,12 +196,12 @@ func (q *Queries) HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsPa
 
 const promoteDueJobs = `-- name: PromoteDueJobs :execrows
 UPDATE jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT)
-WHERE id IN (
+WHERE id = ANY (ARRAY(
     SELECT d.id FROM jobs AS d
     WHERE d.status = 'scheduled' AND d.run_after <= CAST($1 AS BIGINT)
     ORDER BY d.run_after LIMIT CAST($2 AS BIGINT)
     FOR UPDATE SKIP LOCKED
-)
+))
 `
 
 type PromoteDueJobsParams struct {

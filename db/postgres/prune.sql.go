@@ -10,11 +10,12 @@ import (
 )
 
 const deleteFinishedJobs = `-- name: DeleteFinishedJobs :execrows
-DELETE FROM jobs WHERE id IN (
+DELETE FROM jobs WHERE id = ANY (ARRAY(
     SELECT f.id FROM jobs AS f
     WHERE f.status = CAST($1 AS TEXT) AND f.finished_at IS NOT NULL AND f.finished_at < CAST($2 AS BIGINT)
     ORDER BY f.finished_at LIMIT CAST($3 AS BIGINT)
-    FOR UPDATE SKIP LOCKED)
+    FOR UPDATE SKIP LOCKED
+))
 `
 
 type DeleteFinishedJobsParams struct {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
 
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -47,6 +48,9 @@ var (
 )
 
 func meaning(err error) error {
+	if errors.Is(err, puddle.ErrClosedPool) {
+		return jobs.ErrClosed
+	}
 	if lost(err) {
 		return jobs.ErrUnavailable
 	}

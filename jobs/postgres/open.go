@@ -11,6 +11,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
+// connectWithin is how long the making of a connection may take unless the URL says connect_timeout: a host that does
+// not answer at all would else be waited for for minutes.
+const connectWithin = 10 * time.Second
+
 // Open returns a store of the queue in the database that a URL names, as postgres://user:password@host:5432/name, with
 // a pool of its own. It does not connect yet, so that programs can start before their server: the first use does. It
 // does not migrate: see [github.com/sqluice/sqluice/jobs.Client.Migrate].
@@ -28,6 +32,9 @@ func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
 	}
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "sqluice"
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectWithin
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

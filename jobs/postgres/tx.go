@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,23 +15,31 @@ import (
 
 // Tx lets a client or [jobs.CompleteTx] work inside the caller's transaction. It may be of any pool or connection on the
 // queue's database, in READ COMMITTED mode.
-func Tx(tx pgx.Tx) jobs.Tx { return callersTx{tx} }
+func Tx(tx pgx.Tx) jobs.Tx { return &callersTx{conn: tx} }
 
 // SQLTx is [Tx] for services that use database/sql over pgx.
-func SQLTx(tx *sql.Tx) jobs.Tx { return callersTx{sqlTx{tx}} }
+func SQLTx(tx *sql.Tx) jobs.Tx { return &callersTx{conn: sqlTx{tx}} }
 
-type callersTx struct{ conn dbpostgres.DBTX }
+// callersTx is, like the transaction in it, for one goroutine at a time.
+type callersTx struct {
+	conn dbpostgres.DBTX
+	rung []string // queues whose doorbell was rung
+}
 
-func (t callersTx) Handle() any { return t }
+func (t *callersTx) Handle() any { return t }
 
 // Join implements [jobs.Store]. The doorbell is part of the transaction: it rings when that is committed.
 func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
-	t, ok := tx.Handle().(callersTx)
+	t, ok := tx.Handle().(*callersTx)
 	if !ok {
 		return nil, errors.New("the transaction is not one made by postgres.Tx or postgres.SQLTx")
 	}
 	return s.querier(t.conn, false, func(ctx context.Context, queue string) error {
-		// The server drops those that are alike. The message has no token: this process must hear of the commit too.
+		if slices.Contains(t.rung, queue) {
+			return nil // a second bell would be dropped by the server, and cost a round trip
+		}
+		t.rung = append(t.rung, queue)
+		// The message has no token: this process must hear of the commit too.
 		_, err := t.conn.Exec(ctx, control("notify"), once(s.names.channel(), "/"+queue)...)
 		return err
 	}), nil

@@ -1,12 +1,12 @@
 -- name: PromoteDueJobs :execrows
 -- PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
 UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT)
-WHERE id IN (
+WHERE id = ANY (ARRAY(
     SELECT d.id FROM jobs AS d
     WHERE d.status = 'scheduled' AND d.run_after <= CAST(@now AS BIGINT)
     ORDER BY d.run_after LIMIT CAST(@n AS BIGINT)
     FOR UPDATE SKIP LOCKED
-);
+));
 
 -- name: HasClaimableJobs :one
 -- HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
