@@ -76,7 +76,7 @@ func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Re
 		Now: toMicros(now),
 	}
 	var receipt Receipt
-	err = c.write(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
+	err = c.write(ctx, WorkAdded, func(ctx context.Context, q db.Querier) error {
 		var err error
 		receipt, err = insertOrFind(ctx, q, params)
 		return err
@@ -154,7 +154,7 @@ func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload fun
 		Metadata: metadata, Now: toMicros(now),
 	}
 	var ids []int64
-	err = c.write(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
+	err = c.write(ctx, WorkAdded, func(ctx context.Context, q db.Querier) error {
 		ids = make([]int64, 0, n)
 		var list []byte
 		for i := 0; i < n; {

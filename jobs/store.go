@@ -91,4 +91,7 @@ const (
 	WorkReady Signal = 1 << iota
 	// JobEnded means that a job reached a final status.
 	JobEnded
+	// WorkAdded is announced in place of WorkReady by enqueues, for engines whose transactions tell other processes of
+	// them by themselves. Listeners listen for WorkReady.
+	WorkAdded
 )

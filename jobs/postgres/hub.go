@@ -152,6 +152,13 @@ func (h *hub) notice(n *pgconn.Notification) {
 // announce tells this process's listeners at once and other processes' soon: not before the caller goes on, because
 // nothing depends on it but how soon they look.
 func (h *hub) announce(signals jobs.Signal) {
+	if signals&jobs.WorkAdded != 0 {
+		h.wake(jobs.WorkReady, "")
+		signals &^= jobs.WorkAdded // the transaction itself told the others
+	}
+	if signals == 0 {
+		return
+	}
 	h.wake(signals, "")
 	if h.store.options.silent {
 		return

@@ -98,33 +98,40 @@ func (s *Store) freeLocks(ctx context.Context, keys []string) ([]string, error) 
 	if err != nil || len(numbers) == 0 {
 		return nil, err
 	}
-	rows, err := s.pool.Query(ctx, s.names.qualify(control("free_locks")), once(string(list), settling.Microseconds())...)
+	w := newWatch(ctx, s.options.silence)
+	rows, err := s.pool.Query(w.ctx, s.names.qualify(control("free_locks")), once(string(list), settling.Microseconds())...)
 	if err != nil {
-		return nil, translate(err)
+		return nil, translate(w.end(err))
 	}
 	free, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return free, translate(err)
+	return free, translate(w.end(err))
 }
 
-// TakeWorkerLock takes another worker's lock for the length of a transaction, which works behind a pooler as well.
+// TakeWorkerLock takes another worker's lock for the length of a transaction, which works behind a pooler as well. Its
+// connection is not of the pool: the caller needs one of those to make use of the lock, and others may wait for it too.
 func (s *Store) TakeWorkerLock(ctx context.Context, key string) (taken bool, done func(), err error) {
 	number, err := strconv.ParseInt(key, 10, 64)
 	if err != nil {
 		return false, nil, nil
 	}
-	tx, err := s.pool.Begin(ctx)
+	conn, err := s.connect(ctx)
 	if err != nil {
 		return false, nil, translate(err)
 	}
-	// The transaction has written nothing: that its end may fail means only that the connection is lost, and the lock too.
-	done = func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }
-	if err := tx.QueryRow(ctx, control("try_lock"), once(number)...).Scan(&taken); err != nil {
-		done()
-		return false, nil, translate(err)
+	done = func() {
+		// The transaction has written nothing: that its end may fail means only that the connection is lost, and the lock too.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+		defer cancel()
+		_, _ = conn.Exec(ctx, control("rollback"), pgx.QueryExecModeExec)
+		_ = conn.Close(ctx)
 	}
-	if !taken {
+	w := newWatch(ctx, s.options.silence)
+	if _, err = conn.Exec(w.ctx, control("begin"), pgx.QueryExecModeExec); err == nil {
+		err = conn.QueryRow(w.ctx, control("try_lock"), once(number)...).Scan(&taken)
+	}
+	if err = translate(w.end(err)); err != nil || !taken {
 		done()
-		return false, nil, nil
+		return false, nil, err
 	}
 	return true, done, nil
 }

@@ -36,6 +36,9 @@ func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectWithin
 	}
+	if config.PingTimeout == 0 {
+		config.PingTimeout = answerWithin
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)

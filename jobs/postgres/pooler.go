@@ -15,13 +15,14 @@ func (s *Store) look(ctx context.Context) error {
 	if looked {
 		return nil
 	}
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.acquire(ctx)
 	if err != nil {
 		return translate(err)
 	}
 	defer conn.Release()
 	var pid uint32
-	err = conn.QueryRow(ctx, control("backend_pid"), pgx.QueryExecModeExec).Scan(&pid)
+	w := newWatch(ctx, s.options.silence)
+	err = w.end(conn.QueryRow(w.ctx, control("backend_pid"), pgx.QueryExecModeExec).Scan(&pid))
 	if err != nil {
 		return translate(err)
 	}

@@ -58,7 +58,7 @@ func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) e
 }
 
 func (s *Store) readOnce(ctx context.Context, fn func(context.Context, db.Querier) error) (err error) {
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,6 +66,18 @@ func (s *Store) readOnce(ctx context.Context, fn func(context.Context, db.Querie
 	w := newWatch(ctx, s.options.silence)
 	defer func() { err = w.end(err) }()
 	return fn(w.ctx, s.querier(watched{conn.Conn(), w}, false, nil))
+}
+
+// acquire takes a connection of the pool. That may have to be made first, or be asked whether it is still there, and the
+// server may not answer.
+func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.options.silence, errSilent)
+	defer cancel()
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+		return nil, errors.Join(errSilent, err)
+	}
+	return conn, err
 }
 
 // ready looks at the connection and the schema at first use.
@@ -119,7 +131,8 @@ func (s *Store) queryRow(ctx context.Context, name string, args []any, values ..
 	if err := s.look(ctx); err != nil {
 		return err
 	}
-	return translate(s.pool.QueryRow(ctx, s.names.qualify(control(name)), once(args...)...).Scan(values...))
+	w := newWatch(ctx, s.options.silence)
+	return translate(w.end(s.pool.QueryRow(w.ctx, s.names.qualify(control(name)), once(args...)...).Scan(values...)))
 }
 
 func (s *Store) query(ctx context.Context, value any, name string, args ...any) error {

@@ -37,7 +37,7 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) 
 
 // transact is one run. Its error means that nothing was committed, but for ErrUnknownOutcome.
 func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querier) error) (err error) {
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ type transaction struct {
 	conn  *pgxpool.Conn
 	watch *watch
 	id    int64
-	began int64    // by the server's clock, in microseconds
+	life  string   // of the server: see wasCommitted
 	bells []string // queues that got jobs
 }
 
@@ -106,16 +106,18 @@ func (t *transaction) begin() error {
 		return err
 	}
 	row := results[len(results)-1].Rows
-	if len(row) != 1 || len(row[0]) < 2 {
+	if len(row) != 1 || len(row[0]) < 3 {
 		return errors.New("the server did not say which transaction it is")
 	}
 	if t.id, err = strconv.ParseInt(string(row[0][0]), 10, 64); err != nil {
 		return err
 	}
-	if t.began, err = strconv.ParseInt(string(row[0][1]), 10, 64); err != nil {
+	server, err := strconv.ParseInt(string(row[0][1]), 10, 64)
+	if err != nil {
 		return err
 	}
-	t.store.clock.sample(t.began, sent, time.Now())
+	t.life = string(row[0][2])
+	t.store.clock.sample(server, sent, time.Now())
 	return nil
 }
 
@@ -134,7 +136,7 @@ func (t *transaction) commit() error {
 		return err // the server said why
 	}
 	t.conn.Release() // which closes it: the pool may have no other connection to ask by
-	committed, unknown := t.store.wasCommitted(t.id, t.began)
+	committed, unknown := t.store.wasCommitted(t.id, t.life)
 	switch {
 	case unknown != nil:
 		return fmt.Errorf("%w: %w; %w", jobs.ErrUnknownOutcome, err, unknown)
@@ -176,18 +178,19 @@ func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
 // wasCommitted asks the server what became of a transaction whose connection was lost, for as long as it may still be
 // under way there, or the server is away.
 //
-// A server that crashed forgets the transactions that it had not begun to write down, and gives their numbers anew. So
-// after a crash, which sets its statistics back, a commit under our number may be another's.
-func (s *Store) wasCommitted(id, began int64) (bool, error) {
+// A server that crashed forgets the transactions that it had not begun to write down, and a standby that was promoted may
+// never have heard of them; both give their numbers anew. So the answer counts only in the same life of the server: its
+// statistics tell, which a crash sets back and which are each server's own.
+func (s *Store) wasCommitted(id int64, life string) (bool, error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.options.asking, errSilent)
 	defer cancel()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		var status string
-		var crashed bool
-		err := s.pool.QueryRow(ctx, control("transaction_status"), once(id, began)...).Scan(&status, &crashed)
+		var same bool
+		err := s.pool.QueryRow(ctx, control("transaction_status"), once(id, life)...).Scan(&status, &same)
 		switch {
-		case err == nil && status == "committed" && crashed:
-			return false, errors.New("the server crashed, and may have given the transaction's number to another")
+		case err == nil && status == "committed" && !same:
+			return false, errors.New("the server crashed or is another, and may have given the transaction's number to another transaction")
 		case err == nil && status == "committed":
 			return true, nil
 		case err == nil && status == "aborted", neverGiven(err):

@@ -157,7 +157,12 @@ func (s *Store) Listen(signals jobs.Signal, _ []string) (<-chan struct{}, func()
 }
 
 // Announce implements [jobs.Store].
-func (s *Store) Announce(signals jobs.Signal) { s.hub.announce(signals) }
+func (s *Store) Announce(signals jobs.Signal) {
+	if signals&jobs.WorkAdded != 0 {
+		signals |= jobs.WorkReady
+	}
+	s.hub.announce(signals)
+}
 
 // EngineVersion names SQLite and its version.
 func (s *Store) EngineVersion(context.Context) (string, error) {
