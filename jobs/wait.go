@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -28,7 +29,7 @@ func (c *Client) Wait(ctx context.Context, id int64) (Job, error) {
 		seen, err := c.Get(ctx, id)
 		if err == nil {
 			job = seen
-		} else if ctx.Err() == nil {
+		} else if ctx.Err() == nil && !errors.Is(err, ErrUnavailable) { // a server that is away comes back
 			return job, fmt.Errorf("wait for job %d: %w", id, err)
 		}
 		if job.Status.Final() {

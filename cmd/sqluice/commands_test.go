@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,9 +13,32 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-func TestUpDownAndStatus(t *testing.T) {
+func commandTests() tests {
+	return tests{
+		"AStoppedCommandSaysWhy":                       aStoppedCommandSaysWhy,
+		"ListFiltersAndPages":                          listFiltersAndPages,
+		"ShowHasEverything":                            showHasEverything,
+		"ControlCharactersOfJobsNeverReachTheTerminal": controlCharactersOfJobsNeverReachTheTerminal,
+		"RetryCancelDeleteDoWhatCanBeDone":             retryCancelDeleteDoWhatCanBeDone,
+		"FailedReportAndRetryFailed":                   failedReportAndRetryFailed,
+		"PruneAndDeleteByAge":                          pruneAndDeleteByAge,
+		"Wait":                                         wait,
+		"Queues":                                       queues,
+	}
+}
+
+func TestACommandDoesNotMakeTheFile(t *testing.T) {
 	c := newCLI(t)
-	c.fails(exitFailure, []string{c.db, "no such database", "sqluice up"}, "status")
+	for _, args := range [][]string{{"status"}, {"down"}, {"list"}, {"workers"}, {"wait", "1"}, {"retry", "--failed"}} {
+		c.fails(exitFailure, []string{c.db, "no such database", "sqluice up"}, args...)
+	}
+	if exists(c.db) {
+		t.Error("a database was made")
+	}
+}
+
+// upDownAndStatus begins with a database that has no tables, or with no file.
+func upDownAndStatus(t *testing.T, c *cli) {
 	if out := c.ok("up"); !strings.Contains(out, "up 00001_jobs.sql") {
 		t.Errorf("up prints %q", out)
 	}
@@ -21,7 +46,7 @@ func TestUpDownAndStatus(t *testing.T) {
 		t.Errorf("a second up prints %q", out)
 	}
 	newest := get[versions](c, "version").Schema
-	if s := get[schemaStatus](c, "status"); s.Schema != newest || s.Wanted != newest || s.State != "up to date" || s.Database != c.db {
+	if s := get[schemaStatus](c, "status"); s.Schema != newest || s.Wanted != newest || s.State != "up to date" || s.Database != c.shown() {
 		t.Errorf("status is %+v, want version %d", s, newest)
 	}
 	for version := newest; version > 0; version-- {
@@ -65,8 +90,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestListFiltersAndPages(t *testing.T) {
-	c := newCLI(t)
+func listFiltersAndPages(t *testing.T, c *cli) {
 	c.ok("up")
 	if out := c.ok("list", "--json"); strings.TrimSpace(out) != "[]" {
 		t.Errorf("no jobs are %q", out)
@@ -108,8 +132,7 @@ func TestListFiltersAndPages(t *testing.T) {
 	}
 }
 
-func TestShowHasEverything(t *testing.T) {
-	c := newCLI(t)
+func showHasEverything(t *testing.T, c *cli) {
 	id := c.enqueue("k", `{"a": [1, "x"]}`, "--queue", "q", "--priority=-7", "--at", "2100-01-01T00:00:00+01:00", "--max-attempts", "3",
 		"--timeout", "1m30s", "--unique", "key", "--request-id", "req", "--user-id", "me", "--tag", "t1", "--tag", "t2")
 	job := c.show(id).Job
@@ -131,8 +154,7 @@ func TestShowHasEverything(t *testing.T) {
 	c.fails(exitFailure, []string{"job 99", "no such job"}, "show", "99")
 }
 
-func TestControlCharactersOfJobsNeverReachTheTerminal(t *testing.T) {
-	c := newCLI(t)
+func controlCharactersOfJobsNeverReachTheTerminal(t *testing.T, c *cli) {
 	id := c.enqueue("k", "\"\u009b31m\u202e\"", "--max-attempts", "1")
 	c.ok("work", "--drain", "--exec", execFlag(t, "k", "fail", "1", "bell\x07 esc\x1b[2J csi\u009b2J", "1"))
 	for _, args := range [][]string{{"show", id}, {"show", id, "--json"}, {"list"}, {"list", "--json"}, {"failed"}, {"failed", "--all"}, {"failed", "--json"}} {
@@ -145,8 +167,7 @@ func TestControlCharactersOfJobsNeverReachTheTerminal(t *testing.T) {
 	}
 }
 
-func TestRetryCancelDeleteDoWhatCanBeDone(t *testing.T) {
-	c := newCLI(t)
+func retryCancelDeleteDoWhatCanBeDone(t *testing.T, c *cli) {
 	for range 4 {
 		c.enqueue("k", "--in", "1h")
 	}
@@ -180,8 +201,7 @@ func TestRetryCancelDeleteDoWhatCanBeDone(t *testing.T) {
 	}
 }
 
-func TestFailedReportAndRetryFailed(t *testing.T) {
-	c := newCLI(t)
+func failedReportAndRetryFailed(t *testing.T, c *cli) {
 	c.ok("up")
 	if out := c.ok("failed"); out != "no failed jobs\n" {
 		t.Errorf("no failed jobs are %q", out)
@@ -219,8 +239,7 @@ func TestFailedReportAndRetryFailed(t *testing.T) {
 	}
 }
 
-func TestPruneAndDeleteByAge(t *testing.T) {
-	c := newCLI(t)
+func pruneAndDeleteByAge(t *testing.T, c *cli) {
 	finish := func() {
 		t.Helper()
 		c.enqueue("good")
@@ -245,8 +264,7 @@ func TestPruneAndDeleteByAge(t *testing.T) {
 	}
 }
 
-func TestWait(t *testing.T) {
-	c := newCLI(t)
+func wait(t *testing.T, c *cli) {
 	for _, kind := range []string{"json", "text", "none", "bad"} {
 		c.enqueue(kind)
 	}
@@ -267,8 +285,24 @@ func TestWait(t *testing.T) {
 	c.fails(exitFailure, []string{"job 99", "no such job"}, "wait", "99")
 }
 
-func TestQueues(t *testing.T) {
-	c := newCLI(t)
+// A context that has ended stands for a signal that came early.
+func aStoppedCommandSaysWhy(t *testing.T, c *cli) {
+	id := c.enqueue("k")
+	for _, args := range [][]string{{"list"}, {"wait", id}, {"enqueue", "k"}, {"retry", "--failed"}} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(&interruptedError{os.Interrupt})
+		var out, errs strings.Builder
+		code := run(ctx, args, strings.NewReader(""), &out, &errs, []string{"SQLUICE_DB=" + c.db})
+		if code != exitFailure || strings.Count(errs.String(), "stopped by signal: interrupt") != 1 {
+			t.Errorf("%q: exit code %d, standard error %q", args, code, errs.String())
+		}
+	}
+	if list := get[[]jobs.Job](c, "list"); len(list) != 1 {
+		t.Errorf("there are %d jobs, want 1", len(list))
+	}
+}
+
+func queues(t *testing.T, c *cli) {
 	id := c.enqueue("k", "--queue", "slow")
 	for _, want := range []string{"queue slow: paused\n", "queue slow: no change\n"} {
 		if out := c.ok("queues", "pause", "slow"); out != want {

@@ -4,34 +4,49 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/spf13/pflag"
 
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// withCreatedClient calls fn with a client of the database, which it makes and migrates when there is no file. A file
-// that exists is never migrated: on another version of the schema the error is a [jobs.SchemaError].
-func (a *app) withCreatedClient(ctx context.Context, durability sqlite.Durability, fn func(*jobs.Client) error) error {
-	path, err := a.path()
+// withCreatedClient calls fn with a client of the database, which it makes and migrates when it is a file and there is
+// none. What exists is never migrated, and in PostgreSQL nothing is made: on another version of the schema the error
+// is a [jobs.SchemaError]. log takes the engine's messages; nil leaves them out.
+func (a *app) withCreatedClient(ctx context.Context, durability durabilityFor, log *slog.Logger, fn func(*jobs.Client) error) error {
+	d, err := a.database()
 	if err != nil {
 		return err
 	}
-	store, err := openOrCreate(ctx, path, sqlite.WithDurability(durability))
+	opts, err := durability(d)
+	if err != nil {
+		return err
+	}
+	store, err := openOrCreate(ctx, d, log, opts)
 	if err != nil {
 		return err
 	}
 	return errors.Join(fn(jobs.New(store)), closeStore(store))
 }
 
-// openOrCreate looks a second time under the creation lock before it gives up on a file, because another process may
+func openOrCreate(ctx context.Context, d database, log *slog.Logger, opts []sqlite.Option) (jobs.Store, error) {
+	if d.postgres() {
+		return openDatabase(ctx, d, log)
+	}
+	if log != nil {
+		opts = append(opts, sqlite.WithLogger(log))
+	}
+	return openOrCreateFile(ctx, d.path, opts...)
+}
+
+// openOrCreateFile looks a second time under the creation lock before it gives up on a file, because another process may
 // just be making it: of two that find no file, one makes it and the other finds it ready.
-func openOrCreate(ctx context.Context, path string, opts ...sqlite.Option) (*sqlite.Store, error) {
+func openOrCreateFile(ctx context.Context, path string, opts ...sqlite.Option) (*sqlite.Store, error) {
 	existing := append([]sqlite.Option{sqlite.MustExist()}, opts...)
 	store, err := openChecked(ctx, path, existing)
 	var schema *jobs.SchemaError
@@ -110,17 +125,4 @@ func lockCreation(ctx context.Context, path string) (unlock func(), err error) {
 		return nil, fmt.Errorf("lock %s: %w", lock.Path(), err)
 	}
 	return func() { _ = lock.Unlock() }, nil // the process's end releases it in any case
-}
-
-// durabilityFlag adds --durability. The function returns what was chosen.
-func durabilityFlag(flags *pflag.FlagSet) func() sqlite.Durability {
-	name := "normal"
-	flags.Var(&choiceValue{&name, []string{"normal", "full"}}, "durability",
-		"full also survives a power loss, at an fsync for each group of writes")
-	return func() sqlite.Durability {
-		if name == "full" {
-			return sqlite.Full
-		}
-		return sqlite.Normal
-	}
 }

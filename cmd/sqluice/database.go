@@ -1,15 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"os"
+	"net/url"
 	"regexp"
 	"strings"
-
-	"github.com/sqluice/sqluice/jobs"
-	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
 const (
@@ -17,70 +12,117 @@ const (
 	databaseVariable = "SQLUICE_DB"
 )
 
-// databaseValue is the --db flag; it keeps the file's path.
-type databaseValue struct{ path *string }
-
-func (v *databaseValue) Set(text string) (err error) {
-	*v.path, err = parseDatabase(text)
-	return err
+// database is what --db and SQLUICE_DB name: a SQLite file or a PostgreSQL database.
+type database struct {
+	path string // of the SQLite file; empty for PostgreSQL
+	url  string // of the PostgreSQL database, as it was given, with a password in it perhaps
 }
 
-func (v *databaseValue) String() string { return *v.path }
-func (v *databaseValue) Type() string   { return "PATH" }
+// postgres reports whether it is a PostgreSQL database.
+func (d database) postgres() bool { return d.url != "" }
 
-var urlScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+// forms is what parseDatabase takes, for errors and help.
+const forms = "PATH, sqlite:PATH or postgres://USER@HOST/NAME"
 
-// parseDatabase takes PATH or sqlite:PATH. The error is a phrase that follows "must".
-func parseDatabase(text string) (path string, err error) {
-	path = strings.TrimPrefix(text, "sqlite:")
-	switch {
-	case strings.HasPrefix(text, "postgres://"), strings.HasPrefix(text, "postgresql://"):
-		return "", errors.New("be PATH or sqlite:PATH: this version has no PostgreSQL engine yet")
-	case path == "", path == ":memory:", strings.HasPrefix(path, "file:"), urlScheme.MatchString(text), strings.HasPrefix(path, "//"):
-		return "", errors.New("be PATH or sqlite:PATH, where PATH is a file")
+var (
+	postgresURL = regexp.MustCompile(`(?i)^postgres(ql)?://`)
+
+	// notPath finds what nobody means to be the name of a file: a URL, and what goes wrong with one. In a path :// is
+	// the same as :/, and ./ goes before one that looks like the others. C:\ and C:/ begin a path of Windows.
+	notPath = regexp.MustCompile(`(?i)://|^file:|^//|^postgres(ql)?:|^([^/\\]{2,}:|[^/\\]:[^/\\]).*@|^\s*(host|hostaddr|port|user|password|dbname|service)\s*=`)
+)
+
+// parseDatabase takes PATH, sqlite:PATH or PostgreSQL's URL. The error is a phrase that follows "must", and shows
+// nothing of the text, which may hold a password.
+func parseDatabase(text string) (database, error) {
+	// Blanks around a URL come from files of environment variables; in a path they may be meant.
+	if trimmed := strings.TrimSpace(text); postgresURL.MatchString(trimmed) {
+		scheme, rest, _ := strings.Cut(trimmed, "://")
+		text := strings.ToLower(scheme) + "://" + rest
+		if err := checkURL(text); err != nil {
+			return database{}, err
+		}
+		return database{url: text}, nil
 	}
-	return path, nil
+	path := strings.TrimPrefix(text, "sqlite:")
+	if path == "" || path == ":memory:" || notPath.MatchString(path) {
+		return database{}, errors.New("be " + forms + ", where PATH is a file")
+	}
+	return database{path: path}, nil
 }
 
-// path is the database's file: the flag's, the environment's or the default.
-func (a *app) path() (string, error) {
-	if a.db != "" {
-		return a.db, nil
-	}
-	text := a.getenv(databaseVariable)
-	if text == "" {
-		return defaultDatabase, nil
-	}
-	path, err := parseDatabase(text)
+// checkURL refuses a URL of which it is not certain where the password begins and ends: net/url, pgx and people do not
+// agree about special characters, and a part of the password could be shown as the name of a host or a database.
+func checkURL(text string) error {
+	fault := errors.New("be a URL such as postgres://USER:PASSWORD@HOST:5432/NAME?sslmode=require, " +
+		"with % and two hex digits for each special character in a part: %40 for @, %2F for /, %3F for ?, %23 for #, %25 for %")
+	parsed, err := url.Parse(text)
 	if err != nil {
-		return "", usagef("%s %q must %w", databaseVariable, text, err)
+		return fault
 	}
-	return path, nil
-}
-
-// withClient calls fn with a client of the database, which must exist.
-func (a *app) withClient(ctx context.Context, fn func(*jobs.Client) error) error {
-	path, err := a.path()
-	if err != nil {
-		return err
+	if _, err := url.ParseQuery(parsed.RawQuery); err != nil {
+		return fault
 	}
-	store, err := sqlite.Open(ctx, path, sqlite.MustExist())
-	if err != nil {
-		return hintMissing(err)
+	_, authority, _ := strings.Cut(text, "://")
+	rest := ""
+	if i := strings.IndexAny(authority, "/?#"); i >= 0 {
+		authority, rest = authority[:i], authority[i:]
 	}
-	return errors.Join(fn(jobs.New(store)), closeStore(store))
-}
-
-func closeStore(store *sqlite.Store) error {
-	if err := store.Close(); err != nil {
-		return fmt.Errorf("close the database: %w", err)
+	if strings.Count(authority, "@") > 1 || strings.ContainsAny(rest, "@#") || strings.Count(rest, "?") > 1 || strings.Contains(text, " ") {
+		return fault
 	}
 	return nil
 }
 
-func hintMissing(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w (run `sqluice up` to make one, or name another with --db)", err)
+// String is the database without its password and without most of its parameters.
+func (d database) String() string {
+	if !d.postgres() {
+		return d.path
 	}
+	parsed, err := url.Parse(d.url)
+	if err != nil {
+		return "postgres://..." // parseDatabase lets none through
+	}
+	clean := url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: parsed.Path}
+	if name := parsed.User.Username(); name != "" {
+		clean.User = url.User(name)
+	}
+	given, kept := parsed.Query(), url.Values{}
+	for _, name := range []string{"host", "port", "user", "dbname", "service", "schema"} {
+		if values := given[name]; len(values) > 0 {
+			kept.Set(name, values[len(values)-1]) // which is the one that counts
+		}
+	}
+	clean.RawQuery = kept.Encode()
+	if clean.Path == "" && clean.Host == "" && clean.User == nil {
+		return strings.Replace(clean.String(), ":", "://", 1) // it leaves the slashes out
+	}
+	return clean.String()
+}
+
+// databaseValue is a flag that names a database.
+type databaseValue struct{ database *database }
+
+func (v *databaseValue) Set(text string) (err error) {
+	*v.database, err = parseDatabase(text)
 	return err
+}
+
+func (v *databaseValue) String() string { return v.database.String() }
+func (v *databaseValue) Type() string   { return "DATABASE" }
+
+// database is the one to work with: the flag's, the environment's or the default.
+func (a *app) database() (database, error) {
+	if a.db != (database{}) {
+		return a.db, nil
+	}
+	text := a.getenv(databaseVariable)
+	if text == "" {
+		return database{path: defaultDatabase}, nil
+	}
+	d, err := parseDatabase(text)
+	if err != nil {
+		return database{}, usagef("%s %q must %w", databaseVariable, shown(text), err)
+	}
+	return d, nil
 }

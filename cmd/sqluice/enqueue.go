@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sqluice/sqluice/jobs"
-	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
 const enqueueHelp = `enqueue adds a job and prints its id. PAYLOAD is JSON, {} when left out; - reads one from standard input.
@@ -21,7 +20,7 @@ With --stdin each line of standard input is the payload of a job (NDJSON). All j
 none is; a bad line is named by its number. Blank lines are skipped. The whole input is held in memory. The ids are
 printed one a line, or only the first and the last when standard output is a terminal.
 
-Makes the database when there is no file.`
+Makes the SQLite file when there is none; in PostgreSQL "sqluice up" must have made the tables.`
 
 // enqueueFlags are the flags of the enqueue command.
 type enqueueFlags struct {
@@ -37,7 +36,7 @@ type enqueueFlags struct {
 	tags        []string
 	stdin       bool
 	asJSON      bool
-	durability  func() sqlite.Durability
+	durability  durabilityFor
 }
 
 // enqueueFields names the flags that the library's fields come from.
@@ -82,7 +81,7 @@ func (a *app) enqueueCommand() *cobra.Command {
 		}
 		if f.stdin {
 			if len(args) > 1 {
-				return usagef("--stdin reads the payloads: PAYLOAD %q is too much", args[1])
+				return usagef("--stdin reads the payloads: PAYLOAD %q is too much", shown(args[1]))
 			}
 			return a.enqueueLines(ctx, args[0], &f, opts)
 		}
@@ -133,7 +132,7 @@ func (a *app) enqueueOne(ctx context.Context, args []string, f *enqueueFlags, op
 			return nameFlags(err, enqueueFields) // before a database is made for it
 		}
 	}
-	return a.withCreatedClient(ctx, f.durability(), func(c *jobs.Client) error {
+	return a.withCreatedClient(ctx, f.durability, nil, func(c *jobs.Client) error {
 		receipt, err := c.Enqueue(ctx, kind, payload, opts...)
 		if err != nil {
 			return nameFlags(err, enqueueFields)

@@ -11,8 +11,15 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-func TestEnqueueFindsWhatIsThere(t *testing.T) {
-	c := newCLI(t)
+func enqueueTests() tests {
+	return tests{
+		"EnqueueFindsWhatIsThere": enqueueFindsWhatIsThere,
+		"EnqueuePayloads":         enqueuePayloads,
+		"EnqueueLines":            enqueueLines,
+	}
+}
+
+func enqueueFindsWhatIsThere(t *testing.T, c *cli) {
 	for _, flag := range []string{"--unique", "--request-id"} {
 		first := c.enqueue("k", flag, "x")
 		a := c.run("enqueue", "k", flag, "x")
@@ -32,8 +39,7 @@ func TestEnqueueFindsWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestEnqueuePayloads(t *testing.T) {
-	c := newCLI(t)
+func enqueuePayloads(t *testing.T, c *cli) {
 	if job := c.show(c.enqueue("k")); string(job.Payload) != "{}" {
 		t.Errorf("the default payload is %s", job.Payload)
 	}
@@ -81,8 +87,7 @@ func TestBadPayloadsAreRefusedAndLeaveNothing(t *testing.T) {
 	c.failsWith(exitFailure, "", []string{"standard input", "JSON"}, "enqueue", "k", "-")
 }
 
-func TestEnqueueLines(t *testing.T) {
-	c := newCLI(t)
+func enqueueLines(t *testing.T, c *cli) {
 	largest := `"` + strings.Repeat("x", jobs.MaxPayload-2) + `"`
 	a := c.runWith(strings.NewReader("{\"b\": 1}\r\n\n   \n"+largest+"\n 3 "), "enqueue", "k", "--stdin", "--queue", "q")
 	if a.code != exitOK || a.out != "1\n2\n3\n" || a.err != "" {

@@ -1,5 +1,5 @@
-// Command sqluice works with a job queue in a database file: it enqueues and inspects jobs, runs any program as their
-// handler, and keeps the schema.
+// Command sqluice works with a job queue in a SQLite file or a PostgreSQL database: it enqueues and inspects jobs, runs
+// any program as their handler, and keeps the schema.
 //
 // It exits with 0 after success, 1 after a failure and 2 when the command line is wrong; `sqluice help` has the rest.
 package main

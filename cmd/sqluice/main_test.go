@@ -47,6 +47,16 @@ func newCLI(t *testing.T) *cli {
 	return &cli{t, filepath.Join(t.TempDir(), "jobs.db")}
 }
 
+// shown is the database as commands print it.
+func (c *cli) shown() string {
+	c.t.Helper()
+	d, err := parseDatabase(c.db)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return d.String()
+}
+
 type answer struct {
 	code     int
 	out, err string

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os/exec"
 	"strconv"
@@ -53,9 +54,22 @@ func parseExec(text string) (*program, error) {
 	}
 	path, err := exec.LookPath(words[0])
 	if err != nil {
-		return nil, fmt.Errorf("name a program that can be run: %w", err)
+		return nil, fmt.Errorf("name a program that can be run: %s: %w", shown(words[0]), reason(err))
 	}
 	return &program{kind: kind, path: path, args: words[1:]}, nil
+}
+
+// reason is what is wrong, without the name of the file, which the error's own text may repeat twice.
+func reason(err error) error {
+	var lookup *exec.Error
+	if errors.As(err, &lookup) {
+		err = lookup.Err
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return err
 }
 
 // handle is the handler: the payload goes to the program's standard input, and how the program ends decides what

@@ -49,6 +49,8 @@ func (a *app) pruneCommand() *cobra.Command {
 // pruneStatus also prints how many went when it stopped half-way.
 func (a *app) pruneStatus(ctx context.Context, c *jobs.Client, s jobs.Status, olderThan time.Duration) error {
 	n, err := c.Prune(ctx, s, olderThan)
-	a.print("%d %s jobs: deleted", n, s)
+	if err == nil || n > 0 {
+		a.print("%d %s jobs: deleted", n, s)
+	}
 	return err
 }

@@ -28,7 +28,7 @@ func (a *app) retryCommand() *cobra.Command {
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		switch {
 		case failed && len(args) > 0:
-			return usagef("give either IDs or --failed, not %q and --failed", args[0])
+			return usagef("give either IDs or --failed, not %q and --failed", shown(args[0]))
 		case !failed && len(args) == 0:
 			return usagef("give IDs, or --failed to retry all failed jobs")
 		case !failed && (flags.Changed("kind") || flags.Changed("since")):
@@ -48,7 +48,9 @@ func (a *app) retryCommand() *cobra.Command {
 					f.Since = c.Store().Now().Add(-within)
 				}
 				n, err := c.RetryFailed(ctx, f)
-				a.print("made pending: %d", n)
+				if err == nil || n > 0 {
+					a.print("made pending: %d", n)
+				}
 				return err
 			}
 			return eachJob(ctx, ids, func(ctx context.Context, id int64) error {

@@ -9,10 +9,21 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const rootHelp = `sqluice is a job queue in a database file.
+const rootHelp = `sqluice is a job queue in a database: a SQLite file, or PostgreSQL when one machine is not enough.
 
-The database is the file named by --db or SQLUICE_DB, as PATH or sqlite:PATH; jobs.db by default. "up" makes it, and
-so do "enqueue" and "work" when there is no file yet. Every other command needs one.
+The database is named by --db or SQLUICE_DB; it is the file jobs.db by default.
+
+  PATH, sqlite:PATH                         a SQLite file
+  postgres://USER:PASSWORD@HOST:5432/NAME   a PostgreSQL database
+
+"up" makes the file, and so do "enqueue" and "work" when there is none yet. Every other command needs one. A PostgreSQL
+database is made by its own means; then "up" makes the tables, and nothing else does.
+
+A PostgreSQL URL takes the server's parameters, such as sslmode=require and connect_timeout=5, and schema=NAME for
+tables elsewhere than in the first schema of the search_path, pgbouncer=true behind a pooler that gives each transaction
+another connection, notify=false to send no notifications, and poll=500ms for how often to look without one. What the
+URL leaves out comes from PGHOST, PGUSER and the like. Passwords are never printed; but everybody on the machine can see
+a command line, so keep them in SQLUICE_DB, in PGPASSWORD or in ~/.pgpass.
 
 Answers go to standard output; progress, logs and errors to standard error. Commands that read take --json and then
 print one JSON document. Durations are written as 90s, 10m, 1h30m or 7d. What follows -- is never read as a flag.
@@ -22,7 +33,7 @@ Exit codes: 0 success, 1 failure, 2 the command line is wrong.`
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sqluice COMMAND",
-		Short:         "A job queue in a database file",
+		Short:         "A job queue in SQLite or PostgreSQL",
 		Long:          rootHelp,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -36,7 +47,8 @@ func (a *app) rootCommand() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SuggestionsMinimumDistance = 2
-	root.PersistentFlags().Var(&databaseValue{&a.db}, "db", "database file (default $"+databaseVariable+" or "+defaultDatabase+")")
+	root.PersistentFlags().Var(&databaseValue{&a.db}, "db",
+		forms+" (default $"+databaseVariable+" or "+defaultDatabase+")")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand(root))
 	root.AddGroup(
@@ -49,6 +61,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.retryCommand(), a.cancelCommand(), a.deleteCommand(), a.pruneCommand(),
 		a.workCommand(), a.workersCommand(), a.queuesCommand(), a.statsCommand(),
 		a.upCommand(), a.downCommand(), a.statusCommand(), a.backupCommand(), a.versionCommand(),
+		a.copyCommand(), a.reopenCommand(),
 	)
 	return root
 }
@@ -76,7 +89,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {
-	text := fmt.Sprintf("unknown command %q", name)
+	text := fmt.Sprintf("unknown command %q", shown(name))
 	if similar := cmd.SuggestionsFor(name); len(similar) > 0 {
 		text += "; did you mean " + strings.Join(similar, " or ") + "?"
 	}
@@ -87,7 +100,16 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 func flagError(_ *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	if errors.As(err, &value) {
-		return usagef("--%s %q must %w", value.GetFlag().Name, value.GetValue(), value.Unwrap())
+		if value.GetFlag().Value.Type() == "bool" {
+			return usagef("--%s %q must be true or false", value.GetFlag().Name, shown(value.GetValue()))
+		}
+		return usagef("--%s %q must %w", value.GetFlag().Name, shown(value.GetValue()), value.Unwrap())
 	}
-	return usagef("%w", err)
+	what, text, _ := strings.Cut(err.Error(), ": ")
+	text = what + ": " + shown(text)
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && len(unknown.GetSpecifiedShortnames()) > 1 {
+		text += "; a flag of more than one letter begins with --"
+	}
+	return usagef("%s", text)
 }

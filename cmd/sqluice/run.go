@@ -26,8 +26,8 @@ type app struct {
 	stderr io.Writer
 	env    []string // as of os.Environ
 
-	db    string // the --db flag
-	began bool   // a command's own function was called: the command line was understood
+	db    database // the --db flag; its zero value when that was not given
+	began bool     // a command's own function was called: the command line was understood
 }
 
 // run runs one command line, without the program's name, and returns the exit code. It never exits the process, and
@@ -46,6 +46,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return exitOK
 	}
+	if cause := context.Cause(ctx); errors.Is(err, context.Canceled) && cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w (%w)", cause, err) // such as the signal
+	}
 	a.report(err)
 	// What fails before the command's own function is cobra's doing, and always the command line's fault.
 	if usage := (*usageError)(nil); a.began && !errors.As(err, &usage) {
@@ -57,13 +60,29 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // report prints an error; joined ones a line each.
 func (a *app) report(err error) {
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, one := range several.Unwrap() {
+	if several := joined(err); several != nil {
+		for _, one := range several {
 			a.report(one)
 		}
 		return
 	}
 	a.complain("%s", err.Error())
+}
+
+// joined are the errors that errors.Join made err of. fmt.Errorf with several %w has parts too, but a text of its own.
+func joined(err error) []error {
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	var texts []string
+	for _, one := range several.Unwrap() {
+		texts = append(texts, one.Error())
+	}
+	if err.Error() != strings.Join(texts, "\n") {
+		return nil
+	}
+	return several.Unwrap()
 }
 
 // complain prints a line on standard error, which is where everything goes that is not the command's answer.

@@ -21,8 +21,10 @@ type schemaStatus struct {
 func (a *app) statusCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "status",
-		Short:   "Show the database's schema version and whether migrations are pending",
+		Use:   "status",
+		Short: "Show the database's schema version and whether migrations are pending",
+		Long: "status shows the database, its engine with the version, the version of the queue's schema, and whether\n" +
+			"migrations are pending. A password in the database's URL is left out.",
 		GroupID: groupDatabase,
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
@@ -34,13 +36,13 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
-	path, err := a.path()
+	d, err := a.database()
 	if err != nil {
 		return err
 	}
-	s := schemaStatus{Database: path}
+	s := schemaStatus{Database: d.String()}
 	if s.Engine, err = c.Store().EngineVersion(ctx); err != nil {
-		return err
+		return fmt.Errorf("read the engine's version: %w", err)
 	}
 	if s.Schema, s.Wanted, err = c.Store().SchemaVersion(ctx); err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)

@@ -15,6 +15,18 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+func stopTests() tests {
+	return tests{
+		"ATimeoutEndsTheWholeProcessGroup":            aTimeoutEndsTheWholeProcessGroup,
+		"CancelEndsTheProgram":                        cancelEndsTheProgram,
+		"AStopGivesTheJobBackWithoutCostingAnAttempt": aStopGivesTheJobBackWithoutCostingAnAttempt,
+		"ASecondSignalEndsTheWorkerAtOnce":            aSecondSignalEndsTheWorkerAtOnce,
+		"AnotherWorkerPicksUpWhatAKilledOneRan":       anotherWorkerPicksUpWhatAKilledOneRan,
+		"OnBootFailedKeepsCrashedJobsForPeople":       onBootFailedKeepsCrashedJobsForPeople,
+		"AWorkersNameIsTakenWhileItLives":             aWorkersNameIsTakenWhileItLives,
+	}
+}
+
 // gone reports whether the process whose id a file holds has ended. One that nobody has reaped yet has ended too.
 func gone(t *testing.T, pidFile string) bool {
 	t.Helper()
@@ -34,8 +46,7 @@ func gone(t *testing.T, pidFile string) bool {
 	return err == nil && strings.Contains(string(stat), ") Z ")
 }
 
-func TestATimeoutEndsTheWholeProcessGroup(t *testing.T) {
-	c := newCLI(t)
+func aTimeoutEndsTheWholeProcessGroup(t *testing.T, c *cli) {
 	dir := t.TempDir()
 	pidFiles := []string{filepath.Join(dir, "stubborn"), filepath.Join(dir, "stubborn-child")}
 	// On a busy machine the timeout may be over before both processes run.
@@ -55,8 +66,7 @@ func TestATimeoutEndsTheWholeProcessGroup(t *testing.T) {
 	}
 }
 
-func TestCancelEndsTheProgram(t *testing.T) {
-	c := newCLI(t)
+func cancelEndsTheProgram(t *testing.T, c *cli) {
 	dir := t.TempDir()
 	id := c.enqueue("k")
 	worker := c.start("work", "--drain", "--exec", execFlag(t, "k", "hang", dir))
@@ -71,8 +81,7 @@ func TestCancelEndsTheProgram(t *testing.T) {
 	worker.wantExit(exitOK)
 }
 
-func TestAStopGivesTheJobBackWithoutCostingAnAttempt(t *testing.T) {
-	c := newCLI(t)
+func aStopGivesTheJobBackWithoutCostingAnAttempt(t *testing.T, c *cli) {
 	dir := t.TempDir()
 	id := c.enqueue("k", "--max-attempts", "1")
 	worker := c.start("work", "--grace", "0s", "--exec", execFlag(t, "k", "hang", dir))
@@ -95,8 +104,7 @@ func TestAStopGivesTheJobBackWithoutCostingAnAttempt(t *testing.T) {
 	}
 }
 
-func TestASecondSignalEndsTheWorkerAtOnce(t *testing.T) {
-	c := newCLI(t)
+func aSecondSignalEndsTheWorkerAtOnce(t *testing.T, c *cli) {
 	dir := t.TempDir()
 	id := c.enqueue("k")
 	worker := c.start("work", "--grace", "24h", "--exec", execFlag(t, "k", "hang", dir))
@@ -126,8 +134,7 @@ func TestASecondSignalEndsTheWorkerAtOnce(t *testing.T) {
 	}
 }
 
-func TestAnotherWorkerPicksUpWhatAKilledOneRan(t *testing.T) {
-	c := newCLI(t)
+func anotherWorkerPicksUpWhatAKilledOneRan(t *testing.T, c *cli) {
 	dir := t.TempDir()
 	id := c.enqueue("k")
 	flag := execFlag(t, "k", "hang", dir)
@@ -153,8 +160,7 @@ func TestAnotherWorkerPicksUpWhatAKilledOneRan(t *testing.T) {
 	second.wantExit(exitOK)
 }
 
-func TestOnBootFailedKeepsCrashedJobsForPeople(t *testing.T) {
-	c := newCLI(t)
+func onBootFailedKeepsCrashedJobsForPeople(t *testing.T, c *cli) {
 	dir := t.TempDir()
 	id := c.enqueue("k")
 	worker := c.start("work", "--exec", execFlag(t, "k", "hang", dir))
@@ -169,8 +175,7 @@ func TestOnBootFailedKeepsCrashedJobsForPeople(t *testing.T) {
 	}
 }
 
-func TestAWorkersNameIsTakenWhileItLives(t *testing.T) {
-	c := newCLI(t)
+func aWorkersNameIsTakenWhileItLives(t *testing.T, c *cli) {
 	c.ok("up")
 	flag := execFlag(t, "k", "echo")
 	first := c.start("work", "--name", "w", "--exec", flag)

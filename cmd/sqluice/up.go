@@ -10,11 +10,18 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
+const upHelp = `up runs the migrations that the database lacks, and prints their names. Several at once do no harm.
+
+A SQLite file is made when there is none. A PostgreSQL database must exist; the schema that schema=NAME in its URL names
+is made. The role needs the right to make tables there, which the roles of workers do not need.
+
+"goose up" on sql/migrations/sqlite or sql/migrations/postgres, with -table sqluice_goose_version, is the same.`
+
 func (a *app) upCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "up",
-		Short:   "Make the database, or bring its schema to this version",
-		Long:    "up runs the migrations that the database lacks, and makes the database when there is no file. It prints their\nnames. Several at once do no harm. `goose up` on sql/migrations/sqlite with -table sqluice_goose_version is the same.",
+		Short:   "Make the queue's tables, or bring them to this version",
+		Long:    upHelp,
 		GroupID: groupDatabase,
 		Args:    takesNothing(),
 		RunE:    a.do(a.up),
@@ -22,20 +29,32 @@ func (a *app) upCommand() *cobra.Command {
 }
 
 func (a *app) up(ctx context.Context, _ []string) error {
-	path, err := a.path()
+	d, err := a.database()
 	if err != nil {
 		return err
 	}
-	// Held so that a process that finds the half-made file waits for the rest: see openOrCreate.
-	unlock, err := lockCreation(ctx, path)
+	if d.postgres() {
+		store, err := openDatabase(ctx, d, nil)
+		if err != nil {
+			return err
+		}
+		return a.migrate(ctx, store)
+	}
+	// Held so that a process that finds the half-made file waits for the rest: see openOrCreateFile.
+	unlock, err := lockCreation(ctx, d.path)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	store, err := sqlite.Open(ctx, path)
+	store, err := sqlite.Open(ctx, d.path)
 	if err != nil {
 		return err
 	}
+	return a.migrate(ctx, store)
+}
+
+// migrate prints the names of the migrations that it ran, and closes the store.
+func (a *app) migrate(ctx context.Context, store jobs.Store) error {
 	client := jobs.New(store)
 	names, err := client.Migrate(ctx)
 	for _, name := range names {

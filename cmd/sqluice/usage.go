@@ -23,6 +23,7 @@ func nameFlags(err error, flags map[string]string) error {
 	var texts []string
 	for _, invalid := range invalidErrors(err) {
 		named := *invalid
+		named.Value = shown(named.Value)
 		if flag, ok := flags[named.Field]; ok {
 			named.Field = flag
 		}
@@ -57,9 +58,9 @@ func takes(least, most int, names ...string) cobra.PositionalArgs {
 		case len(args) < least:
 			return usagef("%s is missing", names[len(args)])
 		case len(args) > most && most == 0:
-			return usagef("%q is too much: no argument is allowed", args[0])
+			return usagef("%q is too much: no argument is allowed", shown(args[0]))
 		case len(args) > most:
-			return usagef("%q is too much: only %s is allowed", args[most], strings.Join(names, " and "))
+			return usagef("%q is too much: only %s is allowed", shown(args[most]), strings.Join(names, " and "))
 		}
 		return nil
 	}

@@ -70,6 +70,7 @@ func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
 		{"queues nosuch", []string{`"nosuch"`}},
 		{"queues pause", []string{"NAME is missing"}},
 		{"backup", []string{"FILE is missing"}},
+		{"backup https://host/file", []string{`FILE "https://..."`, "path"}},
 		{"work", []string{"--exec"}},
 		{"work --exec k", []string{`--exec "k"`, "KIND=CMD"}},
 		{"work --exec =cat", []string{"KIND=CMD"}},
@@ -88,8 +89,9 @@ func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
 		{"work --exec k=go --name=", []string{"--name", "empty"}},
 		{"work --exec k=go --name a\x01b", []string{"--name", "control"}},
 		{"work --exec k=go --queue a\x01b", []string{"--queue", "control"}},
-		{"--db postgres://host/db list", []string{`--db "postgres://host/db"`, "PostgreSQL"}},
-		{"--db mysql://host/db list", []string{`--db "mysql://host/db"`, "sqlite:PATH"}},
+		{"--db postgres://host:port/db list", []string{`--db "postgres://..."`, "URL"}},
+		{"--db mysql://host/db list", []string{`--db "mysql://..."`, "sqlite:PATH", "postgres://"}},
+		{"-db=jobs.db list", []string{"'d' in -db=jobs.db", "begins with --"}},
 		{"--db :memory: list", []string{`--db ":memory:"`}},
 		{"--db= list", []string{`--db ""`}},
 	} {
@@ -107,8 +109,8 @@ func TestTheEnvironmentNamesTheDatabase(t *testing.T) {
 	c := newCLI(t)
 	c.db = "sqlite:" + c.db
 	c.ok("up")
-	c.db = "postgres://host/db"
-	c.fails(exitUsage, []string{`SQLUICE_DB "postgres://host/db"`}, "list")
+	c.db = "postgres://host:port/db"
+	c.fails(exitUsage, []string{`SQLUICE_DB "postgres://..."`}, "list")
 }
 
 func TestHelpIsNoError(t *testing.T) {

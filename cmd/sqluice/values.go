@@ -155,7 +155,7 @@ func orList(words []string) string {
 func parseID(text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
-		return 0, usagef("ID %q must be a whole number from 1", text)
+		return 0, usagef("ID %q must be a whole number from 1", shown(text))
 	}
 	return id, nil
 }

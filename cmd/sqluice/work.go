@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sqluice/sqluice/jobs"
-	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
 const workHelp = `work takes jobs and runs a program for each, until SIGINT or SIGTERM, or with --drain until nothing of its kinds and
@@ -33,7 +32,8 @@ A program whose job has timed out, lost its lease or been cancelled gets SIGTERM
 SIGKILL 3 seconds later. The same happens when --grace after the worker was told to stop is over; such a job goes back
 to the queue, and the attempt does not count. A second SIGINT or SIGTERM ends the worker at once.
 
-Makes the database when there is no file.`
+Makes the SQLite file when there is none; in PostgreSQL "sqluice up" must have made the tables. A PostgreSQL server that
+is away is waited for, at the start and later. The programs inherit SQLUICE_DB.`
 
 // maxConcurrency bounds the programs of one queue: each is a process.
 const maxConcurrency = 10_000
@@ -50,7 +50,7 @@ type workFlags struct {
 	onBoot      string
 	logFormat   string
 	logLevel    string
-	durability  func() sqlite.Durability
+	durability  durabilityFor
 }
 
 // workFields names the flags that the library's fields come from.
@@ -107,7 +107,7 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 	log := newLogger(progress, f.logFormat, f.logLevel)
 	starter := newStarter()
 	defer starter.close()
-	return a.withCreatedClient(ctx, f.durability(), func(c *jobs.Client) error {
+	return a.withCreatedClient(ctx, f.durability, log, func(c *jobs.Client) error {
 		runner, err := jobs.NewRunner(c, f.config(log))
 		if err != nil {
 			return nameFlags(err, workFields)

@@ -11,6 +11,19 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+func workTests() tests {
+	return tests{
+		"TheOutputBecomesTheResult":         theOutputBecomesTheResult,
+		"ALargeOutputIsCut":                 aLargeOutputIsCut,
+		"ThePayloadGoesToStandardInput":     thePayloadGoesToStandardInput,
+		"TheEnvironmentTellsOfTheJob":       theEnvironmentTellsOfTheJob,
+		"UncountedAttemptsRaiseMaxAttempts": uncountedAttemptsRaiseMaxAttempts,
+		"ExitCodes":                         exitCodes,
+		"LogFormats":                        logFormats,
+		"ADrainTakesItsKindsAndQueuesOnly":  aDrainTakesItsKindsAndQueuesOnly,
+	}
+}
+
 // drain runs a worker in the test's process until it has nothing left to do.
 func (c *cli) drain(execs ...string) answer {
 	c.t.Helper()
@@ -25,7 +38,7 @@ func (c *cli) drain(execs ...string) answer {
 	return a
 }
 
-func TestTheOutputBecomesTheResult(t *testing.T) {
+func theOutputBecomesTheResult(t *testing.T, c *cli) {
 	for name, test := range map[string]struct{ output, want string }{
 		"JSON":                {` {\"a\": [1, 2.50]}\n`, `{"a":[1,2.50]}`},
 		"a large number":      {`12345678901234567890.5`, `12345678901234567890.5`},
@@ -39,7 +52,7 @@ func TestTheOutputBecomesTheResult(t *testing.T) {
 		"quotes and controls": {`\"\x1b\x07`, `"\"\u001b\u0007"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCLI(t)
+			c := &cli{t, c.db}
 			id := c.enqueue("k")
 			c.drain(execFlag(t, "k", "print", test.output))
 			job := c.show(id)
@@ -67,8 +80,7 @@ func sameJSON(t *testing.T, got json.RawMessage, want string) bool {
 	return fmt.Sprintf("%#v", decode(string(got))) == fmt.Sprintf("%#v", decode(want))
 }
 
-func TestALargeOutputIsCut(t *testing.T) {
-	c := newCLI(t)
+func aLargeOutputIsCut(t *testing.T, c *cli) {
 	id := c.enqueue("k")
 	a := c.drain(execFlag(t, "k", "flood", "5000"))
 	var result string
@@ -83,8 +95,7 @@ func TestALargeOutputIsCut(t *testing.T) {
 	}
 }
 
-func TestThePayloadGoesToStandardInput(t *testing.T) {
-	c := newCLI(t)
+func thePayloadGoesToStandardInput(t *testing.T, c *cli) {
 	payload := fmt.Sprintf(`{"text": %q}`, strings.Repeat("grüße ", 1000))
 	id := c.enqueue("k", payload)
 	// A program that reads nothing must not fail for it, whether the payload fits a pipe or not.
@@ -98,8 +109,7 @@ func TestThePayloadGoesToStandardInput(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentTellsOfTheJob(t *testing.T) {
-	c := newCLI(t)
+func theEnvironmentTellsOfTheJob(t *testing.T, c *cli) {
 	id := c.enqueue("k", "--queue", "q", "--max-attempts", "7")
 	if a := c.run("work", "--drain", "--queue", "q", "--exec", execFlag(t, "k", "env")); a.code != exitOK {
 		t.Fatalf("%+v", a)
@@ -117,8 +127,7 @@ func TestTheEnvironmentTellsOfTheJob(t *testing.T) {
 	}
 }
 
-func TestUncountedAttemptsRaiseMaxAttempts(t *testing.T) {
-	c := newCLI(t)
+func uncountedAttemptsRaiseMaxAttempts(t *testing.T, c *cli) {
 	id := c.enqueue("k", "--max-attempts", "1")
 	c.drain(execFlag(t, "k", "fail", "1", "no", "1"))
 	c.ok("retry", id) // the attempt before it counts no more
@@ -132,8 +141,7 @@ func TestUncountedAttemptsRaiseMaxAttempts(t *testing.T) {
 	}
 }
 
-func TestExitCodes(t *testing.T) {
-	c := newCLI(t)
+func exitCodes(t *testing.T, c *cli) {
 	retry, discard, last := c.enqueue("retry"), c.enqueue("discard"), c.enqueue("last", "--max-attempts", "1")
 	// The first will be due again while the worker still drains, if the machine is slow; it fails alike then.
 	c.drain(execFlag(t, "retry", "fail", "3", "try later", "1"), execFlag(t, "discard", "fail", "65", "bad data", "1"),
@@ -154,8 +162,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-func TestLogFormats(t *testing.T) {
-	c := newCLI(t)
+func logFormats(t *testing.T, c *cli) {
 	c.enqueue("k", "1")
 	a := c.run("work", "--drain", "--log-format", "json", "--exec", execFlag(t, "k", "echo"))
 	for line := range strings.Lines(a.err) {
@@ -173,8 +180,7 @@ func TestLogFormats(t *testing.T) {
 	}
 }
 
-func TestADrainTakesItsKindsAndQueuesOnly(t *testing.T) {
-	c := newCLI(t)
+func aDrainTakesItsKindsAndQueuesOnly(t *testing.T, c *cli) {
 	mine, other, elsewhere, later := c.enqueue("k", "1"), c.enqueue("other"), c.enqueue("k", "--queue", "q"), c.enqueue("k", "--in", "1h")
 	c.drain(execFlag(t, "k", "echo"))
 	for id, want := range map[string]jobs.Status{

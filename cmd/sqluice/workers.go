@@ -16,9 +16,10 @@ import (
 func (a *app) workersCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "workers",
-		Short:   "List the live workers",
-		Long:    "workers lists the workers that have not ended. One whose process died is listed until another worker notices,\nwhich takes about a second.",
+		Use:   "workers",
+		Short: "List the live workers",
+		Long: "workers lists the workers that have not ended. One whose process died is listed until another worker notices,\n" +
+			"which takes about a second, or behind a connection pooler as long as the lease.",
 		GroupID: groupRun,
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {

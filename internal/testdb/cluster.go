@@ -1,10 +1,8 @@
 package testdb
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
-	"io"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -13,11 +11,107 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
-// hang is when a server that says nothing is given up.
-const hang = 2 * time.Minute
+// Cluster is a PostgreSQL server of the test's own, made from the local binaries, which the test can stop and start. It
+// listens on a unix socket only.
+type Cluster struct {
+	*Postgres
+	server     string // the program
+	dir        string // of the data and the socket
+	arguments  []string
+	attributes *syscall.SysProcAttr
+	running    *process // nil while it is stopped
+}
+
+// StartCluster makes a cluster and starts it; at the end of the test it is stopped and its files are removed. Without
+// binaries the test is skipped, and fails where CI=true.
+//
+// Settings are the server's own and win over the defaults, which keep nothing safe on the disk, since no cluster
+// outlives its test. With them an immediate stop loses the last commits: {"synchronous_commit": "on"} is enough to keep
+// those, because the machine goes on; "fsync" and "full_page_writes" make the server as slow as a real one.
+func StartCluster(tb testing.TB, settings map[string]string) *Cluster {
+	tb.Helper()
+	binaries, err := postgresBinaries()
+	if err != nil {
+		unavailable(tb, err)
+	}
+	c := &Cluster{server: filepath.Join(binaries, "postgres"), dir: shortDir(tb)}
+	c.Postgres = &Postgres{cluster: c, url: (&url.URL{
+		Scheme: "postgres", User: url.User("sqluice"), Path: "/postgres",
+		RawQuery: url.Values{"host": {c.dir}}.Encode(),
+	}).String()}
+	if c.attributes, err = unprivileged(c.dir); err != nil {
+		unavailable(tb, err)
+	}
+	initdb := exec.CommandContext(tb.Context(), filepath.Join(binaries, "initdb"), "--pgdata="+c.DataDir(), "--username=sqluice",
+		"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
+	initdb.Dir, initdb.SysProcAttr = c.dir, c.attributes
+	if output, err := initdb.CombinedOutput(); err != nil {
+		tb.Fatalf("initdb: %v\n%s", err, output)
+	}
+	all := map[string]string{
+		"listen_addresses": "", "logging_collector": "off",
+		"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
+	}
+	maps.Copy(all, settings)
+	c.arguments = []string{"-D", c.DataDir(), "-k", c.dir}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		c.arguments = append(c.arguments, "-c", name+"="+all[name])
+	}
+	c.Start(tb)
+	tb.Cleanup(func() {
+		if c.running != nil {
+			c.Stop(tb, "immediate")
+		}
+	})
+	return c
+}
+
+// Stop stops the server and returns when it is gone: "fast" rolls transactions back and writes everything down,
+// "immediate" is a crash.
+func (c *Cluster) Stop(tb testing.TB, mode string) {
+	tb.Helper()
+	signal, ok := map[string]syscall.Signal{"fast": syscall.SIGINT, "immediate": syscall.SIGQUIT}[mode]
+	if !ok || c.running == nil {
+		tb.Fatalf("stop PostgreSQL, which runs: %t, in the mode %q", c.running != nil, mode)
+	}
+	process := c.running
+	c.running = nil
+	if err := process.stop(signal); err != nil {
+		tb.Fatalf("stop PostgreSQL: %v", err)
+	}
+}
+
+// Start starts the server again, with the data and at the address that it had, and returns when it takes connections.
+func (c *Cluster) Start(tb testing.TB) {
+	tb.Helper()
+	if c.running != nil {
+		tb.Fatal("PostgreSQL runs already")
+	}
+	command := exec.Command(c.server, c.arguments...)
+	command.Dir, command.SysProcAttr = c.dir, c.attributes
+	c.running = startProcess(tb, command, "database system is ready to accept") // a standby accepts "read-only connections"
+}
+
+// DataDir is where the server keeps its data: a test that stops it can make it a standby, by an empty standby.signal.
+func (c *Cluster) DataDir() string { return filepath.Join(c.dir, "data") }
+
+// shortDir makes a folder that is removed at the end of the test. It is not tb.TempDir, because a socket's path may be
+// at most about 100 bytes, and because a server may run as another user.
+func shortDir(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "sqluice-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			tb.Errorf("remove a server's files: %v", err)
+		}
+	})
+	return dir
+}
 
 // postgresBinaries finds the folder of the newest installed server.
 func postgresBinaries() (string, error) {
@@ -40,95 +134,4 @@ func postgresBinaries() (string, error) {
 		return "", errors.New("neither /usr/lib/postgresql/*/bin nor initdb in the PATH")
 	}
 	return filepath.Dir(initdb), nil
-}
-
-// startCluster makes a cluster that listens on a unix socket only, and returns the URL of its first database.
-func startCluster(tb testing.TB, binaries string) string {
-	tb.Helper()
-	// Not tb.TempDir: a socket's path may be at most about 100 bytes, and the server may run as another user.
-	dir, err := os.MkdirTemp("", "sqluice-pg-")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			tb.Errorf("remove the PostgreSQL cluster: %v", err)
-		}
-	})
-	attributes, err := unprivileged(dir)
-	if err != nil {
-		unavailable(tb, err)
-	}
-	data := filepath.Join(dir, "data")
-	initdb := exec.CommandContext(tb.Context(), filepath.Join(binaries, "initdb"), "--pgdata="+data, "--username=sqluice",
-		"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
-	initdb.Dir, initdb.SysProcAttr = dir, attributes
-	if output, err := initdb.CombinedOutput(); err != nil {
-		tb.Fatalf("initdb: %v\n%s", err, output)
-	}
-
-	// Nothing here survives the test, so nothing needs to reach the disk.
-	server := exec.Command(filepath.Join(binaries, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=",
-		"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "logging_collector=off")
-	server.Dir, server.SysProcAttr = dir, attributes
-	log, err := server.StderrPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := server.Start(); err != nil {
-		tb.Fatalf("start postgres: %v", err)
-	}
-	lines := &serverLog{ready: make(chan struct{}), ended: make(chan struct{})}
-	go lines.follow(log)
-	tb.Cleanup(func() {
-		// SIGQUIT is PostgreSQL's immediate shutdown.
-		if err := errors.Join(server.Process.Signal(syscall.SIGQUIT), waitFor(server, lines)); err != nil {
-			tb.Errorf("stop postgres: %v", err)
-		}
-	})
-	select {
-	case <-lines.ready:
-	case <-lines.ended:
-		tb.Fatalf("postgres ended at its start:\n%s", lines.text.String())
-	case <-time.After(hang):
-		tb.Fatalf("postgres was not ready after %s", hang)
-	}
-	return (&url.URL{
-		Scheme: "postgres", User: url.User("sqluice"), Path: "/postgres",
-		RawQuery: url.Values{"host": {dir}}.Encode(),
-	}).String()
-}
-
-// waitFor reaps the server; that it was ended by our signal is no error.
-func waitFor(server *exec.Cmd, lines *serverLog) error {
-	<-lines.ended
-	err := server.Wait()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return nil
-	}
-	return err
-}
-
-// serverLog reads what a server writes, until it ends.
-type serverLog struct {
-	ready chan struct{} // closed when the server accepts connections
-	ended chan struct{} // closed when the server has closed its log; text is complete then
-	text  strings.Builder
-}
-
-func (l *serverLog) follow(log io.Reader) {
-	defer close(l.ended)
-	isReady := false
-	lines := bufio.NewScanner(log)
-	for lines.Scan() {
-		fmt.Fprintln(&l.text, lines.Text())
-		if !isReady && strings.Contains(lines.Text(), "ready to accept connections") {
-			isReady = true
-			close(l.ready)
-		}
-	}
-	if err := lines.Err(); err != nil {
-		fmt.Fprintln(&l.text, "read the log:", err)
-	}
 }

@@ -20,32 +20,37 @@ const PostgresVariable = "SQLUICE_TEST_POSTGRES"
 
 // Postgres is a server in which tests make databases of their own.
 type Postgres struct {
-	url string
+	url     string
+	cluster *Cluster // whose server this is; nil when it is not the test's own
 }
 
-// StartPostgres returns the server of [PostgresVariable], or else starts one from the local binaries that stops, and
-// whose files are removed, when the test ends. Without either the test is skipped, and fails where CI=true.
+// StartPostgres returns the server of [PostgresVariable], or else that of a [Cluster]. Without either the test is
+// skipped, and fails where CI=true.
 func StartPostgres(tb testing.TB) *Postgres {
 	tb.Helper()
 	if url := os.Getenv(PostgresVariable); url != "" {
 		return &Postgres{url: url}
 	}
-	folder, err := postgresBinaries()
-	if err != nil {
-		unavailable(tb, err)
-	}
-	return &Postgres{url: startCluster(tb, folder)}
+	return StartCluster(tb, nil).Postgres
 }
 
 // unavailable ends a test that cannot be run here.
 func unavailable(tb testing.TB, err error) {
 	tb.Helper()
-	const remedy = "install PostgreSQL or set " + PostgresVariable + " to a server's URL"
-	if os.Getenv("CI") == "true" {
-		tb.Fatalf("no PostgreSQL to test with, which CI must have: %v; %s", err, remedy)
-	}
-	tb.Skipf("NOT TESTED on PostgreSQL: %v; %s", err, remedy)
+	notTested(tb, "PostgreSQL", err, "install PostgreSQL or set "+PostgresVariable+" to a server's URL")
 }
+
+// notTested ends a test for want of a server.
+func notTested(tb testing.TB, server string, err error, remedy string) {
+	tb.Helper()
+	if os.Getenv("CI") == "true" {
+		tb.Fatalf("no %s to test with, which CI must have: %v; %s", server, err, remedy)
+	}
+	tb.Skipf("NOT TESTED on %s: %v; %s", server, err, remedy)
+}
+
+// URL leads to the server's administrative database, as a user who may do everything there.
+func (p *Postgres) URL() string { return p.url }
 
 // Database makes an empty database, which is dropped when the test ends, and returns its URL.
 func (p *Postgres) Database(tb testing.TB) string {
@@ -58,6 +63,9 @@ func (p *Postgres) create(tb testing.TB, template string) string {
 	name := "sqluice_" + strings.ToLower(rand.Text())
 	p.administer(tb, tb.Context(), "CREATE DATABASE "+name+" TEMPLATE "+template)
 	tb.Cleanup(func() {
+		if p.cluster != nil && p.cluster.running == nil {
+			return // the database goes with the files of the server that was stopped
+		}
 		p.administer(tb, context.Background(), "DROP DATABASE "+name+" WITH (FORCE)")
 	})
 	parsed, err := url.Parse(p.url)

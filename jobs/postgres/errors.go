@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -26,7 +27,7 @@ const (
 	codeDiskFull      = "53100"
 	codeLock          = "55P03"
 	codePrivilege     = "42501"
-	codeNoTable       = "42P01"
+	codeNoDatabase    = "3D000"
 	codeFuture        = "22023" // an invalid parameter: the server has not given a transaction's number yet
 )
 
@@ -35,11 +36,60 @@ func translate(err error) error {
 	if err == nil {
 		return nil
 	}
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) {
+		err = connectionError{connect}
+	}
 	meaning := meaning(err)
 	if meaning == nil || errors.Is(err, meaning) {
 		return err
 	}
 	return fmt.Errorf("%w (%w)", meaning, err)
+}
+
+// connectionError says in one line why there is no connection: pgx's own text tells of each attempt, with and without
+// TLS, at length.
+type connectionError struct{ *pgconn.ConnectError }
+
+func (e connectionError) Unwrap() error { return e.ConnectError }
+
+func (e connectionError) Error() string {
+	where := e.Config.Host
+	if !strings.HasPrefix(where, "/") { // a folder of unix sockets
+		where = net.JoinHostPort(where, strconv.Itoa(int(e.Config.Port)))
+	}
+	text := fmt.Sprintf("PostgreSQL at %s, database %s, user %s: %s", where, e.Config.Database, e.Config.User, lastCause(e.ConnectError))
+	var server *pgconn.PgError
+	if errors.As(e.ConnectError, &server) && server.Code == codeNoDatabase {
+		text += ": make it first, as with createdb"
+	}
+	return text
+}
+
+// lastCause is the innermost text of the last attempt.
+func lastCause(err error) string {
+	for {
+		switch e := err.(type) {
+		case *pgconn.PgError:
+			return e.Message
+		case *net.OpError:
+			return e.Error()
+		case interface{ Unwrap() []error }:
+			list := e.Unwrap()
+			if len(list) == 0 {
+				return err.Error()
+			}
+			err = list[len(list)-1]
+		case interface{ Unwrap() error }:
+			inner := e.Unwrap()
+			if inner == nil {
+				return err.Error()
+			}
+			err = inner
+		default:
+			return err.Error()
+		}
+	}
 }
 
 var (

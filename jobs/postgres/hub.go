@@ -114,6 +114,8 @@ func (h *hub) follow() {
 	}
 	listen := controlOn("listen", h.store.names.channel())
 	h.store.hold(h.ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		ctx, cancel := context.WithTimeout(ctx, answerWithin)
+		defer cancel()
 		if _, err := conn.Exec(ctx, listen, pgx.QueryExecModeSimpleProtocol); err != nil {
 			return err
 		}
@@ -134,7 +136,7 @@ func (h *hub) setQuiet(quiet bool) {
 	h.quiet = quiet
 }
 
-// A message is the sender's token and the queue that has work, or after a space only that something happened. Whatever
+// A message is the sender's token and the queue that has work; without a queue it says only that something happened. Whatever
 // else comes, such as a bare NOTIFY by people or programs, wakes everybody.
 func (h *hub) message(queue string) string { return h.token + "/" + queue }
 

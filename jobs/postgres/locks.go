@@ -14,10 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// confirmAfter is when a lock that was found free is looked at again before its worker counts as gone: one that has
-// only lost its connection takes it again within a few milliseconds.
-const confirmAfter = 250 * time.Millisecond
-
 // settling is how long after a start of the server, or a crash of it, a free lock says nothing of a worker that was there
 // before: each has to make its connection anew, which it tries every reconnectLast at the least.
 const settling = 3*time.Second + reconnectLast
@@ -77,7 +73,7 @@ func (s *Store) FreeWorkerLocks(ctx context.Context, keys []string) ([]string, e
 	if err != nil || len(free) == 0 {
 		return nil, err
 	}
-	timer := time.NewTimer(confirmAfter)
+	timer := time.NewTimer(s.options.confirm)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -98,13 +94,16 @@ func (s *Store) freeLocks(ctx context.Context, keys []string) ([]string, error) 
 	if err != nil || len(numbers) == 0 {
 		return nil, err
 	}
-	w := newWatch(ctx, s.options.silence)
-	rows, err := s.pool.Query(w.ctx, s.names.qualify(control("free_locks")), once(string(list), settling.Microseconds())...)
-	if err != nil {
-		return nil, translate(w.end(err))
-	}
-	free, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return free, translate(w.end(err))
+	var free []string
+	err = rerun(ctx, func() error {
+		w := newWatch(ctx, s.options.silence)
+		rows, err := s.pool.Query(w.ctx, s.names.qualify(control("free_locks")), once(string(list), settling.Microseconds())...)
+		if err == nil {
+			free, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		return w.end(err)
+	})
+	return free, err
 }
 
 // TakeWorkerLock takes another worker's lock for the length of a transaction, which works behind a pooler as well. Its

@@ -39,12 +39,21 @@ func (s *Store) hasTable(ctx context.Context, name string) (there bool, err erro
 		return false, err
 	}
 	var server int64
+	var usable bool
+	var role string
 	sent := time.Now()
-	if err := s.queryRow(ctx, "has_table", []any{s.names.table(name)}, &there, &server); err != nil {
+	err = s.queryRow(ctx, "has_table", []any{s.names.table(name), s.names.schema}, &there, &server, &usable, &role)
+	if err != nil {
 		return false, err
 	}
 	s.clock.sample(server, sent, time.Now())
-	return there, nil
+	if usable {
+		return there, nil
+	}
+	if s.names.schema == "" {
+		return false, fmt.Errorf("%w: the role %s may not use any schema of its search_path", errPrivilege, role)
+	}
+	return false, fmt.Errorf("%w: the role %s may not use the schema %s", errPrivilege, role, s.names.schema)
 }
 
 // Migrate implements [jobs.Store].

@@ -23,6 +23,7 @@ type options struct {
 	faulty   []error
 	silence  time.Duration // how long one statement of the queue may take before the connection is given up
 	asking   time.Duration // how long a write whose connection broke during the commit asks the server about it
+	confirm  time.Duration // when a lock that was found free is looked at again before its worker counts as gone
 	onCommit func()        // for tests: called between a transaction's last statement and its commit
 }
 
@@ -73,7 +74,10 @@ func WithPoll(every time.Duration) Option {
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
 func newOptions(opts []Option) (options, error) {
-	o := options{logger: slog.Default(), silence: 30 * time.Second, asking: 30 * time.Second}
+	o := options{
+		logger: slog.Default(), silence: 30 * time.Second, asking: 30 * time.Second,
+		confirm: 250 * time.Millisecond, // a worker that has only lost its connection takes the lock again much sooner
+	}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -127,6 +131,9 @@ func splitURL(text string) (rest string, opts []Option, err error) {
 		return "", nil, errors.New("the URL must begin with postgres:// or postgresql://")
 	}
 	base, query, found := strings.Cut(text, "?")
+	if strings.Count(base, "@") > 1 {
+		return "", nil, errors.New("the URL must have one @ before its parameters: write those of a password as %40")
+	}
 	if !found {
 		return text, nil, nil
 	}

@@ -15,16 +15,19 @@ func (s *Store) look(ctx context.Context) error {
 	if looked {
 		return nil
 	}
-	conn, err := s.acquire(ctx)
+	var pid, said uint32
+	err := rerun(ctx, func() error {
+		conn, err := s.acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+		said = conn.Conn().PgConn().PID()
+		w := newWatch(ctx, s.options.silence)
+		return w.end(conn.QueryRow(w.ctx, control("backend_pid"), pgx.QueryExecModeExec).Scan(&pid))
+	})
 	if err != nil {
-		return translate(err)
-	}
-	defer conn.Release()
-	var pid uint32
-	w := newWatch(ctx, s.options.silence)
-	err = w.end(conn.QueryRow(w.ctx, control("backend_pid"), pgx.QueryExecModeExec).Scan(&pid))
-	if err != nil {
-		return translate(err)
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,12 +35,12 @@ func (s *Store) look(ctx context.Context) error {
 		return nil
 	}
 	s.looked = true
-	if pid == conn.Conn().PgConn().PID() && !s.options.pooled {
+	if pid == said && !s.options.pooled {
 		return nil
 	}
 	s.unprepared.Store(true)
 	if s.options.session == "" && !s.pooled.Swap(true) {
-		s.options.logger.Warn("there is a pooler before the PostgreSQL server: polling for jobs, and telling by leases alone that a worker is gone; name the server itself with WithSession, or say pgbouncer=true to acknowledge this")
+		s.options.logger.Warn("there is a pooler before the PostgreSQL server: polling for jobs, and telling by leases alone that a worker is gone; connect to the server itself, name it beside the pooler with WithSession, or say pgbouncer=true in the URL")
 	}
 	return nil
 }

@@ -49,8 +49,13 @@ func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) e
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
+	return rerun(ctx, func() error { return s.readOnce(ctx, fn) })
+}
+
+// rerun runs a read again whose connection turns out to be lost, as many of the pool may be after a restart.
+func rerun(ctx context.Context, read func() error) error {
 	for run := 1; ; run++ {
-		err := s.readOnce(ctx, fn)
+		err := read()
 		if err == nil || !lost(err) || notConnected(err) || run == reruns || ctx.Err() != nil {
 			return translate(err)
 		}
@@ -131,8 +136,10 @@ func (s *Store) queryRow(ctx context.Context, name string, args []any, values ..
 	if err := s.look(ctx); err != nil {
 		return err
 	}
-	w := newWatch(ctx, s.options.silence)
-	return translate(w.end(s.pool.QueryRow(w.ctx, s.names.qualify(control(name)), once(args...)...).Scan(values...)))
+	return rerun(ctx, func() error {
+		w := newWatch(ctx, s.options.silence)
+		return w.end(s.pool.QueryRow(w.ctx, s.names.qualify(control(name)), once(args...)...).Scan(values...))
+	})
 }
 
 func (s *Store) query(ctx context.Context, value any, name string, args ...any) error {
@@ -141,7 +148,7 @@ func (s *Store) query(ctx context.Context, value any, name string, args ...any) 
 
 // Backup is not for PostgreSQL, which has tools of its own.
 func (s *Store) Backup(context.Context, string) error {
-	return fmt.Errorf("%w: use pg_dump, or `sqluice copy` to write the queue to a SQLite file", errors.ErrUnsupported)
+	return fmt.Errorf("%w: use pg_dump, or `sqluice copy --keep-open` to write the queue to a SQLite file", errors.ErrUnsupported)
 }
 
 // Close stops listening and closes the pool, if it is the store's own. Writes under way are waited for.

@@ -1,0 +1,59 @@
+package main
+
+import "testing"
+
+func TestParseDatabase(t *testing.T) {
+	for text, want := range map[string]string{
+		"jobs.db":                                     "jobs.db",
+		"sqlite:jobs.db":                              "jobs.db",
+		"sqlite:/a/b c.db":                            "/a/b c.db",
+		" jobs.db ":                                   " jobs.db ",
+		"./a:b@c":                                     "./a:b@c",
+		"./host=x":                                    "./host=x",
+		`C:\Users\me@here\jobs.db`:                    `C:\Users\me@here\jobs.db`,
+		"postgres://host/name":                        "postgres://host/name",
+		"postgresql://host/name":                      "postgresql://host/name",
+		" PostgreS://host/Name\n":                     "postgres://host/Name",
+		"postgres://u:secret@host:5432/name":          "postgres://u@host:5432/name",
+		"postgres://:secret@host/name":                "postgres://host/name",
+		"postgres://u:secret@[::1]:5432/name":         "postgres://u@[::1]:5432/name",
+		"postgres://u:secret@h1:1,h2:2/name":          "postgres://u@h1:1,h2:2/name",
+		"postgres://u:%40%2F%3Fsecret@host/name":      "postgres://u@host/name",
+		"postgres://u%40x:secret@host":                "postgres://u%40x@host",
+		"postgres:///name":                            "postgres:///name",
+		"postgres://":                                 "postgres://",
+		"postgres:///name?host=%2Ftmp":                "postgres:///name?host=%2Ftmp",
+		"postgres://u@/name?host=/tmp&sslmode=prefer": "postgres://u@/name?host=%2Ftmp",
+		"postgres://h/n?password=secret&sslpassword=secret&user=u&schema=jobs":        "postgres://h/n?schema=jobs&user=u",
+		"postgres://h/n?pasword=secret&Password=secret&options=-c%20x%3Dsecret&port=": "postgres://h/n?port=",
+	} {
+		d, err := parseDatabase(text)
+		if err != nil || d.String() != want {
+			t.Errorf("%q is shown as %q, want %q: %v", text, d, want, err)
+		}
+	}
+	// And what secretAddresses says.
+	for _, text := range []string{"", "sqlite:", ":memory:", "file:jobs.db", "http://host/jobs.db", "//host/share", "host=h"} {
+		if d, err := parseDatabase(text); err == nil {
+			t.Errorf("%q is taken for the database %q", text, d)
+		}
+	}
+}
+
+func TestShownHidesWhatMayBeAPassword(t *testing.T) {
+	for text, want := range map[string]string{
+		"list":                               "list",
+		"2001-01-01T00:00:00Z":               "2001-01-01T00:00:00Z",
+		"me@here":                            "me@here",
+		"postgres://u:secret@h/n":            "postgres://...",
+		"-db=postgres://u:secret@h/n":        "-db=postgres://...",
+		"u:secret@h":                         "u:...",
+		"host=h PASSWORD=secret":             "host=h PASSWORD...",
+		"a:b\nsecret@h":                      "a:...",
+		"postgres://u:se cret'\"@h/n x=y://": "postgres://...",
+	} {
+		if got := shown(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/postgres"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+// openDatabase opens a database, which must exist. It neither connects to a PostgreSQL server yet nor looks at the
+// schema: the first use does. log takes the engine's messages about what goes on beside the command, and may be nil;
+// the options are for SQLite.
+func openDatabase(ctx context.Context, d database, log *slog.Logger, opts ...sqlite.Option) (jobs.Store, error) {
+	if d.postgres() {
+		if log == nil {
+			log = slog.New(slog.DiscardHandler)
+		}
+		store, err := postgres.Open(ctx, d.url, postgres.WithLogger(log))
+		if err != nil {
+			return nil, &usageError{err} // of the URL: there was no connection that could have failed
+		}
+		return store, nil
+	}
+	if log != nil {
+		opts = append(opts, sqlite.WithLogger(log))
+	}
+	store, err := sqlite.Open(ctx, d.path, append(opts, sqlite.MustExist())...)
+	if err != nil {
+		return nil, hintMissing(err)
+	}
+	return store, nil
+}
+
+// withClient calls fn with a client of the database, which must exist.
+func (a *app) withClient(ctx context.Context, fn func(*jobs.Client) error) error {
+	d, err := a.database()
+	if err != nil {
+		return err
+	}
+	store, err := openDatabase(ctx, d, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(jobs.New(store)), closeStore(store))
+}
+
+func closeStore(store jobs.Store) error {
+	if err := store.Close(); err != nil {
+		return fmt.Errorf("close the database: %w", err)
+	}
+	return nil
+}
+
+func hintMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w (run `sqluice up` to make one, or name another with --db)", err)
+	}
+	return err
+}
