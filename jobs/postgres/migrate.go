@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	stdsql "database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,14 +87,20 @@ func (s *Store) MigrateDown(ctx context.Context) (string, error) {
 }
 
 // migrate holds a lock while goose runs: of several goose.Up at once all but one would fail. Both use connections of
-// their own, whose search_path is the queue's schema.
+// their own; the search_path of goose's is the queue's schema.
 func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) error {
+	if err := s.look(ctx); err != nil {
+		return err
+	}
+	if s.options.schema != "" && s.pooled.Load() {
+		return errors.New("a pooler gives connections no search_path: migrate by a URL of the server itself")
+	}
 	conn, err := s.connect(ctx)
 	if err != nil {
 		return translate(err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // which releases the lock
-	if _, err := conn.Exec(ctx, control("lock"), pgx.QueryExecModeExec, int64(migrateLock)); err != nil {
+	if err := waitForMigrations(ctx, conn); err != nil {
 		return fmt.Errorf("wait for other migrations: %w", translate(err))
 	}
 	have, want, err := s.SchemaVersion(ctx)
@@ -104,7 +111,7 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 		return &jobs.SchemaError{Have: have, Want: want}
 	}
 	if have == 0 {
-		if err := s.prepareSchema(ctx, conn); err != nil {
+		if err := s.prepareSchema(ctx); err != nil {
 			return err
 		}
 	}
@@ -112,12 +119,7 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 	if err != nil {
 		return err
 	}
-	config := s.session.Copy()
-	config.DefaultQueryExecMode = pgx.QueryExecModeExec // it may lead through a pooler
-	if s.options.schema != "" {
-		config.RuntimeParams["search_path"] = pgx.Identifier{s.options.schema}.Sanitize()
-	}
-	pool := stdlib.OpenDB(*config)
+	pool := s.migrationPool()
 	provider, err := goose.NewProvider(goose.DialectPostgres, pool, files,
 		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
 	if err == nil {
@@ -127,9 +129,38 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 	return errors.Join(err, pool.Close())
 }
 
+// waitForMigrations takes the lock for the length of a transaction, since behind a pooler that of a session would stay
+// with the pooler. It waits however long the role may wait as a rule.
+func waitForMigrations(ctx context.Context, conn *pgx.Conn) error {
+	for _, name := range []string{"begin", "no_timeouts"} {
+		if _, err := conn.Exec(ctx, control(name), pgx.QueryExecModeExec); err != nil {
+			return err
+		}
+	}
+	_, err := conn.Exec(ctx, control("migration_lock"), pgx.QueryExecModeExec, int64(migrateLock))
+	return err
+}
+
+// migrationPool is what goose works with.
+func (s *Store) migrationPool() *stdsql.DB {
+	config := s.session.Copy()
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec // it may lead through a pooler
+	if s.options.schema != "" {
+		config.RuntimeParams["search_path"] = pgx.Identifier{s.options.schema}.Sanitize()
+	}
+	if !s.pooled.Load() { // a pooler takes no such parameters
+		config.RuntimeParams["statement_timeout"] = "0" // the tables may be large
+	}
+	var opts []stdlib.OptionOpenDB
+	if before := s.beforeConnect(); before != nil {
+		opts = append(opts, stdlib.OptionBeforeConnect(before))
+	}
+	return stdlib.OpenDB(*config, opts...)
+}
+
 // prepareSchema makes the queue's schema when it is not there, and refuses one in which an application has a table of
 // the queue's name.
-func (s *Store) prepareSchema(ctx context.Context, conn *pgx.Conn) error {
+func (s *Store) prepareSchema(ctx context.Context) error {
 	there, err := s.hasTable(ctx, "jobs")
 	if err != nil {
 		return err
@@ -140,13 +171,13 @@ func (s *Store) prepareSchema(ctx context.Context, conn *pgx.Conn) error {
 	if s.options.schema == "" {
 		return nil
 	}
-	if err := conn.QueryRow(ctx, control("has_schema"), pgx.QueryExecModeExec, s.options.schema).Scan(&there); err != nil {
-		return translate(err)
+	if err := s.query(ctx, &there, "has_schema", s.options.schema); err != nil {
+		return err
 	}
 	if there { // a role that may not make schemas can use one that was made for it
 		return nil
 	}
-	_, err = conn.Exec(ctx, controlOn("create_schema", s.options.schema), pgx.QueryExecModeExec)
+	_, err = s.pool.Exec(ctx, controlOn("create_schema", s.options.schema), pgx.QueryExecModeExec)
 	return translate(err)
 }
 

@@ -93,10 +93,18 @@ func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	config := s.session.Copy()
-	if before := s.pool.Config().BeforeConnect; before != nil && s.options.session == "" {
+	if before := s.beforeConnect(); before != nil {
 		if err := before(ctx, config); err != nil {
 			return nil, err
 		}
 	}
 	return pgx.ConnectConfig(ctx, config)
+}
+
+// beforeConnect is the pool's way to a password, if it has one and the connection leads where the pool's do.
+func (s *Store) beforeConnect() func(context.Context, *pgx.ConnConfig) error {
+	if s.options.session != "" {
+		return nil
+	}
+	return s.pool.Config().BeforeConnect
 }

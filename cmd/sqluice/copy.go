@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/internal/move"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+const copyHelp = `copy moves the queue from one database to another: from a SQLite file to PostgreSQL, back, or between two of a kind.
+Every row goes with all its columns: jobs with their ids, statuses, attempts and times, the errors of attempts, paused
+queues, and the workers that have ended. The target must exist ("sqluice up --db TARGET" makes it) and be empty.
+
+Stop the workers of the source first: copy refuses to begin while one lives. From then on the source is closed: enqueues
+fail at once, and no worker starts, so that nothing is left behind. The target is closed too until everything is there
+and was compared, row by row, by a count and a SHA-256 of each table. Then it opens, and the source stays closed:
+"sqluice reopen" opens it again. With --keep-open both are open in the end.
+
+Programs that add or change rows with SQL of their own do not notice that the source is closed: stop them too.
+
+When it is interrupted, by whatever, run the same command again: it goes on where it was. To give up, reopen the source
+and delete the target.`
+
+func (a *app) copyCommand() *cobra.Command {
+	var from, to database
+	var keepOpen bool
+	cmd := &cobra.Command{
+		Use:     "copy --from DATABASE --to DATABASE",
+		Short:   "Move the queue to another database",
+		Long:    copyHelp,
+		GroupID: groupDatabase,
+	}
+	flags := cmd.Flags()
+	flags.Var(&databaseValue{&from}, "from", "the source: "+forms)
+	flags.Var(&databaseValue{&to}, "to", "the target, likewise")
+	flags.BoolVar(&keepOpen, "keep-open", false, "open the source again in the end: a copy, not a move")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		for _, name := range []string{"from", "to"} {
+			if !flags.Changed(name) {
+				return usagef("--%s is missing", name)
+			}
+		}
+		if flags.Changed("db") {
+			return usagef("--db is not for copy: name the databases with --from and --to")
+		}
+		return takesNothing()(cmd, args)
+	}
+	cmd.RunE = a.do(func(ctx context.Context, _ []string) error { return a.copy(ctx, from, to, keepOpen) })
+	return cmd
+}
+
+func (a *app) copy(ctx context.Context, from, to database, keepOpen bool) (err error) {
+	progress := newProgress(a.stderr)
+	defer progress.end()
+	log := newLogger(progress, "text", "warn")
+	source, err := openSide(ctx, "--from", from, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStore(source.Store)) }()
+	target, err := openSide(ctx, "--to", to, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStore(target.Store)) }()
+
+	report, err := move.Run(ctx, move.Config{
+		From: source, To: target, KeepOpen: keepOpen, Logger: log,
+		Progress: func(p move.Progress) { progress.note(func() string { return copyLine(p) }) },
+	})
+	progress.end()
+	if tableErr := a.printSums(report.Sums); tableErr != nil {
+		err = errors.Join(err, tableErr)
+	}
+	if err != nil {
+		return adviseCopy(ctx, err, source.Name, target.Name)
+	}
+	a.printMoved(report, source.Name, target.Name)
+	return nil
+}
+
+// openSide opens a database. What a move acknowledges must survive a power loss on both sides: it ends with one side
+// saying that the other has everything.
+func openSide(ctx context.Context, flag string, d database, log *slog.Logger) (move.Side, error) {
+	store, err := openDatabase(ctx, d, log, sqlite.WithDurability(sqlite.Full))
+	if err != nil {
+		return move.Side{}, fmt.Errorf("%s %w", flag, err)
+	}
+	name := d.String()
+	if file, ok := store.(interface{ Path() string }); ok {
+		name = file.Path() // whatever it was called: the other side keeps it
+	}
+	return move.Side{Name: name, Store: store}, nil
+}
+
+func copyLine(p move.Progress) string {
+	line := p.Doing
+	if p.Rows > 0 {
+		line += fmt.Sprintf(": %d rows", p.Rows)
+	}
+	if p.Percent >= 0 {
+		line += fmt.Sprintf(", %d%%", p.Percent)
+	}
+	return line
+}
+
+func (a *app) printSums(sums []move.Sum) error {
+	if len(sums) == 0 {
+		return nil
+	}
+	t := newTable(a.out, "TABLE", "SIDE", "ROWS", "SHA-256")
+	for _, s := range sums {
+		t.row(s.Table, s.Role, fmt.Sprint(s.Rows), s.SHA256)
+	}
+	return t.end()
+}
+
+func (a *app) printMoved(report move.Report, source, target string) {
+	source, target = printable(source, oneLine), printable(target, oneLine)
+	switch {
+	case report.Since > 0 && report.Kept:
+		a.print("nothing to copy: this ended before; %s is open, and so is %s", source, target)
+	case report.Since > 0:
+		a.print("nothing to copy: the queue is in %s since %s", target, time.UnixMicro(report.Since).UTC().Format("2006-01-02 15:04:05 UTC"))
+	case report.Kept:
+		a.print("copied: both sides are the same, and open; the jobs in %s run there as well, if a worker does", target)
+	default:
+		a.print("moved: both sides are the same, and %s is open", target)
+	}
+	if !report.Kept {
+		a.print("%s stays closed; `sqluice reopen --db %s` opens it again", source, word(source))
+	}
+}
+
+// word is a text as a shell takes it for one word.
+func word(text string) string {
+	if strings.ContainsAny(text, " \t\"'\\`$&|;<>()*?[]#~!{}") {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return text
+}
+
+// adviseCopy adds what can be done now.
+func adviseCopy(ctx context.Context, err error, source, target string) error {
+	if ctx.Err() != nil {
+		err = errors.Join(context.Cause(ctx), err)
+	}
+	advice := ""
+	var unfinished *move.UnfinishedError
+	switch {
+	case errors.Is(err, move.ErrDiffer):
+		advice = fmt.Sprintf("%s is not opened: something wrote to one side with SQL of its own, or by a command such as cancel; "+
+			"to begin anew, run `sqluice reopen --db %s`, delete %s and make it anew with `sqluice up`", target, word(source), target)
+	case errors.As(err, &unfinished):
+		advice = fmt.Sprintf("the move is not complete: run the same command again to go on, or give up with `sqluice reopen --db %s` and delete %s",
+			word(source), target)
+	case errors.Is(err, move.ErrElsewhere):
+		advice = "`sqluice reopen --db DATABASE` opens what another move has closed"
+	case errors.Is(err, move.ErrNotEmpty):
+		advice = "make an empty one with `sqluice up`: a new file, or in PostgreSQL a new database or another schema (?schema=NAME)"
+	default:
+		return err
+	}
+	return errors.Join(err, errors.New(advice))
+}

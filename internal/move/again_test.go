@@ -1,0 +1,101 @@
+package move
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// A move that has ended is not made a second time, also when the target has done and deleted everything since.
+func testAgain(l *lab) {
+	ids := l.enqueue(l.from, 25)
+	l.moves(l.config())
+	for range 2 {
+		report := l.moves(l.config())
+		if report.Since == 0 || len(report.Sums) != 0 || report.Kept {
+			l.Errorf("the report is %+v", report)
+		}
+		for _, id := range ids {
+			if err := l.client(l.to).Delete(l.ctx, id); err != nil && len(l.everything(l.to).jobs) > 0 {
+				l.Error(err)
+			}
+		}
+	}
+	if n := len(l.everything(l.to).jobs); n != 0 {
+		l.Errorf("%d jobs came again", n)
+	}
+	l.wantOpen(l.to)
+	l.wantClosed(l.from)
+	c := l.config()
+	c.KeepOpen = true
+	_, err := Run(l.ctx, c)
+	l.wantError(err, ErrElsewhere, "source "+l.from.name, "not copied")
+	l.wantClosed(l.from)
+}
+
+func testKeepOpen(l *lab) {
+	all := oddities()
+	l.put(l.from, all)
+	c := l.config()
+	c.KeepOpen = true
+	if report := l.moves(c); !report.Kept || len(report.Sums) != 8 {
+		l.Errorf("the report is %+v", report)
+	}
+	l.wantEverything(l.to, all)
+	l.wantOpen(l.from)
+	l.wantOpen(l.to)
+	l.enqueue(l.from, 1)
+	l.refused(c, ErrNotEmpty)
+}
+
+// What was being added when the source was closed is moved too.
+func testLateJob(l *lab) {
+	l.enqueue(l.from, 1)
+	added, waiting := make(chan struct{}), make(chan struct{})
+	committed := make(chan error, 1)
+	late := l.side(l.from).Store
+	commit := sync.OnceFunc(func() { close(waiting) })
+	l.Cleanup(commit)
+	go func() {
+		committed <- late.Write(l.ctx, func(ctx context.Context, q db.Querier) error {
+			now := late.Now().UnixMicro()
+			_, err := q.EnqueueJob(ctx, db.EnqueueJobParams{
+				Kind: "late", Queue: "default", Payload: "{}", Status: "pending", MaxAttempts: 1, RunAfter: now, Now: now,
+			})
+			close(added)
+			<-waiting
+			return err
+		})
+	}()
+	<-added
+	c := l.config()
+	ended := make(chan error, 1)
+	if l.from.waits == nil {
+		// Nobody else can write while the transaction is open.
+		c.From.Store = &hooked{c.From.Store, commit}
+	}
+	go func() {
+		_, err := Run(l.ctx, c)
+		ended <- err
+	}()
+	if l.from.waits != nil {
+		l.eventually("the move waits for the transaction", func() bool {
+			select {
+			case err := <-ended:
+				l.Fatalf("the move did not wait for an open transaction: %v", err)
+			default:
+			}
+			return l.from.waits(l.T)
+		})
+		commit()
+	}
+	l.must(<-committed)
+	l.must(<-ended)
+	jobs := l.everything(l.to).jobs
+	if len(jobs) != 2 || jobs[1].Kind != "late" {
+		text, err := json.Marshal(jobs)
+		l.Errorf("the jobs are %s, %v", text, err)
+	}
+}

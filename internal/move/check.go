@@ -1,0 +1,105 @@
+package move
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// checkIdle returns an error while workers of the source live, or jobs run. Those of workers that are gone are rescued
+// first: a runner that would do so may not be there.
+func (m *mover) checkIdle(ctx context.Context) error {
+	if err := jobs.New(m.From.Store).RescueGone(ctx, m.Logger); err != nil {
+		return m.From.fault(err)
+	}
+	var live []db.Worker
+	var running int64
+	err := m.From.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		var err error
+		if live, err = q.ListLiveWorkers(ctx); err != nil {
+			return err
+		}
+		running, err = q.CountJobsByStatus(ctx, string(jobs.StatusRunning))
+		return err
+	})
+	switch {
+	case err != nil:
+		return m.From.fault(err)
+	case len(live) > 0:
+		return m.From.fault(alive(live, m.From.Store.Now()))
+	case running > 0:
+		return m.From.fault(fmt.Errorf("jobs are running, although no worker is known to live: %d", running))
+	}
+	return nil
+}
+
+// alive is ErrLive with the workers' names.
+func alive(workers []db.Worker, now time.Time) error {
+	var names []string
+	for _, w := range workers {
+		seen := now.Sub(time.UnixMicro(w.HeartbeatAt)).Round(time.Second)
+		names = append(names, fmt.Sprintf("%s (process %d on %s, last seen %s ago)", strconv.Quote(w.Name), w.Pid, w.Host, max(0, seen)))
+	}
+	return fmt.Errorf("%w: %s", ErrLive, strings.Join(names, ", "))
+}
+
+// checkEmpty returns an error unless the target has no jobs, errors, queues and live workers.
+func (m *mover) checkEmpty(ctx context.Context) error {
+	has, err := m.To.contents(ctx)
+	if err != nil {
+		return err
+	}
+	if len(has.rows) == 0 && len(has.live) > 0 { // it was tried out, perhaps, and its worker killed
+		if err := jobs.New(m.To.Store).RescueGone(ctx, m.Logger); err != nil {
+			return m.To.fault(err)
+		}
+		if has, err = m.To.contents(ctx); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(has.rows) > 0:
+		return m.To.fault(fmt.Errorf("%w, and has %s", ErrNotEmpty, strings.Join(has.rows, ", ")))
+	case len(has.live) > 0:
+		return m.To.fault(alive(has.live, m.To.Store.Now()))
+	}
+	return nil
+}
+
+// contents is what would stand in the way of rows that are added.
+type contents struct {
+	rows []string // what there is but for workers, in words
+	live []db.Worker
+}
+
+func (s Side) contents(ctx context.Context) (contents, error) {
+	var has contents
+	err := s.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		has = contents{}
+		last, err := q.GetLastIDs(ctx)
+		if err != nil {
+			return err
+		}
+		queues, err := q.ListQueueRows(ctx)
+		if err != nil {
+			return err
+		}
+		if last.Job != 0 {
+			has.rows = append(has.rows, "jobs")
+		}
+		if last.JobError != 0 {
+			has.rows = append(has.rows, "errors of jobs")
+		}
+		if len(queues) > 0 {
+			has.rows = append(has.rows, "queues that were paused")
+		}
+		has.live, err = q.ListLiveWorkers(ctx)
+		return err
+	})
+	return has, s.fault(err)
+}

@@ -1,0 +1,172 @@
+package move
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// undoWithin is how long opening a side again may take after the move was refused or interrupted.
+const undoWithin = 30 * time.Second
+
+// closeSource begins a move. What can be refused without closing anything is refused before.
+func (m *mover) closeSource(ctx context.Context) error {
+	m.Progress(Progress{Doing: "looking at both sides", Percent: -1})
+	if err := m.checkEmpty(ctx); err != nil {
+		return err
+	}
+	if err := m.checkIdle(ctx); err != nil {
+		return err
+	}
+	m.token = rand.Text()
+	if err := m.From.close(ctx, out, m.token, m.To.Name); err != nil {
+		return m.undo(ctx, err)
+	}
+	return m.closeTarget(ctx)
+}
+
+// closeTarget goes on when the source is closed and the target is not. Whatever fails here opens the source again:
+// nothing has been copied.
+func (m *mover) closeTarget(ctx context.Context) error {
+	// What is being added to the source is added before this returns, or not at all.
+	m.Progress(Progress{Doing: "waiting for transactions on " + m.From.Name, Percent: -1})
+	if err := m.From.Store.Settle(ctx); err != nil {
+		return m.undo(ctx, m.From.fault(fmt.Errorf("wait for transactions: %w", err)))
+	}
+	// A worker may have started between the first look and the closing; none can now.
+	if err := m.checkIdle(ctx); err != nil {
+		return m.undo(ctx, err)
+	}
+	err := m.prepareTarget(ctx)
+	if err == nil || errors.Is(err, errTwice) {
+		return err
+	}
+	return m.undoBoth(ctx, err)
+}
+
+// prepareTarget closes the target and makes sure that it was empty by then. Ids are reserved before the first row comes,
+// because a role that may not do that is better found out now. Of several calls for one move one alone comes to an end
+// here, and adds rows.
+func (m *mover) prepareTarget(ctx context.Context) error {
+	if err := m.To.close(ctx, in, m.token+markPreparing, m.From.Name); err != nil {
+		return err
+	}
+	m.Progress(Progress{Doing: "waiting for transactions on " + m.To.Name, Percent: -1})
+	if err := m.To.Store.Settle(ctx); err != nil {
+		return m.To.fault(fmt.Errorf("wait for transactions: %w", err))
+	}
+	if err := m.checkEmpty(ctx); err != nil {
+		return err
+	}
+	// Workers that have ended are nobody's history where there are no jobs, and may stand in the way by their ids.
+	err := m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		_, err := q.DeleteEndedWorkers(ctx, math.MaxInt64)
+		return err
+	})
+	if err != nil {
+		return m.To.fault(fmt.Errorf("delete workers that have ended: %w", err))
+	}
+	if err := m.reserveIDs(ctx, m.token+markPreparing); err != nil {
+		return err
+	}
+	n, err := m.To.mark(ctx, m.token+markPreparing, db.CloseQueueParams{Direction: in, Token: m.token, Peer: m.From.Name})
+	if err == nil && n == 0 {
+		err = m.To.fault(errTwice)
+	}
+	return err
+}
+
+// close adds the row that closes a side, and makes sure that it is the only one: two moves can close one database at
+// the same time, in different directions.
+func (s Side) close(ctx context.Context, direction, token, peer string) error {
+	err := s.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		_, err := q.CloseQueue(ctx, db.CloseQueueParams{
+			Direction: direction, Token: token, Peer: peer, Now: s.Store.Now().UnixMicro(),
+		})
+		return err
+	})
+	if err != nil {
+		return s.fault(fmt.Errorf("close the queue: %w", err))
+	}
+	row, err := s.moves(ctx)
+	if err != nil {
+		return err
+	}
+	if row == nil {
+		return s.fault(errOpened)
+	}
+	mine, _ := unmark(token)
+	theirs, _ := unmark(row.Token)
+	switch {
+	case theirs != mine:
+		return s.fault(fmt.Errorf("%w, since a moment ago", ErrElsewhere))
+	case row.Direction != direction:
+		return ErrSame // under another name
+	}
+	return nil
+}
+
+// mark replaces the row with a token by another one. Zero rows mean that there is no such row any more.
+func (s Side) mark(ctx context.Context, token string, row db.CloseQueueParams) (n int64, err error) {
+	row.Now = s.Store.Now().UnixMicro()
+	err = s.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		if n, err = q.OpenQueue(ctx, token); err != nil || n == 0 {
+			return err
+		}
+		closed, err := q.CloseQueue(ctx, row)
+		if err == nil && closed == 0 {
+			err = ErrElsewhere
+		}
+		return err
+	})
+	if err != nil {
+		return 0, s.fault(fmt.Errorf("note how far the move has come: %w", err))
+	}
+	return n, nil
+}
+
+// open removes the row with a token. Zero rows mean that there is none.
+func (s Side) open(ctx context.Context, token string) (n int64, err error) {
+	err = s.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		n, err = q.OpenQueue(ctx, token)
+		return err
+	})
+	if err != nil {
+		return 0, s.fault(fmt.Errorf("open the queue: %w", err))
+	}
+	return n, nil
+}
+
+// undo opens the source again, also when ctx has ended, and returns why.
+func (m *mover) undo(ctx context.Context, why error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
+	defer cancel()
+	if _, err := m.From.open(ctx, m.token); err != nil {
+		return &UnfinishedError{errors.Join(why, err)}
+	}
+	return why
+}
+
+// undoBoth opens the target and then the source again. It opens neither when another call for the same move has begun
+// to add rows meanwhile.
+func (m *mover) undoBoth(ctx context.Context, why error) error {
+	undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
+	defer cancel()
+	_, err := m.To.open(undoing, m.token+markPreparing)
+	var row *db.Move
+	if err == nil {
+		row, err = m.To.moves(undoing)
+	}
+	if err != nil {
+		return &UnfinishedError{errors.Join(why, err)}
+	}
+	if row != nil && row.Token == m.token && row.Direction == in {
+		return m.To.fault(errTwice)
+	}
+	return m.undo(ctx, why)
+}

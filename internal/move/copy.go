@@ -1,0 +1,191 @@
+package move
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// mostInBatch is how many rows are added in one transaction.
+const mostInBatch = 500
+
+// errTwice is returned when the target is not as this call left it.
+var errTwice = errors.New("another `sqluice copy` writes to it")
+
+// copyAll adds to the target what it lacks.
+func (m *mover) copyAll(ctx context.Context) error {
+	has, err := m.To.lastIDs(ctx)
+	if err != nil {
+		return err
+	}
+	source, err := m.From.lastIDs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range tables() {
+		if err := m.copyTable(ctx, t, t.last(has), t.last(source)); err != nil {
+			return err
+		}
+	}
+	return m.copyQueues(ctx)
+}
+
+func (s Side) lastIDs(ctx context.Context) (last db.GetLastIDsRow, err error) {
+	err = s.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		last, err = q.GetLastIDs(ctx)
+		return err
+	})
+	return last, s.fault(err)
+}
+
+// copyTable goes on after the target's last row.
+func (m *mover) copyTable(ctx context.Context, t table, has, end int64) error {
+	after := has
+	if has == 0 {
+		after = first
+	}
+	r := newReader(m.From, t, after)
+	var done int64
+	for {
+		m.Progress(Progress{Doing: "copying " + t.name, Rows: done, Percent: percent(has, end)})
+		batch, err := nextBatch(ctx, r, m.batch)
+		if err != nil || len(batch) == 0 {
+			return err
+		}
+		if err := m.add(ctx, t, has, batch); err != nil {
+			return err
+		}
+		has = batch[len(batch)-1].id
+		done += int64(len(batch))
+	}
+}
+
+func percent(id, end int64) int64 {
+	if id <= 0 || end <= 0 {
+		return 0
+	}
+	return int64(100 * (float64(id) / float64(end)))
+}
+
+// nextBatch collects rows for one transaction.
+func nextBatch(ctx context.Context, r *reader, most int) ([]row, error) {
+	var batch []row
+	for len(batch) < most && bytesOf(batch) < mostBytes {
+		page, err := r.page(ctx, most-len(batch))
+		if err != nil {
+			return nil, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		batch = append(batch, page...)
+	}
+	return batch, nil
+}
+
+// add adds rows to the target in one transaction, if its last row is still the one that the batch follows.
+func (m *mover) add(ctx context.Context, t table, follows int64, batch []row) error {
+	items := listOf(batch)
+	err := m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		if err := m.checkClosed(ctx, q); err != nil {
+			return err
+		}
+		last, err := q.GetLastIDs(ctx)
+		if err != nil {
+			return err
+		}
+		if t.last(last) != follows {
+			return errTwice
+		}
+		if err := addRows(ctx, q, t, items, batch); err != nil {
+			return err
+		}
+		return restorePending(ctx, q, batch)
+	})
+	if err != nil {
+		return m.To.fault(fmt.Errorf("add %s %d to %d: %w", t.name, batch[0].id, batch[len(batch)-1].id, err))
+	}
+	return nil
+}
+
+// checkClosed makes sure that nobody has opened the target meanwhile: its jobs may be running then.
+func (m *mover) checkClosed(ctx context.Context, q db.Querier) error {
+	rows, err := q.ListMoves(ctx)
+	if err != nil {
+		return err
+	}
+	if len(rows) != 1 || rows[0].Direction != in || rows[0].Token != m.token {
+		return errors.New("somebody has opened the queue before all was there")
+	}
+	return nil
+}
+
+func addRows(ctx context.Context, q db.Querier, t table, items string, batch []row) error {
+	n, err := t.add(q, ctx, items)
+	if err != nil {
+		return err
+	}
+	if n != int64(len(batch)) {
+		return fmt.Errorf("the database added %d of %d rows", n, len(batch))
+	}
+	return nil
+}
+
+// restorePending makes jobs pending again whose time the target took for not yet come: its clock may be behind, and the
+// table's trigger looks at every row that is added.
+func restorePending(ctx context.Context, q db.Querier, batch []row) error {
+	var ids []int64
+	for _, row := range batch {
+		if row.pending {
+			ids = append(ids, row.id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	_, err = q.RestorePendingJobs(ctx, string(list))
+	return err
+}
+
+// copyQueues adds all queues in one transaction; they are there already when this was done before.
+func (m *mover) copyQueues(ctx context.Context) error {
+	rows, err := newReader(m.From, queues(), first).page(ctx, mostRows)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	items := listOf(rows)
+	err = m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		if err := m.checkClosed(ctx, q); err != nil {
+			return err
+		}
+		there, err := q.ListQueueRows(ctx)
+		if err != nil || len(there) > 0 {
+			return err
+		}
+		return addRows(ctx, q, queues(), items, rows)
+	})
+	if err != nil {
+		return m.To.fault(fmt.Errorf("add queues: %w", err))
+	}
+	return nil
+}
+
+// listOf is a JSON list of the rows.
+func listOf(rows []row) string {
+	list := make([]byte, 0, bytesOf(rows)+int64(len(rows))+2)
+	list = append(list, '[')
+	for i, row := range rows {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, row.text...)
+	}
+	return string(append(list, ']'))
+}

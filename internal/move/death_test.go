@@ -1,0 +1,206 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var errDead = errors.New("the process is dead")
+
+// fate is when the process dies, or meets a fault that passes, counted in its uses of both databases. To die after it
+// has read is to die before, so that reads count for faults alone.
+type fate struct {
+	at     int
+	passes bool // the use at this place fails, without effect, and all others work
+	uses   int
+	met    bool
+}
+
+func (f *fate) use(do func() error) error {
+	f.uses++
+	switch {
+	case f.passes && f.uses == f.at:
+		f.met = true
+		return errDead
+	case f.passes || f.uses < f.at:
+		return do()
+	case f.uses == f.at: // it dies after this one
+		f.met = true
+		_ = do() // whose outcome nobody hears of
+	}
+	return errDead
+}
+
+// mortal is a store of a process that dies.
+type mortal struct {
+	jobs.Store
+	fate *fate
+}
+
+func (m mortal) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	if !m.fate.passes && !m.fate.met {
+		return m.Store.Read(ctx, fn)
+	}
+	return m.fate.use(func() error { return m.Store.Read(ctx, fn) })
+}
+
+func (m mortal) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return m.fate.use(func() error { return m.Store.Write(ctx, fn) })
+}
+
+func (m mortal) Settle(ctx context.Context) error {
+	return m.fate.use(func() error { return m.Store.Settle(ctx) })
+}
+
+func (m mortal) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
+	return m.fate.use(func() error { return m.Store.ReserveIDs(ctx, last) })
+}
+
+// Wherever the process dies, or a database fails, running the same move again completes it, and no moment is such that
+// jobs could run on both sides.
+func testDeathAnywhere(l *lab) { l.dieEverywhere(false) }
+
+func testDeathOfACopy(l *lab) { l.dieEverywhere(true) }
+
+func (l *lab) dieEverywhere(keepOpen bool) {
+	all := oddities()
+	all.jobs = all.jobs[:len(all.jobs)-20]
+	l.put(l.from, all)
+	for _, passes := range []bool{false, true} {
+		for at, met := 1, true; met; at++ {
+			name := fmt.Sprintf("dies after use %d", at)
+			if passes {
+				name = fmt.Sprintf("fails at use %d", at)
+			}
+			l.store(l.to) // it is to outlive the sub-test
+			met = false
+			l.Run(name, func(t *testing.T) {
+				sub := *l
+				sub.T, sub.ctx = t, withHang(t)
+				met = sub.dieAt(&fate{at: at, passes: passes}, all, keepOpen)
+			})
+			if at > 500 {
+				l.Fatal("the move never ends")
+			}
+			if l.Failed() {
+				return
+			}
+			l.to.empty(l.T)
+		}
+	}
+}
+
+// dieAt reports whether the move came so far that it died.
+func (l *lab) dieAt(f *fate, all everything, keepOpen bool) (met bool) {
+	c := Config{
+		From: Side{Name: l.from.name, Store: l.store(l.from)}, To: Side{Name: l.to.name, Store: l.store(l.to)},
+		KeepOpen: keepOpen, batch: 10,
+	}
+	healthy := c
+	c.From.Store, c.To.Store = mortal{c.From.Store, f}, mortal{c.To.Store, f}
+	_, err := Run(l.ctx, c)
+	if f.met {
+		if !errors.Is(err, errDead) {
+			l.Errorf("the move met its fate and says: %v", err)
+		}
+		l.checkBetween(keepOpen)
+		if !keepOpen || !l.over() {
+			l.moves(healthy)
+		}
+	} else {
+		l.must(err)
+	}
+	l.wantEverything(l.to, all)
+	l.wantEverything(l.from, all)
+	l.wantOpen(l.to)
+	done, err := Reopen(l.ctx, healthy.From.Store)
+	l.must(err)
+	if done.Closed == keepOpen || !keepOpen && !done.Ended {
+		l.Errorf("in the end the source is %+v", done)
+	}
+	return f.met
+}
+
+// over reports whether the last step of a copy was done: then nothing tells of it any more, and there is nothing to do.
+func (l *lab) over() bool {
+	return len(l.closings(l.from)) == 0 && len(l.closings(l.to)) == 0 && len(l.everything(l.to).jobs) > 0
+}
+
+// checkBetween checks what must hold at any moment: a target that is open has no jobs, or all of a source that is not.
+func (l *lab) checkBetween(keepOpen bool) {
+	l.Helper()
+	from, to := l.closings(l.from), l.closings(l.to)
+	if len(from) > 1 || len(to) > 1 {
+		l.Errorf("closed twice: %+v, %+v", from, to)
+	}
+	n := len(l.everything(l.to).jobs)
+	if len(to) == 0 && n > 0 && n != len(l.everything(l.from).jobs) {
+		l.Errorf("the target is open and has %d jobs", n)
+	}
+	if len(from) == 0 && n > 0 && (!keepOpen || len(to) > 0) {
+		l.Errorf("the source is open, and the target has %d jobs", n)
+	}
+}
+
+// Of two calls at the same time one alone adds each row, whichever is faster, and one at least comes to the end.
+func testTwoAtOnce(l *lab) {
+	all := oddities()
+	l.put(l.from, all)
+	var errs [3]error
+	var running sync.WaitGroup
+	for i := range errs {
+		c := l.config()
+		running.Go(func() { _, errs[i] = Run(l.ctx, c) })
+	}
+	running.Wait()
+	if errs[0] != nil && errs[1] != nil && errs[2] != nil {
+		l.Errorf("none came to the end: %v; %v; %v", errs[0], errs[1], errs[2])
+	}
+	if report := l.moves(l.config()); report.Since == 0 {
+		l.Errorf("none has ended the move: %v", errs)
+	}
+	l.wantEverything(l.to, all)
+	l.wantOpen(l.to)
+	l.wantClosed(l.from)
+}
+
+// partOfIt runs the same move as another process would, which ends after its first batch.
+func (l *lab) partOfIt() {
+	l.Helper()
+	ctx, stop := context.WithCancel(l.ctx)
+	c := l.config()
+	c.Progress = func(p Progress) {
+		if p.Doing == "copying jobs" && p.Rows > 0 {
+			stop()
+		}
+	}
+	if _, err := Run(ctx, c); !errors.Is(err, context.Canceled) {
+		l.Errorf("another call ends with %v", err)
+	}
+}
+
+// A call that is overtaken by another one ends, wherever it is, and undoes nothing.
+func testOvertaken(l *lab) {
+	l.enqueue(l.from, 45)
+	for _, doing := range []string{"waiting for transactions on " + l.to.name, "copying jobs"} {
+		c := l.config()
+		c.Progress = at(doing, l.partOfIt)
+		_, err := Run(l.ctx, c)
+		l.wantError(err, errTwice, "target "+l.to.name)
+		l.wantClosed(l.from)
+		l.wantClosed(l.to)
+	}
+	if n := len(l.everything(l.to).jobs); n != 20 {
+		l.Errorf("the target has %d jobs", n)
+	}
+	l.moves(l.config())
+	if n := len(l.everything(l.to).jobs); n != 45 {
+		l.Errorf("the target has %d jobs", n)
+	}
+}

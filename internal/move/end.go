@@ -1,0 +1,48 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// errOpened is returned when the source is not closed as it was: jobs may be in it that the target has not.
+var errOpened = errors.New("somebody has opened the queue meanwhile, or ended the move")
+
+// end marks the source, opens the target, and last, if it is to be kept, the source. This order leaves no moment at
+// which a job could be lost or copied twice.
+func (m *mover) end(ctx context.Context) error {
+	mark := markMoved
+	if m.KeepOpen {
+		mark = markCopied
+	}
+	n, err := m.From.mark(ctx, m.token+m.mark, db.CloseQueueParams{Direction: out, Token: m.token + mark, Peer: m.To.Name})
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return m.From.fault(errOpened)
+	}
+	if _, err := m.To.open(ctx, m.token); err != nil {
+		return err
+	}
+	if m.KeepOpen {
+		_, err = m.From.open(ctx, m.token+mark)
+	}
+	return err
+}
+
+// again is for a move that ended before, perhaps but for the last step.
+func (m *mover) again(ctx context.Context, s state) (Report, error) {
+	report := Report{Kept: m.KeepOpen, Since: s.since}
+	if !m.KeepOpen {
+		return report, nil
+	}
+	if s.mark != markCopied {
+		return report, m.From.fault(fmt.Errorf("%w: it was moved to %s, not copied; reopen it if its jobs are to run here too", ErrElsewhere, m.To.Name))
+	}
+	_, err := m.From.open(ctx, s.token+s.mark)
+	return report, err
+}

@@ -1,0 +1,121 @@
+package move
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// nobody is the kind of jobs and the name of workers that are never to be seen.
+const nobody = "sqluice copy"
+
+// errLook ends a transaction that was begun only to see what it would do.
+var errLook = errors.New("not to be committed")
+
+// reserveIDs makes the target give ids above all that either side ever gave: also those of jobs and workers that are
+// deleted, which logs and the application's own tables may still name.
+func (m *mover) reserveIDs(ctx context.Context, targetToken string) error {
+	from, err := m.From.givenIDs(ctx, m.token+m.mark)
+	if err != nil {
+		return err
+	}
+	to, err := m.To.givenIDs(ctx, targetToken)
+	if err != nil {
+		return err
+	}
+	given := db.GetLastIDsRow{
+		Job: max(from.Job, to.Job), JobError: max(from.JobError, to.JobError), Worker: max(from.Worker, to.Worker),
+	}
+	if err := m.useUp(ctx, given); err != nil {
+		return m.To.fault(fmt.Errorf("reserve ids: %w", err))
+	}
+	if err := m.To.Store.ReserveIDs(ctx, given); err != nil {
+		return m.To.fault(fmt.Errorf("reserve ids: %w", err))
+	}
+	return nil
+}
+
+// givenIDs is the last id that a side gave in each table: the one before those that a new job and a new worker would
+// get, which are not added in the end. For this transaction alone the side is open.
+func (s Side) givenIDs(ctx context.Context, token string) (given db.GetLastIDsRow, err error) {
+	err = s.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		if given, err = q.GetLastIDs(ctx); err != nil {
+			return err
+		}
+		if _, err := q.OpenQueue(ctx, token); err != nil {
+			return err
+		}
+		job, err := q.EnqueueJob(ctx, db.EnqueueJobParams{
+			Kind: nobody, Queue: jobs.DefaultQueue, Payload: "{}", Status: string(jobs.StatusPending), MaxAttempts: 1,
+		})
+		if err == nil {
+			given.Job = max(given.Job, job-1)
+		} else if !errors.Is(err, sql.ErrNoRows) { // which means that the sequence is behind the rows
+			return err
+		}
+		worker, err := q.RegisterWorker(ctx, db.RegisterWorkerParams{Name: nobody, Queues: "{}", Kinds: "[]"})
+		if err == nil {
+			given.Worker = max(given.Worker, worker-1)
+		} else if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		return errLook
+	})
+	if errors.Is(err, errLook) {
+		return given, nil
+	}
+	return given, s.fault(fmt.Errorf("find the last ids: %w", err))
+}
+
+// useUp adds rows with the last ids to the target and removes them again, unless there are such: SQLite remembers the
+// largest id that a table ever had, and has no other way to be told.
+func (m *mover) useUp(ctx context.Context, given db.GetLastIDsRow) error {
+	return m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		last, err := q.GetLastIDs(ctx)
+		if err != nil {
+			return err
+		}
+		if given.Job > last.Job {
+			if err := useUpJob(ctx, q, given.Job); err != nil {
+				return err
+			}
+		}
+		if given.Worker > last.Worker {
+			return useUpWorker(ctx, q, given.Worker)
+		}
+		return nil
+	})
+}
+
+func useUpJob(ctx context.Context, q db.Querier, id int64) error {
+	text, err := encode(db.Job{
+		ID: id, Kind: nobody, Payload: "{}", Status: string(jobs.StatusDone), Queue: jobs.DefaultQueue, MaxAttempts: 1,
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := q.ImportJobs(ctx, listOf([]row{{text: text}})); err != nil {
+		return err
+	}
+	_, err = q.DeleteJob(ctx, id)
+	return err
+}
+
+// useUpWorker adds a worker that ended before all others, so that it can be told from them.
+func useUpWorker(ctx context.Context, q db.Querier, id int64) error {
+	ended, reason := int64(math.MinInt64), "stopped"
+	text, err := encode(db.Worker{ID: id, Name: nobody, Queues: "{}", Kinds: "[]", EndedAt: &ended, EndReason: &reason})
+	if err != nil {
+		return err
+	}
+	if _, err := q.ImportWorkers(ctx, listOf([]row{{text: text}})); err != nil {
+		return err
+	}
+	_, err = q.DeleteEndedWorkers(ctx, ended+1)
+	return err
+}

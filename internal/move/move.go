@@ -1,0 +1,149 @@
+// Package move moves a queue from one database to another, of the same engine or not.
+//
+// Both databases are closed meanwhile, each by a row in its table moves with the same token: the source, so that no job
+// is added that would be left behind, and the target, so that no job runs that is not all there. What an interrupted
+// move left is found by these rows, and the next call of [Run] goes on from there:
+//
+//	source       target         what comes next
+//	open         open           look at both sides, close the source
+//	out          open           wait until nobody writes to the source, close the target
+//	out          in, preparing  wait until nobody writes to the target, which must be empty; mark it
+//	out          in             add what the target lacks, compare, mark the source
+//	out, moved   in             the same, because the target may have lost something since; open the target
+//	out, moved   open           nothing
+//
+// The source is marked as ended before the target is opened. So a source that is not marked was moved nowhere yet, and
+// one that is marked is never copied a second time, even when the target has done and pruned all jobs since.
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// Side is one of the two databases.
+type Side struct {
+	Name  string // in messages and in the other side's table moves, where anybody can read it: without a password
+	Store jobs.Store
+
+	role string // source or target, for errors
+}
+
+// Config says what to move where.
+type Config struct {
+	From, To Side
+	KeepOpen bool // the source is open again in the end, with all its jobs: a copy
+
+	Progress func(Progress) // called now and then; may be nil
+	Logger   *slog.Logger   // for workers that are found gone
+
+	batch int // rows in a transaction; set by tests
+}
+
+// Progress says what is being done.
+type Progress struct {
+	Doing   string
+	Rows    int64 // so far
+	Percent int64 // of the ids, which is about that of the rows; -1 where there is nothing to count
+}
+
+// Report is how a move ended.
+type Report struct {
+	Sums  []Sum // of every table; none when the move had ended before
+	Kept  bool  // the source is open
+	Since int64 // unix microseconds: when the source was marked as ended, if that was before this call
+}
+
+var (
+	// ErrSame is returned when source and target are one database.
+	ErrSame = errors.New("source and target are the same database")
+
+	// ErrLive is returned when a worker of the source, or of the target, lives. The error names it.
+	ErrLive = errors.New("workers are alive: stop them first")
+
+	// ErrNotEmpty is returned when the target has something in it.
+	ErrNotEmpty = errors.New("the target must be empty")
+
+	// ErrElsewhere is returned when one of the sides is closed by another move.
+	ErrElsewhere = errors.New("it is closed by another move")
+
+	// ErrDiffer is returned when the sides are not the same in the end. The target stays closed.
+	ErrDiffer = errors.New("source and target differ")
+)
+
+// UnfinishedError is an error after which the source is closed, and perhaps the target: [Run] goes on from there, or
+// [Reopen] gives up.
+type UnfinishedError struct{ Err error }
+
+func (e *UnfinishedError) Error() string { return e.Err.Error() }
+func (e *UnfinishedError) Unwrap() error { return e.Err }
+
+// mover is one call of Run.
+type mover struct {
+	Config
+	token string // of both sides
+	mark  string // what the source's token ends with
+}
+
+// Run moves the queue, or goes on with a move that was interrupted. Errors name the side.
+func Run(ctx context.Context, config Config) (Report, error) {
+	m := &mover{Config: config}
+	m.From.role, m.To.role = "source", "target"
+	if m.batch == 0 {
+		m.batch = mostInBatch
+	}
+	if m.Progress == nil {
+		m.Progress = func(Progress) {}
+	}
+	if m.Logger == nil {
+		m.Logger = slog.New(slog.DiscardHandler)
+	}
+	for _, side := range []Side{m.From, m.To} {
+		if err := jobs.New(side.Store).CheckSchema(ctx); err != nil {
+			return Report{}, side.fault(err)
+		}
+	}
+	state, err := m.look(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	switch state.step {
+	case stepEnded:
+		return m.again(ctx, state)
+	case stepCloseSource:
+		err = m.closeSource(ctx)
+	case stepCloseTarget:
+		err = m.closeTarget(ctx)
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	sums, err := m.fill(ctx)
+	if err != nil {
+		return Report{Sums: sums}, &UnfinishedError{err}
+	}
+	if err := m.end(ctx); err != nil {
+		return Report{}, &UnfinishedError{err}
+	}
+	return Report{Sums: sums, Kept: m.KeepOpen}, nil
+}
+
+// fill makes the target the same as the source. The sums come with an error that is ErrDiffer, too.
+func (m *mover) fill(ctx context.Context) ([]Sum, error) {
+	if err := m.copyAll(ctx); err != nil {
+		return nil, err
+	}
+	return m.compare(ctx)
+}
+
+// fault is an error of one side.
+func (s Side) fault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", s.role, s.Name, err)
+}

@@ -1,0 +1,72 @@
+package move
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+const (
+	// mostRows is how many rows are read in one statement, and fewer when they are large: rows of several megabytes
+	// each are possible.
+	mostRows = 100
+
+	// mostBytes is about how many bytes of rows are held, or written in one transaction.
+	mostBytes = 4 << 20
+)
+
+// reader reads a table page by page.
+type reader struct {
+	side  Side
+	table table
+	after int64 // the last id that was read
+	n     int64 // rows of the next page
+}
+
+func newReader(side Side, t table, after int64) *reader {
+	return &reader{side: side, table: t, after: after, n: mostRows}
+}
+
+// page returns the next rows, most of them at the most; none at the end.
+func (r *reader) page(ctx context.Context, most int) ([]row, error) {
+	var rows []row
+	err := r.side.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		var err error
+		rows, err = r.table.list(ctx, q, r.after, min(r.n, int64(most)))
+		return err
+	})
+	if err != nil {
+		return nil, r.side.fault(fmt.Errorf("read %s: %w", r.table.name, err))
+	}
+	if len(rows) > 0 {
+		r.after = rows[len(rows)-1].id
+		r.n = max(1, min(mostRows, mostBytes/(bytesOf(rows)/int64(len(rows))+1)))
+	}
+	return rows, nil
+}
+
+func bytesOf(rows []row) int64 {
+	var n int64
+	for _, row := range rows {
+		n += int64(len(row.text))
+	}
+	return n
+}
+
+// cursor goes through a table row by row.
+type cursor struct {
+	reader *reader
+	rows   []row
+}
+
+// next returns the next row, or ok false at the end.
+func (c *cursor) next(ctx context.Context) (r row, ok bool, err error) {
+	if len(c.rows) == 0 {
+		if c.rows, err = c.reader.page(ctx, mostRows); err != nil || len(c.rows) == 0 {
+			return row{}, false, err
+		}
+	}
+	r, c.rows = c.rows[0], c.rows[1:]
+	return r, true, nil
+}

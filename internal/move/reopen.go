@@ -1,0 +1,63 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// ErrPart is returned by Reopen for the target of a move that has a part of the source's rows, or all of them.
+var ErrPart = errors.New("it holds what an unfinished move has copied")
+
+// Reopened is what had closed the queue.
+type Reopened struct {
+	Closed bool   // it was closed
+	In     bool   // as the target of a move that had copied nothing yet
+	Ended  bool   // as the source of a move that had ended, so that its jobs are at the peer too
+	Peer   string // the other side
+}
+
+// Reopen opens a queue that a move closed. It gives the move up: one that goes on finds it opened, and ends with an
+// error. It refuses a target in which something is: its jobs are the source's, and it may not have all of them.
+func Reopen(ctx context.Context, store jobs.Store) (Reopened, error) {
+	var done Reopened
+	err := store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		done = Reopened{}
+		rows, err := q.ListMoves(ctx)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			_, mark := unmark(row.Token)
+			if row.Direction == in && mark != markPreparing {
+				if err := checkNothingCopied(ctx, q, row); err != nil {
+					return err
+				}
+			}
+			done = Reopened{Closed: true, In: row.Direction == in, Ended: mark != "", Peer: row.Peer}
+			if _, err := q.OpenQueue(ctx, row.Token); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return done, err
+}
+
+func checkNothingCopied(ctx context.Context, q db.Querier, row db.Move) error {
+	last, err := q.GetLastIDs(ctx)
+	if err != nil {
+		return err
+	}
+	queues, err := q.ListQueueRows(ctx)
+	if err != nil {
+		return err
+	}
+	if last.Job == 0 && last.JobError == 0 && last.Worker == 0 && len(queues) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w from %s", ErrPart, row.Peer)
+}

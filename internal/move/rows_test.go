@@ -1,0 +1,316 @@
+package move
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+const nasty = "\x01\x1b[31m \t\r\n\"\\'`<a href=\"x\">&amp;\u2028\u00a0\u202e\U0001F600e\u0301%_$1{}[],null\x7f"
+
+// oddities are rows at the bounds of what the schema allows, with NULL beside what is empty.
+func oddities() everything {
+	job := func(id int64, status jobs.Status, change func(*db.Job)) db.Job {
+		j := db.Job{
+			ID: id, Kind: "k", Payload: "{}", Status: string(status), CreatedAt: 1, UpdatedAt: 2, RunAfter: 1,
+			Queue: "default", MaxAttempts: 25,
+		}
+		change(&j)
+		return j
+	}
+	same := func(*db.Job) {}
+	list := []db.Job{
+		job(1, jobs.StatusPending, same),
+		job(2, jobs.StatusDone, func(j *db.Job) {
+			j.Kind, j.Queue = strings.Repeat("\U0001F600", 200), nasty
+			j.Payload = "{\"a\": [1, 2.50, 1e400, -0, 123456789012345678901234567890, \"x'y\"],\t\"a\": null,  \"\": \"\\/ \\u2028\"}\n"
+			j.Attempt, j.Uncounted, j.Crashes = math.MaxInt64, 3, 2
+			j.CreatedAt, j.UpdatedAt = math.MinInt64, math.MaxInt64
+			j.StartedAt, j.FinishedAt = ptr[int64](0), ptr[int64](math.MaxInt64)
+			j.Priority, j.MaxAttempts, j.Timeout = -32768, 32767, math.MaxInt64
+			j.WorkerID, j.LeaseUntil, j.CancelRequestedAt = ptr[int64](1<<53+1), ptr[int64](-1), ptr[int64](math.MinInt64)
+			j.LastError = ptr(nasty)
+			j.UniqueKey, j.RequestID, j.UserID = ptr(nasty), ptr(nasty+"r"), ptr(" ")
+			j.Tags, j.Metadata = ptr(`["a",""]`), ptr(`"`+strings.Repeat("\u00e9", 1000)+`"`)
+			j.Progress, j.Result = ptr(`0`), ptr(`null`)
+		}),
+		job(3, jobs.StatusFailed, func(j *db.Job) {
+			j.LastError, j.FinishedAt, j.Payload = ptr(""), ptr[int64](7), `"\u0000 \ud800"`
+		}),
+		job(5, jobs.StatusCancelled, func(j *db.Job) { j.CancelRequestedAt, j.FinishedAt = ptr[int64](0), ptr[int64](8) }),
+		job(6, jobs.StatusScheduled, func(j *db.Job) { j.RunAfter, j.UniqueKey = 253402300799999999, ptr("live") }),
+		job(7, jobs.StatusScheduled, func(j *db.Job) { j.Attempt, j.LastError = 4, ptr("retried") }), // overdue
+		job(8, jobs.StatusPending, func(j *db.Job) { j.UniqueKey, j.RequestID, j.Priority = ptr("due"), ptr("once"), 32767 }),
+		job(9, jobs.StatusDone, func(j *db.Job) { j.UniqueKey, j.FinishedAt = ptr("due"), ptr[int64](9) }), // not live
+		job(1<<53+1, jobs.StatusPending, func(j *db.Job) { j.Payload = strings.Repeat("[", 200) + strings.Repeat("]", 200) }),
+		job(1<<60, jobs.StatusPending, same),
+	}
+	for id := int64(100); id < 135; id++ { // more than three small batches
+		list = append(list, job(id, jobs.StatusPending, same))
+	}
+	all := everything{jobs: list, queues: map[string]db.Queue{}}
+	for i, cause := range []string{"error", "panic", "timeout", "crash", "lost"} {
+		all.errors = append(all.errors, db.JobError{
+			ID: int64(2*i + 1), JobID: 3, Attempt: int64(i), EndedAt: math.MaxInt64, Cause: cause, Message: nasty, Stack: "a\n\tb:1\n",
+		})
+	}
+	all.errors = append(all.errors, db.JobError{
+		ID: 1 << 55, JobID: 2, Attempt: 1, WorkerID: ptr[int64](0), StartedAt: ptr[int64](math.MinInt64), Cause: "error",
+	})
+	for i, reason := range []string{"stopped", "crash", "lost"} {
+		all.workers = append(all.workers, db.Worker{
+			ID: int64(3*i + 2), Name: nasty, LockKey: "key", Host: "", Pid: -1, Version: nasty, Queues: `{"default": 10}`, Kinds: `["k"]`,
+			StartedAt: 1, HeartbeatAt: 2, LeaseUntil: math.MinInt64, EndedAt: ptr[int64](math.MaxInt64 - 1), EndReason: ptr(reason),
+		})
+	}
+	for _, q := range []db.Queue{{Name: "Z", UpdatedAt: 5}, {Name: "a", PausedAt: ptr[int64](6), UpdatedAt: 6}, {Name: "\u00e9", UpdatedAt: 1}} {
+		all.queues[q.Name] = q
+	}
+	return all
+}
+
+// put adds rows as they are.
+func (l *lab) put(p *place, all everything) {
+	l.Helper()
+	put := func(add func(db.Querier, context.Context, string) (int64, error), n int, item func(int) any) {
+		var rows []row
+		for i := range n {
+			text, err := encode(item(i))
+			l.must(err)
+			rows = append(rows, row{text: text})
+		}
+		l.write(p, func(ctx context.Context, q db.Querier) error {
+			_, err := add(q, ctx, listOf(rows))
+			return err
+		})
+	}
+	var queues []db.Queue
+	for _, q := range all.queues {
+		queues = append(queues, q)
+	}
+	put(db.Querier.ImportJobs, len(all.jobs), func(i int) any { return all.jobs[i] })
+	put(db.Querier.ImportJobErrors, len(all.errors), func(i int) any { return all.errors[i] })
+	put(db.Querier.ImportWorkers, len(all.workers), func(i int) any { return all.workers[i] })
+	put(db.Querier.ImportQueues, len(queues), func(i int) any { return queues[i] })
+}
+
+// wantEverything compares a place with what should be there, field by field.
+func (l *lab) wantEverything(p *place, want everything) {
+	l.Helper()
+	have := l.everything(p)
+	byID := map[int64]db.Job{}
+	for _, j := range have.jobs {
+		byID[j.ID] = j
+	}
+	for _, j := range want.jobs {
+		if !reflect.DeepEqual(byID[j.ID], j) {
+			h, _ := encode(byID[j.ID])
+			w, _ := encode(j)
+			l.Errorf("job %d is\n%s, not\n%s", j.ID, h, w)
+		}
+	}
+	if len(have.jobs) != len(want.jobs) {
+		l.Errorf("%d jobs, not %d", len(have.jobs), len(want.jobs))
+	}
+	if len(have.errors)+len(want.errors) > 0 && !reflect.DeepEqual(have.errors, want.errors) {
+		l.Errorf("errors are\n%+v, not\n%+v", have.errors, want.errors)
+	}
+	if len(have.workers)+len(want.workers) > 0 && !reflect.DeepEqual(have.workers, want.workers) {
+		l.Errorf("workers are\n%+v, not\n%+v", have.workers, want.workers)
+	}
+	if !reflect.DeepEqual(have.queues, want.queues) {
+		l.Errorf("queues are\n%+v, not\n%+v", have.queues, want.queues)
+	}
+}
+
+func testEveryColumn(l *lab) {
+	all := oddities()
+	l.put(l.from, all)
+	report := l.moves(l.config())
+	l.wantEverything(l.to, all)
+	l.wantEverything(l.from, all)
+	l.wantOpen(l.to)
+	l.wantClosed(l.from)
+
+	rows := map[string]int64{
+		"jobs": int64(len(all.jobs)), "job_errors": int64(len(all.errors)),
+		"workers": int64(len(all.workers)), "queues": int64(len(all.queues)),
+	}
+	sums := map[string]Sum{}
+	for _, sum := range report.Sums {
+		sums[sum.Role+" "+sum.Table] = sum
+	}
+	for table, n := range rows {
+		source, target := sums["source "+table], sums["target "+table]
+		if source.Rows != n || target.Rows != n || source.SHA256 != target.SHA256 || len(source.SHA256) != 64 {
+			l.Errorf("%s has %d rows: %+v, %+v", table, n, source, target)
+		}
+	}
+}
+
+// The sums depend on the rows alone: not on the engine, not on the way the rows went.
+func testThereAndBack(l *lab) {
+	l.put(l.from, oddities())
+	first := l.moves(l.config())
+	back := l.fromEngine.place(l.T)
+	second := l.moves(Config{From: l.side(l.to), To: l.side(back), batch: 7})
+	l.wantEverything(back, oddities())
+	if !reflect.DeepEqual(first.Sums, second.Sums) {
+		l.Errorf("sums are\n%+v, then\n%+v", first.Sums, second.Sums)
+	}
+	l.wantClosed(l.to)
+	l.wantOpen(back)
+}
+
+// Such a row comes about when the clock of the source is ahead.
+func testPendingStaysPending(l *lab) {
+	soon := l.side(l.to).Store.Now().AddDate(1, 0, 0).UnixMicro()
+	all := everything{queues: map[string]db.Queue{}}
+	for id := int64(1); id <= 25; id++ {
+		status := []jobs.Status{jobs.StatusPending, jobs.StatusScheduled}[id%2]
+		all.jobs = append(all.jobs, db.Job{
+			ID: id, Kind: "k", Payload: "{}", Status: string(status), CreatedAt: 1, UpdatedAt: 1, RunAfter: soon, Queue: "q", MaxAttempts: 1,
+		})
+	}
+	l.put(l.from, all)
+	l.write(l.from, func(ctx context.Context, q db.Querier) error { // the source has a trigger too
+		_, err := q.RestorePendingJobs(ctx, "[2,4,6,8,10,12,14,16,18,20,22,24]")
+		return err
+	})
+	l.wantEverything(l.from, all)
+	l.moves(l.config())
+	l.wantEverything(l.to, all)
+}
+
+// nextIDs adds a job and a worker, and removes the job.
+func (l *lab) nextIDs(p *place) (job, worker int64) {
+	l.Helper()
+	store := l.side(p).Store
+	job = l.enqueue(p, 1)[0]
+	l.write(p, func(ctx context.Context, q db.Querier) (err error) {
+		now := store.Now().UnixMicro()
+		worker, err = q.RegisterWorker(ctx, db.RegisterWorkerParams{Name: "w", Queues: "{}", Kinds: "[]", Now: now, LeaseUntil: now})
+		if err != nil {
+			return err
+		}
+		_, err = q.EndWorker(ctx, db.EndWorkerParams{Now: now, EndReason: "stopped", ID: worker})
+		return err
+	})
+	l.must(l.client(p).Delete(l.ctx, job))
+	return job, worker
+}
+
+// An id that was given once never comes again, wherever the queue is, also when the rows with the largest ids are gone.
+func testIDsAreNeverGivenTwice(l *lab) {
+	l.enqueue(l.from, 20)
+	oldJob, oldWorker := l.nextIDs(l.from)
+	l.write(l.from, func(ctx context.Context, q db.Querier) error {
+		for id := int64(15); id <= 20; id++ {
+			if _, err := q.DeleteJob(ctx, id); err != nil {
+				return err
+			}
+		}
+		_, err := q.DeleteEndedWorkers(ctx, math.MaxInt64)
+		return err
+	})
+	l.moves(l.config())
+	job, worker := l.nextIDs(l.to)
+	if job <= oldJob || worker <= oldWorker {
+		l.Errorf("after job %d and worker %d come %d and %d", oldJob, oldWorker, job, worker)
+	}
+	if n := len(l.everything(l.to).jobs); n != 14 {
+		l.Errorf("%d jobs", n)
+	}
+}
+
+func testIDsOfTheTargetAreNeverGivenTwice(l *lab) {
+	for _, id := range l.enqueue(l.to, 30) {
+		l.must(l.client(l.to).Delete(l.ctx, id))
+	}
+	oldJob, oldWorker := l.nextIDs(l.to)
+	l.enqueue(l.from, 3)
+	l.moves(l.config())
+	job, worker := l.nextIDs(l.to)
+	if job <= oldJob || worker <= oldWorker {
+		l.Errorf("after job %d and worker %d come %d and %d", oldJob, oldWorker, job, worker)
+	}
+}
+
+// Whoever tries the target out with a worker first has rows of workers in it.
+func testEndedWorkersOfTheTargetMakeRoom(l *lab) {
+	for range 3 {
+		l.nextIDs(l.to)
+	}
+	all := oddities()
+	all.workers[0].ID = 1
+	l.put(l.from, all)
+	l.moves(l.config())
+	l.wantEverything(l.to, all)
+}
+
+func TestTextThatNotEveryEngineKeeps(t *testing.T) {
+	for name, item := range map[string]any{
+		"Payload":   db.Job{Payload: "\"\xff\""},
+		"LastError": db.Job{LastError: ptr("a\x00b")},
+		"Stack":     db.JobError{Stack: "\xed\xa0\x80"}, // a surrogate
+		"Name":      db.Queue{Name: "\xc3"},
+	} {
+		if _, err := encode(item); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if text, err := encode(db.Queue{Name: "\u2028<&>"}); err != nil || string(text) != "[\"\\u2028<&>\",null,0]" {
+		t.Errorf("%s, %v", text, err)
+	}
+	_, err := encodeRows("job", []db.Job{{ID: 7, Kind: "\xff"}}, nil, func(j db.Job) row { return row{id: j.ID} })
+	if err == nil || !strings.HasPrefix(err.Error(), "job 7: ") {
+		t.Errorf("the error does not name the row: %v", err)
+	}
+	broken := errors.New("broken")
+	if _, err := encodeRows("job", []db.Job(nil), broken, func(db.Job) row { return row{} }); !errors.Is(err, broken) {
+		t.Errorf("an error is lost: %v", err)
+	}
+}
+
+// Large rows go in transactions of a few megabytes, and not all of them are read at once.
+func TestBatchesOfLargeRows(t *testing.T) {
+	l := &lab{T: t, ctx: t.Context(), stores: map[*place]jobs.Store{}}
+	p := sqliteEngine(t).place(t)
+	large := json.RawMessage(`"` + strings.Repeat("x", jobs.MaxPayload-2) + `"`)
+	l.enqueue(p, 150)
+	for range 10 {
+		_, err := l.client(p).EnqueueMany(l.ctx, "k", []json.RawMessage{large, large, large})
+		l.must(err)
+	}
+	l.enqueue(p, 700)
+	r := newReader(l.side(p), tables()[0], first)
+	var batches, rows int
+	for {
+		batch, err := nextBatch(l.ctx, r, mostInBatch)
+		l.must(err)
+		if len(batch) == 0 {
+			break
+		}
+		batches++
+		rows += len(batch)
+		// The page in which the rows become large is read before that is known.
+		if size := bytesOf(batch); batches > 1 && size > 2*mostBytes {
+			t.Errorf("batch %d has %d bytes", batches, size)
+		}
+		if len(batch) > mostInBatch {
+			t.Errorf("batch %d has %d rows", batches, len(batch))
+		}
+	}
+	if rows != 880 {
+		t.Errorf("%d rows were read", rows)
+	}
+}

@@ -1,0 +1,135 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// The directions of a row in moves.
+const (
+	out = "out" // from here
+	in  = "in"  // to here
+)
+
+// What a side's token ends with, but for a source that is being copied and a target that is being filled.
+const (
+	markPreparing = " preparing" // the target: it may hold other rows than the source's
+	markMoved     = " moved"     // the source: the move has ended
+	markCopied    = " copied"    // the source: likewise, and it is to be opened again
+)
+
+// unmark splits a token.
+func unmark(text string) (token, mark string) {
+	for _, mark := range []string{markPreparing, markMoved, markCopied} {
+		if token, ok := strings.CutSuffix(text, mark); ok {
+			return token, mark
+		}
+	}
+	return text, ""
+}
+
+// step is what comes next.
+type step int
+
+const (
+	stepCloseSource step = iota
+	stepCloseTarget
+	stepFill
+	stepEnded
+)
+
+// state is what the rows in moves of both sides say.
+type state struct {
+	step  step
+	token string
+	mark  string
+	since int64 // when the source was closed or marked
+}
+
+// look finds out where a move stands.
+func (m *mover) look(ctx context.Context) (state, error) {
+	if m.From.Name == m.To.Name {
+		return state{}, ErrSame
+	}
+	from, err := m.From.moves(ctx)
+	if err != nil {
+		return state{}, err
+	}
+	to, err := m.To.moves(ctx)
+	if err != nil {
+		return state{}, err
+	}
+	s, err := judge(m.From, m.To, from, to)
+	if err != nil {
+		return state{}, err
+	}
+	m.token, m.mark = s.token, s.mark
+	return s, nil
+}
+
+// judge says what comes next, or why nothing may.
+func judge(fromSide, toSide Side, from, to *db.Move) (state, error) {
+	switch {
+	case from == nil && to == nil:
+		return state{step: stepCloseSource}, nil
+	case from == nil:
+		return state{}, toSide.fault(elsewhere(to))
+	case from.Direction == in:
+		return state{}, fromSide.fault(elsewhere(from))
+	}
+	token, mark := unmark(from.Token)
+	s := state{token: token, mark: mark, since: from.StartedAt}
+	switch {
+	case to == nil && from.Peer != toSide.Name:
+		return state{}, fromSide.fault(elsewhere(from))
+	case to == nil && mark != "":
+		s.step = stepEnded
+	case to == nil, to.Direction == in && to.Token == token+markPreparing:
+		s.step = stepCloseTarget
+	case to.Direction == in && to.Token == token:
+		s.step = stepFill
+	case to.Direction == out && to.Token == from.Token:
+		return state{}, fmt.Errorf("%w, which is closed: reopen it", ErrSame)
+	default:
+		return state{}, toSide.fault(elsewhere(to))
+	}
+	return s, nil
+}
+
+// elsewhere is ErrElsewhere with what a row says about the other move.
+func elsewhere(row *db.Move) error {
+	date := time.UnixMicro(row.StartedAt).UTC().Format("2006-01-02 15:04:05 UTC")
+	_, mark := unmark(row.Token)
+	switch {
+	case row.Direction == in:
+		return fmt.Errorf("%w: that from %s, begun %s, is not complete", ErrElsewhere, row.Peer, date)
+	case mark == "":
+		return fmt.Errorf("%w: that to %s, begun %s, is not complete", ErrElsewhere, row.Peer, date)
+	default:
+		return fmt.Errorf("%w: it was moved to %s on %s", ErrElsewhere, row.Peer, date)
+	}
+}
+
+// moves is the row that closes a side, or nil.
+func (s Side) moves(ctx context.Context) (*db.Move, error) {
+	var rows []db.Move
+	err := s.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		var err error
+		rows, err = q.ListMoves(ctx)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, s.fault(fmt.Errorf("read what closes the queue: %w", err))
+	case len(rows) == 0:
+		return nil, nil
+	case len(rows) > 1:
+		return nil, s.fault(errors.Join(elsewhere(&rows[0]), elsewhere(&rows[1])))
+	}
+	return &rows[0], nil
+}

@@ -1,0 +1,141 @@
+package move
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// first is before the first row of a table.
+const first = math.MinInt64
+
+// table is one that is copied row by row, in the order of the rows' ids.
+type table struct {
+	name string
+	list func(ctx context.Context, q db.Querier, after, n int64) ([]row, error)
+	add  func(q db.Querier, ctx context.Context, items string) (int64, error)
+	last func(db.GetLastIDsRow) int64 // id of the last row, 0 when there is none
+}
+
+// row is a row as a JSON list of its columns, in their order. The same row gives the same text on every engine.
+type row struct {
+	id      int64
+	text    []byte
+	pending bool // a job that the target may find not yet due by its clock
+}
+
+// tables are those with ids, in the order in which they are copied: errors refer to jobs.
+func tables() []table {
+	return []table{
+		{
+			name: "jobs",
+			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
+				list, err := q.ListJobsFrom(ctx, db.ListJobsFromParams{AfterID: after, N: n})
+				return encodeRows("job", list, err, func(j db.Job) row {
+					return row{id: j.ID, pending: j.Status == string(jobs.StatusPending) && j.RunAfter > j.CreatedAt}
+				})
+			},
+			add:  db.Querier.ImportJobs,
+			last: func(r db.GetLastIDsRow) int64 { return r.Job },
+		},
+		{
+			name: "job_errors",
+			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
+				list, err := q.ListJobErrorsFrom(ctx, db.ListJobErrorsFromParams{AfterID: after, N: n})
+				return encodeRows("error", list, err, func(e db.JobError) row { return row{id: e.ID} })
+			},
+			add:  db.Querier.ImportJobErrors,
+			last: func(r db.GetLastIDsRow) int64 { return r.JobError },
+		},
+		{
+			name: "workers",
+			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
+				list, err := q.ListWorkersFrom(ctx, db.ListWorkersFromParams{AfterID: after, N: n})
+				return encodeRows("worker", list, err, func(w db.Worker) row { return row{id: w.ID} })
+			},
+			add:  db.Querier.ImportWorkers,
+			last: func(r db.GetLastIDsRow) int64 { return r.Worker },
+		},
+	}
+}
+
+// queues is the table whose rows have names and no ids: those that were ever paused, a handful. They are numbered in
+// the order of their names' bytes, because engines sort text differently.
+func queues() table {
+	return table{
+		name: "queues",
+		list: func(ctx context.Context, q db.Querier, after, _ int64) ([]row, error) {
+			if after != first {
+				return nil, nil
+			}
+			list, err := q.ListQueueRows(ctx)
+			slices.SortFunc(list, func(a, b db.Queue) int { return cmp.Compare(a.Name, b.Name) })
+			number := int64(0)
+			return encodeRows("queue", list, err, func(db.Queue) row {
+				number++
+				return row{id: number}
+			})
+		},
+		add:  db.Querier.ImportQueues,
+		last: func(db.GetLastIDsRow) int64 { return 0 },
+	}
+}
+
+func encodeRows[T any](what string, list []T, err error, describe func(T) row) ([]row, error) {
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]row, len(list))
+	for i, item := range list {
+		rows[i] = describe(item)
+		if rows[i].text, err = encode(item); err != nil {
+			return nil, fmt.Errorf("%s %d: %w", what, rows[i].id, err)
+		}
+	}
+	return rows, nil
+}
+
+// encode makes a JSON list of a generated struct's fields, which are the table's columns.
+func encode(item any) ([]byte, error) {
+	v := reflect.ValueOf(item)
+	values := make([]any, v.NumField())
+	for i := range values {
+		values[i] = v.Field(i).Interface()
+		if !portable(values[i]) {
+			return nil, fmt.Errorf("the text in %s is not valid UTF-8 or holds a NUL, which not every engine keeps: mend or delete the row",
+				v.Type().Field(i).Name)
+		}
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(values); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// portable reports whether a value comes back from every engine as it is. The library lets in nothing else; other
+// programs may.
+func portable(value any) bool {
+	text := ""
+	switch value := value.(type) {
+	case string:
+		text = value
+	case *string:
+		if value != nil {
+			text = *value
+		}
+	}
+	return utf8.ValidString(text) && !strings.ContainsRune(text, 0)
+}

@@ -1,0 +1,1 @@
+TRUNCATE jobs, job_errors, workers, queues, moves

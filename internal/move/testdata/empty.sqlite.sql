@@ -1,0 +1,5 @@
+DELETE FROM jobs;
+DELETE FROM job_errors;
+DELETE FROM workers;
+DELETE FROM queues;
+DELETE FROM moves;

@@ -1,0 +1,60 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// ghostWorker is a worker of another process as its traces show it: a row, a lock and jobs that it claimed.
+type ghostWorker struct {
+	t       *testing.T
+	store   *Store
+	id      int64
+	key     string
+	release func(ended bool) error // leaves the row: as seen from outside, the process is dead
+	held    []db.ClaimJobsRow
+}
+
+// ghost makes a worker that holds all pending jobs of some kinds of the default queue.
+func ghost(t *testing.T, store *Store, name string, kinds []string) *ghostWorker {
+	t.Helper()
+	g := &ghostWorker{t: t, store: store}
+	list, err := json.Marshal(kinds)
+	must(t, err)
+	g.key, g.release, err = store.HoldWorkerLock(t.Context())
+	must(t, err)
+	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) (err error) {
+		now, later := store.Now().UnixMicro(), store.Now().Add(time.Hour).UnixMicro()
+		g.id, err = q.RegisterWorker(ctx, db.RegisterWorkerParams{
+			Name: name, LockKey: g.key, Host: "elsewhere", Pid: 1, Queues: `{"default":10}`, Kinds: string(list),
+			Now: now, LeaseUntil: later,
+		})
+		if err != nil {
+			return err
+		}
+		g.held, err = q.ClaimJobs(ctx, db.ClaimJobsParams{
+			WorkerID: g.id, LeaseUntil: later, Now: now, Kinds: string(list), Queue: jobs.DefaultQueue, N: 1000,
+		})
+		return err
+	}))
+	return g
+}
+
+// die leaves the traces of a process that was killed: to those of a worker without a lock belongs a lease that is over.
+func (g *ghostWorker) die() {
+	g.t.Helper()
+	must(g.t, g.release(true))
+	if g.key != "" {
+		return
+	}
+	must(g.t, g.store.Write(g.t.Context(), func(ctx context.Context, q db.Querier) error {
+		now := g.store.Now().UnixMicro()
+		_, err := q.HeartbeatWorker(ctx, db.HeartbeatWorkerParams{Now: now, LeaseUntil: now - 1, ID: g.id})
+		return err
+	}))
+}

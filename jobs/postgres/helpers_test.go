@@ -1,0 +1,272 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// hang is when a test that waits for something is given up: no test depends on how long anything takes.
+const hang = 2 * time.Minute
+
+// site is a server and a migrated database on it, to be copied: that costs less than to migrate for every test.
+type site struct {
+	server   *testdb.Postgres
+	template string
+}
+
+func newSite(t *testing.T, server *testdb.Postgres) *site {
+	t.Helper()
+	return &site{server, server.Template(t, func(url string) {
+		store, err := Open(t.Context(), url)
+		must(t, err)
+		_, err = store.Migrate(t.Context())
+		must(t, err)
+		must(t, store.Close())
+	})}
+}
+
+// queue makes a migrated database and opens it.
+func (s *site) queue(t *testing.T, opts ...Option) (*Store, *jobs.Client, string) {
+	t.Helper()
+	url := s.server.Copy(t, s.template)
+	store, client := open(t, url, opts...)
+	return store, client, url
+}
+
+// open opens a database, whatever its schema. What the engine logs is not shown.
+func open(t *testing.T, url string, opts ...Option) (*Store, *jobs.Client) {
+	t.Helper()
+	store, err := Open(t.Context(), url, append([]Option{WithLogger(slog.New(slog.DiscardHandler))}, opts...)...)
+	must(t, err)
+	t.Cleanup(func() { must(t, store.Close()) })
+	return store, jobs.New(store)
+}
+
+// migrated opens an empty database and migrates it.
+func migrated(t *testing.T, url string, opts ...Option) (*Store, *jobs.Client) {
+	t.Helper()
+	store, client := open(t, url, opts...)
+	_, err := client.Migrate(t.Context())
+	must(t, err)
+	return store, client
+}
+
+// with adds parameters, each as name=value, to a URL.
+func with(url string, parameters ...string) string {
+	for _, p := range parameters {
+		separator := "?"
+		if strings.Contains(url, "?") {
+			separator = "&"
+		}
+		url += separator + p
+	}
+	return url
+}
+
+// dial is a connection as another program has it.
+func dial(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	must(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.Background()) }) // the server may be gone by then
+	return conn
+}
+
+// sqlFile is the text of a file in testdata, with what stands for @name put into quotes where it is a name.
+func sqlFile(t *testing.T, file string, names ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file+".sql"))
+	must(t, err)
+	for i, name := range names {
+		text = []byte(strings.ReplaceAll(string(text), fmt.Sprintf("@name%d", i+1), pgx.Identifier{name}.Sanitize()))
+	}
+	return string(text)
+}
+
+// exec runs the statements of a file.
+func exec(t *testing.T, conn *pgx.Conn, file string, names ...string) {
+	t.Helper()
+	_, err := conn.PgConn().Exec(t.Context(), sqlFile(t, file, names...)).ReadAll()
+	must(t, err)
+}
+
+// run runs one statement of a file with its values.
+func run(t *testing.T, conn *pgx.Conn, file string, args ...any) {
+	t.Helper()
+	_, err := conn.Exec(t.Context(), sqlFile(t, file), args...)
+	must(t, err)
+}
+
+// scan reads the one value that a statement gives.
+func scan[T any](t *testing.T, conn *pgx.Conn, file string, args ...any) T {
+	t.Helper()
+	var v T
+	must(t, conn.QueryRow(t.Context(), sqlFile(t, file), args...).Scan(&v))
+	return v
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func want[T comparable](t *testing.T, what string, have, want T) {
+	t.Helper()
+	if have != want {
+		t.Errorf("%s is %v, not %v", what, have, want)
+	}
+}
+
+func receive[T any](t *testing.T, what string, ch <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-ch:
+		return v
+	case <-time.After(hang):
+		t.Fatalf("given up waiting for %s", what)
+		panic("not reached")
+	}
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(hang); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("given up waiting until %s", what)
+		}
+	}
+}
+
+func enqueue(t *testing.T, client *jobs.Client, kind string, opts ...jobs.EnqueueOption) int64 {
+	t.Helper()
+	receipt, err := client.Enqueue(t.Context(), kind, json.RawMessage("{}"), opts...)
+	must(t, err)
+	return receipt.ID
+}
+
+func get(t *testing.T, client *jobs.Client, id int64) jobs.Job {
+	t.Helper()
+	job, err := client.Get(t.Context(), id)
+	must(t, err)
+	return job
+}
+
+func ended(t *testing.T, client *jobs.Client, id int64) jobs.Job {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	job, err := client.Wait(ctx, id)
+	must(t, err)
+	return job
+}
+
+// wantDone waits for a job's end and compares how it got there.
+func wantDone(t *testing.T, client *jobs.Client, id int64, attempt int) {
+	t.Helper()
+	job := ended(t, client, id)
+	if job.Status != jobs.StatusDone || job.Attempt != attempt {
+		t.Errorf("job %d is %s after attempt %d, not done after %d: %s", id, job.Status, job.Attempt, attempt, job.LastError)
+	}
+}
+
+type handlers map[string]func(context.Context, jobs.Job) error
+
+func nothing(context.Context, jobs.Job) error { return nil }
+
+func newRunner(t *testing.T, client *jobs.Client, config jobs.Config, handlers handlers) *jobs.Runner {
+	t.Helper()
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	runner, err := jobs.NewRunner(client, config)
+	must(t, err)
+	for kind, handler := range handlers {
+		kind := jobs.Kind[json.RawMessage]{Name: kind, RetryDelay: func(int) time.Duration { return 0 }}
+		kind.Handle(runner, func(ctx context.Context, job jobs.Job, _ json.RawMessage) error { return handler(ctx, job) })
+	}
+	return runner
+}
+
+// work runs a runner until the test ends or stop is called, which returns Run's error.
+func work(t *testing.T, client *jobs.Client, config jobs.Config, handlers handlers) (stop func() error) {
+	t.Helper()
+	runner := newRunner(t, client, config, handlers)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- runner.Run(ctx) }()
+	var once sync.Once
+	var result error
+	stop = func() error {
+		once.Do(func() {
+			cancel()
+			result = receive(t, "the runner's end", done)
+		})
+		return result
+	}
+	t.Cleanup(func() { _ = stop() }) // its error is the business of the test that asks for it
+	return stop
+}
+
+// drain runs a runner until there is nothing left to do.
+func drain(t *testing.T, client *jobs.Client, config jobs.Config, handlers handlers) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	must(t, newRunner(t, client, config, handlers).Drain(ctx))
+	must(t, ctx.Err())
+}
+
+// journal keeps what is logged.
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (j *journal) Enabled(context.Context, slog.Level) bool { return true }
+func (j *journal) WithAttrs([]slog.Attr) slog.Handler       { return j }
+func (j *journal) WithGroup(string) slog.Handler            { return j }
+
+func (j *journal) Handle(_ context.Context, r slog.Record) error {
+	line := r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		line += " " + a.String()
+		return true
+	})
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = append(j.lines, line)
+	return nil
+}
+
+// count is how many lines hold a text.
+func (j *journal) count(text string) int {
+	n := 0
+	for _, line := range j.all() {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
+func (j *journal) all() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.lines)
+}

@@ -1,0 +1,87 @@
+package postgres
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// A listening connection that is ended is made anew, and hears of what comes then.
+func TestListeningConnectionEnds(t *testing.T) {
+	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+	log := &journal{}
+	listener, _ := open(t, url, WithPoll(time.Minute), WithLogger(slog.New(log)))
+	wake, stop := listener.Listen(jobs.WorkReady, nil)
+	defer stop()
+	receive(t, "the wake when listening has begun", wake)
+	admin := dial(t, url)
+	for i := range 5 {
+		want(t, "ended backends", scan[int](t, admin, "end_listeners"), 1)
+		receive(t, "the wake when it listens again", wake)
+		enqueue(t, client, "k")
+		receive(t, "the wake by a notification", wake)
+		want(t, "times that the loss was logged", log.count("no notifications from PostgreSQL"), i+1)
+	}
+}
+
+// What is committed while nobody listens is found when the connection is back.
+func TestCommitWhileListeningIsLost(t *testing.T) {
+	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+	p := newProxy(t, url)
+	_, own := open(t, p.url(url), WithPoll(time.Minute))
+	stop := work(t, own, jobs.Config{}, handlers{"k": nothing})
+	wantDone(t, client, enqueue(t, client, "k"), 1)
+	p.leave()
+	id := enqueue(t, client, "k")
+	dials := p.dials()
+	eventually(t, "the store has tried to connect", func() bool { return p.dials() > dials+3 })
+	want(t, "status while the connection is lost", get(t, client, id).Status, jobs.StatusPending)
+	p.comeBack()
+	wantDone(t, client, id, 1)
+	must(t, stop())
+}
+
+// A server that takes no LISTEN, as a standby, is polled, and listened to when it is promoted.
+func TestServerThatRefusesToListen(t *testing.T) {
+	cluster := testdb.StartCluster(t, nil)
+	_, client, url := newSite(t, cluster.Postgres).queue(t)
+	id := enqueue(t, client, "k")
+	cluster.Stop(t, "fast")
+	must(t, os.WriteFile(filepath.Join(cluster.DataDir(), "standby.signal"), nil, 0o644))
+	cluster.Start(t)
+
+	log := &journal{}
+	store, _ := open(t, url, WithLogger(slog.New(log)))
+	wake, stop := store.Listen(jobs.WorkReady|jobs.JobEnded, nil)
+	defer stop()
+	for range 3 { // although nothing can be committed
+		receive(t, "the wake by polling", wake)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	waited := make(chan jobs.Job, 1)
+	go func() {
+		job, err := jobs.New(store).Wait(ctx, id)
+		if err != nil {
+			t.Error(err)
+		}
+		waited <- job
+	}()
+	eventually(t, "LISTEN was refused again", func() bool { return log.count("LISTEN") > 0 })
+	want(t, "times that the refusal was logged", log.count("no notifications from PostgreSQL"), 1)
+
+	admin := dial(t, url)
+	if !scan[bool](t, admin, "promote") {
+		t.Fatal("the standby was not promoted")
+	}
+	eventually(t, "the store listens", func() bool { return scan[int](t, admin, "count_listeners") == 1 })
+	drain(t, client, jobs.Config{}, handlers{"k": nothing})
+	want(t, "status", receive(t, "the job's end", waited).Status, jobs.StatusDone)
+	want(t, "times that the refusal was logged in the end", log.count("no notifications from PostgreSQL"), 1)
+}

@@ -1,0 +1,135 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// listen makes a plain connection listen on a channel. The function returned gives what was sent there since it was last
+// called: all that was committed before the call.
+func listen(t *testing.T, url, channel string) func() []string {
+	t.Helper()
+	listener, sender := dial(t, url), dial(t, url)
+	exec(t, listener, "listen", channel)
+	return func() []string {
+		t.Helper()
+		end := rand.Text()
+		run(t, sender, "notify", channel, end)
+		ctx, cancel := context.WithTimeout(t.Context(), hang)
+		defer cancel()
+		var got []string
+		for {
+			n, err := listener.WaitForNotification(ctx)
+			must(t, err)
+			if n.Payload == end {
+				return got
+			}
+			got = append(got, n.Payload)
+		}
+	}
+}
+
+// withQueue are the notifications that tell of work in a queue; the others say only that something happened.
+func withQueue(all []string) []string {
+	var list []string
+	for _, n := range all {
+		if _, queue, _ := strings.Cut(n, "/"); queue != "" {
+			list = append(list, queue)
+		}
+	}
+	return list
+}
+
+// Each batch of new jobs is one notification for each queue, and nothing else of it is told.
+func TestOneNotificationPerBatch(t *testing.T) {
+	store, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+	notifications := listen(t, url, "sqluice")
+	payloads := make([]json.RawMessage, 2500) // for several statements
+	for i := range payloads {
+		payloads[i] = []byte("{}")
+	}
+	_, err := client.EnqueueMany(t.Context(), "k", payloads)
+	must(t, err)
+	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
+		for range 3 {
+			for _, queue := range []string{"a", "b"} {
+				job := add("k")
+				job.Queue = queue
+				if _, err := q.EnqueueJob(ctx, job); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}))
+	store.Announce(jobs.WorkAdded)
+	enqueue(t, client, "k", jobs.Queue("c"))
+	// This is told later, and by then all that went before has been.
+	must(t, client.Retry(t.Context(), enqueue(t, client, "k", jobs.Queue("d"), jobs.In(time.Hour))))
+	var all []string
+	eventually(t, "the retry is told", func() bool {
+		all = append(all, notifications()...)
+		return slices.ContainsFunc(all, func(n string) bool { return strings.HasSuffix(n, "/") })
+	})
+	if got := withQueue(all); !slices.Equal(got, []string{"default", "a", "b", "c", "d"}) {
+		t.Errorf("the queues %q were told of", got)
+	}
+	want(t, "all notifications", len(all), 6)
+}
+
+// A store without notifications sends none, whatever it does, and others find its jobs by polling.
+func TestWithoutNotify(t *testing.T) {
+	site := newSite(t, testdb.StartPostgres(t))
+	for name, silent := range map[string]func(url string) (*Store, *jobs.Client){
+		"option": func(url string) (*Store, *jobs.Client) { return open(t, url, WithoutNotify()) },
+		"URL":    func(url string) (*Store, *jobs.Client) { return open(t, with(url, "notify=false")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, other, url := site.queue(t)
+			store, client := silent(url)
+			notifications := listen(t, url, "sqluice")
+			lifeOfJobs(t, store, client)
+			id := enqueue(t, client, "polled")
+			if got := notifications(); len(got) > 0 {
+				t.Errorf("notifications were sent: %q", got)
+			}
+			stop := work(t, other, jobs.Config{}, handlers{"polled": nothing, "more": nothing})
+			wantDone(t, client, id, 1)
+			wantDone(t, client, enqueue(t, client, "more"), 1)
+			must(t, stop())
+		})
+	}
+}
+
+// Whoever knows the channel can ring the bell, by plain SQL, and do no harm.
+func TestForeignNotifications(t *testing.T) {
+	site := newSite(t, testdb.StartPostgres(t))
+	_, client, url := site.queue(t, WithPoll(time.Minute))
+	work(t, client, jobs.Config{}, handlers{"k": nothing})
+	wantDone(t, client, enqueue(t, client, "k"), 1)
+	conn := dial(t, url)
+	for _, payload := range []string{
+		"", "/", "//", "x", "/default", "a/default", "/\u9375", "{}", strings.Repeat("x", 7999), "\x01", "' OR 1=1", "/default/x",
+	} {
+		run(t, conn, "notify", "sqluice", payload)
+	}
+
+	// Another listener hears nothing of what was sent before it came.
+	other, _ := open(t, url, WithPoll(time.Minute))
+	wake, stop := other.Listen(jobs.WorkReady, []string{jobs.DefaultQueue})
+	defer stop()
+	receive(t, "the wake when listening has begun", wake)
+	id := scan[int64](t, conn, "insert_job", "k") // no notification goes with it
+	exec(t, conn, "notify_bare")
+	receive(t, "the wake by a bare notification", wake)
+	wantDone(t, client, id, 1)
+}

@@ -1,0 +1,104 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// A network that forgets connections without telling either side stops no worker: not its claims, nor its heartbeat.
+func TestStrandedConnections(t *testing.T) {
+	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+	p := newProxy(t, url)
+	_, own := open(t, with(p.url(url), "pool_max_conns=3"), silentAfter(300*time.Millisecond))
+	started, release := make(chan struct{}), make(chan struct{})
+	stop := work(t, own, jobs.Config{Lease: 3 * time.Second}, handlers{"k": nothing, "long": func(context.Context, jobs.Job) error {
+		close(started)
+		<-release
+		return nil
+	}})
+	long := enqueue(t, client, "long")
+	receive(t, "the start of the long job", started)
+	worker := func() jobs.WorkerInfo {
+		workers, err := client.Workers(t.Context())
+		must(t, err)
+		if len(workers) != 1 {
+			t.Fatalf("%d workers live", len(workers))
+		}
+		return workers[0]
+	}
+	before := worker()
+	for range 2 {
+		p.strand()
+		wantDone(t, client, enqueue(t, client, "k"), 1)
+		stranded := worker()
+		eventually(t, "the worker gives a sign of life", func() bool { return worker().Heartbeat.After(stranded.Heartbeat) })
+	}
+	want(t, "the worker", worker().ID, before.ID)
+	close(release)
+	wantDone(t, client, long, 1)
+	must(t, stop())
+}
+
+// Whatever waits for a server that says nothing is told so in the end, and may try again.
+func TestSilentServer(t *testing.T) {
+	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+	id := enqueue(t, client, "k")
+	p := newProxy(t, url)
+	for name, call := range map[string]func(context.Context, *Store) error{
+		"a read":               func(ctx context.Context, s *Store) error { _, err := jobs.New(s).Get(ctx, id); return err },
+		"a look at the schema": func(ctx context.Context, s *Store) error { return jobs.New(s).CheckSchema(ctx) },
+		"a look at locks":      func(ctx context.Context, s *Store) error { _, err := s.FreeWorkerLocks(ctx, []string{"1"}); return err },
+		"a write": func(ctx context.Context, s *Store) error {
+			_, err := jobs.New(s).Enqueue(ctx, "k", []byte("{}"))
+			return err
+		},
+		"a lock taken":              func(ctx context.Context, s *Store) error { _, _, err := s.TakeWorkerLock(ctx, "1"); return err },
+		"a lock held":               func(ctx context.Context, s *Store) error { _, _, err := s.HoldWorkerLock(ctx); return err },
+		"the version of the server": func(ctx context.Context, s *Store) error { _, err := s.EngineVersion(ctx); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, client := open(t, p.url(url), silentAfter(50*time.Millisecond))
+			must(t, client.CheckSchema(t.Context()))
+			p.mute()
+			defer p.unmute()
+			done := make(chan error, 1)
+			go func() { done <- call(context.Background(), store) }()
+			if err := receive(t, "an error", done); !errors.Is(err, jobs.ErrUnavailable) || !store.CanRetry(err) || errors.Is(err, jobs.ErrUnknownOutcome) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+// A statement that takes long because others hold its rows is given up, but not the whole write.
+func TestSlowStatement(t *testing.T) {
+	store, client, url := newSite(t, testdb.StartPostgres(t)).queue(t, silentAfter(100*time.Millisecond))
+	id := enqueue(t, client, "k")
+	holder := dial(t, url)
+	tx, err := holder.Begin(t.Context())
+	must(t, err)
+	_, err = tx.Exec(t.Context(), sqlFile(t, "lock_job"), id)
+	must(t, err)
+	runs := make(chan int, 100)
+	done := make(chan error, 1)
+	go func() {
+		n := 0
+		done <- store.Write(context.Background(), func(ctx context.Context, q db.Querier) error {
+			n++
+			runs <- n
+			_, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: 1, ID: id})
+			return err
+		})
+	}()
+	for receive(t, "another run", runs) < 3 {
+	}
+	must(t, tx.Rollback(t.Context()))
+	must(t, receive(t, "the end of the write", done))
+	want(t, "status", get(t, client, id).Status, jobs.StatusCancelled)
+}

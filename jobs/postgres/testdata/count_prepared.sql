@@ -1,0 +1,1 @@
+SELECT count(*) FROM pg_prepared_statements

@@ -1,0 +1,1 @@
+SELECT count(*) FROM pg_tables WHERE schemaname = 'public'

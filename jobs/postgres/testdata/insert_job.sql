@@ -1,0 +1,1 @@
+INSERT INTO jobs (kind) VALUES ($1) RETURNING id
