@@ -1,0 +1,62 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// isDue says whether a scheduled job's time has come.
+func (q *queue) isDue(j *job) bool {
+	return j.Status == jobs.StatusScheduled && !j.RunAfter.After(q.now)
+}
+
+// promote makes up to n due jobs pending, the earliest first.
+func (q *queue) promote(n int64) int64 {
+	due := q.having(q.isDue)
+	slices.SortStableFunc(due, func(a, b *job) int { return a.RunAfter.Compare(b.RunAfter) })
+	due = due[:min(n, int64(len(due)))]
+	for _, j := range due {
+		j.Status, j.UpdatedAt = jobs.StatusPending, q.now
+	}
+	return int64(len(due))
+}
+
+// untied is n, or the next larger number of due jobs that does not cut between two with one due time: which of those
+// is promoted first is left open.
+func (q *queue) untied(n int64) int64 {
+	var times []time.Time
+	for _, j := range q.having(q.isDue) {
+		times = append(times, j.RunAfter)
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	for n > 0 && n < int64(len(times)) && times[n].Equal(times[n-1]) {
+		n++
+	}
+	return n
+}
+
+// better is the order in which jobs of a queue are handed out.
+func better(a, b *job) int {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.RunAfter.Compare(b.RunAfter), cmp.Compare(a.ID, b.ID))
+}
+
+// claim hands up to n pending jobs of some kinds to a live worker, the best first.
+func (q *queue) claim(w *worker, name string, kinds []string, n int, lease time.Duration) []*job {
+	if w == nil || !w.endedAt.IsZero() || !q.pauses[name].PausedAt.IsZero() {
+		return nil
+	}
+	list := q.having(func(j *job) bool {
+		return j.Status == jobs.StatusPending && j.Queue == name && slices.Contains(kinds, j.Kind)
+	})
+	slices.SortFunc(list, better)
+	list = list[:min(n, len(list))]
+	for _, j := range list {
+		j.Status, j.WorkerID = jobs.StatusRunning, w.id
+		j.Attempt++
+		j.StartedAt, j.UpdatedAt, j.LeaseUntil = q.now, q.now, q.now.Add(lease)
+	}
+	return list
+}

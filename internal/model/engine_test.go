@@ -1,0 +1,192 @@
+package model
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// engine is a database that is compared with the model, and how the model's ids are written in it.
+type engine struct {
+	name   string
+	clock  *clock
+	store  jobs.Store // by that clock
+	client *jobs.Client
+	clear  func(context.Context) error // removes all rows
+
+	// begins are the ways in which an application can begin a transaction of its own.
+	begins []func(context.Context) (transaction, error)
+
+	// another is a store as another process has one. nil when there is no need of it.
+	another func() (jobs.Store, error)
+
+	// unlocked waits until a lock that was released is free. nil when it is at once.
+	unlocked func(ctx context.Context, key string) error
+
+	seen          view // at the last look
+	jobs, workers *ids
+	locks         map[int64]workerLock // of workers that the test plays, by the model's ids
+}
+
+type transaction interface {
+	jobs.Tx
+	Commit() error
+	Rollback() error
+}
+
+// sqlBegin begins transactions of database/sql.
+func sqlBegin(pool *sql.DB, join func(*sql.Tx) jobs.Tx) func(context.Context) (transaction, error) {
+	return func(ctx context.Context) (transaction, error) {
+		tx, err := pool.BeginTx(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		return sqlTx{join(tx), tx}, nil
+	}
+}
+
+type sqlTx struct {
+	jobs.Tx
+	tx *sql.Tx
+}
+
+func (t sqlTx) Commit() error   { return t.tx.Commit() }
+func (t sqlTx) Rollback() error { return t.tx.Rollback() }
+
+type workerLock struct {
+	key     string
+	release func(ended bool) error
+}
+
+func newEngine(name string, store jobs.Store, c *clock) *engine {
+	return &engine{name: name, clock: c, store: clocked{store, c}}
+}
+
+// statements are those of a file in testdata.
+func statements(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// reset makes the database as good as new, but for the ids it gives.
+func (e *engine) reset(ctx context.Context) error {
+	e.client, e.seen = jobs.New(e.store), view{}
+	e.jobs, e.workers, e.locks = newIDs(), newIDs(), map[int64]workerLock{}
+	return e.clear(ctx)
+}
+
+// clock is what all engines and the model go by. Runners read it from their own goroutines.
+type clock struct{ micros atomic.Int64 }
+
+func (c *clock) now() time.Time { return time.UnixMicro(c.micros.Load()).UTC() }
+
+func (c *clock) set(t time.Time) { c.micros.Store(t.UnixMicro()) }
+
+// clocked is a store whose clock is the test's.
+type clocked struct {
+	jobs.Store
+	clock *clock
+}
+
+func (c clocked) Now() time.Time { return c.clock.now() }
+
+// ids maps the model's ids of a table to an engine's. A sequence may have holes where the model has none.
+type ids struct {
+	theirs map[int64]int64
+	ours   map[int64]int64
+	last   int64
+}
+
+func newIDs() *ids { return &ids{theirs: map[int64]int64{}, ours: map[int64]int64{}} }
+
+// learn notes the id that the engine gave to a new row, and says whether it is above all before it, as it must.
+func (i *ids) learn(ours, theirs int64) bool {
+	rises := theirs > i.last
+	i.theirs[ours], i.ours[theirs], i.last = theirs, ours, theirs
+	return rises
+}
+
+// forget makes the ids above one unknown, whose rows were rolled back.
+func (i *ids) forget(last int64) {
+	for ours, theirs := range i.theirs {
+		if ours > last {
+			delete(i.theirs, ours)
+			delete(i.ours, theirs)
+		}
+	}
+	i.last = i.theirs[last]
+}
+
+// to is the engine's id; one that the model never gave is one that the engine has not given either.
+func (i *ids) to(ours int64) int64 {
+	if theirs, ok := i.theirs[ours]; ok || ours == 0 {
+		return theirs
+	}
+	return 1<<40 + ours
+}
+
+// from is the model's id; one that it does not know is negative, so that it differs from all that it does.
+func (i *ids) from(theirs int64) int64 {
+	if ours, ok := i.ours[theirs]; ok || theirs == 0 {
+		return ours
+	}
+	return -theirs
+}
+
+func (i *ids) list(ours []int64) []int64 {
+	list := slices.Clone(ours)
+	for n := range list {
+		list[n] = i.to(list[n])
+	}
+	return list
+}
+
+// releaseLock lets go of the lock of a worker that the test plays, if it holds that.
+func (e *engine) releaseLock(ctx context.Context, worker int64, ended bool) error {
+	lock, held := e.locks[worker]
+	if !held {
+		return nil
+	}
+	delete(e.locks, worker)
+	if err := lock.release(ended); err != nil || ended || e.unlocked == nil {
+		return err
+	}
+	return e.unlocked(ctx, lock.key)
+}
+
+// elsewhere does something in a store as another process has one, by the test's clock.
+func (e *engine) elsewhere(do func(jobs.Store) error) error {
+	if e.another == nil {
+		return do(e.store)
+	}
+	store, err := e.another()
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(clocked{store, e.clock}), store.Close())
+}
+
+// job is an engine's job with the model's ids.
+func (e *engine) job(j jobs.Job) jobs.Job {
+	j.ID, j.WorkerID = e.jobs.from(j.ID), e.workers.from(j.WorkerID)
+	return j
+}
+
+func (e *engine) jobList(list []jobs.Job, err error) ([]jobs.Job, error) {
+	for i := range list {
+		list[i] = e.job(list[i])
+	}
+	return list, err
+}

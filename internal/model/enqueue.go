@@ -1,0 +1,76 @@
+package model
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// order is what is to be enqueued: what the options say, but for the payload.
+type order struct {
+	jobs.Job               // kind, queue, priority, attempts, timeout, keys, user, tags and metadata as the row has them
+	at       time.Time     // when given
+	in       time.Duration // otherwise
+	bad      bool          // one of the options is to be refused
+}
+
+// enqueue adds a job, unless one with the request id is kept, or a live one has the unique key.
+func (q *queue) enqueue(o order, payload []byte, bad bool) (jobs.Receipt, error) {
+	if o.bad || bad {
+		return jobs.Receipt{}, errInvalid
+	}
+	if id := q.inTheWay(o); id != 0 {
+		return jobs.Receipt{ID: id, Existed: true}, nil
+	}
+	return jobs.Receipt{ID: q.add(o, payload)}, nil
+}
+
+// enqueueMany adds a job for each payload, or none when one of them is bad.
+func (q *queue) enqueueMany(o order, payloads []json.RawMessage, bad bool) ([]int64, error) {
+	if o.bad || bad || o.UniqueKey != "" || o.RequestID != "" {
+		return nil, errInvalid
+	}
+	var ids []int64
+	for _, payload := range payloads {
+		ids = append(ids, q.add(o, payload))
+	}
+	return ids, nil
+}
+
+// inTheWay is the job because of which none is added, or 0. A request id counts for as long as the job's row is kept,
+// and more than a unique key, which counts until the job ends; both count among the jobs of one kind.
+func (q *queue) inTheWay(o order) int64 {
+	for _, j := range q.jobs {
+		if j.Kind == o.Kind && o.RequestID != "" && j.RequestID == o.RequestID {
+			return j.ID
+		}
+	}
+	for _, j := range q.jobs {
+		if j.Kind == o.Kind && o.UniqueKey != "" && j.UniqueKey == o.UniqueKey && j.live() {
+			return j.ID
+		}
+	}
+	return 0
+}
+
+func (q *queue) add(o order, payload []byte) int64 {
+	q.lastJob++
+	j := &job{Job: o.Job}
+	j.ID, j.Payload = q.lastJob, payload
+	j.CreatedAt, j.UpdatedAt = q.now, q.now
+	j.RunAfter = q.now.Add(o.in)
+	if !o.at.IsZero() {
+		j.RunAfter = o.at
+	}
+	j.RunAfter = micros(j.RunAfter)
+	j.Status = jobs.StatusPending
+	if j.RunAfter.After(q.now) {
+		j.Status = jobs.StatusScheduled
+	}
+	q.jobs = append(q.jobs, j)
+	return j.ID
+}
+
+// micros is a time as a row keeps it.
+func micros(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }

@@ -1,0 +1,129 @@
+package model
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// fence is what every write of a holder names.
+type fence struct {
+	job, attempt, worker int64
+}
+
+// held is the job that a fence names, or nil when that attempt is over.
+func (q *queue) held(f fence) *job {
+	j := q.job(f.job)
+	if j == nil || j.Status != jobs.StatusRunning || int64(j.Attempt) != f.attempt || j.WorkerID != f.worker {
+		return nil
+	}
+	return j
+}
+
+// complete ends attempts well and returns how many it ended. results may be nil, or hold one for each fence.
+func (q *queue) complete(fences []fence, results []json.RawMessage) int64 {
+	var n int64
+	for i, f := range fences {
+		if j := q.held(f); j != nil {
+			n++
+			q.end(j, jobs.StatusDone)
+			if results != nil {
+				j.Result = results[i]
+			}
+		}
+	}
+	return n
+}
+
+// end gives a job a final status. Who held it last stays known.
+func (q *queue) end(j *job, status jobs.Status) {
+	j.Status, j.FinishedAt, j.UpdatedAt, j.LeaseUntil = status, q.now, q.now, time.Time{}
+}
+
+// again makes a job wait that was running.
+func (q *queue) again(j *job, status jobs.Status) {
+	j.Status, j.UpdatedAt, j.WorkerID, j.LeaseUntil = status, q.now, 0, time.Time{}
+}
+
+// fate is what becomes of a job after an attempt that did not just end well.
+type fate string
+
+const (
+	retried   fate = "retried"
+	snoozed   fate = "snoozed"
+	failed    fate = "failed"
+	cancelled fate = "cancelled"
+	released  fate = "released"
+)
+
+// outcome is the end of an attempt that did not just end well.
+type outcome struct {
+	fate    fate
+	delay   time.Duration // of retried and snoozed
+	cause   jobs.Cause    // when not empty, the attempt is listed among the job's errors
+	message string
+	stack   string
+}
+
+// record ends an attempt and says what became of the job: what the outcome says, cancelled when somebody has asked for
+// that in the meantime, nothing when the attempt was over.
+func (q *queue) record(f fence, o outcome) (fate, bool) {
+	j := q.held(f)
+	if j == nil {
+		return "", false
+	}
+	if o.cause != "" {
+		j.errors = append(j.errors, attemptError{worker: f.worker, AttemptError: jobs.AttemptError{
+			Attempt: j.Attempt, Cause: o.cause, Message: o.message, Stack: o.stack, StartedAt: j.StartedAt, EndedAt: q.now,
+		}})
+	}
+	if !j.CancelRequested.IsZero() {
+		o.fate = cancelled
+	}
+	status := jobs.StatusPending
+	if o.delay > 0 {
+		status = jobs.StatusScheduled
+	}
+	switch o.fate {
+	case retried:
+		j.RunAfter, j.LastError = micros(q.now.Add(o.delay)), o.message
+		q.again(j, status)
+	case snoozed:
+		j.RunAfter = micros(q.now.Add(o.delay))
+		j.Uncounted++
+		q.again(j, status)
+	case released:
+		j.Uncounted++
+		q.again(j, jobs.StatusPending)
+	case failed:
+		j.LastError = o.message
+		q.end(j, jobs.StatusFailed)
+	case cancelled:
+		j.LastError = o.message
+		q.end(j, jobs.StatusCancelled)
+	}
+	return o.fate, true
+}
+
+// progress notes how far an attempt has come.
+func (q *queue) progress(f fence, text []byte) int64 {
+	j := q.held(f)
+	if j == nil {
+		return 0
+	}
+	j.Progress, j.UpdatedAt = text, q.now
+	return 1
+}
+
+// extend renews the leases of attempts that are still held.
+func (q *queue) extend(fences []fence, lease time.Duration) int64 {
+	var n int64
+	for _, f := range fences {
+		if j := q.held(f); j != nil {
+			j.LeaseUntil = q.now.Add(lease)
+			n++
+		}
+	}
+	return n
+}

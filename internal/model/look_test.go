@@ -1,0 +1,133 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// page is how many jobs are listed at once: few, so that there are several pages.
+const page = 10
+
+// look reads what the public API shows, with the model's ids.
+func (e *engine) look(ctx context.Context) (view, error) {
+	v := view{Jobs: map[int64]jobs.Job{}, Errors: map[int64][]jobs.AttemptError{}}
+	for _, part := range []func(context.Context, *view) error{e.lookAtJobs, e.lookAtStats, e.lookAtFailed, e.lookAtWorkers} {
+		if err := part(ctx, &v); err != nil {
+			return v, err
+		}
+	}
+	e.seen = v
+	return v, nil
+}
+
+// lookAtJobs reads what is shown of one job alone only when the job's row is not as it was at the last look.
+func (e *engine) lookAtJobs(ctx context.Context, v *view) error {
+	list, err := e.allJobs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, listed := range list {
+		j := e.job(listed)
+		v.Order = append(v.Order, j.ID)
+		if seen, ok := e.seen.Jobs[j.ID]; ok && differences(j, seen) == nil {
+			v.Errors[j.ID] = e.seen.Errors[j.ID]
+		} else if v.Errors[j.ID], err = e.errorsOf(ctx, listed); err != nil {
+			return err
+		}
+		v.Jobs[j.ID] = j
+	}
+	return nil
+}
+
+func (e *engine) lookAtStats(ctx context.Context, v *view) (err error) {
+	v.Stats, err = e.client.Stats(ctx)
+	return err
+}
+
+func (e *engine) lookAtFailed(ctx context.Context, v *view) (err error) {
+	if v.Failed, err = e.allFailed(ctx); err != nil {
+		return err
+	}
+	v.Report, err = e.report(ctx, jobs.FailedFilter{})
+	return err
+}
+
+func (e *engine) lookAtWorkers(ctx context.Context, v *view) (err error) {
+	if v.Queues, err = e.client.Queues(ctx); err != nil {
+		return err
+	}
+	v.Workers, err = e.client.Workers(ctx)
+	for i := range v.Workers {
+		v.Workers[i].ID = e.workers.from(v.Workers[i].ID)
+	}
+	return err
+}
+
+// allJobs lists the jobs page by page, with the engine's ids.
+func (e *engine) allJobs(ctx context.Context) ([]jobs.Job, error) {
+	var all []jobs.Job
+	for after := int64(0); ; after = all[len(all)-1].ID {
+		list, err := e.client.List(ctx, jobs.Filter{After: after, Limit: page})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+		if len(list) < page {
+			return all, nil
+		}
+	}
+}
+
+// errorsOf also reads the job by itself: that must give what the list gave.
+func (e *engine) errorsOf(ctx context.Context, listed jobs.Job) ([]jobs.AttemptError, error) {
+	one, err := e.client.Get(ctx, listed.ID)
+	if err != nil {
+		return nil, err
+	}
+	if faults := differences(one, listed); faults != nil {
+		return nil, fmt.Errorf("Get and List differ for job %d: %v", e.jobs.from(listed.ID), faults)
+	}
+	list, err := e.client.Errors(ctx, listed.ID)
+	for i := range list {
+		if strings.HasPrefix(list[i].Stack, "goroutine ") {
+			list[i].Stack = aStack
+		}
+	}
+	return list, err
+}
+
+func (e *engine) allFailed(ctx context.Context) ([]int64, error) {
+	var all []int64
+	for last := (jobs.Job{}); ; {
+		list, err := e.client.ListFailed(ctx, jobs.FailedFilter{Limit: page}, last)
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range list {
+			all = append(all, e.jobs.from(j.ID))
+			last = j
+		}
+		if len(list) < page {
+			return all, nil
+		}
+	}
+}
+
+// report orders groups by name that the report may give in any order.
+func (e *engine) report(ctx context.Context, f jobs.FailedFilter) ([]jobs.FailedGroup, error) {
+	groups, err := e.client.FailedReport(ctx, f)
+	for i := range groups {
+		groups[i].ExampleID = e.jobs.from(groups[i].ExampleID)
+	}
+	for i, first := 0, 0; i <= len(groups); i++ {
+		if i == len(groups) || frequent(groups[first], groups[i]) != 0 {
+			slices.SortFunc(groups[first:i], byName)
+			first = i
+		}
+	}
+	return groups, err
+}

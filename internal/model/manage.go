@@ -1,0 +1,109 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// cancel ends a job that waits and asks for the end of one that runs.
+func (q *queue) cancel(id int64) (jobs.Status, error) {
+	j := q.job(id)
+	switch {
+	case j == nil:
+		return "", jobs.ErrNotFound
+	case j.Status == jobs.StatusRunning:
+		if j.CancelRequested.IsZero() {
+			j.CancelRequested = q.now
+		}
+		j.UpdatedAt = q.now
+		return jobs.StatusRunning, nil
+	case j.live():
+		q.end(j, jobs.StatusCancelled)
+		return jobs.StatusCancelled, nil
+	default:
+		return "", jobs.ErrStatus
+	}
+}
+
+// retry makes a job due now with all its attempts before it.
+func (q *queue) retry(id int64) error {
+	j := q.job(id)
+	switch {
+	case j == nil:
+		return jobs.ErrNotFound
+	case j.Status != jobs.StatusFailed && j.Status != jobs.StatusCancelled && j.Status != jobs.StatusScheduled:
+		return jobs.ErrStatus
+	}
+	for _, other := range q.jobs {
+		if other != j && other.live() && other.Kind == j.Kind && other.UniqueKey == j.UniqueKey && j.UniqueKey != "" {
+			return jobs.ErrUniqueTaken
+		}
+	}
+	q.again(j, jobs.StatusPending)
+	j.RunAfter, j.Uncounted, j.Crashes = q.now, j.Attempt, 0
+	j.FinishedAt, j.CancelRequested, j.Progress, j.Result = time.Time{}, time.Time{}, nil, nil
+	return nil
+}
+
+// retryFailed retries what a filter means, the latest first, and passes over those whose unique key is taken.
+func (q *queue) retryFailed(f jobs.FailedFilter) int64 {
+	var n int64
+	for _, j := range q.failed(f) {
+		if q.retry(j.ID) == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// failed are the failed jobs that a filter means, the latest first.
+func (q *queue) failed(f jobs.FailedFilter) []*job {
+	list := q.having(func(j *job) bool {
+		return j.Status == jobs.StatusFailed && !j.FinishedAt.Before(micros(f.Since)) && (f.Kind == "" || j.Kind == f.Kind)
+	})
+	slices.SortFunc(list, func(a, b *job) int {
+		return cmp.Or(b.FinishedAt.Compare(a.FinishedAt), cmp.Compare(b.ID, a.ID))
+	})
+	return list
+}
+
+// delete removes a job that does not run.
+func (q *queue) delete(id int64) error {
+	j := q.job(id)
+	switch {
+	case j == nil:
+		return jobs.ErrNotFound
+	case j.Status == jobs.StatusRunning:
+		return jobs.ErrStatus
+	}
+	q.remove(func(other *job) bool { return other == j })
+	return nil
+}
+
+// prune removes the jobs of a final status that ended longer ago than age.
+func (q *queue) prune(status jobs.Status, age time.Duration) (int64, error) {
+	if !status.Final() || age < 0 {
+		return 0, errInvalid
+	}
+	return q.remove(func(j *job) bool { return j.Status == status && j.FinishedAt.Before(micros(q.now.Add(-age))) }), nil
+}
+
+// pause stops claims from a queue and says whether that changed anything.
+func (q *queue) pause(name string) bool {
+	if !q.pauses[name].PausedAt.IsZero() {
+		return false
+	}
+	q.pauses[name] = pause{PausedAt: q.now, UpdatedAt: q.now}
+	return true
+}
+
+func (q *queue) resume(name string) bool {
+	if q.pauses[name].PausedAt.IsZero() {
+		return false
+	}
+	q.pauses[name] = pause{UpdatedAt: q.now}
+	return true
+}

@@ -1,0 +1,71 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// peeked is what runners read beside that which the public API shows.
+type peeked struct {
+	Claimable, Unfinished int64 // how many of some kinds have such jobs in a queue
+	NextRunAfter          time.Time
+	Stuck                 int64
+	Held                  []heldJob
+	Status                jobs.Status // of one job; empty when it is not there
+	Attempt, Holder       int64       // of the same
+	Leases                map[int64]time.Time
+	Pauses                map[string]pause
+}
+
+// heldJob is a running job of one worker.
+type heldJob struct {
+	ID, Attempt     int64
+	CancelRequested time.Time
+}
+
+// glance says what a runner looks at.
+type glance struct {
+	queue       string
+	kinds       []string
+	worker      int64
+	job         int64
+	judgeLeases bool
+}
+
+func (q *queue) peek(g glance) peeked {
+	p := peeked{NextRunAfter: q.stats().NextDue, Leases: map[int64]time.Time{}, Pauses: q.pauses}
+	paused := !q.pauses[g.queue].PausedAt.IsZero()
+	for _, kind := range g.kinds {
+		has := func(status jobs.Status) bool {
+			return slices.ContainsFunc(q.jobs, func(j *job) bool {
+				return j.Status == status && j.Queue == g.queue && j.Kind == kind
+			})
+		}
+		claimable := !paused && has(jobs.StatusPending)
+		if claimable {
+			p.Claimable++
+		}
+		if claimable || has(jobs.StatusRunning) {
+			p.Unfinished++
+		}
+	}
+	for _, j := range q.jobs {
+		if q.isStuck(j, g.judgeLeases) {
+			p.Stuck++
+		}
+		if j.Status == jobs.StatusRunning && j.WorkerID == g.worker {
+			p.Held = append(p.Held, heldJob{j.ID, int64(j.Attempt), j.CancelRequested})
+		}
+	}
+	slices.SortFunc(p.Held, func(a, b heldJob) int { return cmp.Compare(a.ID, b.ID) })
+	if j := q.job(g.job); j != nil {
+		p.Status, p.Attempt, p.Holder = j.Status, int64(j.Attempt), j.WorkerID
+	}
+	for _, w := range q.live() {
+		p.Leases[w.id] = w.lease
+	}
+	return p
+}

@@ -1,0 +1,86 @@
+package model
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/postgres"
+)
+
+func openPostgres(t *testing.T, c *clock) *engine {
+	pool, err := pgxpool.New(t.Context(), testdb.StartPostgres(t).Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	store, err := postgres.New(pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := jobs.New(store).Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clearRows := statements(t, "clear.sql")
+	e := newEngine("PostgreSQL", store, c)
+	plain := stdlib.OpenDBFromPool(pool)
+	t.Cleanup(func() {
+		if err := plain.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	e.begins = append(e.begins, sqlBegin(plain, postgres.SQLTx), func(ctx context.Context) (transaction, error) {
+		tx, err := pool.Begin(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return postgresTx{postgres.Tx(tx), tx}, nil
+	})
+	e.clear = func(ctx context.Context) error {
+		_, err := pool.Exec(ctx, clearRows)
+		return err
+	}
+	// A store remembers for how long its claims took, and which jobs they were; for a slow server that changes what the
+	// next ones look at.
+	e.another = func() (jobs.Store, error) { return postgres.New(pool) }
+	// The server drops a lock after it has noticed that the connection is gone.
+	e.unlocked = func(ctx context.Context, key string) error {
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for {
+			taken, done, err := store.TakeWorkerLock(ctx, key)
+			if err != nil {
+				return err
+			}
+			if taken {
+				done()
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-tick.C:
+			}
+		}
+	}
+	return e
+}
+
+type postgresTx struct {
+	jobs.Tx
+	tx pgx.Tx
+}
+
+func (t postgresTx) Commit() error   { return t.tx.Commit(context.Background()) }
+func (t postgresTx) Rollback() error { return t.tx.Rollback(context.Background()) }

@@ -1,0 +1,90 @@
+package model
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// errInvalid stands for every [jobs.InvalidError]: which input is bad is known to whoever drew it.
+var errInvalid = errors.New("invalid input")
+
+// queue is all that the database holds. Ids are its own: 1, 2, 3 ... in the order in which rows were added.
+type queue struct {
+	now        time.Time
+	jobs       []*job           // by id
+	workers    []*worker        // by id; those that ended stay until they are pruned
+	pauses     map[string]pause // the queues that were ever paused
+	lastJob    int64            // the largest id that was ever given
+	lastWorker int64
+}
+
+// job is a row as people see it, and the attempts of it that did not end well, in order.
+type job struct {
+	jobs.Job
+	errors []attemptError
+}
+
+// attemptError is told apart from what people see because that shows the worker's name, for as long as its row is kept.
+type attemptError struct {
+	jobs.AttemptError
+	worker int64
+}
+
+// pause is a queue's row; PausedAt is zero after it was resumed.
+type pause struct {
+	PausedAt, UpdatedAt time.Time
+}
+
+func newQueue(now time.Time) *queue { return &queue{now: now, pauses: map[string]pause{}} }
+
+// clone is the state that a rollback comes back to.
+func (q *queue) clone() *queue {
+	c := *q
+	c.pauses = maps.Clone(q.pauses)
+	c.jobs = make([]*job, len(q.jobs))
+	for i, j := range q.jobs {
+		copied := *j
+		copied.errors = slices.Clone(j.errors)
+		c.jobs[i] = &copied
+	}
+	c.workers = make([]*worker, len(q.workers))
+	for i, w := range q.workers {
+		copied := *w
+		c.workers[i] = &copied
+	}
+	return &c
+}
+
+// job is the one with an id, or nil.
+func (q *queue) job(id int64) *job {
+	for _, j := range q.jobs {
+		if j.ID == id {
+			return j
+		}
+	}
+	return nil
+}
+
+// having are the jobs that a condition holds for, by id.
+func (q *queue) having(holds func(*job) bool) []*job {
+	var list []*job
+	for _, j := range q.jobs {
+		if holds(j) {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+func (j *job) live() bool { return !j.Status.Final() }
+
+// remove deletes jobs with their errors and returns how many there were.
+func (q *queue) remove(gone func(*job) bool) int64 {
+	before := len(q.jobs)
+	q.jobs = slices.DeleteFunc(q.jobs, gone)
+	return int64(before - len(q.jobs))
+}

@@ -1,0 +1,91 @@
+package model
+
+import (
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// rescue says how stuck jobs are dealt with.
+type rescue struct {
+	worker      int64  // when not 0, its row is ended first, and nothing is done when it has ended already
+	reason      string // of that end: crash or lost
+	judgeLeases bool   // a lease that is over makes a job stuck, whatever its worker does
+	maxCrashes  int
+	failAll     bool
+}
+
+// rescued is how many rows each part of a rescue changed.
+type rescued struct {
+	Workers, Attempts, Crashes, Cancelled, Failed, Reset int64
+}
+
+// isStuck says whether nobody works on a running job any more.
+func (q *queue) isStuck(j *job, judgeLeases bool) bool {
+	if j.Status != jobs.StatusRunning {
+		return false
+	}
+	w := q.worker(j.WorkerID)
+	return w == nil || !w.endedAt.IsZero() || judgeLeases && j.LeaseUntil.Before(q.now)
+}
+
+// rescue gives stuck jobs back, or ends those that were to be cancelled, have no attempt left or crash too often.
+func (q *queue) rescue(r rescue) rescued {
+	var n rescued
+	if r.worker != 0 {
+		if n.Workers = q.endWorker(r.worker, r.reason); n.Workers == 0 {
+			return n
+		}
+	}
+	for _, j := range q.having(func(j *job) bool { return q.isStuck(j, r.judgeLeases) }) {
+		n.Attempts++
+		e := q.noteStuck(j)
+		if e.Cause == jobs.CauseCrash {
+			j.Crashes++
+			n.Crashes++
+		}
+		switch {
+		case !j.CancelRequested.IsZero():
+			q.end(j, jobs.StatusCancelled)
+			n.Cancelled++
+		case j.AttemptsLeft() == 0 || j.Crashes >= r.maxCrashes || r.failAll:
+			j.LastError = e.Message
+			q.end(j, jobs.StatusFailed)
+			n.Failed++
+		default:
+			j.LastError = e.Message
+			q.again(j, jobs.StatusPending)
+			n.Reset++
+		}
+	}
+	return n
+}
+
+// noteStuck lists the attempt among the job's errors: as lost when the process may live, as a crash when it does not.
+func (q *queue) noteStuck(j *job) attemptError {
+	name, cause, text := "unknown", jobs.CauseCrash, "the process ended: worker "
+	if w := q.worker(j.WorkerID); w != nil {
+		name = w.Name
+		if w.endedAt.IsZero() || w.endReason == "lost" {
+			cause, text = jobs.CauseLost, "the lease ran out: worker "
+		}
+	}
+	e := attemptError{worker: j.WorkerID, AttemptError: jobs.AttemptError{
+		Attempt: j.Attempt, Cause: cause, Message: text + name, StartedAt: j.StartedAt, EndedAt: q.now,
+	}}
+	j.errors = append(j.errors, e)
+	return e
+}
+
+// boot is what a starting runner does before its first claim: it goes by locks only.
+func (q *queue) boot(maxCrashes int, failAll bool) {
+	q.rescueUnlocked(maxCrashes, failAll)
+	q.rescue(rescue{maxCrashes: maxCrashes, failAll: failAll})
+}
+
+// rescueUnlocked ends the workers whose lock is free.
+func (q *queue) rescueUnlocked(maxCrashes int, failAll bool) {
+	for _, w := range q.live() {
+		if !w.locked {
+			q.rescue(rescue{worker: w.id, reason: "crash", maxCrashes: maxCrashes, failAll: failAll})
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// drain has a real runner work until nothing is left to do, with handlers that end as was drawn.
+func (m *machine) drain(t *rapid.T) {
+	d := m.drawDrain(t)
+	ready := m.model.clone()
+	ready.boot(d.maxCrashes, d.failAll)
+	for name := range d.queues { // the drain would wait for what a worker of the test holds
+		d.kinds = slices.DeleteFunc(d.kinds, func(kind string) bool { return ready.busy(name, kind) })
+	}
+	// A runner promotes so many at once; then which come first is left open.
+	if len(d.kinds) == 0 || len(m.model.having(m.model.isDue)) > 100 {
+		return
+	}
+	m.forget(7 * 24 * time.Hour) // as the runner's pruner does at a time of its own
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := m.model.drain(d, jobs.WorkerInfo{
+		Name: d.name, Host: host, PID: os.Getpid(), Queues: d.queues, Kinds: d.kinds,
+	})
+	t.Logf("drain %+v: %d attempts", d, len(want))
+	inOrder := len(d.queues) == 1
+	for _, slots := range d.queues {
+		inOrder = inOrder && slots == 1
+	}
+	if !inOrder {
+		sortStarts(want)
+	}
+	each(m, "drain", want, nil, func(e *engine) ([]jobs.Job, error) {
+		starts, err := e.drain(m.ctx, d, m.model.lastWorker)
+		if !inOrder {
+			sortStarts(starts)
+		}
+		return starts, err
+	})
+}
+
+func sortStarts(list []jobs.Job) {
+	slices.SortFunc(list, func(a, b jobs.Job) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Attempt, b.Attempt)) })
+}
+
+func (m *machine) drawDrain(t *rapid.T) drain {
+	names := slices.DeleteFunc(append([]string{"runner"}, workers...), func(name string) bool {
+		return slices.ContainsFunc(m.model.live(), func(w *worker) bool { return w.locked && w.Name == name })
+	})
+	d := drain{
+		name: pick(t, "name", names), queues: map[string]int{},
+		kinds: some(t, "kinds", kinds, 1, len(kinds)), lease: 24 * time.Hour, // whose renewal is never due
+		failAll: seldom(t, "fail all", 5), maxCrashes: rapid.IntRange(1, 3).Draw(t, "max crashes"),
+	}
+	slices.Sort(d.kinds)
+	for _, name := range some(t, "queues", queues, 1, 2) {
+		d.queues[name] = rapid.IntRange(1, 3).Draw(t, "slots")
+	}
+	for range rapid.IntRange(1, 5).Draw(t, "endings") {
+		e := ending{
+			what: pick(t, "ending", []ended{
+				endsWell, endsInError, endsWithResult, endsInRetry, endsInSnooze, endsInDiscard, endsInCancel,
+				endsInTx, endsRolledBack, endsAfterReport, endsInPanic,
+			}),
+			message: pick(t, "message", messages), delay: pick(t, "delay", []time.Duration{0, time.Second, time.Hour}),
+			value: value(t, "value"),
+		}
+		d.endings = append(d.endings, e)
+	}
+	return d
+}
+
+// drain runs a real runner and returns the jobs as its handlers got them, with the model's ids.
+func (e *engine) drain(ctx context.Context, d drain, worker int64) ([]jobs.Job, error) {
+	var starts []jobs.Job
+	err := e.elsewhere(func(store jobs.Store) (err error) {
+		starts, err = e.drainWith(ctx, jobs.New(store), d)
+		return err
+	})
+	if len(starts) > 0 && !e.workers.learn(worker, starts[0].WorkerID) {
+		err = errors.Join(err, errors.New("the id of the runner's worker is not above all before it"))
+	}
+	for i := range starts {
+		starts[i] = e.job(starts[i])
+	}
+	return starts, err
+}
+
+func (e *engine) drainWith(ctx context.Context, client *jobs.Client, d drain) ([]jobs.Job, error) {
+	failAll := jobs.OnBootPending
+	if d.failAll {
+		failAll = jobs.OnBootFailed
+	}
+	runner, err := jobs.NewRunner(client, jobs.Config{
+		Name: d.name, Queues: d.queues, Lease: d.lease, OnBoot: failAll, MaxCrashes: d.maxCrashes,
+		Retention: jobs.Retention{Done: jobs.Forever, Cancelled: jobs.Forever, Failed: jobs.Forever},
+		Logger:    slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	var starts []jobs.Job
+	runs := map[int64]int{}
+	for _, kind := range d.kinds {
+		jobs.Kind[json.RawMessage]{Name: kind, RetryDelay: retryDelay}.Handle(runner,
+			func(ctx context.Context, job jobs.Job, _ json.RawMessage) error {
+				id := e.jobs.from(job.ID)
+				mu.Lock()
+				starts = append(starts, job)
+				runs[id]++
+				end := d.of(job, id, runs[id])
+				mu.Unlock()
+				return e.handle(ctx, job, end)
+			})
+	}
+	if err := runner.Drain(ctx); err != nil {
+		return nil, err
+	}
+	return starts, ctx.Err() // at whose end a runner stops without an error
+}
+
+// handle ends an attempt as was drawn.
+func (e *engine) handle(ctx context.Context, job jobs.Job, end ending) error {
+	bad := errors.New(end.message)
+	switch end.what {
+	case endsWithResult:
+		return job.SetResult(end.value)
+	case endsAfterReport:
+		return job.SetProgress(ctx, end.value)
+	case endsInTx:
+		return e.completeInTx(ctx, job, end.value, true)
+	case endsRolledBack:
+		return errors.Join(e.completeInTx(ctx, job, end.value, false), bad)
+	case endsInError:
+		return bad
+	case endsInRetry:
+		return jobs.RetryIn(end.delay, bad)
+	case endsInSnooze:
+		return jobs.Snooze(end.delay)
+	case endsInDiscard:
+		return jobs.Discard(bad)
+	case endsInCancel:
+		return jobs.Cancel(bad)
+	case endsInPanic:
+		panic(end.message)
+	default:
+		return nil
+	}
+}
+
+func (e *engine) completeInTx(ctx context.Context, job jobs.Job, result any, commit bool) error {
+	tx, err := e.begins[job.ID%int64(len(e.begins))](ctx)
+	if err != nil {
+		return err
+	}
+	if err := jobs.CompleteTx(ctx, tx, job, result); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	if commit {
+		return tx.Commit()
+	}
+	return tx.Rollback()
+}

@@ -1,0 +1,148 @@
+package model
+
+import (
+	"encoding/json"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// enqueue adds one job.
+func (m *machine) enqueue(t *rapid.T) {
+	o, opts := m.order(t)
+	payload, bad := payload(t)
+	want, wantErr := m.model.enqueue(o, payload, bad)
+	t.Logf("enqueue: %+v, %v", want, wantErr)
+	each(m, "enqueue", want, wantErr, func(e *engine) (jobs.Receipt, error) {
+		receipt, err := e.client.Enqueue(m.ctx, o.Kind, payload, opts...)
+		if err == nil && !receipt.Existed && !want.Existed {
+			m.learnJobs(e, []int64{want.ID}, []int64{receipt.ID})
+		}
+		receipt.ID = e.jobs.from(receipt.ID)
+		return receipt, err
+	})
+}
+
+// enqueueMany adds several jobs that are alike.
+func (m *machine) enqueueMany(t *rapid.T) {
+	o, opts := m.order(t)
+	var payloads []json.RawMessage
+	anyBad := false
+	for range rapid.IntRange(0, 4).Draw(t, "payloads") {
+		data, bad := payload(t)
+		payloads = append(payloads, data)
+		anyBad = anyBad || bad
+	}
+	want, wantErr := m.model.enqueueMany(o, payloads, anyBad)
+	t.Logf("enqueue many: %v, %v", want, wantErr)
+	each(m, "enqueue many", want, wantErr, func(e *engine) ([]int64, error) {
+		ids, err := e.client.EnqueueMany(m.ctx, o.Kind, payloads, opts...)
+		if err == nil && len(ids) == len(want) {
+			m.learnJobs(e, want, ids)
+		}
+		for i := range ids {
+			ids[i] = e.jobs.from(ids[i])
+		}
+		return ids, err
+	})
+}
+
+func (m *machine) learnJobs(e *engine, ours, theirs []int64) {
+	for i := range ours {
+		if !e.jobs.learn(ours[i], theirs[i]) {
+			m.fault(e, "enqueue", "the id is not above all before it")
+		}
+	}
+}
+
+// payload draws one, and whether it is to be refused.
+func payload(t *rapid.T) (json.RawMessage, bool) {
+	if seldom(t, "bad payload", 30) {
+		return json.RawMessage(pick(t, "payload", badPayloads)), true
+	}
+	return text(t, "payload"), false
+}
+
+// order draws options and what they mean. Those that are not drawn are left out.
+func (m *machine) order(t *rapid.T) (order, []jobs.EnqueueOption) {
+	o := order{Job: jobs.Job{
+		Kind: pick(t, "kind", kinds), Queue: jobs.DefaultQueue, MaxAttempts: jobs.DefaultMaxAttempts,
+	}}
+	var opts []jobs.EnqueueOption
+	for _, name := range some(t, "options", []string{
+		"Unique", "MaxAttempts", "Queue", "Priority", "In", "RequestID", "At", "Timeout", "UserID", "Tags", "Metadata",
+	}, 0, 6) {
+		opts = append(opts, m.option(t, name, &o))
+	}
+	if seldom(t, "bad option", 40) { // the last one of its sort counts
+		o.bad = true
+		opts = append(opts, m.badOption(t))
+	}
+	return o, opts
+}
+
+// option draws the value of one option and notes in the order what it means.
+func (m *machine) option(t *rapid.T, name string, o *order) jobs.EnqueueOption {
+	switch name {
+	case "Queue":
+		o.Queue = pick(t, name, queues)
+		return jobs.Queue(o.Queue)
+	case "Priority":
+		o.Priority = pick(t, name, priorities)
+		return jobs.Priority(o.Priority)
+	case "In":
+		o.in, o.at = pick(t, name, delays), time.Time{}
+		return jobs.In(o.in)
+	case "At":
+		o.in, o.at = 0, m.model.now.Add(pick(t, name, append([]time.Duration{-time.Minute, -1}, delays...)))
+		return jobs.At(o.at.In(time.FixedZone("far east", 14*60*60)))
+	case "MaxAttempts":
+		o.MaxAttempts = pick(t, name, attempts)
+		return jobs.MaxAttempts(o.MaxAttempts)
+	case "Timeout":
+		d := pick(t, name, timeouts)
+		o.Timeout = d.Truncate(time.Microsecond)
+		return jobs.Timeout(d)
+	case "Unique":
+		o.UniqueKey = pick(t, name, keys)
+		return jobs.Unique(o.UniqueKey)
+	case "RequestID":
+		o.RequestID = pick(t, name, keys)
+		return jobs.RequestID(o.RequestID)
+	case "UserID":
+		o.UserID = pick(t, name, users)
+		return jobs.UserID(o.UserID)
+	case "Tags":
+		o.Tags = rapid.SliceOfN(rapid.SampledFrom(tags), 1, 3).Draw(t, name)
+		return jobs.Tags(o.Tags...)
+	default:
+		v := value(t, name)
+		o.Metadata = encoded(v)
+		return jobs.Metadata(v)
+	}
+}
+
+// value draws a Go value that is encoded to JSON.
+func value(t *rapid.T, label string) any {
+	return pick(t, label, []any{1, "<&> \u2028", map[string]any{"b": 1.5, "a": nil}, json.RawMessage(` [ 1e400 ,"\u0041" ] `)})
+}
+
+// badOption draws one that is refused.
+func (m *machine) badOption(t *rapid.T) jobs.EnqueueOption {
+	return pick(t, "bad option", []func() jobs.EnqueueOption{
+		func() jobs.EnqueueOption { return jobs.Queue("") },
+		func() jobs.EnqueueOption { return jobs.Priority(jobs.MaxPriority + 1) },
+		func() jobs.EnqueueOption { return jobs.In(-1) },
+		func() jobs.EnqueueOption { return jobs.At(m.model.now.Add(-time.Minute - 1)) },
+		func() jobs.EnqueueOption { return jobs.At(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) },
+		func() jobs.EnqueueOption { return jobs.MaxAttempts(0) },
+		func() jobs.EnqueueOption { return jobs.Timeout(1) },
+		func() jobs.EnqueueOption { return jobs.Unique("a\x00") },
+		func() jobs.EnqueueOption { return jobs.RequestID("") },
+		func() jobs.EnqueueOption { return jobs.UserID("\xff") },
+		func() jobs.EnqueueOption { return jobs.Tags("a\n") },
+		func() jobs.EnqueueOption { return jobs.Metadata("\x00") },
+	})()
+}

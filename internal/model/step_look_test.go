@@ -1,0 +1,154 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// list looks at the jobs that a filter means.
+func (m *machine) list(t *rapid.T) {
+	f := jobs.Filter{Limit: rapid.IntRange(0, 5).Draw(t, "limit")}
+	for _, name := range some(t, "filters", []string{"Tag", "Status", "UserID", "Kind", "Queue", "After"}, 1, 3) {
+		switch name {
+		case "Status":
+			f.Status = pick(t, name, jobs.Statuses())
+		case "Kind":
+			f.Kind = pick(t, name, kinds)
+		case "Queue":
+			f.Queue = pick(t, name, queues)
+		case "UserID":
+			f.UserID = pick(t, name, users)
+		case "Tag":
+			f.Tag = pick(t, name, tags)
+		case "After":
+			f.After = rapid.Int64Range(0, m.model.lastJob).Draw(t, name)
+		}
+	}
+	want := m.model.list(f)
+	t.Logf("list %+v: %v", f, jobIDs(want))
+	each(m, "list", want, nil, func(e *engine) ([]jobs.Job, error) {
+		theirs := f
+		theirs.After = e.jobs.to(f.After)
+		return e.jobList(e.client.List(m.ctx, theirs))
+	})
+}
+
+// report looks at the failed jobs that a filter means.
+func (m *machine) report(t *rapid.T) {
+	f := m.failedFilter(t)
+	want := m.model.report(f)
+	t.Logf("report %+v: %d groups", f, len(want))
+	each(m, "report", want, nil, func(e *engine) ([]jobs.FailedGroup, error) { return e.report(m.ctx, f) })
+}
+
+// wait waits for a job that has ended or is not there.
+func (m *machine) wait(t *rapid.T) {
+	id := m.anyJob(t)
+	var want jobs.Job
+	wantErr := jobs.ErrNotFound
+	if j := m.model.job(id); j != nil {
+		if j.live() {
+			return // the wait would not end
+		}
+		want, wantErr = j.Job, nil
+	}
+	t.Logf("wait for job %d: %v", id, wantErr)
+	each(m, "wait", want, wantErr, func(e *engine) (jobs.Job, error) {
+		j, err := e.client.Wait(m.ctx, e.jobs.to(id))
+		return e.job(j), err
+	})
+}
+
+// peek looks at what runners read.
+func (m *machine) peek(t *rapid.T) {
+	g := glance{
+		queue: pick(t, "queue", queues), kinds: some(t, "kinds", kinds, 1, len(kinds)), worker: m.anyWorker(t), job: m.anyJob(t),
+		judgeLeases: rapid.Bool().Draw(t, "judge leases"),
+	}
+	want := m.model.peek(g)
+	t.Logf("peek at %+v: %+v", g, want)
+	each(m, "peek", want, nil, func(e *engine) (p peeked, err error) {
+		err = e.elsewhere(func(store jobs.Store) error {
+			return store.Read(m.ctx, func(ctx context.Context, q db.Querier) (err error) {
+				p, err = e.peek(ctx, q, m.model.now, g)
+				return err
+			})
+		})
+		return p, err
+	})
+}
+
+func (e *engine) peek(ctx context.Context, q db.Querier, now time.Time, g glance) (peeked, error) {
+	p := peeked{Leases: map[int64]time.Time{}, Pauses: map[string]pause{}}
+	take := string(encoded(g.kinds))
+	var err error
+	if p.Claimable, err = q.HasClaimableJobs(ctx, db.HasClaimableJobsParams{Kinds: take, Queue: g.queue}); err != nil {
+		return p, err
+	}
+	if p.Unfinished, err = q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Kinds: take, Queue: g.queue}); err != nil {
+		return p, err
+	}
+	next, err := q.GetNextRunAfter(ctx)
+	if err != nil {
+		return p, err
+	}
+	p.NextRunAfter = fromMicro(next)
+	before := int64(0)
+	if g.judgeLeases {
+		before = micro(now)
+	}
+	if p.Stuck, err = q.CountStuckJobs(ctx, before); err != nil {
+		return p, err
+	}
+	held, err := q.ListHeldJobs(ctx, e.workers.to(g.worker))
+	if err != nil {
+		return p, err
+	}
+	for _, h := range held { // in any order
+		p.Held = append(p.Held, heldJob{e.jobs.from(h.ID), h.Attempt, fromMicro(h.CancelRequestedAt)})
+	}
+	slices.SortFunc(p.Held, func(a, b heldJob) int { return cmp.Compare(a.ID, b.ID) })
+	fence, err := q.GetJobFence(ctx, e.jobs.to(g.job))
+	if err == nil {
+		p.Status, p.Attempt, p.Holder = jobs.Status(fence.Status), fence.Attempt, e.workers.from(fence.WorkerID)
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return p, err
+	}
+	return p, e.peekRows(ctx, q, &p)
+}
+
+func (e *engine) peekRows(ctx context.Context, q db.Querier, p *peeked) error {
+	live, err := q.ListLiveWorkers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range live {
+		p.Leases[e.workers.from(w.ID)] = fromMicro(w.LeaseUntil)
+	}
+	rows, err := q.ListQueueRows(ctx)
+	for _, row := range rows {
+		of := pause{UpdatedAt: fromMicro(row.UpdatedAt)}
+		if row.PausedAt != nil {
+			of.PausedAt = fromMicro(*row.PausedAt)
+		}
+		p.Pauses[row.Name] = of
+	}
+	return err
+}
+
+// fromMicro takes 0 for no time.
+func fromMicro(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}

@@ -1,0 +1,134 @@
+package model
+
+import (
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// ages are how long ago something ended that is pruned.
+var ages = []time.Duration{0, 1, time.Microsecond, time.Second, time.Hour, 24 * time.Hour}
+
+// anyJob draws the id of a job, be it there or not.
+func (m *machine) anyJob(t *rapid.T) int64 {
+	if len(m.model.jobs) == 0 || seldom(t, "a job that may be gone", 10) {
+		return rapid.Int64Range(1, m.model.lastJob+1).Draw(t, "job")
+	}
+	return pick(t, "job", idsOf(m.model.jobs))
+}
+
+func idsOf(list []*job) []int64 {
+	var all []int64
+	for _, j := range list {
+		all = append(all, j.ID)
+	}
+	return all
+}
+
+// jobWith draws the id of a job that a condition holds for, if there is one, and now and then of any job.
+func (m *machine) jobWith(t *rapid.T, holds func(*job) bool) int64 {
+	list := m.model.having(holds)
+	if len(list) == 0 || seldom(t, "any job", 3) {
+		return m.anyJob(t)
+	}
+	return pick(t, "job", idsOf(list))
+}
+
+// cancel cancels any job; those that run more often than others.
+func (m *machine) cancel(t *rapid.T) {
+	id := m.jobWith(t, func(j *job) bool { return j.Status == jobs.StatusRunning })
+	want, wantErr := m.model.cancel(id)
+	t.Logf("cancel job %d: %s, %v", id, want, wantErr)
+	each(m, "cancel", want, wantErr, func(e *engine) (jobs.Status, error) { return e.client.Cancel(m.ctx, e.jobs.to(id)) })
+}
+
+// retry retries any job; those that failed or were cancelled more often than others.
+func (m *machine) retry(t *rapid.T) {
+	id := m.jobWith(t, func(j *job) bool { return j.Status == jobs.StatusFailed || j.Status == jobs.StatusCancelled })
+	wantErr := m.model.retry(id)
+	t.Logf("retry job %d: %v", id, wantErr)
+	each(m, "retry", struct{}{}, wantErr, func(e *engine) (struct{}, error) {
+		return struct{}{}, e.client.Retry(m.ctx, e.jobs.to(id))
+	})
+}
+
+// retryFailed retries all failed jobs that a filter means.
+func (m *machine) retryFailed(t *rapid.T) {
+	f := m.failedFilter(t)
+	want := m.model.retryFailed(f)
+	t.Logf("retry failed jobs of %+v: %d", f, want)
+	each(m, "retry failed", want, nil, func(e *engine) (int64, error) { return e.client.RetryFailed(m.ctx, f) })
+}
+
+func (m *machine) failedFilter(t *rapid.T) jobs.FailedFilter {
+	var f jobs.FailedFilter
+	if rapid.Bool().Draw(t, "filter by kind") {
+		f.Kind = pick(t, "kind", kinds)
+	}
+	if rapid.Bool().Draw(t, "filter by time") {
+		f.Since = m.model.now.Add(-pick(t, "age", ages))
+	}
+	return f
+}
+
+// remove deletes any job.
+func (m *machine) remove(t *rapid.T) {
+	id := m.anyJob(t)
+	wantErr := m.model.delete(id)
+	t.Logf("delete job %d: %v", id, wantErr)
+	each(m, "delete", struct{}{}, wantErr, func(e *engine) (struct{}, error) {
+		return struct{}{}, e.client.Delete(m.ctx, e.jobs.to(id))
+	})
+}
+
+// prune deletes jobs that have ended: most often those that ended before, or up to, the end of one of them.
+func (m *machine) prune(t *rapid.T) {
+	status, age := jobs.StatusPending, time.Duration(-1)
+	ended := m.model.having(func(j *job) bool { return !j.live() })
+	if len(ended) == 0 || seldom(t, "any status and age", 5) {
+		status, age = pick(t, "status", jobs.Statuses()), pick(t, "age", append([]time.Duration{-1}, ages...))
+	} else {
+		j := m.model.job(pick(t, "job that has ended", idsOf(ended)))
+		status = j.Status
+		age = pick(t, "age", []time.Duration{0, m.model.now.Sub(j.FinishedAt), max(0, m.model.now.Sub(j.FinishedAt)-time.Microsecond)})
+	}
+	want, wantErr := m.model.prune(status, age)
+	t.Logf("prune %s jobs older than %s: %d, %v", status, age, want, wantErr)
+	each(m, "prune", want, wantErr, func(e *engine) (int64, error) { return e.client.Prune(m.ctx, status, age) })
+}
+
+// pause pauses or resumes a queue.
+func (m *machine) pause(t *rapid.T) {
+	name := pick(t, "queue", queues)
+	if rapid.Bool().Draw(t, "pause") {
+		want := m.model.pause(name)
+		t.Logf("pause queue %s: %v", name, want)
+		each(m, "pause", want, nil, func(e *engine) (bool, error) { return e.client.PauseQueue(m.ctx, name) })
+	} else {
+		want := m.model.resume(name)
+		t.Logf("resume queue %s: %v", name, want)
+		each(m, "resume", want, nil, func(e *engine) (bool, error) { return e.client.ResumeQueue(m.ctx, name) })
+	}
+}
+
+// advance sets the clock forward: by some time, or to where something changes.
+func (m *machine) advance(t *rapid.T) {
+	steps := []time.Duration{time.Microsecond, time.Second, time.Minute, time.Hour, 24 * time.Hour, 10 * 24 * time.Hour}
+	for _, j := range m.model.jobs {
+		for _, at := range []time.Time{j.RunAfter, j.LeaseUntil} {
+			if at.After(m.model.now) {
+				steps = append(steps, at.Sub(m.model.now), at.Sub(m.model.now)+time.Microsecond)
+			}
+		}
+	}
+	step := pick(t, "time", steps)
+	m.setClock(m.model.now.Add(step))
+	t.Logf("%s later it is %s", step, m.model.now)
+}
+
+func (m *machine) setClock(now time.Time) {
+	m.model.now = now
+	m.clock.set(now)
+}

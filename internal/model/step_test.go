@@ -1,0 +1,89 @@
+package model
+
+import (
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// step is one thing to do: how often compared with others, and when there is any sense in it.
+type step struct {
+	weight int
+	name   string
+	when   func() bool
+	do     func(*rapid.T)
+}
+
+// step draws what to do next, from all that there is, so that the same draw means the same when other steps are left
+// out. The first names are drawn more often than their weights say.
+func (m *machine) step(t *rapid.T) {
+	var all []string
+	steps := map[string]step{}
+	for _, s := range m.steps() {
+		all = append(all, slices.Repeat([]string{s.name}, s.weight)...)
+		steps[s.name] = s
+	}
+	if rapid.Bool().Draw(t, "a microsecond later") {
+		m.setClock(m.model.now.Add(time.Microsecond))
+	}
+	const draws = 10 // in vain, then nothing is done
+	for range draws {
+		if s := steps[pick(t, "step", all)]; s.when() {
+			s.do(t)
+			return
+		}
+	}
+}
+
+func (m *machine) steps() []step {
+	always := func() bool { return true }
+	few := func() bool { return len(m.model.live()) < 3 }
+	jobsWith := func(holds func(*job) bool) func() bool {
+		return func() bool { return slices.ContainsFunc(m.model.jobs, holds) }
+	}
+	workersWith := func(holds func(*worker) bool) func() bool {
+		return func() bool { return slices.ContainsFunc(m.model.workers, holds) }
+	}
+	exists := jobsWith(func(*job) bool { return true })
+	waits := jobsWith(func(j *job) bool { return j.Status == jobs.StatusPending || m.model.isDue(j) })
+	runs := jobsWith(func(j *job) bool { return j.Status == jobs.StatusRunning })
+	claimed := jobsWith(func(j *job) bool { return j.Attempt > 0 })
+	ended := jobsWith(func(j *job) bool { return !j.live() })
+	failed := jobsWith(func(j *job) bool { return j.Status == jobs.StatusFailed })
+	lives := workersWith(func(w *worker) bool { return w.endedAt.IsZero() })
+	locked := workersWith(func(w *worker) bool { return w.endedAt.IsZero() && w.locked })
+	gone := workersWith(func(w *worker) bool { return !w.endedAt.IsZero() })
+
+	return []step{
+		{2, "enqueue", always, m.enqueue},
+		{3, "claim", func() bool { return waits() && lives() }, m.claim},
+		{4, "outcome", claimed, m.outcome},
+		{2, "complete", claimed, m.complete},
+		{2, "start worker", few, m.startWorker},
+		{2, "drain", waits, m.drain},
+		{3, "advance", always, m.advance},
+		{2, "enqueue many", always, m.enqueueMany},
+		{5, "cancel", exists, m.cancel},
+		{4, "retry", exists, m.retry},
+		{4, "rescue", runs, m.rescue},
+		{2, "transaction", always, m.transaction},
+		{3, "complete many", claimed, m.completeMany},
+		{3, "complete with results", claimed, m.completeWithResults},
+		{3, "retry failed", failed, m.retryFailed},
+		{2, "delete", exists, m.remove},
+		{3, "prune", ended, m.prune},
+		{2, "pause", always, m.pause},
+		{2, "progress", claimed, m.progress},
+		{4, "heartbeat", lives, m.heartbeat},
+		{1, "kill worker", locked, m.killWorker},
+		{3, "stop worker", lives, m.stopWorker},
+		{1, "forget workers", gone, m.forgetWorkers},
+		{3, "list", exists, m.list},
+		{3, "report", failed, m.report},
+		{3, "peek", exists, m.peek},
+		{1, "wait", ended, m.wait},
+	}
+}

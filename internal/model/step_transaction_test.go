@@ -1,0 +1,68 @@
+package model
+
+import (
+	"pgregory.net/rapid"
+)
+
+// transaction does some steps in a transaction of the application's own, commits it or rolls it back. Meanwhile it
+// shows what was done, and the others show nothing of it.
+func (m *machine) transaction(t *rapid.T) {
+	commit, way := rapid.Bool().Draw(t, "commit"), rapid.IntRange(0, 1).Draw(t, "way to begin")
+	steps := map[string]func(*rapid.T){
+		"enqueue": m.enqueue, "enqueue many": m.enqueueMany, "cancel": m.cancel, "retry": m.retry,
+		"retry failed": m.retryFailed, "delete": m.remove, "prune": m.prune, "pause": m.pause,
+	}
+	names := []string{"enqueue", "enqueue many", "cancel", "retry", "retry failed", "delete", "prune", "pause"}
+	before := m.model.clone()
+	committed := false
+	end, err := m.join(way)
+	defer func() { // also when a draw ends the step
+		if end(committed, before); !committed {
+			m.model = before
+		}
+	}()
+	if err != nil {
+		t.Fatalf("begin: %v", err)
+	}
+	for range rapid.IntRange(1, 4).Draw(t, "steps in the transaction") {
+		steps[pick(t, "step", names)](t)
+	}
+	m.compare()
+	committed = commit
+	t.Logf("committed: %v", commit)
+}
+
+// join makes all engines' clients work inside transactions until end is called, which must also be called after an
+// error.
+func (m *machine) join(way int) (end func(commit bool, before *queue), err error) {
+	var joined []*engine
+	var open []transaction
+	end = func(commit bool, before *queue) {
+		for i, e := range joined {
+			e.client = e.client.In(nil)
+			m.compareWith(e, "the view from outside the transaction", before.view())
+			if err := m.end(e, open[i], commit); err != nil {
+				m.fault(e, "the end of the transaction", err.Error())
+			}
+			if !commit {
+				e.jobs.forget(before.lastJob)
+			}
+		}
+	}
+	for _, e := range m.engines {
+		tx, err := e.begins[way%len(e.begins)](m.ctx)
+		if err != nil {
+			return end, err
+		}
+		joined, open = append(joined, e), append(open, tx)
+		e.client = e.client.In(tx)
+	}
+	return end, nil
+}
+
+func (m *machine) end(e *engine, tx transaction, commit bool) error {
+	if commit {
+		return tx.Commit()
+	}
+	return tx.Rollback()
+}

@@ -1,0 +1,178 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// view is what the public API shows of a queue.
+type view struct {
+	Order   []int64 // of the jobs: newest first
+	Jobs    map[int64]jobs.Job
+	Errors  map[int64][]jobs.AttemptError // of each job
+	Failed  []int64                       // ids, the latest first
+	Report  []jobs.FailedGroup
+	Stats   jobs.Stats
+	Queues  []jobs.QueueInfo
+	Workers []jobs.WorkerInfo
+}
+
+func (q *queue) view() view {
+	v := view{
+		Jobs: map[int64]jobs.Job{}, Errors: map[int64][]jobs.AttemptError{}, Report: q.report(jobs.FailedFilter{}), Stats: q.stats(),
+		Queues: q.queues(), Workers: q.workerInfos(),
+	}
+	for _, j := range slices.Backward(q.jobs) {
+		v.Order = append(v.Order, j.ID)
+		v.Jobs[j.ID] = j.Job
+		v.Errors[j.ID] = q.errorsOf(j)
+	}
+	for _, j := range q.failed(jobs.FailedFilter{}) {
+		v.Failed = append(v.Failed, j.ID)
+	}
+	return v
+}
+
+func (q *queue) errorsOf(j *job) []jobs.AttemptError {
+	var list []jobs.AttemptError
+	for _, e := range j.errors {
+		if w := q.worker(e.worker); w != nil {
+			e.Worker = w.Name
+		}
+		list = append(list, e.AttemptError)
+	}
+	return list
+}
+
+// list are the jobs that a filter means, newest first.
+func (q *queue) list(f jobs.Filter) []jobs.Job {
+	var list []jobs.Job
+	for _, j := range slices.Backward(q.jobs) {
+		if len(list) == f.Limit && f.Limit != 0 {
+			break
+		}
+		if (f.Status == "" || j.Status == f.Status) && (f.Kind == "" || j.Kind == f.Kind) &&
+			(f.Queue == "" || j.Queue == f.Queue) && (f.UserID == "" || j.UserID == f.UserID) &&
+			(f.Tag == "" || slices.Contains(j.Tags, f.Tag)) && (f.After == 0 || j.ID < f.After) {
+			list = append(list, j.Job)
+		}
+	}
+	return list
+}
+
+// report groups failed jobs by kind and error.
+func (q *queue) report(f jobs.FailedFilter) []jobs.FailedGroup {
+	type key struct{ kind, message string }
+	groups := map[key]*jobs.FailedGroup{}
+	for _, j := range q.failed(f) {
+		g := groups[key{j.Kind, j.LastError}]
+		if g == nil { // failed gives the latest first
+			g = &jobs.FailedGroup{Kind: j.Kind, Error: j.LastError, LastSeen: j.FinishedAt}
+			groups[key{j.Kind, j.LastError}] = g
+		}
+		g.Jobs, g.FirstSeen, g.ExampleID = g.Jobs+1, j.FinishedAt, max(g.ExampleID, j.ID)
+	}
+	var list []jobs.FailedGroup
+	for _, g := range groups {
+		list = append(list, *g)
+	}
+	slices.SortFunc(list, func(a, b jobs.FailedGroup) int { return cmp.Or(frequent(a, b), byName(a, b)) })
+	return list
+}
+
+// frequent is the order of the report; byName that of groups which the report may show in any order.
+func frequent(a, b jobs.FailedGroup) int {
+	return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), b.LastSeen.Compare(a.LastSeen))
+}
+
+func byName(a, b jobs.FailedGroup) int {
+	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Error, b.Error))
+}
+
+func (q *queue) stats() jobs.Stats {
+	stats := jobs.Stats{Jobs: map[jobs.Status]int64{}, Workers: len(q.live())}
+	for _, status := range jobs.Statuses() {
+		stats.Jobs[status] = int64(len(q.having(func(j *job) bool { return j.Status == status })))
+	}
+	unhandled := map[jobs.UnhandledWork]int64{}
+	for _, j := range q.jobs {
+		switch j.Status {
+		case jobs.StatusPending:
+			stats.OldestPending = earliest(stats.OldestPending, j.RunAfter)
+			if !q.isTaken(j) {
+				unhandled[jobs.UnhandledWork{Queue: j.Queue, Kind: j.Kind}]++
+			}
+		case jobs.StatusScheduled:
+			stats.NextDue = earliest(stats.NextDue, j.RunAfter)
+		}
+	}
+	for work, n := range unhandled {
+		work.Jobs = n
+		stats.Unhandled = append(stats.Unhandled, work)
+	}
+	slices.SortFunc(stats.Unhandled, func(a, b jobs.UnhandledWork) int {
+		return cmp.Or(strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind))
+	})
+	return stats
+}
+
+// isTaken says whether a live worker takes jobs of this queue and kind.
+func (q *queue) isTaken(j *job) bool {
+	return slices.ContainsFunc(q.live(), func(w *worker) bool {
+		return w.Queues[j.Queue] > 0 && slices.Contains(w.Kinds, j.Kind)
+	})
+}
+
+// earliest is the earlier of two times, of which the first may be none.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func (q *queue) queues() []jobs.QueueInfo {
+	infos := map[string]jobs.QueueInfo{}
+	change := func(name string, change func(*jobs.QueueInfo)) {
+		info := infos[name]
+		info.Name = name
+		change(&info)
+		infos[name] = info
+	}
+	for _, j := range q.jobs {
+		switch j.Status {
+		case jobs.StatusScheduled:
+			change(j.Queue, func(i *jobs.QueueInfo) { i.Scheduled++ })
+		case jobs.StatusPending:
+			change(j.Queue, func(i *jobs.QueueInfo) { i.Pending++ })
+		case jobs.StatusRunning:
+			change(j.Queue, func(i *jobs.QueueInfo) { i.Running++ })
+		}
+	}
+	for name, row := range q.pauses {
+		if !row.PausedAt.IsZero() {
+			change(name, func(i *jobs.QueueInfo) { i.PausedAt = row.PausedAt })
+		}
+	}
+	for _, w := range q.live() {
+		for name, slots := range w.Queues {
+			change(name, func(i *jobs.QueueInfo) { i.Slots += slots })
+		}
+	}
+	return slices.SortedFunc(maps.Values(infos), func(a, b jobs.QueueInfo) int { return strings.Compare(a.Name, b.Name) })
+}
+
+func (q *queue) workerInfos() []jobs.WorkerInfo {
+	var list []jobs.WorkerInfo
+	for _, w := range q.live() {
+		info := w.WorkerInfo
+		info.Running = int64(len(q.having(func(j *job) bool { return j.Status == jobs.StatusRunning && j.WorkerID == w.id })))
+		list = append(list, info)
+	}
+	return list
+}
