@@ -1,43 +1,31 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
+	"errors"
 	"runtime"
 	"slices"
 	"syscall"
-	"text/tabwriter"
 	"time"
 )
 
 // system is one contestant in one workload.
 type system struct {
 	name string
-	run  func(ctx context.Context, s settings, path string) (figures, error)
+	run  func(ctx context.Context, s settings, d database) (figures, error)
 }
 
 // figures are what a run reports of itself.
 type figures struct {
-	n       int           // operations
-	elapsed time.Duration // for all of them
-	laps    []time.Duration
-	cpu     time.Duration // in the meantime
-}
-
-// clock measures the part of a run that counts.
-type clock struct {
-	begin time.Time
-	cpu   time.Duration
-}
-
-func start() clock { return clock{begin: time.Now(), cpu: cpuTime()} }
-
-func (c clock) stop(n int) figures {
-	return figures{n: n, elapsed: time.Since(c.begin), cpu: cpuTime() - c.cpu}
+	n          int           // operations
+	elapsed    time.Duration // for all of them
+	laps       []time.Duration
+	part       []time.Duration // of the laps: what is in them apart from the rest
+	partName   string
+	cpu        time.Duration // in the meantime, of the processes that work
+	serversCPU time.Duration // of the server's processes, when they are known
+	checked    bool          // every start was counted
+	duplicates int           // starts beyond the first one of an attempt
 }
 
 // result is a line of output.
@@ -51,32 +39,48 @@ type result struct {
 	P99        float64 `json:"p99_ms,omitempty"`
 	CPUSeconds float64 `json:"cpu_seconds"`
 	CPUShare   float64 `json:"cpu_share"` // of one core
+	ServersCPU float64 `json:"server_cpu_share,omitempty"`
+	Duplicates *int    `json:"duplicate_starts,omitempty"`
 }
 
-func measure(ctx context.Context, s settings, workload string, sys system) (result, error) {
-	dir, err := os.MkdirTemp("", "sqluice-bench-")
+// measure is one run, in a new database. What is in the laps apart from the rest gets a line of its own.
+func measure(ctx context.Context, s settings, e engine, workload string, sys system) (_ []result, err error) {
+	d, err := e.create(ctx)
 	if err != nil {
-		return result{}, err
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, d.drop()) }()
 	runtime.GC()
-	f, err := sys.run(ctx, s, filepath.Join(dir, "jobs.db"))
+	f, err := sys.run(ctx, s, d)
 	if err != nil {
-		return result{}, err
+		return nil, err
 	}
 	r := result{
-		Workload: workload, System: sys.name, N: f.n,
-		CPUSeconds: f.cpu.Seconds(), CPUShare: f.cpu.Seconds() / f.elapsed.Seconds(),
+		Workload: workload, System: sys.name, N: f.n, CPUSeconds: f.cpu.Seconds(),
+		CPUShare: f.cpu.Seconds() / f.elapsed.Seconds(), ServersCPU: f.serversCPU.Seconds() / f.elapsed.Seconds(),
 	}
 	if f.n > 0 {
 		r.PerSecond = float64(f.n) / f.elapsed.Seconds()
 	}
-	if len(f.laps) > 0 {
-		slices.Sort(f.laps)
-		r.P50 = percentile(f.laps, 50)
-		r.P99 = percentile(f.laps, 99)
+	if f.checked {
+		r.Duplicates = &f.duplicates
 	}
-	return r, nil
+	r.setLaps(f.laps)
+	results := []result{r}
+	if len(f.part) > 0 {
+		part := result{Workload: workload + ", " + f.partName, System: sys.name, N: len(f.part)}
+		part.setLaps(f.part)
+		results = append(results, part)
+	}
+	return results, nil
+}
+
+func (r *result) setLaps(laps []time.Duration) {
+	if len(laps) > 0 {
+		slices.Sort(laps)
+		r.P50 = percentile(laps, 50)
+		r.P99 = percentile(laps, 99)
+	}
 }
 
 func percentile(sorted []time.Duration, p int) float64 {
@@ -90,40 +94,4 @@ func cpuTime() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// table prints the medians, and for each the ratio to the first system of its workload.
-func table(out io.Writer, all []result) {
-	type key struct{ workload, system string }
-	groups := map[key][]result{}
-	var order []key
-	for _, r := range all {
-		k := key{r.Workload, r.System}
-		if groups[k] == nil {
-			order = append(order, k)
-		}
-		groups[k] = append(groups[k], r)
-	}
-	median := func(k key, value func(result) float64) float64 {
-		rs := slices.Clone(groups[k])
-		slices.SortFunc(rs, func(a, b result) int { return cmp.Compare(value(a), value(b)) })
-		return value(rs[len(rs)/2])
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nworkload\tsystem\tper second\tratio\tp50 ms\tp99 ms\tCPU")
-	base := map[string]float64{}
-	for _, k := range order {
-		rate := median(k, func(r result) float64 { return r.PerSecond })
-		if _, ok := base[k.workload]; !ok {
-			base[k.workload] = rate
-		}
-		ratio := "-"
-		if base[k.workload] > 0 {
-			ratio = fmt.Sprintf("%.2f", rate/base[k.workload])
-		}
-		fmt.Fprintf(w, "%s\t%s\t%.0f\t%s\t%.3f\t%.3f\t%.1f %%\n", k.workload, k.system, rate, ratio,
-			median(k, func(r result) float64 { return r.P50 }), median(k, func(r result) float64 { return r.P99 }),
-			100*median(k, func(r result) float64 { return r.CPUShare }))
-	}
-	_ = w.Flush()
 }

@@ -39,8 +39,8 @@ func rawOpen(ctx context.Context, path string) (*sql.DB, error) {
 	return pool, err
 }
 
-func rawInsert(ctx context.Context, s settings, path string) (figures, error) {
-	pool, err := rawOpen(ctx, path)
+func rawInsert(ctx context.Context, s settings, d database) (figures, error) {
+	pool, err := rawOpen(ctx, d.path)
 	if err != nil {
 		return figures{}, err
 	}
@@ -50,7 +50,7 @@ func rawInsert(ctx context.Context, s settings, path string) (figures, error) {
 		return figures{}, err
 	}
 	n := s.jobs / 5
-	clock := start()
+	clock := d.start()
 	for i := range n {
 		data, err := json.Marshal(payload(i))
 		if err != nil {
@@ -63,13 +63,13 @@ func rawInsert(ctx context.Context, s settings, path string) (figures, error) {
 	return clock.stop(n), nil
 }
 
-func rawBulk(ctx context.Context, s settings, path string) (figures, error) {
-	pool, err := rawOpen(ctx, path)
+func rawBulk(ctx context.Context, s settings, d database) (figures, error) {
+	pool, err := rawOpen(ctx, d.path)
 	if err != nil {
 		return figures{}, err
 	}
 	defer pool.Close()
-	clock := start()
+	clock := d.start()
 	err = rawFill(ctx, pool, s.jobs)
 	return clock.stop(s.jobs), err
 }
@@ -104,8 +104,8 @@ func rawFill(ctx context.Context, pool *sql.DB, n int) error {
 	return tx.Commit()
 }
 
-func rawDrain(ctx context.Context, s settings, path string) (figures, error) {
-	pool, err := rawOpen(ctx, path)
+func rawDrain(ctx context.Context, s settings, d database) (figures, error) {
+	pool, err := rawOpen(ctx, d.path)
 	if err != nil {
 		return figures{}, err
 	}
@@ -121,7 +121,7 @@ func rawDrain(ctx context.Context, s settings, path string) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	clock := start()
+	clock := d.start()
 	done := 0
 	for batch := "[]"; ; {
 		n := 0

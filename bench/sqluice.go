@@ -5,15 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
-	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
 // args is a payload of about 100 bytes.
@@ -34,41 +31,28 @@ func payloads(n int) []args {
 	return list
 }
 
-func open(ctx context.Context, path string) (*sqlite.Store, *jobs.Client, error) {
-	store, err := sqlite.Open(ctx, path)
-	if err != nil {
-		return nil, nil, err
-	}
-	client := jobs.New(store)
-	if _, err := client.Migrate(ctx); err != nil {
-		return nil, nil, errors.Join(err, store.Close())
-	}
-	return store, client, nil
+func drain(ctx context.Context, s settings, d database) (figures, error) {
+	return drainBeside(ctx, s, d, func(context.Context, *jobs.Client, database, int) error { return nil })
 }
 
-func drain(ctx context.Context, s settings, path string) (figures, error) {
-	return drainBeside(ctx, s, path, 0)
+func drainBacklog(ctx context.Context, s settings, d database) (figures, error) {
+	return drainBeside(ctx, s, d, addBacklog)
 }
 
-func drainBacklog(ctx context.Context, s settings, path string) (figures, error) {
-	return drainBeside(ctx, s, path, s.backlog)
-}
-
-func drainBeside(ctx context.Context, s settings, path string, backlog int) (figures, error) {
-	store, client, err := open(ctx, path)
+// drainBeside measures a drain beside other rows.
+func drainBeside(ctx context.Context, s settings, d database, add func(context.Context, *jobs.Client, database, int) error) (figures, error) {
+	store, client, err := open(ctx, d)
 	if err != nil {
 		return figures{}, err
 	}
 	defer store.Close()
-	if backlog > 0 {
-		if err := addBacklog(ctx, client, path, backlog); err != nil {
-			return figures{}, err
-		}
+	if err := add(ctx, client, d, s.backlog); err != nil {
+		return figures{}, err
 	}
 	if _, err := noop.EnqueueMany(ctx, client, payloads(s.jobs)); err != nil {
 		return figures{}, err
 	}
-	clock := start()
+	clock := d.start()
 	ran, err := drainWith(ctx, client, s.concurrency)
 	if err == nil && ran != int64(s.jobs) {
 		err = fmt.Errorf("%d jobs ran, not %d", ran, s.jobs)
@@ -88,7 +72,7 @@ func drainWith(ctx context.Context, client *jobs.Client, concurrency int) (int64
 }
 
 // addBacklog adds n done rows and n rows that are scheduled at the highest priority.
-func addBacklog(ctx context.Context, client *jobs.Client, path string, n int) error {
+func addBacklog(ctx context.Context, client *jobs.Client, d database, n int) error {
 	const step = 100_000
 	for done := 0; done < n; done += step {
 		part := payloads(min(step, n-done))
@@ -99,7 +83,7 @@ func addBacklog(ctx context.Context, client *jobs.Client, path string, n int) er
 			return err
 		}
 	}
-	pool, err := sql.Open("sqlite", path)
+	pool, err := sql.Open("sqlite", d.path)
 	if err != nil {
 		return err
 	}
@@ -113,8 +97,8 @@ func addBacklog(ctx context.Context, client *jobs.Client, path string, n int) er
 	return err
 }
 
-func drainStores(ctx context.Context, s settings, path string) (figures, error) {
-	store, client, err := open(ctx, path)
+func drainStores(ctx context.Context, s settings, d database) (figures, error) {
+	store, client, err := open(ctx, d)
 	if err != nil {
 		return figures{}, err
 	}
@@ -125,11 +109,11 @@ func drainStores(ctx context.Context, s settings, path string) (figures, error) 
 	const stores = 4
 	var ran atomic.Int64
 	errs := make([]error, stores)
-	clock := start()
+	clock := d.start()
 	var group sync.WaitGroup
 	for i := range stores {
 		group.Go(func() {
-			other, client, err := open(ctx, path)
+			other, client, err := open(ctx, d)
 			if err != nil {
 				errs[i] = err
 				return
@@ -147,22 +131,25 @@ func drainStores(ctx context.Context, s settings, path string) (figures, error) 
 	return clock.stop(s.jobs), err
 }
 
-func insert(ctx context.Context, s settings, path string) (figures, error) {
-	return insertBy(ctx, path, 1, s.jobs/5)
+// insertOne inserts one by one, as many as a part of a drain's jobs.
+func insertOne(part int) func(context.Context, settings, database) (figures, error) {
+	return func(ctx context.Context, s settings, d database) (figures, error) {
+		return insertBy(ctx, d, 1, s.jobs/part)
+	}
 }
 
-func insertMany(ctx context.Context, s settings, path string) (figures, error) {
-	return insertBy(ctx, path, 64, s.jobs/2)
+func insertMany(ctx context.Context, s settings, d database) (figures, error) {
+	return insertBy(ctx, d, 64, s.jobs/2)
 }
 
-func insertBy(ctx context.Context, path string, callers, n int) (figures, error) {
-	store, client, err := open(ctx, path)
+func insertBy(ctx context.Context, d database, callers, n int) (figures, error) {
+	store, client, err := open(ctx, d)
 	if err != nil {
 		return figures{}, err
 	}
 	defer store.Close()
 	errs := make([]error, callers)
-	clock := start()
+	clock := d.start()
 	var group sync.WaitGroup
 	for c := range callers {
 		group.Go(func() {
@@ -175,126 +162,14 @@ func insertBy(ctx context.Context, path string, callers, n int) (figures, error)
 	return clock.stop(n), errors.Join(errs...)
 }
 
-func bulk(ctx context.Context, s settings, path string) (figures, error) {
-	store, client, err := open(ctx, path)
+func bulk(ctx context.Context, s settings, d database) (figures, error) {
+	store, client, err := open(ctx, d)
 	if err != nil {
 		return figures{}, err
 	}
 	defer store.Close()
 	list := payloads(s.jobs)
-	clock := start()
+	clock := d.start()
 	_, err = noop.EnqueueMany(ctx, client, list)
 	return clock.stop(s.jobs), err
-}
-
-const laps = 400
-
-func latencySame(ctx context.Context, _ settings, path string) (figures, error) {
-	return latency(ctx, path, func(ctx context.Context, client *jobs.Client, i int) error {
-		_, err := noop.Enqueue(ctx, client, payload(i))
-		return err
-	})
-}
-
-// latencyForeign inserts as any other program would: plain SQL on a connection that the library knows nothing of.
-func latencyForeign(ctx context.Context, _ settings, path string) (figures, error) {
-	pool, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(5000)&_pragma=synchronous(1)")
-	if err != nil {
-		return figures{}, err
-	}
-	defer pool.Close()
-	return latency(ctx, path, func(ctx context.Context, _ *jobs.Client, i int) error {
-		_, err := pool.ExecContext(ctx, "INSERT INTO jobs (kind, payload) VALUES ('noop', ?)", fmt.Sprintf(`{"n":%d}`, i))
-		return err
-	})
-}
-
-// latency is the time from before an insert to the start of its handler, 50 a second, in an idle worker.
-func latency(ctx context.Context, path string, add func(context.Context, *jobs.Client, int) error) (figures, error) {
-	store, client, err := open(ctx, path)
-	if err != nil {
-		return figures{}, err
-	}
-	defer store.Close()
-	runner, err := jobs.NewRunner(client, jobs.Config{})
-	if err != nil {
-		return figures{}, err
-	}
-	started := make(chan time.Time, 1)
-	noop.Handle(runner, func(context.Context, jobs.Job, args) error { started <- time.Now(); return nil })
-	ctx, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- runner.Run(ctx) }()
-	var times []time.Duration
-	clock := start()
-	for i := range laps + 10 {
-		lap := time.Now()
-		if err := add(ctx, client, i); err != nil {
-			stop()
-			return figures{}, errors.Join(err, <-ended)
-		}
-		if at := <-started; i >= 10 { // the first ones warm up
-			times = append(times, at.Sub(lap))
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	f := clock.stop(laps)
-	f.laps = times
-	stop()
-	return f, <-ended
-}
-
-const (
-	idleArg = "idle-worker"
-	idleFor = 15 * time.Second
-)
-
-// idle is the processor time of a worker process that has nothing to do.
-func idle(ctx context.Context, _ settings, path string) (figures, error) {
-	store, _, err := open(ctx, path)
-	if err != nil {
-		return figures{}, err
-	}
-	if err := store.Close(); err != nil {
-		return figures{}, err
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return figures{}, err
-	}
-	cmd := exec.CommandContext(ctx, program, idleArg, path)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return figures{}, err
-	}
-	var cpu time.Duration
-	if _, err := fmt.Sscan(string(out), (*int64)(&cpu)); err != nil {
-		return figures{}, err
-	}
-	return figures{elapsed: idleFor, cpu: cpu}, nil
-}
-
-// idleWorker is the other process: it prints the nanoseconds that it used after its start was over.
-func idleWorker(path string) error {
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	store, err := sqlite.Open(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	runner, err := jobs.NewRunner(jobs.New(store), jobs.Config{})
-	if err != nil {
-		return err
-	}
-	noop.Handle(runner, func(context.Context, jobs.Job, args) error { return nil })
-	ended := make(chan error, 1)
-	go func() { ended <- runner.Run(ctx) }()
-	time.Sleep(2 * time.Second)
-	before := cpuTime()
-	time.Sleep(idleFor)
-	fmt.Println(int64(cpuTime() - before))
-	stop()
-	return <-ended
 }

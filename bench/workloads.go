@@ -1,17 +1,36 @@
 package main
 
-// workloads, each with the systems that take turns; the first is what the others are compared with.
-var workloads = []struct {
+// workload is what systems of one engine are compared in; the first is what the others are compared with.
+type workload struct {
+	engine  string
 	name    string
 	systems []system
-}{
-	{"drain", []system{{"raw modernc loop", rawDrain}, {"sqluice", drain}}},
-	{"drain beside backlog", []system{{"sqluice, empty table", drain}, {"sqluice, done and scheduled rows", drainBacklog}}},
-	{"drain, 4 processes' worth of stores", []system{{"sqluice", drainStores}}},
-	{"insert one by one", []system{{"raw modernc loop", rawInsert}, {"sqluice", insert}}},
-	{"insert by 64 callers", []system{{"sqluice", insertMany}}},
-	{"bulk insert", []system{{"raw modernc loop", rawBulk}, {"sqluice", bulk}}},
-	{"latency, same process", []system{{"sqluice", latencySame}}},
-	{"latency, plain INSERT from another pool", []system{{"sqluice", latencyForeign}}},
-	{"idle worker", []system{{"sqluice", idle}}},
+}
+
+func (w workload) title() string { return w.engine + " " + w.name }
+
+var workloads = []workload{
+	{onSQLite, "drain", []system{{"raw modernc loop", rawDrain}, {"sqluice", drain}}},
+	{onSQLite, "drain beside backlog", []system{{"sqluice, empty table", drain}, {"sqluice, done and scheduled rows", drainBacklog}}},
+	{onSQLite, "drain, 4 processes' worth of stores", []system{{"sqluice", drainStores}}},
+	{onSQLite, "insert one by one", []system{{"raw modernc loop", rawInsert}, {"sqluice", insertOne(5)}}},
+	{onSQLite, "insert by 64 callers", []system{{"sqluice", insertMany}}},
+	{onSQLite, "bulk insert", []system{{"raw modernc loop", rawBulk}, {"sqluice", bulk}}},
+	{onSQLite, "latency, same process", []system{{"sqluice", latencySame}}},
+	{onSQLite, "latency, plain INSERT from another pool", []system{{"sqluice", latencyForeign}}},
+	{onSQLite, "latency, other process", []system{{"sqluice", latencyOther}}},
+	{onSQLite, "idle worker", []system{{"sqluice", idle}}},
+
+	{onPostgreSQL, "drain", []system{{"raw pgx loop", pgDrain}, {"sqluice", drain}}},
+	{onPostgreSQL, "drain by 4 processes", []system{{"raw pgx loop", pgDrainProcesses}, {"sqluice", drainProcesses}}},
+	{onPostgreSQL, "drain beside finished rows", []system{{"sqluice, empty table", drain}, {"sqluice, finished rows", drainDone}}},
+	{onPostgreSQL, "insert one by one", []system{{"raw pgx loop", pgInsert}, {"sqluice", insertOne(pgInsertPart)}}},
+	{onPostgreSQL, "insert by 64 callers", []system{{"sqluice", insertMany}}},
+	{onPostgreSQL, "bulk insert", []system{{"raw pgx COPY", pgBulk}, {"sqluice", bulk}}},
+	{onPostgreSQL, "latency, same process", []system{{"sqluice", latencySame}}},
+	{onPostgreSQL, "latency, other process", []system{{"raw pgx loop", pgLatencyOther}, {"sqluice", latencyOther}}},
+	{onPostgreSQL, "idle worker", []system{{"sqluice", idle}}},
+	{onPostgreSQL, "claims", []system{
+		{"empty table", claimsEmpty}, {"finished rows", claimsBesideDone}, {"old snapshot", claimsBesideSnapshot},
+	}},
 }

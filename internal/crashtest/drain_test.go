@@ -13,7 +13,7 @@ import (
 // Twelve processes drain 5,000 jobs: each is started once, none is lost, and no caller meets a locked database.
 func TestTwelveProcesses(t *testing.T) {
 	const n = 5000
-	path, client := queue(t)
+	path, client := sqliteQueue(t)
 	enqueueMany(t, client, "quick", n)
 	var workers []*process
 	for i := range 12 {

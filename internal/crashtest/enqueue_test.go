@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -18,59 +17,26 @@ import (
 // Enqueuers are killed while they enqueue: every id that was acknowledged is there, and what was enqueued together is
 // there together.
 func TestKilledEnqueuers(t *testing.T) {
-	path, client := queue(t)
-	acknowledged := make(chan []int64)
-	for i := range 4 {
-		p := start(t, role{Do: "enqueue", DB: path})
-		go func() {
-			var ids []int64
-			lines := bufio.NewScanner(p.stdout)
-			for lines.Scan() {
-				id, err := strconv.ParseInt(lines.Text(), 10, 64)
-				if err != nil {
-					break // half a line
-				}
-				if ids = append(ids, id); len(ids) == 300+100*i {
-					_ = p.cmd.Process.Kill() // what it printed until then is still read
-				}
-			}
-			_ = p.wait() // it says that the process was killed
-			acknowledged <- ids
-		}()
-	}
-	var ids []int64
-	for range 4 {
-		ids = append(ids, <-acknowledged...)
-	}
-	if len(ids) < 4*300 {
-		t.Fatalf("only %d ids were acknowledged", len(ids))
-	}
-	for _, id := range ids {
-		if _, err := client.Get(t.Context(), id); err != nil {
-			t.Errorf("an acknowledged job is lost: %v", err)
+	onEachEngine(t, func(t *testing.T, address string, client *jobs.Client) {
+		var enqueuers []*process
+		for i := range 4 {
+			enqueuers = append(enqueuers, start(t, role{Do: "enqueue", DB: address, Name: fmt.Sprint("enqueuer", i)}))
 		}
-	}
-	together := 0
-	for after := int64(0); ; {
-		page, err := client.List(t.Context(), jobs.Filter{Tag: "ten", After: after, Limit: jobs.MaxPage})
-		must(t, err)
-		if len(page) == 0 {
-			break
+		for i, p := range enqueuers {
+			eventually(t, "an enqueuer has work behind it", func() bool { return len(p.events()) >= 300+100*i })
+			p.kill()
 		}
-		together += len(page)
-		after = page[len(page)-1].ID
-	}
-	if together%10 != 0 {
-		t.Errorf("%d jobs were enqueued ten at a time", together)
-	}
-	checkIntegrity(t, path)
-	w := start(t, role{Do: "drain", DB: path, Name: "w", Queues: map[string]int{"default": 50}})
-	must(t, w.wait())
-	for _, id := range ids {
-		if job, err := client.Get(t.Context(), id); err != nil || job.Status != jobs.StatusDone {
-			t.Errorf("job %d is %s, %v", id, job.Status, err)
+		sum := checkEnqueues(t, client, enqueuers)
+		if len(sum.added) < 4*300 || sum.refused > 0 || sum.unknown > 0 {
+			t.Errorf("%d jobs were acknowledged, %d calls failed, and of %d nobody knows", len(sum.added), sum.refused, sum.unknown)
 		}
-	}
+		if !(role{DB: address}).onPostgres() {
+			checkIntegrity(t, address)
+		}
+		w := start(t, role{Do: "drain", DB: address, Name: "w", Queues: map[string]int{"default": 50}})
+		must(t, w.wait())
+		checkDone(t, client)
+	})
 }
 
 func checkIntegrity(t *testing.T, path string) {
@@ -89,30 +55,49 @@ func checkIntegrity(t *testing.T, path string) {
 
 // Rows that another process inserts by plain SQL are picked up by an idle worker.
 func TestPlainInsertWakes(t *testing.T) {
-	path, _ := queue(t)
+	path, _ := sqliteQueue(t)
 	worker := start(t, role{Do: "worker", DB: path, Name: "idle", Queues: map[string]int{"default": 100}})
 	worker.said("worker started")
 	inserter := start(t, role{Do: "insert", DB: path})
-	answers := bufio.NewScanner(inserter.stdout)
-	const n = 30
-	var latencies []time.Duration
+	logLatencies(t, "from the INSERT's return", latencies(t, inserter, worker, 30, hang))
+	worker.release()
+}
+
+// latencies has a job added n times, each time after the worker has started the one before, and returns how long that
+// took. It gives up when all together take longer than limit.
+func latencies(t *testing.T, adder, worker *process, n int, limit time.Duration) []time.Duration {
+	t.Helper()
+	end := time.Now().Add(limit)
+	answers := bufio.NewScanner(adder.stdout)
+	var list []time.Duration
 	for i := range n {
-		_, err := fmt.Fprintln(inserter.stdin)
+		_, err := fmt.Fprintln(adder.stdin)
 		must(t, err)
 		if !answers.Scan() {
-			t.Fatalf("the inserter ended: %v\n%s", answers.Err(), inserter.stderr)
+			t.Fatalf("the process that adds jobs ended: %v\n%s", answers.Err(), adder.stderr)
 		}
 		var id, us int64
 		_, err = fmt.Sscan(answers.Text(), &id, &us)
 		must(t, err)
-		starts := worker.started(i+1, 1)
+		var starts []event
+		eventuallyBefore(t, end, fmt.Sprintf("the worker has started job %d, the %dth", id, i+1), func() bool {
+			starts = only(worker.events(), "start", 1)
+			return len(starts) > i
+		})
 		if last := starts[len(starts)-1]; last.job == id {
-			latencies = append(latencies, last.at.Sub(time.UnixMicro(us)))
+			list = append(list, last.at.Sub(time.UnixMicro(us)))
 		} else {
-			t.Errorf("job %d was started after job %d was inserted", last.job, id)
+			t.Errorf("job %d was started after job %d was added", last.job, id)
 		}
 	}
-	slices.Sort(latencies)
-	t.Logf("from the INSERT's return to the handler's start: median %s, longest %s", latencies[n/2], latencies[n-1])
-	worker.release()
+	return list
+}
+
+func logLatencies(t *testing.T, from string, list []time.Duration) {
+	t.Helper()
+	if len(list) == 0 {
+		return
+	}
+	slices.Sort(list)
+	t.Logf("%s to the handler's start: p50 %s, p99 %s, longest %s", from, list[len(list)/2], list[len(list)*99/100], list[len(list)-1])
 }

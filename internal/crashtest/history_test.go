@@ -20,17 +20,19 @@ func openHistory(path string) (*history, error) {
 	return &history{file}, err
 }
 
-func (h *history) note(what string, job jobs.Job) error {
-	_, err := fmt.Fprintf(h.file, "%s %d %d %d\n", what, job.ID, job.Attempt, time.Now().UnixMicro())
+func (h *history) note(what string, job jobs.Job) error { return h.write(what, job.ID, job.Attempt) }
+
+func (h *history) write(what string, job int64, number int) error {
+	_, err := fmt.Fprintf(h.file, "%s %d %d %d\n", what, job, number, time.Now().UnixMicro())
 	return err
 }
 
 // event is a line of a history.
 type event struct {
-	what    string
-	job     int64
-	attempt int
-	at      time.Time
+	what   string
+	job    int64
+	number int // of the attempt, or of an enqueuer's call
+	at     time.Time
 }
 
 // readHistory reads the whole lines of a history; a process that was killed may have left half a one.
@@ -48,7 +50,7 @@ func readHistory(t *testing.T, path string) []event {
 		}
 		var e event
 		var us int64
-		_, err := fmt.Sscan(string(line), &e.what, &e.job, &e.attempt, &us)
+		_, err := fmt.Sscan(string(line), &e.what, &e.job, &e.number, &us)
 		must(t, err)
 		e.at = time.UnixMicro(us)
 		events = append(events, e)
@@ -60,7 +62,7 @@ func readHistory(t *testing.T, path string) []event {
 func only(events []event, what string, attempt int) []event {
 	var list []event
 	for _, e := range events {
-		if e.what == what && e.attempt == attempt {
+		if e.what == what && e.number == attempt {
 			list = append(list, e)
 		}
 	}
@@ -78,7 +80,7 @@ func checkStarts(t *testing.T, events []event) int {
 	starts, started := map[attempt]int{}, map[int64]bool{}
 	for _, e := range events {
 		if e.what == "start" {
-			starts[attempt{e.job, e.attempt}]++
+			starts[attempt{e.job, e.number}]++
 			started[e.job] = true
 		}
 	}

@@ -18,17 +18,20 @@ func TestKillPickedUpByAnother(t *testing.T) { testKill(t, false) }
 func TestKillPickedUpByARestart(t *testing.T) { testKill(t, true) }
 
 func testKill(t *testing.T, restart bool) {
+	onEachEngine(t, func(t *testing.T, address string, client *jobs.Client) { killOne(t, address, client, restart) })
+}
+
+func killOne(t *testing.T, address string, client *jobs.Client, restart bool) {
 	const n = 50
-	path, client := queue(t)
 	// A second live worker has jobs of its own, and nobody touches them.
 	own := enqueueMany(t, client, "block", 5, jobs.Queue("other"))
-	live := start(t, role{Do: "worker", DB: path, Name: "live", Queues: map[string]int{"other": 5}})
+	live := start(t, role{Do: "worker", DB: address, Name: "live", Queues: map[string]int{"other": 5}})
 	live.started(len(own), 1)
 
 	ids := enqueueMany(t, client, "block", n)
-	doomed := start(t, role{Do: "worker", DB: path, Name: "doomed", Queues: map[string]int{"default": n}})
+	doomed := start(t, role{Do: "worker", DB: address, Name: "doomed", Queues: map[string]int{"default": n}})
 	doomed.started(n, 1)
-	heir := role{Do: "worker", DB: path, Name: "heir", Queues: map[string]int{"default": n}}
+	heir := role{Do: "worker", DB: address, Name: "heir", Queues: map[string]int{"default": n}}
 	var next *process
 	if !restart {
 		next = start(t, heir)
@@ -80,15 +83,16 @@ func wantCrash(t *testing.T, client *jobs.Client, id int64) {
 }
 
 // Workers are killed again and again while they drain: no attempt is started twice and no job is lost.
-func TestKillAgainAndAgain(t *testing.T) {
+func TestKillAgainAndAgain(t *testing.T) { onEachEngine(t, killAgainAndAgain) }
+
+func killAgainAndAgain(t *testing.T, address string, client *jobs.Client) {
 	const n = 3000
-	path, client := queue(t)
 	ids := enqueueMany(t, client, "quick", n, jobs.MaxAttempts(1000))
 	workers := 0
 	begin := func() *process {
 		workers++
 		return start(t, role{
-			Do: "drain", DB: path, Name: fmt.Sprint("worker", workers), Queues: map[string]int{"default": 20},
+			Do: "drain", DB: address, Name: fmt.Sprint("worker", workers), Queues: map[string]int{"default": 20},
 		})
 	}
 	var all []*process

@@ -14,12 +14,15 @@ const roleVariable = "SQLUICE_CRASHTEST_ROLE"
 
 // role says what a process of a test does.
 type role struct {
-	Do      string         // worker, drain, enqueue or insert
-	DB      string         // the database's file
+	Do      string         // worker, drain, enqueue, ask, insert or halfway
+	DB      string         // the database: a SQLite file's path or a PostgreSQL database's URL
 	History string         // where the process appends what it does
-	Name    string         // of the worker
+	Name    string         // of the worker or enqueuer
 	Queues  map[string]int // of the worker
 	Lease   string         // of the worker, as a duration; the default when empty
+	Poll    string         // how often a PostgreSQL store looks unasked, as a duration; the default when empty
+	Jobs    int            // how many jobs the enqueuer adds; without it, it goes on until it is killed
+	Job     int64          // which one halfway is about to cancel
 }
 
 func TestMain(m *testing.M) {

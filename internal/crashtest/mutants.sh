@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Takes one safeguard after another out of a copy of the tree, committed or not, and shows which tests catch it. A
 # mutant that no test catches is a failure. Names of mutants as arguments choose some of them.
+#
+# "unchanged" is the tree as it is, which must pass all those tests: else they would catch anything.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -11,10 +13,7 @@ export CGO_ENABLED=0
 # The statements of package db are generated: sqlc makes them anew from the changed SQL.
 generate() { go run -tags tools github.com/sqlc-dev/sqlc/cmd/sqlc generate; }
 
-# Each mutant is a name, the packages and tests that are to catch it, and a function that changes the copy.
-conformance=(./jobs/sqlite -run 'TestConformance/(Fence|Transaction|Manage|Cancel|Rescue)')
-# Others would wait in vain for workers that take each other for dead.
-boot=(./jobs/sqlite -run 'TestConformance/Rescue/BootBesideALiveWorker')
+# Each mutant is a function that changes the copy, and in the list at the end the tests that are to catch it.
 
 # change FILE EXPRESSION...: each expression must still fit the file, or the mutant would be none.
 change() {
@@ -75,36 +74,143 @@ dead_claims() {
     generate
 }
 
-survived=0
-row() { printf '%-14s | %-8s | %s\n' "$@"; }
-row mutant verdict 'tests that failed'
-try() {
-    local name=$1
-    shift
-    local copy=$work/$name log=$work/$name.log
-    mkdir "$copy"
-    (cd "$root" && tar -cf - --exclude=.git .) | tar -xf - -C "$copy"
-    (
-        cd "$copy"
-        set -e
-        "$name"
-        go vet ./jobs/...
-    ) >"$log" 2>&1 || { row "$name" BROKEN "see below"; cat "$log"; survived=1; return; }
-    if (cd "$copy" && go test -count=1 -short -timeout 300s "$@") >"$log" 2>&1; then
-        row "$name" SURVIVED '(none)'
-        survived=1
-    else
-        row "$name" caught "$(sed -nE 's/^ *--- FAIL: ([^ ]+).*/\1/p' "$log" | grep -vE '^TestConformance(\/[A-Za-z]+)?$' | sort -u | paste -sd' ')"
-    fi
+# PostgreSQL's own statements. Those that both engines share are the business of the mutants above.
+
+# The whole of the fence, and half of it.
+postgres_fence() {
+    no_attempt_on_postgres
+    change sql/queries/postgres/finish.sql 's/ worker_id = CAST\(@worker_id AS BIGINT\)/ CAST(@worker_id AS BIGINT) > 0/' \
+        's/ j\.worker_id = CAST\(@worker_id AS BIGINT\)/ CAST(@worker_id AS BIGINT) > 0/' 's/ AND j\.worker_id = w\.id//'
+    generate
+}
+postgres_attempt() {
+    no_attempt_on_postgres
+    generate
+}
+no_attempt_on_postgres() {
+    change sql/queries/postgres/finish.sql 's/ AND attempt = CAST\(@attempt AS BIGINT\)/ AND CAST(@attempt AS BIGINT) > 0/' \
+        's/ AND j\.attempt = CAST\(e\.value->>1 AS BIGINT\)//'
 }
 
-for mutant in "${@:-fence attempt finish_status manage_status boot_check dead_claims}"; do
-    for name in $mutant; do
-        case $name in
-        boot_check) try "$name" "${boot[@]}" ;;
-        fence | attempt | finish_status | manage_status | dead_claims) try "$name" "${conformance[@]}" ;;
-        *) echo "no such mutant: $name" >&2 && exit 2 ;;
-        esac
-    done
+# The status guard of the batch forms.
+postgres_status() {
+    change sql/queries/postgres/finish.sql "s/WHERE (j\.)?status = 'running' AND /WHERE /"
+    generate
+}
+
+# A claim locks the rows that it chooses, and passes over those that others have locked.
+postgres_claim_unlocked() {
+    change sql/queries/postgres/claim.sql '/^ {6,}FOR UPDATE SKIP LOCKED$/d'
+    generate
+}
+postgres_claim_waits() {
+    change sql/queries/postgres/claim.sql 's/^( {6,}FOR UPDATE) SKIP LOCKED$/\1/'
+    generate
+}
+
+# What a claim checks of its worker: that nobody declared it dead.
+postgres_dead_claims() {
+    change sql/queries/postgres/claim.sql 's/(w\.id = CAST\(@worker_id AS BIGINT\)) AND w\.ended_at IS NULL/\1/'
+    generate
+}
+
+# A renewal passes over rows that are locked: it must not wait for a handler's open transaction.
+postgres_renewal_waits() {
+    change sql/queries/postgres/finish.sql 's/ FOR UPDATE OF j SKIP LOCKED/ FOR UPDATE OF j/'
+    generate
+}
+
+# A rescue locks the attempts whose end it records: only one does.
+postgres_rescue_unlocked() {
+    change sql/queries/postgres/rescue.sql 's/^FOR UPDATE OF j SKIP LOCKED;$/;/'
+    generate
+}
+
+# The worker's lock: every one seems free.
+postgres_locks() {
+    change sql/control/postgres/free_locks.sql 's/pg_try_advisory_xact_lock(\(.*\))$/(\1) IS NOT NULL/'
+    change sql/control/postgres/try_lock.sql 's/pg_try_advisory_xact_lock\(\$1\)/CAST($1 AS BIGINT) IS NOT NULL/'
+}
+
+# A lost commit counts as one that did not happen, and the write is run again.
+postgres_outcome() { change jobs/postgres/transact.go 's/committed, unknown := .*$/committed, unknown := false, error(nil)/'; }
+
+# What a commit claimed whose outcome stayed unknown is given back.
+strays() { change jobs/housekeep.go 's/return h\.releaseStrays\(ctx, held\)/return nil/'; }
+
+# The doorbell that rings when an enqueue is committed.
+postgres_doorbell() { change jobs/postgres/querier.go 's/if ring == nil /if true || ring == nil /'; }
+
+# tests are the packages and tests that are to catch a mutant.
+tests() {
+    case $1 in
+    # Others would wait in vain for workers that take each other for dead.
+    boot_check) echo ./jobs/sqlite -run 'TestConformance/Rescue/BootBesideALiveWorker' ;;
+    postgres_locks) echo ./jobs/postgres -run 'TestConformance/Rescue/BootBesideALiveWorker' ;;
+    fence | attempt | finish_status | manage_status | dead_claims)
+        echo ./jobs/sqlite -run 'TestConformance/(Fence|Transaction|Manage|Cancel|Rescue)' ;;
+    postgres_fence | postgres_attempt | postgres_status | postgres_dead_claims)
+        echo ./jobs/postgres -run 'TestConformance/(Fence|Transaction|Manage|Cancel|Rescue)' ;;
+    postgres_claim_unlocked) echo ./internal/crashtest -run TestPostgresProcesses/4 ;;
+    postgres_claim_waits) echo ./internal/crashtest -run TestPostgresLockedJobs ;;
+    postgres_renewal_waits) echo ./internal/crashtest -run TestPostgresOpenCompletion ;;
+    postgres_outcome) echo ./internal/crashtest -run TestPostgresTerminatedBackends ;;
+    postgres_doorbell) echo ./internal/crashtest -run TestPostgresWake ;;
+    *) echo "no such mutant: $1" >&2 && return 2 ;;
+    esac
+}
+all='fence attempt finish_status manage_status boot_check dead_claims
+postgres_fence postgres_attempt postgres_status postgres_claim_unlocked postgres_claim_waits postgres_dead_claims
+postgres_renewal_waits postgres_locks postgres_outcome postgres_doorbell'
+
+faults=0
+row() { printf '%-24s | %-8s | %s\n' "$@"; }
+row mutant verdict 'tests that failed'
+
+# try NAME TESTS...: changes a copy, runs the tests, and sets verdict and names those that failed.
+try() {
+    local name=$1 copy=$work/tree log=$work/log
+    shift
+    rm -rf "$copy" && mkdir "$copy"
+    (cd "$root" && tar -cf - --exclude=.git .) | tar -xf - -C "$copy"
+    verdict=SURVIVED
+    failed=
+    # Not in a condition, where the shell would go on after an error.
+    set +e
+    (set -e; cd "$copy"; "$name"; go vet ./jobs/...) >"$log" 2>&1
+    local result=$?
+    set -e
+    if [ "$result" != 0 ]; then
+        verdict=BROKEN
+        cat "$log"
+        return
+    fi
+    (cd "$copy" && go test -count=1 -short -timeout 400s "$@") >"$log" 2>&1 && return
+    verdict=caught
+    # A test that failed only because one below it did is not named.
+    failed=$(sed -nE 's/^ *--- FAIL: ([^ ]+).*/\1/p' "$log" | sort -u |
+        awk 'NR > 1 && index($0, last "/") != 1 { print last } { last = $0 } END { print last }' | paste -sd' ')
+}
+
+# The tree as it is passes each set of tests, or they would catch anything.
+unchanged() { :; }
+declare -A passed
+
+for name in ${*:-$all}; do
+    list=$(tests "$name")
+    read -ra arguments <<<"$list"
+    if [ -z "${passed[$list]:-}" ]; then
+        try unchanged "${arguments[@]}"
+        if [ "$verdict" != SURVIVED ]; then
+            row "(unchanged)" FAULTY "$failed"
+            cat "$work/log"
+            faults=1
+            continue
+        fi
+        passed[$list]=yes
+    fi
+    try "$name" "${arguments[@]}"
+    row "$name" "$verdict" "$failed"
+    if [ "$verdict" != caught ]; then faults=1; fi
 done
-exit "$survived"
+exit "$faults"

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -17,7 +18,6 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
-	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
 // hang is when a test that waits for something is given up: no test depends on how long anything takes.
@@ -30,6 +30,7 @@ type process struct {
 	stdin   io.WriteCloser
 	stdout  io.ReadCloser
 	stderr  *buffer
+	name    string
 	history string
 	waited  sync.Once
 	err     error
@@ -43,12 +44,12 @@ func start(t *testing.T, r role) *process {
 	r.History = filepath.Join(t.TempDir(), "history")
 	text, err := json.Marshal(r)
 	must(t, err)
-	p := &process{t: t, cmd: exec.Command(binary), stderr: &buffer{}, history: r.History}
+	p := &process{t: t, cmd: exec.Command(binary), stderr: &buffer{}, name: r.Name, history: r.History}
 	p.cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
 	p.cmd.Stderr = p.stderr
 	p.stdin, err = p.cmd.StdinPipe()
 	must(t, err)
-	if r.Do == "enqueue" || r.Do == "insert" {
+	if r.Do == "ask" || r.Do == "insert" {
 		p.stdout, err = p.cmd.StdoutPipe()
 		must(t, err)
 	}
@@ -71,6 +72,24 @@ func (p *process) wait() error {
 func (p *process) signal(s syscall.Signal) {
 	p.t.Helper()
 	must(p.t, p.cmd.Process.Signal(s))
+}
+
+// stop stops the process until SIGCONT, and returns when it has stopped.
+func (p *process) stop() {
+	p.t.Helper()
+	p.signal(syscall.SIGSTOP)
+	for {
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(p.cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		must(p.t, err)
+		if !status.Stopped() {
+			p.t.Fatalf("the process did not stop but end: %v\n%s", status, p.stderr)
+		}
+		return
+	}
 }
 
 // kill ends the process at once and waits until the kernel has cleared it away.
@@ -124,19 +143,6 @@ func (b *buffer) String() string {
 	return b.data.String()
 }
 
-// queue makes a migrated database in a folder of the test's own.
-func queue(t *testing.T) (path string, client *jobs.Client) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "jobs.db")
-	store, err := sqlite.Open(t.Context(), path)
-	must(t, err)
-	t.Cleanup(func() { must(t, store.Close()) })
-	client = jobs.New(store)
-	_, err = client.Migrate(t.Context())
-	must(t, err)
-	return path, client
-}
-
 func enqueueMany(t *testing.T, client *jobs.Client, kind string, n int, opts ...jobs.EnqueueOption) []int64 {
 	t.Helper()
 	payloads := make([]json.RawMessage, n)
@@ -159,7 +165,12 @@ func ended(t *testing.T, client *jobs.Client, id int64) jobs.Job {
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(hang); !holds(); time.Sleep(5 * time.Millisecond) {
+	eventuallyBefore(t, time.Now().Add(hang), what, holds)
+}
+
+func eventuallyBefore(t *testing.T, end time.Time, what string, holds func() bool) {
+	t.Helper()
+	for ; !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("given up waiting until %s", what)
 		}

@@ -3,19 +3,19 @@
 package crashtest
 
 import (
-	"bufio"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
-	"github.com/sqluice/sqluice/jobs/sqlite"
+	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
 func (r role) play() error {
@@ -23,14 +23,19 @@ func (r role) play() error {
 		return r.insert()
 	}
 	ctx := context.Background()
-	store, err := sqlite.Open(ctx, r.DB, sqlite.MustExist())
+	store, err := r.open(ctx)
 	if err != nil {
 		return err
 	}
 	client := jobs.New(store)
-	if r.Do == "enqueue" {
+	switch r.Do {
+	case "enqueue":
 		err = r.enqueue(ctx, client)
-	} else {
+	case "ask":
+		err = r.ask(ctx, client)
+	case "halfway":
+		err = r.halfway(ctx, store)
+	default:
 		err = r.work(ctx, client)
 	}
 	return errors.Join(err, store.Close())
@@ -80,61 +85,70 @@ func (r role) work(ctx context.Context, client *jobs.Client) error {
 		return h.note("done", job)
 	})
 	kind("block", func(ctx context.Context, job jobs.Job) error {
-		select {
-		case <-released:
-		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), jobs.ErrLeaseLost) {
-				return h.note("lost", job) // and so it claims to have done the job
-			}
-			return ctx.Err()
+		if lost, err := untilReleased(ctx, h, job, released); lost || err != nil {
+			return err // none when it is lost: so it claims to have done the job
 		}
 		return errors.Join(job.SetResult(r.Name), h.note("done", job))
 	})
+	if r.onPostgres() {
+		kind("complete", func(ctx context.Context, job jobs.Job) error { return r.complete(ctx, h, job, released) })
+	}
 	if r.Do == "drain" {
 		return runner.Drain(ctx)
 	}
 	return runner.Run(ctx)
 }
 
-// enqueue adds jobs, one and ten at a time, and prints the id of each one after it was acknowledged.
-func (r role) enqueue(ctx context.Context, client *jobs.Client) error {
-	ten := make([]json.RawMessage, 10)
-	for i := range ten {
-		ten[i] = json.RawMessage("{}")
-	}
-	for {
-		receipt, err := client.Enqueue(ctx, "quick", json.RawMessage("{}"))
-		if err != nil {
-			return err
+// untilReleased keeps a handler from ending until its worker is to end, or its lease is lost.
+func untilReleased(ctx context.Context, h *history, job jobs.Job, released <-chan struct{}) (lost bool, err error) {
+	select {
+	case <-released:
+		return false, nil
+	case <-ctx.Done():
+		if errors.Is(context.Cause(ctx), jobs.ErrLeaseLost) {
+			return true, h.note("lost", job)
 		}
-		fmt.Println(receipt.ID)
-		ids, err := client.EnqueueMany(ctx, "quick", ten, jobs.Tags("ten"))
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			fmt.Println(id)
-		}
+		return false, ctx.Err()
 	}
 }
 
-// insert adds a job by plain SQL, as any program can, for each line of standard input, and prints its id.
-func (r role) insert() error {
-	statement, err := os.ReadFile("testdata/insert_job.sql")
+// halfway cancels a job and gets stuck before the commit.
+func (r role) halfway(ctx context.Context, store jobs.Store) error {
+	h, err := openHistory(r.History)
 	if err != nil {
 		return err
 	}
-	pool, err := sql.Open("sqlite", "file:"+r.DB+"?_pragma=busy_timeout(5000)")
-	if err != nil {
-		return err
-	}
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
-		var id int64
-		if err := pool.QueryRow(string(statement)).Scan(&id); err != nil {
-			return err
+	return store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		n, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: store.Now().UnixMicro(), ID: r.Job})
+		if err == nil {
+			err = h.write("halfway", r.Job, int(n))
 		}
-		fmt.Println(id, time.Now().UnixMicro())
+		if err == nil {
+			_, err = io.Copy(io.Discard, os.Stdin)
+		}
+		return err
+	})
+}
+
+// complete ends its job in a transaction of its own, and leaves that open until the worker is to end.
+func (r role) complete(ctx context.Context, h *history, job jobs.Job, released <-chan struct{}) (err error) {
+	conn, err := pgx.Connect(ctx, r.DB)
+	if err != nil {
+		return err
 	}
-	return errors.Join(lines.Err(), pool.Close())
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	if err := jobs.CompleteTx(ctx, postgres.Tx(tx), job, r.Name); err != nil {
+		return err
+	}
+	if err := h.note("complete", job); err != nil {
+		return err
+	}
+	if lost, err := untilReleased(ctx, h, job, released); lost || err != nil {
+		return errors.Join(err, tx.Rollback(context.WithoutCancel(ctx)))
+	}
+	return tx.Commit(context.WithoutCancel(ctx))
 }

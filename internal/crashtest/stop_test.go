@@ -10,16 +10,17 @@ import (
 )
 
 // A process is stopped for longer than its lease and its job is taken over. When it goes on it finds the lease lost,
-// and its finish is refused.
-func TestStoppedPastTheLease(t *testing.T) {
-	path, client := queue(t)
+// and its finish is refused. (On PostgreSQL a stopped process keeps its lock as well: only its lease tells.)
+func TestStoppedPastTheLease(t *testing.T) { onEachEngine(t, stopPastTheLease) }
+
+func stopPastTheLease(t *testing.T, address string, client *jobs.Client) {
 	id := enqueueMany(t, client, "block", 1)[0]
 	queues := map[string]int{"default": 1}
-	stopped := start(t, role{Do: "worker", DB: path, Name: "stopped", Queues: queues, Lease: "1s"})
+	stopped := start(t, role{Do: "worker", DB: address, Name: "stopped", Queues: queues, Lease: "1s"})
 	stopped.started(1, 1)
-	taker := start(t, role{Do: "worker", DB: path, Name: "taker", Queues: queues})
+	taker := start(t, role{Do: "worker", DB: address, Name: "taker", Queues: queues, Lease: "3s"})
 	taker.said("worker started")
-	stopped.signal(syscall.SIGSTOP)
+	betweenWrites(t, address, stopped.stop)
 	taker.started(1, 2)
 	stopped.signal(syscall.SIGCONT)
 

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// serverVariable names the environment variable that holds the URL of a server to measure instead of a temporary one.
+// Its user must be allowed to create databases.
+const serverVariable = "SQLUICE_BENCH_POSTGRES"
+
+// startWithin is when a server that does not begin is given up.
+const startWithin = 2 * time.Minute
+
+var errNoServer = errors.New("there is no PostgreSQL")
+
+// server is a PostgreSQL server in which runs make databases of their own.
+type server struct {
+	url     string
+	process int          // of a temporary server; 0 when it is not ours
+	end     func() error // nil when it is not ours
+}
+
+// startServer uses the server of [serverVariable], or else starts one from the local binaries. It wraps [errNoServer]
+// when there is neither.
+func startServer(ctx context.Context) (*server, error) {
+	if url := os.Getenv(serverVariable); url != "" {
+		return &server{url: url}, nil
+	}
+	binaries, err := postgresBinaries()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoServer, err)
+	}
+	// Durability is part of what is measured, so the data lie on a disk, which a system's /tmp may not be. The folder's
+	// name is short because a socket's may be at most about 100 bytes.
+	parent := os.Getenv("TMPDIR")
+	if parent == "" {
+		parent = "/var/tmp"
+	}
+	dir, err := os.MkdirTemp(parent, "sqluice-bench-")
+	if err != nil {
+		return nil, err
+	}
+	s, err := startCluster(ctx, binaries, dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return s, nil
+}
+
+// postgresBinaries finds the folder of the newest installed server.
+func postgresBinaries() (string, error) {
+	folders, err := filepath.Glob("/usr/lib/postgresql/*/bin")
+	if err != nil {
+		return "", err
+	}
+	// By length first, so that 9 comes before 10.
+	slices.SortFunc(folders, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(a) - len(b)
+		}
+		return strings.Compare(a, b)
+	})
+	if len(folders) > 0 {
+		return folders[len(folders)-1], nil
+	}
+	initdb, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", errors.New("neither /usr/lib/postgresql/*/bin nor initdb in the PATH")
+	}
+	return filepath.Dir(initdb), nil
+}
+
+// startCluster makes a cluster that listens on a unix socket only and has PostgreSQL's defaults in all else, those of
+// durability among them.
+func startCluster(ctx context.Context, binaries, dir string) (*server, error) {
+	attributes, err := unprivileged(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoServer, err)
+	}
+	data := filepath.Join(dir, "data")
+	initdb := exec.CommandContext(ctx, filepath.Join(binaries, "initdb"), "--pgdata="+data, "--username=sqluice",
+		"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions")
+	initdb.Dir, initdb.SysProcAttr = dir, attributes
+	if output, err := initdb.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w\n%s", err, output)
+	}
+	cmd := exec.Command(filepath.Join(binaries, "postgres"), "-D", data, "-k", dir,
+		"-c", "listen_addresses=", "-c", "logging_collector=off")
+	cmd.Dir, cmd.SysProcAttr = dir, attributes
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start postgres: %w", err)
+	}
+	lines := &serverLog{ready: make(chan struct{}), ended: make(chan struct{})}
+	go lines.follow(log)
+	s := &server{
+		url: (&url.URL{
+			Scheme: "postgres", User: url.User("sqluice"), Path: "/postgres",
+			RawQuery: url.Values{"host": {dir}}.Encode(),
+		}).String(),
+		process: cmd.Process.Pid,
+		end: func() error {
+			// SIGQUIT is PostgreSQL's immediate shutdown: nothing here is to last.
+			return errors.Join(cmd.Process.Signal(syscall.SIGQUIT), lines.wait(cmd), os.RemoveAll(dir))
+		},
+	}
+	select {
+	case <-lines.ready:
+		return s, nil
+	case <-lines.ended:
+		return nil, fmt.Errorf("postgres ended at its start: %w\n%s", lines.wait(cmd), lines.text.String())
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), s.end())
+	case <-time.After(startWithin):
+		return nil, errors.Join(fmt.Errorf("postgres was not ready after %s", startWithin), s.end())
+	}
+}
+
+func (s *server) stop() error {
+	if s.end == nil {
+		return nil
+	}
+	return s.end()
+}
+
+// urlOf is the URL of another database of the server.
+func (s *server) urlOf(name string) (string, error) {
+	parsed, err := url.Parse(s.url)
+	if err != nil {
+		return "", fmt.Errorf("%s is not a well-formed URL", serverVariable)
+	}
+	parsed.Path = "/" + name
+	return parsed.String(), nil
+}
+
+// serverLog reads what a server writes, until it ends.
+type serverLog struct {
+	ready chan struct{} // closed when the server accepts connections
+	ended chan struct{} // closed when the server has closed its log; text is complete then
+	text  strings.Builder
+}
+
+func (l *serverLog) follow(log io.Reader) {
+	defer close(l.ended)
+	isReady := false
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		fmt.Fprintln(&l.text, lines.Text())
+		if !isReady && strings.Contains(lines.Text(), "ready to accept connections") {
+			isReady = true
+			close(l.ready)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		fmt.Fprintln(&l.text, "read the log:", err)
+	}
+}
+
+// wait reaps the server; that a signal ended it is no error.
+func (l *serverLog) wait(cmd *exec.Cmd) error {
+	<-l.ended
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,173 @@
+//go:build unix
+
+package crashtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sqluice/sqluice/internal/testdb"
+)
+
+// seedVariable names the environment variable that repeats a run's choices.
+const seedVariable = "SQLUICE_CRASHTEST_SEED"
+
+// A server that keeps what it acknowledged, as one outside of tests does.
+func durableCluster(t *testing.T) *testdb.Cluster {
+	t.Helper()
+	return testdb.StartCluster(t, map[string]string{"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"})
+}
+
+// Every 20 ms the server ends one of the queue's connections, and in the middle of the work it crashes and starts
+// again. No acknowledged job is lost, what failed did not happen, no attempt is started twice, and everything is done at
+// the end.
+func TestPostgresTerminatedBackends(t *testing.T) {
+	t.Run("restart", func(t *testing.T) {
+		chaos(t, 5000, func(t *testing.T, cluster *testdb.Cluster, _ string) {
+			cluster.Stop(t, "immediate")
+			cluster.Start(t)
+		})
+	})
+	// When one of its processes is killed the server drops all connections and recovers by itself.
+	t.Run("recovery", func(t *testing.T) {
+		chaos(t, 2500, func(t *testing.T, cluster *testdb.Cluster, address string) {
+			one, err := pgx.Connect(t.Context(), address)
+			must(t, err)
+			other, err := pgx.Connect(t.Context(), cluster.URL())
+			must(t, err)
+			must(t, syscall.Kill(int(one.PgConn().PID()), syscall.SIGKILL))
+			eventually(t, "the server drops its connections", func() bool { return other.Ping(t.Context()) != nil })
+			must(t, errors.Join(one.Close(t.Context()), other.Close(t.Context())))
+			eventually(t, "the server takes connections again", func() bool {
+				conn, err := pgx.Connect(t.Context(), cluster.URL())
+				return err == nil && conn.Close(t.Context()) == nil
+			})
+		})
+	})
+}
+
+func chaos(t *testing.T, n int, crash func(t *testing.T, cluster *testdb.Cluster, address string)) {
+	cluster := durableCluster(t)
+	address, client := postgresQueue(t, cluster.Postgres)
+	seed := newSeed(t)
+	var workers, enqueuers []*process
+	for i := range 4 {
+		workers = append(workers, start(t, role{
+			Do: "worker", DB: address, Name: fmt.Sprint("worker", i), Queues: map[string]int{"default": 10},
+		}))
+	}
+	for i := range 3 {
+		enqueuers = append(enqueuers, start(t, role{Do: "enqueue", DB: address, Name: fmt.Sprint("enqueuer", i), Jobs: n/3 + 1}))
+	}
+	for _, p := range append(enqueuers, workers...) {
+		eventually(t, "all processes are at work", func() bool { return len(p.events()) > 0 })
+	}
+	before := terminate(t, cluster, address, seed)
+	eventually(t, "half of the jobs are there", func() bool {
+		events := 0
+		for _, p := range enqueuers {
+			events += len(p.events())
+		}
+		return events >= n/2
+	})
+	before.stop()
+	crash(t, cluster, address)
+	after := terminate(t, cluster, address, seed+1)
+	for _, p := range enqueuers {
+		must(t, p.wait())
+	}
+	eventually(t, "all jobs have ended", func() bool { return unfinished(t, client, "default") == 0 })
+	after.stop()
+
+	sum := checkEnqueues(t, client, enqueuers)
+	there := checkDone(t, client)
+	var events []event
+	for _, w := range workers {
+		w.release()
+		events = append(events, w.events()...)
+	}
+	if started := checkStarts(t, events); started != there {
+		t.Errorf("%d of %d jobs were started", started, there)
+	}
+	starts := slices.DeleteFunc(events, func(e event) bool { return e.what != "start" })
+	t.Logf("%d connections ended; %d jobs acknowledged, %d calls failed, %d with an unknown outcome; %d jobs started %d times",
+		before.ended+after.ended, len(sum.added), sum.refused, sum.unknown, there, len(starts))
+}
+
+// newSeed is chosen anew for each run, or the one to repeat.
+func newSeed(t *testing.T) uint64 {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv(seedVariable); text != "" {
+		var err error
+		seed, err = strconv.ParseUint(text, 10, 64)
+		must(t, err)
+	}
+	t.Logf("%s=%d", seedVariable, seed)
+	return seed
+}
+
+// terminator ends a queue's connections one after the other.
+type terminator struct {
+	t      *testing.T
+	cancel context.CancelFunc
+	done   chan error
+	ended  int // after stop
+}
+
+// terminate has the server end a random one of the queue's connections every 20 ms, until stop.
+func terminate(t *testing.T, cluster *testdb.Cluster, address string, seed uint64) *terminator {
+	t.Helper()
+	config, err := pgx.ParseConfig(address)
+	must(t, err)
+	list, end := statement(t, "list_backends"), statement(t, "terminate_backend")
+	ctx, cancel := context.WithCancel(t.Context())
+	conn, err := pgx.Connect(ctx, cluster.URL())
+	must(t, err)
+	x := &terminator{t: t, cancel: cancel, done: make(chan error, 1)}
+	random := rand.New(rand.NewPCG(seed, 0))
+	go func() {
+		ticker := time.NewTicker(20 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				x.done <- conn.Close(context.WithoutCancel(ctx))
+				return
+			case <-ticker.C:
+			}
+			rows, err := conn.Query(context.WithoutCancel(ctx), list, config.Database)
+			if err != nil {
+				x.done <- err
+				return
+			}
+			pids, err := pgx.CollectRows(rows, pgx.RowTo[int32])
+			if err == nil && len(pids) > 0 {
+				_, err = conn.Exec(context.WithoutCancel(ctx), end, pids[random.IntN(len(pids))])
+				x.ended++
+			}
+			if err != nil {
+				x.done <- errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+				return
+			}
+		}
+	}()
+	t.Cleanup(cancel)
+	return x
+}
+
+func (x *terminator) stop() {
+	x.t.Helper()
+	x.cancel()
+	must(x.t, <-x.done)
+}

@@ -1,0 +1,93 @@
+//go:build unix
+
+package crashtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// The server goes away for a while and comes back, and with it went the locks and connections of all workers. A worker
+// that starts then, before the others are back, does not take them for dead: everybody keeps what it runs, also when its
+// lease ended meanwhile.
+func TestPostgresRestartKeepsWorkers(t *testing.T) {
+	for _, lease := range []time.Duration{2 * time.Second, 9 * time.Second} {
+		t.Run(lease.String(), func(t *testing.T) { restartBesideWorkers(t, lease) })
+	}
+}
+
+func restartBesideWorkers(t *testing.T, lease time.Duration) {
+	const n, each = 4, 5
+	cluster := testdb.StartCluster(t, nil)
+	address, client := postgresQueue(t, cluster.Postgres)
+	ids := enqueueMany(t, client, "block", n*each)
+	var workers []*process
+	for i := range n {
+		workers = append(workers, start(t, role{
+			Do: "worker", DB: address, Name: fmt.Sprint("worker", i), Queues: map[string]int{"default": each}, Lease: lease.String(),
+		}))
+		workers[i].started(each, 1)
+	}
+	before := workerIDs(t, client)
+
+	cluster.Stop(t, "fast")
+	// By then the pauses between their tries to connect have grown, and differ.
+	for _, w := range workers {
+		eventually(t, "the worker misses its server", func() bool {
+			return strings.Count(w.stderr.String(), "housekeeping failed") > 3
+		})
+	}
+	cluster.Start(t)
+	restarted := time.Now()
+	early := start(t, role{Do: "worker", DB: address, Name: "early", Queues: map[string]int{"default": each}})
+	early.said("worker started")
+	eventually(t, "all workers have renewed their leases twice", func() bool {
+		list, err := client.Workers(t.Context())
+		must(t, err)
+		return len(list) >= n && !slices.ContainsFunc(list, func(w jobs.WorkerInfo) bool {
+			return w.Name != "early" && w.Heartbeat.Before(restarted.Add(lease/3))
+		})
+	})
+	if after := workerIDs(t, client); !slices.Equal(before, after) {
+		t.Errorf("the workers were %v and are %v", before, after)
+	}
+	for _, id := range ids {
+		job, err := client.Get(t.Context(), id)
+		must(t, err)
+		errs, err := client.Errors(t.Context(), id)
+		must(t, err)
+		if len(errs) > 0 || job.Status != jobs.StatusRunning || job.Attempt != 1 {
+			t.Fatalf("job %d is %s with attempt %d and the errors %v", id, job.Status, job.Attempt, errs)
+		}
+	}
+	early.release()
+	events := early.events()
+	for _, w := range workers {
+		w.release()
+		events = append(events, w.events()...)
+	}
+	checkDone(t, client)
+	if done := len(only(events, "done", 1)); done != len(ids) {
+		t.Errorf("%d of %d jobs were done at their first attempt", done, len(ids))
+	}
+}
+
+// workerIDs are the rows of the live workers but for the early one.
+func workerIDs(t *testing.T, client *jobs.Client) []int64 {
+	t.Helper()
+	list, err := client.Workers(t.Context())
+	must(t, err)
+	var ids []int64
+	for _, w := range list {
+		if w.Name != "early" {
+			ids = append(ids, w.ID)
+		}
+	}
+	return ids
+}

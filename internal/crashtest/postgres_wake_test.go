@@ -1,0 +1,25 @@
+//go:build unix
+
+package crashtest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/internal/testdb"
+)
+
+// A worker that looks by itself only once a minute starts what another process enqueues, also in a transaction of its
+// own: notifications alone can tell it in time.
+func TestPostgresWake(t *testing.T) {
+	const poll = time.Minute
+	address, _ := postgresQueue(t, testdb.StartPostgres(t))
+	worker := start(t, role{
+		Do: "worker", DB: address, Name: "idle", Queues: map[string]int{"default": 100}, Poll: poll.String(),
+	})
+	worker.said("worker started")
+	// What a poll finds comes too late for the limit.
+	list := latencies(t, start(t, role{Do: "ask", DB: address}), worker, 300, poll-10*time.Second)
+	logLatencies(t, "from the enqueue's return", list)
+	worker.release()
+}
