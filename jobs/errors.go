@@ -52,7 +52,7 @@ var (
 	// back in time to tell whether it happened.
 	ErrUnknownOutcome = errors.New("whether the write was committed is not known")
 
-	// ErrMoved is returned by enqueues and Run when the queue was moved to another database, or is being moved here.
+	// ErrMoved is returned by enqueues, by all that changes jobs or queues, and by Run when the queue was moved to another database, or is being moved here.
 	ErrMoved = errors.New("the queue is closed by a move")
 
 	// ErrClosed is returned after the store was closed.

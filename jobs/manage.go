@@ -14,7 +14,7 @@ const chunk = 500
 // Retry makes a failed, cancelled or scheduled job due now, with all its attempts before it. The error is
 // [ErrNotFound], [ErrStatus] or [ErrUniqueTaken] when it cannot be.
 func (c *Client) Retry(ctx context.Context, id int64) error {
-	err := c.write(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
+	err := c.change(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
 		n, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: toMicros(c.store.Now()), ID: id})
 		if err != nil || n > 0 {
 			return err
@@ -52,7 +52,7 @@ func (c *Client) RetryFailed(ctx context.Context, f FailedFilter) (int64, error)
 		}
 		last = batch[len(batch)-1]
 		var n int64
-		err = c.write(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
+		err = c.change(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
 			n = 0
 			for _, job := range batch {
 				changed, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: toMicros(c.store.Now()), ID: job.ID})
@@ -76,7 +76,7 @@ func (c *Client) RetryFailed(ctx context.Context, f FailedFilter) (int64, error)
 // The error is [ErrNotFound] or [ErrStatus] when it cannot be.
 func (c *Client) Cancel(ctx context.Context, id int64) (Status, error) {
 	var became Status
-	err := c.write(ctx, WorkReady|JobEnded, func(ctx context.Context, q db.Querier) error {
+	err := c.change(ctx, WorkReady|JobEnded, func(ctx context.Context, q db.Querier) error {
 		now := toMicros(c.store.Now())
 		for {
 			n, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id})
@@ -108,7 +108,7 @@ func (c *Client) Cancel(ctx context.Context, id int64) (Status, error) {
 // Delete removes a job that is not running, with its errors. The error is [ErrNotFound] or [ErrStatus] when it cannot
 // be.
 func (c *Client) Delete(ctx context.Context, id int64) error {
-	err := c.write(ctx, JobEnded, func(ctx context.Context, q db.Querier) error {
+	err := c.change(ctx, JobEnded, func(ctx context.Context, q db.Querier) error {
 		n, err := q.DeleteJob(ctx, id)
 		if err != nil || n > 0 {
 			return err
@@ -138,7 +138,7 @@ func (c *Client) Prune(ctx context.Context, status Status, age time.Duration) (i
 	var total int64
 	for {
 		var n int64
-		err := c.write(ctx, 0, func(ctx context.Context, q db.Querier) error {
+		err := c.change(ctx, 0, func(ctx context.Context, q db.Querier) error {
 			var err error
 			n, err = q.DeleteFinishedJobs(ctx, db.DeleteFinishedJobsParams{Status: string(status), Before: before, N: chunk})
 			return err
@@ -172,7 +172,7 @@ func (c *Client) setQueue(ctx context.Context, verb, name string, set func(conte
 	var n int64
 	err := ValidateName("queue", name)
 	if err == nil {
-		err = c.write(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
+		err = c.change(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
 			var err error
 			n, err = set(ctx, q, toMicros(c.store.Now()))
 			return err

@@ -16,6 +16,7 @@ const (
 	MaxAttemptsLimit   = math.MaxInt16
 	MaxNameLength      = 200  // of kinds, queues and workers, in characters
 	MaxKeyLength       = 1000 // of unique keys, request ids and user ids, in characters
+	MaxKeyBytes        = 2600 // of a unique key or request id together with the kind, in bytes: what PostgreSQL's indexes take
 	MaxTags            = 50
 	DefaultQueue       = "default"
 	DefaultMaxAttempts = 25
@@ -138,6 +139,14 @@ func (e *enqueue) check() error {
 			if err := checkText(key.field, *key.value, MaxKeyLength); err != nil {
 				return err
 			}
+		}
+	}
+	for _, key := range []struct {
+		field string
+		value *string
+	}{{"unique key", e.uniqueKey}, {"request id", e.requestID}} {
+		if key.value != nil && len(e.kind)+len(*key.value) > MaxKeyBytes {
+			return invalid(key.field, quote(*key.value), fmt.Sprintf("have at most %d bytes together with the kind, not %d", MaxKeyBytes, len(e.kind)+len(*key.value)))
 		}
 	}
 	if len(e.tags) > MaxTags {

@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"Fault", faultTests},
 		{"Schema", schemaTests},
 		{"Retention", retentionTests},
+		{"Moved", movedTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()

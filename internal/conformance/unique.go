@@ -3,6 +3,8 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -16,6 +18,28 @@ var uniqueTests = []test{
 	{"OneWinner", func(f *fixture) { testOneWinner(f, jobs.Unique) }},
 	{"OneWinnerByRequest", func(f *fixture) { testOneWinner(f, jobs.RequestID) }},
 	{"RequestIDOutlivesTheJob", testRequestID},
+	{"LongestKeys", testLongestKeys},
+}
+
+// testLongestKeys has keys of characters that need four bytes and that no compression makes shorter.
+func testLongestKeys(f *fixture) {
+	random := rand.New(rand.NewPCG(1, 2))
+	letters := func(n int) string {
+		var b strings.Builder
+		for range n {
+			b.WriteRune(0x10000 + random.Int32N(0x8000))
+		}
+		return b.String()
+	}
+	kind, key := letters(jobs.MaxNameLength), letters((jobs.MaxKeyBytes-4*jobs.MaxNameLength)/4)
+	first := f.enqueue(kind, jobs.Unique(key), jobs.RequestID(key), jobs.Queue(letters(jobs.MaxNameLength)))
+	second, err := f.client.Enqueue(f.ctx, kind, json.RawMessage("{}"), jobs.Unique(key))
+	f.must(err)
+	want(f, "receipt", second, jobs.Receipt{ID: first, Existed: true})
+	for name, option := range map[string]jobs.EnqueueOption{"unique key": jobs.Unique(key + "x"), "request id": jobs.RequestID(key + "x")} {
+		_, err := f.client.Enqueue(f.ctx, kind, json.RawMessage("{}"), option)
+		wantInvalid(f, name+" of a byte more", err)
+	}
 }
 
 func testUniqueFinds(f *fixture) {

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -63,7 +65,13 @@ func TestWithPostgres(t *testing.T) {
 	file, server := sqliteEngine(t), postgresEngine(t)
 	t.Run("FromSQLite", func(t *testing.T) { runTests(t, file, server, tests()) })
 	t.Run("ToSQLite", func(t *testing.T) { runTests(t, server, file, tests()) })
-	t.Run("Within", func(t *testing.T) { runTests(t, server, server, tests()) })
+	t.Run("Within", func(t *testing.T) {
+		few := tests()
+		maps.DeleteFunc(few, func(name string, _ func(*lab)) bool {
+			return !slices.Contains([]string{"EveryColumn", "IDsOfTarget", "LateJob", "Overtaken", "Same", "TwoAtOnce"}, name)
+		})
+		runTests(t, server, server, few)
+	})
 }
 
 func runTests(t *testing.T, from, to engine, tests map[string]func(*lab)) {
@@ -212,6 +220,15 @@ func (l *lab) store(p *place) jobs.Store {
 		l.stores[p] = l.side(p).Store
 	}
 	return l.stores[p]
+}
+
+// remove deletes a job by SQL, which no closing keeps from it.
+func (l *lab) remove(p *place, id int64) {
+	l.Helper()
+	l.must(l.client(p).Store().Write(l.ctx, func(ctx context.Context, q db.Querier) error {
+		_, err := q.DeleteJob(ctx, id)
+		return err
+	}))
 }
 
 func (l *lab) client(p *place) *jobs.Client {

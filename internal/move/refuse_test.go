@@ -268,15 +268,13 @@ func testDiffer(l *lab) {
 		l.wantClosed(l.from)
 		l.wantClosed(l.to)
 	}
-	source, target := l.client(l.from), l.client(l.to)
-	for _, client := range []*jobs.Client{source, target} {
-		l.must(client.Delete(l.ctx, ids[2])) // the row that is not the same
-	}
-	l.must(source.Delete(l.ctx, ids[3]))
+	l.remove(l.from, ids[2]) // the row that is not the same
+	l.remove(l.to, ids[2])
+	l.remove(l.from, ids[3])
 	_, err := Run(l.ctx, c)
 	l.wantError(err, ErrDiffer, "row 4 of jobs is only in the target")
-	l.must(target.Delete(l.ctx, ids[3]))
-	l.must(target.Delete(l.ctx, ids[4]))
+	l.remove(l.to, ids[3])
+	l.remove(l.to, ids[4])
 	_, err = Run(l.ctx, c)
 	l.wantError(err, ErrDiffer, "row 5 of jobs is missing in the target")
 }

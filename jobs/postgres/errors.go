@@ -37,7 +37,11 @@ func translate(err error) error {
 		return nil
 	}
 	var connect *pgconn.ConnectError
-	if errors.As(err, &connect) {
+	switch {
+	case !errors.As(err, &connect):
+	case errors.Is(err, jobs.ErrUnknownOutcome): // nobody could be asked either
+		err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, connectionError{connect})
+	default:
 		err = connectionError{connect}
 	}
 	meaning := meaning(err)

@@ -72,7 +72,11 @@ func newStore(pool *pgxpool.Pool, opts []Option) (*Store, error) {
 	s.pooled.Store(o.pooled)
 	s.session = pool.Config().ConnConfig
 	if o.session != "" {
-		if s.session, err = pgx.ParseConfig(o.session); err != nil {
+		url, _, err := splitURL(o.session) // what it says of the queue, the other URL or an option says too
+		if err != nil {
+			return nil, fmt.Errorf("session URL: %w", err)
+		}
+		if s.session, err = pgx.ParseConfig(url); err != nil {
 			return nil, fmt.Errorf("session URL: %w", hideURL(err))
 		}
 	}

@@ -194,7 +194,7 @@ func TestMigrateSchemaThroughPooler(t *testing.T) {
 		t.Errorf("the migration gives %v", err)
 	}
 	want(t, "tables", scan[int](t, dial(t, url), "count_tables"), 0)
-	migrated(t, pooler.URL(url), WithSchema("own"), WithSession(url))
+	migrated(t, pooler.URL(url), WithSchema("own"), WithSession(with(url, "schema=own")))
 	wantDrained(t, client, 1)
 	want(t, "tables in public", scan[int](t, dial(t, url), "count_tables"), 0)
 }

@@ -37,7 +37,7 @@ type proxy struct {
 	links  map[*link]struct{}
 	gate   chan struct{}         // what comes waits until it is closed
 	commit func(number int) fate // decides on a client's COMMIT, the first of which has the number 1
-	after  func()                // called when a commit was dealt with by another fate than pass
+	after  func()                // called before a commit's fate, but for pass, becomes known
 	seen   int                   // commits
 	dialed int                   // connections
 	away   bool                  // whoever comes is refused
@@ -291,7 +291,6 @@ func (l *link) requests() {
 		if bytes.Contains(batch, []byte("\x00COMMIT\x00")) {
 			next := l.p.decide()
 			if next == cutBefore {
-				l.cut()
 				l.p.dealtWith()
 				return
 			}
@@ -324,12 +323,10 @@ func (l *link) answers() {
 			if m[0] != 'Z' { // ready for the next query
 				continue
 			}
+			l.p.dealtWith()
 			if next == cutAfter {
-				l.cut()
-				l.p.dealtWith()
 				return
 			}
-			l.p.dealtWith()
 			_, _ = io.Copy(io.Discard, in) // until the connection is cut
 			return
 		}

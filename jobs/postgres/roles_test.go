@@ -1,0 +1,152 @@
+package postgres
+
+import (
+	"errors"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sqluice/sqluice/internal/gates"
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// roles makes a database in which one role has migrated and another has the grants that the documentation gives.
+func roles(t *testing.T) (owner, worker string) {
+	t.Helper()
+	cluster := testdb.StartCluster(t, nil) // roles are a whole server's
+	address := cluster.Database(t)
+	exec(t, dial(t, address), "roles")
+	owner, worker = as(t, address, "queue_owner"), as(t, address, "queue_worker")
+	migrated(t, owner, WithSchema("queue"))
+	for range 2 {
+		exec(t, dial(t, owner), "grants")
+	}
+	return owner, worker
+}
+
+// as is a URL with another user.
+func as(t *testing.T, address, user string) string {
+	t.Helper()
+	parsed, err := url.Parse(address)
+	must(t, err)
+	parsed.User = url.User(user)
+	return parsed.String()
+}
+
+// A role without a right to change the tables does all that clients and workers do, and can change no table.
+func TestRoles(t *testing.T) {
+	_, worker := roles(t)
+	store, client := open(t, worker, WithSchema("queue"))
+	lifeOfJobs(t, store, client)
+
+	names, err := client.Migrate(t.Context()) // as programs do at their start: there is nothing to do
+	must(t, err)
+	want(t, "migrations", len(names), 0)
+	conn := dial(t, worker)
+	for _, ddl := range []string{"create_table", "drop_table", "truncate", "disable_trigger", "create_schema"} {
+		_, err := conn.Exec(t.Context(), sqlFile(t, ddl))
+		var e *pgconn.PgError
+		if !errors.As(err, &e) || e.Code != codePrivilege {
+			t.Errorf("%s gives %v", ddl, err)
+		}
+	}
+	if _, err := store.MigrateDown(t.Context()); !errors.Is(err, errPrivilege) || !strings.Contains(err.Error(), "docs/postgres.md") {
+		t.Errorf("to undo a migration gives %v", err)
+	}
+	must(t, client.CheckSchema(t.Context()))
+	wantDrained(t, client, 1)
+}
+
+// moving are the statements of `sqluice copy`, which is the owner's business.
+var moving = regexp.MustCompile(`^(CloseQueue|OpenQueue|Import\w+)$`)
+
+// Every statement can be run with the grants, and none of these can be left out.
+func TestGrantsAreMinimal(t *testing.T) {
+	owner, worker := roles(t)
+	root, err := gates.Root()
+	must(t, err)
+	statements, err := gates.Statements(filepath.Join(root, "db", "postgres"))
+	must(t, err)
+	names := &namespace{schema: "queue"}
+	statements = append(statements, gates.Statement{Name: "schema_version", SQL: control("schema_version")})
+	conn := dial(t, worker)
+	excluded := 0
+	for _, s := range statements {
+		if moving.MatchString(s.Name) {
+			excluded++
+			continue
+		}
+		_, err := conn.Exec(t.Context(), "PREPARE "+s.Name+" AS "+names.qualify(s.SQL))
+		must(t, err)
+	}
+	want(t, "statements of moves", excluded, 6)
+	// refused is how many statements the role may not run. To explain one needs the same rights as to run it.
+	refused := func() (n int) {
+		for _, s := range statements {
+			if moving.MatchString(s.Name) {
+				continue
+			}
+			execute := "EXPLAIN EXECUTE " + s.Name
+			if s.Args > 0 {
+				execute += "(" + strings.TrimSuffix(strings.Repeat("NULL, ", s.Args), ", ") + ")"
+			}
+			_, err := conn.Exec(t.Context(), execute, pgx.QueryExecModeSimpleProtocol)
+			var e *pgconn.PgError
+			if errors.As(err, &e) && e.Code == codePrivilege {
+				n++
+			} else {
+				must(t, err)
+			}
+		}
+		return n
+	}
+	want(t, "refused statements", refused(), 0)
+	for table, privileges := range map[string]string{
+		"jobs": "SELECT INSERT UPDATE DELETE", "workers": "SELECT INSERT UPDATE DELETE", "queues": "SELECT INSERT UPDATE",
+		"job_errors": "SELECT INSERT", "moves": "SELECT", "sqluice_goose_version": "SELECT",
+	} {
+		for privilege := range strings.FieldsSeq(privileges) {
+			admin := dial(t, owner)
+			_, err := admin.Exec(t.Context(), "REVOKE "+privilege+" ON queue."+table+" FROM queue_worker")
+			must(t, err)
+			if refused() == 0 {
+				t.Errorf("%s on %s is granted and not needed", privilege, table)
+			}
+			exec(t, admin, "grants")
+		}
+	}
+	want(t, "refused statements in the end", refused(), 0)
+}
+
+// What a role lacks is said by name, with where to read on.
+func TestMissingPrivilege(t *testing.T) {
+	owner, worker := roles(t)
+	admin := dial(t, owner)
+	for _, test := range []struct{ revoke, text string }{
+		{"INSERT ON queue.jobs", "permission denied for table jobs"},
+		{"UPDATE ON queue.workers", "permission denied for table workers"},
+		{"SELECT ON queue.sqluice_goose_version", "permission denied for table sqluice_goose_version"},
+		{"USAGE ON SCHEMA queue", "schema"},
+	} {
+		t.Run(test.revoke, func(t *testing.T) {
+			_, err := admin.Exec(t.Context(), "REVOKE "+test.revoke+" FROM queue_worker")
+			must(t, err)
+			defer exec(t, admin, "grants")
+			_, client := open(t, worker, WithSchema("queue"))
+			_, enqueueErr := client.Enqueue(t.Context(), "k", []byte("{}"))
+			runErr := newRunner(t, client, jobs.Config{}, handlers{"k": nothing}).Drain(t.Context())
+			err = errors.Join(enqueueErr, runErr)
+			if !errors.Is(err, errPrivilege) || !strings.Contains(err.Error(), test.text) || errors.Is(err, jobs.ErrUnavailable) {
+				t.Errorf("the errors are %v", err)
+			}
+		})
+	}
+	_, client := open(t, worker, WithSchema("queue"))
+	wantDrained(t, client, 1)
+}

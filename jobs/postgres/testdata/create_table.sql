@@ -1,0 +1,1 @@
+CREATE TABLE queue.own (v int)

@@ -1,0 +1,1 @@
+CREATE TABLE jobs (title text)

@@ -1,0 +1,1 @@
+SET deadlock_timeout = '1h'

@@ -1,0 +1,1 @@
+CREATE ROLE locked_in LOGIN SUPERUSER PASSWORD 'right'
