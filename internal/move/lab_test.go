@@ -225,10 +225,10 @@ func (l *lab) store(p *place) jobs.Store {
 // remove deletes a job by SQL, which no closing keeps from it.
 func (l *lab) remove(p *place, id int64) {
 	l.Helper()
-	l.must(l.client(p).Store().Write(l.ctx, func(ctx context.Context, q db.Querier) error {
+	l.write(p, func(ctx context.Context, q db.Querier) error {
 		_, err := q.DeleteJob(ctx, id)
 		return err
-	}))
+	})
 }
 
 func (l *lab) client(p *place) *jobs.Client {
