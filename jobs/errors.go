@@ -74,7 +74,8 @@ func (e *InvalidError) Error() string {
 }
 
 // SchemaError is returned by the first use of a database whose schema this library was not built for; nothing is read
-// or written. When the schema is changed while a program runs, its runners end with it within about a second.
+// or written. When the schema is changed while a program runs, its runners stop within about a second, as if their context
+// had ended, and return it.
 type SchemaError struct {
 	Have, Want int64
 }

@@ -3,12 +3,13 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/sqluice/sqluice/db"
 )
 
-// checkOpen returns an error that is [ErrMoved] when the queue is closed by a move.
-func (c *Client) checkOpen(ctx context.Context) error { return c.read(ctx, openQueue) }
+// CheckOpen returns an error that is [ErrMoved], and says where to, when the queue is closed by a move.
+func (c *Client) CheckOpen(ctx context.Context) error { return c.read(ctx, openQueue) }
 
 // change is write for what people do to jobs and queues: an error that is [ErrMoved] when the queue is closed by a move,
 // which would not notice. The look comes last, because the statements take the locks that a move waits for.
@@ -26,8 +27,15 @@ func openQueue(ctx context.Context, q db.Querier) error {
 	if err != nil || len(moves) == 0 {
 		return err
 	}
-	if moves[0].Direction == "out" {
-		return fmt.Errorf("%w: since %s it is in %s", ErrMoved, fromMicros(moves[0].StartedAt).UTC().Format("2006-01-02 15:04:05 UTC"), moves[0].Peer)
+	m := moves[0]
+	since := fromMicros(m.StartedAt).UTC().Format("2006-01-02 15:04:05 UTC")
+	_, ended, _ := strings.Cut(m.Token, " ") // what `sqluice copy` adds when all is there
+	switch {
+	case m.Direction == "out" && ended != "":
+		return fmt.Errorf("%w: since %s it is in %s", ErrMoved, since, m.Peer)
+	case m.Direction == "out":
+		return fmt.Errorf("%w to %s, begun %s, that is not complete: run `sqluice copy` again, or `sqluice reopen`", ErrMoved, m.Peer, since)
+	default:
+		return fmt.Errorf("%w from %s, begun %s, that is not complete: run `sqluice copy` again", ErrMoved, m.Peer, since)
 	}
-	return fmt.Errorf("%w: that from %s is not complete: run `sqluice copy` again", ErrMoved, moves[0].Peer)
 }

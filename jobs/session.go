@@ -22,7 +22,8 @@ type session struct {
 	kinds    string // the handlers' names as a JSON list
 	drain    bool
 
-	life     context.Context // parent of all handlers' contexts
+	stop     context.CancelFunc // as the caller's context does
+	life     context.Context    // parent of all handlers' contexts
 	endLife  context.CancelCauseFunc
 	settled  chan struct{} // a signal to the pump: an outcome waits, or an attempt has ended
 	finished chan struct{} // closed when the pump has returned
@@ -33,6 +34,7 @@ type session struct {
 	outcomes []outcome          // to be recorded
 	active   map[string]int     // handlers that have not returned, by queue
 	fatal    error              // what the housekeeper found that must end the run
+	schema   error              // what it found that must stop it
 	turns    uint64             // odd while the pump is between the beginning of a turn and the start of its handlers
 	refused  map[fence]struct{} // attempts whose end the database does not take
 }
@@ -52,19 +54,21 @@ func newSession(r *Runner, kinds string, drain bool) *session {
 }
 
 func (s *session) run(ctx context.Context) error {
-	if err := s.reach(ctx); err != nil {
+	if err := s.reach(ctx, s.client.CheckSchema); err != nil {
 		return err
 	}
+	ctx, s.stop = context.WithCancel(ctx)
+	defer s.stop()
 	s.life, s.endLife = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer s.endLife(nil)
 
 	// What keeps the worker alive goes on until the last outcome is recorded, so it does not end with ctx.
 	keep, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopKeeping()
-	if err := s.register(ctx); err != nil {
+	if err := s.reach(ctx, s.register); err != nil {
 		return err
 	}
-	if err := s.boot(ctx); err != nil {
+	if err := s.reach(ctx, s.boot); err != nil {
 		return errors.Join(err, s.unregister(keep))
 	}
 	s.log.Info("worker started", "worker", s.config.Name, "queues", s.config.Queues, "kinds", slices.Sorted(maps.Keys(s.handlers)))
@@ -77,15 +81,15 @@ func (s *session) run(ctx context.Context) error {
 	close(s.finished)
 	stopKeeping()
 	helpers.Wait()
-	err = errors.Join(err, s.unregister(context.WithoutCancel(ctx)))
+	err = errors.Join(err, s.schemaFault(), s.unregister(context.WithoutCancel(ctx)))
 	s.log.Info("worker stopped", "worker", s.config.Name)
 	return err
 }
 
-// reach looks at the schema, and waits for a server that is not there yet, as when both start with the machine.
-func (s *session) reach(ctx context.Context) error {
+// reach takes a step of the start, and waits for a server that is not there yet, as when both start with the machine.
+func (s *session) reach(ctx context.Context, step func(context.Context) error) error {
 	for failures := 1; ; failures++ {
-		err := s.client.CheckSchema(ctx)
+		err := step(ctx)
 		if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
 			return err
 		}
@@ -179,12 +183,26 @@ func (s *session) settle(a *attempt, o outcome) {
 	}
 }
 
-// giveUp makes the pump end the run.
+// giveUp makes the pump end the run. When the schema has become another one, it ends as if it was stopped: what runs may
+// end, and is recorded or given back. Each version of the schema can take that from the program of the one before.
 func (s *session) giveUp(err error) {
+	var schema *SchemaError
 	s.mu.Lock()
-	s.fatal = err
+	if errors.As(err, &schema) {
+		s.schema = err
+		s.log.Error("the schema has changed: stopping", "error", err)
+		s.stop()
+	} else {
+		s.fatal = err
+	}
 	s.mu.Unlock()
 	s.signal()
+}
+
+func (s *session) schemaFault() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.schema
 }
 
 func (s *session) fatalError() error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,8 @@ type schemaStatus struct {
 	Engine   string `json:"engine"`
 	Schema   int64  `json:"schema"`
 	Wanted   int64  `json:"wanted"`
-	State    string `json:"state"` // up to date, pending or newer
+	State    string `json:"state"`            // up to date, pending or newer
+	Closed   string `json:"closed,omitempty"` // by a move
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -47,6 +49,13 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	if s.Schema, s.Wanted, err = c.Store().SchemaVersion(ctx); err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
+	if s.Schema == s.Wanted {
+		if err := c.CheckOpen(ctx); errors.Is(err, jobs.ErrMoved) {
+			s.Closed = err.Error()
+		} else if err != nil {
+			return err
+		}
+	}
 	advice := ""
 	switch {
 	case s.Schema == s.Wanted:
@@ -64,5 +73,8 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	t.row("engine", s.Engine)
 	t.row("schema", fmt.Sprintf("version %d of %d", s.Schema, s.Wanted))
 	t.row("migrations", s.State+advice)
+	if s.Closed != "" {
+		t.row("closed", s.Closed)
+	}
 	return t.end()
 }

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -12,6 +13,38 @@ var schemaTests = []test{
 	{"None", testNoSchema},
 	{"MigrateTwice", testMigrateTwice},
 	{"JobsSurvive", testJobsSurviveMigration},
+	{"ChangedWhileRunning", testSchemaChangedWhileRunning},
+}
+
+// testSchemaChangedWhileRunning: a runner that finds another schema gives its jobs back, at no cost.
+func testSchemaChangedWhileRunning(f *fixture) {
+	id := f.enqueue("k")
+	started := make(chan struct{})
+	runner := f.runner(f.client, jobs.Config{Grace: -1}, on("k", func(ctx context.Context, _ jobs.Job) error {
+		close(started) // a second start would panic
+		<-ctx.Done()
+		return ctx.Err()
+	}))
+	ended := make(chan error, 1)
+	go func() { ended <- runner.Run(f.ctx) }()
+	receive(f, "the start", started)
+	other := f.elsewhere()
+	_, err := other.Store().MigrateDown(f.ctx)
+	f.must(err)
+	err = receive(f, "the end of the run", ended)
+	var schema *jobs.SchemaError
+	if !errors.As(err, &schema) {
+		f.Errorf("Run gives %v", err)
+	}
+	_, err = other.Migrate(f.ctx)
+	f.must(err)
+	job, err := other.Get(f.ctx, id)
+	f.must(err)
+	want(f, "status", job.Status, jobs.StatusPending)
+	want(f, "attempts that do not count", job.Uncounted, 1)
+	list, err := other.Errors(f.ctx, id)
+	f.must(err)
+	want(f, "errors", len(list), 0)
 }
 
 func testMigrateTwice(f *fixture) {

@@ -157,16 +157,15 @@ func (m *mover) undo(ctx context.Context, why error) error {
 func (m *mover) undoBoth(ctx context.Context, why error) error {
 	undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 	defer cancel()
-	_, err := m.To.open(undoing, m.token+markPreparing)
-	var row *db.Move
-	if err == nil {
-		row, err = m.To.moves(undoing)
-	}
-	if err != nil {
-		return &UnfinishedError{errors.Join(why, err)}
-	}
-	if row != nil && row.Token == m.token && row.Direction == in {
+	_, openErr := m.To.open(undoing, m.token+markPreparing)
+	row, err := m.To.moves(undoing)
+	switch {
+	case err != nil:
+		return &UnfinishedError{errors.Join(why, openErr, err)}
+	case row != nil && row.Token == m.token && row.Direction == in:
 		return m.To.fault(errTwice)
+	case row != nil && row.Token == m.token+markPreparing:
+		return &UnfinishedError{errors.Join(why, openErr)}
 	}
-	return m.undo(ctx, why)
+	return m.undo(ctx, why) // the target is not closed by this move: perhaps because the role may not do that
 }

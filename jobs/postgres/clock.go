@@ -1,8 +1,12 @@
 package postgres
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -16,6 +20,8 @@ const (
 
 // clock is the server's clock as far as this process knows it: the local one and the difference that was measured last.
 type clock struct {
+	local func() time.Time
+
 	mu    sync.Mutex
 	ahead time.Duration // of the server
 	error time.Duration // half the time that the measurement took
@@ -25,7 +31,14 @@ type clock struct {
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Now().Add(c.ahead).Truncate(time.Microsecond)
+	return c.local().Add(c.ahead).Truncate(time.Microsecond)
+}
+
+// known reports whether the difference was ever measured.
+func (c *clock) known() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.taken.IsZero()
 }
 
 // sample takes the server's time as it was between sent and received.
@@ -43,4 +56,32 @@ func (c *clock) sample(server int64, sent, received time.Time) {
 	if ahead.Abs() < sameClock+spent/2 {
 		c.ahead = 0
 	}
+}
+
+// Now is the server's clock as far as it is known. The first call asks for it when nothing else has, because the first
+// job that a program adds must have the right time too. While the server cannot be reached it is the local clock.
+func (s *Store) Now() time.Time {
+	if !s.clock.known() {
+		if err := s.askClock(); err != nil {
+			s.options.logger.Debug("the server's clock is not known yet", "error", err)
+		}
+	}
+	return s.clock.now()
+}
+
+// askClock uses a connection of its own: those of the pool may all be held by transactions, among them the caller's.
+func (s *Store) askClock() error {
+	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	defer cancel()
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	var server int64
+	sent := s.clock.local()
+	err = conn.QueryRow(ctx, control("server_time"), pgx.QueryExecModeExec).Scan(&server)
+	if err == nil {
+		s.clock.sample(server, sent, s.clock.local())
+	}
+	return errors.Join(err, conn.Close(ctx))
 }

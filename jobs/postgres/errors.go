@@ -158,6 +158,12 @@ func notConnected(err error) bool {
 	return errors.As(err, &connect)
 }
 
+// readOnly reports whether the database took no writes.
+func readOnly(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == codeReadOnly
+}
+
 // collided reports whether a transaction met another one and may succeed when it is run again.
 func collided(err error) bool {
 	var e *pgconn.PgError

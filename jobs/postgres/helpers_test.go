@@ -77,6 +77,14 @@ func with(url string, parameters ...string) string {
 	return url
 }
 
+// databaseOf is the name of the database that a URL leads to.
+func databaseOf(t *testing.T, url string) string {
+	t.Helper()
+	config, err := pgx.ParseConfig(url)
+	must(t, err)
+	return config.Database
+}
+
 // dial is a connection as another program has it.
 func dial(t *testing.T, url string) *pgx.Conn {
 	t.Helper()

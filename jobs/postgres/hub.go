@@ -125,7 +125,7 @@ func (h *hub) follow() {
 	}, h.notice, func(err error, failures int) {
 		h.setQuiet(true)
 		if failures == 1 {
-			h.store.options.logger.Warn("no notifications from PostgreSQL: polling until the connection is back", "error", err)
+			h.store.options.logger.Warn("no notifications from PostgreSQL: polling until the connection is back", "error", translate(err))
 		}
 	})
 }

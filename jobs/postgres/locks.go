@@ -46,7 +46,7 @@ func (s *Store) HoldWorkerLock(ctx context.Context) (key string, release func(en
 		}, func(*pgconn.Notification) {}, func(err error, failures int) {
 			tell(err)
 			if failures == 1 {
-				s.options.logger.Warn("the connection that shows that the worker lives was lost: making another", "error", err)
+				s.options.logger.Warn("the connection that shows that the worker lives was lost: making another", "error", translate(err))
 			}
 		})
 	})

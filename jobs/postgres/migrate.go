@@ -42,12 +42,12 @@ func (s *Store) hasTable(ctx context.Context, name string) (there bool, err erro
 	var server int64
 	var usable bool
 	var role string
-	sent := time.Now()
+	sent := s.clock.local()
 	err = s.queryRow(ctx, "has_table", []any{s.names.table(name), s.names.schema}, &there, &server, &usable, &role)
 	if err != nil {
 		return false, err
 	}
-	s.clock.sample(server, sent, time.Now())
+	s.clock.sample(server, sent, s.clock.local())
 	if usable {
 		return there, nil
 	}
@@ -100,7 +100,7 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 		return translate(err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // which releases the lock
-	if err := waitForMigrations(ctx, conn); err != nil {
+	if err := s.waitForMigrations(ctx, conn); err != nil {
 		return fmt.Errorf("wait for other migrations: %w", translate(err))
 	}
 	have, want, err := s.SchemaVersion(ctx)
@@ -129,9 +129,32 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 	return errors.Join(err, pool.Close())
 }
 
-// waitForMigrations takes the lock for the length of a transaction, since behind a pooler that of a session would stay
-// with the pooler. It waits however long the role may wait as a rule.
-func waitForMigrations(ctx context.Context, conn *pgx.Conn) error {
+// waitForMigrations waits for the lock that keeps other migrations out. It asks for it again and again, with no statement
+// open in between: a snapshot, of the one that waits as well as of the one that holds it, would keep an index from being
+// built CONCURRENTLY for ever.
+func (s *Store) waitForMigrations(ctx context.Context, conn *pgx.Conn) error {
+	if s.pooled.Load() {
+		return waitBehindPooler(ctx, conn)
+	}
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+		var taken bool
+		err := conn.QueryRow(ctx, control("try_migration_lock"), pgx.QueryExecModeExec, int64(migrateLock)).Scan(&taken)
+		if err != nil || taken {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// waitBehindPooler takes the lock for the length of a transaction, since that of a session would stay with the pooler.
+// It waits however long the role may wait as a rule.
+func waitBehindPooler(ctx context.Context, conn *pgx.Conn) error {
 	for _, name := range []string{"begin", "no_timeouts"} {
 		if _, err := conn.Exec(ctx, control(name), pgx.QueryExecModeExec); err != nil {
 			return err

@@ -64,11 +64,14 @@ func New(pool *pgxpool.Pool, opts ...Option) (*Store, error) {
 }
 
 func newStore(pool *pgxpool.Pool, opts []Option) (*Store, error) {
+	if pool == nil {
+		return nil, errors.New("the pool is nil")
+	}
 	o, err := newOptions(opts)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{pool: pool, options: o, names: &namespace{schema: o.schema}}
+	s := &Store{pool: pool, options: o, names: &namespace{schema: o.schema}, clock: clock{local: o.local}}
 	s.pooled.Store(o.pooled)
 	s.session = pool.Config().ConnConfig
 	if o.session != "" {

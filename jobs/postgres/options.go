@@ -21,10 +21,11 @@ type options struct {
 	poll     time.Duration
 	logger   *slog.Logger
 	faulty   []error
-	silence  time.Duration // how long one statement of the queue may take before the connection is given up
-	asking   time.Duration // how long a write whose connection broke during the commit asks the server about it
-	confirm  time.Duration // when a lock that was found free is looked at again before its worker counts as gone
-	onCommit func()        // for tests: called between a transaction's last statement and its commit
+	silence  time.Duration    // how long one statement of the queue may take before the connection is given up
+	asking   time.Duration    // how long a write whose connection broke during the commit asks the server about it
+	confirm  time.Duration    // when a lock that was found free is looked at again before its worker counts as gone
+	local    func() time.Time // this machine's clock
+	onCommit func()           // for tests: called between a transaction's last statement and its commit
 }
 
 // The default of [WithPoll], with notifications and without.
@@ -75,7 +76,7 @@ func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l 
 
 func newOptions(opts []Option) (options, error) {
 	o := options{
-		logger: slog.Default(), silence: 30 * time.Second, asking: 30 * time.Second,
+		logger: slog.Default(), local: time.Now, silence: 30 * time.Second, asking: 30 * time.Second,
 		confirm: 250 * time.Millisecond, // a worker that has only lost its connection takes the lock again much sooner
 	}
 	for _, opt := range opts {
@@ -96,6 +97,7 @@ var parameters = map[string]func(value string) (Option, error){
 		return WithSchema(value), nil
 	},
 	"pgbouncer": flagParameter(BehindPooler),
+	"session":   func(value string) (Option, error) { return WithSession(value), nil },
 	"notify": func(value string) (Option, error) {
 		on, err := strconv.ParseBool(value)
 		if err != nil {

@@ -175,9 +175,7 @@ func TestReadOnly(t *testing.T) {
 func setReadOnly(t *testing.T, url, value string) {
 	t.Helper()
 	conn := dial(t, url)
-	config, err := pgx.ParseConfig(url)
-	must(t, err)
-	exec(t, conn, "read_only_"+value, config.Database)
+	exec(t, conn, "read_only_"+value, databaseOf(t, url))
 	if value == "on" {
 		scan[int](t, conn, "end_others")
 	}

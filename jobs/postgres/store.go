@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -39,9 +38,6 @@ type Store struct {
 }
 
 var _ jobs.Store = (*Store)(nil)
-
-// Now is the server's clock as far as it is known: the local one before the first use.
-func (s *Store) Now() time.Time { return s.clock.now() }
 
 // Read runs fn on the pool: each statement sees what is committed when it starts. A statement whose connection breaks
 // is the end of that run, and fn may be run again.

@@ -28,6 +28,10 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) 
 		if err == nil {
 			return nil
 		}
+		if readOnly(err) && run == 1 {
+			s.pool.Reset() // a session stays as the settings were when it began
+			continue
+		}
 		again := collided(err) || lost(err) && !notConnected(err)
 		if !again || run == reruns || errors.Is(err, jobs.ErrUnknownOutcome) || ctx.Err() != nil {
 			return translate(err)
@@ -97,7 +101,7 @@ func (t *transaction) ring(_ context.Context, queue string) error {
 }
 
 func (t *transaction) begin() error {
-	sent := time.Now()
+	sent := t.store.clock.local()
 	// The settings that come with it: the server keeps the plan of a prepared statement, also one that it made while the
 	// tables were empty, so it must not be one that reads whole tables; and the locks of a process that is stopped in the
 	// middle of a transaction must not stay for ever.
@@ -117,7 +121,7 @@ func (t *transaction) begin() error {
 		return err
 	}
 	t.life = string(row[0][2])
-	t.store.clock.sample(server, sent, time.Now())
+	t.store.clock.sample(server, sent, t.store.clock.local())
 	return nil
 }
 

@@ -1,0 +1,127 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// off is a store on a machine whose clock is wrong.
+func off(by time.Duration) Option {
+	return func(o *options) { o.local = func() time.Time { return time.Now().Add(by) } }
+}
+
+// byTheServer checks that a time lies between two looks at the server's clock, but for what a measurement may be wrong by.
+func byTheServer(t *testing.T, what string, conn *pgx.Conn, after time.Duration, act func() time.Time) {
+	t.Helper()
+	const tolerance = 10 * time.Second // clocks that are off are so by an hour
+	before := time.UnixMicro(scan[int64](t, conn, "server_clock"))
+	have := act().Add(-after)
+	later := time.UnixMicro(scan[int64](t, conn, "server_clock"))
+	if have.Before(before.Add(-tolerance)) || have.After(later.Add(tolerance)) {
+		t.Errorf("%s is %s, not from %s to %s", what, have, before, later)
+	}
+}
+
+// All times of the queue are the server's, whatever the clocks of the machines say, also the first ones.
+func TestClocksThatAreOff(t *testing.T) {
+	site := newSite(t, testdb.StartPostgres(t))
+	for _, by := range []time.Duration{time.Hour, -time.Hour, 1000 * time.Hour} {
+		t.Run(by.String(), func(t *testing.T) {
+			_, right, url := site.queue(t)
+			conn := dial(t, url)
+			for sort, begin := range beginners(t, url) {
+				_, fresh := open(t, url, off(by))
+				byTheServer(t, "the run_after of the first job by "+sort, conn, 0, func() time.Time {
+					tx := begin()
+					receipt, err := fresh.In(tx).Enqueue(t.Context(), "k", []byte("{}"))
+					must(t, err)
+					must(t, tx.commit())
+					return get(t, right, receipt.ID).RunAfter
+				})
+			}
+			_, wrong := open(t, url, off(by))
+			byTheServer(t, "the run_after of the first job", conn, 0, func() time.Time { return get(t, right, enqueue(t, wrong, "k")).RunAfter })
+			byTheServer(t, "the run_after of a later job", conn, time.Minute, func() time.Time {
+				return get(t, right, enqueue(t, wrong, "later", jobs.In(time.Minute))).RunAfter
+			})
+			drain(t, right, jobs.Config{}, handlers{"k": nothing}) // they are due
+
+			// A worker with a wrong clock beside one with a right one: neither takes the other's lease for over.
+			release := make(chan struct{})
+			hold := func(context.Context, jobs.Job) error { <-release; return nil }
+			work(t, wrong, jobs.Config{Lease: 9 * time.Second}, handlers{"wrong": hold, "soon": nothing})
+			work(t, right, jobs.Config{Lease: 9 * time.Second}, handlers{"right": hold})
+			ids := []int64{enqueue(t, right, "wrong"), enqueue(t, wrong, "right")}
+			for _, id := range ids {
+				byTheServer(t, "the lease", conn, 9*time.Second, func() time.Time {
+					eventually(t, "the job runs", func() bool { return get(t, right, id).Status == jobs.StatusRunning })
+					return get(t, right, id).LeaseUntil
+				})
+			}
+			wantDone(t, right, enqueue(t, right, "soon", jobs.In(100*time.Millisecond)), 1) // by the wrong clock's alarm
+			for _, id := range ids {
+				first := get(t, right, id).LeaseUntil
+				eventually(t, "the lease is renewed", func() bool { return get(t, right, id).LeaseUntil.After(first) })
+			}
+			close(release)
+			for _, id := range ids {
+				wantDone(t, right, id, 1)
+			}
+		})
+	}
+}
+
+// The clock follows the server's from measurements that took some time, and a step of either one at once.
+func TestClockSamples(t *testing.T) {
+	local := time.Now()
+	c := clock{local: func() time.Time { return local }}
+	// measure takes a sample of a server that is ahead by so much; the way there and the way back take their time.
+	measure := func(ahead, there, back time.Duration) {
+		sent := local
+		server := sent.Add(there).Add(ahead).UnixMicro()
+		local = local.Add(there + back)
+		c.sample(server, sent, local)
+	}
+	within := func(what string, ahead, by time.Duration) {
+		t.Helper()
+		if wrong := c.now().Sub(local) - ahead; wrong.Abs() > by+time.Microsecond {
+			t.Errorf("%s: the clock is %s wrong, and may be %s", what, wrong, by)
+		}
+	}
+	want(t, "known before the first sample", c.known(), false)
+	within("before the first sample", 0, 0)
+	const ms = time.Millisecond
+	measure(time.Hour, 5*ms, 5*ms)
+	want(t, "known after it", c.known(), true)
+	within("after one", time.Hour, 5*ms)
+	measure(time.Hour, 900*ms, 100*ms)
+	within("after one that took long", time.Hour, 5*ms)
+	local = local.Add(sampleFor)
+	measure(time.Hour, 90*ms, 10*ms)
+	within("when the precise one is old", time.Hour, 50*ms)
+	measure(time.Hour, ms, ms)
+	within("after a precise one", time.Hour, ms)
+	measure(-time.Hour, 400*ms, 600*ms)
+	within("after a step", -time.Hour, 500*ms)
+	local = local.Add(-time.Hour)
+	measure(0, ms, 2*ms)
+	within("after a step of the local clock", 0, 2*ms)
+	measure(ms/2, ms/10, ms/10)
+	within("clocks that are as good as one", 0, 0)
+	for i := range 1000 {
+		ahead := time.Duration(rand.Int64N(int64(time.Second)))
+		there, back := time.Duration(rand.Int64N(int64(50*ms))), time.Duration(rand.Int64N(int64(50*ms)))
+		measure(ahead, there, back)
+		local = local.Add(sampleFor + time.Second)
+		measure(ahead, there, back)
+		within(fmt.Sprintf("draw %d: %s ahead, %s there, %s back", i, ahead, there, back), ahead, (there+back)/2+2*ms)
+	}
+}

@@ -1,0 +1,107 @@
+package postgres
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sqluice/sqluice/internal/testdb"
+)
+
+// Programs that start together all migrate: each migration runs once, and nobody sees an error, however impatient the
+// role is made.
+func TestManyMigrateAtOnce(t *testing.T) {
+	server := testdb.StartPostgres(t)
+	for _, test := range []struct {
+		name, settings string
+		opts           []Option
+	}{
+		{name: "empty database"},
+		{name: "schema", opts: []Option{WithSchema(`odd "schema"`)}},
+		{name: "impatient", settings: "impatient"},
+		{name: "impatient, schema", settings: "impatient", opts: []Option{WithSchema("own")}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			url := server.Database(t)
+			if test.settings != "" {
+				exec(t, dial(t, url), test.settings, databaseOf(t, url))
+			}
+			const n = 10
+			var mu sync.Mutex
+			var ran []string
+			var start, all sync.WaitGroup
+			start.Add(n)
+			for range n {
+				_, client := open(t, url, test.opts...)
+				all.Go(func() {
+					start.Done()
+					start.Wait()
+					names, err := client.Migrate(t.Context())
+					if err != nil {
+						t.Error(err)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					ran = append(ran, names...)
+				})
+			}
+			all.Wait()
+			store, client := open(t, url, test.opts...)
+			must(t, client.CheckSchema(t.Context()))
+			_, newest, err := store.SchemaVersion(t.Context())
+			must(t, err)
+			slices.Sort(ran)
+			if len(ran) != int(newest) || len(slices.Compact(slices.Clone(ran))) != len(ran) {
+				t.Errorf("together they ran %v", ran)
+			}
+			wantDrained(t, client, 1)
+		})
+	}
+}
+
+// A migration waits for another that takes its time, for longer than the role may wait for anything as a rule.
+func TestMigrationWaits(t *testing.T) {
+	url := testdb.StartPostgres(t).Database(t)
+	conn := dial(t, url)
+	exec(t, conn, "impatient", databaseOf(t, url))
+	run(t, conn, "lock", int64(migrateLock)) // as another process has it
+	_, client := open(t, url)
+	done := make(chan error, 1)
+	go func() {
+		_, err := client.Migrate(t.Context())
+		done <- err
+	}()
+	admin := dial(t, url)
+	eventually(t, "it has waited for longer", func() bool { return scan[bool](t, admin, "waits_long") })
+	select {
+	case err := <-done:
+		t.Fatalf("it did not wait: %v", err)
+	default:
+	}
+	must(t, conn.Close(t.Context()))
+	must(t, receive(t, "the migration", done))
+}
+
+// Whatever is set for a role or a database, a job's life is the same.
+func TestSettingsOfTheRole(t *testing.T) {
+	server := testdb.StartPostgres(t)
+	for _, setting := range []string{
+		"statement_timeout = '5s'", "lock_timeout = '1s'", "idle_in_transaction_session_timeout = '1s'",
+		"default_transaction_isolation = 'serializable'", "default_transaction_isolation = 'repeatable read'",
+		"default_transaction_deferrable = on", "standard_conforming_strings = off", "backslash_quote = off",
+		"transform_null_equals = on", "quote_all_identifiers = on", "DateStyle = 'German, DMY'", "TimeZone = 'Asia/Kathmandu'",
+		"IntervalStyle = 'sql_standard'", "extra_float_digits = -5", "bytea_output = 'escape'", "search_path = '$user', public",
+		"plan_cache_mode = force_generic_plan", "plan_cache_mode = force_custom_plan", "enable_indexscan = off", "jit_above_cost = 0",
+		"client_min_messages = debug5", "row_security = off", "synchronous_commit = off", "session_replication_role = 'replica'",
+	} {
+		t.Run(setting, func(t *testing.T) {
+			t.Parallel()
+			url := server.Database(t)
+			_, err := dial(t, url).Exec(t.Context(), strings.Replace(sqlFile(t, "set_for_all", databaseOf(t, url)), "@setting", setting, 1))
+			must(t, err)
+			store, client := migrated(t, url)
+			lifeOfJobs(t, store, client)
+		})
+	}
+}

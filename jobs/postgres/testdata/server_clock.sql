@@ -1,0 +1,1 @@
+SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)
