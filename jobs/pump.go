@@ -29,6 +29,9 @@ const (
 	lookFirst = time.Millisecond
 	lookLast  = time.Second
 
+	// lockedPause is when an outcome is tried again whose row somebody has locked.
+	lockedPause = 10 * time.Second
+
 	// drainLook is how often a draining runner looks whether others' jobs have ended.
 	drainLook = 100 * time.Millisecond
 )
@@ -154,11 +157,17 @@ func (p *pump) follow(t *turn) {
 	}
 	if len(t.wants) > 0 {
 		for queue := range t.wants {
-			p.hungry[queue] = t.more[queue]
+			// A claim that came short may have missed rows that another worker had locked and then did not take: a look, which
+			// takes no locks, tells.
+			p.hungry[queue] = t.more[queue] || t.short[queue]
 		}
 		if len(t.outcomes) == 0 && len(t.claimed) == 0 && !p.behind {
 			// Somebody was faster, or a job is pending before its time: by SQL, or because the clock was set back.
-			t.next = earlier(t.next, p.store.Now().Add(min(lookFirst<<min(p.misses, 10), lookLast)))
+			// So may a job be that is due and locked: its time, which is past, is nothing to wait for.
+			again := p.store.Now().Add(min(lookFirst<<min(p.misses, 10), lookLast))
+			if t.next.IsZero() || t.next.After(again) || t.promoted == 0 && t.promote > 0 {
+				t.next = again
+			}
 			p.misses++
 		} else {
 			p.misses = 0
@@ -180,8 +189,13 @@ func (p *pump) failed(t *turn, err error, stopping bool) error {
 		return p.abort(fatal)
 	}
 	outcomes := t.outcomes
-	if len(outcomes) > 0 && !p.store.CanRetry(err) {
+	if busy := errors.Is(err, ErrBusy); len(outcomes) > 0 && (busy || !p.store.CanRetry(err)) {
 		outcomes = p.recordApart(outcomes)
+		if busy && len(outcomes) > 0 && !stopping {
+			// Somebody has locked these rows, as an application's own transaction may for long: the others go on.
+			p.putBackLater(outcomes)
+			outcomes = nil
+		}
 	}
 	p.putBack(outcomes)
 	p.failures++
@@ -221,6 +235,14 @@ func (s *session) putBack(outcomes []outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.outcomes = append(outcomes, s.outcomes...)
+}
+
+// putBackLater keeps outcomes whose rows are locked, for a turn some seconds later.
+func (s *session) putBackLater(outcomes []outcome) {
+	time.AfterFunc(lockedPause, func() {
+		s.putBack(outcomes)
+		s.signal()
+	})
 }
 
 // free is how many jobs each hungry queue could take.

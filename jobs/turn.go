@@ -27,6 +27,7 @@ type turn struct {
 	promoted int64
 	claimed  []*attempt
 	more     map[string]bool // queues in which another claim may find something
+	short    map[string]bool // queues that gave some, but less than was wanted
 	next     time.Time       // when the next scheduled job falls due
 }
 
@@ -34,7 +35,8 @@ func (t *turn) promotes() bool { return t.behind || len(t.wants) > 0 }
 
 func (t *turn) write(ctx context.Context, q db.Querier) error {
 	s := t.session
-	t.lost, t.claimed, t.more, t.next = nil, nil, map[string]bool{}, time.Time{}
+	t.lost, t.claimed, t.next = nil, nil, time.Time{}
+	t.more, t.short = map[string]bool{}, map[string]bool{}
 	t.promote, t.promoted = 0, 0
 	var err error
 	if len(t.outcomes) > 0 {
@@ -59,6 +61,7 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 			return fmt.Errorf("claim jobs: %w", err)
 		}
 		t.more[queue] = int64(len(rows)) == n
+		t.short[queue] = len(rows) > 0 || len(t.outcomes) > 0
 		for _, row := range rows {
 			a := &attempt{session: s, job: jobFromClaim(row, queue, worker, now, lease), handler: s.handlers[row.Kind]}
 			a.job.held = a

@@ -122,6 +122,7 @@ func TestClockSamples(t *testing.T) {
 		measure(ahead, there, back)
 		local = local.Add(sampleFor + time.Second)
 		measure(ahead, there, back)
-		within(fmt.Sprintf("draw %d: %s ahead, %s there, %s back", i, ahead, there, back), ahead, (there+back)/2+2*ms)
+		// A difference that the measurement may be wrong by counts as none.
+		within(fmt.Sprintf("draw %d: %s ahead, %s there, %s back", i, ahead, there, back), ahead, there+back+sameClock)
 	}
 }

@@ -137,8 +137,10 @@ func lost(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
 		// 08: connection exceptions, 57P: the server is stopping, starting, or an operator ended the session,
-		// 53300: too many connections.
-		return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == "53300"
+		// 53300: too many connections,
+		// 25P03 and 25P04: the server ended a session that was silent in a transaction, as of a process that was stopped.
+		return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == "53300" ||
+			e.Code == "25P03" || e.Code == "25P04"
 	}
 	if notConnected(err) {
 		return true

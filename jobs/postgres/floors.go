@@ -37,11 +37,15 @@ type floors struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	queues map[string]*floor
+	queues map[floorKey]*floor
 	kinds  map[string][]string // JSON lists, parsed
 }
 
-// floor is what is known of one queue.
+// floorKey are a queue and the JSON list of kinds that a runner takes from it: several in one process have not come to the
+// same place.
+type floorKey struct{ queue, kinds string }
+
+// floor is what is known of one queue and list.
 type floor struct {
 	slow   int                        // slow looks from the beginning in a row
 	looked time.Time                  // when the last one was
@@ -50,7 +54,7 @@ type floor struct {
 }
 
 func newFloors(now func() time.Time) *floors {
-	return &floors{now: now, queues: map[string]*floor{}, kinds: map[string][]string{}}
+	return &floors{now: now, queues: map[floorKey]*floor{}, kinds: map[string][]string{}}
 }
 
 // scope is what a look for claimable jobs goes through, in the form that the statements take.
@@ -70,10 +74,11 @@ func (f *floors) scope(queue, kinds string) (text string, all bool, err error) {
 		}
 		f.kinds[kinds] = names
 	}
-	q := f.queues[queue]
+	key := floorKey{queue, kinds}
+	q := f.queues[key]
 	if q == nil {
 		q = &floor{from: map[string]map[int64]int64{}}
-		f.queues[queue] = q
+		f.queues[key] = q
 	}
 	all = q.slow < slowLooks || q.found || f.now().Sub(q.looked).Abs() >= looksEvery
 	s := scope{Between: [][3]any{}, From: [][3]any{}}
@@ -102,10 +107,10 @@ func (f *floors) scope(queue, kinds string) (text string, all bool, err error) {
 
 // looked notes a look from the beginning, the time that it took for so many rows, and whether it left something to be
 // claimed.
-func (f *floors) looked(queue string, took time.Duration, rows int, found bool) {
+func (f *floors) looked(key floorKey, took time.Duration, rows int, found bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	q := f.queues[queue]
+	q := f.queues[key]
 	q.looked, q.found = f.now(), found
 	if took < slowLook+time.Duration(rows)*slowRow {
 		q.slow = 0
@@ -115,10 +120,10 @@ func (f *floors) looked(queue string, took time.Duration, rows int, found bool) 
 }
 
 // claimed notes how far a queue's jobs have been claimed.
-func (f *floors) claimed(queue string, rows []db.ClaimJobsRow) {
+func (f *floors) claimed(key floorKey, rows []db.ClaimJobsRow) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	q := f.queues[queue]
+	q := f.queues[key]
 	for _, row := range rows {
 		if q.from[row.Kind] == nil {
 			q.from[row.Kind] = map[int64]int64{}
@@ -135,6 +140,7 @@ type floored struct {
 }
 
 func (f floored) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsParams) (int64, error) {
+	key := floorKey{arg.Queue, arg.Kinds}
 	text, all, err := f.scope(arg.Queue, arg.Kinds)
 	if err != nil {
 		return 0, err
@@ -143,12 +149,13 @@ func (f floored) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsPa
 	began := time.Now()
 	n, err := f.queries.HasClaimableJobs(ctx, arg)
 	if all && err == nil {
-		f.looked(arg.Queue, time.Since(began), 1, n > 0)
+		f.looked(key, time.Since(began), 1, n > 0)
 	}
 	return n, err
 }
 
 func (f floored) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
+	key := floorKey{arg.Queue, arg.Kinds}
 	text, all, err := f.scope(arg.Queue, arg.Kinds)
 	if err != nil {
 		return nil, err
@@ -160,8 +167,8 @@ func (f floored) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) ([]db.Cl
 		return nil, err
 	}
 	if all {
-		f.looked(arg.Queue, time.Since(began), len(rows), false)
+		f.looked(key, time.Since(began), len(rows), false)
 	}
-	f.claimed(arg.Queue, rows)
+	f.claimed(key, rows)
 	return rows, nil
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
+var testKey = floorKey{"q", `["a","b"]`}
+
 // slowFloors are of a queue whose looks from the beginning have been slow often enough.
 func slowFloors(t *testing.T) (f *floors, clock *time.Time) {
 	t.Helper()
@@ -18,14 +20,14 @@ func slowFloors(t *testing.T) (f *floors, clock *time.Time) {
 		if _, all := scopeOf(t, f); !all {
 			t.Fatal("a look did not begin at the beginning while looks were fast")
 		}
-		f.looked("q", 2*slowLook, 1, false)
+		f.looked(testKey, 2*slowLook, 1, false)
 	}
 	return f, clock
 }
 
 func scopeOf(t *testing.T, f *floors) (s scope, all bool) {
 	t.Helper()
-	text, all, err := f.scope("q", `["a","b"]`)
+	text, all, err := f.scope(testKey.queue, testKey.kinds)
 	must(t, err)
 	must(t, json.Unmarshal([]byte(text), &s))
 	return s, all
@@ -49,8 +51,8 @@ func TestFastLooksBeginAtTheBeginning(t *testing.T) {
 		if want := `{"between":[["a",-2147483648,2147483647],["b",-2147483648,2147483647]],"from":[]}`; !all || text(t, s) != want {
 			t.Errorf("all is %v, the scope %s, not %s", all, text(t, s), want)
 		}
-		f.looked("q", slowLook/2, 1, false)
-		f.claimed("q", []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
+		f.looked(testKey, slowLook/2, 1, false)
+		f.claimed(testKey, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
 	}
 }
 
@@ -60,13 +62,13 @@ func TestManyClaimedRowsAreNoSlowLook(t *testing.T) {
 		if _, all := scopeOf(t, f); !all {
 			t.Fatal("a claim of many rows counts as slow")
 		}
-		f.looked("q", slowLook+10*time.Millisecond, 1000, false)
+		f.looked(testKey, slowLook+10*time.Millisecond, 1000, false)
 	}
 }
 
 func TestSlowLooksBeginWhereClaimsHaveComeTo(t *testing.T) {
 	f, clock := slowFloors(t)
-	f.claimed("q", []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000), claimedRow("a", 0, 4_000_000)})
+	f.claimed(testKey, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000), claimedRow("a", 0, 4_000_000)})
 	s, all := scopeOf(t, f)
 	// Of kind a the priorities 7 and 0 have a floor, a second before the last job; above, between and below are looked
 	// at from the beginning. Nothing is known of kind b.
@@ -79,7 +81,7 @@ func TestSlowLooksBeginWhereClaimsHaveComeTo(t *testing.T) {
 	if _, all := scopeOf(t, f); !all {
 		t.Error("a second later the look does not begin at the beginning")
 	}
-	f.looked("q", 2*slowLook, 1, false)
+	f.looked(testKey, 2*slowLook, 1, false)
 	if _, all := scopeOf(t, f); all {
 		t.Error("every look begins at the beginning")
 	}
@@ -87,10 +89,10 @@ func TestSlowLooksBeginWhereClaimsHaveComeTo(t *testing.T) {
 
 func TestAClaimFollowsALookThatFoundSomething(t *testing.T) {
 	f, clock := slowFloors(t)
-	f.claimed("q", []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
+	f.claimed(testKey, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
 	*clock = clock.Add(looksEvery)
 	scopeOf(t, f)
-	f.looked("q", 2*slowLook, 1, true) // it may lie before the floors
+	f.looked(testKey, 2*slowLook, 1, true) // it may lie before the floors
 	if _, all := scopeOf(t, f); !all {
 		t.Error("the claim begins at the floors")
 	}
@@ -98,10 +100,10 @@ func TestAClaimFollowsALookThatFoundSomething(t *testing.T) {
 
 func TestFloorsEndWithTheSlowness(t *testing.T) {
 	f, clock := slowFloors(t)
-	f.claimed("q", []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
+	f.claimed(testKey, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
 	*clock = clock.Add(looksEvery)
 	scopeOf(t, f)
-	f.looked("q", slowLook/2, 1, false) // vacuum has been there
+	f.looked(testKey, slowLook/2, 1, false) // vacuum has been there
 	if _, all := scopeOf(t, f); !all {
 		t.Error("looks are fast again and do not begin at the beginning")
 	}
@@ -113,7 +115,7 @@ func TestAKindOfManyPrioritiesHasNoFloors(t *testing.T) {
 	for p := range int64(mostPriorities + 1) {
 		rows = append(rows, claimedRow("a", p, 5_000_000))
 	}
-	f.claimed("q", rows)
+	f.claimed(testKey, rows)
 	if s, _ := scopeOf(t, f); len(s.From) > 0 || len(s.Between) != 2 {
 		t.Errorf("the scope is %s", text(t, s))
 	}

@@ -3,7 +3,9 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -136,19 +138,25 @@ func (h *hub) setQuiet(quiet bool) {
 	h.quiet = quiet
 }
 
-// A message is the sender's token and the queue that has work; without a queue it says only that something happened. Whatever
-// else comes, such as a bare NOTIFY by people or programs, wakes everybody.
-func (h *hub) message(queue string) string { return h.token + "/" + queue }
+// A message is the sender's token, the signals as a number, and the queue that has work, if that is all that happened.
+// Whatever else comes, such as a bare NOTIFY by people or programs, wakes everybody.
+func (h *hub) message(signals jobs.Signal, queue string) string {
+	return fmt.Sprintf("%s/%d/%s", h.token, signals, queue)
+}
 
 func (h *hub) notice(n *pgconn.Notification) {
-	token, queue, ours := strings.Cut(n.Payload, "/")
-	switch {
-	case ours && token == h.token: // its listeners were told at once
-	case ours && queue != "":
-		h.wake(jobs.WorkReady, queue)
-	default:
-		h.wake(jobs.WorkReady|jobs.JobEnded, "")
+	parts := strings.SplitN(n.Payload, "/", 3)
+	if len(parts) == 3 {
+		signals, err := strconv.ParseUint(parts[1], 10, 8)
+		if parts[0] == h.token {
+			return // its listeners were told at once
+		}
+		if err == nil && signals != 0 {
+			h.wake(jobs.Signal(signals), parts[2])
+			return
+		}
 	}
+	h.wake(jobs.WorkReady|jobs.JobEnded, "")
 }
 
 // announce tells this process's listeners at once and other processes' soon: not before the caller goes on, because
@@ -184,10 +192,11 @@ func (h *hub) ring() {
 			h.mu.Unlock()
 			return
 		}
+		signals := h.pending
 		h.pending = 0
 		h.mu.Unlock()
 		ctx, cancel := context.WithTimeout(h.ctx, answerWithin)
-		_, err := h.store.pool.Exec(ctx, control("notify"), once(h.store.names.channel(), h.message(""))...)
+		_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), h.message(signals, ""))...)
 		cancel()
 		if err != nil && h.ctx.Err() == nil {
 			h.store.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)

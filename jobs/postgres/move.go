@@ -8,17 +8,24 @@ import (
 
 // Settle takes, and at once gives back, locks that every writer's transaction stands in the way of until it ends.
 func (s *Store) Settle(ctx context.Context) error {
-	tx, err := s.pool.Begin(ctx)
-	if err != nil {
-		return translate(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it has written nothing
-	for _, name := range []string{"lock_jobs", "lock_workers"} {
-		if _, err := tx.Exec(ctx, s.names.qualify(control(name)), once()...); err != nil {
+	for _, name := range []string{"settle_workers", "settle_jobs", "settle_queues"} {
+		if err := s.settle(ctx, name); err != nil {
 			return translate(err)
 		}
 	}
 	return nil
+}
+
+// settle waits for one table, in a transaction of its own: with a lock on another table in hand it could meet a writer
+// that waits for that.
+func (s *Store) settle(ctx context.Context, name string) error {
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it has written nothing
+	_, err = tx.Exec(ctx, s.names.qualify(control(name)), once()...)
+	return err
 }
 
 // ReserveIDs sets the sequences behind the tables' ids.

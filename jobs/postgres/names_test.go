@@ -195,7 +195,7 @@ func TestStatementsNeedNoSearchPath(t *testing.T) {
 			texts[filepath.Base(file)] = string(text)
 		}
 	}
-	if len(texts) < 50 || texts["lock_jobs.sql"] == "" || texts["schema_version.sql"] == "" {
+	if len(texts) < 50 || texts["settle_jobs.sql"] == "" || texts["schema_version.sql"] == "" {
 		t.Fatalf("only %d statements were found", len(texts))
 	}
 	for _, path := range []string{"", "pg_catalog"} {

@@ -42,8 +42,8 @@ func listen(t *testing.T, url, channel string) func() []string {
 func withQueue(all []string) []string {
 	var list []string
 	for _, n := range all {
-		if _, queue, _ := strings.Cut(n, "/"); queue != "" {
-			list = append(list, queue)
+		if parts := strings.SplitN(n, "/", 3); parts[2] != "" {
+			list = append(list, parts[1]+"/"+parts[2])
 		}
 	}
 	return list
@@ -80,8 +80,8 @@ func TestOneNotificationPerBatch(t *testing.T) {
 		all = append(all, notifications()...)
 		return slices.ContainsFunc(all, func(n string) bool { return strings.HasSuffix(n, "/") })
 	})
-	if got := withQueue(all); !slices.Equal(got, []string{"default", "a", "b", "c", "d"}) {
-		t.Errorf("the queues %q were told of", got)
+	if got := withQueue(all); !slices.Equal(got, []string{"1/default", "1/a", "1/b", "1/c", "1/d"}) {
+		t.Errorf("%q were told, not that those queues have work (signal 1)", got)
 	}
 	want(t, "all notifications", len(all), 6)
 }

@@ -28,7 +28,7 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) 
 		if err == nil {
 			return nil
 		}
-		if readOnly(err) && run == 1 {
+		if readOnly(err) && run == 1 && s.ownPool {
 			s.pool.Reset() // a session stays as the settings were when it began
 			continue
 		}
@@ -128,7 +128,7 @@ func (t *transaction) begin() error {
 func (t *transaction) commit() error {
 	var list []command
 	for _, queue := range t.bells {
-		list = append(list, statement("notify", t.store.names.channel(), t.store.hub.message(queue)))
+		list = append(list, statement("notify", t.store.names.channel(), t.store.hub.message(jobs.WorkReady, queue)))
 	}
 	results, err := t.batch(append(list, statement("commit"))...)
 	switch {
@@ -199,6 +199,7 @@ func (s *Store) wasCommitted(id int64, life string) (bool, error) {
 			return true, nil
 		case err == nil && status == "aborted", neverGiven(err):
 			return false, nil
+		case err == nil && status == "standby": // which may lag behind, and may become the server
 		case err == nil && status == "forgotten":
 			return false, errors.New("the server has forgotten the transaction")
 		case err != nil && !lost(err) && ctx.Err() == nil:

@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -20,11 +20,7 @@ func Tx(tx pgx.Tx) jobs.Tx { return &callersTx{conn: tx} }
 // SQLTx is [Tx] for services that use database/sql over pgx.
 func SQLTx(tx *sql.Tx) jobs.Tx { return &callersTx{conn: sqlTx{tx}} }
 
-// callersTx is, like the transaction in it, for one goroutine at a time.
-type callersTx struct {
-	conn dbpostgres.DBTX
-	rung []string // queues whose doorbell was rung
-}
+type callersTx struct{ conn dbpostgres.DBTX }
 
 func (t *callersTx) Handle() any { return t }
 
@@ -35,12 +31,9 @@ func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
 		return nil, errors.New("the transaction is not one made by postgres.Tx or postgres.SQLTx")
 	}
 	return s.querier(t.conn, false, func(ctx context.Context, queue string) error {
-		if slices.Contains(t.rung, queue) {
-			return nil // a second bell would be dropped by the server, and cost a round trip
-		}
-		t.rung = append(t.rung, queue)
-		// The message has no token: this process must hear of the commit too.
-		_, err := t.conn.Exec(ctx, control("notify"), once(s.names.channel(), "/"+queue)...)
+		// The server drops those that are alike. (Not here: one before may have gone with a savepoint.) The message has no
+		// token, because this process must hear of the commit too.
+		_, err := t.conn.Exec(ctx, control("notify"), once(s.names.channel(), fmt.Sprintf("/%d/%s", jobs.WorkReady, queue))...)
 		return err
 	}), nil
 }

@@ -1,1 +1,2 @@
-SELECT COALESCE(txid_status($1), 'forgotten'), COALESCE(CAST(extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time()) AS TEXT), '') = $2
+SELECT CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE COALESCE(txid_status($1), 'forgotten') END,
+       COALESCE(CAST(extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time()) AS TEXT), '') = $2

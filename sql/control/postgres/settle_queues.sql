@@ -1,0 +1,1 @@
+LOCK TABLE queues IN SHARE MODE

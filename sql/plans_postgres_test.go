@@ -1,0 +1,112 @@
+package sql_test
+
+import (
+	"database/sql"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sqluice/sqluice/internal/gates"
+)
+
+// tableStates are what a table may hold and, what matters more, what the server believes that it holds: it plans by the
+// figures of its last ANALYZE, which may be none, or from another time of day.
+var tableStates = map[string][]string{
+	"never analyzed": {},
+	"analyzed empty": {`ANALYZE`},
+	"a backlog":      {fillJobs, fillErrors, `ANALYZE`},
+	"a history":      {strings.ReplaceAll(fillJobs, "'pending'", "'done'"), fillErrors, `ANALYZE`},
+	"emptied since":  {fillJobs, fillErrors, `ANALYZE`, `DELETE FROM jobs`},
+	"filled since":   {`ANALYZE`, fillJobs, fillErrors},
+}
+
+const (
+	fillJobs = `INSERT INTO jobs (kind, status, worker_id, unique_key, request_id, run_after, finished_at)
+		SELECT 'kind' || i % 10, CASE WHEN i % 100 = 0 THEN 'running' WHEN i % 10 = 1 THEN 'scheduled' WHEN i % 10 = 2 THEN 'failed'
+		       ELSE 'pending' END, CASE WHEN i % 100 = 0 THEN i % 7 END, i, i, i, CASE WHEN i % 10 = 2 THEN i END
+		FROM generate_series(1, 20000) AS n (i)`
+	fillErrors = `INSERT INTO job_errors (job_id, attempt, ended_at, cause, message)
+		SELECT j.id, 1, 1, 'error', '' FROM jobs AS j WHERE j.status = 'failed'`
+)
+
+// hotReads are the indexes on jobs by which each hot query finds its rows, and no other: the one way for all that a table
+// may hold. Where two are given in brackets it depends on the figures which the server chooses, and both are small.
+var hotReads = map[string]string{
+	"AddJobError": "", "EnqueueJob": "", "EnqueueJobs": "", "HeartbeatWorker": "", "ListJobErrors": "",
+
+	"CancelRequestedJob": "jobs_pkey", "CancelRunningJob": "jobs_pkey", "CancelWaitingJob": "jobs_pkey", "CompleteJob": "jobs_pkey",
+	"CompleteJobs": "jobs_pkey", "CompleteJobsWithResults": "jobs_pkey", "DeleteJob": "jobs_pkey", "ExtendLeases": "jobs_pkey",
+	"FailJob": "jobs_pkey", "GetJob": "jobs_pkey", "GetJobFence": "jobs_pkey", "ReleaseJob": "jobs_pkey",
+	"RequestJobCancel": "jobs_pkey", "RetryJob": "jobs_pkey", "SetJobProgress": "jobs_pkey", "SnoozeJob": "jobs_pkey",
+
+	"ClaimJobs": "jobs_claim jobs_pkey", "HasClaimableJobs": "jobs_claim", "HasUnfinishedJobs": "jobs_claim jobs_running",
+	"PromoteDueJobs": "jobs_due jobs_pkey", "GetNextRunAfter": "jobs_due", "DeleteFinishedJobs": "jobs_finished jobs_pkey",
+	"ListFailedJobs": "jobs_finished", "GetJobIDByRequestID": "jobs_request", "GetLiveJobIDByUniqueKey": "jobs_unique",
+	"RequeueJob": "jobs_pkey jobs_unique", "ListHeldJobs": "jobs_running", "CountStuckJobs": "jobs_running",
+	"RecordStuckJobs": "jobs_running",
+
+	// From the running jobs to their errors, or from the errors to their jobs.
+	"CancelStuckJobs": "[jobs_pkey|jobs_running]", "CountCrashes": "[jobs_pkey|jobs_running]",
+	"FailStuckJobs": "[jobs_pkey|jobs_running]", "ResetStuckJobs": "[jobs_pkey|jobs_running]",
+}
+
+// Whole plans differ between versions of PostgreSQL; by which index jobs are found must not.
+func TestHotQueriesReadTheseIndexesOnPostgreSQL(t *testing.T) {
+	server := postgresEngine(t)
+	for state, fill := range tableStates {
+		t.Run(state, func(t *testing.T) {
+			pool, _ := server.at(t, 0)
+			pool.SetMaxOpenConns(1) // the settings belong to a connection
+			for _, statement := range fill {
+				mustExec(t, pool, statement)
+			}
+			// As in the engine's transactions, for statements that the server plans once for all parameters.
+			for _, setting := range []string{"enable_seqscan = off", "jit = off", "plan_cache_mode = force_generic_plan"} {
+				mustExec(t, pool, `SET `+setting)
+			}
+			found := 0
+			for _, s := range statements(t, "postgres") {
+				want, isHot := hotReads[s.Name]
+				if _, listed := hot[s.Name]; listed != isHot {
+					t.Errorf("%s is in one of the lists hot and hotReads", s.Name)
+				}
+				if !isHot {
+					continue
+				}
+				found++
+				have, plan := jobsReads(t, pool, s)
+				if !regexp.MustCompile(`^` + strings.ReplaceAll(strings.ReplaceAll(want, "[", "("), "]", ")") + `$`).MatchString(have) {
+					t.Errorf("%s reads jobs by %q, not %q:\n%s", s.Name, have, want, plan)
+				}
+			}
+			if found != len(hotReads) {
+				t.Errorf("%d of the %d hot queries exist: keep the list true", found, len(hotReads))
+			}
+		})
+	}
+}
+
+var jobsRead = regexp.MustCompile(`Scan (?:Backward )?(?:using|on) (jobs(?:_claim|_due|_finished|_pkey|_request|_running|_unique)?)\b`)
+
+// jobsReads are the indexes on jobs in a plan, or jobs for the table as a whole, and the plan.
+func jobsReads(t *testing.T, pool *sql.DB, s gates.Statement) (reads, plan string) {
+	t.Helper()
+	mustExec(t, pool, "PREPARE hot AS "+s.SQL)
+	defer mustExec(t, pool, "DEALLOCATE hot")
+	execute := "EXPLAIN (COSTS OFF) EXECUTE hot"
+	if s.Args > 0 {
+		execute += "(" + strings.TrimSuffix(strings.Repeat("NULL, ", s.Args), ", ") + ")"
+	}
+	var list, lines []string
+	for _, row := range rows(t, pool, execute) {
+		line := row[0].(string)
+		lines = append(lines, line)
+		// A bitmap of an index's entries is followed to the table: that is no read of the whole.
+		if step := jobsRead.FindStringSubmatch(line); step != nil && !strings.Contains(line, "Bitmap Heap Scan") {
+			list = append(list, step[1])
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), " "), strings.Join(lines, "\n")
+}
