@@ -8,7 +8,7 @@ import (
 
 // fewChecks is how many sequences are tried where nobody says how many: rapid's own default takes too long for every
 // run.
-const fewChecks = "50"
+const fewChecks = "30"
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -32,7 +32,7 @@ func openPostgres(t *testing.T, c *clock) *engine {
 	if _, err := jobs.New(store).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	clearRows := statements(t, "clear.sql")
+	clearRows := statements(t, "clear_postgres.sql")
 	e := newEngine("PostgreSQL", store, c)
 	plain := stdlib.OpenDBFromPool(pool)
 	t.Cleanup(func() {

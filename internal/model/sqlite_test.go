@@ -31,7 +31,7 @@ func openSQLite(t *testing.T, c *clock) *engine {
 			t.Error(err)
 		}
 	})
-	clearRows := statements(t, "clear.sql")
+	clearRows := statements(t, "clear_sqlite.sql")
 	e := newEngine("SQLite", store, c)
 	e.begins = append(e.begins, sqlBegin(pool, sqlite.Tx))
 	e.clear = func(ctx context.Context) error {

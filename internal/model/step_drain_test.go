@@ -128,6 +128,8 @@ func (e *engine) drainWith(ctx context.Context, client *jobs.Client, d drain) ([
 				return e.handle(ctx, job, end)
 			})
 	}
+	ctx, cancel := context.WithTimeout(ctx, hang/4) // a drain that does not end is a fault that is seen here first
+	defer cancel()
 	if err := runner.Drain(ctx); err != nil {
 		return nil, err
 	}

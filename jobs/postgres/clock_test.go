@@ -9,9 +9,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
+
+var clockTests = []engineTest{
+	{"ClocksThatAreOff", testClocksThatAreOff},
+}
 
 // off is a store on a machine whose clock is wrong.
 func off(by time.Duration) Option {
@@ -31,8 +34,7 @@ func byTheServer(t *testing.T, what string, conn *pgx.Conn, after time.Duration,
 }
 
 // All times of the queue are the server's, whatever the clocks of the machines say, also the first ones.
-func TestClocksThatAreOff(t *testing.T) {
-	site := newSite(t, testdb.StartPostgres(t))
+func testClocksThatAreOff(t *testing.T, site *site) {
 	for _, by := range []time.Duration{time.Hour, -time.Hour, 1000 * time.Hour} {
 		t.Run(by.String(), func(t *testing.T) {
 			_, right, url := site.queue(t)

@@ -9,13 +9,19 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
 
+var collideTests = []engineTest{
+	{"RetriesOfOneKeyAtOnce", testRetriesOfOneKeyAtOnce},
+	{"Deadlock", testDeadlock},
+	{"LongCompleteTx", testLongCompleteTx},
+	{"RescuersAtOnce", testRescuersAtOnce},
+}
+
 // Of failed jobs with one unique key that are retried at once, one is.
-func TestRetriesOfOneKeyAtOnce(t *testing.T) {
-	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+func testRetriesOfOneKeyAtOnce(t *testing.T, site *site) {
+	_, client, url := site.queue(t)
 	const n = 8
 	var ids []int64
 	var clients []*jobs.Client
@@ -53,8 +59,8 @@ func TestRetriesOfOneKeyAtOnce(t *testing.T) {
 }
 
 // A write that the server ends because it and an application's transaction wait for each other is run again.
-func TestDeadlock(t *testing.T) {
-	store, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+func testDeadlock(t *testing.T, site *site) {
+	store, client, url := site.queue(t)
 	first, second := enqueue(t, client, "k"), enqueue(t, client, "k")
 	application := dial(t, url)
 	exec(t, application, "never_end_deadlocks") // so that it is the queue's that the server ends
@@ -92,8 +98,7 @@ func TestDeadlock(t *testing.T) {
 
 // The end of an attempt that waits for an application's transaction on its job is recorded when that has ended, and no
 // heartbeat waits with it.
-func TestLongCompleteTx(t *testing.T) {
-	site := newSite(t, testdb.StartPostgres(t))
+func testLongCompleteTx(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	opened, release := make(chan int64), make(chan struct{})
 	config := jobs.Config{Lease: time.Second, Queues: map[string]int{jobs.DefaultQueue: 3}}
@@ -148,8 +153,7 @@ func TestLongCompleteTx(t *testing.T) {
 }
 
 // Of many rescuers at once one does each thing: a lost attempt leaves one row, and its job runs again once.
-func TestRescuersAtOnce(t *testing.T) {
-	site := newSite(t, testdb.StartPostgres(t))
+func testRescuersAtOnce(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	const rescuers, dead, held = 6, 3, 40
 	for round := range 3 {

@@ -12,9 +12,14 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+var listenTests = []engineTest{
+	{"ListeningConnectionEnds", testListeningConnectionEnds},
+	{"CommitWhileListeningIsLost", testCommitWhileListeningIsLost},
+}
+
 // A listening connection that is ended is made anew, and hears of what comes then.
-func TestListeningConnectionEnds(t *testing.T) {
-	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+func testListeningConnectionEnds(t *testing.T, site *site) {
+	_, client, url := site.queue(t)
 	log := &journal{}
 	listener, _ := open(t, url, WithPoll(time.Minute), WithLogger(slog.New(log)))
 	wake, stop := listener.Listen(jobs.WorkReady, nil)
@@ -31,8 +36,8 @@ func TestListeningConnectionEnds(t *testing.T) {
 }
 
 // What is committed while nobody listens is found when the connection is back.
-func TestCommitWhileListeningIsLost(t *testing.T) {
-	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+func testCommitWhileListeningIsLost(t *testing.T, site *site) {
+	_, client, url := site.queue(t)
 	p := newProxy(t, url)
 	_, own := open(t, p.url(url), WithPoll(time.Minute))
 	stop := work(t, own, jobs.Config{}, handlers{"k": nothing})
@@ -49,6 +54,7 @@ func TestCommitWhileListeningIsLost(t *testing.T) {
 
 // A server that takes no LISTEN, as a standby, is polled, and listened to when it is promoted.
 func TestServerThatRefusesToListen(t *testing.T) {
+	t.Parallel()
 	cluster := testdb.StartCluster(t, nil)
 	_, client, url := newSite(t, cluster.Postgres).queue(t)
 	id := enqueue(t, client, "k")

@@ -13,9 +13,16 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+var locksTests = []engineTest{
+	{"LockConnectionEnds", testLockConnectionEnds},
+	{"ProcessDies", testProcessDies},
+	{"RescueNeedsNoSecondConnection", testRescueNeedsNoSecondConnection},
+	{"KeysOfOtherEngines", testKeysOfOtherEngines},
+	{"LockIsReleased", testLockIsReleased},
+}
+
 // A worker whose lock's connection is ended again and again lives on, and so do its jobs.
-func TestLockConnectionEnds(t *testing.T) {
-	site := newSite(t, testdb.StartPostgres(t))
+func testLockConnectionEnds(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	log := &journal{}
 	_, own := open(t, url, WithLogger(slog.New(log)))
@@ -66,8 +73,7 @@ func TestLockConnectionEnds(t *testing.T) {
 }
 
 // A process that dies drops its connections, whatever else it does not do.
-func TestProcessDies(t *testing.T) {
-	site := newSite(t, testdb.StartPostgres(t))
+func testProcessDies(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	id := enqueue(t, client, "k")
 	p := newProxy(t, url)
@@ -87,8 +93,7 @@ func TestProcessDies(t *testing.T) {
 }
 
 // A pool of one connection is enough to rescue by, and so is one whose connections are all about to be used for that.
-func TestRescueNeedsNoSecondConnection(t *testing.T) {
-	site := newSite(t, testdb.StartPostgres(t))
+func testRescueNeedsNoSecondConnection(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	ids := []int64{}
 	for _, name := range []string{"one", "two", "three", "four"} {
@@ -106,8 +111,8 @@ func TestRescueNeedsNoSecondConnection(t *testing.T) {
 }
 
 // Locks that are another engine's, of a queue that was moved here, say nothing.
-func TestKeysOfOtherEngines(t *testing.T) {
-	store, client, _ := newSite(t, testdb.StartPostgres(t)).queue(t)
+func testKeysOfOtherEngines(t *testing.T, site *site) {
+	store, client, _ := site.queue(t)
 	live := ghost(t, store, "live", nil)
 	dead := ghost(t, store, "dead", nil)
 	must(t, dead.release(true))
@@ -141,8 +146,7 @@ func TestKeysOfOtherEngines(t *testing.T) {
 }
 
 // A lock ends at once with its release, and with a release that comes while the connection is lost.
-func TestLockIsReleased(t *testing.T) {
-	site := newSite(t, testdb.StartPostgres(t))
+func testLockIsReleased(t *testing.T, site *site) {
 	store, _, url := site.queue(t)
 	p := newProxy(t, url)
 	own, _ := open(t, p.url(url))
@@ -160,6 +164,7 @@ func TestLockIsReleased(t *testing.T) {
 
 // After a crash of the server, which drops all locks, no worker is taken for dead, however long the server was away.
 func TestServerRestartKillsNoWorker(t *testing.T) {
+	t.Parallel()
 	cluster := testdb.StartCluster(t, map[string]string{"synchronous_commit": "on"})
 	_, client, url := newSite(t, cluster.Postgres).queue(t)
 	const n = 4

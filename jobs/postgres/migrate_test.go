@@ -6,13 +6,18 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sqluice/sqluice/internal/testdb"
 )
+
+var migrateTests = []engineTest{
+	{"ManyMigrateAtOnce", testManyMigrateAtOnce},
+	{"MigrationWaits", testMigrationWaits},
+	{"SettingsOfTheRole", testSettingsOfTheRole},
+}
 
 // Programs that start together all migrate: each migration runs once, and nobody sees an error, however impatient the
 // role is made.
-func TestManyMigrateAtOnce(t *testing.T) {
-	server := testdb.StartPostgres(t)
+func testManyMigrateAtOnce(t *testing.T, site *site) {
+	server := site.server
 	for _, test := range []struct {
 		name, settings string
 		opts           []Option
@@ -61,8 +66,8 @@ func TestManyMigrateAtOnce(t *testing.T) {
 }
 
 // A migration waits for another that takes its time, for longer than the role may wait for anything as a rule.
-func TestMigrationWaits(t *testing.T) {
-	url := testdb.StartPostgres(t).Database(t)
+func testMigrationWaits(t *testing.T, site *site) {
+	url := site.server.Database(t)
 	conn := dial(t, url)
 	exec(t, conn, "impatient", databaseOf(t, url))
 	run(t, conn, "lock", int64(migrateLock)) // as another process has it
@@ -84,8 +89,8 @@ func TestMigrationWaits(t *testing.T) {
 }
 
 // Whatever is set for a role or a database, a job's life is the same.
-func TestSettingsOfTheRole(t *testing.T) {
-	server := testdb.StartPostgres(t)
+func testSettingsOfTheRole(t *testing.T, site *site) {
+	server := site.server
 	for _, setting := range []string{
 		"statement_timeout = '5s'", "lock_timeout = '1s'", "idle_in_transaction_session_timeout = '1s'",
 		"default_transaction_isolation = 'serializable'", "default_transaction_isolation = 'repeatable read'",

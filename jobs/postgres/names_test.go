@@ -16,9 +16,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sqluice/sqluice/internal/gates"
-	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
+
+var namesTests = []engineTest{
+	{"SchemaNames", testSchemaNames},
+	{"TwoSchemas", testTwoSchemas},
+	{"StatementsNeedNoSearchPath", testStatementsNeedNoSearchPath},
+}
 
 // oddNames are all fit to be the name of a schema.
 func oddNames() []string {
@@ -30,8 +35,8 @@ func oddNames() []string {
 }
 
 // A job's whole life passes in a schema of any name while no other can be found.
-func TestSchemaNames(t *testing.T) {
-	server := testdb.StartPostgres(t)
+func testSchemaNames(t *testing.T, site *site) {
+	server := site.server
 	for i, name := range oddNames() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,8 +153,8 @@ func TestBadSchemaNames(t *testing.T) {
 }
 
 // Queues in two schemas of one database have nothing in common.
-func TestTwoSchemas(t *testing.T) {
-	address := testdb.StartPostgres(t).Database(t)
+func testTwoSchemas(t *testing.T, site *site) {
+	address := site.server.Database(t)
 	_, first := migrated(t, address, WithSchema("first"))
 	_, second := migrated(t, address, WithSchema("second"))
 	_, elsewhere := open(t, address, WithSchema("second"))
@@ -172,9 +177,9 @@ func TestTwoSchemas(t *testing.T) {
 }
 
 // Every statement names the queue's tables in a way that needs no search_path.
-func TestStatementsNeedNoSearchPath(t *testing.T) {
+func testStatementsNeedNoSearchPath(t *testing.T, site *site) {
 	const schema = `Odd "$1" name`
-	address := testdb.StartPostgres(t).Database(t)
+	address := site.server.Database(t)
 	migrated(t, address, WithSchema(schema))
 	names := &namespace{schema: schema}
 	root, err := gates.Root()

@@ -10,9 +10,14 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
+
+var notificationsTests = []engineTest{
+	{"OneNotificationPerBatch", testOneNotificationPerBatch},
+	{"WithoutNotify", testWithoutNotify},
+	{"ForeignNotifications", testForeignNotifications},
+}
 
 // listen makes a plain connection listen on a channel. The function returned gives what was sent there since it was last
 // called: all that was committed before the call.
@@ -50,8 +55,8 @@ func withQueue(all []string) []string {
 }
 
 // Each batch of new jobs is one notification for each queue, and nothing else of it is told.
-func TestOneNotificationPerBatch(t *testing.T) {
-	store, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+func testOneNotificationPerBatch(t *testing.T, site *site) {
+	store, client, url := site.queue(t)
 	notifications := listen(t, url, "sqluice")
 	payloads := make([]json.RawMessage, 2500) // for several statements
 	for i := range payloads {
@@ -87,8 +92,7 @@ func TestOneNotificationPerBatch(t *testing.T) {
 }
 
 // A store without notifications sends none, whatever it does, and others find its jobs by polling.
-func TestWithoutNotify(t *testing.T) {
-	site := newSite(t, testdb.StartPostgres(t))
+func testWithoutNotify(t *testing.T, site *site) {
 	for name, silent := range map[string]func(url string) (*Store, *jobs.Client){
 		"option": func(url string) (*Store, *jobs.Client) { return open(t, url, WithoutNotify()) },
 		"URL":    func(url string) (*Store, *jobs.Client) { return open(t, with(url, "notify=false")) },
@@ -111,8 +115,7 @@ func TestWithoutNotify(t *testing.T) {
 }
 
 // Whoever knows the channel can ring the bell, by plain SQL, and do no harm.
-func TestForeignNotifications(t *testing.T) {
-	site := newSite(t, testdb.StartPostgres(t))
+func testForeignNotifications(t *testing.T, site *site) {
 	_, client, url := site.queue(t, WithPoll(time.Minute))
 	work(t, client, jobs.Config{}, handlers{"k": nothing})
 	wantDone(t, client, enqueue(t, client, "k"), 1)

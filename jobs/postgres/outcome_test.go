@@ -15,6 +15,14 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+var outcomeTests = []engineTest{
+	{"BackendEndsBeforeCommit", testBackendEndsBeforeCommit},
+	{"ConnectionBreaksAtCommit", testConnectionBreaksAtCommit},
+	{"AllConnectionsBreakAtCommit", testAllConnectionsBreakAtCommit},
+	{"AcknowledgementsAreTrue", testAcknowledgementsAreTrue},
+	{"CommitOfAFailedTransaction", testCommitOfAFailedTransaction},
+}
+
 func beforeCommit(fn func()) Option      { return func(o *options) { o.onCommit = fn } }
 func askingFor(d time.Duration) Option   { return func(o *options) { o.asking = d } }
 func silentAfter(d time.Duration) Option { return func(o *options) { o.silence = d } }
@@ -31,8 +39,7 @@ func rows(t *testing.T, client *jobs.Client, kind string) int {
 }
 
 // A backend that an operator ends before the commit has committed nothing, and the write is run again.
-func TestBackendEndsBeforeCommit(t *testing.T) {
-	site := newSite(t, testdb.StartPostgres(t))
+func testBackendEndsBeforeCommit(t *testing.T, site *site) {
 	for _, test := range []struct {
 		times int // that it happens
 		runs  int64
@@ -69,8 +76,7 @@ func TestBackendEndsBeforeCommit(t *testing.T) {
 }
 
 // A connection that breaks around the commit leaves no doubt, however small the pool is.
-func TestConnectionBreaksAtCommit(t *testing.T) {
-	site := newSite(t, testdb.StartPostgres(t))
+func testConnectionBreaksAtCommit(t *testing.T, site *site) {
 	for name, test := range map[string]struct {
 		fate fate
 		runs int64
@@ -99,8 +105,7 @@ func TestConnectionBreaksAtCommit(t *testing.T) {
 }
 
 // Every connection of the pool breaks at once, each around its commit: all writes learn what became of them.
-func TestAllConnectionsBreakAtCommit(t *testing.T) {
-	site := newSite(t, testdb.StartPostgres(t))
+func testAllConnectionsBreakAtCommit(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	const n = 4
 	p := newProxy(t, url)
@@ -139,8 +144,7 @@ func TestAllConnectionsBreakAtCommit(t *testing.T) {
 }
 
 // What a write says is true, whatever breaks when. The sorts of ends are drawn by chance, the truth is not.
-func TestAcknowledgementsAreTrue(t *testing.T) {
-	site := newSite(t, testdb.StartPostgres(t))
+func testAcknowledgementsAreTrue(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	p := newProxy(t, url)
 	_, client := open(t, p.url(url))
@@ -172,6 +176,7 @@ func TestAcknowledgementsAreTrue(t *testing.T) {
 
 // When the server stays away, nobody can tell; when it comes back in time, it tells.
 func TestServerAwayAtCommit(t *testing.T) {
+	t.Parallel()
 	cluster := testdb.StartCluster(t, map[string]string{"synchronous_commit": "on"})
 	site := newSite(t, cluster.Postgres)
 	for name, test := range map[string]struct {
@@ -242,6 +247,7 @@ func TestServerAwayAtCommit(t *testing.T) {
 // A server that crashed gives numbers of transactions anew that it had not written down. Another's commit under our
 // number is not ours.
 func TestNumberOfATransactionGivenAnew(t *testing.T) {
+	t.Parallel()
 	cluster := testdb.StartCluster(t, map[string]string{
 		"synchronous_commit": "on", "autovacuum": "off", "wal_writer_delay": "10s", "bgwriter_delay": "10s",
 	})
@@ -270,8 +276,8 @@ func TestNumberOfATransactionGivenAnew(t *testing.T) {
 }
 
 // A transaction that the server rolled back, although it took the COMMIT, was not committed.
-func TestCommitOfAFailedTransaction(t *testing.T) {
-	store, client, _ := newSite(t, testdb.StartPostgres(t)).queue(t)
+func testCommitOfAFailedTransaction(t *testing.T, site *site) {
+	store, client, _ := site.queue(t)
 	for _, first := range []string{"nothing", "a job, and its notification"} {
 		err := store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
 			if first != "nothing" {

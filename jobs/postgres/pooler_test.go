@@ -13,10 +13,18 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+var poolerTests = []engineTest{
+	{"PoolerIsNoticed", testPoolerIsNoticed},
+	{"LifeBehindPooler", testLifeBehindPooler},
+	{"PoolerRestarts", testPoolerRestarts},
+	{"MigrateThroughPooler", testMigrateThroughPooler},
+	{"MigrateSchemaThroughPooler", testMigrateSchemaThroughPooler},
+}
+
 // A pooler is noticed; it is told of once, unless it is known. A URL of the server itself keeps what needs a session.
-func TestPoolerIsNoticed(t *testing.T) {
-	server := testdb.StartPostgres(t)
-	site, pooler := newSite(t, server), testdb.StartPgBouncer(t, server.URL(), nil)
+func testPoolerIsNoticed(t *testing.T, site *site) {
+	server := site.server
+	pooler := testdb.StartPgBouncer(t, server.URL(), nil)
 	url := server.Copy(t, site.template)
 	for name, test := range map[string]struct {
 		url      string
@@ -74,8 +82,8 @@ func wantDrained(t *testing.T, client *jobs.Client, n int) {
 }
 
 // The whole life of jobs passes behind a pooler, in a schema that is no connection's own, and nothing is prepared.
-func TestLifeBehindPooler(t *testing.T) {
-	server := testdb.StartPostgres(t)
+func testLifeBehindPooler(t *testing.T, site *site) {
+	server := site.server
 	pooler := testdb.StartPgBouncer(t, server.URL(), map[string]string{"default_pool_size": "4"})
 	url := server.Database(t)
 	const schema = `odd "schema"`
@@ -108,9 +116,9 @@ func TestLifeBehindPooler(t *testing.T) {
 }
 
 // Two runners drain a queue while the pooler is restarted between them and the server: each job ends once.
-func TestPoolerRestarts(t *testing.T) {
-	server := testdb.StartPostgres(t)
-	site, pooler := newSite(t, server), testdb.StartPgBouncer(t, server.URL(), map[string]string{"default_pool_size": "5"})
+func testPoolerRestarts(t *testing.T, site *site) {
+	server := site.server
+	pooler := testdb.StartPgBouncer(t, server.URL(), map[string]string{"default_pool_size": "5"})
 	url := server.Copy(t, site.template)
 	_, direct := open(t, url)
 	for name, opts := range map[string][]Option{"without a session": {BehindPooler()}, "with a session": {WithSession(url)}} {
@@ -164,8 +172,8 @@ func TestPoolerRestarts(t *testing.T) {
 }
 
 // Migrations that run through a pooler leave no lock there.
-func TestMigrateThroughPooler(t *testing.T) {
-	server := testdb.StartPostgres(t)
+func testMigrateThroughPooler(t *testing.T, site *site) {
+	server := site.server
 	pooler := testdb.StartPgBouncer(t, server.URL(), nil)
 	url := server.Database(t)
 	var all sync.WaitGroup
@@ -184,8 +192,8 @@ func TestMigrateThroughPooler(t *testing.T) {
 }
 
 // The pooler cannot put migrations into a schema: that is said before anything is done. By the server's own URL it works.
-func TestMigrateSchemaThroughPooler(t *testing.T) {
-	server := testdb.StartPostgres(t)
+func testMigrateSchemaThroughPooler(t *testing.T, site *site) {
+	server := site.server
 	// As many set it up, and then the search_path is lost without a word.
 	pooler := testdb.StartPgBouncer(t, server.URL(), map[string]string{"ignore_startup_parameters": "extra_float_digits,search_path"})
 	url := server.Database(t)

@@ -41,6 +41,7 @@ func as(t *testing.T, address, user string) string {
 
 // A role without a right to change the tables does all that clients and workers do, and can change no table.
 func TestRoles(t *testing.T) {
+	t.Parallel()
 	_, worker := roles(t)
 	store, client := open(t, worker, WithSchema("queue"))
 	lifeOfJobs(t, store, client)
@@ -68,6 +69,7 @@ var moving = regexp.MustCompile(`^(CloseQueue|OpenQueue|Import\w+)$`)
 
 // Every statement can be run with the grants, and none of these can be left out.
 func TestGrantsAreMinimal(t *testing.T) {
+	t.Parallel()
 	owner, worker := roles(t)
 	root, err := gates.Root()
 	must(t, err)
@@ -126,6 +128,7 @@ func TestGrantsAreMinimal(t *testing.T) {
 
 // What a role lacks is said by name, with where to read on.
 func TestMissingPrivilege(t *testing.T) {
+	t.Parallel()
 	owner, worker := roles(t)
 	admin := dial(t, owner)
 	for _, test := range []struct{ revoke, text string }{

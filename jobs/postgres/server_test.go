@@ -18,9 +18,14 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+var serverTests = []engineTest{
+	{"ServerDownAtStart", testServerDownAtStart},
+	{"ForeignSchemas", testForeignSchemas},
+}
+
 // A runner that comes before its server waits for it, ever more patiently; an enqueue is told at once.
-func TestServerDownAtStart(t *testing.T) {
-	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+func testServerDownAtStart(t *testing.T, site *site) {
+	_, client, url := site.queue(t)
 	p := newProxy(t, url)
 	p.leave()
 	log := &journal{}
@@ -57,6 +62,7 @@ func TestServerDownAtStart(t *testing.T) {
 // A server that goes away under a runner at work, and comes back: what has ended meanwhile is recorded then, every job
 // is run once, and nobody knocks without a pause.
 func TestServerGoesAway(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"fast", "immediate"} {
 		t.Run(mode, func(t *testing.T) {
 			cluster := testdb.StartCluster(t, map[string]string{"synchronous_commit": "on"})
@@ -108,6 +114,7 @@ func TestServerGoesAway(t *testing.T) {
 
 // A database that takes no writes is said to be so, is waited for, and loses nothing.
 func TestReadOnly(t *testing.T) {
+	t.Parallel()
 	cluster := testdb.StartCluster(t, nil)
 	site := newSite(t, cluster.Postgres)
 	for name, test := range map[string]struct {
@@ -183,6 +190,7 @@ func setReadOnly(t *testing.T, url, value string) {
 
 // A server that has no connection left says so, and is waited for.
 func TestTooManyConnections(t *testing.T) {
+	t.Parallel()
 	cluster := testdb.StartCluster(t, map[string]string{"max_connections": "12", "superuser_reserved_connections": "0", "max_wal_senders": "0"})
 	_, client, url := newSite(t, cluster.Postgres).queue(t)
 	stop := work(t, client, jobs.Config{}, handlers{"k": nothing})
@@ -215,8 +223,8 @@ func TestTooManyConnections(t *testing.T) {
 }
 
 // Nothing is written to a database that is an application's, or a later version's.
-func TestForeignSchemas(t *testing.T) {
-	server := testdb.StartPostgres(t)
+func testForeignSchemas(t *testing.T, site *site) {
+	server := site.server
 	t.Run("foreign table", func(t *testing.T) {
 		url := server.Database(t)
 		conn := dial(t, url)
@@ -271,6 +279,7 @@ func TestForeignSchemas(t *testing.T) {
 
 // What waiting cannot mend is said at once, without the password.
 func TestWrongURLs(t *testing.T) {
+	t.Parallel()
 	cluster := testdb.StartCluster(t, nil)
 	address := cluster.Database(t)
 	migrated(t, address)

@@ -7,13 +7,18 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
 
+var silenceTests = []engineTest{
+	{"StrandedConnections", testStrandedConnections},
+	{"SilentServer", testSilentServer},
+	{"SlowStatement", testSlowStatement},
+}
+
 // A network that forgets connections without telling either side stops no worker: not its claims, nor its heartbeat.
-func TestStrandedConnections(t *testing.T) {
-	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+func testStrandedConnections(t *testing.T, site *site) {
+	_, client, url := site.queue(t)
 	p := newProxy(t, url)
 	_, own := open(t, with(p.url(url), "pool_max_conns=3"), silentAfter(300*time.Millisecond))
 	started, release := make(chan struct{}), make(chan struct{})
@@ -46,8 +51,8 @@ func TestStrandedConnections(t *testing.T) {
 }
 
 // Whatever waits for a server that says nothing is told so in the end, and may try again.
-func TestSilentServer(t *testing.T) {
-	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+func testSilentServer(t *testing.T, site *site) {
+	_, client, url := site.queue(t)
 	id := enqueue(t, client, "k")
 	p := newProxy(t, url)
 	for name, call := range map[string]func(context.Context, *Store) error{
@@ -77,8 +82,8 @@ func TestSilentServer(t *testing.T) {
 }
 
 // A statement that takes long because others hold its rows is given up, but not the whole write.
-func TestSlowStatement(t *testing.T) {
-	store, client, url := newSite(t, testdb.StartPostgres(t)).queue(t, silentAfter(100*time.Millisecond))
+func testSlowStatement(t *testing.T, site *site) {
+	store, client, url := site.queue(t, silentAfter(100*time.Millisecond))
 	id := enqueue(t, client, "k")
 	holder := dial(t, url)
 	tx, err := holder.Begin(t.Context())

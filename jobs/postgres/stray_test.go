@@ -7,9 +7,13 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
+
+var strayTests = []engineTest{
+	{"StrayClaims", testStrayClaims},
+	{"ClaimCutOff", testClaimCutOff},
+}
 
 // claimAs claims all pending jobs of a kind under a worker's id, behind its back.
 func claimAs(t *testing.T, store *Store, worker int64, kind string) {
@@ -28,8 +32,8 @@ func claimAs(t *testing.T, store *Store, worker int64, kind string) {
 }
 
 // A claim that a runner does not know of is given back and costs no attempt; what the runner holds is left alone.
-func TestStrayClaims(t *testing.T) {
-	store, client, _ := newSite(t, testdb.StartPostgres(t)).queue(t)
+func testStrayClaims(t *testing.T, site *site) {
+	store, client, _ := site.queue(t)
 	started, release := make(chan struct{}), make(chan struct{})
 	log := &journal{}
 	work(t, client, jobs.Config{Logger: slog.New(log)}, handlers{"held": func(context.Context, jobs.Job) error {
@@ -59,8 +63,8 @@ func TestStrayClaims(t *testing.T) {
 }
 
 // A claim whose commit was cut off, and of which the server told nothing in time, is such a stray.
-func TestClaimCutOff(t *testing.T) {
-	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+func testClaimCutOff(t *testing.T, site *site) {
+	_, client, url := site.queue(t)
 	p := newProxy(t, url)
 	_, own := open(t, p.url(url), askingFor(50*time.Millisecond))
 	log := &journal{}

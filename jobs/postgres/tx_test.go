@@ -18,6 +18,12 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
+var txTests = []engineTest{
+	{"EnqueueInTransactions", testEnqueueInTransactions},
+	{"CompleteInTransactions", testCompleteInTransactions},
+	{"TransactionsOfOtherEngines", testTransactionsOfOtherEngines},
+}
+
 // applicationTx is a transaction of the application's own, of one of the two sorts that it may have.
 type applicationTx struct {
 	jobs.Tx
@@ -52,8 +58,8 @@ func beginners(t *testing.T, url string) map[string]func() applicationTx {
 }
 
 // What an application's transaction adds exists, and is told to other processes, when it is committed, and only then.
-func TestEnqueueInTransactions(t *testing.T) {
-	server := testdb.StartPostgres(t)
+func testEnqueueInTransactions(t *testing.T, site *site) {
+	server := site.server
 	for _, schema := range []string{"", `odd "schema"`} {
 		for _, sort := range []string{"pgx", "database/sql"} {
 			t.Run(sort+" in "+schema, func(t *testing.T) {
@@ -122,8 +128,8 @@ func TestEnqueueInTransactions(t *testing.T) {
 }
 
 // The end of a job is part of the application's transaction.
-func TestCompleteInTransactions(t *testing.T) {
-	server := testdb.StartPostgres(t)
+func testCompleteInTransactions(t *testing.T, site *site) {
+	server := site.server
 	const schema = `odd "schema"`
 	url := server.Database(t)
 	_, client := migrated(t, url, WithSchema(schema))
@@ -155,8 +161,8 @@ func TestCompleteInTransactions(t *testing.T) {
 }
 
 // A transaction of another engine is refused before anything is written.
-func TestTransactionsOfOtherEngines(t *testing.T) {
-	store, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+func testTransactionsOfOtherEngines(t *testing.T, site *site) {
+	store, client, url := site.queue(t)
 	path := filepath.Join(t.TempDir(), "jobs.db")
 	other := testdb.OpenSQLite(t, path)
 	_, err := other.Migrate(t.Context())

@@ -1,0 +1,1 @@
+TRUNCATE jobs, job_errors, queues, workers;

@@ -1,0 +1,46 @@
+package postgres
+
+import (
+	"testing"
+
+	"github.com/sqluice/sqluice/internal/testdb"
+)
+
+// engineTest is a test that shares its server with others, and has databases of its own there. Those that stop their
+// server, or set it up in a way of their own, are tests by themselves.
+type engineTest struct {
+	name string
+	run  func(t *testing.T, site *site)
+}
+
+func TestEngine(t *testing.T) {
+	site := newSite(t, testdb.StartPostgres(t))
+	for _, group := range []struct {
+		name  string
+		tests []engineTest
+	}{
+		{"Clock", clockTests},
+		{"Collide", collideTests},
+		{"Listen", listenTests},
+		{"Locks", locksTests},
+		{"Migrate", migrateTests},
+		{"Names", namesTests},
+		{"Notifications", notificationsTests},
+		{"Outcome", outcomeTests},
+		{"Pooler", poolerTests},
+		{"Server", serverTests},
+		{"Silence", silenceTests},
+		{"Stray", strayTests},
+		{"Tx", txTests},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			t.Parallel()
+			for _, test := range group.tests {
+				t.Run(test.name, func(t *testing.T) {
+					t.Parallel()
+					test.run(t, site)
+				})
+			}
+		})
+	}
+}
