@@ -92,8 +92,11 @@ func startChildren(ctx context.Context, n int, t task) (children, error) {
 
 func (c *child) hear(word string) error {
 	line, err := c.out.ReadString('\n')
-	if err != nil || line != word+"\n" {
-		return fmt.Errorf("a worker process said %q instead of %s: %w", line, word, err)
+	if err != nil {
+		return fmt.Errorf("a worker process ended before it was %s: %w", word, err)
+	}
+	if line != word+"\n" {
+		return fmt.Errorf("a worker process said %q instead of %s", line, word)
 	}
 	return nil
 }

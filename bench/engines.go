@@ -102,7 +102,7 @@ func (s *server) administer(ctx context.Context, statement string) error {
 
 // openStore opens the store of a database.
 func openStore(ctx context.Context, path string) (jobs.Store, error) {
-	if strings.HasPrefix(path, "postgres://") {
+	if strings.HasPrefix(path, "postgres://") || strings.HasPrefix(path, "postgresql://") {
 		return postgres.Open(ctx, path)
 	}
 	return sqlite.Open(ctx, path)

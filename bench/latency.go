@@ -17,33 +17,44 @@ const (
 	lapEvery = 20 * time.Millisecond
 )
 
-func latencySame(ctx context.Context, _ settings, d database) (figures, error) {
-	return latency(ctx, d, func(ctx context.Context, client *jobs.Client, i int) error {
-		_, err := noop.Enqueue(ctx, client, payload(i))
-		return err
-	})
+func latencySame(ctx context.Context, s settings, d database) (figures, error) {
+	return latencyBeside(besideNothing)(ctx, s, d)
+}
+
+func latencyBeside(surround beside) func(context.Context, settings, database) (figures, error) {
+	return func(ctx context.Context, s settings, d database) (figures, error) {
+		return latency(ctx, s, d, surround, func(ctx context.Context, client *jobs.Client, i int) error {
+			_, err := noop.Enqueue(ctx, client, payload(i))
+			return err
+		})
+	}
 }
 
 // latencyForeign inserts as any other program would: plain SQL on a connection that the library knows nothing of.
-func latencyForeign(ctx context.Context, _ settings, d database) (figures, error) {
+func latencyForeign(ctx context.Context, s settings, d database) (figures, error) {
 	pool, err := sql.Open("sqlite", d.path+"?_pragma=busy_timeout(5000)&_pragma=synchronous(1)")
 	if err != nil {
 		return figures{}, err
 	}
 	defer pool.Close()
-	return latency(ctx, d, func(ctx context.Context, _ *jobs.Client, i int) error {
+	return latency(ctx, s, d, besideNothing, func(ctx context.Context, _ *jobs.Client, i int) error {
 		_, err := pool.ExecContext(ctx, "INSERT INTO jobs (kind, payload) VALUES ('noop', ?)", fmt.Sprintf(`{"n":%d}`, i))
 		return err
 	})
 }
 
 // latency is the time from before an insert to the start of its handler, 50 a second, in an idle worker.
-func latency(ctx context.Context, d database, add func(context.Context, *jobs.Client, int) error) (figures, error) {
+func latency(ctx context.Context, s settings, d database, surround beside, add func(context.Context, *jobs.Client, int) error) (_ figures, err error) {
 	store, client, err := open(ctx, d)
 	if err != nil {
 		return figures{}, err
 	}
 	defer store.Close()
+	end, err := surround(ctx, s, d, client)
+	if err != nil {
+		return figures{}, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	runner, err := jobs.NewRunner(client, jobs.Config{})
 	if err != nil {
 		return figures{}, err

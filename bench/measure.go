@@ -24,8 +24,7 @@ type figures struct {
 	partName   string
 	cpu        time.Duration // in the meantime, of the processes that work
 	serversCPU time.Duration // of the server's processes, when they are known
-	checked    bool          // every start was counted
-	duplicates int           // starts beyond the first one of an attempt
+	starts     int           // of jobs, each of which should start once, when they were counted
 }
 
 // result is a line of output.
@@ -40,7 +39,7 @@ type result struct {
 	CPUSeconds float64 `json:"cpu_seconds"`
 	CPUShare   float64 `json:"cpu_share"` // of one core
 	ServersCPU float64 `json:"server_cpu_share,omitempty"`
-	Duplicates *int    `json:"duplicate_starts,omitempty"`
+	Again      *int    `json:"started_again,omitempty"` // starts beyond the first one of a job
 }
 
 // measure is one run, in a new database. What is in the laps apart from the rest gets a line of its own.
@@ -62,8 +61,9 @@ func measure(ctx context.Context, s settings, e engine, workload string, sys sys
 	if f.n > 0 {
 		r.PerSecond = float64(f.n) / f.elapsed.Seconds()
 	}
-	if f.checked {
-		r.Duplicates = &f.duplicates
+	if f.starts > 0 {
+		again := f.starts - f.n
+		r.Again = &again
 	}
 	r.setLaps(f.laps)
 	results := []result{r}

@@ -141,8 +141,8 @@ func (s *server) stop() error {
 // urlOf is the URL of another database of the server.
 func (s *server) urlOf(name string) (string, error) {
 	parsed, err := url.Parse(s.url)
-	if err != nil {
-		return "", fmt.Errorf("%s is not a well-formed URL", serverVariable)
+	if err != nil || parsed.Scheme != "postgres" && parsed.Scheme != "postgresql" {
+		return "", fmt.Errorf("%s is not a URL as postgres://user:password@host:5432/name", serverVariable)
 	}
 	parsed.Path = "/" + name
 	return parsed.String(), nil

@@ -32,32 +32,32 @@ func payloads(n int) []args {
 }
 
 func drain(ctx context.Context, s settings, d database) (figures, error) {
-	return drainBeside(ctx, s, d, func(context.Context, *jobs.Client, database, int) error { return nil })
+	return drainBeside(besideNothing)(ctx, s, d)
 }
 
-func drainBacklog(ctx context.Context, s settings, d database) (figures, error) {
-	return drainBeside(ctx, s, d, addBacklog)
-}
-
-// drainBeside measures a drain beside other rows.
-func drainBeside(ctx context.Context, s settings, d database, add func(context.Context, *jobs.Client, database, int) error) (figures, error) {
-	store, client, err := open(ctx, d)
-	if err != nil {
-		return figures{}, err
+// drainBeside measures a drain in surroundings.
+func drainBeside(surround beside) func(context.Context, settings, database) (figures, error) {
+	return func(ctx context.Context, s settings, d database) (_ figures, err error) {
+		store, client, err := open(ctx, d)
+		if err != nil {
+			return figures{}, err
+		}
+		defer store.Close()
+		end, err := surround(ctx, s, d, client)
+		if err != nil {
+			return figures{}, err
+		}
+		defer func() { err = errors.Join(err, end()) }()
+		if _, err := noop.EnqueueMany(ctx, client, payloads(s.jobs)); err != nil {
+			return figures{}, err
+		}
+		clock := d.start()
+		ran, err := drainWith(ctx, client, s.concurrency)
+		if err == nil && ran != int64(s.jobs) {
+			err = fmt.Errorf("%d jobs ran, not %d", ran, s.jobs)
+		}
+		return clock.stop(s.jobs), err
 	}
-	defer store.Close()
-	if err := add(ctx, client, d, s.backlog); err != nil {
-		return figures{}, err
-	}
-	if _, err := noop.EnqueueMany(ctx, client, payloads(s.jobs)); err != nil {
-		return figures{}, err
-	}
-	clock := d.start()
-	ran, err := drainWith(ctx, client, s.concurrency)
-	if err == nil && ran != int64(s.jobs) {
-		err = fmt.Errorf("%d jobs ran, not %d", ran, s.jobs)
-	}
-	return clock.stop(s.jobs), err
 }
 
 func drainWith(ctx context.Context, client *jobs.Client, concurrency int) (int64, error) {
@@ -71,8 +71,12 @@ func drainWith(ctx context.Context, client *jobs.Client, concurrency int) (int64
 	return ran.Load(), err
 }
 
-// addBacklog adds n done rows and n rows that are scheduled at the highest priority.
-func addBacklog(ctx context.Context, client *jobs.Client, d database, n int) error {
+// besideBacklog adds, on SQLite, done rows, and as many that are scheduled at the highest priority.
+func besideBacklog(ctx context.Context, s settings, d database, client *jobs.Client) (func() error, error) {
+	return func() error { return nil }, addBacklog(ctx, client, d.path, s.backlog)
+}
+
+func addBacklog(ctx context.Context, client *jobs.Client, path string, n int) error {
 	const step = 100_000
 	for done := 0; done < n; done += step {
 		part := payloads(min(step, n-done))
@@ -83,7 +87,7 @@ func addBacklog(ctx context.Context, client *jobs.Client, d database, n int) err
 			return err
 		}
 	}
-	pool, err := sql.Open("sqlite", d.path)
+	pool, err := sql.Open("sqlite", path)
 	if err != nil {
 		return err
 	}
@@ -131,15 +135,11 @@ func drainStores(ctx context.Context, s settings, d database) (figures, error) {
 	return clock.stop(s.jobs), err
 }
 
-// insertOne inserts one by one, as many as a part of a drain's jobs.
-func insertOne(part int) func(context.Context, settings, database) (figures, error) {
+// insert has callers add one job after the other, all together as many as a part of a drain's jobs.
+func insert(callers, part int) func(context.Context, settings, database) (figures, error) {
 	return func(ctx context.Context, s settings, d database) (figures, error) {
-		return insertBy(ctx, d, 1, s.jobs/part)
+		return insertBy(ctx, d, callers, s.jobs/part)
 	}
-}
-
-func insertMany(ctx context.Context, s settings, d database) (figures, error) {
-	return insertBy(ctx, d, 64, s.jobs/2)
 }
 
 func insertBy(ctx context.Context, d database, callers, n int) (figures, error) {

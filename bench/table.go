@@ -34,7 +34,7 @@ func table(out io.Writer, all []result) error {
 		return cmp.Compare(place(a), place(b))
 	})
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nworkload\tsystem\tper second\tratio\tp50 ms\tratio\tp99 ms\tratio\tCPU\tserver's CPU\tstarts twice")
+	fmt.Fprintln(w, "\nworkload\tsystem\tper second\tratio\tp50 ms\tratio\tp99 ms\tratio\tCPU\tserver's CPU\tstarted again")
 	for _, l := range order {
 		rs, base := groups[l], groups[first[l.workload]]
 		fmt.Fprintf(w, "%s\t%s", l.workload, l.system)
@@ -50,7 +50,7 @@ func table(out io.Writer, all []result) error {
 		}
 		fmt.Fprintf(w, "\t%s\t%s\t%s\n",
 			known("%.2f %%", 100*median(rs, func(r result) float64 { return r.CPUShare })),
-			known("%.2f %%", 100*median(rs, func(r result) float64 { return r.ServersCPU })), duplicates(rs))
+			known("%.2f %%", 100*median(rs, func(r result) float64 { return r.ServersCPU })), startedAgain(rs))
 	}
 	return w.Flush()
 }
@@ -75,15 +75,15 @@ func ratio(value, base float64) string {
 	return fmt.Sprintf("%.2f", value/base)
 }
 
-// duplicates is the sum over all rounds: none is to be lost in a median.
-func duplicates(rs []result) string {
-	sum, checked := 0, false
+// startedAgain is the sum over all rounds: none is to be lost in a median.
+func startedAgain(rs []result) string {
+	sum, counted := 0, false
 	for _, r := range rs {
-		if r.Duplicates != nil {
-			sum, checked = sum+*r.Duplicates, true
+		if r.Again != nil {
+			sum, counted = sum+*r.Again, true
 		}
 	}
-	if !checked {
+	if !counted {
 		return "-"
 	}
 	return fmt.Sprint(sum)

@@ -53,14 +53,18 @@ func (g *ghost) claim(n int64, lease time.Duration) []db.ClaimJobsRow {
 	g.f.Helper()
 	var rows []db.ClaimJobsRow
 	g.f.write(func(ctx context.Context, q db.Querier) (err error) {
-		now := g.f.store.Now()
-		rows, err = q.ClaimJobs(ctx, db.ClaimJobsParams{
-			WorkerID: g.id, LeaseUntil: now.Add(lease).UnixMicro(), Now: now.UnixMicro(), Kinds: `["k"]`,
-			Queue: jobs.DefaultQueue, N: n,
-		})
+		rows, err = g.claimWith(ctx, q, n, lease)
 		return err
 	})
 	return rows
+}
+
+func (g *ghost) claimWith(ctx context.Context, q db.Querier, n int64, lease time.Duration) ([]db.ClaimJobsRow, error) {
+	now := g.f.store.Now()
+	return q.ClaimJobs(ctx, db.ClaimJobsParams{
+		WorkerID: g.id, LeaseUntil: now.Add(lease).UnixMicro(), Now: now.UnixMicro(), Kinds: `["k"]`,
+		Queue: jobs.DefaultQueue, N: n,
+	})
 }
 
 // die leaves the traces of a process that was killed.
@@ -71,13 +75,20 @@ func (g *ghost) die() {
 }
 
 // takeOver gives the job of a handler that runs here to a ghost, as happens when its lease is over: the job is reset
-// and claimed anew.
+// and claimed anew, in one transaction, so that the handler's own worker does not come first.
 func (f *fixture) takeOver(job jobs.Job) (attempt int64, holder *ghost) {
 	f.Helper()
 	g := f.ghost("taker", time.Hour)
-	f.release(job)
 	f.Cleanup(func() { f.must(g.release(true)) })
-	for _, row := range g.claim(1, time.Hour) {
+	var rows []db.ClaimJobsRow
+	f.write(func(ctx context.Context, q db.Querier) (err error) {
+		if err := f.reset(ctx, q, job); err != nil {
+			return err
+		}
+		rows, err = g.claimWith(ctx, q, 1, time.Hour)
+		return err
+	})
+	for _, row := range rows {
 		if row.ID == job.ID {
 			return row.Attempt, g
 		}
@@ -89,15 +100,17 @@ func (f *fixture) takeOver(job jobs.Job) (attempt int64, holder *ghost) {
 // release resets a job that a handler runs, behind the handler's back.
 func (f *fixture) release(job jobs.Job) {
 	f.Helper()
-	f.write(func(ctx context.Context, q db.Querier) error {
-		n, err := q.ReleaseJob(ctx, db.ReleaseJobParams{
-			Now: f.store.Now().UnixMicro(), ID: job.ID, Attempt: int64(job.Attempt), WorkerID: job.WorkerID,
-		})
-		if err == nil && n != 1 {
-			f.Errorf("job %d is not held by its handler", job.ID)
-		}
-		return err
+	f.write(func(ctx context.Context, q db.Querier) error { return f.reset(ctx, q, job) })
+}
+
+func (f *fixture) reset(ctx context.Context, q db.Querier, job jobs.Job) error {
+	n, err := q.ReleaseJob(ctx, db.ReleaseJobParams{
+		Now: f.store.Now().UnixMicro(), ID: job.ID, Attempt: int64(job.Attempt), WorkerID: job.WorkerID,
 	})
+	if err == nil && n != 1 {
+		f.Errorf("job %d is not held by its handler", job.ID)
+	}
+	return err
 }
 
 // complete ends a job that the ghost holds.

@@ -76,25 +76,27 @@ dead_claims() {
 
 # PostgreSQL's own statements. Those that both engines share are the business of the mutants above.
 
-# The whole of the fence, and half of it.
-postgres_fence() {
-    no_attempt_on_postgres
-    change sql/queries/postgres/finish.sql 's/ worker_id = CAST\(@worker_id AS BIGINT\)/ CAST(@worker_id AS BIGINT) > 0/' \
-        's/ j\.worker_id = CAST\(@worker_id AS BIGINT\)/ CAST(@worker_id AS BIGINT) > 0/' 's/ AND j\.worker_id = w\.id//'
-    generate
-}
-postgres_attempt() {
-    no_attempt_on_postgres
-    generate
-}
 no_attempt_on_postgres() {
     change sql/queries/postgres/finish.sql 's/ AND attempt = CAST\(@attempt AS BIGINT\)/ AND CAST(@attempt AS BIGINT) > 0/' \
         's/ AND j\.attempt = CAST\(e\.value->>1 AS BIGINT\)//'
 }
 
+# Half of the fence, and the whole of it.
+postgres_attempt() {
+    no_attempt_on_postgres
+    generate
+}
+postgres_fence() {
+    no_attempt_on_postgres
+    change sql/queries/postgres/finish.sql \
+        's/(COALESCE\((j\.)?worker_id, 0\)|(j\.)?worker_id) = CAST\(@worker_id AS BIGINT\)/CAST(@worker_id AS BIGINT) > 0/' \
+        's/ AND (COALESCE\(j\.worker_id, 0\)|j\.worker_id) = w\.id//'
+    generate
+}
+
 # The status guard of the batch forms.
 postgres_status() {
-    change sql/queries/postgres/finish.sql "s/WHERE (j\.)?status = 'running' AND /WHERE /"
+    change sql/queries/postgres/finish.sql "s/WHERE (COALESCE\((j\.)?status, ''\)|(j\.)?status) = 'running' AND /WHERE /"
     generate
 }
 
@@ -126,17 +128,26 @@ postgres_rescue_unlocked() {
     generate
 }
 
-# The worker's lock: every one seems free.
+# The worker's lock: each one seems free.
 postgres_locks() {
-    change sql/control/postgres/free_locks.sql 's/pg_try_advisory_xact_lock(\(.*\))$/(\1) IS NOT NULL/'
+    change sql/control/postgres/free_locks.sql 's/pg_try_advisory_xact_lock(\(.*\))$/\1 IS NOT NULL/'
     change sql/control/postgres/try_lock.sql 's/pg_try_advisory_xact_lock\(\$1\)/CAST($1 AS BIGINT) IS NOT NULL/'
 }
 
-# A lost commit counts as one that did not happen, and the write is run again.
+# The time that workers get after a restart of the server to take their locks again.
+postgres_settling() { change sql/control/postgres/free_locks.sql 's/w\.started_at > server\.since/w.started_at > 0/'; }
+
+# A commit whose connection broke counts as one that did not happen, and the write is run again.
 postgres_outcome() { change jobs/postgres/transact.go 's/committed, unknown := .*$/committed, unknown := false, error(nil)/'; }
 
 # What a commit claimed whose outcome stayed unknown is given back.
-strays() { change jobs/housekeep.go 's/return h\.releaseStrays\(ctx, held\)/return nil/'; }
+postgres_strays() { change jobs/housekeep.go 's/return h\.releaseStrays\(ctx, held\)/return nil/'; }
+
+# A server that crashed is trusted with the number of a transaction.
+postgres_life() { change sql/control/postgres/transaction_status.sql 's/ = \$2/ <> $2 || $2/'; }
+
+# The server ends transactions whose process is stopped.
+postgres_idle() { change sql/control/postgres/transaction.sql "s/'idle_in_transaction_session_timeout', '[^']*'/'idle_in_transaction_session_timeout', '0'/"; }
 
 # The doorbell that rings when an enqueue is committed.
 postgres_doorbell() { change jobs/postgres/querier.go 's/if ring == nil /if true || ring == nil /'; }
@@ -145,23 +156,29 @@ postgres_doorbell() { change jobs/postgres/querier.go 's/if ring == nil /if true
 tests() {
     case $1 in
     # Others would wait in vain for workers that take each other for dead.
-    boot_check) echo ./jobs/sqlite -run 'TestConformance/Rescue/BootBesideALiveWorker' ;;
-    postgres_locks) echo ./jobs/postgres -run 'TestConformance/Rescue/BootBesideALiveWorker' ;;
+    boot_check) echo ./jobs/sqlite -run '^TestConformance$/Rescue/BootBesideALiveWorker' ;;
+    postgres_locks) echo ./jobs/postgres -run '^TestConformance$/Rescue/BootBesideALiveWorker' ;;
     fence | attempt | finish_status | manage_status | dead_claims)
-        echo ./jobs/sqlite -run 'TestConformance/(Fence|Transaction|Manage|Cancel|Rescue)' ;;
+        echo ./jobs/sqlite -run '^TestConformance$/(Fence|Transaction|Manage|Cancel|Rescue)' ;;
     postgres_fence | postgres_attempt | postgres_status | postgres_dead_claims)
-        echo ./jobs/postgres -run 'TestConformance/(Fence|Transaction|Manage|Cancel|Rescue)' ;;
+        echo ./jobs/postgres -run '^TestConformance$/(Fence|Transaction|Manage|Cancel|Rescue)' ;;
     postgres_claim_unlocked) echo ./internal/crashtest -run TestPostgresProcesses/4 ;;
     postgres_claim_waits) echo ./internal/crashtest -run TestPostgresLockedJobs ;;
     postgres_renewal_waits) echo ./internal/crashtest -run TestPostgresOpenCompletion ;;
+    postgres_rescue_unlocked) echo ./internal/crashtest -run TestPostgresManyRescuers ;;
+    postgres_settling) echo ./internal/crashtest -run TestPostgresRestartKeepsWorkers ;;
     postgres_outcome) echo ./internal/crashtest -run TestPostgresTerminatedBackends ;;
+    postgres_life) echo ./jobs/postgres -run TestNumberOfATransactionGivenAnew ;;
+    postgres_strays) echo ./jobs/postgres -run '^TestEngine$/Stray' ;;
+    postgres_idle) echo ./internal/crashtest -run TestPostgresStoppedHalfway ;;
     postgres_doorbell) echo ./internal/crashtest -run TestPostgresWake ;;
     *) echo "no such mutant: $1" >&2 && return 2 ;;
     esac
 }
 all='fence attempt finish_status manage_status boot_check dead_claims
 postgres_fence postgres_attempt postgres_status postgres_claim_unlocked postgres_claim_waits postgres_dead_claims
-postgres_renewal_waits postgres_locks postgres_outcome postgres_doorbell'
+postgres_renewal_waits postgres_rescue_unlocked postgres_locks postgres_settling postgres_outcome postgres_life
+postgres_strays postgres_idle postgres_doorbell'
 
 faults=0
 row() { printf '%-24s | %-8s | %s\n' "$@"; }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
 )
 
 var migrateTests = []engineTest{

@@ -121,7 +121,7 @@ func testForeignNotifications(t *testing.T, site *site) {
 	wantDone(t, client, enqueue(t, client, "k"), 1)
 	conn := dial(t, url)
 	for _, payload := range []string{
-		"", "/", "//", "x", "/default", "a/default", "/\u9375", "{}", strings.Repeat("x", 7999), "\x01", "' OR 1=1", "/default/x",
+		"", "/", "//", "x", "/default", "a/default", "a/0/default", "a/1/default", "a/255/x", "a/999/x", "a/-1/", "//default", "/\u9375", "{}", strings.Repeat("x", 7999), "\x01", "' OR 1=1", "/default/x",
 	} {
 		run(t, conn, "notify", "sqluice", payload)
 	}

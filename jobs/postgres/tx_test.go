@@ -119,7 +119,7 @@ func testEnqueueInTransactions(t *testing.T, site *site) {
 					wantDone(t, client, id, 1)
 				}
 				got := slices.DeleteFunc(notifications(), func(s string) bool { return strings.HasSuffix(s, "/") }) // of the ends
-				if !slices.Equal(got, []string{"/a", "/b"}) {
+				if !slices.Equal(got, []string{"/1/a", "/1/b"}) {
 					t.Errorf("the commit was told as %q", got)
 				}
 			})
