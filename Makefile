@@ -33,11 +33,11 @@ build: ## Build bin/sqluice, without cgo
 .PHONY: test
 test: ## Run every test; needs no C compiler, and PostgreSQL only for the tests of that engine
 	@$(POSTGRES_NOTE)
-	go test ./...
+	go test -timeout 30m ./...
 
 .PHONY: race
 race: ## Run every test under the race detector; needs a C compiler
-	CGO_ENABLED=1 go test -race ./...
+	CGO_ENABLED=1 go test -timeout 30m -race ./...
 
 .PHONY: check
 check: format vet ascii generated test-check ## Run all gates
@@ -70,9 +70,9 @@ generated: ## Fail when generated code is not what the SQL gives, or sqlc vet fi
 .PHONY: test-check
 test-check:
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
-		echo "go test -race ./..."; go test -race ./...; \
+		echo "go test -timeout 30m -race ./..."; go test -timeout 30m -race ./...; \
 	else \
-		echo "note: no C compiler, so the tests run without the race detector"; go test ./...; \
+		echo "note: no C compiler, so the tests run without the race detector"; go test -timeout 30m ./...; \
 	fi
 
 .PHONY: generate
