@@ -248,7 +248,7 @@ func aCopyKilledAtItsBeginningCanBeLeft(t *testing.T, from, to *cli) {
 		}
 		_ = p.waited() // that it was killed
 		done()
-		from.wantClosed("it is in ")
+		from.wantClosed("that is not complete")
 		if out := from.ok("reopen"); !strings.Contains(out, "given up") {
 			t.Errorf("reopen prints %q", out)
 		}
