@@ -20,6 +20,7 @@ type task struct {
 	Role        string
 	Path        string // of the database
 	Concurrency int
+	Jobs        int    // how many to run, for a role that ends by itself after that
 	Profile     string // where to write a CPU profile, if anywhere
 }
 
@@ -188,14 +189,8 @@ func (p *parent) ready() error {
 	if _, err := fmt.Println("ready"); err != nil {
 		return err
 	}
-	err := p.listen()
-	p.cpu = cpuTime()
-	return err
-}
-
-// listen waits for a word.
-func (p *parent) listen() error {
 	_, err := p.in.ReadString('\n')
+	p.cpu = cpuTime()
 	return err
 }
 

@@ -124,7 +124,7 @@ func pgLatencyOther(ctx context.Context, _ settings, d database) (figures, error
 }
 
 func latencyTo(ctx context.Context, d database, role string, add func(i int) error) (figures, error) {
-	workers, err := startChildren(ctx, 1, task{Role: role, Path: d.path, Concurrency: 10})
+	workers, err := startChildren(ctx, 1, task{Role: role, Path: d.path, Concurrency: 10, Jobs: laps + warmUp})
 	if err != nil {
 		return figures{}, err
 	}
@@ -141,7 +141,7 @@ func latencyTo(ctx context.Context, d database, role string, add func(i int) err
 		time.Sleep(lapEvery)
 	}
 	f := clock.stop(laps)
-	if err := errors.Join(workers.begin(), workers.done()); err != nil { // the second word ends it
+	if err := workers.done(); err != nil {
 		return figures{}, err
 	}
 	reports, err := workers.reports()

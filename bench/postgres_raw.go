@@ -201,7 +201,7 @@ func pgTurn(ctx context.Context, conn *pgx.Conn, worker int64, batch []begun, mo
 	return claimed, nil
 }
 
-// pgWorkRole waits for notifications, and claims one by one.
+// pgWorkRole waits for notifications, and claims what is there.
 func pgWorkRole(ctx context.Context, t task, p *parent) ([]begun, error) {
 	conn, err := pgx.Connect(ctx, t.Path)
 	if err != nil {
@@ -214,29 +214,19 @@ func pgWorkRole(ctx context.Context, t task, p *parent) ([]begun, error) {
 	if err := p.ready(); err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := context.WithTimeout(ctx, lastStart)
 	defer stop()
-	ended := make(chan error, 1)
 	var all []begun
-	go func() {
-		for {
-			batch, err := pgDrainOn(ctx, conn, 1, t.Concurrency)
-			all = append(all, batch...)
-			if err == nil {
-				_, err = conn.WaitForNotification(ctx)
-			}
-			if err != nil {
-				ended <- err
-				return
-			}
+	for {
+		batch, err := pgDrainOn(ctx, conn, 1, t.Concurrency)
+		if err != nil {
+			return nil, err
 		}
-	}()
-	if err := p.listen(); err != nil {
-		return nil, err
+		if all = append(all, batch...); len(all) >= t.Jobs {
+			return all, p.done()
+		}
+		if _, err := conn.WaitForNotification(ctx); err != nil {
+			return nil, err
+		}
 	}
-	stop()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		return nil, err
-	}
-	return all, p.done()
 }

@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 )
+
+// lastStart is when a worker process gives up jobs that do not come.
+const lastStart = time.Minute
 
 // roles are what worker processes can be told to do, by name. A role returns the starts of jobs that it saw.
 func roles() map[string]func(context.Context, task, *parent) ([]begun, error) {
@@ -22,16 +26,33 @@ func roles() map[string]func(context.Context, task, *parent) ([]begun, error) {
 
 // journal collects starts.
 type journal struct {
-	mu   sync.Mutex
-	list []begun
+	mu    sync.Mutex
+	list  []begun
+	most  int
+	ended chan struct{} // closed when there are that many
 }
+
+func newJournal(most int) *journal { return &journal{most: most, ended: make(chan struct{})} }
 
 func (l *journal) handle(_ context.Context, job jobs.Job, a args) error {
 	now := time.Now().UnixNano()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.list = append(l.list, begun{Job: job.ID, Attempt: int64(job.Attempt), N: a.N, At: now})
+	if len(l.list) == l.most {
+		close(l.ended)
+	}
 	return nil
+}
+
+// wait waits for the last start.
+func (l *journal) wait() error {
+	select {
+	case <-l.ended:
+		return nil
+	case <-time.After(lastStart):
+		return fmt.Errorf("the last of %d jobs was not started", l.most)
+	}
 }
 
 // newWorker opens a database for a role; its runner writes its starts into the journal.
@@ -49,7 +70,7 @@ func newWorker(ctx context.Context, t task) (jobs.Store, *jobs.Runner, *journal,
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, store.Close())
 	}
-	log := &journal{}
+	log := newJournal(t.Jobs)
 	noop.Handle(runner, log.handle)
 	return store, runner, log, nil
 }
@@ -70,18 +91,18 @@ func drainRole(ctx context.Context, t task, p *parent) ([]begun, error) {
 	return log.list, p.done()
 }
 
-// workRole runs jobs until it is told to stop.
+// workRole runs as many jobs as it is told to.
 func workRole(ctx context.Context, t task, p *parent) ([]begun, error) {
-	return work(ctx, t, p, p.listen)
+	return work(ctx, t, p, (*journal).wait)
 }
 
 // idleRole has nothing to do for a while.
 func idleRole(ctx context.Context, t task, p *parent) ([]begun, error) {
-	return work(ctx, t, p, func() error { time.Sleep(idleFor); return nil })
+	return work(ctx, t, p, func(*journal) error { time.Sleep(idleFor); return nil })
 }
 
 // work has a runner run before it is ready, until wait returns.
-func work(ctx context.Context, t task, p *parent, wait func() error) ([]begun, error) {
+func work(ctx context.Context, t task, p *parent, wait func(*journal) error) ([]begun, error) {
 	store, runner, log, err := newWorker(ctx, t)
 	if err != nil {
 		return nil, err
@@ -91,8 +112,18 @@ func work(ctx context.Context, t task, p *parent, wait func() error) ([]begun, e
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- runner.Run(ctx) }()
-	if err := errors.Join(p.ready(), wait(), p.done()); err != nil {
+	if err := p.ready(); err != nil {
 		return nil, err
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- wait(log) }()
+	select {
+	case err := <-ended:
+		return nil, fmt.Errorf("the runner ended too early: %w", err)
+	case err := <-waited:
+		if err := errors.Join(err, p.done()); err != nil {
+			return nil, err
+		}
 	}
 	stop()
 	err = <-ended

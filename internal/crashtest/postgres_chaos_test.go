@@ -22,7 +22,7 @@ import (
 // seedVariable names the environment variable that repeats a run's choices.
 const seedVariable = "SQLUICE_CRASHTEST_SEED"
 
-// A server that keeps what it acknowledged, as one outside of tests does.
+// durableCluster starts a server that keeps what it acknowledged, as one outside of tests does.
 func durableCluster(t *testing.T) *testdb.Cluster {
 	t.Helper()
 	return testdb.StartCluster(t, map[string]string{"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"})
@@ -32,14 +32,14 @@ func durableCluster(t *testing.T) *testdb.Cluster {
 // again. No acknowledged job is lost, what failed did not happen, no attempt is started twice, and everything is done at
 // the end.
 func TestPostgresTerminatedBackends(t *testing.T) {
-	t.Run("restart", func(t *testing.T) {
+	t.Run("Restart", func(t *testing.T) {
 		chaos(t, 5000, func(t *testing.T, cluster *testdb.Cluster, _ string) {
 			cluster.Stop(t, "immediate")
 			cluster.Start(t)
 		})
 	})
 	// When one of its processes is killed the server drops all connections and recovers by itself.
-	t.Run("recovery", func(t *testing.T) {
+	t.Run("Recovery", func(t *testing.T) {
 		chaos(t, 2500, func(t *testing.T, cluster *testdb.Cluster, address string) {
 			one, err := pgx.Connect(t.Context(), address)
 			must(t, err)
