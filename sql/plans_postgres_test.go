@@ -44,7 +44,7 @@ var hotReads = map[string]string{
 	"PromoteDueJobs": "jobs_due jobs_pkey", "GetNextRunAfter": "jobs_due", "DeleteFinishedJobs": "jobs_finished jobs_pkey",
 	"ListFailedJobs": "jobs_finished", "GetJobIDByRequestID": "jobs_request", "GetLiveJobIDByUniqueKey": "jobs_unique",
 	"RequeueJob": "jobs_pkey jobs_unique", "ListHeldJobs": "jobs_running", "CountStuckJobs": "jobs_running",
-	"RecordStuckJobs": "jobs_running",
+	"RecordStuckJobs": "jobs_pkey jobs_running",
 
 	// From the running jobs to their errors, or from the errors to their jobs.
 	"CancelStuckJobs": "[jobs_pkey|jobs_running]", "CountCrashes": "[jobs_pkey|jobs_running]",
