@@ -14,7 +14,7 @@ GOOSE_VERSION := v3.29.0
 GOOSE_TAGS    := no_azuresql no_clickhouse no_libsql no_mssql no_mysql no_vertica no_ydb
 
 # Go hides what passing packages say, also that tests were skipped.
-POSTGRES_NOTE := if [ -z "$$SQLUICE_TEST_POSTGRES" ] && ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then \
+POSTGRES_NOTE := if [ -z "$${SQLUICE_TEST_POSTGRES:-}" ] && ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then \
 	echo "NOT TESTED on PostgreSQL: install it, or set SQLUICE_TEST_POSTGRES to a server's URL"; fi
 
 .PHONY: help
