@@ -373,7 +373,7 @@ func (s *session) dispatch(claimed []*attempt) {
 	}
 	s.mu.Unlock()
 	for _, a := range claimed {
-		go a.execute()
+		s.start(a)
 	}
 }
 

@@ -26,6 +26,7 @@ type session struct {
 	life     context.Context    // parent of all handlers' contexts
 	endLife  context.CancelCauseFunc
 	settled  chan struct{} // a signal to the pump: an outcome waits, or an attempt has ended
+	next     chan *attempt // to a slot that is free
 	finished chan struct{} // closed when the pump has returned
 
 	mu       sync.Mutex
@@ -48,7 +49,7 @@ type fence struct {
 func newSession(r *Runner, kinds string, drain bool) *session {
 	return &session{
 		store: r.client.store, client: r.client, config: r.config, log: r.config.Logger, handlers: r.handlers,
-		kinds: kinds, drain: drain, settled: make(chan struct{}, 1), finished: make(chan struct{}),
+		kinds: kinds, drain: drain, settled: make(chan struct{}, 1), next: make(chan *attempt), finished: make(chan struct{}),
 		running: map[fence]*attempt{}, active: map[string]int{}, refused: map[fence]struct{}{},
 	}
 }
