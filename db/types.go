@@ -18,7 +18,8 @@ type (
 	CountLiveJobsPerQueueRow      = sqlite.CountLiveJobsPerQueueRow
 	CountPendingJobsPerKindRow    = sqlite.CountPendingJobsPerKindRow
 	CountRunningJobsPerWorkerRow  = sqlite.CountRunningJobsPerWorkerRow
-	DeleteFinishedJobsParams      = sqlite.DeleteFinishedJobsParams
+	DeleteDoneJobsParams          = sqlite.DeleteDoneJobsParams
+	DeleteFailedJobsParams        = sqlite.DeleteFailedJobsParams
 	EndWorkerParams               = sqlite.EndWorkerParams
 	EnqueueJobParams              = sqlite.EnqueueJobParams
 	EnqueueJobsParams             = sqlite.EnqueueJobsParams
@@ -29,6 +30,8 @@ type (
 	GetJobIDByRequestIDParams     = sqlite.GetJobIDByRequestIDParams
 	GetLastIDsRow                 = sqlite.GetLastIDsRow
 	GetLiveJobIDByUniqueKeyParams = sqlite.GetLiveJobIDByUniqueKeyParams
+	GetPruneStepParams            = sqlite.GetPruneStepParams
+	GetPruneStepRow               = sqlite.GetPruneStepRow
 	HasClaimableJobsParams        = sqlite.HasClaimableJobsParams
 	HasUnfinishedJobsParams       = sqlite.HasUnfinishedJobsParams
 	HeartbeatWorkerParams         = sqlite.HeartbeatWorkerParams

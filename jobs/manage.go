@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/sqluice/sqluice/db"
 )
@@ -123,34 +122,6 @@ func (c *Client) Delete(ctx context.Context, id int64) error {
 		return fmt.Errorf("delete job %d: %w", id, err)
 	}
 	return nil
-}
-
-// Prune removes the jobs of one final status that ended more than age ago and returns how many: in transactions of a
-// few hundred, so a stop half-way leaves some of them.
-func (c *Client) Prune(ctx context.Context, status Status, age time.Duration) (int64, error) {
-	if !status.Final() {
-		return 0, fmt.Errorf("prune: %w", invalid("status", quote(string(status)), "be done, failed or cancelled"))
-	}
-	if age < 0 {
-		return 0, fmt.Errorf("prune: %w", invalid("age", age.String(), "not be negative"))
-	}
-	before := toMicros(c.store.Now().Add(-age))
-	var total int64
-	for {
-		var n int64
-		err := c.change(ctx, 0, func(ctx context.Context, q db.Querier) error {
-			var err error
-			n, err = q.DeleteFinishedJobs(ctx, db.DeleteFinishedJobsParams{Status: string(status), Before: before, N: chunk})
-			return err
-		})
-		if err != nil {
-			return total, fmt.Errorf("prune %s jobs: %w", status, err)
-		}
-		total += n
-		if n < chunk {
-			return total, nil
-		}
-	}
 }
 
 // PauseQueue stops all runners from claiming jobs of a queue; what runs goes on. It reports whether that changed

@@ -63,8 +63,8 @@ func TestCostOfAClaimDoesNotGrow(t *testing.T) {
 			// The wanted jobs are all alike, so the first ones by id were claimed.
 			return q.CompleteJobs(ctx, db.CompleteJobsParams{Now: now, WorkerID: 1, Attempt: 1, Ids: firstIDs})
 		}, n},
-		{"DeleteFinishedJobs", func(ctx context.Context, q *dbsqlite.Queries) (int64, error) {
-			return q.DeleteFinishedJobs(ctx, db.DeleteFinishedJobsParams{Status: "cancelled", Before: now, N: n})
+		{"DeleteFailedJobs", func(ctx context.Context, q *dbsqlite.Queries) (int64, error) {
+			return q.DeleteFailedJobs(ctx, db.DeleteFailedJobsParams{Status: "cancelled", Before: now, N: n})
 		}, 0},
 	}
 

@@ -41,8 +41,8 @@ var hotReads = map[string]string{
 	"RequestJobCancel": "jobs_pkey", "RetryJob": "jobs_pkey", "SetJobProgress": "jobs_pkey", "SnoozeJob": "jobs_pkey",
 
 	"ClaimJobs": "jobs_claim jobs_pkey", "HasClaimableJobs": "jobs_claim", "HasUnfinishedJobs": "jobs_claim jobs_running",
-	"PromoteDueJobs": "jobs_due jobs_pkey", "GetNextRunAfter": "jobs_due", "DeleteFinishedJobs": "jobs_finished jobs_pkey",
-	"ListFailedJobs": "jobs_finished", "GetJobIDByRequestID": "jobs_request", "GetLiveJobIDByUniqueKey": "jobs_unique",
+	"PromoteDueJobs": "jobs_due jobs_pkey", "GetNextRunAfter": "jobs_due", "DeleteFailedJobs": "jobs_failed jobs_pkey",
+	"DeleteDoneJobs": "jobs_pkey", "GetPruneStep": "jobs_pkey", "ListFailedJobs": "jobs_failed", "GetJobIDByRequestID": "jobs_request", "GetLiveJobIDByUniqueKey": "jobs_unique",
 	"RequeueJob": "jobs_pkey jobs_unique", "ListHeldJobs": "jobs_running", "CountStuckJobs": "jobs_running",
 	"RecordStuckJobs": "jobs_pkey jobs_running",
 
@@ -87,7 +87,7 @@ func TestHotQueriesReadTheseIndexesOnPostgreSQL(t *testing.T) {
 	}
 }
 
-var jobsRead = regexp.MustCompile(`Scan (?:Backward )?(?:using|on) (jobs(?:_claim|_due|_finished|_pkey|_request|_running|_unique)?)\b`)
+var jobsRead = regexp.MustCompile(`Scan (?:Backward )?(?:using|on) (jobs(?:_claim|_due|_failed|_pkey|_request|_running|_unique)?)\b`)
 
 // jobsReads are the indexes on jobs in a plan, or jobs for the table as a whole, and the plan.
 func jobsReads(t *testing.T, pool *sql.DB, s gates.Statement) (reads, plan string) {

@@ -46,11 +46,14 @@ func TestEveryQueryCanBePrepared(t *testing.T) {
 // index that the query may read otherwise than by a key, for which there must be a reason.
 var hot = map[string]string{
 	"AddJobError": "", "CancelRequestedJob": "", "CancelRunningJob": "", "CancelWaitingJob": "", "ClaimJobs": "", "CompleteJob": "",
-	"CompleteJobs": "", "CompleteJobsWithResults": "", "DeleteFinishedJobs": "", "DeleteJob": "", "EnqueueJob": "",
+	"CompleteJobs": "", "CompleteJobsWithResults": "", "DeleteDoneJobs": "", "DeleteFailedJobs": "", "DeleteJob": "", "EnqueueJob": "",
 	"EnqueueJobs": "", "ExtendLeases": "", "FailJob": "", "GetJob": "", "GetJobFence": "", "GetJobIDByRequestID": "",
 	"GetLiveJobIDByUniqueKey": "", "HasClaimableJobs": "", "HeartbeatWorker": "",
 	"ListFailedJobs": "", "ListHeldJobs": "", "ListJobErrors": "", "PromoteDueJobs": "", "ReleaseJob": "",
 	"RequestJobCancel": "", "RequeueJob": "", "RetryJob": "", "SetJobProgress": "", "SnoozeJob": "",
+
+	// It reads a step of the table from an id on.
+	"GetPruneStep": "",
 
 	// It reads the first entry.
 	"GetNextRunAfter": "jobs_due",

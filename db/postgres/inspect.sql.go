@@ -14,11 +14,14 @@ SELECT CAST(CASE CAST($1 AS TEXT)
     WHEN 'pending' THEN (SELECT COUNT(*) FROM jobs AS p WHERE p.status = 'pending')
     WHEN 'scheduled' THEN (SELECT COUNT(*) FROM jobs AS s WHERE s.status = 'scheduled')
     WHEN 'running' THEN (SELECT COUNT(*) FROM jobs AS r WHERE r.status = 'running')
-    ELSE (SELECT COUNT(*) FROM jobs AS f WHERE f.status = CAST($1 AS TEXT) AND f.finished_at IS NOT NULL)
+    WHEN 'done' THEN (SELECT COUNT(*) FROM jobs AS d WHERE d.status = 'done')
+    ELSE (SELECT COUNT(*) FROM jobs AS f
+          WHERE (f.status = 'failed' OR f.status = 'cancelled') AND f.status = CAST($1 AS TEXT))
 END AS BIGINT) AS jobs
 `
 
-// CountJobsByStatus counts the jobs of one status; each status is counted in an index of its own.
+// CountJobsByStatus counts the jobs of one status, each in an index of its own but those that are done: for these the
+// whole table is read.
 func (q *Queries) CountJobsByStatus(ctx context.Context, status string) (int64, error) {
 	row := q.db.QueryRow(ctx, countJobsByStatus, status)
 	var jobs int64

@@ -72,11 +72,14 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.countStuckJobsStmt, err = db.PrepareContext(ctx, countStuckJobs); err != nil {
 		return nil, fmt.Errorf("error preparing query CountStuckJobs: %w", err)
 	}
+	if q.deleteDoneJobsStmt, err = db.PrepareContext(ctx, deleteDoneJobs); err != nil {
+		return nil, fmt.Errorf("error preparing query DeleteDoneJobs: %w", err)
+	}
 	if q.deleteEndedWorkersStmt, err = db.PrepareContext(ctx, deleteEndedWorkers); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteEndedWorkers: %w", err)
 	}
-	if q.deleteFinishedJobsStmt, err = db.PrepareContext(ctx, deleteFinishedJobs); err != nil {
-		return nil, fmt.Errorf("error preparing query DeleteFinishedJobs: %w", err)
+	if q.deleteFailedJobsStmt, err = db.PrepareContext(ctx, deleteFailedJobs); err != nil {
+		return nil, fmt.Errorf("error preparing query DeleteFailedJobs: %w", err)
 	}
 	if q.deleteJobStmt, err = db.PrepareContext(ctx, deleteJob); err != nil {
 		return nil, fmt.Errorf("error preparing query DeleteJob: %w", err)
@@ -119,6 +122,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.getOldestPendingStmt, err = db.PrepareContext(ctx, getOldestPending); err != nil {
 		return nil, fmt.Errorf("error preparing query GetOldestPending: %w", err)
+	}
+	if q.getPruneStepStmt, err = db.PrepareContext(ctx, getPruneStep); err != nil {
+		return nil, fmt.Errorf("error preparing query GetPruneStep: %w", err)
 	}
 	if q.hasClaimableJobsStmt, err = db.PrepareContext(ctx, hasClaimableJobs); err != nil {
 		return nil, fmt.Errorf("error preparing query HasClaimableJobs: %w", err)
@@ -301,14 +307,19 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing countStuckJobsStmt: %w", cerr)
 		}
 	}
+	if q.deleteDoneJobsStmt != nil {
+		if cerr := q.deleteDoneJobsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deleteDoneJobsStmt: %w", cerr)
+		}
+	}
 	if q.deleteEndedWorkersStmt != nil {
 		if cerr := q.deleteEndedWorkersStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing deleteEndedWorkersStmt: %w", cerr)
 		}
 	}
-	if q.deleteFinishedJobsStmt != nil {
-		if cerr := q.deleteFinishedJobsStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing deleteFinishedJobsStmt: %w", cerr)
+	if q.deleteFailedJobsStmt != nil {
+		if cerr := q.deleteFailedJobsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deleteFailedJobsStmt: %w", cerr)
 		}
 	}
 	if q.deleteJobStmt != nil {
@@ -379,6 +390,11 @@ func (q *Queries) Close() error {
 	if q.getOldestPendingStmt != nil {
 		if cerr := q.getOldestPendingStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing getOldestPendingStmt: %w", cerr)
+		}
+	}
+	if q.getPruneStepStmt != nil {
+		if cerr := q.getPruneStepStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing getPruneStepStmt: %w", cerr)
 		}
 	}
 	if q.hasClaimableJobsStmt != nil {
@@ -596,8 +612,9 @@ type Queries struct {
 	countPendingJobsPerKindStmt   *sql.Stmt
 	countRunningJobsPerWorkerStmt *sql.Stmt
 	countStuckJobsStmt            *sql.Stmt
+	deleteDoneJobsStmt            *sql.Stmt
 	deleteEndedWorkersStmt        *sql.Stmt
-	deleteFinishedJobsStmt        *sql.Stmt
+	deleteFailedJobsStmt          *sql.Stmt
 	deleteJobStmt                 *sql.Stmt
 	endWorkerStmt                 *sql.Stmt
 	enqueueJobStmt                *sql.Stmt
@@ -612,6 +629,7 @@ type Queries struct {
 	getLiveJobIDByUniqueKeyStmt   *sql.Stmt
 	getNextRunAfterStmt           *sql.Stmt
 	getOldestPendingStmt          *sql.Stmt
+	getPruneStepStmt              *sql.Stmt
 	hasClaimableJobsStmt          *sql.Stmt
 	hasUnfinishedJobsStmt         *sql.Stmt
 	heartbeatWorkerStmt           *sql.Stmt
@@ -666,8 +684,9 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		countPendingJobsPerKindStmt:   q.countPendingJobsPerKindStmt,
 		countRunningJobsPerWorkerStmt: q.countRunningJobsPerWorkerStmt,
 		countStuckJobsStmt:            q.countStuckJobsStmt,
+		deleteDoneJobsStmt:            q.deleteDoneJobsStmt,
 		deleteEndedWorkersStmt:        q.deleteEndedWorkersStmt,
-		deleteFinishedJobsStmt:        q.deleteFinishedJobsStmt,
+		deleteFailedJobsStmt:          q.deleteFailedJobsStmt,
 		deleteJobStmt:                 q.deleteJobStmt,
 		endWorkerStmt:                 q.endWorkerStmt,
 		enqueueJobStmt:                q.enqueueJobStmt,
@@ -682,6 +701,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		getLiveJobIDByUniqueKeyStmt:   q.getLiveJobIDByUniqueKeyStmt,
 		getNextRunAfterStmt:           q.getNextRunAfterStmt,
 		getOldestPendingStmt:          q.getOldestPendingStmt,
+		getPruneStepStmt:              q.getPruneStepStmt,
 		hasClaimableJobsStmt:          q.hasClaimableJobsStmt,
 		hasUnfinishedJobsStmt:         q.hasUnfinishedJobsStmt,
 		heartbeatWorkerStmt:           q.heartbeatWorkerStmt,

@@ -9,25 +9,77 @@ import (
 	"context"
 )
 
-const deleteFinishedJobs = `-- name: DeleteFinishedJobs :execrows
+const deleteDoneJobs = `-- name: DeleteDoneJobs :execrows
+DELETE FROM jobs WHERE id > CAST(?1 AS BIGINT) AND id <= CAST(?2 AS BIGINT)
+    AND status = 'done' AND finished_at < CAST(?3 AS BIGINT)
+`
+
+type DeleteDoneJobsParams struct {
+	After  int64
+	LastID int64
+	Before int64
+}
+
+// DeleteDoneJobs removes the jobs after one id and up to another that are done since before a time.
+// It passes over rows that another process is deleting (on SQLite there are none).
+func (q *Queries) DeleteDoneJobs(ctx context.Context, arg DeleteDoneJobsParams) (int64, error) {
+	result, err := q.exec(ctx, q.deleteDoneJobsStmt, deleteDoneJobs, arg.After, arg.LastID, arg.Before)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const deleteFailedJobs = `-- name: DeleteFailedJobs :execrows
 DELETE FROM jobs WHERE id IN (
     SELECT f.id FROM jobs AS f
-    WHERE f.status = CAST(?1 AS TEXT) AND f.finished_at IS NOT NULL AND f.finished_at < CAST(?2 AS BIGINT)
+    WHERE (f.status = 'failed' OR f.status = 'cancelled') AND f.status = CAST(?1 AS TEXT)
+      AND f.finished_at < CAST(?2 AS BIGINT)
     ORDER BY f.finished_at LIMIT CAST(?3 AS BIGINT))
 `
 
-type DeleteFinishedJobsParams struct {
+type DeleteFailedJobsParams struct {
 	Status string
 	Before int64
 	N      int64
 }
 
-// DeleteFinishedJobs removes up to n jobs of one final status that finished before a time, the oldest first.
+// DeleteFailedJobs removes up to n jobs that failed or were cancelled before a time, the oldest first.
 // It passes over rows that another process is deleting (on SQLite there are none).
-func (q *Queries) DeleteFinishedJobs(ctx context.Context, arg DeleteFinishedJobsParams) (int64, error) {
-	result, err := q.exec(ctx, q.deleteFinishedJobsStmt, deleteFinishedJobs, arg.Status, arg.Before, arg.N)
+func (q *Queries) DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams) (int64, error) {
+	result, err := q.exec(ctx, q.deleteFailedJobsStmt, deleteFailedJobs, arg.Status, arg.Before, arg.N)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const getPruneStep = `-- name: GetPruneStep :one
+SELECT CAST(COALESCE(MAX(s.id), 0) AS BIGINT) AS last_id, CAST(COALESCE(MIN(s.created_at), 0) AS BIGINT) AS created_at,
+       CAST(COALESCE(SUM(CASE WHEN s.status = 'done' AND s.finished_at < CAST(?1 AS BIGINT) THEN 1 ELSE 0 END), 0) AS BIGINT) AS expired
+FROM (
+    SELECT j.id, j.created_at, j.status, j.finished_at FROM jobs AS j
+    WHERE j.id > CAST(?2 AS BIGINT) ORDER BY j.id LIMIT CAST(?3 AS BIGINT)
+) AS s
+`
+
+type GetPruneStepParams struct {
+	Before int64
+	After  int64
+	N      int64
+}
+
+type GetPruneStepRow struct {
+	LastID    int64
+	CreatedAt int64
+	Expired   int64
+}
+
+// GetPruneStep looks at the n jobs after an id: where they end, when the first of them was created, and how many are
+// done since before a time. last_id is 0 when there is none.
+func (q *Queries) GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPruneStepRow, error) {
+	row := q.queryRow(ctx, q.getPruneStepStmt, getPruneStep, arg.Before, arg.After, arg.N)
+	var i GetPruneStepRow
+	err := row.Scan(&i.LastID, &i.CreatedAt, &i.Expired)
+	return i, err
 }

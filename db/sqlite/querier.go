@@ -35,7 +35,8 @@ type Querier interface {
 	CompleteJobsWithResults(ctx context.Context, arg CompleteJobsWithResultsParams) (int64, error)
 	// CountCrashes raises the crash count of the stuck jobs whose process ended.
 	CountCrashes(ctx context.Context) (int64, error)
-	// CountJobsByStatus counts the jobs of one status; each status is counted in an index of its own.
+	// CountJobsByStatus counts the jobs of one status, each in an index of its own but those that are done: for these the
+	// whole table is read.
 	CountJobsByStatus(ctx context.Context, status string) (int64, error)
 	// CountLiveJobsPerQueue counts the unfinished jobs of each queue by status; each status has an index of its own.
 	CountLiveJobsPerQueue(ctx context.Context) ([]CountLiveJobsPerQueueRow, error)
@@ -45,11 +46,14 @@ type Querier interface {
 	CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJobsPerWorkerRow, error)
 	// CountStuckJobs counts the jobs that a rescue would act on: running, with a worker that is gone or a lease that is over.
 	CountStuckJobs(ctx context.Context, leaseBefore int64) (int64, error)
+	// DeleteDoneJobs removes the jobs after one id and up to another that are done since before a time.
+	// It passes over rows that another process is deleting (on SQLite there are none).
+	DeleteDoneJobs(ctx context.Context, arg DeleteDoneJobsParams) (int64, error)
 	// DeleteEndedWorkers drops the rows of workers that ended before a time.
 	DeleteEndedWorkers(ctx context.Context, before int64) (int64, error)
-	// DeleteFinishedJobs removes up to n jobs of one final status that finished before a time, the oldest first.
+	// DeleteFailedJobs removes up to n jobs that failed or were cancelled before a time, the oldest first.
 	// It passes over rows that another process is deleting (on SQLite there are none).
-	DeleteFinishedJobs(ctx context.Context, arg DeleteFinishedJobsParams) (int64, error)
+	DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams) (int64, error)
 	// DeleteJob removes a job that is not running, with its errors.
 	DeleteJob(ctx context.Context, id int64) (int64, error)
 	// EndWorker closes a worker's row; of many callers only one gets a row.
@@ -82,6 +86,9 @@ type Querier interface {
 	GetNextRunAfter(ctx context.Context) (int64, error)
 	// GetOldestPending is the run_after of the job that has waited longest; 0 when none is pending.
 	GetOldestPending(ctx context.Context) (int64, error)
+	// GetPruneStep looks at the n jobs after an id: where they end, when the first of them was created, and how many are
+	// done since before a time. last_id is 0 when there is none.
+	GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPruneStepRow, error)
 	// HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
 	// It looks at one index entry per kind.
 	HasClaimableJobs(ctx context.Context, arg HasClaimableJobsParams) (int64, error)

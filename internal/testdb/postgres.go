@@ -76,10 +76,18 @@ func (p *Postgres) create(tb testing.TB, template string) string {
 	return parsed.String()
 }
 
-// Pool makes an empty database and returns a pool on it, which is closed when the test ends.
+// Pool makes an empty database and returns a pool on it, which is closed when the test ends. It prepares nothing by itself,
+// so that the schema can change below it.
 func (p *Postgres) Pool(tb testing.TB) *sql.DB {
 	tb.Helper()
-	return open(tb, "pgx", p.Database(tb))
+	parsed, err := url.Parse(p.Database(tb))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	query := parsed.Query()
+	query.Set("default_query_exec_mode", "exec")
+	parsed.RawQuery = query.Encode()
+	return open(tb, "pgx", parsed.String())
 }
 
 func (p *Postgres) administer(tb testing.TB, ctx context.Context, statement string) {

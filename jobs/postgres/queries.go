@@ -110,12 +110,16 @@ func (q queries) CountStuckJobs(ctx context.Context, arg int64) (int64, error) {
 	return q.own.CountStuckJobs(ctx, arg)
 }
 
+func (q queries) DeleteDoneJobs(ctx context.Context, arg db.DeleteDoneJobsParams) (int64, error) {
+	return q.own.DeleteDoneJobs(ctx, dbpostgres.DeleteDoneJobsParams(arg))
+}
+
 func (q queries) DeleteEndedWorkers(ctx context.Context, arg int64) (int64, error) {
 	return q.own.DeleteEndedWorkers(ctx, arg)
 }
 
-func (q queries) DeleteFinishedJobs(ctx context.Context, arg db.DeleteFinishedJobsParams) (int64, error) {
-	return q.own.DeleteFinishedJobs(ctx, dbpostgres.DeleteFinishedJobsParams(arg))
+func (q queries) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsParams) (int64, error) {
+	return q.own.DeleteFailedJobs(ctx, dbpostgres.DeleteFailedJobsParams(arg))
 }
 
 func (q queries) DeleteJob(ctx context.Context, arg int64) (int64, error) {
@@ -175,6 +179,11 @@ func (q queries) GetNextRunAfter(ctx context.Context) (int64, error) {
 
 func (q queries) GetOldestPending(ctx context.Context) (int64, error) {
 	return q.own.GetOldestPending(ctx)
+}
+
+func (q queries) GetPruneStep(ctx context.Context, arg db.GetPruneStepParams) (db.GetPruneStepRow, error) {
+	row, err := q.own.GetPruneStep(ctx, dbpostgres.GetPruneStepParams(arg))
+	return db.GetPruneStepRow(row), err
 }
 
 func (q queries) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsParams) (int64, error) {

@@ -43,12 +43,15 @@ FROM job_errors AS e LEFT JOIN workers AS w ON w.id = e.worker_id
 WHERE e.job_id = CAST(@job_id AS BIGINT) ORDER BY e.attempt, e.id;
 
 -- name: CountJobsByStatus :one
--- CountJobsByStatus counts the jobs of one status; each status is counted in an index of its own.
+-- CountJobsByStatus counts the jobs of one status, each in an index of its own but those that are done: for these the
+-- whole table is read.
 SELECT CAST(CASE CAST(@status AS TEXT)
     WHEN 'pending' THEN (SELECT COUNT(*) FROM jobs AS p WHERE p.status = 'pending')
     WHEN 'scheduled' THEN (SELECT COUNT(*) FROM jobs AS s WHERE s.status = 'scheduled')
     WHEN 'running' THEN (SELECT COUNT(*) FROM jobs AS r WHERE r.status = 'running')
-    ELSE (SELECT COUNT(*) FROM jobs AS f WHERE f.status = CAST(@status AS TEXT) AND f.finished_at IS NOT NULL)
+    WHEN 'done' THEN (SELECT COUNT(*) FROM jobs AS d WHERE d.status = 'done')
+    ELSE (SELECT COUNT(*) FROM jobs AS f
+          WHERE (f.status = 'failed' OR f.status = 'cancelled') AND f.status = CAST(@status AS TEXT))
 END AS BIGINT) AS jobs;
 
 -- name: GetOldestPending :one

@@ -66,7 +66,7 @@ CREATE INDEX jobs_claim ON jobs (queue, kind, priority DESC, run_after, id) WHER
 
 CREATE INDEX jobs_due ON jobs (run_after) WHERE status = 'scheduled';
 
-CREATE INDEX jobs_finished ON jobs (status, finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX jobs_failed ON jobs (status, finished_at) WHERE status = 'failed' OR status = 'cancelled';
 
 CREATE UNIQUE INDEX jobs_request ON jobs (kind, request_id) WHERE request_id IS NOT NULL;
 

@@ -2,5 +2,5 @@
 GRANT USAGE ON SCHEMA queue TO queue_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON queue.jobs, queue.workers TO queue_worker;
 GRANT SELECT, INSERT, UPDATE ON queue.queues TO queue_worker;
-GRANT SELECT, INSERT ON queue.job_errors TO queue_worker;
+GRANT SELECT, INSERT, DELETE ON queue.job_errors TO queue_worker;
 GRANT SELECT ON queue.moves, queue.sqluice_goose_version TO queue_worker;
