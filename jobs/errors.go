@@ -45,7 +45,7 @@ var (
 	ErrReplaced = errors.New("the database file was deleted or replaced while it was open")
 
 	// ErrUnavailable is returned when the database server cannot be reached, is starting or stopping, or takes no more
-	// connections.
+	// connections, or when all those of the program's own pool were in use for longer than the engine waits.
 	ErrUnavailable = errors.New("the database server cannot be reached")
 
 	// ErrUnknownOutcome is returned by writes when the connection was lost during the commit and the server did not come

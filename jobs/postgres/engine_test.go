@@ -27,6 +27,7 @@ func TestEngine(t *testing.T) {
 		{"Names", namesTests},
 		{"Notifications", notificationsTests},
 		{"Outcome", outcomeTests},
+		{"Pool", poolTests},
 		{"Pooler", poolerTests},
 		{"Server", serverTests},
 		{"Silence", silenceTests},

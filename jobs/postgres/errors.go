@@ -8,6 +8,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/puddle/v2"
@@ -17,6 +18,18 @@ import (
 
 // errSilent is the cause of a context that ends because the server did not answer.
 var errSilent = errors.New("the server does not answer")
+
+// poolError is that of a caller who waited for a connection of the pool and got none: to wait as long again would not help.
+type poolError struct {
+	size   int32
+	waited time.Duration
+}
+
+func (e *poolError) Error() string {
+	return fmt.Sprintf("the pool has no free connection: all %d were in use, or did not answer, for %s", e.size, e.waited)
+}
+
+func (e *poolError) Is(target error) bool { return target == jobs.ErrUnavailable }
 
 // SQLSTATE codes and classes: https://www.postgresql.org/docs/current/errcodes-appendix.html.
 const (
@@ -181,7 +194,7 @@ func neverGiven(err error) bool {
 // CanRetry reports whether waiting may help: the server is away, out of resources or read-only for now, or transactions
 // collided.
 func (s *Store) CanRetry(err error) bool {
-	if lost(err) || collided(err) || errors.Is(err, jobs.ErrUnknownOutcome) {
+	if lost(err) || collided(err) || errors.Is(err, jobs.ErrUnavailable) || errors.Is(err, jobs.ErrUnknownOutcome) {
 		return true
 	}
 	var e *pgconn.PgError

@@ -96,8 +96,13 @@ func (s *Store) freeLocks(ctx context.Context, keys []string) ([]string, error) 
 	}
 	var free []string
 	err = rerun(ctx, func() error {
+		conn, err := s.acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
 		w := newWatch(ctx, s.options.silence)
-		rows, err := s.pool.Query(w.ctx, s.names.qualify(control("free_locks")), once(string(list), settling.Microseconds())...)
+		rows, err := conn.Query(w.ctx, s.names.qualify(control("free_locks")), once(string(list), settling.Microseconds())...)
 		if err == nil {
 			free, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		}

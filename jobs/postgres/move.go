@@ -19,7 +19,12 @@ func (s *Store) Settle(ctx context.Context) error {
 // settle waits for one table, in a transaction of its own: with a lock on another table in hand it could meet a writer
 // that waits for that.
 func (s *Store) settle(ctx context.Context, name string) error {
-	tx, err := s.pool.Begin(ctx)
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return err
 	}

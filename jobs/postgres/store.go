@@ -69,16 +69,26 @@ func (s *Store) readOnce(ctx context.Context, fn func(context.Context, db.Querie
 	return fn(w.ctx, s.querier(watched{conn.Conn(), w}, false, nil))
 }
 
-// acquire takes a connection of the pool. That may have to be made first, or be asked whether it is still there, and the
-// server may not answer.
+// acquire takes a connection of the pool. All may be in use; or one may have to be made first, or be asked whether it is
+// still there, and the server may not answer.
 func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.silence, errSilent)
 	defer cancel()
 	conn, err := s.pool.Acquire(ctx)
-	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+	if err == nil || ctx.Err() == nil {
+		return conn, err
+	}
+	silent := errors.Is(context.Cause(ctx), errSilent)
+	stat := s.pool.Stat()
+	switch used := stat.AcquiredConns() == stat.MaxConns(); {
+	case used && silent:
+		return nil, &poolError{size: stat.MaxConns(), waited: s.options.silence}
+	case used:
+		return nil, fmt.Errorf("%w: all %d connections of the pool are in use", err, stat.MaxConns())
+	case silent:
 		return nil, errors.Join(errSilent, err)
 	}
-	return conn, err
+	return nil, err
 }
 
 // ready looks at the connection and the schema at first use.
@@ -127,14 +137,19 @@ func (s *Store) EngineVersion(ctx context.Context) (string, error) {
 	return "PostgreSQL " + version, nil
 }
 
-// query reads the values of one row of a statement of sql/control.
+// queryRow reads the values of one row of a statement of sql/control.
 func (s *Store) queryRow(ctx context.Context, name string, args []any, values ...any) error {
 	if err := s.look(ctx); err != nil {
 		return err
 	}
 	return rerun(ctx, func() error {
+		conn, err := s.acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
 		w := newWatch(ctx, s.options.silence)
-		return w.end(s.pool.QueryRow(w.ctx, s.names.qualify(control(name)), once(args...)...).Scan(values...))
+		return w.end(conn.QueryRow(w.ctx, s.names.qualify(control(name)), once(args...)...).Scan(values...))
 	})
 }
 

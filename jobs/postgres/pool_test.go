@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var poolTests = []engineTest{
+	{"PoolUsedUp", testPoolUsedUp},
+	{"PoolUsedUpAtADeadline", testPoolUsedUpAtADeadline},
+}
+
+// useUp takes all connections of a store's pool.
+func useUp(t *testing.T, store *Store) (release func()) {
+	t.Helper()
+	var held []*pgxpool.Conn
+	for range store.pool.Config().MaxConns {
+		conn, err := store.pool.Acquire(t.Context())
+		must(t, err)
+		held = append(held, conn)
+	}
+	return func() {
+		for _, conn := range held {
+			conn.Release()
+		}
+	}
+}
+
+// Whoever gets no connection of the pool is told so, with its size, after the time that one may take, and not after many
+// times that.
+func testPoolUsedUp(t *testing.T, site *site) {
+	_, client, url := site.queue(t)
+	id := enqueue(t, client, "k")
+	for name, call := range map[string]func(context.Context, *Store) error{
+		"a read":  func(ctx context.Context, s *Store) error { _, err := jobs.New(s).Get(ctx, id); return err },
+		"a write": func(ctx context.Context, s *Store) error { return jobs.New(s).Delete(ctx, id) },
+		"a look at the schema": func(ctx context.Context, s *Store) error {
+			return jobs.New(s).CheckSchema(ctx)
+		},
+		"a look at locks": func(ctx context.Context, s *Store) error { _, err := s.FreeWorkerLocks(ctx, []string{"1"}); return err },
+		"a move's wait":   func(ctx context.Context, s *Store) error { return s.Settle(ctx) },
+	} {
+		for _, first := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				store, client := open(t, with(url, "pool_max_conns=2"), silentAfter(200*time.Millisecond))
+				if !first {
+					must(t, client.CheckSchema(t.Context()))
+				}
+				release := useUp(t, store)
+				before := store.pool.Stat().CanceledAcquireCount()
+				err := call(context.Background(), store)
+				want(t, "waits for a connection", store.pool.Stat().CanceledAcquireCount()-before, 1)
+				if !errors.Is(err, jobs.ErrUnavailable) || !store.CanRetry(err) || !strings.Contains(err.Error(), "all 2 were in use") {
+					t.Errorf("the error is %v", err)
+				}
+				release()
+				must(t, client.CheckSchema(t.Context()))
+			})
+		}
+	}
+}
+
+// A caller's own deadline is what ends the wait, and the error says what was waited for.
+func testPoolUsedUpAtADeadline(t *testing.T, site *site) {
+	store, client, _ := site.queue(t)
+	must(t, client.CheckSchema(t.Context()))
+	release := useUp(t, store)
+	defer release()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := client.Enqueue(ctx, "k", []byte("{}"))
+	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jobs.ErrUnavailable) || !strings.Contains(err.Error(), "of the pool are in use") {
+		t.Errorf("the error is %v", err)
+	}
+}
