@@ -16,8 +16,9 @@ type Store interface {
 
 	// Write runs fn in a transaction and returns after it is committed. An engine may commit several callers'
 	// functions together and may run fn more than once, so fn sets what it returns anew at each run and has no
-	// effect but through the Querier. fn must return the errors of its statements. Once fn has started, the end of
-	// ctx no longer stops it: the returned error always tells whether the write happened.
+	// effect but through the Querier. fn must return the errors of its statements. The end of ctx stops no transaction
+	// half-way: an engine goes on to the commit in spite of it, or rolls back. The returned error always tells whether
+	// the write happened.
 	Write(ctx context.Context, fn func(context.Context, db.Querier) error) error
 
 	// Now is the clock that leases and due times are compared with.

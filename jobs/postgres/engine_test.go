@@ -21,6 +21,7 @@ func TestEngine(t *testing.T) {
 	}{
 		{"Clock", clockTests},
 		{"Collide", collideTests},
+		{"Deadline", deadlineTests},
 		{"Listen", listenTests},
 		{"Locks", locksTests},
 		{"Migrate", migrateTests},

@@ -17,8 +17,9 @@ import (
 // reruns is how often a transaction is run that collides with others or whose connection breaks before its commit.
 const reruns = 8
 
-// Write runs fn in a transaction. When the connection breaks during the commit, the server is asked whether it
-// happened, so that the returned error tells; only when that cannot be found out it is [jobs.ErrUnknownOutcome].
+// Write runs fn in a transaction. The end of ctx ends it, as while it waits for a row that somebody has locked, but not
+// its commit. When the connection breaks during that, the server is asked whether it happened, so that the returned error
+// tells; only when that cannot be found out it is [jobs.ErrUnknownOutcome].
 func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	if err := s.ready(ctx); err != nil {
 		return err
@@ -46,8 +47,8 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 		return err
 	}
 	defer conn.Release() // which closes it when the transaction is still open
-	// The end of ctx does not stop it half-way; a server that is silent does.
-	w := newWatch(context.WithoutCancel(ctx), s.options.silence)
+	// Up to the commit the end of ctx closes the connection, and the server, which is told so, rolls back.
+	w := newWatch(ctx, s.options.silence)
 	defer func() { err = w.end(err) }()
 
 	t := &transaction{store: s, conn: conn, watch: w}
@@ -75,7 +76,9 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 	if s.options.onCommit != nil {
 		s.options.onCommit()
 	}
-	return t.commit()
+	// The commit goes on when ctx ends: its outcome would not be known.
+	t.watch = newWatch(context.WithoutCancel(ctx), s.options.silence)
+	return t.watch.end(t.commit())
 }
 
 // transaction is one on a connection of the pool. It is driven by hand to save round trips: the id and the server's

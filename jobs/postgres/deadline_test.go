@@ -1,0 +1,77 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var deadlineTests = []engineTest{
+	{"WriteThatWaits", testWriteThatWaits},
+	{"EndOfTheContextAtCommit", testEndOfTheContextAtCommit},
+}
+
+// A write that waits for a row or a table ends with its caller's context, has done nothing, and leaves nobody waiting.
+func testWriteThatWaits(t *testing.T, site *site) {
+	for lock, statement := range map[string]string{"row": "lock_job", "table": "lock_jobs"} {
+		t.Run(lock, func(t *testing.T) {
+			_, client, url := site.queue(t)
+			id := enqueue(t, client, "k")
+			tx, err := dial(t, url).Begin(t.Context())
+			must(t, err)
+			if lock == "row" {
+				_, err = tx.Exec(t.Context(), sqlFile(t, statement), id)
+			} else {
+				_, err = tx.Exec(t.Context(), sqlFile(t, statement))
+			}
+			must(t, err)
+			admin := dial(t, url)
+			waiting := func() int { return scan[int](t, admin, "count_waiting") }
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			done := make(chan error, 1)
+			go func() {
+				_, err := client.Cancel(ctx, id)
+				done <- err
+			}()
+			eventually(t, "the write waits", func() bool { return waiting() == 1 })
+			cancel()
+			if err := receive(t, "the end of the write", done); !errors.Is(err, context.Canceled) {
+				t.Errorf("the error is %v", err)
+			}
+			eventually(t, "nobody waits in the server", func() bool { return waiting() == 0 })
+			must(t, tx.Rollback(t.Context()))
+			want(t, "status", get(t, client, id).Status, jobs.StatusPending)
+		})
+	}
+}
+
+// A context that ends when the last statement is done tears no commit: whatever breaks then, the answer is true.
+func testEndOfTheContextAtCommit(t *testing.T, site *site) {
+	for name, test := range map[string]struct {
+		fate      fate
+		committed int
+	}{"passes": {pass, 1}, "connection breaks after it": {cutAfter, 1}, "connection breaks before it": {cutBefore, 0}} {
+		t.Run(name, func(t *testing.T) {
+			_, _, url := site.queue(t)
+			p := newProxy(t, url)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			store, client := open(t, p.url(url), beforeCommit(cancel))
+			must(t, client.CheckSchema(t.Context()))
+			p.onCommit(func(int) fate { return test.fate }, func() {})
+			err := store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+				_, err := q.EnqueueJob(ctx, add("k"))
+				return err
+			})
+			if (err == nil) != (test.committed == 1) || errors.Is(err, jobs.ErrUnknownOutcome) {
+				t.Errorf("the answer is %v", err)
+			}
+			p.onCommit(func(int) fate { return pass }, func() {})
+			want(t, "rows", rows(t, client, "k"), test.committed)
+		})
+	}
+}
