@@ -12,6 +12,9 @@ import (
 var transactionTests = []test{
 	{"EnqueueCommitted", testEnqueueCommitted},
 	{"EnqueueRolledBack", testEnqueueRolledBack},
+	{"RetryCommitted", testRetryCommitted},
+	{"ResumeCommitted", testResumeCommitted},
+	{"CancelCommitted", testCancelCommitted},
 	{"CompleteCommitted", testCompleteCommitted},
 	{"CompleteRolledBack", testCompleteRolledBack},
 	{"CompleteRolledBackKeepsTheLease", testRollbackKeepsLease},
@@ -80,6 +83,57 @@ func testEnqueueRolledBack(f *fixture) {
 	list, err := f.client.List(f.ctx, jobs.Filter{})
 	f.must(err)
 	want(f, "number of jobs", len(list), 0)
+}
+
+// started starts a runner and waits until it has done a first job, so that what comes next has to wake it.
+func (f *fixture) started(config jobs.Config, handles ...handle) {
+	f.Helper()
+	f.start(config, append(handles, on("first", nothing))...)
+	f.ended(f.enqueue("first"))
+}
+
+func testRetryCommitted(f *fixture) {
+	id := f.enqueue("k")
+	_, err := f.client.Cancel(f.ctx, id)
+	f.must(err)
+	ran := make(chan int64, 1)
+	f.started(jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+		ran <- job.ID
+		return nil
+	}))
+	f.must(f.inTx(func(tx Tx) error { return f.client.In(tx).Retry(f.ctx, id) }))
+	want(f, "the job that ran", receive(f, "the job that was retried", ran), id)
+}
+
+func testResumeCommitted(f *fixture) {
+	changed, err := f.client.PauseQueue(f.ctx, "q")
+	f.must(err)
+	want(f, "paused", changed, true)
+	ran := make(chan int64, 1)
+	f.started(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1, "q": 1}}, on("k", func(_ context.Context, job jobs.Job) error {
+		ran <- job.ID
+		return nil
+	}))
+	id := f.enqueue("k", jobs.Queue("q"))
+	f.must(f.inTx(func(tx Tx) error {
+		changed, err := f.client.In(tx).ResumeQueue(f.ctx, "q")
+		want(f, "resumed", changed, true)
+		return err
+	}))
+	want(f, "the job that ran", receive(f, "the job of the queue", ran), id)
+}
+
+func testCancelCommitted(f *fixture) {
+	id := f.enqueue("k")
+	f.must(f.inTx(func(tx Tx) error {
+		status, err := f.client.In(tx).Cancel(f.ctx, id)
+		want(f, "status", status, jobs.StatusCancelled)
+		if job := f.get(id); job.Status != jobs.StatusPending {
+			f.Errorf("others see the job as %s before the commit", job.Status)
+		}
+		return err
+	}))
+	want(f, "status", f.ended(id).Status, jobs.StatusCancelled)
 }
 
 // business stands for the application's own write: a job of another kind, which shows whether it was committed.

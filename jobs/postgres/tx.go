@@ -1,10 +1,8 @@
 package postgres
 
 import (
-	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,7 +12,8 @@ import (
 )
 
 // Tx lets a client or [jobs.CompleteTx] work inside the caller's transaction. It may be of any pool or connection on the
-// queue's database, in READ COMMITTED mode.
+// queue's database. Adding and changing jobs needs READ COMMITTED, PostgreSQL's default: at another isolation level it is a
+// [jobs.InvalidError], because a queue that was closed by a move would seem open. Reading and CompleteTx work at any.
 func Tx(tx pgx.Tx) jobs.Tx { return &callersTx{conn: tx} }
 
 // SQLTx is [Tx] for services that use database/sql over pgx.
@@ -24,16 +23,11 @@ type callersTx struct{ conn dbpostgres.DBTX }
 
 func (t *callersTx) Handle() any { return t }
 
-// Join implements [jobs.Store]. The doorbell is part of the transaction: it rings when that is committed.
+// Join implements [jobs.Store].
 func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
 	t, ok := tx.Handle().(*callersTx)
 	if !ok {
 		return nil, errors.New("the transaction is not one made by postgres.Tx or postgres.SQLTx")
 	}
-	return s.querier(t.conn, false, func(ctx context.Context, queue string) error {
-		// The server drops those that are alike. (Not here: one before may have gone with a savepoint.) The message has no
-		// token, because this process must hear of the commit too.
-		_, err := t.conn.Exec(ctx, control("notify"), once(s.names.channel(), fmt.Sprintf("/%d/%s", jobs.WorkReady, queue))...)
-		return err
-	}), nil
+	return joined{s.querier(t.conn, false, nil), s, t.conn}, nil
 }

@@ -20,6 +20,8 @@ import (
 
 var txTests = []engineTest{
 	{"EnqueueInTransactions", testEnqueueInTransactions},
+	{"ChangesInTransactionsRing", testChangesInTransactionsRing},
+	{"IsolationLevels", testIsolationLevels},
 	{"CompleteInTransactions", testCompleteInTransactions},
 	{"TransactionsOfOtherEngines", testTransactionsOfOtherEngines},
 }
@@ -125,6 +127,103 @@ func testEnqueueInTransactions(t *testing.T, site *site) {
 			})
 		}
 	}
+}
+
+// What an application's transaction makes ready, or ends, without adding it is told with the commit too.
+func testChangesInTransactionsRing(t *testing.T, site *site) {
+	_, client, url := site.queue(t)
+	_, silent := open(t, url, WithoutNotify())
+	for sort, begin := range beginners(t, url) {
+		t.Run(sort, func(t *testing.T) {
+			for name, test := range map[string]struct {
+				change func(client *jobs.Client, id int64) error
+				told   string
+			}{
+				"retry":  {func(c *jobs.Client, id int64) error { return c.Retry(t.Context(), id) }, "/1/"},
+				"cancel": {func(c *jobs.Client, id int64) error { _, err := c.Cancel(t.Context(), id); return err }, "/2/"},
+				"delete": {func(c *jobs.Client, id int64) error { return c.Delete(t.Context(), id) }, "/2/"},
+				"resume": {func(c *jobs.Client, _ int64) error { _, err := c.ResumeQueue(t.Context(), "q"); return err }, "/1/q"},
+				"pause":  {func(c *jobs.Client, _ int64) error { _, err := c.PauseQueue(t.Context(), "q"); return err }, ""},
+			} {
+				for _, by := range []*jobs.Client{client, silent} {
+					id := enqueue(t, silent, "k", jobs.In(time.Hour))
+					notifications := listen(t, url, "sqluice")
+					tx := begin()
+					must(t, test.change(by.In(tx), id))
+					if got := notifications(); len(got) > 0 {
+						t.Errorf("%s: told before the commit: %q", name, got)
+					}
+					must(t, tx.commit())
+					var told []string
+					if by == client && test.told != "" {
+						told = []string{test.told}
+					}
+					if got := notifications(); !slices.Equal(got, told) {
+						t.Errorf("%s: the commit was told as %q, not %q", name, got, told)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A transaction whose snapshot may be older than a move adds and changes nothing. It can be gone on with, and what needs no
+// look at moves works in it.
+func testIsolationLevels(t *testing.T, site *site) {
+	store, client, url := site.queue(t)
+	for _, level := range []pgx.TxIsoLevel{pgx.ReadUncommitted, pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
+		for _, sort := range []string{"notify", "silent"} {
+			t.Run(string(level)+", "+sort, func(t *testing.T) {
+				var opts []Option
+				if sort == "silent" {
+					opts = append(opts, WithoutNotify())
+				}
+				_, client := open(t, url, opts...)
+				id := enqueue(t, client, "k", jobs.In(time.Hour))
+				tx, err := dial(t, url).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: level})
+				must(t, err)
+				in := client.In(Tx(tx))
+				taken := level == pgx.ReadUncommitted || level == pgx.ReadCommitted
+				for name, act := range map[string]func() error{
+					"an enqueue": func() error { _, err := in.Enqueue(t.Context(), "new", []byte("{}")); return err },
+					"an enqueue of many": func() error {
+						_, err := in.EnqueueMany(t.Context(), "new", []json.RawMessage{[]byte("{}")})
+						return err
+					},
+					"a retry":      func() error { return in.Retry(t.Context(), id) },
+					"a cancel":     func() error { _, err := in.Cancel(t.Context(), enqueue(t, client, "k")); return err },
+					"a delete":     func() error { return in.Delete(t.Context(), enqueue(t, client, "k")) },
+					"a prune":      func() error { _, err := in.Prune(t.Context(), jobs.StatusDone, time.Hour); return err },
+					"a pause":      func() error { _, err := in.PauseQueue(t.Context(), "q"); return err },
+					"a resumption": func() error { _, err := in.ResumeQueue(t.Context(), "q"); return err },
+				} {
+					err := act()
+					var invalid *jobs.InvalidError
+					if taken {
+						must(t, err)
+					} else if !errors.As(err, &invalid) || !strings.Contains(err.Error(), strings.ToUpper(string(level))+" must be READ COMMITTED") {
+						t.Errorf("%s gives %v", name, err)
+					}
+				}
+				_, err = in.Get(t.Context(), id)
+				must(t, err)
+				must(t, tx.Commit(t.Context()))
+				list, err := client.List(t.Context(), jobs.Filter{Kind: "new"})
+				must(t, err)
+				want(t, "jobs were added", len(list) > 0, taken)
+				for _, job := range list {
+					must(t, client.Delete(t.Context(), job.ID))
+				}
+			})
+		}
+	}
+	id := enqueue(t, client, "complete")
+	drain(t, client, jobs.Config{}, handlers{"complete": func(ctx context.Context, job jobs.Job) error {
+		return pgx.BeginTxFunc(ctx, store.pool, pgx.TxOptions{IsoLevel: pgx.Serializable}, func(tx pgx.Tx) error {
+			return jobs.CompleteTx(ctx, Tx(tx), job, "r")
+		})
+	}})
+	want(t, "result", string(get(t, client, id).Result), `"r"`)
 }
 
 // The end of a job is part of the application's transaction.
