@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -32,7 +33,9 @@ func (s *session) keepHouse(ctx context.Context) {
 		session: s, lastTick: now, lastClock: s.store.Now(), renewed: now,
 		trustFrom: now.Add(s.config.Lease / 3), // the others may just have woken up with this machine
 	}
-	ticker := time.NewTicker(min(tick, s.config.Lease/4)) // so that a renewal is never late
+	trouble := newOutage(s.log)
+	every := min(tick, s.config.Lease/4) // so that a renewal is never late
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		select {
@@ -41,14 +44,21 @@ func (s *session) keepHouse(ctx context.Context) {
 		case <-ticker.C:
 		}
 		err := h.look(ctx)
-		if err == nil || ctx.Err() != nil {
-			continue
-		}
-		if fatal := unusable(err); fatal != nil {
-			s.giveUp(fatal)
+		if ctx.Err() != nil {
 			return
 		}
-		s.log.Error("housekeeping failed; trying again", "error", err)
+		pause := every
+		switch fatal := unusable(err); {
+		case err == nil:
+			trouble.over("housekeeping works again")
+		case fatal != nil:
+			s.giveUp(fatal)
+			return
+		default:
+			trouble.failed(slog.LevelError, "housekeeping failed; trying again", "error", err)
+			pause = max(every, min(backoff(trouble.failures), s.config.Lease/3))
+		}
+		ticker.Reset(pause)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"runtime"
 	"slices"
@@ -40,14 +41,14 @@ const (
 // Its fields are its own: only the goroutine that runs it touches them.
 type pump struct {
 	*session
-	queues   []string
-	wake     <-chan struct{}
-	alarm    *alarm
-	hungry   map[string]bool // queues that may hold jobs to claim
-	behind   bool            // more jobs are due than were promoted
-	failures int             // writes that failed, since the last that did not
-	took     time.Duration   // the time of the last turn's write
-	misses   int             // turns that claimed nothing though there was something, since the last that did
+	queues  []string
+	wake    <-chan struct{}
+	alarm   *alarm
+	hungry  map[string]bool // queues that may hold jobs to claim
+	behind  bool            // more jobs are due than were promoted
+	trouble *outage         // writes that failed, since the last that did not
+	took    time.Duration   // the time of the last turn's write
+	misses  int             // turns that claimed nothing though there was something, since the last that did
 }
 
 // pump runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
@@ -61,7 +62,7 @@ func (s *session) pump(ctx context.Context) error {
 	defer stop()
 	p := &pump{
 		session: s, queues: queues, wake: wake, alarm: newAlarm(s.store.Now),
-		hungry: map[string]bool{},
+		hungry: map[string]bool{}, trouble: newOutage(s.log),
 	}
 	defer p.alarm.stop()
 	p.starve()
@@ -141,6 +142,7 @@ func (p *pump) look(ctx context.Context, wants map[string]int64) (found, drained
 	if p.drain && p.drained(ctx, p.queues) {
 		return false, true
 	}
+	p.trouble.over("the database works again")
 	for queue := range wants { // and no other: one without a free slot was not looked at
 		delete(p.hungry, queue)
 	}
@@ -150,7 +152,7 @@ func (p *pump) look(ctx context.Context, wants map[string]int64) (found, drained
 
 // follow does what is to be done after a turn is committed.
 func (p *pump) follow(t *turn) {
-	p.failures = 0
+	p.trouble.over("the database works again")
 	p.recorded(t)
 	if t.promotes() {
 		p.behind = t.promoted > 0 && t.promoted == t.promote
@@ -198,12 +200,11 @@ func (p *pump) failed(t *turn, err error, stopping bool) error {
 		}
 	}
 	p.putBack(outcomes)
-	p.failures++
-	p.log.Error("cannot write to the database; trying again", "error", err, "outcomes", len(outcomes), "failures", p.failures)
-	if stopping && p.failures > triesAtStop {
+	p.trouble.failed(slog.LevelError, "cannot write to the database; trying again", "error", err, "outcomes", len(outcomes))
+	if stopping && p.trouble.failures > triesAtStop {
 		return fmt.Errorf("outcomes that could not be recorded, and whose leases will run out: %d: %w", len(outcomes), err)
 	}
-	time.Sleep(backoff(p.failures))
+	time.Sleep(backoff(p.trouble.failures))
 	return nil
 }
 

@@ -107,6 +107,9 @@ func TestServerGoesAway(t *testing.T) {
 				want(t, "errors of the job", len(list), 0)
 			}
 			want(t, "starts", starts.Load(), n)
+			for _, back := range []string{"the database works again after=", "housekeeping works again after="} {
+				eventually(t, back, func() bool { return log.count(back) == 1 })
+			}
 			must(t, stop())
 		})
 	}
