@@ -48,6 +48,9 @@ var (
 	// connections, or when all those of the program's own pool were in use for longer than the engine waits.
 	ErrUnavailable = errors.New("the database server cannot be reached")
 
+	// ErrReadOnly is returned by writes while the database server takes none, as a standby.
+	ErrReadOnly = errors.New("the database is read-only, as a standby is")
+
 	// ErrUnknownOutcome is returned by writes when the connection was lost during the commit and the server did not come
 	// back in time to tell whether it happened.
 	ErrUnknownOutcome = errors.New("whether the write was committed is not known")

@@ -87,19 +87,35 @@ func (s *session) run(ctx context.Context) error {
 	return err
 }
 
-// reach takes a step of the start, and waits for a server that is not there yet, as when both start with the machine.
+// reach takes a step of the start, and waits for a database that is not ready yet, as when a server starts with the machine
+// or is a standby until the one before it is given up.
 func (s *session) reach(ctx context.Context, step func(context.Context) error) error {
-	for failures := 1; ; failures++ {
+	trouble := newOutage(s.log)
+	for {
 		err := step(ctx)
-		if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+		if err == nil {
+			trouble.over("the database is ready")
+		}
+		if !passing(err) || ctx.Err() != nil {
 			return err
 		}
-		pause := backoff(failures)
-		s.log.Warn("the database is not there; trying again", "error", err, "pause", pause)
+		pause := backoff(trouble.failures + 1)
+		trouble.failed(slog.LevelWarn, "the database is not ready; trying again", "error", err, "pause", pause)
 		if !s.pause(ctx, pause) {
 			return ctx.Err()
 		}
 	}
+}
+
+// passing reports whether an error is a state of the database that a starting runner waits out. A fault that somebody has to
+// mend, such as a wrong password or a file that may not be written to, ends it.
+func passing(err error) bool {
+	for _, state := range []error{ErrUnavailable, ErrReadOnly, ErrBusy, ErrFull, ErrUnknownOutcome} {
+		if errors.Is(err, state) {
+			return true
+		}
+	}
+	return false
 }
 
 // pause reports whether ctx still goes on after d.

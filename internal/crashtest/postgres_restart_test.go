@@ -54,7 +54,7 @@ func restartBesideWorkers(t *testing.T, lease time.Duration, delay func([]*proce
 	}
 	resume := delay(workers)
 	early := start(t, role{Do: "worker", DB: address, Name: "early", Queues: map[string]int{"default": each}})
-	early.said("the database is not there")
+	early.said("the database is not ready")
 	cluster.Start(t)
 	restarted := time.Now()
 	early.said("worker started") // and so it has looked at the locks

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strconv"
 	"strings"
 	"time"
 
@@ -64,55 +63,7 @@ func translate(err error) error {
 	return fmt.Errorf("%w (%w)", meaning, err)
 }
 
-// connectionError says in one line why there is no connection: pgx's own text tells of each attempt, with and without
-// TLS, at length.
-type connectionError struct{ *pgconn.ConnectError }
-
-func (e connectionError) Unwrap() error { return e.ConnectError }
-
-func (e connectionError) Error() string {
-	where := e.Config.Host
-	if !strings.HasPrefix(where, "/") { // a folder of unix sockets
-		where = net.JoinHostPort(where, strconv.Itoa(int(e.Config.Port)))
-	}
-	text := fmt.Sprintf("PostgreSQL at %s, database %s, user %s: %s", where, e.Config.Database, e.Config.User, lastCause(e.ConnectError))
-	var server *pgconn.PgError
-	if errors.As(e.ConnectError, &server) && server.Code == codeNoDatabase {
-		text += ": make it first, as with createdb"
-	}
-	return text
-}
-
-// lastCause is the innermost text of the last attempt.
-func lastCause(err error) string {
-	for {
-		switch e := err.(type) {
-		case *pgconn.PgError:
-			return e.Message
-		case *net.OpError:
-			return e.Error()
-		case interface{ Unwrap() []error }:
-			list := e.Unwrap()
-			if len(list) == 0 {
-				return err.Error()
-			}
-			err = list[len(list)-1]
-		case interface{ Unwrap() error }:
-			inner := e.Unwrap()
-			if inner == nil {
-				return err.Error()
-			}
-			err = inner
-		default:
-			return err.Error()
-		}
-	}
-}
-
-var (
-	errReadOnly  = errors.New("the database is read-only, as a standby is")
-	errPrivilege = errors.New("the role lacks a privilege: docs/postgres.md lists what a worker's role needs")
-)
+var errPrivilege = errors.New("the role lacks a privilege: docs/postgres.md lists what a worker's role needs")
 
 func meaning(err error) error {
 	if errors.Is(err, puddle.ErrClosedPool) {
@@ -131,7 +82,7 @@ func meaning(err error) error {
 	case e.Code == codeLock:
 		return jobs.ErrBusy
 	case e.Code == codeReadOnly:
-		return errReadOnly
+		return jobs.ErrReadOnly
 	case e.Code == codePrivilege:
 		return errPrivilege
 	case e.Code == codeUnique && e.ConstraintName == "jobs_unique":
@@ -147,16 +98,13 @@ func lost(err error) bool {
 	if err == nil || errors.Is(err, errSilent) {
 		return err != nil
 	}
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) {
+		return !hopeless(connect)
+	}
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
-		// 08: connection exceptions, 57P: the server is stopping, starting, or an operator ended the session,
-		// 53300: too many connections,
-		// 25P03 and 25P04: the server ended a session that was silent in a transaction, as of a process that was stopped.
-		return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == "53300" ||
-			e.Code == "25P03" || e.Code == "25P04"
-	}
-	if notConnected(err) {
-		return true
+		return lostCode(e.Code)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -165,6 +113,14 @@ func lost(err error) bool {
 	return errors.As(err, &network) || errors.Is(err, io.EOF) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err) ||
 		strings.Contains(err.Error(), "conn closed") // pgx has no name for it
+}
+
+// lostCode reports whether the server itself says that there is no connection any more, or none to be had for now.
+func lostCode(code string) bool {
+	// 08: connection exceptions, 57P: the server is stopping, starting, or an operator ended the session,
+	// 53300: too many connections,
+	// 25P03 and 25P04: the server ended a session that was silent in a transaction, as of a process that was stopped.
+	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P") || code == "53300" || code == "25P03" || code == "25P04"
 }
 
 // notConnected reports whether no connection could be made: to try again at once would not help.
@@ -192,9 +148,10 @@ func neverGiven(err error) bool {
 }
 
 // CanRetry reports whether waiting may help: the server is away, out of resources or read-only for now, or transactions
-// collided.
+// collided. It may also when there is no connection for another reason, as a password that is being changed: the fault is
+// none of the statement.
 func (s *Store) CanRetry(err error) bool {
-	if lost(err) || collided(err) || errors.Is(err, jobs.ErrUnavailable) || errors.Is(err, jobs.ErrUnknownOutcome) {
+	if lost(err) || notConnected(err) || collided(err) || errors.Is(err, jobs.ErrUnavailable) || errors.Is(err, jobs.ErrUnknownOutcome) {
 		return true
 	}
 	var e *pgconn.PgError

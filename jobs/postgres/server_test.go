@@ -36,7 +36,7 @@ func testServerDownAtStart(t *testing.T, site *site) {
 	before := p.dials()
 	stop := work(t, own, jobs.Config{Logger: slog.New(log)}, handlers{"k": nothing})
 	const tries = 6
-	eventually(t, "the runner has tried several times", func() bool { return log.count("the database is not there") >= tries })
+	eventually(t, "the runner has tried several times", func() bool { return log.count("the database is not ready") >= tries })
 	// One try asks for one connection, and pgx may dial a few times for it.
 	if dials := p.dials() - before; dials > 4*(tries+1) {
 		t.Errorf("%d connections were tried for %d looks", dials, tries)
@@ -55,7 +55,7 @@ func testServerDownAtStart(t *testing.T, site *site) {
 	_, again := open(t, p.url(url))
 	other := &journal{}
 	stop = work(t, again, jobs.Config{Logger: slog.New(other)}, handlers{"k": nothing})
-	eventually(t, "the runner waits", func() bool { return other.count("the database is not there") > 0 })
+	eventually(t, "the runner waits", func() bool { return other.count("the database is not ready") > 0 })
 	must(t, stop())
 }
 
@@ -156,12 +156,12 @@ func TestReadOnly(t *testing.T) {
 			test.begin(t, url)
 			_, writer := open(t, url)
 			_, err := writer.Enqueue(t.Context(), "later", []byte("{}"))
-			if !errors.Is(err, errReadOnly) || !store.CanRetry(err) || errors.Is(err, jobs.ErrUnavailable) {
+			if !errors.Is(err, jobs.ErrReadOnly) || !store.CanRetry(err) || errors.Is(err, jobs.ErrUnavailable) {
 				t.Errorf("an enqueue gives %v", err)
 			}
-			if err := newRunner(t, writer, jobs.Config{}, handlers{"k": nothing}).Drain(t.Context()); !errors.Is(err, errReadOnly) {
-				t.Errorf("a runner that starts gives %v", err)
-			}
+			late := &journal{}
+			stopLate := work(t, writer, jobs.Config{Logger: slog.New(late), Queues: map[string]int{"other": 1}}, handlers{"k": nothing})
+			eventually(t, "a runner that starts waits", func() bool { return late.count("the database is not ready") > 2 })
 			if job, err := writer.Get(t.Context(), ids[0]); err != nil || job.Status != jobs.StatusRunning {
 				t.Errorf("a read gives %v: %v", job.Status, err)
 			}
@@ -176,7 +176,9 @@ func TestReadOnly(t *testing.T) {
 			}
 			_, err = writer.Enqueue(t.Context(), "later", []byte("{}"))
 			must(t, err)
-			must(t, stop())
+			wantDone(t, client, enqueue(t, client, "k", jobs.Queue("other")), 1)
+			want(t, "times that the late runner was told that it can start", late.count("the database is ready after="), 1)
+			must(t, errors.Join(stop(), stopLate()))
 		})
 	}
 }
@@ -216,7 +218,7 @@ func TestTooManyConnections(t *testing.T) {
 	}
 	log := &journal{}
 	stopOther := work(t, other, jobs.Config{Logger: slog.New(log), Queues: map[string]int{"other": 1}}, handlers{"k": nothing})
-	eventually(t, "the other runner waits", func() bool { return log.count("the database is not there") > 2 })
+	eventually(t, "the other runner waits", func() bool { return log.count("the database is not ready") > 2 })
 	wantDone(t, client, enqueue(t, client, "k"), 1) // those who have their connections go on
 	for _, hog := range hogs {
 		must(t, hog.Close(t.Context()))
@@ -309,8 +311,11 @@ func TestWrongURLs(t *testing.T) {
 		"setting":  {with(address, "no_such_setting=1"), "no_such_setting"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, client := open(t, test.url)
+			store, client := open(t, test.url)
 			_, enqueueErr := client.Enqueue(t.Context(), "k", []byte("{}"))
+			if !store.CanRetry(enqueueErr) { // a runner at work must not give up what it has to record
+				t.Errorf("nothing that is to be written outlives: %v", enqueueErr)
+			}
 			_, migrateErr := client.Migrate(t.Context())
 			runErr := newRunner(t, client, jobs.Config{}, handlers{"k": nothing}).Run(t.Context())
 			for verb, err := range map[string]error{"an enqueue": enqueueErr, "a migration": migrateErr, "a runner": runErr} {

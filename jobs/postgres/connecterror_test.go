@@ -1,0 +1,100 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// withoutTLS is the address of a server that has no TLS, and nobody in it either.
+func withoutTLS(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return // it is closed
+			}
+			running.Go(func() {
+				defer func() { _ = conn.Close() }() // the client may have been faster
+				if _, err := io.ReadFull(conn, make([]byte, 8)); err != nil {
+					return
+				}
+				_, _ = conn.Write([]byte("N")) // no; a client that is gone needs no answer
+			})
+		}
+	})
+	t.Cleanup(func() {
+		must(t, listener.Close())
+		running.Wait()
+	})
+	return listener.Addr().String()
+}
+
+// nobody is an address at which no server listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	must(t, listener.Close())
+	return listener.Addr().String()
+}
+
+// A server that does not offer the TLS that the URL asks for never will: that ends a runner at its start.
+func TestServerWithoutTLS(t *testing.T) {
+	t.Parallel()
+	first, second := withoutTLS(t), withoutTLS(t)
+	for _, mode := range []string{"require", "verify-ca", "verify-full"} {
+		for _, hosts := range []string{first, first + "," + second} {
+			store, client := open(t, fmt.Sprintf("postgres://u:s3cr3t@%s/db?sslmode=%s", hosts, mode))
+			err := newRunner(t, client, jobs.Config{}, handlers{"k": nothing}).Run(t.Context())
+			if err == nil || errors.Is(err, jobs.ErrUnavailable) || !store.CanRetry(err) || strings.Contains(err.Error(), "s3cr3t") {
+				t.Errorf("%s: the runner gives %v", mode, err)
+				continue
+			}
+			for host := range strings.SplitSeq(hosts, ",") {
+				if !strings.Contains(err.Error(), host) {
+					t.Errorf("%s: the error does not name %s: %v", mode, host, err)
+				}
+			}
+			want(t, "causes in the error", strings.Count(err.Error(), "does not offer TLS"), strings.Count(hosts, ",")+1)
+		}
+	}
+}
+
+// Of several hosts each has its own cause, and as long as one of them may come, a runner waits.
+func TestCausesOfSeveralHosts(t *testing.T) {
+	t.Parallel()
+	refuses, away := withoutTLS(t), nobody(t)
+	for _, hosts := range [][]string{{refuses, away}, {away, refuses}} {
+		store, client := open(t, fmt.Sprintf("postgres://u:s3cr3t@%s/db?sslmode=require", strings.Join(hosts, ",")))
+		_, err := client.Enqueue(t.Context(), "k", []byte("{}"))
+		if !errors.Is(err, jobs.ErrUnavailable) || !store.CanRetry(err) {
+			t.Fatalf("the error is %v", err)
+		}
+		text := err.Error()
+		_, says, _ := strings.Cut(text, "PostgreSQL, database db, user u: ")
+		causes := strings.Split(strings.TrimSuffix(says, ")"), "; ")
+		for i, host := range hosts {
+			cause := "does not offer TLS"
+			if host == away {
+				cause = "connection refused"
+			}
+			if len(causes) != 2 || !strings.HasPrefix(causes[i], "at "+host+": ") || !strings.Contains(causes[i], cause) {
+				t.Errorf("the error does not say of %s that %s: %s", host, cause, text)
+			}
+		}
+		if strings.Contains(text, "s3cr3t") {
+			t.Errorf("the error shows the password: %s", text)
+		}
+	}
+}
