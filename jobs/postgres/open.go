@@ -72,7 +72,8 @@ func newStore(pool *pgxpool.Pool, opts []Option) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{pool: pool, options: o, names: &namespace{schema: o.schema}, clock: clock{local: o.local}}
-	s.pooled.Store(o.pooled)
+	s.pooled.Store(o.pooled && o.session == "")
+	s.unprepared.Store(o.pooled)
 	s.session = pool.Config().ConnConfig
 	if o.session != "" {
 		url, _, err := splitURL(o.session) // what it says of the queue, the other URL or an option says too

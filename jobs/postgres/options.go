@@ -16,7 +16,7 @@ type Option func(*options)
 type options struct {
 	schema   string
 	session  string // URL of the server itself, when the other leads to a pooler
-	pooled   bool
+	pooled   bool   // somebody said so
 	silent   bool
 	poll     time.Duration
 	logger   *slog.Logger
@@ -81,9 +81,6 @@ func newOptions(opts []Option) (options, error) {
 	}
 	for _, opt := range opts {
 		opt(&o)
-	}
-	if o.pooled && o.session != "" {
-		o.pooled = false // statements are handled as behind a pooler, once it is noticed
 	}
 	return o, errors.Join(o.faulty...)
 }

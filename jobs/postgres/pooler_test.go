@@ -31,14 +31,17 @@ func testPoolerIsNoticed(t *testing.T, site *site) {
 		opts     []Option
 		warnings int
 		locks    bool
+		prepares bool
 	}{
-		"the server itself":      {url: url, locks: true},
+		"the server itself":      {url: url, locks: true, prepares: true},
 		"unknown":                {url: pooler.URL(url), warnings: 1},
 		"known by the URL":       {url: with(pooler.URL(url), "pgbouncer=true")},
 		"known by the option":    {url: pooler.URL(url), opts: []Option{BehindPooler()}},
 		"with a session":         {url: pooler.URL(url), opts: []Option{WithSession(url)}, locks: true},
 		"known, with a session":  {url: with(pooler.URL(url), "pgbouncer=true"), opts: []Option{WithSession(url)}, locks: true},
-		"with a session through": {url: url, opts: []Option{WithSession(url)}, locks: true},
+		"with a session through": {url: url, opts: []Option{WithSession(url)}, locks: true, prepares: true},
+		// A pooler may tell its clients the server's process number, so that nobody but the user knows of it.
+		"said, with a session":   {url: with(url, "pgbouncer=true"), opts: []Option{WithSession(url)}, locks: true},
 		"said without there one": {url: with(url, "pgbouncer=true")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,6 +49,7 @@ func testPoolerIsNoticed(t *testing.T, site *site) {
 			store, client := open(t, test.url, append(test.opts, WithLogger(slog.New(log)), WithPoll(time.Minute))...)
 			wantDrained(t, client, 3)
 			must(t, client.CheckSchema(t.Context()))
+			want(t, "statements are prepared", !store.unprepared.Load(), test.prepares)
 			want(t, "warnings of a pooler", log.count("there is a pooler"), test.warnings)
 			want(t, "all that was logged", len(log.all()), test.warnings)
 			key, release, err := store.HoldWorkerLock(t.Context())
