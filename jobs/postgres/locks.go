@@ -44,6 +44,8 @@ func (s *Store) HoldWorkerLock(ctx context.Context) (key string, release func(en
 			}
 			return err
 		}, func(*pgconn.Notification) {}, func(err error, failures int) {
+			now := time.Now()
+			s.missed.Store(&now)
 			tell(err)
 			if failures == 1 {
 				s.options.logger.Warn("the connection that shows that the worker lives was lost: making another", "error", translate(err))
@@ -67,13 +69,17 @@ func (s *Store) HoldWorkerLock(ctx context.Context) (key string, release func(en
 }
 
 // FreeWorkerLocks tries all locks in one statement, and those that it finds free again a little later. A server that has
-// just started has none yet: see settling.
+// just started has none yet: see settling. A process that has just missed its own lock judges nobody: what broke its
+// connection, such as a proxy before the server that was restarted, broke others' too.
 func (s *Store) FreeWorkerLocks(ctx context.Context, keys []string) ([]string, error) {
+	if missed := s.missed.Load(); missed != nil && time.Since(*missed) < s.options.settling {
+		return nil, nil
+	}
 	free, err := s.freeLocks(ctx, keys)
 	if err != nil || len(free) == 0 {
 		return nil, err
 	}
-	timer := time.NewTimer(s.options.confirm)
+	timer := time.NewTimer(s.confirmAfter())
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -81,6 +87,12 @@ func (s *Store) FreeWorkerLocks(ctx context.Context, keys []string) ([]string, e
 		return nil, context.Cause(ctx)
 	}
 	return s.freeLocks(ctx, free)
+}
+
+// confirmAfter is long enough for a worker to make a connection anew, if that takes it about as long as this process: the
+// way to the server may be long, or the server slow.
+func (s *Store) confirmAfter() time.Duration {
+	return max(s.options.confirm, min(reconnectFirst+3*time.Duration(s.connecting.Load()), settling))
 }
 
 func (s *Store) freeLocks(ctx context.Context, keys []string) ([]string, error) {

@@ -16,6 +16,7 @@ import (
 var locksTests = []engineTest{
 	{"LockConnectionEnds", testLockConnectionEnds},
 	{"ProcessDies", testProcessDies},
+	{"WhoMissedItsLockJudgesNobody", testWhoMissedItsLockJudgesNobody},
 	{"RescueNeedsNoSecondConnection", testRescueNeedsNoSecondConnection},
 	{"KeysOfOtherEngines", testKeysOfOtherEngines},
 	{"LockIsReleased", testLockIsReleased},
@@ -90,6 +91,56 @@ func testProcessDies(t *testing.T, site *site) {
 		t.Errorf("the errors are %v", list)
 	}
 	must(t, stop())
+}
+
+// A process that has lost its own connection takes nobody for dead for a while: a proxy that is restarted breaks all, and
+// each comes back in its own time. Who has not lost it goes on.
+func testWhoMissedItsLockJudgesNobody(t *testing.T, site *site) {
+	store, _, url := site.queue(t)
+	g := ghost(t, store, "w", nil)
+	must(t, g.release(true)) // as after a loss of its connection, until it has another
+	p := newProxy(t, url)
+	for name, test := range map[string]struct {
+		settling time.Duration
+		judges   bool
+	}{"settling": {hang, false}, "settled": {0, true}} {
+		t.Run(name, func(t *testing.T) {
+			log := &journal{}
+			judge, client := open(t, p.url(url), WithLogger(slog.New(log)), func(o *options) { o.settling = test.settling })
+			_, release, err := judge.HoldWorkerLock(t.Context())
+			must(t, err)
+			free := func() bool {
+				must(t, client.CheckSchema(t.Context())) // by a new connection, if need be
+				free, err := judge.FreeWorkerLocks(t.Context(), []string{g.key})
+				must(t, err)
+				return len(free) > 0
+			}
+			want(t, "the lock counts as free before", free(), true)
+			p.cutAll()
+			eventually(t, "the loss is noticed", func() bool { return log.count("shows that the worker lives was lost") > 0 })
+			want(t, "the lock counts as free after", free(), test.judges)
+			must(t, release(true))
+		})
+	}
+	eventually(t, "another takes it for free", func() bool {
+		free, err := store.FreeWorkerLocks(t.Context(), []string{g.key})
+		must(t, err)
+		return len(free) > 0
+	})
+}
+
+// A free lock is looked at again after the time that a connection takes here, in reason.
+func TestConfirmAfter(t *testing.T) {
+	store, err := Open(t.Context(), "postgres://h/db")
+	must(t, err)
+	defer func() { must(t, store.Close()) }()
+	for took, after := range map[time.Duration]time.Duration{
+		0: 250 * time.Millisecond, 20 * time.Millisecond: 250 * time.Millisecond,
+		700 * time.Millisecond: 2110 * time.Millisecond, time.Minute: settling,
+	} {
+		store.connecting.Store(int64(took))
+		want(t, "the wait after a connection that took "+took.String(), store.confirmAfter(), after)
+	}
 }
 
 // A pool of one connection is enough to rescue by, and so is one whose connections are all about to be used for that.

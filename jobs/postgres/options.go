@@ -24,6 +24,7 @@ type options struct {
 	silence  time.Duration    // how long one statement of the queue may take before the connection is given up
 	asking   time.Duration    // how long a write whose connection broke during the commit asks the server about it
 	confirm  time.Duration    // when a lock that was found free is looked at again before its worker counts as gone
+	settling time.Duration    // how long a process that missed its own lock judges no other's
 	local    func() time.Time // this machine's clock
 	onCommit func()           // for tests: called between a transaction's last statement and its commit
 }
@@ -77,7 +78,8 @@ func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l 
 func newOptions(opts []Option) (options, error) {
 	o := options{
 		logger: slog.Default(), local: time.Now, silence: 30 * time.Second, asking: 30 * time.Second,
-		confirm: 250 * time.Millisecond, // a worker that has only lost its connection takes the lock again much sooner
+		confirm:  250 * time.Millisecond, // a worker that has only lost its connection takes the lock again much sooner
+		settling: settling,
 	}
 	for _, opt := range opts {
 		opt(&o)

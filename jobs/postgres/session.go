@@ -25,10 +25,12 @@ const (
 // and report is called when it is lost, or could not be made, with the number of failures in a row.
 func (s *Store) hold(ctx context.Context, setup func(context.Context, *pgx.Conn) error, notice func(*pgconn.Notification), report func(err error, failures int)) {
 	for failures := 0; ctx.Err() == nil; {
+		begun := time.Now()
 		err := s.holdOnce(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 			err := setup(ctx, conn)
 			if err == nil {
 				failures = 0
+				s.connecting.Store(int64(time.Since(begun)))
 			}
 			return err
 		}, notice)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -30,6 +31,9 @@ type Store struct {
 	floors     *floors
 	pooled     atomic.Bool // there is a pooler, and no way round it: no notifications, no locks
 	unprepared atomic.Bool // there is a pooler: no prepared statements
+
+	missed     atomic.Pointer[time.Time] // when this process was last found without its worker's lock
+	connecting atomic.Int64              // how long the last connection outside the pool took to be made and set up
 
 	mu     sync.Mutex
 	looked bool // for a pooler
