@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 var clockTests = []engineTest{
 	{"ClocksThatAreOff", testClocksThatAreOff},
+	{"ClockOfAnEnqueuer", testClockOfAnEnqueuer},
 }
 
 // off is a store on a machine whose clock is wrong.
@@ -77,6 +79,33 @@ func testClocksThatAreOff(t *testing.T, site *site) {
 			for _, id := range ids {
 				wantDone(t, right, id, 1)
 			}
+		})
+	}
+}
+
+// A process that only adds jobs in transactions of its own, and so never uses the store's pool, notices that its clock was
+// set, or goes wrong.
+func testClockOfAnEnqueuer(t *testing.T, site *site) {
+	_, right, url := site.queue(t)
+	conn := dial(t, url)
+	var ahead atomic.Int64
+	_, own := open(t, url, func(o *options) {
+		o.local = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	})
+	add := func() time.Time {
+		t.Helper()
+		tx, err := conn.Begin(t.Context())
+		must(t, err)
+		receipt, err := own.In(Tx(tx)).Enqueue(t.Context(), "k", []byte("{}"))
+		must(t, err)
+		must(t, tx.Commit(t.Context()))
+		return get(t, right, receipt.ID).RunAfter
+	}
+	byTheServer(t, "the first run_after", conn, 0, add)
+	for _, by := range []time.Duration{time.Hour, -3 * time.Hour} { // since the last measurement, as the local clock says
+		ahead.Store(int64(by))
+		eventually(t, "the clock is right again", func() bool {
+			return add().Sub(time.UnixMicro(scan[int64](t, conn, "server_clock"))).Abs() < time.Minute
 		})
 	}
 }

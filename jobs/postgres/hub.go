@@ -210,6 +210,15 @@ func (h *hub) ring() {
 	}
 }
 
+// run has the hub's end wait for a function that ends soon once the hub's context does, or does nothing after it.
+func (h *hub) run(fn func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.running.Go(fn)
+	}
+}
+
 func (h *hub) close() {
 	h.mu.Lock()
 	h.closed = true
