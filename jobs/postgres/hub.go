@@ -115,20 +115,21 @@ func (h *hub) follow() {
 		return
 	}
 	listen := controlOn("listen", h.store.names.channel())
-	h.store.hold(h.ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		ctx, cancel := context.WithTimeout(ctx, answerWithin)
-		defer cancel()
-		if _, err := conn.Exec(ctx, listen, pgx.QueryExecModeSimpleProtocol); err != nil {
-			return err
-		}
-		h.setQuiet(false)
-		h.wake(jobs.WorkReady|jobs.JobEnded, "") // for what was committed before
-		return nil
-	}, h.notice, func(err error, failures int) {
-		h.setQuiet(true)
-		if failures == 1 {
-			h.store.options.logger.Warn("no notifications from PostgreSQL: polling until the connection is back", "error", translate(err))
-		}
+	h.store.hold(h.ctx, held{
+		setup: func(ctx context.Context, conn *pgx.Conn) error {
+			ctx, cancel := context.WithTimeout(ctx, answerWithin)
+			defer cancel()
+			if _, err := conn.Exec(ctx, listen, pgx.QueryExecModeSimpleProtocol); err != nil {
+				return err
+			}
+			h.setQuiet(false)
+			h.wake(jobs.WorkReady|jobs.JobEnded, "") // for what was committed before
+			return nil
+		},
+		notice: h.notice,
+		failed: func(error) { h.setQuiet(true) },
+		lost:   "no notifications from PostgreSQL: polling until the connection is back",
+		back:   "notifications from PostgreSQL again",
 	})
 }
 

@@ -35,21 +35,24 @@ func (s *Store) HoldWorkerLock(ctx context.Context) (key string, release func(en
 	tell := func(err error) { once.Do(func() { first <- err }) }
 	var running sync.WaitGroup
 	running.Go(func() {
-		s.hold(holding, func(ctx context.Context, conn *pgx.Conn) error {
-			ctx, cancel := context.WithTimeout(ctx, answerWithin)
-			defer cancel()
-			_, err := conn.Exec(ctx, control("lock"), pgx.QueryExecModeExec, number)
-			if err == nil {
-				tell(nil)
-			}
-			return err
-		}, func(*pgconn.Notification) {}, func(err error, failures int) {
-			now := time.Now()
-			s.missed.Store(&now)
-			tell(err)
-			if failures == 1 {
-				s.options.logger.Warn("the connection that shows that the worker lives was lost: making another", "error", translate(err))
-			}
+		s.hold(holding, held{
+			setup: func(ctx context.Context, conn *pgx.Conn) error {
+				ctx, cancel := context.WithTimeout(ctx, answerWithin)
+				defer cancel()
+				_, err := conn.Exec(ctx, control("lock"), pgx.QueryExecModeExec, number)
+				if err == nil {
+					tell(nil)
+				}
+				return err
+			},
+			notice: func(*pgconn.Notification) {},
+			failed: func(err error) {
+				now := time.Now()
+				s.missed.Store(&now)
+				tell(err)
+			},
+			lost: "the connection that shows that the worker lives was lost: making another",
+			back: "there is a connection again that shows that the worker lives",
 		})
 	})
 	release = func(bool) error {

@@ -68,11 +68,11 @@ func TestServerGoesAway(t *testing.T) {
 			cluster := testdb.StartCluster(t, map[string]string{"synchronous_commit": "on"})
 			_, client, url := newSite(t, cluster.Postgres).queue(t)
 			p := newProxy(t, url)
-			_, own := open(t, p.url(url))
+			log := &journal{}
+			_, own := open(t, p.url(url), WithLogger(slog.New(log)))
 			const n = 8
 			started, release := make(chan int64, n), make(chan struct{})
 			var starts atomic.Int64
-			log := &journal{}
 			stop := work(t, own, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: n / 2}, Logger: slog.New(log)}, handlers{
 				"k": func(_ context.Context, job jobs.Job) error {
 					starts.Add(1)
@@ -107,7 +107,10 @@ func TestServerGoesAway(t *testing.T) {
 				want(t, "errors of the job", len(list), 0)
 			}
 			want(t, "starts", starts.Load(), n)
-			for _, back := range []string{"the database works again after=", "housekeeping works again after="} {
+			for _, back := range []string{
+				"the database works again after=", "housekeeping works again after=",
+				"notifications from PostgreSQL again after=", "a connection again that shows that the worker lives after=",
+			} {
 				eventually(t, back, func() bool { return log.count(back) == 1 })
 			}
 			must(t, stop())

@@ -21,24 +21,39 @@ const (
 	reconnectLast  = time.Second
 )
 
-// hold keeps a connection of its own open until ctx ends: setup runs on each new one, notice gets its notifications,
-// and report is called when it is lost, or could not be made, with the number of failures in a row.
-func (s *Store) hold(ctx context.Context, setup func(context.Context, *pgx.Conn) error, notice func(*pgconn.Notification), report func(err error, failures int)) {
+// held is a connection of its own that a process keeps open.
+type held struct {
+	setup  func(context.Context, *pgx.Conn) error // runs on each new one
+	notice func(*pgconn.Notification)             // gets its notifications
+	failed func(error)                            // is called when it is lost, or could not be made
+	lost   string                                 // what the log says then, once
+	back   string                                 // and when there is one again
+}
+
+// hold keeps a connection open until ctx ends.
+func (s *Store) hold(ctx context.Context, h held) {
+	var lost time.Time
 	for failures := 0; ctx.Err() == nil; {
 		begun := time.Now()
 		err := s.holdOnce(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-			err := setup(ctx, conn)
+			err := h.setup(ctx, conn)
 			if err == nil {
+				if failures > 0 {
+					s.options.logger.Info(h.back, "after", time.Since(lost).Round(time.Millisecond))
+				}
 				failures = 0
 				s.connecting.Store(int64(time.Since(begun)))
 			}
 			return err
-		}, notice)
+		}, h.notice)
 		if ctx.Err() != nil {
 			return
 		}
-		failures++
-		report(err, failures)
+		if failures++; failures == 1 {
+			lost = time.Now()
+			s.options.logger.Warn(h.lost, "error", translate(err))
+		}
+		h.failed(err)
 		timer := time.NewTimer(min(reconnectFirst<<min(failures-1, 10), reconnectLast))
 		select {
 		case <-timer.C:
