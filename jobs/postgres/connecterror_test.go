@@ -1,10 +1,12 @@
 package postgres
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +16,23 @@ import (
 
 // withoutTLS is the address of a server that has no TLS, and nobody in it either.
 func withoutTLS(t *testing.T) string {
+	t.Helper()
+	return answering(t, func(conn net.Conn) { _, _ = conn.Write([]byte("N")) }) // a client that is gone needs no answer
+}
+
+// strange is the address of a server that has a certificate which nobody knows.
+func strange(t *testing.T) string {
+	t.Helper()
+	web := httptest.NewTLSServer(nil) // makes one
+	t.Cleanup(web.Close)
+	return answering(t, func(conn net.Conn) {
+		_, _ = conn.Write([]byte("S"))
+		_ = tls.Server(conn, web.TLS).Handshake() // which the client breaks off
+	})
+}
+
+// answering is the address of a server that answers the question for TLS.
+func answering(t *testing.T, answer func(net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -29,7 +48,7 @@ func withoutTLS(t *testing.T) string {
 				if _, err := io.ReadFull(conn, make([]byte, 8)); err != nil {
 					return
 				}
-				_, _ = conn.Write([]byte("N")) // no; a client that is gone needs no answer
+				answer(conn)
 			})
 		}
 	})
@@ -68,6 +87,16 @@ func TestServerWithoutTLS(t *testing.T) {
 			}
 			want(t, "causes in the error", strings.Count(err.Error(), "does not offer TLS"), strings.Count(hosts, ",")+1)
 		}
+	}
+}
+
+// Nor will a server whose certificate the client does not trust.
+func TestServerWithAWrongCertificate(t *testing.T) {
+	t.Parallel()
+	_, client := open(t, fmt.Sprintf("postgres://u:s3cr3t@%s/db?sslmode=verify-full", strange(t)))
+	err := newRunner(t, client, jobs.Config{}, handlers{"k": nothing}).Run(t.Context())
+	if err == nil || errors.Is(err, jobs.ErrUnavailable) || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("the runner gives %v", err)
 	}
 }
 

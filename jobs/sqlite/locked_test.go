@@ -42,6 +42,22 @@ func TestLocked(t *testing.T) {
 	}
 }
 
+// A runner that starts while another program keeps the write lock waits for it.
+func TestLockedAtTheStart(t *testing.T) {
+	store, client := queue(t)
+	id := enqueue(t, client, "k")
+	foreign, err := plain(t, store.Path()).BeginTx(t.Context(), nil)
+	must(t, err)
+	log := &journal{}
+	stop := work(t, client, jobs.Config{Logger: slog.New(log)}, map[string]func(context.Context, jobs.Job) error{"k": nothing})
+	eventually(t, "the runner meets the lock", func() bool { return log.holds("the database is not ready") })
+	must(t, foreign.Rollback())
+	if job := ended(t, client, id); job.Status != jobs.StatusDone {
+		t.Errorf("the job is %s", job.Status)
+	}
+	must(t, stop())
+}
+
 // The end of an attempt that cannot be recorded for longer than its lease is recorded later all the same.
 func TestLockedForLongerThanTheLease(t *testing.T) {
 	store, client := queue(t)
