@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/sqluice/sqluice/db"
-	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -15,27 +14,32 @@ import (
 type joined struct {
 	db.Querier
 	store *Store
-	conn  dbpostgres.DBTX
+	tx    *callersTx
 }
 
 // enter comes before each of these statements. It asks for the transaction's isolation level, in the same round trip as
 // the notification: with a snapshot that is older than a move of the queue, the row that closes it is not seen, and a job
 // would be left behind. signals 0 rings no bell.
 func (j joined) enter(ctx context.Context, signals jobs.Signal, queue string) error {
+	rings := signals != 0 && !j.store.options.silent
+	if j.tx.looked.Load() && !rings {
+		return nil
+	}
 	var level, nothing string
 	var err error
-	if signals == 0 || j.store.options.silent {
-		err = j.conn.QueryRow(ctx, control("isolation"), once()...).Scan(&level)
+	if !rings {
+		err = j.tx.conn.QueryRow(ctx, control("isolation"), once()...).Scan(&level)
 	} else {
 		// The server drops those that are alike. (Not here: one before may have gone with a savepoint.) The message has no
 		// token, because this process must hear of the commit too.
 		message := fmt.Sprintf("/%d/%s", signals, queue)
-		err = j.conn.QueryRow(ctx, control("isolation_notify"), once(j.store.names.channel(), message)...).Scan(&level, &nothing)
+		err = j.tx.conn.QueryRow(ctx, control("isolation_notify"), once(j.store.names.channel(), message)...).Scan(&level, &nothing)
 	}
 	if err != nil {
 		return err
 	}
 	if level == "read committed" || level == "read uncommitted" { // which are the same in PostgreSQL
+		j.tx.looked.Store(true)
 		return nil
 	}
 	return &jobs.InvalidError{

@@ -3,6 +3,7 @@ package postgres
 import (
 	"database/sql"
 	"errors"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,7 +20,10 @@ func Tx(tx pgx.Tx) jobs.Tx { return &callersTx{conn: tx} }
 // SQLTx is [Tx] for services that use database/sql over pgx.
 func SQLTx(tx *sql.Tx) jobs.Tx { return &callersTx{conn: sqlTx{tx}} }
 
-type callersTx struct{ conn dbpostgres.DBTX }
+type callersTx struct {
+	conn   dbpostgres.DBTX
+	looked atomic.Bool // at the isolation level, which was found right, and which no transaction changes after its first statement
+}
 
 func (t *callersTx) Handle() any { return t }
 
@@ -29,5 +33,5 @@ func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
 	if !ok {
 		return nil, errors.New("the transaction is not one made by postgres.Tx or postgres.SQLTx")
 	}
-	return joined{s.querier(t.conn, false, nil), s, t.conn}, nil
+	return joined{s.querier(t.conn, false, nil), s, t}, nil
 }
