@@ -133,12 +133,12 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 // open in between: a snapshot, of the one that waits as well as of the one that holds it, would keep an index from being
 // built CONCURRENTLY for ever.
 func (s *Store) waitForMigrations(ctx context.Context, conn *pgx.Conn) error {
+	try := tryMigrationLock
 	if s.pooled.Load() {
-		return waitBehindPooler(ctx, conn)
+		try = tryBehindPooler
 	}
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
-		var taken bool
-		err := conn.QueryRow(ctx, control("try_migration_lock"), pgx.QueryExecModeExec, int64(migrateLock)).Scan(&taken)
+		taken, err := try(ctx, conn)
 		if err != nil || taken {
 			return err
 		}
@@ -152,16 +152,28 @@ func (s *Store) waitForMigrations(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// waitBehindPooler takes the lock for the length of a transaction, since that of a session would stay with the pooler.
-// It waits however long the role may wait as a rule.
-func waitBehindPooler(ctx context.Context, conn *pgx.Conn) error {
-	for _, name := range []string{"begin", "no_timeouts"} {
-		if _, err := conn.Exec(ctx, control(name), pgx.QueryExecModeExec); err != nil {
-			return err
-		}
+func tryMigrationLock(ctx context.Context, conn *pgx.Conn) (taken bool, err error) {
+	err = conn.QueryRow(ctx, control("try_migration_lock"), pgx.QueryExecModeExec, int64(migrateLock)).Scan(&taken)
+	return taken, err
+}
+
+// tryBehindPooler takes the lock for the length of a transaction, which stays open then, since that of a session would
+// stay with the pooler.
+func tryBehindPooler(ctx context.Context, conn *pgx.Conn) (taken bool, err error) {
+	if _, err := conn.Exec(ctx, control("begin"), pgx.QueryExecModeExec); err != nil {
+		return false, err
 	}
-	_, err := conn.Exec(ctx, control("migration_lock"), pgx.QueryExecModeExec, int64(migrateLock))
-	return err
+	err = conn.QueryRow(ctx, control("try_lock"), pgx.QueryExecModeExec, int64(migrateLock)).Scan(&taken)
+	if err != nil {
+		return false, err
+	}
+	// Either ends the portal of the statement before, and so the snapshot that the transaction would keep with it.
+	next := "rollback"
+	if taken {
+		next = "no_timeouts" // it may be silent however long the role may be as a rule
+	}
+	_, err = conn.Exec(ctx, control(next), pgx.QueryExecModeSimpleProtocol)
+	return taken, err
 }
 
 // migrationPool is what goose works with.

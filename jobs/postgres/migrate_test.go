@@ -1,15 +1,25 @@
 package postgres
 
 import (
+	"context"
+	"errors"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/pressly/goose/v3"
+
+	"github.com/sqluice/sqluice/internal/testdb"
 )
 
 var migrateTests = []engineTest{
 	{"ManyMigrateAtOnce", testManyMigrateAtOnce},
 	{"MigrationWaits", testMigrationWaits},
+	{"IndexBuiltConcurrently", testIndexBuiltConcurrently},
 	{"SettingsOfTheRole", testSettingsOfTheRole},
 }
 
@@ -86,6 +96,65 @@ func testMigrationWaits(t *testing.T, site *site) {
 	must(t, conn.Close(t.Context()))
 	must(t, receive(t, "the migration", done))
 }
+
+// An index is built CONCURRENTLY while other migrators wait for their turn, directly and behind a pooler: neither they nor
+// the one that has the lock keep a snapshot, for whose end the server would wait.
+func testIndexBuiltConcurrently(t *testing.T, site *site) {
+	pooler := testdb.StartPgBouncer(t, site.server.URL(), nil)
+	for _, test := range []struct {
+		name string
+		url  func(string) string
+		opts []Option
+	}{
+		{name: "the server itself", url: func(url string) string { return url }},
+		{name: "behind a pooler", url: pooler.URL, opts: []Option{BehindPooler()}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			const n = 4
+			url := site.server.Copy(t, site.template)
+			ctx, cancel := context.WithTimeout(t.Context(), hang)
+			defer cancel()
+			var asked, ran atomic.Int64
+			var all sync.WaitGroup
+			for range n {
+				store, _ := open(t, test.url(url), test.opts...)
+				store.session.Tracer = &asksForLock{ask: sync.OnceFunc(func() { asked.Add(1) })}
+				all.Go(func() {
+					err := store.migrate(ctx, func(*goose.Provider) error {
+						eventually(t, "the others have asked for the lock too", func() bool { return asked.Load() == n })
+						pool := store.migrationPool()
+						p, err := goose.NewProvider(goose.DialectPostgres, pool, os.DirFS("testdata/concurrently"),
+							goose.WithTableName("test_goose_version"), goose.WithDisableGlobalRegistry(true))
+						if err == nil {
+							var results []*goose.MigrationResult
+							results, err = p.Up(ctx)
+							ran.Add(int64(len(results)))
+						}
+						return errors.Join(err, pool.Close())
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			want(t, "migrations run", ran.Load(), 1)
+			want(t, "the index is valid", scan[bool](t, dial(t, url), "index_is_valid"), true)
+		})
+	}
+}
+
+// asksForLock says when a connection asks for a lock.
+type asksForLock struct{ ask func() }
+
+func (a *asksForLock) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	if strings.Contains(data.SQL, "advisory") {
+		a.ask()
+	}
+	return ctx
+}
+
+func (a *asksForLock) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
 // Whatever is set for a role or a database, a job's life is the same.
 func testSettingsOfTheRole(t *testing.T, site *site) {
