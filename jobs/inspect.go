@@ -43,7 +43,7 @@ type Filter struct {
 func (c *Client) List(ctx context.Context, f Filter) ([]Job, error) {
 	params := db.ListJobsParams{
 		BeforeID: f.After, Status: optional(string(f.Status)), Kind: optional(f.Kind), Queue: optional(f.Queue),
-		UserID: optional(f.UserID),
+		UserID: optional(f.UserID), Tag: optional(f.Tag),
 	}
 	var err error
 	if params.N, err = page(f.Limit); err != nil {
@@ -64,10 +64,6 @@ func (c *Client) List(ctx context.Context, f Filter) ([]Job, error) {
 	}
 	if f.After == 0 {
 		params.BeforeID = math.MaxInt64
-	}
-	if f.Tag != "" {
-		quoted := string(appendString(nil, f.Tag))
-		params.Tag = &quoted
 	}
 	return c.list(ctx, "list jobs", func(ctx context.Context, q db.Querier) ([]db.Job, error) { return q.ListJobs(ctx, params) })
 }
@@ -167,7 +163,7 @@ type FailedFilter struct {
 	Limit int // 100 when 0; at most MaxPage
 }
 
-// FailedReport groups the failed jobs by kind and error, the most frequent first.
+// FailedReport groups the failed jobs by kind and error, the most frequent first, then the one with the latest failure.
 func (c *Client) FailedReport(ctx context.Context, f FailedFilter) ([]FailedGroup, error) {
 	n, err := page(f.Limit)
 	if err != nil {

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +18,7 @@ type Stats struct {
 	OldestPending time.Time        `json:"oldest_pending,omitzero"` // since when the job that waits longest has been due
 	NextDue       time.Time        `json:"next_due,omitzero"`       // when the next scheduled job falls due
 	Workers       int              `json:"workers"`                 // live ones
-	Unhandled     []UnhandledWork  `json:"unhandled,omitempty"`     // due jobs that no live worker takes
+	Unhandled     []UnhandledWork  `json:"unhandled,omitempty"`     // due jobs that no live worker takes, by queue and kind
 }
 
 // UnhandledWork are due jobs for whose queue and kind there is no live worker.
@@ -65,6 +66,10 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) {
 			stats.Unhandled = append(stats.Unhandled, UnhandledWork(p))
 		}
 	}
+	// A server may have an order of its own for texts.
+	slices.SortFunc(stats.Unhandled, func(a, b UnhandledWork) int {
+		return cmp.Or(strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind))
+	})
 	return stats, nil
 }
 

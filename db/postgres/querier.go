@@ -113,7 +113,7 @@ type Querier interface {
 	ListJobErrors(ctx context.Context, jobID int64) ([]ListJobErrorsRow, error)
 	// ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.
 	ListJobErrorsFrom(ctx context.Context, arg ListJobErrorsFromParams) ([]JobError, error)
-	// ListJobs lists jobs, newest first, below an id. tag is given with its JSON quotes.
+	// ListJobs lists jobs, newest first, below an id. Tags that are no JSON list have no elements.
 	ListJobs(ctx context.Context, arg ListJobsParams) ([]Job, error)
 	// ListJobsFrom lists jobs in the order of their ids, from after one on.
 	ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]Job, error)
@@ -140,7 +140,7 @@ type Querier interface {
 	RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (int64, error)
 	// ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
 	ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, error)
-	// ReportFailedJobs groups the jobs that failed since a time by kind and error, the most frequent first.
+	// ReportFailedJobs groups the jobs that failed since a time by kind and error, the most frequent first, then the latest.
 	ReportFailedJobs(ctx context.Context, arg ReportFailedJobsParams) ([]ReportFailedJobsRow, error)
 	// RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
 	RequestJobCancel(ctx context.Context, arg RequestJobCancelParams) (int64, error)

@@ -72,7 +72,7 @@ func (q *Queries) CountLiveJobsPerQueue(ctx context.Context) ([]CountLiveJobsPer
 
 const countPendingJobsPerKind = `-- name: CountPendingJobsPerKind :many
 SELECT j.queue, j.kind, CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
-WHERE j.status = 'pending' GROUP BY j.queue, j.kind ORDER BY j.queue, j.kind
+WHERE j.status = 'pending' GROUP BY j.queue, j.kind
 `
 
 type CountPendingJobsPerKindRow struct {
@@ -293,8 +293,8 @@ WHERE j.id < CAST(?1 AS BIGINT)
   AND (CAST(?3 AS TEXT) IS NULL OR j.kind = CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR j.queue = CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR j.user_id = CAST(?5 AS TEXT))
-  AND (CAST(?6 AS TEXT) IS NULL
-       OR replace(COALESCE(j.tags, ''), CAST(?6 AS TEXT), '') <> COALESCE(j.tags, ''))
+  AND (CAST(?6 AS TEXT) IS NULL OR json_type(j.tags) = 'array' AND EXISTS (
+    SELECT 1 FROM json_each(j.tags) AS t WHERE t.type = 'text' AND t.value = CAST(?6 AS TEXT)))
 ORDER BY j.id DESC LIMIT CAST(?7 AS BIGINT)
 `
 
@@ -308,7 +308,7 @@ type ListJobsParams struct {
 	N        int64
 }
 
-// ListJobs lists jobs, newest first, below an id. tag is given with its JSON quotes.
+// ListJobs lists jobs, newest first, below an id. Tags that are no JSON list have no elements.
 func (q *Queries) ListJobs(ctx context.Context, arg ListJobsParams) ([]Job, error) {
 	rows, err := q.query(ctx, q.listJobsStmt, listJobs,
 		arg.BeforeID,
@@ -376,7 +376,7 @@ FROM jobs AS j
 WHERE j.status = 'failed' AND j.finished_at >= CAST(?1 AS BIGINT)
   AND (CAST(?2 AS TEXT) IS NULL OR j.kind = CAST(?2 AS TEXT))
 GROUP BY j.kind, j.last_error
-ORDER BY COUNT(*) DESC, MAX(j.finished_at) DESC LIMIT CAST(?3 AS BIGINT)
+ORDER BY COUNT(*) DESC, MAX(j.finished_at) DESC, MAX(j.id) DESC LIMIT CAST(?3 AS BIGINT)
 `
 
 type ReportFailedJobsParams struct {
@@ -394,7 +394,7 @@ type ReportFailedJobsRow struct {
 	ExampleID int64
 }
 
-// ReportFailedJobs groups the jobs that failed since a time by kind and error, the most frequent first.
+// ReportFailedJobs groups the jobs that failed since a time by kind and error, the most frequent first, then the latest.
 func (q *Queries) ReportFailedJobs(ctx context.Context, arg ReportFailedJobsParams) ([]ReportFailedJobsRow, error) {
 	rows, err := q.query(ctx, q.reportFailedJobsStmt, reportFailedJobs, arg.Since, arg.Kind, arg.N)
 	if err != nil {

@@ -1,9 +1,11 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -11,10 +13,14 @@ import (
 
 var inspectTests = []test{
 	{"ListFilters", testListFilters},
+	{"ListOddTags", testListOddTags},
+	{"ListForeignTags", testListForeignTags},
 	{"ListPages", testListPages},
 	{"FailedReport", testFailedReport},
+	{"FailedReportTies", testFailedReportTies},
 	{"ListFailedPages", testListFailedPages},
 	{"Stats", testStats},
+	{"UnhandledOrder", testUnhandledOrder},
 	{"Queues", testQueues},
 	{"Workers", testWorkers},
 	{"NotFound", testGetNotFound},
@@ -64,6 +70,53 @@ func testListFilters(f *fixture) {
 	}
 }
 
+// A tag finds the jobs that have it and no others, whatever it and its neighbours are.
+func testListOddTags(f *fixture) {
+	tags := []string{
+		"a", "A", "ab", "b", ",", `","`, `"`, `""`, `\`, `\\`, `\"`, `a,`, `,b`, `a","b`, `["a"]`, "[", "]", "{}", "null", "1", " ", " a",
+		"%", "_", "a%", "*", "?", "'", "''", "$1", "@tag", "<&>", `\u0061`, `\u0000`, `\ud83d`, `\n`,
+		"\u00e9", "e\u0301", "\u00c9", "\u65e5\u672c", "\U0001f600", "\u2028", "\ufffd", "\ufeff",
+	}
+	have := map[int64][]string{}
+	for i, tag := range tags {
+		for _, list := range [][]string{{tag}, {tag, tags[(i+1)%len(tags)]}, {"foo,", tag, ",bar"}} {
+			have[f.enqueue("k", jobs.Tags(list...))] = list
+		}
+	}
+	f.enqueue("k")
+	for _, tag := range append(tags, "foo", "foo,", ",bar", "bar", "ba", "a,b", `a"`) {
+		var wanted []int64
+		for id, list := range have {
+			if slices.Contains(list, tag) {
+				wanted = append(wanted, id)
+			}
+		}
+		slices.Sort(wanted)
+		slices.Reverse(wanted)
+		if ids := f.list(jobs.Filter{Tag: tag, Limit: jobs.MaxPage}); !slices.Equal(ids, wanted) {
+			f.Errorf("the tag %q finds %v, not %v", tag, ids, wanted)
+		}
+	}
+}
+
+// Other programs write the list as they like, or something else than a list: that is found or not, and never an error.
+func testListForeignTags(f *fixture) {
+	for _, t := range []struct {
+		column, tag string
+		found       bool
+	}{
+		{`[ "a" , "b" ]`, "a", true}, {`["\u0061"]`, "a", true}, {`["\u00E9"]`, "\u00e9", true}, {`["\/"]`, "/", true},
+		{`["\ud83d\ude00"]`, "\U0001f600", true}, {`["a", "\u0000"]`, "a", true}, {`["\ud83d", "a"]`, "a", true},
+		{`["\ude00"]`, "a", false}, {`[]`, "a", false}, {`"a"`, "a", false}, {`{"a": "a"}`, "a", false}, {`null`, "null", false},
+		{`[["a"], {"a": "a"}, null, 1, true]`, "a", false}, {`[1]`, "1", false}, {`[null]`, "null", false}, {`[true]`, "true", false},
+	} {
+		row := f.failedRow("k", "bad")
+		row[columnTags] = t.column
+		f.importJob(row)
+		want(f, t.column+" has the tag "+t.tag, slices.Equal(f.list(jobs.Filter{Tag: t.tag, Limit: 1}), []int64{row[0].(int64)}), t.found)
+	}
+}
+
 func testListPages(f *fixture) {
 	var wanted []int64
 	for range 7 {
@@ -102,6 +155,28 @@ func testFailedReport(f *fixture) {
 	want(f, "groups of the future", len(groups), 0)
 	_, err = f.client.FailedReport(f.ctx, jobs.FailedFilter{Limit: -1})
 	wantInvalid(f, "a negative limit", err)
+}
+
+// Groups of one size whose last failures came at one time have an order too, the same on every engine.
+func testFailedReportTies(f *fixture) {
+	kinds := []string{"b", "\u00e9", "Z", "a", "_", "B"}
+	for _, kind := range kinds {
+		f.importJob(f.failedRow(kind, "bad"))
+	}
+	f.importJob(f.failedRow("b", "worse"))
+	wanted := append(kinds, "b")
+	slices.Reverse(wanted)
+	for n := 1; n <= len(wanted); n++ {
+		groups, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{Limit: n})
+		f.must(err)
+		var have []string
+		for _, g := range groups {
+			have = append(have, g.Kind)
+		}
+		if !slices.Equal(have, wanted[:n]) {
+			f.Errorf("the first %d groups are %q, not %q", n, have, wanted[:n])
+		}
+	}
 }
 
 func testListFailedPages(f *fixture) {
@@ -155,6 +230,24 @@ func testStats(f *fixture) {
 	want(f, "next due", stats.NextDue, due.RunAfter)
 	if wanted := []jobs.UnhandledWork{{Queue: "q", Kind: "nobody", Jobs: 1}}; !slices.Equal(stats.Unhandled, wanted) {
 		f.Errorf("unhandled work is %v", stats.Unhandled)
+	}
+}
+
+func testUnhandledOrder(f *fixture) {
+	var wanted []jobs.UnhandledWork
+	for _, name := range []string{"A", "B", "_", "a", "a a", "aa", "b", "\u00e9"} { // as their bytes are
+		wanted = append(wanted, jobs.UnhandledWork{Queue: "Q", Kind: name, Jobs: 1}, jobs.UnhandledWork{Queue: name, Kind: "k", Jobs: 1})
+	}
+	for _, w := range wanted {
+		f.enqueue(w.Kind, jobs.Queue(w.Queue))
+	}
+	slices.SortFunc(wanted, func(a, b jobs.UnhandledWork) int {
+		return cmp.Or(strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind))
+	})
+	stats, err := f.client.Stats(f.ctx)
+	f.must(err)
+	if !slices.Equal(stats.Unhandled, wanted) {
+		f.Errorf("unhandled work is %v, not %v", stats.Unhandled, wanted)
 	}
 }
 

@@ -18,7 +18,7 @@ var (
 	queues     = []string{jobs.DefaultQueue, "[1,2]", "Q"}
 	keys       = []string{"u", `%_"'\`}
 	users      = []string{"alice", "\u202ebob"}
-	tags       = []string{"red", "re", `"`, `\`, "[", "e\u0301"}
+	tags       = []string{"red", "re", `"`, `\`, "[", ",", "e\u0301"}
 	workers    = []string{"anna", "berta", `c"`}
 	priorities = []int{0, 1, -1, 5, jobs.MaxPriority, jobs.MinPriority}
 	attempts   = []int{1, 2, 3, jobs.MaxAttemptsLimit}

@@ -3,7 +3,6 @@ package model
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -117,17 +116,11 @@ func (e *engine) allFailed(ctx context.Context) ([]int64, error) {
 	}
 }
 
-// report orders groups by name that the report may give in any order.
+// report is the failed-job report with the model's ids.
 func (e *engine) report(ctx context.Context, f jobs.FailedFilter) ([]jobs.FailedGroup, error) {
 	groups, err := e.client.FailedReport(ctx, f)
 	for i := range groups {
 		groups[i].ExampleID = e.jobs.from(groups[i].ExampleID)
-	}
-	for i, first := 0, 0; i <= len(groups); i++ {
-		if i == len(groups) || frequent(groups[first], groups[i]) != 0 {
-			slices.SortFunc(groups[first:i], byName)
-			first = i
-		}
 	}
 	return groups, err
 }

@@ -81,17 +81,13 @@ func (q *queue) report(f jobs.FailedFilter) []jobs.FailedGroup {
 	for _, g := range groups {
 		list = append(list, *g)
 	}
-	slices.SortFunc(list, func(a, b jobs.FailedGroup) int { return cmp.Or(frequent(a, b), byName(a, b)) })
+	slices.SortFunc(list, frequent)
 	return list
 }
 
-// frequent is the order of the report; byName that of groups which the report may show in any order.
+// frequent is the order of the report.
 func frequent(a, b jobs.FailedGroup) int {
-	return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), b.LastSeen.Compare(a.LastSeen))
-}
-
-func byName(a, b jobs.FailedGroup) int {
-	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Error, b.Error))
+	return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), b.LastSeen.Compare(a.LastSeen), cmp.Compare(b.ExampleID, a.ExampleID))
 }
 
 func (q *queue) stats() jobs.Stats {

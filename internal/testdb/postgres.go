@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -109,12 +110,32 @@ func execOnce(ctx context.Context, url, statement string) (err error) {
 }
 
 // Template makes a database, fills it with fill, and returns its name for [Postgres.Copy]: to copy one costs less than to
-// migrate for every test.
+// migrate for every test. Where the server can do that, texts have the order of a language there, as in most databases
+// that are in use, and not that of their bytes.
 func (p *Postgres) Template(tb testing.TB, fill func(url string)) (name string) {
 	tb.Helper()
-	url := p.Database(tb)
+	template := "template0"
+	if p.hasLanguages(tb) {
+		template += " LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"
+	}
+	url := p.create(tb, template)
 	fill(url)
 	return databaseName(tb, url)
+}
+
+// hasLanguages says whether a database can have the order of a language: from PostgreSQL 15 on, if it was built so.
+func (p *Postgres) hasLanguages(tb testing.TB) (has bool) {
+	tb.Helper()
+	conn, err := pgx.Connect(tb.Context(), p.url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	err = conn.QueryRow(tb.Context(), `SELECT CAST(current_setting('server_version_num') AS BIGINT) >= 150000
+		AND EXISTS (SELECT 1 FROM pg_collation AS c WHERE c.collprovider = 'i')`).Scan(&has)
+	if err := errors.Join(err, conn.Close(tb.Context())); err != nil {
+		tb.Fatal(err)
+	}
+	return has
 }
 
 // Copy makes a database like a template, which is dropped when the test ends, and returns its URL.

@@ -2,18 +2,6 @@
 -- GetJob is one job.
 SELECT j.* FROM jobs AS j WHERE j.id = CAST(@id AS BIGINT);
 
--- name: ListJobs :many
--- ListJobs lists jobs, newest first, below an id. tag is given with its JSON quotes.
-SELECT j.* FROM jobs AS j
-WHERE j.id < CAST(@before_id AS BIGINT)
-  AND (CAST(sqlc.narg('status') AS TEXT) IS NULL OR j.status = CAST(sqlc.narg('status') AS TEXT))
-  AND (CAST(sqlc.narg('kind') AS TEXT) IS NULL OR j.kind = CAST(sqlc.narg('kind') AS TEXT))
-  AND (CAST(sqlc.narg('queue') AS TEXT) IS NULL OR j.queue = CAST(sqlc.narg('queue') AS TEXT))
-  AND (CAST(sqlc.narg('user_id') AS TEXT) IS NULL OR j.user_id = CAST(sqlc.narg('user_id') AS TEXT))
-  AND (CAST(sqlc.narg('tag') AS TEXT) IS NULL
-       OR replace(COALESCE(j.tags, ''), CAST(sqlc.narg('tag') AS TEXT), '') <> COALESCE(j.tags, ''))
-ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
-
 -- name: ListFailedJobs :many
 -- ListFailedJobs lists the jobs that failed since a time, the latest first: what is retried or looked at one by one.
 SELECT j.* FROM jobs AS j
@@ -24,7 +12,7 @@ WHERE j.status = 'failed' AND j.finished_at >= CAST(@since AS BIGINT)
 ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST(@n AS BIGINT);
 
 -- name: ReportFailedJobs :many
--- ReportFailedJobs groups the jobs that failed since a time by kind and error, the most frequent first.
+-- ReportFailedJobs groups the jobs that failed since a time by kind and error, the most frequent first, then the latest.
 SELECT j.kind, CAST(COALESCE(j.last_error, '') AS TEXT) AS error, CAST(COUNT(*) AS BIGINT) AS jobs,
        CAST(MIN(j.finished_at) AS BIGINT) AS first_seen, CAST(MAX(j.finished_at) AS BIGINT) AS last_seen,
        CAST(MAX(j.id) AS BIGINT) AS example_id
@@ -32,7 +20,7 @@ FROM jobs AS j
 WHERE j.status = 'failed' AND j.finished_at >= CAST(@since AS BIGINT)
   AND (CAST(sqlc.narg('kind') AS TEXT) IS NULL OR j.kind = CAST(sqlc.narg('kind') AS TEXT))
 GROUP BY j.kind, j.last_error
-ORDER BY COUNT(*) DESC, MAX(j.finished_at) DESC LIMIT CAST(@n AS BIGINT);
+ORDER BY COUNT(*) DESC, MAX(j.finished_at) DESC, MAX(j.id) DESC LIMIT CAST(@n AS BIGINT);
 
 -- name: ListJobErrors :many
 -- ListJobErrors lists the attempts of a job that did not end well, in order.
@@ -72,4 +60,4 @@ FROM jobs AS r WHERE r.status = 'running' GROUP BY r.queue;
 -- name: CountPendingJobsPerKind :many
 -- CountPendingJobsPerKind counts the due jobs of each queue and kind: what shows work that no worker takes.
 SELECT j.queue, j.kind, CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
-WHERE j.status = 'pending' GROUP BY j.queue, j.kind ORDER BY j.queue, j.kind;
+WHERE j.status = 'pending' GROUP BY j.queue, j.kind;

@@ -1,0 +1,38 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+const columnTags = 23 // of the table jobs
+
+// failedRow is the row of a job that failed, with its columns in their order and the next id. All end at one time.
+func (f *fixture) failedRow(kind, message string) []any {
+	f.Helper()
+	var last db.GetLastIDsRow
+	f.must(f.store.Read(f.ctx, func(ctx context.Context, q db.Querier) error {
+		var err error
+		last, err = q.GetLastIDs(ctx)
+		return err
+	}))
+	const at = 1_700_000_000_000_000
+	return []any{
+		last.Job + 1, kind, "{}", "failed", 1, at, at, at, at, 0, at, nil, nil, 0, 0, nil, "default", 1, 0, message,
+		nil, nil, nil, nil, nil, nil, nil,
+	}
+}
+
+// importJob adds a row as another program might.
+func (f *fixture) importJob(row []any) {
+	f.Helper()
+	items, err := json.Marshal([][]any{row})
+	f.must(err)
+	f.write(func(ctx context.Context, q db.Querier) error {
+		n, err := q.ImportJobs(ctx, string(items))
+		want(f, "rows that were added", n, 1)
+		return err
+	})
+}
