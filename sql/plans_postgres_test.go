@@ -2,6 +2,7 @@ package sql_test
 
 import (
 	"database/sql"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ var hotReads = map[string]string{
 	"FailStuckJobs": "[jobs_pkey|jobs_running]", "ResetStuckJobs": "[jobs_pkey|jobs_running]",
 }
 
-// Whole plans differ between versions of PostgreSQL; by which index jobs are found must not.
+// Whole plans differ between versions of PostgreSQL, and by what the tables hold; by which index jobs are found must not.
 func TestHotQueriesReadTheseIndexesOnPostgreSQL(t *testing.T) {
 	server := postgresEngine(t)
 	for state, fill := range tableStates {
@@ -92,16 +93,9 @@ var jobsRead = regexp.MustCompile(`Scan (?:Backward )?(?:using|on) (jobs(?:_clai
 // jobsReads are the indexes on jobs in a plan, or jobs for the table as a whole, and the plan.
 func jobsReads(t *testing.T, pool *sql.DB, s gates.Statement) (reads, plan string) {
 	t.Helper()
-	mustExec(t, pool, "PREPARE hot AS "+s.SQL)
-	defer mustExec(t, pool, "DEALLOCATE hot")
-	execute := "EXPLAIN (COSTS OFF) EXECUTE hot"
-	if s.Args > 0 {
-		execute += "(" + strings.TrimSuffix(strings.Repeat("NULL, ", s.Args), ", ") + ")"
-	}
-	var list, lines []string
-	for _, row := range rows(t, pool, execute) {
-		line := row[0].(string)
-		lines = append(lines, line)
+	lines := postgresPlan(t, pool, s)
+	var list []string
+	for _, line := range lines {
 		// A bitmap of an index's entries is followed to the table: that is no read of the whole.
 		if step := jobsRead.FindStringSubmatch(line); step != nil && !strings.Contains(line, "Bitmap Heap Scan") {
 			list = append(list, step[1])
@@ -109,4 +103,60 @@ func jobsReads(t *testing.T, pool *sql.DB, s gates.Statement) (reads, plan strin
 	}
 	slices.Sort(list)
 	return strings.Join(slices.Compact(list), " "), strings.Join(lines, "\n")
+}
+
+// postgresPlan is what EXPLAIN says of a statement that is prepared, a step a line, indented by depth.
+func postgresPlan(t *testing.T, pool *sql.DB, s gates.Statement) []string {
+	t.Helper()
+	mustExec(t, pool, "PREPARE hot AS "+s.SQL)
+	defer mustExec(t, pool, "DEALLOCATE hot")
+	execute := "EXPLAIN (COSTS OFF) EXECUTE hot"
+	if s.Args > 0 {
+		execute += "(" + strings.TrimSuffix(strings.Repeat("NULL, ", s.Args), ", ") + ")"
+	}
+	var plan []string
+	for _, row := range rows(t, pool, execute) {
+		plan = append(plan, row[0].(string))
+	}
+	return plan
+}
+
+// goldenPostgres is the major version whose plans are held: others plan some queries otherwise, and write plans otherwise.
+const goldenPostgres = 15
+
+// The golden plans are those for any parameters, of the tables with a history and a backlog. What the server knows of them
+// is the same each time: an ANALYZE of so few rows reads them all.
+func TestPostgresPlansAreGolden(t *testing.T) {
+	pool, _ := postgresEngine(t).at(t, 0)
+	pool.SetMaxOpenConns(1) // the settings belong to a connection
+	if version := scan[int64](t, pool, `SELECT CAST(current_setting('server_version_num') AS BIGINT) / 10000`); version != goldenPostgres {
+		t.Skipf("NOT TESTED on PostgreSQL %d: the golden plans are those of %d", version, goldenPostgres)
+	}
+	for _, table := range []string{"jobs", "job_errors", "workers", "queues", "moves"} {
+		mustExec(t, pool, `ALTER TABLE `+table+` SET (autovacuum_enabled = off)`) // it would come at some time
+	}
+	for _, statement := range []string{
+		fillJobs, strings.ReplaceAll(strings.ReplaceAll(fillJobs, "'pending'", "'done'"), "unique_key, request_id", "progress, result"), fillErrors,
+		`INSERT INTO workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until, ended_at, end_reason)
+		 SELECT 'w' || i, i, 'h', i, 'v', '{}', '[]', i, i, i, CASE WHEN i > 3 THEN i END, CASE WHEN i > 3 THEN 'stopped' END
+		 FROM generate_series(1, 100) AS n (i)`,
+		`INSERT INTO queues (name, updated_at) SELECT 'q' || i, i FROM generate_series(1, 5) AS n (i)`,
+		`VACUUM (ANALYZE)`,
+		// As in the engine's transactions, for statements that the server plans once for all parameters.
+		`SET enable_seqscan = off`, `SET jit = off`, `SET plan_cache_mode = force_generic_plan`,
+		// The defaults, whatever this server was set up with.
+		`SET work_mem = '4MB'`, `SET effective_cache_size = '4GB'`, `SET seq_page_cost = 1`, `SET random_page_cost = 4`,
+		`SET max_parallel_workers_per_gather = 2`, `SET default_statistics_target = 100`,
+	} {
+		mustExec(t, pool, statement)
+	}
+	var golden strings.Builder
+	fmt.Fprintf(&golden, "Written by `go test ./sql -update`: how PostgreSQL %d runs each query. DO NOT EDIT.\n", goldenPostgres)
+	for _, s := range statements(t, "postgres") {
+		fmt.Fprintf(&golden, "\n%s\n", s.Name)
+		for _, step := range postgresPlan(t, pool, s) {
+			fmt.Fprintf(&golden, "    %s\n", step)
+		}
+	}
+	compareGolden(t, "schema/plans.postgres.txt", golden.String())
 }

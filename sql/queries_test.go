@@ -127,16 +127,7 @@ func TestHotQueriesHaveIndexesOnPostgreSQL(t *testing.T) {
 		if !isHot {
 			continue
 		}
-		mustExec(t, pool, "PREPARE hot AS "+s.SQL)
-		execute := "EXPLAIN (COSTS OFF) EXECUTE hot"
-		if s.Args > 0 {
-			execute += "(" + strings.TrimSuffix(strings.Repeat("NULL, ", s.Args), ", ") + ")"
-		}
-		var plan []string
-		for _, row := range rows(t, pool, execute) {
-			plan = append(plan, row[0].(string))
-		}
-		text := strings.Join(plan, "\n")
+		text := strings.Join(postgresPlan(t, pool, s), "\n")
 		if regexp.MustCompile(`Seq Scan on jobs\b`).MatchString(text) {
 			t.Errorf("%s has no index on jobs:\n%s", s.Name, text)
 		}
@@ -145,7 +136,6 @@ func TestHotQueriesHaveIndexesOnPostgreSQL(t *testing.T) {
 				t.Errorf("%s reads the whole index %s:\n%s", s.Name, scan[1], text)
 			}
 		}
-		mustExec(t, pool, "DEALLOCATE hot")
 	}
 }
 
