@@ -83,11 +83,18 @@ func (j joined) DeleteJob(ctx context.Context, id int64) (int64, error) {
 	return j.Querier.DeleteJob(ctx, id)
 }
 
-func (j joined) DeleteFinishedJobs(ctx context.Context, arg db.DeleteFinishedJobsParams) (int64, error) {
+func (j joined) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsParams) (int64, error) {
 	if err := j.enter(ctx, 0, ""); err != nil {
 		return 0, err
 	}
-	return j.Querier.DeleteFinishedJobs(ctx, arg)
+	return j.Querier.DeleteFailedJobs(ctx, arg)
+}
+
+func (j joined) DeleteDoneJobs(ctx context.Context, arg db.DeleteDoneJobsParams) (int64, error) {
+	if err := j.enter(ctx, 0, ""); err != nil {
+		return 0, err
+	}
+	return j.Querier.DeleteDoneJobs(ctx, arg)
 }
 
 func (j joined) PauseQueue(ctx context.Context, arg db.PauseQueueParams) (int64, error) {
