@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -52,8 +53,11 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 	defer func() { err = w.end(err) }()
 
 	t := &transaction{store: s, conn: conn, watch: w}
-	if err := t.begin(); err != nil {
-		return err
+	prepare := !s.unprepared.Load()
+	if !prepare {
+		if err := t.begin(); err != nil {
+			return err
+		}
 	}
 	over := false
 	defer func() {
@@ -61,18 +65,23 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 			return
 		}
 		p := recover()
-		if rollbackErr := t.exec("rollback"); rollbackErr != nil && err == nil {
-			err = rollbackErr
+		if t.begun {
+			if rollbackErr := t.exec("rollback"); rollbackErr != nil && err == nil {
+				err = rollbackErr
+			}
 		}
 		if p != nil {
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
 	}()
-	q := s.querier(watched{conn.Conn(), w}, true, t.ring)
+	q := s.querier(opening{watched{conn.Conn(), w}, t.beginWith}, prepare, t.ring)
 	if err := fn(w.ctx, q); err != nil {
 		return err
 	}
 	over = true
+	if !t.begun {
+		return nil
+	}
 	if s.options.onCommit != nil {
 		s.options.onCommit()
 	}
@@ -81,12 +90,13 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 	return t.watch.end(t.commit())
 }
 
-// transaction is one on a connection of the pool. It is driven by hand to save round trips: the id and the server's
-// time come with the beginning, notifications go with the commit.
+// transaction is one on a connection of the pool. It is driven by hand to save round trips: it begins with its first
+// statement, its id and the server's time come with the beginning, notifications go with the commit.
 type transaction struct {
 	store *Store
 	conn  *pgxpool.Conn
 	watch *watch
+	begun bool // or may be
 	id    int64
 	life  string   // of the server: see wasCommitted
 	bells []string // queues that got jobs
@@ -103,11 +113,36 @@ func (t *transaction) ring(_ context.Context, queue string) error {
 	return nil
 }
 
-func (t *transaction) begin() error {
+// beginWith sends the beginning ahead of the first statement.
+//
+// The settings that come with it: the server keeps the plan of a prepared statement, also one that it made while the
+// tables were empty, so it must not be one that reads whole tables; and the locks of a process that is stopped in the
+// middle of a transaction must not stay for ever.
+func (t *transaction) beginWith(batch *pgx.Batch) func(pgx.BatchResults) error {
+	if t.begun {
+		return nil
+	}
+	t.begun = true
 	sent := t.store.clock.local()
-	// The settings that come with it: the server keeps the plan of a prepared statement, also one that it made while the
-	// tables were empty, so it must not be one that reads whole tables; and the locks of a process that is stopped in the
-	// middle of a transaction must not stay for ever.
+	batch.Queue(control("begin"))
+	batch.Queue(control("transaction"))
+	return func(results pgx.BatchResults) error {
+		if _, err := results.Exec(); err != nil {
+			return err
+		}
+		var server int64
+		if err := results.QueryRow().Scan(&t.id, &server, &t.life, nil, nil, nil, nil); err != nil {
+			return err
+		}
+		t.store.clock.sample(server, sent, t.store.clock.local())
+		return nil
+	}
+}
+
+// begin is for connections on which nothing may be prepared.
+func (t *transaction) begin() error {
+	t.begun = true
+	sent := t.store.clock.local()
 	results, err := t.batch(statement("begin"), statement("transaction"))
 	if err != nil {
 		return err

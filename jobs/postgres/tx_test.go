@@ -193,7 +193,7 @@ func testIsolationLevels(t *testing.T, site *site) {
 					"a retry":      func() error { return in.Retry(t.Context(), id) },
 					"a cancel":     func() error { _, err := in.Cancel(t.Context(), enqueue(t, client, "k")); return err },
 					"a delete":     func() error { return in.Delete(t.Context(), enqueue(t, client, "k")) },
-					"a prune":      func() error { _, err := in.Prune(t.Context(), jobs.StatusDone, time.Hour); return err },
+					"a prune":      func() error { _, err := in.Prune(t.Context(), jobs.StatusFailed, time.Hour); return err },
 					"a pause":      func() error { _, err := in.PauseQueue(t.Context(), "q"); return err },
 					"a resumption": func() error { _, err := in.ResumeQueue(t.Context(), "q"); return err },
 				} {
