@@ -19,9 +19,11 @@ const (
 	slowLooks = 3
 	slowRow   = 50 * time.Microsecond
 
-	// looksEvery is how often such a queue is looked at from the beginning all the same: for jobs that were given back,
-	// retried or promoted elsewhere, and whose place is before where this process has come to.
+	// looksEvery is how often what lies below the floors is looked at all the same, beside the claims: for jobs that were
+	// given back, retried or promoted elsewhere. A look that takes long comes less often, so that looks take a twentieth of
+	// the time at most.
 	looksEvery = time.Second
+	looksShare = 20
 
 	// behind is how far before the last job that was claimed looks begin: so much longer than another one's may a
 	// transaction take that enqueues.
@@ -34,7 +36,8 @@ const (
 // floors know, for queues with many dead index entries, where the live ones begin. For others they do nothing: every
 // look begins at the beginning.
 type floors struct {
-	now func() time.Time
+	now   func() time.Time
+	below func(floorKey, string) // looks at a scope below the floors, soon, and tells lookedBelow
 
 	mu     sync.Mutex
 	queues map[floorKey]*floor
@@ -47,20 +50,26 @@ type floorKey struct{ queue, kinds string }
 
 // floor is what is known of one queue and list.
 type floor struct {
-	slow   int                        // slow looks from the beginning in a row
-	looked time.Time                  // when the last one was
-	found  bool                       // it found something: the next claim is from the beginning too
-	from   map[string]map[int64]int64 // kind, priority: the run_after to begin with
+	slow    int                        // slow looks from the beginning in a row
+	from    map[string]map[int64]int64 // kind, priority: the run_after to begin with
+	looking bool                       // below the floors, just now
+	again   time.Time                  // when to look there next
 }
 
-func newFloors(now func() time.Time) *floors {
-	return &floors{now: now, queues: map[floorKey]*floor{}, kinds: map[string][]string{}}
+func newFloors(now func() time.Time, below func(floorKey, string)) *floors {
+	return &floors{now: now, below: below, queues: map[floorKey]*floor{}, kinds: map[string][]string{}}
 }
 
 // scope is what a look for claimable jobs goes through, in the form that the statements take.
 type scope struct {
 	Between [][3]any `json:"between"`
 	From    [][3]any `json:"from"`
+	Before  [][3]any `json:"before"`
+}
+
+func (s scope) text() (string, error) {
+	data, err := json.Marshal(s)
+	return string(data), err
 }
 
 // scope gives the part of a queue that is to be looked at, and whether that is all of it.
@@ -80,8 +89,9 @@ func (f *floors) scope(queue, kinds string) (text string, all bool, err error) {
 		q = &floor{from: map[string]map[int64]int64{}}
 		f.queues[key] = q
 	}
-	all = q.slow < slowLooks || q.found || f.now().Sub(q.looked).Abs() >= looksEvery
-	s := scope{Between: [][3]any{}, From: [][3]any{}}
+	all = q.slow < slowLooks
+	s := scope{Between: [][3]any{}, From: [][3]any{}, Before: [][3]any{}}
+	below := s
 	for _, name := range names {
 		if all || len(q.from[name]) == 0 || len(q.from[name]) > mostPriorities {
 			s.Between = append(s.Between, [3]any{name, math.MinInt32, math.MaxInt32})
@@ -97,26 +107,49 @@ func (f *floors) scope(queue, kinds string) (text string, all bool, err error) {
 		for _, p := range slices.Backward(priorities) {
 			s.Between = append(s.Between, [3]any{name, p, above})
 			s.From = append(s.From, [3]any{name, p, q.from[name][p]})
+			below.Before = append(below.Before, [3]any{name, p, q.from[name][p]})
 			above = p
 		}
 		s.Between = append(s.Between, [3]any{name, math.MinInt32, above})
 	}
-	data, err := json.Marshal(s)
-	return string(data), all, err
+	if len(below.Before) > 0 && !q.looking && !f.now().Before(q.again) {
+		text, err := below.text()
+		if err != nil {
+			return "", false, err
+		}
+		q.looking = true
+		f.below(key, text)
+	}
+	text, err = s.text()
+	return text, all, err
 }
 
-// looked notes a look from the beginning, the time that it took for so many rows, and whether it left something to be
-// claimed.
-func (f *floors) looked(key floorKey, took time.Duration, rows int, found bool) {
+// looked notes how long a look from the beginning took for so many rows.
+func (f *floors) looked(key floorKey, took time.Duration, rows int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q := f.queues[key]
-	q.looked, q.found = f.now(), found
+	q.slow++
 	if took < slowLook+time.Duration(rows)*slowRow {
 		q.slow = 0
-		return
 	}
-	q.slow++
+}
+
+// lookedBelow notes what a look below the floors found, and how long it took. It reports whether the floors are gone: what
+// is below them is to be claimed, and the next claims find out anew where they have come to.
+func (f *floors) lookedBelow(key floorKey, took time.Duration, found bool) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	q := f.queues[key]
+	q.looking = false
+	q.again = f.now().Add(max(looksEvery, looksShare*took))
+	if took < slowLook {
+		q.slow = 0 // vacuum has been there
+	}
+	if found {
+		clear(q.from)
+	}
+	return found || q.slow == 0
 }
 
 // claimed notes how far a queue's jobs have been claimed.
@@ -137,6 +170,11 @@ func (f *floors) claimed(key floorKey, rows []db.ClaimJobsRow) {
 type floored struct {
 	queries
 	*floors
+	looks queries // what workers look with again and again
+}
+
+func (f floored) GetNextRunAfter(ctx context.Context) (int64, error) {
+	return f.looks.GetNextRunAfter(ctx)
 }
 
 func (f floored) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsParams) (int64, error) {
@@ -147,9 +185,9 @@ func (f floored) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsPa
 	}
 	arg.Kinds = text
 	began := time.Now()
-	n, err := f.queries.HasClaimableJobs(ctx, arg)
+	n, err := f.looks.HasClaimableJobs(ctx, arg)
 	if all && err == nil {
-		f.looked(key, time.Since(began), 1, n > 0)
+		f.looked(key, time.Since(began), 1)
 	}
 	return n, err
 }
@@ -167,7 +205,7 @@ func (f floored) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) ([]db.Cl
 		return nil, err
 	}
 	if all {
-		f.looked(key, time.Since(began), len(rows), false)
+		f.looked(key, time.Since(began), len(rows))
 	}
 	f.claimed(key, rows)
 	return rows, nil

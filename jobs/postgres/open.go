@@ -84,7 +84,7 @@ func newStore(pool *pgxpool.Pool, opts []Option) (*Store, error) {
 			return nil, fmt.Errorf("session URL: %w", hideURL(err))
 		}
 	}
-	s.hub, s.floors = newHub(s), newFloors(time.Now)
+	s.hub, s.floors = newHub(s), newFloors(time.Now, s.lookBelow)
 	return s, nil
 }
 

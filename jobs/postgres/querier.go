@@ -13,19 +13,37 @@ import (
 // querier gives the generated statements on a connection or a transaction. ring, when not nil, is called after jobs were
 // added to a queue.
 func (s *Store) querier(conn dbpostgres.DBTX, prepare bool, ring func(ctx context.Context, queue string) error) db.Querier {
-	q := floored{queries{dbpostgres.New(placed{conn, s, prepare && !s.unprepared.Load()})}, s.floors}
+	q := queries{dbpostgres.New(placed{conn, s, prepare && !s.unprepared.Load()})}
 	if ring == nil || s.options.silent {
-		return q
+		return floored{q, s.floors, q}
 	}
-	return ringing{q, ring}
+	return ringing{floored{q, s.floors, q}, ring}
+}
+
+// reader gives them on a connection for reading. Those that workers look with each time are prepared, and planned as in
+// the engine's own transactions.
+func (s *Store) reader(conn watched) db.Querier {
+	q := queries{dbpostgres.New(placed{conn, s, false})}
+	if s.unprepared.Load() {
+		return floored{q, s.floors, q}
+	}
+	return floored{q, s.floors, queries{dbpostgres.New(placed{opening{conn, planByIndexes}, s, true})}}
+}
+
+func planByIndexes(batch *pgx.Batch) func(pgx.BatchResults) error {
+	batch.Queue(control("plan_by_indexes"))
+	return func(results pgx.BatchResults) error {
+		_, err := results.Exec()
+		return err
+	}
 }
 
 // once are the arguments of a statement that is not to be prepared.
 func once(args ...any) []any { return append([]any{pgx.QueryExecModeExec}, args...) }
 
 // placed puts every statement in the queue's schema. It prepares them only where that was prepared for: the server keeps
-// the plan of a prepared statement, also one that it made when the tables were empty, and behind a pooler the
-// connection may be another one the next time.
+// the plan of a prepared statement, also one that it made when the tables were empty and that reads whole tables, and
+// behind a pooler the connection may be another one the next time.
 type placed struct {
 	conn    dbpostgres.DBTX
 	store   *Store

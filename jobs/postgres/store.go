@@ -70,7 +70,7 @@ func (s *Store) readOnce(ctx context.Context, fn func(context.Context, db.Querie
 	defer conn.Release()
 	w := newWatch(ctx, s.options.silence)
 	defer func() { err = w.end(err) }()
-	return fn(w.ctx, s.querier(watched{conn.Conn(), w}, false, nil))
+	return fn(w.ctx, s.reader(watched{conn.Conn(), w}))
 }
 
 // acquire takes a connection of the pool. All may be in use; or one may have to be made first, or be asked whether it is

@@ -27,6 +27,14 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
           AND i.priority = CAST(f.value->>1 AS BIGINT) AND i.run_after >= CAST(f.value->>2 AS BIGINT)
         LIMIT 1
     ) AS j
+    UNION ALL
+    SELECT j.id FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'before') AS a (value)
+    CROSS JOIN LATERAL (
+        SELECT i.id FROM jobs AS i
+        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = a.value->>0
+          AND i.priority = CAST(a.value->>1 AS BIGINT) AND i.run_after < CAST(a.value->>2 AS BIGINT)
+        LIMIT 1
+    ) AS j
 ) AS c
 WHERE NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
 

@@ -1,0 +1,33 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// lookBelow looks beside the claims whether there is something to claim below the floors that they begin at, and wakes
+// the workers of the queue when there is.
+func (s *Store) lookBelow(key floorKey, scope string) {
+	s.hub.run(func() {
+		var kinds int64
+		began := time.Now()
+		err := s.Read(s.hub.ctx, func(ctx context.Context, q db.Querier) (err error) {
+			began = time.Now()
+			kinds, err = q.(floored).looks.HasClaimableJobs(ctx, db.HasClaimableJobsParams{Kinds: scope, Queue: key.queue})
+			return err
+		})
+		took := time.Since(began)
+		if err != nil {
+			if s.hub.ctx.Err() == nil {
+				s.options.logger.Debug("cannot look for jobs below where claims begin; trying again", "queue", key.queue, "error", err)
+			}
+			took = slowLook // nothing is known
+		}
+		if s.floors.lookedBelow(key, took, kinds > 0) {
+			s.hub.wake(jobs.WorkReady, key.queue)
+		}
+	})
+}
