@@ -156,13 +156,16 @@ func aStandby(t *testing.T, cluster *testdb.Cluster, c *cli) {
 	}
 	for _, args := range [][]string{
 		{"enqueue", "k"}, {"cancel", id}, {"delete", id}, {"down"}, {"prune", "--older-than", "1h"}, {"queues", "pause", "q"},
-		{"work", "--exec", execFlag(t, "k", "echo")},
 	} {
 		a := c.run(args...)
 		if a.code != exitFailure || !strings.Contains(a.err, "read-only") && !strings.Contains(a.err, "during recovery") {
 			t.Errorf("sqluice %q: %+v", args, a)
 		}
 	}
+	worker := c.start("work", "--exec", execFlag(t, "k", "echo"))
+	eventually(t, "the worker waits", func() bool { return strings.Contains(worker.errs.String(), "read-only") })
+	worker.signal(syscall.SIGTERM)
+	worker.wantExit(exitOK)
 	if job := c.show(id); job.Status != jobs.StatusPending {
 		t.Errorf("the job is %s", job.Status)
 	}
