@@ -2,10 +2,10 @@ package move
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
 )
 
 // A move that has ended is not made a second time, also when the target has done and deleted everything since.
@@ -50,20 +50,51 @@ func testKeepOpen(l *lab) {
 	l.refused(c, ErrNotEmpty)
 }
 
-// What was being added when the source was closed is moved too.
+// What was being added when the source was closed is moved too, also where it touches no other table.
 func testLateJob(l *lab) {
-	l.enqueue(l.from, 1)
+	late := l.side(l.from).Store
+	l.late(late, func(ctx context.Context, q db.Querier, _ int64) error {
+		now := late.Now().UnixMicro()
+		_, err := q.EnqueueJob(ctx, db.EnqueueJobParams{
+			Kind: "late", Queue: "default", Payload: "{}", Status: "pending", MaxAttempts: 1, RunAfter: now, Now: now,
+		})
+		return err
+	})
+	if jobs := l.everything(l.to).jobs; len(jobs) != 2 || jobs[1].Kind != "late" {
+		l.Errorf("the jobs are %+v", jobs)
+	}
+}
+
+func testLateError(l *lab) {
+	l.late(l.side(l.from).Store, func(ctx context.Context, q db.Querier, id int64) error {
+		return q.AddJobError(ctx, db.AddJobErrorParams{JobID: id, Attempt: 1, WorkerID: 1, StartedAt: 1, EndedAt: 2, Cause: "error", Message: "late"})
+	})
+	if errs := l.everything(l.to).errors; len(errs) != 1 || errs[0].Message != "late" {
+		l.Errorf("the errors are %+v", errs)
+	}
+}
+
+func testLatePause(l *lab) {
+	l.late(l.side(l.from).Store, func(ctx context.Context, q db.Querier, _ int64) error {
+		_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "late", Now: 1})
+		return err
+	})
+	if queues := l.everything(l.to).queues; len(queues) != 1 || queues["late"].Name != "late" {
+		l.Errorf("the queues are %+v", queues)
+	}
+}
+
+// late moves a queue of one job, whose id write gets, while what it writes is not committed yet.
+func (l *lab) late(late jobs.Store, write func(ctx context.Context, q db.Querier, id int64) error) {
+	l.Helper()
+	id := l.enqueue(l.from, 1)[0]
 	added, waiting := make(chan struct{}), make(chan struct{})
 	committed := make(chan error, 1)
-	late := l.side(l.from).Store
 	commit := sync.OnceFunc(func() { close(waiting) })
 	l.Cleanup(commit)
 	go func() {
 		committed <- late.Write(l.ctx, func(ctx context.Context, q db.Querier) error {
-			now := late.Now().UnixMicro()
-			_, err := q.EnqueueJob(ctx, db.EnqueueJobParams{
-				Kind: "late", Queue: "default", Payload: "{}", Status: "pending", MaxAttempts: 1, RunAfter: now, Now: now,
-			})
+			err := write(ctx, q, id)
 			close(added)
 			<-waiting
 			return err
@@ -93,9 +124,4 @@ func testLateJob(l *lab) {
 	}
 	l.must(<-committed)
 	l.must(<-ended)
-	jobs := l.everything(l.to).jobs
-	if len(jobs) != 2 || jobs[1].Kind != "late" {
-		text, err := json.Marshal(jobs)
-		l.Errorf("the jobs are %s, %v", text, err)
-	}
 }

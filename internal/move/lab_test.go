@@ -43,6 +43,8 @@ func tests() map[string]func(*lab) {
 		"DeadWorker":           testDeadWorker,
 		"LateWorker":           testLateWorker,
 		"LateJob":              testLateJob,
+		"LateError":            testLateError,
+		"LatePause":            testLatePause,
 		"Same":                 testSame,
 		"Schema":               testSchema,
 		"Elsewhere":            testElsewhere,

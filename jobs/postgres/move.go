@@ -8,7 +8,7 @@ import (
 
 // Settle takes, and at once gives back, locks that every writer's transaction stands in the way of until it ends.
 func (s *Store) Settle(ctx context.Context) error {
-	for _, name := range []string{"settle_workers", "settle_jobs", "settle_queues"} {
+	for _, name := range []string{"settle_workers", "settle_jobs", "settle_errors", "settle_queues"} {
 		if err := s.settle(ctx, name); err != nil {
 			return translate(err)
 		}

@@ -54,6 +54,7 @@ func testSchemaNames(t *testing.T, site *site) {
 				t.Errorf("the first time %v ran, the second %v", names, again)
 			}
 			lifeOfJobs(t, store, client)
+			must(t, store.Settle(t.Context()))
 			for range names {
 				_, err := store.MigrateDown(t.Context())
 				must(t, err)
@@ -132,7 +133,6 @@ func lifeOfJobs(t *testing.T, store *Store, client *jobs.Client) {
 	must(t, err)
 	want(t, "pruned jobs", n, 6)
 	must(t, client.Delete(ctx, bad))
-	must(t, store.Settle(ctx))
 }
 
 func TestBadSchemaNames(t *testing.T) {

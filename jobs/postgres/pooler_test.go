@@ -94,6 +94,7 @@ func testLifeBehindPooler(t *testing.T, site *site) {
 	migrated(t, url, WithSchema(schema))
 	store, client := open(t, with(pooler.URL(url), "pgbouncer=true", "pool_max_conns=10", "default_query_exec_mode=exec"), WithSchema(schema))
 	lifeOfJobs(t, store, client)
+	must(t, store.Settle(t.Context()))
 
 	// All of the pooler's connections to the server at once.
 	var met, looked sync.WaitGroup

@@ -1,0 +1,1 @@
+LOCK TABLE job_errors IN SHARE MODE
