@@ -1,0 +1,85 @@
+package postgres
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// Somebody has locked the row of the only job that is due. A worker that has nothing else to do finds it at each look and
+// gets it at none: it looks ever less often, down to about once a second, as its housekeeper does.
+func TestALockedDueRowIsNoBusyLoop(t *testing.T) {
+	site := newSite(t, testdb.StartPostgres(t))
+	for name, opts := range map[string][]jobs.EnqueueOption{
+		"pending":   nil,
+		"scheduled": {jobs.In(time.Microsecond)}, // due by the time that a worker looks, and not promoted
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, client, url := site.queue(t)
+			id := enqueue(t, client, "k", opts...)
+			want(t, "status", string(get(t, client, id).Status), name)
+			conn := dial(t, url)
+			tx, err := conn.Begin(t.Context())
+			must(t, err)
+			_, err = tx.Exec(t.Context(), sqlFile(t, "lock_job"), id)
+			must(t, err)
+
+			counts := &counting{Store: store}
+			work(t, jobs.New(counts), jobs.Config{}, handlers{"k": nothing})
+			const rounds = 5
+			eventually(t, "the housekeeper has looked often", func() bool { return counts.rounds.Load() > rounds })
+			// Each pause is twice as long as the one before, from a millisecond to a second: eleven until then, and one a round.
+			// Twice as many may be, and no more. A busy loop makes hundreds a second.
+			if claims, most := counts.claims.Load(), int64(2*(11+rounds)); claims == 0 || claims > most {
+				t.Errorf("%d claims and %d looks in %d rounds, at most %d may be", claims, counts.looks.Load(), rounds, most)
+			}
+			if looks, most := counts.looks.Load(), int64(4*(11+rounds)); looks > most {
+				t.Errorf("%d looks in %d rounds, at most %d may be", looks, rounds, most)
+			}
+			must(t, tx.Rollback(t.Context()))
+			wantDone(t, client, id, 1)
+		})
+	}
+}
+
+// counting counts what a runner asks for.
+type counting struct {
+	*Store
+	claims, looks, rounds atomic.Int64
+}
+
+func (c *counting) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return c.Store.Read(ctx, func(ctx context.Context, q db.Querier) error { return fn(ctx, counted{q, c}) })
+}
+
+func (c *counting) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return c.Store.Write(ctx, func(ctx context.Context, q db.Querier) error { return fn(ctx, counted{q, c}) })
+}
+
+type counted struct {
+	db.Querier
+	counts *counting
+}
+
+func (c counted) ClaimJobs(ctx context.Context, p db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
+	c.counts.claims.Add(1)
+	return c.Querier.ClaimJobs(ctx, p)
+}
+
+// GetNextRunAfter opens each look, and each turn that may promote.
+func (c counted) GetNextRunAfter(ctx context.Context) (int64, error) {
+	c.counts.looks.Add(1)
+	return c.Querier.GetNextRunAfter(ctx)
+}
+
+// ListLiveWorkers is what a housekeeper asks once a round.
+func (c counted) ListLiveWorkers(ctx context.Context) ([]db.Worker, error) {
+	c.counts.rounds.Add(1)
+	return c.Querier.ListLiveWorkers(ctx)
+}
