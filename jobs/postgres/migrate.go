@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
@@ -105,7 +106,7 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 	}
 	have, want, err := s.SchemaVersion(ctx)
 	if err != nil {
-		return err
+		return migrationFault(err)
 	}
 	if have > want {
 		return &jobs.SchemaError{Have: have, Want: want}
@@ -123,7 +124,7 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 	provider, err := goose.NewProvider(goose.DialectPostgres, pool, files,
 		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
 	if err == nil {
-		err = translate(run(provider))
+		err = migrationFault(run(provider))
 	}
 	s.setUsable(false)
 	return errors.Join(err, pool.Close())
@@ -213,6 +214,17 @@ func (s *Store) prepareSchema(ctx context.Context) error {
 		return nil
 	}
 	_, err = s.pool.Exec(ctx, controlOn("create_schema", s.options.schema), pgx.QueryExecModeExec)
+	return migrationFault(err)
+}
+
+// errMigrator is errPrivilege for migrations: a worker's role is the wrong one.
+var errMigrator = errors.New("the role lacks a privilege: migrate as the role that owns the queue's tables, or is to own them (docs/postgres.md: Roles)")
+
+func migrationFault(err error) error {
+	var e *pgconn.PgError
+	if errors.As(err, &e) && e.Code == codePrivilege {
+		return fmt.Errorf("%w (%w)", errMigrator, e)
+	}
 	return translate(err)
 }
 

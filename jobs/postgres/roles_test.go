@@ -57,8 +57,14 @@ func TestRoles(t *testing.T) {
 			t.Errorf("%s gives %v", ddl, err)
 		}
 	}
-	if _, err := store.MigrateDown(t.Context()); !errors.Is(err, errPrivilege) || !strings.Contains(err.Error(), "docs/postgres.md") {
+	if _, err := store.MigrateDown(t.Context()); !errors.Is(err, errMigrator) || !strings.Contains(err.Error(), "docs/postgres.md") {
 		t.Errorf("to undo a migration gives %v", err)
+	}
+	for _, opts := range [][]Option{{WithSchema("other")}, {}} { // neither to make a schema, nor tables in public
+		_, client := open(t, worker, opts...)
+		if _, err := client.Migrate(t.Context()); !errors.Is(err, errMigrator) || strings.Contains(err.Error(), "what a worker's role needs") {
+			t.Errorf("to migrate gives %v", err)
+		}
 	}
 	must(t, client.CheckSchema(t.Context()))
 	wantDrained(t, client, 1)
