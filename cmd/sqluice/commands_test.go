@@ -55,8 +55,15 @@ func upDownAndStatus(t *testing.T, c *cli) {
 			c.fails(2, []string{"--all is missing"}, args...)
 			args = append(args, "--all")
 		}
-		if out := c.ok(args...); !strings.HasPrefix(out, fmt.Sprintf("down %05d_", version)) {
+		if version == newest {
+			args = append(args, "--all")
+		}
+		out := c.ok(args...)
+		if !strings.HasPrefix(out, fmt.Sprintf("down %05d_", version)) {
 			t.Errorf("down from version %d prints %q", version, out)
+		}
+		if one := strings.Contains(out, fmt.Sprintf("version %d now", version-1)); one != (version == newest) {
+			t.Errorf("%q from version %d prints %q", args, version, out)
 		}
 		if out := c.ok("status"); !strings.Contains(out, fmt.Sprintf("version %d of %d", version-1, newest)) || !strings.Contains(out, "pending") {
 			t.Errorf("status after down from %d is %q", version, out)

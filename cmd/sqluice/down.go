@@ -14,9 +14,10 @@ func (a *app) downCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "Take the schema one version back",
-		Long: "down undoes the last migration and prints its name. What only the newer version could hold is lost; undoing\n" +
-			"the first one drops the tables with all jobs, and needs --all. Stop the workers first: they refuse another version\n" +
-			"of the schema. Nothing else of the database is touched.",
+		Long: "down undoes the last migration, one at a time, and prints its name. What only the newer version could hold is\n" +
+			"lost; undoing the first one drops the tables with all jobs, and needs --all. A queue that a move has closed stays at\n" +
+			"the version that knows of that until it is opened again. Stop the workers first: they refuse another version of the\n" +
+			"schema. Nothing else of the database is touched.",
 		GroupID: groupDatabase,
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
@@ -37,10 +38,13 @@ func (a *app) downCommand() *cobra.Command {
 					return nil
 				}
 				a.print("down %s", name)
+				if all && version > 1 {
+					a.print("the schema is version %d now: --all allows to undo the first migration, and does not undo more than one", version-1)
+				}
 				return nil
 			})
 		}),
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also undo the first migration, and so drop all jobs")
+	cmd.Flags().BoolVar(&all, "all", false, "allow to undo the first migration, which drops the tables with all jobs")
 	return cmd
 }
