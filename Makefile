@@ -40,7 +40,7 @@ race: ## Run every test under the race detector; needs a C compiler
 	CGO_ENABLED=1 go test -timeout 30m -race ./...
 
 .PHONY: check
-check: format vet ascii generated test-check ## Run all gates
+check: format vet ascii generated mutants-fit test-check ## Run all gates
 
 .PHONY: format
 format: ## Fail when a Go file is not gofmt's
@@ -95,6 +95,10 @@ conformance: ## Run the conformance suite on each engine and write docs/conforma
 .PHONY: mutants
 mutants: ## Break the fence, the guards and the boot check one at a time: a named test must catch each (takes minutes)
 	internal/crashtest/mutants.sh
+
+.PHONY: mutants-fit
+mutants-fit: ## Fail when a mutant no longer finds what it is to break
+	internal/crashtest/mutants.sh -n
 
 .PHONY: bench
 bench: ## Measure the queue beside a hand-written loop (takes minutes)

@@ -2,6 +2,9 @@
 # Takes one safeguard after another out of a copy of the tree, committed or not, and shows which tests catch it. A
 # mutant that no test catches is a failure. Names of mutants as arguments choose some of them.
 #
+# With -n as the first argument nothing is run: it takes seconds to see that each mutant still fits the tree, that is that
+# what it takes out is there.
+#
 # "unchanged" is the tree as it is, which must pass all those tests: else they would catch anything.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -131,6 +134,21 @@ postgres_rescue_unlocked() {
     generate
 }
 
+# What a rescue has found is looked at anew by its attempt when it is locked: a live worker may hold it by then.
+postgres_rescue_fence() {
+    change sql/queries/postgres/rescue.sql 's/ON j\.id = s\.id AND j\.attempt = s\.attempt AND /ON j.id = s.id AND /'
+    generate
+}
+
+# A runner that finds a job and cannot claim it, as its row is locked, looks ever less often.
+postgres_busy_loop() { change jobs/pump.go 's/min\(lookFirst<<min\(p\.misses, 10\), lookLast\)/lookFirst/'; }
+
+# A move waits for what is being written, whatever the table.
+postgres_settle() { change jobs/postgres/move.go 's/"settle_errors", //'; }
+
+# Migrators that wait keep no snapshot, and neither does the one that migrates.
+postgres_migrators() { change jobs/postgres/migrate.go 's/^\tnext := "rollback"$/\tnext := "server_time"/' 's/^\t\tnext = "no_timeouts".*$/\t\treturn true, nil/'; }
+
 # The worker's lock: each one seems free.
 postgres_locks() {
     change sql/control/postgres/free_locks.sql 's/pg_try_advisory_xact_lock(\(.*\))$/\1 IS NOT NULL/'
@@ -169,6 +187,10 @@ tests() {
     postgres_claim_waits) echo ./internal/crashtest -run TestPostgresLockedJobs ;;
     postgres_renewal_waits) echo ./internal/crashtest -run TestPostgresOpenCompletion ;;
     postgres_rescue_unlocked) echo ./internal/crashtest -run TestPostgresManyRescuers ;;
+    postgres_rescue_fence) echo ./jobs/postgres -run TestARescueBesideALiveWorker ;;
+    postgres_busy_loop) echo ./jobs/postgres -run TestALockedDueRowIsNoBusyLoop ;;
+    postgres_settle) echo ./internal/move -run 'TestWithPostgres/ToSQLite/Late' ;;
+    postgres_migrators) echo ./jobs/postgres -run '^TestEngine$/^Migrate$/IndexBuiltConcurrently' ;;
     postgres_settling) echo ./internal/crashtest -run TestPostgresRestartKeepsWorkers ;;
     postgres_outcome) echo ./internal/crashtest -run TestPostgresTerminatedBackends ;;
     postgres_life) echo ./jobs/postgres -run TestNumberOfATransactionGivenAnew ;;
@@ -180,19 +202,41 @@ tests() {
 }
 all='fence attempt finish_status manage_status boot_check dead_claims
 postgres_fence postgres_attempt postgres_status postgres_claim_unlocked postgres_claim_waits postgres_dead_claims
-postgres_renewal_waits postgres_rescue_unlocked postgres_locks postgres_settling postgres_outcome postgres_life
-postgres_strays postgres_idle postgres_doorbell'
+postgres_renewal_waits postgres_rescue_unlocked postgres_rescue_fence postgres_busy_loop postgres_settle
+postgres_migrators postgres_locks postgres_settling postgres_outcome postgres_life postgres_strays postgres_idle
+postgres_doorbell'
 
 faults=0
 row() { printf '%-24s | %-8s | %s\n' "$@"; }
-row mutant verdict 'tests that failed'
+
+# fresh FOLDER...: a copy of the tree, or of some of its folders.
+fresh() {
+    rm -rf "$work/tree" && mkdir "$work/tree"
+    (cd "$root" && tar -cf - --exclude=.git "$@") | tar -xf - -C "$work/tree"
+}
+
+if [ "${1:-}" = -n ]; then
+    shift
+    generate() { :; }
+    for name in ${*:-$all}; do
+        fresh sql jobs
+        set +e
+        (set -e; cd "$work/tree"; "$name"; tests "$name" >/dev/null)
+        result=$?
+        set -e
+        if [ "$result" != 0 ]; then
+            echo "the mutant $name does not fit"
+            faults=1
+        fi
+    done
+    exit "$faults"
+fi
 
 # try NAME TESTS...: changes a copy, runs the tests, and sets verdict and names those that failed.
 try() {
     local name=$1 copy=$work/tree log=$work/log
     shift
-    rm -rf "$copy" && mkdir "$copy"
-    (cd "$root" && tar -cf - --exclude=.git .) | tar -xf - -C "$copy"
+    fresh .
     verdict=SURVIVED
     failed=
     # Not in a condition, where the shell would go on after an error.
@@ -220,6 +264,8 @@ try() {
 # The tree as it is passes each set of tests, or they would catch anything.
 unchanged() { :; }
 declare -A passed
+
+row mutant verdict 'tests that failed'
 
 for name in ${*:-$all}; do
     list=$(tests "$name")
