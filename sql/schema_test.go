@@ -67,6 +67,27 @@ func TestMigrationsGoUpDownUp(t *testing.T) {
 	})
 }
 
+// To undo the migration that made moves would open a queue that is closed, by goose as well as by sqluice.
+func TestMovesOutlastDown(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		pool, provider := e.at(t, 8)
+		mustExec(t, pool, `INSERT INTO moves (direction, token, peer, started_at) VALUES ('out', 't moved', 'elsewhere', 1)`)
+		before := e.dump(t, pool)
+		_, err := provider.DownTo(t.Context(), 7)
+		if err == nil || !strings.Contains(err.Error(), "closed by a move: reopen it first") {
+			t.Fatalf("to undo the migration gives %v", err)
+		}
+		if after := e.dump(t, pool); after != before {
+			t.Errorf("the schema is\n%s\nno longer\n%s", after, before)
+		}
+		if n := scan[int64](t, pool, `SELECT COUNT(*) FROM moves`); n != 1 {
+			t.Errorf("%d rows are left", n)
+		}
+		mustExec(t, pool, `DELETE FROM moves`)
+		migrateTo(t, provider, 7)
+	})
+}
+
 // dumpSQLite is the text of all that has a definition, but for goose's own table.
 func dumpSQLite(t *testing.T, pool *sql.DB) string {
 	t.Helper()

@@ -23,6 +23,7 @@ func copyTests() map[string]func(t *testing.T, from, to *cli) {
 		"ACopyKilledAtItsBeginningCanBeLeft": aCopyKilledAtItsBeginningCanBeLeft,
 		"ALiveWorkerIsNamed":                 aLiveWorkerIsNamed,
 		"CopyRefuses":                        copyRefuses,
+		"DownKeepsAClosedQueue":              downKeepsAClosedQueue,
 	}
 }
 
@@ -297,6 +298,28 @@ func copyRefuses(t *testing.T, from, to *cli) {
 	third := queueFile(t)
 	to.ok(copyArgs(from, third)...)
 	from.fails(exitFailure, []string{"source ", "moved to " + third.db, "sqluice reopen"}, copyArgs(from, to)...)
+}
+
+// A schema that does not know that the queue was moved would let its jobs run a second time.
+func downKeepsAClosedQueue(t *testing.T, from, to *cli) {
+	const closing = 8 // the version that knows
+	from.enqueue("k")
+	from.ok(copyArgs(from, to)...)
+	for get[schemaStatus](from, "status").Schema > closing {
+		from.ok("down")
+	}
+	from.fails(exitFailure, []string{"the queue is closed by a move: reopen it first"}, "down")
+	if s := get[schemaStatus](from, "status"); s.Schema != closing {
+		t.Errorf("the schema is version %d", s.Schema)
+	}
+	from.ok("up")
+	from.wantClosed("it is in ")
+	from.ok("reopen")
+	for get[schemaStatus](from, "status").Schema >= closing {
+		from.ok("down")
+	}
+	from.ok("up")
+	from.enqueue("k")
 }
 
 func TestCopyUsage(t *testing.T) {

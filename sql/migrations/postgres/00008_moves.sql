@@ -9,4 +9,15 @@ CREATE TABLE moves (
 );
 
 -- +goose Down
+-- A queue that is closed must not be open because nobody knows any more: its jobs may be somewhere else too.
+LOCK TABLE moves IN ACCESS EXCLUSIVE MODE;
+-- +goose StatementBegin
+DO $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM moves) THEN
+        RAISE EXCEPTION 'the queue is closed by a move: reopen it first';
+    END IF;
+END;
+$$;
+-- +goose StatementEnd
 DROP TABLE moves;

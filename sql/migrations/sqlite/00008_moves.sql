@@ -9,4 +9,13 @@ CREATE TABLE moves (
 ) STRICT;
 
 -- +goose Down
+-- A queue that is closed must not be open because nobody knows any more: its jobs may be somewhere else too.
+-- (A CHECK would not do: the library's own connection does not look at them.)
+-- +goose StatementBegin
+CREATE TRIGGER moves_left BEFORE DELETE ON moves
+BEGIN
+    SELECT RAISE(ABORT, 'the queue is closed by a move: reopen it first');
+END;
+-- +goose StatementEnd
+DELETE FROM moves;
 DROP TABLE moves;
