@@ -154,6 +154,7 @@ func adviseCopy(ctx context.Context, err error, source, target string) error {
 	}
 	advice := ""
 	var unfinished *move.UnfinishedError
+	var elsewhere *move.ElsewhereError
 	switch {
 	case errors.Is(err, move.ErrDiffer):
 		advice = fmt.Sprintf("%s is not opened: something wrote to one side with SQL of its own, or by a command such as cancel; "+
@@ -161,6 +162,8 @@ func adviseCopy(ctx context.Context, err error, source, target string) error {
 	case errors.As(err, &unfinished):
 		advice = fmt.Sprintf("the move is not complete: run the same command again to go on, or give up with `sqluice reopen --db %s` and delete %s",
 			word(source), target)
+	case errors.As(err, &elsewhere):
+		advice = adviseElsewhere(elsewhere, source)
 	case errors.Is(err, move.ErrElsewhere):
 		advice = "`sqluice reopen --db DATABASE` opens what another move has closed"
 	case errors.Is(err, move.ErrNotEmpty):
@@ -169,4 +172,17 @@ func adviseCopy(ctx context.Context, err error, source, target string) error {
 		return err
 	}
 	return errors.Join(err, errors.New(advice))
+}
+
+// adviseElsewhere says what can be done about a side that an earlier move has closed.
+func adviseElsewhere(e *move.ElsewhereError, source string) string {
+	switch {
+	case e.Back:
+		return fmt.Sprintf("%s has its jobs still, as of that move: if nothing was done in %s since, run `sqluice reopen --db %s` and delete %s; "+
+			"else copy to a new, empty database, and delete %s", e.Name, source, word(e.Name), source, e.Name)
+	case e.In:
+		return fmt.Sprintf("run that `sqluice copy` again to complete it, or delete %s", e.Name)
+	default:
+		return fmt.Sprintf("`sqluice reopen --db %s` opens it again", word(e.Name))
+	}
 }

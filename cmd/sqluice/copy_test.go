@@ -140,6 +140,7 @@ func aQueueIsMoved(t *testing.T, from, to *cli) {
 	if out := to.ok(copyArgs(from, to)...); !strings.Contains(out, "nothing to copy") {
 		t.Errorf("a second copy prints %q", out)
 	}
+	from.fails(exitFailure, []string{"target ", "as of that move", "sqluice reopen --db ", "new, empty database"}, copyArgs(to, from)...)
 	if out := from.ok("reopen"); !strings.Contains(out, "opened") {
 		t.Errorf("reopen prints %q", out)
 	}
@@ -297,7 +298,7 @@ func copyRefuses(t *testing.T, from, to *cli) {
 
 	third := queueFile(t)
 	to.ok(copyArgs(from, third)...)
-	from.fails(exitFailure, []string{"source ", "moved to " + third.db, "sqluice reopen"}, copyArgs(from, to)...)
+	from.fails(exitFailure, []string{"source ", "moved to " + third.db, "sqluice reopen --db "}, copyArgs(from, to)...)
 }
 
 // A schema that does not know that the queue was moved would let its jobs run a second time.

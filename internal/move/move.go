@@ -75,6 +75,18 @@ var (
 	ErrDiffer = errors.New("source and target differ")
 )
 
+// ElsewhereError is [ErrElsewhere] for a side that was closed before this move.
+type ElsewhereError struct {
+	Name string // the side
+	In   bool   // as the target of a move that is not complete
+	Back bool   // it is this move's target, and was the source of the one that filled this move's source
+
+	err error
+}
+
+func (e *ElsewhereError) Error() string { return e.err.Error() }
+func (e *ElsewhereError) Unwrap() error { return e.err }
+
 // UnfinishedError is an error after which the source is closed, and perhaps the target: [Run] goes on from there, or
 // [Reopen] gives up.
 type UnfinishedError struct{ Err error }

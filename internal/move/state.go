@@ -78,15 +78,16 @@ func judge(fromSide, toSide Side, from, to *db.Move) (state, error) {
 	case from == nil && to == nil:
 		return state{step: stepCloseSource}, nil
 	case from == nil:
-		return state{}, toSide.fault(elsewhere(to))
+		_, mark := unmark(to.Token)
+		return state{}, toSide.elsewhere(to, to.Direction == out && mark != "" && to.Peer == fromSide.Name)
 	case from.Direction == in:
-		return state{}, fromSide.fault(elsewhere(from))
+		return state{}, fromSide.elsewhere(from, false)
 	}
 	token, mark := unmark(from.Token)
 	s := state{token: token, mark: mark, since: from.StartedAt}
 	switch {
 	case to == nil && from.Peer != toSide.Name:
-		return state{}, fromSide.fault(elsewhere(from))
+		return state{}, fromSide.elsewhere(from, false)
 	case to == nil && mark != "":
 		s.step = stepEnded
 	case to == nil, to.Direction == in && to.Token == token+markPreparing:
@@ -96,9 +97,14 @@ func judge(fromSide, toSide Side, from, to *db.Move) (state, error) {
 	case to.Direction == out && to.Token == from.Token:
 		return state{}, fmt.Errorf("%w, which is closed: reopen it", ErrSame)
 	default:
-		return state{}, toSide.fault(elsewhere(to))
+		return state{}, toSide.elsewhere(to, false)
 	}
 	return s, nil
+}
+
+// elsewhere is an [ElsewhereError] for a side that a row closes.
+func (s Side) elsewhere(row *db.Move, back bool) error {
+	return &ElsewhereError{Name: s.Name, In: row.Direction == in, Back: back, err: s.fault(elsewhere(row))}
 }
 
 // elsewhere is ErrElsewhere with what a row says about the other move.
