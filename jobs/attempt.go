@@ -70,10 +70,13 @@ func (a *attempt) end(o outcome) {
 		o.result = a.result
 		s.settle(a, o)
 	}
+	wake := !s.patience || !s.mayGather()
 	s.mu.Unlock()
 	a.stop()
 	a.cancel(nil)
-	s.signal()
+	if wake {
+		s.signal()
+	}
 }
 
 // SetResult sets the result that the job will have when its handler returns nil: any value that encodes to JSON of

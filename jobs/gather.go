@@ -9,9 +9,10 @@ const gatherMost = 5 * time.Millisecond
 // turn took. Where a commit waits for a disk, handlers that end a moment after the others would else make a turn of
 // their own necessary; where it is a matter of microseconds, so is this.
 func (p *pump) gather() {
-	if !p.gathering() {
+	if !p.patient(true) {
 		return
 	}
+	defer p.patient(false)
 	timer := time.NewTimer(min(p.took/4, gatherMost))
 	defer timer.Stop()
 	for p.gathering() {
@@ -23,9 +24,21 @@ func (p *pump) gather() {
 	}
 }
 
-// gathering reports whether outcomes wait and others may join them.
+// patient sets whether the pump is to be left alone by outcomes that others may join, and reports whether it may be.
+func (s *session) patient(patient bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.patience = patient && s.mayGather()
+	return s.patience
+}
+
 func (s *session) gathering() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.mayGather()
+}
+
+// mayGather reports whether outcomes wait and others may join them. Callers hold mu.
+func (s *session) mayGather() bool {
 	return len(s.outcomes) > 0 && len(s.running) > len(s.outcomes) && s.fatal == nil
 }

@@ -227,7 +227,7 @@ func (s *session) takeOutcomes() []outcome {
 		}
 	}
 	taken := s.outcomes
-	s.outcomes = nil
+	s.outcomes = make([]outcome, 0, len(taken)) // about as many will come again
 	return taken
 }
 

@@ -14,8 +14,8 @@ const largeResult = 32 << 10
 // record writes outcomes, inside the pump's transaction, and returns those that were refused because the lease was
 // lost. Attempts that ended well go in one statement; the others, which are rarer, one by one.
 func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) (lost []outcome, err error) {
-	var plain, withResult []outcome
-	for _, o := range outcomes {
+	plain, withResult := map[holder][]outcome{}, map[holder][]outcome{}
+	for i, o := range outcomes {
 		switch {
 		case o.fate != fateDone:
 			ok, err := s.recordOne(ctx, q, o)
@@ -26,7 +26,7 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) 
 				lost = append(lost, o)
 			}
 		case o.result == nil:
-			plain = append(plain, o)
+			addByHolder(plain, o, len(outcomes)-i)
 		case len(*o.result) > largeResult:
 			ok, err := s.recordLarge(ctx, q, o)
 			if err != nil {
@@ -36,11 +36,11 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) 
 				lost = append(lost, o)
 			}
 		default:
-			withResult = append(withResult, o)
+			addByHolder(withResult, o, len(outcomes)-i)
 		}
 	}
 	now := toMicros(s.store.Now())
-	for h, group := range byHolder(plain) {
+	for h, group := range plain {
 		n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{Now: now, WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
 		if err == nil && n < int64(len(group)) {
 			lost, err = s.missing(ctx, q, group, lost)
@@ -49,7 +49,7 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) 
 			return nil, err
 		}
 	}
-	for h, group := range byHolder(withResult) {
+	for h, group := range withResult {
 		n, err := q.CompleteJobsWithResults(ctx, db.CompleteJobsWithResultsParams{Now: now, WorkerID: h.worker, Items: fences(group)})
 		if err == nil && n < int64(len(group)) {
 			lost, err = s.missing(ctx, q, group, lost)
@@ -76,15 +76,15 @@ func (s *session) recordLarge(ctx context.Context, q db.Querier, o outcome) (boo
 // holder is what the fences of a statement's rows have in common.
 type holder struct{ worker, attempt int64 }
 
-// byHolder groups outcomes by worker (more than one only after the worker was declared dead) and by attempt number
-// (most are first attempts).
-func byHolder(outcomes []outcome) map[holder][]outcome {
-	groups := map[holder][]outcome{}
-	for _, o := range outcomes {
-		h := holder{o.attempt.job.WorkerID, int64(o.attempt.job.Attempt)}
-		groups[h] = append(groups[h], o)
+// addByHolder adds an outcome to its group by worker (there is more than one only after the worker was declared dead) and
+// by attempt number (most are first attempts). No group becomes larger than most.
+func addByHolder(groups map[holder][]outcome, o outcome, most int) {
+	h := holder{o.attempt.job.WorkerID, int64(o.attempt.job.Attempt)}
+	group, known := groups[h]
+	if !known {
+		group = make([]outcome, 0, most)
 	}
-	return groups
+	groups[h] = append(group, o)
 }
 
 // ids is the JSON list [id, ...].

@@ -33,6 +33,7 @@ type session struct {
 	worker   worker
 	running  map[fence]*attempt // handlers that have not returned, and outcomes that are not recorded
 	outcomes []outcome          // to be recorded
+	patience bool               // the pump waits for more outcomes
 	active   map[string]int     // handlers that have not returned, by queue
 	fatal    error              // what the housekeeper found that must end the run
 	schema   error              // what it found that must stop it

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -62,6 +63,7 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 		}
 		t.more[queue] = int64(len(rows)) == n
 		t.short[queue] = len(rows) > 0 || len(t.outcomes) > 0
+		t.claimed = slices.Grow(t.claimed, len(rows))
 		for _, row := range rows {
 			a := &attempt{session: s, job: jobFromClaim(row, queue, worker, now, lease), handler: s.handlers[row.Kind]}
 			a.job.held = a
