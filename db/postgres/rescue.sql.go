@@ -14,7 +14,8 @@ UPDATE jobs SET status = 'cancelled', finished_at = CAST($1 AS BIGINT), updated_
                 lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NOT NULL AND EXISTS (
     SELECT 1 FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost'))
+    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
+    LIMIT 1 OFFSET 0)
 `
 
 // CancelStuckJobs ends the stuck jobs that were to be cancelled.
@@ -29,7 +30,8 @@ func (q *Queries) CancelStuckJobs(ctx context.Context, now int64) (int64, error)
 const countCrashes = `-- name: CountCrashes :execrows
 UPDATE jobs SET crashes = crashes + 1
 WHERE status = 'running' AND EXISTS (
-    SELECT 1 FROM job_errors AS e WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause = 'crash')
+    SELECT 1 FROM job_errors AS e WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause = 'crash'
+    LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */)
 `
 
 // CountCrashes raises the crash count of the stuck jobs whose process ended.
@@ -66,7 +68,8 @@ WHERE status = 'running'
   AND (attempt - uncounted >= max_attempts OR crashes >= CAST($2 AS BIGINT) OR CAST($3 AS BIGINT) = 1)
   AND EXISTS (
     SELECT 1 FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost'))
+    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
+    LIMIT 1 OFFSET 0)
 `
 
 type FailStuckJobsParams struct {
@@ -128,7 +131,8 @@ UPDATE jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), worker_id =
     WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt ORDER BY e.id DESC LIMIT 1)
 WHERE status = 'running' AND EXISTS (
     SELECT 1 FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost'))
+    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
+    LIMIT 1 OFFSET 0)
 `
 
 // ResetStuckJobs gives every other stuck job back to be claimed anew.

@@ -10,7 +10,8 @@ WHERE j.status = 'running' AND (
 -- CountCrashes raises the crash count of the stuck jobs whose process ended.
 UPDATE jobs SET crashes = crashes + 1
 WHERE status = 'running' AND EXISTS (
-    SELECT 1 FROM job_errors AS e WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause = 'crash');
+    SELECT 1 FROM job_errors AS e WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause = 'crash'
+    LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */);
 
 -- name: CancelStuckJobs :execrows
 -- CancelStuckJobs ends the stuck jobs that were to be cancelled.
@@ -18,7 +19,8 @@ UPDATE jobs SET status = 'cancelled', finished_at = CAST(@now AS BIGINT), update
                 lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NOT NULL AND EXISTS (
     SELECT 1 FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost'));
+    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
+    LIMIT 1 OFFSET 0);
 
 -- name: FailStuckJobs :execrows
 -- FailStuckJobs fails the stuck jobs that have no attempt left, killed their process max_crashes times, or
@@ -31,7 +33,8 @@ WHERE status = 'running'
   AND (attempt - uncounted >= max_attempts OR crashes >= CAST(@max_crashes AS BIGINT) OR CAST(@fail_all AS BIGINT) = 1)
   AND EXISTS (
     SELECT 1 FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost'));
+    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
+    LIMIT 1 OFFSET 0);
 
 -- name: ResetStuckJobs :execrows
 -- ResetStuckJobs gives every other stuck job back to be claimed anew.
@@ -41,4 +44,5 @@ UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), worker_id
     WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt ORDER BY e.id DESC LIMIT 1)
 WHERE status = 'running' AND EXISTS (
     SELECT 1 FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost'));
+    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
+    LIMIT 1 OFFSET 0);
