@@ -41,14 +41,16 @@ const (
 // Its fields are its own: only the goroutine that runs it touches them.
 type pump struct {
 	*session
-	queues  []string
-	wake    <-chan struct{}
-	alarm   *alarm
-	hungry  map[string]bool // queues that may hold jobs to claim
-	behind  bool            // more jobs are due than were promoted
-	trouble *outage         // writes that failed, since the last that did not
-	took    time.Duration   // the time of the last turn's write
-	misses  int             // turns that claimed nothing though there was something, since the last that did
+	queues   []string
+	wake     <-chan struct{}
+	alarm    *alarm
+	hungry   map[string]bool // queues that may hold jobs to claim
+	behind   bool            // more jobs are due than were promoted
+	trouble  *outage         // writes that failed, since the last that did not
+	took     time.Duration   // the time of the last turn's write
+	misses   int             // turns that claimed nothing though there was something, since the last that did
+	woken    bool            // by the news of a job
+	trusting bool            // the last such news was worth a claim: the next is not looked into first
 }
 
 // pump runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
@@ -87,10 +89,12 @@ func (s *session) pump(ctx context.Context) error {
 				p.rest()
 				continue
 			}
-			if found, drained := p.look(ctx, wants); drained {
-				return s.stuck()
-			} else if !found {
-				continue
+			if !p.woken || !p.trusting {
+				if found, drained := p.look(ctx, wants); drained {
+					return s.stuck()
+				} else if !found {
+					continue
+				}
 			}
 		}
 		t := &turn{session: s, outcomes: outcomes, wants: wants, behind: p.behind}
@@ -123,6 +127,7 @@ func (p *pump) rest() {
 	case <-p.settled:
 	case <-p.wake:
 		p.starve()
+		p.woken = true
 	case <-p.alarm.ring:
 		p.starve()
 	}
@@ -143,11 +148,21 @@ func (p *pump) look(ctx context.Context, wants map[string]int64) (found, drained
 		return false, true
 	}
 	p.trouble.over("the database works again")
+	p.misses = 0
+	p.heard(false)
 	for queue := range wants { // and no other: one without a free slot was not looked at
 		delete(p.hungry, queue)
 	}
 	p.alarm.set(p.sleep(next))
 	return false, false
+}
+
+// heard notes whether the news that woke the pump was worth it. Where many workers wait for the same jobs, most of them
+// come too late, and a look costs less than a claim in vain.
+func (p *pump) heard(worth bool) {
+	if p.woken {
+		p.woken, p.trusting = false, worth
+	}
 }
 
 // follow does what is to be done after a turn is committed.
@@ -158,6 +173,7 @@ func (p *pump) follow(t *turn) {
 		p.behind = t.promoted > 0 && t.promoted == t.promote
 	}
 	if len(t.wants) > 0 {
+		p.heard(len(t.claimed) > 0)
 		for queue := range t.wants {
 			// A claim that came short may have missed rows that another worker had locked and then did not take: a look, which
 			// takes no locks, tells.
