@@ -207,7 +207,7 @@ UPDATE jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT)
 WHERE id = ANY (ARRAY(
     SELECT d.id FROM jobs AS d
     WHERE d.status = 'scheduled' AND d.run_after <= CAST($1 AS BIGINT)
-    ORDER BY d.run_after LIMIT CAST($2 AS BIGINT)
+    ORDER BY d.run_after, d.id LIMIT CAST($2 AS BIGINT)
     FOR UPDATE SKIP LOCKED
 ))
 `

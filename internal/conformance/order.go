@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ var orderTests = []test{
 	{"AcrossKinds", testOrderAcrossKinds},
 	{"BatchIsBestFirst", testBatchIsBestFirst},
 	{"PriorityStaysWithinItsQueue", testPriorityWithinQueue},
+	{"ManyDueAtOnce", testManyDueAtOnce},
 }
 
 // order drains with one slot and returns the ids in the order of their runs.
@@ -104,4 +106,23 @@ func testPriorityWithinQueue(f *fixture) {
 	}))
 	want(f, "status of the job of the other queue", f.ended(b).Status, jobs.StatusDone)
 	close(release)
+}
+
+// More jobs fall due at the same time than become claimable in one transaction.
+func testManyDueAtOnce(f *fixture) {
+	payloads := slices.Repeat([]json.RawMessage{[]byte("{}")}, 500)
+	wanted, err := f.client.EnqueueMany(f.Context(), "k", payloads, jobs.At(f.store.Now().Add(time.Second)))
+	f.must(err)
+	started := make(chan int64, len(wanted))
+	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("k", func(_ context.Context, job jobs.Job) error {
+		started <- job.ID
+		return nil
+	}))
+	var ids []int64
+	for range wanted {
+		ids = append(ids, receive(f, "a job that is due", started))
+	}
+	if !slices.Equal(ids, wanted) {
+		f.Errorf("jobs ran in the order %v, not %v", ids, wanted)
+	}
 }

@@ -84,7 +84,7 @@ INDEXES
 CREATE INDEX job_errors_job ON job_errors USING btree (job_id, attempt)
 CREATE UNIQUE INDEX job_errors_pkey ON job_errors USING btree (id)
 CREATE INDEX jobs_claim ON jobs USING btree (queue, kind, priority DESC, run_after, id) WHERE ((status)::text = 'pending'::text)
-CREATE INDEX jobs_due ON jobs USING btree (run_after) WHERE ((status)::text = 'scheduled'::text)
+CREATE INDEX jobs_due ON jobs USING btree (run_after, id) WHERE ((status)::text = 'scheduled'::text)
 CREATE INDEX jobs_failed ON jobs USING btree (status, finished_at) WHERE (((status)::text = 'failed'::text) OR ((status)::text = 'cancelled'::text))
 CREATE UNIQUE INDEX jobs_pkey ON jobs USING btree (id)
 CREATE UNIQUE INDEX jobs_request ON jobs USING btree (kind, request_id) WHERE (request_id IS NOT NULL)

@@ -4,7 +4,7 @@ UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT)
 WHERE id = ANY (ARRAY(
     SELECT d.id FROM jobs AS d
     WHERE d.status = 'scheduled' AND d.run_after <= CAST(@now AS BIGINT)
-    ORDER BY d.run_after LIMIT CAST(@n AS BIGINT)
+    ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT)
     FOR UPDATE SKIP LOCKED
 ));
 
