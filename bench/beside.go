@@ -26,8 +26,8 @@ func besideDone(ctx context.Context, s settings, d database, _ *jobs.Client) (fu
 	defer conn.Close(ctx)
 	_, err = conn.Exec(ctx, `
 INSERT INTO jobs (kind, payload, status, attempt, worker_id, run_after, created_at, updated_at, started_at, finished_at)
-SELECT 'noop', json_build_object('n', g, 'pad', repeat('x', 80))::text, 'done', 1, 0, $1, $1, $1, $1, $1
-FROM generate_series(1, $2) AS g`, time.Now().UnixMicro(), s.backlog)
+SELECT 'noop', json_build_object('n', g, 'pad', repeat('x', 80))::text, 'done', 1, 0, t, t, t, t, t
+FROM generate_series(1, CAST($2 AS BIGINT)) AS g, (SELECT CAST($1 AS BIGINT)) AS n (t)`, time.Now().UnixMicro(), s.backlog)
 	if err != nil {
 		return nil, err
 	}
