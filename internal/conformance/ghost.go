@@ -97,12 +97,7 @@ func (f *fixture) takeOver(job jobs.Job) (attempt int64, holder *ghost) {
 	return 0, g
 }
 
-// release resets a job that a handler runs, behind the handler's back.
-func (f *fixture) release(job jobs.Job) {
-	f.Helper()
-	f.write(func(ctx context.Context, q db.Querier) error { return f.reset(ctx, q, job) })
-}
-
+// reset gives up the claim of a job that a handler runs, behind the handler's back.
 func (f *fixture) reset(ctx context.Context, q db.Querier, job jobs.Job) error {
 	n, err := q.ReleaseJob(ctx, db.ReleaseJobParams{
 		Now: f.store.Now().UnixMicro(), ID: job.ID, Attempt: int64(job.Attempt), WorkerID: job.WorkerID,

@@ -67,8 +67,8 @@ func TestWatchRunsWhileSomebodyListens(t *testing.T) {
 		return store.hub.stopWatch != nil
 	}
 	for range 3 {
-		_, stopA := store.Listen(jobs.WorkReady, nil)
-		wake, stopB := store.Listen(jobs.JobEnded, nil)
+		wake, stopA := store.Listen(jobs.WorkReady, nil) // which begins to watch, and so has the first wake
+		_, stopB := store.Listen(jobs.JobEnded, nil)
 		if !watching() {
 			t.Error("nobody watches")
 		}
