@@ -12,6 +12,7 @@ import (
 var deadlineTests = []engineTest{
 	{"WriteThatWaits", testWriteThatWaits},
 	{"EndOfTheContextAtCommit", testEndOfTheContextAtCommit},
+	{"WriteBehindALockedTable", testWriteBehindALockedTable},
 }
 
 // A write that waits for a row or a table ends with its caller's context, has done nothing, and leaves nobody waiting.
@@ -72,6 +73,40 @@ func testEndOfTheContextAtCommit(t *testing.T, site *site) {
 			}
 			p.onCommit(func(int) fate { return pass }, func() {})
 			want(t, "rows", rows(t, client, "k"), test.committed)
+		})
+	}
+}
+
+// A write that meets a locked table is told so after the time that a lock may take, also by a connection on which the server
+// has not seen the statement yet: it has to wait for the lock to look at it.
+func testWriteBehindALockedTable(t *testing.T, site *site) {
+	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			_, _, url := site.queue(t)
+			store, client := open(t, with(url, "pool_max_conns=1", "default_query_exec_mode="+mode))
+			must(t, client.CheckSchema(t.Context()))
+			tx, err := dial(t, url).Begin(t.Context())
+			must(t, err)
+			_, err = tx.Exec(t.Context(), sqlFile(t, "lock_jobs"))
+			must(t, err)
+			write := func() error {
+				ctx, cancel := context.WithTimeout(t.Context(), hang)
+				defer cancel()
+				return store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+					_, err := q.EnqueueJob(ctx, add("k"))
+					return err
+				})
+			}
+			if err := write(); !errors.Is(err, jobs.ErrBusy) {
+				t.Errorf("the error is %v", err)
+			}
+			must(t, tx.Rollback(t.Context()))
+			must(t, write())
+			must(t, write())
+			list, err := client.List(t.Context(), jobs.Filter{})
+			must(t, err)
+			want(t, "jobs", len(list), 2)
 		})
 	}
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -15,12 +16,18 @@ type opening struct {
 	watched
 	// ahead queues what goes ahead and returns what takes its results, or nil when nothing is to go ahead.
 	ahead func(*pgx.Batch) func(pgx.BatchResults) error
+	// first, when not nil, does the same by itself, before a statement that is not prepared yet: pgx prepares all of a
+	// batch before it sends any of it, and the server waits for a table's lock to do so, without the transaction's timeout.
+	first func() error
 }
 
 var _ dbpostgres.DBTX = opening{}
 
 // send returns the results of a statement whose forerunners went well; nil when there were none.
 func (o opening) send(ctx context.Context, sql string, args []any) (pgx.BatchResults, error) {
+	if o.first != nil && !o.prepared(sql) {
+		return nil, o.first()
+	}
 	var batch pgx.Batch
 	take := o.ahead(&batch)
 	if take == nil {
@@ -42,7 +49,8 @@ func (o opening) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 		return pgconn.CommandTag{}, err
 	}
 	if results == nil {
-		return o.watched.Exec(ctx, sql, args...)
+		tag, err := o.watched.Exec(ctx, sql, args...)
+		return tag, o.note(sql, err)
 	}
 	tag, err := results.Exec()
 	if closeErr := results.Close(); err == nil {
@@ -57,7 +65,8 @@ func (o opening) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 		return nil, err
 	}
 	if results == nil {
-		return o.watched.Query(ctx, sql, args...)
+		rows, err := o.watched.Query(ctx, sql, args...)
+		return rows, o.note(sql, err)
 	}
 	rows, err := results.Query()
 	if err != nil {
@@ -73,10 +82,51 @@ func (o opening) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 		return failedRow{err}
 	}
 	if results == nil {
-		return o.watched.QueryRow(ctx, sql, args...)
+		return notingRow{o.watched.QueryRow(ctx, sql, args...), o, sql}
 	}
 	return openingRow{results}
 }
+
+// preparedKey is where a connection keeps which statements were prepared on it.
+const preparedKey = "sqluice: prepared"
+
+// prepared reports whether pgx sends a statement without having the server look at it first. One that it forgot again,
+// because it keeps only so many, counts as well: that costs no more than a longer wait.
+func (o opening) prepared(sql string) bool {
+	switch o.conn.Config().DefaultQueryExecMode {
+	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
+		return true
+	case pgx.QueryExecModeDescribeExec:
+		return false
+	}
+	known, _ := o.conn.PgConn().CustomData()[preparedKey].(map[string]struct{})
+	_, ok := known[sql]
+	return ok
+}
+
+// note keeps that a statement was prepared, if it was, and returns err.
+func (o opening) note(sql string, err error) error {
+	if o.first == nil || err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return err
+	}
+	data := o.conn.PgConn().CustomData()
+	known, _ := data[preparedKey].(map[string]struct{})
+	if known == nil {
+		known = map[string]struct{}{}
+		data[preparedKey] = known
+	}
+	known[sql] = struct{}{}
+	return err
+}
+
+// notingRow is that of a statement by itself.
+type notingRow struct {
+	pgx.Row
+	opening opening
+	sql     string
+}
+
+func (r notingRow) Scan(values ...any) error { return r.opening.note(r.sql, r.Row.Scan(values...)) }
 
 // openingRows are the rows of a statement that was sent with others.
 type openingRows struct {

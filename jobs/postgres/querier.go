@@ -27,7 +27,7 @@ func (s *Store) reader(conn watched) db.Querier {
 	if s.unprepared.Load() {
 		return floored{q, s.floors, q}
 	}
-	return floored{q, s.floors, queries{dbpostgres.New(placed{opening{conn, planByIndexes}, s, true})}}
+	return floored{q, s.floors, queries{dbpostgres.New(placed{opening{watched: conn, ahead: planByIndexes}, s, true})}}
 }
 
 func planByIndexes(batch *pgx.Batch) func(pgx.BatchResults) error {

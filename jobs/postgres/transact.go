@@ -74,7 +74,7 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
 	}()
-	q := s.querier(opening{watched{conn.Conn(), w}, t.beginWith}, prepare, t.ring)
+	q := s.querier(opening{watched{conn.Conn(), w}, t.beginWith, t.begin}, prepare, t.ring)
 	if err := fn(w.ctx, q); err != nil {
 		return err
 	}
@@ -139,8 +139,11 @@ func (t *transaction) beginWith(batch *pgx.Batch) func(pgx.BatchResults) error {
 	}
 }
 
-// begin is for connections on which nothing may be prepared.
+// begin is for connections on which nothing may be prepared, and for statements that are not prepared yet.
 func (t *transaction) begin() error {
+	if t.begun {
+		return nil
+	}
 	t.begun = true
 	sent := t.store.clock.local()
 	results, err := t.batch(statement("begin"), statement("transaction"))
