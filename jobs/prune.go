@@ -107,7 +107,7 @@ func (c *Client) pruneFailed(ctx context.Context, status Status, before int64) (
 func (c *Client) pruneDone(ctx context.Context, before int64) (deleted int64, err error) {
 	for after := int64(0); ; {
 		var step db.GetPruneStepRow
-		err := c.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		err := c.read(ctx, func(ctx context.Context, q db.Querier) error {
 			var err error
 			step, err = q.GetPruneStep(ctx, db.GetPruneStepParams{Before: before, After: after, N: chunk})
 			return err

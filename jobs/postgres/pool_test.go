@@ -15,6 +15,7 @@ import (
 var poolTests = []engineTest{
 	{"PoolUsedUp", testPoolUsedUp},
 	{"PoolUsedUpAtADeadline", testPoolUsedUpAtADeadline},
+	{"PruneOnTheCallersConnection", testPruneOnTheCallersConnection},
 }
 
 // useUp takes all connections of a store's pool.
@@ -78,5 +79,29 @@ func testPoolUsedUpAtADeadline(t *testing.T, site *site) {
 	_, err := client.Enqueue(ctx, "k", []byte("{}"))
 	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jobs.ErrUnavailable) || !strings.Contains(err.Error(), "of the pool are in use") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// Pruning inside a caller's transaction goes by what that sees, and needs no other connection, which there may not be.
+func testPruneOnTheCallersConnection(t *testing.T, site *site) {
+	_, client, url := site.queue(t)
+	id := enqueue(t, client, "k")
+	drain(t, client, jobs.Config{}, handlers{"k": nothing})
+	pool, err := pgxpool.New(t.Context(), with(url, "pool_max_conns=1"))
+	must(t, err)
+	t.Cleanup(pool.Close)
+	store, err := New(pool, silentAfter(200*time.Millisecond))
+	must(t, err)
+	t.Cleanup(func() { must(t, store.Close()) })
+	must(t, jobs.New(store).CheckSchema(t.Context()))
+	tx, err := pool.Begin(t.Context())
+	must(t, err)
+	n, err := jobs.New(store).In(Tx(tx)).Prune(t.Context(), jobs.StatusDone, 0)
+	if err != nil || n != 1 {
+		t.Errorf("%d jobs were pruned: %v", n, err)
+	}
+	must(t, tx.Commit(t.Context()))
+	if _, err := client.Get(t.Context(), id); !errors.Is(err, jobs.ErrNotFound) {
+		t.Errorf("the pruned job is there: %v", err)
 	}
 }
