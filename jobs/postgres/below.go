@@ -8,13 +8,24 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// lookBelow looks beside the claims whether there is something to claim below the floors that they begin at, and wakes
-// the workers of the queue when there is.
-func (s *Store) lookBelow(key floorKey, scope string) {
+// lookBelow looks beside the claims, after a while, whether there is something to claim below the floors that they begin
+// at, and wakes the workers of the queue when there is.
+func (s *Store) lookBelow(key floorKey, wait time.Duration) {
 	s.hub.run(func() {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-s.hub.ctx.Done():
+			return
+		}
 		var kinds int64
 		began := time.Now()
 		err := s.Read(s.hub.ctx, func(ctx context.Context, q db.Querier) (err error) {
+			scope, err := s.floors.scopeBelow(key)
+			if err != nil {
+				return err
+			}
 			began = time.Now()
 			kinds, err = q.(floored).looks.HasClaimableJobs(ctx, db.HasClaimableJobsParams{Kinds: scope, Queue: key.queue})
 			return err
@@ -25,6 +36,7 @@ func (s *Store) lookBelow(key floorKey, scope string) {
 				s.options.logger.Debug("cannot look for jobs below where claims begin; trying again", "queue", key.queue, "error", err)
 			}
 			took = slowLook // nothing is known
+			s.floors.failedBelow(key)
 		}
 		if s.floors.lookedBelow(key, took, kinds > 0) {
 			s.hub.wake(jobs.WorkReady, key.queue)

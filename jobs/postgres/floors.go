@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -37,7 +38,7 @@ const (
 // look begins at the beginning.
 type floors struct {
 	now   func() time.Time
-	below func(floorKey, string) // looks at a scope below the floors, soon, and tells lookedBelow
+	below func(floorKey, time.Duration) // looks below the floors after a while, and tells lookedBelow
 
 	mu     sync.Mutex
 	queues map[floorKey]*floor
@@ -52,11 +53,12 @@ type floorKey struct{ queue, kinds string }
 type floor struct {
 	slow    int                        // slow looks from the beginning in a row
 	from    map[string]map[int64]int64 // kind, priority: the run_after to begin with
-	looking bool                       // below the floors, just now
+	looking bool                       // below the floors, soon or just now
+	missed  bool                       // somebody looked above them meanwhile, maybe because of a job below them
 	again   time.Time                  // when to look there next
 }
 
-func newFloors(now func() time.Time, below func(floorKey, string)) *floors {
+func newFloors(now func() time.Time, below func(floorKey, time.Duration)) *floors {
 	return &floors{now: now, below: below, queues: map[floorKey]*floor{}, kinds: map[string][]string{}}
 }
 
@@ -91,7 +93,7 @@ func (f *floors) scope(queue, kinds string) (text string, all bool, err error) {
 	}
 	all = q.slow < slowLooks
 	s := scope{Between: [][3]any{}, From: [][3]any{}, Before: [][3]any{}}
-	below := s
+	floors := false
 	for _, name := range names {
 		if all || len(q.from[name]) == 0 || len(q.from[name]) > mostPriorities {
 			s.Between = append(s.Between, [3]any{name, math.MinInt32, math.MaxInt32})
@@ -107,21 +109,45 @@ func (f *floors) scope(queue, kinds string) (text string, all bool, err error) {
 		for _, p := range slices.Backward(priorities) {
 			s.Between = append(s.Between, [3]any{name, p, above})
 			s.From = append(s.From, [3]any{name, p, q.from[name][p]})
-			below.Before = append(below.Before, [3]any{name, p, q.from[name][p]})
+			floors = true
 			above = p
 		}
 		s.Between = append(s.Between, [3]any{name, math.MinInt32, above})
 	}
-	if len(below.Before) > 0 && !q.looking && !f.now().Before(q.again) {
-		text, err := below.text()
-		if err != nil {
-			return "", false, err
-		}
-		q.looking = true
-		f.below(key, text)
+	if floors {
+		f.look(key, q)
 	}
 	text, err = s.text()
 	return text, all, err
+}
+
+// look has what is below the floors looked at, in its time. The news that a claim above them follows may have been of a job
+// below, and may be the only one: a look that has begun already, and may have passed that job, is followed by another.
+func (f *floors) look(key floorKey, q *floor) {
+	if q.looking {
+		q.missed = true
+		return
+	}
+	q.looking = true
+	f.below(key, q.again.Sub(f.now()))
+}
+
+// scopeBelow gives what lies below the floors, as they are when the look begins. It is empty when they are gone.
+func (f *floors) scopeBelow(key floorKey) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	q := f.queues[key]
+	q.missed = false
+	s := scope{Between: [][3]any{}, From: [][3]any{}, Before: [][3]any{}}
+	for _, name := range f.kinds[key.kinds] {
+		if len(q.from[name]) > mostPriorities {
+			continue
+		}
+		for _, p := range slices.Backward(slices.Sorted(maps.Keys(q.from[name]))) {
+			s.Before = append(s.Before, [3]any{name, p, q.from[name][p]})
+		}
+	}
+	return s.text()
 }
 
 // looked notes how long a look from the beginning took for so many rows.
@@ -133,6 +159,13 @@ func (f *floors) looked(key floorKey, took time.Duration, rows int) {
 	if took < slowLook+time.Duration(rows)*slowRow {
 		q.slow = 0
 	}
+}
+
+// failedBelow notes that a look below the floors could not be made: lookedBelow has it made again.
+func (f *floors) failedBelow(key floorKey) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queues[key].missed = true
 }
 
 // lookedBelow notes what a look below the floors found, and how long it took. It reports whether the floors are gone: what
@@ -148,6 +181,9 @@ func (f *floors) lookedBelow(key floorKey, took time.Duration, found bool) bool 
 	}
 	if found {
 		clear(q.from)
+	}
+	if q.missed && !found && q.slow > 0 {
+		f.look(key, q)
 	}
 	return found || q.slow == 0
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,15 +12,15 @@ import (
 var testKey = floorKey{"q", `["a","b"]`}
 
 // slowFloors are of a queue whose looks from the beginning have been slow often enough.
-func slowFloors(t *testing.T) (f *floors, clock *time.Time, below *[]string) {
+func slowFloors(t *testing.T) (f *floors, clock *time.Time, below *[]time.Duration) {
 	t.Helper()
 	now := time.UnixMicro(1_000_000_000_000)
-	clock, below = &now, &[]string{}
-	f = newFloors(func() time.Time { return *clock }, func(key floorKey, scope string) {
+	clock, below = &now, &[]time.Duration{}
+	f = newFloors(func() time.Time { return *clock }, func(key floorKey, wait time.Duration) {
 		if key != testKey {
 			t.Errorf("a look below the floors of %v", key)
 		}
-		*below = append(*below, scope)
+		*below = append(*below, max(wait, 0))
 	})
 	for range slowLooks {
 		if _, all := scopeOf(t, f); !all {
@@ -91,33 +92,51 @@ func TestLooksBelowTheFloors(t *testing.T) {
 		t.Fatalf("a look below floors that are not there: %s", *below)
 	}
 	f.claimed(testKey, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000)})
-	looks := func(want int, when string) {
+	claim := func() {
 		t.Helper()
 		if _, all := scopeOf(t, f); all {
-			t.Errorf("%s the claim begins at the beginning", when)
-		}
-		if len(*below) != want {
-			t.Fatalf("%s there were %d looks, not %d", when, len(*below), want)
+			t.Error("the claim begins at the beginning")
 		}
 	}
-	looks(1, "at first")
-	if want := `{"between":[],"from":[],"before":[["a",7,2000000],["a",0,4000000]]}`; (*below)[0] != want {
-		t.Errorf("the look is %s, not %s", (*below)[0], want)
+	looks := func(when string, waits ...time.Duration) {
+		t.Helper()
+		if !slices.Equal(*below, waits) {
+			t.Fatalf("%s there were looks after %v, not %v", when, *below, waits)
+		}
 	}
-	*clock = clock.Add(time.Hour)
-	looks(1, "while one goes on")
-	if f.lookedBelow(testKey, slowLook, false) {
-		t.Error("a slow look that finds nothing wakes workers")
+	begin := func() {
+		t.Helper()
+		scope, err := f.scopeBelow(testKey)
+		must(t, err)
+		if want := `{"between":[],"from":[],"before":[["a",7,2000000],["a",0,4000000]]}`; scope != want {
+			t.Errorf("the look is %s, not %s", scope, want)
+		}
 	}
-	*clock = clock.Add(looksEvery - 1)
-	looks(1, "before its time")
-	*clock = clock.Add(1)
-	looks(2, "in its time")
-	f.lookedBelow(testKey, looksEvery, false)
-	*clock = clock.Add(looksShare*looksEvery - 1)
-	looks(2, "soon after one that took long")
-	*clock = clock.Add(1)
-	looks(3, "later")
+	end := func(took time.Duration) {
+		t.Helper()
+		if f.lookedBelow(testKey, took, false) {
+			t.Error("a slow look that finds nothing wakes workers")
+		}
+	}
+	claim()
+	looks("at first", 0)
+	claim()
+	looks("before one has begun", 0)
+	begin()
+	end(slowLook)
+	looks("with no claim since it began", 0)
+	*clock = clock.Add(looksEvery / 4)
+	claim() // maybe because of a job that is below, of which no other news comes
+	looks("soon after one", 0, looksEvery*3/4)
+	begin()
+	claim()
+	looks("while one goes on", 0, looksEvery*3/4)
+	end(looksEvery)
+	looks("after one in which there was a claim", 0, looksEvery*3/4, looksShare*looksEvery)
+	begin()
+	f.failedBelow(testKey)
+	end(slowLook)
+	looks("after one that failed", 0, looksEvery*3/4, looksShare*looksEvery, looksEvery)
 }
 
 func TestWhatIsBelowTheFloorsIsClaimedNext(t *testing.T) {
