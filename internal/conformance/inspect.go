@@ -107,6 +107,7 @@ func testListForeignTags(f *fixture) {
 	}{
 		{`[ "a" , "b" ]`, "a", true}, {`["\u0061"]`, "a", true}, {`["\u00E9"]`, "\u00e9", true}, {`["\/"]`, "/", true},
 		{`["\ud83d\ude00"]`, "\U0001f600", true}, {`["a", "\u0000"]`, "a", true}, {`["\ud83d", "a"]`, "a", true},
+		{`["\\ud83d\ude00", "a"]`, "a", true}, {`["\\ud83d\ude00"]`, "a", false}, // an escaped backslash and half a pair
 		{`["\ude00"]`, "a", false}, {`[]`, "a", false}, {`"a"`, "a", false}, {`{"a": "a"}`, "a", false}, {`null`, "null", false},
 		{`[["a"], {"a": "a"}, null, 1, true]`, "a", false}, {`[1]`, "1", false}, {`[null]`, "null", false}, {`[true]`, "true", false},
 	} {

@@ -11,6 +11,6 @@ WHERE j.id < CAST(@before_id AS BIGINT)
         CASE json_typeof(CAST(j.tags AS json)) WHEN 'array' THEN CAST(j.tags AS json) END) AS t (value)
     WHERE CASE /* Other programs may escape what the library does not. Text cannot hold a NUL or half a surrogate pair. */
         WHEN CAST(t.value AS TEXT) = CAST(to_json(CAST(sqlc.narg('tag') AS TEXT)) AS TEXT) THEN true
-        WHEN regexp_replace(CAST(t.value AS TEXT), E'\\\\ud[89ab]..\\\\ud[c-f]..', '', 'gi') ~* E'\\\\u(0000|d[89a-f])' THEN false
+        WHEN regexp_replace(CAST(t.value AS TEXT), E'\\\\\\\\|\\\\ud[89ab]..\\\\ud[c-f]..', '', 'gi') ~* E'\\\\u(0000|d[89a-f])' THEN false
         ELSE json_typeof(t.value) = 'string' AND t.value #>> '{}' = CAST(sqlc.narg('tag') AS TEXT) END))
 ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
