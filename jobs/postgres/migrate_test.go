@@ -14,6 +14,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
 )
 
 var migrateTests = []engineTest{
@@ -21,6 +22,7 @@ var migrateTests = []engineTest{
 	{"MigrationWaits", testMigrationWaits},
 	{"IndexBuiltConcurrently", testIndexBuiltConcurrently},
 	{"SettingsOfTheRole", testSettingsOfTheRole},
+	{"Truncate", testTruncate},
 }
 
 // Programs that start together all migrate: each migration runs once, and nobody sees an error, however impatient the
@@ -177,4 +179,18 @@ func testSettingsOfTheRole(t *testing.T, site *site) {
 			lifeOfJobs(t, store, client)
 		})
 	}
+}
+
+// The errors of jobs go with them, however they go: others would get their ids, and a rescue would take the errors for
+// theirs.
+func testTruncate(t *testing.T, site *site) {
+	_, client, url := site.queue(t)
+	fail := func(context.Context, jobs.Job) error { return jobs.Discard(errors.New("no")) }
+	id := enqueue(t, client, "k")
+	drain(t, client, jobs.Config{}, handlers{"k": fail})
+	run(t, dial(t, url), "truncate_jobs")
+	want(t, "the next job's id", enqueue(t, client, "k"), id)
+	list, err := client.Errors(t.Context(), id)
+	must(t, err)
+	want(t, "errors of the next job", len(list), 0)
 }

@@ -99,6 +99,7 @@ CREATE UNIQUE INDEX workers_pkey ON workers USING btree (id)
 TRIGGERS
 CREATE TRIGGER jobs_delete_errors AFTER DELETE ON jobs REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION jobs_delete_errors()
 CREATE TRIGGER jobs_not_due BEFORE INSERT ON jobs FOR EACH ROW WHEN ((((new.status)::text = 'pending'::text) AND ((new.run_after)::bigint > new.created_at))) EXECUTE FUNCTION jobs_not_due()
+CREATE TRIGGER jobs_truncate_errors AFTER TRUNCATE ON jobs FOR EACH STATEMENT EXECUTE FUNCTION jobs_delete_errors()
 
 FUNCTIONS
 CREATE OR REPLACE FUNCTION jobs_delete_errors()
@@ -106,7 +107,11 @@ CREATE OR REPLACE FUNCTION jobs_delete_errors()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-    EXECUTE format('DELETE FROM %I.job_errors AS e USING deleted AS d WHERE e.job_id = d.id', TG_TABLE_SCHEMA);
+    IF TG_OP = 'TRUNCATE' THEN
+        EXECUTE format('DELETE FROM %I.job_errors', TG_TABLE_SCHEMA);
+    ELSE
+        EXECUTE format('DELETE FROM %I.job_errors AS e USING deleted AS d WHERE e.job_id = d.id', TG_TABLE_SCHEMA);
+    END IF;
     RETURN NULL;
 END;
 $function$
