@@ -34,7 +34,8 @@ type Kind[T any] struct {
 // Handler runs one attempt of a job. Its context ends when the attempt must: timeout, lost lease, cancelled job,
 // stopping runner (context.Cause tells which). nil means done; [Snooze], [Cancel], [Discard] and [RetryIn] say
 // otherwise; any other error is a failed attempt that is retried while attempts are left. A panic and a
-// runtime.Goexit are failed attempts too.
+// runtime.Goexit are failed attempts too. Its goroutine runs other attempts afterwards: it must not stay locked to its
+// thread.
 type Handler[T any] func(ctx context.Context, job Job, args T) error
 
 // Enqueue adds a job. See [Client.Enqueue] for the promise, and the options for what can be said of one job.

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -103,16 +104,18 @@ func (c *Client) pruneFailed(ctx context.Context, status Status, before int64) (
 }
 
 // pruneDone removes done jobs, which are in no index, so that a job that ends well costs less. It looks at jobs in the
-// order of their ids, up to where they are too young to have ended before then.
+// order of their ids, up to where they are too young to have ended before then. (Those of the future are no sign of that,
+// but of a clock that was wrong.)
 func (c *Client) pruneDone(ctx context.Context, before int64) (deleted int64, err error) {
-	for after := int64(0); ; {
+	now := toMicros(c.store.Now())
+	for after := int64(math.MinInt64); ; {
 		var step db.GetPruneStepRow
 		err := c.read(ctx, func(ctx context.Context, q db.Querier) error {
 			var err error
 			step, err = q.GetPruneStep(ctx, db.GetPruneStepParams{Before: before, After: after, N: chunk})
 			return err
 		})
-		if err != nil || step.LastID == 0 || step.CreatedAt >= before {
+		if err != nil || step.LastID == 0 || step.CreatedAt >= before && step.CreatedAt <= now {
 			return deleted, err
 		}
 		if step.Expired > 0 {

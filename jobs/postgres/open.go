@@ -75,6 +75,7 @@ func newStore(pool *pgxpool.Pool, opts []Option) (*Store, error) {
 	s.pooled.Store(o.pooled && o.session == "")
 	s.unprepared.Store(o.pooled)
 	s.session = pool.Config().ConnConfig
+	s.mode = s.session.DefaultQueryExecMode
 	if o.session != "" {
 		url, _, err := splitURL(o.session) // what it says of the queue, the other URL or an option says too
 		if err != nil {

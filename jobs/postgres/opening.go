@@ -19,6 +19,7 @@ type opening struct {
 	// first, when not nil, does the same by itself, before a statement that is not prepared yet: pgx prepares all of a
 	// batch before it sends any of it, and the server waits for a table's lock to do so, without the transaction's timeout.
 	first func() error
+	mode  pgx.QueryExecMode // of the connection
 }
 
 var _ dbpostgres.DBTX = opening{}
@@ -93,7 +94,7 @@ const preparedKey = "sqluice: prepared"
 // prepared reports whether pgx sends a statement without having the server look at it first. One that it forgot again,
 // because it keeps only so many, counts as well: that costs no more than a longer wait.
 func (o opening) prepared(sql string) bool {
-	switch o.conn.Config().DefaultQueryExecMode {
+	switch o.mode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
 		return true
 	case pgx.QueryExecModeDescribeExec:

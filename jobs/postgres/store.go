@@ -23,7 +23,8 @@ import (
 type Store struct {
 	pool       *pgxpool.Pool
 	ownPool    bool
-	session    *pgx.ConnConfig // of the connections that listen and hold locks
+	session    *pgx.ConnConfig   // of the connections that listen and hold locks
+	mode       pgx.QueryExecMode // of the pool's connections
 	options    options
 	names      *namespace
 	hub        *hub

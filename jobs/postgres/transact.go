@@ -74,7 +74,7 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
 	}()
-	q := s.querier(opening{watched{conn.Conn(), w}, t.beginWith, t.begin}, prepare, t.ring)
+	q := s.querier(opening{watched{conn.Conn(), w}, t.beginWith, t.begin, s.mode}, prepare, t.ring)
 	if err := fn(w.ctx, q); err != nil {
 		return err
 	}
