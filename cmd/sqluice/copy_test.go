@@ -274,7 +274,13 @@ func aLiveWorkerIsNamed(t *testing.T, from, to *cli) {
 		t.Fatal(err)
 	}
 	_ = worker.waited() // that it was killed
-	to.ok(copyArgs(from, to)...)
+	eventually(t, "the server has noticed that the worker is gone", func() bool {
+		a := to.run(copyArgs(from, to)...)
+		if a.code != 0 && !strings.Contains(a.err, "workers are alive") {
+			t.Fatalf("copy says %s", a.err)
+		}
+		return a.code == 0
+	})
 	if job := to.show(id); job.Status != jobs.StatusPending || job.Crashes != 1 || len(job.Errors) != 1 || job.Errors[0].Cause != jobs.CauseCrash {
 		t.Errorf("the killed worker's job is %+v", job)
 	}
