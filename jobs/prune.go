@@ -19,8 +19,8 @@ const (
 	keepWorkers = 7 * 24 * time.Hour // rows of workers that ended
 )
 
-// prune removes ended jobs whose retention is over, every minute or less often; the first time within a minute of the start, at
-// random, so that processes that start together do not do it together.
+// prune removes ended jobs whose retention is over, every minute or less often; the first time within a minute of the
+// start, at random, so that processes that start together do not do it together.
 func (s *session) prune(ctx context.Context) {
 	timer := time.NewTimer(rand.N(pruneEvery))
 	defer timer.Stop()
@@ -96,9 +96,12 @@ func (c *Client) pruneFailed(ctx context.Context, status Status, before int64) (
 			n, err = q.DeleteFailedJobs(ctx, db.DeleteFailedJobsParams{Status: string(status), Before: before, N: chunk})
 			return err
 		})
-		deleted += n
-		if err != nil || n < chunk {
+		if err != nil {
 			return deleted, err
+		}
+		deleted += n
+		if n < chunk {
+			return deleted, nil
 		}
 	}
 }
