@@ -13,6 +13,19 @@ import (
 // beside makes the surroundings of a measurement on PostgreSQL; what it returns ends them.
 type beside func(ctx context.Context, s settings, d database, client *jobs.Client) (end func() error, err error)
 
+// openBeside opens a queue and makes its surroundings; end ends both.
+func openBeside(ctx context.Context, s settings, d database, surround beside) (store jobs.Store, client *jobs.Client, end func() error, err error) {
+	store, client, err = open(ctx, d)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	undo, err := surround(ctx, s, d, client)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, store.Close())
+	}
+	return store, client, func() error { return errors.Join(undo(), store.Close()) }, nil
+}
+
 func besideNothing(context.Context, settings, database, *jobs.Client) (func() error, error) {
 	return func() error { return nil }, nil
 }

@@ -18,12 +18,7 @@ const claimLaps = 2000
 // part is the claiming statement in it, without the commit and its wait for the disk.
 func claims(surround beside) func(context.Context, settings, database) (figures, error) {
 	return func(ctx context.Context, s settings, d database) (_ figures, err error) {
-		store, client, err := open(ctx, d)
-		if err != nil {
-			return figures{}, err
-		}
-		defer store.Close()
-		end, err := surround(ctx, s, d, client)
+		store, client, end, err := openBeside(ctx, s, d, surround)
 		if err != nil {
 			return figures{}, err
 		}

@@ -45,12 +45,7 @@ func latencyForeign(ctx context.Context, s settings, d database) (figures, error
 
 // latency is the time from before an insert to the start of its handler, 50 a second, in an idle worker.
 func latency(ctx context.Context, s settings, d database, surround beside, add func(context.Context, *jobs.Client, int) error) (_ figures, err error) {
-	store, client, err := open(ctx, d)
-	if err != nil {
-		return figures{}, err
-	}
-	defer store.Close()
-	end, err := surround(ctx, s, d, client)
+	_, client, end, err := openBeside(ctx, s, d, surround)
 	if err != nil {
 		return figures{}, err
 	}

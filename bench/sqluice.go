@@ -38,12 +38,7 @@ func drain(ctx context.Context, s settings, d database) (figures, error) {
 // drainBeside measures a drain in surroundings.
 func drainBeside(surround beside) func(context.Context, settings, database) (figures, error) {
 	return func(ctx context.Context, s settings, d database) (_ figures, err error) {
-		store, client, err := open(ctx, d)
-		if err != nil {
-			return figures{}, err
-		}
-		defer store.Close()
-		end, err := surround(ctx, s, d, client)
+		_, client, end, err := openBeside(ctx, s, d, surround)
 		if err != nil {
 			return figures{}, err
 		}
