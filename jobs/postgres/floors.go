@@ -58,6 +58,16 @@ type floor struct {
 	again   time.Time                  // when to look there next
 }
 
+// priorities are those of a kind that have a floor, the highest first: none when there are too many.
+func (q *floor) priorities(kind string) []int64 {
+	if len(q.from[kind]) > mostPriorities {
+		return nil
+	}
+	list := slices.Sorted(maps.Keys(q.from[kind]))
+	slices.Reverse(list)
+	return list
+}
+
 func newFloors(now func() time.Time, below func(floorKey, time.Duration)) *floors {
 	return &floors{now: now, below: below, queues: map[floorKey]*floor{}, kinds: map[string][]string{}}
 }
@@ -68,6 +78,9 @@ type scope struct {
 	From    [][3]any `json:"from"`
 	Before  [][3]any `json:"before"`
 }
+
+// newScope is one without anything in it; its lists are empty and not null, which the statements do not take.
+func newScope() scope { return scope{Between: [][3]any{}, From: [][3]any{}, Before: [][3]any{}} }
 
 func (s scope) text() (string, error) {
 	data, err := json.Marshal(s)
@@ -92,29 +105,20 @@ func (f *floors) scope(queue, kinds string) (text string, all bool, err error) {
 		f.queues[key] = q
 	}
 	all = q.slow < slowLooks
-	s := scope{Between: [][3]any{}, From: [][3]any{}, Before: [][3]any{}}
-	floors := false
+	s := newScope()
 	for _, name := range names {
-		if all || len(q.from[name]) == 0 || len(q.from[name]) > mostPriorities {
-			s.Between = append(s.Between, [3]any{name, math.MinInt32, math.MaxInt32})
-			continue
-		}
 		// The priorities that have a floor, and between them those that have none.
 		above := int64(math.MaxInt32)
-		var priorities []int64
-		for p := range q.from[name] {
-			priorities = append(priorities, p)
-		}
-		slices.Sort(priorities)
-		for _, p := range slices.Backward(priorities) {
-			s.Between = append(s.Between, [3]any{name, p, above})
-			s.From = append(s.From, [3]any{name, p, q.from[name][p]})
-			floors = true
-			above = p
+		if !all {
+			for _, p := range q.priorities(name) {
+				s.Between = append(s.Between, [3]any{name, p, above})
+				s.From = append(s.From, [3]any{name, p, q.from[name][p]})
+				above = p
+			}
 		}
 		s.Between = append(s.Between, [3]any{name, math.MinInt32, above})
 	}
-	if floors {
+	if len(s.From) > 0 {
 		f.look(key, q)
 	}
 	text, err = s.text()
@@ -138,12 +142,9 @@ func (f *floors) scopeBelow(key floorKey) (string, error) {
 	defer f.mu.Unlock()
 	q := f.queues[key]
 	q.missed = false
-	s := scope{Between: [][3]any{}, From: [][3]any{}, Before: [][3]any{}}
+	s := newScope()
 	for _, name := range f.kinds[key.kinds] {
-		if len(q.from[name]) > mostPriorities {
-			continue
-		}
-		for _, p := range slices.Backward(slices.Sorted(maps.Keys(q.from[name]))) {
+		for _, p := range q.priorities(name) {
 			s.Before = append(s.Before, [3]any{name, p, q.from[name][p]})
 		}
 	}

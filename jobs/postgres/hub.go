@@ -139,10 +139,10 @@ func (h *hub) setQuiet(quiet bool) {
 	h.quiet = quiet
 }
 
-// A message is the sender's token, the signals as a number, and the queue that has work, if that is all that happened.
+// notification is what one says: the sender's token, the signals as a number, and the queue that has work, if that is all that happened.
 // Whatever else comes, such as a bare NOTIFY by people or programs, wakes everybody.
-func (h *hub) message(signals jobs.Signal, queue string) string {
-	return fmt.Sprintf("%s/%d/%s", h.token, signals, queue)
+func notification(token string, signals jobs.Signal, queue string) string {
+	return fmt.Sprintf("%s/%d/%s", token, signals, queue)
 }
 
 func (h *hub) notice(n *pgconn.Notification) {
@@ -197,7 +197,7 @@ func (h *hub) ring() {
 		h.pending = 0
 		h.mu.Unlock()
 		ctx, cancel := context.WithTimeout(h.ctx, answerWithin)
-		_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), h.message(signals, ""))...)
+		_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), notification(h.token, signals, ""))...)
 		cancel()
 		if err != nil && h.ctx.Err() == nil {
 			h.store.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)

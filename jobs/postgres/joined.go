@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/sqluice/sqluice/db"
@@ -32,8 +31,8 @@ func (j joined) enter(ctx context.Context, signals jobs.Signal, queue string) er
 	} else {
 		// The server drops those that are alike. (Not here: one before may have gone with a savepoint.) The message has no
 		// token, because this process must hear of the commit too.
-		message := fmt.Sprintf("/%d/%s", signals, queue)
-		err = j.tx.conn.QueryRow(ctx, control("isolation_notify"), once(j.store.names.channel(), message)...).Scan(&level, &nothing)
+		text := notification("", signals, queue)
+		err = j.tx.conn.QueryRow(ctx, control("isolation_notify"), once(j.store.names.channel(), text)...).Scan(&level, &nothing)
 	}
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 // querier gives the generated statements on a connection or a transaction. ring, when not nil, is called after jobs were
 // added to a queue.
 func (s *Store) querier(conn dbpostgres.DBTX, prepare bool, ring func(ctx context.Context, queue string) error) db.Querier {
-	q := queries{dbpostgres.New(placed{conn, s, prepare && !s.unprepared.Load()})}
+	q := queries{dbpostgres.New(placed{conn, s, prepare})}
 	if ring == nil || s.options.silent {
 		return floored{q, s.floors, q}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -104,12 +105,9 @@ type transaction struct {
 
 // ring notes that a job was added to a queue.
 func (t *transaction) ring(_ context.Context, queue string) error {
-	for _, known := range t.bells {
-		if known == queue {
-			return nil
-		}
+	if !slices.Contains(t.bells, queue) {
+		t.bells = append(t.bells, queue)
 	}
-	t.bells = append(t.bells, queue)
 	return nil
 }
 
@@ -169,7 +167,7 @@ func (t *transaction) begin() error {
 func (t *transaction) commit() error {
 	var list []command
 	for _, queue := range t.bells {
-		list = append(list, statement("notify", t.store.names.channel(), t.store.hub.message(jobs.WorkReady, queue)))
+		list = append(list, statement("notify", t.store.names.channel(), notification(t.store.hub.token, jobs.WorkReady, queue)))
 	}
 	results, err := t.batch(append(list, statement("commit"))...)
 	switch {
