@@ -52,6 +52,7 @@ type (
 	RecordStuckJobsParams         = sqlite.RecordStuckJobsParams
 	RegisterWorkerParams          = sqlite.RegisterWorkerParams
 	ReleaseJobParams              = sqlite.ReleaseJobParams
+	ReleaseJobsParams             = sqlite.ReleaseJobsParams
 	ReportFailedJobsParams        = sqlite.ReportFailedJobsParams
 	ReportFailedJobsRow           = sqlite.ReportFailedJobsRow
 	RequestJobCancelParams        = sqlite.RequestJobCancelParams

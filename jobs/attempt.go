@@ -16,6 +16,7 @@ type attempt struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	stop    context.CancelFunc // of the timeout
+	claimed time.Time
 
 	over      bool      // its outcome is settled: nobody waits for the handler any more
 	completed bool      // CompleteTx ran: whether it was committed is known when the handler returns
@@ -29,41 +30,59 @@ func (a *attempt) attrs() []any {
 	return []any{"job", a.job.ID, "kind", a.job.Kind, "attempt", a.job.Attempt}
 }
 
-// begin makes the context that the handler runs with, below the session's.
+// claim makes the attempt's context, below the session's.
+func (a *attempt) claim(now time.Time) {
+	a.claimed = now
+	a.ctx, a.cancel = context.WithCancelCause(a.session.life)
+	a.stop = func() {}
+}
+
+// begin has the time for the handler run from now on.
 func (a *attempt) begin() {
 	timeout := a.job.Timeout
 	if timeout == 0 {
 		timeout = a.handler.timeout
 	}
-	a.ctx, a.cancel = context.WithCancelCause(a.session.life)
-	a.stop = func() {}
 	if timeout > 0 {
 		a.ctx, a.stop = context.WithTimeoutCause(a.ctx, timeout, ErrTimeout)
 	}
 }
 
-// execute runs the handler to its end, however it ends, and settles the outcome.
-func (a *attempt) execute() {
+// execute runs the handler to its end, however it ends, and settles the outcome. It returns the attempt that is to be run
+// next in the same slot, if one waits.
+func (a *attempt) execute() (next *attempt) {
 	var err error
 	returned := false
+	began := time.Now()
 	defer func() {
 		var stack string
+		gone := false
 		if p := recover(); p != nil {
 			err, stack = fmt.Errorf("panic: %v", p), string(debug.Stack())
 		} else if !returned {
-			err, stack = errors.New("the handler called runtime.Goexit"), string(debug.Stack())
+			err, stack, gone = errors.New("the handler called runtime.Goexit"), string(debug.Stack()), true
 		}
-		a.end(a.judge(err, stack))
+		next = a.end(a.judge(err, stack), began)
+		if gone && next != nil {
+			a.session.start(next) // on another goroutine: this one ends now
+		}
 	}()
-	err = a.handler.run(a.ctx, a.job)
+	// It may have been cancelled, or lost, before it began.
+	if err = context.Cause(a.ctx); err == nil {
+		err = a.handler.run(a.ctx, a.job)
+	}
 	returned = true
+	return next
 }
 
-// end gives the slot back and the outcome to the pump.
-func (a *attempt) end(o outcome) {
+// end gives the slot to the next attempt that waits for it, if any, and the outcome to the pump.
+func (a *attempt) end(o outcome, began time.Time) (next *attempt) {
+	now := time.Now()
 	s := a.session
 	s.mu.Lock()
-	s.active[a.job.Queue]--
+	l := s.lanes[a.job.Queue]
+	l.ended(a, now.Sub(began))
+	next = l.take(now)
 	if a.over {
 		s.log.Warn("a handler returned after its attempt had been ended without it", a.attrs()...)
 	} else {
@@ -77,6 +96,7 @@ func (a *attempt) end(o outcome) {
 	if wake {
 		s.signal()
 	}
+	return next
 }
 
 // SetResult sets the result that the job will have when its handler returns nil: any value that encodes to JSON of

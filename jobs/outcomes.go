@@ -19,7 +19,8 @@ const (
 	fateFail
 	fateCancel
 	fateRelease
-	fateLost // nothing is recorded: the attempt belongs to nobody here
+	fateReturn // the attempt was not begun
+	fateLost   // nothing is recorded: the attempt belongs to nobody here
 )
 
 // outcome is the end of an attempt, to be recorded.

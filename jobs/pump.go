@@ -55,12 +55,8 @@ type pump struct {
 
 // pump runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
 func (s *session) pump(ctx context.Context) error {
-	signals := WorkReady
-	if s.drain {
-		signals |= JobEnded
-	}
 	queues := slices.Sorted(maps.Keys(s.config.Queues))
-	wake, stop := s.store.Listen(signals, queues)
+	wake, stop := s.store.Listen(WorkReady, queues)
 	defer stop()
 	p := &pump{
 		session: s, queues: queues, wake: wake, alarm: newAlarm(s.store.Now),
@@ -79,7 +75,7 @@ func (s *session) pump(ctx context.Context) error {
 		if stopping {
 			p.behind = false
 		} else {
-			wants = s.free(p.hungry)
+			wants = p.free(len(outcomes) > 0)
 		}
 		if len(outcomes) == 0 && !p.behind {
 			if len(wants) == 0 {
@@ -262,17 +258,20 @@ func (s *session) putBackLater(outcomes []outcome) {
 	})
 }
 
-// free is how many jobs each hungry queue could take.
-func (s *session) free(hungry map[string]bool) map[string]int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// free is how many jobs each hungry queue could take; worth says that there is a turn anyway.
+func (p *pump) free(worth bool) map[string]int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	wants := map[string]int64{}
-	if s.worker.id == 0 {
+	if p.worker.id == 0 {
 		return wants // declared dead and not registered anew yet
 	}
-	for queue := range hungry {
-		if n := s.config.Queues[queue] - s.active[queue]; n > 0 && hungry[queue] {
-			wants[queue] = int64(min(n, claimMost))
+	for queue, hungry := range p.hungry {
+		if !hungry {
+			continue
+		}
+		if n := p.lanes[queue].wants(p.took, worth); n > 0 {
+			wants[queue] = int64(n)
 		}
 	}
 	return wants
@@ -365,7 +364,7 @@ func (s *session) recorded(t *turn) {
 	}
 }
 
-// dispatch starts the handlers of claimed jobs, best first.
+// dispatch starts the handlers of claimed jobs, best first, as far as there are slots.
 func (s *session) dispatch(claimed []*attempt) {
 	if len(claimed) == 0 {
 		return
@@ -377,6 +376,8 @@ func (s *session) dispatch(claimed []*attempt) {
 			cmp.Compare(a.job.ID, b.job.ID),
 		)
 	})
+	now := time.Now()
+	started := claimed[:0]
 	s.mu.Lock()
 	for _, a := range claimed {
 		if old := s.running[a.fence()]; old != nil {
@@ -384,12 +385,19 @@ func (s *session) dispatch(claimed []*attempt) {
 			old.cancel(ErrLeaseLost)
 			s.settle(old, outcome{attempt: old, fate: fateLost})
 		}
-		a.begin()
+		a.claim(now)
 		s.running[a.fence()] = a
-		s.active[a.job.Queue]++
+		if s.lanes[a.job.Queue].add(a) {
+			started = append(started, a)
+		} else {
+			s.giveBackIn(aheadFor)
+		}
+	}
+	if s.closing {
+		s.returnAhead()
 	}
 	s.mu.Unlock()
-	for _, a := range claimed {
+	for _, a := range started {
 		s.start(a)
 	}
 }

@@ -14,9 +14,11 @@ const largeResult = 32 << 10
 // record writes outcomes, inside the pump's transaction, and returns those that were refused because the lease was
 // lost. Attempts that ended well go in one statement; the others, which are rarer, one by one.
 func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) (lost []outcome, err error) {
-	plain, withResult := map[holder][]outcome{}, map[holder][]outcome{}
+	plain, withResult, returned := map[holder][]outcome{}, map[holder][]outcome{}, map[holder][]outcome{}
 	for i, o := range outcomes {
 		switch {
+		case o.fate == fateReturn:
+			addByHolder(returned, o, len(outcomes)-i)
 		case o.fate != fateDone:
 			ok, err := s.recordOne(ctx, q, o)
 			if err != nil {
@@ -58,7 +60,27 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) 
 			return nil, err
 		}
 	}
+	for h, group := range returned {
+		if err := s.recordReturned(ctx, q, h, group, now); err != nil {
+			return nil, err
+		}
+	}
 	return lost, nil
+}
+
+// recordReturned gives back jobs whose handlers were not called. Those that somebody else holds now are no loss.
+func (s *session) recordReturned(ctx context.Context, q db.Querier, h holder, group []outcome, now int64) error {
+	n, err := q.ReleaseJobs(ctx, db.ReleaseJobsParams{Now: now, WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
+	if err != nil || n == int64(len(group)) {
+		return err
+	}
+	for _, o := range group { // somebody may have asked for an end in the meantime
+		_, err := q.CancelRequestedJob(ctx, db.CancelRequestedJobParams{Now: now, ID: o.attempt.job.ID, Attempt: h.attempt, WorkerID: h.worker})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // recordLarge writes one result without wrapping it in JSON for a batch.

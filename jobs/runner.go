@@ -34,8 +34,8 @@ type Retention struct {
 
 // Config says how a runner runs. The zero value of every field is its default.
 type Config struct {
-	// Queues are the queues to take jobs from, each with the number of jobs to run at once; 10 of [DefaultQueue] when
-	// empty.
+	// Queues are the queues to take jobs from, each with its number of slots, which is how many jobs run at once; 10 of
+	// [DefaultQueue] when empty. Where jobs are short, more are claimed than run, and wait for a slot.
 	Queues map[string]int
 
 	// Name is the worker's name among the live ones; host, process id and a random part when empty.

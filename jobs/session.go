@@ -31,10 +31,12 @@ type session struct {
 
 	mu       sync.Mutex
 	worker   worker
-	running  map[fence]*attempt // handlers that have not returned, and outcomes that are not recorded
+	running  map[fence]*attempt // claimed: those whose handlers have not returned, and outcomes that are not recorded
 	outcomes []outcome          // to be recorded
 	patience bool               // the pump waits for more outcomes
-	active   map[string]int     // handlers that have not returned, by queue
+	lanes    map[string]*lane   // by queue
+	closing  bool               // nothing is claimed ahead any more
+	back     *time.Timer        // when jobs that were claimed ahead are given back; nil when none waits
 	fatal    error              // what the housekeeper found that must end the run
 	schema   error              // what it found that must stop it
 	turns    uint64             // odd while the pump is between the beginning of a turn and the start of its handlers
@@ -51,7 +53,7 @@ func newSession(r *Runner, kinds string, drain bool) *session {
 	return &session{
 		store: r.client.store, client: r.client, config: r.config, log: r.config.Logger, handlers: r.handlers,
 		kinds: kinds, drain: drain, settled: make(chan struct{}, 1), next: make(chan *attempt), finished: make(chan struct{}),
-		running: map[fence]*attempt{}, active: map[string]int{}, refused: map[fence]struct{}{},
+		running: map[fence]*attempt{}, lanes: newLanes(r.config.Queues), refused: map[fence]struct{}{},
 	}
 }
 
@@ -145,6 +147,7 @@ func (s *session) hurry(ctx context.Context) {
 	case <-s.finished:
 		return
 	}
+	s.closeLanes()
 	s.signal()
 	if s.config.Grace > 0 && !s.wait(s.config.Grace) {
 		return
@@ -234,8 +237,8 @@ func (s *session) stuck() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
-	for _, count := range s.active {
-		n += count
+	for _, l := range s.lanes {
+		n += l.active
 	}
 	if n == 0 {
 		return nil

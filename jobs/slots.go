@@ -13,7 +13,10 @@ func (s *session) start(a *attempt) {
 // slot runs attempts until the session is over. There are never more of them than attempts that ran at once.
 func (s *session) slot(a *attempt) {
 	for {
-		a.execute()
+		if next := a.execute(); next != nil {
+			a = next
+			continue
+		}
 		select {
 		case a = <-s.next:
 		case <-s.finished:

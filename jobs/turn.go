@@ -105,6 +105,8 @@ func (t *turn) signals() Signal {
 		switch o.fate {
 		case fateDone, fateCancel:
 			signals |= JobEnded
+		case fateReturn:
+			signals |= WorkReady
 		default:
 			signals |= WorkReady | JobEnded // which of them depends on whether the job was to be cancelled
 		}

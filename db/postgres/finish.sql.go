@@ -291,6 +291,38 @@ func (q *Queries) ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, 
 	return result.RowsAffected(), nil
 }
 
+const releaseJobs = `-- name: ReleaseJobs :execrows
+UPDATE jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), uncounted = uncounted + 1,
+                worker_id = NULL, lease_until = NULL
+WHERE COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
+  AND COALESCE(worker_id, 0) = CAST($2 AS BIGINT) AND attempt = CAST($3 AS BIGINT)
+  AND id = ANY (CAST((
+    SELECT CAST(translate(CAST($4 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+  ) AS BIGINT[]))
+`
+
+type ReleaseJobsParams struct {
+	Now      int64
+	WorkerID int64
+	Attempt  int64
+	Ids      string
+}
+
+// ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
+// all have the same attempt number. Jobs that are to be cancelled are left to CancelRequestedJob.
+func (q *Queries) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error) {
+	result, err := q.db.Exec(ctx, releaseJobs,
+		arg.Now,
+		arg.WorkerID,
+		arg.Attempt,
+		arg.Ids,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const retryJob = `-- name: RetryJob :execrows
 UPDATE jobs SET status = CAST($1 AS TEXT), run_after = CAST($2 AS BIGINT),
                 last_error = CAST($3 AS TEXT), updated_at = CAST($4 AS BIGINT),

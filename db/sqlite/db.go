@@ -195,6 +195,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.releaseJobStmt, err = db.PrepareContext(ctx, releaseJob); err != nil {
 		return nil, fmt.Errorf("error preparing query ReleaseJob: %w", err)
 	}
+	if q.releaseJobsStmt, err = db.PrepareContext(ctx, releaseJobs); err != nil {
+		return nil, fmt.Errorf("error preparing query ReleaseJobs: %w", err)
+	}
 	if q.reportFailedJobsStmt, err = db.PrepareContext(ctx, reportFailedJobs); err != nil {
 		return nil, fmt.Errorf("error preparing query ReportFailedJobs: %w", err)
 	}
@@ -512,6 +515,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing releaseJobStmt: %w", cerr)
 		}
 	}
+	if q.releaseJobsStmt != nil {
+		if cerr := q.releaseJobsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing releaseJobsStmt: %w", cerr)
+		}
+	}
 	if q.reportFailedJobsStmt != nil {
 		if cerr := q.reportFailedJobsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing reportFailedJobsStmt: %w", cerr)
@@ -653,6 +661,7 @@ type Queries struct {
 	recordStuckJobsStmt           *sql.Stmt
 	registerWorkerStmt            *sql.Stmt
 	releaseJobStmt                *sql.Stmt
+	releaseJobsStmt               *sql.Stmt
 	reportFailedJobsStmt          *sql.Stmt
 	requestJobCancelStmt          *sql.Stmt
 	requeueJobStmt                *sql.Stmt
@@ -725,6 +734,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		recordStuckJobsStmt:           q.recordStuckJobsStmt,
 		registerWorkerStmt:            q.registerWorkerStmt,
 		releaseJobStmt:                q.releaseJobStmt,
+		releaseJobsStmt:               q.releaseJobsStmt,
 		reportFailedJobsStmt:          q.reportFailedJobsStmt,
 		requestJobCancelStmt:          q.requestJobCancelStmt,
 		requeueJobStmt:                q.requeueJobStmt,

@@ -140,6 +140,9 @@ type Querier interface {
 	RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (int64, error)
 	// ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
 	ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, error)
+	// ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
+	// all have the same attempt number. Jobs that are to be cancelled are left to CancelRequestedJob.
+	ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error)
 	// ReportFailedJobs groups the jobs that failed since a time by kind and error, the most frequent first, then the latest.
 	ReportFailedJobs(ctx context.Context, arg ReportFailedJobsParams) ([]ReportFailedJobsRow, error)
 	// RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.

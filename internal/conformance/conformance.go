@@ -47,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"Manage", manageTests},
 		{"Inspect", inspectTests},
 		{"Runner", runnerTests},
+		{"Ahead", aheadTests},
 		{"Stop", stopTests},
 		{"Rescue", rescueTests},
 		{"Fence", fenceTests},

@@ -69,6 +69,26 @@ func only(events []event, what string, attempt int) []event {
 	return list
 }
 
+// every is the events of a kind, of whatever attempts.
+func every(events []event, what string) []event {
+	var list []event
+	for _, e := range events {
+		if e.what == what {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// checkOnce reports when n jobs did not each run once: claims that were given back before the handler was called are no
+// runs.
+func checkOnce(t *testing.T, events []event, n int) {
+	t.Helper()
+	if starts, done := len(every(events, "start")), len(every(events, "done")); starts != n || done != n {
+		t.Errorf("%d jobs were started %d times and done %d times", n, starts, done)
+	}
+}
+
 // checkStarts reports attempts that were started more than once, over all processes, and returns how many jobs were
 // started at all.
 func checkStarts(t *testing.T, events []event) int {

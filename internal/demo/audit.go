@@ -41,13 +41,14 @@ func audit(ids []int64, all []jobs.Job, failures map[int64][]jobs.AttemptError, 
 		if n := notes.returned[attempt{job.ID, job.Attempt}]; n != 1 {
 			fault("attempt %d of job %d ended the job, and its handler returned %d times", job.Attempt, job.ID, n)
 		}
-		// Every attempt but a last one that was done has a row of its own that says how it ended.
+		// Every attempt but a last one that was done has a row of its own that says how it ended, unless it was given back
+		// before it began.
 		ended := len(failures[job.ID])
 		if job.Status == jobs.StatusDone {
 			ended++
 		}
-		if ended != job.Attempt {
-			fault("job %d has %d attempts, and %d of them have an end", job.ID, job.Attempt, ended)
+		if began := job.Attempt - job.Uncounted; ended != began {
+			fault("job %d has %d attempts, and %d of them have an end", job.ID, began, ended)
 		}
 	}
 	return faults

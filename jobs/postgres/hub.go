@@ -16,9 +16,13 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// ringEvery is the shortest time between two notifications that are sent after a commit: while many jobs end, one tells
-// of all. (Those of enqueues go with their transactions.)
-const ringEvery = 5 * time.Millisecond
+// The shortest time between two notifications that are sent after a commit, so that one tells of many jobs that end: the
+// first while there is no more to tell, twice the time before for each that follows another, up to the last. (Those of
+// enqueues go with their transactions.)
+const (
+	ringFirst = 5 * time.Millisecond
+	ringLast  = 40 * time.Millisecond
+)
 
 // hub tells listeners of commits: of this process's at once, of other processes' by notifications, and at each poll of
 // all that no notification told of.
@@ -186,7 +190,7 @@ func (h *hub) announce(signals jobs.Signal) {
 
 // ring sends what is pending until nothing is.
 func (h *hub) ring() {
-	for {
+	for pause := ringFirst; ; pause = min(2*pause, ringLast) {
 		h.mu.Lock()
 		if h.pending == 0 || h.closed {
 			h.ringing = false
@@ -202,7 +206,7 @@ func (h *hub) ring() {
 		if err != nil && h.ctx.Err() == nil {
 			h.store.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)
 		}
-		timer := time.NewTimer(ringEvery)
+		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
 		case <-h.ctx.Done():

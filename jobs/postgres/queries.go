@@ -358,6 +358,10 @@ func (q queries) ReleaseJob(ctx context.Context, arg db.ReleaseJobParams) (int64
 	return q.own.ReleaseJob(ctx, dbpostgres.ReleaseJobParams(arg))
 }
 
+func (q queries) ReleaseJobs(ctx context.Context, arg db.ReleaseJobsParams) (int64, error) {
+	return q.own.ReleaseJobs(ctx, dbpostgres.ReleaseJobsParams(arg))
+}
+
 func (q queries) ReportFailedJobs(ctx context.Context, arg db.ReportFailedJobsParams) ([]db.ReportFailedJobsRow, error) {
 	rows, err := q.own.ReportFailedJobs(ctx, dbpostgres.ReportFailedJobsParams(arg))
 	if err != nil {

@@ -16,6 +16,17 @@ FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
 WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = CAST(@worker_id AS BIGINT)
   AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT);
 
+-- name: ReleaseJobs :execrows
+-- ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
+-- all have the same attempt number. Jobs that are to be cancelled are left to CancelRequestedJob.
+UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + 1,
+                worker_id = NULL, lease_until = NULL
+WHERE COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
+  AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT) AND attempt = CAST(@attempt AS BIGINT)
+  AND id = ANY (CAST((
+    SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+  ) AS BIGINT[]));
+
 -- name: ExtendLeases :execrows
 -- ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
 -- wait for rows that are locked (on SQLite none are), as one is by a CompleteJob in a transaction that is still open.

@@ -16,6 +16,15 @@ WHERE j.status = 'running' AND j.worker_id = e.worker_id AND j.attempt = e.value
 ON CONFLICT (id) DO UPDATE SET status = 'done', result = excluded.result, lease_until = NULL,
     finished_at = excluded.created_at, updated_at = excluded.created_at;
 
+-- name: ReleaseJobs :execrows
+-- ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
+-- all have the same attempt number. Jobs that are to be cancelled are left to CancelRequestedJob.
+UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + 1,
+                worker_id = NULL, lease_until = NULL
+WHERE status = 'running' AND cancel_requested_at IS NULL
+  AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = CAST(@attempt AS BIGINT)
+  AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
+
 -- name: ExtendLeases :execrows
 -- ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
 -- wait for rows that are locked (on SQLite none are), as one is by a CompleteJob in a transaction that is still open.

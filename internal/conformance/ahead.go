@@ -1,0 +1,141 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var aheadTests = []test{
+	{"OthersGetWhatOnlyWaits", testAheadOthers},
+	{"StopGivesBack", testAheadStop},
+	{"Cancelled", testAheadCancelled},
+	{"Goexit", testAheadGoexit},
+	{"TimeBeginsWithTheHandler", testAheadTimeout},
+}
+
+// addMany adds jobs with the payload {}.
+func (f *fixture) addMany(kind string, n int, opts ...jobs.EnqueueOption) []int64 {
+	f.Helper()
+	payloads := slices.Repeat([]json.RawMessage{json.RawMessage("{}")}, n)
+	ids, err := f.client.EnqueueMany(f.ctx, kind, payloads, opts...)
+	f.must(err)
+	return ids
+}
+
+// stuckBehind starts a runner with one slot. It runs short jobs, from which it learns to claim ahead, and then one that
+// goes on until release is closed; it has claimed some of those behind that one.
+func (f *fixture) stuckBehind(config jobs.Config, release chan struct{}, handle func(jobs.Job)) (r *running, slow int64, behind []int64) {
+	f.Helper()
+	f.addMany("short", 200, jobs.Priority(2))
+	slow = f.enqueue("slow", jobs.Priority(1))
+	behind = f.addMany("behind", 300)
+	config.Queues = map[string]int{jobs.DefaultQueue: 1}
+	started := make(chan struct{})
+	r = f.start(config, on("short", nothing),
+		on("slow", func(context.Context, jobs.Job) error {
+			close(started)
+			<-release
+			return nil
+		}),
+		on("behind", func(_ context.Context, job jobs.Job) error { handle(job); return nil }))
+	receive(f, "the slow job", started)
+	return r, slow, behind
+}
+
+// testAheadOthers: an idle worker gets what another has claimed and cannot run.
+func testAheadOthers(f *fixture) {
+	release := make(chan struct{})
+	_, slow, behind := f.stuckBehind(jobs.Config{}, release, func(job jobs.Job) {
+		f.Errorf("job %d ran where no slot was free", job.ID)
+	})
+	f.startOn(f.elsewhere(), jobs.Config{}, on("behind", nothing))
+	for _, id := range behind {
+		job := f.ended(id)
+		want(f, "status", job.Status, jobs.StatusDone)
+		want(f, "attempts that count", job.Attempt-job.Uncounted, 1)
+	}
+	want(f, "status of the slow job", f.get(slow).Status, jobs.StatusRunning)
+	close(release)
+	want(f, "status of the slow job", f.ended(slow).Status, jobs.StatusDone)
+}
+
+// testAheadStop: what waits for a slot is given back before the handlers have ended.
+func testAheadStop(f *fixture) {
+	release := make(chan struct{})
+	r, slow, behind := f.stuckBehind(jobs.Config{Grace: hang}, release, func(job jobs.Job) {
+		f.Errorf("job %d was started by a worker that stops", job.ID)
+	})
+	r.cancel()
+	for _, id := range behind {
+		job := f.becomes(id, jobs.StatusPending)
+		want(f, "attempts that count", job.Attempt-job.Uncounted, 0)
+		want(f, "worker", job.WorkerID, 0)
+	}
+	close(release)
+	f.must(receive(f, "the runner's end", r.done))
+	want(f, "status of the slow job", f.get(slow).Status, jobs.StatusDone)
+}
+
+// testAheadCancelled: a job that is cancelled while it waits for a slot is never started.
+func testAheadCancelled(f *fixture) {
+	release := make(chan struct{})
+	_, slow, behind := f.stuckBehind(jobs.Config{}, release, func(job jobs.Job) {
+		f.Errorf("job %d was started after it had been cancelled", job.ID)
+	})
+	for _, id := range behind {
+		_, err := f.client.Cancel(f.ctx, id)
+		f.must(err)
+	}
+	for _, id := range behind {
+		want(f, "status", f.ended(id).Status, jobs.StatusCancelled)
+	}
+	close(release)
+	want(f, "status of the slow job", f.ended(slow).Status, jobs.StatusDone)
+}
+
+// testAheadGoexit: a handler that ends its goroutine does not take the job with it that would be next there.
+func testAheadGoexit(f *fixture) {
+	ids := f.addMany("k", 300, jobs.MaxAttempts(1))
+	var ran atomic.Int64
+	f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("k", func(context.Context, jobs.Job) error {
+		if ran.Add(1)%3 == 0 {
+			runtime.Goexit()
+		}
+		return nil
+	}))
+	want(f, "handlers that ran", ran.Load(), int64(len(ids)))
+	failed := 0
+	for _, id := range ids {
+		if f.get(id).Status == jobs.StatusFailed {
+			failed++
+		}
+	}
+	want(f, "jobs that failed", failed, len(ids)/3)
+}
+
+// testAheadTimeout: a job's time begins with its handler, not while it waits for a slot.
+func testAheadTimeout(f *fixture) {
+	f.addMany("short", 200, jobs.Priority(2))
+	f.enqueue("slow", jobs.Priority(1))
+	behind := f.addMany("behind", 20, jobs.Timeout(time.Hour))
+	var slowEnded time.Time
+	f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("short", nothing),
+		on("slow", func(context.Context, jobs.Job) error {
+			f.eventually("a job is claimed ahead", func() bool { return f.get(behind[0]).Attempt > 0 })
+			slowEnded = time.Now()
+			return nil
+		}),
+		on("behind", func(ctx context.Context, job jobs.Job) error {
+			if deadline, ok := ctx.Deadline(); !ok || deadline.Before(slowEnded.Add(time.Hour)) {
+				f.Errorf("the time of job %d ran before its handler was called", job.ID)
+			}
+			return nil
+		}))
+	want(f, "status", f.get(behind[0]).Status, jobs.StatusDone)
+}

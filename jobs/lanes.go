@@ -1,0 +1,201 @@
+package jobs
+
+import "time"
+
+const (
+	// aheadMost is how many jobs of a queue are claimed at most before a slot is free for them.
+	aheadMost = 800
+
+	// aheadBytes is how much their payloads may take, about.
+	aheadBytes = 4 << 20
+
+	// aheadGoal is how long such a job should wait for its slot at most.
+	aheadGoal = 20 * time.Millisecond
+
+	// aheadFor is the longest time that such a job waits for its slot. Then it is given back, for others to run.
+	aheadFor = 100 * time.Millisecond
+
+	// paceOver is of about how many attempts a lane's pace and weight are the mean.
+	paceOver = 16
+)
+
+// lane is a queue's part of a session: its slots, and jobs that were claimed ahead so that no slot waits for the
+// database. While a job waits, no slot is free. The session's mu guards it.
+type lane struct {
+	slots  int
+	active int // handlers that have not returned
+	ahead  []*attempt
+	room   int           // for jobs ahead, as far as it is known
+	late   time.Duration // the longest time since the last turn that a job waited for its slot
+	pace   time.Duration // how long attempts took lately, 0 while none has ended
+	weight int           // the bytes of their payloads
+
+	// suspects are how many of the jobs here were running when a process died before. What waits here when one dies is
+	// charged with the crash as well, so nothing is claimed ahead beside a job that may be to blame.
+	suspects int
+}
+
+func newLanes(queues map[string]int) map[string]*lane {
+	lanes := make(map[string]*lane, len(queues))
+	for queue, slots := range queues {
+		lanes[queue] = &lane{slots: slots}
+	}
+	return lanes
+}
+
+// wants is how many more jobs the lane takes when a turn takes so long. A turn that has nothing else to do is worth half
+// of those ahead.
+func (l *lane) wants(turn time.Duration, worth bool) int {
+	ahead := 0
+	if l.pace > 0 && l.suspects == 0 {
+		l.adapt()
+		ahead = min(l.room, aheadBytes/max(l.weight, 1))
+		// Enough for the slots to go on during two turns: where jobs are slow that is none.
+		ahead = int(min(float64(ahead), float64(l.slots)*float64(2*turn)/float64(l.pace)))
+	}
+	n := l.slots + ahead - l.active - len(l.ahead)
+	if n <= 0 || !worth && n <= ahead/2 {
+		return 0
+	}
+	return min(n, claimMost)
+}
+
+// adapt makes more room when slots ran out of jobs, and less when jobs waited for long: because the machine is busy with
+// other things, say, or because jobs take longer than those before.
+func (l *lane) adapt() {
+	switch {
+	case l.late > aheadGoal:
+		l.room = int(float64(l.room) * float64(aheadGoal) / float64(l.late))
+	case l.active < l.slots:
+		l.room = min(max(2*l.room, l.slots), aheadMost)
+	}
+	l.late = 0
+}
+
+// add takes in a job that was claimed; its slot, if it has to wait for one, comes later.
+func (l *lane) add(a *attempt) (begun bool) {
+	if a.job.Crashes > 0 {
+		l.suspects++
+	}
+	if l.active == l.slots {
+		l.ahead = append(l.ahead, a)
+		return false
+	}
+	l.begin(a)
+	return true
+}
+
+// drop forgets a job that has ended or was given back.
+func (l *lane) drop(a *attempt) {
+	if a.job.Crashes > 0 {
+		l.suspects--
+	}
+}
+
+// take gives a slot to the next job that waits for one, if there are both.
+func (l *lane) take(now time.Time) *attempt {
+	for len(l.ahead) > 0 && l.active < l.slots {
+		a := l.ahead[0]
+		l.ahead = l.ahead[1:]
+		if !a.over {
+			l.late = max(l.late, now.Sub(a.claimed))
+			l.begin(a)
+			return a
+		}
+		l.drop(a)
+		a.cancel(nil)
+	}
+	return nil
+}
+
+func (l *lane) begin(a *attempt) {
+	l.active++
+	a.begin()
+}
+
+// ended takes a slot back.
+func (l *lane) ended(a *attempt, took time.Duration) {
+	l.active--
+	l.drop(a)
+	if l.pace == 0 {
+		l.pace, l.weight = max(took, 1), len(a.job.Payload)
+	}
+	l.pace += (took - l.pace) / paceOver
+	l.pace = max(l.pace, 1)
+	l.weight += (len(a.job.Payload) - l.weight) / paceOver
+}
+
+// overdue removes the jobs that were claimed before a time and still wait. The lane was wrong about its pace then.
+func (l *lane) overdue(before time.Time) []*attempt {
+	n := 0
+	for n < len(l.ahead) && !l.ahead[n].claimed.After(before) {
+		n++
+	}
+	if n > 0 {
+		l.pace, l.room = max(2*l.pace, aheadFor), 0
+	}
+	return l.remove(n)
+}
+
+// remove removes the first n jobs that wait.
+func (l *lane) remove(n int) []*attempt {
+	removed := l.ahead[:n:n]
+	l.ahead = l.ahead[n:]
+	for _, a := range removed {
+		l.drop(a)
+	}
+	return removed
+}
+
+// giveBack returns to the queue what has waited for a slot for too long: another worker may have one that is free. It
+// runs again while jobs wait.
+func (s *session) giveBack() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	var oldest time.Time
+	for _, l := range s.lanes {
+		s.unclaim(l.overdue(now.Add(-aheadFor)))
+		if len(l.ahead) > 0 {
+			oldest = earlier(oldest, l.ahead[0].claimed)
+		}
+	}
+	s.back = nil
+	if !oldest.IsZero() {
+		s.giveBackIn(oldest.Add(aheadFor).Sub(now))
+	}
+}
+
+// giveBackIn has giveBack run after d, unless it is to run anyway. Callers hold mu.
+func (s *session) giveBackIn(d time.Duration) {
+	if s.back == nil {
+		s.back = time.AfterFunc(d, s.giveBack)
+	}
+}
+
+// closeLanes gives back all that wait for a slot; what is claimed from now on does not wait for any.
+func (s *session) closeLanes() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closing = true
+	s.returnAhead()
+}
+
+// returnAhead gives back all that wait for a slot. Callers hold mu.
+func (s *session) returnAhead() {
+	for _, l := range s.lanes {
+		s.unclaim(l.remove(len(l.ahead)))
+	}
+}
+
+// unclaim settles attempts that were not begun. Callers hold mu.
+func (s *session) unclaim(list []*attempt) {
+	for _, a := range list {
+		s.settle(a, outcome{attempt: a, fate: fateReturn})
+		a.cancel(nil)
+	}
+	if len(list) > 0 {
+		s.log.Debug("jobs that waited for a slot are given back", "jobs", len(list))
+		s.signal()
+	}
+}
