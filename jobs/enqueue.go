@@ -16,12 +16,6 @@ type Receipt struct {
 	Existed bool  // a job with the same unique key or request id was there, and none was added
 }
 
-// bulk is how many payloads, and bulkBytes how many bytes of them, go to the database in one statement.
-const (
-	bulk      = 1000
-	bulkBytes = 4 << 20
-)
-
 // Enqueue adds a job of a kind given by name, with a payload that is JSON already; [Kind.Enqueue] is the typed form.
 // Bad input is an [InvalidError]. After it returns without an error the job will run, whatever process dies when.
 func (c *Client) Enqueue(ctx context.Context, kind string, payload json.RawMessage, opts ...EnqueueOption) (Receipt, error) {
@@ -120,7 +114,7 @@ func insertOrFind(ctx context.Context, q db.Querier, params db.EnqueueJobParams)
 	return Receipt{}, errors.New("the unique key or request id changed hands too often: try again")
 }
 
-// enqueueMany reads the payloads one by one, so that only one statement's worth of them is encoded at a time.
+// enqueueMany adds jobs that are alike in all but their payloads.
 func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload func(i int) ([]byte, error)) ([]int64, error) {
 	if err := e.check(); err != nil {
 		return nil, err
@@ -139,14 +133,9 @@ func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload fun
 	}
 	// Everything is validated before the transaction begins: a fault in the last payload must not hold the write
 	// lock for the time that the first ones take.
-	for i := range n {
-		data, err := payload(i)
-		if err == nil {
-			err = validateJSON("payload", data)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("payload %d: %w", i, err)
-		}
+	b := batch{n: n, payload: payload}
+	if err := b.validate(); err != nil {
+		return nil, err
 	}
 	params := db.EnqueueJobsParams{
 		Kind: e.kind, Queue: e.queue, Status: string(status), Priority: int64(e.priority), RunAfter: toMicros(runAfter),
@@ -156,20 +145,11 @@ func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload fun
 	var ids []int64
 	err = c.write(ctx, WorkAdded, func(ctx context.Context, q db.Querier) error {
 		ids = make([]int64, 0, n)
-		var list []byte
-		for i := 0; i < n; {
-			list = append(list[:0], '[')
-			for first := i; i < n && i-first < bulk && len(list) < bulkBytes; i++ {
-				data, err := payload(i)
-				if err != nil {
-					return fmt.Errorf("payload %d: %w", i, err)
-				}
-				if i > first {
-					list = append(list, ',')
-				}
-				list = appendString(list, string(data))
+		for list, err := range b.lists() {
+			if err != nil {
+				return err
 			}
-			params.Payloads = string(append(list, ']'))
+			params.Payloads = list
 			added, err := q.EnqueueJobs(ctx, params)
 			if err != nil {
 				return err

@@ -1,0 +1,83 @@
+package jobs
+
+import (
+	"fmt"
+	"iter"
+)
+
+// bulk is how many payloads, and bulkBytes how many bytes of them, go to the database in one statement. keepBytes is about
+// how much is kept of what was encoded to be validated, so that it need not be encoded again.
+const (
+	bulk      = 1000
+	bulkBytes = 4 << 20
+	keepBytes = 16 << 20
+)
+
+// batch is the payloads of many jobs, encoded when they are needed.
+type batch struct {
+	n       int
+	payload func(i int) ([]byte, error)
+	kept    []string // lists of the first payloads
+	rest    int      // the first payload that is in none of them
+}
+
+// validate looks at all payloads. A faulty one is named by its place.
+func (b *batch) validate() error {
+	keep := keepBytes
+	for i := 0; i < b.n; {
+		list, next, err := b.list(i, func(i int, data []byte) error {
+			if err := validateJSON("payload", data); err != nil {
+				return fmt.Errorf("payload %d: %w", i, err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if keep -= len(list); keep >= 0 {
+			b.kept, b.rest = append(b.kept, list), next
+		}
+		i = next
+	}
+	return nil
+}
+
+// lists are the payloads as JSON lists of strings, each for one statement.
+func (b *batch) lists() iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, list := range b.kept {
+			if !yield(list, nil) {
+				return
+			}
+		}
+		for i := b.rest; i < b.n; {
+			list, next, err := b.list(i, func(int, []byte) error { return nil })
+			if !yield(list, err) || err != nil {
+				return
+			}
+			i = next
+		}
+	}
+}
+
+// list encodes a statement's worth of payloads from the ith one on, each of which passes a check.
+func (b *batch) list(i int, check func(i int, data []byte) error) (list string, next int, err error) {
+	var out []byte
+	for first := i; i < b.n && i-first < bulk && len(out) < bulkBytes; i++ {
+		data, err := b.payload(i)
+		if err != nil {
+			return "", 0, fmt.Errorf("payload %d: %w", i, err)
+		}
+		if err := check(i, data); err != nil {
+			return "", 0, err
+		}
+		if i == first {
+			// About as much for each of the others, and a byte for each of its quotes.
+			out = append(make([]byte, 0, min(min(bulk, b.n-first)*(len(data)*5/4+3), bulkBytes)), '[')
+		} else {
+			out = append(out, ',')
+		}
+		out = appendString(out, string(data))
+	}
+	return string(append(out, ']')), i, nil
+}
