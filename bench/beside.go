@@ -62,7 +62,7 @@ func besideSnapshot(ctx context.Context, s settings, d database, client *jobs.Cl
 	end := func() error { return conn.Close(context.WithoutCancel(ctx)) }
 	_, err = conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT COUNT(*) FROM jobs")
 	if err == nil {
-		_, err = noop.EnqueueMany(ctx, client, payloads(churn))
+		_, err = noop.EnqueueMany(ctx, client, payloads(0, churn, 80))
 	}
 	if err == nil {
 		_, err = drainWith(ctx, client, s.concurrency)

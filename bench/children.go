@@ -9,33 +9,16 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 )
 
-// childArg makes this program a worker process; the task follows as JSON.
+// The protocol of worker processes, whatever they are written in: the last argument is the task as JSON. The process
+// gets ready, prints "ready", reads a line, does its work, prints "done", and prints its report as a line of JSON; then
+// it ends. Nothing else may go to its standard output; what it has to say besides goes to standard error.
+
+// childArg makes this program a worker process; the task follows.
 const childArg = "worker-process"
-
-// task is what a worker process is to do.
-type task struct {
-	Role        string
-	Path        string // of the database
-	Concurrency int
-	Jobs        int    // how many to run, for a role that ends by itself after that
-	Profile     string // where to write a CPU profile, if anywhere
-}
-
-// begun is the start of a job in a worker process.
-type begun struct {
-	Job, Attempt int64
-	N            int   // of the payload
-	At           int64 // nanoseconds of the clock that the processes of a machine share
-}
-
-// report is what a worker process says at its end.
-type report struct {
-	CPU   time.Duration // from begin to done
-	Begun []begun
-}
 
 // child is a worker process. It says that it is ready, is told to begin, says that it is done, and reports.
 type child struct {
@@ -46,15 +29,19 @@ type child struct {
 
 // startChild returns when the process is ready.
 func startChild(ctx context.Context, t task) (*child, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
+	command := t.command
+	if command == nil {
+		program, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		command = []string{program, childArg}
 	}
 	arg, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, program, childArg, string(arg))
+	cmd := exec.CommandContext(ctx, command[0], append(slices.Clone(command[1:]), string(arg))...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -160,21 +147,38 @@ func runChild(arg string) error {
 	if err := json.Unmarshal([]byte(arg), &t); err != nil {
 		return err
 	}
-	role, ok := roles()[t.Role]
-	if !ok {
-		return fmt.Errorf("no role is called %q", t.Role)
-	}
 	p := &parent{in: bufio.NewReader(os.Stdin)}
 	var r report
-	err := profiled(t.Profile, func() (err error) {
-		r.Begun, err = role(context.Background(), t, p)
+	err := profiled(t.Profile, func() error {
+		play, err := findRole(t)
+		if err == nil {
+			r, err = play(context.Background(), t, p)
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	r.CPU = p.used
+	r.CPU, r.PeakRSS = p.used, p.peak
 	return json.NewEncoder(os.Stdout).Encode(r)
+}
+
+func findRole(t task) (role, error) {
+	if old := roles()[t.Role]; t.System == "" && old != nil {
+		return func(ctx context.Context, t task, p *parent) (report, error) {
+			list, err := old(ctx, t, p)
+			return report{Begun: list}, err
+		}, nil
+	}
+	c, err := findContender(peers(), t.System)
+	if err != nil {
+		return nil, err
+	}
+	play := c.roles[t.Role]
+	if play == nil {
+		return nil, fmt.Errorf("%s does not play the role %q", t.System, t.Role)
+	}
+	return play, nil
 }
 
 // parent is the process that started this one.
@@ -182,6 +186,7 @@ type parent struct {
 	in   *bufio.Reader
 	cpu  time.Duration // at the beginning
 	used time.Duration // from there to the end
+	peak int64         // bytes of memory, at the end
 }
 
 // ready tells the parent so and waits to be told to begin.
@@ -194,9 +199,9 @@ func (p *parent) ready() error {
 	return err
 }
 
-// done ends what is measured.
+// done ends what is measured, and tells the parent so.
 func (p *parent) done() error {
-	p.used = cpuTime() - p.cpu
+	p.used, p.peak = cpuTime()-p.cpu, peakRSS()
 	_, err := fmt.Println("done")
 	return err
 }

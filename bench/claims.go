@@ -23,7 +23,7 @@ func claims(surround beside) func(context.Context, settings, database) (figures,
 			return figures{}, err
 		}
 		defer func() { err = errors.Join(err, end()) }()
-		if _, err := noop.EnqueueMany(ctx, client, payloads(claimLaps)); err != nil {
+		if _, err := noop.EnqueueMany(ctx, client, payloads(0, claimLaps, 80)); err != nil {
 			return figures{}, err
 		}
 		timed := &timedStore{Store: store}

@@ -22,17 +22,17 @@ const (
 	onPostgreSQL = "PostgreSQL"
 )
 
-// engine makes a new database for each run.
+// engine makes a new database, of the durability that is asked for, for each run.
 type engine interface {
-	create(ctx context.Context) (database, error)
+	create(ctx context.Context, durability string) (database, error)
 	stop() error
 }
 
 // database is one of an engine, made for a run.
 type database struct {
-	path   string  // of the file, or the URL
-	server *server // nil when there is none
-	drop   func() error
+	path      string               // of the file, or the URL or address
+	serverCPU func() time.Duration // what the server's processes have used so far; nil when that is not known
+	drop      func() error
 }
 
 type engines map[string]engine
@@ -69,7 +69,7 @@ func (list engines) stop() error {
 // files are SQLite's databases, each in a temporary folder.
 type files struct{}
 
-func (files) create(context.Context) (database, error) {
+func (files) create(context.Context, string) (database, error) {
 	dir, err := os.MkdirTemp("", "sqluice-bench-")
 	if err != nil {
 		return database{}, err
@@ -80,13 +80,13 @@ func (files) create(context.Context) (database, error) {
 func (files) stop() error { return nil }
 
 // create makes a database of the server.
-func (s *server) create(ctx context.Context) (database, error) {
+func (s *server) create(ctx context.Context, durability string) (database, error) {
 	name := "bench_" + strings.ToLower(rand.Text())
 	if err := s.administer(ctx, "CREATE DATABASE "+name+" TEMPLATE template0"); err != nil {
 		return database{}, err
 	}
 	path, err := s.urlOf(name)
-	return database{path: path, server: s, drop: func() error {
+	return database{path: path, serverCPU: s.cpu, drop: func() error {
 		return s.administer(context.WithoutCancel(ctx), "DROP DATABASE "+name+" WITH (FORCE)")
 	}}, err
 }
@@ -121,18 +121,25 @@ func open(ctx context.Context, d database) (jobs.Store, *jobs.Client, error) {
 	return store, client, nil
 }
 
+func (d database) used() time.Duration {
+	if d.serverCPU == nil {
+		return 0
+	}
+	return d.serverCPU()
+}
+
 // clock measures the part of a run that counts.
 type clock struct {
-	server     *server
+	database   database
 	begin      time.Time
 	cpu        time.Duration // of this process
 	serversCPU time.Duration
 }
 
 func (d database) start() clock {
-	return clock{server: d.server, begin: time.Now(), cpu: cpuTime(), serversCPU: d.server.cpu()}
+	return clock{database: d, begin: time.Now(), cpu: cpuTime(), serversCPU: d.used()}
 }
 
 func (c clock) stop(n int) figures {
-	return figures{n: n, elapsed: time.Since(c.begin), cpu: cpuTime() - c.cpu, serversCPU: c.server.cpu() - c.serversCPU}
+	return figures{n: n, elapsed: time.Since(c.begin), cpu: cpuTime() - c.cpu, serversCPU: c.database.used() - c.serversCPU}
 }

@@ -24,7 +24,7 @@ func latencySame(ctx context.Context, s settings, d database) (figures, error) {
 func latencyBeside(surround beside) func(context.Context, settings, database) (figures, error) {
 	return func(ctx context.Context, s settings, d database) (figures, error) {
 		return latency(ctx, s, d, surround, func(ctx context.Context, client *jobs.Client, i int) error {
-			_, err := noop.Enqueue(ctx, client, payload(i))
+			_, err := noop.Enqueue(ctx, client, payload(i, 80))
 			return err
 		})
 	}
@@ -86,7 +86,7 @@ func latencyOther(ctx context.Context, _ settings, d database) (figures, error) 
 	}
 	defer store.Close()
 	return latencyTo(ctx, d, "work", func(i int) error {
-		_, err := noop.Enqueue(ctx, client, payload(i))
+		_, err := noop.Enqueue(ctx, client, payload(i, 80))
 		return err
 	})
 }
@@ -99,7 +99,7 @@ func pgLatencyOther(ctx context.Context, _ settings, d database) (figures, error
 	}
 	defer conn.Close(ctx)
 	return latencyTo(ctx, d, "raw work", func(i int) error {
-		data, err := json.Marshal(payload(i))
+		data, err := json.Marshal(payload(i, 80))
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"runtime"
 	"slices"
-	"syscall"
 	"time"
 )
 
@@ -44,7 +43,7 @@ type result struct {
 
 // measure is one run, in a new database. What is in the laps apart from the rest gets a line of its own.
 func measure(ctx context.Context, s settings, e engine, workload string, sys system) (_ []result, err error) {
-	d, err := e.create(ctx)
+	d, err := e.create(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -85,13 +84,4 @@ func (r *result) setLaps(laps []time.Duration) {
 
 func percentile(sorted []time.Duration, p int) float64 {
 	return float64(sorted[min(len(sorted)-1, len(sorted)*p/100)].Microseconds()) / 1000
-}
-
-// cpuTime is what this process has used, user and system.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

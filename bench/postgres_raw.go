@@ -51,7 +51,7 @@ func pgInsert(ctx context.Context, s settings, d database) (figures, error) {
 	n := s.jobs / pgInsertPart
 	clock := d.start()
 	for i := range n {
-		data, err := json.Marshal(payload(i))
+		data, err := json.Marshal(payload(i, 80))
 		if err != nil {
 			return figures{}, err
 		}
@@ -76,7 +76,7 @@ func pgBulk(ctx context.Context, s settings, d database) (figures, error) {
 func pgFill(ctx context.Context, conn *pgx.Conn, n int) error {
 	added, err := conn.CopyFrom(ctx, pgx.Identifier{"jobs"}, []string{"queue", "kind", "payload", "run_after"},
 		pgx.CopyFromSlice(n, func(i int) ([]any, error) {
-			data, err := json.Marshal(payload(i))
+			data, err := json.Marshal(payload(i, 80))
 			return []any{"default", "noop", string(data), time.Now().UnixMicro()}, err
 		}))
 	if err == nil && added != int64(n) {

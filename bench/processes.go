@@ -16,7 +16,7 @@ func drainProcesses(ctx context.Context, s settings, d database) (figures, error
 	}
 	defer store.Close()
 	n := s.jobs / 2
-	if _, err := noop.EnqueueMany(ctx, client, payloads(n)); err != nil {
+	if _, err := noop.EnqueueMany(ctx, client, payloads(0, n, 80)); err != nil {
 		return figures{}, err
 	}
 	return drainBy(ctx, s, d, "drain", n)

@@ -52,7 +52,7 @@ func rawInsert(ctx context.Context, s settings, d database) (figures, error) {
 	n := s.jobs / 5
 	clock := d.start()
 	for i := range n {
-		data, err := json.Marshal(payload(i))
+		data, err := json.Marshal(payload(i, 80))
 		if err != nil {
 			return figures{}, err
 		}
@@ -87,7 +87,7 @@ func rawFill(ctx context.Context, pool *sql.DB, n int) error {
 	for i := 0; i < n; {
 		var list []string
 		for ; i < n && len(list) < 1000; i++ {
-			data, err := json.Marshal(payload(i))
+			data, err := json.Marshal(payload(i, 80))
 			if err != nil {
 				return err
 			}

@@ -10,9 +10,6 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// lastStart is when a worker process gives up jobs that do not come.
-const lastStart = time.Minute
-
 // roles are what worker processes can be told to do, by name. A role returns the starts of jobs that it saw.
 func roles() map[string]func(context.Context, task, *parent) ([]begun, error) {
 	return map[string]func(context.Context, task, *parent) ([]begun, error){
@@ -24,17 +21,17 @@ func roles() map[string]func(context.Context, task, *parent) ([]begun, error) {
 	}
 }
 
-// journal collects starts.
-type journal struct {
+// oldJournal collects starts.
+type oldJournal struct {
 	mu    sync.Mutex
 	list  []begun
 	most  int
 	ended chan struct{} // closed when there are that many
 }
 
-func newJournal(most int) *journal { return &journal{most: most, ended: make(chan struct{})} }
+func newOldJournal(most int) *oldJournal { return &oldJournal{most: most, ended: make(chan struct{})} }
 
-func (l *journal) handle(_ context.Context, job jobs.Job, a args) error {
+func (l *oldJournal) handle(_ context.Context, job jobs.Job, a args) error {
 	now := time.Now().UnixNano()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,7 +43,7 @@ func (l *journal) handle(_ context.Context, job jobs.Job, a args) error {
 }
 
 // wait waits for the last start.
-func (l *journal) wait() error {
+func (l *oldJournal) wait() error {
 	select {
 	case <-l.ended:
 		return nil
@@ -55,8 +52,8 @@ func (l *journal) wait() error {
 	}
 }
 
-// newWorker opens a database for a role; its runner writes its starts into the journal.
-func newWorker(ctx context.Context, t task) (jobs.Store, *jobs.Runner, *journal, error) {
+// newWorker opens a database for a role; its runner writes its starts into the oldJournal.
+func newWorker(ctx context.Context, t task) (jobs.Store, *jobs.Runner, *oldJournal, error) {
 	store, err := openStore(ctx, t.Path)
 	if err != nil {
 		return nil, nil, nil, err
@@ -70,7 +67,7 @@ func newWorker(ctx context.Context, t task) (jobs.Store, *jobs.Runner, *journal,
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, store.Close())
 	}
-	log := newJournal(t.Jobs)
+	log := newOldJournal(t.Jobs)
 	noop.Handle(runner, log.handle)
 	return store, runner, log, nil
 }
@@ -93,16 +90,16 @@ func drainRole(ctx context.Context, t task, p *parent) ([]begun, error) {
 
 // workRole runs as many jobs as it is told to.
 func workRole(ctx context.Context, t task, p *parent) ([]begun, error) {
-	return work(ctx, t, p, (*journal).wait)
+	return work(ctx, t, p, (*oldJournal).wait)
 }
 
 // idleRole has nothing to do for a while.
 func idleRole(ctx context.Context, t task, p *parent) ([]begun, error) {
-	return work(ctx, t, p, func(*journal) error { time.Sleep(idleFor); return nil })
+	return work(ctx, t, p, func(*oldJournal) error { time.Sleep(idleFor); return nil })
 }
 
 // work has a runner run before it is ready, until wait returns.
-func work(ctx context.Context, t task, p *parent, wait func(*journal) error) ([]begun, error) {
+func work(ctx context.Context, t task, p *parent, wait func(*oldJournal) error) ([]begun, error) {
 	store, runner, log, err := newWorker(ctx, t)
 	if err != nil {
 		return nil, err

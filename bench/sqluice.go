@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,23 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// args is a payload of about 100 bytes.
-type args struct {
-	N   int    `json:"n"`
-	Pad string `json:"pad"`
-}
-
 var noop = jobs.Kind[args]{Name: "noop"}
-
-func payload(n int) args { return args{N: n, Pad: strings.Repeat("x", 80)} }
-
-func payloads(n int) []args {
-	list := make([]args, n)
-	for i := range list {
-		list[i] = payload(i)
-	}
-	return list
-}
 
 func drain(ctx context.Context, s settings, d database) (figures, error) {
 	return drainBeside(besideNothing)(ctx, s, d)
@@ -43,7 +26,7 @@ func drainBeside(surround beside) func(context.Context, settings, database) (fig
 			return figures{}, err
 		}
 		defer func() { err = errors.Join(err, end()) }()
-		if _, err := noop.EnqueueMany(ctx, client, payloads(s.jobs)); err != nil {
+		if _, err := noop.EnqueueMany(ctx, client, payloads(0, s.jobs, 80)); err != nil {
 			return figures{}, err
 		}
 		clock := d.start()
@@ -74,7 +57,7 @@ func besideBacklog(ctx context.Context, s settings, d database, client *jobs.Cli
 func addBacklog(ctx context.Context, client *jobs.Client, path string, n int) error {
 	const step = 100_000
 	for done := 0; done < n; done += step {
-		part := payloads(min(step, n-done))
+		part := payloads(0, min(step, n-done), 80)
 		if _, err := noop.EnqueueMany(ctx, client, part, jobs.In(24*time.Hour), jobs.Priority(jobs.MaxPriority)); err != nil {
 			return err
 		}
@@ -102,7 +85,7 @@ func drainStores(ctx context.Context, s settings, d database) (figures, error) {
 		return figures{}, err
 	}
 	defer store.Close()
-	if _, err := noop.EnqueueMany(ctx, client, payloads(s.jobs)); err != nil {
+	if _, err := noop.EnqueueMany(ctx, client, payloads(0, s.jobs, 80)); err != nil {
 		return figures{}, err
 	}
 	const stores = 4
@@ -149,7 +132,7 @@ func insertBy(ctx context.Context, d database, callers, n int) (figures, error) 
 	for c := range callers {
 		group.Go(func() {
 			for i := c; i < n && errs[c] == nil; i += callers {
-				_, errs[c] = noop.Enqueue(ctx, client, payload(i))
+				_, errs[c] = noop.Enqueue(ctx, client, payload(i, 80))
 			}
 		})
 	}
@@ -163,7 +146,7 @@ func bulk(ctx context.Context, s settings, d database) (figures, error) {
 		return figures{}, err
 	}
 	defer store.Close()
-	list := payloads(s.jobs)
+	list := payloads(0, s.jobs, 80)
 	clock := d.start()
 	_, err = noop.EnqueueMany(ctx, client, list)
 	return clock.stop(s.jobs), err

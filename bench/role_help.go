@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// args is a payload: with the usual padding about 100 bytes.
+type args struct {
+	N   int    `json:"n"`
+	Pad string `json:"pad"`
+}
+
+func payload(n, size int) args { return args{N: n, Pad: strings.Repeat("x", size)} }
+
+// payloads are those numbered from ... to-1.
+func payloads(from, to, size int) []args {
+	list := make([]args, to-from)
+	pad := strings.Repeat("x", size)
+	for i := range list {
+		list[i] = args{N: from + i, Pad: pad}
+	}
+	return list
+}
+
+// byCallers has callers add n jobs together, each one after the other. A caller ends at its first error.
+func byCallers(callers, n int, add func(i int) error) error {
+	errs := make([]error, callers)
+	var group sync.WaitGroup
+	for c := range callers {
+		group.Go(func() {
+			for i := c; i < n && errs[c] == nil; i += callers {
+				errs[c] = add(i)
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// pace adds a task's jobs at its rate, and returns when each was sent, in nanoseconds of the machine's clock. One that
+// is late is added at once.
+func pace(ctx context.Context, t task, add func(from, to int) error) ([]int64, error) {
+	batch := max(1, t.Batch)
+	sent := make([]int64, 0, t.Jobs)
+	begin := time.Now()
+	for from := 0; from < t.Jobs; from += batch {
+		due := begin.Add(time.Duration(float64(from) / t.Rate * float64(time.Second)))
+		select {
+		case <-ctx.Done():
+			return sent, ctx.Err()
+		case <-time.After(time.Until(due)):
+		}
+		to := min(from+batch, t.Jobs)
+		now := time.Now().UnixNano()
+		for range to - from {
+			sent = append(sent, now)
+		}
+		if err := add(from, to); err != nil {
+			return sent, err
+		}
+	}
+	return sent, nil
+}
+
+// lastStart is how long a worker process waits for the next job before it gives up those that are missing.
+const lastStart = 20 * time.Second
+
+// journal collects the starts of jobs in a worker process.
+type journal struct {
+	mu    sync.Mutex
+	list  []begun
+	most  int
+	ended chan struct{} // closed when there are as many as the task says
+}
+
+func newJournal(most int) *journal {
+	return &journal{list: make([]begun, 0, most), most: most, ended: make(chan struct{})}
+}
+
+// start notes that the handler of job n has begun.
+func (l *journal) start(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, begun{N: n, At: time.Now().UnixNano()})
+	if len(l.list) == l.most {
+		close(l.ended)
+	}
+}
+
+func (l *journal) starts() []begun {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.list)
+}
+
+func (l *journal) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.list)
+}
+
+// wait waits for the last start, or until none has come for lastStart: the harness sees what is missing then.
+func (l *journal) wait(ctx context.Context) error {
+	for seen := -1; seen != l.count(); {
+		seen = l.count()
+		select {
+		case <-l.ended:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lastStart):
+		}
+	}
+	return nil
+}
+
+// hold is what a handler does.
+func hold(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
