@@ -20,6 +20,9 @@ import (
 // childArg makes this program a worker process; the task follows.
 const childArg = "worker-process"
 
+// killedWithin is how long a process that was killed may hold on to its output.
+const killedWithin = 5 * time.Second
+
 // child is a worker process. It says that it is ready, is told to begin, says that it is done, and reports.
 type child struct {
 	cmd *exec.Cmd
@@ -42,7 +45,7 @@ func startChild(ctx context.Context, t task) (*child, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, command[0], append(slices.Clone(command[1:]), string(arg))...)
-	cmd.Stderr = os.Stderr
+	cmd.Stderr, cmd.WaitDelay = os.Stderr, killedWithin
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -61,13 +64,12 @@ func startChild(ctx context.Context, t task) (*child, error) {
 	return c, nil
 }
 
-// startChildren starts n of them.
-func startChildren(ctx context.Context, n int, t task) (children, error) {
+// startChildren starts one for each task.
+func startChildren(ctx context.Context, tasks []task) (children, error) {
 	var list children
-	for i := range n {
-		t := t
+	for i, t := range tasks {
 		if t.Profile != "" {
-			t.Profile = fmt.Sprintf("%s.%d", t.Profile, i+1)
+			t.Profile = fmt.Sprintf("%s.%s.%d", t.Profile, t.Role, i+1)
 		}
 		c, err := startChild(ctx, t)
 		if err != nil {
@@ -164,13 +166,7 @@ func runChild(arg string) error {
 }
 
 func findRole(t task) (role, error) {
-	if old := roles()[t.Role]; t.System == "" && old != nil {
-		return func(ctx context.Context, t task, p *parent) (report, error) {
-			list, err := old(ctx, t, p)
-			return report{Begun: list}, err
-		}, nil
-	}
-	c, err := findContender(peers(), t.System)
+	c, err := findContender(slices.Concat(ours(), peers()), t.System)
 	if err != nil {
 		return nil, err
 	}
@@ -204,4 +200,16 @@ func (p *parent) done() error {
 	p.used, p.peak = cpuTime()-p.cpu, peakRSS()
 	_, err := fmt.Println("done")
 	return err
+}
+
+// measure has what fn does measured, from when the parent says begin.
+func (p *parent) measure(fn func() (report, error)) (report, error) {
+	if err := p.ready(); err != nil {
+		return report{}, err
+	}
+	r, err := fn()
+	if err != nil {
+		return r, err
+	}
+	return r, p.done()
 }

@@ -93,14 +93,14 @@ func (c contender) task(role string, d database) task {
 	}
 }
 
-// moduleVersion is that of a module that this program is built with.
+// moduleVersion is that of a module that this program is built with; none when it is built from a folder.
 func moduleVersion(path string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
 	}
 	for _, m := range info.Deps {
-		if m.Path == path {
+		if m.Path == path && m.Replace == nil {
 			return m.Version
 		}
 	}

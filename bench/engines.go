@@ -11,10 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/sqluice/sqluice/jobs"
-	"github.com/sqluice/sqluice/jobs/postgres"
-	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
 const (
@@ -37,23 +33,32 @@ type database struct {
 
 type engines map[string]engine
 
-// startEngines starts what the workloads need. PostgreSQL is missing, and that is said, where there is none.
-func startEngines(ctx context.Context, chosen []workload) (engines, error) {
-	list := engines{onSQLite: files{}}
-	for _, w := range chosen {
-		if w.engine != onPostgreSQL {
+// startEngines starts what is needed. An engine is missing, and that is said, where there is none.
+func startEngines(ctx context.Context, chosen []comparison) (engines, error) {
+	starters := peerEngines()
+	starters[onSQLite] = func(context.Context) (engine, error) { return files{}, nil }
+	starters[onPostgreSQL] = func(ctx context.Context) (engine, error) {
+		s, err := startServer(ctx)
+		if err != nil {
+			return nil, err // s is no engine then
+		}
+		return s, nil
+	}
+	list := engines{}
+	for _, c := range chosen {
+		if _, ok := list[c.engine]; ok {
 			continue
 		}
-		s, err := startServer(ctx)
+		e, err := starters[c.engine](ctx)
 		if errors.Is(err, errNoServer) {
-			fmt.Printf("# NOT MEASURED on PostgreSQL: %v; install it or set %s to a server's URL\n", err, serverVariable)
-			break
+			fmt.Printf("# NOT MEASURED on %s: %v\n", c.engine, err)
+			list[c.engine] = nil
+			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(fmt.Errorf("start %s: %w", c.engine, err), list.stop())
 		}
-		list[onPostgreSQL] = s
-		break
+		list[c.engine] = e
 	}
 	return list, nil
 }
@@ -61,7 +66,9 @@ func startEngines(ctx context.Context, chosen []workload) (engines, error) {
 func (list engines) stop() error {
 	var errs []error
 	for _, e := range list {
-		errs = append(errs, e.stop())
+		if e != nil {
+			errs = append(errs, e.stop())
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -100,46 +107,9 @@ func (s *server) administer(ctx context.Context, statement string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// openStore opens the store of a database.
-func openStore(ctx context.Context, path string) (jobs.Store, error) {
-	if strings.HasPrefix(path, "postgres://") || strings.HasPrefix(path, "postgresql://") {
-		return postgres.Open(ctx, path)
-	}
-	return sqlite.Open(ctx, path)
-}
-
-// open opens the store of a database and migrates it.
-func open(ctx context.Context, d database) (jobs.Store, *jobs.Client, error) {
-	store, err := openStore(ctx, d.path)
-	if err != nil {
-		return nil, nil, err
-	}
-	client := jobs.New(store)
-	if _, err := client.Migrate(ctx); err != nil {
-		return nil, nil, errors.Join(err, store.Close())
-	}
-	return store, client, nil
-}
-
 func (d database) used() time.Duration {
 	if d.serverCPU == nil {
 		return 0
 	}
 	return d.serverCPU()
-}
-
-// clock measures the part of a run that counts.
-type clock struct {
-	database   database
-	begin      time.Time
-	cpu        time.Duration // of this process
-	serversCPU time.Duration
-}
-
-func (d database) start() clock {
-	return clock{database: d, begin: time.Now(), cpu: cpuTime(), serversCPU: d.used()}
-}
-
-func (c clock) stop(n int) figures {
-	return figures{n: n, elapsed: time.Since(c.begin), cpu: cpuTime() - c.cpu, serversCPU: c.database.used() - c.serversCPU}
 }

@@ -1,4 +1,5 @@
-// Command bench measures sqluice beside hand-written loops on the bare driver, in one run: `make bench`.
+// Command bench measures sqluice beside hand-written loops on the bare driver, in one run: `make bench`. With -peers
+// other queues join: `make bench-peers`.
 //
 // Machines are noisy, so systems take turns, each figure is the median of the rounds, and what counts is the ratio.
 // Every run starts from a new database and prints one line of JSON; the table comes at the end. PostgreSQL's are made
@@ -7,7 +8,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,8 +15,8 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
-	"runtime"
 	"runtime/pprof"
+	"time"
 )
 
 func main() {
@@ -25,21 +25,78 @@ func main() {
 		exitOn(runChild(os.Args[2]))
 		return
 	}
-	var s settings
-	var only, systems string
-	flag.IntVar(&s.jobs, "n", 100_000, "jobs of a drain or a bulk insert; half as many when processes share a drain")
-	flag.IntVar(&s.rounds, "rounds", 3, "rounds; the table shows medians")
-	flag.IntVar(&s.concurrency, "concurrency", 200, "jobs that a runner runs at once, and that the raw loop claims at once")
-	flag.IntVar(&s.backlog, "backlog", 1_000_000, "finished rows, and scheduled rows, beside the workloads that have them")
-	flag.StringVar(&only, "run", "", "only the workloads whose line, such as \"PostgreSQL drain\", matches this regular expression")
-	flag.StringVar(&systems, "system", "", "only the systems that match this regular expression")
-	flag.StringVar(&s.profile, "cpuprofile", "", "write a CPU profile to this file, and those of worker processes beside it")
-	flag.Parse()
-	chosen, err := choose(only, systems)
+	s, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
 	exitOn(err)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	exitOn(profiled(s.profile, func() error { return run(ctx, s, chosen) }))
+	exitOn(run(ctx, s))
+}
+
+func exitOn(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// settings are what the command line says.
+type settings struct {
+	jobs, rounds, concurrency, backlog int
+
+	idle, soak, limit time.Duration
+
+	titles, systems *regexp.Regexp // of workloads with their engine, and of systems
+	narrowed        bool           // titles came from the command line
+	all, peers      bool
+	profile, out    string
+}
+
+const (
+	idleShort = 5 * time.Second
+	idleLong  = 30 * time.Second
+)
+
+func parse(arguments []string) (settings, error) {
+	var s settings
+	var titles, systems string
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.IntVar(&s.jobs, "n", 100_000, "jobs of a drain or a bulk insert; slower workloads take a part of them")
+	flags.IntVar(&s.rounds, "rounds", 3, "rounds; the table shows medians")
+	flags.IntVar(&s.concurrency, "concurrency", 200, "jobs that a worker runs at once, and that a hand-written loop claims at once")
+	flags.IntVar(&s.backlog, "backlog", 1_000_000, "finished rows, and scheduled rows, of the workloads beside a backlog")
+	flags.StringVar(&titles, "run", "", "only the workloads that match this regular expression as \"SQLite drain\" does, also the long ones")
+	flags.StringVar(&systems, "system", "", "only the systems that match this regular expression as \"sqluice\" does")
+	flags.BoolVar(&s.all, "all", false, "also the long workloads: 12 processes, handlers of 1 s, a backlog of a million rows, a soak, and more")
+	flags.BoolVar(&s.peers, "peers", false, "also other queues")
+	flags.DurationVar(&s.idle, "idle", 0, fmt.Sprintf("how long a worker idles; 0: %s, and with -all %s", idleShort, idleLong))
+	flags.DurationVar(&s.soak, "soak", 10*time.Minute, "how long a soak lasts")
+	flags.DurationVar(&s.limit, "limit", 3*time.Minute, "how long a run may take, a soak apart; then it is ended and reported as an error")
+	flags.StringVar(&s.out, "out", "", "write the lines of JSON to this file as well, and nothing else")
+	flags.StringVar(&s.profile, "cpuprofile", "", "write the CPU profiles of the worker processes to files whose names begin so")
+	if err := flags.Parse(arguments); err != nil {
+		return s, err
+	}
+	var faults []error
+	if flags.NArg() > 0 {
+		faults = append(faults, fmt.Errorf("what is %q? There are only flags", flags.Arg(0)))
+	}
+	if s.jobs < 1 || s.rounds < 1 || s.concurrency < 1 || s.backlog < 1 {
+		faults = append(faults, errors.New("-n, -rounds, -concurrency and -backlog begin at 1"))
+	}
+	if s.idle == 0 && s.all {
+		s.idle = idleLong
+	} else if s.idle == 0 {
+		s.idle = idleShort
+	}
+	s.narrowed = titles != ""
+	var err error
+	s.titles, err = regexp.Compile(titles)
+	faults = append(faults, err)
+	s.systems, err = regexp.Compile(systems)
+	return s, errors.Join(append(faults, err)...)
 }
 
 // profiled runs fn under the CPU profiler when a file is named.
@@ -57,79 +114,4 @@ func profiled(file string, fn func() error) error {
 	err = fn()
 	pprof.StopCPUProfile()
 	return errors.Join(err, out.Close())
-}
-
-func exitOn(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
-
-type settings struct {
-	jobs, rounds, concurrency, backlog int
-	profile                            string
-}
-
-// choose finds the workloads, and of them the systems, that match regular expressions.
-func choose(title, system string) ([]workload, error) {
-	titles, err := regexp.Compile(title)
-	if err != nil {
-		return nil, err
-	}
-	systems, err := regexp.Compile(system)
-	if err != nil {
-		return nil, err
-	}
-	var chosen []workload
-	for _, w := range workloads {
-		if !titles.MatchString(w.title()) {
-			continue
-		}
-		all := w.systems
-		w.systems = nil
-		for _, s := range all {
-			if systems.MatchString(s.name) {
-				w.systems = append(w.systems, s)
-			}
-		}
-		if len(w.systems) > 0 {
-			chosen = append(chosen, w)
-		}
-	}
-	return chosen, nil
-}
-
-func run(ctx context.Context, s settings, chosen []workload) (err error) {
-	fmt.Printf("# %s %s/%s, %d CPUs, %d rounds, %d jobs, concurrency %d\n",
-		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), s.rounds, s.jobs, s.concurrency)
-	engines, err := startEngines(ctx, chosen)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, engines.stop()) }()
-	out := json.NewEncoder(os.Stdout)
-	var all []result
-	for _, w := range chosen {
-		engine := engines[w.engine]
-		if engine == nil {
-			continue // left out, which was said
-		}
-		for round := range s.rounds {
-			for _, system := range w.systems {
-				results, err := measure(ctx, s, engine, w.title(), system)
-				if err != nil {
-					return fmt.Errorf("%s, %s: %w", w.title(), system.name, err)
-				}
-				for _, r := range results {
-					r.Round = round + 1
-					all = append(all, r)
-					if err := out.Encode(r); err != nil {
-						return err
-					}
-				}
-			}
-		}
-	}
-	return table(os.Stdout, all)
 }

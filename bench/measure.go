@@ -2,86 +2,112 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"os"
 	"runtime"
 	"slices"
 	"time"
 )
 
-// system is one contestant in one workload.
-type system struct {
-	name string
-	run  func(ctx context.Context, s settings, d database) (figures, error)
-}
-
-// figures are what a run reports of itself.
-type figures struct {
-	n          int           // operations
-	elapsed    time.Duration // for all of them
-	laps       []time.Duration
-	part       []time.Duration // of the laps: what is in them apart from the rest
-	partName   string
-	cpu        time.Duration // in the meantime, of the processes that work
-	serversCPU time.Duration // of the server's processes, when they are known
-	starts     int           // of jobs, each of which should start once, when they were counted
-}
-
-// result is a line of output.
-type result struct {
-	Workload   string  `json:"workload"`
-	System     string  `json:"system"`
-	Round      int     `json:"round"`
-	N          int     `json:"n"`
-	PerSecond  float64 `json:"per_second,omitempty"`
-	P50        float64 `json:"p50_ms,omitempty"`
-	P99        float64 `json:"p99_ms,omitempty"`
-	CPUSeconds float64 `json:"cpu_seconds"`
-	CPUShare   float64 `json:"cpu_share"` // of one core
-	ServersCPU float64 `json:"server_cpu_share,omitempty"`
-	Again      *int    `json:"started_again,omitempty"` // starts beyond the first one of a job
-}
-
-// measure is one run, in a new database. What is in the laps apart from the rest gets a line of its own.
-func measure(ctx context.Context, s settings, e engine, workload string, sys system) (_ []result, err error) {
-	d, err := e.create(ctx, "")
+// run measures everything that was asked for, prints it, and fails when sqluice did.
+func run(ctx context.Context, s settings) (err error) {
+	fmt.Printf("# %s %s/%s, %d CPUs, %d rounds, %d jobs, concurrency %d\n",
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), s.rounds, s.jobs, s.concurrency)
+	contenders := ours()
+	if s.peers {
+		contenders = append(contenders, peers()...)
+	}
+	chosen := whoIsThere(ctx, choose(s, workloads(), contenders, os.Stdout), os.Stdout)
+	engines, err := startEngines(ctx, chosen)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	defer func() { err = errors.Join(err, engines.stop()) }()
+	out := io.Writer(os.Stdout)
+	if s.out != "" {
+		file, err := os.Create(s.out)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		out = io.MultiWriter(out, file)
+	}
+	lines := json.NewEncoder(out)
+	var all []result
+	for _, c := range chosen {
+		e := engines[c.engine]
+		if e == nil {
+			continue // left out, which was said
+		}
+		results, err := compare(ctx, s, e, c, lines.Encode)
+		all = append(all, results...)
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(table(os.Stdout, all), faults(all))
+}
+
+// compare has systems take turns, and each time another one begins.
+func compare(ctx context.Context, s settings, e engine, c comparison, say func(any) error) ([]result, error) {
+	var all []result
+	rounds := s.rounds
+	if c.once {
+		rounds = 1
+	}
+	for round := range rounds {
+		first := round % len(c.systems)
+		for _, system := range slices.Concat(c.systems[first:], c.systems[:first]) {
+			for _, v := range c.lines {
+				f, err := measure(ctx, s, e, c, system, v)
+				if ctx.Err() != nil {
+					return all, ctx.Err()
+				}
+				r := newResult(c, system, v, round+1, f, err)
+				all = append(all, r)
+				if err := say(r); err != nil {
+					return all, err
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// soakMore is what a soak may take beside its length.
+const soakMore = 3 * time.Minute
+
+// measure is one run, in a new database.
+func measure(ctx context.Context, s settings, e engine, c comparison, system contender, v variant) (f figures, err error) {
+	d, err := e.create(ctx, system.durability)
+	if err != nil {
+		return figures{}, err
 	}
 	defer func() { err = errors.Join(err, d.drop()) }()
-	runtime.GC()
-	f, err := sys.run(ctx, s, d)
-	if err != nil {
-		return nil, err
+	limit := s.limit
+	if slices.Contains(c.needs, roleSoak) {
+		limit = s.soak + soakMore
 	}
-	r := result{
-		Workload: workload, System: sys.name, N: f.n, CPUSeconds: f.cpu.Seconds(),
-		CPUShare: f.cpu.Seconds() / f.elapsed.Seconds(), ServersCPU: f.serversCPU.Seconds() / f.elapsed.Seconds(),
+	limited, stop := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %s", limit))
+	defer stop()
+	f, err = v.measure(limited, running{settings: s, contender: system, database: d, n: c.jobsOn(system.engine, s.jobs)})
+	if err != nil && limited.Err() != nil {
+		err = errors.Join(context.Cause(limited), err)
 	}
-	if f.n > 0 {
-		r.PerSecond = float64(f.n) / f.elapsed.Seconds()
-	}
-	if f.starts > 0 {
-		again := f.starts - f.n
-		r.Again = &again
-	}
-	r.setLaps(f.laps)
-	results := []result{r}
-	if len(f.part) > 0 {
-		part := result{Workload: workload + ", " + f.partName, System: sys.name, N: len(f.part)}
-		part.setLaps(f.part)
-		results = append(results, part)
-	}
-	return results, nil
+	return f, err
 }
 
-func (r *result) setLaps(laps []time.Duration) {
-	if len(laps) > 0 {
-		slices.Sort(laps)
-		r.P50 = percentile(laps, 50)
-		r.P99 = percentile(laps, 99)
+// faults are those of sqluice; those of others are only shown.
+func faults(all []result) error {
+	var errs []error
+	for _, r := range all {
+		if r.ours && (r.Errors > 0 || r.Duplicates > 0) {
+			errs = append(errs, fmt.Errorf("%s, %s, %s, round %d: %d errors, %d duplicates %s",
+				r.Engine, r.Workload, r.Settings, r.Round, r.Errors, r.Duplicates, r.Error))
+		}
 	}
-}
-
-func percentile(sorted []time.Duration, p int) float64 {
-	return float64(sorted[min(len(sorted)-1, len(sorted)*p/100)].Microseconds()) / 1000
+	return errors.Join(errs...)
 }

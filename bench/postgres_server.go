@@ -23,7 +23,7 @@ const serverVariable = "SQLUICE_BENCH_POSTGRES"
 // startWithin is when a server that does not begin is given up.
 const startWithin = 2 * time.Minute
 
-var errNoServer = errors.New("there is no PostgreSQL")
+var errNoServer = errors.New("there is no server")
 
 // server is a PostgreSQL server in which runs make databases of their own.
 type server struct {
@@ -40,7 +40,7 @@ func startServer(ctx context.Context) (*server, error) {
 	}
 	binaries, err := postgresBinaries()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoServer, err)
+		return nil, fmt.Errorf("%w: %w; install it or set %s to a server's URL", errNoServer, err, serverVariable)
 	}
 	// Durability is part of what is measured, so the data lie on a disk, which a system's /tmp may not be. The folder's
 	// name is short because a socket's may be at most about 100 bytes.

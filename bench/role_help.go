@@ -42,29 +42,35 @@ func byCallers(callers, n int, add func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// pace adds a task's jobs at its rate, and returns when each was sent, in nanoseconds of the machine's clock. One that
-// is late is added at once.
+// pace adds a task's jobs at its rate, and returns when each was sent, in nanoseconds of the machine's clock.
 func pace(ctx context.Context, t task, add func(from, to int) error) ([]int64, error) {
-	batch := max(1, t.Batch)
 	sent := make([]int64, 0, t.Jobs)
-	begin := time.Now()
-	for from := 0; from < t.Jobs; from += batch {
-		due := begin.Add(time.Duration(float64(from) / t.Rate * float64(time.Second)))
-		select {
-		case <-ctx.Done():
-			return sent, ctx.Err()
-		case <-time.After(time.Until(due)):
-		}
-		to := min(from+batch, t.Jobs)
+	err := paceOnly(ctx, t, func(from, to int) error {
 		now := time.Now().UnixNano()
 		for range to - from {
 			sent = append(sent, now)
 		}
-		if err := add(from, to); err != nil {
-			return sent, err
+		return add(from, to)
+	})
+	return sent, err
+}
+
+// paceOnly adds a task's jobs, from ... to-1 by one call, at its rate. What is late is added at once.
+func paceOnly(ctx context.Context, t task, add func(from, to int) error) error {
+	batch := max(1, t.Batch)
+	begin := time.Now()
+	for from := 0; from < t.Jobs; from += batch {
+		due := begin.Add(time.Duration(float64(from) / t.Rate * float64(time.Second)))
+		if wait := time.Until(due); wait > 0 {
+			if err := hold(ctx, wait); err != nil {
+				return err
+			}
+		}
+		if err := add(from, min(from+batch, t.Jobs)); err != nil {
+			return err
 		}
 	}
-	return sent, nil
+	return nil
 }
 
 // lastStart is how long a worker process waits for the next job before it gives up those that are missing.

@@ -1,64 +1,131 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"text/tabwriter"
 )
 
-// line is what the results of all rounds of a system in a workload are printed on.
-type line struct{ workload, system string }
+// group is what is compared with each other.
+type group struct {
+	engine, workload, durability string
+	system                       string // when each is compared with itself
+}
 
-// table prints the medians, and for each the ratio to the first system of its workload.
+// line is what the results of all rounds of a system are printed on.
+type line struct {
+	group
+	name, settings string
+}
+
+func (r result) group() group {
+	g := group{engine: r.Engine, workload: r.Workload, durability: r.Durability}
+	if r.alone {
+		g.system = r.System
+	}
+	return g
+}
+
+func (r result) line() line { return line{r.group(), r.System, r.Settings} }
+
+// table prints the medians of the rounds, and for each its ratio to the first line of its group.
 func table(out io.Writer, all []result) error {
-	groups := map[line][]result{}
-	first := map[string]line{}
 	var order []line
+	results := map[line][]result{}
+	first := map[group]line{}
 	for _, r := range all {
-		l := line{r.Workload, r.System}
-		if groups[l] == nil {
+		l := r.line()
+		if results[l] == nil {
 			order = append(order, l)
 		}
-		groups[l] = append(groups[l], r)
-		if _, ok := first[r.Workload]; !ok {
-			first[r.Workload] = l
+		if _, ok := first[l.group]; !ok {
+			first[l.group] = l
+		}
+		results[l] = append(results[l], r)
+	}
+	// Lines of a group stand together, in the order in which the groups began.
+	var groups []group
+	for _, l := range order {
+		if !slices.Contains(groups, l.group) {
+			groups = append(groups, l.group)
 		}
 	}
-	// Lines of one workload stand together, in the order in which the workloads began.
-	slices.SortStableFunc(order, func(a, b line) int {
-		place := func(l line) int {
-			return slices.IndexFunc(all, func(r result) bool { return r.Workload == l.workload })
-		}
-		return cmp.Compare(place(a), place(b))
-	})
+	slices.SortStableFunc(order, func(a, b line) int { return slices.Index(groups, a.group) - slices.Index(groups, b.group) })
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nworkload\tsystem\tper second\tratio\tp50 ms\tratio\tp99 ms\tratio\tCPU\tserver's CPU\tstarted again")
+	fmt.Fprintln(w, "\n# medians; each ratio is that to the first line of its group")
+	fmt.Fprintln(w, "engine\tworkload\tsystem\tsettings\tdurability\tjobs/s\tratio\tp50 ms\tratio\tp99 ms\tratio\tp99.9 ms\t"+
+		"CPU\tserver's CPU\tpeak RSS MB\tslots busy\tleast share\terrors\tduplicates")
 	for _, l := range order {
-		rs, base := groups[l], groups[first[l.workload]]
-		fmt.Fprintf(w, "%s\t%s", l.workload, l.system)
-		for _, c := range []struct {
-			format string
-			value  func(result) float64
-		}{
-			{"%.0f", func(r result) float64 { return r.PerSecond }},
-			{"%.3f", func(r result) float64 { return r.P50 }},
-			{"%.3f", func(r result) float64 { return r.P99 }},
+		rs, base := results[l], results[first[l.group]]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", l.engine, l.workload, l.name, l.settings, l.durability)
+		for _, c := range []column{
+			{"%.0f", func(r result) float64 { return r.JobsPerSecond }, true},
+			{"%.3f", func(r result) float64 { return r.P50 }, true},
+			{"%.3f", func(r result) float64 { return r.P99 }, true},
+			{"%.3f", func(r result) float64 { return r.P999 }, false},
+			{"%.2f %%", func(r result) float64 { return percent(r.CPUSeconds, r.Seconds) }, false},
+			{"%.2f %%", func(r result) float64 { return percent(r.ServerCPU, r.Seconds) }, false},
+			{"%.1f", func(r result) float64 { return r.PeakRSS }, false},
+			{"%.2f", func(r result) float64 { return r.SlotsBusy }, false},
 		} {
-			fmt.Fprintf(w, "\t%s\t%s", known(c.format, median(rs, c.value)), ratio(median(rs, c.value), median(base, c.value)))
+			c.print(w, rs, base)
 		}
-		fmt.Fprintf(w, "\t%s\t%s\t%s\n",
-			known("%.2f %%", 100*median(rs, func(r result) float64 { return r.CPUShare })),
-			known("%.2f %%", 100*median(rs, func(r result) float64 { return r.ServersCPU })), startedAgain(rs))
+		fmt.Fprintf(w, "\t%s", share(rs))
+		// Sums over all rounds: none is to be lost in a median.
+		errors, duplicates := 0, 0
+		for _, r := range rs {
+			errors, duplicates = errors+r.Errors, duplicates+r.Duplicates
+		}
+		fmt.Fprintf(w, "\t%d\t%d\n", errors, duplicates)
 	}
 	return w.Flush()
 }
 
-func median(rs []result, value func(result) float64) float64 {
-	rs = slices.Clone(rs)
-	slices.SortFunc(rs, func(a, b result) int { return cmp.Compare(value(a), value(b)) })
-	return value(rs[len(rs)/2])
+// column is a value of each line, perhaps with its ratio.
+type column struct {
+	format  string
+	value   func(result) float64
+	isRatio bool
+}
+
+func (c column) print(w io.Writer, rs, base []result) {
+	value := medianOf(rs, c.value)
+	fmt.Fprintf(w, "\t%s", known(c.format, value))
+	if c.isRatio {
+		fmt.Fprintf(w, "\t%s", ratio(value, medianOf(base, c.value)))
+	}
+}
+
+// medianOf leaves out the runs that gave no figures.
+func medianOf(rs []result, value func(result) float64) float64 {
+	var values []float64
+	for _, r := range rs {
+		if r.Error == "" {
+			values = append(values, value(r))
+		}
+	}
+	return median(values)
+}
+
+// share is the least one of all rounds: none is to be lost in a median, and nothing at all is a share too.
+func share(rs []result) string {
+	text, least := "-", 0.0
+	for _, r := range rs {
+		if r.LeastShare != nil && (text == "-" || *r.LeastShare < least) {
+			least = *r.LeastShare
+			text = fmt.Sprintf("%.2f", least)
+		}
+	}
+	return text
+}
+
+// percent is that of one core.
+func percent(used, seconds float64) float64 {
+	if seconds == 0 {
+		return 0
+	}
+	return 100 * used / seconds
 }
 
 func known(format string, value float64) string {
@@ -73,18 +140,4 @@ func ratio(value, base float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.2f", value/base)
-}
-
-// startedAgain is the sum over all rounds: none is to be lost in a median.
-func startedAgain(rs []result) string {
-	sum, counted := 0, false
-	for _, r := range rs {
-		if r.Again != nil {
-			sum, counted = sum+*r.Again, true
-		}
-	}
-	if !counted {
-		return "-"
-	}
-	return fmt.Sprint(sum)
 }

@@ -26,8 +26,6 @@ type task struct {
 type begun struct {
 	N  int   // of the payload
 	At int64 // nanoseconds since 1970, of the clock that the processes of a machine share
-
-	Job, Attempt int64 `json:",omitempty"`
 }
 
 // report is what a worker process says at its end. Every field may be left out where it does not apply.
@@ -37,4 +35,5 @@ type report struct {
 	Errors  int           // of handlers, inserts and the library, when the process went on after them
 	Begun   []begun       // the starts that it saw, also those of a job that has started before
 	Sent    []int64       // when each job was sent, by its number, as of begun.At
+	Laps    []int64       // nanoseconds, of roles that measure themselves
 }

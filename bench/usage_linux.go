@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -9,6 +10,11 @@ import (
 // peakRSS is the most memory, in bytes, that this process has had, and 0 when that cannot be known. getrusage would
 // not do: its maximum outlives exec, so that a worker process would begin with that of the process that started it.
 func peakRSS() int64 { return statusBytes("/proc/self/status", "VmHWM:") }
+
+// residentBytes is how much memory a process has now, and 0 when that cannot be known.
+func residentBytes(process int) int64 {
+	return statusBytes(fmt.Sprintf("/proc/%d/status", process), "VmRSS:")
+}
 
 // statusBytes is a field of /proc/PID/status that has the unit kB.
 func statusBytes(path, field string) int64 {

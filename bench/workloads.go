@@ -1,39 +1,85 @@
 package main
 
-// workload is what systems of one engine are compared in; the first is what the others are compared with.
+import (
+	"context"
+	"time"
+)
+
+// workload is what systems are compared in.
 type workload struct {
-	engine  string
 	name    string
-	systems []system
+	engines []string       // all when nil
+	needs   []string       // roles of a system that takes part
+	share   int            // of -n: a third for 3
+	shares  map[string]int // the same on an engine where it differs
+	long    bool           // left out unless asked for
+	once    bool           // one round, however many there are
+	alone   bool           // each system is compared with its own first variant instead of the first system
+	lines   []variant
 }
 
-func (w workload) title() string { return w.engine + " " + w.name }
+// variant is a way of a workload: a line for each system.
+type variant struct {
+	settings string // added to those of the system
+	measure  func(ctx context.Context, r running) (figures, error)
+}
 
-var workloads = []workload{
-	{onSQLite, "drain", []system{{"raw modernc loop", rawDrain}, {"sqluice", drain}}},
-	{onSQLite, "drain beside backlog", []system{{"sqluice, empty table", drain}, {"sqluice, done and scheduled rows", drainBeside(besideBacklog)}}},
-	{onSQLite, "drain, 4 processes' worth of stores", []system{{"sqluice", drainStores}}},
-	{onSQLite, "insert one by one", []system{{"raw modernc loop", rawInsert}, {"sqluice", insert(1, 5)}}},
-	{onSQLite, "insert by 64 callers", []system{{"sqluice", insert(64, 2)}}},
-	{onSQLite, "bulk insert", []system{{"raw modernc loop", rawBulk}, {"sqluice", bulk}}},
-	{onSQLite, "latency, same process", []system{{"sqluice", latencySame}}},
-	{onSQLite, "latency, plain INSERT from another pool", []system{{"sqluice", latencyForeign}}},
-	{onSQLite, "latency, other process", []system{{"sqluice", latencyOther}}},
-	{onSQLite, "idle worker", []system{{"sqluice", idle}}},
+// running is a run of a system in a workload.
+type running struct {
+	settings
+	contender contender
+	database  database
+	n         int
+}
 
-	{onPostgreSQL, "drain", []system{{"raw pgx loop", pgDrain}, {"sqluice", drain}}},
-	{onPostgreSQL, "drain by 4 processes", []system{{"raw pgx loop", pgDrainProcesses}, {"sqluice", drainProcesses}}},
-	{onPostgreSQL, "drain beside finished rows", []system{{"sqluice, empty table", drain}, {"sqluice, finished rows", drainBeside(besideDone)}}},
-	{onPostgreSQL, "insert one by one", []system{{"raw pgx loop", pgInsert}, {"sqluice", insert(1, pgInsertPart)}}},
-	{onPostgreSQL, "insert by 64 callers", []system{{"sqluice", insert(64, pgInsertPart)}}},
-	{onPostgreSQL, "bulk insert", []system{{"raw pgx COPY", pgBulk}, {"sqluice", bulk}}},
-	{onPostgreSQL, "latency, same process", []system{{"sqluice", latencySame}}},
-	{onPostgreSQL, "latency, other process", []system{{"raw pgx loop", pgLatencyOther}, {"sqluice", latencyOther}}},
-	{onPostgreSQL, "idle worker", []system{{"sqluice", idle}}},
-	{onPostgreSQL, "claims", []system{
-		{"empty table", claims(besideNothing)}, {"finished rows", claims(besideDone)}, {"old snapshot", claims(besideSnapshot)},
-	}},
-	{onPostgreSQL, "latency beside other rows", []system{
-		{"empty table", latencySame}, {"finished rows", latencyBeside(besideDone)}, {"old snapshot", latencyBeside(besideSnapshot)},
-	}},
+// simply is a workload's only way.
+func simply(measure func(context.Context, running) (figures, error)) []variant {
+	return []variant{{measure: measure}}
+}
+
+const (
+	insertOne      = "insert one by one"
+	insertTogether = "insert by 64 callers"
+	bulkInsert     = "bulk insert"
+	drainAlone     = "drain"
+	handlersShort  = "drain, handlers of 1 ms in 1000 slots"
+	handlersMiddle = "drain, handlers of 50 ms in 1000 slots"
+	handlersLong   = "drain, handlers of 1 s in 1000 slots"
+)
+
+// workloads are all there are, in the order of the table.
+func workloads() []workload {
+	return []workload{
+		{name: insertOne, needs: []string{roleInsert}, share: 10, shares: map[string]int{onPostgreSQL: 50}, lines: simply(insertBy(1))},
+		{name: insertTogether, needs: []string{roleInsert}, share: 4, shares: map[string]int{onPostgreSQL: 10}, lines: simply(insertBy(64))},
+		{name: bulkInsert, needs: []string{roleBulk}, share: 1, lines: simply(bulk)},
+		{name: drainAlone, needs: []string{roleBulk, roleDrain}, share: 1, lines: simply(drainBy(1))},
+		{name: "drain by 4 processes", needs: []string{roleBulk, roleDrain}, share: 1, lines: simply(drainBy(4))},
+		{name: "drain by 12 processes", needs: []string{roleBulk, roleDrain}, share: 1, long: true, lines: simply(drainBy(12))},
+		{name: "drain, payloads of 10 KB", needs: []string{roleBulk, roleDrain}, share: 10, lines: simply(drainLarge)},
+		{name: "drain beside a backlog", needs: []string{roleBulk, roleDrain, roleBacklog}, share: 1, long: true, alone: true, lines: []variant{
+			{"empty table", drainBy(1)}, {"beside finished and scheduled rows", drainBesideBacklog},
+		}},
+		{name: handlersShort, needs: []string{roleBulk, roleDrain}, share: 1, lines: simply(drainSlow(time.Millisecond))},
+		{name: handlersMiddle, needs: []string{roleBulk, roleDrain}, share: 4, lines: simply(drainSlow(50 * time.Millisecond))},
+		{name: handlersLong, needs: []string{roleBulk, roleDrain}, share: 10, long: true, lines: simply(drainSlow(time.Second))},
+		{name: "latency, same process", needs: []string{roleLatency}, share: 1, lines: simply(latencySame)},
+		{name: "latency, other process", needs: []string{rolePaced, roleWork}, share: 1, lines: simply(latencyOther(rolePaced))},
+		{name: "latency, plain INSERT by another process", needs: []string{rolePlain, roleWork}, share: 1, long: true, lines: simply(latencyOther(rolePlain))},
+		{name: "latency at half load", needs: []string{roleBulk, roleDrain, rolePaced, roleWork}, share: 5, lines: simply(latencyHalfLoad)},
+		{name: "idle", needs: []string{roleIdle}, share: 1, once: true, lines: simply(idle)},
+		{name: "soak", needs: []string{roleSoak, roleLoad}, share: 1, long: true, once: true, lines: simply(soak)},
+		{name: "claims", engines: []string{onPostgreSQL}, needs: []string{roleClaims}, share: 1, long: true, alone: true, lines: besides(claims(roleClaims))},
+		{name: "claims, ClaimJobs alone", engines: []string{onPostgreSQL}, needs: []string{roleClaimStatements}, share: 1, long: true, alone: true, lines: besides(claims(roleClaimStatements))},
+		{name: "latency beside other rows", engines: []string{onPostgreSQL}, needs: []string{roleLatency, roleFinished}, share: 1, long: true, alone: true, lines: besides(latencySame)},
+	}
+}
+
+// jobsOn is how many jobs a run has.
+func (w workload) jobsOn(engine string, n int) int {
+	share := w.share
+	if other, ok := w.shares[engine]; ok {
+		share = other
+	}
+	return max(1, n/share)
 }

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// comparison is a workload on an engine with those that are measured in it.
+type comparison struct {
+	workload
+	engine  string
+	systems []contender
+}
+
+func (c comparison) title() string { return c.engine + " " + c.name }
+
+// choose finds what the command line asks for, of these, and says on out who is left out and why.
+func choose(s settings, all []workload, contenders []contender, out io.Writer) []comparison {
+	var engines []string
+	for _, c := range contenders {
+		if !slices.Contains(engines, c.engine) {
+			engines = append(engines, c.engine)
+		}
+	}
+	var chosen []comparison
+	for _, engine := range engines {
+		for _, w := range all {
+			c := comparison{workload: w, engine: engine}
+			if w.long && !s.all && !s.narrowed || w.engines != nil && !slices.Contains(w.engines, engine) ||
+				!s.titles.MatchString(c.title()) {
+				continue
+			}
+			for _, system := range contenders {
+				if system.engine == engine && s.systems.MatchString(system.name) && takesPart(system, w, out) {
+					c.systems = append(c.systems, system)
+				}
+			}
+			if len(c.systems) > 0 {
+				chosen = append(chosen, c)
+			}
+		}
+	}
+	return chosen
+}
+
+func takesPart(c contender, w workload, out io.Writer) bool {
+	if !c.plays(w.needs...) || c.only != nil && !slices.Contains(c.only, w.name) {
+		return false
+	}
+	if why, ok := c.without[w.name]; ok {
+		fmt.Fprintf(out, "# NOT MEASURED: %s, %s, on %s, in %q: %s\n", c.name, c.settings, c.engine, w.name, why)
+		return false
+	}
+	return true
+}
+
+// whoIsThere leaves out the systems that cannot be measured here, and says so.
+func whoIsThere(ctx context.Context, chosen []comparison, out io.Writer) []comparison {
+	missing := map[string]bool{}
+	isThere := func(c contender) bool {
+		gone, known := missing[c.key()]
+		if known || c.present == nil {
+			return !gone
+		}
+		err := c.present(ctx)
+		if err != nil {
+			fmt.Fprintf(out, "# NOT MEASURED: %s, %s, on %s: %v\n", c.name, c.settings, c.engine, err)
+		}
+		missing[c.key()] = err != nil
+		return err == nil
+	}
+	var left []comparison
+	for _, c := range chosen {
+		c.systems = slices.DeleteFunc(slices.Clone(c.systems), func(system contender) bool { return !isThere(system) })
+		if len(c.systems) > 0 {
+			left = append(left, c)
+		}
+	}
+	return left
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// soakKeep is how long a soak's finished jobs stay.
+const soakKeep = 30 * time.Second
+
+// soakRole counts jobs until there are as many as the task says.
+func soakRole(ctx context.Context, t task, p *parent) (report, error) {
+	var count atomic.Int64
+	all := make(chan struct{})
+	start := func(int) {
+		if count.Add(1) == int64(t.Jobs) {
+			close(all)
+		}
+	}
+	keep := jobs.Retention{Done: soakKeep, Cancelled: soakKeep}
+	return withRunner(ctx, t, p, keep, start, func(ctx context.Context, _ *jobs.Client) (report, error) {
+		for before := int64(-1); before != count.Load(); {
+			before = count.Load()
+			select {
+			case <-all:
+				return report{}, nil
+			case <-ctx.Done():
+				return report{}, ctx.Err()
+			case <-time.After(lastStart):
+			}
+		}
+		return report{}, fmt.Errorf("%d jobs were started, not %d", count.Load(), t.Jobs)
+	})
+}
+
+func loadRole(ctx context.Context, t task, p *parent) (report, error) {
+	return withClient(ctx, t, p, func(client *jobs.Client) (report, error) {
+		return report{}, paceOnly(ctx, t, adder(ctx, t, client))
+	})
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// newRunner makes a runner that tells start of each job.
+func newRunner(client *jobs.Client, t task, retention jobs.Retention, start func(n int)) (*jobs.Runner, complaints, error) {
+	complaints := newComplaints()
+	runner, err := jobs.NewRunner(client, jobs.Config{
+		Queues:    map[string]int{jobs.DefaultQueue: t.Concurrency},
+		Retention: retention,
+		Logger:    slog.New(complaints),
+	})
+	if err != nil {
+		return nil, complaints, err
+	}
+	noop.Handle(runner, func(ctx context.Context, _ jobs.Job, a args) error {
+		start(a.N)
+		return hold(ctx, t.Hold)
+	})
+	return runner, complaints, nil
+}
+
+func drainRole(ctx context.Context, t task, p *parent) (report, error) {
+	store, client, err := open(ctx, t)
+	if err != nil {
+		return report{}, err
+	}
+	defer store.Close()
+	log := newJournal(t.Jobs)
+	runner, complaints, err := newRunner(client, t, jobs.Retention{}, log.start)
+	if err != nil {
+		return report{}, err
+	}
+	return p.measure(func() (report, error) {
+		err := runner.Drain(ctx)
+		return report{Begun: log.starts(), Errors: int(complaints.count.Load())}, err
+	})
+}
+
+func workRole(ctx context.Context, t task, p *parent) (report, error) {
+	log := newJournal(t.Jobs)
+	return withRunner(ctx, t, p, jobs.Retention{}, log.start, func(ctx context.Context, _ *jobs.Client) (report, error) {
+		err := log.wait(ctx)
+		return report{Begun: log.starts()}, err
+	})
+}
+
+func latencyRole(ctx context.Context, t task, p *parent) (report, error) {
+	log := newJournal(t.Jobs)
+	return withRunner(ctx, t, p, jobs.Retention{}, log.start, func(ctx context.Context, client *jobs.Client) (report, error) {
+		sent, err := pace(ctx, t, adder(ctx, t, client))
+		if err == nil {
+			err = log.wait(ctx)
+		}
+		return report{Begun: log.starts(), Sent: sent}, err
+	})
+}
+
+func idleRole(ctx context.Context, t task, p *parent) (report, error) {
+	return withRunner(ctx, t, settled{p}, jobs.Retention{}, func(int) {}, func(ctx context.Context, _ *jobs.Client) (report, error) {
+		return report{}, hold(ctx, t.For)
+	})
+}
+
+// withRunner has fn do what is measured while a runner runs.
+func withRunner(ctx context.Context, t task, p measurer, retention jobs.Retention, start func(n int),
+	fn func(context.Context, *jobs.Client) (report, error)) (report, error) {
+	store, client, err := open(ctx, t)
+	if err != nil {
+		return report{}, err
+	}
+	defer store.Close()
+	runner, complaints, err := newRunner(client, t, retention, start)
+	if err != nil {
+		return report{}, err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	ended := make(chan error, 1)
+	go func() {
+		err := runner.Run(ctx)
+		ended <- err
+		stop(fmt.Errorf("the runner ended too early: %w", err)) // of no effect when it was told to
+	}()
+	r, err := p.measure(func() (report, error) { return fn(ctx, client) })
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	stop(nil)
+	r.Errors += int(complaints.count.Load())
+	return r, errors.Join(err, <-ended)
+}
+
+// measurer measures what fn does.
+type measurer interface {
+	measure(fn func() (report, error)) (report, error)
+}
+
+// settled is a parent that is told only after a while that its worker is ready.
+type settled struct{ parent *parent }
+
+func (s settled) measure(fn func() (report, error)) (report, error) {
+	time.Sleep(settle)
+	return s.parent.measure(fn)
+}
