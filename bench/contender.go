@@ -27,6 +27,8 @@ type contender struct {
 	settings   string // "default", "best", or what they are
 	durability string // durabilityNormal or durabilityFull
 
+	slots int // of drains whose handlers do nothing; as many as the run says when 0
+
 	roles   map[string]role // by name, for those in this program
 	command []string        // the other program and its first arguments; the task is the last
 	can     []string        // roles that the other program knows

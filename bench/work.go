@@ -13,6 +13,9 @@ const padding = 80
 func (r running) task(role string) task {
 	t := r.contender.task(role, r.database)
 	t.Jobs, t.Concurrency, t.Size, t.Callers = r.n, r.concurrency, padding, 1
+	if r.contender.slots > 0 {
+		t.Concurrency = r.contender.slots
+	}
 	return t
 }
 
