@@ -94,7 +94,7 @@ func TestParse(t *testing.T) {
 	if s, err := parse([]string{"-all", "-idle", "1s"}); err != nil || s.idle != time.Second {
 		t.Errorf("%+v, %v", s, err)
 	}
-	for _, wrong := range []string{"-n 0", "-rounds 0", "-run (", "-system (", "drain"} {
+	for _, wrong := range []string{"-n 0", "-rounds -1", "-run (", "-system (", "drain"} {
 		if _, err := parse(strings.Fields(wrong)); err == nil {
 			t.Errorf("%q is taken", wrong)
 		}
@@ -147,6 +147,22 @@ func TestContendersAndWorkloads(t *testing.T) {
 		}
 		if !slices.ContainsFunc(ours(), func(c contender) bool { return c.name == sqluice && c.plays(w.needs...) }) {
 			t.Errorf("sqluice plays no part in %s", w.name)
+		}
+	}
+}
+
+func TestRounds(t *testing.T) {
+	plain, brief, once := workload{}, workload{brief: true}, workload{once: true, brief: true}
+	for _, c := range []struct {
+		arguments          string
+		plain, brief, once int
+	}{{"", 3, 1, 1}, {"-all", 3, 3, 1}, {"-rounds 5", 5, 5, 1}, {"-rounds 2 -all", 2, 2, 1}} {
+		s, err := parse(strings.Fields(c.arguments))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b, d := s.roundsOf(plain), s.roundsOf(brief), s.roundsOf(once); a != c.plain || b != c.brief || d != c.once {
+			t.Errorf("%q: %d, %d and %d rounds, not %d, %d and %d", c.arguments, a, b, d, c.plain, c.brief, c.once)
 		}
 	}
 }

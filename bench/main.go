@@ -57,6 +57,8 @@ type settings struct {
 const (
 	idleShort = 5 * time.Second
 	idleLong  = 30 * time.Second
+
+	manyRounds = 3
 )
 
 func parse(arguments []string) (settings, error) {
@@ -64,7 +66,8 @@ func parse(arguments []string) (settings, error) {
 	var titles, systems string
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&s.jobs, "n", 100_000, "jobs of a drain or a bulk insert; slower workloads take a part of them")
-	flags.IntVar(&s.rounds, "rounds", 3, "rounds; the table shows medians")
+	flags.IntVar(&s.rounds, "rounds", 0, fmt.Sprintf(
+		"rounds; the table shows medians. 0: %d, and without -all 1 of the workloads that take long in each", manyRounds))
 	flags.IntVar(&s.concurrency, "concurrency", 200, "jobs that a worker runs at once, and that a hand-written loop claims at once")
 	flags.IntVar(&s.backlog, "backlog", 1_000_000, "finished rows, and scheduled rows, of the workloads beside a backlog")
 	flags.StringVar(&titles, "run", "", "only the workloads that match this regular expression as \"SQLite drain\" does, also the long ones")
@@ -83,8 +86,8 @@ func parse(arguments []string) (settings, error) {
 	if flags.NArg() > 0 {
 		faults = append(faults, fmt.Errorf("what is %q? There are only flags", flags.Arg(0)))
 	}
-	if s.jobs < 1 || s.rounds < 1 || s.concurrency < 1 || s.backlog < 1 {
-		faults = append(faults, errors.New("-n, -rounds, -concurrency and -backlog begin at 1"))
+	if s.jobs < 1 || s.rounds < 0 || s.concurrency < 1 || s.backlog < 1 {
+		faults = append(faults, errors.New("-n, -concurrency and -backlog begin at 1, -rounds at 0"))
 	}
 	if s.idle == 0 && s.all {
 		s.idle = idleLong
@@ -97,6 +100,19 @@ func parse(arguments []string) (settings, error) {
 	faults = append(faults, err)
 	s.systems, err = regexp.Compile(systems)
 	return s, errors.Join(append(faults, err)...)
+}
+
+// roundsOf is how many rounds a workload has.
+func (s settings) roundsOf(w workload) int {
+	switch {
+	case w.once:
+		return 1
+	case s.rounds > 0:
+		return s.rounds
+	case w.brief && !s.all:
+		return 1
+	}
+	return manyRounds
 }
 
 // profiled runs fn under the CPU profiler when a file is named.

@@ -14,8 +14,8 @@ import (
 
 // run measures everything that was asked for, prints it, and fails when sqluice did.
 func run(ctx context.Context, s settings) (err error) {
-	fmt.Printf("# %s %s/%s, %d CPUs, %d rounds, %d jobs, concurrency %d\n",
-		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), s.rounds, s.jobs, s.concurrency)
+	fmt.Printf("# %s %s/%s, %d CPUs, %d jobs, concurrency %d\n",
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), s.jobs, s.concurrency)
 	contenders := ours()
 	if s.peers {
 		contenders = append(contenders, peers()...)
@@ -54,11 +54,7 @@ func run(ctx context.Context, s settings) (err error) {
 // compare has systems take turns, and each time another one begins.
 func compare(ctx context.Context, s settings, e engine, c comparison, say func(any) error) ([]result, error) {
 	var all []result
-	rounds := s.rounds
-	if c.once {
-		rounds = 1
-	}
-	for round := range rounds {
+	for round := range s.roundsOf(c.workload) {
 		first := round % len(c.systems)
 		for _, system := range slices.Concat(c.systems[first:], c.systems[:first]) {
 			for _, v := range c.lines {

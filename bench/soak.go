@@ -29,7 +29,7 @@ const (
 
 // soaked are medians, in megabytes, of the first and the last third of a soak, its beginning left out.
 type soaked struct {
-	Rate       float64 `json:"rate"` // jobs a second
+	Rate       float64 `json:"added_per_second"` // jobs
 	RSSFirst   float64 `json:"rss_mb_first"`
 	RSSLast    float64 `json:"rss_mb_last"`
 	WALFirst   float64 `json:"wal_mb_first"`

@@ -14,6 +14,7 @@ type workload struct {
 	shares  map[string]int // the same on an engine where it differs
 	long    bool           // left out unless asked for
 	once    bool           // one round, however many there are
+	brief   bool           // one round unless all workloads, or a number of rounds, are asked for
 	alone   bool           // each system is compared with its own first variant instead of the first system
 	lines   []variant
 }
@@ -51,23 +52,23 @@ const (
 func workloads() []workload {
 	return []workload{
 		{name: insertOne, needs: []string{roleInsert}, share: 10, shares: map[string]int{onPostgreSQL: 50}, lines: simply(insertBy(1))},
-		{name: insertTogether, needs: []string{roleInsert}, share: 4, shares: map[string]int{onPostgreSQL: 10}, lines: simply(insertBy(64))},
+		{name: insertTogether, needs: []string{roleInsert}, share: 4, shares: map[string]int{onPostgreSQL: 20}, lines: simply(insertBy(64))},
 		{name: bulkInsert, needs: []string{roleBulk}, share: 1, lines: simply(bulk)},
 		{name: drainAlone, needs: []string{roleBulk, roleDrain}, share: 1, lines: simply(drainBy(1))},
-		{name: "drain by 4 processes", needs: []string{roleBulk, roleDrain}, share: 1, lines: simply(drainBy(4))},
-		{name: "drain by 12 processes", needs: []string{roleBulk, roleDrain}, share: 1, long: true, lines: simply(drainBy(12))},
-		{name: "drain, payloads of 10 KB", needs: []string{roleBulk, roleDrain}, share: 10, lines: simply(drainLarge)},
+		{name: "drain by 4 processes", needs: []string{roleBulk, roleDrain}, share: 2, lines: simply(drainBy(4))},
+		{name: "drain by 12 processes", needs: []string{roleBulk, roleDrain}, share: 2, long: true, lines: simply(drainBy(12))},
+		{name: "drain, payloads of 10 KB", needs: []string{roleBulk, roleDrain}, share: 10, brief: true, lines: simply(drainLarge)},
 		{name: "drain beside a backlog", needs: []string{roleBulk, roleDrain, roleBacklog}, share: 1, long: true, alone: true, lines: []variant{
 			{"empty table", drainBy(1)}, {"beside finished and scheduled rows", drainBesideBacklog},
 		}},
-		{name: handlersShort, needs: []string{roleBulk, roleDrain}, share: 1, lines: simply(drainSlow(time.Millisecond))},
-		{name: handlersMiddle, needs: []string{roleBulk, roleDrain}, share: 4, lines: simply(drainSlow(50 * time.Millisecond))},
+		{name: handlersShort, needs: []string{roleBulk, roleDrain}, share: 2, brief: true, lines: simply(drainSlow(time.Millisecond))},
+		{name: handlersMiddle, needs: []string{roleBulk, roleDrain}, share: 2, brief: true, lines: simply(drainSlow(50 * time.Millisecond))},
 		{name: handlersLong, needs: []string{roleBulk, roleDrain}, share: 10, long: true, lines: simply(drainSlow(time.Second))},
-		{name: "latency, same process", needs: []string{roleLatency}, share: 1, lines: simply(latencySame)},
-		{name: "latency, other process", needs: []string{rolePaced, roleWork}, share: 1, lines: simply(latencyOther(rolePaced))},
+		{name: "latency, same process", needs: []string{roleLatency}, share: 1, brief: true, lines: simply(latencySame)},
+		{name: "latency, other process", needs: []string{rolePaced, roleWork}, share: 1, brief: true, lines: simply(latencyOther(rolePaced))},
 		{name: "latency, plain INSERT by another process", needs: []string{rolePlain, roleWork}, share: 1, long: true, lines: simply(latencyOther(rolePlain))},
-		{name: "latency at half load", needs: []string{roleBulk, roleDrain, rolePaced, roleWork}, share: 5, lines: simply(latencyHalfLoad)},
-		{name: "idle", needs: []string{roleIdle}, share: 1, once: true, lines: simply(idle)},
+		{name: "latency at half load", needs: []string{roleBulk, roleDrain, rolePaced, roleWork}, share: 5, brief: true, lines: simply(latencyHalfLoad)},
+		{name: "idle", needs: []string{roleIdle}, share: 1, brief: true, lines: simply(idle)},
 		{name: "soak", needs: []string{roleSoak, roleLoad}, share: 1, long: true, once: true, lines: simply(soak)},
 		{name: "claims", engines: []string{onPostgreSQL}, needs: []string{roleClaims}, share: 1, long: true, alone: true, lines: besides(claims(roleClaims))},
 		{name: "claims, ClaimJobs alone", engines: []string{onPostgreSQL}, needs: []string{roleClaimStatements}, share: 1, long: true, alone: true, lines: besides(claims(roleClaimStatements))},
