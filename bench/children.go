@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -106,6 +107,9 @@ func (c *child) report() (report, error) {
 func (c *child) kill() error {
 	err := c.cmd.Process.Kill()
 	_ = c.cmd.Wait() // says only that it was killed
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
 	return err
 }
 
@@ -183,6 +187,7 @@ type parent struct {
 	cpu  time.Duration // at the beginning
 	used time.Duration // from there to the end
 	peak int64         // bytes of memory, at the end
+	over atomic.Bool   // the end has come
 }
 
 // ready tells the parent so and waits to be told to begin.
@@ -191,12 +196,26 @@ func (p *parent) ready() error {
 		return err
 	}
 	_, err := p.in.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	go p.watch()
 	p.cpu = cpuTime()
-	return err
+	return nil
+}
+
+// watch ends this process when its parent has ended without waiting for it: the parent closes the pipe only after the
+// report.
+func (p *parent) watch() {
+	if _, err := io.Copy(io.Discard, p.in); err == nil && !p.over.Load() {
+		fmt.Fprintln(os.Stderr, "bench: a worker process lost its parent")
+		os.Exit(1)
+	}
 }
 
 // done ends what is measured, and tells the parent so.
 func (p *parent) done() error {
+	p.over.Store(true)
 	p.used, p.peak = cpuTime()-p.cpu, peakRSS()
 	_, err := fmt.Println("done")
 	return err

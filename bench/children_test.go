@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -111,6 +113,42 @@ func TestWorkloadsOnSQLite(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// A worker process must not go on when the one that started it was killed.
+func TestWorkerProcessWithoutParent(t *testing.T) {
+	d, err := files{}.create(t.Context(), durabilityNormal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := d.drop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, c := range ours() {
+		if c.engine != onSQLite || c.durability != durabilityNormal {
+			continue
+		}
+		waiting := c.task(roleWork, d)
+		waiting.Jobs, waiting.Concurrency = 1, 1
+		d.path += "-next" // each has tables of its own
+		worker, err := startChild(t.Context(), waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(worker.say("begin"), worker.in.Close()); err != nil {
+			t.Fatal(err)
+		}
+		said, err := io.ReadAll(worker.out) // to its end: nobody told it to be done
+		if err != nil || len(said) > 0 {
+			t.Errorf("%s said %q, %v", c.key(), said, err)
+		}
+		var exit *exec.ExitError
+		if err := worker.cmd.Wait(); !errors.As(err, &exit) {
+			t.Errorf("%s ended well: %v", c.key(), err)
 		}
 	}
 }

@@ -73,11 +73,21 @@ func (list engines) stop() error {
 	return errors.Join(errs...)
 }
 
+// folder makes a temporary one on a disk, which a system's /tmp may not be: durability is part of what is measured. Its
+// name is short because that of PostgreSQL's socket in it may be at most about 100 bytes.
+func folder() (string, error) {
+	parent := os.Getenv("TMPDIR")
+	if parent == "" {
+		parent = "/var/tmp"
+	}
+	return os.MkdirTemp(parent, "sqluice-bench-")
+}
+
 // files are SQLite's databases, each in a temporary folder.
 type files struct{}
 
 func (files) create(context.Context, string) (database, error) {
-	dir, err := os.MkdirTemp("", "sqluice-bench-")
+	dir, err := folder()
 	if err != nil {
 		return database{}, err
 	}

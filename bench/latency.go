@@ -55,7 +55,7 @@ func latencyHalfLoad(ctx context.Context, r running) (figures, error) {
 	}
 	rate := float64(drained.n) / drained.seconds / 2
 	t := r.profiled(r.task(roleWork))
-	t.Jobs = int(rate * loadFor.Seconds())
+	t.Jobs = max(1, int(rate*loadFor.Seconds()))
 	p := r.task(rolePaced)
 	p.Jobs, p.Rate, p.Batch = t.Jobs, rate, max(1, int(math.Round(rate*loadEvery.Seconds())))
 	f, err := r.latencyTo(ctx, t, p, int(rate*loadWarm.Seconds()))

@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime/pprof"
+	"syscall"
 	"time"
 )
 
@@ -30,7 +31,7 @@ func main() {
 		return
 	}
 	exitOn(err)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	exitOn(run(ctx, s))
 }

@@ -42,13 +42,7 @@ func startServer(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w; install it or set %s to a server's URL", errNoServer, err, serverVariable)
 	}
-	// Durability is part of what is measured, so the data lie on a disk, which a system's /tmp may not be. The folder's
-	// name is short because a socket's may be at most about 100 bytes.
-	parent := os.Getenv("TMPDIR")
-	if parent == "" {
-		parent = "/var/tmp"
-	}
-	dir, err := os.MkdirTemp(parent, "sqluice-bench-")
+	dir, err := folder()
 	if err != nil {
 		return nil, err
 	}
