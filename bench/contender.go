@@ -28,6 +28,7 @@ type contender struct {
 	durability string // durabilityNormal or durabilityFull
 
 	slots int // of drains whose handlers do nothing; as many as the run says when 0
+	share int // of a workload's jobs, for one that is too slow for all of them: a tenth for 10; all when 0
 
 	roles   map[string]role // by name, for those in this program
 	command []string        // the other program and its first arguments; the task is the last
@@ -72,6 +73,9 @@ const (
 	durabilityNormal = "normal" // a crash of the machine may lose the last commits
 	durabilityFull   = "full"   // it may not
 )
+
+// jobsOf is how many of a workload's jobs the contender gets.
+func (c contender) jobsOf(n int) int { return max(1, n/max(1, c.share)) }
 
 // key names a contender among all others.
 func (c contender) key() string {

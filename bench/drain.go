@@ -65,7 +65,8 @@ func (r running) drain(ctx context.Context, processes int, t task) (figures, err
 	}
 	lost, again := countStarts(t.Jobs, lists...)
 	f.isRate = true
-	f.errors += lost
+	f.lost, f.errors = lost, f.errors+lost
+	f.seconds -= stalled(reports).Seconds()
 	f.duplicates = again
 	if processes > 1 {
 		share := leastShare(lists...)
@@ -75,4 +76,13 @@ func (r running) drain(ctx context.Context, processes int, t task) (figures, err
 		f.slotsBusy = slotsBusy(t.Concurrency, t.Hold, lists...)
 	}
 	return f, nil
+}
+
+// stalled is how long all processes waited in vain at the end: that is not what a drain took.
+func stalled(reports []report) time.Duration {
+	least := reports[0].Stalled
+	for _, r := range reports {
+		least = min(least, r.Stalled)
+	}
+	return least
 }

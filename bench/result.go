@@ -11,7 +11,8 @@ type figures struct {
 	processes   int     // that work
 	concurrency int     // slots of each
 	seconds     float64 // of the measured part
-	isRate      bool    // n by seconds says something
+	isRate      bool    // n, but for what was lost, by seconds says something
+	lost        int     // jobs that did not start
 	laps        []time.Duration
 	cpu         time.Duration // of the processes that work
 	serverCPU   time.Duration // of the server's, when they are known
@@ -71,7 +72,7 @@ func newResult(c comparison, system contender, v variant, round int, f figures, 
 		r.Settings += ", " + v.settings
 	}
 	if f.isRate && f.seconds > 0 {
-		r.JobsPerSecond = float64(f.n) / f.seconds
+		r.JobsPerSecond = float64(f.n-f.lost) / f.seconds
 	}
 	if len(f.laps) > 0 {
 		laps := slices.Clone(f.laps)

@@ -32,6 +32,7 @@ type begun struct {
 type report struct {
 	CPU     time.Duration // of the process, from begin to done
 	PeakRSS int64         // bytes, at done
+	Stalled time.Duration // of a drain that gave up jobs which did not come: how long it waited for them in vain
 	Errors  int           // of handlers, inserts and the library, when the process went on after them
 	Begun   []begun       // the starts that it saw, also those of a job that has started before
 	Sent    []int64       // when each job was sent, by its number, as of begun.At

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"testing"
+	"time"
+)
+
+func TestJobsThatDidNotStartAreNotInTheRate(t *testing.T) {
+	r := newResult(comparison{}, contender{}, variant{}, 1, figures{n: 100, lost: 40, seconds: 3, isRate: true}, nil)
+	if r.JobsPerSecond != 20 {
+		t.Errorf("%v jobs a second", r.JobsPerSecond)
+	}
+}
+
+func TestStalledIsHowLongAllWaited(t *testing.T) {
+	for _, c := range []struct {
+		reports []report
+		want    time.Duration
+	}{
+		{[]report{{}}, 0},
+		{[]report{{Stalled: 20 * time.Second}}, 20 * time.Second},
+		{[]report{{Stalled: 22 * time.Second}, {Stalled: 21 * time.Second}}, 21 * time.Second},
+		{[]report{{Stalled: 22 * time.Second}, {}}, 0},
+	} {
+		if got := stalled(c.reports); got != c.want {
+			t.Errorf("%+v: %s", c.reports, got)
+		}
+	}
+}
+
+func TestASlowSystemGetsAShareOfTheJobs(t *testing.T) {
+	for _, c := range []struct{ share, n, want int }{{0, 100, 100}, {1, 100, 100}, {20, 100, 5}, {20, 5, 1}} {
+		if got := (contender{share: c.share}).jobsOf(c.n); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
