@@ -13,8 +13,10 @@ const (
 	roleSoak = "soak"
 	// roleLoad is rolePaced without remembering when each job was sent.
 	roleLoad = "load"
+	// rolePrune removes t.Jobs finished jobs, all that there are.
+	rolePrune = "prune"
 
-	// soakLoad is the part of what the system can do when jobs come in and are worked off at the same time.
+	// soakLoad is the part of what the system can do when jobs come in and are worked off at the same time, and pruned.
 	soakLoad = 0.7
 	// soakWarm is the beginning that does not count: the first finished jobs are pruned in it.
 	soakWarm = 2 * time.Minute
@@ -72,19 +74,23 @@ func (r running) load(n int, rate float64) task {
 	return t
 }
 
-// throughput is how many jobs a second go through when as many come as can.
+// throughput is how many jobs a second go through when as many come as can, and each is pruned in the end.
 func (r running) throughput(ctx context.Context) (float64, error) {
 	const unlimited = 1e9
 	producer := r.load(r.n, unlimited)
 	producer.Batch = 200
-	f, _, err := r.together(ctx, []task{r.task(roleSoak), producer})
+	through, _, err := r.together(ctx, []task{r.task(roleSoak), producer})
 	if err != nil {
 		return 0, err
 	}
-	if f.errors > 0 {
-		return 0, fmt.Errorf("%d errors before the soak", f.errors)
+	pruned, _, err := r.together(ctx, []task{r.task(rolePrune)})
+	if err != nil {
+		return 0, err
 	}
-	return float64(f.n) / f.seconds, nil
+	if n := through.errors + pruned.errors; n > 0 {
+		return 0, fmt.Errorf("%d errors before the soak", n)
+	}
+	return float64(r.n) / (through.seconds + pruned.seconds), nil
 }
 
 // sampled is together, with samples taken in the meantime.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -33,5 +35,56 @@ func TestGrowthOfASoak(t *testing.T) {
 		if grown.growth() == nil {
 			t.Errorf("%+v is not growth", grown)
 		}
+	}
+}
+
+// The parts of a soak together, for as long as a sample takes.
+func TestSoakInShort(t *testing.T) {
+	for _, system := range ours() {
+		if system.name != sqluice || system.engine != onSQLite || system.durability != durabilityNormal {
+			continue
+		}
+		soakInShort(t, files{}, system)
+	}
+}
+
+func soakInShort(t *testing.T, e engine, system contender) {
+	t.Helper()
+	d, err := e.create(t.Context(), system.durability)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := d.drop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s, err := parse([]string{"-concurrency", "20"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := running{settings: s, contender: system, database: d, n: 500}
+	if most, err := r.throughput(t.Context()); err != nil || most <= 0 {
+		t.Fatalf("%v jobs a second, %v", most, err)
+	}
+	sizes, err := newSizes(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rate, n = 200, 500
+	worker := r.task(roleSoak)
+	worker.Jobs = n
+	f, samples, err := r.sampled(t.Context(), sizes, []task{worker, r.load(n, rate)})
+	if err := errors.Join(err, sizes.close()); err != nil {
+		t.Fatal(err)
+	}
+	if f.errors != 0 || f.processes != 1 || f.n != n {
+		t.Errorf("%+v", f)
+	}
+	if len(samples) == 0 {
+		t.Fatal("no samples")
+	}
+	if last := samples[len(samples)-1]; last.table <= 0 || last.wal <= 0 || runtime.GOOS == "linux" && last.rss <= 0 {
+		t.Errorf("%+v", last)
 	}
 }

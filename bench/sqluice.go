@@ -23,7 +23,7 @@ func ours() []contender {
 	roles := map[string]role{
 		roleBulk: bulkRole, roleInsert: insertRole, rolePaced: pacedRole, roleDrain: drainRole, roleWork: workRole,
 		roleLatency: latencyRole, roleIdle: idleRole, roleBacklog: backlogRole, roleFinished: finishedRole,
-		roleSoak: soakRole, roleLoad: loadRole, roleClaims: claimsRole(false), roleClaimStatements: claimsRole(true),
+		roleSoak: soakRole, roleLoad: loadRole, rolePrune: pruneRole, roleClaims: claimsRole(false), roleClaimStatements: claimsRole(true),
 	}
 	onSQLiteToo := map[string]role{rolePlain: plainRole}
 	for name, r := range roles {

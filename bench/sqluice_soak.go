@@ -42,3 +42,13 @@ func loadRole(ctx context.Context, t task, p *parent) (report, error) {
 		return report{}, paceOnly(ctx, t, adder(ctx, t, client))
 	})
 }
+
+func pruneRole(ctx context.Context, t task, p *parent) (report, error) {
+	return withClient(ctx, t, p, func(client *jobs.Client) (report, error) {
+		n, err := client.Prune(ctx, jobs.StatusDone, 0)
+		if err == nil && n != int64(t.Jobs) {
+			err = fmt.Errorf("%d jobs were pruned, not %d", n, t.Jobs)
+		}
+		return report{}, err
+	})
+}

@@ -69,7 +69,7 @@ func workloads() []workload {
 		{name: "latency, plain INSERT by another process", needs: []string{rolePlain, roleWork}, share: 1, long: true, lines: simply(latencyOther(rolePlain))},
 		{name: "latency at half load", needs: []string{roleBulk, roleDrain, rolePaced, roleWork}, share: 5, brief: true, lines: simply(latencyHalfLoad)},
 		{name: "idle", needs: []string{roleIdle}, share: 1, brief: true, lines: simply(idle)},
-		{name: "soak", needs: []string{roleSoak, roleLoad}, share: 1, long: true, once: true, lines: simply(soak)},
+		{name: "soak", needs: []string{roleSoak, roleLoad, rolePrune}, share: 1, long: true, once: true, lines: simply(soak)},
 		{name: "claims", engines: []string{onPostgreSQL}, needs: []string{roleClaims}, share: 1, long: true, alone: true, lines: besides(claims(roleClaims))},
 		{name: "claims, ClaimJobs alone", engines: []string{onPostgreSQL}, needs: []string{roleClaimStatements}, share: 1, long: true, alone: true, lines: besides(claims(roleClaimStatements))},
 		{name: "latency beside other rows", engines: []string{onPostgreSQL}, needs: []string{roleLatency, roleFinished}, share: 1, long: true, alone: true, lines: besides(latencySame)},
