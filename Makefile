@@ -34,6 +34,7 @@ build: ## Build bin/sqluice, without cgo
 test: ## Run every test; needs no C compiler, and PostgreSQL only for the tests of that engine
 	@$(POSTGRES_NOTE)
 	go test -timeout 30m ./...
+	cd bench && go test ./...
 
 .PHONY: race
 race: ## Run every test under the race detector; needs a C compiler
@@ -74,6 +75,7 @@ test-check:
 	else \
 		echo "note: no C compiler, so the tests run without the race detector"; go test -timeout 30m ./...; \
 	fi
+	cd bench && go test ./...
 
 .PHONY: generate
 generate: ## Generate db/ from sql/

@@ -77,7 +77,7 @@ func parse(arguments []string) (settings, error) {
 	flags.BoolVar(&s.peers, "peers", false, "also other queues")
 	flags.DurationVar(&s.idle, "idle", 0, fmt.Sprintf("how long a worker idles; 0: %s, and with -all %s", idleShort, idleLong))
 	flags.DurationVar(&s.soak, "soak", 10*time.Minute, "how long a soak lasts")
-	flags.DurationVar(&s.limit, "limit", 3*time.Minute, "how long a run may take, a soak apart; then it is ended and reported as an error")
+	flags.DurationVar(&s.limit, "limit", 3*time.Minute, "how long a run may take, a soak apart and more beside a backlog; then it is ended and reported as an error")
 	flags.StringVar(&s.out, "out", "", "write the lines of JSON to this file as well, and nothing else")
 	flags.StringVar(&s.profile, "cpuprofile", "", "write the CPU profiles of the worker processes to files whose names begin so")
 	if err := flags.Parse(arguments); err != nil {

@@ -73,8 +73,21 @@ func compare(ctx context.Context, s settings, e engine, c comparison, say func(a
 	return all, nil
 }
 
-// soakMore is what a soak may take beside its length.
-const soakMore = 3 * time.Minute
+const (
+	soakMore = 3 * time.Minute // what a soak may take beside its length
+	fillMore = 5 * time.Minute // what it may take to fill in what others stand beside
+)
+
+// limitOf is how long a run may take.
+func (s settings) limitOf(w workload) time.Duration {
+	switch {
+	case slices.Contains(w.needs, roleSoak):
+		return s.soak + soakMore
+	case len(w.lines) > 1:
+		return s.limit + fillMore
+	}
+	return s.limit
+}
 
 // measure is one run, in a new database.
 func measure(ctx context.Context, s settings, e engine, c comparison, system contender, v variant) (f figures, err error) {
@@ -83,10 +96,7 @@ func measure(ctx context.Context, s settings, e engine, c comparison, system con
 		return figures{}, err
 	}
 	defer func() { err = errors.Join(err, d.drop()) }()
-	limit := s.limit
-	if slices.Contains(c.needs, roleSoak) {
-		limit = s.soak + soakMore
-	}
+	limit := s.limitOf(c.workload)
 	limited, stop := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %s", limit))
 	defer stop()
 	f, err = v.measure(limited, running{settings: s, contender: system, database: d, n: system.jobsOf(c.jobsOn(system.engine, s.jobs))})
