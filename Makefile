@@ -103,7 +103,7 @@ mutants-fit: ## Fail when a mutant no longer finds what it is to break
 	internal/crashtest/mutants.sh -n
 
 .PHONY: bench
-bench: ## Measure the queue beside hand-written loops on the bare drivers, on both engines (about 2 minutes)
+bench: ## Measure the queue beside hand-written loops on the bare drivers, on both engines (2 to 4 minutes)
 	cd bench && go run . $(BENCH_FLAGS)
 
 .PHONY: cover

@@ -85,16 +85,22 @@ func TestWhoIsThere(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	s, err := parse(nil)
-	if err != nil || s.idle != idleShort || s.narrowed || s.jobs != 100_000 || s.soak != 10*time.Minute {
+	if err != nil || s.idle != idleShort || s.narrowed || s.jobs != fewJobs || s.soak != 10*time.Minute {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if s, err := parse([]string{"-all", "-run", "x"}); err != nil || s.idle != idleLong || !s.narrowed {
+	if s, err := parse([]string{"-all", "-run", "x"}); err != nil || s.idle != idleLong || !s.narrowed || s.jobs != manyJobs {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if s, err := parse([]string{"-run", "x"}); err != nil || s.jobs != manyJobs {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if s, err := parse([]string{"-n", "7"}); err != nil || s.jobs != 7 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if s, err := parse([]string{"-all", "-idle", "1s"}); err != nil || s.idle != time.Second {
 		t.Errorf("%+v, %v", s, err)
 	}
-	for _, wrong := range []string{"-n 0", "-rounds -1", "-run (", "-system (", "drain"} {
+	for _, wrong := range []string{"-n -1", "-rounds -1", "-run (", "-system (", "drain"} {
 		if _, err := parse(strings.Fields(wrong)); err == nil {
 			t.Errorf("%q is taken", wrong)
 		}

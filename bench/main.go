@@ -60,13 +60,17 @@ const (
 	idleLong  = 30 * time.Second
 
 	manyRounds = 3
+
+	fewJobs  = 50_000
+	manyJobs = 100_000
 )
 
 func parse(arguments []string) (settings, error) {
 	var s settings
 	var titles, systems string
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.IntVar(&s.jobs, "n", 100_000, "jobs of a drain or a bulk insert; slower workloads take a part of them")
+	flags.IntVar(&s.jobs, "n", 0, fmt.Sprintf(
+		"jobs of a drain or a bulk insert; slower workloads take a part of them. 0: %d, with -all or -run %d", fewJobs, manyJobs))
 	flags.IntVar(&s.rounds, "rounds", 0, fmt.Sprintf(
 		"rounds; the table shows medians. 0: %d, and without -all 1 of the workloads that take long in each", manyRounds))
 	flags.IntVar(&s.concurrency, "concurrency", 200, "jobs that a worker runs at once, and that a hand-written loop claims at once")
@@ -87,15 +91,22 @@ func parse(arguments []string) (settings, error) {
 	if flags.NArg() > 0 {
 		faults = append(faults, fmt.Errorf("what is %q? There are only flags", flags.Arg(0)))
 	}
+	s.narrowed = titles != ""
+	switch {
+	case s.jobs != 0:
+	case s.all || s.narrowed:
+		s.jobs = manyJobs
+	default:
+		s.jobs = fewJobs
+	}
 	if s.jobs < 1 || s.rounds < 0 || s.concurrency < 1 || s.backlog < 1 {
-		faults = append(faults, errors.New("-n, -concurrency and -backlog begin at 1, -rounds at 0"))
+		faults = append(faults, errors.New("-n, -rounds, -concurrency and -backlog count something"))
 	}
 	if s.idle == 0 && s.all {
 		s.idle = idleLong
 	} else if s.idle == 0 {
 		s.idle = idleShort
 	}
-	s.narrowed = titles != ""
 	var err error
 	s.titles, err = regexp.Compile(titles)
 	faults = append(faults, err)
