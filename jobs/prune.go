@@ -11,10 +11,12 @@ import (
 )
 
 const (
-	// Pruning is to take no more than a hundredth of the time, however many old jobs it has to look at.
+	// Pruning runs every minute. When it looks at many more jobs than it finds to remove, it is to take no more than a
+	// hundredth of the time, but runs once an hour.
 	pruneEvery  = time.Minute
 	pruneLatest = time.Hour
 	pruneShare  = 100
+	pruneWorth  = 10 // looks for each job removed
 
 	keepWorkers = 7 * 24 * time.Hour // rows of workers that ended
 )
@@ -31,14 +33,26 @@ func (s *session) prune(ctx context.Context) {
 		case <-timer.C:
 		}
 		began := time.Now()
-		if err := s.pruneOnce(ctx); err != nil && ctx.Err() == nil {
+		sum, err := s.pruneOnce(ctx)
+		if err != nil && ctx.Err() == nil {
 			s.log.Error("pruning failed; trying again later", "error", err)
 		}
-		timer.Reset(min(max(pruneEvery, pruneShare*time.Since(began)), pruneLatest))
+		timer.Reset(pruneAgain(sum, time.Since(began)))
 	}
 }
 
-func (s *session) pruneOnce(ctx context.Context) error {
+// pruned is what a pass did.
+type pruned struct{ looked, deleted int64 }
+
+// pruneAgain is the pause after a pass.
+func pruneAgain(sum pruned, took time.Duration) time.Duration {
+	if sum.looked <= pruneWorth*sum.deleted {
+		return pruneEvery
+	}
+	return min(max(pruneEvery, pruneShare*took), pruneLatest)
+}
+
+func (s *session) pruneOnce(ctx context.Context) (sum pruned, err error) {
 	for _, rule := range []struct {
 		status Status
 		age    time.Duration
@@ -50,45 +64,50 @@ func (s *session) pruneOnce(ctx context.Context) error {
 		if rule.age == Forever {
 			continue
 		}
-		if _, err := s.client.Prune(ctx, rule.status, rule.age); err != nil {
-			return err
+		part, err := s.client.prune(ctx, rule.status, rule.age)
+		sum.looked, sum.deleted = sum.looked+part.looked, sum.deleted+part.deleted
+		if err != nil {
+			return sum, err
 		}
 	}
-	err := s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+	err = s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		_, err := q.DeleteEndedWorkers(ctx, toMicros(s.store.Now().Add(-keepWorkers)))
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("delete rows of ended workers: %w", err)
+		return sum, fmt.Errorf("delete rows of ended workers: %w", err)
 	}
-	return nil
+	return sum, nil
 }
 
 // Prune removes the jobs of one final status that ended more than age ago and returns how many: in transactions of a
 // few hundred, so a stop half-way leaves some of them.
 func (c *Client) Prune(ctx context.Context, status Status, age time.Duration) (int64, error) {
+	sum, err := c.prune(ctx, status, age)
+	return sum.deleted, err
+}
+
+func (c *Client) prune(ctx context.Context, status Status, age time.Duration) (sum pruned, err error) {
 	if !status.Final() {
-		return 0, fmt.Errorf("prune: %w", invalid("status", quote(string(status)), "be done, failed or cancelled"))
+		return sum, fmt.Errorf("prune: %w", invalid("status", quote(string(status)), "be done, failed or cancelled"))
 	}
 	if age < 0 {
-		return 0, fmt.Errorf("prune: %w", invalid("age", age.String(), "not be negative"))
+		return sum, fmt.Errorf("prune: %w", invalid("age", age.String(), "not be negative"))
 	}
 	before := toMicros(c.store.Now().Add(-age))
-	var deleted int64
-	var err error
 	if status == StatusDone {
-		deleted, err = c.pruneDone(ctx, before)
+		sum, err = c.pruneDone(ctx, before)
 	} else {
-		deleted, err = c.pruneFailed(ctx, status, before)
+		sum, err = c.pruneFailed(ctx, status, before)
 	}
 	if err != nil {
-		return deleted, fmt.Errorf("prune %s jobs: %w", status, err)
+		return sum, fmt.Errorf("prune %s jobs: %w", status, err)
 	}
-	return deleted, nil
+	return sum, nil
 }
 
 // pruneFailed removes jobs that failed or were cancelled, which an index finds.
-func (c *Client) pruneFailed(ctx context.Context, status Status, before int64) (deleted int64, err error) {
+func (c *Client) pruneFailed(ctx context.Context, status Status, before int64) (sum pruned, err error) {
 	for {
 		var n int64
 		err := c.change(ctx, 0, func(ctx context.Context, q db.Querier) error {
@@ -97,11 +116,11 @@ func (c *Client) pruneFailed(ctx context.Context, status Status, before int64) (
 			return err
 		})
 		if err != nil {
-			return deleted, err
+			return sum, err
 		}
-		deleted += n
+		sum.looked, sum.deleted = sum.looked+n, sum.deleted+n
 		if n < chunk {
-			return deleted, nil
+			return sum, nil
 		}
 	}
 }
@@ -109,7 +128,7 @@ func (c *Client) pruneFailed(ctx context.Context, status Status, before int64) (
 // pruneDone removes done jobs, which are in no index, so that a job that ends well costs less. It looks at jobs in the
 // order of their ids, up to where they are too young to have ended before then. (Those of the future are no sign of that,
 // but of a clock that was wrong.)
-func (c *Client) pruneDone(ctx context.Context, before int64) (deleted int64, err error) {
+func (c *Client) pruneDone(ctx context.Context, before int64) (sum pruned, err error) {
 	now := toMicros(c.store.Now())
 	for after := int64(math.MinInt64); ; {
 		var step db.GetPruneStepRow
@@ -119,8 +138,9 @@ func (c *Client) pruneDone(ctx context.Context, before int64) (deleted int64, er
 			return err
 		})
 		if err != nil || step.LastID == 0 || step.CreatedAt >= before && step.CreatedAt <= now {
-			return deleted, err
+			return sum, err
 		}
+		sum.looked += chunk
 		if step.Expired > 0 {
 			var n int64
 			err := c.change(ctx, 0, func(ctx context.Context, q db.Querier) error {
@@ -129,9 +149,9 @@ func (c *Client) pruneDone(ctx context.Context, before int64) (deleted int64, er
 				return err
 			})
 			if err != nil {
-				return deleted, err
+				return sum, err
 			}
-			deleted += n
+			sum.deleted += n
 		}
 		after = step.LastID
 	}
