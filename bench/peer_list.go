@@ -7,7 +7,7 @@ import (
 
 // peers are the other systems, which only -peers measures. Each group is a function of a file peer_*.go.
 func peers() []contender {
-	return slices.Concat[[]contender]()
+	return slices.Concat(nodePeers())
 }
 
 // peerEngines start the engines that peers bring along, by name. A starter wraps errNoServer when there is none.
