@@ -1,0 +1,289 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+const (
+	ours  = "sqluice"
+	limit = "raw loop" // what a hand-written loop reaches on an engine
+)
+
+// workload is what its rows are compared in.
+type workload struct {
+	name     string
+	metric   metric
+	rows     []*row   // by engine, in it the limit first, then ours, then the others
+	variants []string // when a system has several rows: what each is about, the first of them the plainest
+}
+
+// row is all rounds of one system in one workload.
+type row struct {
+	result  // medians; but sums of errors and duplicates, the greatest peak and the least share
+	rounds  int
+	counted int // rounds that have the figure
+	// min and max are those of the workload's figure.
+	min, max float64
+	variant  string   // of the workload
+	failures []string // why rounds have no figures
+}
+
+// metric is the figure that a workload is about.
+type metric struct {
+	unit   string
+	value  func(result) float64
+	isLess bool // less is better
+}
+
+var (
+	throughput = metric{"jobs/s", func(r result) float64 { return r.PerSecond }, false}
+	latency    = metric{"ms", func(r result) float64 { return r.P50 }, true}
+	cost       = metric{"% of a core", func(r result) float64 {
+		if r.Seconds == 0 {
+			return 0
+		}
+		return 100 * (r.CPU + r.ServerCPU) / r.Seconds
+	}, true}
+)
+
+// metricOf is what a workload's results are about.
+func metricOf(name string, list []result) metric {
+	isTimed := slices.ContainsFunc(list, func(r result) bool { return r.Workload == name && r.P50 > 0 && r.PerSecond == 0 })
+	switch {
+	case strings.Contains(name, "latency") || isTimed:
+		return latency
+	case name == idle:
+		return cost
+	default:
+		return throughput
+	}
+}
+
+// file is the name of the plot.
+func (w workload) file() string {
+	var name strings.Builder
+	for _, r := range strings.ToLower(w.name) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			name.WriteRune(r)
+		case !strings.HasSuffix(name.String(), "-"):
+			name.WriteByte('-')
+		}
+	}
+	return strings.Trim(name.String(), "-") + ".svg"
+}
+
+// arrange puts the results of a workload together, in the order in which the workloads and systems first appear.
+func arrange(list []result) []workload {
+	type contestant struct{ workload, system, version, engine, settings, durability string }
+	var workloads []workload
+	rounds := map[contestant][]result{}
+	var order []contestant
+	for _, r := range list {
+		c := contestant{r.Workload, r.System, r.Version, r.Engine, r.Settings, r.Durability}
+		if rounds[c] == nil {
+			order = append(order, c)
+		}
+		rounds[c] = append(rounds[c], r)
+	}
+	for _, c := range order {
+		at := slices.IndexFunc(workloads, func(w workload) bool { return w.name == c.workload })
+		if at < 0 {
+			at = len(workloads)
+			workloads = append(workloads, workload{name: c.workload, metric: metricOf(c.workload, list)})
+		}
+		w := &workloads[at]
+		w.rows = append(w.rows, summarize(rounds[c], w.metric))
+	}
+	for i := range workloads {
+		w := &workloads[i]
+		w.findVariants()
+		slices.SortStableFunc(w.rows, func(a, b *row) int {
+			return cmp.Or(cmp.Compare(engineRank(a.Engine), engineRank(b.Engine)), strings.Compare(a.Engine, b.Engine),
+				cmp.Compare(durabilityRank(a.Durability), durabilityRank(b.Durability)),
+				cmp.Compare(systemRank(a.System), systemRank(b.System)))
+		})
+	}
+	return workloads
+}
+
+// findVariants sees in the settings of our rows which variants a workload has: they stand behind a comma.
+func (w *workload) findVariants() {
+	for _, r := range w.rows {
+		_, variant, ok := strings.Cut(r.Settings, ", ")
+		if ok && r.System == ours && !slices.Contains(w.variants, variant) {
+			w.variants = append(w.variants, variant)
+		}
+	}
+	for _, r := range w.rows {
+		for _, variant := range w.variants {
+			if strings.HasSuffix(r.Settings, ", "+variant) {
+				r.variant = variant
+			}
+		}
+	}
+}
+
+func engineRank(engine string) int      { return rank([]string{"SQLite", "PostgreSQL", "Redis"}, engine) }
+func durabilityRank(durable string) int { return rank([]string{"", "normal", "full"}, durable) }
+func systemRank(system string) int      { return rank([]string{limit, ours}, system) }
+
+// rank puts what is not in the order last.
+func rank(order []string, name string) int {
+	if at := slices.Index(order, name); at >= 0 {
+		return at
+	}
+	return len(order)
+}
+
+// summarize makes medians. A round without a figure, because the run failed, takes no part in its median.
+func summarize(rounds []result, m metric) *row {
+	r := &row{result: rounds[0], rounds: len(rounds)}
+	for _, figure := range []func(*result) *float64{
+		func(r *result) *float64 { return &r.PerSecond }, func(r *result) *float64 { return &r.P50 },
+		func(r *result) *float64 { return &r.P99 }, func(r *result) *float64 { return &r.P999 },
+		func(r *result) *float64 { return &r.CPU }, func(r *result) *float64 { return &r.ServerCPU },
+		func(r *result) *float64 { return &r.Seconds },
+	} {
+		*figure(&r.result) = median(rounds, func(one result) float64 { return *figure(&one) })
+	}
+	r.Errors, r.Duplicates, r.Others = 0, 0, nil
+	for _, one := range rounds {
+		r.Errors += one.Errors
+		r.Duplicates += one.Duplicates
+		if why := firstLine(one.Error); why != "" && !slices.Contains(r.failures, why) {
+			r.failures = append(r.failures, why)
+		}
+		r.PeakRSS = max(r.PeakRSS, one.PeakRSS)
+		if share := one.LeastShare; share != nil && (r.LeastShare == nil || *share < *r.LeastShare) {
+			r.LeastShare = share
+		}
+		for key := range one.Others {
+			if r.Others == nil {
+				r.Others = map[string]float64{}
+			}
+			r.Others[key] = medianOther(rounds, key)
+		}
+		if value := m.value(one); value > 0 {
+			if r.counted++; r.counted == 1 {
+				r.min, r.max = value, value
+			}
+			r.min, r.max = min(r.min, value), max(r.max, value)
+		}
+	}
+	return r
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSpace(line)
+}
+
+func median(rounds []result, value func(result) float64) float64 {
+	var values []float64
+	for _, one := range rounds {
+		if v := value(one); v != 0 {
+			values = append(values, v)
+		}
+	}
+	return middle(values)
+}
+
+// medianOther is that of a figure that may be zero.
+func medianOther(rounds []result, key string) float64 {
+	var values []float64
+	for _, one := range rounds {
+		if v, ok := one.Others[key]; ok {
+			values = append(values, v)
+		}
+	}
+	return middle(values)
+}
+
+func middle(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	half := len(values) / 2
+	if len(values)%2 == 1 {
+		return values[half]
+	}
+	return (values[half-1] + values[half]) / 2
+}
+
+// value is the figure that the workload is about, 0 where there is none.
+func (w workload) value(r *row) float64 {
+	if r == nil {
+		return 0
+	}
+	return w.metric.value(r.result)
+}
+
+// best is the best row of those that fit, nil when none has a figure.
+func (w workload) best(fits func(*row) bool) *row {
+	var best *row
+	for _, r := range w.rows {
+		v := w.value(r)
+		if v == 0 || !fits(r) {
+			continue
+		}
+		if b := w.value(best); best == nil || w.metric.isLess && v < b || !w.metric.isLess && v > b {
+			best = r
+		}
+	}
+	return best
+}
+
+// limitOf is the hand-written loop that a row is compared with.
+func (w workload) limitOf(r *row) *row {
+	return w.best(func(other *row) bool { return other.System == limit && isComparable(other, r) })
+}
+
+// peerOf is the best peer that a row is compared with.
+func (w workload) peerOf(r *row) *row {
+	return w.best(func(other *row) bool { return isPeer(other) && isComparable(other, r) })
+}
+
+// plainOf is the row of the same system in the workload's plainest variant, nil when there are no others.
+func (w workload) plainOf(r *row) *row {
+	if len(w.variants) < 2 {
+		return nil
+	}
+	return w.best(func(other *row) bool {
+		return other.System == r.System && other.Engine == r.Engine && sameDurability(other, r) && other.variant == w.variants[0] &&
+			strings.TrimSuffix(other.Settings, other.variant) == strings.TrimSuffix(r.Settings, r.variant)
+	})
+}
+
+// isComparable says whether rows have the same engine, durability and variant.
+func isComparable(a, b *row) bool {
+	return a.Engine == b.Engine && sameDurability(a, b) && a.variant == b.variant
+}
+
+func isPeer(r *row) bool { return r.System != ours && r.System != limit }
+
+// sameDurability takes rows that do not say theirs for what their engine has by default.
+func sameDurability(a, b *row) bool {
+	return cmp.Or(a.Durability, defaultDurability(a.Engine)) == cmp.Or(b.Durability, defaultDurability(b.Engine))
+}
+
+func defaultDurability(engine string) string {
+	if engine == "PostgreSQL" {
+		return "full"
+	}
+	return "normal"
+}
+
+// factor says how many times better a is than b.
+func (w workload) factor(a, b *row) float64 {
+	if w.value(a) == 0 || w.value(b) == 0 {
+		return 0
+	}
+	if w.metric.isLess {
+		return w.value(b) / w.value(a)
+	}
+	return w.value(a) / w.value(b)
+}

@@ -1,0 +1,95 @@
+// Command report turns the results of the benchmarks, JSON lines, into docs/performance.md and its plots.
+//
+//	go run ./report -machine >results/latest.jsonl    # the first line: what the machine is
+//	go run . -peers >>results/latest.jsonl
+//	go run ./report -in results/latest.jsonl -out ../docs/performance.md
+//
+// The same input gives the same output, byte for byte. What is not a figure is in notes.md.
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed notes.md
+var notesFile string
+
+func main() {
+	var in, out string
+	var describe bool
+	flag.StringVar(&in, "in", "", "the file of results")
+	flag.StringVar(&out, "out", "", "the Markdown file to write; its plots go into a folder of its name beside it")
+	flag.BoolVar(&describe, "machine", false, "print the line that describes this machine, and nothing else")
+	flag.Parse()
+	if err := run(in, out, describe); err != nil {
+		fmt.Fprintln(os.Stderr, "report:", err)
+		os.Exit(1)
+	}
+}
+
+func run(in, out string, describe bool) error {
+	if describe {
+		m, err := describeMachine(context.Background())
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(os.Stdout).Encode(machineLine{Machine: m})
+	}
+	if in == "" || out == "" {
+		return errors.New("both -in and -out are needed, or -machine")
+	}
+	file, err := os.Open(in)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	all, err := read(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", in, err)
+	}
+	return write(all, out)
+}
+
+// write makes the page and its plots. Plots of a former page that this one does not have are removed.
+func write(all results, out string) error {
+	notes, err := parseNotes(notesFile)
+	if err != nil {
+		return err
+	}
+	workloads := arrange(all.list)
+	folder := strings.TrimSuffix(out, filepath.Ext(out))
+	text, err := page(all, workloads, notes, filepath.Base(folder))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	old, err := filepath.Glob(filepath.Join(folder, "*.svg"))
+	if err != nil {
+		return err
+	}
+	for _, name := range old {
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+	}
+	for _, w := range workloads {
+		plot, err := chart(w)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(folder, w.file()), plot, 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(out, text, 0o644)
+}
