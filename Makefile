@@ -106,6 +106,21 @@ mutants-fit: ## Fail when a mutant no longer finds what it is to break
 bench: ## Measure the queue beside hand-written loops on the bare drivers, on both engines (2 to 4 minutes)
 	cd bench && go run . $(BENCH_FLAGS)
 
+# What the harness says goes to a file, because a pipe would hide that it failed: tail -f bench/results/run.log.
+.PHONY: bench-peers
+bench-peers: ## Measure everything beside the other queues and write docs/performance.md (takes hours; BENCH_FLAGS narrows it)
+	@if command -v npm >/dev/null; then cd bench/node && npm ci --ignore-scripts --no-audit --no-fund; \
+		else echo "NOT MEASURED: Graphile Worker and pg-boss, which need npm"; fi
+	mkdir -p bench/results
+	cd bench && go run ./report -machine >results/machine.json
+	cd bench && go run . -peers -all -rounds 3 -out results/run.jsonl $(BENCH_FLAGS) >results/run.log
+	cd bench/results && { cat machine.json; grep '^# NOT MEASURED' run.log || true; cat run.jsonl; } >latest.jsonl
+	$(MAKE) performance
+
+.PHONY: performance
+performance: ## Write docs/performance.md from the last results of bench-peers
+	cd bench && go run ./report -in results/latest.jsonl -out ../docs/performance.md
+
 .PHONY: cover
 cover: ## Run the tests and write bin/cover.html
 	mkdir -p bin
