@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// goQueue is a peer written in Go, opened by a worker process: what the roles below need of it.
+type goQueue interface {
+	add(ctx context.Context, a args) error
+	// addMany adds them in the fastest documented way that is as durable.
+	addMany(ctx context.Context, list []args) error
+	// work starts workers with so many slots, which call handle for each job, and returns how to stop them.
+	work(slots int, handle func(context.Context, args) error) (stop func() error, err error)
+	// unfinished says whether a job is left that has not been run, or not been recorded as done, by any process.
+	unfinished(ctx context.Context) (bool, error)
+	close() error
+}
+
+// goPeer opens a peer, with its schema in place. What the peer logs as an error it is to give to the mishaps.
+type goPeer func(ctx context.Context, t task, f *mishaps) (goQueue, error)
+
+func (open goPeer) roles() map[string]role {
+	return map[string]role{
+		roleBulk: open.bulk, roleInsert: open.insert, rolePaced: open.paced,
+		roleDrain: open.drain, roleWork: open.work, roleLatency: open.latency, roleIdle: open.idle,
+	}
+}
+
+// with opens the peer for fn, and closes it after.
+func (open goPeer) with(ctx context.Context, t task, fn func(goQueue, *mishaps) (report, error)) (report, error) {
+	var f mishaps
+	q, err := open(ctx, t, &f)
+	if err != nil {
+		return report{}, err
+	}
+	r, err := fn(q, &f)
+	err = errors.Join(err, q.close())
+	r.Errors += int(f.count.Load())
+	return r, err
+}
+
+func (open goPeer) bulk(ctx context.Context, t task, p *parent) (report, error) {
+	return open.with(ctx, t, func(q goQueue, _ *mishaps) (report, error) {
+		list := payloads(0, t.Jobs, t.Size)
+		return p.measure(func() (report, error) { return report{}, q.addMany(ctx, list) })
+	})
+}
+
+func (open goPeer) insert(ctx context.Context, t task, p *parent) (report, error) {
+	return open.with(ctx, t, func(q goQueue, f *mishaps) (report, error) {
+		return p.measure(func() (report, error) {
+			return report{}, byCallers(t.Callers, t.Jobs, func(i int) error {
+				f.see(q.add(ctx, payload(i, t.Size)))
+				return ctx.Err()
+			})
+		})
+	})
+}
+
+func (open goPeer) paced(ctx context.Context, t task, p *parent) (report, error) {
+	return open.with(ctx, t, func(q goQueue, f *mishaps) (report, error) {
+		return p.measure(func() (report, error) {
+			sent, err := paceWith(ctx, t, q, f)
+			return report{Sent: sent}, err
+		})
+	})
+}
+
+// paceWith goes on after an insert that failed: its job is missing later.
+func paceWith(ctx context.Context, t task, q goQueue, f *mishaps) ([]int64, error) {
+	return pace(ctx, t, func(from, to int) error {
+		if to == from+1 {
+			f.see(q.add(ctx, payload(from, t.Size)))
+		} else {
+			f.see(q.addMany(ctx, payloads(from, to, t.Size)))
+		}
+		return nil
+	})
+}
+
+func (open goPeer) drain(ctx context.Context, t task, p *parent) (report, error) {
+	return open.with(ctx, t, func(q goQueue, f *mishaps) (report, error) {
+		log := newJournal(t.Jobs)
+		var stop func() error
+		r, err := p.measure(func() (r report, err error) {
+			if stop, err = q.work(t.Concurrency, log.handler(t.Hold)); err != nil {
+				return report{}, err
+			}
+			r.Stalled, err = drained(ctx, q, log, f)
+			return r, err
+		})
+		if stop != nil {
+			f.see(stop())
+		}
+		r.Begun = log.starts()
+		return r, err
+	})
+}
+
+func (open goPeer) work(ctx context.Context, t task, p *parent) (report, error) {
+	return open.working(ctx, t, p, func(_ goQueue, _ *mishaps, log *journal) ([]int64, error) {
+		return nil, log.wait(ctx)
+	})
+}
+
+func (open goPeer) latency(ctx context.Context, t task, p *parent) (report, error) {
+	return open.working(ctx, t, p, func(q goQueue, f *mishaps, log *journal) ([]int64, error) {
+		sent, err := paceWith(ctx, t, q, f)
+		if err == nil {
+			err = log.wait(ctx)
+		}
+		return sent, err
+	})
+}
+
+func (open goPeer) idle(ctx context.Context, t task, p *parent) (report, error) {
+	return open.working(ctx, t, p, func(goQueue, *mishaps, *journal) ([]int64, error) {
+		return nil, hold(ctx, t.For)
+	})
+}
+
+// working runs workers, which have settled before the process is ready, for as long as fn takes.
+func (open goPeer) working(ctx context.Context, t task, p *parent, fn func(goQueue, *mishaps, *journal) ([]int64, error)) (report, error) {
+	return open.with(ctx, t, func(q goQueue, f *mishaps) (report, error) {
+		log := newJournal(t.Jobs)
+		stop, err := q.work(t.Concurrency, log.handler(t.Hold))
+		if err != nil {
+			return report{}, err
+		}
+		if err := hold(ctx, settle); err != nil {
+			return report{}, errors.Join(err, stop())
+		}
+		r, err := p.measure(func() (report, error) {
+			sent, err := fn(q, f, log)
+			return report{Sent: sent}, err
+		})
+		f.see(stop())
+		r.Begun = log.starts()
+		return r, err
+	})
+}
+
+// handler notes the start of a job, and takes its time.
+func (l *journal) handler(d time.Duration) func(context.Context, args) error {
+	return func(ctx context.Context, a args) error {
+		l.start(a.N)
+		return hold(ctx, d)
+	}
+}
+
+// stopWithin is how long workers may take to stop.
+const stopWithin = 10 * time.Second
+
+const (
+	// lookEvery is how often a drain's end is looked for, and quietFor how long nothing may have started before a look:
+	// looks are not to compete with the work.
+	lookEvery = 5 * time.Millisecond
+	quietFor  = 5 * time.Millisecond
+	// drainFor is when a drain is given up, so that a slow peer's figures are those of what it did until then, and not
+	// those of nothing.
+	drainFor = 150 * time.Second
+)
+
+// drained waits until nothing unfinished is left. It gives up jobs that do not come, and returns how long it waited for
+// them: the harness sees that they are missing.
+func drained(ctx context.Context, q goQueue, log *journal, f *mishaps) (stalled time.Duration, err error) {
+	begin := time.Now()
+	changed, seen := begin, -1
+	for {
+		now := time.Now()
+		if n := log.count(); n != seen {
+			seen, changed = n, now
+		} else if now.Sub(changed) >= quietFor {
+			left, err := q.unfinished(ctx)
+			if err != nil || !left {
+				return 0, err
+			}
+			if waited := now.Sub(changed); waited > lastStart {
+				f.add(fmt.Sprintf("a job is unfinished, and none has started for %s", lastStart))
+				return waited, nil
+			}
+		}
+		if now.Sub(begin) > drainFor {
+			f.add(fmt.Sprintf("the queue was not empty after %s", drainFor))
+			return 0, nil
+		}
+		if err := hold(ctx, lookEvery); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// mishaps counts what went wrong in a peer while it went on, and tells the first on standard error.
+type mishaps struct {
+	count atomic.Int64
+	told  sync.Once
+}
+
+// see counts an error.
+func (f *mishaps) see(err error) {
+	if err != nil {
+		f.add(err.Error())
+	}
+}
+
+func (f *mishaps) add(what string) {
+	f.count.Add(1)
+	f.told.Do(func() { fmt.Fprintln(os.Stderr, "# the first error of a worker process:", what) })
+}
+
+// logger takes records at the level of errors as mishaps, and drops all others.
+func (f *mishaps) logger() *slog.Logger { return slog.New(mishapHandler{f}) }
+
+type mishapHandler struct{ mishaps *mishaps }
+
+func (mishapHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelError
+}
+
+func (h mishapHandler) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		text += " " + a.String()
+		return true
+	})
+	h.mishaps.add(text)
+	return nil
+}
+
+func (h mishapHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
+func (h mishapHandler) WithGroup(string) slog.Handler      { return h }
