@@ -28,7 +28,7 @@ type contender struct {
 	durability string // durabilityNormal or durabilityFull
 
 	slots int // of drains whose handlers do nothing; as many as the run says when 0
-	share int // of a workload's jobs, for one that is too slow for all of them: a tenth for 10; all when 0
+	share int // of a drain's jobs, for one that is too slow for all of them: a tenth for 10; all when 0
 
 	roles   map[string]role // by name, for those in this program
 	command []string        // the other program and its first arguments; the task is the last
@@ -74,8 +74,13 @@ const (
 	durabilityFull   = "full"   // it may not
 )
 
-// jobsOf is how many of a workload's jobs the contender gets.
-func (c contender) jobsOf(n int) int { return max(1, n/max(1, c.share)) }
+// jobsIn is how many jobs of a workload, which has n, the contender gets.
+func (c contender) jobsIn(w workload, n int) int {
+	if c.share == 0 || !slices.Contains(w.needs, roleDrain) {
+		return n
+	}
+	return max(1, n/c.share)
+}
 
 // key names a contender among all others.
 func (c contender) key() string {

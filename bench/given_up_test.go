@@ -28,9 +28,14 @@ func TestStalledIsHowLongAllWaited(t *testing.T) {
 	}
 }
 
-func TestASlowSystemGetsAShareOfTheJobs(t *testing.T) {
-	for _, c := range []struct{ share, n, want int }{{0, 100, 100}, {1, 100, 100}, {20, 100, 5}, {20, 5, 1}} {
-		if got := (contender{share: c.share}).jobsOf(c.n); got != c.want {
+func TestASlowSystemGetsAShareOfADrain(t *testing.T) {
+	drain, insert := workload{needs: []string{roleBulk, roleDrain}}, workload{needs: []string{roleInsert}}
+	for _, c := range []struct {
+		share, n int
+		in       workload
+		want     int
+	}{{0, 100, drain, 100}, {1, 100, drain, 100}, {20, 100, drain, 5}, {20, 5, drain, 1}, {20, 100, insert, 100}} {
+		if got := (contender{share: c.share}).jobsIn(c.in, c.n); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}

@@ -99,7 +99,7 @@ func measure(ctx context.Context, s settings, e engine, c comparison, system con
 	limit := s.limitOf(c.workload)
 	limited, stop := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %s", limit))
 	defer stop()
-	f, err = v.measure(limited, running{settings: s, contender: system, database: d, n: system.jobsOf(c.jobsOn(system.engine, s.jobs))})
+	f, err = v.measure(limited, running{settings: s, contender: system, database: d, n: system.jobsIn(c.workload, c.jobsOn(system.engine, s.jobs))})
 	if err != nil && limited.Err() != nil {
 		err = errors.Join(context.Cause(limited), err)
 	}
