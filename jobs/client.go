@@ -73,10 +73,18 @@ func (c *Client) join(ctx context.Context, fn func(context.Context, db.Querier) 
 // write runs fn in a transaction and then announces what it made true. In the caller's transaction the commit is
 // still to come: telling of it is Join's business.
 func (c *Client) write(ctx context.Context, signals Signal, fn func(context.Context, db.Querier) error) error {
+	return c.writeBy(ctx, c.store.Write, signals, fn)
+}
+
+// writeBy is write by one of the store's ways to do so.
+func (c *Client) writeBy(
+	ctx context.Context, write func(context.Context, func(context.Context, db.Querier) error) error,
+	signals Signal, fn func(context.Context, db.Querier) error,
+) error {
 	if c.tx != nil {
 		return c.join(ctx, fn)
 	}
-	if err := c.store.Write(ctx, fn); err != nil {
+	if err := write(ctx, fn); err != nil {
 		return err
 	}
 	if signals != 0 {

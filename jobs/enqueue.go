@@ -69,8 +69,12 @@ func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Re
 		UniqueKey: e.uniqueKey, RequestID: e.requestID, UserID: e.userID, Tags: e.tagsColumn(), Metadata: metadata,
 		Now: toMicros(now),
 	}
+	write := c.store.WriteTogether
+	if e.uniqueKey != nil || e.requestID != nil {
+		write = c.store.Write // it may have to wait for the end of a transaction that adds the same key
+	}
 	var receipt Receipt
-	err = c.write(ctx, WorkAdded, func(ctx context.Context, q db.Querier) error {
+	err = c.writeBy(ctx, write, WorkAdded, func(ctx context.Context, q db.Querier) error {
 		var err error
 		receipt, err = insertOrFind(ctx, q, params)
 		return err

@@ -21,6 +21,10 @@ type Store interface {
 	// the write happened.
 	Write(ctx context.Context, fn func(context.Context, db.Querier) error) error
 
+	// WriteTogether is Write for a function that is short and waits for nobody, as one that adds a job does: an engine
+	// whose commits are dear has callers who come at the same time share a transaction.
+	WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error
+
 	// Now is the clock that leases and due times are compared with.
 	Now() time.Time
 

@@ -33,6 +33,7 @@ func TestEngine(t *testing.T) {
 		{"Server", serverTests},
 		{"Silence", silenceTests},
 		{"Stray", strayTests},
+		{"Together", togetherTests},
 		{"Tx", txTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {

@@ -30,6 +30,7 @@ type Store struct {
 	hub        *hub
 	clock      clock
 	floors     *floors
+	together   together
 	pooled     atomic.Bool // there is a pooler, and no way round it: no notifications, no locks
 	unprepared atomic.Bool // there is a pooler: no prepared statements
 

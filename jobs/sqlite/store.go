@@ -83,6 +83,11 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) 
 	}
 }
 
+// WriteTogether is Write, which has callers share transactions anyway.
+func (s *Store) WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.Write(ctx, fn)
+}
+
 // ready prepares the statements at first use, and only on a schema that they were made for.
 func (s *Store) ready(ctx context.Context) error {
 	s.mu.RLock()

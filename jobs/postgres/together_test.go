@@ -1,0 +1,144 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var togetherTests = []engineTest{
+	{"ShareACommit", testShareACommit},
+	{"ErrorIsOnesOwn", testErrorIsOnesOwn},
+	{"EndOfAMembersContext", testEndOfAMembersContext},
+}
+
+// full has as many writes as are let through wait at their commits, until release is called.
+type full struct {
+	store   *Store
+	client  *jobs.Client
+	commits atomic.Int64 // that were begun
+	release func()
+	group   sync.WaitGroup
+}
+
+func newFull(t *testing.T, site *site) *full {
+	t.Helper()
+	f := &full{}
+	gate := make(chan struct{})
+	f.release = sync.OnceFunc(func() { close(gate) })
+	f.store, f.client, _ = site.queue(t, beforeCommit(func() {
+		f.commits.Add(1)
+		<-gate
+	}))
+	t.Cleanup(f.release)
+	for i := range groupsMost {
+		f.group.Go(func() {
+			if _, err := f.client.Enqueue(t.Context(), fmt.Sprint("first", i), []byte("{}")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	eventually(t, "the first writes are at their commits", func() bool { return f.commits.Load() == groupsMost })
+	return f
+}
+
+// wait waits until so many wait for a group.
+func (f *full) wait(t *testing.T, n int) {
+	t.Helper()
+	eventually(t, "the others wait", func() bool {
+		f.store.together.mu.Lock()
+		defer f.store.together.mu.Unlock()
+		return len(f.store.together.waiting) == n
+	})
+}
+
+// Callers who come while others write share one transaction, and each gets the id of its own job.
+func testShareACommit(t *testing.T, site *site) {
+	f := newFull(t, site)
+	const n = 50
+	receipts := make([]jobs.Receipt, n)
+	for i := range n {
+		f.group.Go(func() {
+			var err error
+			if receipts[i], err = f.client.Enqueue(t.Context(), fmt.Sprint("k", i), []byte("{}")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	f.wait(t, n)
+	f.release()
+	f.group.Wait()
+	for i, r := range receipts {
+		want(t, "kind", get(t, f.client, r.ID).Kind, fmt.Sprint("k", i))
+	}
+	want(t, "commits", f.commits.Load(), groupsMost+1)
+}
+
+// Who causes an error gets it, and the others' writes happen.
+func testErrorIsOnesOwn(t *testing.T, site *site) {
+	f := newFull(t, site)
+	own := errors.New("one's own")
+	errs := make([]error, 9)
+	for i := range errs {
+		f.group.Go(func() {
+			errs[i] = f.store.WriteTogether(t.Context(), func(ctx context.Context, q db.Querier) error {
+				if i%3 == 1 {
+					return own
+				}
+				_, err := q.EnqueueJob(ctx, add("k"))
+				return err
+			})
+		})
+	}
+	f.wait(t, len(errs))
+	f.release()
+	f.group.Wait()
+	for i, err := range errs {
+		if i%3 == 1 {
+			want(t, "error", errors.Is(err, own), true)
+		} else {
+			must(t, err)
+		}
+	}
+	want(t, "jobs", rows(t, f.client, "k"), 6)
+}
+
+// Who must go does not have to wait for the others of its group, and they do not go with it.
+func testEndOfAMembersContext(t *testing.T, site *site) {
+	f := newFull(t, site)
+	ctx, cancel := context.WithCancel(t.Context())
+	var slow, ended error
+	var runs atomic.Int64
+	f.group.Go(func() {
+		slow = f.store.WriteTogether(t.Context(), func(ctx context.Context, q db.Querier) error {
+			if runs.Add(1) == 1 {
+				cancel()
+				<-ctx.Done() // as a statement that waits does
+				return ctx.Err()
+			}
+			_, err := q.EnqueueJob(ctx, add("k"))
+			return err
+		})
+	})
+	f.wait(t, 1)
+	f.group.Go(func() {
+		ended = f.store.WriteTogether(ctx, func(ctx context.Context, q db.Querier) error {
+			_, err := q.EnqueueJob(ctx, add("never"))
+			return err
+		})
+	})
+	f.wait(t, 2)
+	f.release()
+	f.group.Wait()
+	must(t, slow)
+	want(t, "runs", runs.Load(), 2)
+	want(t, "error of the member whose context ended", errors.Is(ended, context.Canceled), true)
+	want(t, "jobs", rows(t, f.client, "k"), 1)
+	want(t, "jobs of the member whose context ended", rows(t, f.client, "never"), 0)
+}
