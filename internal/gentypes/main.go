@@ -1,6 +1,6 @@
-// Command gentypes writes db/types.go, an alias for every type that sqlc generated for SQLite, and
-// jobs/postgres/queries.go, which gives what it generated for PostgreSQL those types. `make generate` runs it from the
-// root of the repository.
+// Command gentypes writes db/types.go, an alias for every type that sqlc generated for SQLite;
+// jobs/postgres/queries.go, which gives what it generated for PostgreSQL those types; and
+// internal/costs/counted_test.go, which counts statements. `make generate` runs it from the root of the repository.
 package main
 
 import (
@@ -25,6 +25,7 @@ func main() {
 	err := errors.Join(
 		aliases("db/sqlite", "db/types.go"),
 		adapter("db/postgres/querier.go", "jobs/postgres/queries.go"),
+		counter("db/sqlite/querier.go", "internal/costs/counted_test.go"),
 	)
 	if err != nil {
 		log.Fatalf("gentypes: %v", err)

@@ -1,0 +1,240 @@
+package costs
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// engine is what the tests need to know of a database to measure the same on both.
+type engine struct {
+	name      string
+	lab       func(*testing.T) *lab
+	claim     func(t *testing.T, besides ...string) []figure // what each statement of a turn asks for, beside such rows
+	logMore   float64                                        // 0: the log is the same each time
+	claimMore float64                                        // 0: the pages are the same each time
+	another   bool                                           // version than that of the golden files
+}
+
+// lab is a migrated database of its own for one figure.
+type lab struct {
+	store   *watched
+	client  *jobs.Client
+	logged  func(*testing.T) int64   // bytes in the write-ahead log
+	keepLog func(*testing.T)         // lets nothing be taken out of it; may be nil
+	crashed func(*testing.T, func()) // makes jobs that are enqueued in the function such that have crashed once
+}
+
+func newLab(store jobs.Store, trips func() int64) *lab {
+	w := &watched{Store: store, trips: trips}
+	return &lab{store: w, client: jobs.New(w)}
+}
+
+// many is how many jobs are enqueued at once.
+const many = 1000
+
+func measure(t *testing.T, e engine) {
+	t.Run("statements", func(t *testing.T) { statements(t, e) })
+	t.Run("log", func(t *testing.T) {
+		if e.another {
+			t.Skipf("NOT TESTED on this PostgreSQL: the golden figures are those of %d", goldenPostgres)
+		}
+		logs(t, e)
+	})
+	t.Run("claim", func(t *testing.T) {
+		if e.another {
+			t.Skipf("NOT TESTED on this PostgreSQL: the golden figures are those of %d", goldenPostgres)
+		}
+		if raced {
+			t.Skip("the race detector finds nothing in it, and it takes long")
+		}
+		claims(t, e)
+	})
+	t.Run("memory", func(t *testing.T) {
+		if raced {
+			t.Skip("the race detector allocates memory of its own")
+		}
+		memory(t, e)
+	})
+}
+
+// statements counts transactions, reads outside of one, the statements in both, and the round trips that they take.
+func statements(t *testing.T, e engine) {
+	var f figures
+	l := e.lab(t)
+	enqueueOne(t, l, 1) // the first one also connects, and has statements prepared
+	l.store.take()
+	const enqueues = 20
+	enqueueOne(t, l, enqueues)
+	f.count(fmt.Sprintf("%d enqueues", enqueues), l.store.take(), "EnqueueJob")
+	for range 2 {
+		_, err := noop.EnqueueMany(t.Context(), l.client, payloads(many))
+		must(t, err)
+	}
+	f.count(fmt.Sprintf("2 enqueues of %d jobs", many), l.store.take(), "EnqueueJobs")
+
+	l = e.lab(t)
+	l.fill(t)
+	l.store.take()
+	l.drain(t)
+	f.count(fmt.Sprintf("drain of %d jobs with %d slots", drained, slots), l.store.take(), "CompleteJobs", "ClaimJobs")
+	f.compare(t, e.name+".statements.txt")
+}
+
+// count adds how many of each there are, and how many round trips a transaction with these statements takes as a rule: the
+// first one on a connection takes more, and now and then housekeeping comes in between.
+func (f *figures) count(what string, list []asked, typical ...string) {
+	counts, trips := map[string]int{"transactions": 0, "reads": 0}, map[int64]int{}
+	for _, a := range list {
+		if a.write {
+			counts["transactions"]++
+		} else {
+			counts["reads"]++
+		}
+		for _, s := range a.statements {
+			counts[s]++
+		}
+		if a.write && a.has(typical...) {
+			trips[a.trips]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		f.add(float64(counts[name]), what+", "+name)
+	}
+	rule := slices.MaxFunc(slices.Sorted(maps.Keys(trips)), func(a, b int64) int { return trips[a] - trips[b] })
+	if rule > 0 { // there is a server
+		f.add(float64(rule), what+", round trips of a transaction")
+	}
+}
+
+func enqueueOne(t *testing.T, l *lab, n int) {
+	t.Helper()
+	for _, p := range payloads(n) {
+		_, err := noop.Enqueue(t.Context(), l.client, p)
+		must(t, err)
+	}
+}
+
+// logs measures what goes to the write-ahead log, which is what a disk has to take.
+func logs(t *testing.T, e engine) {
+	f := figures{more: e.logMore}
+	for _, m := range []struct {
+		name    string
+		n       int
+		prepare func(*testing.T, *lab)
+		run     func(*testing.T, *lab)
+	}{
+		{"enqueue one by one", many, nil, func(t *testing.T, l *lab) { enqueueOne(t, l, many) }},
+		{"enqueue many at once", many, nil, func(t *testing.T, l *lab) {
+			_, err := noop.EnqueueMany(t.Context(), l.client, payloads(many))
+			must(t, err)
+		}},
+		{"drain", drained, func(t *testing.T, l *lab) { l.fill(t) }, func(t *testing.T, l *lab) { l.drain(t) }},
+	} {
+		l := e.lab(t)
+		_, err := l.client.Enqueue(t.Context(), "another", []byte("{}"))
+		must(t, err)
+		if l.keepLog != nil {
+			l.keepLog(t)
+		}
+		if m.prepare != nil {
+			m.prepare(t, l)
+		}
+		before := l.logged(t)
+		m.run(t, l)
+		f.add(float64(l.logged(t)-before)/float64(m.n), m.name+", bytes a job")
+	}
+	f.compare(t, e.name+".log.txt")
+}
+
+// claimed is how many jobs the measured claim takes.
+const claimed = 200
+
+// step is a statement of a turn.
+type step struct {
+	name string
+	args any
+	run  func(context.Context, db.Querier) (rows int64, err error)
+	want int64
+}
+
+// steps are those that a turn and the look before it consist of. The wanted jobs have the first ids, and all are alike.
+func steps() []step {
+	now := time.Now().UnixMicro()
+	ids := make([]byte, 0, 8*claimed)
+	for id := range claimed {
+		ids = fmt.Appendf(ids, "%c%d", " ,"[min(id, 1)], id+1)
+	}
+	has := db.HasClaimableJobsParams{Kinds: `["noop"]`, Queue: jobs.DefaultQueue}
+	claim := db.ClaimJobsParams{WorkerID: 1, LeaseUntil: now, Now: now, Kinds: `["noop"]`, Queue: jobs.DefaultQueue, N: claimed}
+	complete := db.CompleteJobsParams{Now: now, WorkerID: 1, Attempt: 1, Ids: "[" + string(ids) + "]"}
+	return []step{
+		{"GetNextRunAfter", nil, func(ctx context.Context, q db.Querier) (int64, error) {
+			_, err := q.GetNextRunAfter(ctx)
+			return 0, err
+		}, 0},
+		{"HasClaimableJobs", has, func(ctx context.Context, q db.Querier) (int64, error) { return q.HasClaimableJobs(ctx, has) }, 1},
+		{"ClaimJobs", claim, func(ctx context.Context, q db.Querier) (int64, error) {
+			rows, err := q.ClaimJobs(ctx, claim)
+			return int64(len(rows)), err
+		}, claimed},
+		{"CompleteJobs", complete, func(ctx context.Context, q db.Querier) (int64, error) { return q.CompleteJobs(ctx, complete) }, claimed},
+	}
+}
+
+// claims counts the pages of the database that a turn asks for, in a table with nothing else and beside 100,000 finished
+// and 100,000 scheduled jobs.
+func claims(t *testing.T, e engine) {
+	f := figures{more: e.claimMore, few: 20 * e.claimMore}
+	for _, one := range e.claim(t) {
+		f.add(one.value, one.name+", pages")
+	}
+	for _, one := range e.claim(t, e.name+".besides.sql") {
+		f.add(one.value, one.name+" beside 200000 other jobs, pages")
+	}
+	f.compare(t, e.name+".claim.txt")
+}
+
+// memoryMore is less than one allocation a job.
+const memoryMore = 0.04
+
+// memory measures what a drain allocates.
+func memory(t *testing.T, e engine) {
+	l := e.lab(t)
+	l.fill(t)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	l.drain(t)
+	runtime.ReadMemStats(&after)
+	f := figures{more: memoryMore}
+	f.add(float64(after.Mallocs-before.Mallocs)/drained, "drain, allocations a job")
+	f.add(float64(after.TotalAlloc-before.TotalAlloc)/drained, "drain, bytes a job")
+	f.compare(t, e.name+".memory.txt")
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	must(t, err)
+	return string(text)
+}

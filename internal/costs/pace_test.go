@@ -1,0 +1,119 @@
+package costs
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// hang is when a drain that stands still is given up: no figure depends on how long anything takes.
+const hang = 2 * time.Minute
+
+// slots is how many jobs run at once, and drained how many there are. All slots are full until the end.
+const (
+	slots   = 200
+	drained = 50 * slots
+)
+
+// pace makes the turns of a runner the same each time, whatever the scheduler does: how many outcomes one transaction
+// records depends otherwise on which handlers have returned by then.
+//
+// No handler returns until all slots are full. Then that of the last job does: the runner records its end by itself. While
+// that turn is at its first statement, all others return, and the turn waits until they have: the next one records the
+// rest. So the turns record 1, slots-1, 1, slots-1 and so on.
+//
+// How many jobs a runner claims ahead of free slots depends on how long they and the turns take. Beside jobs that were
+// running when a process died it claims none ahead, and so all jobs here are such: see fill.
+type pace struct {
+	mu      sync.Mutex
+	running []context.Context // of the handlers that wait
+	full    chan struct{}     // closed when all but that of the last job do
+	release chan struct{}     // closed when they may return
+}
+
+func newPace() *pace { return &pace{full: make(chan struct{}), release: make(chan struct{})} }
+
+func (p *pace) handle(ctx context.Context, _ jobs.Job, job payload) error {
+	until := p.enter(ctx, job)
+	select {
+	case <-until:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// enter returns what a handler has to wait for.
+func (p *pace) enter(ctx context.Context, job payload) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if job.N%slots == slots-1 {
+		return p.full
+	}
+	p.running = append(p.running, ctx)
+	if len(p.running) == slots-1 {
+		close(p.full)
+	}
+	return p.release
+}
+
+// statement is called before each statement of the runner's transactions.
+func (p *pace) statement(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if name != "CompleteJobs" || len(p.running) < slots-1 {
+		return
+	}
+	close(p.release)
+	for _, ctx := range p.running {
+		<-ctx.Done() // when its end waits to be recorded
+	}
+	p.running, p.full, p.release = p.running[:0], make(chan struct{}), make(chan struct{})
+}
+
+// payload is one of about 100 bytes, the same number for all jobs.
+type payload struct {
+	N   int    `json:"n"`
+	Pad string `json:"pad"`
+}
+
+var noop = jobs.Kind[payload]{Name: "noop"}
+
+func payloads(n int) []payload {
+	list := make([]payload, n)
+	for i := range list {
+		list[i] = payload{N: 100_000 + i, Pad: "01234567890123456789012345678901234567890123456789012345678901234567890123456789"}
+	}
+	return list
+}
+
+// drain runs all jobs, at their pace, and returns when the runner has ended.
+func (l *lab) drain(t *testing.T) {
+	t.Helper()
+	p := newPace()
+	l.store.before = p.statement
+	defer func() { l.store.before = nil }()
+	// Nothing is renewed or pruned meanwhile.
+	runner, err := jobs.NewRunner(l.client, jobs.Config{
+		Queues: map[string]int{jobs.DefaultQueue: slots}, Name: "costs", Lease: 24 * time.Hour, Grace: -1, Logger: quiet(),
+		Retention: jobs.Retention{Done: jobs.Forever, Cancelled: jobs.Forever, Failed: jobs.Forever},
+	})
+	must(t, err)
+	noop.Handle(runner, p.handle)
+	ctx, stop := context.WithTimeout(t.Context(), hang)
+	defer stop()
+	must(t, runner.Drain(ctx))
+	must(t, ctx.Err())
+}
+
+// fill adds what drain runs: jobs that have crashed once.
+func (l *lab) fill(t *testing.T) {
+	t.Helper()
+	l.crashed(t, func() {
+		_, err := noop.EnqueueMany(t.Context(), l.client, payloads(drained))
+		must(t, err)
+	})
+}

@@ -1,0 +1,98 @@
+package costs
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// byTheClock are the statements that a runner's housekeeper and pruner run by the clock, whatever jobs there are: how
+// many of them come into a measured time depends on how long that is. What consists of nothing else is not counted.
+var byTheClock = []string{"ListLiveWorkers", "ListHeldJobs", "CountStuckJobs", "DeleteEndedWorkers"}
+
+func TestStatementsByTheClockExist(t *testing.T) {
+	querier := reflect.TypeFor[db.Querier]()
+	for _, name := range byTheClock {
+		if _, ok := querier.MethodByName(name); !ok {
+			t.Errorf("there is no statement %s: keep the list true", name)
+		}
+	}
+}
+
+// watched is a store that notes what is asked of it.
+type watched struct {
+	jobs.Store
+	before func(statement string) // called before each statement of a transaction; may be nil
+	trips  func() int64           // round trips to the server so far
+
+	mu    sync.Mutex
+	asked []asked
+}
+
+// asked is a transaction, or a read outside of one.
+type asked struct {
+	write      bool
+	statements []string
+	trips      int64
+}
+
+func (a asked) has(statements ...string) bool {
+	for _, s := range statements {
+		if !slices.Contains(a.statements, s) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *watched) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.watch(ctx, true, s.Store.Write, fn)
+}
+
+func (s *watched) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.watch(ctx, false, s.Store.Read, fn)
+}
+
+type work = func(context.Context, db.Querier) error
+
+func (s *watched) watch(ctx context.Context, write bool, do func(context.Context, work) error, fn work) error {
+	a := asked{write: write}
+	note := func(name string) {
+		if write && s.before != nil {
+			s.before(name)
+		}
+		a.statements = append(a.statements, name)
+	}
+	before := s.trips()
+	err := do(ctx, func(ctx context.Context, q db.Querier) error {
+		a.statements = a.statements[:0] // the store may run it again
+		return fn(ctx, counted{q, note})
+	})
+	a.trips = s.trips() - before
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, a)
+	return err
+}
+
+// Listen gives a channel that nothing comes through: what wakes a runner comes when it comes, and a drain of jobs that
+// are all there already needs none of it.
+func (s *watched) Listen(jobs.Signal, []string) (<-chan struct{}, func()) {
+	return make(chan struct{}), func() {}
+}
+
+// take returns what was asked since the last call, but for what goes by the clock.
+func (s *watched) take() []asked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := slices.DeleteFunc(s.asked, func(a asked) bool {
+		return !slices.ContainsFunc(a.statements, func(name string) bool { return !slices.Contains(byTheClock, name) })
+	})
+	s.asked = nil
+	return list
+}
