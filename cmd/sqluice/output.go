@@ -20,6 +20,12 @@ func jsonFlag(flags *pflag.FlagSet, asJSON *bool) {
 // error, which run reports.
 func (a *app) print(format string, args ...any) { _, _ = fmt.Fprintf(a.out, format+"\n", args...) }
 
+// say prints a line at once, for those who wait for it.
+func (a *app) say(format string, args ...any) error {
+	a.print(format, args...)
+	return a.out.Flush()
+}
+
 // printJSON writes v as an indented document.
 func (a *app) printJSON(v any) error {
 	text, err := encodeJSON(v, "")

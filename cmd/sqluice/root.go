@@ -61,7 +61,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.retryCommand(), a.cancelCommand(), a.deleteCommand(), a.pruneCommand(),
 		a.workCommand(), a.workersCommand(), a.queuesCommand(), a.statsCommand(),
 		a.upCommand(), a.downCommand(), a.statusCommand(), a.backupCommand(), a.versionCommand(),
-		a.copyCommand(), a.reopenCommand(),
+		a.copyCommand(), a.reopenCommand(), a.benchCommand(), a.benchProcessCommand(),
 	)
 	return root
 }

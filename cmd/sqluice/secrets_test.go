@@ -109,7 +109,7 @@ func TestPasswordsAreNotPrinted(t *testing.T) {
 	for address, code := range secretAddresses() {
 		commands := [][]string{
 			{"list"}, {"list", "--json"}, {"status"}, {"status", "--json"}, {"up"}, {"down"}, {"enqueue", "k"}, {"workers"},
-			{"wait", "1", "--timeout", "1m"}, {"prune", "--older-than", "1h"},
+			{"wait", "1", "--timeout", "1m"}, {"prune", "--older-than", "1h"}, {"bench"},
 		}
 		if code == exitUsage {
 			commands = append(commands, []string{"backup", file}, []string{"work", "--exec", execFlag(t, "k", "echo")})

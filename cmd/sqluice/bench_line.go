@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// benchLine is what a measure gives: the line of --json, in the form that the project's own benchmarks print.
+type benchLine struct {
+	System        string  `json:"system"`
+	Version       string  `json:"version,omitempty"`
+	Engine        string  `json:"engine"`
+	Settings      string  `json:"settings"`
+	Workload      string  `json:"workload"`
+	Durability    string  `json:"durability,omitempty"`
+	Round         int     `json:"round"`
+	N             int     `json:"n"`
+	Processes     int     `json:"processes"`
+	Concurrency   int     `json:"concurrency"`
+	JobsPerSecond float64 `json:"jobs_per_second,omitempty"`
+	P50           float64 `json:"p50_ms,omitempty"`
+	P99           float64 `json:"p99_ms,omitempty"`
+	P999          float64 `json:"p999_ms,omitempty"`
+	CPUSeconds    float64 `json:"cpu_seconds"`
+	Seconds       float64 `json:"seconds"`
+	PeakRSS       float64 `json:"peak_rss_mb,omitempty"` // of the largest process
+	LeastShare    float64 `json:"least_share,omitempty"` // of the fair share of jobs: what the process got that got least
+	Errors        int64   `json:"errors"`
+	Duplicates    int64   `json:"duplicates"` // starts of a job beyond its first
+}
+
+// setLaps notes how long single ones took.
+func (l *benchLine) setLaps(laps []time.Duration) {
+	slices.Sort(laps)
+	l.P50, l.P99, l.P999 = perMille(laps, 500), perMille(laps, 990), perMille(laps, 999)
+}
+
+// perMille is the time in milliseconds that so many of a thousand laps, which are sorted, take at most.
+func perMille(laps []time.Duration, n int) float64 {
+	if len(laps) == 0 {
+		return 0
+	}
+	at := (len(laps)*n + 999) / 1000
+	return rounded(laps[max(at, 1)-1].Seconds()*1000, 3)
+}
+
+func rounded(v float64, digits int) float64 {
+	scale := math.Pow10(digits)
+	return math.Round(v*scale) / scale
+}
+
+// describe says what is measured, for people.
+func (b *bench) describe(ctx context.Context, d database) error {
+	version, err := b.place.store.EngineVersion(ctx)
+	if err != nil {
+		return err
+	}
+	b.engine, _, _ = strings.Cut(version, " ")
+	b.version = programVersion()
+	if b.flags.asJSON {
+		return nil
+	}
+	what := fmt.Sprintf("durability %s, beside %s", b.flags.level(), d)
+	if d.postgres() {
+		what = "a schema of its own in " + d.String()
+	}
+	return b.app.say("%s, %s; %d jobs of %d bytes", version, printable(what, oneLine), b.flags.jobs, b.flags.payload)
+}
+
+// print writes a measure.
+func (b *bench) print(l benchLine, note string) error {
+	l.System, l.Version, l.Engine, l.Settings, l.Round = "sqluice", b.version, b.engine, "default", 1
+	if !b.place.database.postgres() {
+		l.Durability = b.flags.level()
+	}
+	if !b.flags.asJSON {
+		return b.app.say("%-24s %s %s  %s", l.Workload, l.rate(), l.times(), note)
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	return b.app.say("%s", escapeJSON(text))
+}
+
+func (l benchLine) rate() string {
+	if l.JobsPerSecond == 0 {
+		return fmt.Sprintf("%12s", "")
+	}
+	return fmt.Sprintf("%10.0f/s", l.JobsPerSecond)
+}
+
+func (l benchLine) times() string {
+	if l.P50 == 0 {
+		return fmt.Sprintf("%48s", "")
+	}
+	return fmt.Sprintf("%48s", fmt.Sprintf("p50 %.3f  p99 %.3f  p99.9 %.3f ms", l.P50, l.P99, l.P999))
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+	"github.com/sqluice/sqluice/sql"
+)
+
+// benchPlace is a queue of the bench's own where the user's is: in the same folder, or on the same server.
+type benchPlace struct {
+	database database
+	store    jobs.Store
+	drop     func(context.Context) error
+}
+
+// dropWithin is how long the removal may take after the bench was stopped.
+const dropWithin = 30 * time.Second
+
+// remove closes the queue and removes it, also when ctx has ended.
+func (p *benchPlace) remove(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWithin)
+	defer cancel()
+	return errors.Join(closeStore(p.store), p.drop(ctx))
+}
+
+func makeBenchPlace(ctx context.Context, d database, log *slog.Logger, opts []sqlite.Option) (*benchPlace, error) {
+	openPlace := benchFolder
+	if d.postgres() {
+		openPlace = benchSchema
+	}
+	place, err := openPlace(ctx, d, log, opts)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := jobs.New(place.store).Migrate(ctx); err != nil {
+		return nil, errors.Join(benchFault(err), place.remove(ctx))
+	}
+	return place, nil
+}
+
+// benchFolder makes a folder beside a file, which need not be there.
+func benchFolder(ctx context.Context, d database, log *slog.Logger, opts []sqlite.Option) (*benchPlace, error) {
+	beside := d.path
+	if real, err := filepath.EvalSymlinks(beside); err == nil {
+		beside = real // the link may lead to another disk
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(beside), "sqluice-bench-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the bench's own database: %w", err)
+	}
+	place := &benchPlace{
+		database: database{path: filepath.Join(dir, "jobs.db")},
+		drop:     func(context.Context) error { return os.RemoveAll(dir) },
+	}
+	if place.store, err = sqlite.Open(ctx, place.database.path, append(opts, sqlite.WithLogger(log))...); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return place, nil
+}
+
+// benchSchema names a schema, which the migration makes.
+func benchSchema(ctx context.Context, d database, log *slog.Logger, _ []sqlite.Option) (*benchPlace, error) {
+	name := "sqluice_bench_" + strings.ToLower(rand.Text())
+	place := &benchPlace{
+		database: database{url: withParameter(withoutParameters(d.url, "schema"), "schema="+name)},
+		drop:     func(ctx context.Context) error { return dropSchema(ctx, d.url, name) },
+	}
+	var err error
+	place.store, err = openDatabase(ctx, place.database, log)
+	return place, err
+}
+
+// benchFault says what to do about a role that may not make a schema.
+func benchFault(err error) error {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == "42501" { // insufficient_privilege
+		return fmt.Errorf("bench makes a schema of its own, so as to leave your jobs alone, and this role may not: "+
+			"name another role in the URL, or GRANT CREATE ON DATABASE to this one: %w", refused)
+	}
+	return err
+}
+
+// dropSchema is on a connection of its own: those of the queue are closed, and may have been lost.
+func dropSchema(ctx context.Context, url, name string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("drop the schema %s: %w", name, err)
+		}
+	}()
+	config, err := pgx.ParseConfig(withoutParameters(url, "schema", "pgbouncer", "session", "notify", "poll"))
+	if err != nil {
+		return errors.New("the URL is not well formed") // which cannot be: the queue was opened by it
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	text, err := sql.Control.ReadFile("control/postgres/drop_schema.sql")
+	if err == nil {
+		statement := strings.ReplaceAll(string(text), "@name", pgx.Identifier{name}.Sanitize())
+		_, err = conn.PgConn().Exec(ctx, statement).ReadAll()
+	}
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// withoutParameters is a URL without some of its parameters, and otherwise as it was.
+func withoutParameters(url string, names ...string) string {
+	base, query, _ := strings.Cut(url, "?")
+	for pair := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		if pair != "" && !slices.Contains(names, name) {
+			base = withParameter(base, pair)
+		}
+	}
+	return base
+}
+
+// withParameter is a URL with a parameter, given as name=value, behind the others.
+func withParameter(url, pair string) string {
+	if strings.Contains(url, "?") {
+		return url + "&" + pair
+	}
+	return url + "?" + pair
+}
