@@ -121,6 +121,16 @@ bench-peers: ## Measure everything beside the other queues and write docs/perfor
 performance: ## Write docs/performance.md from the last results of bench-peers
 	cd bench && go run ./report -in results/latest.jsonl -out ../docs/performance.md
 
+# Run it before and after a change, with BENCHMARKS=before.txt and BENCHMARKS=after.txt. Then
+# `go run golang.org/x/perf/cmd/benchstat@latest before.txt after.txt` says what differs, and whether that is chance.
+# BENCHMARK_FLAGS='-bench /Drain' narrows it.
+BENCHMARKS ?= bin/benchmarks.txt
+.PHONY: benchmarks
+benchmarks: ## Run the Go benchmarks of the hot paths ten times, for benchstat; into bin/benchmarks.txt or BENCHMARKS=file
+	@mkdir -p bin
+	go test ./jobs/sqlite ./jobs/postgres -run '^$$' -bench '^BenchmarkQueue$$' -count 10 -timeout 60m $(BENCHMARK_FLAGS) > "$(BENCHMARKS)" || { cat "$(BENCHMARKS)"; exit 1; }
+	@cat "$(BENCHMARKS)"
+
 .PHONY: cover
 cover: ## Run the tests and write bin/cover.html
 	mkdir -p bin

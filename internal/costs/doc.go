@@ -6,5 +6,8 @@
 //	go test ./internal/costs -update
 //
 // and says in the commit what has become dearer or cheaper, and why. What is the same at each run must be the same as in
-// the file; the rest may be more by a share that stands in the file.
+// the file; the rest may be more by a share that stands in the file. Another version of Go, of modernc.org/sqlite or of
+// PostgreSQL may be a reason too.
+//
+// Beside the test it holds the benchmarks of the engines, which do measure time.
 package costs

@@ -1,0 +1,31 @@
+package postgres
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/sqluice/sqluice/internal/costs"
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// The temporary server flushes nothing to the disk, so that what the queue itself takes shows; that of
+// SQLUICE_TEST_POSTGRES does as it is set up.
+func BenchmarkQueue(b *testing.B) {
+	server := testdb.StartPostgres(b)
+	costs.Benchmark(b, func(b *testing.B) jobs.Store {
+		store, err := Open(b.Context(), server.Database(b), WithLogger(slog.New(slog.DiscardHandler)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() {
+			if err := store.Close(); err != nil {
+				b.Error(err)
+			}
+		})
+		if _, err := store.Migrate(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		return store
+	})
+}
