@@ -54,6 +54,10 @@ func (s *watched) Write(ctx context.Context, fn func(context.Context, db.Querier
 	return s.watch(ctx, true, s.Store.Write, fn)
 }
 
+func (s *watched) WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.watch(ctx, true, s.Store.WriteTogether, fn)
+}
+
 func (s *watched) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	return s.watch(ctx, false, s.Store.Read, fn)
 }
