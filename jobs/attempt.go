@@ -17,6 +17,7 @@ type attempt struct {
 	cancel  context.CancelCauseFunc
 	stop    context.CancelFunc // of the timeout
 	claimed time.Time
+	begun   bool // it has a slot
 
 	over      bool      // its outcome is settled: nobody waits for the handler any more
 	completed bool      // CompleteTx ran: whether it was committed is known when the handler returns
@@ -39,6 +40,7 @@ func (a *attempt) claim(now time.Time) {
 
 // begin has the time for the handler run from now on.
 func (a *attempt) begin() {
+	a.begun = true
 	timeout := a.job.Timeout
 	if timeout == 0 {
 		timeout = a.handler.timeout

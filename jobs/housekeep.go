@@ -208,7 +208,7 @@ func (h *housekeeper) overdue(now time.Time) []*attempt {
 	var list []*attempt
 	for _, a := range h.running {
 		switch {
-		case a.over || a.ctx.Err() == nil:
+		case a.over || !a.begun || a.ctx.Err() == nil:
 		case a.endedAt.IsZero():
 			a.endedAt = now
 		case now.Sub(a.endedAt) >= h.config.StuckAfter:

@@ -1,6 +1,9 @@
 package jobs
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// aheadMost is how many jobs of a queue are claimed at most before a slot is free for them.
@@ -15,6 +18,9 @@ const (
 	// aheadFor is the longest time that such a job waits for its slot. Then it is given back, for others to run.
 	aheadFor = 100 * time.Millisecond
 
+	// aheadNot is for how many turns nothing is claimed ahead after what was had to be given back in the same turn.
+	aheadNot = 100
+
 	// paceOver is of about how many attempts a lane's pace and weight are the mean.
 	paceOver = 16
 )
@@ -26,13 +32,13 @@ type lane struct {
 	active int // handlers that have not returned
 	ahead  []*attempt
 	room   int           // for jobs ahead, as far as it is known
+	brake  int           // from here on the room grows slowly: it was too much before; 0 when it never was
+	not    int           // for how many turns nothing is to be claimed ahead
 	late   time.Duration // the longest time since the last turn that a job waited for its slot
 	pace   time.Duration // how long attempts took lately, 0 while none has ended
 	weight int           // the bytes of their payloads
 
-	// suspects are how many of the jobs here were running when a process died before. What waits here when one dies is
-	// charged with the crash as well, so nothing is claimed ahead beside a job that may be to blame.
-	suspects int
+	suspects int // of the jobs here: those that were running when a process died before
 }
 
 func newLanes(queues map[string]int) map[string]*lane {
@@ -43,11 +49,17 @@ func newLanes(queues map[string]int) map[string]*lane {
 	return lanes
 }
 
+// free is how many slots have no job.
+func (l *lane) free() int { return max(0, l.slots-l.active) }
+
 // wants is how many more jobs the lane takes when a turn takes so long. A turn that has nothing else to do is worth half
-// of those ahead.
-func (l *lane) wants(turn time.Duration, worth bool) int {
+// of those ahead. What waits when its process dies is charged with the crash as well, so nothing is claimed ahead where
+// there are jobs that may be to blame for one.
+func (l *lane) wants(turn time.Duration, worth, suspects bool) int {
 	ahead := 0
-	if l.pace > 0 && l.suspects == 0 {
+	if l.not > 0 {
+		l.not--
+	} else if l.pace > 0 && !suspects {
 		l.adapt()
 		ahead = min(l.room, aheadBytes/max(l.weight, 1))
 		// Enough for the slots to go on during two turns: where jobs are slow that is none.
@@ -66,7 +78,10 @@ func (l *lane) adapt() {
 	switch {
 	case l.late > aheadGoal:
 		l.room = int(float64(l.room) * float64(aheadGoal) / float64(l.late))
-	case l.active < l.slots:
+	case l.active == l.slots:
+	case l.brake > 0 && l.room >= l.brake:
+		l.room = min(l.room+l.slots, aheadMost)
+	default:
 		l.room = min(max(2*l.room, l.slots), aheadMost)
 	}
 	l.late = 0
@@ -96,7 +111,10 @@ func (l *lane) drop(a *attempt) {
 func (l *lane) take(now time.Time) *attempt {
 	for len(l.ahead) > 0 && l.active < l.slots {
 		a := l.ahead[0]
-		l.ahead = l.ahead[1:]
+		l.ahead[0] = nil
+		if l.ahead = l.ahead[1:]; len(l.ahead) == 0 {
+			l.ahead = nil
+		}
 		if !a.over {
 			l.late = max(l.late, now.Sub(a.claimed))
 			l.begin(a)
@@ -132,17 +150,17 @@ func (l *lane) overdue(before time.Time) []*attempt {
 		n++
 	}
 	if n > 0 {
-		l.pace, l.room = max(2*l.pace, aheadFor), 0
+		l.pace, l.room, l.brake = max(2*l.pace, aheadFor), 0, max(l.room/2, 1)
 	}
 	return l.remove(n)
 }
 
-// remove removes the first n jobs that wait.
+// remove removes the first n jobs that wait, and keeps no memory of them.
 func (l *lane) remove(n int) []*attempt {
-	removed := l.ahead[:n:n]
-	l.ahead = l.ahead[n:]
-	for _, a := range removed {
-		l.drop(a)
+	removed := slices.Clone(l.ahead[:n])
+	clear(l.ahead[:n])
+	if l.ahead = l.ahead[n:]; len(l.ahead) == 0 {
+		l.ahead = nil
 	}
 	return removed
 }
@@ -173,6 +191,17 @@ func (s *session) giveBackIn(d time.Duration) {
 	}
 }
 
+// keepFrom has queues claim nothing ahead for a while.
+func (s *session) keepFrom(queues map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for queue, is := range queues {
+		if is {
+			s.lanes[queue].not = aheadNot
+		}
+	}
+}
+
 // closeLanes gives back all that wait for a slot; what is claimed from now on does not wait for any.
 func (s *session) closeLanes() {
 	s.mu.Lock()
@@ -191,6 +220,7 @@ func (s *session) returnAhead() {
 // unclaim settles attempts that were not begun. Callers hold mu.
 func (s *session) unclaim(list []*attempt) {
 	for _, a := range list {
+		s.lanes[a.job.Queue].drop(a)
 		s.settle(a, outcome{attempt: a, fate: fateReturn})
 		a.cancel(nil)
 	}

@@ -71,11 +71,11 @@ func (s *session) pump(ctx context.Context) error {
 		p.gather()
 		stopping := ctx.Err() != nil
 		outcomes := s.takeOutcomes()
-		var wants map[string]int64
+		var wants, slots map[string]int64
 		if stopping {
 			p.behind = false
 		} else {
-			wants = p.free(len(outcomes) > 0)
+			wants, slots = p.free(len(outcomes) > 0)
 		}
 		if len(outcomes) == 0 && !p.behind {
 			if len(wants) == 0 {
@@ -93,12 +93,12 @@ func (s *session) pump(ctx context.Context) error {
 				}
 			}
 		}
-		t := &turn{session: s, outcomes: outcomes, wants: wants, behind: p.behind}
+		t := &turn{session: s, outcomes: outcomes, wants: wants, slots: slots, behind: p.behind}
 		s.turning()
 		began := time.Now()
 		err := s.store.Write(context.WithoutCancel(ctx), t.write)
-		p.took = time.Since(began)
 		if err == nil {
+			p.took = time.Since(began)
 			p.follow(t)
 		}
 		s.turning()
@@ -191,6 +191,7 @@ func (p *pump) follow(t *turn) {
 	if t.promoted > 0 {
 		p.starve() // they may be for any queue, also for one that was not claimed from just now
 	}
+	p.keepFrom(t.returned)
 	p.dispatch(t.claimed)
 	if signals := t.signals(); signals != 0 {
 		p.store.Announce(signals)
@@ -258,23 +259,29 @@ func (s *session) putBackLater(outcomes []outcome) {
 	})
 }
 
-// free is how many jobs each hungry queue could take; worth says that there is a turn anyway.
-func (p *pump) free(worth bool) map[string]int64 {
+// free is how many jobs each hungry queue could take, and for how many of them it has slots; worth says that there is a
+// turn anyway.
+func (p *pump) free(worth bool) (wants, slots map[string]int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	wants := map[string]int64{}
+	wants, slots = map[string]int64{}, map[string]int64{}
 	if p.worker.id == 0 {
-		return wants // declared dead and not registered anew yet
+		return wants, slots // declared dead and not registered anew yet
+	}
+	suspects := p.config.OnBoot == OnBootFailed // then a crash costs more than an attempt
+	for _, l := range p.lanes {
+		suspects = suspects || l.suspects > 0
 	}
 	for queue, hungry := range p.hungry {
 		if !hungry {
 			continue
 		}
-		if n := p.lanes[queue].wants(p.took, worth); n > 0 {
-			wants[queue] = int64(n)
+		l := p.lanes[queue]
+		if n := l.wants(p.took, worth, suspects); n > 0 {
+			wants[queue], slots[queue] = int64(n), int64(l.free())
 		}
 	}
-	return wants
+	return wants, slots
 }
 
 // idle reports whether nothing is left to record and no handler is waited for.
@@ -369,13 +376,7 @@ func (s *session) dispatch(claimed []*attempt) {
 	if len(claimed) == 0 {
 		return
 	}
-	slices.SortFunc(claimed, func(a, b *attempt) int {
-		return cmp.Or(
-			cmp.Compare(b.job.Priority, a.job.Priority),
-			a.job.RunAfter.Compare(b.job.RunAfter),
-			cmp.Compare(a.job.ID, b.job.ID),
-		)
-	})
+	slices.SortFunc(claimed, better)
 	now := time.Now()
 	started := claimed[:0]
 	s.mu.Lock()
@@ -400,6 +401,15 @@ func (s *session) dispatch(claimed []*attempt) {
 	for _, a := range started {
 		s.start(a)
 	}
+}
+
+// better is the order in which jobs are run.
+func better(a, b *attempt) int {
+	return cmp.Or(
+		cmp.Compare(b.job.Priority, a.job.Priority),
+		a.job.RunAfter.Compare(b.job.RunAfter),
+		cmp.Compare(a.job.ID, b.job.ID),
+	)
 }
 
 // abort cancels the handlers, whose work cannot be recorded any more, and waits a while for them to return.

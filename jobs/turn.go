@@ -21,7 +21,8 @@ type turn struct {
 	session  *session
 	outcomes []outcome
 	wants    map[string]int64
-	behind   bool // the turn before promoted as many jobs as it might: promote more, also when none can be claimed
+	slots    map[string]int64 // how many of those begin at once
+	behind   bool             // the turn before promoted as many jobs as it might: promote more, also when none can be claimed
 
 	lost     []outcome
 	promote  int64 // how many jobs it might promote
@@ -29,6 +30,7 @@ type turn struct {
 	claimed  []*attempt
 	more     map[string]bool // queues in which another claim may find something
 	short    map[string]bool // queues that gave some, but less than was wanted
+	returned map[string]bool // queues from which jobs were claimed that must not wait for a slot
 	next     time.Time       // when the next scheduled job falls due
 }
 
@@ -37,7 +39,7 @@ func (t *turn) promotes() bool { return t.behind || len(t.wants) > 0 }
 func (t *turn) write(ctx context.Context, q db.Querier) error {
 	s := t.session
 	t.lost, t.claimed, t.next = nil, nil, time.Time{}
-	t.more, t.short = map[string]bool{}, map[string]bool{}
+	t.more, t.short, t.returned = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	t.promote, t.promoted = 0, 0
 	var err error
 	if len(t.outcomes) > 0 {
@@ -63,14 +65,45 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 		}
 		t.more[queue] = int64(len(rows)) == n
 		t.short[queue] = len(rows) > 0 || len(t.outcomes) > 0
-		t.claimed = slices.Grow(t.claimed, len(rows))
-		for _, row := range rows {
+		claimed := make([]*attempt, len(rows))
+		for i, row := range rows {
 			a := &attempt{session: s, job: jobFromClaim(row, queue, worker, now, lease), handler: s.handlers[row.Kind]}
 			a.job.held = a
-			t.claimed = append(t.claimed, a)
+			claimed[i] = a
 		}
+		if claimed, err = t.returnRisky(ctx, q, queue, claimed); err != nil {
+			return err
+		}
+		t.claimed = append(t.claimed, claimed...)
 	}
 	return nil
+}
+
+// returnRisky gives back those of a queue's claimed jobs that would have to wait for a slot and had better not: should the
+// process die, a crash is charged to all that it holds. A job on its last attempt would fail without having run; and beside
+// one that was running when a process died before, the others would be charged again and again.
+func (t *turn) returnRisky(ctx context.Context, q db.Querier, queue string, claimed []*attempt) ([]*attempt, error) {
+	slots := int(t.slots[queue])
+	if len(claimed) <= slots {
+		return claimed, nil
+	}
+	slices.SortFunc(claimed, better)
+	suspect := slices.ContainsFunc(claimed, func(a *attempt) bool { return a.job.Crashes > 0 })
+	kept, back := claimed[:slots:slots], map[holder][]outcome{}
+	for i, a := range claimed[slots:] {
+		if suspect || a.job.AttemptsLeft() == 0 {
+			addByHolder(back, outcome{attempt: a}, len(claimed)-slots-i)
+		} else {
+			kept = append(kept, a)
+		}
+	}
+	t.returned[queue] = len(back) > 0
+	for h, group := range back {
+		if err := t.session.recordReturned(ctx, q, h, group, toMicros(t.session.store.Now())); err != nil {
+			return nil, fmt.Errorf("give claimed jobs back: %w", err)
+		}
+	}
+	return kept, nil
 }
 
 // promoteDue makes due jobs claimable, so that the claim chooses among them by priority.
@@ -101,12 +134,15 @@ func (t *turn) promoteDue(ctx context.Context, q db.Querier, now int64) error {
 // signals is what others want to know of the turn.
 func (t *turn) signals() Signal {
 	var signals Signal
+	for _, returned := range t.returned {
+		if returned {
+			signals |= WorkReady
+		}
+	}
 	for _, o := range t.outcomes {
 		switch o.fate {
 		case fateDone, fateCancel:
 			signals |= JobEnded
-		case fateReturn:
-			signals |= WorkReady
 		default:
 			signals |= WorkReady | JobEnded // which of them depends on whether the job was to be cancelled
 		}

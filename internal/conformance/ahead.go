@@ -17,6 +17,7 @@ var aheadTests = []test{
 	{"Cancelled", testAheadCancelled},
 	{"Goexit", testAheadGoexit},
 	{"TimeBeginsWithTheHandler", testAheadTimeout},
+	{"NothingRiskyWaits", testAheadRisky},
 }
 
 // addMany adds jobs with the payload {}.
@@ -138,4 +139,39 @@ func testAheadTimeout(f *fixture) {
 			return nil
 		}))
 	want(f, "status", f.get(behind[0]).Status, jobs.StatusDone)
+}
+
+// testAheadRisky: what a crash would fail does not wait for a slot, and nothing waits beside what may be to blame for one.
+func testAheadRisky(f *fixture) {
+	for _, risky := range []struct {
+		name    string
+		opts    []jobs.EnqueueOption
+		crashed bool // one of them was running when a process died
+	}{
+		{"last attempt", []jobs.EnqueueOption{jobs.MaxAttempts(1)}, false},
+		{"crashed", nil, true},
+	} {
+		behind := f.addMany("k", 300, risky.opts...)
+		if risky.crashed {
+			ghost := f.ghost("died", time.Hour)
+			ghost.claim(1, time.Hour)
+			ghost.die()
+			f.must(f.client.RescueGone(f.ctx, quiet()))
+		}
+		f.addMany("short", 200, jobs.Priority(2))
+		slow := f.enqueue("slow", jobs.Priority(1))
+		f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("short", nothing), on("k", nothing),
+			on("slow", func(context.Context, jobs.Job) error {
+				for _, id := range behind {
+					if job := f.get(id); job.Status != jobs.StatusPending {
+						f.Errorf("%s: job %d is %s while there is no slot for it", risky.name, id, job.Status)
+					}
+				}
+				return nil
+			}))
+		want(f, risky.name+": status", f.get(slow).Status, jobs.StatusDone)
+		for _, id := range behind {
+			want(f, risky.name+": status", f.get(id).Status, jobs.StatusDone)
+		}
+	}
 }

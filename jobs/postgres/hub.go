@@ -24,6 +24,9 @@ const (
 	ringLast  = 40 * time.Millisecond
 )
 
+// lastWord is how long the last notification of a hub may take.
+const lastWord = 500 * time.Millisecond
+
 // hub tells listeners of commits: of this process's at once, of other processes' by notifications, and at each poll of
 // all that no notification told of.
 type hub struct {
@@ -200,11 +203,9 @@ func (h *hub) ring() {
 		signals := h.pending
 		h.pending = 0
 		h.mu.Unlock()
-		ctx, cancel := context.WithTimeout(h.ctx, answerWithin)
-		_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), notification(h.token, signals, ""))...)
-		cancel()
-		if err != nil && h.ctx.Err() == nil {
-			h.store.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)
+		h.send(h.ctx, signals)
+		if signals&jobs.WorkReady != 0 {
+			pause = ringFirst // somebody may wait for work
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -212,6 +213,15 @@ func (h *hub) ring() {
 		case <-h.ctx.Done():
 			timer.Stop()
 		}
+	}
+}
+
+func (h *hub) send(ctx context.Context, signals jobs.Signal) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), notification(h.token, signals, ""))...)
+	if err != nil && h.ctx.Err() == nil {
+		h.store.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)
 	}
 }
 
@@ -230,4 +240,9 @@ func (h *hub) close() {
 	h.mu.Unlock()
 	h.stop()
 	h.running.Wait()
+	if h.pending != 0 { // as after a stop that gave jobs back
+		ctx, cancel := context.WithTimeout(context.Background(), lastWord)
+		defer cancel()
+		h.send(ctx, h.pending)
+	}
 }

@@ -3,7 +3,9 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
@@ -16,6 +18,16 @@ const (
 
 	// groupMost is how many functions share a transaction.
 	groupMost = 64
+
+	// groupStuck is how long no group may end before those who wait for one write alone: a lock that the application took
+	// holds up whose insert needs it, and nobody else.
+	groupStuck = 250 * time.Millisecond
+
+	// groupGrace is how long a group goes on when the context of a member has ended.
+	groupGrace = 100 * time.Millisecond
+
+	// groupTries is how often what is left of a group is written after others were found to be in its way.
+	groupTries = 3
 )
 
 // together has callers who write at the same time share transactions, with no delay added: who comes while no group may
@@ -23,72 +35,85 @@ const (
 type together struct {
 	mu      sync.Mutex
 	waiting []*member
-	groups  int // being written
+	groups  int       // being written
+	ended   time.Time // when the last one ended, or the first of these began
 }
 
 type member struct {
 	ctx  context.Context
 	fn   func(context.Context, db.Querier) error
 	err  error
+	role role
 	wake chan role
 }
 
-// role is what becomes of a member that waited.
+// role is what becomes of a member.
 type role int
 
 const (
-	done  role = iota // its err is the outcome
+	alone role = iota // it writes for itself
+	done              // its err is the outcome
 	lead              // it writes the next group
-	alone             // it writes for itself
 )
 
 // WriteTogether implements [jobs.Store].
 func (s *Store) WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	m := &member{ctx: ctx, fn: fn, wake: make(chan role, 1)}
-	if s.together.enter(m) {
-		return s.lead(m)
+	r, err := s.together.enter(m)
+	if err != nil {
+		return translate(err)
 	}
-	var r role
-	select {
-	case r = <-m.wake:
-	case <-ctx.Done():
-		if s.together.leave(m) {
-			return translate(context.Cause(ctx))
-		}
-		r = <-m.wake // too late: it is being written, or was chosen to lead
+	if r == lead {
+		r = s.lead(m)
 	}
-	switch r {
-	case lead:
-		return s.lead(m)
-	case alone:
+	if r == alone {
 		return s.Write(ctx, fn)
 	}
 	return m.err
 }
 
-// enter reports whether a member may write at once; else it waits.
-func (t *together) enter(m *member) bool {
+// enter returns when it is known what becomes of a member; an error means that its context ended before that.
+func (t *together) enter(m *member) (role, error) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	if t.groups < groupsMost {
+		if t.groups == 0 {
+			t.ended = time.Now()
+		}
 		t.groups++
-		return true
+		t.mu.Unlock()
+		return lead, nil
 	}
 	t.waiting = append(t.waiting, m)
-	return false
-}
-
-// leave reports whether a member still waited and does no more.
-func (t *together) leave(m *member) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for i, other := range t.waiting {
-		if other == m {
-			t.waiting = append(t.waiting[:i:i], t.waiting[i+1:]...)
-			return true
+	t.mu.Unlock()
+	timer := time.NewTicker(groupStuck)
+	defer timer.Stop()
+	for {
+		select {
+		case r := <-m.wake:
+			return r, nil
+		case <-m.ctx.Done():
+			if t.leave(m, false) {
+				return alone, errors.Join(m.ctx.Err(), context.Cause(m.ctx))
+			}
+			return <-m.wake, nil // too late: it is being written, or was chosen to lead
+		case <-timer.C:
+			if t.leave(m, true) {
+				return alone, nil
+			}
 		}
 	}
-	return false
+}
+
+// leave reports whether a member still waited and does no more; stuck leaves it there while groups end.
+func (t *together) leave(m *member, stuck bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.Index(t.waiting, m)
+	if i < 0 || stuck && time.Since(t.ended) < groupStuck {
+		return false
+	}
+	t.waiting = slices.Delete(t.waiting, i, i+1)
+	return true
 }
 
 // take removes those who go with the next group.
@@ -96,8 +121,11 @@ func (t *together) take() []*member {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := min(groupMost-1, len(t.waiting))
-	taken := t.waiting[:n:n]
-	t.waiting = t.waiting[n:]
+	taken := slices.Clone(t.waiting[:n])
+	t.waiting = slices.Delete(t.waiting, 0, n)
+	if len(t.waiting) == 0 {
+		t.waiting = nil // keeps no memory of a burst
+	}
 	return taken
 }
 
@@ -105,54 +133,73 @@ func (t *together) take() []*member {
 func (t *together) next() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.ended = time.Now()
 	if len(t.waiting) == 0 {
 		t.groups--
 		return
 	}
 	m := t.waiting[0]
-	t.waiting = t.waiting[1:]
+	t.waiting = slices.Delete(t.waiting, 0, 1)
 	m.wake <- lead
 }
 
-// lead writes m's function and those of all who wait.
-func (s *Store) lead(m *member) error {
+// lead writes m's function and those of all who wait, and returns what becomes of m.
+func (s *Store) lead(m *member) role {
 	others := s.together.take()
+	defer func() { // also after a panic
+		s.together.next()
+		for _, other := range others {
+			other.wake <- other.role
+		}
+	}()
 	if len(others) == 0 {
-		defer s.together.next()
-		return s.Write(m.ctx, m.fn)
+		m.err, m.role = s.Write(m.ctx, m.fn), done
+		return m.role
 	}
 	group := append([]*member{m}, others...)
-	err := s.writeGroup(group)
-	s.together.next()
-	r := done
-	if err != nil && !errors.Is(err, jobs.ErrUnknownOutcome) {
-		r = alone // an error belongs to the one that caused it
+	for range groupTries {
+		group = slices.DeleteFunc(group, func(m *member) bool { return m.ctx.Err() != nil })
+		if len(group) < 2 {
+			break
+		}
+		culprit, err := s.writeGroup(group)
+		if err == nil || errors.Is(err, jobs.ErrUnknownOutcome) {
+			for _, member := range group {
+				member.err, member.role = err, done
+			}
+			break
+		}
+		group = slices.DeleteFunc(group, func(m *member) bool { return m == culprit })
 	}
-	for _, other := range others {
-		other.err = err
-		other.wake <- r
-	}
-	if r == alone {
-		return s.Write(m.ctx, m.fn)
-	}
-	return err
+	return m.role
 }
 
-// writeGroup writes all functions in one transaction, which the end of any member's context ends: each by itself then
-// does what it may.
-func (s *Store) writeGroup(group []*member) error {
+// writeGroup writes all functions in one transaction. When one fails, it is the culprit. The end of a member's context
+// ends the transaction soon: its statement may be the one that waits.
+func (s *Store) writeGroup(group []*member) (culprit *member, err error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(group[0].ctx))
 	defer cancel(nil)
 	for _, m := range group {
-		stop := context.AfterFunc(m.ctx, func() { cancel(context.Cause(m.ctx)) })
+		stop := context.AfterFunc(m.ctx, func() {
+			timer := time.NewTimer(groupGrace)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+				cancel(context.Cause(m.ctx))
+			case <-ctx.Done():
+			}
+		})
 		defer stop()
 	}
-	return s.Write(ctx, func(ctx context.Context, q db.Querier) error {
+	err = s.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		culprit = nil
 		for _, m := range group {
 			if err := m.fn(ctx, q); err != nil {
+				culprit = m
 				return err
 			}
 		}
 		return nil
 	})
+	return culprit, err
 }

@@ -16,6 +16,8 @@ var togetherTests = []engineTest{
 	{"ShareACommit", testShareACommit},
 	{"ErrorIsOnesOwn", testErrorIsOnesOwn},
 	{"EndOfAMembersContext", testEndOfAMembersContext},
+	{"StuckGroups", testStuckGroups},
+	{"PanicOfALeader", testPanicOfALeader},
 }
 
 // full has as many writes as are let through wait at their commits, until release is called.
@@ -114,7 +116,7 @@ func testEndOfAMembersContext(t *testing.T, site *site) {
 	f := newFull(t, site)
 	ctx, cancel := context.WithCancel(t.Context())
 	var slow, ended error
-	var runs atomic.Int64
+	var runs, never atomic.Int64
 	f.group.Go(func() {
 		slow = f.store.WriteTogether(t.Context(), func(ctx context.Context, q db.Querier) error {
 			if runs.Add(1) == 1 {
@@ -128,9 +130,9 @@ func testEndOfAMembersContext(t *testing.T, site *site) {
 	})
 	f.wait(t, 1)
 	f.group.Go(func() {
-		ended = f.store.WriteTogether(ctx, func(ctx context.Context, q db.Querier) error {
-			_, err := q.EnqueueJob(ctx, add("never"))
-			return err
+		ended = f.store.WriteTogether(ctx, func(context.Context, db.Querier) error {
+			never.Add(1)
+			return nil
 		})
 	})
 	f.wait(t, 2)
@@ -139,6 +141,40 @@ func testEndOfAMembersContext(t *testing.T, site *site) {
 	must(t, slow)
 	want(t, "runs", runs.Load(), 2)
 	want(t, "error of the member whose context ended", errors.Is(ended, context.Canceled), true)
+	want(t, "runs of the member whose context ended", never.Load(), 0)
 	want(t, "jobs", rows(t, f.client, "k"), 1)
-	want(t, "jobs of the member whose context ended", rows(t, f.client, "never"), 0)
+}
+
+// Callers who wait for a group go by themselves when none ends.
+func testStuckGroups(t *testing.T, site *site) {
+	f := newFull(t, site)
+	errs := make(chan error)
+	for i := range 2 {
+		go func() {
+			_, err := f.client.Enqueue(t.Context(), fmt.Sprint("k", i), []byte("{}"))
+			errs <- err
+		}()
+	}
+	// They come to a commit of their own, where they wait as those before do.
+	eventually(t, "the others are at their commits", func() bool { return f.commits.Load() == groupsMost+2 })
+	f.release()
+	f.group.Wait()
+	for range 2 {
+		must(t, receive(t, "the end of a write", errs))
+	}
+}
+
+// A panic outside all functions, as in an application's hook of the pool, strands nobody.
+func testPanicOfALeader(t *testing.T, site *site) {
+	f := newFull(t, site)
+	others := []*member{{wake: make(chan role, 1)}, {wake: make(chan role, 1)}}
+	f.store.together.mu.Lock()
+	f.store.together.waiting = append(f.store.together.waiting, others...)
+	f.store.together.mu.Unlock()
+	func() {
+		defer func() { want(t, "panic", recover() != nil, true) }()
+		f.store.lead(&member{}) // without a context
+	}()
+	want(t, "what becomes of the first", receive(t, "the first", others[0].wake), alone)
+	want(t, "what becomes of the second", receive(t, "the second", others[1].wake), alone)
 }
