@@ -5,8 +5,8 @@ import "time"
 // gatherMost is the longest time that the pump waits for more outcomes to record together.
 const gatherMost = 5 * time.Millisecond
 
-// gather waits for more outcomes when there are some: until half of the attempts that are here have ended, and for at most
-// a quarter of what the last turn took. Where a commit waits for a disk, handlers that end a moment after the others would else make a turn of
+// gather waits for more outcomes when there are some and handlers still run: for at most a quarter of what the last
+// turn took. Where a commit waits for a disk, handlers that end a moment after the others would else make a turn of
 // their own necessary; where it is a matter of microseconds, so is this.
 func (p *pump) gather() {
 	if !p.patient(true) {
@@ -40,5 +40,5 @@ func (s *session) gathering() bool {
 
 // mayGather reports whether outcomes wait and others may join them. Callers hold mu.
 func (s *session) mayGather() bool {
-	return len(s.outcomes) > 0 && len(s.running) > 2*len(s.outcomes) && s.fatal == nil
+	return len(s.outcomes) > 0 && len(s.running) > len(s.outcomes) && s.fatal == nil
 }

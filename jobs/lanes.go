@@ -6,9 +6,6 @@ import (
 )
 
 const (
-	// aheadMost is how many jobs of a queue are claimed at most before a slot is free for them.
-	aheadMost = 800
-
 	// aheadBytes is how much their payloads may take, about.
 	aheadBytes = 4 << 20
 
@@ -29,6 +26,7 @@ const (
 // database. While a job waits, no slot is free. The session's mu guards it.
 type lane struct {
 	slots  int
+	most   int // of the jobs ahead
 	active int // handlers that have not returned
 	ahead  []*attempt
 	room   int           // for jobs ahead, as far as it is known
@@ -41,10 +39,10 @@ type lane struct {
 	suspects int // of the jobs here: those that were running when a process died before
 }
 
-func newLanes(queues map[string]int) map[string]*lane {
-	lanes := make(map[string]*lane, len(queues))
-	for queue, slots := range queues {
-		lanes[queue] = &lane{slots: slots}
+func newLanes(c Config) map[string]*lane {
+	lanes := make(map[string]*lane, len(c.Queues))
+	for queue, slots := range c.Queues {
+		lanes[queue] = &lane{slots: slots, most: c.Ahead}
 	}
 	return lanes
 }
@@ -80,9 +78,9 @@ func (l *lane) adapt() {
 		l.room = int(float64(l.room) * float64(aheadGoal) / float64(l.late))
 	case l.active == l.slots:
 	case l.brake > 0 && l.room >= l.brake:
-		l.room = min(l.room+l.slots, aheadMost)
+		l.room = min(l.room+l.slots, l.most)
 	default:
-		l.room = min(max(2*l.room, l.slots), aheadMost)
+		l.room = min(max(2*l.room, l.slots), l.most)
 	}
 	l.late = 0
 }

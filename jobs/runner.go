@@ -35,8 +35,13 @@ type Retention struct {
 // Config says how a runner runs. The zero value of every field is its default.
 type Config struct {
 	// Queues are the queues to take jobs from, each with its number of slots, which is how many jobs run at once; 10 of
-	// [DefaultQueue] when empty. Where jobs are short, more are claimed than run, and wait for a slot.
+	// [DefaultQueue] when empty.
 	Queues map[string]int
+
+	// Ahead is how many jobs of each queue may be claimed, where jobs are short, before a slot is free for them, so that no
+	// slot waits for the database; at most 1000, and none when 0. More of them make a worker's transactions longer. What
+	// has waited for 100 ms is given back, and its claim does not count.
+	Ahead int
 
 	// Name is the worker's name among the live ones; host, process id and a random part when empty.
 	Name string
@@ -104,6 +109,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.StuckAfter < 0 {
 		faults = append(faults, invalid("StuckAfter", c.StuckAfter.String(), "not be negative"))
+	}
+	if c.Ahead < 0 || c.Ahead > claimMost {
+		faults = append(faults, invalid("Ahead", fmt.Sprint(c.Ahead), fmt.Sprintf("be between 0 and %d", claimMost)))
 	}
 	if c.MaxCrashes < 0 {
 		faults = append(faults, invalid("MaxCrashes", fmt.Sprint(c.MaxCrashes), "not be negative"))

@@ -53,7 +53,7 @@ func newSession(r *Runner, kinds string, drain bool) *session {
 	return &session{
 		store: r.client.store, client: r.client, config: r.config, log: r.config.Logger, handlers: r.handlers,
 		kinds: kinds, drain: drain, settled: make(chan struct{}, 1), next: make(chan *attempt), finished: make(chan struct{}),
-		running: map[fence]*attempt{}, lanes: newLanes(r.config.Queues), refused: map[fence]struct{}{},
+		running: map[fence]*attempt{}, lanes: newLanes(r.config), refused: map[fence]struct{}{},
 	}
 }
 

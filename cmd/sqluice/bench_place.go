@@ -74,12 +74,18 @@ func benchFolder(ctx context.Context, d database, log *slog.Logger, opts []sqlit
 
 // benchSchema names a schema, which the migration makes.
 func benchSchema(ctx context.Context, d database, log *slog.Logger, _ []sqlite.Option) (*benchPlace, error) {
+	given, err := openDatabase(ctx, d, log) // with the schema that the URL names, which may be no name
+	if err != nil {
+		return nil, err
+	}
+	if err := given.Close(); err != nil {
+		return nil, err
+	}
 	name := "sqluice_bench_" + strings.ToLower(rand.Text())
 	place := &benchPlace{
 		database: database{url: withParameter(withoutParameters(d.url, "schema"), "schema="+name)},
 		drop:     func(ctx context.Context) error { return dropSchema(ctx, d.url, name) },
 	}
-	var err error
 	place.store, err = openDatabase(ctx, place.database, log)
 	return place, err
 }

@@ -36,7 +36,7 @@ func (f *fixture) stuckBehind(config jobs.Config, release chan struct{}, handle 
 	f.addMany("short", 200, jobs.Priority(2))
 	slow = f.enqueue("slow", jobs.Priority(1))
 	behind = f.addMany("behind", 300)
-	config.Queues = map[string]int{jobs.DefaultQueue: 1}
+	config.Queues, config.Ahead = map[string]int{jobs.DefaultQueue: 1}, 800
 	started := make(chan struct{})
 	r = f.start(config, on("short", nothing),
 		on("slow", func(context.Context, jobs.Job) error {
@@ -104,7 +104,7 @@ func testAheadCancelled(f *fixture) {
 func testAheadGoexit(f *fixture) {
 	ids := f.addMany("k", 300, jobs.MaxAttempts(1))
 	var ran atomic.Int64
-	f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("k", func(context.Context, jobs.Job) error {
+	f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}, Ahead: 800}, on("k", func(context.Context, jobs.Job) error {
 		if ran.Add(1)%3 == 0 {
 			runtime.Goexit()
 		}
@@ -126,7 +126,7 @@ func testAheadTimeout(f *fixture) {
 	f.enqueue("slow", jobs.Priority(1))
 	behind := f.addMany("behind", 20, jobs.Timeout(time.Hour))
 	var slowEnded time.Time
-	f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("short", nothing),
+	f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}, Ahead: 800}, on("short", nothing),
 		on("slow", func(context.Context, jobs.Job) error {
 			f.eventually("a job is claimed ahead", func() bool { return f.get(behind[0]).Attempt > 0 })
 			slowEnded = time.Now()
@@ -160,7 +160,7 @@ func testAheadRisky(f *fixture) {
 		}
 		f.addMany("short", 200, jobs.Priority(2))
 		slow := f.enqueue("slow", jobs.Priority(1))
-		f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("short", nothing), on("k", nothing),
+		f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}, Ahead: 800}, on("short", nothing), on("k", nothing),
 			on("slow", func(context.Context, jobs.Job) error {
 				for _, id := range behind {
 					if job := f.get(id); job.Status != jobs.StatusPending {

@@ -91,7 +91,7 @@ func lifeOfJobs(t *testing.T, store *Store, client *jobs.Client) {
 	before := enqueue(t, client, "held")
 	ghost(t, store, "killed", []string{"held"}).die()
 
-	drain(t, client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 20, "other": 1}}, handlers{
+	drain(t, client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 3, "other": 1}}, handlers{
 		"good": func(ctx context.Context, job jobs.Job) error {
 			return errors.Join(job.SetProgress(ctx, 1), job.SetResult("r"))
 		},
