@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// aheadBytes is how much their payloads may take, about.
+	// aheadBytes is how much the payloads of a lane's jobs ahead may take, about.
 	aheadBytes = 4 << 20
 
-	// aheadGoal is how long such a job should wait for its slot at most.
+	// aheadGoal is how long a job that was claimed ahead should wait for its slot at most.
 	aheadGoal = 20 * time.Millisecond
 
 	// aheadFor is the longest time that such a job waits for its slot. Then it is given back, for others to run.
@@ -193,10 +193,8 @@ func (s *session) giveBackIn(d time.Duration) {
 func (s *session) keepFrom(queues map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for queue, is := range queues {
-		if is {
-			s.lanes[queue].not = aheadNot
-		}
+	for queue := range queues {
+		s.lanes[queue].not = aheadNot
 	}
 }
 

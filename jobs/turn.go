@@ -97,7 +97,9 @@ func (t *turn) returnRisky(ctx context.Context, q db.Querier, queue string, clai
 			kept = append(kept, a)
 		}
 	}
-	t.returned[queue] = len(back) > 0
+	if len(back) > 0 {
+		t.returned[queue] = true
+	}
 	for h, group := range back {
 		if err := t.session.recordReturned(ctx, q, h, group, toMicros(t.session.store.Now())); err != nil {
 			return nil, fmt.Errorf("give claimed jobs back: %w", err)
@@ -134,10 +136,8 @@ func (t *turn) promoteDue(ctx context.Context, q db.Querier, now int64) error {
 // signals is what others want to know of the turn.
 func (t *turn) signals() Signal {
 	var signals Signal
-	for _, returned := range t.returned {
-		if returned {
-			signals |= WorkReady
-		}
+	if len(t.returned) > 0 {
+		signals |= WorkReady
 	}
 	for _, o := range t.outcomes {
 		switch o.fate {

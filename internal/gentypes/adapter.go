@@ -14,6 +14,11 @@ import (
 // adapter writes the type that makes the generated PostgreSQL queries a db.Querier: each method converts its argument
 // and what it returns, which are the same field for field.
 func adapter(querier, to string) error {
+	return eachMethod(querier, to, adapterHead, adapterMethod)
+}
+
+// eachMethod writes a file: a head, and what is made of each method of a Querier.
+func eachMethod(querier, to, head string, write func(*ast.Field) (string, error)) error {
 	tree, err := parser.ParseFile(token.NewFileSet(), querier, nil, parser.SkipObjectResolution)
 	if err != nil {
 		return err
@@ -23,9 +28,9 @@ func adapter(querier, to string) error {
 		return fmt.Errorf("%s: no methods of Querier", querier)
 	}
 	var out bytes.Buffer
-	fmt.Fprint(&out, adapterHead)
+	fmt.Fprint(&out, head)
 	for _, m := range methods {
-		text, err := adapterMethod(m)
+		text, err := write(m)
 		if err != nil {
 			return fmt.Errorf("%s: %w", querier, err)
 		}
