@@ -30,14 +30,16 @@ func ours() []contender {
 		onSQLiteToo[name] = r
 	}
 	version := moduleVersion("github.com/sqluice/sqluice")
-	full := []string{insertOne, drainAlone}
+	full, drains := []string{insertOne, drainAlone}, []string{drainAlone, drainBy4, drainBy12}
 	return []contender{
 		rawSQLite(durabilityNormal, nil),
 		{name: sqluice, version: version, engine: onSQLite, settings: "default", durability: durabilityNormal, roles: onSQLiteToo},
+		{name: sqluice, version: version, engine: onSQLite, settings: settingsBest, durability: durabilityNormal, roles: onSQLiteToo, only: drains},
 		rawSQLite(durabilityFull, full),
 		{name: sqluice, version: version, engine: onSQLite, settings: "default", durability: durabilityFull, roles: onSQLiteToo, only: full},
 		rawPostgres(),
 		{name: sqluice, version: version, engine: onPostgreSQL, settings: "default", durability: durabilityFull, roles: roles},
+		{name: sqluice, version: version, engine: onPostgreSQL, settings: settingsBest, durability: durabilityFull, roles: roles, only: drains},
 	}
 }
 

@@ -43,6 +43,8 @@ const (
 	insertTogether = "insert by 64 callers"
 	bulkInsert     = "bulk insert"
 	drainAlone     = "drain"
+	drainBy4       = "drain by 4 processes"
+	drainBy12      = "drain by 12 processes"
 	handlersShort  = "drain, handlers of 1 ms in 1000 slots"
 	handlersMiddle = "drain, handlers of 50 ms in 1000 slots"
 	handlersLong   = "drain, handlers of 1 s in 1000 slots"
@@ -55,8 +57,8 @@ func workloads() []workload {
 		{name: insertTogether, needs: []string{roleInsert}, share: 4, shares: map[string]int{onPostgreSQL: 20}, lines: simply(insertBy(64))},
 		{name: bulkInsert, needs: []string{roleBulk}, share: 1, lines: simply(bulk)},
 		{name: drainAlone, needs: []string{roleBulk, roleDrain}, share: 1, lines: simply(drainBy(1))},
-		{name: "drain by 4 processes", needs: []string{roleBulk, roleDrain}, share: 2, lines: simply(drainBy(4))},
-		{name: "drain by 12 processes", needs: []string{roleBulk, roleDrain}, share: 2, long: true, lines: simply(drainBy(12))},
+		{name: drainBy4, needs: []string{roleBulk, roleDrain}, share: 2, lines: simply(drainBy(4))},
+		{name: drainBy12, needs: []string{roleBulk, roleDrain}, share: 2, long: true, lines: simply(drainBy(12))},
 		{name: "drain, payloads of 10 KB", needs: []string{roleBulk, roleDrain}, share: 10, brief: true, lines: simply(drainLarge)},
 		{name: "drain beside a backlog", needs: []string{roleBulk, roleDrain, roleBacklog}, share: 1, long: true, alone: true, lines: []variant{
 			{"empty table", drainBy(1)}, {"beside finished and scheduled rows", drainBesideBacklog},

@@ -67,7 +67,7 @@ func (l *lane) wants(turn time.Duration, worth, suspects bool) int {
 	if n <= 0 || !worth && n <= ahead/2 {
 		return 0
 	}
-	return min(n, claimMost)
+	return n
 }
 
 // adapt makes more room when slots ran out of jobs, and less when jobs waited for long: because the machine is busy with

@@ -48,6 +48,7 @@ type pump struct {
 	behind   bool            // more jobs are due than were promoted
 	trouble  *outage         // writes that failed, since the last that did not
 	took     time.Duration   // the time of the last turn's write
+	portion  portion         // how many jobs of a queue a turn claims
 	misses   int             // turns that claimed nothing though there was something, since the last that did
 	woken    bool            // by the news of a job
 	trusting bool            // the last such news was worth a claim: the next is not looked into first
@@ -99,6 +100,7 @@ func (s *session) pump(ctx context.Context) error {
 		err := s.store.Write(context.WithoutCancel(ctx), t.write)
 		if err == nil {
 			p.took = time.Since(began)
+			p.portion = p.portion.learn(len(t.outcomes)+len(t.claimed), t.held)
 			p.follow(t)
 		}
 		s.turning()
@@ -277,7 +279,7 @@ func (p *pump) free(worth bool) (wants, slots map[string]int64) {
 			continue
 		}
 		l := p.lanes[queue]
-		if n := l.wants(p.took, worth, suspects); n > 0 {
+		if n := min(l.wants(p.took, worth, suspects), p.portion.of(l.slots)); n > 0 {
 			wants[queue], slots[queue] = int64(n), int64(l.free())
 		}
 	}

@@ -32,12 +32,15 @@ type turn struct {
 	short    map[string]bool // queues that gave some, but less than was wanted
 	returned map[string]bool // queues from which jobs were claimed that must not wait for a slot
 	next     time.Time       // when the next scheduled job falls due
+	held     time.Duration   // how long its statements took, which is how long it held SQLite's write lock
 }
 
 func (t *turn) promotes() bool { return t.behind || len(t.wants) > 0 }
 
 func (t *turn) write(ctx context.Context, q db.Querier) error {
 	s := t.session
+	began := time.Now()
+	defer func() { t.held = time.Since(began) }()
 	t.lost, t.claimed, t.next = nil, nil, time.Time{}
 	t.more, t.short, t.returned = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	t.promote, t.promoted = 0, 0

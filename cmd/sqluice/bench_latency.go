@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -88,7 +89,7 @@ func (b *bench) paced(ctx context.Context, wait func() (time.Duration, error)) (
 }
 
 // waitForJobs runs a worker until ctx ends, and tells of each job how long it waited: from before its enqueue to the
-// start of its handler, by the clock that the processes of a machine share.
+// start of its handler, by the clock that the processes of a machine share. One job tells at a time.
 func waitForJobs(ctx context.Context, client *jobs.Client, log *progress, tell func(time.Duration)) error {
 	runner, err := jobs.NewRunner(client, jobs.Config{
 		Queues: map[string]int{jobs.DefaultQueue: latencySlots}, Logger: newLogger(log, "text", "warn"), Grace: -1,
@@ -96,12 +97,15 @@ func waitForJobs(ctx context.Context, client *jobs.Client, log *progress, tell f
 	if err != nil {
 		return err
 	}
+	var telling sync.Mutex
 	jobs.Kind[json.RawMessage]{Name: benchLatency}.Handle(runner, func(_ context.Context, _ jobs.Job, payload json.RawMessage) error {
 		now := time.Now()
 		var sent struct{ At int64 }
 		if err := json.Unmarshal(payload, &sent); err != nil {
 			return fmt.Errorf("the payload of a job of the bench: %w", err)
 		}
+		telling.Lock()
+		defer telling.Unlock()
 		tell(now.Sub(time.Unix(0, sent.At)))
 		return nil
 	})

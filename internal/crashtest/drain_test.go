@@ -12,13 +12,19 @@ import (
 
 // Twelve processes drain 5,000 jobs: each is started once, none is lost, and no caller meets a locked database.
 func TestTwelveProcesses(t *testing.T) {
+	for _, ahead := range []int{0, 800} {
+		t.Run(fmt.Sprint(ahead, " ahead"), func(t *testing.T) { twelveProcesses(t, ahead) })
+	}
+}
+
+func twelveProcesses(t *testing.T, ahead int) {
 	const n = 5000
 	path, client := sqliteQueue(t)
 	enqueueMany(t, client, "quick", n)
 	var workers []*process
 	for i := range 12 {
 		workers = append(workers, start(t, role{
-			Do: "drain", DB: path, Name: fmt.Sprint("worker", i), Queues: map[string]int{"default": 10},
+			Do: "drain", DB: path, Name: fmt.Sprint("worker", i), Queues: map[string]int{"default": 10}, Ahead: ahead,
 		}))
 	}
 	var events []event

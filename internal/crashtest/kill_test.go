@@ -93,6 +93,7 @@ func killAgainAndAgain(t *testing.T, address string, client *jobs.Client) {
 		workers++
 		return start(t, role{
 			Do: "drain", DB: address, Name: fmt.Sprint("worker", workers), Queues: map[string]int{"default": 20},
+			Ahead: workers % 2 * 800, // every other one
 		})
 	}
 	var all []*process

@@ -19,6 +19,7 @@ type role struct {
 	History string         // where the process appends what it does
 	Name    string         // of the worker or enqueuer
 	Queues  map[string]int // of the worker
+	Ahead   int            // what the worker may claim ahead
 	Lease   string         // of the worker, as a duration; the default when empty
 	Poll    string         // how often a PostgreSQL store looks unasked, as a duration; the default when empty
 	Jobs    int            // how many jobs the enqueuer adds; without it, it goes on until it is killed

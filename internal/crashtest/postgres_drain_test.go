@@ -53,7 +53,7 @@ func drainWhileAdding(t *testing.T, address string, client *jobs.Client, process
 	var workers, enqueuers []*process
 	for i := range processes {
 		workers = append(workers, start(t, role{
-			Do: "worker", DB: address, Name: fmt.Sprint("worker", i), Queues: map[string]int{"default": 10},
+			Do: "worker", DB: address, Name: fmt.Sprint("worker", i), Queues: map[string]int{"default": 10}, Ahead: i % 2 * 800,
 		}))
 	}
 	for i := range 2 {

@@ -48,7 +48,8 @@ func (r role) work(ctx context.Context, client *jobs.Client) error {
 		return err
 	}
 	config := jobs.Config{
-		Name: r.Name, Queues: r.Queues, MaxCrashes: 1000, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Name: r.Name, Queues: r.Queues, Ahead: r.Ahead, MaxCrashes: 1000,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if r.Lease != "" {
 		if config.Lease, err = time.ParseDuration(r.Lease); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // gateWait is how long a writer waits at the gate before it goes without: the process that holds it may be stopped.
-const gateWait = time.Second
+const gateWait = 3 * time.Second
 
 // gate lets the processes of one database write in turn, by an exclusive lock on a small file. It is there for
 // fairness only: SQLite's own lock keeps writes apart, but those who wait for that one sleep and poll, so that some

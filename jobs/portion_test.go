@@ -1,0 +1,36 @@
+package jobs
+
+import (
+	"testing"
+	"time"
+)
+
+// TestPortion: a machine on which each row takes so long makes turns of about the time they should have, whatever came
+// before.
+func TestPortion(t *testing.T) {
+	const slots = 20
+	turns := func(p portion, n int, fixed, each time.Duration) (portion, time.Duration) {
+		held := time.Duration(0)
+		for range n {
+			rows := 2 * p.of(slots) // as many as end are claimed
+			held = fixed + time.Duration(rows)*each
+			p = p.learn(rows, held)
+		}
+		return p, held
+	}
+	p, _ := turns(0, 20, time.Millisecond, 20*time.Microsecond)
+	if p.of(slots) != claimMost {
+		t.Errorf("a fast machine claims %d, want %d", p.of(slots), claimMost)
+	}
+	p, held := turns(p, 20, time.Millisecond, time.Millisecond)
+	if held > holdGoal || held < holdGoal/5 {
+		t.Errorf("with 1 ms for each row turns take %s, want about %s", held, holdGoal)
+	}
+	p, _ = turns(p, 20, 500*time.Millisecond, 0)
+	if p.of(slots) != slots {
+		t.Errorf("with 500 ms for each turn it claims %d, want %d", p.of(slots), slots)
+	}
+	if p, _ = turns(p, 20, time.Millisecond, 0); p.of(slots) != claimMost {
+		t.Errorf("when the machine is fast again it claims %d, want %d", p.of(slots), claimMost)
+	}
+}
