@@ -15,6 +15,7 @@ type (
 	CompleteJobParams             = sqlite.CompleteJobParams
 	CompleteJobsParams            = sqlite.CompleteJobsParams
 	CompleteJobsWithResultsParams = sqlite.CompleteJobsWithResultsParams
+	CountJobsAheadParams          = sqlite.CountJobsAheadParams
 	CountLiveJobsPerQueueRow      = sqlite.CountLiveJobsPerQueueRow
 	CountPendingJobsPerKindRow    = sqlite.CountPendingJobsPerKindRow
 	CountRunningJobsPerWorkerRow  = sqlite.CountRunningJobsPerWorkerRow

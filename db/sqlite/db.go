@@ -57,6 +57,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.countCrashesStmt, err = db.PrepareContext(ctx, countCrashes); err != nil {
 		return nil, fmt.Errorf("error preparing query CountCrashes: %w", err)
 	}
+	if q.countJobsAheadStmt, err = db.PrepareContext(ctx, countJobsAhead); err != nil {
+		return nil, fmt.Errorf("error preparing query CountJobsAhead: %w", err)
+	}
 	if q.countJobsByStatusStmt, err = db.PrepareContext(ctx, countJobsByStatus); err != nil {
 		return nil, fmt.Errorf("error preparing query CountJobsByStatus: %w", err)
 	}
@@ -65,6 +68,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.countPendingJobsPerKindStmt, err = db.PrepareContext(ctx, countPendingJobsPerKind); err != nil {
 		return nil, fmt.Errorf("error preparing query CountPendingJobsPerKind: %w", err)
+	}
+	if q.countRunningJobsInQueueStmt, err = db.PrepareContext(ctx, countRunningJobsInQueue); err != nil {
+		return nil, fmt.Errorf("error preparing query CountRunningJobsInQueue: %w", err)
 	}
 	if q.countRunningJobsPerWorkerStmt, err = db.PrepareContext(ctx, countRunningJobsPerWorker); err != nil {
 		return nil, fmt.Errorf("error preparing query CountRunningJobsPerWorker: %w", err)
@@ -285,6 +291,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing countCrashesStmt: %w", cerr)
 		}
 	}
+	if q.countJobsAheadStmt != nil {
+		if cerr := q.countJobsAheadStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing countJobsAheadStmt: %w", cerr)
+		}
+	}
 	if q.countJobsByStatusStmt != nil {
 		if cerr := q.countJobsByStatusStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing countJobsByStatusStmt: %w", cerr)
@@ -298,6 +309,11 @@ func (q *Queries) Close() error {
 	if q.countPendingJobsPerKindStmt != nil {
 		if cerr := q.countPendingJobsPerKindStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing countPendingJobsPerKindStmt: %w", cerr)
+		}
+	}
+	if q.countRunningJobsInQueueStmt != nil {
+		if cerr := q.countRunningJobsInQueueStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing countRunningJobsInQueueStmt: %w", cerr)
 		}
 	}
 	if q.countRunningJobsPerWorkerStmt != nil {
@@ -615,9 +631,11 @@ type Queries struct {
 	completeJobsStmt              *sql.Stmt
 	completeJobsWithResultsStmt   *sql.Stmt
 	countCrashesStmt              *sql.Stmt
+	countJobsAheadStmt            *sql.Stmt
 	countJobsByStatusStmt         *sql.Stmt
 	countLiveJobsPerQueueStmt     *sql.Stmt
 	countPendingJobsPerKindStmt   *sql.Stmt
+	countRunningJobsInQueueStmt   *sql.Stmt
 	countRunningJobsPerWorkerStmt *sql.Stmt
 	countStuckJobsStmt            *sql.Stmt
 	deleteDoneJobsStmt            *sql.Stmt
@@ -688,9 +706,11 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		completeJobsStmt:              q.completeJobsStmt,
 		completeJobsWithResultsStmt:   q.completeJobsWithResultsStmt,
 		countCrashesStmt:              q.countCrashesStmt,
+		countJobsAheadStmt:            q.countJobsAheadStmt,
 		countJobsByStatusStmt:         q.countJobsByStatusStmt,
 		countLiveJobsPerQueueStmt:     q.countLiveJobsPerQueueStmt,
 		countPendingJobsPerKindStmt:   q.countPendingJobsPerKindStmt,
+		countRunningJobsInQueueStmt:   q.countRunningJobsInQueueStmt,
 		countRunningJobsPerWorkerStmt: q.countRunningJobsPerWorkerStmt,
 		countStuckJobsStmt:            q.countStuckJobsStmt,
 		deleteDoneJobsStmt:            q.deleteDoneJobsStmt,

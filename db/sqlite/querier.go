@@ -35,6 +35,9 @@ type Querier interface {
 	CompleteJobsWithResults(ctx context.Context, arg CompleteJobsWithResultsParams) (int64, error)
 	// CountCrashes raises the crash count of the stuck jobs whose process ended.
 	CountCrashes(ctx context.Context) (int64, error)
+	// CountJobsAhead counts the due jobs of one queue and kind that are claimed before another, up to n of a higher priority,
+	// n of the same that have been due for longer, and n that tie with it but for the id.
+	CountJobsAhead(ctx context.Context, arg CountJobsAheadParams) (int64, error)
 	// CountJobsByStatus counts the jobs of one status, each in an index of its own but those that are done: for these the
 	// whole table is read.
 	CountJobsByStatus(ctx context.Context, status string) (int64, error)
@@ -42,6 +45,8 @@ type Querier interface {
 	CountLiveJobsPerQueue(ctx context.Context) ([]CountLiveJobsPerQueueRow, error)
 	// CountPendingJobsPerKind counts the due jobs of each queue and kind: what shows work that no worker takes.
 	CountPendingJobsPerKind(ctx context.Context) ([]CountPendingJobsPerKindRow, error)
+	// CountRunningJobsInQueue counts the jobs of a queue that workers hold.
+	CountRunningJobsInQueue(ctx context.Context, queue string) (int64, error)
 	// CountRunningJobsPerWorker counts the running jobs of each worker that has any.
 	CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJobsPerWorkerRow, error)
 	// CountStuckJobs counts the jobs that a rescue would act on: running, with a worker that is gone or a lease that is over.

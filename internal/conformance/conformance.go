@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"Cancel", cancelTests},
 		{"Manage", manageTests},
 		{"Inspect", inspectTests},
+		{"Why", whyTests},
 		{"Runner", runnerTests},
 		{"Ahead", aheadTests},
 		{"Stop", stopTests},

@@ -71,6 +71,11 @@ func (q counted) CountCrashes(ctx context.Context) (int64, error) {
 	return q.own.CountCrashes(ctx)
 }
 
+func (q counted) CountJobsAhead(ctx context.Context, arg db.CountJobsAheadParams) (int64, error) {
+	q.note("CountJobsAhead")
+	return q.own.CountJobsAhead(ctx, arg)
+}
+
 func (q counted) CountJobsByStatus(ctx context.Context, arg string) (int64, error) {
 	q.note("CountJobsByStatus")
 	return q.own.CountJobsByStatus(ctx, arg)
@@ -84,6 +89,11 @@ func (q counted) CountLiveJobsPerQueue(ctx context.Context) ([]db.CountLiveJobsP
 func (q counted) CountPendingJobsPerKind(ctx context.Context) ([]db.CountPendingJobsPerKindRow, error) {
 	q.note("CountPendingJobsPerKind")
 	return q.own.CountPendingJobsPerKind(ctx)
+}
+
+func (q counted) CountRunningJobsInQueue(ctx context.Context, arg string) (int64, error) {
+	q.note("CountRunningJobsInQueue")
+	return q.own.CountRunningJobsInQueue(ctx, arg)
 }
 
 func (q counted) CountRunningJobsPerWorker(ctx context.Context) ([]db.CountRunningJobsPerWorkerRow, error) {

@@ -66,6 +66,10 @@ func (q queries) CountCrashes(ctx context.Context) (int64, error) {
 	return q.own.CountCrashes(ctx)
 }
 
+func (q queries) CountJobsAhead(ctx context.Context, arg db.CountJobsAheadParams) (int64, error) {
+	return q.own.CountJobsAhead(ctx, dbpostgres.CountJobsAheadParams(arg))
+}
+
 func (q queries) CountJobsByStatus(ctx context.Context, arg string) (int64, error) {
 	return q.own.CountJobsByStatus(ctx, arg)
 }
@@ -92,6 +96,10 @@ func (q queries) CountPendingJobsPerKind(ctx context.Context) ([]db.CountPending
 		list[i] = db.CountPendingJobsPerKindRow(row)
 	}
 	return list, nil
+}
+
+func (q queries) CountRunningJobsInQueue(ctx context.Context, arg string) (int64, error) {
+	return q.own.CountRunningJobsInQueue(ctx, arg)
 }
 
 func (q queries) CountRunningJobsPerWorker(ctx context.Context) ([]db.CountRunningJobsPerWorkerRow, error) {

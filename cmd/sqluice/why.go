@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+func (a *app) whyCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "why ID",
+		Short:   "Say why a job does not run",
+		Long:    "why prints what keeps a job from running, a line each, that first which has to be mended first.",
+		GroupID: groupJobs,
+		Args:    takes(1, 1, "ID"),
+	}
+	jsonFlag(cmd.Flags(), &asJSON)
+	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
+		ids, err := parseIDs(args)
+		if err != nil {
+			return err
+		}
+		return a.withClient(ctx, func(c *jobs.Client) error {
+			diagnosis, err := c.Why(ctx, ids[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(diagnosis)
+			}
+			for _, finding := range diagnosis.Findings {
+				a.print("%s: %s", finding.Reason, printable(finding.Text, oneLine))
+			}
+			return nil
+		})
+	})
+	return cmd
+}

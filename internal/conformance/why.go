@@ -1,0 +1,127 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var whyTests = []test{
+	{"NotDue", testWhyNotDue},
+	{"NoWorker", testWhyNoWorker},
+	{"Paused", testWhyPaused},
+	{"SlotsTakenAndJobsAhead", testWhySlots},
+	{"Ended", testWhyEnded},
+	{"NotFound", testWhyNotFound},
+}
+
+// wantWhy checks the reasons why a job does not run, in order.
+func (f *fixture) wantWhy(id int64, want ...jobs.Reason) jobs.Diagnosis {
+	f.Helper()
+	d, err := f.client.Why(f.ctx, id)
+	f.must(err)
+	var reasons []jobs.Reason
+	for _, finding := range d.Findings {
+		reasons = append(reasons, finding.Reason)
+		if finding.Text == "" {
+			f.Errorf("the reason %s has no text", finding.Reason)
+		}
+	}
+	if !slices.Equal(reasons, want) || d.Job != id {
+		f.Errorf("job %d does not run because of %v, want %v", id, d, want)
+	}
+	return d
+}
+
+// live waits until so many workers are registered.
+func (f *fixture) live(n int) {
+	f.Helper()
+	f.eventually("the workers are registered", func() bool {
+		list, err := f.client.Workers(f.ctx)
+		f.must(err)
+		return len(list) == n
+	})
+}
+
+func testWhyNotDue(f *fixture) {
+	d := f.wantWhy(f.enqueue("k", jobs.In(time.Hour)), jobs.ReasonNotDue, jobs.ReasonNoWorker)
+	if !strings.Contains(d.Findings[0].Text, "in 1h0m0s") && !strings.Contains(d.Findings[0].Text, "in 59m") {
+		f.Errorf("a job that is due in an hour does not run because %s", d.Findings[0].Text)
+	}
+}
+
+// testWhyNoWorker: one that takes other kinds, or other queues, is none.
+func testWhyNoWorker(f *fixture) {
+	id := f.enqueue("k")
+	r := f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("other", nothing))
+	f.live(1)
+	f.wantWhy(id, jobs.ReasonNoWorker)
+	f.must(r.stop())
+	r = f.start(jobs.Config{Queues: map[string]int{"other": 1}}, on("k", nothing))
+	f.live(1)
+	f.wantWhy(id, jobs.ReasonNoWorker)
+	f.must(r.stop())
+}
+
+func testWhyPaused(f *fixture) {
+	_, err := f.client.PauseQueue(f.ctx, jobs.DefaultQueue)
+	f.must(err)
+	id := f.enqueue("k")
+	f.wantWhy(id, jobs.ReasonPaused, jobs.ReasonNoWorker)
+	r := f.start(jobs.Config{}, on("k", nothing))
+	f.live(1)
+	f.wantWhy(id, jobs.ReasonPaused)
+	f.must(r.stop())
+}
+
+func testWhySlots(f *fixture) {
+	started, release := make(chan struct{}), make(chan struct{})
+	r := f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("block", func(context.Context, jobs.Job) error {
+		close(started)
+		<-release
+		return nil
+	}), on("k", nothing))
+	running := f.enqueue("block")
+	<-started
+	f.wantWhy(running, jobs.ReasonRunning)
+	first := f.enqueue("k")
+	f.wantWhy(first, jobs.ReasonSlots)
+	f.enqueue("unknown", jobs.Priority(9)) // no worker of the queue takes it
+	f.enqueue("k", jobs.Queue("other"), jobs.Priority(9))
+	f.enqueue("k", jobs.Priority(9))
+	f.enqueue("block", jobs.Priority(1))
+	last := f.enqueue("k")
+	f.wantWhy(first, jobs.ReasonSlots, jobs.ReasonAhead)
+	d := f.wantWhy(last, jobs.ReasonSlots, jobs.ReasonAhead)
+	if !strings.HasPrefix(d.Findings[1].Text, "3 jobs") {
+		f.Errorf("before the last job are %s", d.Findings[1].Text)
+	}
+	_, err := f.client.Cancel(f.ctx, running)
+	f.must(err)
+	f.wantWhy(running, jobs.ReasonRunning, jobs.ReasonCancel)
+	close(release)
+	f.must(r.stop())
+}
+
+func testWhyEnded(f *fixture) {
+	first := f.enqueue("k", jobs.Unique("key"), jobs.MaxAttempts(1))
+	f.drain(jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return errors.New("no") }))
+	f.wantWhy(first, jobs.ReasonEnded)
+	second := f.enqueue("k", jobs.Unique("key"))
+	d := f.wantWhy(first, jobs.ReasonEnded, jobs.ReasonUniqueKey)
+	f.must(f.client.Delete(f.ctx, second))
+	f.wantWhy(first, jobs.ReasonEnded)
+	if !strings.Contains(d.Findings[0].Text, "failed") {
+		f.Errorf("a failed job does not run because %s", d.Findings[0].Text)
+	}
+}
+
+func testWhyNotFound(f *fixture) {
+	if _, err := f.client.Why(f.ctx, 77); !errors.Is(err, jobs.ErrNotFound) {
+		f.Errorf("an unknown job does not run because of %v", err)
+	}
+}

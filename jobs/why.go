@@ -1,0 +1,179 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// Reason is why a job does not run.
+type Reason string
+
+const (
+	ReasonEnded     Reason = "ended"            // it has a final status
+	ReasonUniqueKey Reason = "unique-key-taken" // it has ended, and another live job holds its unique key: it cannot be retried
+	ReasonRunning   Reason = "running"          // it does run
+	ReasonCancel    Reason = "to-be-cancelled"  // it runs, and its worker was asked to stop it
+	ReasonNotDue    Reason = "not-due"          // its time has not come
+	ReasonClock     Reason = "clock"            // it waits for a worker before its time: by SQL, or because the clock was set back
+	ReasonPaused    Reason = "queue-paused"     // nobody claims from its queue
+	ReasonNoWorker  Reason = "no-worker"        // no live worker takes its kind from its queue
+	ReasonSlots     Reason = "slots-taken"      // as many jobs of its queue run as those workers run at once
+	ReasonAhead     Reason = "jobs-ahead"       // others are to run before it
+	ReasonSoon      Reason = "soon"             // a worker is about to claim it
+)
+
+// Finding is one reason why a job does not run, in words.
+type Finding struct {
+	Reason Reason `json:"reason"`
+	Text   string `json:"text"`
+}
+
+// Diagnosis says why a job does not run.
+type Diagnosis struct {
+	Job      int64     `json:"job"`
+	Status   Status    `json:"status"`
+	Findings []Finding `json:"findings"` // at least one, the first one first to be mended
+}
+
+// countAhead is up to how many jobs that are claimed before another are counted, of each kind and sort.
+const countAhead = 10_000
+
+// Why says why a job does not run, as far as the database knows it. The error is [ErrNotFound] when there is no such job.
+func (c *Client) Why(ctx context.Context, id int64) (Diagnosis, error) {
+	var w why
+	err := c.read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		w, err = look(ctx, q, id)
+		return err
+	})
+	if err != nil {
+		return Diagnosis{}, fmt.Errorf("why job %d does not run: %w", id, notFound(err))
+	}
+	workers, err := c.Workers(ctx)
+	if err != nil {
+		return Diagnosis{}, fmt.Errorf("why job %d does not run: %w", id, err)
+	}
+	if err := c.read(ctx, func(ctx context.Context, q db.Querier) error { return w.count(ctx, q, workers) }); err != nil {
+		return Diagnosis{}, fmt.Errorf("why job %d does not run: %w", id, err)
+	}
+	return Diagnosis{Job: id, Status: w.job.Status, Findings: w.findings(c.store.Now())}, nil
+}
+
+// why is what there is to know of a job that does not run.
+type why struct {
+	job      Job
+	pausedAt time.Time
+	holder   int64 // of its unique key, when it has ended
+	slots    int   // of the live workers that take it
+	takers   []string
+	running  int64 // jobs of its queue
+	ahead    int64
+}
+
+func look(ctx context.Context, q db.Querier, id int64) (why, error) {
+	row, err := q.GetJob(ctx, id)
+	if err != nil {
+		return why{}, err
+	}
+	w := why{job: jobFromRow(row)}
+	queues, err := q.ListQueueRows(ctx)
+	if err != nil {
+		return why{}, err
+	}
+	for _, r := range queues {
+		if r.Name == w.job.Queue {
+			w.pausedAt = fromMicros(deref(r.PausedAt))
+		}
+	}
+	if w.job.Status.Final() && w.job.UniqueKey != "" {
+		w.holder, err = q.GetLiveJobIDByUniqueKey(ctx, db.GetLiveJobIDByUniqueKeyParams{Kind: w.job.Kind, UniqueKey: w.job.UniqueKey})
+		if errors.Is(err, sql.ErrNoRows) {
+			err = nil
+		}
+	}
+	return w, err
+}
+
+// count counts what is in the way of a job that waits: the jobs that run, and those that its workers claim before it.
+func (w *why) count(ctx context.Context, q db.Querier, workers []WorkerInfo) (err error) {
+	w.slots, w.ahead, w.takers = 0, 0, nil
+	var kinds []string
+	for _, worker := range workers {
+		if slots := worker.Queues[w.job.Queue]; slots > 0 && slices.Contains(worker.Kinds, w.job.Kind) {
+			w.slots += slots
+			w.takers = append(w.takers, worker.Name)
+			kinds = append(kinds, worker.Kinds...)
+		}
+	}
+	if w.job.Status != StatusPending || len(w.takers) == 0 {
+		return nil
+	}
+	if w.running, err = q.CountRunningJobsInQueue(ctx, w.job.Queue); err != nil {
+		return err
+	}
+	slices.Sort(kinds)
+	for _, kind := range slices.Compact(kinds) {
+		n, err := q.CountJobsAhead(ctx, db.CountJobsAheadParams{
+			Queue: w.job.Queue, Kind: kind, Priority: int64(w.job.Priority), N: countAhead,
+			RunAfter: toMicros(w.job.RunAfter), ID: w.job.ID,
+		})
+		if err != nil {
+			return err
+		}
+		w.ahead += n
+	}
+	return nil
+}
+
+// findings are the reasons, the first one first to be mended.
+func (w *why) findings(now time.Time) []Finding {
+	var list []Finding
+	say := func(reason Reason, format string, args ...any) {
+		list = append(list, Finding{reason, fmt.Sprintf(format, args...)})
+	}
+	j := w.job
+	switch {
+	case j.Status.Final():
+		say(ReasonEnded, "it is %s since %s", j.Status, j.FinishedAt.Format(time.RFC3339))
+		if w.holder != 0 {
+			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, quote(j.UniqueKey))
+		}
+		return list
+	case j.Status == StatusRunning:
+		say(ReasonRunning, "worker %d has run it since %s", j.WorkerID, j.StartedAt.Format(time.RFC3339))
+		if !j.CancelRequested.IsZero() {
+			say(ReasonCancel, "its worker was asked at %s to stop it", j.CancelRequested.Format(time.RFC3339))
+		}
+		return list
+	case j.Status == StatusScheduled && j.RunAfter.After(now):
+		say(ReasonNotDue, "it is due at %s, in %s", j.RunAfter.Format(time.RFC3339), j.RunAfter.Sub(now).Round(time.Second))
+	case j.RunAfter.After(now):
+		say(ReasonClock, "it is pending but due only at %s, in %s: it was made so by SQL, or the clock was set back",
+			j.RunAfter.Format(time.RFC3339), j.RunAfter.Sub(now).Round(time.Second))
+	}
+	if !w.pausedAt.IsZero() {
+		say(ReasonPaused, "queue %s is paused since %s", quote(j.Queue), w.pausedAt.Format(time.RFC3339))
+	}
+	switch {
+	case len(w.takers) == 0:
+		say(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s", quote(j.Kind), quote(j.Queue))
+	case w.running >= int64(w.slots):
+		say(ReasonSlots, "%d jobs of queue %s run, and its workers run %d at once", w.running, quote(j.Queue), w.slots)
+	}
+	if w.ahead > 0 {
+		more := ""
+		if w.ahead >= countAhead {
+			more = "at least "
+		}
+		say(ReasonAhead, "%s%d jobs of queue %s are to run before it", more, w.ahead, quote(j.Queue))
+	}
+	if len(list) == 0 {
+		say(ReasonSoon, "worker %s is about to claim it", quote(w.takers[0]))
+	}
+	return list
+}
