@@ -20,6 +20,7 @@ func commandTests() tests {
 		"ShowHasEverything":                            showHasEverything,
 		"ControlCharactersOfJobsNeverReachTheTerminal": controlCharactersOfJobsNeverReachTheTerminal,
 		"RetryCancelDeleteDoWhatCanBeDone":             retryCancelDeleteDoWhatCanBeDone,
+		"Why":                                          why,
 		"FailedReportAndRetryFailed":                   failedReportAndRetryFailed,
 		"PruneAndDeleteByAge":                          pruneAndDeleteByAge,
 		"Wait":                                         wait,
@@ -206,6 +207,18 @@ func retryCancelDeleteDoWhatCanBeDone(t *testing.T, c *cli) {
 	if left := get[[]jobs.Job](c, "list"); len(left) != 2 || left[0].Status != jobs.StatusScheduled || left[1].Status != jobs.StatusPending {
 		t.Errorf("left are %+v", left)
 	}
+}
+
+func why(t *testing.T, c *cli) {
+	c.ok("up")
+	c.enqueue("k", "--in", "1h")
+	if out := c.ok("why", "1"); !strings.Contains(out, "not-due: it is due at") || !strings.Contains(out, `no-worker: no live worker takes jobs of the kind "k"`) {
+		t.Errorf("why prints %q", out)
+	}
+	if d := get[jobs.Diagnosis](c, "why", "1"); d.Job != 1 || d.Status != jobs.StatusScheduled || len(d.Findings) != 2 {
+		t.Errorf("why is %+v", d)
+	}
+	c.fails(exitFailure, []string{"job 2", "no such job"}, "why", "2")
 }
 
 func failedReportAndRetryFailed(t *testing.T, c *cli) {

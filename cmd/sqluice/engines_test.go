@@ -13,7 +13,7 @@ type tests map[string]func(*testing.T, *cli)
 
 func bothEngines() tests {
 	all := tests{}
-	for _, list := range []tests{commandTests(), enqueueTests(), workTests(), stopTests(), benchTests(), benchStopTests()} {
+	for _, list := range []tests{commandTests(), enqueueTests(), workTests(), stopTests(), benchTests(), benchStopTests(), serveTests()} {
 		maps.Copy(all, list)
 	}
 	return all

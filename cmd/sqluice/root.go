@@ -57,9 +57,9 @@ func (a *app) rootCommand() *cobra.Command {
 		&cobra.Group{ID: groupDatabase, Title: "Database:"},
 	)
 	root.AddCommand(
-		a.enqueueCommand(), a.listCommand(), a.showCommand(), a.failedCommand(), a.waitCommand(),
+		a.enqueueCommand(), a.listCommand(), a.showCommand(), a.whyCommand(), a.failedCommand(), a.waitCommand(),
 		a.retryCommand(), a.cancelCommand(), a.deleteCommand(), a.pruneCommand(),
-		a.workCommand(), a.workersCommand(), a.queuesCommand(), a.statsCommand(),
+		a.workCommand(), a.workersCommand(), a.queuesCommand(), a.statsCommand(), a.serveCommand(),
 		a.upCommand(), a.downCommand(), a.statusCommand(), a.backupCommand(), a.versionCommand(),
 		a.copyCommand(), a.reopenCommand(), a.benchCommand(), a.benchProcessCommand(),
 	)

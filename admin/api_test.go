@@ -1,0 +1,337 @@
+package admin_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/admin"
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+type receipt struct {
+	ID      int64
+	Existed bool
+}
+
+type jobList struct {
+	Jobs []listed
+	Next int64
+}
+
+type listed struct {
+	jobs.Job
+	Omitted []string
+}
+
+type detail struct {
+	jobs.Job
+	Errors []jobs.AttemptError
+}
+
+func (a *api) enqueue(kind string, n int) (ids []int64) {
+	a.t.Helper()
+	for range n {
+		ids = append(ids, get[receipt](a, http.MethodPost, "/jobs", fmt.Sprintf(`{"kind": %q}`, kind)).ID)
+	}
+	return ids
+}
+
+func (a *api) ids(path string) (ids []int64) {
+	a.t.Helper()
+	for _, j := range get[jobList](a, http.MethodGet, path, "").Jobs {
+		ids = append(ids, j.ID)
+	}
+	return ids
+}
+
+func TestEnqueue(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		a := serve(t, client, admin.Config{Prefix: "/queue"})
+		plain := get[receipt](a, http.MethodPost, "/jobs", `{"kind": "good"}`)
+		j, err := client.Get(t.Context(), plain.ID)
+		must(t, err)
+		if string(j.Payload) != "{}" || j.Queue != "default" || j.MaxAttempts != 25 || j.Status != jobs.StatusPending || plain.Existed {
+			t.Errorf("a plain job is %+v", j)
+		}
+		const all = `{"kind": "good", "payload": {"n": 12345678901234567890, "s": "<é>"}, "queue": "other", "priority": -7,
+			"run_after": "2090-01-02T03:04:05.678901Z", "max_attempts": 3, "timeout_ns": 5000000000, "unique_key": "u",
+			"request_id": "r", "user_id": "ann", "tags": ["a", "b"], "metadata": [1]}`
+		first := get[receipt](a, http.MethodPost, "/jobs", all)
+		j, err = client.Get(t.Context(), first.ID)
+		must(t, err)
+		if string(j.Payload) != `{"n": 12345678901234567890, "s": "<é>"}` || j.Queue != "other" || j.Priority != -7 ||
+			!j.RunAfter.Equal(time.Date(2090, 1, 2, 3, 4, 5, 678901000, time.UTC)) || j.MaxAttempts != 3 || j.Timeout != 5*time.Second ||
+			j.UniqueKey != "u" || j.RequestID != "r" || j.UserID != "ann" || !slices.Equal(j.Tags, []string{"a", "b"}) || string(j.Metadata) != "[1]" {
+			t.Errorf("a job with all fields is %+v", j)
+		}
+		if again := get[receipt](a, http.MethodPost, "/jobs", all); again.ID != first.ID || !again.Existed {
+			t.Errorf("the same again is %+v", again)
+		}
+		late := get[receipt](a, http.MethodPost, "/jobs", `{"kind": "good", "delay_ns": 3600000000000}`)
+		if j, err = client.Get(t.Context(), late.ID); err != nil || j.Status != jobs.StatusScheduled {
+			t.Errorf("a delayed job is %s, %v", j.Status, err)
+		}
+		response, err := http.Post(a.url+"/jobs", "application/json", strings.NewReader(`{"kind": "good"}`))
+		must(t, err)
+		must(t, response.Body.Close())
+		if want := fmt.Sprintf("/queue/api/admin/jobs/%d", late.ID+1); response.StatusCode != http.StatusCreated || response.Header.Get("Location") != want {
+			t.Errorf("%d at %q, want it at %s", response.StatusCode, response.Header.Get("Location"), want)
+		}
+	})
+}
+
+func TestListAndGet(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		a := serve(t, client, admin.Config{})
+		if list := get[jobList](a, http.MethodGet, "/jobs", ""); list.Jobs == nil || len(list.Jobs) > 0 || list.Next != 0 {
+			t.Errorf("no jobs are %+v", list)
+		}
+		for i := range 45 {
+			_, err := client.Enqueue(t.Context(), []string{"good", "bad", "worse"}[i%3], fmt.Appendf(nil, "%d", i), jobs.MaxAttempts(1),
+				jobs.UserID(fmt.Sprint("user", i%2)), jobs.Tags(fmt.Sprint("tag", i%5)))
+			must(t, err)
+		}
+		var all []int64
+		for next, pages := int64(0), 0; pages == 0 || next != 0; pages++ {
+			path := "/jobs?limit=25"
+			if next != 0 {
+				path += fmt.Sprint("&after=", next)
+			}
+			list := get[jobList](a, http.MethodGet, path, "")
+			for _, j := range list.Jobs {
+				all = append(all, j.ID)
+			}
+			next = list.Next
+		}
+		if len(all) != 45 || all[0] != 45 || all[44] != 1 || !slices.IsSortedFunc(all, func(x, y int64) int { return int(y - x) }) {
+			t.Errorf("the pages have %v", all)
+		}
+		run(t, client)
+		for path, want := range map[string]int{
+			"/jobs?status=done&limit=200": 15, "/jobs?status=failed&kind=bad": 15, "/jobs?user_id=user1&limit=200": 22,
+			"/jobs?tag=tag3": 9, "/jobs?queue=other": 0, "/jobs?limit=200": 45, "/jobs": 45, "/jobs?after=11": 10,
+		} {
+			if ids := a.ids(path); len(ids) != want {
+				t.Errorf("%s has %d jobs, want %d", path, len(ids), want)
+			}
+		}
+		good := get[detail](a, http.MethodGet, "/jobs/1", "")
+		if good.Status != jobs.StatusDone || string(good.Result) != `"well"` || string(good.Progress) != "0.5" || len(good.Errors) != 0 {
+			t.Errorf("a job that ended well is %+v", good)
+		}
+		bad := get[detail](a, http.MethodGet, "/jobs/3", "")
+		if bad.Status != jobs.StatusFailed || len(bad.Errors) != 1 || bad.Errors[0].Cause != jobs.CausePanic ||
+			!strings.Contains(bad.Errors[0].Message, "it is worse") || !strings.Contains(bad.Errors[0].Stack, "api_test") && !strings.Contains(bad.Errors[0].Stack, "helpers_test") {
+			t.Errorf("a job that panicked is %+v", bad)
+		}
+	})
+}
+
+// TestLargeFields: a list leaves them out and says so.
+func TestLargeFields(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		a := serve(t, client, admin.Config{})
+		large := `"` + strings.Repeat("x", jobs.MaxPayload-2) + `"`
+		for range 3 {
+			_, err := client.Enqueue(t.Context(), "k", []byte(large), jobs.Metadata(json.RawMessage(large)))
+			must(t, err)
+		}
+		list := get[jobList](a, http.MethodGet, "/jobs", "")
+		for _, j := range list.Jobs {
+			if string(j.Payload) != "null" && j.Payload != nil || j.Metadata != nil || !slices.Equal(j.Omitted, []string{"payload", "metadata"}) {
+				t.Errorf("a listed job has %d bytes of payload, omitted %v", len(j.Payload), j.Omitted)
+			}
+		}
+		if j := get[detail](a, http.MethodGet, "/jobs/1", ""); string(j.Payload) != large || string(j.Metadata) != large {
+			t.Errorf("the job itself has %d bytes of payload and %d of metadata", len(j.Payload), len(j.Metadata))
+		}
+	})
+}
+
+func TestChangesOfOneJob(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		a := serve(t, client, admin.Config{})
+		a.enqueue("good", 1)
+		if j := get[detail](a, http.MethodPost, "/jobs/1/cancel", ""); j.Status != jobs.StatusCancelled {
+			t.Errorf("the cancelled job is %s", j.Status)
+		}
+		a.refused(http.StatusConflict, http.MethodPost, "/jobs/1/cancel", "")
+		if d := get[jobs.Diagnosis](a, http.MethodGet, "/jobs/1/why", ""); len(d.Findings) != 1 || d.Findings[0].Reason != jobs.ReasonEnded {
+			t.Errorf("the cancelled job does not run because of %+v", d)
+		}
+		if j := get[detail](a, http.MethodPost, "/jobs/1/retry", ""); j.Status != jobs.StatusPending {
+			t.Errorf("the retried job is %s", j.Status)
+		}
+		if p := a.refused(http.StatusConflict, http.MethodPost, "/jobs/1/retry", ""); p.Type != "urn:sqluice:problem:status" || !strings.Contains(p.Detail, "pending") {
+			t.Errorf("a retry of a pending job is refused with %+v", p)
+		}
+		if status, body := a.send(http.MethodDelete, "/jobs/1", ""); status != http.StatusNoContent || len(body) > 0 {
+			t.Errorf("the removal is answered with %d: %s", status, body)
+		}
+		for _, r := range [][2]string{{"GET", "/jobs/1"}, {"GET", "/jobs/1/why"}, {"DELETE", "/jobs/1"}, {"POST", "/jobs/1/retry"}, {"POST", "/jobs/1/cancel"}} {
+			if p := a.refused(http.StatusNotFound, r[0], r[1], ""); p.Type != "urn:sqluice:problem:no-such-job" {
+				t.Errorf("%v is refused with %+v", r, p)
+			}
+		}
+		for range 2 {
+			_, err := client.Enqueue(t.Context(), "bad", []byte("1"), jobs.Unique("key"), jobs.MaxAttempts(1))
+			must(t, err)
+			run(t, client)
+		}
+		get[detail](a, http.MethodPost, "/jobs/2/retry", "")
+		if p := a.refused(http.StatusConflict, http.MethodPost, "/jobs/3/retry", ""); p.Type != "urn:sqluice:problem:unique-key-taken" {
+			t.Errorf("a second job with the key is refused with %+v", p)
+		}
+	})
+}
+
+type bulkResult struct {
+	Changed, Skipped int
+	Next             int64
+}
+
+func TestBulk(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		a := serve(t, client, admin.Config{})
+		bulk := func(what, body string) bulkResult {
+			t.Helper()
+			return get[bulkResult](a, http.MethodPost, "/bulk/"+what, body)
+		}
+		a.enqueue("good", 30)
+		a.enqueue("other", 30)
+		first := bulk("cancel", `{"status": "pending", "kind": "good", "limit": 25}`)
+		if first != (bulkResult{25, 0, 6}) {
+			t.Errorf("the first request changed %+v", first)
+		}
+		if rest := bulk("cancel", `{"status": "pending", "kind": "good", "after": 6}`); rest != (bulkResult{5, 0, 0}) {
+			t.Errorf("the second request changed %+v", rest)
+		}
+		if n := len(a.ids("/jobs?status=pending&kind=other&limit=200")); n != 30 {
+			t.Errorf("%d jobs of the other kind are pending", n)
+		}
+		if r := bulk("retry", `{"status": "cancelled"}`); r != (bulkResult{30, 0, 0}) {
+			t.Errorf("a retry changed %+v", r)
+		}
+		run(t, client)
+		if r := bulk("delete", `{"status": "done", "queue": "default"}`); r != (bulkResult{30, 0, 0}) {
+			t.Errorf("a removal changed %+v", r)
+		}
+		if r := bulk("delete", `{"status": "done"}`); r != (bulkResult{}) {
+			t.Errorf("nothing is changed by %+v", r)
+		}
+		for range 2 {
+			_, err := client.Enqueue(t.Context(), "bad", []byte("1"), jobs.Unique("key"), jobs.MaxAttempts(1))
+			must(t, err)
+			run(t, client)
+		}
+		if r := bulk("retry", `{"status": "failed"}`); r != (bulkResult{1, 1, 0}) {
+			t.Errorf("of two jobs with one key a retry changed %+v", r)
+		}
+		for _, bad := range []string{
+			`{}`, `{"kind": "good"}`, `{"status": "running"}`, `{"status": "done", "limit": 0}`, `{"status": "done", "limit": 1001}`,
+			`{"status": "done", "after": -1}`, `{"status": "done", "all": true}`, `[]`, ``,
+		} {
+			a.refused(http.StatusBadRequest, http.MethodPost, "/bulk/delete", bad)
+		}
+	})
+}
+
+func TestOverview(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		a := serve(t, client, admin.Config{})
+		get[struct{ Queues []jobs.QueueInfo }](a, http.MethodGet, "/queues", "")
+		for i := range 4 {
+			_, err := client.Enqueue(t.Context(), "bad", fmt.Appendf(nil, "%d", i), jobs.MaxAttempts(1))
+			must(t, err)
+		}
+		run(t, client)
+		a.enqueue("good", 2)
+		report := get[struct{ Groups []jobs.FailedGroup }](a, http.MethodGet, "/failed?limit=5", "")
+		if len(report.Groups) != 1 || report.Groups[0].Jobs != 4 || report.Groups[0].Error != "it is bad" {
+			t.Errorf("the report is %+v", report)
+		}
+		for path, want := range map[string]int{"?kind=good": 0, "?since=2090-01-01T00:00:00Z": 0, "?since=2001-01-01T00:00:00%2B01:00": 1} {
+			if groups := get[struct{ Groups []jobs.FailedGroup }](a, http.MethodGet, "/failed"+path, "").Groups; len(groups) != want {
+				t.Errorf("the report with %s has %d groups", path, len(groups))
+			}
+		}
+		stats := get[jobs.Stats](a, http.MethodGet, "/stats", "")
+		if stats.Jobs[jobs.StatusFailed] != 4 || stats.Jobs[jobs.StatusPending] != 2 || len(stats.Unhandled) != 1 {
+			t.Errorf("the counts are %+v", stats)
+		}
+		type pausing struct {
+			Queue           string
+			Paused, Changed bool
+		}
+		for _, step := range []struct {
+			verb string
+			want pausing
+		}{
+			{"pause", pausing{"a/b c", true, true}}, {"pause", pausing{"a/b c", true, false}},
+			{"resume", pausing{"a/b c", false, true}}, {"resume", pausing{"a/b c", false, false}}, {"pause", pausing{"a/b c", true, true}},
+		} {
+			if got := get[pausing](a, http.MethodPost, "/queues/a%2Fb%20c/"+step.verb, ""); got != step.want {
+				t.Errorf("%s is answered with %+v, want %+v", step.verb, got, step.want)
+			}
+		}
+		queues := get[struct{ Queues []jobs.QueueInfo }](a, http.MethodGet, "/queues", "").Queues
+		if len(queues) != 2 || queues[0].Name != "a/b c" || queues[0].PausedAt.IsZero() || queues[1].Pending != 2 {
+			t.Errorf("the queues are %+v", queues)
+		}
+		a.refused(http.StatusBadRequest, http.MethodPost, "/queues/"+strings.Repeat("q", 201)+"/pause", "")
+		get[struct{ Workers []jobs.WorkerInfo }](a, http.MethodGet, "/workers", "")
+		for _, path := range []string{"/healthz", "/readyz"} {
+			if got := get[map[string]string](a, http.MethodGet, path, ""); got["status"] != "ok" {
+				t.Errorf("%s is answered with %v", path, got)
+			}
+		}
+	})
+}
+
+// TestWorkersAreListed while they run.
+func TestWorkersAreListed(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		a := serve(t, client, admin.Config{})
+		runner, err := jobs.NewRunner(client, jobs.Config{Name: "ann", Version: "v1", Queues: map[string]int{"q": 3}})
+		must(t, err)
+		running := make(chan struct{})
+		ended := make(chan error, 1)
+		jobs.Kind[json.RawMessage]{Name: "k"}.Handle(runner, func(ctx context.Context, _ jobs.Job, _ json.RawMessage) error {
+			close(running)
+			<-ctx.Done()
+			return nil
+		})
+		_, err = client.Enqueue(t.Context(), "k", []byte("1"), jobs.Queue("q"))
+		must(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go func() { ended <- runner.Run(ctx) }()
+		<-running
+		workers := get[struct{ Workers []jobs.WorkerInfo }](a, http.MethodGet, "/workers", "").Workers
+		if len(workers) != 1 || workers[0].Name != "ann" || workers[0].Version != "v1" || workers[0].Queues["q"] != 3 || workers[0].Running != 1 {
+			t.Errorf("the workers are %+v", workers)
+		}
+		if j := get[detail](a, http.MethodPost, "/jobs/1/cancel", ""); j.Status != jobs.StatusRunning || j.CancelRequested.IsZero() {
+			t.Errorf("the job that is to be cancelled is %s", j.Status)
+		}
+		stop()
+		must(t, <-ended)
+	})
+}
+
+// TestReadiness: a database without the schema is not ready.
+func TestReadiness(t *testing.T) {
+	a := serve(t, jobs.New(testdb.OpenSQLite(t, t.TempDir()+"/jobs.db")), admin.Config{})
+	if p := a.refused(http.StatusServiceUnavailable, http.MethodGet, "/readyz", ""); p.Type != "urn:sqluice:problem:schema" {
+		t.Errorf("the database without a schema is %+v", p)
+	}
+	a.refused(http.StatusServiceUnavailable, http.MethodGet, "/jobs", "")
+	get[map[string]string](a, http.MethodGet, "/healthz", "")
+}

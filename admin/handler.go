@@ -1,0 +1,177 @@
+// Package admin is the HTTP side of a queue, for the people who look after it: a JSON API below /api/admin. It is one
+// http.Handler, which a service mounts where it likes; `sqluice serve` serves it by itself.
+//
+// What the API takes and answers is said by openapi.json, which it also serves. Faults are answered as problem documents
+// (RFC 9457).
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+const (
+	base = "/api/admin"
+
+	// answerWithin is how long the database may take for a request.
+	answerWithin = 10 * time.Second
+)
+
+// Config says where a Handler is, whom it serves and what they may do. The zero value of every field is its default.
+type Config struct {
+	// Prefix is the path that the handler is mounted below, such as "/queue" for "/queue/api/admin/jobs". The handler
+	// takes it off requests by itself: mount it without http.StripPrefix.
+	Prefix string
+
+	// Token is what a request has to bring, as "Authorization: Bearer TOKEN" or as the password of basic
+	// authentication. At least 16 characters.
+	Token string
+
+	// Authorize, when set, decides instead of Token: it returns the name of who asks, or an error for nobody who may.
+	Authorize func(*http.Request) (user string, err error)
+
+	// Hosts are the names by which browsers may ask for the handler, without a port, beside localhost and the addresses
+	// of the machine. A request by another name is refused: a foreign site may have pointed its name here.
+	Hosts []string
+
+	// Origins are other sites, as "https://example.com", whose pages may send changes.
+	Origins []string
+
+	// ReadOnly refuses all changes.
+	ReadOnly bool
+
+	// Logger takes faults that requests are not told in full; slog.Default when nil.
+	Logger *slog.Logger
+}
+
+// Handler serves the API. Make one with [New]. It may be used concurrently.
+//
+// Without a Token or Authorize it serves only what comes over a loopback interface, or a Unix socket, from the machine
+// itself, and refuses what a proxy has passed on.
+type Handler struct {
+	client   *jobs.Client
+	config   Config
+	log      *slog.Logger
+	mux      *http.ServeMux
+	crossing *http.CrossOriginProtection
+	contract []byte
+}
+
+// New makes a Handler for the queue of a client. The error joins all faults of the Config, each an [jobs.InvalidError].
+func New(client *jobs.Client, c Config) (*Handler, error) {
+	h := &Handler{client: client, config: c, log: c.Logger, mux: http.NewServeMux(), crossing: http.NewCrossOriginProtection()}
+	if h.log == nil {
+		h.log = slog.Default()
+	}
+	h.config.Hosts = slices.Clone(c.Hosts)
+	faults := c.faults()
+	for _, origin := range c.Origins {
+		if err := h.crossing.AddTrustedOrigin(origin); err != nil {
+			faults = append(faults, &jobs.InvalidError{Field: "Origins", Value: fmt.Sprintf("%q", origin), Must: "be origins such as https://example.com"})
+		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	for _, r := range routes() {
+		h.mux.Handle(r.method+" "+c.Prefix+base+r.path, h.endpoint(r))
+	}
+	var err error
+	h.contract, err = contractBelow(c.Prefix)
+	return h, err
+}
+
+func (c Config) faults() []error {
+	var faults []error
+	if c.Prefix != "" && (!strings.HasPrefix(c.Prefix, "/") || strings.HasSuffix(c.Prefix, "/") || strings.ContainsAny(c.Prefix, "{}?# ")) {
+		faults = append(faults, &jobs.InvalidError{Field: "Prefix", Value: fmt.Sprintf("%q", c.Prefix), Must: "be a path such as /queue"})
+	}
+	if c.Token != "" && len(c.Token) < leastToken {
+		faults = append(faults, &jobs.InvalidError{Field: "Token", Must: fmt.Sprintf("have at least %d characters, not %d", leastToken, len(c.Token))})
+	}
+	if c.Token != "" && c.Authorize != nil {
+		faults = append(faults, &jobs.InvalidError{Field: "Token", Must: "be empty where Authorize decides"})
+	}
+	for _, host := range c.Hosts {
+		if host == "" || strings.ContainsAny(host, ":/ ") {
+			faults = append(faults, &jobs.InvalidError{Field: "Hosts", Value: fmt.Sprintf("%q", host), Must: "be names without a port, such as jobs.example.com"})
+		}
+	}
+	return faults
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Cache-Control", "no-store")
+	header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("X-Content-Type-Options", "nosniff")
+	if err := h.admit(r); err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	if way := r.URL.EscapedPath(); way != path.Clean(way) { // the mux would redirect
+		h.refuse(w, r, noSuchPath())
+		return
+	}
+	if _, pattern := h.mux.Handler(r); pattern == "" {
+		h.refuse(w, r, h.noRoute(w, r))
+		return
+	}
+	if len(r.URL.RawQuery) > mostQuery {
+		h.refuse(w, r, &problem{Status: http.StatusRequestURITooLong, Code: "query-too-long",
+			Detail: fmt.Sprintf("the query of the URL must be at most %d bytes, not %d", mostQuery, len(r.URL.RawQuery))})
+		return
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+// noRoute says why no route takes a request.
+func (h *Handler) noRoute(w http.ResponseWriter, r *http.Request) *problem {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
+		other := *r
+		other.Method = method
+		if _, pattern := h.mux.Handler(&other); pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		return noSuchPath()
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	return &problem{Status: http.StatusMethodNotAllowed, Code: "method", Detail: "the path takes " + strings.Join(allowed, ", ")}
+}
+
+func noSuchPath() *problem {
+	return &problem{Status: http.StatusNotFound, Code: "no-such-path", Detail: "the API has no such path"}
+}
+
+// endpoint serves a route, and answers with its error if it has one.
+func (h *Handler) endpoint(route route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if route.changes() && h.config.ReadOnly {
+			h.refuse(w, r, &problem{Status: http.StatusForbidden, Code: "read-only", Detail: "changes are not allowed here"})
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
+		defer cancel()
+		a, err := route.serve(h, r.WithContext(ctx))
+		if err != nil {
+			h.refuse(w, r, err)
+			return
+		}
+		h.answer(w, r, a)
+	})
+}

@@ -1,0 +1,232 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// A page of jobs with large payloads is read in parts, and shows small ones only, so that nobody can ask for hundreds of
+// megabytes.
+const (
+	partOfPage = 20
+	mostShown  = 4 << 10 // bytes of a field
+)
+
+// job is a job in an answer.
+type job struct {
+	jobs.Job
+	Omitted []string `json:"omitted,omitempty"` // fields that are too large for a list
+}
+
+// short is a job for a list.
+func short(j jobs.Job) job {
+	s := job{Job: j}
+	for _, field := range []struct {
+		name  string
+		value *json.RawMessage
+	}{{"payload", &s.Payload}, {"metadata", &s.Metadata}, {"progress", &s.Progress}, {"result", &s.Result}} {
+		if len(*field.value) > mostShown {
+			*field.value = nil
+			s.Omitted = append(s.Omitted, field.name)
+		}
+	}
+	return s
+}
+
+type jobList struct {
+	Jobs []job `json:"jobs"`
+	Next int64 `json:"next,omitempty"` // the after of the next page, when there may be one
+}
+
+func (h *Handler) listJobs(r *http.Request) (answer, error) {
+	q := queryOf(r, "status", "kind", "queue", "user_id", "tag", "after", "limit")
+	limit := q.limit()
+	filter := jobs.Filter{
+		Status: jobs.Status(q.text("status")), Kind: q.text("kind"), Queue: q.text("queue"), UserID: q.text("user_id"),
+		Tag: q.text("tag"), After: q.cursor("after"),
+	}
+	if q.fault != nil {
+		return answer{}, q.fault
+	}
+	list := jobList{Jobs: []job{}}
+	next, err := h.each(r.Context(), filter, limit, func(_ context.Context, j jobs.Job) error {
+		list.Jobs = append(list.Jobs, short(j))
+		return nil
+	})
+	list.Next = next
+	return answer{body: list}, err
+}
+
+// each calls fn for jobs that a filter means, newest first, and returns the cursor that goes on after them; 0 when there
+// are no more.
+func (h *Handler) each(ctx context.Context, f jobs.Filter, limit int, fn func(context.Context, jobs.Job) error) (next int64, err error) {
+	for limit > 0 {
+		f.Limit = min(limit, partOfPage)
+		part, err := h.client.List(ctx, f)
+		if err != nil {
+			return 0, err
+		}
+		for _, j := range part {
+			if err := fn(ctx, j); err != nil {
+				return 0, err
+			}
+			f.After = j.ID
+		}
+		if len(part) < f.Limit {
+			return 0, nil
+		}
+		limit -= len(part)
+	}
+	return f.After, nil
+}
+
+// detail is a job with what became of its attempts.
+type detail struct {
+	jobs.Job
+	Errors []jobs.AttemptError `json:"errors"`
+}
+
+func (h *Handler) getJob(r *http.Request) (answer, error) {
+	id, err := jobID(r)
+	if err == nil {
+		err = queryOf(r).fault
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	return h.detail(r.Context(), id)
+}
+
+func (h *Handler) detail(ctx context.Context, id int64) (answer, error) {
+	j, err := h.client.Get(ctx, id)
+	if err != nil {
+		return answer{}, err
+	}
+	d := detail{Job: j}
+	if d.Errors, err = h.client.Errors(ctx, id); err != nil {
+		return answer{}, err
+	}
+	return answer{body: d}, nil
+}
+
+func (h *Handler) why(r *http.Request) (answer, error) {
+	id, err := jobID(r)
+	if err == nil {
+		err = queryOf(r).fault
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	diagnosis, err := h.client.Why(r.Context(), id)
+	return answer{body: diagnosis}, err
+}
+
+// enqueueRequest is the body of an enqueue. What is left out has the library's defaults.
+type enqueueRequest struct {
+	Kind        string          `json:"kind"`
+	Payload     json.RawMessage `json:"payload"` // {} when left out
+	Queue       *string         `json:"queue"`
+	Priority    *int            `json:"priority"`
+	RunAfter    *time.Time      `json:"run_after"`
+	Delay       *time.Duration  `json:"delay_ns"`
+	MaxAttempts *int            `json:"max_attempts"`
+	Timeout     *time.Duration  `json:"timeout_ns"`
+	UniqueKey   *string         `json:"unique_key"`
+	RequestID   *string         `json:"request_id"`
+	UserID      *string         `json:"user_id"`
+	Tags        []string        `json:"tags"`
+	Metadata    json.RawMessage `json:"metadata"`
+}
+
+// options are those that were given.
+func (q enqueueRequest) options() []jobs.EnqueueOption {
+	opts := []jobs.EnqueueOption{jobs.Tags(q.Tags...)}
+	opts = with(opts, q.Queue, jobs.Queue)
+	opts = with(opts, q.Priority, jobs.Priority)
+	opts = with(opts, q.RunAfter, jobs.At)
+	opts = with(opts, q.Delay, jobs.In)
+	opts = with(opts, q.MaxAttempts, jobs.MaxAttempts)
+	opts = with(opts, q.Timeout, jobs.Timeout)
+	opts = with(opts, q.UniqueKey, jobs.Unique)
+	opts = with(opts, q.RequestID, jobs.RequestID)
+	opts = with(opts, q.UserID, jobs.UserID)
+	if q.Metadata != nil {
+		opts = append(opts, jobs.Metadata(q.Metadata))
+	}
+	return opts
+}
+
+func with[T any](opts []jobs.EnqueueOption, value *T, option func(T) jobs.EnqueueOption) []jobs.EnqueueOption {
+	if value == nil {
+		return opts
+	}
+	return append(opts, option(*value))
+}
+
+type receipt struct {
+	ID      int64 `json:"id"`
+	Existed bool  `json:"existed"` // a job with the same unique key or request id was there, and none was added
+}
+
+func (h *Handler) enqueue(r *http.Request) (answer, error) {
+	var q enqueueRequest
+	if err := decode(r, &q); err != nil {
+		return answer{}, err
+	}
+	if q.RunAfter != nil && q.Delay != nil {
+		return answer{}, &jobs.InvalidError{Field: "delay_ns", Must: "not be given together with run_after"}
+	}
+	if q.Payload == nil {
+		q.Payload = json.RawMessage("{}")
+	}
+	added, err := h.client.Enqueue(r.Context(), q.Kind, q.Payload, q.options()...)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{status: http.StatusCreated, body: receipt(added), location: fmt.Sprint("/jobs/", added.ID)}
+	if added.Existed {
+		a.status = http.StatusOK
+	}
+	return a, nil
+}
+
+// onJob does something to the job of a request's path, and answers with what it is then.
+func (h *Handler) onJob(r *http.Request, act func(context.Context, int64) error) (answer, error) {
+	id, err := jobID(r)
+	if err == nil {
+		err = noBody(r)
+	}
+	if err == nil {
+		err = act(r.Context(), id)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	return h.detail(r.Context(), id)
+}
+
+func (h *Handler) retryJob(r *http.Request) (answer, error) { return h.onJob(r, h.client.Retry) }
+
+func (h *Handler) cancelJob(r *http.Request) (answer, error) { return h.onJob(r, h.cancel) }
+
+// cancel ends a job that waits, or asks the worker of one that runs to stop it.
+func (h *Handler) cancel(ctx context.Context, id int64) error {
+	_, err := h.client.Cancel(ctx, id)
+	return err
+}
+
+func (h *Handler) deleteJob(r *http.Request) (answer, error) {
+	id, err := jobID(r)
+	if err == nil {
+		err = noBody(r)
+	}
+	if err == nil {
+		err = h.client.Delete(r.Context(), id)
+	}
+	return answer{status: http.StatusNoContent}, err
+}

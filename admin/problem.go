@@ -1,0 +1,159 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// problem is a fault as it is answered: a problem document of RFC 9457.
+type problem struct {
+	Code   string  `json:"-"` // what Type ends with
+	Type   string  `json:"type"`
+	Title  string  `json:"title"`
+	Status int     `json:"status"`
+	Detail string  `json:"detail,omitempty"`
+	Faults []fault `json:"faults,omitempty"`
+}
+
+// fault is what is wrong with a field of a request.
+type fault struct {
+	Field string `json:"field"`
+	Value string `json:"value,omitempty"`
+	Must  string `json:"must"`
+}
+
+func (p *problem) Error() string { return p.Detail }
+
+// retryAfter is when a request that met a passing state of the database should be sent again, in seconds.
+const retryAfter = 1
+
+// refuse answers with an error.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	p := problemOf(err)
+	switch {
+	case p.Status == http.StatusUnauthorized:
+		// Browsers ask for a password, which is the token.
+		w.Header().Add("WWW-Authenticate", `Basic realm="sqluice", charset="UTF-8"`)
+		w.Header().Add("WWW-Authenticate", `Bearer realm="sqluice"`)
+	case p.Status == http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	case p.Status == http.StatusInternalServerError:
+		h.log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	h.write(w, r, p.Status, "application/problem+json", p)
+}
+
+// states are what errors of package jobs mean to who asks.
+func states() []struct {
+	err    error
+	status int
+	code   string
+} {
+	return []struct {
+		err    error
+		status int
+		code   string
+	}{
+		{jobs.ErrNotFound, http.StatusNotFound, "no-such-job"},
+		{jobs.ErrStatus, http.StatusConflict, "status"},
+		{jobs.ErrUniqueTaken, http.StatusConflict, "unique-key-taken"},
+		{jobs.ErrMoved, http.StatusConflict, "moved"},
+		{jobs.ErrFull, http.StatusInsufficientStorage, "full"},
+		{jobs.ErrBusy, http.StatusServiceUnavailable, "busy"},
+		{jobs.ErrUnavailable, http.StatusServiceUnavailable, "unavailable"},
+		{jobs.ErrReadOnly, http.StatusServiceUnavailable, "database-read-only"},
+		{jobs.ErrClosed, http.StatusServiceUnavailable, "closed"},
+		{context.DeadlineExceeded, http.StatusServiceUnavailable, "too-slow"},
+	}
+}
+
+// problemOf is what an error is answered as. Of those that nobody expects only the log has the text: it may name files,
+// hosts and statements.
+func problemOf(err error) *problem {
+	var p *problem
+	if !errors.As(err, &p) {
+		p = newProblem(err)
+	}
+	p.Type, p.Title = "urn:sqluice:problem:"+p.Code, http.StatusText(p.Status)
+	return p
+}
+
+func newProblem(err error) *problem {
+	if invalid := (*jobs.InvalidError)(nil); errors.As(err, &invalid) {
+		return &problem{Status: http.StatusBadRequest, Code: "invalid", Detail: err.Error(), Faults: []fault{
+			{Field: fieldName(invalid.Field), Value: invalid.Value, Must: invalid.Must},
+		}}
+	}
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return &problem{Status: http.StatusRequestEntityTooLarge, Code: "too-large",
+			Detail: "the body must be at most " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes"}
+	}
+	if schema := (*jobs.SchemaError)(nil); errors.As(err, &schema) {
+		return &problem{Status: http.StatusServiceUnavailable, Code: "schema", Detail: schema.Error()}
+	}
+	for _, s := range states() {
+		if errors.Is(err, s.err) {
+			detail := s.err.Error()
+			if s.status < http.StatusInternalServerError {
+				detail = err.Error() // the library's own words, which name the job
+			}
+			return &problem{Status: s.status, Code: s.code, Detail: detail}
+		}
+	}
+	return &problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "the log of the server has the error"}
+}
+
+// fieldName is what the contract calls a field of package jobs.
+func fieldName(field string) string {
+	names := map[string]string{
+		"run-after time": "run_after", "max attempts": "max_attempts", "timeout": "timeout_ns", "delay": "delay_ns",
+		"unique key": "unique_key", "request id": "request_id", "user id": "user_id", "tag": "tags",
+		"number of tags": "tags", "cursor": "after",
+	}
+	if name, ok := names[field]; ok {
+		return name
+	}
+	return field
+}
+
+// answer is what a route answers with: nothing but the status when body is nil.
+type answer struct {
+	status   int // 200 when 0
+	body     any
+	location string // of what was made
+}
+
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request, a answer) {
+	if a.location != "" {
+		w.Header().Set("Location", h.config.Prefix+base+a.location)
+	}
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	if a.body == nil {
+		w.WriteHeader(a.status)
+		return
+	}
+	h.write(w, r, a.status, "application/json", a.body)
+}
+
+func (h *Handler) write(w http.ResponseWriter, r *http.Request, status int, mediaType string, body any) {
+	var text bytes.Buffer
+	if raw, ok := body.(json.RawMessage); ok {
+		text.Write(raw)
+	} else if err := json.NewEncoder(&text).Encode(body); err != nil {
+		h.log.Error("an answer cannot be encoded", "method", r.Method, "path", r.URL.Path, "error", err)
+		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", mediaType)
+	w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(text.Bytes()) // who asked may have gone
+}

@@ -1,0 +1,149 @@
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+const (
+	mostQuery = 8 << 10 // bytes of a URL's query
+	mostBody  = 2*jobs.MaxPayload + 64<<10
+	mostPage  = 200
+	onePage   = 50 // when a request does not say
+)
+
+// parameters are those of a URL's query. The first fault that is found is kept: see err.
+type parameters struct {
+	values url.Values
+	fault  error
+}
+
+// queryOf reads the query of a request, which may have no parameters but these, each once.
+func queryOf(r *http.Request, known ...string) *parameters {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return &parameters{fault: &jobs.InvalidError{Field: "query", Must: "be written as name=value&name=value, with what is special escaped"}}
+	}
+	p := &parameters{values: values}
+	for name, list := range values {
+		if !slices.Contains(known, name) {
+			p.fail(&jobs.InvalidError{Field: "query", Value: fmt.Sprintf("%q", name), Must: fmt.Sprintf("have no parameters but %q", known)})
+		} else if len(list) > 1 {
+			p.fail(&jobs.InvalidError{Field: name, Must: "be given once"})
+		}
+	}
+	return p
+}
+
+func (p *parameters) fail(err error) {
+	if p.fault == nil {
+		p.fault = err
+	}
+}
+
+func (p *parameters) text(name string) string { return p.values.Get(name) }
+
+// limit is how many rows are asked for.
+func (p *parameters) limit() int {
+	text := p.text("limit")
+	if text == "" {
+		return onePage
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > mostPage {
+		p.fail(&jobs.InvalidError{Field: "limit", Value: fmt.Sprintf("%q", text), Must: fmt.Sprintf("be from 1 to %d", mostPage)})
+	}
+	return n
+}
+
+// cursor is where a page begins; 0 is the first.
+func (p *parameters) cursor(name string) int64 {
+	text := p.text(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		p.fail(&jobs.InvalidError{Field: name, Value: fmt.Sprintf("%q", text), Must: "be the next of the page before"})
+	}
+	return n
+}
+
+// time is a time; the zero time when there is none.
+func (p *parameters) time(name string) time.Time {
+	text := p.text(name)
+	if text == "" {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		p.fail(&jobs.InvalidError{Field: name, Value: fmt.Sprintf("%q", text), Must: "be a time as of RFC 3339, such as 2026-11-22T09:00:00Z"})
+	}
+	return t
+}
+
+// jobID is the id in a request's path.
+func jobID(r *http.Request) (int64, error) {
+	text := r.PathValue("id")
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, &jobs.InvalidError{Field: "id", Value: fmt.Sprintf("%q", text), Must: "be a number of at least 1"}
+	}
+	return id, nil
+}
+
+// noBody refuses a query, and a body that has no meaning, for routes that take neither.
+func noBody(r *http.Request) error {
+	if err := queryOf(r).fault; err != nil {
+		return err
+	}
+	if n, err := io.Copy(io.Discard, http.MaxBytesReader(nil, r.Body, 1)); n > 0 || err != nil {
+		return &jobs.InvalidError{Field: "body", Must: "be empty"}
+	}
+	return nil
+}
+
+// decode reads a request's body, one JSON document, into v, and takes no field that v does not have.
+func decode(r *http.Request, v any) error {
+	if err := queryOf(r).fault; err != nil {
+		return err
+	}
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || mediaType != "application/json" {
+		return &problem{Status: http.StatusUnsupportedMediaType, Code: "media-type", Detail: "the body must be JSON, with the Content-Type application/json"}
+	}
+	in := json.NewDecoder(http.MaxBytesReader(nil, r.Body, mostBody))
+	in.DisallowUnknownFields()
+	if err := in.Decode(v); err != nil {
+		return badBody(err)
+	}
+	if _, err := in.Token(); !errors.Is(err, io.EOF) {
+		return badBody(err)
+	}
+	return nil
+}
+
+func badBody(err error) error {
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return err
+	}
+	must := "be one JSON document"
+	var wrongType *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrongType):
+		return &jobs.InvalidError{Field: wrongType.Field, Value: wrongType.Value, Must: "be of the type " + wrongType.Type.String()}
+	case err != nil:
+		must += ": " + err.Error()
+	}
+	return &jobs.InvalidError{Field: "body", Must: must}
+}

@@ -1,0 +1,146 @@
+package admin_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/sqluice/sqluice/admin"
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+func TestFaultyRequests(t *testing.T) {
+	a := serve(t, jobs.New(testdb.SQLite(t)), admin.Config{})
+	for _, test := range []struct{ method, path, body, field, must string }{
+		{"GET", "/jobs?limit=0", "", "limit", "be from 1 to 200"},
+		{"GET", "/jobs?limit=201", "", "limit", "be from 1 to 200"},
+		{"GET", "/jobs?limit=x", "", "limit", "be from 1 to 200"},
+		{"GET", "/jobs?after=-1", "", "after", "be the next"},
+		{"GET", "/jobs?after=99999999999999999999", "", "after", "be the next"},
+		{"GET", "/jobs?status=lost", "", "status", "be scheduled, pending"},
+		{"GET", "/jobs?kind=a%00b", "", "kind", "hold no control character"},
+		{"GET", "/jobs?color=red", "", "query", "have no parameters but"},
+		{"GET", "/jobs?kind=a&kind=b", "", "kind", "be given once"},
+		{"GET", "/jobs?kind=%zz", "", "query", "be written as"},
+		{"GET", "/jobs/x", "", "id", "be a number"},
+		{"GET", "/jobs/0", "", "id", "be a number"},
+		{"GET", "/jobs/1?color=red", "", "query", "have no parameters"},
+		{"GET", "/failed?since=yesterday", "", "since", "be a time"},
+		{"GET", "/stats?a=b", "", "query", "have no parameters"},
+		{"POST", "/jobs", "", "body", "be one JSON document"},
+		{"POST", "/jobs", "{", "body", "be one JSON document"},
+		{"POST", "/jobs", `{"kind": "k"} {}`, "body", "be one JSON document"},
+		{"POST", "/jobs", `{"kind": "k", "color": "red"}`, "body", "color"},
+		{"POST", "/jobs", `{"kind": 7}`, "kind", "be of the type string"},
+		{"POST", "/jobs", `{}`, "kind", "not be empty"},
+		{"POST", "/jobs", `{"kind": "k", "priority": 40000}`, "priority", "be from"},
+		{"POST", "/jobs", `{"kind": "k", "delay_ns": -1}`, "delay_ns", "not be negative"},
+		{"POST", "/jobs", `{"kind": "k", "delay_ns": 1, "run_after": "2090-01-01T00:00:00Z"}`, "delay_ns", "not be given together"},
+		{"POST", "/jobs", `{"kind": "k", "run_after": "2001-01-01T00:00:00Z"}`, "run_after", "not lie in the past"},
+		{"POST", "/jobs", `{"kind": "k", "max_attempts": 0}`, "max_attempts", "be from 1"},
+		{"POST", "/jobs", `{"kind": "k", "unique_key": ""}`, "unique_key", "not be empty"},
+		{"POST", "/jobs", `{"kind": "k", "tags": [""]}`, "tags", "not be empty"},
+		{"POST", "/jobs", `{"kind": "k", "payload": "\u0000"}`, "payload", ""},
+		{"POST", "/jobs/1/retry", `{}`, "body", "be empty"},
+		{"DELETE", "/jobs/1", `{}`, "body", "be empty"},
+		{"POST", "/queues/q/pause", `{}`, "body", "be empty"},
+	} {
+		p := a.refused(http.StatusBadRequest, test.method, test.path, test.body)
+		if len(p.Faults) != 1 || p.Faults[0].Field != test.field || !strings.Contains(p.Faults[0].Must, test.must) {
+			t.Errorf("%s %s %s has the faults %+v, want %s: must %s", test.method, test.path, test.body, p.Faults, test.field, test.must)
+		}
+	}
+	if stats := get[jobs.Stats](a, http.MethodGet, "/stats", ""); stats.Jobs[jobs.StatusPending] != 0 {
+		t.Errorf("a refused request has left %+v", stats)
+	}
+}
+
+func TestPathsAndMethods(t *testing.T) {
+	a := serve(t, jobs.New(testdb.SQLite(t)), admin.Config{Prefix: "/queue"})
+	for _, test := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		{"GET", "/nothing", 404, ""}, {"GET", "/jobs/1/retry", 405, "POST"}, {"PUT", "/jobs", 405, "GET, HEAD, POST"},
+		{"PATCH", "/jobs/1", 405, "GET, HEAD, DELETE"}, {"GET", "/../../api/admin/stats", 404, ""}, {"HEAD", "/stats", 200, ""},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), test.method, a.url+test.path, nil)
+		must(t, err)
+		response, err := http.DefaultTransport.RoundTrip(r)
+		must(t, err)
+		must(t, response.Body.Close())
+		if response.StatusCode != test.status || response.Header.Get("Allow") != test.allow {
+			t.Errorf("%s %s is answered with %s, allowed %q", test.method, test.path, response.Status, response.Header.Get("Allow"))
+		}
+		if want := "application/problem+json"; test.status >= 400 && response.Header.Get("Content-Type") != want {
+			t.Errorf("%s %s is answered with the type %q", test.method, test.path, response.Header.Get("Content-Type"))
+		}
+	}
+	if response, err := http.Get(strings.TrimSuffix(a.url, "/queue"+base) + base + "/stats"); err != nil || response.StatusCode != 404 {
+		t.Errorf("without its prefix the handler answers with %v, %v", response, err)
+	}
+}
+
+// endless is a body without an end, and how much of it was read.
+type endless struct{ read int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	e.read += int64(len(p))
+	if e.read > 1<<30 {
+		return 0, io.EOF
+	}
+	return len(p), nil
+}
+
+// TestLimits: what is too large is refused before it is read to the end.
+func TestLimits(t *testing.T) {
+	client := jobs.New(testdb.SQLite(t))
+	a := serve(t, client, admin.Config{})
+	filters := strings.Builder{}
+	for i := range 10_000 {
+		fmt.Fprintf(&filters, "&kind=k%d", i)
+	}
+	if p := a.refused(http.StatusRequestURITooLong, http.MethodGet, "/jobs?"+filters.String()[1:], ""); p.Type != "urn:sqluice:problem:query-too-long" {
+		t.Errorf("ten thousand filters are refused with %+v", p)
+	}
+	h := newHandler(t, client, admin.Config{})
+	for _, path := range []string{"/jobs", "/bulk/delete", "/jobs/1/retry"} {
+		body := &endless{}
+		status, _ := ask(h, fromHere, [2]string{http.MethodPost, path}, func(r *http.Request) {
+			r.Body = io.NopCloser(body)
+			r.Header.Set("Content-Type", "application/json")
+		})
+		if status != http.StatusRequestEntityTooLarge && status != http.StatusBadRequest || body.read > 8<<20 {
+			t.Errorf("an endless body for %s is answered with %d after %d bytes", path, status, body.read)
+		}
+	}
+	for _, mediaType := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonx"} {
+		status, body := a.sendAs(http.MethodPost, "/jobs", mediaType, strings.NewReader(`{"kind": "k"}`))
+		if status != http.StatusUnsupportedMediaType {
+			t.Errorf("a body of the type %q is answered with %d: %s", mediaType, status, body)
+		}
+	}
+	if status, _ := a.sendAs(http.MethodPost, "/jobs", "application/json; charset=utf-8", strings.NewReader(`{"kind": "k"}`)); status != http.StatusCreated {
+		t.Errorf("a charset is answered with %d", status)
+	}
+}
+
+// TestClosedStore: a fault of the database is told without what the log alone may have.
+func TestClosedStore(t *testing.T) {
+	store := testdb.SQLite(t)
+	a := serve(t, jobs.New(store), admin.Config{})
+	must(t, store.Close())
+	for _, path := range []string{"/jobs", "/jobs/1", "/stats", "/failed", "/queues", "/workers", "/readyz"} {
+		p := a.refused(http.StatusServiceUnavailable, http.MethodGet, path, "")
+		if p.Type != "urn:sqluice:problem:closed" && path != "/readyz" || strings.Contains(p.Detail, "/") {
+			t.Errorf("%s is refused with %+v", path, p)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package admin
+
+import "net/http"
+
+// route is an operation of the API. Its path is the contract's, below base.
+type route struct {
+	method, path string
+	serve        func(*Handler, *http.Request) (answer, error)
+}
+
+func (r route) changes() bool { return r.method != http.MethodGet }
+
+// routes are all there are; openapi.json describes each.
+func routes() []route {
+	return []route{
+		{http.MethodGet, "/jobs", (*Handler).listJobs},
+		{http.MethodPost, "/jobs", (*Handler).enqueue},
+		{http.MethodGet, "/jobs/{id}", (*Handler).getJob},
+		{http.MethodDelete, "/jobs/{id}", (*Handler).deleteJob},
+		{http.MethodGet, "/jobs/{id}/why", (*Handler).why},
+		{http.MethodPost, "/jobs/{id}/retry", (*Handler).retryJob},
+		{http.MethodPost, "/jobs/{id}/cancel", (*Handler).cancelJob},
+		{http.MethodPost, "/bulk/retry", (*Handler).retryMany},
+		{http.MethodPost, "/bulk/cancel", (*Handler).cancelMany},
+		{http.MethodPost, "/bulk/delete", (*Handler).deleteMany},
+		{http.MethodGet, "/failed", (*Handler).failed},
+		{http.MethodGet, "/stats", (*Handler).stats},
+		{http.MethodGet, "/queues", (*Handler).queues},
+		{http.MethodPost, "/queues/{name}/pause", (*Handler).pauseQueue},
+		{http.MethodPost, "/queues/{name}/resume", (*Handler).resumeQueue},
+		{http.MethodGet, "/workers", (*Handler).workers},
+		{http.MethodGet, "/healthz", (*Handler).healthz},
+		{http.MethodGet, "/readyz", (*Handler).readyz},
+		{http.MethodGet, "/openapi.json", (*Handler).openAPI},
+	}
+}
