@@ -63,11 +63,18 @@ func (s *Store) MigrateDown(ctx context.Context) (string, error) {
 	return name, err
 }
 
-// migrate holds a lock while goose runs: of several goose.Up at once on one file all but one would fail.
+// migrate drops the statements that were prepared for the old schema, before and after: somebody may have prepared some in
+// the meantime.
 func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) error {
 	if err := s.forget(); err != nil {
 		return err
 	}
+	err := s.migrateAlone(ctx, run)
+	return errors.Join(err, s.forget())
+}
+
+// migrateAlone holds a lock while goose runs: of several goose.Up at once on one file all but one would fail.
+func (s *Store) migrateAlone(ctx context.Context, run func(*goose.Provider) error) (err error) {
 	unlock, err := s.lockFile(ctx, "migrate")
 	if err != nil {
 		return err
@@ -85,21 +92,25 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 			return err
 		}
 	}
-	if err := useWAL(ctx, s.writeDB); err != nil {
+	// Not the writer's connection, which others may take as soon as the schema is right again.
+	pool, err := openPool(s.path, s.options, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	if err := useWAL(ctx, pool); err != nil {
 		return err
 	}
 	files, err := migrations()
 	if err != nil {
 		return err
 	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, s.writeDB, files,
+	provider, err := goose.NewProvider(goose.DialectSQLite3, pool, files,
 		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return err
 	}
-	err = translate(run(provider))
-	// Once more: somebody may have prepared statements for the old schema in the meantime.
-	return errors.Join(err, s.forget())
+	return translate(run(provider))
 }
 
 // checkForeign refuses a database in which an application has a table of the queue's name.

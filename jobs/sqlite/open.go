@@ -110,19 +110,31 @@ func open(ctx context.Context, path string, o options) (*Store, error) {
 	}
 
 	s := &Store{path: path, side: path + "-sqluice", options: o}
-	if s.writeDB, err = sql.Open("sqlite", dsn(path, o, false)); err != nil {
+	if s.writeDB, err = openPool(path, o, false); err != nil {
 		return nil, err
 	}
-	s.writeDB.SetMaxOpenConns(1)
-	if s.readDB, err = sql.Open("sqlite", dsn(path, o, true)); err != nil {
+	if s.readDB, err = openPool(path, o, true); err != nil {
 		return nil, errors.Join(err, s.writeDB.Close())
 	}
-	s.readDB.SetMaxOpenConns(readers + 1)
-	s.readDB.SetMaxIdleConns(readers + 1)
 	if err := s.connect(ctx); err != nil {
 		return nil, errors.Join(err, s.readDB.Close(), s.writeDB.Close())
 	}
 	return s, nil
+}
+
+// openPool makes a pool that keeps its connections: one to write, or several that only read.
+func openPool(path string, o options, read bool) (*sql.DB, error) {
+	pool, err := sql.Open("sqlite", dsn(path, o, read))
+	if err != nil {
+		return nil, err
+	}
+	most := 1
+	if read {
+		most = readers + 1
+	}
+	pool.SetMaxOpenConns(most)
+	pool.SetMaxIdleConns(most)
+	return pool, nil
 }
 
 // resolve follows links, also those that lead to a file that is still to be made: processes that name one file
@@ -159,7 +171,7 @@ func (s *Store) connect(ctx context.Context) error {
 	if s.file, err = os.Stat(s.path); err != nil {
 		return err
 	}
-	s.writer = &writer{db: s.writeDB, intact: s.intact, openGate: s.openGate}
+	s.writer = &writer{intact: s.intact, openGate: s.openGate}
 	s.hub = newHub(s)
 	return nil
 }

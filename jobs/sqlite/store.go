@@ -117,7 +117,7 @@ func (s *Store) ready(ctx context.Context) error {
 	if err := s.convert(ctx); err != nil {
 		return err
 	}
-	writes, err := dbsqlite.Prepare(ctx, s.writeDB)
+	writes, err := prepareWrites(ctx, s.writeDB)
 	if err != nil {
 		return fmt.Errorf("prepare statements: %w", translate(err))
 	}
@@ -132,6 +132,10 @@ func (s *Store) ready(ctx context.Context) error {
 
 // convert turns WAL on in a database whose schema was made by another tool, such as the goose command.
 func (s *Store) convert(ctx context.Context) error {
+	// A connection knows the mode of its last transaction, and another may have changed it since.
+	if err := s.writeDB.QueryRowContext(ctx, control("schema_version")).Scan(new(int64)); err != nil {
+		return translate(err)
+	}
 	mode, err := readPragma(ctx, s.writeDB, "journal_mode")
 	if err != nil || mode == "wal" {
 		return err

@@ -2,13 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/sqluice/sqluice/db"
-	dbsqlite "github.com/sqluice/sqluice/db/sqlite"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -22,13 +20,12 @@ const most = 500
 // its own function and those of all who wait by then, and hands leadership to one of those who came meanwhile. So a
 // lone caller pays for no goroutine switch, and many callers share a commit, with no delay added for either.
 type writer struct {
-	db       *sql.DB
 	intact   func() error
 	openGate func() (*gate, error)
 	gate     *gate // the leader's: opened by the first write
 
-	stmts   sync.Mutex        // held during a transaction, and to change what follows
-	queries *dbsqlite.Queries // nil while the schema is not known to be right
+	stmts  sync.Mutex // held during a transaction, and to change what follows
+	writes *writes    // nil while the schema is not known to be right
 
 	mu     sync.Mutex
 	queue  []*request
@@ -148,14 +145,14 @@ func (w *writer) run(group []*request) {
 
 // transact runs the functions in one transaction. begun is false when there could not be one.
 func (w *writer) transact(group ...*request) (begun bool, err error) {
-	if w.queries == nil {
+	if w.writes == nil {
 		return false, errNotPrepared
 	}
 	if err := w.intact(); err != nil {
 		return false, err
 	}
-	tx, err := w.db.BeginTx(context.Background(), nil)
-	if err != nil {
+	ctx := context.Background()
+	if _, err := w.writes.begin.ExecContext(ctx); err != nil {
 		return false, err
 	}
 	begun = true
@@ -164,32 +161,35 @@ func (w *writer) transact(group ...*request) (begun bool, err error) {
 		if over {
 			return
 		}
-		// Also after a panic in fn. The rollback's own error adds nothing: SQLite may have rolled back already.
-		_ = tx.Rollback()
+		// Also after a panic in fn.
+		w.rollback(ctx)
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
 	}()
-	queries := w.queries.WithTx(tx)
 	for _, r := range group {
 		// Not to be cancelled half-way: SQLite would have applied the statement and the caller not know it.
-		if err := r.fn(context.WithoutCancel(r.ctx), queries); err != nil {
+		if err := r.fn(context.WithoutCancel(r.ctx), w.writes); err != nil {
 			return begun, err
 		}
 	}
 	over = true // committed or not
-	if err := tx.Commit(); err != nil {
+	if _, err := w.writes.commit.ExecContext(ctx); err != nil {
+		w.rollback(ctx) // a commit that met a full disk, say, has left the transaction open
 		return begun, err
 	}
 	// The file may have been replaced since the look before: then this went to one that nobody will open again.
 	return begun, w.intact()
 }
 
+// rollback ends a transaction that has failed. Its own error adds nothing: SQLite may have rolled back already.
+func (w *writer) rollback(ctx context.Context) { _, _ = w.writes.rollback.ExecContext(ctx) }
+
 // use takes other statements, or none, between two transactions and returns those that were in use.
-func (w *writer) use(queries *dbsqlite.Queries) (old *dbsqlite.Queries) {
+func (w *writer) use(writes *writes) (old *writes) {
 	w.stmts.Lock()
 	defer w.stmts.Unlock()
-	old, w.queries = w.queries, queries
+	old, w.writes = w.writes, writes
 	return old
 }
 
