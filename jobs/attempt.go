@@ -38,16 +38,18 @@ func (a *attempt) claim(now time.Time) {
 	a.stop = func() {}
 }
 
-// begin has the time for the handler run from now on.
-func (a *attempt) begin() {
-	a.begun = true
+// clock has the time for the handler run from now on.
+func (a *attempt) clock() {
 	timeout := a.job.Timeout
 	if timeout == 0 {
 		timeout = a.handler.timeout
 	}
-	if timeout > 0 {
-		a.ctx, a.stop = context.WithTimeoutCause(a.ctx, timeout, ErrTimeout)
+	if timeout <= 0 {
+		return
 	}
+	a.session.mu.Lock()
+	defer a.session.mu.Unlock()
+	a.ctx, a.stop = context.WithTimeoutCause(a.ctx, timeout, ErrTimeout)
 }
 
 // execute runs the handler to its end, however it ends, and settles the outcome. It returns the attempt that is to be run
@@ -71,6 +73,7 @@ func (a *attempt) execute() (next *attempt) {
 	}()
 	// It may have been cancelled, or lost, before it began.
 	if err = context.Cause(a.ctx); err == nil {
+		a.clock()
 		err = a.handler.run(a.ctx, a.job)
 	}
 	returned = true

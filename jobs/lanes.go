@@ -126,7 +126,7 @@ func (l *lane) take(now time.Time) *attempt {
 
 func (l *lane) begin(a *attempt) {
 	l.active++
-	a.begin()
+	a.begun = true
 }
 
 // ended takes a slot back.
