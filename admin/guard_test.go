@@ -75,6 +75,12 @@ func TestEveryRouteNeedsCredentials(t *testing.T) {
 			{"at no known address", open, nil, nil, false},
 			{"through a proxy on the machine", open, fromHere, header("X-Forwarded-For", "192.0.2.7"), false},
 			{"through another", open, fromHere, header("Forwarded", "for=192.0.2.7"), false},
+			{"through one that tells the scheme alone", open, fromHere, header("X-Forwarded-Proto", "https"), false},
+			{"through one that adds its line to an empty one", open, fromHere, func(r *http.Request) {
+				r.Header["X-Forwarded-For"] = []string{"", "192.0.2.7"}
+			}, false},
+			{"with a line that tells nothing", open, fromHere, header("Via", ""), false},
+			{"through a tunnel", open, fromHere, header("CF-Connecting-IP", "192.0.2.7"), false},
 			{"without the token", locked, fromFar, nil, false},
 			{"from the machine without the token", locked, fromHere, nil, false},
 			{"with another token", locked, fromFar, header("Authorization", "Bearer another token of length"), false},
