@@ -210,3 +210,26 @@ func TestConfigFaults(t *testing.T) {
 		t.Errorf("the error is %T", err)
 	}
 }
+
+// TestPrefixes: one that could never be asked for, or that no URL has as it is, is refused and does not panic.
+func TestPrefixes(t *testing.T) {
+	client := jobs.New(testdb.SQLite(t))
+	for _, prefix := range []string{
+		"/", "queue", "/queue/", "//queue", "/a//b", "/a/./b", "/a/../b", "/..", "/a b", "/{a}", "/a?b", "/a#b", "/\u00fc", "/a%2Fb", "/100%", "/a\nb",
+	} {
+		invalid := (*jobs.InvalidError)(nil)
+		if _, err := admin.New(client, admin.Config{Prefix: prefix}); !errors.As(err, &invalid) || invalid.Field != "Prefix" {
+			t.Errorf("the prefix %q is taken with %v", prefix, err)
+		}
+	}
+	for _, prefix := range []string{"", "/queue", "/a/b", "/a.b/c-d_e~f", "/.well-known/q"} {
+		h := newHandler(t, client, admin.Config{Prefix: prefix})
+		r := httptest.NewRequest(http.MethodGet, "http://localhost"+prefix+base+"/healthz", nil)
+		r.RemoteAddr = "127.0.0.1:5555"
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, fromHere)))
+		if w.Code != http.StatusOK {
+			t.Errorf("below the prefix %q it answers with %d", prefix, w.Code)
+		}
+	}
+}

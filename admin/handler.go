@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ func New(client *jobs.Client, c Config) (*Handler, error) {
 
 func (c Config) faults() []error {
 	var faults []error
-	if c.Prefix != "" && (!strings.HasPrefix(c.Prefix, "/") || strings.HasSuffix(c.Prefix, "/") || strings.ContainsAny(c.Prefix, "{}?# ")) {
+	if c.Prefix != "" && !isPath(c.Prefix) {
 		faults = append(faults, &jobs.InvalidError{Field: "Prefix", Value: fmt.Sprintf("%q", c.Prefix), Must: "be a path such as /queue"})
 	}
 	if c.Token != "" && len(c.Token) < leastToken {
@@ -107,6 +108,13 @@ func (c Config) faults() []error {
 		}
 	}
 	return faults
+}
+
+// isPath reports whether a prefix is a path as it stands in a URL: clean, since no other would ever be asked for, and of
+// characters that need no escaping, since it goes into the mux's patterns and the Location of answers.
+func isPath(prefix string) bool {
+	return strings.HasPrefix(prefix, "/") && !strings.HasSuffix(prefix, "/") && path.Clean(prefix) == prefix &&
+		(&url.URL{Path: prefix}).EscapedPath() == prefix
 }
 
 // ServeHTTP implements [http.Handler].
