@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -239,6 +240,33 @@ func TestBulk(t *testing.T) {
 			`{"status": "done", "after": -1}`, `{"status": "done", "all": true}`, `[]`, ``,
 		} {
 			a.refused(http.StatusBadRequest, http.MethodPost, "/bulk/delete", bad)
+		}
+	})
+}
+
+// TestBulkGetsOn: a request whose time is over before it has found its first job changes that one all the same, and does
+// not say that all are done.
+func TestBulkGetsOn(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		for range 3 {
+			_, err := client.Enqueue(t.Context(), "k", []byte("{}"))
+			must(t, err)
+		}
+		h := newHandler(t, client, admin.Config{})
+		now := time.Now()
+		h.SetClock(func() time.Time {
+			now = now.Add(time.Minute)
+			return now
+		})
+		server := httptest.NewServer(h)
+		t.Cleanup(server.Close)
+		a := &api{t, server.URL + base, client, readContract(t)}
+		want := []bulkResult{{1, 0, 3}, {1, 0, 2}, {1, 0, 0}}
+		for i, after := range []int64{0, 3, 2} {
+			body := fmt.Sprintf(`{"status": "pending", "after": %d}`, after)
+			if r := get[bulkResult](a, http.MethodPost, "/bulk/cancel", body); r != want[i] {
+				t.Errorf("request %d changed %+v, want %+v", i, r, want[i])
+			}
 		}
 	})
 }

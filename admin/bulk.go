@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -56,9 +55,10 @@ func (h *Handler) bulk(r *http.Request, act func(context.Context, int64) error, 
 	filter := jobs.Filter{Status: q.Status, Kind: q.Kind, Queue: q.Queue, UserID: q.UserID, Tag: q.Tag, After: q.After}
 	var result bulkResult
 	last, enough := q.After, errors.New("enough for one request")
-	until := time.Now().Add(bulkWithin)
+	until := h.now().Add(bulkWithin)
 	next, err := h.each(r.Context(), filter, limit, func(ctx context.Context, j jobs.Job) error {
-		if time.Now().After(until) {
+		// One is done in any case, however long it took to find it: else no request would ever get on.
+		if result.Changed+result.Skipped > 0 && h.now().After(until) {
 			return enough
 		}
 		err := act(ctx, j.ID)

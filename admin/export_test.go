@@ -1,5 +1,7 @@
 package admin
 
+import "time"
+
 // Routes are the method and the path of each route.
 func Routes() (list [][2]string) {
 	for _, r := range routes() {
@@ -7,3 +9,6 @@ func Routes() (list [][2]string) {
 	}
 	return list
 }
+
+// SetClock has a handler ask for the time elsewhere.
+func (h *Handler) SetClock(now func() time.Time) { h.now = now }

@@ -65,11 +65,14 @@ type Handler struct {
 	mux      *http.ServeMux
 	crossing *http.CrossOriginProtection
 	contract []byte
+	now      func() time.Time
 }
 
 // New makes a Handler for the queue of a client. The error joins all faults of the Config, each an [jobs.InvalidError].
 func New(client *jobs.Client, c Config) (*Handler, error) {
-	h := &Handler{client: client, config: c, log: c.Logger, mux: http.NewServeMux(), crossing: http.NewCrossOriginProtection()}
+	h := &Handler{
+		client: client, config: c, log: c.Logger, mux: http.NewServeMux(), crossing: http.NewCrossOriginProtection(), now: time.Now,
+	}
 	if h.log == nil {
 		h.log = slog.Default()
 	}
