@@ -74,8 +74,11 @@ func (h *Handler) bulk(r *http.Request, act func(context.Context, int64) error, 
 		return nil
 	})
 	result.Next = next
-	if errors.Is(err, enough) || err != nil && result.Changed > 0 {
+	if err != nil && (errors.Is(err, enough) || result.Changed > 0) {
 		// What is done is done and has to be told; the next request meets the fault again.
+		if !errors.Is(err, enough) {
+			h.note(r, "a bulk change was broken off", err)
+		}
 		result.Next, err = last, nil
 	}
 	return answer{body: result}, err

@@ -33,6 +33,7 @@ func (h *Handler) authorize(r *http.Request) error {
 	switch {
 	case h.config.Authorize != nil:
 		if _, err := h.config.Authorize(r); err != nil {
+			h.log.Info("a request is refused", "method", r.Method, "path", r.URL.Path, "error", err)
 			return unauthorized("the credentials are not accepted")
 		}
 	case h.config.Token != "":

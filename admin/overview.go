@@ -78,9 +78,9 @@ func (h *Handler) readyz(r *http.Request) (answer, error) {
 	if err := h.client.CheckSchema(r.Context()); err != nil {
 		p := problemOf(err)
 		if p.Status == http.StatusInternalServerError {
-			h.log.Error("the database cannot be used", "error", err)
-			p = problemOf(&problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: "the database cannot be used; the log of the server says why"})
+			p = &problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: "the database cannot be used; the log of the server says why"}
 		}
+		p.cause = err
 		return answer{}, p
 	}
 	return answer{body: health{"ok"}}, nil

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,8 @@ type problem struct {
 	Status int     `json:"status"`
 	Detail string  `json:"detail,omitempty"`
 	Faults []fault `json:"faults,omitempty"`
+
+	cause error // what the log is told instead
 }
 
 // fault is what is wrong with a field of a request.
@@ -36,17 +39,25 @@ const retryAfter = 1
 // refuse answers with an error.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
-	switch {
-	case p.Status == http.StatusUnauthorized:
+	switch p.Status {
+	case http.StatusUnauthorized:
 		// Browsers ask for a password, which is the token.
 		w.Header().Add("WWW-Authenticate", `Basic realm="sqluice", charset="UTF-8"`)
 		w.Header().Add("WWW-Authenticate", `Bearer realm="sqluice"`)
-	case p.Status == http.StatusServiceUnavailable:
+	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
-	case p.Status == http.StatusInternalServerError:
-		h.log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	if p.Status >= http.StatusInternalServerError {
+		h.note(r, "a request failed", cmp.Or(p.cause, err))
 	}
 	h.write(w, r, p.Status, "application/problem+json", p)
+}
+
+// note logs a fault that the answer does not tell in full. That who asked has gone is none.
+func (h *Handler) note(r *http.Request, what string, err error) {
+	if r.Context().Err() == nil {
+		h.log.Error(what, "method", r.Method, "path", r.URL.Path, "error", err)
+	}
 }
 
 // states are what errors of package jobs mean to who asks.
@@ -70,6 +81,7 @@ func states() []struct {
 		{jobs.ErrReadOnly, http.StatusServiceUnavailable, "database-read-only"},
 		{jobs.ErrClosed, http.StatusServiceUnavailable, "closed"},
 		{context.DeadlineExceeded, http.StatusServiceUnavailable, "too-slow"},
+		{context.Canceled, http.StatusServiceUnavailable, "cancelled"},
 	}
 }
 

@@ -1,8 +1,12 @@
 package admin_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -143,4 +147,46 @@ func TestClosedStore(t *testing.T) {
 			t.Errorf("%s is refused with %+v", path, p)
 		}
 	}
+}
+
+// TestLog: what an answer does not tell in full is in the log, and nothing of those who have gone.
+func TestLog(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		var log bytes.Buffer
+		config := admin.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		h, err := admin.New(client, config)
+		must(t, err)
+		stats := [2]string{http.MethodGet, "/stats"}
+		status, _ := ask(h, fromHere, stats, func(r *http.Request) {
+			ctx, cancel := context.WithCancel(r.Context())
+			cancel()
+			*r = *r.WithContext(ctx)
+		})
+		if status < 500 || log.Len() > 0 {
+			t.Errorf("whoever has gone is answered with %d, and the log has %s", status, &log)
+		}
+		status, _ = ask(h, fromHere, stats, func(r *http.Request) {
+			ctx, cancel := context.WithTimeout(r.Context(), -1)
+			t.Cleanup(cancel)
+			*r = *r.WithContext(ctx)
+		})
+		if status != http.StatusServiceUnavailable {
+			t.Errorf("whoever has no time is answered with %d", status)
+		}
+		must(t, client.Store().Close())
+		for _, path := range []string{"/stats", "/readyz"} {
+			log.Reset()
+			status, _ = ask(h, fromHere, [2]string{http.MethodGet, path}, nil)
+			if status != http.StatusServiceUnavailable || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), path) {
+				t.Errorf("%s on a store that is closed is answered with %d, and the log has %s", path, status, &log)
+			}
+		}
+		log.Reset()
+		config.Authorize = func(*http.Request) (string, error) { return "", errors.New("nobody can tell who that is") }
+		h, err = admin.New(client, config)
+		must(t, err)
+		if status, _ = ask(h, fromHere, stats, nil); status != http.StatusUnauthorized || !strings.Contains(log.String(), "nobody can tell who that is") {
+			t.Errorf("without a known user the answer is %d, and the log has %s", status, &log)
+		}
+	})
 }
