@@ -1,6 +1,9 @@
 package admin
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // Routes are the method and the path of each route.
 func Routes() (list [][2]string) {
@@ -12,3 +15,6 @@ func Routes() (list [][2]string) {
 
 // SetClock has a handler ask for the time elsewhere.
 func (h *Handler) SetClock(now func() time.Time) { h.now = now }
+
+// Refuse answers with an error.
+func (h *Handler) Refuse(w http.ResponseWriter, r *http.Request, err error) { h.refuse(w, r, err) }

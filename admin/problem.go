@@ -75,6 +75,8 @@ func states() []struct {
 		{jobs.ErrStatus, http.StatusConflict, "status"},
 		{jobs.ErrUniqueTaken, http.StatusConflict, "unique-key-taken"},
 		{jobs.ErrMoved, http.StatusConflict, "moved"},
+		// Before ErrUnavailable, which it comes with: who is told to try again would do it twice.
+		{jobs.ErrUnknownOutcome, http.StatusInternalServerError, "unknown-outcome"},
 		{jobs.ErrFull, http.StatusInsufficientStorage, "full"},
 		{jobs.ErrBusy, http.StatusServiceUnavailable, "busy"},
 		{jobs.ErrUnavailable, http.StatusServiceUnavailable, "unavailable"},

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -189,4 +190,26 @@ func TestLog(t *testing.T) {
 			t.Errorf("without a known user the answer is %d, and the log has %s", status, &log)
 		}
 	})
+}
+
+// TestUnknownOutcome: nobody is told to send a request again that may have done what it was for.
+func TestUnknownOutcome(t *testing.T) {
+	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{})
+	for _, test := range []struct {
+		err    error
+		status int
+		code   string
+		again  string
+	}{
+		{fmt.Errorf("%w (%w: the server went away)", jobs.ErrUnavailable, jobs.ErrUnknownOutcome), 500, "unknown-outcome", ""},
+		{fmt.Errorf("%w (the server is away)", jobs.ErrUnavailable), 503, "unavailable", "1"},
+	} {
+		w := httptest.NewRecorder()
+		h.Refuse(w, httptest.NewRequest(http.MethodPost, "http://localhost"+base+"/jobs", nil), test.err)
+		var p problem
+		decode(t, w.Body.Bytes(), &p)
+		if w.Code != test.status || p.Type != "urn:sqluice:problem:"+test.code || w.Header().Get("Retry-After") != test.again || strings.Contains(p.Detail, "server went") {
+			t.Errorf("%v is answered with %d, to be tried again %q: %+v", test.err, w.Code, w.Header().Get("Retry-After"), p)
+		}
+	}
 }
