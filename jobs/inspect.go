@@ -54,8 +54,11 @@ func (c *Client) List(ctx context.Context, f Filter) ([]Job, error) {
 			return nil, fmt.Errorf("list jobs: %w", err)
 		}
 	}
-	for _, name := range []struct{ field, value string }{{"kind", f.Kind}, {"queue", f.Queue}, {"tag", f.Tag}} {
-		if err := validateFilter(name.field, name.value); err != nil {
+	for _, name := range []struct {
+		field, value string
+		most         int
+	}{{"kind", f.Kind, MaxNameLength}, {"queue", f.Queue, MaxNameLength}, {"user id", f.UserID, MaxKeyLength}, {"tag", f.Tag, MaxNameLength}} {
+		if err := validateFilter(name.field, name.value, name.most); err != nil {
 			return nil, fmt.Errorf("list jobs: %w", err)
 		}
 	}
@@ -68,12 +71,12 @@ func (c *Client) List(ctx context.Context, f Filter) ([]Job, error) {
 	return c.list(ctx, "list jobs", func(ctx context.Context, q db.Querier) ([]db.Job, error) { return q.ListJobs(ctx, params) })
 }
 
-// validateFilter takes an empty name for no filter.
-func validateFilter(field, name string) error {
-	if name == "" {
+// validateFilter takes an empty text for no filter, and refuses what no job has: PostgreSQL takes no such parameter.
+func validateFilter(field, text string, most int) error {
+	if text == "" {
 		return nil
 	}
-	return ValidateName(field, name)
+	return checkText(field, text, most)
 }
 
 func page(limit int) (int64, error) {
@@ -163,9 +166,17 @@ type FailedFilter struct {
 	Limit int // 100 when 0; at most MaxPage
 }
 
+// check returns how many rows are asked for.
+func (f FailedFilter) check() (int64, error) {
+	if err := validateFilter("kind", f.Kind, MaxNameLength); err != nil {
+		return 0, err
+	}
+	return page(f.Limit)
+}
+
 // FailedReport groups the failed jobs by kind and error, the most frequent first, then the one with the latest failure.
 func (c *Client) FailedReport(ctx context.Context, f FailedFilter) ([]FailedGroup, error) {
-	n, err := page(f.Limit)
+	n, err := f.check()
 	if err != nil {
 		return nil, fmt.Errorf("report failed jobs: %w", err)
 	}
@@ -190,7 +201,7 @@ func (c *Client) FailedReport(ctx context.Context, f FailedFilter) ([]FailedGrou
 
 // ListFailed returns failed jobs, the latest first. before is the last job of the page before; its zero value starts.
 func (c *Client) ListFailed(ctx context.Context, f FailedFilter, before Job) ([]Job, error) {
-	n, err := page(f.Limit)
+	n, err := f.check()
 	if err != nil {
 		return nil, fmt.Errorf("list failed jobs: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // listFields names the flags that the library's fields come from.
-var listFields = map[string]string{"status": "--status", "limit": "--limit", "cursor": "--after"}
+var listFields = map[string]string{"status": "--status", "limit": "--limit", "cursor": "--after", "user id": "--user-id", "tag": "--tag"}
 
 func (a *app) listCommand() *cobra.Command {
 	var f jobs.Filter

@@ -63,10 +63,18 @@ func testListFilters(f *fixture) {
 	}
 	for name, filter := range map[string]jobs.Filter{
 		"unknown status": {Status: "lost"}, "negative limit": {Limit: -1}, "high limit": {Limit: jobs.MaxPage + 1},
-		"negative cursor": {After: -1},
+		"negative cursor": {After: -1}, "kind with a NUL": {Kind: "a\x00"}, "queue that is no UTF-8": {Queue: "\xff"},
+		"user with a NUL": {UserID: "a\x00b"}, "user that is no UTF-8": {UserID: "\xff"},
+		"long user": {UserID: strings.Repeat("u", jobs.MaxKeyLength+1)}, "tag with a NUL": {Tag: "\x00"},
 	} {
 		_, err := f.client.List(f.ctx, filter)
 		wantInvalid(f, name, err)
+	}
+	for name, kind := range map[string]string{"kind with a NUL": "a\x00", "kind that is no UTF-8": "\xff", "long kind": strings.Repeat("k", jobs.MaxNameLength+1)} {
+		_, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{Kind: kind})
+		wantInvalid(f, "a report of a "+name, err)
+		_, err = f.client.ListFailed(f.ctx, jobs.FailedFilter{Kind: kind}, jobs.Job{})
+		wantInvalid(f, "failed jobs of a "+name, err)
 	}
 }
 
