@@ -111,11 +111,18 @@ func jobFromClaim(r db.ClaimJobsRow, queue string, worker int64, started, lease 
 
 func toMicros(t time.Time) int64 { return t.UnixMicro() }
 
+// The first and the last time that RFC 3339, and so JSON, can write: the years 0 and 9999.
+const (
+	firstMicros = -62_167_219_200_000_000
+	lastMicros  = 253_402_300_799_999_999
+)
+
+// fromMicros takes what another program wrote beyond the range, such as nanoseconds, for the first or last time there is.
 func fromMicros(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}
-	return time.UnixMicro(us).UTC()
+	return time.UnixMicro(min(max(us, firstMicros), lastMicros)).UTC()
 }
 
 // duration is a number of microseconds; what another program wrote beyond the range is the longest there is.

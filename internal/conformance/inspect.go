@@ -3,7 +3,9 @@ package conformance
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ var inspectTests = []test{
 	{"ListFilters", testListFilters},
 	{"ListOddTags", testListOddTags},
 	{"ListForeignTags", testListForeignTags},
+	{"ForeignTimes", testForeignTimes},
 	{"ListPages", testListPages},
 	{"FailedReport", testFailedReport},
 	{"FailedReportTies", testFailedReportTies},
@@ -124,6 +127,24 @@ func testListForeignTags(f *fixture) {
 		f.importJob(row)
 		want(f, t.column+" has the tag "+t.tag, slices.Equal(f.list(jobs.Filter{Tag: t.tag, Limit: 1}), []int64{row[0].(int64)}), t.found)
 	}
+}
+
+// Another program may have written nanoseconds, or nonsense: the row is shown all the same, and can be written as JSON.
+func testForeignTimes(f *fixture) {
+	for _, at := range []int64{math.MaxInt64, math.MinInt64, 1_700_000_000_000_000_000} {
+		row := f.failedRow("k", "bad")
+		for column := 5; column <= 8; column++ {
+			row[column] = at
+		}
+		f.importJob(row)
+	}
+	list, err := f.client.List(f.ctx, jobs.Filter{})
+	f.must(err)
+	want(f, "number of jobs", len(list), 3)
+	report, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{})
+	f.must(err)
+	_, err = json.Marshal([]any{list, report})
+	f.must(err)
 }
 
 func testListPages(f *fixture) {
