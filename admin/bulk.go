@@ -15,10 +15,10 @@ const bulkWithin = answerWithin / 2
 // bulkRequest is the body of a bulk change. A status has to be named, so that nobody changes everything by a slip.
 type bulkRequest struct {
 	Status jobs.Status `json:"status"`
-	Kind   string      `json:"kind"`
-	Queue  string      `json:"queue"`
-	UserID string      `json:"user_id"`
-	Tag    string      `json:"tag"`
+	Kind   *string     `json:"kind"`
+	Queue  *string     `json:"queue"`
+	UserID *string     `json:"user_id"`
+	Tag    *string     `json:"tag"`
 	After  int64       `json:"after"`
 	Limit  *int        `json:"limit"`
 }
@@ -52,7 +52,20 @@ func (h *Handler) bulk(r *http.Request, act func(context.Context, int64) error, 
 	if err != nil {
 		return answer{}, err
 	}
-	filter := jobs.Filter{Status: q.Status, Kind: q.Kind, Queue: q.Queue, UserID: q.UserID, Tag: q.Tag, After: q.After}
+	filter := jobs.Filter{Status: q.Status, After: q.After}
+	for _, f := range []struct {
+		name string
+		from *string
+		to   *string
+	}{{"kind", q.Kind, &filter.Kind}, {"queue", q.Queue, &filter.Queue}, {"user_id", q.UserID, &filter.UserID}, {"tag", q.Tag, &filter.Tag}} {
+		switch {
+		case f.from == nil:
+		case *f.from == "": // would be no filter at all
+			return answer{}, &jobs.InvalidError{Field: f.name, Must: "not be empty; leave it out for all"}
+		default:
+			*f.to = *f.from
+		}
+	}
 	var result bulkResult
 	last, enough := q.After, errors.New("enough for one request")
 	until := h.now().Add(bulkWithin)

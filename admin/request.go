@@ -1,11 +1,8 @@
 package admin
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -111,39 +108,4 @@ func noBody(r *http.Request) error {
 		return &jobs.InvalidError{Field: "body", Must: "be empty"}
 	}
 	return nil
-}
-
-// decode reads a request's body, one JSON document, into v, and takes no field that v does not have.
-func decode(r *http.Request, v any) error {
-	if err := queryOf(r).fault; err != nil {
-		return err
-	}
-	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || mediaType != "application/json" {
-		return &problem{Status: http.StatusUnsupportedMediaType, Code: "media-type", Detail: "the body must be JSON, with the Content-Type application/json"}
-	}
-	in := json.NewDecoder(http.MaxBytesReader(nil, r.Body, mostBody))
-	in.DisallowUnknownFields()
-	if err := in.Decode(v); err != nil {
-		return badBody(err)
-	}
-	if _, err := in.Token(); !errors.Is(err, io.EOF) {
-		return badBody(err)
-	}
-	return nil
-}
-
-func badBody(err error) error {
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return err
-	}
-	must := "be one JSON document"
-	var wrongType *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &wrongType):
-		return &jobs.InvalidError{Field: wrongType.Field, Value: wrongType.Value, Must: "be of the type " + wrongType.Type.String()}
-	case err != nil:
-		must += ": " + err.Error()
-	}
-	return &jobs.InvalidError{Field: "body", Must: must}
 }

@@ -49,13 +49,30 @@ func TestFaultyRequests(t *testing.T) {
 		{"POST", "/jobs", `{"kind": "k", "unique_key": ""}`, "unique_key", "not be empty"},
 		{"POST", "/jobs", `{"kind": "k", "tags": [""]}`, "tags", "not be empty"},
 		{"POST", "/jobs", `{"kind": "k", "payload": "\u0000"}`, "payload", ""},
+		{"POST", "/jobs", `{"kind": "k", "run_after": "yesterday"}`, "run_after", "be of the type date-time"},
+		{"POST", "/jobs", `{"kind": "k", "run_after": 7}`, "run_after", "be of the type date-time"},
+		{"POST", "/jobs", `{"kind": "k", "priority": 1.5}`, "priority", "be of the type integer"},
+		{"POST", "/jobs", `{"kind": "k", "delay_ns": 99999999999999999999}`, "delay_ns", "be of the type integer"},
+		{"POST", "/jobs", `{"kind": "k", "tags": "a"}`, "tags", "be of the type array of strings"},
+		{"POST", "/jobs", `{"kind": "k", "queue": null}`, "queue", "be of the type string"},
+		{"POST", "/jobs", `{"Kind": "k"}`, "body", `have no field "Kind"`},
+		{"POST", "/jobs", `{"kind": "k", "kind": "l"}`, "body", "not twice"},
+		{"POST", "/jobs", `{"kind": "k", "` + strings.Repeat("x", 1<<20) + `": 1}`, "body", "have no field"},
+		{"POST", "/jobs", `["kind"]`, "body", "be one JSON document, an object"},
+		{"POST", "/jobs", `null`, "body", "be one JSON document, an object"},
+		{"POST", "/bulk/delete", `{"status": "failed", "kind": null}`, "kind", "be of the type string"},
+		{"POST", "/bulk/delete", `{"status": "failed", "kind": ""}`, "kind", "not be empty"},
+		{"POST", "/bulk/delete", `{"status": "failed", "queue": ""}`, "queue", "not be empty"},
 		{"POST", "/jobs/1/retry", `{}`, "body", "be empty"},
 		{"DELETE", "/jobs/1", `{}`, "body", "be empty"},
 		{"POST", "/queues/q/pause", `{}`, "body", "be empty"},
 	} {
 		p := a.refused(http.StatusBadRequest, test.method, test.path, test.body)
+		if len(p.Detail) > 1000 || strings.Contains(p.Detail, "admin.") || strings.Contains(p.Detail, "time.") {
+			t.Errorf("%s %.80s is told %.1000s", test.method, test.body, p.Detail)
+		}
 		if len(p.Faults) != 1 || p.Faults[0].Field != test.field || !strings.Contains(p.Faults[0].Must, test.must) {
-			t.Errorf("%s %s %s has the faults %+v, want %s: must %s", test.method, test.path, test.body, p.Faults, test.field, test.must)
+			t.Errorf("%s %s %.200s has the faults %+v, want %s: must %s", test.method, test.path, test.body, p.Faults, test.field, test.must)
 		}
 	}
 	if stats := get[jobs.Stats](a, http.MethodGet, "/stats", ""); stats.Jobs[jobs.StatusPending] != 0 {
