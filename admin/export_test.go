@@ -18,3 +18,8 @@ func (h *Handler) SetClock(now func() time.Time) { h.now = now }
 
 // Refuse answers with an error.
 func (h *Handler) Refuse(w http.ResponseWriter, r *http.Request, err error) { h.refuse(w, r, err) }
+
+// Answer answers with a value.
+func (h *Handler) Answer(w http.ResponseWriter, r *http.Request, body any) {
+	h.answer(w, r, answer{body: body})
+}

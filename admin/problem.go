@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -162,8 +163,7 @@ func (h *Handler) write(w http.ResponseWriter, r *http.Request, status int, medi
 	if raw, ok := body.(json.RawMessage); ok {
 		text.Write(raw)
 	} else if err := json.NewEncoder(&text).Encode(body); err != nil {
-		h.log.Error("an answer cannot be encoded", "method", r.Method, "path", r.URL.Path, "error", err)
-		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		h.refuse(w, r, fmt.Errorf("encode the answer: %w", err)) // whose own texts can be
 		return
 	}
 	w.Header().Set("Content-Type", mediaType)

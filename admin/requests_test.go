@@ -3,6 +3,7 @@ package admin_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -228,5 +229,17 @@ func TestUnknownOutcome(t *testing.T) {
 		if w.Code != test.status || p.Type != "urn:sqluice:problem:"+test.code || w.Header().Get("Retry-After") != test.again || strings.Contains(p.Detail, "server went") {
 			t.Errorf("%v is answered with %d, to be tried again %q: %+v", test.err, w.Code, w.Header().Get("Retry-After"), p)
 		}
+	}
+}
+
+// TestAnswerThatCannotBeEncoded is a problem document as well.
+func TestAnswerThatCannotBeEncoded(t *testing.T) {
+	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{})
+	w := httptest.NewRecorder()
+	h.Answer(w, httptest.NewRequest(http.MethodGet, "http://localhost"+base+"/jobs", nil), []any{json.RawMessage("{"), "secret"})
+	var p problem
+	decode(t, w.Body.Bytes(), &p)
+	if w.Code != http.StatusInternalServerError || p.Status != w.Code || w.Header().Get("Content-Type") != "application/problem+json" {
+		t.Errorf("it is answered with %d: %s", w.Code, w.Body)
 	}
 }
