@@ -58,10 +58,11 @@ func (c *Client) Why(ctx context.Context, id int64) (Diagnosis, error) {
 	if err != nil {
 		return Diagnosis{}, fmt.Errorf("why job %d does not run: %w", id, err)
 	}
-	if err := c.read(ctx, func(ctx context.Context, q db.Querier) error { return w.count(ctx, q, workers) }); err != nil {
+	now := c.store.Now()
+	if err := c.read(ctx, func(ctx context.Context, q db.Querier) error { return w.count(ctx, q, workers, now) }); err != nil {
 		return Diagnosis{}, fmt.Errorf("why job %d does not run: %w", id, err)
 	}
-	return Diagnosis{Job: id, Status: w.job.Status, Findings: w.findings(c.store.Now())}, nil
+	return Diagnosis{Job: id, Status: w.job.Status, Findings: w.findings(now)}, nil
 }
 
 // why is what there is to know of a job that does not run.
@@ -99,8 +100,14 @@ func look(ctx context.Context, q db.Querier, id int64) (why, error) {
 	return w, err
 }
 
+// waits reports whether a job waits for a worker: also one that is scheduled and has fallen due, which stays so until a
+// worker has a slot for it.
+func (w *why) waits(now time.Time) bool {
+	return w.job.Status == StatusPending || w.job.Status == StatusScheduled && !w.job.RunAfter.After(now)
+}
+
 // count counts what is in the way of a job that waits: the jobs that run, and those that its workers claim before it.
-func (w *why) count(ctx context.Context, q db.Querier, workers []WorkerInfo) (err error) {
+func (w *why) count(ctx context.Context, q db.Querier, workers []WorkerInfo, now time.Time) (err error) {
 	w.slots, w.ahead, w.takers = 0, 0, nil
 	var kinds []string
 	for _, worker := range workers {
@@ -110,7 +117,7 @@ func (w *why) count(ctx context.Context, q db.Querier, workers []WorkerInfo) (er
 			kinds = append(kinds, worker.Kinds...)
 		}
 	}
-	if w.job.Status != StatusPending || len(w.takers) == 0 {
+	if !w.waits(now) || len(w.takers) == 0 {
 		return nil
 	}
 	if w.running, err = q.CountRunningJobsInQueue(ctx, w.job.Queue); err != nil {

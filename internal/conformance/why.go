@@ -15,6 +15,7 @@ var whyTests = []test{
 	{"NoWorker", testWhyNoWorker},
 	{"Paused", testWhyPaused},
 	{"SlotsTakenAndJobsAhead", testWhySlots},
+	{"DueAndSlotsTaken", testWhyDue},
 	{"Ended", testWhyEnded},
 	{"NotFound", testWhyNotFound},
 }
@@ -103,6 +104,25 @@ func testWhySlots(f *fixture) {
 	_, err := f.client.Cancel(f.ctx, running)
 	f.must(err)
 	f.wantWhy(running, jobs.ReasonRunning, jobs.ReasonCancel)
+	close(release)
+	f.must(r.stop())
+}
+
+// testWhyDue: a scheduled job that falls due while no worker has a slot stays scheduled, and waits for one.
+func testWhyDue(f *fixture) {
+	started, release := make(chan struct{}), make(chan struct{})
+	r := f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("block", func(context.Context, jobs.Job) error {
+		close(started)
+		<-release
+		return nil
+	}), on("k", nothing))
+	f.enqueue("block")
+	<-started
+	id := f.enqueue("k", jobs.In(time.Millisecond))
+	f.eventually("the job is due", func() bool { return !f.get(id).RunAfter.After(f.store.Now()) })
+	f.wantWhy(id, jobs.ReasonSlots)
+	f.enqueue("k", jobs.Priority(9))
+	f.wantWhy(id, jobs.ReasonSlots, jobs.ReasonAhead)
 	close(release)
 	f.must(r.stop())
 }
