@@ -18,6 +18,7 @@ const (
 	ReasonEnded     Reason = "ended"            // it has a final status
 	ReasonUniqueKey Reason = "unique-key-taken" // it has ended, and another live job holds its unique key: it cannot be retried
 	ReasonRunning   Reason = "running"          // it does run
+	ReasonLease     Reason = "lease-over"       // the worker that runs it gives no sign of life, and there is none to rescue it yet
 	ReasonCancel    Reason = "to-be-cancelled"  // it runs, and its worker was asked to stop it
 	ReasonNotDue    Reason = "not-due"          // its time has not come
 	ReasonClock     Reason = "clock"            // it waits for a worker before its time: by SQL, or because the clock was set back
@@ -137,6 +138,14 @@ func (w *why) count(ctx context.Context, q db.Querier, workers []WorkerInfo, now
 	return nil
 }
 
+// moment is a time in words; other programs may have set none.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "an unknown time"
+	}
+	return t.Format(time.RFC3339)
+}
+
 // findings are the reasons, the first one first to be mended.
 func (w *why) findings(now time.Time) []Finding {
 	var list []Finding
@@ -146,13 +155,16 @@ func (w *why) findings(now time.Time) []Finding {
 	j := w.job
 	switch {
 	case j.Status.Final():
-		say(ReasonEnded, "it is %s since %s", j.Status, j.FinishedAt.Format(time.RFC3339))
-		if w.holder != 0 {
+		say(ReasonEnded, "it is %s since %s", j.Status, moment(j.FinishedAt))
+		if w.holder != 0 && j.Status != StatusDone {
 			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, quote(j.UniqueKey))
 		}
 		return list
 	case j.Status == StatusRunning:
-		say(ReasonRunning, "worker %d has run it since %s", j.WorkerID, j.StartedAt.Format(time.RFC3339))
+		say(ReasonRunning, "worker %d has run it since %s", j.WorkerID, moment(j.StartedAt))
+		if j.LeaseUntil.Before(now) {
+			say(ReasonLease, "that worker's lease ended at %s: it is gone or does not answer, and no other has rescued the job yet", moment(j.LeaseUntil))
+		}
 		if !j.CancelRequested.IsZero() {
 			say(ReasonCancel, "its worker was asked at %s to stop it", j.CancelRequested.Format(time.RFC3339))
 		}

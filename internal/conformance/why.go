@@ -3,10 +3,12 @@ package conformance
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -16,6 +18,7 @@ var whyTests = []test{
 	{"Paused", testWhyPaused},
 	{"SlotsTakenAndJobsAhead", testWhySlots},
 	{"DueAndSlotsTaken", testWhyDue},
+	{"LeaseOver", testWhyLeaseOver},
 	{"Ended", testWhyEnded},
 	{"NotFound", testWhyNotFound},
 }
@@ -127,6 +130,22 @@ func testWhyDue(f *fixture) {
 	f.must(r.stop())
 }
 
+// testWhyLeaseOver: what the last worker held when it was killed runs no more, whatever its status says.
+func testWhyLeaseOver(f *fixture) {
+	id := f.enqueue("k")
+	g := f.ghost("killed", time.Hour)
+	g.claim(1, time.Hour)
+	f.wantWhy(id, jobs.ReasonRunning)
+	g.die()
+	f.write(func(ctx context.Context, q db.Querier) error {
+		_, err := q.ExtendLeases(ctx, db.ExtendLeasesParams{
+			LeaseUntil: f.store.Now().Add(-time.Second).UnixMicro(), WorkerID: g.id, Items: fmt.Sprintf("[[%d,1]]", id),
+		})
+		return err
+	})
+	f.wantWhy(id, jobs.ReasonRunning, jobs.ReasonLease)
+}
+
 func testWhyEnded(f *fixture) {
 	first := f.enqueue("k", jobs.Unique("key"), jobs.MaxAttempts(1))
 	f.drain(jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return errors.New("no") }))
@@ -135,6 +154,16 @@ func testWhyEnded(f *fixture) {
 	d := f.wantWhy(first, jobs.ReasonEnded, jobs.ReasonUniqueKey)
 	f.must(f.client.Delete(f.ctx, second))
 	f.wantWhy(first, jobs.ReasonEnded)
+	third := f.enqueue("k", jobs.Unique("key"))
+	f.drain(jobs.Config{}, on("k", nothing))
+	f.enqueue("k", jobs.Unique("key"))
+	f.wantWhy(third, jobs.ReasonEnded) // it is done: nobody would retry it
+	row := f.failedRow("k", "bad")
+	row[8] = nil
+	f.importJob(row)
+	if d := f.wantWhy(row[0].(int64), jobs.ReasonEnded); strings.Contains(d.Findings[0].Text, "0001") {
+		f.Errorf("a job that another program ended without a time %s", d.Findings[0].Text)
+	}
 	if !strings.Contains(d.Findings[0].Text, "failed") {
 		f.Errorf("a failed job does not run because %s", d.Findings[0].Text)
 	}
