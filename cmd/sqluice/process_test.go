@@ -28,6 +28,12 @@ func (c *cli) start(args ...string) *process {
 // startWith adds to the environment.
 func (c *cli) startWith(env []string, args ...string) *process {
 	c.t.Helper()
+	return c.startLogging(nil, env, args...)
+}
+
+// startLogging has standard error go to a file, if there is one.
+func (c *cli) startLogging(log *os.File, env []string, args ...string) *process {
+	c.t.Helper()
 	binary, err := os.Executable()
 	if err != nil {
 		c.t.Fatal(err)
@@ -35,6 +41,9 @@ func (c *cli) startWith(env []string, args ...string) *process {
 	p := &process{t: c.t, cmd: exec.Command(binary, args...)}
 	p.cmd.Env = append(append(os.Environ(), asCommand+"=1", "SQLUICE_DB="+c.db), env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.errs
+	if log != nil {
+		p.cmd.Stderr = log
+	}
 	p.cmd.WaitDelay = time.Second // what it started may outlive it and hold its output open
 	if err := p.cmd.Start(); err != nil {
 		c.t.Fatal(err)

@@ -79,6 +79,7 @@ func (a *app) serveCommand() *cobra.Command {
 }
 
 func (a *app) serve(ctx context.Context, f *serveFlags) error {
+	defer outliveReaders()()
 	token, err := a.token(f.tokenFile)
 	if err != nil {
 		return err

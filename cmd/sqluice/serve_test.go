@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -23,13 +24,19 @@ func serveTests() tests {
 func (c *cli) serving(env []string, args ...string) (*process, string) {
 	c.t.Helper()
 	p := c.startWith(env, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
+	return p, c.servesAt(p)
+}
+
+// servesAt waits until a server says where it serves.
+func (c *cli) servesAt(p *process) string {
+	c.t.Helper()
 	url := ""
 	eventually(c.t, "the server says where it serves", func() bool {
 		line, ended := strings.CutSuffix(p.out.String(), "\n")
 		url = strings.TrimPrefix(line, "serving ")
 		return ended
 	})
-	return p, url
+	return url
 }
 
 // fetch sends a request with a token, if there is one.
@@ -164,4 +171,27 @@ func TestServeRefusesToStart(t *testing.T) {
 	}
 	c.ok("down", "--all")
 	c.fails(exitFailure, []string{"schema", "sqluice up"}, "serve", "--addr", "127.0.0.1:0")
+}
+
+// TestServeOutlivesTheReadersOfItsLog, as of a pipe into a program that has ended.
+func TestServeOutlivesTheReadersOfItsLog(t *testing.T) {
+	c := newCLI(t)
+	c.ok("up")
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer write.Close()
+	url := c.servesAt(c.startLogging(write, nil, "serve", "--addr", "127.0.0.1:0"))
+	if err := errors.Join(read.Close(), os.Remove(c.db)); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // each is logged
+		if status, body := fetch(t, http.MethodGet, url+"/stats", "", ""); status != http.StatusInternalServerError {
+			t.Errorf("without its database it answers with %d: %s", status, body)
+		}
+	}
+	if status, body := fetch(t, http.MethodGet, url+"/healthz", "", ""); status != http.StatusOK {
+		t.Errorf("afterwards it answers with %d: %s", status, body)
+	}
 }

@@ -143,8 +143,8 @@ func drain(ctx context.Context, runner *jobs.Runner, c *jobs.Client, log *slog.L
 	return nil
 }
 
-// outliveReaders keeps a worker alive when whoever reads its log goes away: a lost line must not cost running jobs an
-// attempt. The signal is taken and not ignored, because programs that a worker starts inherit what is ignored.
+// outliveReaders keeps a worker or a server alive when whoever reads its log goes away: a lost line must not cost running
+// jobs an attempt, nor requests their answer. The signal is taken and not ignored, because programs that a worker starts inherit what is ignored.
 func outliveReaders() (undo func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGPIPE)
