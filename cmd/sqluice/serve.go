@@ -102,7 +102,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		if err := a.say("serving http://%s%s/api/admin", listener.Addr(), f.prefix); err != nil {
 			return errors.Join(err, listener.Close())
 		}
-		return serveUntil(ctx, httpServer(handler, log), listener)
+		return serveUntil(ctx, httpServer(handler, log), listener, stopWithin)
 	})
 }
 
@@ -143,17 +143,23 @@ func httpServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// serveUntil serves until ctx ends, and then lets requests end that have begun.
-func serveUntil(ctx context.Context, server *http.Server, listener net.Listener) error {
+// serveUntil serves until ctx ends, and then lets requests end that have begun. Those that go on for longer than a while are
+// broken off: the database is closed next.
+func serveUntil(ctx context.Context, server *http.Server, listener net.Listener, within time.Duration) error {
 	stopped := make(chan error, 1)
 	unhook := context.AfterFunc(ctx, func() {
-		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 		defer cancel()
-		stopped <- server.Shutdown(stopping)
+		err := server.Shutdown(stopping)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = errors.Join(fmt.Errorf("stop: requests went on for %s and are broken off", within), server.Close())
+		}
+		stopped <- err
 	})
 	err := server.Serve(listener)
 	if unhook() {
-		return fmt.Errorf("serve: %w", err) // it was not told to stop
+		// It was not told to stop. Requests that have begun would go on with a database that is closed.
+		return errors.Join(fmt.Errorf("serve: %w", err), server.Close())
 	}
 	return <-stopped
 }

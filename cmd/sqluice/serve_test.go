@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -193,5 +196,42 @@ func TestServeOutlivesTheReadersOfItsLog(t *testing.T) {
 	}
 	if status, body := fetch(t, http.MethodGet, url+"/healthz", "", ""); status != http.StatusOK {
 		t.Errorf("afterwards it answers with %d: %s", status, body)
+	}
+}
+
+// TestServeBreaksOffWhatDoesNotEnd, and says so.
+func TestServeBreaksOffWhatDoesNotEnd(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, broken := make(chan struct{}), make(chan struct{})
+	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(begun)
+		<-r.Context().Done()
+		close(broken)
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	served := make(chan error, 1)
+	go func() {
+		served <- serveUntil(ctx, httpServer(handler, slog.New(slog.DiscardHandler)), listener, time.Millisecond)
+	}()
+	asked := make(chan error, 1)
+	go func() {
+		answer, err := http.Get("http://" + listener.Addr().String())
+		if err == nil {
+			err = answer.Body.Close()
+		}
+		asked <- err
+	}()
+	<-begun
+	stop()
+	if err := <-served; err == nil || !strings.Contains(err.Error(), "broken off") {
+		t.Errorf("it ends with %v", err)
+	}
+	<-broken
+	if err := <-asked; err == nil {
+		t.Error("the request that did not end was answered")
 	}
 }
