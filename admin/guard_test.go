@@ -198,10 +198,10 @@ func TestHeaders(t *testing.T) {
 func TestConfigFaults(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	_, err := admin.New(client, admin.Config{
-		Prefix: "queue/", Token: "short", Hosts: []string{"a:80", ""}, Origins: []string{"example.com"},
+		Prefix: "queue/", Token: "short\n", Hosts: []string{"a:80", "", "b.", "*.c"}, Origins: []string{"example.com"},
 		Authorize: func(*http.Request) (string, error) { return "", nil },
 	})
-	for _, field := range []string{"Prefix", "Token must have at least 16 characters, not 5", "Authorize decides", `"a:80"`, `""`, "Origins"} {
+	for _, field := range []string{"Prefix", "Token must have at least 16 characters, not 6", "not begin or end with a blank", "Authorize decides", `"a:80"`, `""`, `"b."`, `"*.c"`, "Origins"} {
 		if err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("the error does not name %s: %v", field, err)
 		}

@@ -102,12 +102,15 @@ func (c Config) faults() []error {
 	if c.Token != "" && len(c.Token) < leastToken {
 		faults = append(faults, &jobs.InvalidError{Field: "Token", Must: fmt.Sprintf("have at least %d characters, not %d", leastToken, len(c.Token))})
 	}
+	if c.Token != strings.TrimSpace(c.Token) {
+		faults = append(faults, &jobs.InvalidError{Field: "Token", Must: "not begin or end with a blank, which no header field can bring"})
+	}
 	if c.Token != "" && c.Authorize != nil {
 		faults = append(faults, &jobs.InvalidError{Field: "Token", Must: "be empty where Authorize decides"})
 	}
 	for _, host := range c.Hosts {
-		if host == "" || strings.ContainsAny(host, ":/ ") {
-			faults = append(faults, &jobs.InvalidError{Field: "Hosts", Value: fmt.Sprintf("%q", host), Must: "be names without a port, such as jobs.example.com"})
+		if host == "" || strings.ContainsAny(host, ":/ *") || strings.HasSuffix(host, ".") {
+			faults = append(faults, &jobs.InvalidError{Field: "Hosts", Value: fmt.Sprintf("%q", host), Must: "be whole names without a port, such as jobs.example.com"})
 		}
 	}
 	return faults

@@ -109,7 +109,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 // token is the one that requests have to bring; none when it is empty.
 func (a *app) token(file string) (string, error) {
 	if file == "" {
-		return a.getenv(tokenVariable), nil
+		return strings.TrimSpace(a.getenv(tokenVariable)), nil
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -88,7 +88,7 @@ func serves(t *testing.T, c *cli) {
 	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, byVariable := c.serving([]string{tokenVariable + "=" + token}, "--read-only")
+	_, byVariable := c.serving([]string{tokenVariable + "=" + token + "\n"}, "--read-only") // as from a file
 	_, byFile := c.serving(nil, "--token-file", file, "--prefix", "/queue", "--host", "jobs.example.com")
 	if !strings.HasSuffix(byFile, "/queue/api/admin") {
 		t.Errorf("below a prefix it serves %s", byFile)
