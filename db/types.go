@@ -18,6 +18,7 @@ type (
 	CountJobsAheadParams          = sqlite.CountJobsAheadParams
 	CountLiveJobsPerQueueRow      = sqlite.CountLiveJobsPerQueueRow
 	CountPendingJobsPerKindRow    = sqlite.CountPendingJobsPerKindRow
+	CountRunningJobsInQueueRow    = sqlite.CountRunningJobsInQueueRow
 	CountRunningJobsPerWorkerRow  = sqlite.CountRunningJobsPerWorkerRow
 	DeleteDoneJobsParams          = sqlite.DeleteDoneJobsParams
 	DeleteFailedJobsParams        = sqlite.DeleteFailedJobsParams

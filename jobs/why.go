@@ -24,7 +24,7 @@ const (
 	ReasonClock     Reason = "clock"            // it waits for a worker before its time: by SQL, or because the clock was set back
 	ReasonPaused    Reason = "queue-paused"     // nobody claims from its queue
 	ReasonNoWorker  Reason = "no-worker"        // no live worker takes its kind from its queue
-	ReasonSlots     Reason = "slots-taken"      // as many jobs of its queue run as those workers run at once
+	ReasonSlots     Reason = "slots-taken"      // each of those workers holds as many jobs of its queue as it runs at once
 	ReasonAhead     Reason = "jobs-ahead"       // others are to run before it
 	ReasonSoon      Reason = "soon"             // a worker is about to claim it
 )
@@ -42,7 +42,7 @@ type Diagnosis struct {
 	Findings []Finding `json:"findings"` // at least one, the first one first to be mended
 }
 
-// countAhead is up to how many jobs that are claimed before another are counted, of each kind and sort.
+// countAhead is up to how many jobs that are claimed before another are counted, of each sort; more are "at least" so many.
 const countAhead = 10_000
 
 // Why says why a job does not run, as far as the database knows it. The error is [ErrNotFound] when there is no such job.
@@ -70,10 +70,11 @@ func (c *Client) Why(ctx context.Context, id int64) (Diagnosis, error) {
 type why struct {
 	job      Job
 	pausedAt time.Time
-	holder   int64 // of its unique key, when it has ended
-	slots    int   // of the live workers that take it
-	takers   []string
-	running  int64 // jobs of its queue
+	holder   int64        // of its unique key, when it has ended
+	takers   []WorkerInfo // the live workers that take it
+	slots    int64        // of those for its queue
+	running  int64        // jobs of its queue that they hold
+	free     int64        // slots without one
 	ahead    int64
 }
 
@@ -109,20 +110,30 @@ func (w *why) waits(now time.Time) bool {
 
 // count counts what is in the way of a job that waits: the jobs that run, and those that its workers claim before it.
 func (w *why) count(ctx context.Context, q db.Querier, workers []WorkerInfo, now time.Time) (err error) {
-	w.slots, w.ahead, w.takers = 0, 0, nil
+	w.takers, w.slots, w.running, w.free, w.ahead = nil, 0, 0, 0, 0
 	var kinds []string
 	for _, worker := range workers {
-		if slots := worker.Queues[w.job.Queue]; slots > 0 && slices.Contains(worker.Kinds, w.job.Kind) {
-			w.slots += slots
-			w.takers = append(w.takers, worker.Name)
+		if worker.Queues[w.job.Queue] > 0 && slices.Contains(worker.Kinds, w.job.Kind) {
+			w.takers = append(w.takers, worker)
 			kinds = append(kinds, worker.Kinds...)
 		}
 	}
 	if !w.waits(now) || len(w.takers) == 0 {
 		return nil
 	}
-	if w.running, err = q.CountRunningJobsInQueue(ctx, w.job.Queue); err != nil {
+	held, err := q.CountRunningJobsInQueue(ctx, w.job.Queue)
+	if err != nil {
 		return err
+	}
+	running := map[int64]int64{}
+	for _, h := range held {
+		running[h.WorkerID] = h.Jobs
+	}
+	for _, taker := range w.takers {
+		slots := int64(taker.Queues[w.job.Queue])
+		w.slots += slots
+		w.running += running[taker.ID]
+		w.free += max(0, slots-running[taker.ID]) // one may hold more than it has slots for: see Config.Ahead
 	}
 	slices.Sort(kinds)
 	for _, kind := range slices.Compact(kinds) {
@@ -133,7 +144,9 @@ func (w *why) count(ctx context.Context, q db.Querier, workers []WorkerInfo, now
 		if err != nil {
 			return err
 		}
-		w.ahead += n
+		if w.ahead += n; w.ahead >= countAhead {
+			break // enough to know: there may be many kinds
+		}
 	}
 	return nil
 }
@@ -181,8 +194,8 @@ func (w *why) findings(now time.Time) []Finding {
 	switch {
 	case len(w.takers) == 0:
 		say(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s", quote(j.Kind), quote(j.Queue))
-	case w.running >= int64(w.slots):
-		say(ReasonSlots, "%d jobs of queue %s run, and its workers run %d at once", w.running, quote(j.Queue), w.slots)
+	case w.waits(now) && w.free == 0:
+		say(ReasonSlots, "the workers that take it hold %d jobs of queue %s, and run %d at once", w.running, quote(j.Queue), w.slots)
 	}
 	if w.ahead > 0 {
 		more := ""
@@ -192,7 +205,7 @@ func (w *why) findings(now time.Time) []Finding {
 		say(ReasonAhead, "%s%d jobs of queue %s are to run before it", more, w.ahead, quote(j.Queue))
 	}
 	if len(list) == 0 {
-		say(ReasonSoon, "worker %s is about to claim it", quote(w.takers[0]))
+		say(ReasonSoon, "worker %s is about to claim it", quote(w.takers[0].Name))
 	}
 	return list
 }

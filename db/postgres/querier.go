@@ -45,8 +45,8 @@ type Querier interface {
 	CountLiveJobsPerQueue(ctx context.Context) ([]CountLiveJobsPerQueueRow, error)
 	// CountPendingJobsPerKind counts the due jobs of each queue and kind: what shows work that no worker takes.
 	CountPendingJobsPerKind(ctx context.Context) ([]CountPendingJobsPerKindRow, error)
-	// CountRunningJobsInQueue counts the jobs of a queue that workers hold.
-	CountRunningJobsInQueue(ctx context.Context, queue string) (int64, error)
+	// CountRunningJobsInQueue counts the jobs of a queue that each worker holds, if it holds any.
+	CountRunningJobsInQueue(ctx context.Context, queue string) ([]CountRunningJobsInQueueRow, error)
 	// CountRunningJobsPerWorker counts the running jobs of each worker that has any.
 	CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJobsPerWorkerRow, error)
 	// CountStuckJobs counts the jobs that a rescue would act on: running, with a worker that is gone or a lease that is over.

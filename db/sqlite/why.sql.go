@@ -53,15 +53,36 @@ func (q *Queries) CountJobsAhead(ctx context.Context, arg CountJobsAheadParams) 
 	return jobs, err
 }
 
-const countRunningJobsInQueue = `-- name: CountRunningJobsInQueue :one
-SELECT CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
-WHERE j.status = 'running' AND j.queue = CAST(?1 AS TEXT)
+const countRunningJobsInQueue = `-- name: CountRunningJobsInQueue :many
+SELECT CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
+WHERE j.status = 'running' AND j.queue = CAST(?1 AS TEXT) GROUP BY j.worker_id
 `
 
-// CountRunningJobsInQueue counts the jobs of a queue that workers hold.
-func (q *Queries) CountRunningJobsInQueue(ctx context.Context, queue string) (int64, error) {
-	row := q.queryRow(ctx, q.countRunningJobsInQueueStmt, countRunningJobsInQueue, queue)
-	var jobs int64
-	err := row.Scan(&jobs)
-	return jobs, err
+type CountRunningJobsInQueueRow struct {
+	WorkerID int64
+	Jobs     int64
+}
+
+// CountRunningJobsInQueue counts the jobs of a queue that each worker holds, if it holds any.
+func (q *Queries) CountRunningJobsInQueue(ctx context.Context, queue string) ([]CountRunningJobsInQueueRow, error) {
+	rows, err := q.query(ctx, q.countRunningJobsInQueueStmt, countRunningJobsInQueue, queue)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountRunningJobsInQueueRow
+	for rows.Next() {
+		var i CountRunningJobsInQueueRow
+		if err := rows.Scan(&i.WorkerID, &i.Jobs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

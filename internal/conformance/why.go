@@ -18,6 +18,7 @@ var whyTests = []test{
 	{"Paused", testWhyPaused},
 	{"SlotsTakenAndJobsAhead", testWhySlots},
 	{"DueAndSlotsTaken", testWhyDue},
+	{"SlotsOfEachWorker", testWhySlotsOfEachWorker},
 	{"LeaseOver", testWhyLeaseOver},
 	{"Ended", testWhyEnded},
 	{"NotFound", testWhyNotFound},
@@ -128,6 +129,22 @@ func testWhyDue(f *fixture) {
 	f.wantWhy(id, jobs.ReasonSlots, jobs.ReasonAhead)
 	close(release)
 	f.must(r.stop())
+}
+
+// testWhySlotsOfEachWorker: what one worker holds, also beyond its slots, takes none of another's.
+func testWhySlotsOfEachWorker(f *fixture) {
+	busy, idle := f.ghost("busy", time.Hour), f.ghost("idle", time.Hour)
+	f.many(20)
+	want(f, "jobs of the busy worker", len(busy.claim(20, time.Hour)), 20)
+	id := f.enqueue("k")
+	f.wantWhy(id, jobs.ReasonSoon)
+	f.many(9, jobs.Priority(9))
+	want(f, "jobs of the idle worker", len(idle.claim(9, time.Hour)), 9)
+	f.wantWhy(id, jobs.ReasonSoon)
+	f.many(1, jobs.Priority(9))
+	want(f, "jobs of the idle worker", len(idle.claim(1, time.Hour)), 1)
+	f.wantWhy(id, jobs.ReasonSlots)
+	f.must(errors.Join(busy.release(true), idle.release(true)))
 }
 
 // testWhyLeaseOver: what the last worker held when it was killed runs no more, whatever its status says.

@@ -91,7 +91,7 @@ func (q counted) CountPendingJobsPerKind(ctx context.Context) ([]db.CountPending
 	return q.own.CountPendingJobsPerKind(ctx)
 }
 
-func (q counted) CountRunningJobsInQueue(ctx context.Context, arg string) (int64, error) {
+func (q counted) CountRunningJobsInQueue(ctx context.Context, arg string) ([]db.CountRunningJobsInQueueRow, error) {
 	q.note("CountRunningJobsInQueue")
 	return q.own.CountRunningJobsInQueue(ctx, arg)
 }

@@ -98,8 +98,16 @@ func (q queries) CountPendingJobsPerKind(ctx context.Context) ([]db.CountPending
 	return list, nil
 }
 
-func (q queries) CountRunningJobsInQueue(ctx context.Context, arg string) (int64, error) {
-	return q.own.CountRunningJobsInQueue(ctx, arg)
+func (q queries) CountRunningJobsInQueue(ctx context.Context, arg string) ([]db.CountRunningJobsInQueueRow, error) {
+	rows, err := q.own.CountRunningJobsInQueue(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.CountRunningJobsInQueueRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.CountRunningJobsInQueueRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) CountRunningJobsPerWorker(ctx context.Context) ([]db.CountRunningJobsPerWorkerRow, error) {

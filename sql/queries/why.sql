@@ -18,7 +18,7 @@ SELECT CAST(
           AND t.id < CAST(@id AS BIGINT) LIMIT CAST(@n AS BIGINT)) AS tied)
 AS BIGINT) AS jobs;
 
--- name: CountRunningJobsInQueue :one
--- CountRunningJobsInQueue counts the jobs of a queue that workers hold.
-SELECT CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
-WHERE j.status = 'running' AND j.queue = CAST(@queue AS TEXT);
+-- name: CountRunningJobsInQueue :many
+-- CountRunningJobsInQueue counts the jobs of a queue that each worker holds, if it holds any.
+SELECT CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
+WHERE j.status = 'running' AND j.queue = CAST(@queue AS TEXT) GROUP BY j.worker_id;
