@@ -26,13 +26,14 @@ func (p portion) of(slots int) int {
 	return max(int(cmp.Or(p, portionSlots)), min(slots, portionSlots))
 }
 
-// learn makes portions smaller after a turn that took too long for so many rows, and larger again after quick ones.
+// learn makes portions smaller after a turn that took too long for so many rows, and larger again after quick ones. A quick
+// turn with few rows says nothing of one with many: a worker that had little to do would else forget how slow the machine is.
 func (p portion) learn(rows int, held time.Duration) portion {
 	most := p.of(0)
 	switch {
 	case held > holdGoal:
 		most = int(float64(min(most, rows)) * float64(holdGoal) / float64(held))
-	case held < holdGoal/2:
+	case held < holdGoal/2 && rows >= most/2:
 		most *= 2
 	}
 	return portion(min(max(most, portionLeast), claimMost))

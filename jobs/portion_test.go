@@ -34,3 +34,19 @@ func TestPortion(t *testing.T) {
 		t.Errorf("when the machine is fast again it claims %d, want %d", p.of(slots), claimMost)
 	}
 }
+
+// TestPortionOutlivesIdleTimes: short turns between long ones do not make the next long one longer.
+func TestPortionOutlivesIdleTimes(t *testing.T) {
+	const each = time.Millisecond
+	var p portion
+	for range 20 {
+		rows := 2 * p.of(1)
+		p = p.learn(rows, time.Duration(rows)*each)
+	}
+	for range 100 {
+		p = p.learn(2, 2*each)
+	}
+	if held := time.Duration(2*p.of(1)) * each; held > holdGoal {
+		t.Errorf("after turns of 2 rows one of many takes %s, want at most %s", held, holdGoal)
+	}
+}
