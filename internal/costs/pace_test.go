@@ -12,10 +12,11 @@ import (
 // hang is when a drain that stands still is given up: no figure depends on how long anything takes.
 const hang = 2 * time.Minute
 
-// slots is how many jobs run at once, and drained how many there are. All slots are full until the end.
+// slots is how many jobs run at once, and drained how many there are. All slots are full until the end. There are as many as
+// a turn may claim however long turns take: with more, the number of turns would depend on that.
 const (
-	slots   = 200
-	drained = 50 * slots
+	slots   = 100
+	drained = 100 * slots
 )
 
 // pace makes the turns of a runner the same each time, whatever the scheduler does: how many outcomes one transaction
