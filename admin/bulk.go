@@ -43,7 +43,7 @@ func (h *Handler) deleteMany(r *http.Request) (answer, error) {
 }
 
 // bulk does something to jobs that a filter means, newest first, each in a transaction of its own.
-func (h *Handler) bulk(r *http.Request, act func(context.Context, int64) error, allowed ...jobs.Status) (answer, error) {
+func (h *Handler) bulk(r *http.Request, act func(context.Context, int64, ...jobs.ChangeOption) error, allowed ...jobs.Status) (answer, error) {
 	q := bulkRequest{}
 	if err := decode(r, &q); err != nil {
 		return answer{}, err
@@ -74,7 +74,7 @@ func (h *Handler) bulk(r *http.Request, act func(context.Context, int64) error, 
 		if result.Changed+result.Skipped > 0 && h.now().After(until) {
 			return enough
 		}
-		err := act(ctx, j.ID)
+		err := act(ctx, j.ID, jobs.OnlyIf(q.Status)) // it may have been changed since it was listed
 		switch {
 		case err == nil:
 			result.Changed++

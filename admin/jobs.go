@@ -196,7 +196,7 @@ func (h *Handler) enqueue(r *http.Request) (answer, error) {
 }
 
 // onJob does something to the job of a request's path, and answers with what it is then.
-func (h *Handler) onJob(r *http.Request, act func(context.Context, int64) error) (answer, error) {
+func (h *Handler) onJob(r *http.Request, act func(context.Context, int64, ...jobs.ChangeOption) error) (answer, error) {
 	id, err := jobID(r)
 	if err == nil {
 		err = noBody(r)
@@ -215,8 +215,8 @@ func (h *Handler) retryJob(r *http.Request) (answer, error) { return h.onJob(r, 
 func (h *Handler) cancelJob(r *http.Request) (answer, error) { return h.onJob(r, h.cancel) }
 
 // cancel ends a job that waits, or asks the worker of one that runs to stop it.
-func (h *Handler) cancel(ctx context.Context, id int64) error {
-	_, err := h.client.Cancel(ctx, id)
+func (h *Handler) cancel(ctx context.Context, id int64, opts ...jobs.ChangeOption) error {
+	_, err := h.client.Cancel(ctx, id, opts...)
 	return err
 }
 

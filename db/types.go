@@ -22,6 +22,7 @@ type (
 	CountRunningJobsPerWorkerRow  = sqlite.CountRunningJobsPerWorkerRow
 	DeleteDoneJobsParams          = sqlite.DeleteDoneJobsParams
 	DeleteFailedJobsParams        = sqlite.DeleteFailedJobsParams
+	DeleteJobParams               = sqlite.DeleteJobParams
 	EndWorkerParams               = sqlite.EndWorkerParams
 	EnqueueJobParams              = sqlite.EnqueueJobParams
 	EnqueueJobsParams             = sqlite.EnqueueJobsParams

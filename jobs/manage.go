@@ -10,11 +10,30 @@ import (
 // chunk is how many rows a bulk operation changes in one transaction, so that others get their turn.
 const chunk = 500
 
+// ChangeOption is a condition of Retry, Cancel and Delete.
+type ChangeOption func(*change)
+
+type change struct{ only *string }
+
+// OnlyIf leaves a job alone, with an [ErrStatus], that does not have this status any more: somebody else may have changed it
+// since it was looked at.
+func OnlyIf(s Status) ChangeOption { return func(c *change) { c.only = optional(string(s)) } }
+
+// conditions is the only status that a job may have; nil when any will do.
+func conditions(opts []ChangeOption) *string {
+	var c change
+	for _, opt := range opts {
+		opt(&c)
+	}
+	return c.only
+}
+
 // Retry makes a failed, cancelled or scheduled job due now, with all its attempts before it. The error is
 // [ErrNotFound], [ErrStatus] or [ErrUniqueTaken] when it cannot be.
-func (c *Client) Retry(ctx context.Context, id int64) error {
+func (c *Client) Retry(ctx context.Context, id int64, opts ...ChangeOption) error {
+	only := conditions(opts)
 	err := c.change(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
-		n, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: toMicros(c.store.Now()), ID: id})
+		n, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: toMicros(c.store.Now()), ID: id, Only: only})
 		if err != nil || n > 0 {
 			return err
 		}
@@ -22,8 +41,10 @@ func (c *Client) Retry(ctx context.Context, id int64) error {
 		if err != nil {
 			return err
 		}
-		switch status {
-		case StatusFailed, StatusCancelled, StatusScheduled:
+		switch {
+		case only != nil && string(status) != *only:
+			return statusError(fmt.Sprintf("it is %s, not %s", status, *only))
+		case status == StatusFailed, status == StatusCancelled, status == StatusScheduled:
 			return ErrUniqueTaken
 		default:
 			return statusError(fmt.Sprintf("it is %s, not failed, cancelled or scheduled", status))
@@ -40,6 +61,7 @@ func (c *Client) Retry(ctx context.Context, id int64) error {
 // The filter's Limit is not used.
 func (c *Client) RetryFailed(ctx context.Context, f FailedFilter) (int64, error) {
 	f.Limit = chunk
+	failed := optional(string(StatusFailed)) // some may have been retried or cancelled since they were listed
 	var total int64
 	for last := (Job{}); ; {
 		batch, err := c.ListFailed(ctx, f, last)
@@ -54,7 +76,7 @@ func (c *Client) RetryFailed(ctx context.Context, f FailedFilter) (int64, error)
 		err = c.change(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
 			n = 0
 			for _, job := range batch {
-				changed, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: toMicros(c.store.Now()), ID: job.ID})
+				changed, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: toMicros(c.store.Now()), ID: job.ID, Only: failed})
 				if err != nil {
 					return err
 				}
@@ -73,17 +95,18 @@ func (c *Client) RetryFailed(ctx context.Context, f FailedFilter) (int64, error)
 // a second: the handler's context is cancelled with [ErrCancelRequested], and the job is cancelled unless the handler
 // ends well all the same. The status returned is cancelled for the first case and running for the second.
 // The error is [ErrNotFound] or [ErrStatus] when it cannot be.
-func (c *Client) Cancel(ctx context.Context, id int64) (Status, error) {
+func (c *Client) Cancel(ctx context.Context, id int64, opts ...ChangeOption) (Status, error) {
+	only := conditions(opts)
 	var became Status
 	err := c.change(ctx, WorkReady|JobEnded, func(ctx context.Context, q db.Querier) error {
 		now := toMicros(c.store.Now())
 		for {
-			n, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id})
+			n, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id, Only: only})
 			became = StatusCancelled
 			if err != nil || n > 0 {
 				return err
 			}
-			n, err = q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: now, ID: id})
+			n, err = q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: now, ID: id, Only: only})
 			became = StatusRunning
 			if err != nil || n > 0 {
 				return err
@@ -92,8 +115,11 @@ func (c *Client) Cancel(ctx context.Context, id int64) (Status, error) {
 			if err != nil {
 				return err
 			}
-			if status.Final() {
+			switch {
+			case status.Final():
 				return statusError(fmt.Sprintf("it is %s already", status))
+			case only != nil && string(status) != *only:
+				return statusError(fmt.Sprintf("it is %s, not %s", status, *only))
 			}
 			// Else it went from running to waiting between the two (not on SQLite, where nobody else writes meanwhile).
 		}
@@ -106,15 +132,19 @@ func (c *Client) Cancel(ctx context.Context, id int64) (Status, error) {
 
 // Delete removes a job that is not running, with its errors. The error is [ErrNotFound] or [ErrStatus] when it cannot
 // be.
-func (c *Client) Delete(ctx context.Context, id int64) error {
+func (c *Client) Delete(ctx context.Context, id int64, opts ...ChangeOption) error {
+	only := conditions(opts)
 	err := c.change(ctx, JobEnded, func(ctx context.Context, q db.Querier) error {
-		n, err := q.DeleteJob(ctx, id)
+		n, err := q.DeleteJob(ctx, db.DeleteJobParams{ID: id, Only: only})
 		if err != nil || n > 0 {
 			return err
 		}
 		status, err := statusOf(ctx, q, id)
 		if err != nil {
 			return err
+		}
+		if only != nil && string(status) != *only {
+			return statusError(fmt.Sprintf("it is %s, not %s", status, *only))
 		}
 		return statusError(fmt.Sprintf("it is %s: cancel it first", status))
 	})

@@ -18,7 +18,7 @@ func TestPortion(t *testing.T) {
 		}
 		return p, held
 	}
-	p, _ := turns(0, 20, time.Millisecond, 20*time.Microsecond)
+	p, _ := turns(firstPortion(true), 20, time.Millisecond, 20*time.Microsecond)
 	if p.of(slots) != claimMost {
 		t.Errorf("a fast machine claims %d, want %d", p.of(slots), claimMost)
 	}
@@ -38,7 +38,7 @@ func TestPortion(t *testing.T) {
 // TestPortionOutlivesIdleTimes: short turns between long ones do not make the next long one longer.
 func TestPortionOutlivesIdleTimes(t *testing.T) {
 	const each = time.Millisecond
-	var p portion
+	p := firstPortion(true)
 	for range 20 {
 		rows := 2 * p.of(1)
 		p = p.learn(rows, time.Duration(rows)*each)

@@ -61,7 +61,7 @@ func (s *session) pump(ctx context.Context) error {
 	defer stop()
 	p := &pump{
 		session: s, queues: queues, wake: wake, alarm: newAlarm(s.store.Now),
-		hungry: map[string]bool{}, trouble: newOutage(s.log),
+		hungry: map[string]bool{}, trouble: newOutage(s.log), portion: firstPortion(s.store.WritesAlone()),
 	}
 	defer p.alarm.stop()
 	p.starve()
@@ -100,7 +100,9 @@ func (s *session) pump(ctx context.Context) error {
 		err := s.store.Write(context.WithoutCancel(ctx), t.write)
 		if err == nil {
 			p.took = time.Since(began)
-			p.portion = p.portion.learn(len(t.outcomes)+len(t.claimed), t.held)
+			if p.store.WritesAlone() {
+				p.portion = p.portion.learn(len(t.outcomes)+len(t.claimed), t.held)
+			}
 			p.follow(t)
 		}
 		s.turning()

@@ -25,6 +25,9 @@ type Store interface {
 	// whose commits are dear has callers who come at the same time share a transaction.
 	WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error
 
+	// WritesAlone reports whether one transaction writes at a time and others wait for it: a long one is in everybody's way.
+	WritesAlone() bool
+
 	// Now is the clock that leases and due times are compared with.
 	Now() time.Time
 

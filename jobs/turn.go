@@ -32,7 +32,7 @@ type turn struct {
 	short    map[string]bool // queues that gave some, but less than was wanted
 	returned map[string]bool // queues from which jobs were claimed that must not wait for a slot
 	next     time.Time       // when the next scheduled job falls due
-	held     time.Duration   // how long its statements took, which is how long it held SQLite's write lock
+	held     time.Duration   // how long its statements took, which is most of the time that it held SQLite's write lock
 }
 
 func (t *turn) promotes() bool { return t.behind || len(t.wants) > 0 }

@@ -60,7 +60,7 @@ type Querier interface {
 	// It passes over rows that another process is deleting (on SQLite there are none).
 	DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams) (int64, error)
 	// DeleteJob removes a job that is not running, with its errors.
-	DeleteJob(ctx context.Context, id int64) (int64, error)
+	DeleteJob(ctx context.Context, arg DeleteJobParams) (int64, error)
 	// EndWorker closes a worker's row; of many callers only one gets a row.
 	EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error)
 	// EnqueueJob adds one job and returns its id.

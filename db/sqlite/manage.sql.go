@@ -12,16 +12,18 @@ import (
 const cancelWaitingJob = `-- name: CancelWaitingJob :execrows
 UPDATE jobs SET status = 'cancelled', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT)
 WHERE id = CAST(?2 AS BIGINT) AND status IN ('scheduled', 'pending')
+  AND (CAST(?3 AS TEXT) IS NULL OR status = CAST(?3 AS TEXT))
 `
 
 type CancelWaitingJobParams struct {
-	Now int64
-	ID  int64
+	Now  int64
+	ID   int64
+	Only *string
 }
 
 // CancelWaitingJob ends a job that has not started.
 func (q *Queries) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) (int64, error) {
-	result, err := q.exec(ctx, q.cancelWaitingJobStmt, cancelWaitingJob, arg.Now, arg.ID)
+	result, err := q.exec(ctx, q.cancelWaitingJobStmt, cancelWaitingJob, arg.Now, arg.ID, arg.Only)
 	if err != nil {
 		return 0, err
 	}
@@ -30,11 +32,17 @@ func (q *Queries) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobPara
 
 const deleteJob = `-- name: DeleteJob :execrows
 DELETE FROM jobs WHERE id = CAST(?1 AS BIGINT) AND status <> 'running'
+  AND (CAST(?2 AS TEXT) IS NULL OR status = CAST(?2 AS TEXT))
 `
 
+type DeleteJobParams struct {
+	ID   int64
+	Only *string
+}
+
 // DeleteJob removes a job that is not running, with its errors.
-func (q *Queries) DeleteJob(ctx context.Context, id int64) (int64, error) {
-	result, err := q.exec(ctx, q.deleteJobStmt, deleteJob, id)
+func (q *Queries) DeleteJob(ctx context.Context, arg DeleteJobParams) (int64, error) {
+	result, err := q.exec(ctx, q.deleteJobStmt, deleteJob, arg.ID, arg.Only)
 	if err != nil {
 		return 0, err
 	}
@@ -45,16 +53,18 @@ const requestJobCancel = `-- name: RequestJobCancel :execrows
 UPDATE jobs SET cancel_requested_at = COALESCE(cancel_requested_at, CAST(?1 AS BIGINT)),
                 updated_at = CAST(?1 AS BIGINT)
 WHERE id = CAST(?2 AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND (CAST(?3 AS TEXT) IS NULL OR status = CAST(?3 AS TEXT))
 `
 
 type RequestJobCancelParams struct {
-	Now int64
-	ID  int64
+	Now  int64
+	ID   int64
+	Only *string
 }
 
 // RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
 func (q *Queries) RequestJobCancel(ctx context.Context, arg RequestJobCancelParams) (int64, error) {
-	result, err := q.exec(ctx, q.requestJobCancelStmt, requestJobCancel, arg.Now, arg.ID)
+	result, err := q.exec(ctx, q.requestJobCancelStmt, requestJobCancel, arg.Now, arg.ID, arg.Only)
 	if err != nil {
 		return 0, err
 	}
@@ -66,6 +76,7 @@ UPDATE jobs SET status = 'pending', run_after = CAST(?1 AS BIGINT), updated_at =
                 uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
                 progress = NULL, result = NULL
 WHERE id = CAST(?2 AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled')
+  AND (CAST(?3 AS TEXT) IS NULL OR status = CAST(?3 AS TEXT))
   AND NOT EXISTS (
     SELECT 1 FROM jobs AS o
     WHERE o.kind = jobs.kind AND o.unique_key = jobs.unique_key AND o.unique_key IS NOT NULL
@@ -73,14 +84,15 @@ WHERE id = CAST(?2 AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled')
 `
 
 type RequeueJobParams struct {
-	Now int64
-	ID  int64
+	Now  int64
+	ID   int64
+	Only *string
 }
 
 // RequeueJob makes a failed, cancelled or scheduled job claimable now, with all its attempts before it.
 // It leaves the job alone when another live job has taken its unique key.
 func (q *Queries) RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error) {
-	result, err := q.exec(ctx, q.requeueJobStmt, requeueJob, arg.Now, arg.ID)
+	result, err := q.exec(ctx, q.requeueJobStmt, requeueJob, arg.Now, arg.ID, arg.Only)
 	if err != nil {
 		return 0, err
 	}

@@ -11,6 +11,7 @@ import (
 )
 
 var manageTests = []test{
+	{"OnlyIf", testOnlyIf},
 	{"Retry", testRetry},
 	{"RetryScheduled", testRetryScheduled},
 	{"RetryUniqueTaken", testRetryUnique},
@@ -162,4 +163,38 @@ func testPrune(f *fixture) {
 	n, err = f.client.Prune(f.ctx, jobs.StatusDone, 0)
 	f.must(err)
 	want(f, "pruned many jobs", n, 1200)
+}
+
+// testOnlyIf: a job that somebody else has changed since it was looked at is left alone.
+func testOnlyIf(f *fixture) {
+	retry := func(id int64, s jobs.Status) error { return f.client.Retry(f.ctx, id, jobs.OnlyIf(s)) }
+	remove := func(id int64, s jobs.Status) error { return f.client.Delete(f.ctx, id, jobs.OnlyIf(s)) }
+	end := func(id int64, s jobs.Status) error {
+		_, err := f.client.Cancel(f.ctx, id, jobs.OnlyIf(s))
+		return err
+	}
+	id := f.enqueue("k", jobs.MaxAttempts(1))
+	for _, t := range []struct {
+		name   string
+		change func(int64, jobs.Status) error
+		other  jobs.Status
+		is     jobs.Status
+		then   jobs.Status
+	}{
+		{"cancel", end, jobs.StatusScheduled, jobs.StatusPending, jobs.StatusCancelled},
+		{"retry", retry, jobs.StatusFailed, jobs.StatusCancelled, jobs.StatusPending},
+		{"delete", remove, jobs.StatusFailed, jobs.StatusPending, ""},
+	} {
+		if err := t.change(id, t.other); !errors.Is(err, jobs.ErrStatus) || !strings.Contains(err.Error(), string(t.is)) || !strings.Contains(err.Error(), string(t.other)) {
+			f.Errorf("%s of a %s job that was %s gives %v", t.name, t.is, t.other, err)
+		}
+		want(f, "status after a refused "+t.name, f.get(id).Status, t.is)
+		f.must(t.change(id, t.is))
+		if t.then != "" {
+			want(f, "status after "+t.name, f.get(id).Status, t.then)
+		}
+	}
+	if _, err := f.client.Get(f.ctx, id); !errors.Is(err, jobs.ErrNotFound) {
+		f.Errorf("the job is still there: %v", err)
+	}
 }

@@ -121,7 +121,7 @@ func (q counted) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsPa
 	return q.own.DeleteFailedJobs(ctx, arg)
 }
 
-func (q counted) DeleteJob(ctx context.Context, arg int64) (int64, error) {
+func (q counted) DeleteJob(ctx context.Context, arg db.DeleteJobParams) (int64, error) {
 	q.note("DeleteJob")
 	return q.own.DeleteJob(ctx, arg)
 }

@@ -102,7 +102,7 @@ func useUpJob(ctx context.Context, q db.Querier, id int64) error {
 	if _, err := q.ImportJobs(ctx, listOf([]row{{text: text}})); err != nil {
 		return err
 	}
-	_, err = q.DeleteJob(ctx, id)
+	_, err = q.DeleteJob(ctx, db.DeleteJobParams{ID: id})
 	return err
 }
 

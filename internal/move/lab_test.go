@@ -228,7 +228,7 @@ func (l *lab) store(p *place) jobs.Store {
 func (l *lab) remove(p *place, id int64) {
 	l.Helper()
 	l.write(p, func(ctx context.Context, q db.Querier) error {
-		_, err := q.DeleteJob(ctx, id)
+		_, err := q.DeleteJob(ctx, db.DeleteJobParams{ID: id})
 		return err
 	})
 }

@@ -215,7 +215,7 @@ func testIDsAreNeverGivenTwice(l *lab) {
 	oldJob, oldWorker := l.nextIDs(l.from)
 	l.write(l.from, func(ctx context.Context, q db.Querier) error {
 		for id := int64(15); id <= 20; id++ {
-			if _, err := q.DeleteJob(ctx, id); err != nil {
+			if _, err := q.DeleteJob(ctx, db.DeleteJobParams{ID: id}); err != nil {
 				return err
 			}
 		}

@@ -75,11 +75,11 @@ func (j joined) CancelWaitingJob(ctx context.Context, arg db.CancelWaitingJobPar
 	return j.Querier.CancelWaitingJob(ctx, arg)
 }
 
-func (j joined) DeleteJob(ctx context.Context, id int64) (int64, error) {
+func (j joined) DeleteJob(ctx context.Context, arg db.DeleteJobParams) (int64, error) {
 	if err := j.enter(ctx, jobs.JobEnded, ""); err != nil {
 		return 0, err
 	}
-	return j.Querier.DeleteJob(ctx, id)
+	return j.Querier.DeleteJob(ctx, arg)
 }
 
 func (j joined) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsParams) (int64, error) {

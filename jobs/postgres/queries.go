@@ -138,8 +138,8 @@ func (q queries) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsPa
 	return q.own.DeleteFailedJobs(ctx, dbpostgres.DeleteFailedJobsParams(arg))
 }
 
-func (q queries) DeleteJob(ctx context.Context, arg int64) (int64, error) {
-	return q.own.DeleteJob(ctx, arg)
+func (q queries) DeleteJob(ctx context.Context, arg db.DeleteJobParams) (int64, error) {
+	return q.own.DeleteJob(ctx, dbpostgres.DeleteJobParams(arg))
 }
 
 func (q queries) EndWorker(ctx context.Context, arg db.EndWorkerParams) (int64, error) {

@@ -126,6 +126,9 @@ func (s *Store) setUsable(usable bool) {
 	s.usable = usable
 }
 
+// WritesAlone implements [jobs.Store].
+func (s *Store) WritesAlone() bool { return false }
+
 // Listen implements [jobs.Store].
 func (s *Store) Listen(signals jobs.Signal, queues []string) (<-chan struct{}, func()) {
 	return s.hub.listen(signals, queues)

@@ -43,6 +43,9 @@ var _ jobs.Store = (*Store)(nil)
 // Path is the database's file.
 func (s *Store) Path() string { return s.path }
 
+// WritesAlone implements [jobs.Store].
+func (s *Store) WritesAlone() bool { return true }
+
 // Now is the system's clock, cut to what the database keeps.
 func (s *Store) Now() time.Time { return time.Now().Truncate(time.Microsecond) }
 

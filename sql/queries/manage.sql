@@ -5,6 +5,7 @@ UPDATE jobs SET status = 'pending', run_after = CAST(@now AS BIGINT), updated_at
                 uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
                 progress = NULL, result = NULL
 WHERE id = CAST(@id AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled')
+  AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT))
   AND NOT EXISTS (
     SELECT 1 FROM jobs AS o
     WHERE o.kind = jobs.kind AND o.unique_key = jobs.unique_key AND o.unique_key IS NOT NULL
@@ -13,14 +14,17 @@ WHERE id = CAST(@id AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled'
 -- name: CancelWaitingJob :execrows
 -- CancelWaitingJob ends a job that has not started.
 UPDATE jobs SET status = 'cancelled', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT)
-WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending');
+WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending')
+  AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT));
 
 -- name: RequestJobCancel :execrows
 -- RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
 UPDATE jobs SET cancel_requested_at = COALESCE(cancel_requested_at, CAST(@now AS BIGINT)),
                 updated_at = CAST(@now AS BIGINT)
-WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running';
+WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
+  AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT));
 
 -- name: DeleteJob :execrows
 -- DeleteJob removes a job that is not running, with its errors.
-DELETE FROM jobs WHERE id = CAST(@id AS BIGINT) AND status <> 'running';
+DELETE FROM jobs WHERE id = CAST(@id AS BIGINT) AND status <> 'running'
+  AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT));
