@@ -3,6 +3,8 @@
 package sqlite
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -47,6 +49,37 @@ func TestGateIsPassedInTurn(t *testing.T) {
 		if worst := receive(t, "the gate", done); worst != 1 {
 			t.Errorf("%d passed the gate together", worst)
 		}
+	}
+}
+
+// TestCancelledAtTheGate: a write whose context ends while it waits for its turn among processes is not made.
+func TestCancelledAtTheGate(t *testing.T) {
+	store, client := queue(t)
+	_, err := client.Enqueue(t.Context(), "first", []byte("{}")) // opens the gate's file
+	must(t, err)
+	file, err := os.OpenFile(filepath.Join(store.side, "gate"), os.O_RDWR, 0)
+	must(t, err)
+	other := newGate(file)
+	t.Cleanup(other.close)
+	open := other.lock()
+	ctx, cancel := context.WithCancel(t.Context())
+	written := make(chan error, 1)
+	go func() {
+		_, err := client.Enqueue(ctx, "second", []byte("{}"))
+		written <- err
+	}()
+	eventually(t, "the write waits for its turn", func() bool {
+		store.writer.mu.Lock()
+		defer store.writer.mu.Unlock()
+		return store.writer.busy && len(store.writer.queue) == 0
+	})
+	cancel()
+	open()
+	if err := receive(t, "the write's end", written); !errors.Is(err, context.Canceled) {
+		t.Errorf("a write that was cancelled while it waited gives %v", err)
+	}
+	if n := scan[int](t, plain(t, store.Path()), "count_jobs"); n != 1 {
+		t.Errorf("%d jobs are there, not 1", n)
 	}
 }
 

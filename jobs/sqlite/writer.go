@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/sqluice/sqluice/db"
@@ -127,6 +128,10 @@ func (w *writer) run(group []*request) {
 	defer w.gate.lock()()
 	w.stmts.Lock()
 	defer w.stmts.Unlock()
+	group = waiting(group)
+	if len(group) == 0 {
+		return
+	}
 	begun, err := w.transact(group...)
 	if err == nil {
 		return
@@ -141,6 +146,20 @@ func (w *writer) run(group []*request) {
 	for _, r := range group {
 		r.err = translate(err) // nobody's fault: each would meet, and wait for, the same
 	}
+}
+
+// waiting are those of a group whose context has not ended while they waited for their turn.
+func waiting(group []*request) []*request {
+	if !slices.ContainsFunc(group, func(r *request) bool { return r.ctx.Err() != nil }) {
+		return group
+	}
+	var left []*request
+	for _, r := range group {
+		if r.err = r.ctx.Err(); r.err == nil {
+			left = append(left, r)
+		}
+	}
+	return left
 }
 
 // transact runs the functions in one transaction. begun is false when there could not be one.
