@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -37,6 +38,8 @@ type together struct {
 	waiting []*member
 	groups  int       // being written
 	ended   time.Time // when the last one ended, or the first of these began
+
+	stuck time.Duration // groupStuck when 0; tests set it
 }
 
 type member struct {
@@ -85,7 +88,7 @@ func (t *together) enter(m *member) (role, error) {
 	}
 	t.waiting = append(t.waiting, m)
 	t.mu.Unlock()
-	timer := time.NewTicker(groupStuck)
+	timer := time.NewTicker(cmp.Or(t.stuck, groupStuck))
 	defer timer.Stop()
 	for {
 		select {
@@ -109,7 +112,7 @@ func (t *together) leave(m *member, stuck bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i := slices.Index(t.waiting, m)
-	if i < 0 || stuck && time.Since(t.ended) < groupStuck {
+	if i < 0 || stuck && time.Since(t.ended) < cmp.Or(t.stuck, groupStuck) {
 		return false
 	}
 	t.waiting = slices.Delete(t.waiting, i, i+1)

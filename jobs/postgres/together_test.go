@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
@@ -29,7 +30,8 @@ type full struct {
 	group   sync.WaitGroup
 }
 
-func newFull(t *testing.T, site *site) *full {
+// newFull has those who wait go by themselves after a time; 0 is the usual one.
+func newFull(t *testing.T, site *site, stuck time.Duration) *full {
 	t.Helper()
 	f := &full{}
 	gate := make(chan struct{})
@@ -38,6 +40,7 @@ func newFull(t *testing.T, site *site) *full {
 		f.commits.Add(1)
 		<-gate
 	}))
+	f.store.together.stuck = stuck
 	t.Cleanup(f.release)
 	for i := range groupsMost {
 		f.group.Go(func() {
@@ -62,7 +65,7 @@ func (f *full) wait(t *testing.T, n int) {
 
 // Callers who come while others write share one transaction, and each gets the id of its own job.
 func testShareACommit(t *testing.T, site *site) {
-	f := newFull(t, site)
+	f := newFull(t, site, time.Hour)
 	const n = 50
 	receipts := make([]jobs.Receipt, n)
 	for i := range n {
@@ -84,7 +87,7 @@ func testShareACommit(t *testing.T, site *site) {
 
 // Who causes an error gets it, and the others' writes happen.
 func testErrorIsOnesOwn(t *testing.T, site *site) {
-	f := newFull(t, site)
+	f := newFull(t, site, time.Hour)
 	own := errors.New("one's own")
 	errs := make([]error, 9)
 	for i := range errs {
@@ -113,7 +116,7 @@ func testErrorIsOnesOwn(t *testing.T, site *site) {
 
 // Who must go does not have to wait for the others of its group, and they do not go with it.
 func testEndOfAMembersContext(t *testing.T, site *site) {
-	f := newFull(t, site)
+	f := newFull(t, site, time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
 	var slow, ended error
 	var runs, never atomic.Int64
@@ -147,7 +150,7 @@ func testEndOfAMembersContext(t *testing.T, site *site) {
 
 // Callers who wait for a group go by themselves when none ends.
 func testStuckGroups(t *testing.T, site *site) {
-	f := newFull(t, site)
+	f := newFull(t, site, 0)
 	errs := make(chan error)
 	for i := range 2 {
 		go func() {
@@ -166,7 +169,7 @@ func testStuckGroups(t *testing.T, site *site) {
 
 // A panic outside all functions, as in an application's hook of the pool, strands nobody.
 func testPanicOfALeader(t *testing.T, site *site) {
-	f := newFull(t, site)
+	f := newFull(t, site, time.Hour)
 	others := []*member{{wake: make(chan role, 1)}, {wake: make(chan role, 1)}}
 	f.store.together.mu.Lock()
 	f.store.together.waiting = append(f.store.together.waiting, others...)
