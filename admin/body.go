@@ -18,7 +18,7 @@ import (
 // package json is not: names are written as they are there, each once, and null stands for nothing but itself. A filter
 // that came out as null, or a second one, would else change jobs that nobody meant.
 func decode(r *http.Request, v any) error {
-	if err := queryOf(r).fault; err != nil {
+	if err := noQuery(r); err != nil {
 		return err
 	}
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

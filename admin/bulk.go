@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/sqluice/sqluice/jobs"
 )
 
 // bulkWithin is how long one request of a bulk change goes on: its answer says how far it came.
 const bulkWithin = answerWithin / 2
+
+// mostBulk is how many jobs one request looks at.
+const mostBulk = 1000
 
 // bulkRequest is the body of a bulk change. A status has to be named, so that nobody changes everything by a slip.
 type bulkRequest struct {
@@ -99,11 +103,7 @@ func (h *Handler) bulk(r *http.Request, act func(context.Context, int64, ...jobs
 
 // check returns how many jobs a request is for.
 func (q bulkRequest) check(allowed []jobs.Status) (int, error) {
-	known := false
-	for _, s := range allowed {
-		known = known || q.Status == s
-	}
-	if !known {
+	if !slices.Contains(allowed, q.Status) {
 		return 0, &jobs.InvalidError{Field: "status", Value: fmt.Sprintf("%q", q.Status), Must: fmt.Sprintf("be one of %q", allowed)}
 	}
 	if q.After < 0 {
@@ -118,6 +118,3 @@ func (q bulkRequest) check(allowed []jobs.Status) (int, error) {
 	}
 	return limit, nil
 }
-
-// mostBulk is how many jobs one request looks at.
-const mostBulk = 1000

@@ -92,10 +92,7 @@ type detail struct {
 }
 
 func (h *Handler) getJob(r *http.Request) (answer, error) {
-	id, err := jobID(r)
-	if err == nil {
-		err = queryOf(r).fault
-	}
+	id, err := jobID(r, noQuery)
 	if err != nil {
 		return answer{}, err
 	}
@@ -115,10 +112,7 @@ func (h *Handler) detail(ctx context.Context, id int64) (answer, error) {
 }
 
 func (h *Handler) why(r *http.Request) (answer, error) {
-	id, err := jobID(r)
-	if err == nil {
-		err = queryOf(r).fault
-	}
+	id, err := jobID(r, noQuery)
 	if err != nil {
 		return answer{}, err
 	}
@@ -197,10 +191,7 @@ func (h *Handler) enqueue(r *http.Request) (answer, error) {
 
 // onJob does something to the job of a request's path, and answers with what it is then.
 func (h *Handler) onJob(r *http.Request, act func(context.Context, int64, ...jobs.ChangeOption) error) (answer, error) {
-	id, err := jobID(r)
-	if err == nil {
-		err = noBody(r)
-	}
+	id, err := jobID(r, noBody)
 	if err == nil {
 		err = act(r.Context(), id)
 	}
@@ -221,10 +212,7 @@ func (h *Handler) cancel(ctx context.Context, id int64, opts ...jobs.ChangeOptio
 }
 
 func (h *Handler) deleteJob(r *http.Request) (answer, error) {
-	id, err := jobID(r)
-	if err == nil {
-		err = noBody(r)
-	}
+	id, err := jobID(r, noBody)
 	if err == nil {
 		err = h.client.Delete(r.Context(), id)
 	}

@@ -19,7 +19,7 @@ func (h *Handler) failed(r *http.Request) (answer, error) {
 }
 
 func (h *Handler) stats(r *http.Request) (answer, error) {
-	if err := queryOf(r).fault; err != nil {
+	if err := noQuery(r); err != nil {
 		return answer{}, err
 	}
 	stats, err := h.client.Stats(r.Context())
@@ -27,7 +27,7 @@ func (h *Handler) stats(r *http.Request) (answer, error) {
 }
 
 func (h *Handler) queues(r *http.Request) (answer, error) {
-	if err := queryOf(r).fault; err != nil {
+	if err := noQuery(r); err != nil {
 		return answer{}, err
 	}
 	list, err := h.client.Queues(r.Context())
@@ -59,7 +59,7 @@ func (h *Handler) setQueue(r *http.Request, paused bool, set func(context.Contex
 }
 
 func (h *Handler) workers(r *http.Request) (answer, error) {
-	if err := queryOf(r).fault; err != nil {
+	if err := noQuery(r); err != nil {
 		return answer{}, err
 	}
 	list, err := h.client.Workers(r.Context())

@@ -89,19 +89,22 @@ func (p *parameters) time(name string) time.Time {
 	return t
 }
 
-// jobID is the id in a request's path.
-func jobID(r *http.Request) (int64, error) {
+// jobID is the id in the path of a request that check finds nothing wrong with else.
+func jobID(r *http.Request, check func(*http.Request) error) (int64, error) {
 	text := r.PathValue("id")
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
 		return 0, &jobs.InvalidError{Field: "id", Value: fmt.Sprintf("%q", text), Must: "be a number of at least 1"}
 	}
-	return id, nil
+	return id, check(r)
 }
+
+// noQuery refuses a query, for routes that take none.
+func noQuery(r *http.Request) error { return queryOf(r).fault }
 
 // noBody refuses a query, and a body that has no meaning, for routes that take neither.
 func noBody(r *http.Request) error {
-	if err := queryOf(r).fault; err != nil {
+	if err := noQuery(r); err != nil {
 		return err
 	}
 	if n, err := io.Copy(io.Discard, http.MaxBytesReader(nil, r.Body, 1)); n > 0 || err != nil {

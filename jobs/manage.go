@@ -11,29 +11,37 @@ import (
 const chunk = 500
 
 // ChangeOption is a condition of Retry, Cancel and Delete.
-type ChangeOption func(*change)
+type ChangeOption func(*condition)
 
-type change struct{ only *string }
+// condition is the only status that a job may have; any when it is nil.
+type condition struct{ only *string }
 
 // OnlyIf leaves a job alone, with an [ErrStatus], that does not have this status any more: somebody else may have changed it
 // since it was looked at.
-func OnlyIf(s Status) ChangeOption { return func(c *change) { c.only = optional(string(s)) } }
+func OnlyIf(s Status) ChangeOption { return func(c *condition) { c.only = optional(string(s)) } }
 
-// conditions is the only status that a job may have; nil when any will do.
-func conditions(opts []ChangeOption) *string {
-	var c change
+func newCondition(opts []ChangeOption) condition {
+	var c condition
 	for _, opt := range opts {
 		opt(&c)
 	}
-	return c.only
+	return c
+}
+
+// refuses is the error for a job that the condition leaves alone; nil when it does not.
+func (c condition) refuses(status Status) error {
+	if c.only == nil || string(status) == *c.only {
+		return nil
+	}
+	return statusError(fmt.Sprintf("it is %s, not %s", status, *c.only))
 }
 
 // Retry makes a failed, cancelled or scheduled job due now, with all its attempts before it. The error is
 // [ErrNotFound], [ErrStatus] or [ErrUniqueTaken] when it cannot be.
 func (c *Client) Retry(ctx context.Context, id int64, opts ...ChangeOption) error {
-	only := conditions(opts)
+	condition := newCondition(opts)
 	err := c.change(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
-		n, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: toMicros(c.store.Now()), ID: id, Only: only})
+		n, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: toMicros(c.store.Now()), ID: id, Only: condition.only})
 		if err != nil || n > 0 {
 			return err
 		}
@@ -41,10 +49,11 @@ func (c *Client) Retry(ctx context.Context, id int64, opts ...ChangeOption) erro
 		if err != nil {
 			return err
 		}
-		switch {
-		case only != nil && string(status) != *only:
-			return statusError(fmt.Sprintf("it is %s, not %s", status, *only))
-		case status == StatusFailed, status == StatusCancelled, status == StatusScheduled:
+		if err := condition.refuses(status); err != nil {
+			return err
+		}
+		switch status {
+		case StatusFailed, StatusCancelled, StatusScheduled:
 			return ErrUniqueTaken
 		default:
 			return statusError(fmt.Sprintf("it is %s, not failed, cancelled or scheduled", status))
@@ -96,17 +105,17 @@ func (c *Client) RetryFailed(ctx context.Context, f FailedFilter) (int64, error)
 // ends well all the same. The status returned is cancelled for the first case and running for the second.
 // The error is [ErrNotFound] or [ErrStatus] when it cannot be.
 func (c *Client) Cancel(ctx context.Context, id int64, opts ...ChangeOption) (Status, error) {
-	only := conditions(opts)
+	condition := newCondition(opts)
 	var became Status
 	err := c.change(ctx, WorkReady|JobEnded, func(ctx context.Context, q db.Querier) error {
 		now := toMicros(c.store.Now())
 		for {
-			n, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id, Only: only})
+			n, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id, Only: condition.only})
 			became = StatusCancelled
 			if err != nil || n > 0 {
 				return err
 			}
-			n, err = q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: now, ID: id, Only: only})
+			n, err = q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: now, ID: id, Only: condition.only})
 			became = StatusRunning
 			if err != nil || n > 0 {
 				return err
@@ -115,11 +124,11 @@ func (c *Client) Cancel(ctx context.Context, id int64, opts ...ChangeOption) (St
 			if err != nil {
 				return err
 			}
-			switch {
-			case status.Final():
+			if status.Final() {
 				return statusError(fmt.Sprintf("it is %s already", status))
-			case only != nil && string(status) != *only:
-				return statusError(fmt.Sprintf("it is %s, not %s", status, *only))
+			}
+			if err := condition.refuses(status); err != nil {
+				return err
 			}
 			// Else it went from running to waiting between the two (not on SQLite, where nobody else writes meanwhile).
 		}
@@ -133,9 +142,9 @@ func (c *Client) Cancel(ctx context.Context, id int64, opts ...ChangeOption) (St
 // Delete removes a job that is not running, with its errors. The error is [ErrNotFound] or [ErrStatus] when it cannot
 // be.
 func (c *Client) Delete(ctx context.Context, id int64, opts ...ChangeOption) error {
-	only := conditions(opts)
+	condition := newCondition(opts)
 	err := c.change(ctx, JobEnded, func(ctx context.Context, q db.Querier) error {
-		n, err := q.DeleteJob(ctx, db.DeleteJobParams{ID: id, Only: only})
+		n, err := q.DeleteJob(ctx, db.DeleteJobParams{ID: id, Only: condition.only})
 		if err != nil || n > 0 {
 			return err
 		}
@@ -143,8 +152,8 @@ func (c *Client) Delete(ctx context.Context, id int64, opts ...ChangeOption) err
 		if err != nil {
 			return err
 		}
-		if only != nil && string(status) != *only {
-			return statusError(fmt.Sprintf("it is %s, not %s", status, *only))
+		if err := condition.refuses(status); err != nil {
+			return err
 		}
 		return statusError(fmt.Sprintf("it is %s: cancel it first", status))
 	})

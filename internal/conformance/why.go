@@ -83,15 +83,23 @@ func testWhyPaused(f *fixture) {
 	f.must(r.stop())
 }
 
-func testWhySlots(f *fixture) {
+// slotTaken starts a worker with one slot, which a job of the kind block holds until release is closed. It takes the kind k
+// too.
+func (f *fixture) slotTaken() (r *running, holder int64, release chan struct{}) {
+	f.Helper()
 	started, release := make(chan struct{}), make(chan struct{})
-	r := f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("block", func(context.Context, jobs.Job) error {
+	r = f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("block", func(context.Context, jobs.Job) error {
 		close(started)
 		<-release
 		return nil
 	}), on("k", nothing))
-	running := f.enqueue("block")
-	<-started
+	holder = f.enqueue("block")
+	receive(f, "the start", started)
+	return r, holder, release
+}
+
+func testWhySlots(f *fixture) {
+	r, running, release := f.slotTaken()
 	f.wantWhy(running, jobs.ReasonRunning)
 	first := f.enqueue("k")
 	f.wantWhy(first, jobs.ReasonSlots)
@@ -114,14 +122,7 @@ func testWhySlots(f *fixture) {
 
 // testWhyDue: a scheduled job that falls due while no worker has a slot stays scheduled, and waits for one.
 func testWhyDue(f *fixture) {
-	started, release := make(chan struct{}), make(chan struct{})
-	r := f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("block", func(context.Context, jobs.Job) error {
-		close(started)
-		<-release
-		return nil
-	}), on("k", nothing))
-	f.enqueue("block")
-	<-started
+	r, _, release := f.slotTaken()
 	id := f.enqueue("k", jobs.In(time.Millisecond))
 	f.eventually("the job is due", func() bool { return !f.get(id).RunAfter.After(f.store.Now()) })
 	f.wantWhy(id, jobs.ReasonSlots)
