@@ -175,13 +175,13 @@ func (w *writer) transact(group ...*request) (begun bool, err error) {
 		return false, err
 	}
 	begun = true
-	over := false
+	committed := false
 	defer func() {
-		if over {
+		if committed {
 			return
 		}
-		// Also after a panic in fn.
-		w.rollback(ctx)
+		// Also after a panic in fn, and after a commit that failed, as on a full disk: it leaves the transaction open.
+		_, _ = w.writes.rollback.ExecContext(ctx) // its own error adds nothing: SQLite may have rolled back already
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
@@ -192,17 +192,13 @@ func (w *writer) transact(group ...*request) (begun bool, err error) {
 			return begun, err
 		}
 	}
-	over = true // committed or not
 	if _, err := w.writes.commit.ExecContext(ctx); err != nil {
-		w.rollback(ctx) // a commit that met a full disk, say, has left the transaction open
 		return begun, err
 	}
+	committed = true
 	// The file may have been replaced since the look before: then this went to one that nobody will open again.
 	return begun, w.intact()
 }
-
-// rollback ends a transaction that has failed. Its own error adds nothing: SQLite may have rolled back already.
-func (w *writer) rollback(ctx context.Context) { _, _ = w.writes.rollback.ExecContext(ctx) }
 
 // use takes other statements, or none, between two transactions and returns those that were in use.
 func (w *writer) use(writes *writes) (old *writes) {
