@@ -17,6 +17,9 @@ GOOSE_TAGS    := no_azuresql no_clickhouse no_libsql no_mssql no_mysql no_vertic
 POSTGRES_NOTE := if [ -z "$${SQLUICE_TEST_POSTGRES:-}" ] && ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then \
 	echo "NOT TESTED on PostgreSQL: install it, or set SQLUICE_TEST_POSTGRES to a server's URL"; fi
 
+CHROMIUM_NOTE := if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then \
+	echo "NOT TESTED in a browser: install Chromium"; fi
+
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,15 +36,17 @@ build: ## Build bin/sqluice, without cgo
 .PHONY: test
 test: ## Run every test; needs no C compiler, and PostgreSQL only for the tests of that engine
 	@$(POSTGRES_NOTE)
+	@$(CHROMIUM_NOTE)
 	go test -timeout 30m ./...
 	cd bench && go test ./...
+	cd metrics/promql && go test ./...
 
 .PHONY: race
 race: ## Run every test under the race detector; needs a C compiler
 	CGO_ENABLED=1 go test -timeout 30m -race ./...
 
 .PHONY: check
-check: format vet ascii generated mutants-fit test-check ## Run all gates
+check: format vet ascii generated mutants-fit vulnerabilities test-check ## Run all gates
 
 .PHONY: format
 format: ## Fail when a Go file is not gofmt's
@@ -51,6 +56,7 @@ format: ## Fail when a Go file is not gofmt's
 vet: ## Run go vet and staticcheck
 	go vet ./...
 	cd bench && go vet ./...
+	cd metrics/promql && go vet ./...
 	$(STATICCHECK) ./...
 
 .PHONY: ascii
@@ -63,19 +69,25 @@ generated: ## Fail when generated code is not what the SQL gives, or sqlc vet fi
 	$(SQLC) diff
 	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; mkdir -p "$$dir/db" "$$dir/jobs/postgres" "$$dir/internal/costs"; \
 	cp -R db/sqlite db/postgres "$$dir/db/"; go build -o "$$dir/gentypes" ./internal/gentypes; (cd "$$dir" && ./gentypes); \
-	for file in db/types.go jobs/postgres/queries.go internal/costs/counted_test.go; do \
+	for file in db/types.go db/timed.go jobs/postgres/queries.go internal/costs/counted_test.go; do \
 		diff -u "$$file" "$$dir/$$file" || { echo "$$file is not up to date: run make generate"; exit 1; }; \
 	done
 
-# The race detector needs cgo and a C compiler; without them the tests still run.
+.PHONY: vulnerabilities
+vulnerabilities: ## Fail when the code calls something with a known vulnerability; says so where that cannot be looked up
+	internal/gates/vulnerabilities.sh
+
+# The race detector needs cgo and a C compiler; without them the tests still run. -short leaves out what says nothing of
+# races and takes ten times as long under it: `make test` runs that, and `make race` everything.
 .PHONY: test-check
 test-check:
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
-		echo "go test -timeout 30m -race ./..."; go test -timeout 30m -race ./...; \
+		echo "go test -timeout 30m -race -short ./..."; go test -timeout 30m -race -short ./...; \
 	else \
 		echo "note: no C compiler, so the tests run without the race detector"; go test -timeout 30m ./...; \
 	fi
 	cd bench && go test ./...
+	cd metrics/promql && go test ./...
 
 .PHONY: generate
 generate: ## Generate db/ from sql/
@@ -96,11 +108,27 @@ conformance: ## Run the conformance suite on each engine and write docs/conforma
 
 .PHONY: mutants
 mutants: ## Break the fence, the guards and the boot check one at a time: a named test must catch each (takes minutes)
-	internal/crashtest/mutants.sh
+	internal/crashtest/mutants.sh $(MUTANTS)
 
 .PHONY: mutants-fit
 mutants-fit: ## Fail when a mutant no longer finds what it is to break
 	internal/crashtest/mutants.sh -n
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (10 s each, FUZZTIME=1m for longer); `make test` runs their seeds
+	internal/fuzz/run.sh
+
+.PHONY: model-check
+model-check: ## Search every state of the model of claim, lease, rescue and finish; without a safeguard it must fail (needs spin, gcc)
+	internal/spin/check.sh
+
+.PHONY: chaos
+chaos: ## Kill, stop and starve the queue and check its promises (minutes; CHAOS_FLAGS="-lane 3 -seed N" repeats one lane)
+	go run ./internal/chaos $(CHAOS_FLAGS)
+
+.PHONY: chaos-long
+chaos-long: ## The same for hours
+	go run ./internal/chaos -long $(CHAOS_FLAGS)
 
 .PHONY: bench
 bench: ## Measure the queue beside hand-written loops on the bare drivers, on both engines (2 to 4 minutes)
@@ -130,6 +158,14 @@ benchmarks: ## Run the Go benchmarks of the hot paths ten times, for benchstat; 
 	@mkdir -p bin
 	go test ./jobs/sqlite ./jobs/postgres -run '^$$' -bench '^BenchmarkQueue$$' -count 10 -timeout 60m $(BENCHMARK_FLAGS) > "$(BENCHMARKS)" || { cat "$(BENCHMARKS)"; exit 1; }
 	@cat "$(BENCHMARKS)"
+
+.PHONY: screenshots
+screenshots: ## Write pictures of the dashboard into docs/screenshots; needs Chromium, and looks best with the font Inter
+	SQLUICE_SCREENSHOTS="$(CURDIR)/docs/screenshots" go test -count=1 ./internal/browser -run '^TestScreenshots$$'
+
+.PHONY: bench-pages
+bench-pages: ## Measure every page and list of the dashboard and its API beside 3.5 million jobs that ended (minutes)
+	go test ./admin -run '^$$' -bench '^BenchmarkPages$$' -benchtime 200x -timeout 60m
 
 .PHONY: cover
 cover: ## Run the tests and write bin/cover.html

@@ -6,5 +6,6 @@ package tools
 
 import (
 	_ "github.com/sqlc-dev/sqlc/cmd/sqlc"
+	_ "golang.org/x/vuln/cmd/govulncheck"
 	_ "honnef.co/go/tools/cmd/staticcheck"
 )

@@ -3,15 +3,20 @@ package admin_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/sqluice/sqluice/admin"
+	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -34,6 +39,7 @@ type listed struct {
 type detail struct {
 	jobs.Job
 	Errors []jobs.AttemptError
+	Next   int64 `json:"attempts_next"`
 }
 
 func (a *api) enqueue(kind string, n int) (ids []int64) {
@@ -117,6 +123,7 @@ func TestListAndGet(t *testing.T) {
 		run(t, client)
 		for path, want := range map[string]int{
 			"/jobs?status=done&limit=200": 15, "/jobs?status=failed&kind=bad": 15, "/jobs?user_id=user1&limit=200": 22,
+			"/jobs?q=GOOD&limit=200": 15, "/jobs?q=user1&status=failed&limit=200": 15, "/jobs?q=it+is+bad": 15, "/jobs?q=nothing": 0,
 			"/jobs?tag=tag3": 9, "/jobs?queue=other": 0, "/jobs?limit=200": 45, "/jobs": 45, "/jobs?after=11": 10,
 		} {
 			if ids := a.ids(path); len(ids) != want {
@@ -152,6 +159,35 @@ func TestLargeFields(t *testing.T) {
 		}
 		if j := get[detail](a, http.MethodGet, "/jobs/1", ""); string(j.Payload) != large || string(j.Metadata) != large {
 			t.Errorf("the job itself has %d bytes of payload and %d of metadata", len(j.Payload), len(j.Metadata))
+		}
+	})
+}
+
+// TestPagesAreCut: a page of jobs that all show much ends earlier than asked for, and the next goes on.
+func TestPagesAreCut(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		a := serve(t, client, admin.Config{})
+		shown := json.RawMessage(`"` + strings.Repeat("x", 4000) + `"`)
+		const all = 180
+		_, err := client.EnqueueMany(t.Context(), "k", slices.Repeat([]json.RawMessage{shown}, all), jobs.Metadata(shown))
+		must(t, err)
+		var ids []int64
+		for path := "/jobs?limit=200"; path != ""; {
+			status, text := a.send(http.MethodGet, path, "")
+			if status != http.StatusOK || len(text) > 5<<18 {
+				t.Fatalf("a page is answered with %d and %d bytes", status, len(text))
+			}
+			var list jobList
+			decode(t, text, &list)
+			for _, j := range list.Jobs {
+				ids = append(ids, j.ID)
+			}
+			if path = ""; list.Next != 0 {
+				path = fmt.Sprint("/jobs?limit=200&after=", list.Next)
+			}
+		}
+		if len(ids) != all || ids[0] != all || ids[all-1] != 1 {
+			t.Errorf("the pages have %v", ids)
 		}
 	})
 }
@@ -217,7 +253,10 @@ func TestBulk(t *testing.T) {
 		if n := len(a.ids("/jobs?status=pending&kind=other&limit=200")); n != 30 {
 			t.Errorf("%d jobs of the other kind are pending", n)
 		}
-		if r := bulk("retry", `{"status": "cancelled"}`); r != (bulkResult{30, 0, 0}) {
+		if r := bulk("retry", `{"status": "cancelled", "q": "nothing"}`); r != (bulkResult{}) {
+			t.Errorf("a text that no job has changed %+v", r)
+		}
+		if r := bulk("retry", `{"status": "cancelled", "q": "GOOD"}`); r != (bulkResult{30, 0, 0}) {
 			t.Errorf("a retry changed %+v", r)
 		}
 		run(t, client)
@@ -234,6 +273,12 @@ func TestBulk(t *testing.T) {
 		}
 		if r := bulk("retry", `{"status": "failed"}`); r != (bulkResult{1, 1, 0}) {
 			t.Errorf("of two jobs with one key a retry changed %+v", r)
+		}
+		if r := bulk("delete", `{"status": "failed", "error": "it is"}`); r != (bulkResult{}) {
+			t.Errorf("by a part of an error a removal changed %+v", r)
+		}
+		if r := bulk("delete", `{"status": "failed", "error": "it is bad"}`); r != (bulkResult{1, 0, 0}) {
+			t.Errorf("by its error a removal changed %+v", r)
 		}
 		for _, bad := range []string{
 			`{}`, `{"kind": "good"}`, `{"status": "running"}`, `{"status": "done", "limit": 0}`, `{"status": "done", "limit": 1001}`,
@@ -281,12 +326,12 @@ func TestOverview(t *testing.T) {
 		}
 		run(t, client)
 		a.enqueue("good", 2)
-		report := get[struct{ Groups []jobs.FailedGroup }](a, http.MethodGet, "/failed?limit=5", "")
-		if len(report.Groups) != 1 || report.Groups[0].Jobs != 4 || report.Groups[0].Error != "it is bad" {
+		report := get[jobs.FailedReport](a, http.MethodGet, "/failed?limit=5", "")
+		if report.Jobs != 4 || report.Older || len(report.Groups) != 1 || report.Groups[0].Jobs != 4 || report.Groups[0].Error != "it is bad" {
 			t.Errorf("the report is %+v", report)
 		}
 		for path, want := range map[string]int{"?kind=good": 0, "?since=2090-01-01T00:00:00Z": 0, "?since=2001-01-01T00:00:00%2B01:00": 1} {
-			if groups := get[struct{ Groups []jobs.FailedGroup }](a, http.MethodGet, "/failed"+path, "").Groups; len(groups) != want {
+			if groups := get[jobs.FailedReport](a, http.MethodGet, "/failed"+path, "").Groups; len(groups) != want {
 				t.Errorf("the report with %s has %d groups", path, len(groups))
 			}
 		}
@@ -308,6 +353,13 @@ func TestOverview(t *testing.T) {
 			if got := get[pausing](a, http.MethodPost, "/queues/a%2Fb%20c/"+step.verb, ""); got != step.want {
 				t.Errorf("%s is answered with %+v, want %+v", step.verb, got, step.want)
 			}
+		}
+		escape := func(name string) string { return strings.ReplaceAll(url.PathEscape(name), ".", "%2E") }
+		for _, name := range []string{"/", "//", "a/", ".", "..", "%2F", "?", "#"} {
+			if got := get[pausing](a, http.MethodPost, "/queues/"+escape(name)+"/pause", ""); got != (pausing{name, true, true}) {
+				t.Errorf("a pause of the queue %s is answered with %+v", name, got)
+			}
+			get[pausing](a, http.MethodPost, "/queues/"+escape(name)+"/resume", "")
 		}
 		queues := get[struct{ Queues []jobs.QueueInfo }](a, http.MethodGet, "/queues", "").Queues
 		if len(queues) != 2 || queues[0].Name != "a/b c" || queues[0].PausedAt.IsZero() || queues[1].Pending != 2 {
@@ -362,4 +414,75 @@ func TestReadiness(t *testing.T) {
 	}
 	a.refused(http.StatusServiceUnavailable, http.MethodGet, "/jobs", "")
 	get[map[string]string](a, http.MethodGet, "/healthz", "")
+}
+
+// TestAttemptsAreShownPageByPage: the latest come first.
+func TestAttemptsAreShownPageByPage(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		a := serve(t, client, admin.Config{})
+		const all = 120
+		_, err := client.Enqueue(t.Context(), "again", []byte("1"), jobs.MaxAttempts(all))
+		must(t, err)
+		runner, err := jobs.NewRunner(client, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
+		must(t, err)
+		jobs.Kind[json.RawMessage]{Name: "again"}.Handle(runner, func(context.Context, jobs.Job, json.RawMessage) error {
+			return jobs.RetryIn(0, errors.New("again"))
+		})
+		must(t, runner.Drain(t.Context()))
+		var ranges []string
+		for path := "/jobs/1"; path != ""; {
+			d := get[detail](a, http.MethodGet, path, "")
+			ranges = append(ranges, fmt.Sprint(d.Errors[0].Attempt, "-", d.Errors[len(d.Errors)-1].Attempt))
+			if path = ""; d.Next != 0 {
+				path = fmt.Sprint("/jobs/1?attempts_after=", d.Next)
+			}
+		}
+		if want := []string{"71-120", "21-70", "1-20"}; !slices.Equal(ranges, want) {
+			t.Errorf("the pages have the attempts %v, want %v", ranges, want)
+		}
+		if p := a.refused(http.StatusBadRequest, http.MethodGet, "/jobs/1?attempts_after=x", ""); p.Faults[0].Field != "attempts_after" {
+			t.Errorf("a faulty cursor is refused with %+v", p)
+		}
+	})
+}
+
+// deaf is a store that answers no read after a write.
+type deaf struct {
+	jobs.Store
+	wrote atomic.Bool
+}
+
+func (d *deaf) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	err := d.Store.Write(ctx, fn)
+	d.wrote.Store(err == nil)
+	return err
+}
+
+func (d *deaf) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	if d.wrote.Load() {
+		return jobs.ErrUnavailable
+	}
+	return d.Store.Read(ctx, fn)
+}
+
+// TestChangesThatCannotBeReadBack are no errors.
+func TestChangesThatCannotBeReadBack(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		for _, change := range []struct {
+			path   string
+			status jobs.Status
+		}{{"/jobs/1/cancel", jobs.StatusCancelled}, {"/jobs/1/retry", jobs.StatusPending}} {
+			if change.status == jobs.StatusCancelled {
+				_, err := client.Enqueue(t.Context(), "k", []byte("1"))
+				must(t, err)
+			}
+			a := serve(t, jobs.New(&deaf{Store: client.Store()}), admin.Config{})
+			if status, body := a.send(http.MethodPost, change.path, ""); status != http.StatusNoContent || len(body) > 0 {
+				t.Errorf("%s is answered with %d: %s", change.path, status, body)
+			}
+			if j, err := client.Get(t.Context(), 1); err != nil || j.Status != change.status {
+				t.Errorf("after %s the job is %s, %v", change.path, j.Status, err)
+			}
+		}
+	})
 }

@@ -23,6 +23,8 @@ type bulkRequest struct {
 	Queue  *string     `json:"queue"`
 	UserID *string     `json:"user_id"`
 	Tag    *string     `json:"tag"`
+	Text   *string     `json:"q"`
+	Error  *string     `json:"error"` // the whole text, as in the failed-job report
 	After  int64       `json:"after"`
 	Limit  *int        `json:"limit"`
 }
@@ -35,19 +37,34 @@ type bulkResult struct {
 }
 
 func (h *Handler) retryMany(r *http.Request) (answer, error) {
-	return h.bulk(r, h.client.Retry, jobs.StatusScheduled, jobs.StatusFailed, jobs.StatusCancelled)
+	return h.bulk(r, h.client.RetryMany, retryable()...)
 }
 
 func (h *Handler) cancelMany(r *http.Request) (answer, error) {
-	return h.bulk(r, h.cancel, jobs.StatusScheduled, jobs.StatusPending, jobs.StatusRunning)
+	return h.bulk(r, h.client.CancelMany, cancellable()...)
 }
 
 func (h *Handler) deleteMany(r *http.Request) (answer, error) {
-	return h.bulk(r, h.client.Delete, jobs.StatusScheduled, jobs.StatusPending, jobs.StatusDone, jobs.StatusFailed, jobs.StatusCancelled)
+	return h.bulk(r, h.client.DeleteMany, deletable()...)
 }
 
-// bulk does something to jobs that a filter means, newest first, each in a transaction of its own.
-func (h *Handler) bulk(r *http.Request, act func(context.Context, int64, ...jobs.ChangeOption) error, allowed ...jobs.Status) (answer, error) {
+func retryable() []jobs.Status {
+	return []jobs.Status{jobs.StatusScheduled, jobs.StatusFailed, jobs.StatusCancelled}
+}
+
+func cancellable() []jobs.Status {
+	return []jobs.Status{jobs.StatusScheduled, jobs.StatusPending, jobs.StatusRunning}
+}
+
+func deletable() []jobs.Status {
+	return []jobs.Status{jobs.StatusScheduled, jobs.StatusPending, jobs.StatusDone, jobs.StatusFailed, jobs.StatusCancelled}
+}
+
+// changeMany is a method of a client: see [jobs.Client.RetryMany].
+type changeMany = func(ctx context.Context, ids []int64, opts ...jobs.ChangeOption) (int, error)
+
+// bulk does something to jobs that a filter means, newest first, some in each transaction.
+func (h *Handler) bulk(r *http.Request, act changeMany, allowed ...jobs.Status) (answer, error) {
 	q := bulkRequest{}
 	if err := decode(r, &q); err != nil {
 		return answer{}, err
@@ -61,7 +78,7 @@ func (h *Handler) bulk(r *http.Request, act func(context.Context, int64, ...jobs
 		name string
 		from *string
 		to   *string
-	}{{"kind", q.Kind, &filter.Kind}, {"queue", q.Queue, &filter.Queue}, {"user_id", q.UserID, &filter.UserID}, {"tag", q.Tag, &filter.Tag}} {
+	}{{"kind", q.Kind, &filter.Kind}, {"queue", q.Queue, &filter.Queue}, {"user_id", q.UserID, &filter.UserID}, {"tag", q.Tag, &filter.Tag}, {"q", q.Text, &filter.Text}} {
 		switch {
 		case f.from == nil:
 		case *f.from == "": // would be no filter at all
@@ -70,35 +87,91 @@ func (h *Handler) bulk(r *http.Request, act func(context.Context, int64, ...jobs
 			*f.to = *f.from
 		}
 	}
-	var result bulkResult
-	last, enough := q.After, errors.New("enough for one request")
+	b := batches{act: act, opts: []jobs.ChangeOption{
+		jobs.OnlyIf(q.Status), // it may have been changed since it was listed
+		jobs.AuditDetail(map[string]any{"filter": q.filter()}),
+	}, last: q.After}
+	looked := false
+	enough := errors.New("enough for one request")
 	until := h.now().Add(bulkWithin)
 	next, err := h.each(r.Context(), filter, limit, func(ctx context.Context, j jobs.Job) error {
-		// One is done in any case, however long it took to find it: else no request would ever get on.
-		if result.Changed+result.Skipped > 0 && h.now().After(until) {
+		// One is looked at in any case, however long it took to find it: else no request would ever get on.
+		if looked && h.now().After(until) {
 			return enough
 		}
-		err := act(ctx, j.ID, jobs.OnlyIf(q.Status)) // it may have been changed since it was listed
-		switch {
-		case err == nil:
-			result.Changed++
-		case errors.Is(err, jobs.ErrNotFound), errors.Is(err, jobs.ErrStatus), errors.Is(err, jobs.ErrUniqueTaken):
-			result.Skipped++
-		default:
-			return err
+		if looked = true; q.Error != nil && j.LastError != *q.Error {
+			b.pass(j.ID)
+			return nil
 		}
-		last = j.ID
-		return nil
+		return b.add(ctx, j.ID)
 	})
-	result.Next = next
-	if err != nil && (errors.Is(err, enough) || result.Changed > 0) {
+	if err == nil || errors.Is(err, enough) {
+		if flushed := b.flush(r.Context()); flushed != nil {
+			err = flushed
+		}
+	}
+	b.result.Next = next
+	if err != nil && (errors.Is(err, enough) || b.result.Changed > 0) {
 		// What is done is done and has to be told; the next request meets the fault again.
 		if !errors.Is(err, enough) {
 			h.note(r, "a bulk change was broken off", err)
 		}
-		result.Next, err = last, nil
+		b.result.Next, err = b.last, nil
 	}
-	return answer{body: result}, err
+	return answer{body: b.result}, err
+}
+
+// inBatch is how many jobs are changed in one transaction.
+const inBatch = 100
+
+// batches changes jobs some at a time.
+type batches struct {
+	act    changeMany
+	opts   []jobs.ChangeOption
+	ids    []int64 // to be changed together
+	seen   int64   // the last that was looked at
+	last   int64   // up to it all that are to be changed were
+	result bulkResult
+}
+
+// pass leaves a job alone.
+func (b *batches) pass(id int64) {
+	if b.seen = id; len(b.ids) == 0 {
+		b.last = id
+	}
+}
+
+func (b *batches) add(ctx context.Context, id int64) error {
+	b.seen, b.ids = id, append(b.ids, id)
+	if len(b.ids) < inBatch {
+		return nil
+	}
+	return b.flush(ctx)
+}
+
+func (b *batches) flush(ctx context.Context) error {
+	if len(b.ids) == 0 {
+		return nil
+	}
+	changed, err := b.act(ctx, b.ids, b.opts...)
+	if err != nil {
+		return err
+	}
+	b.result.Changed += changed
+	b.result.Skipped += len(b.ids) - changed
+	b.last, b.ids = b.seen, nil
+	return nil
+}
+
+// filter is what is noted of a request.
+func (q bulkRequest) filter() map[string]any {
+	filter := map[string]any{"status": q.Status}
+	for name, value := range map[string]*string{"kind": q.Kind, "queue": q.Queue, "user_id": q.UserID, "tag": q.Tag, "q": q.Text, "error": q.Error} {
+		if value != nil {
+			filter[name] = *value
+		}
+	}
+	return filter
 }
 
 // check returns how many jobs a request is for.

@@ -8,42 +8,74 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"unicode"
+
+	"github.com/sqluice/sqluice/jobs"
 )
 
 // leastToken is the least number of characters of a token: less can be guessed.
 const leastToken = 16
 
-// admit refuses requests that may not be served.
-func (h *Handler) admit(r *http.Request) error {
+// admit refuses requests that may not be served, and returns who asks.
+func (h *Handler) admit(r *http.Request) (actor string, err error) {
 	if !h.knowsHost(r) {
-		return &problem{Status: http.StatusForbidden, Code: "host",
+		return "", &problem{Status: http.StatusForbidden, Code: "host",
 			Detail: "this server does not answer to that name: it has to be allowed as one of its hosts"}
 	}
-	if err := h.authorize(r); err != nil {
-		return err
+	if actor, err = h.authorize(r); err != nil {
+		return "", err
 	}
-	if err := h.crossing.Check(r); err != nil {
-		return &problem{Status: http.StatusForbidden, Code: "cross-origin", Detail: "another site may not send this: " + err.Error()}
+	if err := h.checkOrigin(r); err != nil {
+		return "", &problem{Status: http.StatusForbidden, Code: "cross-origin", Detail: "another site may not send this: " + err.Error()}
 	}
-	return nil
+	return actor, nil
 }
 
-// authorize finds out whether somebody asks who may.
-func (h *Handler) authorize(r *http.Request) error {
+// checkOrigin refuses what pages of other sites send, reads too: they could not see the answers, but have costly ones made,
+// and learn from the time that these take. Only a link may lead here from anywhere.
+func (h *Handler) checkOrigin(r *http.Request) error {
+	as := *r
+	isLink := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+	if r.Method == http.MethodGet && !isLink || r.Method == http.MethodHead {
+		as.Method = http.MethodPost // which is what is checked
+	}
+	return h.crossing.Check(&as)
+}
+
+// authorize finds out whether somebody asks who may, and who that is.
+func (h *Handler) authorize(r *http.Request) (actor string, err error) {
 	switch {
 	case h.config.Authorize != nil:
-		if _, err := h.config.Authorize(r); err != nil {
+		user, err := h.config.Authorize(r)
+		if err != nil {
 			h.log.Info("a request is refused", "method", r.Method, "path", r.URL.Path, "error", err)
-			return unauthorized("the credentials are not accepted")
+			return "", unauthorized("the credentials are not accepted")
 		}
+		return actorName(user), nil
 	case h.config.Token != "":
 		if !sameSecret(credentials(r), h.config.Token) {
-			return unauthorized("a token is needed")
+			return "", unauthorized("a token is needed")
 		}
+		return "token", nil
 	case !isLocal(r):
-		return unauthorized("without a token only the machine itself is served")
+		return "", unauthorized("without a token only the machine itself is served")
 	}
-	return nil
+	return "local", nil
+}
+
+// actorName is a user as the notes of changes can have it: a name that they cannot is no reason to refuse what its owner may
+// do.
+func actorName(user string) string {
+	name := []rune(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(user, string(unicode.ReplacementChar))))
+	if len(name) == 0 {
+		return "unnamed"
+	}
+	return string(name[:min(len(name), jobs.MaxNameLength)])
 }
 
 func unauthorized(detail string) *problem {

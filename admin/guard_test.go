@@ -30,7 +30,12 @@ func ask(h http.Handler, at net.Addr, route [2]string, change func(*http.Request
 	if at == fromFar {
 		r.RemoteAddr = "192.0.2.7:5555"
 	}
-	r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, at))
+	ctx, gone := context.WithCancel(context.WithValue(r.Context(), http.LocalAddrContextKey, at))
+	defer gone()
+	if path == "/events" {
+		gone() // or its answer would not end
+	}
+	r = r.WithContext(ctx)
 	if change != nil {
 		change(r)
 	}
@@ -50,8 +55,11 @@ func header(name, value string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-func TestEveryRouteNeedsCredentials(t *testing.T) {
-	client := jobs.New(testdb.SQLite(t))
+func TestEveryRouteNeedsCredentials(t *testing.T) { needCredentials(t, jobs.New(testdb.SQLite(t))) }
+
+// needCredentials fails if a route serves somebody who may not ask, or refuses somebody who may.
+func needCredentials(t *testing.T, client *jobs.Client) {
+	t.Helper()
 	open := newHandler(t, client, admin.Config{})
 	locked := newHandler(t, client, admin.Config{Token: token})
 	asking := newHandler(t, client, admin.Config{Authorize: func(r *http.Request) (string, error) {
@@ -102,8 +110,11 @@ func TestEveryRouteNeedsCredentials(t *testing.T) {
 	})
 }
 
-func TestEveryRouteRefusesOtherSites(t *testing.T) {
-	client := jobs.New(testdb.SQLite(t))
+func TestEveryRouteRefusesOtherSites(t *testing.T) { refuseOtherSites(t, jobs.New(testdb.SQLite(t))) }
+
+// refuseOtherSites fails if a route serves what comes by a foreign name or from a foreign page, or refuses what does not.
+func refuseOtherSites(t *testing.T, client *jobs.Client) {
+	t.Helper()
 	plain := newHandler(t, client, admin.Config{})
 	known := newHandler(t, client, admin.Config{Hosts: []string{"jobs.example.com"}, Origins: []string{"https://other.example.com"}})
 	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
@@ -125,10 +136,15 @@ func TestEveryRouteRefusesOtherSites(t *testing.T) {
 			{"the address of IPv6", plain, fromHere, host("[::1]:8080"), false},
 			{"a name that is allowed", known, fromHere, host("Jobs.Example.com:443"), false},
 			{"another than the allowed", known, fromHere, host("evil.example.com"), true},
-			{"a page of another site", plain, fromHere, header("Origin", "https://evil.example.com"), change},
-			{"a form of another site", plain, fromHere, header("Sec-Fetch-Site", "cross-site"), change},
-			{"a page of a neighbour", plain, fromHere, header("Sec-Fetch-Site", "same-site"), change},
-			{"a page without an origin", plain, fromHere, header("Origin", "null"), change},
+			{"a page of another site", plain, fromHere, header("Origin", "https://evil.example.com"), true},
+			{"a form of another site", plain, fromHere, header("Sec-Fetch-Site", "cross-site"), true},
+			{"a page of a neighbour", plain, fromHere, header("Sec-Fetch-Site", "same-site"), true},
+			{"a page without an origin", plain, fromHere, header("Origin", "null"), true},
+			{"a link of another site", plain, fromHere, func(r *http.Request) {
+				r.Header.Set("Sec-Fetch-Site", "cross-site")
+				r.Header.Set("Sec-Fetch-Mode", "navigate")
+				r.Header.Set("Sec-Fetch-Dest", "document")
+			}, change},
 			{"its own page", plain, fromHere, header("Sec-Fetch-Site", "same-origin"), false},
 			{"a page that is allowed", known, fromHere, header("Origin", "https://other.example.com"), false},
 		} {
@@ -230,6 +246,22 @@ func TestPrefixes(t *testing.T) {
 		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, fromHere)))
 		if w.Code != http.StatusOK {
 			t.Errorf("below the prefix %q it answers with %d", prefix, w.Code)
+		}
+	}
+}
+
+// TestPasswords are asked for where there is a token, which is one.
+func TestPasswords(t *testing.T) {
+	client := jobs.New(testdb.SQLite(t))
+	nobody := func(*http.Request) (string, error) { return "", errors.New("nobody") }
+	for name, test := range map[string]struct {
+		config admin.Config
+		basic  bool
+	}{"a token": {admin.Config{Token: token}, true}, "rules of the service's own": {admin.Config{Authorize: nobody}, false}, "neither": {admin.Config{}, false}} {
+		status, header := ask(newHandler(t, client, test.config), fromFar, [2]string{http.MethodGet, "/stats"}, nil)
+		asked := header.Values("WWW-Authenticate")
+		if basic := strings.Contains(strings.Join(asked, " "), "Basic"); status != http.StatusUnauthorized || basic != test.basic || len(asked) == 0 {
+			t.Errorf("with %s the answer is %d and asks for %q", name, status, asked)
 		}
 	}
 }

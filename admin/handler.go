@@ -1,5 +1,5 @@
-// Package admin is the HTTP side of a queue, for the people who look after it: a JSON API below /api/admin. It is one
-// http.Handler, which a service mounts where it likes; `sqluice serve` serves it by itself.
+// Package admin is the HTTP side of a queue, for the people who look after it: a dashboard, and a JSON API below /api/admin. It
+// is one http.Handler, which a service mounts where it likes; `sqluice serve` serves it by itself.
 //
 // What the API takes and answers is said by openapi.json, which it also serves. Faults are answered as problem documents
 // (RFC 9457).
@@ -37,7 +37,8 @@ type Config struct {
 	// authentication. At least 16 characters.
 	Token string
 
-	// Authorize, when set, decides instead of Token: it returns the name of who asks, or an error for nobody who may.
+	// Authorize, when set, decides instead of Token: it returns the name of who asks, or an error for nobody who may. Changes
+	// are noted with that name: see [jobs.WithActor].
 	Authorize func(*http.Request) (user string, err error)
 
 	// Hosts are the names by which browsers may ask for the handler, without a port, beside localhost and the addresses
@@ -49,6 +50,9 @@ type Config struct {
 
 	// ReadOnly refuses all changes.
 	ReadOnly bool
+
+	// Streams is how many clients may read the event stream at once; 1000 when 0.
+	Streams int
 
 	// Logger takes faults that requests are not told in full; slog.Default when nil.
 	Logger *slog.Logger
@@ -65,18 +69,24 @@ type Handler struct {
 	mux      *http.ServeMux
 	crossing *http.CrossOriginProtection
 	contract []byte
+	feed     *feed
+	site     *dashboard
 	now      func() time.Time
+
+	heartbeatEvery, eventWithin, streamFor time.Duration
 }
 
 // New makes a Handler for the queue of a client. The error joins all faults of the Config, each an [jobs.InvalidError].
 func New(client *jobs.Client, c Config) (*Handler, error) {
 	h := &Handler{
 		client: client, config: c, log: c.Logger, mux: http.NewServeMux(), crossing: http.NewCrossOriginProtection(), now: time.Now,
+		heartbeatEvery: heartbeatEvery, eventWithin: eventWithin, streamFor: streamFor,
 	}
 	if h.log == nil {
 		h.log = slog.Default()
 	}
 	h.config.Hosts = slices.Clone(c.Hosts)
+	h.feed = newFeed(client, c.Streams, func(err error) { h.log.Error("the event stream cannot tell of changes", "error", err) })
 	faults := c.faults()
 	for _, origin := range c.Origins {
 		if err := h.crossing.AddTrustedOrigin(origin); err != nil {
@@ -89,6 +99,9 @@ func New(client *jobs.Client, c Config) (*Handler, error) {
 	for _, r := range routes() {
 		h.mux.Handle(r.method+" "+c.Prefix+base+r.path, h.endpoint(r))
 	}
+	if err := h.mountPages(); err != nil {
+		return nil, err
+	}
 	var err error
 	h.contract, err = contractBelow(c.Prefix)
 	return h, err
@@ -98,6 +111,9 @@ func (c Config) faults() []error {
 	var faults []error
 	if c.Prefix != "" && !isPath(c.Prefix) {
 		faults = append(faults, &jobs.InvalidError{Field: "Prefix", Value: fmt.Sprintf("%q", c.Prefix), Must: "be a path such as /queue"})
+	}
+	if c.Streams < 0 {
+		faults = append(faults, &jobs.InvalidError{Field: "Streams", Value: fmt.Sprint(c.Streams), Must: "not be negative"})
 	}
 	if c.Token != "" && len(c.Token) < leastToken {
 		faults = append(faults, &jobs.InvalidError{Field: "Token", Must: fmt.Sprintf("have at least %d characters, not %d", leastToken, len(c.Token))})
@@ -125,20 +141,15 @@ func isPath(prefix string) bool {
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	header := w.Header()
-	header.Set("Cache-Control", "no-store")
-	header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("X-Content-Type-Options", "nosniff")
-	if err := h.admit(r); err != nil {
-		h.refuse(w, r, err)
+	r, ok := h.let(w, r)
+	if !ok {
 		return
 	}
-	if way := r.URL.EscapedPath(); way != path.Clean(way) { // the mux would redirect
+	if way := r.URL.EscapedPath(); way != path.Clean(way) && way != h.config.Prefix+"/" { // the mux would redirect
 		h.refuse(w, r, noSuchPath())
 		return
 	}
+	r = h.markSlash(r)
 	if _, pattern := h.mux.Handler(r); pattern == "" {
 		h.refuse(w, r, h.noRoute(w, r))
 		return
@@ -179,11 +190,21 @@ func (h *Handler) endpoint(route route) http.Handler {
 			h.refuse(w, r, &problem{Status: http.StatusForbidden, Code: "read-only", Detail: "changes are not allowed here"})
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
+		if route.changes() {
+			if err := readBody(w, r); err != nil {
+				h.refuse(w, r, err)
+				return
+			}
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), answerWithin) // of the database, not of who asks
 		defer cancel()
 		a, err := route.serve(h, r.WithContext(ctx))
 		if err != nil {
 			h.refuse(w, r, err)
+			return
+		}
+		if a.stream != nil {
+			a.stream(w, r) // for as long as who asks likes to read
 			return
 		}
 		h.answer(w, r, a)

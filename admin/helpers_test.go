@@ -134,7 +134,13 @@ func must(t *testing.T, err error) {
 // run runs all due jobs: those of the kind "bad" fail, "worse" panic, all others end well.
 func run(t *testing.T, client *jobs.Client) {
 	t.Helper()
-	runner, err := jobs.NewRunner(client, jobs.Config{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	runQueue(t, client, jobs.DefaultQueue)
+}
+
+// runQueue does so in one queue.
+func runQueue(t *testing.T, client *jobs.Client, queue string) {
+	t.Helper()
+	runner, err := jobs.NewRunner(client, jobs.Config{Queues: map[string]int{queue: 10}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	must(t, err)
 	for kind, handle := range map[string]func(context.Context, jobs.Job, json.RawMessage) error{
 		"good": func(ctx context.Context, j jobs.Job, _ json.RawMessage) error {

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -10,11 +11,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A page of jobs with large payloads is read in parts, and shows small ones only, so that nobody can ask for hundreds of
-// megabytes.
+// Nobody can ask for many megabytes.
 const (
-	partOfPage = 20
-	mostShown  = 4 << 10 // bytes of a field
+	mostShown  = 4 << 10 // bytes of a field in a page of jobs
+	mostAnswer = 1 << 20 // bytes of a page
 )
 
 // job is a job in an answer.
@@ -44,68 +44,86 @@ type jobList struct {
 }
 
 func (h *Handler) listJobs(r *http.Request) (answer, error) {
-	q := queryOf(r, "status", "kind", "queue", "user_id", "tag", "after", "limit")
+	q := queryOf(r, "status", "kind", "queue", "user_id", "tag", "q", "after", "limit")
 	limit := q.limit()
 	filter := jobs.Filter{
 		Status: jobs.Status(q.text("status")), Kind: q.text("kind"), Queue: q.text("queue"), UserID: q.text("user_id"),
-		Tag: q.text("tag"), After: q.cursor("after"),
+		Tag: q.text("tag"), Text: q.text("q"), After: q.cursor("after"),
 	}
 	if q.fault != nil {
 		return answer{}, q.fault
 	}
 	list := jobList{Jobs: []job{}}
+	bytes, enough := 0, errors.New("enough for one page")
 	next, err := h.each(r.Context(), filter, limit, func(_ context.Context, j jobs.Job) error {
-		list.Jobs = append(list.Jobs, short(j))
+		s := short(j)
+		if bytes += s.bytes(); bytes > mostAnswer && len(list.Jobs) > 0 {
+			list.Next = list.Jobs[len(list.Jobs)-1].ID
+			return enough
+		}
+		list.Jobs = append(list.Jobs, s)
 		return nil
 	})
+	if errors.Is(err, enough) {
+		return answer{body: list}, nil
+	}
 	list.Next = next
 	return answer{body: list}, err
 }
 
+// bytes is about how large a job is in an answer.
+func (j job) bytes() int {
+	n := len(j.Payload) + len(j.Metadata) + len(j.Progress) + len(j.Result) + len(j.LastError) + len(j.Kind) + len(j.Queue) +
+		len(j.UniqueKey) + len(j.RequestID) + len(j.UserID)
+	for _, tag := range j.Tags {
+		n += len(tag)
+	}
+	return n
+}
+
 // each calls fn for jobs that a filter means, newest first, and returns the cursor that goes on after them; 0 when there
-// are no more.
+// are no more. They may be fewer than limit all the same: see [jobs.Client.ListPage].
 func (h *Handler) each(ctx context.Context, f jobs.Filter, limit int, fn func(context.Context, jobs.Job) error) (next int64, err error) {
-	for limit > 0 {
-		f.Limit = min(limit, partOfPage)
-		part, err := h.client.List(ctx, f)
-		if err != nil {
+	f.Limit = limit
+	page, err := h.client.ListPage(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	for _, j := range page.Jobs {
+		if err := fn(ctx, j); err != nil {
 			return 0, err
 		}
-		for _, j := range part {
-			if err := fn(ctx, j); err != nil {
-				return 0, err
-			}
-			f.After = j.ID
-		}
-		if len(part) < f.Limit {
-			return 0, nil
-		}
-		limit -= len(part)
 	}
-	return f.After, nil
+	return page.Next, nil
 }
 
 // detail is a job with what became of its attempts.
 type detail struct {
 	jobs.Job
 	Errors []jobs.AttemptError `json:"errors"`
+	Next   int64               `json:"attempts_next,omitempty"` // the attempts_after of the page before, when there is one
 }
 
+// attemptsShown is how many attempts are told of at once: a job that is retried for ever has many, with their stacks.
+const attemptsShown = 50
+
 func (h *Handler) getJob(r *http.Request) (answer, error) {
-	id, err := jobID(r, noQuery)
+	q := queryOf(r, "attempts_after")
+	after := q.cursor("attempts_after")
+	id, err := jobID(r, func(*http.Request) error { return q.fault })
 	if err != nil {
 		return answer{}, err
 	}
-	return h.detail(r.Context(), id)
+	return h.detail(r.Context(), id, after)
 }
 
-func (h *Handler) detail(ctx context.Context, id int64) (answer, error) {
+func (h *Handler) detail(ctx context.Context, id, after int64) (answer, error) {
 	j, err := h.client.Get(ctx, id)
 	if err != nil {
 		return answer{}, err
 	}
 	d := detail{Job: j}
-	if d.Errors, err = h.client.Errors(ctx, id); err != nil {
+	if d.Errors, d.Next, err = h.client.LatestErrors(ctx, id, after, attemptsShown); err != nil {
 		return answer{}, err
 	}
 	return answer{body: d}, nil
@@ -198,7 +216,13 @@ func (h *Handler) onJob(r *http.Request, act func(context.Context, int64, ...job
 	if err != nil {
 		return answer{}, err
 	}
-	return h.detail(r.Context(), id)
+	a, err := h.detail(r.Context(), id, 0)
+	if err != nil {
+		// What is done is done: who is told of an error would do it again.
+		h.note(r, "a job was changed, and cannot be read", err)
+		return answer{status: http.StatusNoContent}, nil
+	}
+	return a, nil
 }
 
 func (h *Handler) retryJob(r *http.Request) (answer, error) { return h.onJob(r, h.client.Retry) }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -14,8 +16,8 @@ func (h *Handler) failed(r *http.Request) (answer, error) {
 	if q.fault != nil {
 		return answer{}, q.fault
 	}
-	groups, err := h.client.FailedReport(r.Context(), filter)
-	return answer{body: map[string]any{"groups": groups}}, err
+	report, err := h.client.FailedReport(r.Context(), filter)
+	return answer{body: report}, err
 }
 
 func (h *Handler) stats(r *http.Request) (answer, error) {
@@ -49,11 +51,35 @@ func (h *Handler) resumeQueue(r *http.Request) (answer, error) {
 	return h.setQueue(r, false, h.client.ResumeQueue)
 }
 
+// markedSlash stands for a queue whose name is a slash, which a mux would not take for the segment of a path. No name has
+// a NUL.
+const markedSlash = "/\x00"
+
+// markSlash marks the name of a queue that is a slash.
+func (h *Handler) markSlash(r *http.Request) *http.Request {
+	way, queues := r.URL.EscapedPath(), h.config.Prefix+base+"/queues/"
+	rest, found := strings.CutPrefix(way, queues)
+	if !found || len(rest) < 4 || !strings.EqualFold(rest[:4], "%2F/") {
+		return r
+	}
+	marked, address := *r, *r.URL
+	address.RawPath = queues + url.PathEscape(markedSlash) + rest[3:]
+	var err error
+	if address.Path, err = url.PathUnescape(address.RawPath); err != nil {
+		return r // which is no path at all
+	}
+	marked.URL = &address
+	return &marked
+}
+
 func (h *Handler) setQueue(r *http.Request, paused bool, set func(context.Context, string) (bool, error)) (answer, error) {
 	if err := noBody(r); err != nil {
 		return answer{}, err
 	}
 	name := r.PathValue("name")
+	if name == markedSlash {
+		name = "/"
+	}
 	changed, err := set(r.Context(), name)
 	return answer{body: pausing{name, paused, changed}}, err
 }

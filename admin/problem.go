@@ -42,14 +42,19 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	switch p.Status {
 	case http.StatusUnauthorized:
-		// Browsers ask for a password, which is the token.
-		w.Header().Add("WWW-Authenticate", `Basic realm="sqluice", charset="UTF-8"`)
+		if h.config.Token != "" { // browsers ask for a password, which it is; they would ask for nothing without
+			w.Header().Add("WWW-Authenticate", `Basic realm="sqluice", charset="UTF-8"`)
+		}
 		w.Header().Add("WWW-Authenticate", `Bearer realm="sqluice"`)
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 	}
 	if p.Status >= http.StatusInternalServerError {
 		h.note(r, "a request failed", cmp.Or(p.cause, err))
+	}
+	if h.isForPeople(r) {
+		h.showProblem(w, r, p)
+		return
 	}
 	h.write(w, r, p.Status, "application/problem+json", p)
 }
@@ -115,7 +120,7 @@ func newProblem(err error) *problem {
 	for _, s := range states() {
 		if errors.Is(err, s.err) {
 			detail := s.err.Error()
-			if s.status < http.StatusInternalServerError {
+			if s.status < http.StatusInternalServerError && s.err != jobs.ErrMoved { // that would name the other database
 				detail = err.Error() // the library's own words, which name the job
 			}
 			return &problem{Status: s.status, Code: s.code, Detail: detail}
@@ -128,7 +133,7 @@ func newProblem(err error) *problem {
 func fieldName(field string) string {
 	names := map[string]string{
 		"run-after time": "run_after", "max attempts": "max_attempts", "timeout": "timeout_ns", "delay": "delay_ns",
-		"unique key": "unique_key", "request id": "request_id", "user id": "user_id", "tag": "tags",
+		"unique key": "unique_key", "request id": "request_id", "user id": "user_id", "text": "q", "tag filter": "tag", "tag": "tags",
 		"number of tags": "tags", "cursor": "after",
 	}
 	if name, ok := names[field]; ok {
@@ -141,7 +146,8 @@ func fieldName(field string) string {
 type answer struct {
 	status   int // 200 when 0
 	body     any
-	location string // of what was made
+	location string           // of what was made
+	stream   http.HandlerFunc // writes the answer instead
 }
 
 func (h *Handler) answer(w http.ResponseWriter, r *http.Request, a answer) {

@@ -1,10 +1,13 @@
 package admin
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -99,6 +102,24 @@ func jobID(r *http.Request, check func(*http.Request) error) (int64, error) {
 	return id, check(r)
 }
 
+// readBody reads the body of a request, however slowly it comes: how long that may take is the server's to say. One that is
+// too large is refused, before it is read if it says so.
+func readBody(w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength > mostBody {
+		w.Header().Set("Connection", "close") // nobody reads it
+		return &http.MaxBytesError{Limit: mostBody}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &problem{Status: http.StatusRequestTimeout, Code: "body-too-slow", Detail: "the body did not come in time"}
+	}
+	if err != nil {
+		return badBody(err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}
+
 // noQuery refuses a query, for routes that take none.
 func noQuery(r *http.Request) error { return queryOf(r).fault }
 
@@ -107,7 +128,7 @@ func noBody(r *http.Request) error {
 	if err := noQuery(r); err != nil {
 		return err
 	}
-	if n, err := io.Copy(io.Discard, http.MaxBytesReader(nil, r.Body, 1)); n > 0 || err != nil {
+	if n, err := io.Copy(io.Discard, r.Body); n > 0 || err != nil {
 		return &jobs.InvalidError{Field: "body", Must: "be empty"}
 	}
 	return nil

@@ -12,6 +12,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/internal/testdb"
@@ -28,6 +30,13 @@ func TestFaultyRequests(t *testing.T) {
 		{"GET", "/jobs?after=99999999999999999999", "", "after", "be the next"},
 		{"GET", "/jobs?status=lost", "", "status", "be scheduled, pending"},
 		{"GET", "/jobs?kind=a%00b", "", "kind", "hold no control character"},
+		{"GET", "/jobs?q=a%00b", "", "q", "hold no control character"},
+		{"GET", "/jobs?tag=a%00b", "", "tag", "hold no control character"},
+		{"POST", "/bulk/delete", `{"status": "failed", "tag": "\u0000"}`, "tag", "not hold a NUL"},
+		{"POST", "/bulk/delete", `{"status": "failed", "tag": 7}`, "tag", "be of the type string"},
+		{"POST", "/bulk/delete", `{"status": "failed", "kind": "a\ud800"}`, "kind", "not hold a surrogate without its other half"},
+		{"POST", "/bulk/delete", "{\"status\": \"failed\", \"q\": \"a\xff\"}", "q", "be valid UTF-8"},
+		{"POST", "/jobs", `{"kind": "k", "tags": ["a", "\udc00b"]}`, "tags", "not hold a surrogate without its other half"},
 		{"GET", "/jobs?color=red", "", "query", "have no parameters but"},
 		{"GET", "/jobs?kind=a&kind=b", "", "kind", "be given once"},
 		{"GET", "/jobs?kind=%zz", "", "query", "be written as"},
@@ -64,6 +73,7 @@ func TestFaultyRequests(t *testing.T) {
 		{"POST", "/bulk/delete", `{"status": "failed", "kind": null}`, "kind", "be of the type string"},
 		{"POST", "/bulk/delete", `{"status": "failed", "kind": ""}`, "kind", "not be empty"},
 		{"POST", "/bulk/delete", `{"status": "failed", "queue": ""}`, "queue", "not be empty"},
+		{"POST", "/bulk/delete", `{"status": "failed", "q": ""}`, "q", "not be empty"},
 		{"POST", "/jobs/1/retry", `{}`, "body", "be empty"},
 		{"DELETE", "/jobs/1", `{}`, "body", "be empty"},
 		{"POST", "/queues/q/pause", `{}`, "body", "be empty"},
@@ -155,6 +165,28 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// slowly is a body that comes a minute late.
+type slowly struct{ io.Reader }
+
+func (s slowly) Read(p []byte) (int, error) {
+	time.Sleep(time.Minute)
+	return s.Reader.Read(p)
+}
+
+// TestSlowBodies: the time that a body takes is not the database's.
+func TestSlowBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{})
+		status, _ := ask(h, fromHere, [2]string{http.MethodPost, "/jobs"}, func(r *http.Request) {
+			r.Body = io.NopCloser(slowly{strings.NewReader(`{"kind": "k"}`)})
+			r.Header.Set("Content-Type", "application/json")
+		})
+		if status != http.StatusCreated {
+			t.Errorf("a job whose description came slowly is answered with %d", status)
+		}
+	})
+}
+
 // TestClosedStore: a fault of the database is told without what the log alone may have.
 func TestClosedStore(t *testing.T) {
 	store := testdb.SQLite(t)
@@ -221,12 +253,13 @@ func TestUnknownOutcome(t *testing.T) {
 	}{
 		{fmt.Errorf("%w (%w: the server went away)", jobs.ErrUnavailable, jobs.ErrUnknownOutcome), 500, "unknown-outcome", ""},
 		{fmt.Errorf("%w (the server is away)", jobs.ErrUnavailable), 503, "unavailable", "1"},
+		{fmt.Errorf("%w: since today it is in postgres://the server went to", jobs.ErrMoved), 409, "moved", ""},
 	} {
 		w := httptest.NewRecorder()
 		h.Refuse(w, httptest.NewRequest(http.MethodPost, "http://localhost"+base+"/jobs", nil), test.err)
 		var p problem
 		decode(t, w.Body.Bytes(), &p)
-		if w.Code != test.status || p.Type != "urn:sqluice:problem:"+test.code || w.Header().Get("Retry-After") != test.again || strings.Contains(p.Detail, "server went") {
+		if w.Code != test.status || p.Type != "urn:sqluice:problem:"+test.code || w.Header().Get("Retry-After") != test.again || strings.Contains(p.Detail, "server went") || p.Detail == "" {
 			t.Errorf("%v is answered with %d, to be tried again %q: %+v", test.err, w.Code, w.Header().Get("Retry-After"), p)
 		}
 	}

@@ -37,13 +37,17 @@ func newRunner(client *jobs.Client, t task, retention jobs.Retention, start func
 }
 
 func drainRole(ctx context.Context, t task, p *parent) (report, error) {
-	store, client, err := open(ctx, t)
+	return drainStore(ctx, t, p, func(s jobs.Store) jobs.Store { return s })
+}
+
+func drainStore(ctx context.Context, t task, p *parent, by func(jobs.Store) jobs.Store) (report, error) {
+	store, _, err := open(ctx, t)
 	if err != nil {
 		return report{}, err
 	}
 	defer store.Close()
 	log := newJournal(t.Jobs)
-	runner, complaints, err := newRunner(client, t, jobs.Retention{}, log.start)
+	runner, complaints, err := newRunner(jobs.New(by(store)), t, jobs.Retention{}, log.start)
 	if err != nil {
 		return report{}, err
 	}

@@ -72,6 +72,9 @@ func workloads() []workload {
 		{name: "latency at half load", needs: []string{roleBulk, roleDrain, rolePaced, roleWork}, share: 5, brief: true, lines: simply(latencyHalfLoad)},
 		{name: "idle", needs: []string{roleIdle}, share: 1, brief: true, lines: simply(idle)},
 		{name: "soak", needs: []string{roleSoak, roleLoad, rolePrune}, share: 1, long: true, once: true, lines: simply(soak)},
+		{name: "drain, counts", needs: []string{roleBulk, roleDrain, roleUncounted}, share: 1, long: true, alone: true, lines: []variant{
+			{"without counts", drainUncounted}, {"with counts", drainBy(1)},
+		}},
 		{name: "claims", engines: []string{onPostgreSQL}, needs: []string{roleClaims}, share: 1, long: true, alone: true, lines: besides(claims(roleClaims))},
 		{name: "claims, ClaimJobs alone", engines: []string{onPostgreSQL}, needs: []string{roleClaimStatements}, share: 1, long: true, alone: true, lines: besides(claims(roleClaimStatements))},
 		{name: "latency beside other rows", engines: []string{onPostgreSQL}, needs: []string{roleLatency, roleFinished}, share: 1, long: true, alone: true, lines: besides(latencySame)},

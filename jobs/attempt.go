@@ -23,12 +23,23 @@ type attempt struct {
 	completed bool      // CompleteTx ran: whether it was committed is known when the handler returns
 	result    *string   // set by SetResult
 	endedAt   time.Time // when the housekeeper first saw its context ended
+
+	ran      bool          // its handler was called and has returned, after it had
+	waited   time.Duration // to be called since the job was due, and
+	took     time.Duration // so long
+	recorded fate          // what was made of the outcome: somebody may have cancelled the job, or taken it
 }
 
 func (a *attempt) fence() fence { return fence{a.job.ID, int64(a.job.Attempt)} }
 
 func (a *attempt) attrs() []any {
-	return []any{"job", a.job.ID, "kind", a.job.Kind, "attempt", a.job.Attempt}
+	return []any{"job", a.job.ID, "kind", a.job.Kind, "queue", a.job.Queue, "attempt", a.job.Attempt}
+}
+
+// waitedUntil is how long the job had been due at a time: up to the claim by the clock of due times, and by this process's
+// from there on.
+func (a *attempt) waitedUntil(t time.Time) time.Duration {
+	return max(0, a.job.StartedAt.Sub(a.job.due())) + t.Sub(a.claimed)
 }
 
 // claim makes the attempt's context, below the session's.
@@ -55,8 +66,9 @@ func (a *attempt) clock() {
 // execute runs the handler to its end, however it ends, and settles the outcome. It returns the attempt that is to be run
 // next in the same slot, if one waits.
 func (a *attempt) execute() (next *attempt) {
+	a.session.observer.started(a)
 	var err error
-	returned := false
+	called, returned := false, false
 	began := time.Now()
 	defer func() {
 		var stack string
@@ -66,7 +78,7 @@ func (a *attempt) execute() (next *attempt) {
 		} else if !returned {
 			err, stack, gone = errors.New("the handler called runtime.Goexit"), string(debug.Stack()), true
 		}
-		next = a.end(a.judge(err, stack), began)
+		next = a.end(a.judge(err, stack), began, called)
 		if gone && next != nil {
 			a.session.start(next) // on another goroutine: this one ends now
 		}
@@ -74,6 +86,7 @@ func (a *attempt) execute() (next *attempt) {
 	// It may have been cancelled, or lost, before it began.
 	if err = context.Cause(a.ctx); err == nil {
 		a.clock()
+		called = true
 		err = a.handler.run(a.ctx, a.job)
 	}
 	returned = true
@@ -81,21 +94,26 @@ func (a *attempt) execute() (next *attempt) {
 }
 
 // end gives the slot to the next attempt that waits for it, if any, and the outcome to the pump.
-func (a *attempt) end(o outcome, began time.Time) (next *attempt) {
+func (a *attempt) end(o outcome, began time.Time, called bool) (next *attempt) {
 	now := time.Now()
 	s := a.session
 	s.mu.Lock()
 	l := s.lanes[a.job.Queue]
 	l.ended(a, now.Sub(began))
 	next = l.take(now)
+	lost := false
 	if a.over {
 		s.log.Warn("a handler returned after its attempt had been ended without it", a.attrs()...)
 	} else {
 		o.result = a.result
-		s.settle(a, o)
+		a.ran, a.waited, a.took = called, a.waitedUntil(began), now.Sub(began)
+		lost = s.settle(a, o)
 	}
 	wake := !s.patience || !s.mayGather()
 	s.mu.Unlock()
+	if lost {
+		s.observer.finished(o, fateLost)
+	}
 	a.stop()
 	a.cancel(nil)
 	if wake {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
@@ -10,19 +11,37 @@ import (
 // Client enqueues, inspects and manages jobs. Make one with [New]; it has no zero value, and all its methods may be
 // called concurrently. Clients are cheap: they hold no resources but their store's.
 type Client struct {
-	store Store
-	tx    Tx // when not nil, everything runs inside this transaction
+	given      Store // what it was made with
+	store      Store // the same, observed
+	tx         Tx    // when not nil, everything runs inside this transaction
+	middleware []EnqueueMiddleware
+	around     EnqueueFunc // nil without middleware
+
+	marks    *marks
+	revealed bool // it shows what is sensitive
 }
 
 // New returns a client of the queue in a store.
-func New(store Store) *Client { return &Client{store: store} }
+func New(store Store, opts ...ClientOption) *Client {
+	c := &Client{given: store, store: observe(store), marks: newMarks()}
+	for _, opt := range opts {
+		opt(c)
+	}
+	c.around = c.wrapped()
+	return c
+}
 
 // In returns a client whose enqueues and reads run inside the caller's transaction: what it enqueues exists when and
-// only when the transaction commits. It must not be used after that. Wait, Migrate and Backup need a client outside.
-func (c *Client) In(tx Tx) *Client { return &Client{store: c.store, tx: tx} }
+// only when the transaction commits, and a change that fails leaves nothing of it there. It must not be used after that. Wait,
+// Migrate and Backup need a client outside.
+func (c *Client) In(tx Tx) *Client {
+	inside := *c
+	inside.tx = tx
+	return &inside
+}
 
 // Store is what the client was made with.
-func (c *Client) Store() Store { return c.store }
+func (c *Client) Store() Store { return c.given }
 
 // Migrate brings the database's schema to the version this library was built for and returns the names of the
 // migrations that ran: none when there was nothing to do. Safe in several processes at once.
@@ -71,9 +90,33 @@ func (c *Client) join(ctx context.Context, fn func(context.Context, db.Querier) 
 }
 
 // write runs fn in a transaction and then announces what it made true. In the caller's transaction the commit is
-// still to come: telling of it is Join's business.
+// still to come: telling of it is Join's business. When fn fails half-way nothing of it is left there, which the caller may
+// commit all the same: a change without the notes of it, or one that came too late for a move.
 func (c *Client) write(ctx context.Context, signals Signal, fn func(context.Context, db.Querier) error) error {
+	if c.tx != nil {
+		return part(ctx, c.tx, func() error { return c.join(ctx, fn) })
+	}
 	return c.writeBy(ctx, c.store.Write, signals, fn)
+}
+
+// part runs fn as a part of a transaction that is there as a whole or not at all: what fn has done is undone when it returns an
+// error, and the transaction is as it was before, unless the database has broken it off. The end of ctx does not keep it from
+// undoing.
+func part(ctx context.Context, tx Tx, fn func() error) error {
+	if err := tx.Savepoint(ctx, "savepoint"); err != nil {
+		return err
+	}
+	err := fn()
+	end := []string{"release"}
+	if err != nil {
+		end = []string{"rollback_to", "release"}
+	}
+	for _, statement := range end {
+		if failed := tx.Savepoint(context.WithoutCancel(ctx), statement); failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	return err
 }
 
 // writeBy is write by one of the store's ways to do so.

@@ -37,6 +37,11 @@ func CompleteTx(ctx context.Context, tx Tx, job Job, result any) error {
 		job.held.cancel(ErrLeaseLost)
 		return fmt.Errorf("complete job %d: %w", job.ID, ErrLeaseLost)
 	}
+	done := changes{}
+	done.ended(job.Queue, job.Kind, StatusDone, 1)
+	if err := done.write(ctx, q, params.Now); err != nil {
+		return fmt.Errorf("complete job %d: note it: %w", job.ID, err)
+	}
 	job.held.session.mu.Lock()
 	defer job.held.session.mu.Unlock()
 	job.held.completed = true

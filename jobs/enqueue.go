@@ -48,6 +48,22 @@ func newEnqueue(kind string, opts []EnqueueOption) *enqueue {
 }
 
 func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Receipt, error) {
+	if c.around == nil {
+		return c.addOne(ctx, e, payload)
+	}
+	r := &EnqueueRequest{client: c, enqueue: e, jobs: 1, payload: func(int) ([]byte, error) { return payload, nil }}
+	var receipt Receipt
+	r.add = func(ctx context.Context) (err error) {
+		receipt, err = c.addOne(ctx, e, payload)
+		r.ids, r.existed = []int64{receipt.ID}, receipt.Existed
+		return err
+	}
+	err := r.pass(ctx)
+	return receipt, err
+}
+
+// addOne adds a job, when all middleware has passed it.
+func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receipt, error) {
 	if err := e.check(); err != nil {
 		return Receipt{}, err
 	}
@@ -55,6 +71,10 @@ func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Re
 		return Receipt{}, err
 	}
 	metadata, err := e.metadataColumn()
+	if err != nil {
+		return Receipt{}, err
+	}
+	who, err := authorOf(ctx)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -69,17 +89,60 @@ func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Re
 		UniqueKey: e.uniqueKey, RequestID: e.requestID, UserID: e.userID, Tags: e.tagsColumn(), Metadata: metadata,
 		Now: toMicros(now),
 	}
+	if err := e.mark(ctx, c); err != nil {
+		return Receipt{}, err
+	}
 	write := c.store.WriteTogether
 	if e.uniqueKey != nil || e.requestID != nil {
 		write = c.store.Write // it may have to wait for the end of a transaction that adds the same key
 	}
 	var receipt Receipt
-	err = c.writeBy(ctx, write, WorkAdded, func(ctx context.Context, q db.Querier) error {
+	add := func(ctx context.Context, q db.Querier) error {
 		var err error
-		receipt, err = insertOrFind(ctx, q, params)
-		return err
-	})
+		if receipt, err = insert(ctx, q, params); err != nil || receipt.Existed {
+			return err
+		}
+		return who.note(ctx, q, params.Now, AuditEntry{
+			Action: ActionEnqueue, JobID: receipt.ID, Kind: params.Kind, Queue: params.Queue, Jobs: 1,
+		})
+	}
+	if who != nil && c.tx != nil {
+		err = c.write(ctx, WorkAdded, add) // with its note or not at all
+	} else {
+		err = c.writeBy(ctx, write, WorkAdded, add)
+	}
+	if err == nil {
+		added := 1
+		if receipt.Existed {
+			added = 0
+		}
+		c.store.Observer().enqueued(e, added, receipt.Existed, c.tx != nil)
+	}
 	return receipt, err
+}
+
+// insert adds a job, or finds the one that has its unique key or request id.
+func insert(ctx context.Context, q db.Querier, p db.EnqueueJobParams) (Receipt, error) {
+	if p.UniqueKey != nil || p.RequestID != nil {
+		return insertOrFind(ctx, q, p)
+	}
+	id, err := q.EnqueueKeylessJob(ctx, db.EnqueueKeylessJobParams{
+		Kind: p.Kind, Queue: p.Queue, Payload: p.Payload, Status: p.Status, Priority: p.Priority, RunAfter: p.RunAfter,
+		MaxAttempts: p.MaxAttempts, Timeout: p.Timeout, UserID: p.UserID, Tags: p.Tags, Metadata: p.Metadata, Now: p.Now,
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return Receipt{}, whyNotAdded(ctx, q)
+	}
+	return Receipt{ID: id}, err
+}
+
+// whyNotAdded is the error of an insert that went well, and added nothing: the queue is closed, or a trigger of the application
+// did that.
+func whyNotAdded(ctx context.Context, q db.Querier) error {
+	if err := openQueue(ctx, q); err != nil {
+		return err
+	}
+	return errors.New("the database added no job")
 }
 
 // insertOrFind tries a few times because the job that was in the way can end between the two looks (not on SQLite,
@@ -120,6 +183,22 @@ func insertOrFind(ctx context.Context, q db.Querier, params db.EnqueueJobParams)
 
 // enqueueMany adds jobs that are alike in all but their payloads.
 func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload func(i int) ([]byte, error)) ([]int64, error) {
+	if c.around == nil || n == 0 {
+		return c.addMany(ctx, e, n, payload)
+	}
+	r := &EnqueueRequest{client: c, enqueue: e, jobs: n, payload: payload}
+	r.add = func(ctx context.Context) (err error) {
+		r.ids, err = c.addMany(ctx, e, n, payload)
+		return err
+	}
+	if err := r.pass(ctx); err != nil {
+		return nil, err
+	}
+	return r.ids, nil
+}
+
+// addMany adds them when all middleware has passed them.
+func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i int) ([]byte, error)) ([]int64, error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
@@ -127,6 +206,10 @@ func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload fun
 		return nil, invalid("a unique key or request id", "", "be given to one job, not to many")
 	}
 	metadata, err := e.metadataColumn()
+	if err != nil {
+		return nil, err
+	}
+	who, err := authorOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +229,9 @@ func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload fun
 		MaxAttempts: int64(e.maxAttempts), Timeout: e.timeout.Microseconds(), UserID: e.userID, Tags: e.tagsColumn(),
 		Metadata: metadata, Now: toMicros(now),
 	}
+	if err := e.mark(ctx, c); err != nil {
+		return nil, err
+	}
 	var ids []int64
 	err = c.write(ctx, WorkAdded, func(ctx context.Context, q db.Querier) error {
 		ids = make([]int64, 0, n)
@@ -159,17 +245,40 @@ func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload fun
 				return err
 			}
 			if len(added) == 0 {
-				if err := openQueue(ctx, q); err != nil {
-					return err
-				}
-				return errors.New("the database added no job")
+				return whyNotAdded(ctx, q)
 			}
 			ids = append(ids, added...)
 		}
-		return nil
+		return who.noteAdded(ctx, q, params.Now, e, ids)
 	})
 	if err != nil {
 		return nil, err
 	}
+	c.store.Observer().enqueued(e, len(ids), false, c.tx != nil)
 	return ids, nil
+}
+
+// noteAdded notes jobs that were added together.
+func (a *author) noteAdded(ctx context.Context, q db.Querier, now int64, e *enqueue, ids []int64) error {
+	if a == nil {
+		return nil
+	}
+	entry := AuditEntry{Action: ActionEnqueue, Kind: e.kind, Queue: e.queue, Jobs: int64(len(ids))}
+	if len(ids) <= mostListed {
+		entry.JobIDs = ids
+	} else {
+		var err error
+		if entry.Detail, err = detailOf(map[string]int64{"first": ids[0], "last": ids[len(ids)-1]}); err != nil {
+			return err
+		}
+	}
+	return a.note(ctx, q, now, entry)
+}
+
+// mark makes sure that the marks of the kind's fields are there before the job is.
+func (e *enqueue) mark(ctx context.Context, c *Client) error {
+	if len(e.sensitive) == 0 || c.marks.has(e.kind, e.sensitive) {
+		return nil
+	}
+	return c.mark(ctx, map[string][]string{e.kind: e.sensitive})
 }

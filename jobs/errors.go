@@ -52,7 +52,8 @@ var (
 	ErrReadOnly = errors.New("the database is read-only, as a standby is")
 
 	// ErrUnknownOutcome is returned by writes when the connection was lost during the commit and the server did not come
-	// back in time to tell whether it happened.
+	// back in time to tell whether it happened, and when the disk failed during the commit of a database file, or the file
+	// was moved or replaced meanwhile.
 	ErrUnknownOutcome = errors.New("whether the write was committed is not known")
 
 	// ErrMoved is returned by enqueues, by all that changes jobs or queues, and by Run when the queue was moved to another database, or is being moved here.

@@ -195,8 +195,14 @@ func (h *housekeeper) reportStuck(now time.Time) {
 		// Judged outside the lock, because the kind's RetryDelay is the application's code.
 		o := a.judge(fmt.Errorf("%w; the handler went on for %s", why, h.config.StuckAfter), "")
 		h.mu.Lock()
-		h.settle(a, o)
+		if !a.over {
+			a.took = now.Sub(a.claimed)
+		}
+		lost := h.settle(a, o)
 		h.mu.Unlock()
+		if lost {
+			h.observer.finished(o, fateLost)
+		}
 		h.signal()
 	}
 }

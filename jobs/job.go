@@ -165,3 +165,11 @@ func tagsFromColumn(s *string) []string {
 	}
 	return tags
 }
+
+// due is since when the job has been claimable: a plain INSERT may give it a time long ago.
+func (j *Job) due() time.Time {
+	if j.RunAfter.Before(j.CreatedAt) {
+		return j.CreatedAt
+	}
+	return j.RunAfter
+}

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -29,6 +30,21 @@ type Kind[T any] struct {
 	// RetryDelay says how long to wait before the next attempt after n counted ones have failed (n >= 1).
 	// [DefaultRetryDelay] when nil.
 	RetryDelay func(n int) time.Duration
+
+	// Sensitive names what of its jobs nobody but the handler is to see: [Redacted] stands in its place in what a [Client]
+	// returns, and so in the HTTP API, on its pages, in the command's answers and in logs. "card.number" is the field number
+	// of the field card of the payload, "items.token" or "items.*.token" the field token of each element of the list items,
+	// "accounts.*.token" that of each member of the object accounts, whatever its name, and "*" the whole payload.
+	// "metadata:", "progress:" or "result:" before it mean those, as in "result:token". Names are compared whatever their
+	// case; one with a dot in it cannot be said: mark what it is in.
+	//
+	// The marks are kept in the database, so that other programs heed them: they are added when a runner starts that handles
+	// the kind, or a job of it is enqueued by way of it, and go only by [Client.UnmarkSensitive].
+	//
+	// Strings and numbers of these fields are taken out of the errors, panics and stacks that attempts are recorded with, too,
+	// and of the runner's log: those of at least 4 bytes, as they are, or quoted, or escaped as in a URL. Other forms of them,
+	// such as a part or a hash, are not found. Not covered are keys, user ids and tags: put nothing secret there.
+	Sensitive []string
 }
 
 // Handler runs one attempt of a job. Its context ends when the attempt must: timeout, lost lease, cancelled job,
@@ -64,11 +80,11 @@ func (k Kind[T]) EnqueueMany(ctx context.Context, c *Client, args []T, opts ...E
 // the runner has a handler for the kind already, when the kind's name is empty, or after Run has begun.
 func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 	r.handle(handler{
-		kind: k.Name, timeout: k.Timeout, retryDelay: k.RetryDelay,
+		kind: k.Name, timeout: k.Timeout, retryDelay: k.RetryDelay, sensitive: k.Sensitive,
 		run: func(ctx context.Context, job Job) error {
 			var args T
 			if err := json.Unmarshal(job.Payload, &args); err != nil {
-				return Discard(fmt.Errorf("decode payload as %T: %w", args, err))
+				return Discard(fmt.Errorf("decode payload as %T: %w", args, discreet(err, len(k.Sensitive) > 0)))
 			}
 			return h(ctx, job, args)
 		},
@@ -77,7 +93,7 @@ func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 
 // enqueue is the kind's defaults with the options upon them.
 func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
-	e := &enqueue{kind: k.Name, queue: k.Queue, priority: k.Priority, maxAttempts: k.MaxAttempts}
+	e := &enqueue{kind: k.Name, queue: k.Queue, priority: k.Priority, maxAttempts: k.MaxAttempts, sensitive: k.Sensitive}
 	if e.queue == "" {
 		e.queue = DefaultQueue
 	}
@@ -88,4 +104,20 @@ func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
 		opt(e)
 	}
 	return e
+}
+
+// discreet is an error of package json without the values that it quotes: errors are kept and shown, and what of a payload is
+// not to be seen may be known to the database alone. Other errors, which are those of the application's own types, are kept
+// where the kind itself marks nothing.
+func discreet(err error, sensitive bool) error {
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return fmt.Errorf("the field %s is no %s", quote(wrong.Field), wrong.Type)
+	}
+	if fault := (*json.SyntaxError)(nil); errors.As(err, &fault) {
+		return fmt.Errorf("it is no JSON at byte %d", fault.Offset)
+	}
+	if !sensitive {
+		return err
+	}
+	return errors.New("it does not fit; the reason is not told, because the kind has sensitive fields")
 }

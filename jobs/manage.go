@@ -1,7 +1,10 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
@@ -10,22 +13,35 @@ import (
 // chunk is how many rows a bulk operation changes in one transaction, so that others get their turn.
 const chunk = 500
 
-// ChangeOption is a condition of Retry, Cancel and Delete.
+// ChangeOption is a condition of Retry, Cancel and Delete, or says what is noted of the change.
 type ChangeOption func(*condition)
 
 // condition is the only status that a job may have; any when it is nil.
-type condition struct{ only *string }
+type condition struct {
+	only   *string
+	about  any
+	detail json.RawMessage // about as JSON
+}
 
 // OnlyIf leaves a job alone, with an [ErrStatus], that does not have this status any more: somebody else may have changed it
 // since it was looked at.
 func OnlyIf(s Status) ChangeOption { return func(c *condition) { c.only = optional(string(s)) } }
 
-func newCondition(opts []ChangeOption) condition {
+// AuditDetail is what [Client.Audit] tells of the change, beside who made it: any value that encodes to a JSON object, such
+// as the filter that found the jobs.
+func AuditDetail(v any) ChangeOption { return func(c *condition) { c.about = v } }
+
+// begin is who makes a change, and what the options say of it.
+func begin(ctx context.Context, opts []ChangeOption) (*author, condition, error) {
 	var c condition
 	for _, opt := range opts {
 		opt(&c)
 	}
-	return c
+	who, err := authorOf(ctx)
+	if err == nil && who != nil {
+		c.detail, err = detailOf(c.about)
+	}
+	return who, c, err
 }
 
 // refuses is the error for a job that the condition leaves alone; nil when it does not.
@@ -39,30 +55,71 @@ func (c condition) refuses(status Status) error {
 // Retry makes a failed, cancelled or scheduled job due now, with all its attempts before it. The error is
 // [ErrNotFound], [ErrStatus] or [ErrUniqueTaken] when it cannot be.
 func (c *Client) Retry(ctx context.Context, id int64, opts ...ChangeOption) error {
-	condition := newCondition(opts)
-	err := c.change(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
-		n, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: toMicros(c.store.Now()), ID: id, Only: condition.only})
-		if err != nil || n > 0 {
+	return c.changeOne(ctx, ActionRetry, WorkReady, id, opts, c.retry)
+}
+
+// errUnchanged is of a job that is as it is to be: there is nothing to note.
+var errUnchanged = errors.New("it is so already")
+
+// changeOne changes a job and notes who did.
+func (c *Client) changeOne(
+	ctx context.Context, action Action, signals Signal, id int64, opts []ChangeOption,
+	one func(ctx context.Context, q db.Querier, now, id int64, o condition, done changes) error,
+) error {
+	who, o, err := begin(ctx, opts)
+	if err == nil {
+		err = c.change(ctx, signals, func(ctx context.Context, q db.Querier) error {
+			subject, err := who.subject(ctx, q, id)
+			if err != nil {
+				return err
+			}
+			now := toMicros(c.store.Now())
+			done := changes{}
+			if err := one(ctx, q, now, id, o, done); errors.Is(err, errUnchanged) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			if err := done.write(ctx, q, now); err != nil {
+				return err
+			}
+			return who.note(ctx, q, now, AuditEntry{
+				Action: action, JobID: id, Kind: subject.Kind, Queue: subject.Queue, Jobs: 1, Detail: o.detail,
+			})
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("%s job %d: %w", action, id, err)
+	}
+	return nil
+}
+
+func (c *Client) retry(ctx context.Context, q db.Querier, now, id int64, o condition, done changes) error {
+	for {
+		job, err := q.GetJobFence(ctx, id)
+		if err != nil {
+			return notFound(err)
+		}
+		status := Status(job.Status)
+		if err := o.refuses(status); err != nil {
 			return err
 		}
-		status, err := statusOf(ctx, q, id)
+		if status != StatusFailed && status != StatusCancelled && status != StatusScheduled {
+			return statusError(fmt.Sprintf("it is %s, not failed, cancelled or scheduled", status))
+		}
+		n, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: now, ID: id, Only: &job.Status})
 		if err != nil {
 			return err
 		}
-		if err := condition.refuses(status); err != nil {
-			return err
+		if n > 0 {
+			done.revived(job.Queue, job.Kind, status)
+			return nil
 		}
-		switch status {
-		case StatusFailed, StatusCancelled, StatusScheduled:
-			return ErrUniqueTaken
-		default:
-			return statusError(fmt.Sprintf("it is %s, not failed, cancelled or scheduled", status))
+		if again, err := statusOf(ctx, q, id); err != nil || again == status {
+			return cmp.Or(err, ErrUniqueTaken)
 		}
-	})
-	if err != nil {
-		return fmt.Errorf("retry job %d: %w", id, err)
+		// Else its status changed between the two (not on SQLite, where nobody else writes meanwhile).
 	}
-	return nil
 }
 
 // RetryFailed makes all failed jobs that the filter means due now and returns how many: in transactions of a few
@@ -71,9 +128,13 @@ func (c *Client) Retry(ctx context.Context, id int64, opts ...ChangeOption) erro
 func (c *Client) RetryFailed(ctx context.Context, f FailedFilter) (int64, error) {
 	f.Limit = chunk
 	failed := optional(string(StatusFailed)) // some may have been retried or cancelled since they were listed
+	who, o, err := begin(ctx, []ChangeOption{AuditDetail(failedDetail(f))})
+	if err != nil {
+		return 0, fmt.Errorf("retry failed jobs: %w", err)
+	}
 	var total int64
-	for last := (Job{}); ; {
-		batch, err := c.ListFailed(ctx, f, last)
+	for last := (Failure{}); ; {
+		batch, err := c.Failures(ctx, f, last)
 		if err != nil {
 			return total, fmt.Errorf("retry failed jobs: %w", err)
 		}
@@ -81,23 +142,42 @@ func (c *Client) RetryFailed(ctx context.Context, f FailedFilter) (int64, error)
 			return total, nil
 		}
 		last = batch[len(batch)-1]
-		var n int64
+		var retried []int64
 		err = c.change(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
-			n = 0
+			retried = retried[:0]
+			now, done := toMicros(c.store.Now()), changes{}
 			for _, job := range batch {
-				changed, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: toMicros(c.store.Now()), ID: job.ID, Only: failed})
+				n, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: now, ID: job.ID, Only: failed})
 				if err != nil {
 					return err
 				}
-				n += changed
+				if n > 0 {
+					retried = append(retried, job.ID)
+					done.revived(job.Queue, job.Kind, StatusFailed)
+				}
 			}
-			return nil
+			if err := done.write(ctx, q, now); err != nil {
+				return err
+			}
+			return who.noteMany(ctx, q, now, AuditEntry{Action: ActionRetry, Kind: f.Kind, JobIDs: retried, Detail: o.detail})
 		})
 		if err != nil {
 			return total, fmt.Errorf("retry failed jobs: %w", err)
 		}
-		total += n
+		total += int64(len(retried))
 	}
+}
+
+// failedDetail is what is noted of a filter.
+func failedDetail(f FailedFilter) any {
+	filter := map[string]any{"status": StatusFailed}
+	if f.Kind != "" {
+		filter["kind"] = f.Kind
+	}
+	if !f.Since.IsZero() {
+		filter["since"] = f.Since
+	}
+	return map[string]any{"filter": filter}
 }
 
 // Cancel ends a job that has not started, and asks the worker of one that runs to stop it, which happens within about
@@ -105,91 +185,104 @@ func (c *Client) RetryFailed(ctx context.Context, f FailedFilter) (int64, error)
 // ends well all the same. The status returned is cancelled for the first case and running for the second.
 // The error is [ErrNotFound] or [ErrStatus] when it cannot be.
 func (c *Client) Cancel(ctx context.Context, id int64, opts ...ChangeOption) (Status, error) {
-	condition := newCondition(opts)
 	var became Status
-	err := c.change(ctx, WorkReady|JobEnded, func(ctx context.Context, q db.Querier) error {
-		now := toMicros(c.store.Now())
-		for {
-			n, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id, Only: condition.only})
-			became = StatusCancelled
-			if err != nil || n > 0 {
-				return err
-			}
-			n, err = q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: now, ID: id, Only: condition.only})
-			became = StatusRunning
-			if err != nil || n > 0 {
-				return err
-			}
-			status, err := statusOf(ctx, q, id)
-			if err != nil {
-				return err
-			}
-			if status.Final() {
-				return statusError(fmt.Sprintf("it is %s already", status))
-			}
-			if err := condition.refuses(status); err != nil {
-				return err
-			}
-			// Else it went from running to waiting between the two (not on SQLite, where nobody else writes meanwhile).
-		}
-	})
+	err := c.changeOne(ctx, ActionCancel, WorkReady|JobEnded, id, opts,
+		func(ctx context.Context, q db.Querier, now, id int64, o condition, done changes) (err error) {
+			became, err = c.cancel(ctx, q, now, id, o, done)
+			return err
+		})
 	if err != nil {
-		return "", fmt.Errorf("cancel job %d: %w", id, err)
+		return "", err
 	}
 	return became, nil
+}
+
+func (c *Client) cancel(ctx context.Context, q db.Querier, now, id int64, o condition, done changes) (became Status, err error) {
+	for {
+		cancelled, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id, Only: o.only})
+		if err != nil {
+			return "", err
+		}
+		if len(cancelled) > 0 {
+			done.ended(cancelled[0].Queue, cancelled[0].Kind, StatusCancelled, 1)
+			return StatusCancelled, nil
+		}
+		n, err := q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: now, ID: id, Only: o.only})
+		if err != nil || n > 0 {
+			return StatusRunning, err
+		}
+		job, err := q.GetJobFence(ctx, id)
+		if err != nil {
+			return "", notFound(err)
+		}
+		status := Status(job.Status)
+		if status.Final() {
+			return "", statusError(fmt.Sprintf("it is %s already", status))
+		}
+		if err := o.refuses(status); err != nil {
+			return "", err
+		}
+		if status == StatusRunning && job.CancelRequestedAt != 0 {
+			return StatusRunning, errUnchanged
+		}
+		// Else it went from running to waiting between the two (not on SQLite, where nobody else writes meanwhile).
+	}
 }
 
 // Delete removes a job that is not running, with its errors. The error is [ErrNotFound] or [ErrStatus] when it cannot
 // be.
 func (c *Client) Delete(ctx context.Context, id int64, opts ...ChangeOption) error {
-	condition := newCondition(opts)
-	err := c.change(ctx, JobEnded, func(ctx context.Context, q db.Querier) error {
-		n, err := q.DeleteJob(ctx, db.DeleteJobParams{ID: id, Only: condition.only})
-		if err != nil || n > 0 {
-			return err
-		}
-		status, err := statusOf(ctx, q, id)
-		if err != nil {
-			return err
-		}
-		if err := condition.refuses(status); err != nil {
-			return err
-		}
-		return statusError(fmt.Sprintf("it is %s: cancel it first", status))
-	})
-	if err != nil {
-		return fmt.Errorf("delete job %d: %w", id, err)
+	return c.changeOne(ctx, ActionDelete, JobEnded, id, opts, c.delete)
+}
+
+func (c *Client) delete(ctx context.Context, q db.Querier, _, id int64, o condition, _ changes) error {
+	n, err := q.DeleteJob(ctx, db.DeleteJobParams{ID: id, Only: o.only})
+	if err != nil || n > 0 {
+		return err
 	}
-	return nil
+	status, err := statusOf(ctx, q, id)
+	if err != nil {
+		return err
+	}
+	if err := o.refuses(status); err != nil {
+		return err
+	}
+	return statusError(fmt.Sprintf("it is %s: cancel it first", status))
 }
 
 // PauseQueue stops all runners from claiming jobs of a queue; what runs goes on. It reports whether that changed
 // anything. A queue that nobody has used yet can be paused too.
 func (c *Client) PauseQueue(ctx context.Context, name string) (bool, error) {
-	return c.setQueue(ctx, "pause", name, func(ctx context.Context, q db.Querier, now int64) (int64, error) {
+	return c.setQueue(ctx, ActionPause, name, func(ctx context.Context, q db.Querier, now int64) (int64, error) {
 		return q.PauseQueue(ctx, db.PauseQueueParams{Name: name, Now: now})
 	})
 }
 
 // ResumeQueue undoes PauseQueue and reports whether the queue was paused.
 func (c *Client) ResumeQueue(ctx context.Context, name string) (bool, error) {
-	return c.setQueue(ctx, "resume", name, func(ctx context.Context, q db.Querier, now int64) (int64, error) {
+	return c.setQueue(ctx, ActionResume, name, func(ctx context.Context, q db.Querier, now int64) (int64, error) {
 		return q.ResumeQueue(ctx, db.ResumeQueueParams{Name: name, Now: now})
 	})
 }
 
-func (c *Client) setQueue(ctx context.Context, verb, name string, set func(context.Context, db.Querier, int64) (int64, error)) (bool, error) {
+func (c *Client) setQueue(ctx context.Context, action Action, name string, set func(context.Context, db.Querier, int64) (int64, error)) (bool, error) {
 	var n int64
-	err := ValidateName("queue", name)
+	who, err := authorOf(ctx)
+	if err == nil {
+		err = ValidateName("queue", name)
+	}
 	if err == nil {
 		err = c.change(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
+			now := toMicros(c.store.Now())
 			var err error
-			n, err = set(ctx, q, toMicros(c.store.Now()))
-			return err
+			if n, err = set(ctx, q, now); err != nil || n == 0 {
+				return err
+			}
+			return who.note(ctx, q, now, AuditEntry{Action: action, Queue: name})
 		})
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s queue %s: %w", verb, quote(name), err)
+		return false, fmt.Errorf("%s queue %s: %w", action, quote(name), err)
 	}
 	return n > 0, nil
 }

@@ -46,6 +46,7 @@ type enqueue struct {
 	userID      *string
 	tags        []string
 	metadata    any
+	sensitive   []string // of the kind
 }
 
 // Queue puts the job on the named queue instead of its kind's.

@@ -32,12 +32,14 @@ type outcome struct {
 	message string
 	stack   string
 	result  *string
+	apart   bool // it may have been recorded before: by CompleteTx, or by a write of unknown outcome
 }
 
-// maxMessage and maxStack bound what is kept of an error, in bytes.
+// The bounds of an error's texts, in bytes.
 const (
-	maxMessage = 4 << 10
+	maxMessage = 4 << 10 // of what is recorded
 	maxStack   = 16 << 10
+	mostText   = 8 << 20 // of what is looked at before it is cut to that: what is cut in two would not be found
 )
 
 // judge decides what the end of a handler means. stack is set when it panicked. The error's methods and the kind's
@@ -47,8 +49,8 @@ func (a *attempt) judge(err error, stack string) (o outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			o = outcome{
-				attempt: a, message: clean(fmt.Sprintf("panic in the error or the retry delay: %v", p), maxMessage),
-				stack: clean(string(debug.Stack()), maxStack),
+				attempt: a, message: clean(fmt.Sprintf("panic in the error or the retry delay: %v", p), mostText),
+				stack: clean(string(debug.Stack()), mostText),
 			}
 			o = a.failedWith(o, CausePanic, DefaultRetryDelay)
 		}
@@ -56,7 +58,7 @@ func (a *attempt) judge(err error, stack string) (o outcome) {
 	if err == nil {
 		return o // done, also when the context ended shortly before: the work is done
 	}
-	o.message, o.stack = clean(err.Error(), maxMessage), clean(stack, maxStack)
+	o.message, o.stack = clean(err.Error(), mostText), clean(stack, mostText)
 	why := context.Cause(a.ctx)
 	var said *verdict
 	switch {
@@ -69,7 +71,7 @@ func (a *attempt) judge(err error, stack string) (o outcome) {
 	case errors.Is(why, ErrCancelRequested):
 		o.fate = fateCancel
 	case errors.Is(why, ErrStopping):
-		o.fate = fateRelease
+		o.fate, o.message = fateRelease, "" // what the handler says of being stopped is no error of the job
 	case errors.Is(why, ErrTimeout):
 		return a.failed(o, CauseTimeout)
 	default:
@@ -86,12 +88,12 @@ func (a *attempt) follow(o outcome, said *verdict) outcome {
 	case verdictCancel:
 		o.fate, o.message = fateCancel, ""
 		if said.err != nil {
-			o.message = clean(said.err.Error(), maxMessage)
+			o.message = clean(said.err.Error(), mostText)
 		}
 	case verdictDiscard:
-		o.fate, o.cause, o.message = fateFail, CauseError, clean(said.err.Error(), maxMessage)
+		o.fate, o.cause, o.message = fateFail, CauseError, clean(said.err.Error(), mostText)
 	case verdictRetry:
-		o.message = clean(said.err.Error(), maxMessage)
+		o.message = clean(said.err.Error(), mostText)
 		o = a.failed(o, CauseError)
 		o.delay = said.delay
 	}
@@ -114,9 +116,13 @@ func (a *attempt) failedWith(o outcome, cause Cause, delay func(n int) time.Dura
 
 // clean makes text that every engine takes: valid UTF-8 without NUL, at most n bytes.
 func clean(s string, n int) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	return cut(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD"), n)
+}
+
+// cut is the beginning of a valid text, of at most n bytes.
+func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return strings.ToValidUTF8(s[:n], "") + "..."
+	return strings.ToValidUTF8(s[:n-len("...")], "") + "..."
 }

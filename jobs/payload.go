@@ -32,7 +32,7 @@ func validateJSON(field string, data []byte) error {
 		return invalid(field, fmt.Sprintf("nested %d levels deep", depth), fmt.Sprintf("be nested at most %d levels deep", MaxDepth))
 	}
 	if !json.Valid(data) {
-		return invalid(field, quote(string(data)), "be valid JSON: "+jsonFault(data))
+		return invalid(field, "", "be valid JSON: "+jsonFault(data)) // not quoted: it may hold what is not to be seen
 	}
 	return checkEscapes(field, data)
 }

@@ -2,6 +2,8 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -18,6 +20,7 @@ const (
 	pruneShare  = 100
 	pruneWorth  = 10 // looks for each job removed
 
+	pruneSteps  = 10                 // of the history in one transaction; each has some rows for every kind
 	keepWorkers = 7 * 24 * time.Hour // rows of workers that ended
 )
 
@@ -70,14 +73,51 @@ func (s *session) pruneOnce(ctx context.Context) (sum pruned, err error) {
 			return sum, err
 		}
 	}
-	err = s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-		_, err := q.DeleteEndedWorkers(ctx, toMicros(s.store.Now().Add(-keepWorkers)))
+	if sum.deleted > 0 {
+		s.note()
+	}
+	return sum, errors.Join(s.upkeep(ctx), s.client.PruneHistory(ctx))
+}
+
+// PruneHistory removes what [Client.History] does not tell any more: minutes older than 6 hours, quarters of an hour older
+// than 30 days. Runners do it by themselves.
+func (c *Client) PruneHistory(ctx context.Context) error {
+	now := c.store.Now()
+	err := c.write(ctx, 0, func(ctx context.Context, q db.Querier) error {
+		_, err := q.DeleteEmptyJobCounts(ctx)
 		return err
 	})
-	if err != nil {
-		return sum, fmt.Errorf("delete rows of ended workers: %w", err)
+	if err == nil {
+		err = c.pruneSteps(ctx, fineStep, now.Add(-keepFine))
 	}
-	return sum, nil
+	if err == nil {
+		err = c.pruneSteps(ctx, coarseStep, now.Add(-keepCoarse))
+	}
+	if err != nil {
+		return fmt.Errorf("prune the history: %w", err)
+	}
+	return nil
+}
+
+// pruneSteps removes the steps of one length that began before a time, some in each transaction.
+func (c *Client) pruneSteps(ctx context.Context, step time.Duration, before time.Time) error {
+	for again := true; again; {
+		err := c.write(ctx, 0, func(ctx context.Context, q db.Querier) error {
+			again = false
+			oldest, err := q.GetOldestJobHistory(ctx, step.Microseconds())
+			if err != nil || oldest == 0 || oldest >= toMicros(before) {
+				return err
+			}
+			until := earlier(before, fromMicros(oldest).Add(pruneSteps*step))
+			again = until.Before(before)
+			_, err = q.DeleteJobHistory(ctx, db.DeleteJobHistoryParams{Step: step.Microseconds(), Before: toMicros(until)})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Prune removes the jobs of one final status that ended more than age ago and returns how many: in transactions of a
@@ -94,11 +134,14 @@ func (c *Client) prune(ctx context.Context, status Status, age time.Duration) (s
 	if age < 0 {
 		return sum, fmt.Errorf("prune: %w", invalid("age", age.String(), "not be negative"))
 	}
-	before := toMicros(c.store.Now().Add(-age))
+	p, err := newPruner(ctx, c, status, c.store.Now().Add(-age))
+	if err != nil {
+		return sum, fmt.Errorf("prune %s jobs: %w", status, err)
+	}
 	if status == StatusDone {
-		sum, err = c.pruneDone(ctx, before)
+		sum, err = p.done(ctx)
 	} else {
-		sum, err = c.pruneFailed(ctx, status, before)
+		sum, err = p.failed(ctx)
 	}
 	if err != nil {
 		return sum, fmt.Errorf("prune %s jobs: %w", status, err)
@@ -106,14 +149,40 @@ func (c *Client) prune(ctx context.Context, status Status, age time.Duration) (s
 	return sum, nil
 }
 
-// pruneFailed removes jobs that failed or were cancelled, which an index finds.
-func (c *Client) pruneFailed(ctx context.Context, status Status, before int64) (sum pruned, err error) {
-	for {
-		var n int64
-		err := c.change(ctx, 0, func(ctx context.Context, q db.Querier) error {
-			var err error
-			n, err = q.DeleteFailedJobs(ctx, db.DeleteFailedJobsParams{Status: string(status), Before: before, N: chunk})
+// pruner removes the jobs of one status that ended before a time.
+type pruner struct {
+	*Client
+	status Status
+	before int64
+	who    *author
+	detail json.RawMessage
+}
+
+func newPruner(ctx context.Context, c *Client, status Status, before time.Time) (p pruner, err error) {
+	p = pruner{Client: c, status: status, before: toMicros(before)}
+	if p.who, err = authorOf(ctx); err == nil && p.who != nil {
+		p.detail, err = detailOf(map[string]any{"filter": map[string]any{"status": status, "finished_before": before.UTC()}})
+	}
+	return p, err
+}
+
+// remove is a transaction that removes some, and returns how many.
+func (p pruner) remove(ctx context.Context, some func(context.Context, db.Querier) (int64, error)) (n int64, err error) {
+	err = p.change(ctx, 0, func(ctx context.Context, q db.Querier) error {
+		var err error
+		if n, err = some(ctx, q); err != nil || n == 0 {
 			return err
+		}
+		return p.who.note(ctx, q, toMicros(p.store.Now()), AuditEntry{Action: ActionPrune, Jobs: n, Detail: p.detail})
+	})
+	return n, err
+}
+
+// failed removes jobs that failed or were cancelled, which an index finds.
+func (p pruner) failed(ctx context.Context) (sum pruned, err error) {
+	for {
+		n, err := p.remove(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
+			return q.DeleteFailedJobs(ctx, db.DeleteFailedJobsParams{Status: string(p.status), Before: p.before, N: chunk})
 		})
 		if err != nil {
 			return sum, err
@@ -125,28 +194,25 @@ func (c *Client) pruneFailed(ctx context.Context, status Status, before int64) (
 	}
 }
 
-// pruneDone removes done jobs, which are in no index, so that a job that ends well costs less. It looks at jobs in the
+// done removes done jobs, which are in no index, so that a job that ends well costs less. It looks at jobs in the
 // order of their ids, up to where they are too young to have ended before then. (Those of the future are no sign of that,
 // but of a clock that was wrong.)
-func (c *Client) pruneDone(ctx context.Context, before int64) (sum pruned, err error) {
-	now := toMicros(c.store.Now())
+func (p pruner) done(ctx context.Context) (sum pruned, err error) {
+	now := toMicros(p.store.Now())
 	for after := int64(math.MinInt64); ; {
 		var step db.GetPruneStepRow
-		err := c.read(ctx, func(ctx context.Context, q db.Querier) error {
+		err := p.read(ctx, func(ctx context.Context, q db.Querier) error {
 			var err error
-			step, err = q.GetPruneStep(ctx, db.GetPruneStepParams{Before: before, After: after, N: chunk})
+			step, err = q.GetPruneStep(ctx, db.GetPruneStepParams{Before: p.before, After: after, N: chunk})
 			return err
 		})
-		if err != nil || step.LastID == 0 || step.CreatedAt >= before && step.CreatedAt <= now {
+		if err != nil || step.LastID == 0 || step.CreatedAt >= p.before && step.CreatedAt <= now {
 			return sum, err
 		}
 		sum.looked += chunk
 		if step.Expired > 0 {
-			var n int64
-			err := c.change(ctx, 0, func(ctx context.Context, q db.Querier) error {
-				var err error
-				n, err = q.DeleteDoneJobs(ctx, db.DeleteDoneJobsParams{After: after, LastID: step.LastID, Before: before})
-				return err
+			n, err := p.remove(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
+				return q.DeleteDoneJobs(ctx, db.DeleteDoneJobsParams{After: after, LastID: step.LastID, Before: p.before})
 			})
 			if err != nil {
 				return sum, err
@@ -155,4 +221,27 @@ func (c *Client) pruneDone(ctx context.Context, before int64) (sum pruned, err e
 		}
 		after = step.LastID
 	}
+}
+
+// upkeep removes rows of workers that ended, and notes of changes, that are old.
+func (s *session) upkeep(ctx context.Context) error {
+	for again := true; again; {
+		err := s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+			again = false
+			now := s.store.Now()
+			if _, err := q.DeleteEndedWorkers(ctx, toMicros(now.Add(-keepWorkers))); err != nil {
+				return err
+			}
+			if s.config.Retention.Audit == Forever {
+				return nil
+			}
+			n, err := q.DeleteOldAudit(ctx, db.DeleteOldAuditParams{Before: toMicros(now.Add(-s.config.Retention.Audit)), N: chunk})
+			again = n == chunk
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("delete old rows of workers and changes: %w", err)
+		}
+	}
+	return nil
 }

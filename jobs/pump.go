@@ -52,6 +52,10 @@ type pump struct {
 	misses   int             // turns that claimed nothing though there was something, since the last that did
 	woken    bool            // by the news of a job
 	trusting bool            // the last such news was worth a claim: the next is not looked into first
+	vain     int             // looks in a row that found nothing
+	late     int             // how many times in a row others were faster
+	stood    bool            // it has stood back since it found a job
+	quiet    time.Time       // until when news is left alone
 }
 
 // pump runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
@@ -71,13 +75,10 @@ func (s *session) pump(ctx context.Context) error {
 		}
 		p.gather()
 		stopping := ctx.Err() != nil
-		outcomes := s.takeOutcomes()
-		var wants, slots map[string]int64
 		if stopping {
 			p.behind = false
-		} else {
-			wants, slots = p.free(len(outcomes) > 0)
 		}
+		outcomes, wants, slots := p.take(stopping)
 		if len(outcomes) == 0 && !p.behind {
 			if len(wants) == 0 {
 				if stopping && s.idle() {
@@ -89,7 +90,7 @@ func (s *session) pump(ctx context.Context) error {
 			if !p.woken || !p.trusting {
 				if found, drained := p.look(ctx, wants); drained {
 					return s.stuck()
-				} else if !found {
+				} else if !found || p.stands() {
 					continue
 				}
 			}
@@ -100,6 +101,7 @@ func (s *session) pump(ctx context.Context) error {
 		err := s.store.Write(context.WithoutCancel(ctx), t.write)
 		if err == nil {
 			p.took = time.Since(began)
+			p.observer.turned(t, p.took)
 			if p.store.WritesAlone() {
 				p.portion = p.portion.learn(len(t.outcomes)+len(t.claimed), t.held)
 			}
@@ -123,13 +125,22 @@ func (p *pump) starve() {
 
 // rest waits until there may be something to do.
 func (p *pump) rest() {
+	wake := p.wake
+	var over <-chan time.Time
+	if wait := time.Until(p.quiet); wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		wake, over = nil, timer.C
+	}
 	select {
 	case <-p.settled:
-	case <-p.wake:
+	case <-wake:
 		p.starve()
 		p.woken = true
 	case <-p.alarm.ring:
 		p.starve()
+		p.observer.woken(WakeTimer)
+	case <-over:
 	}
 	runtime.Gosched() // handlers that are about to end as well join the next turn
 }
@@ -150,6 +161,12 @@ func (p *pump) look(ctx context.Context, wants map[string]int64) (found, drained
 	p.trouble.over("the database works again")
 	p.misses = 0
 	p.heard(false)
+	p.vain++
+	if p.stood {
+		p.stood = false
+		p.late++
+	}
+	p.quiet = time.Now().Add(p.calm(p.vain))
 	for queue := range wants { // and no other: one without a free slot was not looked at
 		delete(p.hungry, queue)
 	}
@@ -172,6 +189,9 @@ func (p *pump) follow(t *turn) {
 	if t.promotes() {
 		p.behind = t.promoted > 0 && t.promoted == t.promote
 	}
+	if len(t.claimed) > 0 {
+		p.vain, p.late, p.stood = 0, 0, false
+	}
 	if len(t.wants) > 0 {
 		p.heard(len(t.claimed) > 0)
 		for queue := range t.wants {
@@ -187,6 +207,7 @@ func (p *pump) follow(t *turn) {
 				t.next = again
 			}
 			p.misses++
+			p.late++
 		} else {
 			p.misses = 0
 		}
@@ -208,6 +229,11 @@ func (p *pump) failed(t *turn, err error, stopping bool) error {
 		return p.abort(fatal)
 	}
 	outcomes := t.outcomes
+	if errors.Is(err, ErrUnknownOutcome) {
+		for i := range outcomes {
+			outcomes[i].apart = true
+		}
+	}
 	if busy := errors.Is(err, ErrBusy); len(outcomes) > 0 && (busy || !p.store.CanRetry(err)) {
 		outcomes = p.recordApart(outcomes)
 		if busy && len(outcomes) > 0 && !stopping {
@@ -228,10 +254,20 @@ func (p *pump) failed(t *turn, err error, stopping bool) error {
 // backoff is the pause after the nth failure in a row.
 func backoff(n int) time.Duration { return min(pauseFirst<<min(n-1, 10), pauseLast) }
 
-// takeOutcomes takes what waits to be recorded, but not more results than one transaction should write.
+// take takes what waits to be recorded and, unless the run is stopping, looks what the queues could take. It does both at one
+// moment: the job of each slot that it finds free is recorded in the same turn, which is spared another one for it.
+func (p *pump) take(stopping bool) (outcomes []outcome, wants, slots map[string]int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	outcomes = p.takeOutcomes()
+	if !stopping {
+		wants, slots = p.free(len(outcomes) > 0)
+	}
+	return outcomes, wants, slots
+}
+
+// takeOutcomes takes not more results than one transaction should write. Callers hold mu.
 func (s *session) takeOutcomes() []outcome {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	size := 0
 	for i, o := range s.outcomes {
 		if o.result != nil {
@@ -264,10 +300,8 @@ func (s *session) putBackLater(outcomes []outcome) {
 }
 
 // free is how many jobs each hungry queue could take, and for how many of them it has slots; worth says that there is a
-// turn anyway.
+// turn anyway. Callers hold mu.
 func (p *pump) free(worth bool) (wants, slots map[string]int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	wants, slots = map[string]int64{}, map[string]int64{}
 	if p.worker.id == 0 {
 		return wants, slots // declared dead and not registered anew yet
@@ -361,8 +395,10 @@ func (s *session) recorded(t *turn) {
 	for _, o := range t.outcomes {
 		delete(s.running, o.attempt.fence())
 	}
+	s.noteRecorded(t)
 	s.mu.Unlock()
 	for _, o := range t.lost {
+		o.attempt.recorded = fateLost
 		s.log.Warn("the lease was lost: the attempt's end was refused", o.attempt.attrs()...)
 	}
 	for _, o := range t.outcomes {
@@ -372,6 +408,7 @@ func (s *session) recorded(t *turn) {
 		if o.cause != "" {
 			s.log.Warn("attempt failed", append(o.attempt.attrs(), "cause", o.cause, "error", o.message, "retry", o.fate == fateRetry)...)
 		}
+		s.observer.finished(o, o.attempt.recorded)
 	}
 }
 
@@ -383,12 +420,18 @@ func (s *session) dispatch(claimed []*attempt) {
 	slices.SortFunc(claimed, better)
 	now := time.Now()
 	started := claimed[:0]
+	var lost []outcome
 	s.mu.Lock()
 	for _, a := range claimed {
 		if old := s.running[a.fence()]; old != nil {
 			// Somebody lowered the attempt number by SQL and made the fence void: the older handler is the lost one.
 			old.cancel(ErrLeaseLost)
-			s.settle(old, outcome{attempt: old, fate: fateLost})
+			if !old.over {
+				old.took = now.Sub(old.claimed)
+			}
+			if o := (outcome{attempt: old, fate: fateLost}); s.settle(old, o) {
+				lost = append(lost, o)
+			}
 		}
 		a.claim(now)
 		s.running[a.fence()] = a
@@ -402,6 +445,9 @@ func (s *session) dispatch(claimed []*attempt) {
 		s.returnAhead()
 	}
 	s.mu.Unlock()
+	for _, o := range lost {
+		s.observer.finished(o, fateLost)
+	}
 	for _, a := range started {
 		s.start(a)
 	}

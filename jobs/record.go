@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -12,15 +13,28 @@ import (
 const largeResult = 32 << 10
 
 // record writes outcomes, inside the pump's transaction, and returns those that were refused because the lease was
-// lost. Attempts that ended well go in one statement; the others, which are rarer, one by one.
-func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) (lost []outcome, err error) {
+// lost. Attempts that ended well go in one statement; the others, which are rarer, one by one. It notes in done what
+// becomes of jobs here, and not what had become of them before.
+func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome, done changes) (lost []outcome, err error) {
+	if err := withhold(ctx, q, outcomes); err != nil {
+		return nil, err
+	}
 	plain, withResult, returned := map[holder][]outcome{}, map[holder][]outcome{}, map[holder][]outcome{}
 	for i, o := range outcomes {
+		o.attempt.recorded = o.fate
 		switch {
 		case o.fate == fateReturn:
 			addByHolder(returned, o, len(outcomes)-i)
 		case o.fate != fateDone:
-			ok, err := s.recordOne(ctx, q, o)
+			ok, err := s.recordOne(ctx, q, o, done)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				lost = append(lost, o)
+			}
+		case o.apart || o.result != nil && len(*o.result) > largeResult:
+			ok, err := s.recordAlone(ctx, q, o, done)
 			if err != nil {
 				return nil, err
 			}
@@ -29,14 +43,6 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) 
 			}
 		case o.result == nil:
 			addByHolder(plain, o, len(outcomes)-i)
-		case len(*o.result) > largeResult:
-			ok, err := s.recordLarge(ctx, q, o)
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				lost = append(lost, o)
-			}
 		default:
 			addByHolder(withResult, o, len(outcomes)-i)
 		}
@@ -44,8 +50,8 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) 
 	now := toMicros(s.store.Now())
 	for h, group := range plain {
 		n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{Now: now, WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
-		if err == nil && n < int64(len(group)) {
-			lost, err = s.missing(ctx, q, group, lost)
+		if err == nil {
+			lost, err = s.completed(ctx, q, group, n, done, lost)
 		}
 		if err != nil {
 			return nil, err
@@ -53,15 +59,15 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) 
 	}
 	for h, group := range withResult {
 		n, err := q.CompleteJobsWithResults(ctx, db.CompleteJobsWithResultsParams{Now: now, WorkerID: h.worker, Items: fences(group)})
-		if err == nil && n < int64(len(group)) {
-			lost, err = s.missing(ctx, q, group, lost)
+		if err == nil {
+			lost, err = s.completed(ctx, q, group, n, done, lost)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	for h, group := range returned {
-		if err := s.recordReturned(ctx, q, h, group, now); err != nil {
+		if err := s.recordReturned(ctx, q, h, group, now, done); err != nil {
 			return nil, err
 		}
 	}
@@ -69,30 +75,38 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome) 
 }
 
 // recordReturned gives back jobs whose handlers were not called. Those that somebody else holds now are no loss.
-func (s *session) recordReturned(ctx context.Context, q db.Querier, h holder, group []outcome, now int64) error {
+func (s *session) recordReturned(ctx context.Context, q db.Querier, h holder, group []outcome, now int64, done changes) error {
 	n, err := q.ReleaseJobs(ctx, db.ReleaseJobsParams{Now: now, WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
 	if err != nil || n == int64(len(group)) {
 		return err
 	}
 	for _, o := range group { // somebody may have asked for an end in the meantime
-		_, err := q.CancelRequestedJob(ctx, db.CancelRequestedJobParams{Now: now, ID: o.attempt.job.ID, Attempt: h.attempt, WorkerID: h.worker})
+		n, err := q.CancelRequestedJob(ctx, db.CancelRequestedJobParams{Now: now, ID: o.attempt.job.ID, Attempt: h.attempt, WorkerID: h.worker})
 		if err != nil {
 			return err
+		}
+		if n > 0 {
+			done.ended(o.attempt.job.Queue, o.attempt.job.Kind, StatusCancelled, 1)
 		}
 	}
 	return nil
 }
 
-// recordLarge writes one result without wrapping it in JSON for a batch.
-func (s *session) recordLarge(ctx context.Context, q db.Querier, o outcome) (bool, error) {
+// recordAlone writes the end of one attempt that ended well: a large result, which is not wrapped in JSON for a batch, and
+// one that may have been recorded before, which then is not counted twice.
+func (s *session) recordAlone(ctx context.Context, q db.Querier, o outcome, done changes) (bool, error) {
 	n, err := q.CompleteJob(ctx, db.CompleteJobParams{
 		ResultJson: o.result, Now: toMicros(s.store.Now()), ID: o.attempt.job.ID,
 		Attempt: int64(o.attempt.job.Attempt), WorkerID: o.attempt.job.WorkerID,
 	})
-	if err != nil || n > 0 {
-		return n > 0, err
+	if err != nil {
+		return false, err
 	}
-	return s.ended(ctx, q, o)
+	if n == 0 {
+		return s.ended(ctx, q, o)
+	}
+	done.recorded(o)
+	return true, nil
 }
 
 // holder is what the fences of a statement's rows have in common.
@@ -143,33 +157,48 @@ func fences(outcomes []outcome) string {
 	return string(append(list, ']'))
 }
 
-// missing adds those of a group that are not done by their attempt. One that is was done before: by CompleteTx, or by
-// a write whose acknowledgement was lost.
-func (s *session) missing(ctx context.Context, q db.Querier, group, lost []outcome) ([]outcome, error) {
+// completed notes for the counts that n of a group were completed, and adds the others, who have lost their lease, to lost.
+// None of a group may have been recorded before, so what is done by its attempt is done by the statement.
+func (s *session) completed(ctx context.Context, q db.Querier, group []outcome, n int64, done changes, lost []outcome) ([]outcome, error) {
 	for _, o := range group {
-		ended, err := s.ended(ctx, q, o)
-		if err != nil {
-			return nil, err
-		}
+		ended := n == int64(len(group))
 		if !ended {
+			row, err := q.GetJobFence(ctx, o.attempt.job.ID)
+			if err != nil && notFound(err) != ErrNotFound {
+				return nil, err
+			}
+			ended = err == nil && Status(row.Status) == StatusDone && o.isOf(row)
+		}
+		if ended {
+			done.recorded(o)
+		} else {
 			lost = append(lost, o)
 		}
 	}
 	return lost, nil
 }
 
-// ended reads whether a job's row says that this attempt ended it.
+// ended reads whether an outcome that no statement could write was recorded before, as far as that is possible: else somebody
+// has taken the job, and may have ended it as this attempt's.
 func (s *session) ended(ctx context.Context, q db.Querier, o outcome) (bool, error) {
+	if !o.apart {
+		return false, nil
+	}
 	row, err := q.GetJobFence(ctx, o.attempt.job.ID)
 	if notFound(err) == ErrNotFound {
 		return false, nil
 	}
-	return Status(row.Status).Final() && row.Attempt == int64(o.attempt.job.Attempt) &&
-		row.WorkerID == o.attempt.job.WorkerID, err
+	status := Status(row.Status)
+	return status.Final() && (o.fate != fateDone || status == StatusDone) && o.isOf(row), err
+}
+
+// isOf reports whether a job's row has the fence of the outcome's attempt.
+func (o outcome) isOf(row db.GetJobFenceRow) bool {
+	return row.Attempt == int64(o.attempt.job.Attempt) && row.WorkerID == o.attempt.job.WorkerID
 }
 
 // recordOne writes an outcome that is not a plain success; false means that the lease was lost.
-func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome) (bool, error) {
+func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome, done changes) (bool, error) {
 	now := s.store.Now()
 	id, attempt, worker := o.attempt.job.ID, int64(o.attempt.job.Attempt), o.attempt.job.WorkerID
 	// A due time in the far future is cut to the last one that the schema takes.
@@ -191,6 +220,8 @@ func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome) (bool,
 			return false, err
 		}
 		if n > 0 {
+			o.attempt.recorded = fateCancel
+			done.ended(o.attempt.job.Queue, o.attempt.job.Kind, StatusCancelled, 1)
 			return true, s.addError(ctx, q, o, now)
 		}
 	}
@@ -216,9 +247,20 @@ func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome) (bool,
 		return false, err
 	}
 	if n == 0 {
-		return s.ended(ctx, q, o)
+		ended, err := s.ended(ctx, q, o)
+		if ended && s.hasCompleted(o.attempt) {
+			o.attempt.recorded = fateDone
+		}
+		return ended, err
 	}
+	done.recorded(o)
 	return true, s.addError(ctx, q, o, now)
+}
+
+func (s *session) hasCompleted(a *attempt) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return a.completed
 }
 
 // addError records an attempt that did not end well; being snoozed or given back is no error.
@@ -246,6 +288,7 @@ func (s *session) recordApart(outcomes []outcome) []outcome {
 			s.recorded(t)
 			s.store.Announce(t.signals())
 		case s.store.CanRetry(err):
+			o.apart = o.apart || errors.Is(err, ErrUnknownOutcome)
 			again = append(again, o)
 		default:
 			s.log.Error("the database refuses the end of an attempt: its lease will run out", append(o.attempt.attrs(), "error", err)...)
@@ -253,6 +296,7 @@ func (s *session) recordApart(outcomes []outcome) []outcome {
 			delete(s.running, o.attempt.fence())
 			s.refused[o.attempt.fence()] = struct{}{}
 			s.mu.Unlock()
+			s.observer.finished(o, fateLost)
 		}
 	}
 	return again

@@ -63,6 +63,7 @@ func (s *session) liveWorkers(ctx context.Context) ([]db.Worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list workers: %w", err)
 	}
+	s.crowd.Store(int64(len(workers)))
 	return workers, nil
 }
 
@@ -113,10 +114,13 @@ func (s *session) rescueStuck(ctx context.Context, failAll bool, before int64) e
 // rescue ends a worker, when one is given, and resets all stuck jobs: to be cancelled if that was asked, failed if no
 // attempt is left, they crashed too often or failAll, pending otherwise. Of several rescuers one does the work.
 func (s *session) rescue(ctx context.Context, failAll bool, before int64, end *db.EndWorkerParams, name string) error {
-	var attempts, cancelled, failed, reset int64
+	var attempts int64
+	var cancelled []db.CancelStuckJobsRow
+	var failed []db.FailStuckJobsRow
+	var reset []db.ResetStuckJobsRow
 	var ended bool
 	err := s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-		attempts, cancelled, failed, reset, ended = 0, 0, 0, 0, false
+		attempts, cancelled, failed, reset, ended = 0, nil, nil, nil, false
 		now := toMicros(s.store.Now())
 		if end != nil {
 			end.Now = now
@@ -143,8 +147,22 @@ func (s *session) rescue(ctx context.Context, failAll bool, before int64, end *d
 		if err != nil {
 			return err
 		}
-		reset, err = q.ResetStuckJobs(ctx, now)
-		return err
+		if reset, err = q.ResetStuckJobs(ctx, now); err != nil {
+			return err
+		}
+		done := changes{}
+		for _, job := range cancelled {
+			done.add(job.Queue, job.Kind, eventCrashed, 1, 0)
+			done.ended(job.Queue, job.Kind, StatusCancelled, 1)
+		}
+		for _, job := range failed {
+			done.add(job.Queue, job.Kind, eventCrashed, 1, 0)
+			done.ended(job.Queue, job.Kind, StatusFailed, 1)
+		}
+		for _, job := range reset {
+			done.add(job.Queue, job.Kind, eventCrashed, 1, 0)
+		}
+		return done.write(ctx, q, now)
 	})
 	if err != nil {
 		return fmt.Errorf("rescue jobs of gone workers: %w", err)
@@ -152,8 +170,16 @@ func (s *session) rescue(ctx context.Context, failAll bool, before int64, end *d
 	if ended {
 		s.log.Warn("a worker is gone", "worker", name, "reason", end.EndReason, "jobs", attempts)
 	}
+	if ended || attempts > 0 {
+		r := Rescued{Reason: CauseLost, Attempts: int(attempts), Pending: len(reset), Failed: len(failed), Cancelled: len(cancelled)}
+		if ended {
+			r.Worker, r.Reason = name, Cause(end.EndReason)
+		}
+		s.observer.rescued(r)
+	}
 	if attempts > 0 {
-		s.log.Warn("rescued jobs of gone workers", "pending", reset, "failed", failed, "cancelled", cancelled)
+		s.log.Warn("rescued jobs of gone workers", "pending", len(reset), "failed", len(failed), "cancelled", len(cancelled))
+		s.note()
 		s.store.Announce(WorkReady | JobEnded)
 	}
 	return nil

@@ -30,6 +30,7 @@ type Retention struct {
 	Done      time.Duration // 24 hours when 0
 	Cancelled time.Duration // 24 hours when 0
 	Failed    time.Duration // Forever when 0: they wait for people
+	Audit     time.Duration // of what people changed, not of jobs: 90 days when 0
 }
 
 // Config says how a runner runs. The zero value of every field is its default.
@@ -71,6 +72,9 @@ type Config struct {
 	// Retention is how long ended jobs are kept.
 	Retention Retention
 
+	// Middleware wraps every handler, the first one outermost.
+	Middleware []RunMiddleware
+
 	// Logger takes what the runner has to say; slog.Default when nil.
 	Logger *slog.Logger
 }
@@ -83,7 +87,7 @@ func (c Config) withDefaults() (Config, error) {
 	if len(c.Queues) == 0 {
 		c.Queues = map[string]int{DefaultQueue: 10}
 	}
-	c.Queues = maps.Clone(c.Queues)
+	c.Queues, c.Middleware = maps.Clone(c.Queues), slices.Clone(c.Middleware)
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(c.Queues)) {
 		faults = append(faults, ValidateName("queue", name))
@@ -101,6 +105,7 @@ func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.Retention.Done, 24*time.Hour)
 	setDefault(&c.Retention.Cancelled, 24*time.Hour)
 	setDefault(&c.Retention.Failed, Forever)
+	setDefault(&c.Retention.Audit, 90*24*time.Hour)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -122,7 +127,7 @@ func (c Config) withDefaults() (Config, error) {
 	for _, r := range []struct {
 		field string
 		value time.Duration
-	}{{"Retention.Done", c.Retention.Done}, {"Retention.Cancelled", c.Retention.Cancelled}, {"Retention.Failed", c.Retention.Failed}} {
+	}{{"Retention.Done", c.Retention.Done}, {"Retention.Cancelled", c.Retention.Cancelled}, {"Retention.Failed", c.Retention.Failed}, {"Retention.Audit", c.Retention.Audit}} {
 		if r.value < 0 && r.value != Forever {
 			faults = append(faults, invalid(r.field, r.value.String(), "be positive or Forever"))
 		}
@@ -142,6 +147,7 @@ type handler struct {
 	kind       string
 	timeout    time.Duration
 	retryDelay func(n int) time.Duration
+	sensitive  []string
 	run        func(context.Context, Job) error
 }
 
@@ -173,12 +179,16 @@ func (r *Runner) handle(h handler) {
 	if err := ValidateName("kind", h.kind); err != nil {
 		panic("jobs: Handle: " + err.Error())
 	}
+	if err := checkSensitive(h.sensitive); err != nil {
+		panic("jobs: Handle: " + err.Error())
+	}
 	if _, there := r.handlers[h.kind]; there {
 		panic("jobs: Handle: kind " + quote(h.kind) + " has a handler already")
 	}
 	if h.retryDelay == nil {
 		h.retryDelay = DefaultRetryDelay
 	}
+	h.run = r.config.around(h.run)
 	r.handlers[h.kind] = h
 }
 
@@ -204,7 +214,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 		return fmt.Errorf("run: %w", err)
 	}
 	session := newSession(r, string(kinds), drain)
-	err = session.run(ctx)
+	err = session.run(withoutActor(ctx))
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil // stopped before it had begun
 	}

@@ -8,13 +8,16 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// session is one call of Run. Three goroutines share it: the pump, which alone claims and records; the housekeeper,
-// which keeps leases alive and looks after jobs whose worker is gone; the pruner. Each attempt has its own besides.
+// session is one call of Run. Four goroutines share it: the pump, which alone claims and records; the housekeeper,
+// which keeps leases alive and looks after jobs whose worker is gone; the pruner; what adds up counts. Each attempt has its
+// own besides.
 type session struct {
 	store    Store
+	observer *Observer
 	client   *Client
 	config   Config
 	log      *slog.Logger
@@ -28,6 +31,7 @@ type session struct {
 	settled  chan struct{} // a signal to the pump: an outcome waits, or an attempt has ended
 	next     chan *attempt // to a slot that is free
 	finished chan struct{} // closed when the pump has returned
+	crowd    atomic.Int64  // how many workers there were when the housekeeper looked
 
 	mu       sync.Mutex
 	worker   worker
@@ -41,6 +45,8 @@ type session struct {
 	schema   error              // what it found that must stop it
 	turns    uint64             // odd while the pump is between the beginning of a turn and the start of its handlers
 	refused  map[fence]struct{} // attempts whose end the database does not take
+	spans    map[span]int64     // how long jobs waited and ran, not yet in the history
+	noted    bool               // there may be notes to be added up
 }
 
 // fence names an attempt: no two have the same.
@@ -51,9 +57,10 @@ type fence struct {
 
 func newSession(r *Runner, kinds string, drain bool) *session {
 	return &session{
-		store: r.client.store, client: r.client, config: r.config, log: r.config.Logger, handlers: r.handlers,
+		store: r.client.store, observer: r.client.store.Observer(), client: r.client, config: r.config, log: r.config.Logger, handlers: r.handlers,
 		kinds: kinds, drain: drain, settled: make(chan struct{}, 1), next: make(chan *attempt), finished: make(chan struct{}),
 		running: map[fence]*attempt{}, lanes: newLanes(r.config), refused: map[fence]struct{}{},
+		spans: map[span]int64{}, noted: true,
 	}
 }
 
@@ -72,6 +79,9 @@ func (s *session) run(ctx context.Context) error {
 	if err := s.reach(ctx, s.register); err != nil {
 		return err
 	}
+	if err := s.reach(ctx, s.mark); err != nil {
+		return errors.Join(err, s.unregister(keep))
+	}
 	if err := s.reach(ctx, s.boot); err != nil {
 		return errors.Join(err, s.unregister(keep))
 	}
@@ -80,14 +90,31 @@ func (s *session) run(ctx context.Context) error {
 	var helpers sync.WaitGroup
 	helpers.Go(func() { s.keepHouse(keep) })
 	helpers.Go(func() { s.prune(keep) })
+	helpers.Go(func() { s.foldOften(keep) })
 	helpers.Go(func() { s.hurry(ctx) })
 	err := s.pump(ctx)
 	close(s.finished)
 	stopKeeping()
 	helpers.Wait()
+	last, stopLast := context.WithTimeout(context.WithoutCancel(ctx), foldLast)
+	if fault := s.fold(last); fault != nil {
+		s.log.Warn("adding up counts failed at the end: how long the last jobs took is not in the history", "error", fault)
+	}
+	stopLast()
 	err = errors.Join(err, s.schemaFault(), s.unregister(context.WithoutCancel(ctx)))
 	s.log.Info("worker stopped", "worker", s.config.Name)
 	return err
+}
+
+// mark marks the sensitive fields of the kinds that have handlers.
+func (s *session) mark(ctx context.Context) error {
+	fields := map[string][]string{}
+	for kind, h := range s.handlers {
+		if len(h.sensitive) > 0 {
+			fields[kind] = h.sensitive
+		}
+	}
+	return s.client.mark(ctx, fields)
 }
 
 // reach takes a step of the start, and waits for a database that is not ready yet, as when a server starts with the machine
@@ -113,7 +140,7 @@ func (s *session) reach(ctx context.Context, step func(context.Context) error) e
 // passing reports whether an error is a state of the database that a starting runner waits out. A fault that somebody has to
 // mend, such as a wrong password or a file that may not be written to, ends it.
 func passing(err error) bool {
-	for _, state := range []error{ErrUnavailable, ErrReadOnly, ErrBusy, ErrFull, ErrUnknownOutcome} {
+	for _, state := range []error{ErrUnavailable, ErrReadOnly, ErrBusy, ErrFull, ErrDisk, ErrUnknownOutcome} {
 		if errors.Is(err, state) {
 			return true
 		}
@@ -185,23 +212,27 @@ func (s *session) abandon() {
 	for _, a := range s.running {
 		if !a.over {
 			s.log.Error("handler does not return: its job is given back without it", a.attrs()...)
+			a.took = time.Since(a.claimed)
 			s.settle(a, outcome{attempt: a, fate: fateRelease})
 		}
 	}
 	s.signal()
 }
 
-// settle notes an attempt's outcome, the first one only. Callers hold mu.
-func (s *session) settle(a *attempt, o outcome) {
+// settle notes an attempt's outcome, the first one only. It reports whether that was the last thing to do for it: the
+// observer is to be told. Callers hold mu.
+func (s *session) settle(a *attempt, o outcome) (lost bool) {
 	if a.over {
-		return
+		return false
 	}
 	a.over = true
 	if o.fate == fateLost {
 		delete(s.running, a.fence())
-	} else {
-		s.outcomes = append(s.outcomes, o)
+		return true
 	}
+	o.apart = a.completed
+	s.outcomes = append(s.outcomes, o)
+	return false
 }
 
 // giveUp makes the pump end the run. When the schema has become another one, it ends as if it was stopped: what runs may

@@ -81,6 +81,9 @@ type Store interface {
 	// to a fault of the statement.
 	CanRetry(err error) bool
 
+	// Observer is told what happens; nil for nobody. It is the same for as long as the store lives.
+	Observer() *Observer
+
 	// Close waits for writes under way and closes the connections.
 	Close() error
 }
@@ -89,6 +92,10 @@ type Store interface {
 type Tx interface {
 	// Handle is what the engine's Join knows its own transactions by.
 	Handle() any
+
+	// Savepoint runs the engine's statement of that name: savepoint, which sets one, rollback_to, which undoes what came after
+	// it, or release, which forgets it.
+	Savepoint(ctx context.Context, statement string) error
 }
 
 // Signal is a set of things that a commit can make true.
@@ -102,4 +109,8 @@ const (
 	// WorkAdded is announced in place of WorkReady by enqueues, for engines whose transactions tell other processes of
 	// them by themselves. Listeners listen for WorkReady.
 	WorkAdded
+
+	// ChangesOnly, beside what somebody listens for, means that it is no news that there may be some: an engine that wakes
+	// listeners now and then for want of anything better looks first whether anything has changed. Nobody announces it.
+	ChangesOnly
 )

@@ -45,14 +45,26 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 	t.more, t.short, t.returned = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	t.promote, t.promoted = 0, 0
 	var err error
+	done := changes{}
 	if len(t.outcomes) > 0 {
-		if t.lost, err = s.record(ctx, q, t.outcomes); err != nil {
+		if t.lost, err = s.record(ctx, q, t.outcomes, done); err != nil {
 			return fmt.Errorf("record outcomes: %w", err)
 		}
 	}
-	if !t.promotes() {
-		return nil
+	if t.promotes() {
+		if err := t.claim(ctx, q, done); err != nil {
+			return err
+		}
 	}
+	if err := done.write(ctx, q, toMicros(s.store.Now())); err != nil {
+		return fmt.Errorf("note what was recorded: %w", err)
+	}
+	return nil
+}
+
+// claim makes due jobs claimable and claims for each queue what it wants.
+func (t *turn) claim(ctx context.Context, q db.Querier, done changes) error {
+	s := t.session
 	worker := s.workerID()
 	now := s.store.Now()
 	if err := t.promoteDue(ctx, q, toMicros(now)); err != nil {
@@ -74,7 +86,10 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 			a.job.held = a
 			claimed[i] = a
 		}
-		if claimed, err = t.returnRisky(ctx, q, queue, claimed); err != nil {
+		if claimed, err = t.putOff(ctx, q, claimed, done); err != nil {
+			return err
+		}
+		if claimed, err = t.returnRisky(ctx, q, queue, claimed, done); err != nil {
 			return err
 		}
 		t.claimed = append(t.claimed, claimed...)
@@ -85,7 +100,7 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 // returnRisky gives back those of a queue's claimed jobs that would have to wait for a slot and had better not: should the
 // process die, a crash is charged to all that it holds. A job on its last attempt would fail without having run; and beside
 // one that was running when a process died before, the others would be charged again and again.
-func (t *turn) returnRisky(ctx context.Context, q db.Querier, queue string, claimed []*attempt) ([]*attempt, error) {
+func (t *turn) returnRisky(ctx context.Context, q db.Querier, queue string, claimed []*attempt, done changes) ([]*attempt, error) {
 	slots := int(t.slots[queue])
 	if len(claimed) <= slots {
 		return claimed, nil
@@ -104,7 +119,7 @@ func (t *turn) returnRisky(ctx context.Context, q db.Querier, queue string, clai
 		t.returned[queue] = true
 	}
 	for h, group := range back {
-		if err := t.session.recordReturned(ctx, q, h, group, toMicros(t.session.store.Now())); err != nil {
+		if err := t.session.recordReturned(ctx, q, h, group, toMicros(t.session.store.Now()), done); err != nil {
 			return nil, fmt.Errorf("give claimed jobs back: %w", err)
 		}
 	}

@@ -22,6 +22,7 @@ const (
 	ReasonCancel    Reason = "to-be-cancelled"  // it runs, and its worker was asked to stop it
 	ReasonNotDue    Reason = "not-due"          // its time has not come
 	ReasonClock     Reason = "clock"            // it waits for a worker before its time: by SQL, or because the clock was set back
+	ReasonMoved     Reason = "queue-moved"      // the queue is closed by a move to another database, or from one
 	ReasonPaused    Reason = "queue-paused"     // nobody claims from its queue
 	ReasonNoWorker  Reason = "no-worker"        // no live worker takes its kind from its queue
 	ReasonSlots     Reason = "slots-taken"      // each of those workers holds as many jobs of its queue as it runs at once
@@ -69,6 +70,7 @@ func (c *Client) Why(ctx context.Context, id int64) (Diagnosis, error) {
 // why is what there is to know of a job that does not run.
 type why struct {
 	job      Job
+	movedAt  time.Time // when a move closed the queue
 	pausedAt time.Time
 	holder   int64        // of its unique key, when it has ended
 	takers   []WorkerInfo // the live workers that take it
@@ -84,6 +86,13 @@ func look(ctx context.Context, q db.Querier, id int64) (why, error) {
 		return why{}, err
 	}
 	w := why{job: jobFromRow(row)}
+	moves, err := q.ListMoves(ctx)
+	if err != nil {
+		return why{}, err
+	}
+	for _, m := range moves {
+		w.movedAt = fromMicros(m.StartedAt)
+	}
 	queues, err := q.ListQueueRows(ctx)
 	if err != nil {
 		return why{}, err
@@ -187,6 +196,9 @@ func (w *why) findings(now time.Time) []Finding {
 	case j.RunAfter.After(now):
 		say(ReasonClock, "it is pending but due only at %s, in %s: it was made so by SQL, or the clock was set back",
 			j.RunAfter.Format(time.RFC3339), j.RunAfter.Sub(now).Round(time.Second))
+	}
+	if !w.movedAt.IsZero() {
+		say(ReasonMoved, "the queue is closed since %s by a move to another database, or from one", w.movedAt.Format(time.RFC3339))
 	}
 	if !w.pausedAt.IsZero() {
 		say(ReasonPaused, "queue %s is paused since %s", quote(j.Queue), w.pausedAt.Format(time.RFC3339))

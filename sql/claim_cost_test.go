@@ -46,6 +46,12 @@ func TestCostOfAClaimDoesNotGrow(t *testing.T) {
 		{"HasClaimableJobs", func(ctx context.Context, q *dbsqlite.Queries) (int64, error) {
 			return q.HasClaimableJobs(ctx, db.HasClaimableJobsParams{Kinds: `["report","idle"]`, Queue: "default"})
 		}, 1},
+		{"ListClaimableJobs", func(ctx context.Context, q *dbsqlite.Queries) (int64, error) {
+			claimable, err := q.ListClaimableJobs(ctx, db.ListClaimableJobsParams{
+				Kinds: `["report","idle"]`, Queue: "default", Now: now, N: n, WorkerID: 1,
+			})
+			return int64(len(claimable)), err
+		}, n},
 		{"ClaimJobs", func(ctx context.Context, q *dbsqlite.Queries) (int64, error) {
 			claimed, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
 				WorkerID: 1, LeaseUntil: now, Now: now, Kinds: `["report","idle"]`, Queue: "default", N: n,

@@ -34,16 +34,17 @@ const (
 // hotReads are the indexes on jobs by which each hot query finds its rows, and no other: the one way for all that a table
 // may hold.
 var hotReads = map[string]string{
-	"AddJobError": "", "EnqueueJob": "", "EnqueueJobs": "", "HeartbeatWorker": "", "ListJobErrors": "",
+	"AddJobError": "", "EnqueueJob": "", "EnqueueJobs": "", "EnqueueKeylessJob": "", "HeartbeatWorker": "", "ListJobErrors": "",
 
 	"CancelRequestedJob": "jobs_pkey", "CancelRunningJob": "jobs_pkey", "CancelWaitingJob": "jobs_pkey", "CompleteJob": "jobs_pkey",
-	"CompleteJobs": "jobs_pkey", "CompleteJobsWithResults": "jobs_pkey", "DeleteJob": "jobs_pkey", "ExtendLeases": "jobs_pkey",
+	"CompleteJobRange": "jobs_pkey", "CompleteJobs": "jobs_pkey", "StartJobRange": "jobs_pkey", "StartJobs": "jobs_pkey", "ListClaimableJobs": "jobs_claim jobs_pkey",
+	"CompleteJobsWithResults": "jobs_pkey", "DeleteJob": "jobs_pkey", "ExtendLeases": "jobs_pkey",
 	"FailJob": "jobs_pkey", "GetJob": "jobs_pkey", "GetJobFence": "jobs_pkey", "ReleaseJob": "jobs_pkey",
 	"RequestJobCancel": "jobs_pkey", "RetryJob": "jobs_pkey", "SetJobProgress": "jobs_pkey", "SnoozeJob": "jobs_pkey",
 
 	"ClaimJobs": "jobs_claim jobs_pkey", "HasClaimableJobs": "jobs_claim", "HasUnfinishedJobs": "jobs_claim jobs_running",
 	"PromoteDueJobs": "jobs_due jobs_pkey", "GetNextRunAfter": "jobs_due", "DeleteFailedJobs": "jobs_failed jobs_pkey",
-	"DeleteDoneJobs": "jobs_pkey", "GetPruneStep": "jobs_pkey", "ListFailedJobs": "jobs_failed", "GetJobIDByRequestID": "jobs_request", "GetLiveJobIDByUniqueKey": "jobs_unique",
+	"DeleteDoneJobs": "jobs_pkey", "GetPruneStep": "jobs_pkey", "ListFailedJobs": "jobs_failed", "ListEndedJobIDs": "jobs_ended", "GetJobIDByRequestID": "jobs_request", "GetLiveJobIDByUniqueKey": "jobs_unique",
 	"RequeueJob": "jobs_pkey jobs_unique", "ListHeldJobs": "jobs_running", "CountStuckJobs": "jobs_running",
 	"RecordStuckJobs": "jobs_pkey jobs_running",
 
@@ -87,7 +88,7 @@ func TestHotQueriesReadTheseIndexesOnPostgreSQL(t *testing.T) {
 	}
 }
 
-var jobsRead = regexp.MustCompile(`Scan (?:Backward )?(?:using|on) (jobs(?:_claim|_due|_failed|_pkey|_request|_running|_unique)?)\b`)
+var jobsRead = regexp.MustCompile(`Scan (?:Backward )?(?:using|on) (jobs(?:_claim|_due|_ended|_failed|_failed_kind|_pkey|_request|_running|_scheduled|_unique)?)\b`)
 
 // jobsReads are the indexes on jobs in a plan, or jobs for the table as a whole, and the plan.
 func jobsReads(t *testing.T, pool *sql.DB, s gates.Statement) (reads, plan string) {

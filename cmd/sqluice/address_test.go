@@ -20,6 +20,7 @@ func TestParseDatabase(t *testing.T) {
 		"postgres://u:secret@h1:1,h2:2/name":          "postgres://u@h1:1,h2:2/name",
 		"postgres://u:%40%2F%3Fsecret@host/name":      "postgres://u@host/name",
 		"postgres://u%40x:secret@host":                "postgres://u%40x@host",
+		"postgres://h/a%40b%2Fc":                      "postgres://h/a%40b%2Fc",
 		"postgres:///name":                            "postgres:///name",
 		"postgres://":                                 "postgres://",
 		"postgres:///name?host=%2Ftmp":                "postgres:///name?host=%2Ftmp",

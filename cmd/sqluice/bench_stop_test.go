@@ -10,6 +10,9 @@ import (
 )
 
 func benchStopTests() tests {
+	if testing.Short() {
+		return nil
+	}
 	return tests{"BenchRemovesItsQueueWhenItIsStopped": benchRemovesItsQueueWhenItIsStopped}
 }
 

@@ -15,6 +15,9 @@ import (
 )
 
 func benchTests() tests {
+	if testing.Short() {
+		return nil // what it measures is the slower, the more is looked at
+	}
 	return tests{
 		"BenchLeavesTheJobsAlone": benchLeavesTheJobsAlone,
 		"BenchBySeveralProcesses": benchBySeveralProcesses,

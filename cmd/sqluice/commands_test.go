@@ -93,7 +93,7 @@ func TestVersion(t *testing.T) {
 		}
 	}
 	c.ok("up")
-	if s := get[schemaStatus](c, "status"); s.Engine != "SQLite "+v.SQLite || s.Wanted != v.Schema {
+	if s := get[schemaStatus](c, "status"); s.Engine != "SQLite "+v.SQLite || s.Wanted != v.Schema || s.WAL == nil {
 		t.Errorf("status is %+v, version %+v", s, v)
 	}
 }
@@ -125,6 +125,7 @@ func listFiltersAndPages(t *testing.T, c *cli) {
 		{"--queue default", []int64{9, 7, 5, 3, 1}},
 		{"--tag t1", []int64{3}},
 		{"--user-id u1", []int64{4}},
+		{"--search EVE --limit 2", []int64{9, 7}},
 		{"--status done", nil},
 	} {
 		if got := ids(strings.Fields(test.args)...); !slices.Equal(got, test.want) {

@@ -34,6 +34,9 @@ func TestCopyWithinSQLite(t *testing.T) {
 }
 
 func TestCopyToAndFromPostgres(t *testing.T) {
+	if testing.Short() {
+		t.Skip("package move tests the same on both engines, and TestCopyWithinSQLite the command")
+	}
 	server := newServer(t)
 	for name, test := range copyTests() {
 		t.Run("To/"+name, func(t *testing.T) { test(t, queueFile(t), server.queue(t)) })

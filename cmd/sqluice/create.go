@@ -17,31 +17,25 @@ import (
 
 // withCreatedClient calls fn with a client of the database, which it makes and migrates when it is a file and there is
 // none. What exists is never migrated, and in PostgreSQL nothing is made: on another version of the schema the error
-// is a [jobs.SchemaError]. log takes the engine's messages; nil leaves them out.
-func (a *app) withCreatedClient(ctx context.Context, durability durabilityFor, log *slog.Logger, fn func(*jobs.Client) error) error {
-	d, err := a.database()
-	if err != nil {
-		return err
-	}
-	opts, err := durability(d)
-	if err != nil {
-		return err
-	}
-	store, err := openOrCreate(ctx, d, log, opts)
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(jobs.New(store)), closeStore(store))
+// is a [jobs.SchemaError].
+func (a *app) withCreatedClient(ctx context.Context, durability durabilityFor, fn func(*jobs.Client) error) error {
+	return a.withCreatedObservedClient(ctx, durability, nil, nil, fn)
 }
 
-func openOrCreate(ctx context.Context, d database, log *slog.Logger, opts []sqlite.Option) (jobs.Store, error) {
-	if d.postgres() {
-		return openDatabase(ctx, d, log)
-	}
-	if log != nil {
-		opts = append(opts, sqlite.WithLogger(log))
-	}
-	return openOrCreateFile(ctx, d.path, opts...)
+// withCreatedObservedClient is withCreatedClient of a store that tells an observer and whose engine's messages log takes. Both
+// may be nil.
+func (a *app) withCreatedObservedClient(
+	ctx context.Context, durability durabilityFor, log *slog.Logger, observer *jobs.Observer, fn func(*jobs.Client) error,
+) error {
+	return a.withOpened(durability, func(d database, opts []sqlite.Option) (jobs.Store, error) {
+		if d.postgres() {
+			return openObserved(ctx, d, log, observer)
+		}
+		if log != nil {
+			opts = append(opts, sqlite.WithLogger(log))
+		}
+		return openOrCreateFile(ctx, d.path, append(opts, sqlite.WithObserver(observer))...)
+	}, fn)
 }
 
 // openOrCreateFile looks a second time under the creation lock before it gives up on a file, because another process may

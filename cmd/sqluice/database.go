@@ -83,7 +83,8 @@ func (d database) String() string {
 	if err != nil {
 		return "postgres://..." // parseDatabase lets none through
 	}
-	clean := url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: parsed.Path}
+	// parseDatabase wants an @ in the name escaped, which package url leaves as it is.
+	clean := url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: parsed.Path, RawPath: strings.ReplaceAll(parsed.EscapedPath(), "@", "%40")}
 	if name := parsed.User.Username(); name != "" {
 		clean.User = url.User(name)
 	}

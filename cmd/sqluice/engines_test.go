@@ -13,7 +13,9 @@ type tests map[string]func(*testing.T, *cli)
 
 func bothEngines() tests {
 	all := tests{}
-	for _, list := range []tests{commandTests(), enqueueTests(), workTests(), stopTests(), benchTests(), benchStopTests(), serveTests()} {
+	for _, list := range []tests{
+		commandTests(), enqueueTests(), workTests(), stopTests(), benchTests(), benchStopTests(), serveTests(), topTests(), auditTests(), secretTests(),
+	} {
 		maps.Copy(all, list)
 	}
 	return all
@@ -35,6 +37,9 @@ func TestOnSQLite(t *testing.T) {
 func TestOnPostgres(t *testing.T) {
 	server := newServer(t)
 	t.Run("UpDownAndStatus", func(t *testing.T) { upDownAndStatus(t, server.empty(t)) })
+	if testing.Short() {
+		return // the commands are the same, and take minutes
+	}
 	bothEngines().run(t, server.queue)
 	for _, test := range slices.Sorted(maps.Keys(postgresTests())) {
 		t.Run(test, func(t *testing.T) { postgresTests()[test](t, server) })

@@ -132,7 +132,7 @@ func (a *app) enqueueOne(ctx context.Context, args []string, f *enqueueFlags, op
 			return nameFlags(err, enqueueFields) // before a database is made for it
 		}
 	}
-	return a.withCreatedClient(ctx, f.durability, nil, func(c *jobs.Client) error {
+	return a.withCreatedClient(ctx, f.durability, func(c *jobs.Client) error {
 		receipt, err := c.Enqueue(ctx, kind, payload, opts...)
 		if err != nil {
 			return nameFlags(err, enqueueFields)

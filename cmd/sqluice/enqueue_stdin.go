@@ -34,7 +34,7 @@ func (a *app) enqueueLines(ctx context.Context, kind string, f *enqueueFlags, op
 		return fmt.Errorf("standard input: %w; nothing was added", err)
 	}
 	progress.force(fmt.Sprintf("adding %d jobs", len(payloads)))
-	return a.withCreatedClient(ctx, f.durability, nil, func(c *jobs.Client) error {
+	return a.withCreatedClient(ctx, f.durability, func(c *jobs.Client) error {
 		ids, err := c.EnqueueMany(ctx, kind, payloads, opts...)
 		progress.end()
 		if err != nil {

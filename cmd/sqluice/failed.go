@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -17,8 +18,9 @@ func (a *app) failedCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "failed",
 		Short: "Report the failed jobs, grouped by kind and error",
-		Long: "failed groups the failed jobs by kind and error, the most frequent first, with the first and last time and an\n" +
-			"example's id for `sqluice show`. With --all it lists every failed job instead, the latest first.",
+		Long: fmt.Sprintf("failed groups the failed jobs by kind and error, the most frequent first, with the first and last time and an\n"+
+			"example's id for `sqluice show`. It looks at the latest %d. With --all it lists every failed job instead, the\n"+
+			"latest first.", jobs.MostReported),
 		GroupID: groupJobs,
 		Args:    takesNothing(),
 	}
@@ -43,9 +45,13 @@ func (a *app) failedCommand() *cobra.Command {
 }
 
 func (a *app) failedReport(ctx context.Context, c *jobs.Client, f jobs.FailedFilter, asJSON bool) error {
-	groups, err := c.FailedReport(ctx, f)
+	report, err := c.FailedReport(ctx, f)
 	if err != nil {
 		return err
+	}
+	groups := report.Groups
+	if report.Older {
+		a.complain("only the %d latest failed jobs are reported: narrow it with --kind, or list all with --all", report.Jobs)
 	}
 	if len(groups) == f.Limit {
 		a.complain("only the %d most frequent errors are reported", f.Limit)
@@ -84,7 +90,7 @@ func (a *app) failedJobs(ctx context.Context, c *jobs.Client, f jobs.FailedFilte
 		} else if err := a.failedPage(now, page, last.ID == 0); err != nil {
 			return err
 		}
-		if len(page) < f.Limit {
+		if len(page) == 0 {
 			break
 		}
 		last = page[len(page)-1]

@@ -12,7 +12,7 @@ import (
 )
 
 // listFields names the flags that the library's fields come from.
-var listFields = map[string]string{"status": "--status", "limit": "--limit", "cursor": "--after", "user id": "--user-id", "tag": "--tag"}
+var listFields = map[string]string{"status": "--status", "limit": "--limit", "cursor": "--after", "user id": "--user-id", "tag filter": "--tag", "text": "--search"}
 
 func (a *app) listCommand() *cobra.Command {
 	var f jobs.Filter
@@ -37,6 +37,7 @@ func (a *app) listCommand() *cobra.Command {
 	flags.Var(&nameValue{&f.Queue}, "queue", "only jobs of the queue with this `NAME`")
 	flags.StringVar(&f.UserID, "user-id", "", "only jobs of the user with this `ID`")
 	flags.StringVar(&f.Tag, "tag", "", "only jobs with this `TAG`")
+	flags.StringVar(&f.Text, "search", "", "only jobs with this `TEXT` in their kind, payload, last error, request id, unique key or user id")
 	f.Limit = 100
 	flags.Var(&intValue{&f.Limit, 1, jobs.MaxPage}, "limit", "how many jobs at the most")
 	flags.Var(&cursorValue{&f.After}, "after", "the last id of the page before")

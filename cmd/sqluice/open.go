@@ -16,11 +16,16 @@ import (
 // schema: the first use does. log takes the engine's messages about what goes on beside the command, and may be nil;
 // the options are for SQLite.
 func openDatabase(ctx context.Context, d database, log *slog.Logger, opts ...sqlite.Option) (jobs.Store, error) {
+	return openObserved(ctx, d, log, nil, opts...)
+}
+
+// openObserved is openDatabase of a store that tells an observer, which may be nil.
+func openObserved(ctx context.Context, d database, log *slog.Logger, observer *jobs.Observer, opts ...sqlite.Option) (jobs.Store, error) {
 	if d.postgres() {
 		if log == nil {
 			log = slog.New(slog.DiscardHandler)
 		}
-		store, err := postgres.Open(ctx, d.url, postgres.WithLogger(log))
+		store, err := postgres.Open(ctx, d.url, postgres.WithLogger(log), postgres.WithObserver(observer))
 		if err != nil {
 			return nil, &usageError{err} // of the URL: there was no connection that could have failed
 		}
@@ -29,7 +34,7 @@ func openDatabase(ctx context.Context, d database, log *slog.Logger, opts ...sql
 	if log != nil {
 		opts = append(opts, sqlite.WithLogger(log))
 	}
-	store, err := sqlite.Open(ctx, d.path, append(opts, sqlite.MustExist())...)
+	store, err := sqlite.Open(ctx, d.path, append(opts, sqlite.MustExist(), sqlite.WithObserver(observer))...)
 	if err != nil {
 		return nil, hintMissing(err)
 	}
@@ -43,6 +48,35 @@ func (a *app) withClient(ctx context.Context, fn func(*jobs.Client) error) error
 		return err
 	}
 	store, err := openDatabase(ctx, d, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(jobs.New(store)), closeStore(store))
+}
+
+// withObservedClient is withClient of a store that tells an observer, for a command that goes on: durability says how what it
+// writes is kept, and log takes the engine's messages.
+func (a *app) withObservedClient(
+	ctx context.Context, durability durabilityFor, log *slog.Logger, observer *jobs.Observer, fn func(*jobs.Client) error,
+) error {
+	return a.withOpened(durability, func(d database, opts []sqlite.Option) (jobs.Store, error) {
+		return openObserved(ctx, d, log, observer, opts...)
+	}, fn)
+}
+
+// withOpened calls fn with a client of what open makes of the database and the options of its durability.
+func (a *app) withOpened(
+	durability durabilityFor, open func(database, []sqlite.Option) (jobs.Store, error), fn func(*jobs.Client) error,
+) error {
+	d, err := a.database()
+	if err != nil {
+		return err
+	}
+	opts, err := durability(d)
+	if err != nil {
+		return err
+	}
+	store, err := open(d, opts)
 	if err != nil {
 		return err
 	}

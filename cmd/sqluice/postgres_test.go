@@ -112,6 +112,7 @@ func durabilityIsRefused(t *testing.T, s *server) {
 	c := s.queue(t)
 	for _, value := range []string{"normal", "full"} {
 		c.fails(exitUsage, []string{"--durability", "SQLite", "synchronous_commit", "--help"}, "enqueue", "k", "--durability", value)
+		c.fails(exitUsage, []string{"--durability", "SQLite"}, "serve", "--addr", "127.0.0.1:0", "--durability", value)
 		c.fails(exitUsage, []string{"--durability", "SQLite"}, "work", "--durability", value, "--exec", execFlag(t, "k", "echo"))
 	}
 	if list := get[[]jobs.Job](c, "list"); len(list) != 0 {

@@ -132,6 +132,18 @@ func jobVariables(job jobs.Job) []string {
 	}
 }
 
+// programEnvironment is what programs inherit: all but the token of servers of this command, which is none of their business
+// whether this worker has such a server or not.
+func (a *app) programEnvironment() []string {
+	var list []string
+	for _, pair := range a.env {
+		if !strings.HasPrefix(pair, tokenVariable+"=") {
+			list = append(list, pair)
+		}
+	}
+	return list
+}
+
 // waitOrStop waits for the program's end, which it brings about when ctx ends.
 func waitOrStop(ctx context.Context, cmd *exec.Cmd) error {
 	ended := make(chan error, 1)

@@ -107,3 +107,27 @@ func codeOf(err error) int {
 	fmt.Fprintln(os.Stderr, err)
 	return 97
 }
+
+// TestProgramsGetNoToken: the token of servers is not for programs, whether or not their worker has a server, and from wherever
+// that has its token.
+func TestProgramsGetNoToken(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(testToken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{nil, {"--metrics", "127.0.0.1:0"}, {"--metrics", "127.0.0.1:0", "--token-file", file}} {
+		c := newCLI(t)
+		c.ok("up")
+		id := c.enqueue("k")
+		p := c.startWith([]string{tokenVariable + "=" + testToken, tokenVariable + "_NOT=kept"},
+			append([]string{"work", "--drain", "--exec", execFlag(t, "k", "env")}, flags...)...)
+		p.wantExit(exitOK)
+		var environment map[string]string
+		if err := json.Unmarshal(c.show(id).Result, &environment); err != nil {
+			t.Fatal(err)
+		}
+		if token, there := environment[tokenVariable]; there || environment[tokenVariable+"_NOT"] != "kept" || environment["SQLUICE_DB"] == "" {
+			t.Errorf("with %q the program got the token %q in %v", flags, token, environment)
+		}
+	}
+}

@@ -58,8 +58,8 @@ func (a *app) rootCommand() *cobra.Command {
 	)
 	root.AddCommand(
 		a.enqueueCommand(), a.listCommand(), a.showCommand(), a.whyCommand(), a.failedCommand(), a.waitCommand(),
-		a.retryCommand(), a.cancelCommand(), a.deleteCommand(), a.pruneCommand(),
-		a.workCommand(), a.workersCommand(), a.queuesCommand(), a.statsCommand(), a.serveCommand(),
+		a.retryCommand(), a.cancelCommand(), a.deleteCommand(), a.pruneCommand(), a.recountCommand(), a.auditCommand(), a.sensitiveCommand(),
+		a.workCommand(), a.workersCommand(), a.queuesCommand(), a.statsCommand(), a.topCommand(), a.serveCommand(),
 		a.upCommand(), a.downCommand(), a.statusCommand(), a.backupCommand(), a.versionCommand(),
 		a.copyCommand(), a.reopenCommand(), a.benchCommand(), a.benchProcessCommand(),
 	)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
 )
 
 // The exit codes.
@@ -96,7 +98,7 @@ func (a *app) complain(format string, args ...any) {
 func (a *app) do(fn func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.began = true
-		return fn(cmd.Context(), args)
+		return fn(jobs.WithActor(cmd.Context(), actor()), args)
 	}
 }
 

@@ -15,10 +15,11 @@ import (
 
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/metrics"
 )
 
-const serveHelp = `serve answers HTTP requests of people and programs that look after the queue, until SIGINT or SIGTERM. The API is below
-/api/admin; GET /api/admin/openapi.json describes it.
+const serveHelp = `serve answers HTTP requests of people and programs that look after the queue, until SIGINT or SIGTERM. The
+dashboard is at /, the API below /api/admin; GET /api/admin/openapi.json describes it. GET /metrics is for Prometheus.
 
 Without a token it serves this machine alone. To listen on any other address it needs one: put at least 16 characters
 in SQLUICE_TOKEN or into the file of --token-file. Programs send it as "Authorization: Bearer TOKEN"; a browser asks for
@@ -49,6 +50,8 @@ type serveFlags struct {
 	readOnly  bool
 	logFormat string
 	logLevel  string
+
+	durability durabilityFor
 }
 
 // serveFields names the flags that the library's fields come from.
@@ -74,6 +77,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse all changes")
 	flags.Var(&choiceValue{&f.logFormat, []string{"text", "json"}}, "log-format", "how to log")
 	flags.Var(&choiceValue{&f.logLevel, []string{"debug", "info", "warn", "error"}}, "log-level", "what to log")
+	f.durability = durabilityFlag(flags)
 	cmd.RunE = a.do(func(ctx context.Context, _ []string) error { return a.serve(ctx, &f) })
 	return cmd
 }
@@ -85,7 +89,8 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	log := newLogger(newProgress(a.stderr), f.logFormat, f.logLevel)
-	return a.withClient(ctx, func(c *jobs.Client) error {
+	m := metrics.New()
+	return a.withObservedClient(ctx, f.durability, log, m.Observer(), func(c *jobs.Client) error {
 		handler, err := admin.New(c, admin.Config{
 			Prefix: f.prefix, Token: token, Hosts: f.hosts, Origins: f.origins, ReadOnly: f.readOnly, Logger: log,
 		})
@@ -95,14 +100,20 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		if err := c.CheckSchema(ctx); err != nil {
 			return err
 		}
-		listener, err := listen(ctx, f.address, token != "")
+		forPrometheus, err := metricsHandler(handler, m, c, log)
 		if err != nil {
 			return err
 		}
-		if err := a.say("serving http://%s%s/api/admin", listener.Addr(), f.prefix); err != nil {
+		listener, err := listen(ctx, "--addr", f.address, token != "")
+		if err != nil {
+			return err
+		}
+		if err := a.say("serving http://%s%s/", listener.Addr(), f.prefix); err != nil {
 			return errors.Join(err, listener.Close())
 		}
-		return serveUntil(ctx, httpServer(handler, log), listener, stopWithin)
+		server := httpServer(withMetrics(f.prefix+metricsPath, forPrometheus, handler), log)
+		server.RegisterOnShutdown(handler.Close) // event streams do not end by themselves
+		return serveUntil(ctx, server, listener, stopWithin)
 	})
 }
 
@@ -122,16 +133,16 @@ func (a *app) token(file string) (string, error) {
 	return token, nil
 }
 
-// listen listens, on an address of the machine itself unless there is a token.
-func listen(ctx context.Context, address string, mayBeAnywhere bool) (net.Listener, error) {
+// listen listens, on an address of the machine itself unless there is a token. flag is where the address comes from.
+func listen(ctx context.Context, flag, address string, mayBeAnywhere bool) (net.Listener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", shown(address), err)
 	}
 	if at, ok := listener.Addr().(*net.TCPAddr); !mayBeAnywhere && (!ok || !at.IP.IsLoopback()) {
-		return nil, errors.Join(usagef("--addr %q is not of this machine alone: that needs a token, in %s or --token-file",
-			shown(address), tokenVariable), listener.Close())
+		return nil, errors.Join(usagef("%s %q is not of this machine alone: that needs a token, in %s or --token-file",
+			flag, shown(address), tokenVariable), listener.Close())
 	}
 	return listener, nil
 }

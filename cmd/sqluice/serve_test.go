@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,7 +21,7 @@ import (
 )
 
 func serveTests() tests {
-	return tests{"Serve": serves, "ServeIsStopped": serveIsStopped}
+	return tests{"Serve": serves, "ServeIsStopped": serveIsStopped, "ServeGivesMetrics": serveGivesMetrics, "WorkGivesMetrics": workGivesMetrics}
 }
 
 // serving starts a server and returns where it serves.
@@ -36,7 +37,7 @@ func (c *cli) servesAt(p *process) string {
 	url := ""
 	eventually(c.t, "the server says where it serves", func() bool {
 		line, ended := strings.CutSuffix(p.out.String(), "\n")
-		url = strings.TrimPrefix(line, "serving ")
+		url = strings.TrimPrefix(line, "serving ") + "api/admin" // it tells where the dashboard is
 		return ended
 	})
 	return url
@@ -109,7 +110,8 @@ func serves(t *testing.T, c *cli) {
 	}
 }
 
-// serveIsStopped: a request that has begun is served, a connection that has sent nothing does not hold the server up.
+// serveIsStopped: a request that has begun is served, an event stream ends, a connection that has sent nothing does not
+// hold the server up.
 func serveIsStopped(t *testing.T, c *cli) {
 	c.ok("up")
 	p, url := c.serving(nil)
@@ -130,8 +132,24 @@ func serveIsStopped(t *testing.T, c *cli) {
 	if _, err := io.ReadFull(half, answer); err != nil || string(answer) != "HTTP/1.1 100" {
 		t.Fatalf("the server asks for the body with %q, %v", answer, err)
 	}
+	events, err := http.Get(url + "/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Body.Close()
+	lines := bufio.NewScanner(events.Body)
+	for lines.Text() != "event: change" {
+		if !lines.Scan() {
+			t.Fatalf("the event stream has ended: %v", lines.Err())
+		}
+	}
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
+	}
+	for lines.Scan() { // until the server ends it
+	}
+	if err := lines.Err(); err != nil {
+		t.Errorf("the event stream is broken off: %v", err)
 	}
 	eventually(t, "it takes no more connections", func() bool {
 		conn, err := net.Dial("tcp", address)

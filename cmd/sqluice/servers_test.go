@@ -46,6 +46,9 @@ func TestServers(t *testing.T) {
 	})
 	t.Run("roles that lack something", func(t *testing.T) { rolesThatLackSomething(t, owner, as) })
 	t.Run("away for a while", func(t *testing.T) { awayForAWhile(t, cluster, &cli{t, owner.db}) })
+	t.Run("top while it is away", func(t *testing.T) {
+		topGoesOn(t, &cli{t, owner.db}, func() { cluster.Stop(t, "fast") }, func() { cluster.Start(t) })
+	})
 	t.Run("a standby", func(t *testing.T) { aStandby(t, cluster, &cli{t, owner.db}) })
 }
 

@@ -16,8 +16,9 @@ type schemaStatus struct {
 	Engine   string `json:"engine"`
 	Schema   int64  `json:"schema"`
 	Wanted   int64  `json:"wanted"`
-	State    string `json:"state"`            // up to date, pending or newer
-	Closed   string `json:"closed,omitempty"` // by a move
+	State    string `json:"state"`               // up to date, pending or newer
+	WAL      *int64 `json:"wal_bytes,omitempty"` // of a SQLite database
+	Closed   string `json:"closed,omitempty"`    // by a move
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -49,6 +50,13 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	if s.Schema, s.Wanted, err = c.Store().SchemaVersion(ctx); err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
+	if sized, ok := c.Store().(interface{ WALSize() (int64, error) }); ok {
+		size, err := sized.WALSize()
+		if err != nil {
+			return fmt.Errorf("look at the WAL: %w", err)
+		}
+		s.WAL = &size
+	}
 	if s.Schema == s.Wanted {
 		if err := c.CheckOpen(ctx); errors.Is(err, jobs.ErrMoved) {
 			s.Closed = err.Error()
@@ -73,8 +81,23 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	t.row("engine", s.Engine)
 	t.row("schema", fmt.Sprintf("version %d of %d", s.Schema, s.Wanted))
 	t.row("migrations", s.State+advice)
+	if s.WAL != nil {
+		t.row("WAL", walSize(*s.WAL))
+	}
 	if s.Closed != "" {
 		t.row("closed", s.Closed)
 	}
 	return t.end()
+}
+
+// walUsual is what the engine leaves of a WAL at the most.
+const walUsual = 64 << 20
+
+// walSize is for people, who may have to look for the cause of a large one.
+func walSize(bytes int64) string {
+	text := fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+	if bytes > walUsual {
+		text += ": a read transaction that does not end keeps it from being brought to the database, or a large write has just ended"
+	}
+	return text
 }

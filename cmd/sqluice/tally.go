@@ -37,7 +37,7 @@ func (t *tally) around(h jobs.Handler[json.RawMessage], log *slog.Logger) jobs.H
 			return err
 		}
 		t.done.Add(1)
-		log.Info("job done", "job", job.ID, "kind", job.Kind, "attempt", job.Attempt, "took", time.Since(started).Round(time.Millisecond))
+		log.Info("job done", "job", job.ID, "kind", job.Kind, "queue", job.Queue, "attempt", job.Attempt, "took", time.Since(started).Round(time.Millisecond))
 		return nil
 	}
 }

@@ -15,6 +15,7 @@ func TestSplitWords(t *testing.T) {
 		`a '' ""`:                   {"a", "", ""},
 		`--x='y z'w`:                {"--x=y zw"},
 		`'a\b"c' "d\"e\\f\g" h\'i`:  {`a\b"c`, `d"e\f\g`, `h'i`},
+		"'caf\xe9' \\\xe9\xff":      {"caf\xe9", "\xe9\xff"}, // a name of a file need not be UTF-8
 		`$HOME * | > ; & #x`:        {"$HOME", "*", "|", ">", ";", "&", "#x"},
 		`'grüße 世界' "` + "\n" + `"`: {"grüße 世界", "\n"},
 	} {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/metrics"
 )
 
 const workHelp = `work takes jobs and runs a program for each, until SIGINT or SIGTERM, or with --drain until nothing of its kinds and
@@ -33,7 +34,10 @@ SIGKILL 3 seconds later. The same happens when --grace after the worker was told
 to the queue, and the attempt does not count. A second SIGINT or SIGTERM ends the worker at once.
 
 Makes the SQLite file when there is none; in PostgreSQL "sqluice up" must have made the tables. A PostgreSQL server that
-is away is waited for, at the start and later. The programs inherit SQLUICE_DB.`
+is away is waited for, at the start and later. The programs inherit SQLUICE_DB, and not SQLUICE_TOKEN.
+
+--metrics serves this worker's metrics, and those of the queue, to Prometheus: on an address of this machine, or on any
+with a token; "sqluice serve --help" says how it is sent.`
 
 // maxConcurrency bounds the programs of one queue: each is a process.
 const maxConcurrency = 10_000
@@ -51,6 +55,7 @@ type workFlags struct {
 	logFormat   string
 	logLevel    string
 	durability  durabilityFor
+	metrics     metricsFlags
 }
 
 // workFields names the flags that the library's fields come from.
@@ -79,12 +84,16 @@ func (a *app) workCommand() *cobra.Command {
 	flags.Var(&choiceValue{&f.logFormat, []string{"text", "json"}}, "log-format", "how to log")
 	flags.Var(&choiceValue{&f.logLevel, []string{"debug", "info", "warn", "error"}}, "log-level", "what to log (default: info, warn on a terminal)")
 	f.durability = durabilityFlag(flags)
+	f.metrics.add(flags)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(f.programs) == 0:
 			return usagef("--exec KIND=CMD is missing: which program runs which jobs?")
 		case flags.Changed("name") && f.name == "":
 			return usagef(`--name "" must not be empty`)
+		}
+		if err := f.metrics.check(); err != nil {
+			return err
 		}
 		return takesNothing()(cmd, args)
 	}
@@ -107,14 +116,27 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 	log := newLogger(progress, f.logFormat, f.logLevel)
 	starter := newStarter()
 	defer starter.close()
-	return a.withCreatedClient(ctx, f.durability, log, func(c *jobs.Client) error {
+	var m *metrics.Metrics
+	var observer *jobs.Observer
+	if f.metrics.address != "" {
+		m = metrics.New()
+		observer = m.Observer()
+	}
+	return a.withCreatedObservedClient(ctx, f.durability, log, observer, func(c *jobs.Client) error {
+		if m != nil {
+			stop, err := a.serveMetrics(ctx, &f.metrics, m, c, log)
+			if err != nil {
+				return err
+			}
+			defer stop()
+		}
 		runner, err := jobs.NewRunner(c, f.config(log))
 		if err != nil {
 			return nameFlags(err, workFields)
 		}
 		tally := newTally(progress)
 		for _, p := range f.programs {
-			p.env, p.starter, p.log = a.env, starter, log
+			p.env, p.starter, p.log = a.programEnvironment(), starter, log
 			jobs.Kind[json.RawMessage]{Name: p.kind}.Handle(runner, tally.around(p.handle, log))
 		}
 		defer tally.keepShowing()()

@@ -127,6 +127,54 @@ func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int
 	return items, nil
 }
 
+const enqueueKeylessJob = `-- name: EnqueueKeylessJob :one
+INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, updated_at)
+SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT),
+       CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT),
+       CAST($8 AS BIGINT), CAST($9 AS TEXT), CAST($10 AS TEXT),
+       CAST($11 AS TEXT), CAST($12 AS BIGINT), CAST($12 AS BIGINT)
+WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
+RETURNING id
+`
+
+type EnqueueKeylessJobParams struct {
+	Kind        string
+	Queue       string
+	Payload     string
+	Status      string
+	Priority    int64
+	RunAfter    int64
+	MaxAttempts int64
+	Timeout     int64
+	UserID      *string
+	Tags        *string
+	Metadata    *string
+	Now         int64
+}
+
+// EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of.
+// No row means that the queue is closed by a move.
+func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParams) (int64, error) {
+	row := q.db.QueryRow(ctx, enqueueKeylessJob,
+		arg.Kind,
+		arg.Queue,
+		arg.Payload,
+		arg.Status,
+		arg.Priority,
+		arg.RunAfter,
+		arg.MaxAttempts,
+		arg.Timeout,
+		arg.UserID,
+		arg.Tags,
+		arg.Metadata,
+		arg.Now,
+	)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
 const getJobIDByRequestID = `-- name: GetJobIDByRequestID :one
 SELECT j.id FROM jobs AS j
 WHERE j.kind = CAST($1 AS TEXT) AND j.request_id = CAST($2 AS TEXT) AND j.request_id IS NOT NULL

@@ -9,96 +9,6 @@ import (
 	"context"
 )
 
-const countJobsByStatus = `-- name: CountJobsByStatus :one
-SELECT CAST(CASE CAST($1 AS TEXT)
-    WHEN 'pending' THEN (SELECT COUNT(*) FROM jobs AS p WHERE p.status = 'pending')
-    WHEN 'scheduled' THEN (SELECT COUNT(*) FROM jobs AS s WHERE s.status = 'scheduled')
-    WHEN 'running' THEN (SELECT COUNT(*) FROM jobs AS r WHERE r.status = 'running')
-    WHEN 'done' THEN (SELECT COUNT(*) FROM jobs AS d WHERE d.status = 'done')
-    ELSE (SELECT COUNT(*) FROM jobs AS f
-          WHERE (f.status = 'failed' OR f.status = 'cancelled') AND f.status = CAST($1 AS TEXT))
-END AS BIGINT) AS jobs
-`
-
-// CountJobsByStatus counts the jobs of one status, each in an index of its own but those that are done: for these the
-// whole table is read.
-func (q *Queries) CountJobsByStatus(ctx context.Context, status string) (int64, error) {
-	row := q.db.QueryRow(ctx, countJobsByStatus, status)
-	var jobs int64
-	err := row.Scan(&jobs)
-	return jobs, err
-}
-
-const countLiveJobsPerQueue = `-- name: CountLiveJobsPerQueue :many
-SELECT p.queue, CAST('pending' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs
-FROM jobs AS p WHERE p.status = 'pending' GROUP BY p.queue
-UNION ALL
-SELECT s.queue, CAST('scheduled' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs
-FROM jobs AS s WHERE s.status = 'scheduled' GROUP BY s.queue
-UNION ALL
-SELECT r.queue, CAST('running' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs
-FROM jobs AS r WHERE r.status = 'running' GROUP BY r.queue
-`
-
-type CountLiveJobsPerQueueRow struct {
-	Queue  string
-	Status string
-	Jobs   int64
-}
-
-// CountLiveJobsPerQueue counts the unfinished jobs of each queue by status; each status has an index of its own.
-func (q *Queries) CountLiveJobsPerQueue(ctx context.Context) ([]CountLiveJobsPerQueueRow, error) {
-	rows, err := q.db.Query(ctx, countLiveJobsPerQueue)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CountLiveJobsPerQueueRow
-	for rows.Next() {
-		var i CountLiveJobsPerQueueRow
-		if err := rows.Scan(&i.Queue, &i.Status, &i.Jobs); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const countPendingJobsPerKind = `-- name: CountPendingJobsPerKind :many
-SELECT j.queue, j.kind, CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
-WHERE j.status = 'pending' GROUP BY j.queue, j.kind
-`
-
-type CountPendingJobsPerKindRow struct {
-	Queue string
-	Kind  string
-	Jobs  int64
-}
-
-// CountPendingJobsPerKind counts the due jobs of each queue and kind: what shows work that no worker takes.
-func (q *Queries) CountPendingJobsPerKind(ctx context.Context) ([]CountPendingJobsPerKindRow, error) {
-	rows, err := q.db.Query(ctx, countPendingJobsPerKind)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CountPendingJobsPerKindRow
-	for rows.Next() {
-		var i CountPendingJobsPerKindRow
-		if err := rows.Scan(&i.Queue, &i.Kind, &i.Jobs); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const getJob = `-- name: GetJob :one
 SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result FROM jobs AS j WHERE j.id = CAST($1 AS BIGINT)
 `
@@ -139,23 +49,16 @@ func (q *Queries) GetJob(ctx context.Context, id int64) (Job, error) {
 	return i, err
 }
 
-const getOldestPending = `-- name: GetOldestPending :one
-SELECT CAST(COALESCE(MIN(j.run_after), 0) AS BIGINT) AS run_after FROM jobs AS j WHERE j.status = 'pending'
-`
-
-// GetOldestPending is the run_after of the job that has waited longest; 0 when none is pending.
-func (q *Queries) GetOldestPending(ctx context.Context) (int64, error) {
-	row := q.db.QueryRow(ctx, getOldestPending)
-	var run_after int64
-	err := row.Scan(&run_after)
-	return run_after, err
-}
-
 const listFailedJobs = `-- name: ListFailedJobs :many
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result FROM jobs AS j
+SELECT j.id, j.kind, j.queue, CAST(COALESCE(j.finished_at, 0) AS BIGINT) AS finished_at,
+       CAST(SUBSTR(COALESCE(j.last_error, ''), 1, 1000) AS TEXT) AS error,
+       CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
+            + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0)
+            + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
+FROM jobs AS j
 WHERE j.status = 'failed' AND j.finished_at >= CAST($1 AS BIGINT)
-  AND (j.finished_at < CAST($2 AS BIGINT)
-       OR j.finished_at = CAST($2 AS BIGINT) AND j.id < CAST($3 AS BIGINT))
+  AND j.finished_at <= CAST($2 AS BIGINT)
+  AND (j.finished_at < CAST($2 AS BIGINT) OR j.id < CAST($3 AS BIGINT))
   AND (CAST($4 AS TEXT) IS NULL OR j.kind = CAST($4 AS TEXT))
 ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST($5 AS BIGINT)
 `
@@ -168,8 +71,18 @@ type ListFailedJobsParams struct {
 	N          int64
 }
 
-// ListFailedJobs lists the jobs that failed since a time, the latest first: what is retried or looked at one by one.
-func (q *Queries) ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]Job, error) {
+type ListFailedJobsRow struct {
+	ID         int64
+	Kind       string
+	Queue      string
+	FinishedAt int64
+	Error      string
+	Bytes      int64
+}
+
+// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
+// bytes their large columns have.
+func (q *Queries) ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error) {
 	rows, err := q.db.Query(ctx, listFailedJobs,
 		arg.Since,
 		arg.BeforeTime,
@@ -181,37 +94,16 @@ func (q *Queries) ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) 
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Job
+	var items []ListFailedJobsRow
 	for rows.Next() {
-		var i Job
+		var i ListFailedJobsRow
 		if err := rows.Scan(
 			&i.ID,
 			&i.Kind,
-			&i.Payload,
-			&i.Status,
-			&i.Attempt,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.StartedAt,
-			&i.FinishedAt,
-			&i.Priority,
-			&i.RunAfter,
-			&i.WorkerID,
-			&i.LeaseUntil,
-			&i.Crashes,
-			&i.Uncounted,
-			&i.CancelRequestedAt,
 			&i.Queue,
-			&i.MaxAttempts,
-			&i.Timeout,
-			&i.LastError,
-			&i.UniqueKey,
-			&i.RequestID,
-			&i.UserID,
-			&i.Tags,
-			&i.Metadata,
-			&i.Progress,
-			&i.Result,
+			&i.FinishedAt,
+			&i.Error,
+			&i.Bytes,
 		); err != nil {
 			return nil, err
 		}
@@ -228,8 +120,17 @@ SELECT e.id, e.attempt, CAST(COALESCE(e.worker_id, 0) AS BIGINT) AS worker_id,
        CAST(COALESCE(w.name, '') AS TEXT) AS worker, CAST(COALESCE(e.started_at, 0) AS BIGINT) AS started_at,
        e.ended_at, e.cause, e.message, e.stack
 FROM job_errors AS e LEFT JOIN workers AS w ON w.id = e.worker_id
-WHERE e.job_id = CAST($1 AS BIGINT) ORDER BY e.attempt, e.id
+WHERE e.id IN (
+    SELECT x.id FROM job_errors AS x WHERE x.job_id = CAST($1 AS BIGINT) AND x.id < CAST($2 AS BIGINT)
+    ORDER BY x.id DESC LIMIT CAST($3 AS BIGINT))
+ORDER BY e.id DESC
 `
+
+type ListJobErrorsParams struct {
+	JobID    int64
+	BeforeID int64
+	N        int64
+}
 
 type ListJobErrorsRow struct {
 	ID        int64
@@ -243,9 +144,9 @@ type ListJobErrorsRow struct {
 	Stack     string
 }
 
-// ListJobErrors lists the attempts of a job that did not end well, in order.
-func (q *Queries) ListJobErrors(ctx context.Context, jobID int64) ([]ListJobErrorsRow, error) {
-	rows, err := q.db.Query(ctx, listJobErrors, jobID)
+// ListJobErrors lists the latest attempts of a job that did not end well, before an error, the latest first.
+func (q *Queries) ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([]ListJobErrorsRow, error) {
+	rows, err := q.db.Query(ctx, listJobErrors, arg.JobID, arg.BeforeID, arg.N)
 	if err != nil {
 		return nil, err
 	}
@@ -274,104 +175,29 @@ func (q *Queries) ListJobErrors(ctx context.Context, jobID int64) ([]ListJobErro
 	return items, nil
 }
 
-const listJobs = `-- name: ListJobs :many
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result FROM jobs AS j
-WHERE j.id < CAST($1 AS BIGINT)
-  AND (CAST($2 AS TEXT) IS NULL OR j.status = CAST($2 AS TEXT))
-  AND (CAST($3 AS TEXT) IS NULL OR j.kind = CAST($3 AS TEXT))
-  AND (CAST($4 AS TEXT) IS NULL OR j.queue = CAST($4 AS TEXT))
-  AND (CAST($5 AS TEXT) IS NULL OR j.user_id = CAST($5 AS TEXT))
-  AND (CAST($6 AS TEXT) IS NULL OR EXISTS (
-    SELECT 1 FROM json_array_elements(
-        CASE json_typeof(CAST(j.tags AS json)) WHEN 'array' THEN CAST(j.tags AS json) END) AS t (value)
-    WHERE CASE /* Other programs may escape what the library does not. Text cannot hold a NUL or half a surrogate pair. */
-        WHEN CAST(t.value AS TEXT) = CAST(to_json(CAST($6 AS TEXT)) AS TEXT) THEN true
-        WHEN regexp_replace(CAST(t.value AS TEXT), E'\\\\\\\\|\\\\ud[89ab]..\\\\ud[c-f]..', '', 'gi') ~* E'\\\\u(0000|d[89a-f])' THEN false
-        ELSE json_typeof(t.value) = 'string' AND t.value #>> '{}' = CAST($6 AS TEXT) END))
-ORDER BY j.id DESC LIMIT CAST($7 AS BIGINT)
-`
-
-type ListJobsParams struct {
-	BeforeID int64
-	Status   *string
-	Kind     *string
-	Queue    *string
-	UserID   *string
-	Tag      *string
-	N        int64
-}
-
-// ListJobs lists jobs, newest first, below an id. Tags that are no JSON list have no elements.
-func (q *Queries) ListJobs(ctx context.Context, arg ListJobsParams) ([]Job, error) {
-	rows, err := q.db.Query(ctx, listJobs,
-		arg.BeforeID,
-		arg.Status,
-		arg.Kind,
-		arg.Queue,
-		arg.UserID,
-		arg.Tag,
-		arg.N,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []Job
-	for rows.Next() {
-		var i Job
-		if err := rows.Scan(
-			&i.ID,
-			&i.Kind,
-			&i.Payload,
-			&i.Status,
-			&i.Attempt,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.StartedAt,
-			&i.FinishedAt,
-			&i.Priority,
-			&i.RunAfter,
-			&i.WorkerID,
-			&i.LeaseUntil,
-			&i.Crashes,
-			&i.Uncounted,
-			&i.CancelRequestedAt,
-			&i.Queue,
-			&i.MaxAttempts,
-			&i.Timeout,
-			&i.LastError,
-			&i.UniqueKey,
-			&i.RequestID,
-			&i.UserID,
-			&i.Tags,
-			&i.Metadata,
-			&i.Progress,
-			&i.Result,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const reportFailedJobs = `-- name: ReportFailedJobs :many
-SELECT j.kind, CAST(COALESCE(j.last_error, '') AS TEXT) AS error, CAST(COUNT(*) AS BIGINT) AS jobs,
-       CAST(MIN(j.finished_at) AS BIGINT) AS first_seen, CAST(MAX(j.finished_at) AS BIGINT) AS last_seen,
-       CAST(MAX(j.id) AS BIGINT) AS example_id
-FROM jobs AS j
-WHERE j.status = 'failed' AND j.finished_at >= CAST($1 AS BIGINT)
-  AND (CAST($2 AS TEXT) IS NULL OR j.kind = CAST($2 AS TEXT))
-GROUP BY j.kind, j.last_error
-ORDER BY COUNT(*) DESC, MAX(j.finished_at) DESC, MAX(j.id) DESC LIMIT CAST($3 AS BIGINT)
+SELECT f.kind, CAST(f.error AS TEXT) AS error, CAST(COUNT(*) AS BIGINT) AS jobs,
+       CAST(MIN(f.finished_at) AS BIGINT) AS first_seen, CAST(MAX(f.finished_at) AS BIGINT) AS last_seen,
+       CAST(MAX(f.id) AS BIGINT) AS example_id, CAST(SUM(COUNT(*)) OVER () AS BIGINT) AS looked_at
+FROM (
+    SELECT a.id, a.kind, a.error, a.finished_at FROM (
+        SELECT j.id, j.kind, COALESCE(j.last_error, '') AS error, j.finished_at FROM jobs AS j
+        WHERE j.status = 'failed' AND j.finished_at >= CAST($1 AS BIGINT) AND CAST($2 AS TEXT) IS NULL
+        ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST($3 AS BIGINT)) AS a
+    UNION ALL
+    SELECT o.id, o.kind, o.error, o.finished_at FROM (
+        SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM jobs AS k
+        WHERE k.status = 'failed' AND k.finished_at >= CAST($1 AS BIGINT) AND k.kind = CAST($2 AS TEXT)
+        ORDER BY k.finished_at DESC, k.id DESC LIMIT CAST($3 AS BIGINT)) AS o
+) AS f
+GROUP BY f.kind, f.error
+ORDER BY COUNT(*) DESC, MAX(f.finished_at) DESC, MAX(f.id) DESC LIMIT CAST($4 AS BIGINT)
 `
 
 type ReportFailedJobsParams struct {
 	Since int64
 	Kind  *string
+	Most  int64
 	N     int64
 }
 
@@ -382,11 +208,18 @@ type ReportFailedJobsRow struct {
 	FirstSeen int64
 	LastSeen  int64
 	ExampleID int64
+	LookedAt  int64
 }
 
-// ReportFailedJobs groups the jobs that failed since a time by kind and error, the most frequent first, then the latest.
+// ReportFailedJobs groups the latest of the jobs that failed since a time by kind and error, the most frequent first, then
+// the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups.
 func (q *Queries) ReportFailedJobs(ctx context.Context, arg ReportFailedJobsParams) ([]ReportFailedJobsRow, error) {
-	rows, err := q.db.Query(ctx, reportFailedJobs, arg.Since, arg.Kind, arg.N)
+	rows, err := q.db.Query(ctx, reportFailedJobs,
+		arg.Since,
+		arg.Kind,
+		arg.Most,
+		arg.N,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -401,6 +234,7 @@ func (q *Queries) ReportFailedJobs(ctx context.Context, arg ReportFailedJobsPara
 			&i.FirstSeen,
 			&i.LastSeen,
 			&i.ExampleID,
+			&i.LookedAt,
 		); err != nil {
 			return nil, err
 		}

@@ -9,10 +9,11 @@ import (
 	"context"
 )
 
-const cancelWaitingJob = `-- name: CancelWaitingJob :execrows
+const cancelWaitingJob = `-- name: CancelWaitingJob :many
 UPDATE jobs SET status = 'cancelled', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT)
 WHERE id = CAST($2 AS BIGINT) AND status IN ('scheduled', 'pending')
   AND (CAST($3 AS TEXT) IS NULL OR status = CAST($3 AS TEXT))
+RETURNING queue, kind
 `
 
 type CancelWaitingJobParams struct {
@@ -21,13 +22,30 @@ type CancelWaitingJobParams struct {
 	Only *string
 }
 
+type CancelWaitingJobRow struct {
+	Queue string
+	Kind  string
+}
+
 // CancelWaitingJob ends a job that has not started.
-func (q *Queries) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) (int64, error) {
-	result, err := q.db.Exec(ctx, cancelWaitingJob, arg.Now, arg.ID, arg.Only)
+func (q *Queries) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) ([]CancelWaitingJobRow, error) {
+	rows, err := q.db.Query(ctx, cancelWaitingJob, arg.Now, arg.ID, arg.Only)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	var items []CancelWaitingJobRow
+	for rows.Next() {
+		var i CancelWaitingJobRow
+		if err := rows.Scan(&i.Queue, &i.Kind); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const deleteJob = `-- name: DeleteJob :execrows
@@ -50,9 +68,8 @@ func (q *Queries) DeleteJob(ctx context.Context, arg DeleteJobParams) (int64, er
 }
 
 const requestJobCancel = `-- name: RequestJobCancel :execrows
-UPDATE jobs SET cancel_requested_at = COALESCE(cancel_requested_at, CAST($1 AS BIGINT)),
-                updated_at = CAST($1 AS BIGINT)
-WHERE id = CAST($2 AS BIGINT) AND COALESCE(status, '') = 'running'
+UPDATE jobs SET cancel_requested_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT)
+WHERE id = CAST($2 AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
   AND (CAST($3 AS TEXT) IS NULL OR status = CAST($3 AS TEXT))
 `
 

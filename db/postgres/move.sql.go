@@ -40,21 +40,44 @@ func (q *Queries) CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, 
 const getLastIDs = `-- name: GetLastIDs :one
 SELECT CAST((SELECT COALESCE(MAX(j.id), 0) FROM jobs AS j) AS BIGINT) AS job,
        CAST((SELECT COALESCE(MAX(e.id), 0) FROM job_errors AS e) AS BIGINT) AS job_error,
-       CAST((SELECT COALESCE(MAX(w.id), 0) FROM workers AS w) AS BIGINT) AS worker
+       CAST((SELECT COALESCE(MAX(w.id), 0) FROM workers AS w) AS BIGINT) AS worker,
+       CAST((SELECT COALESCE(MAX(a.id), 0) FROM job_audit AS a) AS BIGINT) AS audit
 `
 
 type GetLastIDsRow struct {
 	Job      int64
 	JobError int64
 	Worker   int64
+	Audit    int64
 }
 
 // GetLastIDs is the largest id of each table; 0 when it is empty.
 func (q *Queries) GetLastIDs(ctx context.Context) (GetLastIDsRow, error) {
 	row := q.db.QueryRow(ctx, getLastIDs)
 	var i GetLastIDsRow
-	err := row.Scan(&i.Job, &i.JobError, &i.Worker)
+	err := row.Scan(
+		&i.Job,
+		&i.JobError,
+		&i.Worker,
+		&i.Audit,
+	)
 	return i, err
+}
+
+const importAudit = `-- name: ImportAudit :execrows
+INSERT INTO job_audit (id, at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
+SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), e.value->>2, e.value->>3,
+       CAST(e.value->>4 AS BIGINT), e.value->>5, e.value->>6, CAST(e.value->>7 AS BIGINT), e.value->>8, e.value->>9
+FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
+`
+
+// ImportAudit adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportAudit(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.Exec(ctx, importAudit, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const importJobErrors = `-- name: ImportJobErrors :execrows
@@ -129,6 +152,47 @@ func (q *Queries) ImportWorkers(ctx context.Context, items string) (int64, error
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const listAuditFrom = `-- name: ListAuditFrom :many
+SELECT a.id, a.at, a.actor, a.action, a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM job_audit AS a WHERE a.id > CAST($1 AS BIGINT) ORDER BY a.id LIMIT CAST($2 AS BIGINT)
+`
+
+type ListAuditFromParams struct {
+	AfterID int64
+	N       int64
+}
+
+// ListAuditFrom lists what was changed in the order of the rows' ids, from after one on.
+func (q *Queries) ListAuditFrom(ctx context.Context, arg ListAuditFromParams) ([]JobAudit, error) {
+	rows, err := q.db.Query(ctx, listAuditFrom, arg.AfterID, arg.N)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []JobAudit
+	for rows.Next() {
+		var i JobAudit
+		if err := rows.Scan(
+			&i.ID,
+			&i.At,
+			&i.Actor,
+			&i.Action,
+			&i.JobID,
+			&i.Kind,
+			&i.Queue,
+			&i.Jobs,
+			&i.JobIds,
+			&i.Detail,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listJobErrorsFrom = `-- name: ListJobErrorsFrom :many

@@ -9,16 +9,26 @@ import (
 )
 
 type Querier interface {
+	// AddAudit notes what somebody changed, in the transaction that changes it.
+	AddAudit(ctx context.Context, arg AddAuditParams) error
+	// AddJobChanges notes what a transaction did to jobs: a JSON list of [queue, kind, event, times, jobs].
+	AddJobChanges(ctx context.Context, arg AddJobChangesParams) error
+	// AddJobCounts adds to the counts a JSON list of [queue, kind, status, jobs].
+	AddJobCounts(ctx context.Context, items string) error
 	// AddJobError records an attempt that did not end well.
 	AddJobError(ctx context.Context, arg AddJobErrorParams) error
+	// AddJobHistory adds to the steps of time a JSON list of [step, start_at, queue, kind, event, bucket, times].
+	AddJobHistory(ctx context.Context, items string) error
+	// AddSensitiveFields marks fields, a JSON list of [kind, path]. Those that are marked already stay so.
+	AddSensitiveFields(ctx context.Context, arg AddSensitiveFieldsParams) (int64, error)
 	// CancelRequestedJob ends an attempt that did not end well as cancelled if that was asked for.
 	CancelRequestedJob(ctx context.Context, arg CancelRequestedJobParams) (int64, error)
 	// CancelRunningJob ends an attempt as cancelled, by its handler's own wish or on request.
 	CancelRunningJob(ctx context.Context, arg CancelRunningJobParams) (int64, error)
 	// CancelStuckJobs ends the stuck jobs that were to be cancelled.
-	CancelStuckJobs(ctx context.Context, now int64) (int64, error)
+	CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuckJobsRow, error)
 	// CancelWaitingJob ends a job that has not started.
-	CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) (int64, error)
+	CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) ([]CancelWaitingJobRow, error)
 	// ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 	// Rows come back in no order. For each kind it reads n index entries at the most, whatever else the table holds.
 	ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error)
@@ -28,6 +38,8 @@ type Querier interface {
 	// Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
 	// (COALESCE keeps PostgreSQL from the index of running jobs, where dead entries pile up.)
 	CompleteJob(ctx context.Context, arg CompleteJobParams) (int64, error)
+	// CompleteJobRange is CompleteJobs for attempts whose jobs' ids have no gap, which needs no list.
+	CompleteJobRange(ctx context.Context, arg CompleteJobRangeParams) (int64, error)
 	// CompleteJobs ends attempts well and without a result: those of a JSON list of job ids that all have the same
 	// attempt number, as almost all of a batch do.
 	CompleteJobs(ctx context.Context, arg CompleteJobsParams) (int64, error)
@@ -35,16 +47,12 @@ type Querier interface {
 	CompleteJobsWithResults(ctx context.Context, arg CompleteJobsWithResultsParams) (int64, error)
 	// CountCrashes raises the crash count of the stuck jobs whose process ended.
 	CountCrashes(ctx context.Context) (int64, error)
+	// CountJobs counts the jobs by queue, kind and status, in several rows each: those that are alive in their indexes, those
+	// that ended by what is kept of them. since is the run_after of the first of those that wait.
+	CountJobs(ctx context.Context) ([]CountJobsRow, error)
 	// CountJobsAhead counts the due jobs of one queue and kind that are claimed before another, up to n of a higher priority,
 	// n of the same that have been due for longer, and n that tie with it but for the id.
 	CountJobsAhead(ctx context.Context, arg CountJobsAheadParams) (int64, error)
-	// CountJobsByStatus counts the jobs of one status, each in an index of its own but those that are done: for these the
-	// whole table is read.
-	CountJobsByStatus(ctx context.Context, status string) (int64, error)
-	// CountLiveJobsPerQueue counts the unfinished jobs of each queue by status; each status has an index of its own.
-	CountLiveJobsPerQueue(ctx context.Context) ([]CountLiveJobsPerQueueRow, error)
-	// CountPendingJobsPerKind counts the due jobs of each queue and kind: what shows work that no worker takes.
-	CountPendingJobsPerKind(ctx context.Context) ([]CountPendingJobsPerKindRow, error)
 	// CountRunningJobsInQueue counts the jobs of a queue that each worker holds, if it holds any.
 	CountRunningJobsInQueue(ctx context.Context, queue string) ([]CountRunningJobsInQueueRow, error)
 	// CountRunningJobsPerWorker counts the running jobs of each worker that has any.
@@ -54,6 +62,8 @@ type Querier interface {
 	// DeleteDoneJobs removes the jobs after one id and up to another that are done since before a time.
 	// It passes over rows that another process is deleting (on SQLite there are none).
 	DeleteDoneJobs(ctx context.Context, arg DeleteDoneJobsParams) (int64, error)
+	// DeleteEmptyJobCounts removes the counts of kinds that have no job left.
+	DeleteEmptyJobCounts(ctx context.Context) (int64, error)
 	// DeleteEndedWorkers drops the rows of workers that ended before a time.
 	DeleteEndedWorkers(ctx context.Context, before int64) (int64, error)
 	// DeleteFailedJobs removes up to n jobs that failed or were cancelled before a time, the oldest first.
@@ -61,6 +71,12 @@ type Querier interface {
 	DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams) (int64, error)
 	// DeleteJob removes a job that is not running, with its errors.
 	DeleteJob(ctx context.Context, arg DeleteJobParams) (int64, error)
+	// DeleteJobHistory removes the steps of one length that began before a time.
+	DeleteJobHistory(ctx context.Context, arg DeleteJobHistoryParams) (int64, error)
+	// DeleteOldAudit removes up to n rows from before a time, the oldest first.
+	DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) (int64, error)
+	// DeleteSensitiveFields takes the marks from fields of one kind, a JSON list of paths.
+	DeleteSensitiveFields(ctx context.Context, arg DeleteSensitiveFieldsParams) (int64, error)
 	// EndWorker closes a worker's row; of many callers only one gets a row.
 	EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error)
 	// EnqueueJob adds one job and returns its id.
@@ -69,6 +85,9 @@ type Querier interface {
 	// EnqueueJobs adds one job for each payload of a JSON list of strings, alike in all else; ids rise in their order.
 	// No row means that the queue is closed by a move.
 	EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int64, error)
+	// EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of.
+	// No row means that the queue is closed by a move.
+	EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParams) (int64, error)
 	// ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
 	// wait for rows that are locked (on SQLite none are), as one is by a CompleteJob in a transaction that is still open.
 	ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int64, error)
@@ -76,21 +95,30 @@ type Querier interface {
 	FailJob(ctx context.Context, arg FailJobParams) (int64, error)
 	// FailStuckJobs fails the stuck jobs that have no attempt left, killed their process max_crashes times, or
 	// are all to be looked at by a person (fail_all = 1).
-	FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) (int64, error)
+	FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([]FailStuckJobsRow, error)
+	// FindJobs finds those jobs of a JSON list of ids that all filters mean, the highest id first, and how many bytes their
+	// large columns have. The text may be in several columns; ASCII letters are the same in both cases, and all others are not.
+	// Tags that are no JSON list have no elements.
+	FindJobs(ctx context.Context, arg FindJobsParams) ([]FindJobsRow, error)
+	// GetChangeMark is what differs after jobs, queues or workers have changed, and costs little: it may stay the same where
+	// other programs change rows that wait.
+	GetChangeMark(ctx context.Context) (GetChangeMarkRow, error)
 	// GetJob is one job.
 	GetJob(ctx context.Context, id int64) (Job, error)
 	// GetJobFence tells who holds, or held, a job: what a holder reads to learn the outcome of a write it is unsure of.
 	GetJobFence(ctx context.Context, id int64) (GetJobFenceRow, error)
 	// GetJobIDByRequestID finds the job that an earlier enqueue with the same request id made.
 	GetJobIDByRequestID(ctx context.Context, arg GetJobIDByRequestIDParams) (int64, error)
+	// GetJobSubject is what a note of a change says of a job beside its id.
+	GetJobSubject(ctx context.Context, id int64) (GetJobSubjectRow, error)
 	// GetLastIDs is the largest id of each table; 0 when it is empty.
 	GetLastIDs(ctx context.Context) (GetLastIDsRow, error)
 	// GetLiveJobIDByUniqueKey finds the job that holds a unique key.
 	GetLiveJobIDByUniqueKey(ctx context.Context, arg GetLiveJobIDByUniqueKeyParams) (int64, error)
 	// GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled.
 	GetNextRunAfter(ctx context.Context) (int64, error)
-	// GetOldestPending is the run_after of the job that has waited longest; 0 when none is pending.
-	GetOldestPending(ctx context.Context) (int64, error)
+	// GetOldestJobHistory is when the oldest step of one length began; 0 when there is none.
+	GetOldestJobHistory(ctx context.Context, step int64) (int64, error)
 	// GetPruneStep looks at the n jobs after an id: where they end, when the first of them was created, and how many are
 	// done since before a time. last_id is 0 when there is none.
 	GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPruneStepRow, error)
@@ -102,6 +130,8 @@ type Querier interface {
 	HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error)
 	// HeartbeatWorker renews a worker's lease; zero rows mean that the worker was declared dead.
 	HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams) (int64, error)
+	// ImportAudit adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportAudit(ctx context.Context, items string) (int64, error)
 	// ImportJobErrors adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportJobErrors(ctx context.Context, items string) (int64, error)
 	// ImportJobs adds rows as they are: a JSON list of lists, each in the order of the table's columns.
@@ -110,16 +140,39 @@ type Querier interface {
 	ImportQueues(ctx context.Context, items string) (int64, error)
 	// ImportWorkers adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportWorkers(ctx context.Context, items string) (int64, error)
-	// ListFailedJobs lists the jobs that failed since a time, the latest first: what is retried or looked at one by one.
-	ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]Job, error)
+	// ListAllSensitiveFields lists all fields that are marked.
+	ListAllSensitiveFields(ctx context.Context) ([]SensitiveField, error)
+	// ListAudit lists what was changed since a time, newest first, below an id.
+	ListAudit(ctx context.Context, arg ListAuditParams) ([]JobAudit, error)
+	// ListAuditFrom lists what was changed in the order of the rows' ids, from after one on.
+	ListAuditFrom(ctx context.Context, arg ListAuditFromParams) ([]JobAudit, error)
+	// ListAuditOfJob lists what was done to one job since a time, newest first, below an id: alone, or with others.
+	ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]JobAudit, error)
+	// ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand
+	// them over. For many jobs the two cost less than an UPDATE that returns rows, where nobody else writes between them: on SQLite.
+	ListClaimableJobs(ctx context.Context, arg ListClaimableJobsParams) ([]ListClaimableJobsRow, error)
+	// ListEndedJobIDs lists the ids of jobs that failed or were cancelled, the highest first, below an id: a step of a search.
+	ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams) ([]int64, error)
+	// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
+	// bytes their large columns have.
+	ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error)
 	// ListHeldJobs lists what a worker holds, and what of it is to be cancelled.
 	ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJobsRow, error)
-	// ListJobErrors lists the attempts of a job that did not end well, in order.
-	ListJobErrors(ctx context.Context, jobID int64) ([]ListJobErrorsRow, error)
+	// ListJobErrors lists the latest attempts of a job that did not end well, before an error, the latest first.
+	ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([]ListJobErrorsRow, error)
 	// ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.
 	ListJobErrorsFrom(ctx context.Context, arg ListJobErrorsFromParams) ([]JobError, error)
-	// ListJobs lists jobs, newest first, below an id. Tags that are no JSON list have no elements.
-	ListJobs(ctx context.Context, arg ListJobsParams) ([]Job, error)
+	// ListJobHistory lists what happened in those steps of one length that begin at a JSON list of times, for a JSON list of
+	// queues and a kind, of which an empty name means all; and of each queue what is in no step yet, since one time and before
+	// another.
+	ListJobHistory(ctx context.Context, arg ListJobHistoryParams) ([]ListJobHistoryRow, error)
+	// ListJobIDs lists the ids of jobs, the highest first, below an id: a step of a search.
+	ListJobIDs(ctx context.Context, arg ListJobIDsParams) ([]int64, error)
+	// ListJobIDsByStatus lists ids of jobs that have a status and are alive, in no order: all when they are fewer than n. Each
+	// status is read from an index of its own.
+	ListJobIDsByStatus(ctx context.Context, arg ListJobIDsByStatusParams) ([]int64, error)
+	// ListJobs lists the jobs of a JSON list of ids, the highest id first.
+	ListJobs(ctx context.Context, ids string) ([]Job, error)
 	// ListJobsFrom lists jobs in the order of their ids, from after one on.
 	ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]Job, error)
 	// ListLiveWorkers lists the workers that have not ended, oldest first.
@@ -128,6 +181,8 @@ type Querier interface {
 	ListMoves(ctx context.Context) ([]Move, error)
 	// ListQueueRows lists the queues that were ever paused.
 	ListQueueRows(ctx context.Context) ([]Queue, error)
+	// ListSensitiveFields lists what is not to be seen of the jobs of some kinds, a JSON list.
+	ListSensitiveFields(ctx context.Context, kinds string) ([]ListSensitiveFieldsRow, error)
 	// ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
 	ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams) ([]Worker, error)
 	// OpenQueue opens the queue again that the move with a token closed.
@@ -140,6 +195,9 @@ type Querier interface {
 	// lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 	// A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
 	RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams) (int64, error)
+	// RecountJobs counts the jobs that ended, by reading them all, and adds what the counts are short of, or over. It is one
+	// statement, and so of one moment.
+	RecountJobs(ctx context.Context, now int64) (int64, error)
 	// RegisterWorker adds the row of a worker whose lock is already held and returns its id.
 	// No row means that a live worker has the name, or that the queue is closed by a move.
 	RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (int64, error)
@@ -148,7 +206,8 @@ type Querier interface {
 	// ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
 	// all have the same attempt number. Jobs that are to be cancelled are left to CancelRequestedJob.
 	ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error)
-	// ReportFailedJobs groups the jobs that failed since a time by kind and error, the most frequent first, then the latest.
+	// ReportFailedJobs groups the latest of the jobs that failed since a time by kind and error, the most frequent first, then
+	// the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups.
 	ReportFailedJobs(ctx context.Context, arg ReportFailedJobsParams) ([]ReportFailedJobsRow, error)
 	// RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
 	RequestJobCancel(ctx context.Context, arg RequestJobCancelParams) (int64, error)
@@ -156,7 +215,7 @@ type Querier interface {
 	// It leaves the job alone when another live job has taken its unique key.
 	RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error)
 	// ResetStuckJobs gives every other stuck job back to be claimed anew.
-	ResetStuckJobs(ctx context.Context, now int64) (int64, error)
+	ResetStuckJobs(ctx context.Context, now int64) ([]ResetStuckJobsRow, error)
 	// RestorePendingJobs makes those of a JSON list of ids pending again that the insert found not yet due by its clock.
 	RestorePendingJobs(ctx context.Context, ids string) (int64, error)
 	// ResumeQueue allows claims from a queue again. Zero rows mean that it was not paused.
@@ -167,6 +226,12 @@ type Querier interface {
 	SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error)
 	// SnoozeJob puts a job off until run_after; the attempt does not count.
 	SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error)
+	// StartJobRange is StartJobs for jobs whose ids have no gap, which needs no list.
+	StartJobRange(ctx context.Context, arg StartJobRangeParams) (int64, error)
+	// StartJobs hands pending jobs, a JSON list of ids, to a worker.
+	StartJobs(ctx context.Context, arg StartJobsParams) (int64, error)
+	// TakeJobChanges removes up to n notes and returns them.
+	TakeJobChanges(ctx context.Context, n int64) ([]TakeJobChangesRow, error)
 }
 
 var _ Querier = (*Queries)(nil)

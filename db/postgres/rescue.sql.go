@@ -9,22 +9,40 @@ import (
 	"context"
 )
 
-const cancelStuckJobs = `-- name: CancelStuckJobs :execrows
+const cancelStuckJobs = `-- name: CancelStuckJobs :many
 UPDATE jobs SET status = 'cancelled', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT),
                 lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NOT NULL AND EXISTS (
     SELECT 1 FROM job_errors AS e
     WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
+RETURNING queue, kind
 `
 
+type CancelStuckJobsRow struct {
+	Queue string
+	Kind  string
+}
+
 // CancelStuckJobs ends the stuck jobs that were to be cancelled.
-func (q *Queries) CancelStuckJobs(ctx context.Context, now int64) (int64, error) {
-	result, err := q.db.Exec(ctx, cancelStuckJobs, now)
+func (q *Queries) CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuckJobsRow, error) {
+	rows, err := q.db.Query(ctx, cancelStuckJobs, now)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	var items []CancelStuckJobsRow
+	for rows.Next() {
+		var i CancelStuckJobsRow
+		if err := rows.Scan(&i.Queue, &i.Kind); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const countCrashes = `-- name: CountCrashes :execrows
@@ -59,7 +77,7 @@ func (q *Queries) CountStuckJobs(ctx context.Context, leaseBefore int64) (int64,
 	return jobs, err
 }
 
-const failStuckJobs = `-- name: FailStuckJobs :execrows
+const failStuckJobs = `-- name: FailStuckJobs :many
 UPDATE jobs SET status = 'failed', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT),
                 lease_until = NULL, last_error = (
     SELECT e.message FROM job_errors AS e
@@ -70,6 +88,7 @@ WHERE status = 'running'
     SELECT 1 FROM job_errors AS e
     WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
+RETURNING queue, kind
 `
 
 type FailStuckJobsParams struct {
@@ -78,14 +97,31 @@ type FailStuckJobsParams struct {
 	FailAll    int64
 }
 
+type FailStuckJobsRow struct {
+	Queue string
+	Kind  string
+}
+
 // FailStuckJobs fails the stuck jobs that have no attempt left, killed their process max_crashes times, or
 // are all to be looked at by a person (fail_all = 1).
-func (q *Queries) FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, failStuckJobs, arg.Now, arg.MaxCrashes, arg.FailAll)
+func (q *Queries) FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([]FailStuckJobsRow, error) {
+	rows, err := q.db.Query(ctx, failStuckJobs, arg.Now, arg.MaxCrashes, arg.FailAll)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	var items []FailStuckJobsRow
+	for rows.Next() {
+		var i FailStuckJobsRow
+		if err := rows.Scan(&i.Queue, &i.Kind); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const recordStuckJobs = `-- name: RecordStuckJobs :execrows
@@ -124,7 +160,7 @@ func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams
 	return result.RowsAffected(), nil
 }
 
-const resetStuckJobs = `-- name: ResetStuckJobs :execrows
+const resetStuckJobs = `-- name: ResetStuckJobs :many
 UPDATE jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), worker_id = NULL, lease_until = NULL,
                 last_error = (
     SELECT e.message FROM job_errors AS e
@@ -133,13 +169,31 @@ WHERE status = 'running' AND EXISTS (
     SELECT 1 FROM job_errors AS e
     WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
+RETURNING queue, kind
 `
 
+type ResetStuckJobsRow struct {
+	Queue string
+	Kind  string
+}
+
 // ResetStuckJobs gives every other stuck job back to be claimed anew.
-func (q *Queries) ResetStuckJobs(ctx context.Context, now int64) (int64, error) {
-	result, err := q.db.Exec(ctx, resetStuckJobs, now)
+func (q *Queries) ResetStuckJobs(ctx context.Context, now int64) ([]ResetStuckJobsRow, error) {
+	rows, err := q.db.Query(ctx, resetStuckJobs, now)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	var items []ResetStuckJobsRow
+	for rows.Next() {
+		var i ResetStuckJobsRow
+		if err := rows.Scan(&i.Queue, &i.Kind); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -59,7 +59,7 @@ type ClaimJobsRow struct {
 // ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 // Rows come back in no order. For each kind it reads n index entries at the most, whatever else the table holds.
 func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
-	rows, err := q.query(ctx, q.claimJobsStmt, claimJobs,
+	rows, err := q.db.QueryContext(ctx, claimJobs,
 		arg.WorkerID,
 		arg.LeaseUntil,
 		arg.Now,
@@ -111,7 +111,7 @@ SELECT CAST(COALESCE(MIN(j.run_after), 0) AS BIGINT) AS run_after FROM jobs AS j
 
 // GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled.
 func (q *Queries) GetNextRunAfter(ctx context.Context) (int64, error) {
-	row := q.queryRow(ctx, q.getNextRunAfterStmt, getNextRunAfter)
+	row := q.db.QueryRowContext(ctx, getNextRunAfter)
 	var run_after int64
 	err := row.Scan(&run_after)
 	return run_after, err
@@ -134,7 +134,7 @@ type HasClaimableJobsParams struct {
 // HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
 // It looks at one index entry per kind.
 func (q *Queries) HasClaimableJobs(ctx context.Context, arg HasClaimableJobsParams) (int64, error) {
-	row := q.queryRow(ctx, q.hasClaimableJobsStmt, hasClaimableJobs, arg.Kinds, arg.Queue)
+	row := q.db.QueryRowContext(ctx, hasClaimableJobs, arg.Kinds, arg.Queue)
 	var kinds int64
 	err := row.Scan(&kinds)
 	return kinds, err
@@ -159,10 +159,101 @@ type HasUnfinishedJobsParams struct {
 // HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that is claimable or running. It is
 // one statement, so that a job that goes from one to the other is not missed.
 func (q *Queries) HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error) {
-	row := q.queryRow(ctx, q.hasUnfinishedJobsStmt, hasUnfinishedJobs, arg.Kinds, arg.Queue)
+	row := q.db.QueryRowContext(ctx, hasUnfinishedJobs, arg.Kinds, arg.Queue)
 	var kinds int64
 	err := row.Scan(&kinds)
 	return kinds, err
+}
+
+const listClaimableJobs = `-- name: ListClaimableJobs :many
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + 1 AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
+       j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
+FROM jobs AS j WHERE j.id IN (
+    SELECT c.id FROM json_each(CAST(?1 AS TEXT)) AS k JOIN jobs AS c ON c.id IN (
+        SELECT i.id FROM jobs AS i
+        WHERE i.status = 'pending' AND i.queue = CAST(?2 AS TEXT) AND i.kind = k.value
+          AND i.run_after <= CAST(?3 AS BIGINT)
+        ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(?4 AS BIGINT)
+    )
+    WHERE EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST(?5 AS BIGINT) AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(?2 AS TEXT) AND q.paused_at IS NOT NULL)
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?4 AS BIGINT)
+)
+`
+
+type ListClaimableJobsParams struct {
+	Kinds    string
+	Queue    string
+	Now      int64
+	N        int64
+	WorkerID int64
+}
+
+type ListClaimableJobsRow struct {
+	ID          int64
+	Kind        string
+	Payload     string
+	Priority    int64
+	RunAfter    int64
+	Attempt     int64
+	Uncounted   int64
+	MaxAttempts int64
+	Crashes     int64
+	Timeout     int64
+	UniqueKey   *string
+	RequestID   *string
+	UserID      *string
+	Tags        *string
+	Metadata    *string
+	CreatedAt   int64
+}
+
+// ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand
+// them over. For many jobs the two cost less than an UPDATE that returns rows, where nobody else writes between them: on SQLite.
+func (q *Queries) ListClaimableJobs(ctx context.Context, arg ListClaimableJobsParams) ([]ListClaimableJobsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listClaimableJobs,
+		arg.Kinds,
+		arg.Queue,
+		arg.Now,
+		arg.N,
+		arg.WorkerID,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListClaimableJobsRow
+	for rows.Next() {
+		var i ListClaimableJobsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.Payload,
+			&i.Priority,
+			&i.RunAfter,
+			&i.Attempt,
+			&i.Uncounted,
+			&i.MaxAttempts,
+			&i.Crashes,
+			&i.Timeout,
+			&i.UniqueKey,
+			&i.RequestID,
+			&i.UserID,
+			&i.Tags,
+			&i.Metadata,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const promoteDueJobs = `-- name: PromoteDueJobs :execrows
@@ -181,7 +272,65 @@ type PromoteDueJobsParams struct {
 
 // PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
 func (q *Queries) PromoteDueJobs(ctx context.Context, arg PromoteDueJobsParams) (int64, error) {
-	result, err := q.exec(ctx, q.promoteDueJobsStmt, promoteDueJobs, arg.Now, arg.N)
+	result, err := q.db.ExecContext(ctx, promoteDueJobs, arg.Now, arg.N)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const startJobRange = `-- name: StartJobRange :execrows
+UPDATE jobs SET status = 'running', attempt = attempt + 1, worker_id = CAST(?1 AS BIGINT),
+                lease_until = CAST(?2 AS BIGINT), started_at = CAST(?3 AS BIGINT),
+                updated_at = CAST(?3 AS BIGINT)
+WHERE id BETWEEN CAST(?4 AS BIGINT) AND CAST(?5 AS BIGINT) AND COALESCE(status, '') = 'pending'
+`
+
+type StartJobRangeParams struct {
+	WorkerID   int64
+	LeaseUntil int64
+	Now        int64
+	First      int64
+	Last       int64
+}
+
+// StartJobRange is StartJobs for jobs whose ids have no gap, which needs no list.
+func (q *Queries) StartJobRange(ctx context.Context, arg StartJobRangeParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, startJobRange,
+		arg.WorkerID,
+		arg.LeaseUntil,
+		arg.Now,
+		arg.First,
+		arg.Last,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const startJobs = `-- name: StartJobs :execrows
+UPDATE jobs SET status = 'running', attempt = attempt + 1, worker_id = CAST(?1 AS BIGINT),
+                lease_until = CAST(?2 AS BIGINT), started_at = CAST(?3 AS BIGINT),
+                updated_at = CAST(?3 AS BIGINT)
+WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
+`
+
+type StartJobsParams struct {
+	WorkerID   int64
+	LeaseUntil int64
+	Now        int64
+	Ids        string
+}
+
+// StartJobs hands pending jobs, a JSON list of ids, to a worker.
+func (q *Queries) StartJobs(ctx context.Context, arg StartJobsParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, startJobs,
+		arg.WorkerID,
+		arg.LeaseUntil,
+		arg.Now,
+		arg.Ids,
+	)
 	if err != nil {
 		return 0, err
 	}

@@ -43,7 +43,7 @@ type EnqueueJobParams struct {
 // EnqueueJob adds one job and returns its id.
 // No row means that the unique key is held by a live job, the request id is taken, or the queue is closed by a move.
 func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, error) {
-	row := q.queryRow(ctx, q.enqueueJobStmt, enqueueJob,
+	row := q.db.QueryRowContext(ctx, enqueueJob,
 		arg.Kind,
 		arg.Queue,
 		arg.Payload,
@@ -94,7 +94,7 @@ type EnqueueJobsParams struct {
 // EnqueueJobs adds one job for each payload of a JSON list of strings, alike in all else; ids rise in their order.
 // No row means that the queue is closed by a move.
 func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int64, error) {
-	rows, err := q.query(ctx, q.enqueueJobsStmt, enqueueJobs,
+	rows, err := q.db.QueryContext(ctx, enqueueJobs,
 		arg.Kind,
 		arg.Queue,
 		arg.Status,
@@ -129,6 +129,54 @@ func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int
 	return items, nil
 }
 
+const enqueueKeylessJob = `-- name: EnqueueKeylessJob :one
+INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, updated_at)
+SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
+       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT),
+       CAST(?8 AS BIGINT), CAST(?9 AS TEXT), CAST(?10 AS TEXT),
+       CAST(?11 AS TEXT), CAST(?12 AS BIGINT), CAST(?12 AS BIGINT)
+WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
+RETURNING id
+`
+
+type EnqueueKeylessJobParams struct {
+	Kind        string
+	Queue       string
+	Payload     string
+	Status      string
+	Priority    int64
+	RunAfter    int64
+	MaxAttempts int64
+	Timeout     int64
+	UserID      *string
+	Tags        *string
+	Metadata    *string
+	Now         int64
+}
+
+// EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of.
+// No row means that the queue is closed by a move.
+func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, enqueueKeylessJob,
+		arg.Kind,
+		arg.Queue,
+		arg.Payload,
+		arg.Status,
+		arg.Priority,
+		arg.RunAfter,
+		arg.MaxAttempts,
+		arg.Timeout,
+		arg.UserID,
+		arg.Tags,
+		arg.Metadata,
+		arg.Now,
+	)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
 const getJobIDByRequestID = `-- name: GetJobIDByRequestID :one
 SELECT j.id FROM jobs AS j
 WHERE j.kind = CAST(?1 AS TEXT) AND j.request_id = CAST(?2 AS TEXT) AND j.request_id IS NOT NULL
@@ -141,7 +189,7 @@ type GetJobIDByRequestIDParams struct {
 
 // GetJobIDByRequestID finds the job that an earlier enqueue with the same request id made.
 func (q *Queries) GetJobIDByRequestID(ctx context.Context, arg GetJobIDByRequestIDParams) (int64, error) {
-	row := q.queryRow(ctx, q.getJobIDByRequestIDStmt, getJobIDByRequestID, arg.Kind, arg.RequestID)
+	row := q.db.QueryRowContext(ctx, getJobIDByRequestID, arg.Kind, arg.RequestID)
 	var id int64
 	err := row.Scan(&id)
 	return id, err
@@ -160,7 +208,7 @@ type GetLiveJobIDByUniqueKeyParams struct {
 
 // GetLiveJobIDByUniqueKey finds the job that holds a unique key.
 func (q *Queries) GetLiveJobIDByUniqueKey(ctx context.Context, arg GetLiveJobIDByUniqueKeyParams) (int64, error) {
-	row := q.queryRow(ctx, q.getLiveJobIDByUniqueKeyStmt, getLiveJobIDByUniqueKey, arg.Kind, arg.UniqueKey)
+	row := q.db.QueryRowContext(ctx, getLiveJobIDByUniqueKey, arg.Kind, arg.UniqueKey)
 	var id int64
 	err := row.Scan(&id)
 	return id, err

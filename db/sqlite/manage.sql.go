@@ -9,10 +9,11 @@ import (
 	"context"
 )
 
-const cancelWaitingJob = `-- name: CancelWaitingJob :execrows
+const cancelWaitingJob = `-- name: CancelWaitingJob :many
 UPDATE jobs SET status = 'cancelled', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT)
 WHERE id = CAST(?2 AS BIGINT) AND status IN ('scheduled', 'pending')
   AND (CAST(?3 AS TEXT) IS NULL OR status = CAST(?3 AS TEXT))
+RETURNING queue, kind
 `
 
 type CancelWaitingJobParams struct {
@@ -21,13 +22,33 @@ type CancelWaitingJobParams struct {
 	Only *string
 }
 
+type CancelWaitingJobRow struct {
+	Queue string
+	Kind  string
+}
+
 // CancelWaitingJob ends a job that has not started.
-func (q *Queries) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) (int64, error) {
-	result, err := q.exec(ctx, q.cancelWaitingJobStmt, cancelWaitingJob, arg.Now, arg.ID, arg.Only)
+func (q *Queries) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) ([]CancelWaitingJobRow, error) {
+	rows, err := q.db.QueryContext(ctx, cancelWaitingJob, arg.Now, arg.ID, arg.Only)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected()
+	defer rows.Close()
+	var items []CancelWaitingJobRow
+	for rows.Next() {
+		var i CancelWaitingJobRow
+		if err := rows.Scan(&i.Queue, &i.Kind); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const deleteJob = `-- name: DeleteJob :execrows
@@ -42,7 +63,7 @@ type DeleteJobParams struct {
 
 // DeleteJob removes a job that is not running, with its errors.
 func (q *Queries) DeleteJob(ctx context.Context, arg DeleteJobParams) (int64, error) {
-	result, err := q.exec(ctx, q.deleteJobStmt, deleteJob, arg.ID, arg.Only)
+	result, err := q.db.ExecContext(ctx, deleteJob, arg.ID, arg.Only)
 	if err != nil {
 		return 0, err
 	}
@@ -50,9 +71,8 @@ func (q *Queries) DeleteJob(ctx context.Context, arg DeleteJobParams) (int64, er
 }
 
 const requestJobCancel = `-- name: RequestJobCancel :execrows
-UPDATE jobs SET cancel_requested_at = COALESCE(cancel_requested_at, CAST(?1 AS BIGINT)),
-                updated_at = CAST(?1 AS BIGINT)
-WHERE id = CAST(?2 AS BIGINT) AND COALESCE(status, '') = 'running'
+UPDATE jobs SET cancel_requested_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT)
+WHERE id = CAST(?2 AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR status = CAST(?3 AS TEXT))
 `
 
@@ -64,7 +84,7 @@ type RequestJobCancelParams struct {
 
 // RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
 func (q *Queries) RequestJobCancel(ctx context.Context, arg RequestJobCancelParams) (int64, error) {
-	result, err := q.exec(ctx, q.requestJobCancelStmt, requestJobCancel, arg.Now, arg.ID, arg.Only)
+	result, err := q.db.ExecContext(ctx, requestJobCancel, arg.Now, arg.ID, arg.Only)
 	if err != nil {
 		return 0, err
 	}
@@ -92,7 +112,7 @@ type RequeueJobParams struct {
 // RequeueJob makes a failed, cancelled or scheduled job claimable now, with all its attempts before it.
 // It leaves the job alone when another live job has taken its unique key.
 func (q *Queries) RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error) {
-	result, err := q.exec(ctx, q.requeueJobStmt, requeueJob, arg.Now, arg.ID, arg.Only)
+	result, err := q.db.ExecContext(ctx, requeueJob, arg.Now, arg.ID, arg.Only)
 	if err != nil {
 		return 0, err
 	}

@@ -34,6 +34,19 @@ type Job struct {
 	Result            *string
 }
 
+type JobAudit struct {
+	ID     int64
+	At     int64
+	Actor  string
+	Action string
+	JobID  *int64
+	Kind   *string
+	Queue  *string
+	Jobs   int64
+	JobIds *string
+	Detail *string
+}
+
 type JobError struct {
 	ID        int64
 	JobID     int64
@@ -57,6 +70,12 @@ type Queue struct {
 	Name      string
 	PausedAt  *int64
 	UpdatedAt int64
+}
+
+type SensitiveField struct {
+	Kind     string
+	Path     string
+	MarkedAt int64
 }
 
 type Worker struct {

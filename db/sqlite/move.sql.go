@@ -25,7 +25,7 @@ type CloseQueueParams struct {
 
 // CloseQueue closes the queue for a move. Zero rows mean that it is closed already.
 func (q *Queries) CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, error) {
-	result, err := q.exec(ctx, q.closeQueueStmt, closeQueue,
+	result, err := q.db.ExecContext(ctx, closeQueue,
 		arg.Direction,
 		arg.Token,
 		arg.Peer,
@@ -40,21 +40,44 @@ func (q *Queries) CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, 
 const getLastIDs = `-- name: GetLastIDs :one
 SELECT CAST((SELECT COALESCE(MAX(j.id), 0) FROM jobs AS j) AS BIGINT) AS job,
        CAST((SELECT COALESCE(MAX(e.id), 0) FROM job_errors AS e) AS BIGINT) AS job_error,
-       CAST((SELECT COALESCE(MAX(w.id), 0) FROM workers AS w) AS BIGINT) AS worker
+       CAST((SELECT COALESCE(MAX(w.id), 0) FROM workers AS w) AS BIGINT) AS worker,
+       CAST((SELECT COALESCE(MAX(a.id), 0) FROM job_audit AS a) AS BIGINT) AS audit
 `
 
 type GetLastIDsRow struct {
 	Job      int64
 	JobError int64
 	Worker   int64
+	Audit    int64
 }
 
 // GetLastIDs is the largest id of each table; 0 when it is empty.
 func (q *Queries) GetLastIDs(ctx context.Context) (GetLastIDsRow, error) {
-	row := q.queryRow(ctx, q.getLastIDsStmt, getLastIDs)
+	row := q.db.QueryRowContext(ctx, getLastIDs)
 	var i GetLastIDsRow
-	err := row.Scan(&i.Job, &i.JobError, &i.Worker)
+	err := row.Scan(
+		&i.Job,
+		&i.JobError,
+		&i.Worker,
+		&i.Audit,
+	)
 	return i, err
+}
+
+const importAudit = `-- name: ImportAudit :execrows
+INSERT INTO job_audit (id, at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
+       e.value->>8, e.value->>9
+FROM json_each(CAST(?1 AS TEXT)) AS e
+`
+
+// ImportAudit adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportAudit(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, importAudit, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const importJobErrors = `-- name: ImportJobErrors :execrows
@@ -66,7 +89,7 @@ FROM json_each(CAST(?1 AS TEXT)) AS e
 
 // ImportJobErrors adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 func (q *Queries) ImportJobErrors(ctx context.Context, items string) (int64, error) {
-	result, err := q.exec(ctx, q.importJobErrorsStmt, importJobErrors, items)
+	result, err := q.db.ExecContext(ctx, importJobErrors, items)
 	if err != nil {
 		return 0, err
 	}
@@ -87,7 +110,7 @@ FROM json_each(CAST(?1 AS TEXT)) AS e
 
 // ImportJobs adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 func (q *Queries) ImportJobs(ctx context.Context, items string) (int64, error) {
-	result, err := q.exec(ctx, q.importJobsStmt, importJobs, items)
+	result, err := q.db.ExecContext(ctx, importJobs, items)
 	if err != nil {
 		return 0, err
 	}
@@ -102,7 +125,7 @@ FROM json_each(CAST(?1 AS TEXT)) AS e
 
 // ImportQueues adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 func (q *Queries) ImportQueues(ctx context.Context, items string) (int64, error) {
-	result, err := q.exec(ctx, q.importQueuesStmt, importQueues, items)
+	result, err := q.db.ExecContext(ctx, importQueues, items)
 	if err != nil {
 		return 0, err
 	}
@@ -119,11 +142,55 @@ FROM json_each(CAST(?1 AS TEXT)) AS e
 
 // ImportWorkers adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 func (q *Queries) ImportWorkers(ctx context.Context, items string) (int64, error) {
-	result, err := q.exec(ctx, q.importWorkersStmt, importWorkers, items)
+	result, err := q.db.ExecContext(ctx, importWorkers, items)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const listAuditFrom = `-- name: ListAuditFrom :many
+SELECT a.id, a.at, a.actor, a."action", a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM job_audit AS a WHERE a.id > CAST(?1 AS BIGINT) ORDER BY a.id LIMIT CAST(?2 AS BIGINT)
+`
+
+type ListAuditFromParams struct {
+	AfterID int64
+	N       int64
+}
+
+// ListAuditFrom lists what was changed in the order of the rows' ids, from after one on.
+func (q *Queries) ListAuditFrom(ctx context.Context, arg ListAuditFromParams) ([]JobAudit, error) {
+	rows, err := q.db.QueryContext(ctx, listAuditFrom, arg.AfterID, arg.N)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []JobAudit
+	for rows.Next() {
+		var i JobAudit
+		if err := rows.Scan(
+			&i.ID,
+			&i.At,
+			&i.Actor,
+			&i.Action,
+			&i.JobID,
+			&i.Kind,
+			&i.Queue,
+			&i.Jobs,
+			&i.JobIds,
+			&i.Detail,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listJobErrorsFrom = `-- name: ListJobErrorsFrom :many
@@ -137,7 +204,7 @@ type ListJobErrorsFromParams struct {
 
 // ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.
 func (q *Queries) ListJobErrorsFrom(ctx context.Context, arg ListJobErrorsFromParams) ([]JobError, error) {
-	rows, err := q.query(ctx, q.listJobErrorsFromStmt, listJobErrorsFrom, arg.AfterID, arg.N)
+	rows, err := q.db.QueryContext(ctx, listJobErrorsFrom, arg.AfterID, arg.N)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +247,7 @@ type ListJobsFromParams struct {
 
 // ListJobsFrom lists jobs in the order of their ids, from after one on.
 func (q *Queries) ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]Job, error) {
-	rows, err := q.query(ctx, q.listJobsFromStmt, listJobsFrom, arg.AfterID, arg.N)
+	rows, err := q.db.QueryContext(ctx, listJobsFrom, arg.AfterID, arg.N)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +303,7 @@ SELECT m.direction, m.token, m.peer, m.started_at FROM moves AS m ORDER BY m.dir
 
 // ListMoves lists what closes the queue: nothing as a rule.
 func (q *Queries) ListMoves(ctx context.Context) ([]Move, error) {
-	rows, err := q.query(ctx, q.listMovesStmt, listMoves)
+	rows, err := q.db.QueryContext(ctx, listMoves)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +341,7 @@ type ListWorkersFromParams struct {
 
 // ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
 func (q *Queries) ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams) ([]Worker, error) {
-	rows, err := q.query(ctx, q.listWorkersFromStmt, listWorkersFrom, arg.AfterID, arg.N)
+	rows, err := q.db.QueryContext(ctx, listWorkersFrom, arg.AfterID, arg.N)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +383,7 @@ DELETE FROM moves WHERE token = CAST(?1 AS TEXT)
 
 // OpenQueue opens the queue again that the move with a token closed.
 func (q *Queries) OpenQueue(ctx context.Context, token string) (int64, error) {
-	result, err := q.exec(ctx, q.openQueueStmt, openQueue, token)
+	result, err := q.db.ExecContext(ctx, openQueue, token)
 	if err != nil {
 		return 0, err
 	}
@@ -330,7 +397,7 @@ WHERE status = 'scheduled' AND id IN (SELECT i.value FROM json_each(CAST(?1 AS T
 
 // RestorePendingJobs makes those of a JSON list of ids pending again that the insert found not yet due by its clock.
 func (q *Queries) RestorePendingJobs(ctx context.Context, ids string) (int64, error) {
-	result, err := q.exec(ctx, q.restorePendingJobsStmt, restorePendingJobs, ids)
+	result, err := q.db.ExecContext(ctx, restorePendingJobs, ids)
 	if err != nil {
 		return 0, err
 	}

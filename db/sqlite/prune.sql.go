@@ -23,7 +23,7 @@ type DeleteDoneJobsParams struct {
 // DeleteDoneJobs removes the jobs after one id and up to another that are done since before a time.
 // It passes over rows that another process is deleting (on SQLite there are none).
 func (q *Queries) DeleteDoneJobs(ctx context.Context, arg DeleteDoneJobsParams) (int64, error) {
-	result, err := q.exec(ctx, q.deleteDoneJobsStmt, deleteDoneJobs, arg.After, arg.LastID, arg.Before)
+	result, err := q.db.ExecContext(ctx, deleteDoneJobs, arg.After, arg.LastID, arg.Before)
 	if err != nil {
 		return 0, err
 	}
@@ -47,7 +47,7 @@ type DeleteFailedJobsParams struct {
 // DeleteFailedJobs removes up to n jobs that failed or were cancelled before a time, the oldest first.
 // It passes over rows that another process is deleting (on SQLite there are none).
 func (q *Queries) DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams) (int64, error) {
-	result, err := q.exec(ctx, q.deleteFailedJobsStmt, deleteFailedJobs, arg.Status, arg.Before, arg.N)
+	result, err := q.db.ExecContext(ctx, deleteFailedJobs, arg.Status, arg.Before, arg.N)
 	if err != nil {
 		return 0, err
 	}
@@ -78,7 +78,7 @@ type GetPruneStepRow struct {
 // GetPruneStep looks at the n jobs after an id: where they end, when the first of them was created, and how many are
 // done since before a time. last_id is 0 when there is none.
 func (q *Queries) GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPruneStepRow, error) {
-	row := q.queryRow(ctx, q.getPruneStepStmt, getPruneStep, arg.Before, arg.After, arg.N)
+	row := q.db.QueryRowContext(ctx, getPruneStep, arg.Before, arg.After, arg.N)
 	var i GetPruneStepRow
 	err := row.Scan(&i.LastID, &i.CreatedAt, &i.Expired)
 	return i, err

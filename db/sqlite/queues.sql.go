@@ -15,7 +15,7 @@ SELECT q.name, q.paused_at, q.updated_at FROM queues AS q ORDER BY q.name
 
 // ListQueueRows lists the queues that were ever paused.
 func (q *Queries) ListQueueRows(ctx context.Context) ([]Queue, error) {
-	rows, err := q.query(ctx, q.listQueueRowsStmt, listQueueRows)
+	rows, err := q.db.QueryContext(ctx, listQueueRows)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ type PauseQueueParams struct {
 
 // PauseQueue stops claims from a queue; what runs goes on. Zero rows mean that it was paused already.
 func (q *Queries) PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, error) {
-	result, err := q.exec(ctx, q.pauseQueueStmt, pauseQueue, arg.Name, arg.Now)
+	result, err := q.db.ExecContext(ctx, pauseQueue, arg.Name, arg.Now)
 	if err != nil {
 		return 0, err
 	}
@@ -70,7 +70,7 @@ type ResumeQueueParams struct {
 
 // ResumeQueue allows claims from a queue again. Zero rows mean that it was not paused.
 func (q *Queries) ResumeQueue(ctx context.Context, arg ResumeQueueParams) (int64, error) {
-	result, err := q.exec(ctx, q.resumeQueueStmt, resumeQueue, arg.Now, arg.Name)
+	result, err := q.db.ExecContext(ctx, resumeQueue, arg.Now, arg.Name)
 	if err != nil {
 		return 0, err
 	}

@@ -9,22 +9,43 @@ import (
 	"context"
 )
 
-const cancelStuckJobs = `-- name: CancelStuckJobs :execrows
+const cancelStuckJobs = `-- name: CancelStuckJobs :many
 UPDATE jobs SET status = 'cancelled', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
                 lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NOT NULL AND EXISTS (
     SELECT 1 FROM job_errors AS e
     WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
+RETURNING queue, kind
 `
 
+type CancelStuckJobsRow struct {
+	Queue string
+	Kind  string
+}
+
 // CancelStuckJobs ends the stuck jobs that were to be cancelled.
-func (q *Queries) CancelStuckJobs(ctx context.Context, now int64) (int64, error) {
-	result, err := q.exec(ctx, q.cancelStuckJobsStmt, cancelStuckJobs, now)
+func (q *Queries) CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuckJobsRow, error) {
+	rows, err := q.db.QueryContext(ctx, cancelStuckJobs, now)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected()
+	defer rows.Close()
+	var items []CancelStuckJobsRow
+	for rows.Next() {
+		var i CancelStuckJobsRow
+		if err := rows.Scan(&i.Queue, &i.Kind); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const countCrashes = `-- name: CountCrashes :execrows
@@ -36,7 +57,7 @@ WHERE status = 'running' AND EXISTS (
 
 // CountCrashes raises the crash count of the stuck jobs whose process ended.
 func (q *Queries) CountCrashes(ctx context.Context) (int64, error) {
-	result, err := q.exec(ctx, q.countCrashesStmt, countCrashes)
+	result, err := q.db.ExecContext(ctx, countCrashes)
 	if err != nil {
 		return 0, err
 	}
@@ -53,13 +74,13 @@ WHERE j.status = 'running' AND (
 
 // CountStuckJobs counts the jobs that a rescue would act on: running, with a worker that is gone or a lease that is over.
 func (q *Queries) CountStuckJobs(ctx context.Context, leaseBefore int64) (int64, error) {
-	row := q.queryRow(ctx, q.countStuckJobsStmt, countStuckJobs, leaseBefore)
+	row := q.db.QueryRowContext(ctx, countStuckJobs, leaseBefore)
 	var jobs int64
 	err := row.Scan(&jobs)
 	return jobs, err
 }
 
-const failStuckJobs = `-- name: FailStuckJobs :execrows
+const failStuckJobs = `-- name: FailStuckJobs :many
 UPDATE jobs SET status = 'failed', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
                 lease_until = NULL, last_error = (
     SELECT e.message FROM job_errors AS e
@@ -70,6 +91,7 @@ WHERE status = 'running'
     SELECT 1 FROM job_errors AS e
     WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
+RETURNING queue, kind
 `
 
 type FailStuckJobsParams struct {
@@ -78,14 +100,34 @@ type FailStuckJobsParams struct {
 	FailAll    int64
 }
 
+type FailStuckJobsRow struct {
+	Queue string
+	Kind  string
+}
+
 // FailStuckJobs fails the stuck jobs that have no attempt left, killed their process max_crashes times, or
 // are all to be looked at by a person (fail_all = 1).
-func (q *Queries) FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) (int64, error) {
-	result, err := q.exec(ctx, q.failStuckJobsStmt, failStuckJobs, arg.Now, arg.MaxCrashes, arg.FailAll)
+func (q *Queries) FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([]FailStuckJobsRow, error) {
+	rows, err := q.db.QueryContext(ctx, failStuckJobs, arg.Now, arg.MaxCrashes, arg.FailAll)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected()
+	defer rows.Close()
+	var items []FailStuckJobsRow
+	for rows.Next() {
+		var i FailStuckJobsRow
+		if err := rows.Scan(&i.Queue, &i.Kind); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const recordStuckJobs = `-- name: RecordStuckJobs :execrows
@@ -108,14 +150,14 @@ type RecordStuckJobsParams struct {
 // lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 // A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
 func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams) (int64, error) {
-	result, err := q.exec(ctx, q.recordStuckJobsStmt, recordStuckJobs, arg.Now, arg.LeaseBefore)
+	result, err := q.db.ExecContext(ctx, recordStuckJobs, arg.Now, arg.LeaseBefore)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const resetStuckJobs = `-- name: ResetStuckJobs :execrows
+const resetStuckJobs = `-- name: ResetStuckJobs :many
 UPDATE jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT), worker_id = NULL, lease_until = NULL,
                 last_error = (
     SELECT e.message FROM job_errors AS e
@@ -124,13 +166,34 @@ WHERE status = 'running' AND EXISTS (
     SELECT 1 FROM job_errors AS e
     WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
+RETURNING queue, kind
 `
 
+type ResetStuckJobsRow struct {
+	Queue string
+	Kind  string
+}
+
 // ResetStuckJobs gives every other stuck job back to be claimed anew.
-func (q *Queries) ResetStuckJobs(ctx context.Context, now int64) (int64, error) {
-	result, err := q.exec(ctx, q.resetStuckJobsStmt, resetStuckJobs, now)
+func (q *Queries) ResetStuckJobs(ctx context.Context, now int64) ([]ResetStuckJobsRow, error) {
+	rows, err := q.db.QueryContext(ctx, resetStuckJobs, now)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected()
+	defer rows.Close()
+	var items []ResetStuckJobsRow
+	for rows.Next() {
+		var i ResetStuckJobsRow
+		if err := rows.Scan(&i.Queue, &i.Kind); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -40,7 +40,7 @@ type CountJobsAheadParams struct {
 // CountJobsAhead counts the due jobs of one queue and kind that are claimed before another, up to n of a higher priority,
 // n of the same that have been due for longer, and n that tie with it but for the id.
 func (q *Queries) CountJobsAhead(ctx context.Context, arg CountJobsAheadParams) (int64, error) {
-	row := q.queryRow(ctx, q.countJobsAheadStmt, countJobsAhead,
+	row := q.db.QueryRowContext(ctx, countJobsAhead,
 		arg.Queue,
 		arg.Kind,
 		arg.Priority,
@@ -65,7 +65,7 @@ type CountRunningJobsInQueueRow struct {
 
 // CountRunningJobsInQueue counts the jobs of a queue that each worker holds, if it holds any.
 func (q *Queries) CountRunningJobsInQueue(ctx context.Context, queue string) ([]CountRunningJobsInQueueRow, error) {
-	rows, err := q.query(ctx, q.countRunningJobsInQueueStmt, countRunningJobsInQueue, queue)
+	rows, err := q.db.QueryContext(ctx, countRunningJobsInQueue, queue)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ type CountRunningJobsPerWorkerRow struct {
 
 // CountRunningJobsPerWorker counts the running jobs of each worker that has any.
 func (q *Queries) CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJobsPerWorkerRow, error) {
-	rows, err := q.query(ctx, q.countRunningJobsPerWorkerStmt, countRunningJobsPerWorker)
+	rows, err := q.db.QueryContext(ctx, countRunningJobsPerWorker)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ DELETE FROM workers WHERE ended_at IS NOT NULL AND ended_at < CAST(?1 AS BIGINT)
 
 // DeleteEndedWorkers drops the rows of workers that ended before a time.
 func (q *Queries) DeleteEndedWorkers(ctx context.Context, before int64) (int64, error) {
-	result, err := q.exec(ctx, q.deleteEndedWorkersStmt, deleteEndedWorkers, before)
+	result, err := q.db.ExecContext(ctx, deleteEndedWorkers, before)
 	if err != nil {
 		return 0, err
 	}
@@ -69,7 +69,7 @@ type EndWorkerParams struct {
 
 // EndWorker closes a worker's row; of many callers only one gets a row.
 func (q *Queries) EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error) {
-	result, err := q.exec(ctx, q.endWorkerStmt, endWorker, arg.Now, arg.EndReason, arg.ID)
+	result, err := q.db.ExecContext(ctx, endWorker, arg.Now, arg.EndReason, arg.ID)
 	if err != nil {
 		return 0, err
 	}
@@ -89,7 +89,7 @@ type HeartbeatWorkerParams struct {
 
 // HeartbeatWorker renews a worker's lease; zero rows mean that the worker was declared dead.
 func (q *Queries) HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams) (int64, error) {
-	result, err := q.exec(ctx, q.heartbeatWorkerStmt, heartbeatWorker, arg.Now, arg.LeaseUntil, arg.ID)
+	result, err := q.db.ExecContext(ctx, heartbeatWorker, arg.Now, arg.LeaseUntil, arg.ID)
 	if err != nil {
 		return 0, err
 	}
@@ -109,7 +109,7 @@ type ListHeldJobsRow struct {
 
 // ListHeldJobs lists what a worker holds, and what of it is to be cancelled.
 func (q *Queries) ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJobsRow, error) {
-	rows, err := q.query(ctx, q.listHeldJobsStmt, listHeldJobs, workerID)
+	rows, err := q.db.QueryContext(ctx, listHeldJobs, workerID)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.
 
 // ListLiveWorkers lists the workers that have not ended, oldest first.
 func (q *Queries) ListLiveWorkers(ctx context.Context) ([]Worker, error) {
-	rows, err := q.query(ctx, q.listLiveWorkersStmt, listLiveWorkers)
+	rows, err := q.db.QueryContext(ctx, listLiveWorkers)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ type RegisterWorkerParams struct {
 // RegisterWorker adds the row of a worker whose lock is already held and returns its id.
 // No row means that a live worker has the name, or that the queue is closed by a move.
 func (q *Queries) RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (int64, error) {
-	row := q.queryRow(ctx, q.registerWorkerStmt, registerWorker,
+	row := q.db.QueryRowContext(ctx, registerWorker,
 		arg.Name,
 		arg.LockKey,
 		arg.Host,

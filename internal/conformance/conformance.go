@@ -27,9 +27,12 @@ type Tx interface {
 	Rollback() error
 }
 
-// Run runs the suite. open opens a migrated database that is the test's own: calls with the same t open one database
-// again, as another process would. It closes what it opened when the test ends.
-func Run(t *testing.T, open func(t *testing.T) Store) {
+// Open opens a migrated database that is the test's own: calls with the same t open one database again, as another process
+// would. It closes what it opened when the test ends.
+type Open = func(t *testing.T, observers ...*jobs.Observer) Store
+
+// Run runs the suite.
+func Run(t *testing.T, open Open) {
 	for _, group := range []struct {
 		name  string
 		tests []test
@@ -46,6 +49,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"Cancel", cancelTests},
 		{"Manage", manageTests},
 		{"Inspect", inspectTests},
+		{"Counts", countsTests},
+		{"Search", searchTests},
 		{"Why", whyTests},
 		{"Runner", runnerTests},
 		{"Ahead", aheadTests},
@@ -55,7 +60,12 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"Fault", faultTests},
 		{"Schema", schemaTests},
 		{"Retention", retentionTests},
+		{"Middleware", middlewareTests},
+		{"Observe", observeTests},
 		{"Moved", movedTests},
+		{"Audit", auditTests},
+		{"Sensitive", sensitiveTests},
+		{"SensitiveErrors", sensitiveErrorTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()

@@ -18,6 +18,7 @@ var faultTests = []test{
 	{"LargeResults", testLargeResults},
 	{"ClockSetForward", testClockForward},
 	{"ClockSetForwardAtBoot", testClockForwardAtBoot},
+	{"ClockSetBack", testClockBack},
 }
 
 // textless is an error whose nil pointer, returned as an error, is Go's classic trap.
@@ -121,4 +122,24 @@ func testClockForwardAtBoot(f *fixture) {
 	want(f, "errors", len(f.errors(id)), 0)
 	close(release)
 	want(f, "attempt", f.ended(id).Attempt, 1)
+}
+
+// A job that was found due by a clock that was wrong, and has been set back since, waits for its time like any other.
+func testClockBack(f *fixture) {
+	store := clocked{f.store, new(atomic.Int64)}
+	client := jobs.New(store)
+	id := f.enqueue("k", jobs.In(time.Hour))
+	store.ahead.Store(int64(2 * time.Hour))
+	f.must(f.runner(client, jobs.Config{Queues: map[string]int{"other": 1}}, on("k", nothing)).Drain(f.ctx))
+	want(f, "status by the wrong clock", f.get(id).Status, jobs.StatusPending)
+	store.ahead.Store(0)
+	now := f.enqueue("k")
+	f.startOn(client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 2}}, on("k", nothing))
+	want(f, "status of a job that is due", f.ended(now).Status, jobs.StatusDone)
+	job := f.get(id)
+	want(f, "status before its time", job.Status, jobs.StatusPending)
+	want(f, "attempt before its time", job.Attempt, 0)
+	f.wantWhy(id, jobs.ReasonClock)
+	store.ahead.Store(int64(2 * time.Hour))
+	want(f, "status after its time", f.ended(id).Status, jobs.StatusDone)
 }

@@ -18,16 +18,31 @@ const hang = 2 * time.Minute
 type fixture struct {
 	*testing.T
 	ctx    context.Context
-	open   func(*testing.T) Store
+	open   Open
 	store  Store
 	client *jobs.Client
+	plain  bool // statements were run that the library does not run by themselves: they are in no count
 }
 
-func newFixture(t *testing.T, open func(*testing.T) Store) *fixture {
+func newFixture(t *testing.T, open Open) *fixture {
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	t.Cleanup(cancel)
 	store := open(t)
-	return &fixture{T: t, ctx: ctx, open: open, store: store, client: jobs.New(store)}
+	f := &fixture{T: t, ctx: ctx, open: open, store: store, client: jobs.New(store)}
+	t.Cleanup(f.checkCounts)
+	return f
+}
+
+// checkCounts reads, after every test, whether the counts of jobs are what counting them anew gives.
+func (f *fixture) checkCounts() {
+	ctx := context.Background()
+	if f.plain || f.client.CheckSchema(ctx) != nil {
+		return
+	}
+	wrong, err := f.client.Recount(ctx)
+	if err != nil || wrong != 0 {
+		f.Errorf("%d counts of jobs are wrong, %v", wrong, err)
+	}
 }
 
 // elsewhere is a client as another process has one: with a store of its own on the same database.
@@ -125,6 +140,7 @@ func receive[T any](f *fixture, what string, ch <-chan T) T {
 // write runs statements as another program might.
 func (f *fixture) write(fn func(ctx context.Context, q db.Querier) error) {
 	f.Helper()
+	f.plain = true
 	f.must(f.store.Write(f.ctx, fn))
 }
 

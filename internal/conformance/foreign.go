@@ -7,7 +7,13 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-const columnTags = 23 // of the table jobs
+// Columns of the table jobs.
+const (
+	columnKind     = 1
+	columnFinished = 8
+	columnError    = 19
+	columnTags     = 23
+)
 
 // failedRow is the row of a job that failed, with its columns in their order and the next id. All end at one time.
 func (f *fixture) failedRow(kind, message string) []any {
@@ -28,11 +34,16 @@ func (f *fixture) failedRow(kind, message string) []any {
 // importJob adds a row as another program might.
 func (f *fixture) importJob(row []any) {
 	f.Helper()
-	items, err := json.Marshal([][]any{row})
+	f.importJobs([][]any{row})
+}
+
+func (f *fixture) importJobs(rows [][]any) {
+	f.Helper()
+	items, err := json.Marshal(rows)
 	f.must(err)
 	f.write(func(ctx context.Context, q db.Querier) error {
 		n, err := q.ImportJobs(ctx, string(items))
-		want(f, "rows that were added", n, 1)
+		want(f, "rows that were added", n, int64(len(rows)))
 		return err
 	})
 }

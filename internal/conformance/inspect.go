@@ -21,7 +21,11 @@ var inspectTests = []test{
 	{"ListPages", testListPages},
 	{"FailedReport", testFailedReport},
 	{"FailedReportTies", testFailedReportTies},
+	{"FailedReportBound", testFailedReportBound},
 	{"ListFailedPages", testListFailedPages},
+	{"ListFailedLargeJobs", testListFailedLarge},
+	{"ManyFailed", testManyFailed},
+	{"Failures", testFailures},
 	{"Stats", testStats},
 	{"UnhandledOrder", testUnhandledOrder},
 	{"Queues", testQueues},
@@ -170,19 +174,23 @@ func testFailedReport(f *fixture) {
 	f.fail("a", "often")
 	last := f.fail("a", "often")
 	f.fail("b", "often")
-	groups, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{})
+	report, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{})
 	f.must(err)
+	groups := report.Groups
+	want(f, "jobs in all groups", report.Jobs, 4)
+	want(f, "older jobs", report.Older, false)
 	want(f, "number of groups", len(groups), 3)
 	first := groups[0]
 	if first.Kind != "a" || first.Error != "often" || first.Jobs != 2 || first.ExampleID != last || !first.FirstSeen.Before(first.LastSeen) {
 		f.Errorf("the most frequent group is %+v", first)
 	}
-	groups, err = f.client.FailedReport(f.ctx, jobs.FailedFilter{Kind: "b"})
+	report, err = f.client.FailedReport(f.ctx, jobs.FailedFilter{Kind: "b"})
 	f.must(err)
-	want(f, "groups of one kind", len(groups), 1)
-	groups, err = f.client.FailedReport(f.ctx, jobs.FailedFilter{Since: f.store.Now().Add(time.Hour)})
+	want(f, "groups of one kind", len(report.Groups), 1)
+	want(f, "jobs of one kind", report.Jobs, 1)
+	report, err = f.client.FailedReport(f.ctx, jobs.FailedFilter{Since: f.store.Now().Add(time.Hour)})
 	f.must(err)
-	want(f, "groups of the future", len(groups), 0)
+	want(f, "groups of the future", len(report.Groups), 0)
 	_, err = f.client.FailedReport(f.ctx, jobs.FailedFilter{Limit: -1})
 	wantInvalid(f, "a negative limit", err)
 }
@@ -197,10 +205,11 @@ func testFailedReportTies(f *fixture) {
 	wanted := append(kinds, "b")
 	slices.Reverse(wanted)
 	for n := 1; n <= len(wanted); n++ {
-		groups, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{Limit: n})
+		report, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{Limit: n})
 		f.must(err)
+		want(f, "jobs in all groups", report.Jobs, int64(len(wanted)))
 		var have []string
-		for _, g := range groups {
+		for _, g := range report.Groups {
 			have = append(have, g.Kind)
 		}
 		if !slices.Equal(have, wanted[:n]) {
@@ -231,6 +240,123 @@ func testListFailedPages(f *fixture) {
 		last = page[len(page)-1]
 	}
 	want(f, "failed jobs on all pages", len(seen), 7)
+}
+
+// failedInTurn adds jobs that failed one second after the other, and returns their ids: the first ones are of another kind,
+// with another error, than the last.
+func (f *fixture) failedInTurn(first, last int) (ids []int64) {
+	f.Helper()
+	template := f.failedRow("old", "was bad")
+	var rows [][]any
+	for i := range first + last {
+		row := slices.Clone(template)
+		row[0] = template[0].(int64) + int64(i)
+		row[columnFinished] = template[columnFinished].(int) + i*1_000_000
+		if i >= first {
+			row[columnKind], row[columnError] = "new", "is bad"
+		}
+		rows, ids = append(rows, row), append(ids, row[0].(int64))
+	}
+	f.importJobs(rows)
+	return ids
+}
+
+// The report is of the latest failed jobs, or the latest of one kind, and says that there are more.
+func testFailedReportBound(f *fixture) {
+	ids := f.failedInTurn(jobs.MostReported/2+1, jobs.MostReported/2)
+	report, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{})
+	f.must(err)
+	want(f, "jobs in all groups", report.Jobs, jobs.MostReported)
+	want(f, "older ones", report.Older, true)
+	if g := report.Groups; len(g) != 2 || g[0].Kind != "new" || g[0].Jobs != jobs.MostReported/2 || g[1].Jobs != g[0].Jobs || g[1].FirstSeen.UnixMicro() != 1_700_000_001_000_000 {
+		f.Errorf("the groups are %+v", g)
+	}
+	report, err = f.client.FailedReport(f.ctx, jobs.FailedFilter{Kind: "old", Limit: 1})
+	f.must(err)
+	if g := report.Groups; len(g) != 1 || g[0].Jobs != jobs.MostReported/2+1 || g[0].ExampleID != ids[jobs.MostReported/2] || report.Older {
+		f.Errorf("the report of one kind is %+v", report)
+	}
+}
+
+// Of many failed jobs each page goes on where the one before it ended, whatever else it asks for.
+func testManyFailed(f *fixture) {
+	done := f.enqueue("done")
+	f.drain(jobs.Config{}, on("done", nothing))
+	const first, last = 700, 900
+	ids := f.failedInTurn(first, last)
+	slices.Reverse(ids)
+	for _, t := range []struct {
+		filter jobs.Filter
+		want   []int64
+	}{
+		{jobs.Filter{Status: jobs.StatusFailed, Limit: 300}, ids},
+		{jobs.Filter{Status: jobs.StatusFailed, Kind: "old", Limit: 250}, ids[last:]},
+		{jobs.Filter{Status: jobs.StatusFailed, Text: "IS BAD", After: ids[10], Limit: 200}, ids[11:last]},
+		{jobs.Filter{Status: jobs.StatusCancelled}, nil},
+		{jobs.Filter{Status: jobs.StatusDone}, []int64{done}},
+	} {
+		var have []int64
+		for filter := t.filter; ; {
+			page, err := f.client.ListPage(f.ctx, filter)
+			f.must(err)
+			for _, j := range page.Jobs {
+				have = append(have, j.ID)
+			}
+			if filter.After = page.Next; page.Next == 0 {
+				break
+			}
+		}
+		if !slices.Equal(have, t.want) {
+			f.Errorf("the pages of %+v have %d jobs, not %d", t.filter, len(have), len(t.want))
+		}
+	}
+}
+
+// Failed jobs at a glance are told without what is large.
+func testFailures(f *fixture) {
+	long := strings.Repeat("\u00fc", 3000)
+	f.fail("a", long)
+	last := f.fail("b", "short")
+	list, err := f.client.Failures(f.ctx, jobs.FailedFilter{}, jobs.Failure{})
+	f.must(err)
+	if len(list) != 2 || list[0].ID != last || list[0].Error != "short" || list[0].Kind != "b" || list[0].Queue != "default" {
+		f.Fatalf("the failures are %+v", list)
+	}
+	job, err := f.client.Get(f.ctx, last)
+	f.must(err)
+	want(f, "when it failed", list[0].FailedAt, job.FinishedAt)
+	want(f, "the begin of a long error", list[1].Error, long[:2*1000])
+	list, err = f.client.Failures(f.ctx, jobs.FailedFilter{}, list[0])
+	f.must(err)
+	want(f, "failures before the last", len(list), 1)
+	list, err = f.client.Failures(f.ctx, jobs.FailedFilter{Kind: "b"}, jobs.Failure{})
+	f.must(err)
+	want(f, "failures of one kind", len(list), 1)
+}
+
+// A page of large failed jobs is cut, and the next goes on.
+func testListFailedLarge(f *fixture) {
+	large := []byte(`"` + strings.Repeat("x", jobs.MaxPayload-2) + `"`)
+	const all = 12
+	for range all {
+		_, err := f.client.Enqueue(f.ctx, "k", large)
+		f.must(err)
+	}
+	f.drain(jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return jobs.Discard(nil) }))
+	seen := 0
+	for last := (jobs.Job{}); ; {
+		page, err := f.client.ListFailed(f.ctx, jobs.FailedFilter{}, last)
+		f.must(err)
+		if len(page) == 0 {
+			break
+		}
+		if len(page) == all {
+			f.Errorf("one page has all %d large jobs", all)
+		}
+		seen += len(page)
+		last = page[len(page)-1]
+	}
+	want(f, "large jobs on all pages", seen, all)
 }
 
 func testStats(f *fixture) {
@@ -282,7 +408,7 @@ func testUnhandledOrder(f *fixture) {
 }
 
 func testQueues(f *fixture) {
-	f.enqueue("k", jobs.Queue("b"))
+	waiting := f.get(f.enqueue("k", jobs.Queue("b")))
 	f.enqueue("k", jobs.Queue("b"), jobs.In(time.Hour))
 	_, err := f.client.PauseQueue(f.ctx, "a")
 	f.must(err)
@@ -297,7 +423,7 @@ func testQueues(f *fixture) {
 	if a.Name != "a" || a.PausedAt.IsZero() {
 		f.Errorf("the paused queue is %+v", a)
 	}
-	if wanted := (jobs.QueueInfo{Name: "b", Scheduled: 1, Pending: 1}); b != wanted {
+	if wanted := (jobs.QueueInfo{Name: "b", Scheduled: 1, Pending: 1, Oldest: waiting.RunAfter}); b != wanted {
 		f.Errorf("the waiting queue is %+v", b)
 	}
 	if wanted := (jobs.QueueInfo{Name: "c", Slots: 7}); c != wanted {

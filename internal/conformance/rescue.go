@@ -18,6 +18,7 @@ var rescueTests = []test{
 	{"BootBesideALiveWorker", testBootBesideLive},
 	{"CrashWhileRunning", testCrashWhileRunning},
 	{"ThreeCrashesFail", testThreeCrashes},
+	{"LastChancesOneAtATime", testLastChances},
 	{"LastAttemptCrashes", testLastAttemptCrashes},
 	{"CancelRequestedThenCrash", testCancelThenCrash},
 	{"LeaseOver", testLeaseOver},

@@ -29,9 +29,13 @@ func testRetention(f *fixture) {
 		if err != nil {
 			return err
 		}
-		_, err = q.EndWorker(ctx, db.EndWorkerParams{Now: 1, EndReason: "stopped", ID: id})
-		return err
+		if _, err := q.EndWorker(ctx, db.EndWorkerParams{Now: 1, EndReason: "stopped", ID: id}); err != nil {
+			return err
+		}
+		return q.AddAudit(ctx, db.AddAuditParams{Now: 1, Actor: "somebody", Action: "pause"})
 	})
+	_, err = f.client.PauseQueue(f.as("ann"), "q")
+	f.must(err)
 	f.start(jobs.Config{Retention: jobs.Retention{Done: 1, Cancelled: jobs.Forever}}, on("other", nothing))
 	f.eventually("the done job is pruned", func() bool {
 		_, err := f.client.Get(f.ctx, done)
@@ -39,4 +43,6 @@ func testRetention(f *fixture) {
 	})
 	want(f, "status of a failed job, which is kept by default", f.get(failed).Status, jobs.StatusFailed)
 	want(f, "status of a cancelled job, which is to be kept", f.get(cancelled).Status, jobs.StatusCancelled)
+	f.eventually("an old note of a change is removed", func() bool { return len(f.audit(jobs.AuditFilter{})) == 1 })
+	want(f, "who made the change that is still noted", f.audit(jobs.AuditFilter{})[0].Actor, "ann")
 }

@@ -66,7 +66,8 @@ func holderStatements(worker, id, attempt, now int64) statements {
 func peoplesStatements(id, now int64) statements {
 	return statements{
 		"CancelWaitingJob": func(ctx context.Context, q db.Querier) (int64, error) {
-			return q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id})
+			cancelled, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id})
+			return int64(len(cancelled)), err
 		},
 		"RequestJobCancel": func(ctx context.Context, q db.Querier) (int64, error) {
 			return q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: now, ID: id})

@@ -15,6 +15,8 @@ var transactionTests = []test{
 	{"RetryCommitted", testRetryCommitted},
 	{"ResumeCommitted", testResumeCommitted},
 	{"CancelCommitted", testCancelCommitted},
+	{"FailedChanges", testFailedChanges},
+	{"FailedChangeOfAMovedQueue", testFailedChangeOfAMovedQueue},
 	{"CompleteCommitted", testCompleteCommitted},
 	{"CompleteRolledBack", testCompleteRolledBack},
 	{"CompleteRolledBackKeepsTheLease", testRollbackKeepsLease},

@@ -13,6 +13,7 @@ var waitTests = []test{
 	{"UnknownJob", testWaitUnknown},
 	{"DeletedJob", testWaitDeleted},
 	{"ContextEnds", testWaitContext},
+	{"Watch", testWatch},
 }
 
 func testWait(f *fixture) {
@@ -72,4 +73,21 @@ func testWaitContext(f *fixture) {
 		f.Errorf("the error is %v", err)
 	}
 	want(f, "status as last seen", job.Status, jobs.StatusPending)
+}
+
+// testWatch: changes wake a watcher in whatever process they are made.
+func testWatch(f *fixture) {
+	there := f.elsewhere()
+	changed, stop := there.Watch()
+	defer stop()
+	for _, client := range []*jobs.Client{f.client, there} {
+		id, err := client.Enqueue(f.ctx, "k", []byte("1"))
+		f.must(err)
+		receive(f, "word of an enqueue", changed)
+		_, err = client.Cancel(f.ctx, id.ID)
+		f.must(err)
+		receive(f, "word of an end", changed)
+		f.must(client.Delete(f.ctx, id.ID))
+		receive(f, "word of a removal", changed)
+	}
 }

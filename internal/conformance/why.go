@@ -16,6 +16,7 @@ var whyTests = []test{
 	{"NotDue", testWhyNotDue},
 	{"NoWorker", testWhyNoWorker},
 	{"Paused", testWhyPaused},
+	{"Moved", testWhyMoved},
 	{"SlotsTakenAndJobsAhead", testWhySlots},
 	{"DueAndSlotsTaken", testWhyDue},
 	{"SlotsOfEachWorker", testWhySlotsOfEachWorker},
@@ -81,6 +82,15 @@ func testWhyPaused(f *fixture) {
 	f.live(1)
 	f.wantWhy(id, jobs.ReasonPaused)
 	f.must(r.stop())
+}
+
+func testWhyMoved(f *fixture) {
+	id := f.enqueue("k")
+	f.closeQueue()
+	d := f.wantWhy(id, jobs.ReasonMoved, jobs.ReasonNoWorker)
+	if strings.Contains(d.Findings[0].Text, "elsewhere") {
+		f.Errorf("the other database is named in %q", d.Findings[0].Text)
+	}
 }
 
 // slotTaken starts a worker with one slot, which a job of the kind block holds until release is closed. It takes the kind k

@@ -44,12 +44,13 @@ func newLab(store jobs.Store, trips func() int64) *lab {
 const many = 1000
 
 func measure(t *testing.T, e engine) {
-	t.Run("statements", func(t *testing.T) { statements(t, e) })
+	t.Run("statements", func(t *testing.T) { hold(t, e.name+".statements.txt", func() *figures { return statements(t, e) }) })
+	t.Run("sensitive", func(t *testing.T) { sensitive(t, e) })
 	t.Run("log", func(t *testing.T) {
 		if e.another {
 			t.Skipf("NOT TESTED on this PostgreSQL: the golden figures are those of %d", goldenPostgres)
 		}
-		logs(t, e)
+		hold(t, e.name+".log.txt", func() *figures { return logs(t, e) })
 	})
 	t.Run("claim", func(t *testing.T) {
 		if e.another {
@@ -58,25 +59,26 @@ func measure(t *testing.T, e engine) {
 		if raced {
 			t.Skip("the race detector finds nothing in it, and it takes long")
 		}
-		claims(t, e)
+		hold(t, e.name+".claim.txt", func() *figures { return claims(t, e) })
 	})
 	t.Run("memory", func(t *testing.T) {
 		if raced {
 			t.Skip("the race detector allocates memory of its own")
 		}
-		memory(t, e)
+		hold(t, e.name+".memory.txt", func() *figures { return memory(t, e) })
 	})
 }
 
 // statements counts transactions, reads outside of one, the statements in both, and the round trips that they take.
-func statements(t *testing.T, e engine) {
-	var f figures
+func statements(t *testing.T, e engine) *figures {
+	t.Helper()
+	f := new(figures)
 	l := e.lab(t)
 	enqueueOne(t, l, 1) // the first one also connects, and has statements prepared
 	l.store.take()
 	const enqueues = 20
 	enqueueOne(t, l, enqueues)
-	f.count(fmt.Sprintf("%d enqueues", enqueues), l.store.take(), "EnqueueJob")
+	f.count(fmt.Sprintf("%d enqueues", enqueues), l.store.take(), "EnqueueKeylessJob")
 	for range 2 {
 		_, err := noop.EnqueueMany(t.Context(), l.client, payloads(many))
 		must(t, err)
@@ -88,7 +90,7 @@ func statements(t *testing.T, e engine) {
 	l.store.take()
 	l.drain(t)
 	f.count(fmt.Sprintf("drain of %d jobs with %d slots", drained, slots), l.store.take(), "CompleteJobs", "ClaimJobs")
-	f.compare(t, e.name+".statements.txt")
+	return f
 }
 
 // count adds how many of each there are, and how many round trips a transaction with these statements takes as a rule: the
@@ -126,8 +128,9 @@ func enqueueOne(t *testing.T, l *lab, n int) {
 }
 
 // logs measures what goes to the write-ahead log, which is what a disk has to take.
-func logs(t *testing.T, e engine) {
-	f := figures{more: e.logMore}
+func logs(t *testing.T, e engine) *figures {
+	t.Helper()
+	f := &figures{more: e.logMore}
 	for _, m := range []struct {
 		name    string
 		n       int
@@ -142,6 +145,7 @@ func logs(t *testing.T, e engine) {
 		{"drain", drained, func(t *testing.T, l *lab) { l.fill(t) }, func(t *testing.T, l *lab) { l.drain(t) }},
 	} {
 		l := e.lab(t)
+		l.store.withoutHistory = true
 		_, err := l.client.Enqueue(t.Context(), "another", []byte("{}"))
 		must(t, err)
 		if l.keepLog != nil {
@@ -154,7 +158,7 @@ func logs(t *testing.T, e engine) {
 		m.run(t, l)
 		f.add(float64(l.logged(t)-before)/float64(m.n), m.name+", bytes a job")
 	}
-	f.compare(t, e.name+".log.txt")
+	return f
 }
 
 // claimed is how many jobs the measured claim takes.
@@ -194,22 +198,24 @@ func steps() []step {
 
 // claims counts the pages of the database that a turn asks for, in a table with nothing else and beside 100,000 finished
 // and 100,000 scheduled jobs.
-func claims(t *testing.T, e engine) {
-	f := figures{more: e.claimMore, few: 20 * e.claimMore}
+func claims(t *testing.T, e engine) *figures {
+	t.Helper()
+	f := &figures{more: e.claimMore, few: 20 * e.claimMore}
 	for _, one := range e.claim(t) {
 		f.add(one.value, one.name+", pages")
 	}
 	for _, one := range e.claim(t, e.name+".besides.sql") {
 		f.add(one.value, one.name+" beside 200000 other jobs, pages")
 	}
-	f.compare(t, e.name+".claim.txt")
+	return f
 }
 
 // memoryMore is less than one allocation a job.
 const memoryMore = 0.04
 
 // memory measures what a drain allocates.
-func memory(t *testing.T, e engine) {
+func memory(t *testing.T, e engine) *figures {
+	t.Helper()
 	l := e.lab(t)
 	l.fill(t)
 	var before, after runtime.MemStats
@@ -217,10 +223,10 @@ func memory(t *testing.T, e engine) {
 	runtime.ReadMemStats(&before)
 	l.drain(t)
 	runtime.ReadMemStats(&after)
-	f := figures{more: memoryMore}
+	f := &figures{more: memoryMore}
 	f.add(float64(after.Mallocs-before.Mallocs)/drained, "drain, allocations a job")
 	f.add(float64(after.TotalAlloc-before.TotalAlloc)/drained, "drain, bytes a job")
-	f.compare(t, e.name+".memory.txt")
+	return f
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

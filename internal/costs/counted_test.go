@@ -16,9 +16,34 @@ type counted struct {
 
 var _ db.Querier = counted{}
 
+func (q counted) AddAudit(ctx context.Context, arg db.AddAuditParams) error {
+	q.note("AddAudit")
+	return q.own.AddAudit(ctx, arg)
+}
+
+func (q counted) AddJobChanges(ctx context.Context, arg db.AddJobChangesParams) error {
+	q.note("AddJobChanges")
+	return q.own.AddJobChanges(ctx, arg)
+}
+
+func (q counted) AddJobCounts(ctx context.Context, arg string) error {
+	q.note("AddJobCounts")
+	return q.own.AddJobCounts(ctx, arg)
+}
+
 func (q counted) AddJobError(ctx context.Context, arg db.AddJobErrorParams) error {
 	q.note("AddJobError")
 	return q.own.AddJobError(ctx, arg)
+}
+
+func (q counted) AddJobHistory(ctx context.Context, arg string) error {
+	q.note("AddJobHistory")
+	return q.own.AddJobHistory(ctx, arg)
+}
+
+func (q counted) AddSensitiveFields(ctx context.Context, arg db.AddSensitiveFieldsParams) (int64, error) {
+	q.note("AddSensitiveFields")
+	return q.own.AddSensitiveFields(ctx, arg)
 }
 
 func (q counted) CancelRequestedJob(ctx context.Context, arg db.CancelRequestedJobParams) (int64, error) {
@@ -31,12 +56,12 @@ func (q counted) CancelRunningJob(ctx context.Context, arg db.CancelRunningJobPa
 	return q.own.CancelRunningJob(ctx, arg)
 }
 
-func (q counted) CancelStuckJobs(ctx context.Context, arg int64) (int64, error) {
+func (q counted) CancelStuckJobs(ctx context.Context, arg int64) ([]db.CancelStuckJobsRow, error) {
 	q.note("CancelStuckJobs")
 	return q.own.CancelStuckJobs(ctx, arg)
 }
 
-func (q counted) CancelWaitingJob(ctx context.Context, arg db.CancelWaitingJobParams) (int64, error) {
+func (q counted) CancelWaitingJob(ctx context.Context, arg db.CancelWaitingJobParams) ([]db.CancelWaitingJobRow, error) {
 	q.note("CancelWaitingJob")
 	return q.own.CancelWaitingJob(ctx, arg)
 }
@@ -56,6 +81,11 @@ func (q counted) CompleteJob(ctx context.Context, arg db.CompleteJobParams) (int
 	return q.own.CompleteJob(ctx, arg)
 }
 
+func (q counted) CompleteJobRange(ctx context.Context, arg db.CompleteJobRangeParams) (int64, error) {
+	q.note("CompleteJobRange")
+	return q.own.CompleteJobRange(ctx, arg)
+}
+
 func (q counted) CompleteJobs(ctx context.Context, arg db.CompleteJobsParams) (int64, error) {
 	q.note("CompleteJobs")
 	return q.own.CompleteJobs(ctx, arg)
@@ -71,24 +101,14 @@ func (q counted) CountCrashes(ctx context.Context) (int64, error) {
 	return q.own.CountCrashes(ctx)
 }
 
+func (q counted) CountJobs(ctx context.Context) ([]db.CountJobsRow, error) {
+	q.note("CountJobs")
+	return q.own.CountJobs(ctx)
+}
+
 func (q counted) CountJobsAhead(ctx context.Context, arg db.CountJobsAheadParams) (int64, error) {
 	q.note("CountJobsAhead")
 	return q.own.CountJobsAhead(ctx, arg)
-}
-
-func (q counted) CountJobsByStatus(ctx context.Context, arg string) (int64, error) {
-	q.note("CountJobsByStatus")
-	return q.own.CountJobsByStatus(ctx, arg)
-}
-
-func (q counted) CountLiveJobsPerQueue(ctx context.Context) ([]db.CountLiveJobsPerQueueRow, error) {
-	q.note("CountLiveJobsPerQueue")
-	return q.own.CountLiveJobsPerQueue(ctx)
-}
-
-func (q counted) CountPendingJobsPerKind(ctx context.Context) ([]db.CountPendingJobsPerKindRow, error) {
-	q.note("CountPendingJobsPerKind")
-	return q.own.CountPendingJobsPerKind(ctx)
 }
 
 func (q counted) CountRunningJobsInQueue(ctx context.Context, arg string) ([]db.CountRunningJobsInQueueRow, error) {
@@ -111,6 +131,11 @@ func (q counted) DeleteDoneJobs(ctx context.Context, arg db.DeleteDoneJobsParams
 	return q.own.DeleteDoneJobs(ctx, arg)
 }
 
+func (q counted) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
+	q.note("DeleteEmptyJobCounts")
+	return q.own.DeleteEmptyJobCounts(ctx)
+}
+
 func (q counted) DeleteEndedWorkers(ctx context.Context, arg int64) (int64, error) {
 	q.note("DeleteEndedWorkers")
 	return q.own.DeleteEndedWorkers(ctx, arg)
@@ -124,6 +149,21 @@ func (q counted) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsPa
 func (q counted) DeleteJob(ctx context.Context, arg db.DeleteJobParams) (int64, error) {
 	q.note("DeleteJob")
 	return q.own.DeleteJob(ctx, arg)
+}
+
+func (q counted) DeleteJobHistory(ctx context.Context, arg db.DeleteJobHistoryParams) (int64, error) {
+	q.note("DeleteJobHistory")
+	return q.own.DeleteJobHistory(ctx, arg)
+}
+
+func (q counted) DeleteOldAudit(ctx context.Context, arg db.DeleteOldAuditParams) (int64, error) {
+	q.note("DeleteOldAudit")
+	return q.own.DeleteOldAudit(ctx, arg)
+}
+
+func (q counted) DeleteSensitiveFields(ctx context.Context, arg db.DeleteSensitiveFieldsParams) (int64, error) {
+	q.note("DeleteSensitiveFields")
+	return q.own.DeleteSensitiveFields(ctx, arg)
 }
 
 func (q counted) EndWorker(ctx context.Context, arg db.EndWorkerParams) (int64, error) {
@@ -141,6 +181,11 @@ func (q counted) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]i
 	return q.own.EnqueueJobs(ctx, arg)
 }
 
+func (q counted) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
+	q.note("EnqueueKeylessJob")
+	return q.own.EnqueueKeylessJob(ctx, arg)
+}
+
 func (q counted) ExtendLeases(ctx context.Context, arg db.ExtendLeasesParams) (int64, error) {
 	q.note("ExtendLeases")
 	return q.own.ExtendLeases(ctx, arg)
@@ -151,9 +196,19 @@ func (q counted) FailJob(ctx context.Context, arg db.FailJobParams) (int64, erro
 	return q.own.FailJob(ctx, arg)
 }
 
-func (q counted) FailStuckJobs(ctx context.Context, arg db.FailStuckJobsParams) (int64, error) {
+func (q counted) FailStuckJobs(ctx context.Context, arg db.FailStuckJobsParams) ([]db.FailStuckJobsRow, error) {
 	q.note("FailStuckJobs")
 	return q.own.FailStuckJobs(ctx, arg)
+}
+
+func (q counted) FindJobs(ctx context.Context, arg db.FindJobsParams) ([]db.FindJobsRow, error) {
+	q.note("FindJobs")
+	return q.own.FindJobs(ctx, arg)
+}
+
+func (q counted) GetChangeMark(ctx context.Context) (db.GetChangeMarkRow, error) {
+	q.note("GetChangeMark")
+	return q.own.GetChangeMark(ctx)
 }
 
 func (q counted) GetJob(ctx context.Context, arg int64) (db.Job, error) {
@@ -171,6 +226,11 @@ func (q counted) GetJobIDByRequestID(ctx context.Context, arg db.GetJobIDByReque
 	return q.own.GetJobIDByRequestID(ctx, arg)
 }
 
+func (q counted) GetJobSubject(ctx context.Context, arg int64) (db.GetJobSubjectRow, error) {
+	q.note("GetJobSubject")
+	return q.own.GetJobSubject(ctx, arg)
+}
+
 func (q counted) GetLastIDs(ctx context.Context) (db.GetLastIDsRow, error) {
 	q.note("GetLastIDs")
 	return q.own.GetLastIDs(ctx)
@@ -186,9 +246,9 @@ func (q counted) GetNextRunAfter(ctx context.Context) (int64, error) {
 	return q.own.GetNextRunAfter(ctx)
 }
 
-func (q counted) GetOldestPending(ctx context.Context) (int64, error) {
-	q.note("GetOldestPending")
-	return q.own.GetOldestPending(ctx)
+func (q counted) GetOldestJobHistory(ctx context.Context, arg int64) (int64, error) {
+	q.note("GetOldestJobHistory")
+	return q.own.GetOldestJobHistory(ctx, arg)
 }
 
 func (q counted) GetPruneStep(ctx context.Context, arg db.GetPruneStepParams) (db.GetPruneStepRow, error) {
@@ -211,6 +271,11 @@ func (q counted) HeartbeatWorker(ctx context.Context, arg db.HeartbeatWorkerPara
 	return q.own.HeartbeatWorker(ctx, arg)
 }
 
+func (q counted) ImportAudit(ctx context.Context, arg string) (int64, error) {
+	q.note("ImportAudit")
+	return q.own.ImportAudit(ctx, arg)
+}
+
 func (q counted) ImportJobErrors(ctx context.Context, arg string) (int64, error) {
 	q.note("ImportJobErrors")
 	return q.own.ImportJobErrors(ctx, arg)
@@ -231,7 +296,37 @@ func (q counted) ImportWorkers(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportWorkers(ctx, arg)
 }
 
-func (q counted) ListFailedJobs(ctx context.Context, arg db.ListFailedJobsParams) ([]db.Job, error) {
+func (q counted) ListAllSensitiveFields(ctx context.Context) ([]db.SensitiveField, error) {
+	q.note("ListAllSensitiveFields")
+	return q.own.ListAllSensitiveFields(ctx)
+}
+
+func (q counted) ListAudit(ctx context.Context, arg db.ListAuditParams) ([]db.JobAudit, error) {
+	q.note("ListAudit")
+	return q.own.ListAudit(ctx, arg)
+}
+
+func (q counted) ListAuditFrom(ctx context.Context, arg db.ListAuditFromParams) ([]db.JobAudit, error) {
+	q.note("ListAuditFrom")
+	return q.own.ListAuditFrom(ctx, arg)
+}
+
+func (q counted) ListAuditOfJob(ctx context.Context, arg db.ListAuditOfJobParams) ([]db.JobAudit, error) {
+	q.note("ListAuditOfJob")
+	return q.own.ListAuditOfJob(ctx, arg)
+}
+
+func (q counted) ListClaimableJobs(ctx context.Context, arg db.ListClaimableJobsParams) ([]db.ListClaimableJobsRow, error) {
+	q.note("ListClaimableJobs")
+	return q.own.ListClaimableJobs(ctx, arg)
+}
+
+func (q counted) ListEndedJobIDs(ctx context.Context, arg db.ListEndedJobIDsParams) ([]int64, error) {
+	q.note("ListEndedJobIDs")
+	return q.own.ListEndedJobIDs(ctx, arg)
+}
+
+func (q counted) ListFailedJobs(ctx context.Context, arg db.ListFailedJobsParams) ([]db.ListFailedJobsRow, error) {
 	q.note("ListFailedJobs")
 	return q.own.ListFailedJobs(ctx, arg)
 }
@@ -241,7 +336,7 @@ func (q counted) ListHeldJobs(ctx context.Context, arg int64) ([]db.ListHeldJobs
 	return q.own.ListHeldJobs(ctx, arg)
 }
 
-func (q counted) ListJobErrors(ctx context.Context, arg int64) ([]db.ListJobErrorsRow, error) {
+func (q counted) ListJobErrors(ctx context.Context, arg db.ListJobErrorsParams) ([]db.ListJobErrorsRow, error) {
 	q.note("ListJobErrors")
 	return q.own.ListJobErrors(ctx, arg)
 }
@@ -251,7 +346,22 @@ func (q counted) ListJobErrorsFrom(ctx context.Context, arg db.ListJobErrorsFrom
 	return q.own.ListJobErrorsFrom(ctx, arg)
 }
 
-func (q counted) ListJobs(ctx context.Context, arg db.ListJobsParams) ([]db.Job, error) {
+func (q counted) ListJobHistory(ctx context.Context, arg db.ListJobHistoryParams) ([]db.ListJobHistoryRow, error) {
+	q.note("ListJobHistory")
+	return q.own.ListJobHistory(ctx, arg)
+}
+
+func (q counted) ListJobIDs(ctx context.Context, arg db.ListJobIDsParams) ([]int64, error) {
+	q.note("ListJobIDs")
+	return q.own.ListJobIDs(ctx, arg)
+}
+
+func (q counted) ListJobIDsByStatus(ctx context.Context, arg db.ListJobIDsByStatusParams) ([]int64, error) {
+	q.note("ListJobIDsByStatus")
+	return q.own.ListJobIDsByStatus(ctx, arg)
+}
+
+func (q counted) ListJobs(ctx context.Context, arg string) ([]db.Job, error) {
 	q.note("ListJobs")
 	return q.own.ListJobs(ctx, arg)
 }
@@ -274,6 +384,11 @@ func (q counted) ListMoves(ctx context.Context) ([]db.Move, error) {
 func (q counted) ListQueueRows(ctx context.Context) ([]db.Queue, error) {
 	q.note("ListQueueRows")
 	return q.own.ListQueueRows(ctx)
+}
+
+func (q counted) ListSensitiveFields(ctx context.Context, arg string) ([]db.ListSensitiveFieldsRow, error) {
+	q.note("ListSensitiveFields")
+	return q.own.ListSensitiveFields(ctx, arg)
 }
 
 func (q counted) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromParams) ([]db.Worker, error) {
@@ -299,6 +414,11 @@ func (q counted) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams
 func (q counted) RecordStuckJobs(ctx context.Context, arg db.RecordStuckJobsParams) (int64, error) {
 	q.note("RecordStuckJobs")
 	return q.own.RecordStuckJobs(ctx, arg)
+}
+
+func (q counted) RecountJobs(ctx context.Context, arg int64) (int64, error) {
+	q.note("RecountJobs")
+	return q.own.RecountJobs(ctx, arg)
 }
 
 func (q counted) RegisterWorker(ctx context.Context, arg db.RegisterWorkerParams) (int64, error) {
@@ -331,7 +451,7 @@ func (q counted) RequeueJob(ctx context.Context, arg db.RequeueJobParams) (int64
 	return q.own.RequeueJob(ctx, arg)
 }
 
-func (q counted) ResetStuckJobs(ctx context.Context, arg int64) (int64, error) {
+func (q counted) ResetStuckJobs(ctx context.Context, arg int64) ([]db.ResetStuckJobsRow, error) {
 	q.note("ResetStuckJobs")
 	return q.own.ResetStuckJobs(ctx, arg)
 }
@@ -359,4 +479,19 @@ func (q counted) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams
 func (q counted) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
 	q.note("SnoozeJob")
 	return q.own.SnoozeJob(ctx, arg)
+}
+
+func (q counted) StartJobRange(ctx context.Context, arg db.StartJobRangeParams) (int64, error) {
+	q.note("StartJobRange")
+	return q.own.StartJobRange(ctx, arg)
+}
+
+func (q counted) StartJobs(ctx context.Context, arg db.StartJobsParams) (int64, error) {
+	q.note("StartJobs")
+	return q.own.StartJobs(ctx, arg)
+}
+
+func (q counted) TakeJobChanges(ctx context.Context, arg int64) ([]db.TakeJobChangesRow, error) {
+	q.note("TakeJobChanges")
+	return q.own.TakeJobChanges(ctx, arg)
 }

@@ -193,6 +193,7 @@ func allJobs(t *testing.T, client *jobs.Client) []jobs.Job {
 // checkDone wants every job done, and returns how many there are.
 func checkDone(t *testing.T, client *jobs.Client) int {
 	t.Helper()
+	checkCounts(t, client)
 	list := allJobs(t, client)
 	for _, job := range list {
 		if job.Status != jobs.StatusDone {
@@ -200,4 +201,13 @@ func checkDone(t *testing.T, client *jobs.Client) int {
 		}
 	}
 	return len(list)
+}
+
+// checkCounts wants the counts of jobs that ended to be what counting them anew gives, whatever was killed meanwhile.
+func checkCounts(t *testing.T, client *jobs.Client) {
+	t.Helper()
+	wrong, err := client.Recount(t.Context())
+	if err != nil || wrong != 0 {
+		t.Errorf("%d counts of jobs are wrong, %v", wrong, err)
+	}
 }

@@ -52,7 +52,7 @@ fence() {
     change sql/queries/finish.sql 's/^  AND attempt = CAST\(@attempt AS BIGINT\)/  AND CAST(@attempt AS BIGINT) > 0/' \
         "s/ AND $(column worker_id) = CAST\(@worker_id AS BIGINT\)/ AND CAST(@worker_id AS BIGINT) > 0/"
     no_attempt_in_batches
-    change sql/queries/sqlite/finish.sql 's/ AND worker_id = CAST\(@worker_id AS BIGINT\)/ AND CAST(@worker_id AS BIGINT) > 0/' \
+    change sql/queries/sqlite/finish.sql "s/ AND $(column worker_id) = CAST\(@worker_id AS BIGINT\)/ AND CAST(@worker_id AS BIGINT) > 0/" \
         's/ AND j\.worker_id = e\.worker_id//'
     generate
 }
@@ -71,6 +71,9 @@ manage_status() {
     generate
 }
 
+# The lock that a write takes at its beginning: it is taken when the first row is written.
+immediate_lock() { change sql/control/sqlite/begin.sql 's/BEGIN IMMEDIATE/BEGIN/'; }
+
 # The boot check: whoever looks after workers takes every other one for dead.
 boot_check() { change jobs/rescue.go 's/^\tcase taken:$/\tcase !taken:\n\tcase taken:/'; }
 
@@ -79,6 +82,23 @@ dead_claims() {
     change sql/queries/sqlite/claim.sql 's/(WHERE w\.id = CAST\(@worker_id AS BIGINT\)) AND w\.ended_at IS NULL\)/\1)/'
     generate
 }
+
+# The time of a job that is claimable already: the clock may have been set back since it was found due.
+early_claims() {
+    change sql/queries/sqlite/claim.sql 's/ AND [ij]\.run_after <= CAST\(@now AS BIGINT\)/ AND CAST(@now AS BIGINT) > 0/'
+    generate
+}
+
+# The unique index: it stays, so that statements fit, and holds nobody off.
+unique_index() {
+    change sql/migrations/sqlite/00006_unique_keys.sql 's/^CREATE UNIQUE INDEX jobs_unique /CREATE INDEX jobs_unique /'
+}
+
+# The retry of an end whose acknowledgement did not come: it is taken for recorded.
+unknown_end() { change jobs/pump.go 's/^\tp\.putBack\(outcomes\)$/\tif !errors.Is(err, ErrUnknownOutcome) {\n\t\tp.putBack(outcomes)\n\t}/'; }
+
+# Jobs that the next crash fails run one at a time.
+last_chance() { change jobs/lastchance.go 's/^\treturn job\.Crashes > 0 \&\& .*$/\treturn false/'; }
 
 # PostgreSQL's own statements. Those that both engines share are the business of the mutants above.
 
@@ -122,6 +142,12 @@ postgres_dead_claims() {
     generate
 }
 
+# The time of a job that is claimable already.
+postgres_early_claims() {
+    change sql/queries/postgres/claim.sql 's/ AND [ij]\.run_after <= CAST\(@now AS BIGINT\)/ AND CAST(@now AS BIGINT) > 0/'
+    generate
+}
+
 # A renewal passes over rows that are locked: it must not wait for a handler's open transaction.
 postgres_renewal_waits() {
     change sql/queries/postgres/finish.sql 's/ FOR UPDATE OF j SKIP LOCKED/ FOR UPDATE OF j/'
@@ -158,6 +184,13 @@ postgres_locks() {
 # The time that workers get after a restart of the server to take their locks again.
 postgres_settling() { change sql/control/postgres/free_locks.sql 's/w\.started_at > server\.since/w.started_at > 0/'; }
 
+postgres_unique_index() {
+    change sql/migrations/postgres/00006_unique_keys.sql 's/^CREATE UNIQUE INDEX jobs_unique /CREATE INDEX jobs_unique /'
+}
+
+# A step of the machine's clock is noticed.
+postgres_clock() { change jobs/postgres/clock.go 's/^\tif step\.Abs\(\) < stepLeast \{$/\tif step.Abs() >= 0 {/'; }
+
 # A commit whose connection broke counts as one that did not happen, and the write is run again.
 postgres_outcome() { change jobs/postgres/transact.go 's/committed, unknown := .*$/committed, unknown := false, error(nil)/'; }
 
@@ -183,6 +216,14 @@ tests() {
         echo ./jobs/sqlite -run '^TestConformance$/(Fence|Transaction|Manage|Cancel|Rescue)' ;;
     postgres_fence | postgres_attempt | postgres_status | postgres_dead_claims)
         echo ./jobs/postgres -run '^TestConformance$/(Fence|Transaction|Manage|Cancel|Rescue)' ;;
+    immediate_lock) echo ./jobs/sqlite -run '^TestAWriteHoldsTheLockFromItsBeginning$' ;;
+    early_claims) echo ./jobs/sqlite -run '^TestConformance$/Fault/ClockSetBack' ;;
+    postgres_early_claims) echo ./jobs/postgres -run '^TestConformance$/Fault/ClockSetBack' ;;
+    unique_index) echo ./jobs/sqlite -run '^TestConformance$/^Unique$' ;;
+    postgres_unique_index) echo ./jobs/postgres -run '^TestConformance$/^Unique$' ;;
+    unknown_end) echo ./jobs/sqlite -run TestAnEndOfUnknownOutcomeIsWrittenAgain ;;
+    last_chance) echo ./jobs/sqlite -run '^TestConformance$/Rescue/LastChancesOneAtATime' ;;
+    postgres_clock) echo ./jobs/postgres -run TestClockSteps ;;
     postgres_claim_unlocked) echo ./internal/crashtest -run TestPostgresProcesses/4 ;;
     postgres_claim_waits) echo ./internal/crashtest -run TestPostgresLockedJobs ;;
     postgres_renewal_waits) echo ./internal/crashtest -run TestPostgresOpenCompletion ;;
@@ -200,9 +241,10 @@ tests() {
     *) echo "no such mutant: $1" >&2 && return 2 ;;
     esac
 }
-all='fence attempt finish_status manage_status boot_check dead_claims
+all='fence attempt finish_status manage_status boot_check dead_claims early_claims immediate_lock
+unique_index unknown_end last_chance postgres_unique_index postgres_clock
 postgres_fence postgres_attempt postgres_status postgres_claim_unlocked postgres_claim_waits postgres_dead_claims
-postgres_renewal_waits postgres_rescue_unlocked postgres_rescue_fence postgres_busy_loop postgres_settle
+postgres_early_claims postgres_renewal_waits postgres_rescue_unlocked postgres_rescue_fence postgres_busy_loop postgres_settle
 postgres_migrators postgres_locks postgres_settling postgres_outcome postgres_life postgres_strays postgres_idle
 postgres_doorbell'
 
@@ -241,7 +283,7 @@ try() {
     failed=
     # Not in a condition, where the shell would go on after an error.
     set +e
-    (set -e; cd "$copy"; "$name"; go vet ./jobs/...) >"$log" 2>&1
+    (set -e; cd "$copy"; "$name") >"$log" 2>&1
     local result=$?
     set -e
     if [ "$result" != 0 ]; then

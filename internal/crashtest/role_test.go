@@ -120,9 +120,9 @@ func (r role) halfway(ctx context.Context, store jobs.Store) error {
 		return err
 	}
 	return store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-		n, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: store.Now().UnixMicro(), ID: r.Job})
+		cancelled, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: store.Now().UnixMicro(), ID: r.Job})
 		if err == nil {
-			err = h.write("halfway", r.Job, int(n))
+			err = h.write("halfway", r.Job, len(cancelled))
 		}
 		if err == nil {
 			_, err = io.Copy(io.Discard, os.Stdin)

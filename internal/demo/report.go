@@ -115,7 +115,7 @@ func printLargest(out io.Writer, list []parsed) {
 
 // printFailed is the failed-job report, which the queue itself makes.
 func (d *demo) printFailed(ctx context.Context, all []jobs.Job) error {
-	groups, err := d.client.FailedReport(ctx, jobs.FailedFilter{Limit: top})
+	report, err := d.client.FailedReport(ctx, jobs.FailedFilter{Limit: top})
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (d *demo) printFailed(ctx context.Context, all []jobs.Job) error {
 	}
 	fmt.Fprintln(d.out, ", each with the parser's own message")
 	table := newTable(d.out, "KIND\tJOBS\tEXAMPLE\tERROR")
-	for _, g := range groups {
+	for _, g := range report.Groups {
 		fmt.Fprintf(table, "  %s\t%d\t%d\t%s\n", g.Kind, g.Jobs, g.ExampleID, shorten(g.Error, 110))
 	}
 	table.Flush()

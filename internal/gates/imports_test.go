@@ -30,24 +30,28 @@ func packages(t *testing.T) map[string][]string {
 }
 
 // links says what the packages whose path matches may link beside the standard library, and what they may not. The
-// first rule that matches counts. This module's own packages stand without its name.
-var links = []struct{ packages, may, mayNot string }{
+// first rule that matches counts; but is what may be linked all the same. This module's own packages stand without its name.
+var links = []struct{ packages, may, mayNot, but string }{
 	{packages: `sql|db/sqlite`, may: `^$`},
 	{packages: `db/postgres`, may: `^(github.com/jackc|golang.org/x)/`},
 	{packages: `db`, may: `^db/sqlite$`},
 	{packages: `jobs`, may: `^(db|db/sqlite|golang.org/x/sys/.*)$`},
 	{packages: `jobs/sqlite`, may: `.`, mayNot: postgresParts + `|` + neverLinked},
 	{packages: `jobs/postgres`, may: `.`, mayNot: sqliteParts + `|` + neverLinked},
-	{packages: `admin(/.*)?`, may: `.`, mayNot: postgresParts + `|` + sqliteParts + `|` + neverLinked},
-	{packages: `internal/.*`, may: `.`, mayNot: tools},
-	{packages: `(cmd|examples)(/.*)?`, may: `.`, mayNot: `^internal/(testdb|gates|gentypes|conformance)(/|$)|` + tools},
+	{packages: `admin(/.*)?`, may: `^(jobs|db|db/sqlite|golang.org/x/sys/.*)$`},
+	{packages: `metrics`, may: `.`, mayNot: postgresParts + `|` + sqliteParts + `|^go.opentelemetry.io/|^(cmd|internal|examples)/|^github.com/spf13/|` + tools, but: `^internal/labels$`},
+	{packages: `telemetry`, may: `.`, mayNot: postgresParts + `|` + sqliteParts + `|^go.opentelemetry.io/otel/sdk|^github.com/prometheus/|^(cmd|internal|examples)/|^github.com/spf13/|` + tools, but: `^internal/labels$`},
+	{packages: `internal/.*`, may: `.`, mayNot: tools + `|` + watchers},
+	{packages: `cmd(/.*)?`, may: `.`, mayNot: `^internal/(testdb|gates|gentypes|conformance)(/|$)|^go.opentelemetry.io/|` + tools},
+	{packages: `examples(/.*)?`, may: `.`, mayNot: `^internal/(testdb|gates|gentypes|conformance)(/|$)|` + tools},
 }
 
 const (
 	sqliteParts   = `^modernc.org/|^jobs/sqlite$`
 	postgresParts = `^github.com/jackc/|^(db|jobs)/postgres$`
 	tools         = `^github.com/sqlc-dev/|^honnef.co/`
-	neverLinked   = `^(cmd|internal|examples)/|^github.com/spf13/|` + tools
+	watchers      = `^github.com/prometheus/|^go.opentelemetry.io/`
+	neverLinked   = `^(cmd|internal|examples)/|^github.com/spf13/|` + watchers + `|` + tools
 )
 
 func TestImportDirection(t *testing.T) {
@@ -58,7 +62,7 @@ func TestImportDirection(t *testing.T) {
 		}
 	}
 	for name, deps := range list {
-		i := slices.IndexFunc(links, func(rule struct{ packages, may, mayNot string }) bool {
+		i := slices.IndexFunc(links, func(rule struct{ packages, may, mayNot, but string }) bool {
 			return regexp.MustCompile(`^(` + rule.packages + `)$`).MatchString(name)
 		})
 		if i < 0 {
@@ -68,8 +72,42 @@ func TestImportDirection(t *testing.T) {
 		may, mayNot := regexp.MustCompile(links[i].may), regexp.MustCompile(links[i].mayNot)
 		for _, dep := range deps {
 			dep = strings.TrimPrefix(dep, module+"/")
+			if links[i].but != "" && regexp.MustCompile(links[i].but).MatchString(dep) {
+				continue
+			}
 			if !may.MatchString(dep) || links[i].mayNot != "" && mayNot.MatchString(dep) {
 				t.Errorf("package %s links %s", name, dep)
+			}
+		}
+	}
+}
+
+// What a program downloads for an engine: these modules and no other. Metrics and tracing are for those who import them.
+func TestModulesOfAnEngine(t *testing.T) {
+	both := []string{
+		"github.com/mfridman/interpolate", "github.com/pressly/goose/v3", "github.com/sethvargo/go-retry", module,
+		"go.uber.org/multierr", "golang.org/x/sync", "golang.org/x/sys",
+	}
+	for name, own := range map[string][]string{
+		"jobs/sqlite": {
+			"github.com/dustin/go-humanize", "github.com/gofrs/flock", "github.com/google/uuid", "github.com/remyoudompheng/bigfft",
+			"modernc.org/libc", "modernc.org/mathutil", "modernc.org/memory", "modernc.org/sqlite",
+		},
+		"jobs/postgres": {
+			"github.com/jackc/pgpassfile", "github.com/jackc/pgservicefile", "github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2",
+			"golang.org/x/text",
+		},
+	} {
+		command := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", `{{with .Module}}{{.Path}}{{end}}`, "./"+name)
+		command.Dir = root(t)
+		output, err := command.Output()
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		may := append(slices.Clone(both), own...)
+		for _, linked := range strings.Fields(string(output)) {
+			if !slices.Contains(may, linked) {
+				t.Errorf("a program with %s needs module %s", name, linked)
 			}
 		}
 	}
@@ -98,6 +136,7 @@ func TestOnlyPackageSQLEmbeds(t *testing.T) {
 				case "sql/embed.go":
 					seen = true
 				case "admin/contract.go": // the API's
+				case "admin/pages.go": // the dashboard's
 				default:
 					t.Errorf("%s:%d embeds files: SQL is embedded by sql/embed.go alone", file.path, file.line(comment))
 				}

@@ -91,13 +91,10 @@ func collect(tree *ast.File, texts map[string]string, calls map[string]int) erro
 				texts[node.Names[0].Name] = text
 			}
 		case *ast.CallExpr:
-			// q.query(ctx, q.claimJobsStmt, claimJobs, args...), or q.db.Query(ctx, claimJobs, args...)
-			if method, ok := node.Fun.(*ast.SelectorExpr); ok && runs(method.Sel.Name) {
-				for i, arg := range node.Args[1:min(3, len(node.Args))] {
-					if constant, ok := arg.(*ast.Ident); ok {
-						calls[constant.Name] = len(node.Args) - i - 2
-						break
-					}
+			// q.db.QueryContext(ctx, claimJobs, args...), or q.db.Query(ctx, claimJobs, args...)
+			if method, ok := node.Fun.(*ast.SelectorExpr); ok && runs(method.Sel.Name) && len(node.Args) > 1 {
+				if constant, ok := node.Args[1].(*ast.Ident); ok {
+					calls[constant.Name] = len(node.Args) - 2
 				}
 			}
 		}
@@ -107,5 +104,5 @@ func collect(tree *ast.File, texts map[string]string, calls map[string]int) erro
 }
 
 func runs(method string) bool {
-	return slices.Contains([]string{"query", "queryRow", "exec", "Query", "QueryRow", "Exec"}, method)
+	return slices.Contains([]string{"Query", "QueryRow", "Exec"}, strings.TrimSuffix(method, "Context"))
 }

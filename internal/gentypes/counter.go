@@ -30,25 +30,10 @@ type counted struct {
 var _ db.Querier = counted{}
 `
 
-// counterMethod knows the shapes that adapterMethod knows.
 func counterMethod(m *ast.Field) (string, error) {
-	name := m.Names[0].Name
-	function := m.Type.(*ast.FuncType)
-	params, args := "ctx context.Context", "ctx"
-	if list := function.Params.List; len(list) > 1 {
-		params += ", arg " + shared(list[1].Type.(*ast.Ident).Name)
-		args += ", arg"
+	s, err := shapeOf(m, shared)
+	if err != nil {
+		return "", err
 	}
-	results := "error"
-	if list := function.Results.List; len(list) > 1 {
-		switch t := list[0].Type.(type) {
-		case *ast.Ident:
-			results = "(" + shared(t.Name) + ", error)"
-		case *ast.ArrayType:
-			results = "([]" + shared(t.Elt.(*ast.Ident).Name) + ", error)"
-		default:
-			return "", fmt.Errorf("method %s returns something new: %T", name, t)
-		}
-	}
-	return fmt.Sprintf("\nfunc (q counted) %s(%s) %s {\nq.note(%[1]q)\nreturn q.own.%[1]s(%[4]s)\n}\n", name, params, results, args), nil
+	return fmt.Sprintf("\nfunc (q counted) %s(%s) %s {\nq.note(%[1]q)\nreturn q.own.%[1]s(%[4]s)\n}\n", s.name, s.params, s.results, s.args), nil
 }

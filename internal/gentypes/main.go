@@ -1,6 +1,6 @@
 // Command gentypes writes db/types.go, an alias for every type that sqlc generated for SQLite;
-// jobs/postgres/queries.go, which gives what it generated for PostgreSQL those types; and
-// internal/costs/counted_test.go, which counts statements. `make generate` runs it from the root of the repository.
+// db/timed.go, which times statements; jobs/postgres/queries.go, which gives what it generated for PostgreSQL those types;
+// and internal/costs/counted_test.go, which counts statements. `make generate` runs it from the root of the repository.
 package main
 
 import (
@@ -24,6 +24,7 @@ func main() {
 	log.SetFlags(0)
 	err := errors.Join(
 		aliases("db/sqlite", "db/types.go"),
+		timer("db/sqlite/querier.go", "db/timed.go"),
 		adapter("db/postgres/querier.go", "jobs/postgres/queries.go"),
 		counter("db/sqlite/querier.go", "internal/costs/counted_test.go"),
 	)

@@ -43,13 +43,19 @@ func better(a, b *job) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.RunAfter.Compare(b.RunAfter), cmp.Compare(a.ID, b.ID))
 }
 
+// isEarly says whether a job is pending before its time, which happens when the clock is set back: no worker gets it until
+// that time has come again.
+func (q *queue) isEarly(j *job) bool {
+	return j.Status == jobs.StatusPending && j.RunAfter.After(q.now)
+}
+
 // claim hands up to n pending jobs of some kinds to a live worker, the best first.
 func (q *queue) claim(w *worker, name string, kinds []string, n int, lease time.Duration) []*job {
 	if w == nil || !w.endedAt.IsZero() || !q.pauses[name].PausedAt.IsZero() {
 		return nil
 	}
 	list := q.having(func(j *job) bool {
-		return j.Status == jobs.StatusPending && j.Queue == name && slices.Contains(kinds, j.Kind)
+		return j.Status == jobs.StatusPending && !q.isEarly(j) && j.Queue == name && slices.Contains(kinds, j.Kind)
 	})
 	slices.SortFunc(list, better)
 	list = list[:min(n, len(list))]

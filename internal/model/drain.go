@@ -132,10 +132,10 @@ func (q *queue) fail(j *job, f fence, o outcome) {
 	q.record(f, o)
 }
 
-// busy says whether a job of a queue and kind runs that a drain would wait for.
+// busy says whether a drain would wait for a job of a queue and kind: for one that runs, or that is pending before its time.
 func (q *queue) busy(name, kind string) bool {
 	return slices.ContainsFunc(q.jobs, func(j *job) bool {
-		return j.Status == jobs.StatusRunning && j.Queue == name && j.Kind == kind
+		return (j.Status == jobs.StatusRunning || q.isEarly(j)) && j.Queue == name && j.Kind == kind
 	})
 }
 

@@ -25,8 +25,11 @@ type engine struct {
 	// begins are the ways in which an application can begin a transaction of its own.
 	begins []func(context.Context) (transaction, error)
 
-	// another is a store as another process has one. nil when there is no need of it.
-	another func() (jobs.Store, error)
+	// open opens the database, as a process does at its start.
+	open func(context.Context) (jobs.Store, error)
+
+	// another says that steps need a store as another process has one.
+	another bool
 
 	// unlocked waits until a lock that was released is free. nil when it is at once.
 	unlocked func(ctx context.Context, key string) error
@@ -66,8 +69,40 @@ type workerLock struct {
 	release func(ended bool) error
 }
 
-func newEngine(name string, store jobs.Store, c *clock) *engine {
-	return &engine{name: name, clock: c, store: clocked{store, c}}
+// begin opens the database. The store is closed with the test.
+func (e *engine) begin(t *testing.T) {
+	store, err := e.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.store = clocked{store, e.clock}
+	t.Cleanup(func() {
+		if err := e.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := jobs.New(e.store).Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// restart is the end of the process that the test plays, with the locks of all its workers, and the start of another one.
+func (e *engine) restart(ctx context.Context) error {
+	for id := range e.locks {
+		if err := e.releaseLock(ctx, id, false); err != nil {
+			return err
+		}
+	}
+	if err := e.store.Close(); err != nil {
+		return err
+	}
+	store, err := e.open(ctx)
+	if err != nil {
+		return err
+	}
+	e.store = clocked{store, e.clock}
+	e.client = jobs.New(e.store)
+	return nil
 }
 
 // statements are those of a file in testdata.
@@ -167,11 +202,11 @@ func (e *engine) releaseLock(ctx context.Context, worker int64, ended bool) erro
 }
 
 // elsewhere does something in a store as another process has one, by the test's clock.
-func (e *engine) elsewhere(do func(jobs.Store) error) error {
-	if e.another == nil {
+func (e *engine) elsewhere(ctx context.Context, do func(jobs.Store) error) error {
+	if !e.another {
 		return do(e.store)
 	}
-	store, err := e.another()
+	store, err := e.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -118,9 +118,9 @@ func (e *engine) allFailed(ctx context.Context) ([]int64, error) {
 
 // report is the failed-job report with the model's ids.
 func (e *engine) report(ctx context.Context, f jobs.FailedFilter) ([]jobs.FailedGroup, error) {
-	groups, err := e.client.FailedReport(ctx, f)
-	for i := range groups {
-		groups[i].ExampleID = e.jobs.from(groups[i].ExampleID)
+	report, err := e.client.FailedReport(ctx, f)
+	for i := range report.Groups {
+		report.Groups[i].ExampleID = e.jobs.from(report.Groups[i].ExampleID)
 	}
-	return groups, err
+	return report.Groups, err
 }

@@ -16,9 +16,8 @@ func (q *queue) cancel(id int64) (jobs.Status, error) {
 		return "", jobs.ErrNotFound
 	case j.Status == jobs.StatusRunning:
 		if j.CancelRequested.IsZero() {
-			j.CancelRequested = q.now
+			j.CancelRequested, j.UpdatedAt = q.now, q.now
 		}
-		j.UpdatedAt = q.now
 		return jobs.StatusRunning, nil
 	case j.live():
 		q.end(j, jobs.StatusCancelled)

@@ -20,20 +20,12 @@ func openPostgres(t *testing.T, c *clock) *engine {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	store, err := postgres.New(pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if _, err := jobs.New(store).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	// A store remembers for how long its claims took, and which jobs they were; for a slow server that changes what the
+	// next ones look at.
+	e := &engine{name: "PostgreSQL", clock: c, another: true}
+	e.open = func(context.Context) (jobs.Store, error) { return postgres.New(pool) }
+	e.begin(t)
 	clearRows := statements(t, "clear_postgres.sql")
-	e := newEngine("PostgreSQL", store, c)
 	plain := stdlib.OpenDBFromPool(pool)
 	t.Cleanup(func() {
 		if err := plain.Close(); err != nil {
@@ -51,15 +43,12 @@ func openPostgres(t *testing.T, c *clock) *engine {
 		_, err := pool.Exec(ctx, clearRows)
 		return err
 	}
-	// A store remembers for how long its claims took, and which jobs they were; for a slow server that changes what the
-	// next ones look at.
-	e.another = func() (jobs.Store, error) { return postgres.New(pool) }
 	// The server drops a lock after it has noticed that the connection is gone.
 	e.unlocked = func(ctx context.Context, key string) error {
 		tick := time.NewTicker(time.Millisecond)
 		defer tick.Stop()
 		for {
-			taken, done, err := store.TakeWorkerLock(ctx, key)
+			taken, done, err := e.store.TakeWorkerLock(ctx, key)
 			if err != nil {
 				return err
 			}

@@ -12,13 +12,9 @@ import (
 
 func openSQLite(t *testing.T, c *clock) *engine {
 	path := filepath.Join(t.TempDir(), "jobs.db")
-	store, err := sqlite.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := jobs.New(store).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	e := &engine{name: "SQLite", clock: c}
+	e.open = func(ctx context.Context) (jobs.Store, error) { return sqlite.Open(ctx, path) }
+	e.begin(t)
 	pool, err := sql.Open("sqlite", "file:"+filepath.ToSlash(path)+"?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=synchronous(off)")
 	if err != nil {
 		t.Fatal(err)
@@ -27,12 +23,8 @@ func openSQLite(t *testing.T, c *clock) *engine {
 		if err := pool.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
 	})
 	clearRows := statements(t, "clear_sqlite.sql")
-	e := newEngine("SQLite", store, c)
 	e.begins = append(e.begins, sqlBegin(pool, sqlite.Tx))
 	e.clear = func(ctx context.Context) error {
 		_, err := pool.ExecContext(ctx, clearRows)

@@ -55,7 +55,7 @@ func (m *machine) claim(t *rapid.T) {
 // writeElsewhere runs statements as another process does: what a store remembers of its own claims, and how long they
 // took, must not matter here.
 func (e *engine) writeElsewhere(ctx context.Context, fn func(ctx context.Context, q db.Querier) error) error {
-	return e.elsewhere(func(store jobs.Store) error { return store.Write(ctx, fn) })
+	return e.elsewhere(ctx, func(store jobs.Store) error { return store.Write(ctx, fn) })
 }
 
 // anyQueue draws a queue; those with waiting jobs more often.

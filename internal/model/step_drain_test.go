@@ -18,10 +18,26 @@ import (
 
 // drain has a real runner work until nothing is left to do, with handlers that end as was drawn.
 func (m *machine) drain(t *rapid.T) {
+	m.drainAs(t, m.drawDrain(t))
+}
+
+// crash kills all processes at once, as a machine does that stops, and starts a runner that no job is for: its boot gives back
+// what the workers held.
+func (m *machine) crash(t *rapid.T) {
+	for _, w := range m.model.workers {
+		w.locked = false
+	}
+	t.Logf("crash and restart")
+	each(m, "crash", struct{}{}, nil, func(e *engine) (struct{}, error) { return struct{}{}, e.restart(m.ctx) })
 	d := m.drawDrain(t)
+	d.kinds = []string{"of nobody"}
+	m.drainAs(t, d)
+}
+
+func (m *machine) drainAs(t *rapid.T, d drain) {
 	ready := m.model.clone()
 	ready.boot(d.maxCrashes, d.failAll)
-	for name := range d.queues { // the drain would wait for what a worker of the test holds
+	for name := range d.queues { // the drain would wait for what a worker of the test holds, and for a clock that stands still
 		d.kinds = slices.DeleteFunc(d.kinds, func(kind string) bool { return ready.busy(name, kind) })
 	}
 	// A runner promotes so many at once; then which come first is left open.
@@ -87,7 +103,7 @@ func (m *machine) drawDrain(t *rapid.T) drain {
 // drain runs a real runner and returns the jobs as its handlers got them, with the model's ids.
 func (e *engine) drain(ctx context.Context, d drain, worker int64) ([]jobs.Job, error) {
 	var starts []jobs.Job
-	err := e.elsewhere(func(store jobs.Store) (err error) {
+	err := e.elsewhere(ctx, func(store jobs.Store) (err error) {
 		starts, err = e.drainWith(ctx, jobs.New(store), d)
 		return err
 	})

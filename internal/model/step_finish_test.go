@@ -106,11 +106,19 @@ func (m *machine) complete(t *rapid.T) {
 func (m *machine) change(t *rapid.T, what string, want int64, do func(context.Context, *engine, db.Querier) (int64, error)) {
 	each(m, what, want, nil, func(e *engine) (n int64, err error) {
 		err = e.store.Write(m.ctx, func(ctx context.Context, q db.Querier) (err error) {
-			n, err = do(ctx, e, q)
-			return err
+			if n, err = do(ctx, e, q); err != nil {
+				return err
+			}
+			return recount(ctx, q)
 		})
 		return n, err
 	})
+}
+
+// recount puts the counts right after statements that the library notes in the same transaction, and that a step runs alone.
+func recount(ctx context.Context, q db.Querier) error {
+	_, err := q.RecountJobs(ctx, 0)
+	return err
 }
 
 // completeMany ends attempts of one worker that have one number.
@@ -188,8 +196,10 @@ func (m *machine) outcome(t *rapid.T) {
 	t.Logf("%+v ends as %+v: %q, %v", f, o, want, held)
 	each(m, "outcome", want, nil, func(e *engine) (done fate, err error) {
 		err = e.store.Write(m.ctx, func(ctx context.Context, q db.Querier) (err error) {
-			done, err = e.record(ctx, q, m.model.now, startedAt, f, o)
-			return err
+			if done, err = e.record(ctx, q, m.model.now, startedAt, f, o); err != nil {
+				return err
+			}
+			return recount(ctx, q)
 		})
 		return done, err
 	})

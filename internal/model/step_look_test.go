@@ -77,7 +77,7 @@ func (m *machine) peek(t *rapid.T) {
 	want := m.model.peek(g)
 	t.Logf("peek at %+v: %+v", g, want)
 	each(m, "peek", want, nil, func(e *engine) (p peeked, err error) {
-		err = e.elsewhere(func(store jobs.Store) error {
+		err = e.elsewhere(m.ctx, func(store jobs.Store) error {
 			return store.Read(m.ctx, func(ctx context.Context, q db.Querier) (err error) {
 				p, err = e.peek(ctx, q, m.model.now, g)
 				return err

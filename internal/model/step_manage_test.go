@@ -128,6 +128,13 @@ func (m *machine) advance(t *rapid.T) {
 	t.Logf("%s later it is %s", step, m.model.now)
 }
 
+// setBack sets the clock back, as people and time servers do.
+func (m *machine) setBack(t *rapid.T) {
+	step := pick(t, "time", []time.Duration{time.Microsecond, time.Second, time.Hour, 25 * time.Hour})
+	m.setClock(m.model.now.Add(-step))
+	t.Logf("%s earlier it is %s", step, m.model.now)
+}
+
 func (m *machine) setClock(now time.Time) {
 	m.model.now = now
 	m.clock.set(now)

@@ -80,6 +80,8 @@ func (m *machine) steps() []step {
 		{4, "heartbeat", lives, m.heartbeat},
 		{1, "kill worker", locked, m.killWorker},
 		{3, "stop worker", lives, m.stopWorker},
+		{1, "crash", always, m.crash},
+		{1, "set the clock back", always, m.setBack},
 		{1, "forget workers", gone, m.forgetWorkers},
 		{3, "list", exists, m.list},
 		{3, "report", failed, m.report},

@@ -167,15 +167,20 @@ func (e *engine) rescue(ctx context.Context, at time.Time, r rescue) (n rescued,
 		if n.Crashes, err = q.CountCrashes(ctx); err != nil {
 			return err
 		}
-		if n.Cancelled, err = q.CancelStuckJobs(ctx, now); err != nil {
-			return err
-		}
-		n.Failed, err = q.FailStuckJobs(ctx, db.FailStuckJobsParams{Now: now, MaxCrashes: int64(r.maxCrashes), FailAll: failAll})
+		cancelled, err := q.CancelStuckJobs(ctx, now)
 		if err != nil {
 			return err
 		}
-		n.Reset, err = q.ResetStuckJobs(ctx, now)
-		return err
+		failed, err := q.FailStuckJobs(ctx, db.FailStuckJobsParams{Now: now, MaxCrashes: int64(r.maxCrashes), FailAll: failAll})
+		if err != nil {
+			return err
+		}
+		reset, err := q.ResetStuckJobs(ctx, now)
+		if err != nil {
+			return err
+		}
+		n.Cancelled, n.Failed, n.Reset = int64(len(cancelled)), int64(len(failed)), int64(len(reset))
+		return recount(ctx, q)
 	})
 	return n, err
 }

@@ -145,7 +145,7 @@ func (q *queue) queues() []jobs.QueueInfo {
 		case jobs.StatusScheduled:
 			change(j.Queue, func(i *jobs.QueueInfo) { i.Scheduled++ })
 		case jobs.StatusPending:
-			change(j.Queue, func(i *jobs.QueueInfo) { i.Pending++ })
+			change(j.Queue, func(i *jobs.QueueInfo) { i.Pending, i.Oldest = i.Pending+1, earliest(i.Oldest, j.RunAfter) })
 		case jobs.StatusRunning:
 			change(j.Queue, func(i *jobs.QueueInfo) { i.Running++ })
 		}

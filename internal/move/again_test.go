@@ -40,7 +40,7 @@ func testKeepOpen(l *lab) {
 	l.put(l.from, all)
 	c := l.config()
 	c.KeepOpen = true
-	if report := l.moves(c); !report.Kept || len(report.Sums) != 8 {
+	if report := l.moves(c); !report.Kept || len(report.Sums) != 10 {
 		l.Errorf("the report is %+v", report)
 	}
 	l.wantEverything(l.to, all)

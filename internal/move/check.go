@@ -24,7 +24,11 @@ func (m *mover) checkIdle(ctx context.Context) error {
 		if live, err = q.ListLiveWorkers(ctx); err != nil {
 			return err
 		}
-		running, err = q.CountJobsByStatus(ctx, string(jobs.StatusRunning))
+		counts, err := q.CountRunningJobsPerWorker(ctx)
+		running = 0
+		for _, n := range counts {
+			running += n.Jobs
+		}
 		return err
 	})
 	switch {
@@ -48,7 +52,7 @@ func alive(workers []db.Worker, now time.Time) error {
 	return fmt.Errorf("%w: %s", ErrLive, strings.Join(names, ", "))
 }
 
-// checkEmpty returns an error unless the target has no jobs, errors, queues and live workers.
+// checkEmpty returns an error unless the target has no jobs, errors, notes of changes, queues and live workers.
 func (m *mover) checkEmpty(ctx context.Context) error {
 	has, err := m.To.contents(ctx)
 	if err != nil {
@@ -94,6 +98,9 @@ func (s Side) contents(ctx context.Context) (contents, error) {
 		}
 		if last.JobError != 0 {
 			has.rows = append(has.rows, "errors of jobs")
+		}
+		if last.Audit != 0 {
+			has.rows = append(has.rows, "notes of what people changed")
 		}
 		if len(queues) > 0 {
 			has.rows = append(has.rows, "queues that were paused")

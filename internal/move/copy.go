@@ -25,6 +25,9 @@ func (m *mover) copyAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := m.copySensitive(ctx); err != nil {
+		return err
+	}
 	for _, t := range tables() {
 		if err := m.copyTable(ctx, t, t.last(has), t.last(source)); err != nil {
 			return err

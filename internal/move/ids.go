@@ -30,6 +30,7 @@ func (m *mover) reserveIDs(ctx context.Context, targetToken string) error {
 	}
 	given := db.GetLastIDsRow{
 		Job: max(from.Job, to.Job), JobError: max(from.JobError, to.JobError), Worker: max(from.Worker, to.Worker),
+		Audit: max(from.Audit, to.Audit),
 	}
 	if err := m.useUp(ctx, given); err != nil {
 		return m.To.fault(fmt.Errorf("reserve ids: %w", err))
@@ -94,7 +95,7 @@ func (m *mover) useUp(ctx context.Context, given db.GetLastIDsRow) error {
 
 func useUpJob(ctx context.Context, q db.Querier, id int64) error {
 	text, err := encode(db.Job{
-		ID: id, Kind: nobody, Payload: "{}", Status: string(jobs.StatusDone), Queue: jobs.DefaultQueue, MaxAttempts: 1,
+		ID: id, Kind: nobody, Payload: "{}", Status: string(jobs.StatusPending), Queue: jobs.DefaultQueue, MaxAttempts: 1,
 	})
 	if err != nil {
 		return err

@@ -39,6 +39,7 @@ func tests() map[string]func(*lab) {
 		"Overtaken":            testOvertaken,
 		"Life":                 testEveryJobIsDoneOnce,
 		"NotEmpty":             testNotEmpty,
+		"MarksOfBothSides":     testMarksOfBothSides,
 		"LiveWorker":           testLiveWorker,
 		"DeadWorker":           testDeadWorker,
 		"LateWorker":           testLateWorker,
@@ -284,11 +285,13 @@ type everything struct {
 	errors  []db.JobError
 	workers []db.Worker
 	queues  map[string]db.Queue
+	audit   []db.JobAudit
+	marks   map[[2]string]bool // sensitive fields, by kind and path
 }
 
 func (l *lab) everything(p *place) everything {
 	l.Helper()
-	all := everything{queues: map[string]db.Queue{}}
+	all := everything{queues: map[string]db.Queue{}, marks: map[[2]string]bool{}}
 	l.must(l.store(p).Read(l.ctx, func(ctx context.Context, q db.Querier) (err error) {
 		if all.jobs, err = q.ListJobsFrom(ctx, db.ListJobsFromParams{AfterID: first, N: 1e6}); err != nil {
 			return err
@@ -298,6 +301,16 @@ func (l *lab) everything(p *place) everything {
 		}
 		if all.workers, err = q.ListWorkersFrom(ctx, db.ListWorkersFromParams{AfterID: first, N: 1e6}); err != nil {
 			return err
+		}
+		if all.audit, err = q.ListAuditFrom(ctx, db.ListAuditFromParams{AfterID: first, N: 1e6}); err != nil {
+			return err
+		}
+		marks, err := q.ListAllSensitiveFields(ctx)
+		if err != nil {
+			return err
+		}
+		for _, mark := range marks {
+			all.marks[[2]string{mark.Kind, mark.Path}] = true
 		}
 		rows, err := q.ListQueueRows(ctx)
 		for _, row := range rows {

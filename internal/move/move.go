@@ -149,6 +149,9 @@ func (m *mover) fill(ctx context.Context) ([]Sum, error) {
 	if err := m.copyAll(ctx); err != nil {
 		return nil, err
 	}
+	if _, err := jobs.New(m.To.Store).Recount(ctx); err != nil { // rows that are added as they are, are in no count
+		return nil, m.To.fault(err)
+	}
 	return m.compare(ctx)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +47,28 @@ func testNotEmpty(l *lab) {
 	l.refused(l.config(), ErrNotEmpty, "target "+l.to.name, "jobs")
 	if n := len(l.everything(l.to).jobs); n != 1 {
 		l.Errorf("the target has %d jobs", n)
+	}
+	l.to.empty(l.T)
+	id := l.enqueue(l.to, 1)[0]
+	l.must(target.Delete(jobs.WithActor(l.ctx, "somebody"), id))
+	l.refused(l.config(), ErrNotEmpty, "target "+l.to.name, "notes of what people changed")
+}
+
+// Programs that use the target already have marked what theirs is; that stays, and what the source has comes to it.
+func testMarksOfBothSides(l *lab) {
+	mark := func(p *place, items string) {
+		l.write(p, func(ctx context.Context, q db.Querier) error {
+			_, err := q.AddSensitiveFields(ctx, db.AddSensitiveFieldsParams{Now: 1, Items: items})
+			return err
+		})
+	}
+	mark(l.from, `[["k", "a"], ["k", "b"]]`)
+	mark(l.to, `[["k", "b"], ["l", "*"]]`)
+	l.enqueue(l.from, 1)
+	l.moves(l.config())
+	want := map[[2]string]bool{{"k", "a"}: true, {"k", "b"}: true, {"l", "*"}: true}
+	if have := l.everything(l.to).marks; !maps.Equal(have, want) {
+		l.Errorf("sensitive fields of the target are %v, not %v", have, want)
 	}
 }
 
@@ -263,7 +286,7 @@ func testDiffer(l *lab) {
 		if !errors.As(err, &unfinished) {
 			l.Errorf("the move says that it is over: %v", err)
 		}
-		if len(report.Sums) != 8 || report.Sums[0].SHA256 == report.Sums[1].SHA256 || report.Sums[2].SHA256 != report.Sums[3].SHA256 {
+		if len(report.Sums) != 10 || report.Sums[0].SHA256 == report.Sums[1].SHA256 || report.Sums[2].SHA256 != report.Sums[3].SHA256 {
 			l.Errorf("the sums are %+v", report.Sums)
 		}
 		l.wantClosed(l.from)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"reflect"
 	"strings"
@@ -72,6 +73,12 @@ func oddities() everything {
 			StartedAt: 1, HeartbeatAt: 2, LeaseUntil: math.MinInt64, EndedAt: ptr[int64](math.MaxInt64 - 1), EndReason: ptr(reason),
 		})
 	}
+	all.audit = []db.JobAudit{
+		{ID: 2, At: math.MinInt64, Actor: nasty, Action: "pause", Queue: ptr(nasty)},
+		{ID: 3, At: math.MaxInt64, Actor: "a", Action: "delete", JobID: ptr[int64](1<<53 + 1), Kind: ptr(""), Queue: ptr("q"), Jobs: 1},
+		{ID: 1 << 55, At: 1, Actor: "\U0001F600", Action: "retry", Jobs: 2, JobIds: ptr("[1, 2]"), Detail: ptr(`{"filter": {}}`)},
+	}
+	all.marks = map[[2]string]bool{{"k", "*"}: true, {nasty, "\u00e9.*." + nasty}: true}
 	for _, q := range []db.Queue{{Name: "Z", UpdatedAt: 5}, {Name: "a", PausedAt: ptr[int64](6), UpdatedAt: 6}, {Name: "\u00e9", UpdatedAt: 1}} {
 		all.queues[q.Name] = q
 	}
@@ -100,6 +107,17 @@ func (l *lab) put(p *place, all everything) {
 	put(db.Querier.ImportJobs, len(all.jobs), func(i int) any { return all.jobs[i] })
 	put(db.Querier.ImportJobErrors, len(all.errors), func(i int) any { return all.errors[i] })
 	put(db.Querier.ImportWorkers, len(all.workers), func(i int) any { return all.workers[i] })
+	put(db.Querier.ImportAudit, len(all.audit), func(i int) any { return all.audit[i] })
+	var marks [][2]string
+	for mark := range all.marks {
+		marks = append(marks, mark)
+	}
+	items, err := json.Marshal(append([][2]string{}, marks...))
+	l.must(err)
+	l.write(p, func(ctx context.Context, q db.Querier) error {
+		_, err := q.AddSensitiveFields(ctx, db.AddSensitiveFieldsParams{Now: 1, Items: string(items)})
+		return err
+	})
 	put(db.Querier.ImportQueues, len(queues), func(i int) any { return queues[i] })
 }
 
@@ -127,6 +145,12 @@ func (l *lab) wantEverything(p *place, want everything) {
 	if len(have.workers)+len(want.workers) > 0 && !reflect.DeepEqual(have.workers, want.workers) {
 		l.Errorf("workers are\n%+v, not\n%+v", have.workers, want.workers)
 	}
+	if len(have.audit)+len(want.audit) > 0 && !reflect.DeepEqual(have.audit, want.audit) {
+		l.Errorf("changes are\n%+v, not\n%+v", have.audit, want.audit)
+	}
+	if !maps.Equal(have.marks, want.marks) {
+		l.Errorf("sensitive fields are\n%+v, not\n%+v", have.marks, want.marks)
+	}
 	if !reflect.DeepEqual(have.queues, want.queues) {
 		l.Errorf("queues are\n%+v, not\n%+v", have.queues, want.queues)
 	}
@@ -143,7 +167,7 @@ func testEveryColumn(l *lab) {
 
 	rows := map[string]int64{
 		"jobs": int64(len(all.jobs)), "job_errors": int64(len(all.errors)),
-		"workers": int64(len(all.workers)), "queues": int64(len(all.queues)),
+		"workers": int64(len(all.workers)), "queues": int64(len(all.queues)), "job_audit": int64(len(all.audit)),
 	}
 	sums := map[string]Sum{}
 	for _, sum := range report.Sums {

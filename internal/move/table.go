@@ -66,6 +66,15 @@ func tables() []table {
 			add:  db.Querier.ImportWorkers,
 			last: func(r db.GetLastIDsRow) int64 { return r.Worker },
 		},
+		{
+			name: "job_audit",
+			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
+				list, err := q.ListAuditFrom(ctx, db.ListAuditFromParams{AfterID: after, N: n})
+				return encodeRows("change", list, err, func(a db.JobAudit) row { return row{id: a.ID} })
+			},
+			add:  db.Querier.ImportAudit,
+			last: func(r db.GetLastIDsRow) int64 { return r.Audit },
+		},
 	}
 }
 

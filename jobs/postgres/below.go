@@ -39,7 +39,7 @@ func (s *Store) lookBelow(key floorKey, wait time.Duration) {
 			s.floors.failedBelow(key)
 		}
 		if s.floors.lookedBelow(key, took, kinds > 0) {
-			s.hub.wake(jobs.WorkReady, key.queue)
+			s.hub.wake(jobs.WorkReady, key.queue, jobs.WakeSafety)
 		}
 	})
 }

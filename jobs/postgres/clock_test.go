@@ -20,7 +20,7 @@ var clockTests = []engineTest{
 
 // off is a store on a machine whose clock is wrong.
 func off(by time.Duration) Option {
-	return func(o *options) { o.local = func() time.Time { return time.Now().Add(by) } }
+	return WithClock(func() time.Time { return time.Now().Add(by) })
 }
 
 // byTheServer checks that a time lies between two looks at the server's clock, but for what a measurement may be wrong by.
@@ -83,15 +83,13 @@ func testClocksThatAreOff(t *testing.T, site *site) {
 	}
 }
 
-// A process that only adds jobs in transactions of its own, and so never uses the store's pool, notices that its clock was
-// set, or goes wrong.
+// A process that only adds jobs in transactions of its own, and so never uses the store's pool, notices at once that its
+// clock was set.
 func testClockOfAnEnqueuer(t *testing.T, site *site) {
 	_, right, url := site.queue(t)
 	conn := dial(t, url)
 	var ahead atomic.Int64
-	_, own := open(t, url, func(o *options) {
-		o.local = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	})
+	_, own := open(t, url, WithClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
 	add := func() time.Time {
 		t.Helper()
 		tx, err := conn.Begin(t.Context())
@@ -104,26 +102,26 @@ func testClockOfAnEnqueuer(t *testing.T, site *site) {
 	byTheServer(t, "the first run_after", conn, 0, add)
 	for _, by := range []time.Duration{time.Hour, -3 * time.Hour} { // since the last measurement, as the local clock says
 		ahead.Store(int64(by))
-		eventually(t, "the clock is right again", func() bool {
-			return add().Sub(time.UnixMicro(scan[int64](t, conn, "server_clock"))).Abs() < time.Minute
-		})
+		byTheServer(t, "the first run_after since the clock was set", conn, 0, add)
 	}
 }
 
 // The clock follows the server's from measurements that took some time, and a step of either one at once.
 func TestClockSamples(t *testing.T) {
 	local := time.Now()
-	c := clock{local: func() time.Time { return local }}
+	read := func() time.Time { return local }
+	c := clock{local: read, monotonic: read}
 	// measure takes a sample of a server that is ahead by so much; the way there and the way back take their time.
 	measure := func(ahead, there, back time.Duration) {
-		sent := local
-		server := sent.Add(there).Add(ahead).UnixMicro()
+		sent := c.instant()
+		server := local.Add(there).Add(ahead).UnixMicro()
 		local = local.Add(there + back)
-		c.sample(server, sent, local)
+		c.sample(server, sent, c.instant())
 	}
 	within := func(what string, ahead, by time.Duration) {
 		t.Helper()
-		if wrong := c.now().Sub(local) - ahead; wrong.Abs() > by+time.Microsecond {
+		now, _ := c.now()
+		if wrong := now.Sub(local) - ahead; wrong.Abs() > by+time.Microsecond {
 			t.Errorf("%s: the clock is %s wrong, and may be %s", what, wrong, by)
 		}
 	}
@@ -156,4 +154,35 @@ func TestClockSamples(t *testing.T) {
 		// A difference that the measurement may be wrong by counts as none.
 		within(fmt.Sprintf("draw %d: %s ahead, %s there, %s back", i, ahead, there, back), ahead, there+back+sameClock)
 	}
+}
+
+// A step of the local clock shows at the next look, and one in the middle of a measurement does not count as the server's.
+func TestClockSteps(t *testing.T) {
+	real := time.Now()
+	offset := time.Duration(0)
+	c := clock{local: func() time.Time { return real.Add(offset) }, monotonic: func() time.Time { return real }}
+	look := func(what string, wantStep bool) {
+		t.Helper()
+		now, stepped := c.now()
+		if wrong := now.Sub(real); wrong.Abs() > time.Millisecond || stepped != wantStep {
+			t.Errorf("%s: the clock is %s wrong, and a step was seen: %v", what, wrong, stepped)
+		}
+	}
+	look("before the first sample", false)
+	c.sample(real.UnixMicro(), c.instant(), c.instant())
+	for _, by := range []time.Duration{time.Hour, -time.Hour, -2 * time.Hour} {
+		offset = by
+		look("set", true)
+		look("set, once more", false)
+		real = real.Add(time.Minute)
+		look("later", false)
+		c.sample(real.UnixMicro(), c.instant(), c.instant())
+		look("after a sample", false)
+	}
+	sent := c.instant()
+	server := real.UnixMicro()
+	offset = 3 * time.Hour
+	c.sample(server, sent, c.instant())
+	look("set within a sample", true)
+	look("set within a sample, once more", false)
 }

@@ -31,7 +31,7 @@ func TestConformance(t *testing.T) {
 	// Calls of one test open one database.
 	var mu sync.Mutex
 	urls := map[*testing.T]string{}
-	conformance.Run(t, func(t *testing.T) conformance.Store {
+	conformance.Run(t, func(t *testing.T, observers ...*jobs.Observer) conformance.Store {
 		mu.Lock()
 		defer mu.Unlock()
 		url, ok := urls[t]
@@ -39,7 +39,7 @@ func TestConformance(t *testing.T) {
 			url = server.Copy(t, template)
 			urls[t] = url
 		}
-		return openForConformance(t, url)
+		return openForConformance(t, url, observers...)
 	})
 }
 
@@ -49,12 +49,12 @@ type engine struct {
 	pool *pgxpool.Pool
 }
 
-func openForConformance(t *testing.T, url string) conformance.Store {
+func openForConformance(t *testing.T, url string, observers ...*jobs.Observer) conformance.Store {
 	separator := "?"
 	if strings.Contains(url, "?") {
 		separator = "&"
 	}
-	store, err := postgres.Open(t.Context(), url)
+	store, err := postgres.Open(t.Context(), url, postgres.WithObserver(jobs.Observers(observers...)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ func TestEngine(t *testing.T) {
 		{"Outcome", outcomeTests},
 		{"Pool", poolTests},
 		{"Pooler", poolerTests},
+		{"Recount", recountTests},
 		{"Server", serverTests},
 		{"Silence", silenceTests},
 		{"Stray", strayTests},

@@ -214,6 +214,18 @@ func (f floored) GetNextRunAfter(ctx context.Context) (int64, error) {
 	return f.looks.GetNextRunAfter(ctx)
 }
 
+func (f floored) ListLiveWorkers(ctx context.Context) ([]db.Worker, error) {
+	return f.looks.ListLiveWorkers(ctx)
+}
+
+func (f floored) ListHeldJobs(ctx context.Context, worker int64) ([]db.ListHeldJobsRow, error) {
+	return f.looks.ListHeldJobs(ctx, worker)
+}
+
+func (f floored) CountStuckJobs(ctx context.Context, leaseBefore int64) (int64, error) {
+	return f.looks.CountStuckJobs(ctx, leaseBefore)
+}
+
 func (f floored) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsParams) (int64, error) {
 	key := floorKey{arg.Queue, arg.Kinds}
 	text, all, err := f.scope(arg.Queue, arg.Kinds)

@@ -24,7 +24,7 @@ const (
 	ringLast  = 40 * time.Millisecond
 )
 
-// lastWord is how long the last notification of a hub may take.
+// lastWord is how long the last notification of a hub may take, and the last statement on a connection that is given up.
 const lastWord = 500 * time.Millisecond
 
 // hub tells listeners of commits: of this process's at once, of other processes' by notifications, and at each poll of
@@ -37,6 +37,7 @@ type hub struct {
 	listeners map[*listener]struct{}
 	closed    bool
 	started   bool // a goroutine polls, and another listens
+	compares  bool // a goroutine looks whether anything has changed
 	quiet     bool // the server takes no LISTEN: poll more often
 	pending   jobs.Signal
 	ringing   bool // a goroutine sends what is pending
@@ -67,6 +68,10 @@ func (h *hub) listen(signals jobs.Signal, queues []string) (<-chan struct{}, fun
 		h.running.Go(h.poll)
 		h.running.Go(h.follow)
 	}
+	if signals&jobs.ChangesOnly != 0 && !h.compares && !h.closed {
+		h.compares = true
+		h.running.Go(h.pollChanges)
+	}
 	return l.wake, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -74,18 +79,26 @@ func (h *hub) listen(signals jobs.Signal, queues []string) (<-chan struct{}, fun
 	}
 }
 
-// wake gives a value to the listeners of the signals. queue, when not empty, is the one that has work.
-func (h *hub) wake(signals jobs.Signal, queue string) {
+// wake gives a value to the listeners of the signals. queue, when not empty, is the one that has work. A poll is no change.
+func (h *hub) wake(signals jobs.Signal, queue string, source jobs.WakeSource) {
+	woken := 0
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	for l := range h.listeners {
+		if l.signals&jobs.ChangesOnly != 0 && signals&jobs.ChangesOnly == 0 && (source == jobs.WakePoll || source == jobs.WakeSafety) {
+			continue
+		}
 		if l.signals&signals == 0 || queue != "" && len(l.queues) > 0 && !slices.Contains(l.queues, queue) {
 			continue
 		}
 		select {
 		case l.wake <- struct{}{}:
+			woken++
 		default: // it has one waiting
 		}
+	}
+	h.mu.Unlock()
+	if o := h.store.options.observer; woken > 0 && o != nil && o.Woken != nil {
+		o.Woken(source)
 	}
 }
 
@@ -96,12 +109,22 @@ func (h *hub) poll() {
 		timer := time.NewTimer(h.pollEvery())
 		select {
 		case <-timer.C:
-			h.wake(jobs.WorkReady|jobs.JobEnded, "")
+			h.wake(jobs.WorkReady|jobs.JobEnded, "", h.pollSource())
 		case <-h.ctx.Done():
 			timer.Stop()
 			return
 		}
 	}
+}
+
+// pollSource tells a look for want of anything better from one that should find nothing.
+func (h *hub) pollSource() jobs.WakeSource {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.quiet || h.store.pooled.Load() {
+		return jobs.WakePoll
+	}
+	return jobs.WakeSafety
 }
 
 func (h *hub) pollEvery() time.Duration {
@@ -130,7 +153,7 @@ func (h *hub) follow() {
 				return err
 			}
 			h.setQuiet(false)
-			h.wake(jobs.WorkReady|jobs.JobEnded, "") // for what was committed before
+			h.wake(jobs.WorkReady|jobs.JobEnded, "", jobs.WakeStart) // for what was committed before
 			return nil
 		},
 		notice: h.notice,
@@ -160,24 +183,24 @@ func (h *hub) notice(n *pgconn.Notification) {
 			return // its listeners were told at once
 		}
 		if err == nil && signals != 0 {
-			h.wake(jobs.Signal(signals), parts[2])
+			h.wake(jobs.Signal(signals), parts[2], jobs.WakeNotify)
 			return
 		}
 	}
-	h.wake(jobs.WorkReady|jobs.JobEnded, "")
+	h.wake(jobs.WorkReady|jobs.JobEnded, "", jobs.WakeNotify)
 }
 
 // announce tells this process's listeners at once and other processes' soon: not before the caller goes on, because
 // nothing depends on it but how soon they look.
 func (h *hub) announce(signals jobs.Signal) {
 	if signals&jobs.WorkAdded != 0 {
-		h.wake(jobs.WorkReady, "")
+		h.wake(jobs.WorkReady, "", jobs.WakeLocal)
 		signals &^= jobs.WorkAdded // the transaction itself told the others
 	}
 	if signals == 0 {
 		return
 	}
-	h.wake(signals, "")
+	h.wake(signals, "", jobs.WakeLocal)
 	if h.store.options.silent {
 		return
 	}

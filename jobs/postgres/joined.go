@@ -54,6 +54,13 @@ func (j joined) EnqueueJob(ctx context.Context, arg db.EnqueueJobParams) (int64,
 	return j.Querier.EnqueueJob(ctx, arg)
 }
 
+func (j joined) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
+	if err := j.enter(ctx, jobs.WorkReady, arg.Queue); err != nil {
+		return 0, err
+	}
+	return j.Querier.EnqueueKeylessJob(ctx, arg)
+}
+
 func (j joined) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]int64, error) {
 	if err := j.enter(ctx, jobs.WorkReady, arg.Queue); err != nil {
 		return nil, err
@@ -68,9 +75,9 @@ func (j joined) RequeueJob(ctx context.Context, arg db.RequeueJobParams) (int64,
 	return j.Querier.RequeueJob(ctx, arg)
 }
 
-func (j joined) CancelWaitingJob(ctx context.Context, arg db.CancelWaitingJobParams) (int64, error) {
+func (j joined) CancelWaitingJob(ctx context.Context, arg db.CancelWaitingJobParams) ([]db.CancelWaitingJobRow, error) {
 	if err := j.enter(ctx, jobs.JobEnded, ""); err != nil {
-		return 0, err
+		return nil, err
 	}
 	return j.Querier.CancelWaitingJob(ctx, arg)
 }
@@ -108,4 +115,11 @@ func (j joined) ResumeQueue(ctx context.Context, arg db.ResumeQueueParams) (int6
 		return 0, err
 	}
 	return j.Querier.ResumeQueue(ctx, arg)
+}
+
+func (j joined) RecountJobs(ctx context.Context, now int64) (int64, error) {
+	if err := j.enter(ctx, 0, ""); err != nil { // with an older snapshot it would not see what another has put right
+		return 0, err
+	}
+	return j.Querier.RecountJobs(ctx, now)
 }

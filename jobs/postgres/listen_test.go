@@ -15,6 +15,7 @@ import (
 var listenTests = []engineTest{
 	{"ListeningConnectionEnds", testListeningConnectionEnds},
 	{"CommitWhileListeningIsLost", testCommitWhileListeningIsLost},
+	{"NothingChanges", testNothingChanges},
 }
 
 // A listening connection that is ended is made anew, and hears of what comes then.
@@ -32,6 +33,61 @@ func testListeningConnectionEnds(t *testing.T, site *site) {
 		enqueue(t, client, "k")
 		receive(t, "the wake by a notification", wake)
 		want(t, "times that the loss was logged", log.count("no notifications from PostgreSQL"), i+1)
+	}
+}
+
+// Who watches for changes hears of each that no bell tells of, and of nothing while there is none, however often it is
+// looked for.
+func testNothingChanges(t *testing.T, site *site) {
+	_, _, url := site.queue(t)
+	store, own := open(t, url, WithPoll(time.Millisecond))
+	_, silent := open(t, url, WithoutNotify())
+	changed, stop := own.Watch()
+	defer stop()
+	polled, stopPolled := store.Listen(jobs.WorkReady, nil)
+	defer stopPolled()
+	settle := func() { // until looks find nothing more: the beginning and the connection's are changes too
+		t.Helper()
+		end := time.Now().Add(hang)
+		for quiet := 0; quiet < 100; quiet++ {
+			if time.Now().After(end) {
+				t.Fatal("it is told of changes again and again, and nothing changes")
+			}
+			receive(t, "a poll", polled)
+			select {
+			case <-changed:
+				quiet = 0
+			default:
+			}
+		}
+	}
+	receive(t, "the first value", changed)
+	settle()
+	release, begun := make(chan struct{}), make(chan struct{})
+	var end func() error
+	for _, change := range []struct {
+		what string
+		do   func()
+	}{
+		{"a job is added", func() { enqueue(t, silent, "k") }},
+		{"a queue is paused", func() {
+			_, err := silent.PauseQueue(t.Context(), "other")
+			must(t, err)
+		}},
+		{"a worker claims the job", func() {
+			end = work(t, silent, jobs.Config{}, handlers{"k": func(context.Context, jobs.Job) error {
+				close(begun)
+				<-release
+				return nil
+			}})
+			receive(t, "the begin", begun)
+		}},
+		{"the job ends", func() { close(release); must(t, end()) }},
+		{"the job is removed", func() { must(t, silent.Delete(t.Context(), 1)) }},
+	} {
+		change.do()
+		receive(t, change.what, changed)
+		settle()
 	}
 }
 

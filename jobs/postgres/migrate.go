@@ -29,11 +29,28 @@ func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error)
 	if want, err = NewestSchema(); err != nil {
 		return 0, 0, err
 	}
+	if s.isUsable() {
+		// It was there: a worker asks each second. Where it is not any more, or may not be read, the longer way says why.
+		if have, err = s.versionNow(ctx); err == nil || ctx.Err() != nil {
+			return have, want, err
+		}
+	}
 	there, err := s.hasTable(ctx, versionTable)
 	if err != nil || !there {
 		return 0, want, err
 	}
-	return have, want, s.query(ctx, &have, "schema_version")
+	have, err = s.versionNow(ctx)
+	return have, want, err
+}
+
+// versionNow reads the version from a table that is there, and the server's time with it.
+func (s *Store) versionNow(ctx context.Context) (version int64, err error) {
+	var server int64
+	sent := s.clock.instant()
+	if err = s.queryRow(ctx, "schema_version", nil, &version, &server); err == nil {
+		s.clock.sample(server, sent, s.clock.instant())
+	}
+	return version, err
 }
 
 func (s *Store) hasTable(ctx context.Context, name string) (there bool, err error) {
@@ -43,12 +60,12 @@ func (s *Store) hasTable(ctx context.Context, name string) (there bool, err erro
 	var server int64
 	var usable bool
 	var role string
-	sent := s.clock.local()
+	sent := s.clock.instant()
 	err = s.queryRow(ctx, "has_table", []any{s.names.table(name), s.names.schema}, &there, &server, &usable, &role)
 	if err != nil {
 		return false, err
 	}
-	s.clock.sample(server, sent, s.clock.local())
+	s.clock.sample(server, sent, s.clock.instant())
 	if usable {
 		return there, nil
 	}

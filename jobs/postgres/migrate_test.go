@@ -23,6 +23,21 @@ var migrateTests = []engineTest{
 	{"IndexBuiltConcurrently", testIndexBuiltConcurrently},
 	{"SettingsOfTheRole", testSettingsOfTheRole},
 	{"Truncate", testTruncate},
+	{"SchemaGone", testSchemaGone},
+}
+
+// A schema that goes away while it is in use is missed by those who look at its version each second.
+func testSchemaGone(t *testing.T, site *site) {
+	store, client, url := site.queue(t)
+	must(t, client.CheckSchema(t.Context()))
+	want(t, "jobs", rows(t, client, "k"), 0) // from here on the schema counts as right
+	have, newest, err := store.SchemaVersion(t.Context())
+	must(t, err)
+	want(t, "version", have, newest)
+	exec(t, dial(t, url), "drop_versions")
+	have, _, err = store.SchemaVersion(t.Context())
+	must(t, err)
+	want(t, "version", have, 0)
 }
 
 // Programs that start together all migrate: each migration runs once, and nobody sees an error, however impatient the

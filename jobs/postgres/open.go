@@ -71,7 +71,7 @@ func newStore(pool *pgxpool.Pool, opts []Option) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{pool: pool, options: o, names: &namespace{schema: o.schema}, clock: clock{local: o.local}}
+	s := &Store{pool: pool, options: o, names: &namespace{schema: o.schema}, clock: clock{local: o.local, monotonic: time.Now}}
 	s.pooled.Store(o.pooled && o.session == "")
 	s.unprepared.Store(o.pooled)
 	s.session = pool.Config().ConnConfig

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sqluice/sqluice/jobs"
 )
 
 // Option changes how the queue uses the database.
@@ -20,6 +22,7 @@ type options struct {
 	silent   bool
 	poll     time.Duration
 	logger   *slog.Logger
+	observer *jobs.Observer
 	faulty   []error
 	silence  time.Duration    // how long one statement of the queue may take before the connection is given up
 	asking   time.Duration    // how long a write whose connection broke during the commit asks the server about it
@@ -74,6 +77,15 @@ func WithPoll(every time.Duration) Option {
 // WithLogger takes the engine's rare messages, such as a listening connection that is lost; they go to slog.Default
 // without it.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
+
+// WithObserver has the store, and the clients and runners that use it, tell what they do. It may be given several times.
+func WithObserver(observer *jobs.Observer) Option {
+	return func(o *options) { o.observer = jobs.Observers(o.observer, observer) }
+}
+
+// WithClock has the store take this machine's time from a function, for tests in which a clock is wrong or is set. Leases and
+// due times go by the server's clock all the same.
+func WithClock(now func() time.Time) Option { return func(o *options) { o.local = now } }
 
 func newOptions(opts []Option) (options, error) {
 	o := options{

@@ -275,6 +275,38 @@ func TestNumberOfATransactionGivenAnew(t *testing.T) {
 	}
 }
 
+// A connection belongs to the life of the server in which it was made. When somebody sets the statistics back that tell of
+// it, what the connection loses at its commit may not be said to have happened; the next connection knows again.
+func TestStatisticsSetBack(t *testing.T) {
+	t.Parallel()
+	cluster := testdb.StartCluster(t, nil)
+	_, _, url := newSite(t, cluster.Postgres).queue(t)
+	p := newProxy(t, url)
+	store, client := open(t, with(p.url(url), "pool_max_conns=1"))
+	add := func() error {
+		return store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
+			_, err := q.EnqueueJob(ctx, add("k"))
+			return err
+		})
+	}
+	for range 3 { // by then the connection has everything prepared
+		must(t, add())
+	}
+	scan[string](t, dial(t, url), "set_statistics_back")
+	for _, unknown := range []bool{true, false} {
+		p.onCommit(func(number int) fate {
+			if number == 1 {
+				return cutAfter
+			}
+			return pass
+		}, func() {})
+		if err := add(); errors.Is(err, jobs.ErrUnknownOutcome) != unknown || !unknown && err != nil {
+			t.Errorf("the answer is %v", err)
+		}
+	}
+	want(t, "rows", rows(t, client, "k"), 5)
+}
+
 // A transaction that the server rolled back, although it took the COMMIT, was not committed.
 func testCommitOfAFailedTransaction(t *testing.T, site *site) {
 	store, client, _ := site.queue(t)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/conformance"
 	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
@@ -31,7 +32,7 @@ func TestConformanceBehindPgBouncer(t *testing.T) {
 	// Calls of one test open one database.
 	var mu sync.Mutex
 	urls := map[*testing.T]string{}
-	conformance.Run(t, func(t *testing.T) conformance.Store {
+	conformance.Run(t, func(t *testing.T, observers ...*jobs.Observer) conformance.Store {
 		mu.Lock()
 		defer mu.Unlock()
 		url, ok := urls[t]
@@ -39,12 +40,12 @@ func TestConformanceBehindPgBouncer(t *testing.T) {
 			url = server.Copy(t, template)
 			urls[t] = url
 		}
-		return openBehindPgBouncer(t, pooler.URL(url), url)
+		return openBehindPgBouncer(t, pooler.URL(url), url, observers...)
 	})
 }
 
-func openBehindPgBouncer(t *testing.T, url, session string) conformance.Store {
-	store, err := postgres.Open(t.Context(), url+"&pgbouncer=true", postgres.WithSession(session))
+func openBehindPgBouncer(t *testing.T, url, session string, observers ...*jobs.Observer) conformance.Store {
+	store, err := postgres.Open(t.Context(), url+"&pgbouncer=true", postgres.WithSession(session), postgres.WithObserver(jobs.Observers(observers...)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -273,22 +273,42 @@ func message(r *bufio.Reader, typed bool) ([]byte, error) {
 	return all, err
 }
 
+// endsTransaction reports whether a client's message has a COMMIT run: it binds a prepared one, or sends one that is not.
+func endsTransaction(m []byte, prepared map[string]bool) bool {
+	parts := bytes.SplitN(m[5:], []byte{0}, 3)
+	if len(parts) < 3 {
+		return false
+	}
+	switch m[0] {
+	case 'P': // a statement's name and its text; one without a name is run by the next message
+		prepared[string(parts[0])] = string(parts[1]) == "COMMIT"
+		return false
+	case 'B': // a portal's name and that of its statement
+		return prepared[string(parts[1])]
+	}
+	return false
+}
+
 // requests carries what the client says to the server. Messages go together as they came, up to a Sync.
 func (l *link) requests() {
 	defer l.cut()
 	in := bufio.NewReader(l.client)
 	typed := false
 	var batch []byte
+	commits := map[string]bool{} // the names of prepared statements that commit
+	isCommit := false            // of the batch
 	for {
 		m, err := message(in, typed)
 		if l.stranded(in) || err != nil {
 			return
 		}
 		batch = append(batch, m...)
+		isCommit = isCommit || typed && endsTransaction(m, commits)
 		if typed && in.Buffered() > 0 && m[0] != 'S' {
 			continue
 		}
-		if bytes.Contains(batch, []byte("\x00COMMIT\x00")) {
+		if isCommit {
+			isCommit = false
 			next := l.p.decide()
 			if next == cutBefore {
 				l.p.dealtWith()

@@ -13,11 +13,26 @@ import (
 // querier gives the generated statements on a connection or a transaction. ring, when not nil, is called after jobs were
 // added to a queue.
 func (s *Store) querier(conn dbpostgres.DBTX, prepare bool, ring func(ctx context.Context, queue string) error) db.Querier {
-	q := queries{dbpostgres.New(placed{conn, s, prepare})}
+	at := placed{conn, s, prepare}
+	q := queries{dbpostgres.New(at)}
 	if ring == nil || s.options.silent {
-		return floored{q, s.floors, q}
+		return recounting{floored{q, s.floors, q}, at}
 	}
-	return ringing{floored{q, s.floors, q}, ring}
+	return recounting{ringing{floored{q, s.floors, q}, ring}, at}
+}
+
+// recounting has one recount wait for the end of another: two at once would each find the same counts wrong, and put them
+// right twice. The lock stands in nobody else's way.
+type recounting struct {
+	db.Querier
+	conn placed
+}
+
+func (r recounting) RecountJobs(ctx context.Context, now int64) (int64, error) {
+	if _, err := r.conn.Exec(ctx, control("lock_counts")); err != nil {
+		return 0, err
+	}
+	return r.Querier.RecountJobs(ctx, now)
 }
 
 // reader gives them on a connection for reading. Those that workers look with each time are prepared, and planned as in
@@ -77,6 +92,14 @@ type ringing struct {
 
 func (r ringing) EnqueueJob(ctx context.Context, arg db.EnqueueJobParams) (int64, error) {
 	id, err := r.floored.EnqueueJob(ctx, arg)
+	if err == nil {
+		err = r.ring(ctx, arg.Queue)
+	}
+	return id, err
+}
+
+func (r ringing) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
+	id, err := r.floored.EnqueueKeylessJob(ctx, arg)
 	if err == nil {
 		err = r.ring(ctx, arg.Queue)
 	}

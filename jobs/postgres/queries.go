@@ -14,8 +14,28 @@ type queries struct{ own *dbpostgres.Queries }
 
 var _ db.Querier = queries{}
 
+func (q queries) AddAudit(ctx context.Context, arg db.AddAuditParams) error {
+	return q.own.AddAudit(ctx, dbpostgres.AddAuditParams(arg))
+}
+
+func (q queries) AddJobChanges(ctx context.Context, arg db.AddJobChangesParams) error {
+	return q.own.AddJobChanges(ctx, dbpostgres.AddJobChangesParams(arg))
+}
+
+func (q queries) AddJobCounts(ctx context.Context, arg string) error {
+	return q.own.AddJobCounts(ctx, arg)
+}
+
 func (q queries) AddJobError(ctx context.Context, arg db.AddJobErrorParams) error {
 	return q.own.AddJobError(ctx, dbpostgres.AddJobErrorParams(arg))
+}
+
+func (q queries) AddJobHistory(ctx context.Context, arg string) error {
+	return q.own.AddJobHistory(ctx, arg)
+}
+
+func (q queries) AddSensitiveFields(ctx context.Context, arg db.AddSensitiveFieldsParams) (int64, error) {
+	return q.own.AddSensitiveFields(ctx, dbpostgres.AddSensitiveFieldsParams(arg))
 }
 
 func (q queries) CancelRequestedJob(ctx context.Context, arg db.CancelRequestedJobParams) (int64, error) {
@@ -26,12 +46,28 @@ func (q queries) CancelRunningJob(ctx context.Context, arg db.CancelRunningJobPa
 	return q.own.CancelRunningJob(ctx, dbpostgres.CancelRunningJobParams(arg))
 }
 
-func (q queries) CancelStuckJobs(ctx context.Context, arg int64) (int64, error) {
-	return q.own.CancelStuckJobs(ctx, arg)
+func (q queries) CancelStuckJobs(ctx context.Context, arg int64) ([]db.CancelStuckJobsRow, error) {
+	rows, err := q.own.CancelStuckJobs(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.CancelStuckJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.CancelStuckJobsRow(row)
+	}
+	return list, nil
 }
 
-func (q queries) CancelWaitingJob(ctx context.Context, arg db.CancelWaitingJobParams) (int64, error) {
-	return q.own.CancelWaitingJob(ctx, dbpostgres.CancelWaitingJobParams(arg))
+func (q queries) CancelWaitingJob(ctx context.Context, arg db.CancelWaitingJobParams) ([]db.CancelWaitingJobRow, error) {
+	rows, err := q.own.CancelWaitingJob(ctx, dbpostgres.CancelWaitingJobParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.CancelWaitingJobRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.CancelWaitingJobRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
@@ -54,6 +90,10 @@ func (q queries) CompleteJob(ctx context.Context, arg db.CompleteJobParams) (int
 	return q.own.CompleteJob(ctx, dbpostgres.CompleteJobParams(arg))
 }
 
+func (q queries) CompleteJobRange(ctx context.Context, arg db.CompleteJobRangeParams) (int64, error) {
+	return q.own.CompleteJobRange(ctx, dbpostgres.CompleteJobRangeParams(arg))
+}
+
 func (q queries) CompleteJobs(ctx context.Context, arg db.CompleteJobsParams) (int64, error) {
 	return q.own.CompleteJobs(ctx, dbpostgres.CompleteJobsParams(arg))
 }
@@ -66,36 +106,20 @@ func (q queries) CountCrashes(ctx context.Context) (int64, error) {
 	return q.own.CountCrashes(ctx)
 }
 
+func (q queries) CountJobs(ctx context.Context) ([]db.CountJobsRow, error) {
+	rows, err := q.own.CountJobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.CountJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.CountJobsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) CountJobsAhead(ctx context.Context, arg db.CountJobsAheadParams) (int64, error) {
 	return q.own.CountJobsAhead(ctx, dbpostgres.CountJobsAheadParams(arg))
-}
-
-func (q queries) CountJobsByStatus(ctx context.Context, arg string) (int64, error) {
-	return q.own.CountJobsByStatus(ctx, arg)
-}
-
-func (q queries) CountLiveJobsPerQueue(ctx context.Context) ([]db.CountLiveJobsPerQueueRow, error) {
-	rows, err := q.own.CountLiveJobsPerQueue(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]db.CountLiveJobsPerQueueRow, len(rows))
-	for i, row := range rows {
-		list[i] = db.CountLiveJobsPerQueueRow(row)
-	}
-	return list, nil
-}
-
-func (q queries) CountPendingJobsPerKind(ctx context.Context) ([]db.CountPendingJobsPerKindRow, error) {
-	rows, err := q.own.CountPendingJobsPerKind(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]db.CountPendingJobsPerKindRow, len(rows))
-	for i, row := range rows {
-		list[i] = db.CountPendingJobsPerKindRow(row)
-	}
-	return list, nil
 }
 
 func (q queries) CountRunningJobsInQueue(ctx context.Context, arg string) ([]db.CountRunningJobsInQueueRow, error) {
@@ -130,6 +154,10 @@ func (q queries) DeleteDoneJobs(ctx context.Context, arg db.DeleteDoneJobsParams
 	return q.own.DeleteDoneJobs(ctx, dbpostgres.DeleteDoneJobsParams(arg))
 }
 
+func (q queries) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
+	return q.own.DeleteEmptyJobCounts(ctx)
+}
+
 func (q queries) DeleteEndedWorkers(ctx context.Context, arg int64) (int64, error) {
 	return q.own.DeleteEndedWorkers(ctx, arg)
 }
@@ -140,6 +168,18 @@ func (q queries) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsPa
 
 func (q queries) DeleteJob(ctx context.Context, arg db.DeleteJobParams) (int64, error) {
 	return q.own.DeleteJob(ctx, dbpostgres.DeleteJobParams(arg))
+}
+
+func (q queries) DeleteJobHistory(ctx context.Context, arg db.DeleteJobHistoryParams) (int64, error) {
+	return q.own.DeleteJobHistory(ctx, dbpostgres.DeleteJobHistoryParams(arg))
+}
+
+func (q queries) DeleteOldAudit(ctx context.Context, arg db.DeleteOldAuditParams) (int64, error) {
+	return q.own.DeleteOldAudit(ctx, dbpostgres.DeleteOldAuditParams(arg))
+}
+
+func (q queries) DeleteSensitiveFields(ctx context.Context, arg db.DeleteSensitiveFieldsParams) (int64, error) {
+	return q.own.DeleteSensitiveFields(ctx, dbpostgres.DeleteSensitiveFieldsParams(arg))
 }
 
 func (q queries) EndWorker(ctx context.Context, arg db.EndWorkerParams) (int64, error) {
@@ -154,6 +194,10 @@ func (q queries) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]i
 	return q.own.EnqueueJobs(ctx, dbpostgres.EnqueueJobsParams(arg))
 }
 
+func (q queries) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
+	return q.own.EnqueueKeylessJob(ctx, dbpostgres.EnqueueKeylessJobParams(arg))
+}
+
 func (q queries) ExtendLeases(ctx context.Context, arg db.ExtendLeasesParams) (int64, error) {
 	return q.own.ExtendLeases(ctx, dbpostgres.ExtendLeasesParams(arg))
 }
@@ -162,8 +206,33 @@ func (q queries) FailJob(ctx context.Context, arg db.FailJobParams) (int64, erro
 	return q.own.FailJob(ctx, dbpostgres.FailJobParams(arg))
 }
 
-func (q queries) FailStuckJobs(ctx context.Context, arg db.FailStuckJobsParams) (int64, error) {
-	return q.own.FailStuckJobs(ctx, dbpostgres.FailStuckJobsParams(arg))
+func (q queries) FailStuckJobs(ctx context.Context, arg db.FailStuckJobsParams) ([]db.FailStuckJobsRow, error) {
+	rows, err := q.own.FailStuckJobs(ctx, dbpostgres.FailStuckJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.FailStuckJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.FailStuckJobsRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) FindJobs(ctx context.Context, arg db.FindJobsParams) ([]db.FindJobsRow, error) {
+	rows, err := q.own.FindJobs(ctx, dbpostgres.FindJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.FindJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.FindJobsRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) GetChangeMark(ctx context.Context) (db.GetChangeMarkRow, error) {
+	row, err := q.own.GetChangeMark(ctx)
+	return db.GetChangeMarkRow(row), err
 }
 
 func (q queries) GetJob(ctx context.Context, arg int64) (db.Job, error) {
@@ -180,6 +249,11 @@ func (q queries) GetJobIDByRequestID(ctx context.Context, arg db.GetJobIDByReque
 	return q.own.GetJobIDByRequestID(ctx, dbpostgres.GetJobIDByRequestIDParams(arg))
 }
 
+func (q queries) GetJobSubject(ctx context.Context, arg int64) (db.GetJobSubjectRow, error) {
+	row, err := q.own.GetJobSubject(ctx, arg)
+	return db.GetJobSubjectRow(row), err
+}
+
 func (q queries) GetLastIDs(ctx context.Context) (db.GetLastIDsRow, error) {
 	row, err := q.own.GetLastIDs(ctx)
 	return db.GetLastIDsRow(row), err
@@ -193,8 +267,8 @@ func (q queries) GetNextRunAfter(ctx context.Context) (int64, error) {
 	return q.own.GetNextRunAfter(ctx)
 }
 
-func (q queries) GetOldestPending(ctx context.Context) (int64, error) {
-	return q.own.GetOldestPending(ctx)
+func (q queries) GetOldestJobHistory(ctx context.Context, arg int64) (int64, error) {
+	return q.own.GetOldestJobHistory(ctx, arg)
 }
 
 func (q queries) GetPruneStep(ctx context.Context, arg db.GetPruneStepParams) (db.GetPruneStepRow, error) {
@@ -214,6 +288,10 @@ func (q queries) HeartbeatWorker(ctx context.Context, arg db.HeartbeatWorkerPara
 	return q.own.HeartbeatWorker(ctx, dbpostgres.HeartbeatWorkerParams(arg))
 }
 
+func (q queries) ImportAudit(ctx context.Context, arg string) (int64, error) {
+	return q.own.ImportAudit(ctx, arg)
+}
+
 func (q queries) ImportJobErrors(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportJobErrors(ctx, arg)
 }
@@ -230,14 +308,78 @@ func (q queries) ImportWorkers(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportWorkers(ctx, arg)
 }
 
-func (q queries) ListFailedJobs(ctx context.Context, arg db.ListFailedJobsParams) ([]db.Job, error) {
+func (q queries) ListAllSensitiveFields(ctx context.Context) ([]db.SensitiveField, error) {
+	rows, err := q.own.ListAllSensitiveFields(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.SensitiveField, len(rows))
+	for i, row := range rows {
+		list[i] = db.SensitiveField(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListAudit(ctx context.Context, arg db.ListAuditParams) ([]db.JobAudit, error) {
+	rows, err := q.own.ListAudit(ctx, dbpostgres.ListAuditParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.JobAudit, len(rows))
+	for i, row := range rows {
+		list[i] = db.JobAudit(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListAuditFrom(ctx context.Context, arg db.ListAuditFromParams) ([]db.JobAudit, error) {
+	rows, err := q.own.ListAuditFrom(ctx, dbpostgres.ListAuditFromParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.JobAudit, len(rows))
+	for i, row := range rows {
+		list[i] = db.JobAudit(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListAuditOfJob(ctx context.Context, arg db.ListAuditOfJobParams) ([]db.JobAudit, error) {
+	rows, err := q.own.ListAuditOfJob(ctx, dbpostgres.ListAuditOfJobParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.JobAudit, len(rows))
+	for i, row := range rows {
+		list[i] = db.JobAudit(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListClaimableJobs(ctx context.Context, arg db.ListClaimableJobsParams) ([]db.ListClaimableJobsRow, error) {
+	rows, err := q.own.ListClaimableJobs(ctx, dbpostgres.ListClaimableJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListClaimableJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListClaimableJobsRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListEndedJobIDs(ctx context.Context, arg db.ListEndedJobIDsParams) ([]int64, error) {
+	return q.own.ListEndedJobIDs(ctx, dbpostgres.ListEndedJobIDsParams(arg))
+}
+
+func (q queries) ListFailedJobs(ctx context.Context, arg db.ListFailedJobsParams) ([]db.ListFailedJobsRow, error) {
 	rows, err := q.own.ListFailedJobs(ctx, dbpostgres.ListFailedJobsParams(arg))
 	if err != nil {
 		return nil, err
 	}
-	list := make([]db.Job, len(rows))
+	list := make([]db.ListFailedJobsRow, len(rows))
 	for i, row := range rows {
-		list[i] = db.Job(row)
+		list[i] = db.ListFailedJobsRow(row)
 	}
 	return list, nil
 }
@@ -254,8 +396,8 @@ func (q queries) ListHeldJobs(ctx context.Context, arg int64) ([]db.ListHeldJobs
 	return list, nil
 }
 
-func (q queries) ListJobErrors(ctx context.Context, arg int64) ([]db.ListJobErrorsRow, error) {
-	rows, err := q.own.ListJobErrors(ctx, arg)
+func (q queries) ListJobErrors(ctx context.Context, arg db.ListJobErrorsParams) ([]db.ListJobErrorsRow, error) {
+	rows, err := q.own.ListJobErrors(ctx, dbpostgres.ListJobErrorsParams(arg))
 	if err != nil {
 		return nil, err
 	}
@@ -278,8 +420,28 @@ func (q queries) ListJobErrorsFrom(ctx context.Context, arg db.ListJobErrorsFrom
 	return list, nil
 }
 
-func (q queries) ListJobs(ctx context.Context, arg db.ListJobsParams) ([]db.Job, error) {
-	rows, err := q.own.ListJobs(ctx, dbpostgres.ListJobsParams(arg))
+func (q queries) ListJobHistory(ctx context.Context, arg db.ListJobHistoryParams) ([]db.ListJobHistoryRow, error) {
+	rows, err := q.own.ListJobHistory(ctx, dbpostgres.ListJobHistoryParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListJobHistoryRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListJobHistoryRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListJobIDs(ctx context.Context, arg db.ListJobIDsParams) ([]int64, error) {
+	return q.own.ListJobIDs(ctx, dbpostgres.ListJobIDsParams(arg))
+}
+
+func (q queries) ListJobIDsByStatus(ctx context.Context, arg db.ListJobIDsByStatusParams) ([]int64, error) {
+	return q.own.ListJobIDsByStatus(ctx, dbpostgres.ListJobIDsByStatusParams(arg))
+}
+
+func (q queries) ListJobs(ctx context.Context, arg string) ([]db.Job, error) {
+	rows, err := q.own.ListJobs(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
@@ -338,6 +500,18 @@ func (q queries) ListQueueRows(ctx context.Context) ([]db.Queue, error) {
 	return list, nil
 }
 
+func (q queries) ListSensitiveFields(ctx context.Context, arg string) ([]db.ListSensitiveFieldsRow, error) {
+	rows, err := q.own.ListSensitiveFields(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListSensitiveFieldsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListSensitiveFieldsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromParams) ([]db.Worker, error) {
 	rows, err := q.own.ListWorkersFrom(ctx, dbpostgres.ListWorkersFromParams(arg))
 	if err != nil {
@@ -364,6 +538,10 @@ func (q queries) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams
 
 func (q queries) RecordStuckJobs(ctx context.Context, arg db.RecordStuckJobsParams) (int64, error) {
 	return q.own.RecordStuckJobs(ctx, dbpostgres.RecordStuckJobsParams(arg))
+}
+
+func (q queries) RecountJobs(ctx context.Context, arg int64) (int64, error) {
+	return q.own.RecountJobs(ctx, arg)
 }
 
 func (q queries) RegisterWorker(ctx context.Context, arg db.RegisterWorkerParams) (int64, error) {
@@ -398,8 +576,16 @@ func (q queries) RequeueJob(ctx context.Context, arg db.RequeueJobParams) (int64
 	return q.own.RequeueJob(ctx, dbpostgres.RequeueJobParams(arg))
 }
 
-func (q queries) ResetStuckJobs(ctx context.Context, arg int64) (int64, error) {
-	return q.own.ResetStuckJobs(ctx, arg)
+func (q queries) ResetStuckJobs(ctx context.Context, arg int64) ([]db.ResetStuckJobsRow, error) {
+	rows, err := q.own.ResetStuckJobs(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ResetStuckJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ResetStuckJobsRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) RestorePendingJobs(ctx context.Context, arg string) (int64, error) {
@@ -420,4 +606,24 @@ func (q queries) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams
 
 func (q queries) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
 	return q.own.SnoozeJob(ctx, dbpostgres.SnoozeJobParams(arg))
+}
+
+func (q queries) StartJobRange(ctx context.Context, arg db.StartJobRangeParams) (int64, error) {
+	return q.own.StartJobRange(ctx, dbpostgres.StartJobRangeParams(arg))
+}
+
+func (q queries) StartJobs(ctx context.Context, arg db.StartJobsParams) (int64, error) {
+	return q.own.StartJobs(ctx, dbpostgres.StartJobsParams(arg))
+}
+
+func (q queries) TakeJobChanges(ctx context.Context, arg int64) ([]db.TakeJobChangesRow, error) {
+	rows, err := q.own.TakeJobChanges(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.TakeJobChangesRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.TakeJobChangesRow(row)
+	}
+	return list, nil
 }

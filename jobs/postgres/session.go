@@ -71,7 +71,9 @@ func (s *Store) holdOnce(ctx context.Context, setup func(context.Context, *pgx.C
 	}
 	defer func() {
 		over := ctx.Err() != nil
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+		// Not for long: who waits for this may be a worker that starts anew, and the connection may be dead without its being
+		// known.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWord)
 		defer cancel()
 		if over {
 			// The server would notice the end of the connection too, but later. It ends in any case: an error changes nothing.

@@ -119,6 +119,12 @@ func (s *Store) ready(ctx context.Context) error {
 	return nil
 }
 
+func (s *Store) isUsable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usable
+}
+
 // setUsable notes whether the schema is known to be right.
 func (s *Store) setUsable(usable bool) {
 	s.mu.Lock()
@@ -128,6 +134,9 @@ func (s *Store) setUsable(usable bool) {
 
 // WritesAlone implements [jobs.Store].
 func (s *Store) WritesAlone() bool { return false }
+
+// Observer implements [jobs.Store].
+func (s *Store) Observer() *jobs.Observer { return s.options.observer }
 
 // Listen implements [jobs.Store].
 func (s *Store) Listen(signals jobs.Signal, queues []string) (<-chan struct{}, func()) {

@@ -26,8 +26,18 @@ type full struct {
 	store   *Store
 	client  *jobs.Client
 	commits atomic.Int64 // that were begun
+	pass    func()       // lets one of them go on
 	release func()
 	group   sync.WaitGroup
+}
+
+// together lets those who wait go with one group: of the writes that are in their way one ends, and the others after they were
+// taken. Did two end at once, two of them would lead.
+func (f *full) together(t *testing.T) {
+	t.Helper()
+	f.pass()
+	f.wait(t, 0)
+	f.release()
 }
 
 // newFull has those who wait go by themselves after a time; 0 is the usual one.
@@ -35,6 +45,7 @@ func newFull(t *testing.T, site *site, stuck time.Duration) *full {
 	t.Helper()
 	f := &full{}
 	gate := make(chan struct{})
+	f.pass = func() { gate <- struct{}{} }
 	f.release = sync.OnceFunc(func() { close(gate) })
 	f.store, f.client, _ = site.queue(t, beforeCommit(func() {
 		f.commits.Add(1)
@@ -77,7 +88,7 @@ func testShareACommit(t *testing.T, site *site) {
 		})
 	}
 	f.wait(t, n)
-	f.release()
+	f.together(t)
 	f.group.Wait()
 	for i, r := range receipts {
 		want(t, "kind", get(t, f.client, r.ID).Kind, fmt.Sprint("k", i))
@@ -139,7 +150,7 @@ func testEndOfAMembersContext(t *testing.T, site *site) {
 		})
 	})
 	f.wait(t, 2)
-	f.release()
+	f.together(t)
 	f.group.Wait()
 	must(t, slow)
 	want(t, "runs", runs.Load(), 2)

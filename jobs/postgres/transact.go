@@ -23,12 +23,21 @@ const reruns = 8
 // its commit. When the connection breaks during that, the server is asked whether it happened, so that the returned error
 // tells; only when that cannot be found out it is [jobs.ErrUnknownOutcome].
 func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.write(ctx, 1, fn)
+}
+
+// write is Write for a function that does so many writes of callers.
+func (s *Store) write(ctx context.Context, writes int, fn func(context.Context, db.Querier) error) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
 	for run := 1; ; run++ {
+		began := time.Now()
 		err := s.transact(ctx, fn)
 		if err == nil {
+			if o := s.options.observer; o != nil && o.Committed != nil {
+				o.Committed(writes, time.Since(began))
+			}
 			return nil
 		}
 		if readOnly(err) && run == 1 && s.ownPool {
@@ -53,8 +62,8 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 	w := newWatch(ctx, s.options.silence)
 	defer func() { err = w.end(err) }()
 
-	t := &transaction{store: s, conn: conn, watch: w}
 	prepare := !s.unprepared.Load()
+	t := &transaction{store: s, conn: conn, watch: w, prepare: prepare}
 	if !prepare {
 		if err := t.begin(); err != nil {
 			return err
@@ -97,6 +106,9 @@ type transaction struct {
 	store *Store
 	conn  *pgxpool.Conn
 	watch *watch
+
+	prepare bool // statements may be prepared on the connection
+
 	begun bool // or may be
 	id    int64
 	life  string   // of the server: see wasCommitted
@@ -111,6 +123,10 @@ func (t *transaction) ring(_ context.Context, queue string) error {
 	return nil
 }
 
+// lifeKey is where a connection keeps which life of the server it belongs to, once it is known: no connection outlives one.
+// (What is behind a pooler may be another one in the next transaction.)
+const lifeKey = "sqluice: life"
+
 // beginWith sends the beginning ahead of the first statement.
 //
 // The settings that come with it: the server keeps the plan of a prepared statement, also one that it made while the
@@ -121,18 +137,29 @@ func (t *transaction) beginWith(batch *pgx.Batch) func(pgx.BatchResults) error {
 		return nil
 	}
 	t.begun = true
-	sent := t.store.clock.local()
+	data := t.conn.Conn().PgConn().CustomData()
+	life, known := data[lifeKey].(string)
+	sent := t.store.clock.instant()
 	batch.Queue(control("begin"))
-	batch.Queue(control("transaction"))
+	if known {
+		batch.Queue(control("transaction_again"))
+	} else {
+		batch.Queue(control("transaction"))
+	}
 	return func(results pgx.BatchResults) error {
 		if _, err := results.Exec(); err != nil {
 			return err
 		}
 		var server int64
-		if err := results.QueryRow().Scan(&t.id, &server, &t.life, nil, nil, nil, nil); err != nil {
+		values := []any{&t.id, &server, nil, nil, nil, nil, &life}
+		if known {
+			values = values[:len(values)-1]
+		}
+		if err := results.QueryRow().Scan(values...); err != nil {
 			return err
 		}
-		t.store.clock.sample(server, sent, t.store.clock.local())
+		t.life, data[lifeKey] = life, life
+		t.store.clock.sample(server, sent, t.store.clock.instant())
 		return nil
 	}
 }
@@ -143,13 +170,13 @@ func (t *transaction) begin() error {
 		return nil
 	}
 	t.begun = true
-	sent := t.store.clock.local()
+	sent := t.store.clock.instant()
 	results, err := t.batch(statement("begin"), statement("transaction"))
 	if err != nil {
 		return err
 	}
 	row := results[len(results)-1].Rows
-	if len(row) != 1 || len(row[0]) < 3 {
+	if len(row) != 1 || len(row[0]) < 7 {
 		return errors.New("the server did not say which transaction it is")
 	}
 	if t.id, err = strconv.ParseInt(string(row[0][0]), 10, 64); err != nil {
@@ -159,19 +186,17 @@ func (t *transaction) begin() error {
 	if err != nil {
 		return err
 	}
-	t.life = string(row[0][2])
-	t.store.clock.sample(server, sent, t.store.clock.local())
+	if t.life = string(row[0][6]); t.prepare {
+		t.conn.Conn().PgConn().CustomData()[lifeKey] = t.life
+	}
+	t.store.clock.sample(server, sent, t.store.clock.instant())
 	return nil
 }
 
 func (t *transaction) commit() error {
-	var list []command
-	for _, queue := range t.bells {
-		list = append(list, statement("notify", t.store.names.channel(), notification(t.store.hub.token, jobs.WorkReady, queue)))
-	}
-	results, err := t.batch(append(list, statement("commit"))...)
+	tag, err := t.end()
 	switch {
-	case err == nil && results[len(results)-1].CommandTag.String() == "COMMIT":
+	case err == nil && tag.String() == "COMMIT":
 		return nil
 	case err == nil:
 		return errors.New("the server rolled the transaction back")
@@ -187,6 +212,41 @@ func (t *transaction) commit() error {
 		return nil
 	}
 	return err
+}
+
+// end sends the notifications and the commit in one round trip, prepared where that may be: to have the server parse and
+// plan the two each time cost it as much as a fifth of an enqueue.
+func (t *transaction) end() (pgconn.CommandTag, error) {
+	channel := t.store.names.channel()
+	if !t.prepare {
+		var list []command
+		for _, queue := range t.bells {
+			list = append(list, statement("notify", channel, notification(t.store.hub.token, jobs.WorkReady, queue)))
+		}
+		results, err := t.batch(append(list, statement("commit"))...)
+		if err != nil {
+			return pgconn.CommandTag{}, err
+		}
+		return results[len(results)-1].CommandTag, nil
+	}
+	t.watch.extend()
+	var batch pgx.Batch
+	for _, queue := range t.bells {
+		batch.Queue(control("notify"), channel, notification(t.store.hub.token, jobs.WorkReady, queue))
+	}
+	batch.Queue(control("commit"))
+	results := t.conn.Conn().SendBatch(t.watch.ctx, &batch)
+	for range t.bells {
+		if _, err := results.Exec(); err != nil {
+			_ = results.Close() // it says the same
+			return pgconn.CommandTag{}, err
+		}
+	}
+	tag, err := results.Exec()
+	if closeErr := results.Close(); err == nil {
+		err = closeErr
+	}
+	return tag, err
 }
 
 func (t *transaction) exec(name string) error {
@@ -223,7 +283,8 @@ func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
 //
 // A server that crashed forgets the transactions that it had not begun to write down, and a standby that was promoted may
 // never have heard of them; both give their numbers anew. So the answer counts only in the same life of the server: its
-// statistics tell, which a crash sets back and which are each server's own.
+// statistics tell, which a crash sets back and which are each server's own. (Who sets them back by hand makes the connections
+// that there are belong to a life that is over: what such a one loses at its commit is unknown.)
 func (s *Store) wasCommitted(id int64, life string) (bool, error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.options.asking, errSilent)
 	defer cancel()

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"sync/atomic"
@@ -26,6 +27,12 @@ type callersTx struct {
 }
 
 func (t *callersTx) Handle() any { return t }
+
+// Savepoint implements [jobs.Tx].
+func (t *callersTx) Savepoint(ctx context.Context, statement string) error {
+	_, err := t.conn.Exec(ctx, control(statement), once()...)
+	return translate(err)
+}
 
 // Join implements [jobs.Store].
 func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {

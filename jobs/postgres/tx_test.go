@@ -194,6 +194,7 @@ func testIsolationLevels(t *testing.T, site *site) {
 					"a cancel":     func() error { _, err := in.Cancel(t.Context(), enqueue(t, client, "k")); return err },
 					"a delete":     func() error { return in.Delete(t.Context(), enqueue(t, client, "k")) },
 					"a prune":      func() error { _, err := in.Prune(t.Context(), jobs.StatusFailed, time.Hour); return err },
+					"a recount":    func() error { _, err := in.Recount(t.Context()); return err },
 					"a pause":      func() error { _, err := in.PauseQueue(t.Context(), "q"); return err },
 					"a resumption": func() error { _, err := in.ResumeQueue(t.Context(), "q"); return err },
 				} {

@@ -21,11 +21,23 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(path); err == nil {
+	// SQLite takes an empty file for none. This one is nobody else's, so it can be removed when the backup fails: half a
+	// backup could be taken for one, and would be in the way of the next.
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("%s: %w", path, os.ErrExist)
-	} else if !os.IsNotExist(err) {
+	}
+	if err != nil {
 		return err
 	}
+	err = errors.Join(file.Close(), s.backupInto(ctx, path))
+	if err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+func (s *Store) backupInto(ctx context.Context, path string) error {
 	// A connection of its own: it must be one that may write, and the writer's would hold up every write meanwhile.
 	pool, err := sql.Open("sqlite", dsn(s.path, s.options, false))
 	if err != nil {

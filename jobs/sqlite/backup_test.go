@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/sqluice/sqluice/internal/faultvfs"
+	"github.com/sqluice/sqluice/jobs"
 )
 
 // A backup under load is a state that there was: of what was enqueued together it holds all or nothing.
@@ -55,6 +58,20 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 }
 
+// A backup is a database without a WAL: whoever opens it first may just want to read.
+func TestABackupIsRead(t *testing.T) {
+	_, client := queue(t)
+	enqueue(t, client, "k")
+	path := filepath.Join(t.TempDir(), "copy.db")
+	must(t, client.Backup(t.Context(), path))
+	store, err := Open(t.Context(), path, MustExist())
+	must(t, err)
+	t.Cleanup(func() { must(t, store.Close()) })
+	if list, err := jobs.New(store).List(t.Context(), jobs.Filter{}); err != nil || len(list) != 1 {
+		t.Errorf("the backup holds %v, %v", list, err)
+	}
+}
+
 func TestBackupRefusesAFileThatIsThere(t *testing.T) {
 	_, client := queue(t)
 	path := filepath.Join(t.TempDir(), "there")
@@ -67,5 +84,26 @@ func TestBackupRefusesAFileThatIsThere(t *testing.T) {
 	}
 	if err := client.Backup(t.Context(), filepath.Join(path, "below", "a file")); err == nil {
 		t.Error("a backup into nowhere succeeds")
+	}
+}
+
+// A backup that fails leaves no file, which could be taken for one and would be in the next one's way.
+func TestABackupThatFailsLeavesNothing(t *testing.T) {
+	disk, store, client := failing(t)
+	path := filepath.Join(filepath.Dir(store.Path()), "backup.db")
+	disk.Arm(faultvfs.Plan{Kind: faultvfs.Write, At: 3, For: 1000, Fault: faultvfs.Full})
+	if err := client.Backup(t.Context(), path); !errors.Is(err, jobs.ErrFull) {
+		t.Fatalf("the backup gives %v", err)
+	}
+	disk.Disarm()
+	left, err := filepath.Glob(path + "*")
+	must(t, err)
+	if len(left) > 0 {
+		t.Errorf("the backup left %v", left)
+	}
+	must(t, client.Backup(t.Context(), path))
+	_, backup := queueAt(t, path, MustExist())
+	if _, err := backup.Get(t.Context(), 1); err != nil {
+		t.Error(err)
 	}
 }

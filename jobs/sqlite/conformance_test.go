@@ -17,7 +17,7 @@ import (
 func TestConformance(t *testing.T) {
 	folder := t.TempDir()
 	migrated := migratedFile(t)
-	conformance.Run(t, func(t *testing.T) conformance.Store {
+	conformance.Run(t, func(t *testing.T, observers ...*jobs.Observer) conformance.Store {
 		// Calls of one test open one file.
 		path := filepath.Join(folder, strings.ReplaceAll(t.Name(), "/", "_")+".db")
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return openForConformance(t, path)
+		return openForConformance(t, path, observers...)
 	})
 }
 
@@ -55,8 +55,8 @@ type engine struct {
 	pool *sql.DB
 }
 
-func openForConformance(t *testing.T, path string) conformance.Store {
-	store, err := sqlite.Open(t.Context(), path, sqlite.WithChecks())
+func openForConformance(t *testing.T, path string, observers ...*jobs.Observer) conformance.Store {
+	store, err := sqlite.Open(t.Context(), path, sqlite.WithChecks(), sqlite.WithObserver(jobs.Observers(observers...)))
 	if err != nil {
 		t.Fatal(err)
 	}

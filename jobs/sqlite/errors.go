@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -14,6 +15,7 @@ var (
 	errNotDatabase = errors.New("it is not a SQLite database")
 	errCorrupt     = errors.New("the database file is damaged: restore a backup, or see https://www.sqlite.org/recovery.html")
 	errReadOnly    = errors.New("the database file or its folder is read-only")
+	errUnseen      = errors.New("the database's files cannot be looked at")
 	errCannotOpen  = errors.New("the file cannot be opened: check that its folder exists and may be written to")
 )
 
@@ -48,11 +50,34 @@ func translate(err error) error {
 	return fmt.Errorf("%w (%w)", meaning, err)
 }
 
-// CanRetry reports whether waiting may help: the database is locked, the disk is full or fails.
+// translateSystem does the same for a file that is not SQLite's.
+func translateSystem(err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("%w (%w)", jobs.ErrFull, err)
+	case errors.Is(err, syscall.EIO):
+		return fmt.Errorf("%w (%w)", jobs.ErrDisk, err)
+	}
+	return err
+}
+
+// inDoubt marks the error of a commit that the device refused: by then the whole transaction may be in the WAL, as when only
+// the sync that follows failed. SQLite overwrites it with the next write; but when all processes die or close the file
+// before one, whoever opens it next takes the transaction for a committed one.
+func inDoubt(err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_IOERR {
+		return fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
+	}
+	return err
+}
+
+// CanRetry reports whether waiting may help: the database is locked, the disk is full or fails, the files of a database that is
+// open cannot be looked at, as when somebody has closed their folder.
 func (s *Store) CanRetry(err error) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
-		return false
+		return errors.Is(err, jobs.ErrFull) || errors.Is(err, jobs.ErrDisk) || errors.Is(err, errUnseen)
 	}
 	switch e.Code() & 0xff {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_PROTOCOL,

@@ -2,12 +2,15 @@
 
 package sqlite
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 // gate does nothing here: SQLite's own lock keeps writes apart, without order among those who wait.
 type gate struct{ file *os.File }
 
-func newGate(file *os.File) *gate { return &gate{file: file} }
+func newGate(file *os.File, _ func() time.Time) *gate { return &gate{file: file} }
 
 func (*gate) lock() (unlock func()) { return func() {} }
 

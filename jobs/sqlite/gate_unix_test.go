@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,7 +20,7 @@ func gates(t *testing.T) (*gate, *gate) {
 	open := func() *gate {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		must(t, err)
-		return newGate(file)
+		return newGate(file, func() time.Time { return time.Time{} })
 	}
 	a, b := open(), open()
 	t.Cleanup(func() {
@@ -59,7 +60,7 @@ func TestCancelledAtTheGate(t *testing.T) {
 	must(t, err)
 	file, err := os.OpenFile(filepath.Join(store.side, "gate"), os.O_RDWR, 0)
 	must(t, err)
-	other := newGate(file)
+	other := newGate(file, func() time.Time { return time.Time{} })
 	t.Cleanup(other.close)
 	open := other.lock()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -114,6 +115,33 @@ func TestGateIsGivenUp(t *testing.T) {
 	}
 	open()
 	receive(t, "the gate", shut)()
+}
+
+// A writer does not go past the gate while others write: its turn comes.
+func TestGateIsNotGivenUpWhileOthersWrite(t *testing.T) {
+	holder, other := gates(t)
+	looked := make(chan struct{}, 2*gateMost)
+	var clock atomic.Int64
+	other.written = func() time.Time {
+		looked <- struct{}{}
+		return time.Unix(clock.Add(1), 0)
+	}
+	open := holder.lock()
+	passed := make(chan func())
+	go func() { passed <- other.lock() }()
+	for range 3 { // at the beginning, and after two waits
+		receive(t, "a look at what others write", looked)
+	}
+	select {
+	case <-passed:
+		t.Fatal("a writer went past the gate while others wrote")
+	default:
+	}
+	open()
+	receive(t, "the gate", passed)()
+	if other.waiting {
+		t.Error("the wait was given up")
+	}
 }
 
 func TestGateClosedWhileWaiting(t *testing.T) {

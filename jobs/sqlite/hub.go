@@ -74,7 +74,7 @@ func (h *hub) leave(l *listener) {
 
 // announce is called after a commit returned: from a commit hook the row would not be visible yet.
 func (h *hub) announce(signals jobs.Signal) {
-	h.wake(signals)
+	h.wake(signals, jobs.WakeLocal)
 	now := time.Now().UnixNano()
 	last := h.rung.Load()
 	if now-last < int64(ringEvery) || !h.rung.CompareAndSwap(last, now) {
@@ -85,17 +85,26 @@ func (h *hub) announce(signals jobs.Signal) {
 	}
 }
 
-func (h *hub) wake(signals jobs.Signal) {
+// changed wakes those who wait for changes of any kind, such as a claim, after each write: the watch does not see this store's.
+func (h *hub) changed() { h.wake(jobs.ChangesOnly, jobs.WakeLocal) }
+
+// wake gives a value to the listeners of the signals.
+func (h *hub) wake(signals jobs.Signal, source jobs.WakeSource) {
+	woken := 0
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	for l := range h.listeners {
 		if l.signals&signals == 0 {
 			continue
 		}
 		select {
 		case l.wake <- struct{}{}:
+			woken++
 		default: // it has a wake waiting
 		}
+	}
+	h.mu.Unlock()
+	if o := h.store.options.observer; woken > 0 && o != nil && o.Woken != nil {
+		o.Woken(source)
 	}
 }
 

@@ -41,22 +41,34 @@ func TestWakeGoesBySignal(t *testing.T) {
 	h.close()
 	work, stopWork := h.listen(jobs.WorkReady)
 	end, stopEnd := h.listen(jobs.JobEnded)
-	h.wake(jobs.WorkReady)
+	h.wake(jobs.WorkReady, jobs.WakeLocal)
 	receive(t, "the wake", work)
 	if len(end) != 0 {
 		t.Error("a listener to the ends of jobs was woken by work")
 	}
-	h.wake(jobs.WorkReady | jobs.JobEnded)
-	h.wake(jobs.WorkReady | jobs.JobEnded) // never blocks
+	h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakeLocal)
+	h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakeLocal) // never blocks
 	receive(t, "the wake", work)
 	receive(t, "the wake", end)
 	stopWork()
-	h.wake(jobs.WorkReady)
+	h.wake(jobs.WorkReady, jobs.WakeLocal)
 	if len(work) != 0 {
 		t.Error("a listener was woken after it had left")
 	}
 	stopEnd()
 	stopEnd() // twice does no harm
+}
+
+// Whoever waits for changes of any kind hears of writes that nobody announces; others do not.
+func TestWriteIsAChange(t *testing.T) {
+	store, _ := queue(t)
+	changed, stopChanged := store.Listen(jobs.WorkReady|jobs.JobEnded|jobs.ChangesOnly, nil)
+	defer stopChanged()
+	settle(t, changed)
+	for range 3 {
+		must(t, store.Write(t.Context(), add("a")))
+		receive(t, "the wake", changed)
+	}
 }
 
 func TestWatchRunsWhileSomebodyListens(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -39,6 +40,29 @@ func TestLocked(t *testing.T) {
 	must(t, err)
 	if len(list) != 2 {
 		t.Errorf("%d jobs are there, not the two that were acknowledged", len(list))
+	}
+}
+
+// A write holds the lock from its beginning: what it reads first nobody changes before it writes.
+func TestAWriteHoldsTheLockFromItsBeginning(t *testing.T) {
+	store, client := queue(t)
+	id := enqueue(t, client, "k")
+	foreign, err := plain(t, store.Path()).Conn(t.Context())
+	must(t, err)
+	defer func() { must(t, foreign.Close()) }()
+	_, err = foreign.ExecContext(t.Context(), `PRAGMA busy_timeout = 0`)
+	must(t, err)
+	err = store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
+		if _, err := q.GetJob(ctx, id); err != nil {
+			return err
+		}
+		if _, err := foreign.ExecContext(ctx, `UPDATE jobs SET priority = priority + 1`); !errors.Is(translate(err), jobs.ErrBusy) {
+			t.Errorf("another program's write meanwhile gives %v", err)
+		}
+		return add("k")(ctx, q)
+	})
+	if err != nil {
+		t.Errorf("a write that reads first gives %v", err)
 	}
 }
 

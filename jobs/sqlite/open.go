@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"modernc.org/sqlite"
 
@@ -34,7 +35,10 @@ type options struct {
 	durability Durability
 	mustExist  bool
 	logger     *slog.Logger
+	observer   *jobs.Observer
+	now        func() time.Time
 	pages      int64 // for tests: the size of the database at which SQLite says that the disk is full
+	walLarge   int64 // how large a WAL is told of
 	checks     bool  // for tests: whether the library's own writes are held to the CHECKs too
 }
 
@@ -48,11 +52,20 @@ func MustExist() Option { return func(o *options) { o.mustExist = true } }
 // slog.Default without it.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
+// WithObserver has the store, and the clients and runners that use it, tell what they do. It may be given several times.
+func WithObserver(observer *jobs.Observer) Option {
+	return func(o *options) { o.observer = jobs.Observers(o.observer, observer) }
+}
+
+// WithClock has the store take the time from a function, for tests in which a clock is wrong or is set. Leases and due times
+// go by it.
+func WithClock(now func() time.Time) Option { return func(o *options) { o.now = now } }
+
 // Open opens the database in a file, which it makes when there is none. It does not migrate: see
 // [jobs.Client.Migrate]. The file must lie on a local file system, because WAL needs shared memory; ":memory:" is
 // refused, because a queue lives in several connections.
 func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
-	o := options{logger: slog.Default()}
+	o := options{logger: slog.Default(), now: time.Now, walLarge: walLarge}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -130,7 +143,7 @@ func openPool(path string, o options, read bool) (*sql.DB, error) {
 	}
 	most := 1
 	if read {
-		most = readers + 1
+		most = readers
 	}
 	pool.SetMaxOpenConns(most)
 	pool.SetMaxIdleConns(most)
@@ -168,11 +181,15 @@ func (s *Store) connect(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if s.file, err = os.Stat(s.path); err != nil {
+	if s.files, err = findMain(s.path, s.options); err != nil {
 		return err
 	}
-	s.writer = &writer{intact: s.intact, openGate: s.openGate}
+	s.writer = &writer{files: s.files, openGate: s.openGate}
+	if o := s.options.observer; o != nil {
+		s.writer.committed = o.Committed
+	}
 	s.hub = newHub(s)
+	s.writer.changed = s.hub.changed
 	return nil
 }
 
@@ -181,17 +198,18 @@ func (s *Store) openGate() (*gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newGate(file), nil
+	return newGate(file, s.written), nil
 }
 
-// intact returns ErrReplaced when the path no longer leads to the file that was opened: a commit would go to a file
-// that nobody will ever open again.
-func (s *Store) intact() error {
-	now, err := os.Stat(s.path)
-	if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(now, s.file) {
-		return fmt.Errorf("%s: %w", s.path, jobs.ErrReplaced)
+// written is when the database was last written to, by anybody: to its WAL, or by a checkpoint.
+func (s *Store) written() time.Time {
+	var last time.Time
+	for _, path := range []string{s.path + "-wal", s.path} {
+		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
 	}
-	return err
+	return last
 }
 
 // dsn carries every pragma, because one that is executed reaches only one connection of a pool.

@@ -51,8 +51,8 @@ func TestFileReplacedDuringAWrite(t *testing.T) {
 	err := store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
 		return errors.Join(add("lost")(ctx, q), os.Remove(store.Path()))
 	})
-	if !errors.Is(err, jobs.ErrReplaced) {
-		t.Errorf("a write into a file that was deleted meanwhile is acknowledged: %v", err)
+	if !errors.Is(err, jobs.ErrReplaced) || !errors.Is(err, jobs.ErrUnknownOutcome) {
+		t.Errorf("a write into a file that was deleted meanwhile gives %v", err)
 	}
 }
 
@@ -67,5 +67,99 @@ func TestIdleRunnerNoticesReplacedFile(t *testing.T) {
 	must(t, os.Remove(store.Path()))
 	if err := receive(t, "the runner's end", done); !errors.Is(err, jobs.ErrReplaced) {
 		t.Errorf("Run gives %v", err)
+	}
+}
+
+// A file that is moved away while a transaction is committed, and then back, has it: nobody may have been told that it failed,
+// nor any of those who shared it.
+func TestFileMovedDuringAWriteAndBack(t *testing.T) {
+	store, _ := queue(t)
+	away := store.Path() + ".away"
+	leading, lead := make(chan struct{}), make(chan struct{})
+	results := make(chan error, 2)
+	go func() {
+		results <- store.Write(t.Context(), func(context.Context, db.Querier) error {
+			close(leading)
+			<-lead
+			return nil
+		})
+	}()
+	receive(t, "the leader", leading)
+	go func() {
+		results <- store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
+			return errors.Join(add("moved")(ctx, q), os.Rename(store.Path(), away))
+		})
+	}()
+	go func() { results <- store.Write(t.Context(), add("shares")) }()
+	eventually(t, "two wait", func() bool {
+		store.writer.mu.Lock()
+		defer store.writer.mu.Unlock()
+		return len(store.writer.queue) == 2
+	})
+	close(lead)
+	must(t, receive(t, "the leader's end", results))
+	told := []error{receive(t, "an end", results), receive(t, "an end", results)}
+	must(t, os.Rename(away, store.Path()))
+	if there := added(t, store); !there["moved"] || !there["shares"] {
+		t.Errorf("there is %v, not all of one transaction", there)
+	}
+	for _, err := range told {
+		if !errors.Is(err, jobs.ErrUnknownOutcome) {
+			t.Errorf("a writer whose row is there was told %v", err)
+		}
+	}
+}
+
+// A commit goes to the WAL. Who deletes that, or the index that keeps processes together, leaves the process with files that
+// nobody else will open: it says so and writes nothing more. Its end brings what the WAL held to the database.
+func TestFileBesideDeleted(t *testing.T) {
+	for _, suffix := range []string{"-wal", "-shm"} {
+		t.Run(suffix, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "jobs.db")
+			store, err := Open(t.Context(), path)
+			must(t, err)
+			client := jobs.New(store)
+			_, err = client.Migrate(t.Context())
+			must(t, err)
+			enqueue(t, client, "k")
+			must(t, os.Remove(path+suffix))
+			_, err = client.Enqueue(t.Context(), "k", json.RawMessage("{}"))
+			if !errors.Is(err, jobs.ErrReplaced) || !errors.Is(err, jobs.ErrUnknownOutcome) {
+				t.Errorf("the first enqueue gives %v", err)
+			}
+			_, err = client.Enqueue(t.Context(), "k", json.RawMessage("{}"))
+			if !errors.Is(err, jobs.ErrReplaced) || errors.Is(err, jobs.ErrUnknownOutcome) {
+				t.Errorf("the next one gives %v", err)
+			}
+			must(t, store.Close())
+			_, client = queueAt(t, path, MustExist())
+			if list, err := client.List(t.Context(), jobs.Filter{}); err != nil || len(list) != 2 {
+				t.Errorf("the jobs are %v, %v", list, err)
+			}
+		})
+	}
+}
+
+// What was acknowledged before the WAL was deleted is brought to the database by who notices it: there need not be a last
+// process that does so at its end.
+func TestWhatADeletedWALHolds(t *testing.T) {
+	for _, suffix := range []string{"-wal", "-shm"} {
+		t.Run(suffix, func(t *testing.T) {
+			store, client := queue(t)
+			other := plain(t, store.Path()) // which stays open: the store's connections are not the last
+			want := scan[int64](t, other, "count_jobs") + 1
+			enqueue(t, client, "k")
+			must(t, os.Remove(store.Path()+suffix))
+			if _, err := client.Enqueue(t.Context(), "k", json.RawMessage("{}")); !errors.Is(err, jobs.ErrReplaced) {
+				t.Errorf("an enqueue gives %v", err)
+			}
+			text, err := os.ReadFile(store.Path()) // without any WAL
+			must(t, err)
+			alone := filepath.Join(t.TempDir(), "jobs.db")
+			must(t, os.WriteFile(alone, text, 0o600))
+			if n := scan[int64](t, plain(t, alone), "count_jobs"); n < want {
+				t.Errorf("the database alone has %d jobs", n)
+			}
+		})
 	}
 }

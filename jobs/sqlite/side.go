@@ -17,12 +17,12 @@ func (s *Store) sideFile(name string) (*os.File, error) {
 	}
 	mode := database.Mode().Perm()
 	if err := os.Mkdir(s.side, mode|0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, err
+		return nil, translateSystem(err)
 	}
 	adopt(s.side, mode|mode&0o444>>2, database) // who may read the database may enter
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, mode)
 	if err != nil {
-		return nil, err
+		return nil, translateSystem(err)
 	}
 	adopt(path, mode, database)
 	return file, nil

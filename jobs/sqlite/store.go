@@ -10,23 +10,21 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	dbsqlite "github.com/sqluice/sqluice/db/sqlite"
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// readers is how many connections read at once; one more watches for other processes' commits.
+// readers is how many connections read at once.
 const readers = 4
 
 // Store is a queue in a SQLite database file. Make one with [Open] or [New].
 type Store struct {
 	path    string
 	side    string // the folder of lock files
-	file    os.FileInfo
+	files   *files
 	writeDB *sql.DB
 	readDB  *sql.DB
 	writer  *writer
@@ -35,7 +33,7 @@ type Store struct {
 
 	mu     sync.RWMutex // guards what follows; held for reading during a read
 	closed bool
-	reads  *dbsqlite.Queries // nil until the schema was found right and the statements are prepared
+	reads  *reads // nil until the schema was found right
 }
 
 var _ jobs.Store = (*Store)(nil)
@@ -46,8 +44,11 @@ func (s *Store) Path() string { return s.path }
 // WritesAlone implements [jobs.Store].
 func (s *Store) WritesAlone() bool { return true }
 
-// Now is the system's clock, cut to what the database keeps.
-func (s *Store) Now() time.Time { return time.Now().Truncate(time.Microsecond) }
+// Observer implements [jobs.Store].
+func (s *Store) Observer() *jobs.Observer { return s.options.observer }
+
+// Now is the system's clock, or that of [WithClock], cut to what the database keeps.
+func (s *Store) Now() time.Time { return s.options.now().Truncate(time.Microsecond) }
 
 // Read runs fn on a connection that cannot write.
 func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
@@ -55,7 +56,7 @@ func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) e
 		if err := s.ready(ctx); err != nil {
 			return err
 		}
-		if err := s.intact(); err != nil {
+		if err := s.files.intact(); err != nil {
 			return err
 		}
 		if ran, err := s.tryRead(ctx, fn); ran {
@@ -64,7 +65,7 @@ func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) e
 	}
 }
 
-// tryRead runs fn unless the statements were dropped by a migration since they were prepared.
+// tryRead runs fn unless the statements were dropped by a migration since the look at the schema.
 func (s *Store) tryRead(ctx context.Context, fn func(context.Context, db.Querier) error) (ran bool, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -91,15 +92,15 @@ func (s *Store) WriteTogether(ctx context.Context, fn func(context.Context, db.Q
 	return s.Write(ctx, fn)
 }
 
-// ready prepares the statements at first use, and only on a schema that they were made for.
+// ready looks at the schema at first use: statements are prepared only on one that they were made for.
 func (s *Store) ready(ctx context.Context) error {
 	s.mu.RLock()
-	closed, prepared := s.closed, s.reads != nil
+	closed, ready := s.closed, s.reads != nil
 	s.mu.RUnlock()
 	if closed {
 		return jobs.ErrClosed
 	}
-	if prepared {
+	if ready {
 		return nil
 	}
 	s.mu.Lock()
@@ -120,24 +121,23 @@ func (s *Store) ready(ctx context.Context) error {
 	if err := s.convert(ctx); err != nil {
 		return err
 	}
+	if err := s.files.findBeside(); err != nil {
+		return err
+	}
 	writes, err := prepareWrites(ctx, s.writeDB)
 	if err != nil {
 		return fmt.Errorf("prepare statements: %w", translate(err))
 	}
-	reads, err := dbsqlite.Prepare(ctx, s.readDB)
-	if err != nil {
-		return errors.Join(fmt.Errorf("prepare statements: %w", translate(err)), writes.Close())
-	}
 	s.writer.use(writes)
-	s.reads = reads
+	s.reads = newReads(s.readDB)
 	return nil
 }
 
-// convert turns WAL on in a database whose schema was made by another tool, such as the goose command.
+// convert turns WAL on in a database whose schema was made by another tool, such as the goose command or a backup.
 func (s *Store) convert(ctx context.Context) error {
 	// A connection knows the mode of its last transaction, and another may have changed it since.
-	if err := s.writeDB.QueryRowContext(ctx, control("schema_version")).Scan(new(int64)); err != nil {
-		return translate(err)
+	if err := s.look(ctx); err != nil {
+		return err
 	}
 	mode, err := readPragma(ctx, s.writeDB, "journal_mode")
 	if err != nil || mode == "wal" {
@@ -148,7 +148,15 @@ func (s *Store) convert(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	return useWAL(ctx, s.writeDB)
+	if err := useWAL(ctx, s.writeDB); err != nil {
+		return err
+	}
+	return s.look(ctx) // the WAL is there from the next transaction on
+}
+
+// look is a transaction of the writing connection that does nothing.
+func (s *Store) look(ctx context.Context) error {
+	return translate(s.writeDB.QueryRowContext(ctx, control("schema_version")).Scan(new(int64)))
 }
 
 // forget drops the prepared statements, so that the next use looks at the schema anew.
@@ -158,7 +166,7 @@ func (s *Store) forget() error {
 	if s.reads == nil {
 		return nil
 	}
-	err := errors.Join(s.reads.Close(), s.writer.use(nil).Close())
+	err := errors.Join(s.reads.stmts.close(), s.writer.use(nil).Close())
 	s.reads = nil
 	return err
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 
@@ -17,6 +18,12 @@ func Tx(tx *sql.Tx) jobs.Tx { return callersTx{tx} }
 type callersTx struct{ tx *sql.Tx }
 
 func (t callersTx) Handle() any { return t }
+
+// Savepoint implements [jobs.Tx].
+func (t callersTx) Savepoint(ctx context.Context, statement string) error {
+	_, err := t.tx.ExecContext(ctx, control(statement))
+	return translate(err)
+}
 
 // Join implements [jobs.Store]. Listeners see a commit in the file itself.
 func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"time"
 
@@ -25,7 +24,6 @@ var errMissed = errors.New("a commit was found that the system did not tell of")
 // watch's business: it looks again, and whoever reads or writes meets the fault too.
 func (h *hub) watch(ctx context.Context) {
 	version := &dataVersion{store: h.store}
-	defer version.close()
 	err := h.watchEvents(ctx, version)
 	if ctx.Err() != nil {
 		return
@@ -39,7 +37,7 @@ func (h *hub) poll(ctx context.Context, version *dataVersion) {
 	wait := pollFastest
 	for {
 		if version.changed(ctx) {
-			h.wake(jobs.WorkReady | jobs.JobEnded)
+			h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakePoll)
 			wait = pollFastest
 		} else {
 			wait = min(2*wait, pollSlowest)
@@ -52,11 +50,11 @@ func (h *hub) poll(ctx context.Context, version *dataVersion) {
 	}
 }
 
-// dataVersion reads PRAGMA data_version on a connection of its own: it changes when any other connection commits.
+// dataVersion reads PRAGMA data_version on the writer's connection: it changes when any other connection commits, and so not
+// with what this store writes, of which [Store.Announce] tells.
 type dataVersion struct {
 	store *Store
-	conn  *sql.Conn
-	stmt  *sql.Stmt
+	on    *writes // what last was read on
 	last  int64
 	began bool // the last read was the first of its connection: what happened before it is not known
 }
@@ -64,38 +62,20 @@ type dataVersion struct {
 // changed reports whether there was a commit since the last call; the first call, and the first after a fault, says
 // yes.
 func (v *dataVersion) changed(ctx context.Context) bool {
-	v.began = v.stmt == nil
-	now, err := v.read(ctx)
+	now, on, err := v.read(ctx)
 	if err != nil {
-		v.close() // to begin anew with another connection
+		v.on = nil // to begin anew
 		return false
 	}
-	if now == v.last {
-		return false
-	}
-	v.last = now
-	return true
+	v.began = on != v.on
+	changed := v.began || now != v.last
+	v.on, v.last = on, now
+	return changed
 }
 
-func (v *dataVersion) read(ctx context.Context) (version int64, err error) {
-	if v.stmt == nil {
-		if v.conn, err = v.store.readDB.Conn(ctx); err != nil {
-			return 0, err
-		}
-		if v.stmt, err = v.conn.PrepareContext(ctx, control("data_version")); err != nil {
-			return 0, err
-		}
+func (v *dataVersion) read(ctx context.Context) (version int64, on *writes, err error) {
+	if err := v.store.ready(ctx); err != nil {
+		return 0, nil, err
 	}
-	err = v.stmt.QueryRowContext(ctx).Scan(&version)
-	return version, err
-}
-
-func (v *dataVersion) close() {
-	if v.stmt != nil {
-		_ = v.stmt.Close()
-	}
-	if v.conn != nil {
-		_ = v.conn.Close()
-	}
-	v.stmt, v.conn, v.last = nil, nil, 0
+	return v.store.writer.version()
 }

@@ -22,8 +22,17 @@ var tail = [...]time.Duration{
 	4 * time.Millisecond, 8 * time.Millisecond, 16 * time.Millisecond, 32 * time.Millisecond,
 }
 
-// lookEvery is the shortest time between two wakes under load.
-const lookEvery = time.Millisecond
+const (
+	// lookEvery is the shortest time between two wakes under load, and between two looks while events do not cease.
+	lookEvery = time.Millisecond
+
+	// looksAtOnce is how many events in a row are looked at without a pause: a commit gives several.
+	looksAtOnce = 8
+
+	// The bounds of the pauses while every listener has a wake waiting.
+	deafLeast = 4 * time.Millisecond
+	deafMost  = 16 * time.Millisecond
+)
 
 // watchEvents wakes by inotify: one watch on the database's folder for the WAL, which any program's commit writes to,
 // and one on the side folder for the doorbell, which the library's own commits ring once they are visible. The files
@@ -41,7 +50,7 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 	defer unblock()
 
 	version.changed(ctx) // where to count from
-	h.wake(jobs.WorkReady | jobs.JobEnded)
+	h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakeStart)
 	for ctx.Err() == nil {
 		happened, err := events.wait(safetyLook)
 		if errors.Is(err, errWatchGone) {
@@ -54,7 +63,7 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 			if !version.changed(ctx) || ctx.Err() != nil {
 				continue
 			}
-			h.wake(jobs.WorkReady | jobs.JobEnded)
+			h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakeSafety)
 			if version.began {
 				continue // nothing is known of what was missed
 			}
@@ -74,32 +83,41 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 
 // follow looks right after an event and then along the tail; an event on the way begins it anew.
 func (h *hub) follow(ctx context.Context, version *dataVersion, events *events) error {
-	skipped := false
+	skipped, inRow, rest := false, 0, deafLeast
 	for step := 0; ctx.Err() == nil; {
 		if skipped = h.deaf(); skipped {
-			time.Sleep(4 * lookEvery) // nobody could be told more than they know
-		} else if version.changed(ctx) {
-			h.wake(jobs.WorkReady | jobs.JobEnded)
+			time.Sleep(rest) // nobody could be told more than they know
+			rest = min(2*rest, deafMost)
+		} else if rest = deafLeast; version.changed(ctx) {
+			h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakeEvent)
 			pause(lookEvery)
 		}
 		if step == len(tail) {
 			if skipped && version.changed(ctx) { // or the safety look would take it for a commit that no event told of
-				h.wake(jobs.WorkReady | jobs.JobEnded)
+				h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakeEvent)
 			}
 			return nil
 		}
 		wait := tail[step]
 		step++
 		if wait < time.Millisecond {
-			pause(wait)
+			if !skipped {
+				pause(wait)
+			}
 			wait = 0
 		}
 		happened, err := events.wait(wait)
 		if err != nil {
 			return err
 		}
-		if happened {
-			step = 0
+		if !happened {
+			continue
+		}
+		step = 0
+		if inRow++; wait > 0 {
+			inRow = 0 // there was a pause
+		} else if inRow > looksAtOnce {
+			pause(lookEvery) // most are of this process's own writes
 		}
 	}
 	return nil

@@ -59,7 +59,6 @@ func TestDeafListenerDoesNotDemote(t *testing.T) {
 	h := newHub(store)
 	h.close() // so that it starts no watch of its own
 	version := &dataVersion{store: store}
-	defer version.close()
 	_, stop := h.listen(jobs.WorkReady)
 	defer stop()
 	// The safety look comes after a quiet second; the time here only bounds how long it is given to go wrong.

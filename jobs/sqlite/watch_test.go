@@ -12,12 +12,11 @@ func blind(t *testing.T, store *Store) (*hub, *dataVersion) {
 	t.Helper()
 	folder := t.TempDir()
 	must(t, os.WriteFile(folder+"/jobs.db", nil, 0o600))
-	decoy := &Store{path: folder + "/jobs.db", side: folder, readDB: store.readDB, options: store.options}
+	must(t, store.ready(t.Context()))
+	decoy := &Store{path: folder + "/jobs.db", side: folder, writer: store.writer, reads: store.reads, options: store.options}
 	h := newHub(decoy)
 	h.close()
-	version := &dataVersion{store: decoy}
-	t.Cleanup(version.close)
-	return h, version
+	return h, &dataVersion{store: decoy}
 }
 
 func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
@@ -25,4 +24,58 @@ func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	t.Cleanup(cancel)
 	return ctx, cancel
+}
+
+// What the store writes itself is no news to its watch; what anybody else does is, also when it lies between.
+func TestOwnWritesAreNoNews(t *testing.T) {
+	store, _ := queue(t)
+	foreign := plain(t, store.Path())
+	version := &dataVersion{store: store}
+	own := func() { must(t, store.Write(t.Context(), add("own"))) }
+	other := func() { scan[int64](t, foreign, "insert_job", "k", "{}") }
+	if !version.changed(t.Context()) {
+		t.Error("the first look is no news")
+	}
+	for _, step := range []struct {
+		name   string
+		writes []func()
+		want   bool
+	}{
+		{"nothing", nil, false},
+		{"own writes", []func(){own, own}, false},
+		{"another's", []func(){other}, true},
+		{"nothing after another's", nil, false},
+		{"another's and then an own", []func(){other, own}, true},
+		{"an own and then another's", []func(){own, other}, true},
+		{"another's between own ones", []func(){own, other, own}, true},
+		{"an own one again", []func(){own}, false},
+	} {
+		for _, write := range step.writes {
+			write()
+		}
+		if got := version.changed(t.Context()); got != step.want {
+			t.Errorf("%s: news: %t", step.name, got)
+		}
+	}
+}
+
+// While there is no schema that the statements fit, nothing can be seen; what happened meanwhile is news afterwards.
+func TestWatchAcrossMigrations(t *testing.T) {
+	store, err := Open(t.Context(), t.TempDir()+"/jobs.db")
+	must(t, err)
+	t.Cleanup(func() { must(t, store.Close()) })
+	version := &dataVersion{store: store}
+	if version.changed(t.Context()) {
+		t.Error("there is news of a database without a schema")
+	}
+	for range 2 {
+		_, err = store.Migrate(t.Context())
+		must(t, err)
+		if !version.changed(t.Context()) {
+			t.Error("a migration is no news")
+		}
+		if version.changed(t.Context()) {
+			t.Error("there is news of nothing")
+		}
+	}
 }

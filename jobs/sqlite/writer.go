@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
@@ -21,9 +22,12 @@ const most = 500
 // its own function and those of all who wait by then, and hands leadership to one of those who came meanwhile. So a
 // lone caller pays for no goroutine switch, and many callers share a commit, with no delay added for either.
 type writer struct {
-	intact   func() error
+	files    *files
 	openGate func() (*gate, error)
 	gate     *gate // the leader's: opened by the first write
+
+	committed func(writes int, took time.Duration) // told of each transaction; may be nil
+	changed   func()                               // the same, for those who wait for changes
 
 	stmts  sync.Mutex // held during a transaction, and to change what follows
 	writes *writes    // nil while the schema is not known to be right
@@ -136,10 +140,14 @@ func (w *writer) run(group []*request) {
 	if err == nil {
 		return
 	}
-	if len(group) > 1 && begun {
+	if len(group) > 1 && begun && !errors.Is(err, jobs.ErrReplaced) {
+		doubt := errors.Is(err, jobs.ErrUnknownOutcome)
 		for _, r := range group {
 			_, err := w.transact(r)
 			r.err = translate(err)
+			if doubt && err != nil && !errors.Is(err, jobs.ErrUnknownOutcome) {
+				r.err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, r.err) // the group's commit may still come to be
+			}
 		}
 		return
 	}
@@ -167,11 +175,14 @@ func (w *writer) transact(group ...*request) (begun bool, err error) {
 	if w.writes == nil {
 		return false, errNotPrepared
 	}
-	if err := w.intact(); err != nil {
+	if err := w.files.intact(); err != nil {
 		return false, err
 	}
-	ctx := context.Background()
-	if _, err := w.writes.begin.ExecContext(ctx); err != nil {
+	var began time.Time
+	if w.committed != nil {
+		began = time.Now()
+	}
+	if _, err := w.writes.begin.exec(nil); err != nil {
 		return false, err
 	}
 	begun = true
@@ -181,7 +192,7 @@ func (w *writer) transact(group ...*request) (begun bool, err error) {
 			return
 		}
 		// Also after a panic in fn, and after a commit that failed, as on a full disk: it leaves the transaction open.
-		_, _ = w.writes.rollback.ExecContext(ctx) // its own error adds nothing: SQLite may have rolled back already
+		_, _ = w.writes.rollback.exec(nil) // its own error adds nothing: SQLite may have rolled back already
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
@@ -192,12 +203,34 @@ func (w *writer) transact(group ...*request) (begun bool, err error) {
 			return begun, err
 		}
 	}
-	if _, err := w.writes.commit.ExecContext(ctx); err != nil {
-		return begun, err
+	if _, err := w.writes.commit.exec(nil); err != nil {
+		return begun, inDoubt(err)
 	}
 	committed = true
-	// The file may have been replaced since the look before: then this went to one that nobody will open again.
-	return begun, w.intact()
+	if w.committed != nil {
+		w.committed(len(group), time.Since(began))
+	}
+	w.changed()
+	// A file may have been deleted or replaced since the look before. Then this went to one that nobody opens again, but who
+	// moves it back, or to a WAL that only those can bring to the database who have it open.
+	if err := w.files.kept(); err != nil {
+		if errors.Is(err, jobs.ErrReplaced) {
+			err = errors.Join(err, w.writes.salvage())
+		}
+		return begun, fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
+	}
+	return begun, nil
+}
+
+// version is a number that changes when another connection has committed, and what it was read on, which gives it its meaning.
+func (w *writer) version() (version int64, on *writes, err error) {
+	w.stmts.Lock() // while a transaction of this process goes on, others commit nothing
+	defer w.stmts.Unlock()
+	if w.writes == nil {
+		return 0, nil, errNotPrepared
+	}
+	err = w.writes.version.QueryRowContext(context.Background()).Scan(&version)
+	return version, w.writes, err
 }
 
 // use takes other statements, or none, between two transactions and returns those that were in use.

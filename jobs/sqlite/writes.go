@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 
 	dbsqlite "github.com/sqluice/sqluice/db/sqlite"
@@ -13,8 +14,14 @@ import (
 // and its COMMIT each time, which is a third of what it takes to add a job.
 type writes struct {
 	*dbsqlite.Queries
-	conn                    *sql.Conn
-	begin, commit, rollback *sql.Stmt
+	conn  *sql.Conn
+	stmts *statements
+
+	begin, commit, rollback, enqueue quick
+	args                             []driver.NamedValue // of the last of these, for their memory
+	version                          *sql.Stmt
+
+	busy bool // the last claim gave many jobs
 }
 
 func prepareWrites(ctx context.Context, pool *sql.DB) (w *writes, err error) {
@@ -22,36 +29,37 @@ func prepareWrites(ctx context.Context, pool *sql.DB) (w *writes, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &writes{conn: conn}
+	stmts := newStatements(conn)
+	w = &writes{Queries: dbsqlite.New(stmts), conn: conn, stmts: stmts}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	if w.Queries, err = dbsqlite.Prepare(ctx, conn); err != nil {
-		return w, err
-	}
 	for _, s := range []struct {
-		stmt **sql.Stmt
+		stmt *quick
 		name string
-	}{{&w.begin, "begin"}, {&w.commit, "commit"}, {&w.rollback, "rollback"}} {
-		if *s.stmt, err = conn.PrepareContext(ctx, control(s.name)); err != nil {
+	}{{&w.begin, "begin"}, {&w.commit, "commit"}, {&w.rollback, "rollback"}, {&w.enqueue, "enqueue"}} {
+		if *s.stmt, err = prepareQuick(ctx, conn, s.name); err != nil {
 			return w, err
 		}
 	}
-	return w, nil
+	w.version, err = stmts.PrepareContext(ctx, control("data_version"))
+	return w, err
+}
+
+// salvage brings to the database what is in a WAL that was deleted: what was acknowledged may be nowhere else. The last process
+// that closes the database would do it, but of two that close it at once neither need be the last.
+func (w *writes) salvage() error {
+	_, err := w.conn.ExecContext(context.Background(), control("checkpoint"))
+	return translate(err)
 }
 
 // Close gives the connection back to the pool.
 func (w *writes) Close() error {
 	var errs []error
-	if w.Queries != nil {
-		errs = append(errs, w.Queries.Close())
+	for _, stmt := range []quick{w.begin, w.commit, w.rollback, w.enqueue} {
+		errs = append(errs, stmt.close())
 	}
-	for _, stmt := range []*sql.Stmt{w.begin, w.commit, w.rollback} {
-		if stmt != nil {
-			errs = append(errs, stmt.Close())
-		}
-	}
-	return errors.Join(append(errs, w.conn.Close())...)
+	return errors.Join(append(errs, w.stmts.close(), w.conn.Close())...)
 }

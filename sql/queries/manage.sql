@@ -11,17 +11,17 @@ WHERE id = CAST(@id AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled'
     WHERE o.kind = jobs.kind AND o.unique_key = jobs.unique_key AND o.unique_key IS NOT NULL
       AND o.status IN ('scheduled', 'pending', 'running') AND o.id <> jobs.id);
 
--- name: CancelWaitingJob :execrows
+-- name: CancelWaitingJob :many
 -- CancelWaitingJob ends a job that has not started.
 UPDATE jobs SET status = 'cancelled', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT)
 WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending')
-  AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT));
+  AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT))
+RETURNING queue, kind;
 
 -- name: RequestJobCancel :execrows
 -- RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
-UPDATE jobs SET cancel_requested_at = COALESCE(cancel_requested_at, CAST(@now AS BIGINT)),
-                updated_at = CAST(@now AS BIGINT)
-WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
+UPDATE jobs SET cancel_requested_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT)
+WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
   AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT));
 
 -- name: DeleteJob :execrows

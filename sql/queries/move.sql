@@ -25,8 +25,13 @@ SELECT e.* FROM job_errors AS e WHERE e.id > CAST(@after_id AS BIGINT) ORDER BY 
 -- ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
 SELECT w.* FROM workers AS w WHERE w.id > CAST(@after_id AS BIGINT) ORDER BY w.id LIMIT CAST(@n AS BIGINT);
 
+-- name: ListAuditFrom :many
+-- ListAuditFrom lists what was changed in the order of the rows' ids, from after one on.
+SELECT a.* FROM job_audit AS a WHERE a.id > CAST(@after_id AS BIGINT) ORDER BY a.id LIMIT CAST(@n AS BIGINT);
+
 -- name: GetLastIDs :one
 -- GetLastIDs is the largest id of each table; 0 when it is empty.
 SELECT CAST((SELECT COALESCE(MAX(j.id), 0) FROM jobs AS j) AS BIGINT) AS job,
        CAST((SELECT COALESCE(MAX(e.id), 0) FROM job_errors AS e) AS BIGINT) AS job_error,
-       CAST((SELECT COALESCE(MAX(w.id), 0) FROM workers AS w) AS BIGINT) AS worker;
+       CAST((SELECT COALESCE(MAX(w.id), 0) FROM workers AS w) AS BIGINT) AS worker,
+       CAST((SELECT COALESCE(MAX(a.id), 0) FROM job_audit AS a) AS BIGINT) AS audit;

@@ -13,16 +13,17 @@ WHERE status = 'running' AND EXISTS (
     SELECT 1 FROM job_errors AS e WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause = 'crash'
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */);
 
--- name: CancelStuckJobs :execrows
+-- name: CancelStuckJobs :many
 -- CancelStuckJobs ends the stuck jobs that were to be cancelled.
 UPDATE jobs SET status = 'cancelled', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
                 lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NOT NULL AND EXISTS (
     SELECT 1 FROM job_errors AS e
     WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
-    LIMIT 1 OFFSET 0);
+    LIMIT 1 OFFSET 0)
+RETURNING queue, kind;
 
--- name: FailStuckJobs :execrows
+-- name: FailStuckJobs :many
 -- FailStuckJobs fails the stuck jobs that have no attempt left, killed their process max_crashes times, or
 -- are all to be looked at by a person (fail_all = 1).
 UPDATE jobs SET status = 'failed', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
@@ -34,9 +35,10 @@ WHERE status = 'running'
   AND EXISTS (
     SELECT 1 FROM job_errors AS e
     WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
-    LIMIT 1 OFFSET 0);
+    LIMIT 1 OFFSET 0)
+RETURNING queue, kind;
 
--- name: ResetStuckJobs :execrows
+-- name: ResetStuckJobs :many
 -- ResetStuckJobs gives every other stuck job back to be claimed anew.
 UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), worker_id = NULL, lease_until = NULL,
                 last_error = (
@@ -45,4 +47,5 @@ UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), worker_id
 WHERE status = 'running' AND EXISTS (
     SELECT 1 FROM job_errors AS e
     WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
-    LIMIT 1 OFFSET 0);
+    LIMIT 1 OFFSET 0)
+RETURNING queue, kind;

@@ -1,5 +1,38 @@
 -- Written by `go test ./sql -update` from the migrated database: what the migrations add up to. DO NOT EDIT.
 
+CREATE TABLE job_audit (
+    id      INTEGER PRIMARY KEY,
+    at      INTEGER NOT NULL,
+    actor   TEXT    NOT NULL CHECK (length(actor) BETWEEN 1 AND 200),
+    action  TEXT    NOT NULL CHECK (length(action) BETWEEN 1 AND 200),
+    job_id  INTEGER,
+    kind    TEXT,
+    queue   TEXT,
+    jobs    INTEGER NOT NULL CHECK (jobs >= 0),
+    job_ids TEXT CHECK (job_ids IS NULL OR json_valid(job_ids)),
+    detail  TEXT CHECK (detail IS NULL OR json_valid(detail))
+) STRICT;
+
+CREATE TABLE job_changes (
+    id    INTEGER PRIMARY KEY,
+    at    INTEGER NOT NULL,
+    queue TEXT    NOT NULL,
+    kind  TEXT    NOT NULL,
+    -- A final status that jobs got, or lost, or retried or crashed.
+    event TEXT    NOT NULL,
+    -- How often that happened, and by how much the number of jobs with that status changed.
+    times INTEGER NOT NULL,
+    jobs  INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE job_counts (
+    queue  TEXT    NOT NULL,
+    kind   TEXT    NOT NULL,
+    status TEXT    NOT NULL,
+    jobs   INTEGER NOT NULL,
+    PRIMARY KEY (queue, kind, status)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE job_errors (
     id         INTEGER PRIMARY KEY,
     job_id     INTEGER NOT NULL,
@@ -11,6 +44,17 @@ CREATE TABLE job_errors (
     message    TEXT    NOT NULL,
     stack      TEXT    NOT NULL DEFAULT ''
 ) STRICT;
+
+CREATE TABLE job_history (
+    step     INTEGER NOT NULL,
+    start_at INTEGER NOT NULL,
+    queue    TEXT    NOT NULL,
+    kind     TEXT    NOT NULL,
+    event    TEXT    NOT NULL,
+    bucket   INTEGER NOT NULL,
+    times    INTEGER NOT NULL,
+    PRIMARY KEY (step, start_at, queue, kind, event, bucket)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE jobs (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -44,6 +88,13 @@ CREATE TABLE queues (
     updated_at INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE sensitive_fields (
+    kind      TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200),
+    path      TEXT    NOT NULL CHECK (length(path) BETWEEN 1 AND 1000),
+    marked_at INTEGER NOT NULL,
+    PRIMARY KEY (kind, path)
+) STRICT;
+
 CREATE TABLE workers (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     name         TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
@@ -60,17 +111,29 @@ CREATE TABLE workers (
     end_reason   TEXT CHECK (end_reason IN ('stopped', 'crash', 'lost'))
 ) STRICT;
 
+CREATE INDEX job_audit_at ON job_audit (at);
+
+CREATE INDEX job_audit_job ON job_audit (job_id) WHERE job_id IS NOT NULL;
+
+CREATE INDEX job_audit_many ON job_audit (id) WHERE job_ids IS NOT NULL;
+
 CREATE INDEX job_errors_job ON job_errors (job_id, attempt);
 
 CREATE INDEX jobs_claim ON jobs (queue, kind, priority DESC, run_after, id) WHERE status = 'pending';
 
 CREATE INDEX jobs_due ON jobs (run_after) WHERE status = 'scheduled';
 
+CREATE INDEX jobs_ended ON jobs (status, id) WHERE status = 'failed' OR status = 'cancelled';
+
 CREATE INDEX jobs_failed ON jobs (status, finished_at) WHERE status = 'failed' OR status = 'cancelled';
+
+CREATE INDEX jobs_failed_kind ON jobs (kind, finished_at) WHERE status = 'failed';
 
 CREATE UNIQUE INDEX jobs_request ON jobs (kind, request_id) WHERE request_id IS NOT NULL;
 
 CREATE INDEX jobs_running ON jobs (worker_id) WHERE status = 'running';
+
+CREATE INDEX jobs_scheduled ON jobs (queue, kind, run_after) WHERE status = 'scheduled';
 
 CREATE UNIQUE INDEX jobs_unique ON jobs (kind, unique_key)
     WHERE unique_key IS NOT NULL AND status IN ('scheduled', 'pending', 'running');
@@ -91,6 +154,13 @@ SELECT id, queue, kind, payload, status, priority,
        strftime('%Y-%m-%dT%H:%M:%S', updated_at / 1000000, 'unixepoch') || printf('.%06dZ', updated_at % 1000000) AS updated_at,
        strftime('%Y-%m-%dT%H:%M:%S', cancel_requested_at / 1000000, 'unixepoch') || printf('.%06dZ', cancel_requested_at % 1000000) AS cancel_requested_at
 FROM jobs;
+
+CREATE TRIGGER jobs_delete_counts AFTER DELETE ON jobs
+WHEN OLD.status IN ('done', 'failed', 'cancelled')
+BEGIN
+    INSERT INTO job_counts (queue, kind, status, jobs) VALUES (OLD.queue, OLD.kind, OLD.status, -1)
+    ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = jobs - 1;
+END;
 
 CREATE TRIGGER jobs_delete_errors AFTER DELETE ON jobs
 BEGIN

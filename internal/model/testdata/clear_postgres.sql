@@ -1,1 +1,1 @@
-TRUNCATE jobs, job_errors, queues, workers;
+TRUNCATE jobs, job_errors, queues, workers, job_counts, job_changes, job_history;

@@ -1,1 +1,1 @@
-TRUNCATE jobs, job_errors, workers, queues, moves
+TRUNCATE jobs, job_errors, workers, queues, moves, job_audit, sensitive_fields

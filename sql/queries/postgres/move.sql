@@ -36,6 +36,13 @@ INSERT INTO queues (name, paused_at, updated_at)
 SELECT e.value->>0, CAST(e.value->>1 AS BIGINT), CAST(e.value->>2 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
+-- name: ImportAudit :execrows
+-- ImportAudit adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO job_audit (id, at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
+SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), e.value->>2, e.value->>3,
+       CAST(e.value->>4 AS BIGINT), e.value->>5, e.value->>6, CAST(e.value->>7 AS BIGINT), e.value->>8, e.value->>9
+FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
+
 -- name: RestorePendingJobs :execrows
 -- RestorePendingJobs makes those of a JSON list of ids pending again that the insert found not yet due by its clock.
 UPDATE jobs SET status = 'pending'

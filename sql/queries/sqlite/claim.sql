@@ -37,6 +37,30 @@ WHERE id IN (
 RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
 
+-- name: ListClaimableJobs :many
+-- ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand
+-- them over. For many jobs the two cost less than an UPDATE that returns rows, where nobody else writes between them: on SQLite.
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + 1 AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
+       j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
+FROM jobs AS j WHERE j.id IN (
+    SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN jobs AS c ON c.id IN (
+        SELECT i.id FROM jobs AS i
+        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = k.value
+          AND i.run_after <= CAST(@now AS BIGINT)
+        ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
+    )
+    WHERE EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
+);
+
+-- name: StartJobs :execrows
+-- StartJobs hands pending jobs, a JSON list of ids, to a worker.
+UPDATE jobs SET status = 'running', attempt = attempt + 1, worker_id = CAST(@worker_id AS BIGINT),
+                lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
+                updated_at = CAST(@now AS BIGINT)
+WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
+
 -- name: HasUnfinishedJobs :one
 -- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that is claimable or running. It is
 -- one statement, so that a job that goes from one to the other is not missed.

@@ -3,8 +3,8 @@
 -- attempt number, as almost all of a batch do.
 UPDATE jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
                 lease_until = NULL
-WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = CAST(@attempt AS BIGINT)
-  AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
+WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT) /* not by jobs_running */
+  AND attempt = CAST(@attempt AS BIGINT) AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
 
 -- name: CompleteJobsWithResults :execrows
 -- CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.

@@ -31,6 +31,13 @@ INSERT INTO queues (name, paused_at, updated_at)
 SELECT e.value->>0, e.value->>1, e.value->>2
 FROM json_each(CAST(@items AS TEXT)) AS e;
 
+-- name: ImportAudit :execrows
+-- ImportAudit adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO job_audit (id, at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
+       e.value->>8, e.value->>9
+FROM json_each(CAST(@items AS TEXT)) AS e;
+
 -- name: RestorePendingJobs :execrows
 -- RestorePendingJobs makes those of a JSON list of ids pending again that the insert found not yet due by its clock.
 UPDATE jobs SET status = 'pending'

@@ -1,0 +1,46 @@
+package admin
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+type auditList struct {
+	Entries []jobs.AuditEntry `json:"entries"`
+	Next    int64             `json:"next,omitempty"` // the after of the next page, when there may be one
+}
+
+func (h *Handler) audit(r *http.Request) (answer, error) {
+	q := queryOf(r, "actor", "action", "job", "since", "after", "limit")
+	filter := jobs.AuditFilter{
+		Actor: q.text("actor"), Action: jobs.Action(q.text("action")), Job: q.job("job"), Since: q.time("since"),
+		After: q.cursor("after"), Limit: q.limit(),
+	}
+	if q.fault != nil {
+		return answer{}, q.fault
+	}
+	entries, err := h.client.Audit(r.Context(), filter)
+	if err != nil {
+		return answer{}, err
+	}
+	list := auditList{Entries: entries}
+	if len(entries) == filter.Limit {
+		list.Next = entries[len(entries)-1].ID
+	}
+	return answer{body: list}, nil
+}
+
+// job is a job's id; 0 when there is none.
+func (p *parameters) job(name string) int64 {
+	text := p.text(name)
+	if text == "" {
+		return 0
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		p.fail(&jobs.InvalidError{Field: name, Value: strconv.Quote(text), Must: "be a number of at least 1"})
+	}
+	return id
+}

@@ -1,0 +1,80 @@
+package admin_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/admin"
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// TestChartPaths: a line has a gap where nothing was, and what lies beneath it is closed at both sides of that.
+func TestChartPaths(t *testing.T) {
+	one, two := 1.0, 2.0
+	for _, test := range []struct {
+		values     []*float64
+		line, area string
+	}{
+		{nil, "", ""},
+		{[]*float64{nil, nil}, "", ""},
+		{[]*float64{&two}, "M0.0 2.0h0", "M0.0 2.0L0.0 100L0.0 100Z"},
+		{[]*float64{&one, &two}, "M0.0 51.0L1000.0 2.0", "M0.0 51.0L1000.0 2.0L1000.0 100L0.0 100Z"},
+		{[]*float64{&two, nil, &one, &two, nil}, "M0.0 2.0h0M500.0 51.0L750.0 2.0", "M0.0 2.0L0.0 100L0.0 100ZM500.0 51.0L750.0 2.0L750.0 100L500.0 100Z"},
+	} {
+		line, area := admin.ChartPaths(test.values)
+		if line != test.line || area != test.area {
+			t.Errorf("the line is %s, want %s; beneath it %s, want %s", line, test.line, area, test.area)
+		}
+	}
+}
+
+// TestHistory: the charts, their table and the API tell the same of the jobs that ended.
+func TestHistory(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		for range 3 {
+			_, err := client.Enqueue(t.Context(), "good", []byte("{}"))
+			must(t, err)
+		}
+		for range 2 {
+			_, err := client.Enqueue(t.Context(), "bad", []byte("{}"), jobs.MaxAttempts(1), jobs.Queue("other"))
+			must(t, err)
+		}
+		run(t, client)
+		runQueue(t, client, "other")
+		a := serve(t, client, admin.Config{})
+		for query, want := range map[string][2]int64{
+			"": {3, 2}, "?queue=other": {0, 2}, "?kind=good": {3, 0}, "?kind=none": {0, 0}, "?step_s=900&since=" + time.Now().UTC().Add(-24*time.Hour).Format(time.RFC3339): {3, 2},
+		} {
+			history := get[jobs.History](a, http.MethodGet, "/history"+query, "")
+			if history.Total.Done != want[0] || history.Total.Failed != want[1] || len(history.Intervals) < 60 {
+				t.Errorf("the history of %q has %d intervals, in all %+v, want %v", query, len(history.Intervals), history.Total, want)
+			}
+		}
+		for _, bad := range []string{"?step_s=90", "?step_s=0", "?step_s=x", "?since=yesterday", "?until=2000-01-01T00:00:00Z&since=2001-01-01T00:00:00Z", "?step=60", "?queue=%00"} {
+			a.refused(http.StatusBadRequest, http.MethodGet, "/history"+bad, "")
+		}
+		v := visit(t, client, admin.Config{})
+		for _, path := range []string{"/", "/?range=hour", "/?range=day"} {
+			has(t, path, v.page(path), "Done <strong>3<", "Failed <strong>2<", `<path class="line done" d="M`, "Last hour: 3 done, 2 failed. Last day: 3 done, 2 failed.", `<td class="n">3</td>`)
+		}
+		_, err := client.Enqueue(t.Context(), "k", []byte("{}"), jobs.Queue("other"))
+		must(t, err)
+		has(t, "the queues", v.page("/queues"), "other", `aria-label="Jobs that ended in the last hour: 0 done, 2 failed"`)
+		if status, _ := v.ask(http.MethodGet, "/?range=year", nil); status != http.StatusBadRequest {
+			t.Errorf("a year is answered with %d", status)
+		}
+	})
+}
+
+// TestHistoryOfNothing: the charts of an empty queue are there.
+func TestHistoryOfNothing(t *testing.T) {
+	v := visit(t, jobs.New(testdb.SQLite(t)), admin.Config{})
+	page := v.page("/")
+	has(t, "the overview", page, "Done <strong>0<", "no job", "no job")
+	if strings.Contains(page, "NaN") || strings.Contains(page, "Inf") {
+		t.Errorf("the charts are %s", page)
+	}
+}

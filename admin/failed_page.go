@@ -1,0 +1,33 @@
+package admin
+
+import (
+	"net/http"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// failedView is the failed-job report.
+type failedView struct {
+	jobs.FailedReport
+	All  int64 // how many jobs are failed
+	More bool  // there may be more groups
+}
+
+func (h *Handler) failedPage(r *http.Request) (view, error) {
+	if err := noQuery(r); err != nil {
+		return view{}, err
+	}
+	report, err := h.client.FailedReport(r.Context(), jobs.FailedFilter{Limit: mostPage})
+	if err != nil {
+		return view{}, err
+	}
+	v := failedView{FailedReport: report, All: report.Jobs, More: len(report.Groups) == mostPage}
+	if report.Older {
+		counts, err := h.client.Counts(r.Context())
+		if err != nil {
+			return view{}, err
+		}
+		v.All = total(counts, jobs.StatusFailed, "", "")
+	}
+	return view{"failed", "Failed", v}, nil
+}

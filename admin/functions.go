@@ -1,0 +1,210 @@
+package admin
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"math"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// functions are what templates can call. names are those of the pages' files.
+func (h *Handler) functions(names map[string]string) template.FuncMap {
+	return template.FuncMap{
+		"link": func(way string) string { return h.config.Prefix + way },
+		"file": func(name string) (string, error) {
+			hashed, ok := names[name]
+			if !ok {
+				return "", fmt.Errorf("there is no file %s", name)
+			}
+			return h.config.Prefix + "/static/" + hashed, nil
+		},
+		"jobLink":  func(id int64) string { return fmt.Sprintf("%s/jobs/%d", h.config.Prefix, id) },
+		"jobsLink": func(pairs ...string) string { return h.config.Prefix + "/jobs?" + query(pairs...) },
+		"ago":      func(t time.Time) string { return relative(t, h.now()) },
+		"stamp":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
+		"clock":    func(t time.Time) string { return t.UTC().Format("15:04") },
+		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+		"span":     span,
+		"between":  func(a, b time.Time) string { return span(b.Sub(a)) },
+		"number":   number,
+		"pretty":   pretty,
+		"json":     encode,
+		"key":      key,
+		"brief":    brief,
+		"oneLine":  func(s string) string { return clip(strings.Join(strings.Fields(s), " "), 160) },
+		"statuses": jobs.Statuses,
+		"title":    func(s jobs.Status) string { return strings.ToUpper(string(s[:1])) + string(s[1:]) },
+		"plural":   plural,
+		"percent":  percent,
+		"counted":  func(attempts, uncounted int) int { return attempts - uncounted }, // of those that a job may have
+	}
+}
+
+// query makes a URL's query of names and values, without those that are empty.
+func query(pairs ...string) string {
+	values := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return values.Encode()
+}
+
+// relative is how long ago a time was, or how soon it comes.
+func relative(t, now time.Time) string {
+	switch d := now.Sub(t); {
+	case t.IsZero():
+		return "never"
+	case d <= -time.Second:
+		return "in " + age(-d)
+	case d < time.Second:
+		return "just now"
+	default:
+		return age(d) + " ago"
+	}
+}
+
+// age is a duration in whole units: a tenth says something of what is measured alone.
+func age(d time.Duration) string {
+	if d < time.Minute {
+		d = d.Truncate(time.Second)
+	}
+	return span(d)
+}
+
+// span is a duration in one unit, as people say it.
+func span(d time.Duration) string {
+	units := []struct {
+		name string
+		size time.Duration
+	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}}
+	for _, unit := range units {
+		if d < unit.size && unit.size > time.Millisecond {
+			continue
+		}
+		n := float64(max(d, 0)) / float64(unit.size)
+		if n < 10 && unit.size <= time.Second {
+			return strconv.FormatFloat(math.Floor(n*10)/10, 'f', -1, 64) + " " + unit.name
+		}
+		return fmt.Sprintf("%d %s", int64(n), unit.name)
+	}
+	return "" // the last unit is left out by none
+}
+
+// number is a whole number with its thousands apart.
+func number(n any) string {
+	text := strconv.FormatInt(reflect.ValueOf(n).Int(), 10)
+	for from := len(text) - 3; from > 0 && text[from-1] != '-'; from -= 3 {
+		text = text[:from] + "," + text[from:]
+	}
+	return text
+}
+
+func plural(n any, one, many string) string {
+	if text := number(n); text == "1" {
+		return text + " " + one
+	}
+	return number(n) + " " + many
+}
+
+// percent is how much of the whole a part is, from 0 to 100; both are whole numbers.
+func percent(part, whole any) int64 {
+	p, w := reflect.ValueOf(part).Int(), reflect.ValueOf(whole).Int()
+	if w <= 0 {
+		return 0
+	}
+	return min(100, max(0, p*100/w))
+}
+
+// The bounds of JSON on a page, in bytes: with line breaks a short text can become hundreds of times as long.
+const (
+	mostPretty = 256 << 10
+	mostRaw    = 64 << 10
+)
+
+// pretty is JSON with line breaks; as it is when it is none, or would become too long, and then no more than its beginning.
+func pretty(raw json.RawMessage) string {
+	var text bytes.Buffer
+	if indented(raw) <= mostPretty && json.Indent(&text, raw, "", "  ") == nil {
+		return text.String()
+	}
+	if len(raw) <= mostRaw {
+		return string(raw)
+	}
+	return strings.ToValidUTF8(string(raw[:mostRaw]), "") + "…\n(cut here; the API has all of it)"
+}
+
+// indented is how long JSON becomes at most with line breaks and two blanks for each level.
+func indented(raw json.RawMessage) int {
+	size, depth, inString := len(raw), 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{', c == '[':
+			depth++
+			size += 1 + 2*depth
+		case c == '}', c == ']':
+			depth--
+			size += 1 + 2*max(depth, 0)
+		case c == ',':
+			size += 1 + 2*depth
+		case c == ':':
+			size++
+		}
+	}
+	return size
+}
+
+// encode is a value as JSON, which forms send as it is: they change line breaks of plain text.
+func encode(v any) (string, error) {
+	text, err := json.Marshal(v)
+	return string(text), err
+}
+
+// key stands for texts of any length, in the id of what a page has of them.
+func key(texts ...string) string {
+	hash := sha256.New()
+	for _, text := range texts {
+		fmt.Fprintf(hash, "%d %s", len(text), text) // which a hash takes without fail
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:8])
+}
+
+// brief is the beginning of JSON.
+func brief(raw json.RawMessage) string { return clip(string(raw), 100) }
+
+// straight is a text without the characters that turn what stands beside them around: in a message with names nothing else
+// keeps these apart from its words.
+func straight(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Bidi_Control, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+// clip cuts a text that is longer than so many characters.
+func clip(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}

@@ -1,0 +1,133 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// latestFailures is how many of them the overview shows.
+const latestFailures = 6
+
+// overview is the queue at a glance.
+type overview struct {
+	Stats    jobs.Stats
+	Hour     jobs.History
+	Day      jobs.History
+	Range    string    // that the charts have: "hour" or "day"
+	Queues   queueList // the busiest
+	Workers  []workerLine
+	Failures []jobs.Failure
+}
+
+func (h *Handler) overviewPage(r *http.Request) (view, error) {
+	q := queryOf(r, "range")
+	if text := q.text("range"); text != "" && text != "hour" && text != "day" {
+		q.fail(&jobs.InvalidError{Field: "range", Value: fmt.Sprintf("%.40q", text), Must: "be hour or day"})
+	}
+	if q.fault != nil {
+		return view{}, q.fault
+	}
+	o, err := h.overview(r.Context())
+	if o.Range = q.text("range"); o.Range == "" {
+		o.Range = "hour"
+	}
+	return view{"overview", "Overview", o}, err
+}
+
+func (h *Handler) overview(ctx context.Context) (overview, error) {
+	var o overview
+	now, err := h.client.Snapshot(ctx)
+	if err != nil {
+		return o, err
+	}
+	o.Stats, o.Workers = now.Stats, h.workerLines(now.Workers)
+	busy := busiest(now.Queues)
+	o.Queues.More = len(now.Queues) - len(busy)
+	if o.Queues.Lines, o.Hour, err = h.queueLines(ctx, busy); err != nil {
+		return o, err
+	}
+	if o.Day, err = h.client.History(ctx, h.lastDay()); err != nil {
+		return o, err
+	}
+	o.Failures, err = h.client.Failures(ctx, jobs.FailedFilter{Limit: latestFailures}, jobs.Failure{})
+	return o, err
+}
+
+// lastHour is by the minute.
+func lastHour() jobs.HistoryFilter { return jobs.HistoryFilter{} }
+
+func (h *Handler) lastDay() jobs.HistoryFilter {
+	now := h.client.Store().Now()
+	return jobs.HistoryFilter{Since: now.Add(-24 * time.Hour), Until: now, Step: 15 * time.Minute}
+}
+
+// mostAlerts is how many queues and kinds that nobody takes the overview names.
+const mostAlerts = 5
+
+// Unhandled are those of them with the most jobs; MoreUnhandled is how many jobs the others have.
+func (o overview) Unhandled() []jobs.UnhandledWork {
+	list := slices.Clone(o.Stats.Unhandled)
+	slices.SortStableFunc(list, func(a, b jobs.UnhandledWork) int { return cmp.Compare(b.Jobs, a.Jobs) })
+	return list[:min(len(list), mostAlerts)]
+}
+
+func (o overview) MoreUnhandled() (n int64) {
+	for _, u := range o.Stats.Unhandled {
+		n += u.Jobs
+	}
+	for _, u := range o.Unhandled() {
+		n -= u.Jobs
+	}
+	return n
+}
+
+// Slots is how many jobs all workers can run at once.
+func (o overview) Slots() (n int) {
+	for _, w := range o.Workers {
+		n += w.Slots
+	}
+	return n
+}
+
+// Running is how many jobs run.
+func (o overview) Running() int64 { return o.Stats.Jobs[jobs.StatusRunning] }
+
+// Shown is the history that the charts have.
+func (o overview) Shown() jobs.History {
+	if o.Range == "day" {
+		return o.Day
+	}
+	return o.Hour
+}
+
+// Each is how long a step of the charts is, in words.
+func (o overview) Each() string {
+	if o.Range == "day" {
+		return "quarter of an hour"
+	}
+	return "minute"
+}
+
+// Throughput is the chart of what became of jobs.
+func (o overview) Throughput() chart {
+	return newChart("Jobs that ended, by the "+o.Each(), "jobs", o.Shown(),
+		counted("Done", "done", true, func(i jobs.Interval) int64 { return i.Done }),
+		counted("Retried", "pending", false, func(i jobs.Interval) int64 { return i.Retried }),
+		counted("Cancelled", "cancelled", false, func(i jobs.Interval) int64 { return i.Cancelled }),
+		counted("Failed", "failed", true, func(i jobs.Interval) int64 { return i.Failed }))
+}
+
+// Wait is the chart of how long jobs waited for a worker, Run of how long they ran.
+func (o overview) Wait() chart {
+	return newChart("How long jobs waited, by the "+o.Each(), "ms", o.Shown(), measured(func(i jobs.Interval) jobs.Latency { return i.Wait })...)
+}
+
+func (o overview) Run() chart {
+	return newChart("How long jobs ran, by the "+o.Each(), "ms", o.Shown(), measured(func(i jobs.Interval) jobs.Latency { return i.Run })...)
+}

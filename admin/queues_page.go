@@ -1,0 +1,82 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// How many queues pages show, and with how many of them their last hour, which is read for each.
+const (
+	mostQueues    = 200
+	mostBusy      = 10 // in the overview
+	mostHistories = 20
+)
+
+// queueLine is a queue as pages show it.
+type queueLine struct {
+	jobs.QueueInfo
+	Hour jobs.History // empty for those after the first mostHistories
+}
+
+// queueList are the queues that a page shows.
+type queueList struct {
+	Lines []queueLine
+	More  int // that are not shown
+}
+
+// Spark is the chart of the jobs that ended in the last hour.
+func (q queueLine) Spark() chart {
+	return newChart("Jobs that ended in the last hour", "jobs", q.Hour,
+		counted("ended", "running", true, func(i jobs.Interval) int64 { return i.Done + i.Failed + i.Cancelled }))
+}
+
+// Paused reports whether nobody takes jobs from the queue.
+func (q queueLine) Paused() bool { return !q.PausedAt.IsZero() }
+
+func (h *Handler) queuesPage(r *http.Request) (view, error) {
+	if err := noQuery(r); err != nil {
+		return view{}, err
+	}
+	list, err := h.client.Queues(r.Context())
+	if err != nil {
+		return view{}, err
+	}
+	all := len(list)
+	list = list[:min(all, mostQueues)]
+	lines, _, err := h.queueLines(r.Context(), list)
+	return view{"queues", "Queues", queueList{lines, all - len(list)}}, err
+}
+
+// busiest are the queues that hold the most jobs to run now, by name.
+func busiest(list []jobs.QueueInfo) []jobs.QueueInfo {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b jobs.QueueInfo) int { return cmp.Compare(b.Pending+b.Running, a.Pending+a.Running) })
+	list = list[:min(len(list), mostBusy)]
+	slices.SortFunc(list, func(a, b jobs.QueueInfo) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// queueLines adds the last hour of the first queues, and that of all queues together.
+func (h *Handler) queueLines(ctx context.Context, list []jobs.QueueInfo) (lines []queueLine, all jobs.History, err error) {
+	names := []string{""}
+	for _, q := range list[:min(len(list), mostHistories)] {
+		names = append(names, q.Name)
+	}
+	hours, err := h.client.Histories(ctx, lastHour(), names...)
+	if err != nil {
+		return nil, jobs.History{}, err
+	}
+	for i, q := range list {
+		line := queueLine{QueueInfo: q}
+		if i+1 < len(hours) {
+			line.Hour = hours[i+1]
+		}
+		lines = append(lines, line)
+	}
+	return lines, hours[0], nil
+}

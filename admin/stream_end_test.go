@@ -1,0 +1,53 @@
+package admin_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/admin"
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// TestStreamsEnd: a stream ends after a time, although its client reads it, and who comes again has to show anew that they may.
+func TestStreamsEnd(t *testing.T) {
+	var lockedOut atomic.Bool
+	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{Authorize: func(*http.Request) (string, error) {
+		if lockedOut.Load() {
+			return "", errors.New("locked out")
+		}
+		return "ann", nil
+	}})
+	h.SetPace(time.Millisecond, time.Millisecond, time.Minute)
+	h.SetStreamTime(50 * time.Millisecond)
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	ends := func(r *reader) {
+		t.Helper()
+		for {
+			if _, err := r.next(); errors.Is(err, io.EOF) {
+				return
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 2 { // who may comes again
+		ends(listen(t, server.URL, nil))
+	}
+	last := listen(t, server.URL, nil)
+	lockedOut.Store(true)
+	ends(last)
+	answer, err := http.Get(server.URL + base + "/events")
+	must(t, err)
+	must(t, answer.Body.Close())
+	if answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("who is locked out is answered with %d", answer.StatusCode)
+	}
+	eventually(t, "nobody watches for nobody", func() bool { n, watched := h.Streams(); return n == 0 && !watched })
+}

@@ -1,0 +1,41 @@
+package admin
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// quietAfter is when a worker that gives no sign of life is shown to be late: its lease is renewed each ten seconds.
+const quietAfter = 15 * time.Second
+
+// workerLine is a worker as pages show it.
+type workerLine struct {
+	jobs.WorkerInfo
+	Slots int
+	Late  bool // it should have given a sign of life
+}
+
+func (h *Handler) workersPage(r *http.Request) (view, error) {
+	if err := noQuery(r); err != nil {
+		return view{}, err
+	}
+	list, err := h.client.Workers(r.Context())
+	if err != nil {
+		return view{}, err
+	}
+	return view{"workers", "Workers", h.workerLines(list)}, nil
+}
+
+func (h *Handler) workerLines(list []jobs.WorkerInfo) []workerLine {
+	lines := make([]workerLine, 0, len(list))
+	for _, w := range list {
+		line := workerLine{WorkerInfo: w, Late: h.now().Sub(w.Heartbeat) > quietAfter}
+		for _, slots := range w.Queues {
+			line.Slots += slots
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

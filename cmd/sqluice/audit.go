@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// auditFields names the flags that the library's fields come from.
+var auditFields = map[string]string{"actor": "--actor", "action": "--action", "job": "--job", "limit": "--limit", "cursor": "--after"}
+
+func (a *app) auditCommand() *cobra.Command {
+	var f jobs.AuditFilter
+	var action, job string
+	var within time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "List who changed what, newest first",
+		Long: "audit lists what people changed by the HTTP API, by this command or by a service in somebody's name: each entry is\n" +
+			"one transaction. ACTOR is the user that the service knows, token or local for others who use the API, and cli: with\n" +
+			"the user's name for this command. When there may be more, standard error names the --after of the next page. With\n" +
+			"--json it prints an array, with the ids of all jobs that were changed together and the filter that found them.",
+		GroupID: groupJobs,
+		Args:    takesNothing(),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.Actor, "actor", "", "only changes by this `ACTOR`")
+	flags.StringVar(&action, "action", "", "only changes of this sort, such as delete")
+	flags.StringVar(&job, "job", "", "only changes of the job with this `ID`, alone or with others")
+	flags.Var(&durationValue{value: &within}, "since", "only changes within this time")
+	f.Limit = 100
+	flags.Var(&intValue{&f.Limit, 1, jobs.MaxPage}, "limit", "how many entries at the most")
+	flags.Var(&cursorValue{&f.After}, "after", "the last id of the page before")
+	jsonFlag(flags, &asJSON)
+	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
+		f.Action = jobs.Action(action)
+		if job != "" {
+			id, err := parseID(job)
+			if err != nil {
+				return err
+			}
+			f.Job = id
+		}
+		return a.withClient(ctx, func(c *jobs.Client) error {
+			if flags.Changed("since") {
+				f.Since = c.Store().Now().Add(-within)
+			}
+			return a.audit(ctx, c, f, asJSON)
+		})
+	})
+	return cmd
+}
+
+func (a *app) audit(ctx context.Context, c *jobs.Client, f jobs.AuditFilter, asJSON bool) error {
+	list, err := c.Audit(ctx, f)
+	if err != nil {
+		return nameFlags(err, auditFields)
+	}
+	if asJSON {
+		return a.printJSON(list)
+	}
+	t := newTable(a.out, "ID", "WHEN", "ACTOR", "ACTION", "OF", "DETAIL")
+	for _, e := range list {
+		t.row(strconv.FormatInt(e.ID, 10), e.At.Local().Format(time.DateTime), e.Actor, string(e.Action), changed(e), shorten(string(e.Detail), 100))
+	}
+	if err := t.end(); err != nil {
+		return err
+	}
+	if len(list) == f.Limit {
+		a.complain("there may be more: --after %d", list[len(list)-1].ID)
+	}
+	return nil
+}
+
+// changed is what an entry is about.
+func changed(e jobs.AuditEntry) string {
+	var parts []string
+	switch {
+	case e.JobID != 0:
+		parts = append(parts, fmt.Sprintf("job %d", e.JobID))
+	case e.Jobs > 0:
+		parts = append(parts, fmt.Sprintf("%d jobs", e.Jobs))
+	}
+	if e.Kind != "" {
+		parts = append(parts, "kind "+e.Kind)
+	}
+	if e.Queue != "" {
+		parts = append(parts, "queue "+e.Queue)
+	}
+	return strings.Join(parts, ", ")
+}

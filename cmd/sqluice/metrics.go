@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/spf13/pflag"
+
+	"github.com/sqluice/sqluice/admin"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/metrics"
+)
+
+// metricsPath is where metrics are served, below the prefix if there is one.
+const metricsPath = "/metrics"
+
+// scrapesWithin is how long a worker that ends waits for those who fetch its metrics.
+const scrapesWithin = time.Second
+
+// metricsFlags say where a worker serves its metrics, and to whom.
+type metricsFlags struct {
+	address   string // nowhere when empty
+	tokenFile string
+	hosts     []string
+}
+
+func (f *metricsFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.address, "metrics", "", "serve metrics at http://`HOST:PORT`"+metricsPath)
+	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token that requests for metrics need (default: the token in $"+tokenVariable+")")
+	flags.StringArrayVar(&f.hosts, "host", nil, "answer requests for metrics by this `NAME` too; may be repeated")
+}
+
+func (f *metricsFlags) check() error {
+	if f.address == "" && (f.tokenFile != "" || len(f.hosts) > 0) {
+		return usagef("--token-file and --host are for --metrics HOST:PORT, which is missing")
+	}
+	return nil
+}
+
+// metricsHandler serves the metrics of this process and of a client's queue by a handler's rules.
+func metricsHandler(rules *admin.Handler, m *metrics.Metrics, c *jobs.Client, log *slog.Logger) (http.Handler, error) {
+	handler, err := metrics.Handler(log, m, metrics.NewQueue(c, log), collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if err != nil {
+		return nil, err
+	}
+	return rules.Guard(handler), nil
+}
+
+// withMetrics answers requests for a path by one handler and all others by another.
+func withMetrics(path string, metrics, others http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == path && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			metrics.ServeHTTP(w, r)
+			return
+		}
+		others.ServeHTTP(w, r)
+	})
+}
+
+// serveMetrics serves the metrics of a worker until the returned function is called. That it cannot go on is no reason to
+// end the worker.
+func (a *app) serveMetrics(ctx context.Context, f *metricsFlags, m *metrics.Metrics, c *jobs.Client, log *slog.Logger) (stop func(), err error) {
+	token, err := a.token(f.tokenFile)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := admin.New(c, admin.Config{Token: token, Hosts: f.hosts, Logger: log})
+	if err != nil {
+		return nil, nameFlags(err, serveFields)
+	}
+	handler, err := metricsHandler(rules, m, c, log)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := listen(ctx, "--metrics", f.address, token != "")
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // a worker that stops tells how
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		server := httpServer(withMetrics(metricsPath, handler, rules.Guard(http.NotFoundHandler())), log)
+		if err := serveUntil(ctx, server, listener, scrapesWithin); err != nil {
+			log.Error("metrics are not served any more", "error", err)
+		}
+	}()
+	log.Info("serving metrics", "url", fmt.Sprintf("http://%s%s", listener.Addr(), metricsPath))
+	return func() { cancel(); <-ended }, nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+)
+
+const topHelp = `top shows the queues, the workers, how fast jobs come and go, and the latest failures, and looks again each --interval. A
+database that is away is shown as such, and looked for until it is back.
+
+  up, down, tab    choose a queue        p, r    pause or resume it, after a question
+  /                show only the rows with a text; escape shows all again
+  ?                help                  q       quit
+
+RUNNING is how many jobs run, of how many that the live workers can run at once. IN counts jobs that were enqueued or
+made to run again. Where standard output is no terminal, top prints what it would show once, as text, and ends; so it
+does with --once, and with --json as a document.`
+
+// topFlags are the flags of the top command.
+type topFlags struct {
+	interval time.Duration
+	once     bool
+	asJSON   bool
+	readOnly bool
+}
+
+func (a *app) topCommand() *cobra.Command {
+	f := topFlags{interval: time.Second}
+	cmd := &cobra.Command{
+		Use:     "top",
+		Short:   "Watch queues, workers, rates and failures",
+		Long:    topHelp,
+		GroupID: groupRun,
+		Args:    takesNothing(),
+		RunE:    a.do(func(ctx context.Context, _ []string) error { return a.top(ctx, &f) }),
+	}
+	flags := cmd.Flags()
+	flags.Var(&durationValue{&f.interval, 200 * time.Millisecond, time.Hour}, "interval", "how often to look")
+	flags.BoolVar(&f.once, "once", false, "look once, print text and end")
+	flags.BoolVar(&f.readOnly, "read-only", false, "refuse to pause and resume queues")
+	jsonFlag(flags, &f.asJSON)
+	return cmd
+}
+
+func (a *app) top(ctx context.Context, f *topFlags) (err error) {
+	d, err := a.database()
+	if err != nil {
+		return err
+	}
+	source := &topSource{database: d}
+	defer func() { err = errors.Join(err, source.close()) }()
+	if f.asJSON || f.once || !isTerminal(a.stdout) {
+		return a.topOnce(ctx, source, f.asJSON)
+	}
+	return a.topLive(ctx, source, f)
+}
+
+// topOnce prints one frame. Where it does not go to a terminal nothing is cut.
+func (a *app) topOnce(ctx context.Context, source *topSource, asJSON bool) error {
+	frame, err := source.read(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(frame)
+	}
+	width := 0
+	if isTerminal(a.stdout) {
+		width = terminalWidth(a.stdout)
+	}
+	for _, line := range (&topView{database: source.database.String(), frame: frame, paint: unpainted}).lines(width, 0) {
+		a.print("%s", line)
+	}
+	return nil
+}
+
+// topLive shows frames until somebody quits or a signal comes.
+func (a *app) topLive(ctx context.Context, source *topSource, f *topFlags) error {
+	// What a read or a change waits for ends with the view.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	model := newTopModel(source.database.String(), f.interval, f.readOnly, topEffects{
+		read:   func() (topFrame, error) { return source.read(ctx) },
+		change: func(queue string, pause bool) (bool, error) { return source.change(ctx, queue, pause) },
+	})
+	program := tea.NewProgram(model, tea.WithoutSignalHandler(), tea.WithOutput(a.stdout), tea.WithEnvironment(a.env))
+	// It is asked to quit: a program whose own context ends closes the terminal while it still reads from it.
+	defer context.AfterFunc(ctx, program.Quit)()
+	if _, err := program.Run(); err != nil {
+		return fmt.Errorf("show on the terminal: %w", err)
+	}
+	return nil
+}

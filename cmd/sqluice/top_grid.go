@@ -1,0 +1,176 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// column is a column of a grid.
+type column struct {
+	title string
+	right bool // as numbers are
+	least int  // what it may be cut to; 0 never cuts it
+	worth int  // where there is no room for all columns, those that are worth least go first
+}
+
+// cell is a text with its style.
+type cell struct {
+	text  string
+	style style
+}
+
+// row is a row of a grid; chosen marks the one that keys work on.
+type row struct {
+	cells  []cell
+	chosen bool
+}
+
+// grid is a table that fits any width, for terminals. Its texts are printable.
+type grid struct {
+	columns []column
+	rows    []row
+	none    string // what stands below the header when there are no rows
+}
+
+// window leaves so many rows around the chosen one, and says in the header which they are.
+func (g *grid) window(most int) {
+	all := len(g.rows)
+	if all <= most {
+		return
+	}
+	chosen := max(0, slices.IndexFunc(g.rows, func(r row) bool { return r.chosen }))
+	first := max(0, min(chosen-most/2, all-most))
+	g.rows = g.rows[first : first+most]
+	g.columns = slices.Clone(g.columns)
+	if most > 0 {
+		title := &g.columns[0]
+		title.title = fmt.Sprintf("%s %d-%d/%d", title.title, first+1, first+most, all)
+		title.least = max(title.least, len(title.title))
+	}
+}
+
+const gap = 2 // blanks between columns
+
+// lines are the header and the rows, not wider than width; 0 means as wide as they are.
+func (g *grid) lines(width int, paint painter) []string {
+	shown, widths := g.fit(width)
+	line := func(cellOf func(i int) cell, chosen bool) string {
+		var b strings.Builder
+		for n, i := range shown {
+			c := cellOf(i)
+			text := pad(c.text, widths[n], g.columns[i].right)
+			if n == len(shown)-1 && !chosen {
+				text = strings.TrimRight(text, " ")
+			}
+			if chosen {
+				c.style = selected
+			}
+			b.WriteString(paint(c.style, text))
+			if n < len(shown)-1 {
+				blanks := strings.Repeat(" ", gap)
+				if chosen {
+					blanks = paint(selected, blanks)
+				}
+				b.WriteString(blanks)
+			}
+		}
+		if chosen {
+			return cut(paint(selected, "> ")+b.String(), width)
+		}
+		return cut("  "+b.String(), width)
+	}
+	lines := []string{line(func(i int) cell { return cell{g.columns[i].title, heading} }, false)}
+	for _, r := range g.rows {
+		lines = append(lines, line(func(i int) cell { return r.cells[i] }, r.chosen))
+	}
+	return lines
+}
+
+// fit chooses the columns that there is room for, and how wide each is.
+func (g *grid) fit(width int) (shown, widths []int) {
+	whole := make([]int, len(g.columns))
+	for i, c := range g.columns {
+		whole[i] = ansi.StringWidth(c.title)
+		for _, r := range g.rows {
+			whole[i] = max(whole[i], ansi.StringWidth(r.cells[i].text))
+		}
+		shown = append(shown, i)
+	}
+	narrow := func(i int) int {
+		if least := g.columns[i].least; least > 0 {
+			return min(least, whole[i])
+		}
+		return whole[i]
+	}
+	room := func() int {
+		room := width - gap*len(shown) // one before the first, for the mark
+		for _, i := range shown {
+			room -= narrow(i)
+		}
+		return room
+	}
+	for width > 0 && room() < 0 && len(shown) > 1 {
+		worst := 0
+		for n, i := range shown {
+			if g.columns[i].worth < g.columns[shown[worst]].worth {
+				worst = n
+			}
+		}
+		shown = append(shown[:worst:worst], shown[worst+1:]...)
+	}
+	left := room()
+	for _, i := range shown {
+		if width == 0 {
+			widths = append(widths, whole[i])
+		} else {
+			widths = append(widths, narrow(i))
+		}
+	}
+	for grew := true; grew && left > 0; {
+		grew = false
+		for n, i := range shown {
+			if left > 0 && widths[n] < whole[i] {
+				widths[n]++
+				left--
+				grew = true
+			}
+		}
+	}
+	return shown, widths
+}
+
+// pad makes a text as wide as width in columns of a terminal, where some characters take two.
+func pad(text string, width int, right bool) string {
+	text = cut(text, width)
+	blanks := strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
+	if right {
+		return blanks + text
+	}
+	return text + blanks
+}
+
+// cut shortens a line, styles and all, to width; 0 leaves it whole.
+func cut(text string, width int) string {
+	if width == 0 {
+		return text
+	}
+	return ansi.Truncate(text, width, "…")
+}
+
+// wrap breaks a text into lines of that width, and cuts it where there are more than most; 0 leaves it whole.
+func wrap(text string, width, most int) []string {
+	if width == 0 {
+		return []string{text}
+	}
+	lines := strings.Split(ansi.Wrap(text, width, ""), "\n")
+	if len(lines) > most {
+		lines = append(lines[:most-1], cut(strings.Join(lines[most-1:], " "), width))
+	}
+	for i := range lines {
+		lines[i] = cut(lines[i], width) // a character may be wider than the terminal
+	}
+	return lines
+}

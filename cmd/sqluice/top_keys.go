@@ -1,0 +1,176 @@
+package main
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// topKeys are the keys that the footer names and the help explains.
+var topKeys = [][2]string{
+	{"q", "quit"},
+	{"up/down", "choose a queue; tab and j/k do so too"},
+	{"p", "pause the queue: workers take no more of its jobs, and what runs goes on"},
+	{"r", "resume it"},
+	{"/", "show only rows with a text: in a name, a host, a kind or an error"},
+	{"esc", "show all rows again"},
+	{"ctrl+l", "draw everything anew"},
+	{"?", "this help"},
+}
+
+func (m *topModel) key(key tea.KeyPressMsg) tea.Cmd {
+	switch key.Keystroke() {
+	case "ctrl+c":
+		return tea.Quit
+	case "ctrl+l":
+		return tea.ClearScreen
+	case "ctrl+z":
+		return tea.Suspend
+	}
+	switch m.mode {
+	case asking:
+		return m.answer(key)
+	case filtering:
+		m.edit(key)
+		return nil
+	case helping:
+		m.mode = watching
+		if key.String() == "q" {
+			return tea.Quit
+		}
+		return nil
+	}
+	m.message = ""
+	switch key.String() {
+	case "q":
+		return tea.Quit
+	case "up", "k", "shift+tab":
+		m.choose(-1)
+	case "down", "j", "tab":
+		m.choose(1)
+	case "p":
+		m.ask(true)
+	case "r":
+		m.ask(false)
+	case "/":
+		m.mode, m.before = filtering, m.filter
+	case "esc":
+		m.setFilter("")
+	case "?", "h":
+		m.mode = helping
+	}
+	return nil
+}
+
+// ask asks before a queue is paused or resumed.
+func (m *topModel) ask(pause bool) {
+	switch {
+	case m.readOnly:
+		m.message = "refused: --read-only"
+	case m.chosen == "":
+		m.message = "no queue is chosen"
+	default:
+		m.mode, m.pausing, m.target = asking, pause, m.chosen
+	}
+}
+
+// answer takes y for yes and every other key for no.
+func (m *topModel) answer(key tea.KeyPressMsg) tea.Cmd {
+	m.mode = watching
+	if key.String() != "y" && key.String() != "Y" {
+		m.message = "nothing is changed"
+		return nil
+	}
+	m.changes++
+	queue, pause := m.target, m.pausing
+	return func() tea.Msg {
+		changed, err := m.effects.change(queue, pause)
+		return topChanged{queue, pause, changed, err}
+	}
+}
+
+// edit changes the filter while it is typed; the rows follow at once.
+func (m *topModel) edit(key tea.KeyPressMsg) {
+	switch key.String() {
+	case "enter":
+		m.mode = watching
+	case "esc":
+		m.mode = watching
+		m.setFilter(m.before)
+	case "backspace":
+		_, size := utf8.DecodeLastRuneInString(m.filter)
+		m.setFilter(m.filter[:len(m.filter)-size])
+	case "ctrl+u":
+		m.setFilter("")
+	default:
+		m.setFilter(m.filter + key.Key().Text)
+	}
+}
+
+func (m *topModel) View() tea.View {
+	lines := m.view().lines(m.width, m.height)
+	if m.mode == helping {
+		lines = m.help()
+	}
+	view := tea.NewView(strings.Join(lines, "\n"))
+	view.AltScreen = true
+	view.WindowTitle = "sqluice top"
+	return view
+}
+
+func (m *topModel) help() []string {
+	lines := []string{m.paint(heading, "sqluice top: keys")}
+	for _, key := range topKeys {
+		lines = append(lines, "  "+pad(key[0], 8, false)+"  "+key[1])
+	}
+	lines = append(lines, "", "  any key closes this")
+	for i := range lines {
+		lines[i] = cut(lines[i], m.width)
+	}
+	return lines[:min(len(lines), m.height)]
+}
+
+// view is the frame with what the model knows beside it.
+func (m *topModel) view() *topView {
+	v := &topView{
+		database: m.database, frame: m.frame, rates: m.rates, filter: m.filter, chosen: m.chosen, paint: m.paint,
+		status: m.now().Format(time.TimeOnly), footer: m.footer(),
+	}
+	// A look that is slow is told of before it has failed.
+	waited := m.now().Sub(m.looking)
+	switch {
+	case m.trouble != nil:
+		v.trouble = "no answer since " + m.troubleSince.Format(time.TimeOnly) + ": " + m.trouble.Error()
+	case !m.looking.IsZero() && waited >= 2*time.Second:
+		v.trouble = "no answer for " + waited.Truncate(time.Second).String()
+	case !m.seen:
+		v.trouble = "looking"
+	}
+	return v
+}
+
+// footer is the line at the bottom, in parts of which those at the end are left out where it is narrow.
+func (m *topModel) footer() []string {
+	switch {
+	case m.mode == asking && m.pausing:
+		return []string{`pause queue "` + printable(m.target, oneLine) + `"? y/n`}
+	case m.mode == asking:
+		return []string{`resume queue "` + printable(m.target, oneLine) + `"? y/n`}
+	case m.mode == filtering:
+		return []string{"/" + printable(m.filter, oneLine) + "_", "enter keeps it", "esc drops it"}
+	case m.changes > 0:
+		return []string{"changing"}
+	case m.message != "":
+		return []string{m.message}
+	}
+	parts := []string{"q quit", "? help", "up/down queue", "/ filter"}
+	if !m.readOnly {
+		parts = []string{"q quit", "? help", "p pause", "r resume", "/ filter", "up/down queue"}
+	}
+	if m.filter != "" {
+		parts = append([]string{"/" + printable(m.filter, oneLine), "esc all"}, parts...)
+	}
+	return parts
+}

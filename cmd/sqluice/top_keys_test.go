@@ -1,0 +1,275 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"pgregory.net/rapid"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+func TestTopAsksBeforeItChangesAQueue(t *testing.T) {
+	w := newWatcher(t, false)
+	w.types("p")
+	w.wants("no queue is chosen")
+	w.sees(topExample(), nil)
+	w.types("p")
+	w.wants(`pause queue "default"? y/n`)
+	w.types("n")
+	w.wants("nothing is changed")
+	w.types("p", "esc", "p", "q", "r", "enter")
+	if len(w.changes) > 0 || w.quits {
+		t.Fatalf("without a yes it did %v, quits %t", w.changes, w.quits)
+	}
+
+	w.types("down", "tab", "tab", "p")
+	// The rows may move while somebody reads the question.
+	moved := topExample()
+	moved.Queues = slices.Insert(moved.Queues, 0, topQueue{QueueInfo: jobs.QueueInfo{Name: "a"}})
+	moved.Queues = slices.DeleteFunc(moved.Queues, func(q topQueue) bool { return q.Name == "slow" })
+	w.next(moved, nil)
+	w.wants(`pause queue "slow"? y/n`)
+	w.types("y")
+	w.wants("queue slow is paused")
+	w.types("r", "y")
+	w.wants("queue a goes on") // the chosen one had gone
+	w.fails = errors.New("permission \x1bdenied")
+	w.types("r", "Y")
+	w.wants(`queue a: permission \x1bdenied`)
+	want := "[{slow true} {a false} {a false}]"
+	var got []any
+	for _, c := range w.changes {
+		got = append(got, struct {
+			string
+			bool
+		}{c.queue, c.pause})
+	}
+	if fmt.Sprint(got) != want {
+		t.Errorf("the changes are %v, want %s", got, want)
+	}
+
+	same := topChanged{queue: "q", pause: true}
+	if same.text() != "queue q is paused already" || (topChanged{queue: "q"}).text() != "queue q is not paused" {
+		t.Errorf("what was so before is told as %q", same.text())
+	}
+}
+
+func TestTopReadOnlyRefusesChanges(t *testing.T) {
+	w := newWatcher(t, true)
+	w.sees(topExample(), nil)
+	w.lacks("p pause")
+	for _, key := range []string{"p", "r"} {
+		w.types(key)
+		w.wants("refused: --read-only")
+		w.types("y")
+	}
+	if len(w.changes) > 0 {
+		t.Errorf("it did %v", w.changes)
+	}
+}
+
+func TestTopChoosesInACircle(t *testing.T) {
+	w := newWatcher(t, false)
+	w.sees(topExample(), nil)
+	names := []string{"default", "mail\x1b[2J\u202e", "reports", "slow", "日本語のとても長いキューの名前"}
+	for i, key := range []string{"down", "j", "tab", "down", "down", "up", "k", "shift+tab"} {
+		w.types(key)
+		want := names[[]int{1, 2, 3, 4, 0, 4, 3, 2}[i]]
+		if w.model.chosen != want {
+			t.Fatalf("after %d keys %q is chosen, want %q", i+1, w.model.chosen, want)
+		}
+	}
+	w.next(topFrame{At: topNoon}, nil)
+	w.types("down")
+	if w.model.chosen != "" {
+		t.Errorf("of no queues %q is chosen", w.model.chosen)
+	}
+}
+
+func TestTopFilter(t *testing.T) {
+	w := newWatcher(t, false)
+	w.send(tea.WindowSizeMsg{Width: 100, Height: 30})
+	w.sees(topExample(), nil)
+	w.types("/", "slq")
+	w.wants("/slq_", "no queues with")
+	w.types("backspace", "ow日", "backspace")
+	w.wants("/slow_", "> slow", "api-1", "no failed jobs with") // the worker takes the queue
+	w.lacks("mailer", "reports", "resize")
+	w.types("enter", "p")
+	w.wants(`pause queue "slow"?`)
+	w.types("n", "/", "er", "esc")
+	w.wants("/slow  esc all")
+	w.types("esc")
+	w.wants("reports", "mailer", "resize")
+	w.types("/")
+	w.send(tea.PasteMsg{Content: " send-\x1b[2Jmail\n"})
+	w.wants(`/send-\x1b[2Jmail_`)
+	w.types("ctrl+u", strings.Repeat("x", 300), "enter")
+	if len(w.model.filter) != 200 {
+		t.Errorf("the filter has %d characters", len(w.model.filter))
+	}
+	w.types("/", "ctrl+c")
+	if !w.quits {
+		t.Error("ctrl+c does not quit while a filter is typed")
+	}
+}
+
+func TestTopOtherKeys(t *testing.T) {
+	for _, keys := range [][]string{{"q"}, {"ctrl+c"}, {"?", "q"}, {"p", "ctrl+c"}} {
+		w := newWatcher(t, false)
+		w.sees(topExample(), nil)
+		w.types(keys...)
+		if !w.quits {
+			t.Errorf("%q do not quit", keys)
+		}
+	}
+	w := newWatcher(t, false)
+	w.types("?")
+	w.wants("sqluice top: keys")
+	w.types("p")
+	w.lacks("sqluice top: keys")
+	w.types("ctrl+l", "ctrl+z")
+	if want := []tea.Msg{tea.ClearScreen(), tea.Suspend()}; fmt.Sprintf("%T", w.others) != fmt.Sprintf("%T", want) || !slices.Equal(w.others, want) {
+		t.Errorf("the terminal is asked for %#v", w.others)
+	}
+	w.send(tea.WindowSizeMsg{}) // of a terminal that does not know
+	if w.model.width != 80 || w.model.height != 24 {
+		t.Errorf("the view is %d x %d", w.model.width, w.model.height)
+	}
+}
+
+func TestTopGoesOnWhenTheDatabaseIsBack(t *testing.T) {
+	w := newWatcher(t, false)
+	away := errors.New("no such host")
+	w.sees(topFrame{}, away)
+	w.wants("no answer since 12:00:00: no such host")
+	w.next(topFrame{}, away)
+	w.wants("no answer since 12:00:00")
+	w.next(topExample(), nil)
+	w.wants("default")
+	w.lacks("no answer")
+	w.next(topFrame{}, away)
+	w.wants("no answer since 12:00:03", "default", "resize") // what was seen last stays
+
+	// A look that takes long is told of before it fails.
+	w.next(topExample(), nil)
+	w.fires(topLook{})
+	w.lacks("no answer")
+	for range 5 {
+		w.clock = w.clock.Add(time.Second)
+		w.fires(topClock{})
+	}
+	w.wants("no answer for 5s")
+	w.sees(topExample(), nil)
+	w.lacks("no answer")
+}
+
+func TestTopNeverLooksTwiceAtOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &watcher{t: t, clock: topNoon}
+		w.open(false)
+		t.Repeat(map[string]func(*rapid.T){
+			"look ends": func(t *rapid.T) {
+				if w.reads == 0 {
+					t.Skip("none is under way")
+				}
+				if rapid.Bool().Draw(t, "well") {
+					w.sees(topExample(), nil)
+				} else {
+					w.sees(topFrame{}, errors.New("away"))
+				}
+			},
+			"timer": func(t *rapid.T) {
+				if len(w.timers) == 0 {
+					t.Skip("there is none")
+				}
+				w.clock = w.clock.Add(time.Second)
+				w.fires(rapid.SampledFrom(w.timers).Draw(t, "timer"))
+			},
+			"key": func(t *rapid.T) {
+				w.types(rapid.SampledFrom([]string{"p", "r", "y", "n", "/", "?", "esc", "down", "enter", "ctrl+l", "q"}).Draw(t, "key"))
+			},
+			"resize": func(t *rapid.T) {
+				w.send(tea.WindowSizeMsg{Width: rapid.IntRange(1, 200).Draw(t, "width"), Height: 24})
+			},
+			"": func(t *rapid.T) {
+				if w.reads > 1 {
+					t.Fatalf("%d looks are under way", w.reads)
+				}
+				if w.reads == 0 && !slices.Contains(w.timers, tea.Msg(topLook{})) {
+					t.Fatalf("no look is under way and none will be")
+				}
+				if !slices.Contains(w.timers, tea.Msg(topClock{})) {
+					t.Fatalf("the clock stands still")
+				}
+			},
+		})
+	})
+}
+
+func TestTopRates(t *testing.T) {
+	var rates topRates
+	if _, _, _, known := rates.perSecond(); known {
+		t.Error("rates are known before there were two frames")
+	}
+	frame := topExample()
+	step := func(seconds, in, done, failed int64) {
+		next := later(frame, seconds, in, done, failed)
+		rates.add(frame, next)
+		frame = next
+	}
+	check := func(in, done, failed float64) {
+		t.Helper()
+		if a, b, c, known := rates.perSecond(); !known || a != in || b != done || c != failed {
+			t.Errorf("the rates are %v, %v, %v, %t, want %v, %v, %v", a, b, c, known, in, done, failed)
+		}
+	}
+	step(2, 10, 6, 2)
+	check(5, 3, 1)
+	for range 5 {
+		step(2, 0, 0, 0)
+	}
+	check(0, 0, 0) // it is more than ten seconds ago
+	step(0, 50, 10, 0)
+	check(0, 0, 0) // a clock that stands still tells nothing
+	// Jobs that are deleted, and minutes that fall out of the hour, change nothing.
+	pruned := later(frame, 1, 0, 0, 0)
+	pruned.Jobs[jobs.StatusDone] -= 3
+	pruned.History.Intervals = pruned.History.Intervals[1:]
+	rates.add(frame, pruned)
+	check(0, 0, 0)
+	frame = pruned
+	next := later(frame, 9, 0, 0, 0)
+	next.History.Intervals = append(next.History.Intervals, jobs.Interval{Start: next.At, Done: 20, Cancelled: 10})
+	rates.add(frame, next)
+	check(3, 2, 0) // a new minute begins
+}
+
+func TestTopNumbers(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0", 7: "7", 99_999: "99999", 100_000: "100k", 123_456: "123k", 9_999_499: "9999k", 9_999_500: "10.0M",
+		12_345_678: "12.3M", 123_456_789: "123M", 9_999_999_999: "10.0G", 1 << 62: "4611686T",
+	} {
+		if got := short(n); got != want {
+			t.Errorf("%d is %q, want %q", n, got, want)
+		}
+	}
+	for d, want := range map[time.Duration]string{
+		0: "0.0ms", 700 * time.Microsecond: "0.7ms", 12 * time.Millisecond: "12ms", 1500 * time.Millisecond: "1.5s", 90 * time.Second: "1m", 90 * time.Minute: "1h",
+	} {
+		if got := brief(d); got != want {
+			t.Errorf("%s is %q, want %q", d, got, want)
+		}
+	}
+	for rate, want := range map[float64]string{0: "0.0/s", 0.06: "0.1/s", 9.94: "9.9/s", 9.96: "10/s", 123_456: "123k/s"} {
+		if got := perSecond(rate); got != want {
+			t.Errorf("%v is %q, want %q", rate, got, want)
+		}
+	}
+}

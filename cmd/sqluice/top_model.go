@@ -1,0 +1,173 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// topEffects are what the model has others do.
+type topEffects struct {
+	read   func() (topFrame, error)
+	change func(queue string, pause bool) (bool, error)
+}
+
+// The messages that come back.
+type (
+	topRead struct {
+		frame topFrame
+		err   error
+	}
+	topChanged struct {
+		queue   string
+		pause   bool
+		changed bool
+		err     error
+	}
+	topLook  struct{} // it is time to look again
+	topClock struct{} // a second has gone by
+)
+
+// topMode is what keys mean.
+type topMode int
+
+const (
+	watching topMode = iota
+	asking           // whether to pause or resume a queue
+	filtering
+	helping
+)
+
+// topModel is the state of the live view. A look begins an interval after the one before has ended, so that there is
+// never more than one.
+type topModel struct {
+	effects  topEffects
+	now      func() time.Time
+	after    func(time.Duration, tea.Msg) tea.Cmd
+	interval time.Duration
+	readOnly bool
+	paint    painter
+
+	width, height int
+	database      string
+	frame         topFrame
+	seen          bool // there has been a frame
+	rates         topRates
+	looking       time.Time // since when a look is under way; zero when none is
+	trouble       error     // why the last look failed
+	troubleSince  time.Time
+
+	mode    topMode
+	chosen  string // a queue
+	filter  string
+	before  string // the filter before it is edited
+	pausing bool   // what is asked for; else resuming
+	target  string // the queue that is asked about, which stays when rows move
+	changes int    // under way
+	message string // of what a key has done
+}
+
+func newTopModel(database string, interval time.Duration, readOnly bool, effects topEffects) *topModel {
+	return &topModel{
+		effects: effects, now: time.Now, after: topAfter, interval: interval, readOnly: readOnly, paint: newPainter(),
+		width: 80, height: 24, database: database,
+	}
+}
+
+func (m *topModel) Init() tea.Cmd { return tea.Batch(m.look(), m.after(time.Second, topClock{})) }
+
+// look reads a frame beside the view.
+func (m *topModel) look() tea.Cmd {
+	m.looking = m.now()
+	return func() tea.Msg {
+		frame, err := m.effects.read()
+		return topRead{frame, err}
+	}
+}
+
+func topAfter(d time.Duration, msg tea.Msg) tea.Cmd {
+	return tea.Tick(d, func(time.Time) tea.Msg { return msg })
+}
+
+func (m *topModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		if msg.Width > 0 && msg.Height > 0 { // a terminal may not know
+			m.width, m.height = msg.Width, msg.Height
+		}
+	case topRead:
+		m.take(msg)
+		return m, m.after(m.interval, topLook{})
+	case topLook:
+		return m, m.look()
+	case topClock:
+		return m, m.after(time.Second, topClock{})
+	case topChanged:
+		m.changes--
+		m.message = msg.text()
+	case tea.PasteMsg:
+		if m.mode == filtering {
+			m.setFilter(m.filter + strings.TrimSpace(msg.Content))
+		}
+	case tea.KeyPressMsg:
+		return m, m.key(msg)
+	}
+	return m, nil
+}
+
+// take shows what a look has found. When it failed the frame before it stays.
+func (m *topModel) take(read topRead) {
+	m.looking = time.Time{}
+	if read.err != nil {
+		if m.trouble == nil {
+			m.troubleSince = m.now()
+		}
+		m.trouble = read.err
+		return
+	}
+	if m.seen {
+		m.rates.add(m.frame, read.frame)
+	}
+	m.trouble, m.seen, m.frame = nil, true, read.frame
+	m.choose(0)
+}
+
+// choose moves the mark by so many queues, in a circle. A queue that is gone gives it to the first.
+func (m *topModel) choose(by int) {
+	names := m.view().queueNames()
+	if len(names) == 0 {
+		m.chosen = ""
+		return
+	}
+	at := slices.Index(names, m.chosen)
+	if at < 0 {
+		at, by = 0, 0
+	}
+	m.chosen = names[((at+by)%len(names)+len(names))%len(names)]
+}
+
+func (m *topModel) setFilter(text string) {
+	const most = 200 // as long as a queue's name can be
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most])
+	}
+	m.filter = text
+	m.choose(0)
+}
+
+func (c topChanged) text() string {
+	queue := "queue " + printable(c.queue, oneLine)
+	switch {
+	case c.err != nil:
+		return queue + ": " + printable(c.err.Error(), oneLine)
+	case !c.changed && c.pause:
+		return queue + " is paused already"
+	case !c.changed:
+		return queue + " is not paused"
+	case c.pause:
+		return queue + " is paused"
+	}
+	return queue + " goes on"
+}

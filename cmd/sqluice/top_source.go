@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// topFailures is how many of the latest failures are read.
+const topFailures = 50
+
+// topReadWithin bounds a look at a database that does not answer.
+const topReadWithin = 10 * time.Second
+
+// topFrame is what one look at the queue has found.
+type topFrame struct {
+	At       time.Time             `json:"at"` // by the clock that ages are told by
+	Jobs     map[jobs.Status]int64 `json:"jobs"`
+	Oldest   time.Time             `json:"oldest_pending,omitzero"` // since when the job that waits longest has been due
+	Queues   []topQueue            `json:"queues"`
+	Workers  []jobs.WorkerInfo     `json:"workers"`
+	Failures []jobs.Job            `json:"failures"` // the latest first
+	History  jobs.History          `json:"history"`  // of the last hour, by the minute
+}
+
+// topQueue is a queue with what it holds beside unfinished jobs.
+type topQueue struct {
+	jobs.QueueInfo
+	Failed int64     `json:"failed"`
+	Done   int64     `json:"done"`
+	Oldest time.Time `json:"oldest_pending,omitzero"`
+}
+
+// topSource reads frames of a database, which may be away at first or later: after a failure it is opened anew, since a
+// file may have been replaced. It does one thing at a time.
+type topSource struct {
+	database database
+
+	mu     sync.Mutex
+	store  jobs.Store
+	closed bool
+}
+
+func (s *topSource) read(ctx context.Context) (topFrame, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, topReadWithin, fmt.Errorf("no answer within %s", topReadWithin))
+	defer cancel()
+	var frame topFrame
+	err := s.do(ctx, func(c *jobs.Client) (err error) {
+		frame, err = readFrame(ctx, c)
+		return err
+	})
+	return frame, err
+}
+
+func readFrame(ctx context.Context, c *jobs.Client) (topFrame, error) {
+	now, err := c.Snapshot(ctx)
+	if err != nil {
+		return topFrame{}, err
+	}
+	frame := frameOf(now.Counts, now.Queues)
+	frame.Workers = now.Workers
+	if frame.Failures, err = c.ListFailed(ctx, jobs.FailedFilter{Limit: topFailures}, jobs.Job{}); err != nil {
+		return topFrame{}, err
+	}
+	if frame.History, err = c.History(ctx, jobs.HistoryFilter{}); err != nil {
+		return topFrame{}, err
+	}
+	frame.At = c.Store().Now()
+	return frame, nil
+}
+
+// frameOf adds the counts up. A queue that holds nothing but failed jobs is shown too.
+func frameOf(counts []jobs.Count, queues []jobs.QueueInfo) topFrame {
+	frame := topFrame{Jobs: map[jobs.Status]int64{}, Queues: []topQueue{}}
+	for _, status := range jobs.Statuses() {
+		frame.Jobs[status] = 0
+	}
+	byName := map[string]*topQueue{}
+	for _, q := range queues {
+		byName[q.Name] = &topQueue{QueueInfo: q}
+	}
+	for _, count := range counts {
+		if count.Status == jobs.StatusFailed && byName[count.Queue] == nil {
+			byName[count.Queue] = &topQueue{QueueInfo: jobs.QueueInfo{Name: count.Queue}}
+		}
+	}
+	for _, count := range counts {
+		frame.Jobs[count.Status] += count.Jobs
+		q := byName[count.Queue]
+		if q == nil {
+			q = &topQueue{} // which is not shown
+		}
+		switch count.Status {
+		case jobs.StatusDone:
+			q.Done += count.Jobs
+		case jobs.StatusFailed:
+			q.Failed += count.Jobs
+		case jobs.StatusPending:
+			q.Oldest, frame.Oldest = earlier(q.Oldest, count.Since), earlier(frame.Oldest, count.Since)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		frame.Queues = append(frame.Queues, *byName[name])
+	}
+	return frame
+}
+
+// earlier is the first of two times, of which each may be unknown.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// change pauses or resumes a queue, and reports whether that was a change.
+func (s *topSource) change(ctx context.Context, queue string, pause bool) (changed bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, topReadWithin, fmt.Errorf("no answer within %s", topReadWithin))
+	defer cancel()
+	err = s.do(ctx, func(c *jobs.Client) (err error) {
+		set := c.ResumeQueue
+		if pause {
+			set = c.PauseQueue
+		}
+		changed, err = set(ctx, queue)
+		return err
+	})
+	return changed, err
+}
+
+// do calls fn with the open database.
+func (s *topSource) do(ctx context.Context, fn func(*jobs.Client) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return context.Canceled
+	}
+	if s.store == nil {
+		store, err := openDatabase(ctx, s.database, nil)
+		if err != nil {
+			return err
+		}
+		s.store = store
+		if err := jobs.New(store).CheckSchema(ctx); err != nil {
+			return s.forget(ctx, err)
+		}
+	}
+	if err := fn(jobs.New(s.store)); err != nil {
+		return s.forget(ctx, err)
+	}
+	return nil
+}
+
+// forget closes the database, so that the next look opens it anew, and returns what is to be told.
+func (s *topSource) forget(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && ctx.Err() == context.DeadlineExceeded {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	closing := s.store
+	s.store = nil
+	if closeErr := closeStore(closing); closeErr != nil {
+		return fmt.Errorf("%w; %w", err, closeErr)
+	}
+	return err
+}
+
+// close waits for what is under way.
+func (s *topSource) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.store == nil {
+		return nil
+	}
+	return closeStore(s.store)
+}

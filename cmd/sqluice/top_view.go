@@ -1,0 +1,318 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// topView is what top shows: a frame and what is known beside it.
+type topView struct {
+	database string
+	frame    topFrame
+	rates    topRates
+	filter   string
+	chosen   string // the queue that keys work on
+	status   string // the left of the first line, instead of the time
+	trouble  string // why the frame is not up to date
+	footer   []string
+	paint    painter
+}
+
+// roomy is the height from which there is room for more than the tables.
+const roomy = 20
+
+// lines are the view, not larger than the terminal; a width or height of 0 does not cut it.
+func (v *topView) lines(width, height int) []string {
+	head := v.head(width, height == 0 || height >= roomy)
+	var foot []string
+	if len(v.footer) > 0 {
+		foot = []string{v.paint(faint, fill(v.footer, width))}
+	}
+	sections := []grid{v.queues(), v.workers(), v.failures()}
+	blank := height == 0 || height >= roomy
+	rows := make([]int, len(sections))
+	for i := range sections {
+		rows[i] = max(1, len(sections[i].rows))
+	}
+	if height > 0 {
+		room := height - len(head) - len(foot) - len(sections) // their headers
+		if blank {
+			room -= len(sections)
+		}
+		rows = share(room, rows)
+	}
+	body := head
+	for i, section := range sections {
+		if blank {
+			body = append(body, "")
+		}
+		section.window(rows[i])
+		body = append(body, section.lines(width, v.paint)...)
+		if len(section.rows) == 0 {
+			body = append(body, v.paint(faint, cut("  "+section.none, width)))
+		}
+	}
+	if height == 0 {
+		return append(body, foot...)
+	}
+	body = body[:max(0, min(len(body), height-len(foot)))]
+	for len(body) < height-len(foot) {
+		body = append(body, "")
+	}
+	return append(body, foot...)[:height]
+}
+
+// head are the lines above the tables, all of them or those that matter most.
+func (v *topView) head(width int, all bool) []string {
+	count := func(s jobs.Status) string { return short(v.frame.Jobs[s]) + " " + string(s) }
+	first := fill([]string{v.paint(heading, "sqluice top"), printable(v.database, oneLine), v.paint(faint, v.status)}, width)
+	lines := []string{
+		first,
+		fill([]string{
+			count(jobs.StatusPending), count(jobs.StatusRunning), v.painted(bad, v.frame.Jobs[jobs.StatusFailed], count(jobs.StatusFailed)),
+			count(jobs.StatusScheduled), count(jobs.StatusDone), count(jobs.StatusCancelled),
+		}, width),
+	}
+	waits := "nothing waits"
+	if !v.frame.Oldest.IsZero() {
+		waits = "oldest waits " + since(v.frame.At, v.frame.Oldest)
+	}
+	parts := []string{waits}
+	if in, done, failed, known := v.rates.perSecond(); known {
+		parts = append(parts, "in "+perSecond(in), "done "+perSecond(done), "failed "+perSecond(failed))
+	}
+	lines = append(lines, fill(parts, width))
+	if all {
+		lines = append(lines, fill(v.lately(), width), fill(v.latencies(), width))
+	}
+	if v.trouble != "" {
+		for _, line := range wrap(printable(v.trouble, oneLine), width, 3) {
+			lines = append(lines, v.paint(bad, line))
+		}
+	}
+	return lines
+}
+
+// lately is what became of jobs in the last whole minute and the last hour.
+func (v *topView) lately() []string {
+	intervals, hour := v.frame.History.Intervals, v.frame.History.Total
+	if len(intervals) < 2 {
+		return nil
+	}
+	minute := intervals[len(intervals)-2] // the last one goes on
+	return []string{
+		"last minute " + short(minute.Done) + " done", v.painted(bad, minute.Failed, short(minute.Failed)+" failed"),
+		"last hour " + short(hour.Done) + " done", v.painted(bad, hour.Failed, short(hour.Failed)+" failed"),
+		short(hour.Retried) + " retried", v.painted(warning, hour.Crashed, short(hour.Crashed)+" crashed"),
+	}
+}
+
+// latencies are for how long jobs waited and ran in the last hour.
+func (v *topView) latencies() []string {
+	quantiles := func(l jobs.Latency) string {
+		if l.Jobs == 0 {
+			return "-"
+		}
+		return "p50 " + brief(l.P50) + " p90 " + brief(l.P90) + " p99 " + brief(l.P99)
+	}
+	return []string{"waited " + quantiles(v.frame.History.Total.Wait), "ran " + quantiles(v.frame.History.Total.Run)}
+}
+
+// brief is a duration in one unit.
+func brief(d time.Duration) string {
+	switch {
+	case d < 10*time.Millisecond:
+		return strconv.FormatFloat(d.Seconds()*1000, 'f', 1, 64) + "ms"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
+	case d < 10*time.Second:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
+	}
+	return span(int64(d.Seconds()))
+}
+
+func (v *topView) painted(s style, n int64, text string) string {
+	if n == 0 {
+		return text
+	}
+	return v.paint(s, text)
+}
+
+// matches is whether a row has the text that is looked for, in whatever letters.
+func (v *topView) matches(texts ...string) bool {
+	return v.filter == "" || slices.ContainsFunc(texts, func(text string) bool {
+		return strings.Contains(strings.ToLower(text), strings.ToLower(v.filter))
+	})
+}
+
+// queueNames are the queues that are shown.
+func (v *topView) queueNames() []string {
+	var names []string
+	for _, q := range v.frame.Queues {
+		if v.matches(q.Name) {
+			names = append(names, q.Name)
+		}
+	}
+	return names
+}
+
+func (v *topView) queues() grid {
+	g := grid{none: v.none("no queues"), columns: []column{
+		{title: "QUEUE", least: 8, worth: 10}, {title: "PENDING", right: true, worth: 9}, {title: "OLDEST", right: true, worth: 6},
+		{title: "RUNNING", right: true, worth: 7}, {title: "SCHEDULED", right: true, worth: 2}, {title: "FAILED", right: true, worth: 5},
+		{title: "DONE", right: true, worth: 1}, {title: "STATE", worth: 8},
+	}}
+	for _, q := range v.frame.Queues {
+		if !v.matches(q.Name) {
+			continue
+		}
+		state := cell{"active", good}
+		switch {
+		case !q.PausedAt.IsZero():
+			state = cell{"paused " + since(v.frame.At, q.PausedAt), warning}
+		case q.Slots == 0:
+			state = cell{"no worker", faint}
+			if q.Pending > 0 {
+				state.style = bad
+			}
+		}
+		failed := cell{text: short(q.Failed)}
+		if q.Failed > 0 {
+			failed.style = bad
+		}
+		g.rows = append(g.rows, row{chosen: q.Name == v.chosen, cells: []cell{
+			{text: printable(q.Name, oneLine)}, {text: short(q.Pending)}, {text: since(v.frame.At, q.Oldest)},
+			{text: fmt.Sprintf("%s/%s", short(q.Running), short(int64(q.Slots)))}, {text: short(q.Scheduled)}, failed,
+			{text: short(q.Done)}, state,
+		}})
+	}
+	return g
+}
+
+// lateHeartbeat is for how long a worker may show no sign of life before it stands out: as long as its lease may be.
+const lateHeartbeat = 30 * time.Second
+
+func (v *topView) workers() grid {
+	g := grid{none: v.none("no workers"), columns: []column{
+		{title: "WORKER", least: 8, worth: 10}, {title: "HOST", least: 6, worth: 4},
+		{title: "PID", right: true, worth: 1}, {title: "RUNNING", right: true, worth: 8},
+		{title: "HEARTBEAT", right: true, worth: 7}, {title: "UP", right: true, worth: 3}, {title: "QUEUES", least: 6, worth: 2},
+	}}
+	for _, w := range v.frame.Workers {
+		names := slices.Sorted(maps.Keys(w.Queues))
+		if !v.matches(append(names, w.Name, w.Host)...) {
+			continue
+		}
+		slots, queues := 0, ""
+		for _, name := range names {
+			slots += w.Queues[name]
+			queues += fmt.Sprintf(" %s=%d", name, w.Queues[name])
+		}
+		heartbeat := cell{text: since(v.frame.At, w.Heartbeat)}
+		if v.frame.At.Sub(w.Heartbeat) > lateHeartbeat {
+			heartbeat = cell{"late " + heartbeat.text, warning}
+		}
+		g.rows = append(g.rows, row{cells: []cell{
+			{text: printable(w.Name, oneLine)}, {text: printable(w.Host, oneLine)}, {text: strconv.Itoa(w.PID)},
+			{text: fmt.Sprintf("%s/%s", short(w.Running), short(int64(slots)))}, heartbeat,
+			{text: since(v.frame.At, w.StartedAt)}, {text: printable(strings.TrimSpace(queues), oneLine)},
+		}})
+	}
+	return g
+}
+
+func (v *topView) failures() grid {
+	g := grid{none: v.none("no failed jobs"), columns: []column{
+		{title: "FAILED", right: true, worth: 8}, {title: "JOB", right: true, worth: 10},
+		{title: "KIND", least: 8, worth: 7}, {title: "QUEUE", least: 6, worth: 3}, {title: "ATTEMPT", right: true, worth: 2},
+		{title: "ERROR", least: 12, worth: 9},
+	}}
+	for _, job := range v.frame.Failures {
+		if !v.matches(job.Kind, job.Queue, job.LastError) {
+			continue
+		}
+		message, _, _ := strings.Cut(job.LastError, "\n")
+		g.rows = append(g.rows, row{cells: []cell{
+			{text: age(v.frame.At, job.FinishedAt)}, {text: strconv.FormatInt(job.ID, 10)}, {text: printable(job.Kind, oneLine)},
+			{text: printable(job.Queue, oneLine)}, {text: attempts(job)}, {printable(shorten(message, 500), oneLine), bad},
+		}})
+	}
+	return g
+}
+
+// none is what stands for an empty table.
+func (v *topView) none(text string) string {
+	if v.filter != "" {
+		return text + ` with "` + printable(v.filter, oneLine) + `"`
+	}
+	return text
+}
+
+// since is how long ago t is.
+func since(now, t time.Time) string { return strings.TrimSuffix(age(now, t), " ago") }
+
+// fill puts as many parts beside each other as there is room for; the first is always shown.
+func fill(parts []string, width int) string {
+	line := ""
+	for i, part := range parts {
+		if part == "" {
+			continue
+		}
+		longer := line + strings.Repeat(" ", gap) + part
+		if i == 0 {
+			longer = part
+		}
+		if i > 0 && width > 0 && cut(longer, width) != longer {
+			break
+		}
+		line = longer
+	}
+	return cut(line, width)
+}
+
+// short is a number in five characters at the most, up to 9999 T.
+func short(n int64) string {
+	if n < 100_000 {
+		return strconv.FormatInt(n, 10)
+	}
+	value, unit := float64(n), ""
+	for _, unit = range []string{"k", "M", "G", "T"} {
+		if value /= 1000; value < 9999.5 {
+			break
+		}
+	}
+	if value < 99.95 {
+		return strconv.FormatFloat(value, 'f', 1, 64) + unit
+	}
+	return strconv.FormatFloat(value, 'f', 0, 64) + unit
+}
+
+// perSecond is a rate for people.
+func perSecond(rate float64) string {
+	if rate < 9.95 {
+		return strconv.FormatFloat(rate, 'f', 1, 64) + "/s"
+	}
+	return short(int64(rate+0.5)) + "/s"
+}
+
+// share divides the rows of a terminal among tables that want some: each gets one, then each another while it wants it.
+func share(room int, wanted []int) []int {
+	given := make([]int, len(wanted))
+	for grew := true; grew; {
+		grew = false
+		for i := range wanted {
+			if room > 0 && given[i] < wanted[i] {
+				given[i]++
+				room--
+				grew = true
+			}
+		}
+	}
+	return given
+}

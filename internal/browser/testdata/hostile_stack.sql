@@ -1,0 +1,1 @@
+UPDATE job_errors SET stack = ?1 WHERE job_id = ?2;

@@ -1,0 +1,43 @@
+package browser_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/sqluice/sqluice/admin"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// TestWidths: at no width is anything of a page cut off, or out of the page. What scrolls by itself is left out.
+func TestWidths(t *testing.T) {
+	browser := startChromium(t)
+	client := demo(t)
+	b := open(t, browser, serve(t, client, admin.Config{}))
+	failed, err := client.List(t.Context(), jobs.Filter{Status: jobs.StatusFailed, Kind: "thumbnail", Limit: 1})
+	must(t, err)
+	for _, path := range []string{"/", "/jobs", "/jobs?status=failed", fmt.Sprint("/jobs/", failed[0].ID), "/failed", "/queues", "/workers", "/audit"} {
+		b.visit(path)
+		for _, width := range []int64{320, 390, 600, 759, 761, 820, 900, 1024, 1100, 1180, 1279, 1280, 1440} {
+			_, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+				Width: width, Height: 900, DeviceScaleFactor: 1, Mobile: width < 760,
+			})
+			must(t, err)
+			if found := eval[[]string](b, `(() => {
+				const edge = document.getElementById('main').getBoundingClientRect().right + 1;
+				const out = [];
+				for (const e of document.querySelectorAll('main *')) {
+					if (e.closest('.tabs, pre, .scroll, svg, .uplot, .tip, .rows .error') || e.matches('.unseen')) continue;
+					const box = e.getBoundingClientRect();
+					if (box.width > 0 && box.height > 0 && box.right > edge) out.push(e.outerHTML.slice(0, 120));
+				}
+				if (document.documentElement.scrollWidth > innerWidth) out.push('the page itself');
+				return out.slice(0, 5);
+			})()`); len(found) > 0 {
+				t.Errorf("at %d, %s goes on beyond its edge with %q", width, path, found)
+			}
+		}
+	}
+}

@@ -1,0 +1,69 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// kind is the kind of the lanes' jobs.
+const kind = "chaos"
+
+// The engines.
+const (
+	onSQLite   = "sqlite"
+	onPostgres = "postgres"
+)
+
+// lane is one sort of chaos.
+type lane struct {
+	number  int
+	name    string
+	engines []string
+	run     func(context.Context, *trial) error
+}
+
+// trial is one run of a lane on an engine. All that is left to chance comes from its seed, but for what the scheduler and
+// the disk do.
+type trial struct {
+	engine string
+	long   bool
+	scale  float64
+	dir    string // of its own, and empty
+	random *rand.Rand
+	log    io.Writer
+
+	mu           sync.Mutex // guards what follows: the row of the table
+	jobs, faults int
+	found        tally
+	pickups      []time.Duration
+}
+
+func (t *trial) say(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.log, format+"\n", args...)
+}
+
+// scaled is a number of jobs or faults as the flags want it.
+func (t *trial) scaled(n int) int { return max(1, int(float64(n)*t.scale)) }
+
+// count adds to the row's jobs and faults.
+func (t *trial) count(jobs, faults int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.jobs += jobs
+	t.faults += faults
+}
+
+// find adds to what was found wrong.
+func (t *trial) find(wrong tally) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.found.add(wrong)
+}

@@ -1,0 +1,298 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/internal/history"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// laneUpgrade kills migrations, and has the program of the version before beside this one: each refuses the other's schema
+// and writes nothing, a migration below a worker stops it and loses none of its jobs, and jobs of a kind that nobody knows
+// stay pending.
+func laneUpgrade() lane {
+	return lane{number: 10, name: "upgrades", engines: []string{onSQLite, onPostgres}, run: func(ctx context.Context, t *trial) error {
+		return onQueue(ctx, t, func(f *fleet) error {
+			if err := f.killMigrations(ctx); err != nil {
+				return fmt.Errorf("kill migrations: %w", err)
+			}
+			if err := f.newerRefuses(ctx); err != nil {
+				return fmt.Errorf("this version on the schema before: %w", err)
+			}
+			before, err := buildBefore(ctx, t.dir)
+			switch {
+			case errors.Is(err, errNoHistory):
+				t.say("the version before is not tested beside this one: %v", err)
+			case err != nil:
+				return err
+			default:
+				if err := f.upgradeBelow(ctx, before); err != nil {
+					return fmt.Errorf("the version before: %w", err)
+				}
+			}
+			_, _, err = f.judge(ctx)
+			return err
+		})
+	}}
+}
+
+// ballast is a queue of jobs that migrations have to deal with.
+const ballast = "ballast"
+
+// killMigrations takes the schema some versions back, again and again, and kills a process that migrates.
+func (f *fleet) killMigrations(ctx context.Context) error {
+	payloads := slices.Repeat([]json.RawMessage{json.RawMessage(`{"key":"ballast"}`)}, 2000)
+	ids, err := f.client.EnqueueMany(ctx, kind, payloads, jobs.Queue(ballast))
+	if err != nil {
+		return err
+	}
+	want := f.trial.scaled(20)
+	if f.trial.long {
+		want = 1000
+	}
+	took := time.Duration(0) // to migrate, at most
+	killed, begun := 0, 0
+	for ; killed < want && begun < 10*want+10; begun++ {
+		versions := 1 + f.trial.random.IntN(4)
+		for range versions {
+			if _, err := f.client.Store().MigrateDown(ctx); err != nil {
+				return fmt.Errorf("migrate down: %w", err)
+			}
+		}
+		p, err := f.start(role{Do: doMigrate, Name: fmt.Sprint("migrator ", len(f.all))})
+		if err != nil {
+			return err
+		}
+		if said, open := <-p.acked; !open || said != saysMigrating {
+			return fmt.Errorf("%s says %d:\n%s", p.Name, said, p.stderr.last())
+		}
+		began := time.Now()
+		if took == 0 { // the first one is let go on
+			if err := p.end(); err != nil {
+				return err
+			}
+			took = time.Since(began)
+		} else {
+			time.Sleep(time.Duration(f.trial.random.Int64N(int64(took)))) // the time of the fault
+			if err := f.kill(p); err != nil {
+				return err
+			}
+		}
+		have, newest, err := f.client.Store().SchemaVersion(ctx)
+		if err != nil {
+			return err
+		}
+		if have < newest {
+			killed++
+		}
+		if _, err := f.client.Migrate(ctx); err != nil {
+			f.wrong("after a migration was killed at version %d, another one gives %v", have, err)
+			return nil
+		}
+	}
+	if killed < want {
+		return fmt.Errorf("of %d kills only %d came before the end of a migration", begun, killed)
+	}
+	f.trial.count(len(ids), killed)
+	there := 0
+	for after := int64(0); ; {
+		page, err := f.client.List(ctx, jobs.Filter{Queue: ballast, Status: jobs.StatusPending, After: after, Limit: jobs.MaxPage})
+		if err != nil {
+			return err
+		}
+		if there += len(page); len(page) == 0 {
+			break
+		}
+		after = page[len(page)-1].ID
+	}
+	if there != len(ids) {
+		f.trial.find(tally{lost: []string{fmt.Sprintf("of %d jobs %d are there after migrations were killed", len(ids), there)}})
+	}
+	for list := range slices.Chunk(ids, jobs.MaxPage) {
+		if _, err := f.client.DeleteMany(ctx, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// snapshot is all that people see of the queue.
+func (f *fleet) snapshot(ctx context.Context) (string, error) {
+	list, err := allJobs(ctx, f.client)
+	if err != nil {
+		return "", err
+	}
+	workers, err := f.client.Workers(ctx)
+	if err != nil {
+		return "", err
+	}
+	counts, err := f.client.Counts(ctx)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal([]any{list, workers, counts})
+	return string(text), err
+}
+
+// writesNothing wants the queue to be the same after fn.
+func (f *fleet) writesNothing(ctx context.Context, what string, fn func() error) error {
+	before, err := f.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	if err := fn(); err != nil {
+		return err
+	}
+	after, err := f.snapshot(ctx)
+	if err == nil && before != after {
+		f.wrong("%s has changed something: %s became %s", what, before, after)
+	}
+	return err
+}
+
+// newerRefuses starts a worker and an enqueuer of this version on the schema of the one before.
+func (f *fleet) newerRefuses(ctx context.Context) error {
+	return f.writesNothing(ctx, "this version on the schema before", func() error {
+		if _, err := f.client.Store().MigrateDown(ctx); err != nil {
+			return err
+		}
+		for _, r := range []role{
+			{Do: "work", Lease: 30 * time.Second, Grace: time.Second, Slots: 1, Longest: time.Second},
+			{Do: "enqueue"},
+		} {
+			r.Name = fmt.Sprint("newer ", len(f.all))
+			p, err := f.start(r)
+			if err != nil {
+				return err
+			}
+			if r.Do == "enqueue" {
+				if _, err := fmt.Fprintln(p.stdin, 1); err != nil {
+					return err
+				}
+			}
+			f.refuses(p, "older")
+		}
+		_, err := f.client.Migrate(ctx)
+		return err
+	})
+}
+
+// refuses wants a process to end by itself, in an error that says so.
+func (f *fleet) refuses(p *process, says string) {
+	f.trial.count(0, 1)
+	select {
+	case <-p.ended:
+	case <-time.After(hang):
+		f.wrong("%s, whose schema is another one, goes on:\n%s", p.Name, p.stderr.last())
+		return
+	}
+	if p.err == nil || !p.stderr.holds(says) {
+		f.wrong("%s, whose schema is another one, ends with %v and does not say %q:\n%s", p.Name, p.err, says, p.stderr.last())
+	}
+}
+
+// unknownKind is a kind that no worker has a handler for.
+const unknownKind = "unknown"
+
+// upgradeBelow migrates the schema below a worker of the version before.
+func (f *fleet) upgradeBelow(ctx context.Context, before string) error {
+	err := f.writesNothing(ctx, "the version before on this schema", func() error {
+		worker, err := f.workBefore(before)
+		if err != nil {
+			return err
+		}
+		f.refuses(worker, "newer")
+		enqueuer, err := f.command(before, nil, "enqueue", kind, `{"key":"refused"}`)
+		if err != nil {
+			return err
+		}
+		f.refuses(enqueuer, "newer")
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for range f.trial.scaled(3) {
+		if err := f.migrateBelow(ctx, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fleet) migrateBelow(ctx context.Context, before string) error {
+	if _, err := f.client.Store().MigrateDown(ctx); err != nil {
+		return err
+	}
+	if err := f.enqueueBefore(before, f.trial.scaled(200)); err != nil {
+		return err
+	}
+	stranger, err := f.command(before, nil, "enqueue", unknownKind, `{"key":"unknown"}`)
+	if err != nil {
+		return err
+	}
+	if err := stranger.end(); err != nil {
+		return err
+	}
+	worker, err := f.workBefore(before)
+	if err != nil {
+		return err
+	}
+	err = until(ctx, "the version before works", func() (bool, error) {
+		events, err := worker.events()
+		return slices.ContainsFunc(events, func(e history.Event) bool { return e.What == history.Return }), err
+	})
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, worker.stderr.last())
+	}
+	time.Sleep(time.Duration(f.trial.random.IntN(int(200 * time.Millisecond)))) // the time of the fault
+	if _, err := f.client.Migrate(ctx); err != nil {
+		return fmt.Errorf("migrate below a worker: %w", err)
+	}
+	f.refuses(worker, "newer")
+	next, err := f.start(role{
+		Do: "work", Name: fmt.Sprint("worker ", len(f.all)), Lease: 30 * time.Second, Grace: time.Second, Slots: 10, Longest: 20 * time.Millisecond,
+	})
+	if err != nil {
+		return err
+	}
+	var unknown []jobs.Job
+	err = until(ctx, "this version has done what was left", func() (bool, error) {
+		list, err := allJobs(ctx, f.client)
+		unknown = nil
+		for _, job := range list {
+			switch {
+			case job.Kind == unknownKind:
+				unknown = append(unknown, job)
+			case !job.Status.Final():
+				return false, err
+			}
+		}
+		return true, err
+	})
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, next.stderr.last())
+	}
+	if err := next.release(); err != nil {
+		return err
+	}
+	if len(unknown) != 1 {
+		f.wrong("there are %d jobs of an unknown kind, not one", len(unknown))
+	}
+	for _, job := range unknown {
+		if job.Status != jobs.StatusPending || job.Attempt != 0 {
+			f.wrong("job %d, whose kind nobody knows, is %s after %d attempts", job.ID, job.Status, job.Attempt)
+		}
+		if err := f.client.Delete(ctx, job.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}

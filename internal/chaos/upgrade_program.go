@@ -1,0 +1,152 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sqluice/sqluice/internal/history"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+// errNoHistory says that the version before cannot be built here.
+var errNoHistory = errors.New("the history of the source is not here")
+
+// buildBefore builds the command as it was before the last migration was added.
+func buildBefore(ctx context.Context, dir string) (string, error) {
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return "", err
+	}
+	newest, err := sqlite.NewestSchema()
+	if err != nil {
+		return "", err
+	}
+	files, err := filepath.Glob(filepath.Join(root, fmt.Sprintf("sql/migrations/sqlite/%05d_*.sql", newest)))
+	if err != nil || len(files) != 1 {
+		return "", fmt.Errorf("the last migration is %v: %w", files, err)
+	}
+	git := func(args ...string) (string, error) {
+		said, err := exec.CommandContext(ctx, "git", append([]string{"-C", root}, args...)...).Output()
+		if err != nil {
+			return "", fmt.Errorf("%w: git %s: %w", errNoHistory, args[0], err)
+		}
+		return strings.TrimSpace(string(said)), nil
+	}
+	shallow, err := git("rev-parse", "--is-shallow-repository")
+	if err != nil {
+		return "", err
+	}
+	if shallow != "false" {
+		return "", fmt.Errorf("%w: the clone is shallow", errNoHistory)
+	}
+	added, err := git("log", "--diff-filter=A", "--format=%H", "-1", "--", files[0])
+	if err != nil {
+		return "", err
+	}
+	if added == "" {
+		added = "HEAD" // it is not committed yet
+	} else {
+		added += "^"
+	}
+	commit, err := git("rev-parse", "--verify", added)
+	if err != nil {
+		return "", err
+	}
+	source := filepath.Join(dir, "before")
+	if err := os.MkdirAll(source, 0o700); err != nil {
+		return "", err
+	}
+	tree, err := exec.CommandContext(ctx, "git", "-C", root, "archive", "--format=tar", commit).Output()
+	if err != nil {
+		return "", fmt.Errorf("git archive: %w", err)
+	}
+	unpack := exec.CommandContext(ctx, "tar", "-xf", "-", "-C", source)
+	unpack.Stdin = bytes.NewReader(tree)
+	if said, err := unpack.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("unpack %s: %w\n%s", commit, err, said)
+	}
+	binary := filepath.Join(dir, "sqluice-before")
+	return binary, build(ctx, source, binary)
+}
+
+// command starts a command of a program on the fleet's database. Its output is with its errors.
+func (f *fleet) command(program string, stdin io.Reader, args ...string) (*process, error) {
+	r := role{Do: doProgram, Name: fmt.Sprintf("%s %d", filepath.Base(program), len(f.all)), Longest: 20 * time.Millisecond}
+	r.History = filepath.Join(f.trial.dir, fmt.Sprintf("history-%d", len(f.all)))
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{role: r, cmd: exec.Command(program, append([]string{"--db", f.address}, args...)...), stderr: &buffer{}, ended: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), roleVariable+"="+string(text)) // of the programs that it runs
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, p.stderr, p.stderr
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	f.all = append(f.all, p)
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// workBefore starts a worker of the version before, whose programs note what they do.
+func (f *fleet) workBefore(before string) (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return f.command(before, nil, "work", "--exec", fmt.Sprintf("%s='%s'", kind, self), "--concurrency", "4")
+}
+
+// enqueueBefore has the version before add jobs, and notes what it says.
+func (f *fleet) enqueueBefore(before string, n int) error {
+	name := fmt.Sprint("enqueuer before ", len(f.all))
+	var lines strings.Builder
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("%s/%d", name, i)
+		fmt.Fprintf(&lines, "{\"key\":%q}\n", keys[i])
+	}
+	p, err := f.command(before, strings.NewReader(lines.String()), "enqueue", kind, "--stdin")
+	if err != nil {
+		return err
+	}
+	notes, err := history.Append(p.History, name)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := notes.Write(history.Event{What: history.Invoke, Key: key}); err != nil {
+			return joinClose(err, notes)
+		}
+	}
+	if err := p.end(); err != nil {
+		return joinClose(err, notes)
+	}
+	said := strings.NewReader(p.stderr.last())
+	for _, key := range keys {
+		e := history.Event{What: history.Acked, Key: key}
+		if _, err := fmt.Fscan(said, &e.Job); err != nil {
+			return joinClose(fmt.Errorf("%s says %q: %w", p.Name, p.stderr.last(), err), notes)
+		}
+		if err := notes.Write(e); err != nil {
+			return joinClose(err, notes)
+		}
+	}
+	return notes.Close()
+}
+
+func joinClose(err error, c io.Closer) error { return errors.Join(err, c.Close()) }

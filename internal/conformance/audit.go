@@ -1,0 +1,350 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var auditTests = []test{
+	{"EveryChange", testAuditEveryChange},
+	{"Many", testAuditMany},
+	{"NothingChanged", testAuditNothingChanged},
+	{"Nobody", testAuditNobody},
+	{"InTheCallersTransaction", testAuditInTransaction},
+	{"Actor", testAuditActor},
+	{"Filters", testAuditFilters},
+	{"OldEntries", testAuditOldEntries},
+}
+
+// audit lists what people changed, oldest first.
+func (f *fixture) audit(filter jobs.AuditFilter) []jobs.AuditEntry {
+	f.Helper()
+	list, err := f.client.Audit(f.ctx, filter)
+	f.must(err)
+	slices.Reverse(list)
+	return list
+}
+
+// as is a context for what somebody changes.
+func (f *fixture) as(actor string) context.Context { return jobs.WithActor(f.ctx, actor) }
+
+// wantAudit compares all entries but for their ids and times.
+func (f *fixture) wantAudit(wanted ...jobs.AuditEntry) {
+	f.Helper()
+	have := f.audit(jobs.AuditFilter{})
+	for i := range have {
+		if have[i].ID <= 0 || have[i].At.IsZero() || have[i].At.After(f.store.Now()) {
+			f.Errorf("entry %d has the id %d and the time %v", i, have[i].ID, have[i].At)
+		}
+		have[i].ID, have[i].At = 0, time.Time{}
+	}
+	h, err := json.MarshalIndent(have, "", " ")
+	f.must(err)
+	w, err := json.MarshalIndent(append([]jobs.AuditEntry{}, wanted...), "", " ")
+	f.must(err)
+	if string(h) != string(w) {
+		f.Errorf("the entries are\n%s\nnot\n%s", h, w)
+	}
+}
+
+func testAuditEveryChange(f *fixture) {
+	payload := json.RawMessage(`"the payload is nobody's business here"`)
+	receipt, err := f.client.Enqueue(f.as("ann"), "k", payload, jobs.Queue("q"), jobs.RequestID("r"))
+	f.must(err)
+	id := receipt.ID
+	_, err = f.client.PauseQueue(f.as("bob"), "q")
+	f.must(err)
+	_, err = f.client.ResumeQueue(f.as("bob"), "q")
+	f.must(err)
+	_, err = f.client.Cancel(f.as("ann"), id)
+	f.must(err)
+	f.must(f.client.Retry(f.as("cleo"), id, jobs.AuditDetail(map[string]string{"why": "again"})))
+	started, release := make(chan struct{}), make(chan struct{})
+	r := f.start(jobs.Config{Queues: map[string]int{"q": 1}}, on("k", func(ctx context.Context, _ jobs.Job) error {
+		close(started)
+		<-ctx.Done()
+		<-release
+		return context.Cause(ctx)
+	}))
+	receive(f, "the start", started)
+	_, err = f.client.Cancel(f.as("dan"), id)
+	f.must(err)
+	close(release)
+	f.ended(id)
+	f.must(r.stop())
+	f.must(f.client.Delete(f.as("eve"), id))
+	ids, err := f.client.EnqueueMany(f.as("ann"), "k", []json.RawMessage{payload, payload})
+	f.must(err)
+	one := jobs.AuditEntry{JobID: id, Kind: "k", Queue: "q", Jobs: 1}
+	by := func(e jobs.AuditEntry, actor string, action jobs.Action) jobs.AuditEntry {
+		e.Actor, e.Action = actor, action
+		return e
+	}
+	retried := by(one, "cleo", jobs.ActionRetry)
+	retried.Detail = json.RawMessage(`{"why":"again"}`)
+	f.wantAudit(
+		by(one, "ann", jobs.ActionEnqueue),
+		jobs.AuditEntry{Actor: "bob", Action: jobs.ActionPause, Queue: "q"},
+		jobs.AuditEntry{Actor: "bob", Action: jobs.ActionResume, Queue: "q"},
+		by(one, "ann", jobs.ActionCancel), retried, by(one, "dan", jobs.ActionCancel), by(one, "eve", jobs.ActionDelete),
+		jobs.AuditEntry{Actor: "ann", Action: jobs.ActionEnqueue, Kind: "k", Queue: "default", Jobs: 2, JobIDs: ids},
+	)
+}
+
+// What many jobs have in common is one entry for each transaction, with the jobs that were changed and no others.
+func testAuditMany(f *fixture) {
+	const n = 1203
+	var payloads []json.RawMessage
+	for range n {
+		payloads = append(payloads, json.RawMessage("1"))
+	}
+	ids, err := f.client.EnqueueMany(f.as("ann"), "k", payloads)
+	f.must(err)
+	_, err = f.client.Cancel(f.ctx, ids[700])
+	f.must(err)
+	filter := jobs.AuditDetail(map[string]any{"filter": map[string]string{"kind": "k"}})
+	given := append([]int64{1 << 40}, ids...)
+	slices.Reverse(given)
+	changed, err := f.client.CancelMany(f.as("bob"), given, filter)
+	f.must(err)
+	want(f, "cancelled jobs", changed, n-1)
+	changed, err = f.client.RetryMany(f.as("bob"), ids[:3], jobs.OnlyIf(jobs.StatusCancelled))
+	f.must(err)
+	want(f, "retried jobs", changed, 3)
+	changed, err = f.client.DeleteMany(f.as("bob"), ids[1:4], jobs.OnlyIf(jobs.StatusPending))
+	f.must(err)
+	want(f, "deleted jobs", changed, 2)
+	for _, id := range ids[:10] {
+		_, err := f.client.Get(f.ctx, id)
+		if gone := errors.Is(err, jobs.ErrNotFound); gone != slices.Contains(ids[1:3], id) {
+			f.Errorf("job %d: %v", id, err)
+		}
+	}
+
+	entries := f.audit(jobs.AuditFilter{})
+	want(f, "entries", len(entries), 1+3+1+1)
+	added := entries[0]
+	if added.Jobs != n || added.JobIDs != nil || string(added.Detail) == "" {
+		f.Errorf("the entry of many that were added is %+v", added)
+	}
+	var cancelled []int64
+	for _, e := range entries[1:4] {
+		if e.Action != jobs.ActionCancel || e.Actor != "bob" || e.Jobs != int64(len(e.JobIDs)) || string(e.Detail) != `{"filter":{"kind":"k"}}` {
+			f.Errorf("an entry of those that were cancelled is %+v", e)
+		}
+		cancelled = append(cancelled, e.JobIDs...)
+	}
+	slices.Sort(cancelled)
+	if !slices.Equal(cancelled, slices.Concat(ids[:700], ids[701:])) {
+		f.Errorf("%d jobs are noted as cancelled", len(cancelled))
+	}
+	want(f, "jobs of the delete", entries[5].Jobs, 2)
+
+	failed := []int64{f.fail("bad", "x"), f.fail("bad", "x")}
+	count, err := f.client.RetryFailed(f.as("cleo"), jobs.FailedFilter{Kind: "bad"})
+	f.must(err)
+	want(f, "retried failed jobs", count, 2)
+	last := f.audit(jobs.AuditFilter{Actor: "cleo"})
+	if len(last) != 1 || last[0].Action != jobs.ActionRetry || last[0].Kind != "bad" || last[0].Jobs != 2 ||
+		!slices.Contains(last[0].JobIDs, failed[0]) || !slices.Contains(last[0].JobIDs, failed[1]) ||
+		string(last[0].Detail) != `{"filter":{"kind":"bad","status":"failed"}}` {
+		f.Errorf("the entries of a retry of what failed are %+v", last)
+	}
+
+	pruned, err := f.client.Prune(f.as("dan"), jobs.StatusCancelled, 0)
+	f.must(err)
+	var noted int64
+	for _, e := range f.audit(jobs.AuditFilter{Actor: "dan"}) {
+		if e.Action != jobs.ActionPrune || !strings.Contains(string(e.Detail), `"status":"cancelled"`) {
+			f.Errorf("an entry of a prune is %+v", e)
+		}
+		noted += e.Jobs
+	}
+	want(f, "jobs that are noted as pruned", noted, pruned)
+	want(f, "pruned jobs", pruned, n-3)
+}
+
+func testAuditNothingChanged(f *fixture) {
+	id := f.enqueue("k", jobs.Unique("u"), jobs.RequestID("r"))
+	ctx := f.as("ann")
+	receipt, err := f.client.Enqueue(ctx, "k", json.RawMessage("{}"), jobs.Unique("u"))
+	f.must(err)
+	want(f, "a job that was there", receipt.Existed, true)
+	if err := f.client.Retry(ctx, id); !errors.Is(err, jobs.ErrStatus) {
+		f.Errorf("to retry a pending job gives %v", err)
+	}
+	if _, err := f.client.Cancel(ctx, 12345); !errors.Is(err, jobs.ErrNotFound) {
+		f.Errorf("to cancel no job gives %v", err)
+	}
+	if err := f.client.Delete(ctx, id, jobs.OnlyIf(jobs.StatusFailed)); !errors.Is(err, jobs.ErrStatus) {
+		f.Errorf("to delete a job with another status gives %v", err)
+	}
+	changed, err := f.client.RetryMany(ctx, []int64{id, 12345})
+	f.must(err)
+	want(f, "retried jobs", changed, 0)
+	_, err = f.client.ResumeQueue(ctx, "q")
+	f.must(err)
+	_, err = f.client.RetryFailed(ctx, jobs.FailedFilter{})
+	f.must(err)
+	_, err = f.client.Prune(ctx, jobs.StatusDone, 0)
+	f.must(err)
+	_, err = f.client.EnqueueMany(ctx, "k", nil)
+	f.must(err)
+	f.closeQueue()
+	_, err = f.client.Enqueue(ctx, "k", json.RawMessage("{}"))
+	f.wantMoved("an enqueue", err)
+	_, err = f.client.Cancel(ctx, id)
+	f.wantMoved("a cancel", err)
+	_, err = f.client.CancelMany(ctx, []int64{id})
+	f.wantMoved("a cancel of many", err)
+	f.wantAudit()
+}
+
+// What a service does by itself is nobody's, nor is what its runners do, whoever started them.
+func testAuditNobody(f *fixture) {
+	id := f.enqueue("k")
+	_, err := f.client.Cancel(f.ctx, id)
+	f.must(err)
+	f.must(f.client.Retry(f.ctx, id))
+	r := f.runner(f.client, jobs.Config{}, on("k", func(ctx context.Context, _ jobs.Job) error {
+		_, err := f.client.Enqueue(ctx, "other", json.RawMessage("{}"))
+		return err
+	}))
+	f.must(r.Drain(f.as("whoever started it")))
+	want(f, "status", f.get(id).Status, jobs.StatusDone)
+	f.must(f.client.Delete(f.ctx, id))
+	f.wantAudit()
+}
+
+func testAuditInTransaction(f *fixture) {
+	rollback := errors.New("rollback")
+	for _, end := range []error{rollback, nil} {
+		err := f.inTx(func(tx Tx) error {
+			if _, err := f.client.In(tx).Enqueue(f.as("ann"), "k", json.RawMessage("{}")); err != nil {
+				return err
+			}
+			return end
+		})
+		if !errors.Is(err, end) {
+			f.Fatal(err)
+		}
+		n := 0
+		if end == nil {
+			n = 1
+		}
+		want(f, "entries", len(f.audit(jobs.AuditFilter{})), n)
+	}
+}
+
+// A change whose author has no name that can be noted is not made.
+func testAuditActor(f *fixture) {
+	id := f.enqueue("k")
+	for _, actor := range []string{"", "a\nb", "\xff", strings.Repeat("\u00e9", jobs.MaxNameLength+1)} {
+		ctx := f.as(actor)
+		_, err := f.client.Enqueue(ctx, "k", json.RawMessage("{}"))
+		wantInvalid(f, "an enqueue", err)
+		_, err = f.client.EnqueueMany(ctx, "k", []json.RawMessage{json.RawMessage("{}")})
+		wantInvalid(f, "an enqueue of many", err)
+		_, err = f.client.Cancel(ctx, id)
+		wantInvalid(f, "a cancel", err)
+		_, err = f.client.CancelMany(ctx, []int64{id})
+		wantInvalid(f, "a cancel of many", err)
+		wantInvalid(f, "a retry", f.client.Retry(ctx, id))
+		wantInvalid(f, "a delete", f.client.Delete(ctx, id))
+		_, err = f.client.PauseQueue(ctx, "q")
+		wantInvalid(f, "a pause", err)
+		_, err = f.client.RetryFailed(ctx, jobs.FailedFilter{})
+		wantInvalid(f, "a retry of what failed", err)
+		_, err = f.client.Prune(ctx, jobs.StatusDone, 0)
+		wantInvalid(f, "a prune", err)
+	}
+	_, err := f.client.Cancel(f.as("ann"), id, jobs.AuditDetail(func() {}))
+	if err == nil {
+		f.Error("a detail that is no JSON is taken")
+	}
+	want(f, "status", f.get(id).Status, jobs.StatusPending)
+	want(f, "jobs", len(f.list(jobs.Filter{})), 1)
+	f.wantAudit()
+
+	name := strings.Repeat("\u00e9", jobs.MaxNameLength)
+	_, err = f.client.Cancel(f.as(name), id)
+	f.must(err)
+	want(f, "actor", f.audit(jobs.AuditFilter{})[0].Actor, name)
+}
+
+func testAuditFilters(f *fixture) {
+	var ids []int64
+	for range 5 {
+		receipt, err := f.client.Enqueue(f.as("ann"), "k", json.RawMessage("{}"))
+		f.must(err)
+		ids = append(ids, receipt.ID)
+	}
+	_, err := f.client.CancelMany(f.as("bob"), ids[1:3])
+	f.must(err)
+	_, err = f.client.Cancel(f.as("bob"), ids[0])
+	f.must(err)
+	_, err = f.client.PauseQueue(f.as("bob"), "q")
+	f.must(err)
+	all := f.audit(jobs.AuditFilter{})
+	want(f, "entries", len(all), 8)
+	for _, t := range []struct {
+		name   string
+		filter jobs.AuditFilter
+		want   []jobs.AuditEntry
+	}{
+		{"actor", jobs.AuditFilter{Actor: "bob"}, all[5:]},
+		{"action", jobs.AuditFilter{Action: jobs.ActionCancel}, all[5:7]},
+		{"both", jobs.AuditFilter{Actor: "ann", Action: jobs.ActionCancel}, nil},
+		{"job", jobs.AuditFilter{Job: ids[0]}, []jobs.AuditEntry{all[0], all[6]}},
+		{"job among many", jobs.AuditFilter{Job: ids[2]}, []jobs.AuditEntry{all[2], all[5]}},
+		{"job and action", jobs.AuditFilter{Job: ids[2], Action: jobs.ActionCancel}, all[5:6]},
+		{"job and actor", jobs.AuditFilter{Job: ids[2], Actor: "ann"}, all[2:3]},
+		{"job that nobody changed", jobs.AuditFilter{Job: 12345}, nil},
+		{"job below an entry", jobs.AuditFilter{Job: ids[2], After: all[5].ID}, all[2:3]},
+		{"since", jobs.AuditFilter{Since: f.store.Now().Add(time.Hour)}, nil},
+		{"since long ago", jobs.AuditFilter{Since: f.store.Now().Add(-time.Hour)}, all},
+		{"after", jobs.AuditFilter{After: all[3].ID}, all[:3]},
+		{"limit", jobs.AuditFilter{Limit: 2}, all[6:]},
+	} {
+		have := f.audit(t.filter)
+		same := slices.EqualFunc(have, t.want, func(a, b jobs.AuditEntry) bool { return a.ID == b.ID })
+		if !same {
+			f.Errorf("filter by %s gives %+v, not %+v", t.name, have, t.want)
+		}
+	}
+	for name, filter := range map[string]jobs.AuditFilter{
+		"negative limit": {Limit: -1}, "high limit": {Limit: jobs.MaxPage + 1}, "negative cursor": {After: -1}, "negative job": {Job: -1},
+		"actor with a NUL": {Actor: "a\x00"}, "action that is no UTF-8": {Action: "\xff"},
+	} {
+		_, err := f.client.Audit(f.ctx, filter)
+		wantInvalid(f, name, err)
+	}
+}
+
+func testAuditOldEntries(f *fixture) {
+	f.write(func(ctx context.Context, q db.Querier) error {
+		for at := int64(1); at <= 10; at++ {
+			if err := q.AddAudit(ctx, db.AddAuditParams{Now: at, Actor: "a", Action: "pause"}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, step := range []struct{ before, n, deleted, left int64 }{{1, 5, 0, 10}, {8, 3, 3, 7}, {8, 5, 4, 3}, {8, 5, 0, 3}} {
+		f.write(func(ctx context.Context, q db.Querier) error {
+			n, err := q.DeleteOldAudit(ctx, db.DeleteOldAuditParams{Before: step.before, N: step.n})
+			want(f, "deleted entries", n, step.deleted)
+			return err
+		})
+		list := f.audit(jobs.AuditFilter{})
+		want(f, "entries that are left", int64(len(list)), step.left)
+		want(f, "time of the oldest", list[0].At.UnixMicro(), 11-step.left)
+	}
+}

@@ -1,0 +1,170 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var searchTests = []test{
+	{"Text", testSearchText},
+	{"Bounds", testSearchBounds},
+	{"LargeJobs", testSearchLargeJobs},
+	{"LatestErrors", testLatestErrors},
+}
+
+// Text is found in each of the columns, in either case of ASCII letters and no others, and as it is: no character of it
+// stands for another.
+func testSearchText(f *fixture) {
+	at := map[string]int64{}
+	add := func(name, kind, payload string, opts ...jobs.EnqueueOption) {
+		f.Helper()
+		added, err := f.client.Enqueue(f.ctx, kind, []byte(payload), opts...)
+		f.must(err)
+		at[name] = added.ID
+	}
+	add("kind", "Resize", `{}`)
+	add("payload", "k", `{"file": "Straße 100%_\\\"x\u00e9"}`)
+	add("request", "k", `1`, jobs.RequestID("req-0001"))
+	add("unique", "k", `1`, jobs.Unique("Unique:'0002'"))
+	add("user", "k", `1`, jobs.UserID("ÄNNE@example.com"))
+	add("tag", "k", `1`, jobs.Tags("tagged"), jobs.Queue("queued"))
+	add("bad", "bad", `1`, jobs.MaxAttempts(1))
+	f.drain(jobs.Config{}, on("bad", func(context.Context, jobs.Job) error { return fmt.Errorf("disk FULL: %%s \U0001f600") }))
+	for text, names := range map[string][]string{
+		"resize": {"kind"}, "SIZE": {"kind"}, "straße": {"payload"}, "STRASSE": nil, "STRAßE": {"payload"}, "100%_": {"payload"}, "%": {"payload", "bad"},
+		"1__%": nil, `\\\"`: {"payload"}, `\u00E9`: {"payload"}, "é": nil, "req-": {"request"}, ":'0002'": {"unique"}, "example.COM": {"user"},
+		"Änne": {"user"}, "änne": nil, "tagged": nil, "queued": nil, "disk full": {"bad"}, "\U0001f600": {"bad"}, "%s": {"bad"}, "000": {"request", "unique"},
+		fmt.Sprint(at["kind"]): nil, "nothing": nil, " ": {"payload", "bad"},
+	} {
+		var wanted []int64
+		for _, name := range names {
+			wanted = append(wanted, at[name])
+		}
+		if text == fmt.Sprint(at["kind"]) { // which may be in a payload as well
+			list := f.list(jobs.Filter{Text: text})
+			if !slices.Contains(list, at["kind"]) {
+				f.Errorf("the id %s finds %v", text, list)
+			}
+			continue
+		}
+		slices.Sort(wanted)
+		slices.Reverse(wanted)
+		if ids := f.list(jobs.Filter{Text: text}); !slices.Equal(ids, wanted) {
+			f.Errorf("the text %q finds %v, not %v (%v)", text, ids, wanted, names)
+		}
+	}
+	if ids := f.list(jobs.Filter{Text: "e", Status: jobs.StatusFailed, Kind: "bad"}); len(ids) != 0 {
+		f.Errorf("a text that the failed job does not have finds %v", ids)
+	}
+	if ids := f.list(jobs.Filter{Text: "disk", Status: jobs.StatusFailed}); !slices.Equal(ids, []int64{at["bad"]}) {
+		f.Errorf("the text of the failed job finds %v", ids)
+	}
+	for name, text := range map[string]string{"NUL": "a\x00", "no UTF-8": "\xff", "length": strings.Repeat("a", jobs.MaxKeyLength+1)} {
+		_, err := f.client.ListPage(f.ctx, jobs.Filter{Text: text})
+		wantInvalid(f, "text with "+name, err)
+	}
+}
+
+// A page does not look at more than so many jobs, and says how far it has looked. Jobs of a status of which there are few
+// are found in spite of all others.
+func testSearchBounds(f *fixture) {
+	needle := f.enqueue("needle")
+	cancelled := f.enqueue("k")
+	_, err := f.client.Cancel(f.ctx, cancelled)
+	f.must(err)
+	const others = 12_000 // more than one page looks at
+	_, err = f.client.EnqueueMany(f.ctx, "k", slices.Repeat([]json.RawMessage{[]byte("{}")}, others))
+	f.must(err)
+	for name, filter := range map[string]jobs.Filter{"kind": {Kind: "needle"}, "text": {Text: "needle"}, "status": {Kind: "needle", Status: jobs.StatusPending}} {
+		pages := 0
+		for filter.After = 0; ; pages++ {
+			page, err := f.client.ListPage(f.ctx, filter)
+			f.must(err)
+			if len(page.Jobs) == 1 && page.Jobs[0].ID == needle {
+				break
+			}
+			if len(page.Jobs) > 0 || page.Next == 0 || filter.After > 0 && page.Next >= filter.After {
+				f.Fatalf("by %s: after %d the page has %d jobs and goes on after %d", name, filter.After, len(page.Jobs), page.Next)
+			}
+			filter.After = page.Next
+		}
+		if pages == 0 {
+			f.Errorf("by %s: one page looks at all jobs", name)
+		}
+		filter.After = 0
+		if ids := f.list(filter); !slices.Equal(ids, []int64{needle}) {
+			f.Errorf("by %s: the list has %v", name, ids)
+		}
+	}
+	page, err := f.client.ListPage(f.ctx, jobs.Filter{Status: jobs.StatusCancelled})
+	f.must(err)
+	if len(page.Jobs) != 1 || page.Jobs[0].ID != cancelled || page.Next != 0 {
+		f.Errorf("the cancelled jobs are %+v", page)
+	}
+	page, err = f.client.ListPage(f.ctx, jobs.Filter{Status: jobs.StatusCancelled, After: cancelled})
+	f.must(err)
+	want(f, "cancelled jobs after the last", len(page.Jobs), 0)
+}
+
+// A page of large jobs is cut, and the next goes on.
+func testSearchLargeJobs(f *fixture) {
+	large := []byte(`"` + strings.Repeat("x", jobs.MaxPayload-2) + `"`)
+	const all = 12
+	for range all {
+		_, err := f.client.Enqueue(f.ctx, "k", large)
+		f.must(err)
+	}
+	var ids []int64
+	for filter := (jobs.Filter{}); ; {
+		page, err := f.client.ListPage(f.ctx, filter)
+		f.must(err)
+		if n := len(page.Jobs); n == 0 || n == all {
+			f.Fatalf("a page has %d of %d large jobs", n, all)
+		}
+		for _, j := range page.Jobs {
+			ids = append(ids, j.ID)
+		}
+		if filter.After = page.Next; page.Next == 0 {
+			break
+		}
+	}
+	if list := f.list(jobs.Filter{}); len(list) != all || !slices.Equal(list, ids) {
+		f.Errorf("the list has %v, the pages %v", list, ids)
+	}
+}
+
+// The latest errors of a job come first, page by page.
+func testLatestErrors(f *fixture) {
+	id := f.enqueue("k", jobs.MaxAttempts(7))
+	f.drain(jobs.Config{}, on("k", func(_ context.Context, j jobs.Job) error {
+		return jobs.RetryIn(0, fmt.Errorf("attempt %d", j.Attempt))
+	}))
+	var attempts [][]int
+	for before := int64(0); ; {
+		list, next, err := f.client.LatestErrors(f.ctx, id, before, 3)
+		f.must(err)
+		var page []int
+		for _, e := range list {
+			page = append(page, e.Attempt)
+		}
+		attempts = append(attempts, page)
+		if before = next; next == 0 {
+			break
+		}
+	}
+	if want := "[[5 6 7] [2 3 4] [1]]"; fmt.Sprint(attempts) != want {
+		f.Errorf("the pages have %v, not %s", attempts, want)
+	}
+	all, err := f.client.Errors(f.ctx, id)
+	f.must(err)
+	want(f, "all errors", len(all), 7)
+	_, _, err = f.client.LatestErrors(f.ctx, id, -1, 3)
+	wantInvalid(f, "negative cursor", err)
+	_, _, err = f.client.LatestErrors(f.ctx, id, 0, jobs.MaxPage+1)
+	wantInvalid(f, "high limit", err)
+}

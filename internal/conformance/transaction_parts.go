@@ -1,0 +1,112 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// A change in a caller's transaction that fails half-way leaves nothing of it there, so that the caller can go on and commit:
+// else the counts and the audit would not know of what it did. Here its context ends after each of its statements in turn.
+func testFailedChanges(f *fixture) {
+	var ids []int64
+	for range 3 {
+		ids = append(ids, f.enqueue("k"))
+	}
+	failed := f.enqueue("fails", jobs.MaxAttempts(1))
+	f.drain(jobs.Config{}, on("fails", func(context.Context, jobs.Job) error { return errors.New("broken") }))
+	statements := 0
+	var end func()
+	observed := jobs.New(f.open(f.T, &jobs.Observer{Queried: func(string, time.Duration, error) {
+		if statements--; statements == 0 {
+			end()
+		}
+	}}))
+	for name, change := range map[string]func(ctx context.Context, c *jobs.Client) error{
+		"a cancel":         func(ctx context.Context, c *jobs.Client) error { _, err := c.Cancel(ctx, ids[0]); return err },
+		"a cancel of many": func(ctx context.Context, c *jobs.Client) error { _, err := c.CancelMany(ctx, ids); return err },
+		"a delete":         func(ctx context.Context, c *jobs.Client) error { return c.Delete(ctx, ids[0]) },
+		"a delete of many": func(ctx context.Context, c *jobs.Client) error { _, err := c.DeleteMany(ctx, ids); return err },
+		"a retry":          func(ctx context.Context, c *jobs.Client) error { return c.Retry(ctx, failed) },
+		"a retry of many": func(ctx context.Context, c *jobs.Client) error {
+			_, err := c.RetryMany(ctx, []int64{failed})
+			return err
+		},
+		"a prune": func(ctx context.Context, c *jobs.Client) error {
+			_, err := c.Prune(ctx, jobs.StatusFailed, 0)
+			return err
+		},
+		"a pause": func(ctx context.Context, c *jobs.Client) error { _, err := c.PauseQueue(ctx, "q"); return err },
+		"an enqueue": func(ctx context.Context, c *jobs.Client) error {
+			_, err := c.Enqueue(ctx, "new", json.RawMessage("{}"))
+			return err
+		},
+		"an enqueue of many": func(ctx context.Context, c *jobs.Client) error {
+			_, err := c.EnqueueMany(ctx, "new", []json.RawMessage{json.RawMessage("1"), json.RawMessage("2")})
+			return err
+		},
+	} {
+		for n := 1; ; n++ {
+			what := fmt.Sprintf("%s that ends after %d statements", name, n)
+			tx, err := f.store.Begin(f.ctx)
+			f.must(err)
+			var ctx context.Context
+			ctx, end = context.WithCancel(jobs.WithActor(f.ctx, "ann"))
+			statements = n
+			err = change(ctx, observed.In(tx))
+			end()
+			if err == nil { // it had no more statements to come
+				f.must(tx.Rollback())
+				want(f, what+": there was one to fail at", n > 1, true)
+				break
+			}
+			if !errors.Is(err, context.Canceled) {
+				f.Errorf("%s gives %v", what, err)
+			}
+			receipt, err := f.client.In(tx).Enqueue(f.ctx, "after", json.RawMessage("{}"))
+			f.must(err)
+			f.must(tx.Commit())
+			f.must(f.client.Delete(f.ctx, receipt.ID))
+			for _, id := range ids {
+				want(f, "status after "+what, f.get(id).Status, jobs.StatusPending)
+			}
+			want(f, "status after "+what, f.get(failed).Status, jobs.StatusFailed)
+			f.wantCounts()
+			added, err := f.client.List(f.ctx, jobs.Filter{Kind: "new"})
+			f.must(err)
+			want(f, "jobs that were added by "+what, len(added), 0)
+			queues, err := f.client.Queues(f.ctx)
+			f.must(err)
+			for _, q := range queues {
+				want(f, "queue is paused after "+what, q.PausedAt.IsZero(), true)
+			}
+			f.wantAudit()
+			if f.Failed() {
+				return
+			}
+		}
+	}
+}
+
+// Nor is anything left of a change that finds the queue closed by a move, which it looks at last.
+func testFailedChangeOfAMovedQueue(f *fixture) {
+	id := f.enqueue("k")
+	f.closeQueue()
+	tx, err := f.store.Begin(f.ctx)
+	f.must(err)
+	_, err = f.client.In(tx).CancelMany(f.as("ann"), []int64{id})
+	f.wantMoved("a cancel in a transaction", err)
+	f.must(tx.Commit())
+	want(f, "status", f.get(id).Status, jobs.StatusPending)
+	f.wantAudit()
+	f.write(func(ctx context.Context, q db.Querier) error {
+		_, err := q.OpenQueue(ctx, "t")
+		return err
+	})
+	f.plain = false // what was written keeps no count
+}

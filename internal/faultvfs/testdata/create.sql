@@ -1,0 +1,1 @@
+CREATE TABLE words (word TEXT NOT NULL);

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+)
+
+// shape is a method of a Querier as a type around another writes it.
+type shape struct {
+	name    string
+	params  string // with their types
+	args    string // the same for a call
+	results string // their types
+	values  string // names for them
+}
+
+// shapeOf knows the shapes that adapterMethod knows. named gives a type's name where the method is to be written.
+func shapeOf(m *ast.Field, named func(string) string) (shape, error) {
+	function := m.Type.(*ast.FuncType)
+	s := shape{name: m.Names[0].Name, params: "ctx context.Context", args: "ctx", results: "error", values: "err"}
+	if list := function.Params.List; len(list) > 1 {
+		s.params += ", arg " + named(list[1].Type.(*ast.Ident).Name)
+		s.args += ", arg"
+	}
+	if list := function.Results.List; len(list) > 1 {
+		s.values = "value, err"
+		switch t := list[0].Type.(type) {
+		case *ast.Ident:
+			s.results = "(" + named(t.Name) + ", error)"
+		case *ast.ArrayType:
+			s.results = "([]" + named(t.Elt.(*ast.Ident).Name) + ", error)"
+		default:
+			return shape{}, fmt.Errorf("method %s returns something new: %T", s.name, t)
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,114 @@
+// Package history checks what several processes did with a queue, in the way of Jepsen's total-queue test: each notes in a
+// file of its own what it is about to do, what it was told, and what it did, and afterwards all are read together and held
+// against the promises.
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// What says what happened.
+type What string
+
+const (
+	// Invoke, and then one of Acked, Refused and Unknown, are of an enqueue, which Key names. A process that died left the
+	// Invoke alone, which is like Unknown. An Acked with Existed says that a job was there that has the unique key.
+	Invoke  What = "invoke"
+	Acked   What = "acked"
+	Refused What = "refused"
+	Unknown What = "unknown"
+
+	// Start is the call of an attempt's handler. Ok says that its completion was committed, and Stale that it was refused,
+	// because the attempt is not held any more; Return says only that the handler returned and meant to complete the job.
+	Start  What = "start"
+	Return What = "return"
+	Ok     What = "ok"
+	Stale  What = "stale"
+)
+
+// Event is a line of a history.
+type Event struct {
+	What    What   `json:"what"`
+	Key     string `json:"key,omitempty"`    // of the job, from its enqueuer
+	Unique  string `json:"unique,omitempty"` // the job's unique key
+	Job     int64  `json:"job,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	Existed bool   `json:"existed,omitempty"`
+	Process string `json:"process"`
+	At      int64  `json:"at"` // in microseconds, by the machine's clock
+}
+
+// Time is when it happened.
+func (e Event) Time() time.Time { return time.UnixMicro(e.At) }
+
+// Writer appends to a history.
+type Writer struct {
+	file    *os.File
+	process string
+}
+
+// Append opens the history of a process, which outlives it: what was written is with the kernel.
+func Append(path, process string) (*Writer, error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &Writer{file, process}, nil
+}
+
+// Write appends an event, which gets the process's name and the time, in one write: lines of several goroutines do not mix.
+func (w *Writer) Write(e Event) error {
+	e.Process, e.At = w.process, time.Now().UnixMicro()
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	_, err = w.file.Write(append(line, '\n'))
+	return err
+}
+
+// Close closes the file.
+func (w *Writer) Close() error { return w.file.Close() }
+
+// Read reads the whole lines of a history; a process that was killed may have left half a one at the end.
+func Read(from io.Reader) ([]Event, error) {
+	var list []Event
+	lines := bufio.NewReader(from)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return list, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		var e Event
+		if err := json.Unmarshal(bytes.TrimSpace(line), &e); err != nil {
+			return nil, fmt.Errorf("line %d, %q: %w", len(list)+1, line, err)
+		}
+		list = append(list, e)
+	}
+}
+
+// ReadFiles reads histories one after the other.
+func ReadFiles(paths ...string) ([]Event, error) {
+	var all []Event
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		list, err := Read(bytes.NewReader(data))
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}

@@ -1,0 +1,45 @@
+package move
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// copySensitive marks in the target what is marked in the source, before any job comes that has it: the target can be read
+// all the time. What programs have marked in the target already stays marked, so the sides need not be the same in this.
+func (m *mover) copySensitive(ctx context.Context) error {
+	var rows []db.SensitiveField
+	err := m.From.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		var err error
+		rows, err = q.ListAllSensitiveFields(ctx)
+		return err
+	})
+	if err != nil {
+		return m.From.fault(fmt.Errorf("read sensitive fields: %w", err))
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	items := make([][2]string, len(rows))
+	for i, r := range rows {
+		items[i] = [2]string{r.Kind, r.Path}
+	}
+	list, err := json.Marshal(items)
+	if err != nil {
+		return err
+	}
+	err = m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		if err := m.checkClosed(ctx, q); err != nil {
+			return err
+		}
+		_, err := q.AddSensitiveFields(ctx, db.AddSensitiveFieldsParams{Now: m.To.Store.Now().UnixMicro(), Items: string(list)})
+		return err
+	})
+	if err != nil {
+		return m.To.fault(fmt.Errorf("add sensitive fields: %w", err))
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// lastChanceMost is the longest time for which a job on its last chance is put off.
+const lastChanceMost = time.Minute
+
+// lastChance reports whether the next crash fails a job that has crashed before. A process that dies charges all that it ran,
+// because nobody can tell which of them ended it; so what ran beside such a job each time would fail with it. Therefore a
+// worker runs one job on its last chance at a time. A drain, which has an end, does not wait for them so long.
+func (s *session) lastChance(job Job) bool {
+	return job.Crashes > 0 && job.Crashes >= s.config.MaxCrashes-1 && !s.drain
+}
+
+// putOff puts off, at no cost, all of a queue's claimed jobs that are on their last chance but the best one, and that as well
+// if the worker runs such a job already.
+func (t *turn) putOff(ctx context.Context, q db.Querier, claimed []*attempt, done changes) ([]*attempt, error) {
+	s := t.session
+	last := func(a *attempt) bool { return s.lastChance(a.job) }
+	if !slices.ContainsFunc(claimed, last) {
+		return claimed, nil
+	}
+	slices.SortFunc(claimed, better)
+	taken := slices.ContainsFunc(t.claimed, last) || slices.ContainsFunc(s.attempts(), func(a *attempt) bool { return last(a) && !s.isOver(a) })
+	kept := claimed[:0:0]
+	for _, a := range claimed {
+		if !last(a) || !taken {
+			kept = append(kept, a)
+			taken = taken || last(a)
+			continue
+		}
+		// The longer the more often that was in vain: the job before it may be long.
+		delay := min(time.Duration(1+a.job.Uncounted)*time.Second, lastChanceMost)
+		if _, err := s.recordOne(ctx, q, outcome{attempt: a, fate: fateSnooze, delay: delay}, done); err != nil {
+			return nil, fmt.Errorf("put off a job on its last chance: %w", err)
+		}
+	}
+	return kept, nil
+}
+
+func (s *session) isOver(a *attempt) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return a.over
+}

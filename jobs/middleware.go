@@ -1,0 +1,154 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+)
+
+// EnqueueFunc adds the jobs of a request.
+type EnqueueFunc func(ctx context.Context, r *EnqueueRequest) error
+
+// EnqueueMiddleware wraps each enqueue of a client, of one job or of many: see [WithMiddleware]. What it returns looks at
+// the request, may change it, and calls next, once, or refuses with an error of its own. An error that it returns after
+// next returned nil reaches the caller although the jobs are there.
+type EnqueueMiddleware func(next EnqueueFunc) EnqueueFunc
+
+// RunFunc runs one attempt of a job, as a [Handler] does.
+type RunFunc func(ctx context.Context, job Job) error
+
+// RunMiddleware wraps the handlers of a runner: see [Config.Middleware]. What it returns is called within the attempt's
+// timeout and may give next another context below its own. The error that it returns is the attempt's, whatever next
+// returned: nil, [Snooze] and the like mean the same as from a handler. So do its panics.
+type RunMiddleware func(next RunFunc) RunFunc
+
+// ClientOption is an option of [New].
+type ClientOption func(*Client)
+
+// WithMiddleware puts middleware around the client's enqueues: the first one outermost, and those of a later option inside
+// those of an earlier one.
+func WithMiddleware(list ...EnqueueMiddleware) ClientOption {
+	return func(c *Client) { c.middleware = append(c.middleware[:len(c.middleware):len(c.middleware)], list...) }
+}
+
+// EnqueueRequest is an enqueue that is about to be made: what a middleware sees of it, before it was validated. It is used
+// by one goroutine, and not after the middleware has returned.
+type EnqueueRequest struct {
+	client  *Client
+	enqueue *enqueue
+	jobs    int
+	payload func(i int) ([]byte, error)
+	add     func(ctx context.Context) error
+	called  bool
+	added   bool
+	ids     []int64
+	existed bool
+}
+
+// Job is the job that will be added, or what many have in common: without an id, a status and a payload. Metadata that
+// cannot be encoded is missing: the enqueue is refused for it.
+func (r *EnqueueRequest) Job() Job {
+	e := r.enqueue
+	job := Job{
+		Kind: e.kind, Queue: e.queue, Priority: e.priority, MaxAttempts: e.maxAttempts, Timeout: e.timeout,
+		UniqueKey: deref(e.uniqueKey), RequestID: deref(e.requestID), UserID: deref(e.userID),
+		Tags: append([]string(nil), e.tags...),
+	}
+	job.RunAfter = r.client.store.Now().Add(e.in)
+	if e.at != nil {
+		job.RunAfter = *e.at
+	}
+	if e.metadata != nil {
+		if data, err := json.Marshal(e.metadata); err == nil {
+			job.Metadata = data
+		}
+	}
+	return job
+}
+
+// Len is how many jobs are to be added.
+func (r *EnqueueRequest) Len() int { return r.jobs }
+
+// Payload is that of the ith job, counted from 0. It must not be changed.
+func (r *EnqueueRequest) Payload(i int) (json.RawMessage, error) { return r.payload(i) }
+
+// Set changes the request as if the options had been given after all others.
+func (r *EnqueueRequest) Set(opts ...EnqueueOption) {
+	for _, opt := range opts {
+		opt(r.enqueue)
+	}
+}
+
+// IDs are those of the jobs once next has returned nil, in the order of their payloads.
+func (r *EnqueueRequest) IDs() []int64 { return r.ids }
+
+// Existed reports, once next has returned nil, whether a job with the same unique key or request id was found in place of
+// adding one.
+func (r *EnqueueRequest) Existed() bool { return r.existed }
+
+// wrapped is what the client's middleware makes of an enqueue; nil without any.
+func (c *Client) wrapped() EnqueueFunc {
+	if len(c.middleware) == 0 {
+		return nil
+	}
+	enqueue := EnqueueFunc(func(ctx context.Context, r *EnqueueRequest) error { return r.run(ctx) })
+	for i := len(c.middleware) - 1; i >= 0; i-- {
+		enqueue = c.middleware[i](enqueue)
+	}
+	return enqueue
+}
+
+// run is what the innermost middleware calls.
+func (r *EnqueueRequest) run(ctx context.Context) error {
+	if r.called {
+		return errors.New("a middleware enqueues the same request twice")
+	}
+	r.called = true
+	if err := r.add(ctx); err != nil {
+		return err
+	}
+	r.added = true
+	return nil
+}
+
+// pass makes a request pass the middleware. Nobody is told that jobs are there when they are not.
+func (r *EnqueueRequest) pass(ctx context.Context) error {
+	if err := r.client.around(ctx, r); err != nil {
+		return err
+	}
+	if !r.added {
+		return errors.New("a middleware returned no error and enqueued nothing")
+	}
+	return nil
+}
+
+// around is a handler with the runner's middleware about it, the first one outermost.
+func (c Config) around(run RunFunc) RunFunc {
+	for i := len(c.Middleware) - 1; i >= 0; i-- {
+		run = c.Middleware[i](run)
+	}
+	return run
+}
+
+// FateOf is what an error that a handler returned asks for: [FateDone] for nil, [FateSnoozed], [FateCancelled], [FateFailed]
+// for what [Snooze], [Cancel] and [Discard] made, else [FateRetry]. It is for middleware. What becomes of the job depends
+// also on the attempts that are left, and on why the attempt's context ended.
+func FateOf(err error) Fate {
+	if err == nil {
+		return FateDone
+	}
+	var said *verdict
+	if !errors.As(err, &said) {
+		return FateRetry
+	}
+	switch said.kind {
+	case verdictSnooze:
+		return FateSnoozed
+	case verdictCancel:
+		return FateCancelled
+	case verdictDiscard:
+		return FateFailed
+	default:
+		return FateRetry
+	}
+}

@@ -1,0 +1,140 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// observed is a store that tells an observer of its statements and of what fails.
+type observed struct {
+	Store
+	observer *Observer
+}
+
+// observe returns the store itself when nobody wants to know.
+func observe(store Store) Store {
+	o := store.Observer()
+	if o == nil || o.Queried == nil && o.Failed == nil {
+		return store
+	}
+	return observed{store, o}
+}
+
+func (s observed) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.watch(ctx, s.Store.Read, fn)
+}
+
+func (s observed) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.watch(ctx, s.Store.Write, fn)
+}
+
+func (s observed) WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.watch(ctx, s.Store.WriteTogether, fn)
+}
+
+func (s observed) Join(tx Tx) (db.Querier, error) {
+	q, err := s.Store.Join(tx)
+	if err != nil || s.observer.Queried == nil {
+		return q, err
+	}
+	return db.Timed(q, s.observer.Queried), nil
+}
+
+type work = func(context.Context, db.Querier) error
+
+// watch tells of the statements, and of an error that is the database's: what the function itself finds, such as a job that
+// is not there, is none. Nor is a caller who waits no longer.
+func (s observed) watch(ctx context.Context, do func(context.Context, work) error, fn work) error {
+	var own error
+	failed := false
+	note := func(name string, took time.Duration, err error) {
+		failed = failed || err != nil && !errors.Is(err, sql.ErrNoRows)
+		if s.observer.Queried != nil {
+			s.observer.Queried(name, took, err)
+		}
+	}
+	err := do(ctx, func(ctx context.Context, q db.Querier) error {
+		failed = false // the store may run it again
+		own = fn(ctx, db.Timed(q, note))
+		return own
+	})
+	if err != nil && s.observer.Failed != nil && (own == nil || failed) && ctx.Err() == nil {
+		s.observer.Failed(err)
+	}
+	return err
+}
+
+// The methods below are called on an observer that may be nil.
+
+func (o *Observer) enqueued(e *enqueue, jobs int, existed, inTx bool) {
+	if o == nil || o.Enqueued == nil {
+		return
+	}
+	o.Enqueued(Enqueued{Kind: e.kind, Queue: e.queue, Jobs: jobs, Existed: existed, InTx: inTx})
+}
+
+func (o *Observer) started(a *attempt) {
+	if o == nil || o.Started == nil {
+		return
+	}
+	o.Started(Started{Kind: a.job.Kind, Queue: a.job.Queue, ID: a.job.ID, Attempt: a.job.Attempt, Waited: a.waitedUntil(time.Now())})
+}
+
+// finished tells of an attempt that has begun.
+func (o *Observer) finished(end outcome, f fate) {
+	if o == nil || o.Finished == nil || !end.attempt.begun {
+		return
+	}
+	job := &end.attempt.job
+	event := Finished{
+		Kind: job.Kind, Queue: job.Queue, ID: job.ID, Attempt: job.Attempt, Fate: f.public(), Took: end.attempt.took,
+	}
+	if f == fateRetry || f == fateFail || f == fateCancel {
+		event.Cause, event.Error = end.cause, end.message
+	}
+	o.Finished(event)
+}
+
+func (f fate) public() Fate {
+	switch f {
+	case fateDone:
+		return FateDone
+	case fateRetry:
+		return FateRetry
+	case fateSnooze:
+		return FateSnoozed
+	case fateFail:
+		return FateFailed
+	case fateCancel:
+		return FateCancelled
+	case fateRelease, fateReturn:
+		return FateReleased
+	default:
+		return FateLost
+	}
+}
+
+func (o *Observer) turned(t *turn, took time.Duration) {
+	if o == nil || o.Turned == nil {
+		return
+	}
+	o.Turned(Turned{Recorded: len(t.outcomes), Claimed: len(t.claimed), Promoted: int(t.promoted), Took: took})
+}
+
+func (o *Observer) rescued(r Rescued) {
+	if o == nil || o.Rescued == nil {
+		return
+	}
+	o.Rescued(r)
+}
+
+func (o *Observer) woken(source WakeSource) {
+	if o == nil || o.Woken == nil {
+		return
+	}
+	o.Woken(source)
+}

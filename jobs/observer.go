@@ -1,0 +1,184 @@
+package jobs
+
+import (
+	"time"
+)
+
+// Observer is told what a process does with a queue, for metrics and the like. An engine gets it when it is opened, with its
+// option WithObserver; the clients and runners of that store tell it too. It only watches: what is to change or refuse
+// something is a middleware.
+//
+// Any field may be nil, and without an Observer nothing is measured. The functions are called where things happen, several
+// at a time, and hold those up: they must be quick, wait for nobody, not use the queue, and not panic.
+type Observer struct {
+	// Enqueued is called after jobs were added, or one was found in place of the one to be added. In a caller's
+	// transaction that is before the commit.
+	Enqueued func(Enqueued)
+
+	// Started is called when an attempt gets its slot.
+	Started func(Started)
+
+	// Finished is called once for each attempt that started, when its end is recorded, or when it is known to be lost. A run
+	// that ends with an error may leave some out: what became of them is not known.
+	Finished func(Finished)
+
+	// Rescued is called after jobs of workers that are gone were looked after by this process.
+	Rescued func(Rescued)
+
+	// Turned is called after each transaction in which a runner recorded ends of attempts, claimed jobs, or both.
+	Turned func(Turned)
+
+	// Committed is called after each transaction of the engine, with how many writes of callers shared it.
+	Committed func(writes int, took time.Duration)
+
+	// Queried is called after each statement of sql/queries, with its name. err is the driver's: sql.ErrNoRows is no fault.
+	Queried func(name string, took time.Duration, err error)
+
+	// Failed is called when the database failed a read or a transaction: one of its statements, its commit, or the way there.
+	Failed func(err error)
+
+	// Woken is called when somebody who waits for news, as a runner without work does, is told to look.
+	Woken func(WakeSource)
+}
+
+// Enqueued is told to an [Observer] after an enqueue.
+type Enqueued struct {
+	Kind, Queue string
+	Jobs        int  // how many were added; 0 when Existed
+	Existed     bool // a job with the same unique key or request id was there
+	InTx        bool // in a caller's transaction, which may still be rolled back
+}
+
+// Started is told to an [Observer] when an attempt begins.
+type Started struct {
+	Kind, Queue string
+	ID          int64
+	Attempt     int
+	Waited      time.Duration // since the job fell due, or was added if that was later
+}
+
+// Finished is told to an [Observer] after the end of an attempt.
+type Finished struct {
+	Kind, Queue string
+	ID          int64
+	Attempt     int
+	Fate        Fate
+	Cause       Cause         // of a failed attempt; else empty
+	Error       string        // its message
+	Took        time.Duration // from the begin of the attempt until its handler returned, or was given up
+}
+
+// Rescued is told to an [Observer] after a rescue.
+type Rescued struct {
+	Worker   string // the name of the one that was found gone now; empty when it was known before, or its leases were over
+	Reason   Cause  // CauseCrash when its lock was free, CauseLost when a lease was over
+	Attempts int    // that were running
+	// What has become of their jobs.
+	Pending, Failed, Cancelled int
+}
+
+// Turned is told to an [Observer] after a transaction of a runner.
+type Turned struct {
+	Recorded int // ends of attempts
+	Claimed  int // jobs
+	Promoted int // scheduled jobs that have become pending
+	Took     time.Duration
+}
+
+// Fate is what becomes of a job after an attempt.
+type Fate string
+
+const (
+	FateDone      Fate = "done"
+	FateRetry     Fate = "retry"     // failed, with attempts left
+	FateFailed    Fate = "failed"    // for good
+	FateCancelled Fate = "cancelled" // by its handler or by request
+	FateSnoozed   Fate = "snoozed"   // put off; the attempt does not count
+	FateReleased  Fate = "released"  // given back unfinished by a stopping runner; the attempt does not count
+	FateLost      Fate = "lost"      // the lease was lost: the job is another's, or deleted
+)
+
+// In the order of the constants.
+var fates = [...]Fate{FateDone, FateRetry, FateFailed, FateCancelled, FateSnoozed, FateReleased, FateLost}
+
+// Fates returns all fates.
+func Fates() []Fate { return append([]Fate(nil), fates[:]...) }
+
+// WakeSource is how a process found out that there may be something to do.
+type WakeSource string
+
+const (
+	WakeLocal  WakeSource = "local"  // a commit of the same process
+	WakeEvent  WakeSource = "event"  // SQLite: the system told of a write to the database's files
+	WakeNotify WakeSource = "notify" // PostgreSQL: a notification
+	WakePoll   WakeSource = "poll"   // looking often, where nothing tells
+	WakeSafety WakeSource = "safety" // the look each second at what nothing told of
+	WakeStart  WakeSource = "start"  // the watch or the listening began, maybe anew
+	WakeTimer  WakeSource = "timer"  // a scheduled job falls due, or it is time to look again
+)
+
+// In the order of the constants.
+var wakeSources = [...]WakeSource{WakeLocal, WakeEvent, WakeNotify, WakePoll, WakeSafety, WakeStart, WakeTimer}
+
+// WakeSources returns all sources.
+func WakeSources() []WakeSource { return append([]WakeSource(nil), wakeSources[:]...) }
+
+// Observers returns one that tells each of a list, in its order; nil for none. Those that are nil are left out.
+func Observers(list ...*Observer) *Observer {
+	var all *Observer
+	for _, o := range list {
+		switch {
+		case o == nil:
+		case all == nil:
+			all = o
+		default:
+			all = both(all, o)
+		}
+	}
+	return all
+}
+
+func both(a, b *Observer) *Observer {
+	return &Observer{
+		Enqueued:  call(a.Enqueued, b.Enqueued),
+		Started:   call(a.Started, b.Started),
+		Finished:  call(a.Finished, b.Finished),
+		Rescued:   call(a.Rescued, b.Rescued),
+		Turned:    call(a.Turned, b.Turned),
+		Failed:    call(a.Failed, b.Failed),
+		Woken:     call(a.Woken, b.Woken),
+		Committed: call2(a.Committed, b.Committed),
+		Queried:   call3(a.Queried, b.Queried),
+	}
+}
+
+// call calls two functions, of which either may be nil.
+func call[A any](f, g func(A)) func(A) {
+	if f == nil {
+		return g
+	}
+	if g == nil {
+		return f
+	}
+	return func(a A) { f(a); g(a) }
+}
+
+func call2[A, B any](f, g func(A, B)) func(A, B) {
+	if f == nil {
+		return g
+	}
+	if g == nil {
+		return f
+	}
+	return func(a A, b B) { f(a, b); g(a, b) }
+}
+
+func call3[A, B, C any](f, g func(A, B, C)) func(A, B, C) {
+	if f == nil {
+		return g
+	}
+	if g == nil {
+		return f
+	}
+	return func(a A, b B, c C) { f(a, b, c); g(a, b, c) }
+}

@@ -1,0 +1,57 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// pollChanges wakes, as often as poll does, those listeners who want to know of changes only. Claims ring no bell, and
+// neither do other programs, so it compares what is there with what was there.
+func (h *hub) pollChanges() {
+	var last db.GetChangeMarkRow
+	known := false
+	for {
+		timer := time.NewTimer(h.pollEvery())
+		select {
+		case <-timer.C:
+		case <-h.ctx.Done():
+			timer.Stop()
+			return
+		}
+		if !h.wantsChanges() {
+			known = false
+			continue
+		}
+		var mark db.GetChangeMarkRow
+		err := h.store.Read(h.ctx, func(ctx context.Context, q db.Querier) (err error) {
+			mark, err = q.GetChangeMark(ctx)
+			return err
+		})
+		if err != nil {
+			if h.ctx.Err() == nil {
+				h.store.options.logger.Debug("cannot look whether anything has changed; trying again", "error", err)
+			}
+			known = false
+			continue
+		}
+		if !known || mark != last {
+			h.wake(jobs.ChangesOnly, "", h.pollSource())
+		}
+		last, known = mark, true
+	}
+}
+
+// wantsChanges reports whether somebody listens for changes only.
+func (h *hub) wantsChanges() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.listeners {
+		if l.signals&jobs.ChangesOnly != 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,1 @@
+DROP TABLE sqluice_goose_version

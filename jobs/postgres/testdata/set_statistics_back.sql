@@ -1,0 +1,1 @@
+SELECT CAST(pg_stat_reset_shared('bgwriter') AS TEXT)

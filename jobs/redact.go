@@ -1,0 +1,249 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+const (
+	// Redacted stands, as a JSON string, in place of what nobody but a handler is to see: see [Kind.Sensitive].
+	Redacted = "[redacted]"
+
+	// MaxSensitive is how many fields of a kind can be marked one by one.
+	MaxSensitive = 100
+)
+
+const redactedJSON = `"` + Redacted + `"`
+
+// The columns of a job that can hold something sensitive. The names before the colon are how paths begin.
+const (
+	inPayload  = ""
+	inMetadata = "metadata"
+	inProgress = "progress"
+	inResult   = "result"
+)
+
+// checkSensitive returns what is wrong with a kind's paths.
+func checkSensitive(paths []string) error {
+	if len(paths) > MaxSensitive {
+		return invalid("number of sensitive fields", fmt.Sprint(len(paths)), fmt.Sprintf("be at most %d; mark what they are in", MaxSensitive))
+	}
+	for _, path := range paths {
+		if _, _, err := parsePath(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parsePath splits a path into the column that it is in and the names on the way.
+func parsePath(path string) (column string, names []string, err error) {
+	if err := checkText("sensitive field", path, MaxKeyLength); err != nil {
+		return "", nil, err
+	}
+	rest := path
+	for _, c := range []string{inMetadata, inProgress, inResult} {
+		if after, ok := strings.CutPrefix(path, c+":"); ok {
+			column, rest = c, after
+		}
+	}
+	if rest != "*" { // which is all of it
+		names = strings.Split(rest, ".")
+	}
+	for _, name := range names {
+		if name == "" {
+			return "", nil, invalid("sensitive field", quote(path), "be names with a dot between them, such as card.number")
+		}
+	}
+	return column, names, nil
+}
+
+// hidden is what is not to be seen of the jobs of a kind, by column.
+type hidden map[string][][]string
+
+// everything hides all that can be hidden.
+func everything() hidden {
+	all := [][]string{{}}
+	return hidden{inPayload: all, inMetadata: all, inProgress: all, inResult: all}
+}
+
+// hide adds a path. One that cannot be read hides everything: a later version may know what it means.
+func (h hidden) hide(path string) {
+	column, names, err := parsePath(path)
+	if err != nil {
+		for column, all := range everything() {
+			h[column] = append(h[column], all...)
+		}
+		return
+	}
+	h[column] = append(h[column], names)
+}
+
+func (h hidden) redact(j *Job) {
+	for column, value := range map[string]*json.RawMessage{
+		inPayload: &j.Payload, inMetadata: &j.Metadata, inProgress: &j.Progress, inResult: &j.Result,
+	} {
+		if paths := h[column]; len(paths) > 0 && *value != nil {
+			*value = redact(*value, paths)
+		}
+	}
+}
+
+// redact puts [Redacted] in place of what the paths lead to, and leaves every other byte as it is. Names are compared as
+// package json does when it reads into a struct, whatever their case; of a name that is there twice both are meant. What
+// stands where a path expects an object, and is none, is redacted too: it is not what the marks were made for.
+func redact(text json.RawMessage, paths [][]string) json.RawMessage {
+	if !json.Valid(text) {
+		return json.RawMessage(redactedJSON)
+	}
+	r := redactor{in: text}
+	r.value(paths)
+	r.space()
+	return r.out
+}
+
+// taken is what the paths lead to, which redact takes out.
+func taken(text json.RawMessage, paths [][]string) []json.RawMessage {
+	if !json.Valid(text) {
+		return []json.RawMessage{text}
+	}
+	r := redactor{in: text}
+	r.value(paths)
+	return r.taken
+}
+
+// redactor reads valid JSON.
+type redactor struct {
+	in    []byte
+	at    int
+	out   []byte
+	taken []json.RawMessage
+}
+
+// value copies a value of which the paths are to be hidden.
+func (r *redactor) value(paths [][]string) {
+	r.space()
+	start := r.at
+	whole := len(paths) == 0
+	for _, path := range paths {
+		if len(path) == 0 {
+			r.skip()
+			r.take(start)
+			return
+		}
+	}
+	switch c := r.in[r.at]; {
+	case whole:
+		r.skip()
+		r.out = append(r.out, r.in[start:r.at]...)
+	case c == '{':
+		r.object(paths)
+	case c == '[':
+		r.array(paths)
+	default:
+		r.skip()
+		if text := r.in[start:r.at]; string(text) == "null" {
+			r.out = append(r.out, text...)
+		} else {
+			r.take(start)
+		}
+	}
+}
+
+// take takes out what was passed over.
+func (r *redactor) take(start int) {
+	r.taken = append(r.taken, r.in[start:r.at])
+	r.out = append(r.out, redactedJSON...)
+}
+
+func (r *redactor) object(paths [][]string) {
+	r.copy() // {
+	for r.space(); r.in[r.at] != '}'; r.space() {
+		if r.in[r.at] == ',' {
+			r.copy()
+			r.space()
+		}
+		start := r.at
+		r.skip()
+		raw := r.in[start:r.at]
+		r.out = append(r.out, raw...)
+		r.space()
+		r.copy() // :
+		r.value(below(paths, raw))
+	}
+	r.copy()
+}
+
+// below are the paths that go on in the member of an object with this name, a JSON string.
+func below(paths [][]string, raw []byte) (list [][]string) {
+	var name string
+	known := json.Unmarshal(raw, &name) == nil
+	for _, path := range paths {
+		if path[0] == "*" || !known || strings.EqualFold(path[0], name) {
+			list = append(list, path[1:])
+		}
+	}
+	return list
+}
+
+// array goes into each element: * stands for it, and a name is looked for in all of them.
+func (r *redactor) array(paths [][]string) {
+	inside := make([][]string, len(paths))
+	for i, path := range paths {
+		inside[i] = path
+		if path[0] == "*" {
+			inside[i] = path[1:]
+		}
+	}
+	r.copy() // [
+	for r.space(); r.in[r.at] != ']'; r.space() {
+		if r.in[r.at] == ',' {
+			r.copy()
+		}
+		r.value(inside)
+	}
+	r.copy()
+}
+
+// space copies white space.
+func (r *redactor) space() {
+	for r.at < len(r.in) && strings.IndexByte(" \t\r\n", r.in[r.at]) >= 0 {
+		r.copy()
+	}
+}
+
+func (r *redactor) copy() {
+	r.out = append(r.out, r.in[r.at])
+	r.at++
+}
+
+// skip passes over a value.
+func (r *redactor) skip() {
+	depth, inString := 0, false
+	for ; r.at < len(r.in); r.at++ {
+		switch c := r.in[r.at]; {
+		case inString && c == '\\':
+			r.at++
+		case c == '"':
+			inString = !inString
+			if !inString && depth == 0 {
+				r.at++
+				return
+			}
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth == 0 {
+				return // of what a number stood in
+			}
+			if depth--; depth == 0 {
+				r.at++
+				return
+			}
+		case depth == 0 && strings.IndexByte(", \t\r\n", c) >= 0:
+			return
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package jobs
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func pathsOf(t testing.TB, texts ...string) hidden {
+	h := hidden{}
+	for _, text := range texts {
+		if _, _, err := parsePath(text); err != nil {
+			t.Fatal(err)
+		}
+		h.hide(text)
+	}
+	return h
+}
+
+func TestRedact(t *testing.T) {
+	for _, test := range []struct{ paths, in, out string }{
+		{"*", `{"a": 1}`, `#`},
+		{"*", `null`, `#`},
+		{"a", `{"a": 1, "b": 2}`, `{"a": #, "b": 2}`},
+		{"a", ` { "b" : [ 1 , {} , "x" ] , "a" : { "a" : [ "}" ] } } `, ` { "b" : [ 1 , {} , "x" ] , "a" : # } `},
+		{"a", `{"a":null,"b":null}`, `{"a":#,"b":null}`},
+		{"a", `{"A":1,"a":2,"\u0061":3,"aa":4}`, `{"A":#,"a":#,"\u0061":#,"aa":4}`},
+		{"a.b", `{"a":{"b":1,"c":2},"b":3}`, `{"a":{"b":#,"c":2},"b":3}`},
+		{"a.b", `{"a":"4111","c":1}`, `{"a":#,"c":1}`}, // no object, although one is expected
+		{"a.b", `{"a":4111}`, `{"a":#}`},
+		{"a.b", `{"a":null}`, `{"a":null}`},
+		{"a.b", `{"a":[{"b":1},{"c":2},[{"b":3}],4]}`, `{"a":[{"b":#},{"c":2},[{"b":#}],#]}`},
+		{"a.*.b", `{"a":[{"b":1,"c":2},{"b":{}}]}`, `{"a":[{"b":#,"c":2},{"b":#}]}`},
+		{"a.*.b", `{"a":{"x":{"b":1,"c":2},"y":{"b":3}}}`, `{"a":{"x":{"b":#,"c":2},"y":{"b":#}}}`},
+		{"a.*", `{"a":{"x":1,"y":[2]},"b":3}`, `{"a":{"x":#,"y":#},"b":3}`},
+		{"a.*", `{"a":[1,[2],{"b":3}],"b":3}`, `{"a":[#,#,#],"b":3}`},
+		{"*.b", `{"x":{"b":1,"c":2},"y":[{"b":3}]}`, `{"x":{"b":#,"c":2},"y":[{"b":#}]}`},
+		{"a", `[{"a":1},{"a":2,"b":3}]`, `[{"a":#},{"a":#,"b":3}]`},
+		{"a", `"text"`, `#`},
+		{"a", `-1.5e3`, `#`},
+		{"a", `[]`, `[]`},
+		{"a", `{}`, `{}`},
+		{"a b", `{"a":{"b":{"c":1}},"b":"\"}"}`, `{"a":#,"b":#}`},
+		{"a.b a.c", `{"a":{"b":1,"c":2,"d":3}}`, `{"a":{"b":#,"c":#,"d":3}}`},
+		{"a.b a", `{"a":{"b":1}}`, `{"a":#}`},
+		{"\u212a", `{"k":1}`, `{"k":#}`}, // the sign of Kelvin: package json reads it so
+		{"x:y", `{"x:y":1,"y":2}`, `{"x:y":#,"y":2}`},
+		{"a", `{"a":1,}`, `#`},  // no JSON
+		{"a", `{"a":1} x`, `#`}, // no JSON
+		{"a", ``, `#`},
+		{"b", `{"a":"\\","b":"\\\"","c":"\\\\"}`, `{"a":"\\","b":#,"c":"\\\\"}`},
+		{"b", `{"a":[1,2,{"x":[]}],"b":[{"y":"]"}],"c":[[],[{}]]}`, `{"a":[1,2,{"x":[]}],"b":#,"c":[[],[{}]]}`},
+		{"b", `{"a":true,"b":false,"c":-0.1E+2}`, `{"a":true,"b":#,"c":-0.1E+2}`},
+	} {
+		have := string(redact(json.RawMessage(test.in), pathsOf(t, strings.Fields(test.paths)...)[inPayload]))
+		if want := strings.ReplaceAll(test.out, "#", `"[redacted]"`); have != want {
+			t.Errorf("%s in %s gives\n%s, not\n%s", test.paths, test.in, have, want)
+		}
+	}
+}
+
+func TestRedactEveryColumn(t *testing.T) {
+	job := func() Job {
+		text := json.RawMessage(`{"a":1}`)
+		return Job{Payload: text, Metadata: text, Progress: text, Result: text}
+	}
+	gone, half, kept := `"[redacted]"`, `{"a":"[redacted]"}`, `{"a":1}`
+	for path, want := range map[string][4]string{
+		"a": {half, kept, kept, kept}, "metadata:a": {kept, half, kept, kept}, "progress:*": {kept, kept, gone, kept},
+		"result:a": {kept, kept, kept, half}, "b": {kept, kept, kept, kept},
+	} {
+		j := job()
+		pathsOf(t, path).redact(&j)
+		if have := [4]string{string(j.Payload), string(j.Metadata), string(j.Progress), string(j.Result)}; have != want {
+			t.Errorf("%s gives %q, not %q", path, have, want)
+		}
+	}
+	for _, unreadable := range []string{"a..b", "", ".", "result:", "a\x00b", "\xff"} {
+		h := hidden{}
+		h.hide(unreadable)
+		j := job()
+		j.Metadata = nil
+		h.redact(&j)
+		if string(j.Payload) != gone || j.Metadata != nil || string(j.Progress) != gone || string(j.Result) != gone {
+			t.Errorf("%q leaves something to be seen: %+v", unreadable, j)
+		}
+	}
+}
+
+func TestSensitiveFaults(t *testing.T) {
+	for _, path := range []string{"", ".", "a.", ".a", "a..b", "result:", "metadata:.", "a\n", "\xff", strings.Repeat("a", MaxKeyLength+1)} {
+		if err := checkSensitive([]string{"ok", path}); err == nil {
+			t.Errorf("%q is taken", path)
+		}
+	}
+	if err := checkSensitive(make([]string, MaxSensitive+1)); err == nil {
+		t.Error("there is no limit")
+	}
+	if err := checkSensitive([]string{"*", "a", "a.*", "*.*", "result:*", "metadata:a.b", "\u00e9", "a:b", strings.Repeat("a", MaxKeyLength)}); err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzRedact: whatever the JSON is, what comes out is JSON of the same shape but for what is hidden, which is gone.
+func FuzzRedact(f *testing.F) {
+	for _, seed := range []string{`{"a":[{"b":"hidden"}]}`, `[1,"hidden",{"a":{"b":"hidden"}}]`, `"hidden"`, ` {"A": {"\u0062": ["hidden"]} } `, `{"a":1,"a":"hidden"}`, `1`, `{`} {
+		f.Add([]byte(seed), "a.b")
+		f.Add([]byte(seed), "*")
+		f.Add([]byte(seed), "a.*.b")
+	}
+	f.Fuzz(func(t *testing.T, text []byte, path string) {
+		_, names, err := parsePath("result:" + path)
+		if err != nil {
+			return
+		}
+		out := redact(text, [][]string{names})
+		if !json.Valid(out) {
+			t.Fatalf("%s in %q gives %q", path, text, out)
+		}
+		if again := redact(out, [][]string{names}); string(again) != string(out) {
+			t.Fatalf("%s in %q gives %q, and then %q", path, text, out, again)
+		}
+		if none := redact(text, nil); json.Valid(text) && string(none) != string(text) {
+			t.Fatalf("%q without a path becomes %q", text, none)
+		}
+		// Read as a handler reads it, no name on the way leads to anything else.
+		var v any
+		if err := json.Unmarshal(out, &v); err != nil {
+			t.Fatal(err)
+		}
+		if left := reach(v, names); left != nil {
+			t.Fatalf("%s in %q leaves %v: %q", path, text, left, out)
+		}
+	})
+}
+
+// reach is something that a path leads to and that is not redacted, if there is such.
+func reach(v any, names []string) any {
+	if len(names) == 0 {
+		if v == Redacted {
+			return nil
+		}
+		return []any{v}
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			if names[0] == "*" || strings.EqualFold(names[0], name) {
+				if left := reach(member, names[1:]); left != nil {
+					return left
+				}
+			}
+		}
+	case []any:
+		for _, element := range v {
+			inside := names
+			if names[0] == "*" {
+				inside = names[1:]
+			}
+			if left := reach(element, inside); left != nil {
+				return left
+			}
+		}
+	case nil:
+	default:
+		if v != Redacted {
+			return v
+		}
+	}
+	return nil
+}
+
+func TestDecodeErrorsAreDiscreet(t *testing.T) {
+	type card struct {
+		Number int8
+		Inner  struct{ Due json.Number }
+	}
+	for _, text := range []string{`{"Number":4111111111111111}`, `{"Number":"4111111111111111"}`, `{"Inner":{"Due":"4111111111111111x"}}`} {
+		var c card
+		err := json.Unmarshal([]byte(text), &c)
+		if err == nil {
+			t.Fatalf("%s fits", text)
+		}
+		if said := discreet(err, true).Error(); strings.Contains(said, "4111") || said == "" {
+			t.Errorf("of %s it says %s", text, said)
+		}
+		if said := discreet(err, false).Error(); strings.Contains(said, "4111111111111111") && !strings.Contains(text, "Due") {
+			t.Errorf("of %s it says %s where the kind marks nothing", text, said)
+		}
+	}
+	if own := errors.New("their own"); discreet(own, false) != own {
+		t.Error("an error of the application's own type is another one where nothing is sensitive")
+	}
+}

@@ -1,0 +1,141 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// Snapshot is all that waits, runs and works, read once: what a view of everything shows. Its parts are what the methods of
+// their names return.
+type Snapshot struct {
+	Counts  []Count
+	Stats   Stats
+	Queues  []QueueInfo
+	Workers []WorkerInfo
+}
+
+// Snapshot reads [Client.Counts], [Client.Stats], [Client.Queues] and [Client.Workers] at once.
+func (c *Client) Snapshot(ctx context.Context) (Snapshot, error) {
+	var s Snapshot
+	err := c.read(ctx, func(ctx context.Context, q db.Querier) error {
+		var err error
+		if s.Counts, err = countJobs(ctx, q); err != nil {
+			return fmt.Errorf("count jobs: %w", err)
+		}
+		if s.Workers, err = listWorkers(ctx, q); err != nil {
+			return fmt.Errorf("list workers: %w", err)
+		}
+		rows, err := q.ListQueueRows(ctx)
+		if err != nil {
+			return fmt.Errorf("list queues: %w", err)
+		}
+		s.Stats, s.Queues = statsOf(s.Counts, s.Workers), queuesOf(s.Counts, rows, s.Workers)
+		return nil
+	})
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return s, nil
+}
+
+func listWorkers(ctx context.Context, q db.Querier) ([]WorkerInfo, error) {
+	rows, err := q.ListLiveWorkers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := q.CountRunningJobsPerWorker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	running := map[int64]int64{}
+	for _, r := range counts {
+		running[r.WorkerID] = r.Jobs
+	}
+	workers := make([]WorkerInfo, len(rows))
+	for i, r := range rows {
+		w := WorkerInfo{
+			ID: r.ID, Name: r.Name, Host: r.Host, PID: int(r.Pid), Version: r.Version, Running: running[r.ID],
+			StartedAt: fromMicros(r.StartedAt), Heartbeat: fromMicros(r.HeartbeatAt),
+		}
+		if err := json.Unmarshal([]byte(r.Queues), &w.Queues); err != nil {
+			return nil, fmt.Errorf("queues of worker %d: %w", r.ID, err)
+		}
+		if err := json.Unmarshal([]byte(r.Kinds), &w.Kinds); err != nil {
+			return nil, fmt.Errorf("kinds of worker %d: %w", r.ID, err)
+		}
+		workers[i] = w
+	}
+	return workers, nil
+}
+
+func statsOf(counts []Count, workers []WorkerInfo) Stats {
+	stats := Stats{Jobs: map[Status]int64{}, Workers: len(workers)}
+	for _, status := range statuses {
+		stats.Jobs[status] = 0
+	}
+	type work struct{ queue, kind string }
+	taken := map[work]bool{}
+	for _, w := range workers {
+		for queue, slots := range w.Queues {
+			for _, kind := range w.Kinds {
+				taken[work{queue, kind}] = taken[work{queue, kind}] || slots > 0
+			}
+		}
+	}
+	for _, n := range counts {
+		stats.Jobs[n.Status] += n.Jobs
+		switch n.Status {
+		case StatusPending:
+			stats.OldestPending = earlier(stats.OldestPending, n.Since)
+			if !taken[work{n.Queue, n.Kind}] {
+				stats.Unhandled = append(stats.Unhandled, UnhandledWork{n.Queue, n.Kind, n.Jobs})
+			}
+		case StatusScheduled:
+			stats.NextDue = earlier(stats.NextDue, n.Since)
+		}
+	}
+	return stats
+}
+
+func queuesOf(counts []Count, rows []db.Queue, workers []WorkerInfo) []QueueInfo {
+	byName := map[string]*QueueInfo{}
+	queue := func(name string) *QueueInfo {
+		if byName[name] == nil {
+			byName[name] = &QueueInfo{Name: name}
+		}
+		return byName[name]
+	}
+	for _, n := range counts {
+		switch n.Status {
+		case StatusScheduled:
+			queue(n.Queue).Scheduled += n.Jobs
+		case StatusPending:
+			info := queue(n.Queue)
+			info.Pending += n.Jobs
+			info.Oldest = earlier(info.Oldest, n.Since)
+		case StatusRunning:
+			queue(n.Queue).Running += n.Jobs
+		}
+	}
+	for _, r := range rows {
+		if r.PausedAt != nil {
+			queue(r.Name).PausedAt = fromMicros(*r.PausedAt)
+		}
+	}
+	for _, w := range workers {
+		for name, slots := range w.Queues {
+			queue(name).Slots += slots
+		}
+	}
+	list := make([]QueueInfo, 0, len(byName))
+	for _, info := range byName {
+		list = append(list, *info)
+	}
+	slices.SortFunc(list, func(a, b QueueInfo) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}

@@ -1,0 +1,28 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// identity names a file, whatever its path. It is looked at with every write, which os.Stat would be dear for.
+type identity struct{ device, inode uint64 }
+
+// identify also returns the file's size.
+func identify(path string) (identity, int64, error) {
+	var stat unix.Stat_t
+	for {
+		err := unix.Stat(path, &stat)
+		if err == nil {
+			return identity{uint64(stat.Dev), uint64(stat.Ino)}, stat.Size, nil
+		}
+		if err != unix.EINTR {
+			return identity{}, 0, &os.PathError{Op: "stat", Path: path, Err: err}
+		}
+	}
+}
+
+func (i identity) same(other identity) bool { return i == other }

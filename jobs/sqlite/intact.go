@@ -1,0 +1,97 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// files are those of a database that is open. Whoever deletes or replaces one beneath a process leaves it with a file that
+// nobody else will ever open: what is committed there is lost.
+type files struct {
+	path string
+	main identity
+
+	mu     sync.Mutex
+	beside map[string]identity // the WAL and its index, by their suffixes; nil until there are any
+	gone   error               // once one of those is not what it was
+	swell  swell
+}
+
+// findMain looks at the database's file, which must be there.
+func findMain(path string, o options) (*files, error) {
+	main, _, err := identify(path)
+	return &files{path: path, main: main, swell: swell{logger: o.logger, path: path, large: o.walLarge}}, err
+}
+
+// findBeside looks, once, at the WAL and its index, which stay for as long as a connection is open.
+func (f *files) findBeside() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.beside != nil {
+		return nil
+	}
+	beside := map[string]identity{}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		found, _, err := identify(f.path + suffix)
+		if errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%s%s: %w", f.path, suffix, jobs.ErrReplaced)
+		}
+		if err != nil {
+			return err
+		}
+		beside[suffix] = found
+	}
+	f.beside = beside
+	return nil
+}
+
+// intact returns ErrReplaced when the path no longer leads to the file that was opened, and for ever once the WAL or its
+// index was found gone.
+func (f *files) intact() error {
+	f.mu.Lock()
+	gone := f.gone
+	f.mu.Unlock()
+	if gone != nil {
+		return gone
+	}
+	_, err := f.is("", f.main)
+	return err
+}
+
+// kept is intact with a look at the WAL and its index, too: for after a commit, which went there.
+func (f *files) kept() error {
+	if err := f.intact(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for suffix, was := range f.beside {
+		size, err := f.is(suffix, was)
+		if errors.Is(err, jobs.ErrReplaced) {
+			f.gone = err
+		}
+		if err != nil {
+			return err
+		}
+		if suffix == "-wal" {
+			f.swell.see(size)
+		}
+	}
+	return nil
+}
+
+// is returns the size of a file, or ErrReplaced when it is not the one that was there.
+func (f *files) is(suffix string, was identity) (size int64, err error) {
+	now, size, err := identify(f.path + suffix)
+	if errors.Is(err, os.ErrNotExist) || err == nil && !now.same(was) {
+		return 0, fmt.Errorf("%s%s: %w", f.path, suffix, jobs.ErrReplaced)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", errUnseen, err)
+	}
+	return size, nil
+}

@@ -1,0 +1,83 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// A job is the same whichever statement adds it.
+func TestQuickEnqueueAddsTheSame(t *testing.T) {
+	store, _ := queue(t)
+	for name, arg := range map[string]db.EnqueueKeylessJobParams{
+		"little": {Kind: "k", Queue: "default", Payload: "{}", Status: "pending", RunAfter: 1, MaxAttempts: 1, Now: 1},
+		"much": {
+			Kind: "kind", Queue: "queue", Payload: `{"n": 1, "s": "\u00e9"}`, Status: "scheduled", Priority: -3, RunAfter: 1 << 50, MaxAttempts: 7,
+			Timeout: 5, UserID: new("user"), Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 12345,
+		},
+	} {
+		var quick, usual db.Job
+		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
+			w := q.(*writes)
+			one, err := w.EnqueueKeylessJob(ctx, arg)
+			must(t, err)
+			other, err := w.Queries.EnqueueKeylessJob(ctx, arg)
+			must(t, err)
+			if other != one+1 {
+				t.Errorf("%s: the ids are %d and %d", name, one, other)
+			}
+			quick, err = q.GetJob(ctx, one)
+			must(t, err)
+			usual, err = q.GetJob(ctx, other)
+			return err
+		}))
+		if quick.Kind != arg.Kind || quick.Payload != arg.Payload {
+			t.Errorf("%s: the job is %+v", name, quick)
+		}
+		quick.ID = usual.ID
+		if !reflect.DeepEqual(quick, usual) {
+			t.Errorf("%s: %+v\nis not %+v", name, quick, usual)
+		}
+	}
+}
+
+// What keeps a job from being added is told as ever, and what came before it in the transaction is kept.
+func TestQuickEnqueueThatIsRefused(t *testing.T) {
+	for name, want := range map[string]error{"close_queue": jobs.ErrMoved, "ignore_inserts": nil, "refuse_second_user": nil} {
+		t.Run(name, func(t *testing.T) {
+			store, client := queue(t)
+			enqueue(t, client, "before")
+			exec(t, plain(t, store.Path()), name)
+			_, err := client.Enqueue(t.Context(), "k", []byte("{}"), jobs.UserID("u"))
+			if name == "refuse_second_user" {
+				must(t, err)
+				_, err = client.Enqueue(t.Context(), "k", []byte("{}"), jobs.UserID("u"))
+			}
+			if err == nil || want != nil && !errors.Is(err, want) {
+				t.Errorf("an enqueue gives %v", err)
+			}
+			var kept int64
+			must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
+				n, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "kept", Now: 1})
+				if err != nil {
+					return err
+				}
+				kept = n
+				_, err = q.EnqueueKeylessJob(ctx, db.EnqueueKeylessJobParams{
+					Kind: "k", Queue: "default", Payload: "{}", Status: "pending", MaxAttempts: 1, UserID: new("u"), Now: 1,
+				})
+				if err == nil {
+					t.Error("a refused enqueue gives no error")
+				}
+				return nil
+			}))
+			if kept != 1 || !added(t, store)["kept"] {
+				t.Error("what came before a refused enqueue is gone")
+			}
+		})
+	}
+}

@@ -1,0 +1,154 @@
+package sqlite
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// leastRun is how many ids without a gap get a statement of their own. A list of ids is read from JSON and looked up one by
+// one; a range is walked through, and its rows are written as they are met.
+const leastRun = 8
+
+// run is a range of ids without a gap.
+type run struct{ first, last int64 }
+
+// runsOf divides ids, which it sorts, into long runs and the rest.
+func runsOf(ids []int64) (runs []run, rest []int64) {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	for len(ids) > 0 {
+		n := 1
+		for n < len(ids) && ids[n] == ids[n-1]+1 {
+			n++
+		}
+		if n >= leastRun {
+			runs = append(runs, run{ids[0], ids[n-1]})
+		} else {
+			rest = append(rest, ids[:n]...)
+		}
+		ids = ids[n:]
+	}
+	return runs, rest
+}
+
+// inRuns writes the rows of long runs by one statement each and those of all other ids, a JSON list, by another. It returns how
+// many were written.
+func inRuns(ids []int64, inRun func(run) (int64, error), inList func(string) (int64, error)) (written int64, err error) {
+	runs, rest := runsOf(ids)
+	for _, r := range runs {
+		n, err := inRun(r)
+		if err != nil {
+			return 0, err
+		}
+		written += n
+	}
+	if len(rest) == 0 {
+		return written, nil
+	}
+	n, err := inList(formatIDs(rest))
+	return written + n, err
+}
+
+// CompleteJobs completes those of the list that are in a run by their range.
+func (w *writes) CompleteJobs(ctx context.Context, arg db.CompleteJobsParams) (int64, error) {
+	ids, ok := parseIDs(arg.Ids)
+	if !ok {
+		return w.Queries.CompleteJobs(ctx, arg)
+	}
+	return inRuns(ids, func(r run) (int64, error) {
+		return w.CompleteJobRange(ctx, db.CompleteJobRangeParams{
+			Now: arg.Now, First: r.first, Last: r.last, Attempt: arg.Attempt, WorkerID: arg.WorkerID,
+		})
+	}, func(rest string) (int64, error) {
+		arg.Ids = rest
+		return w.Queries.CompleteJobs(ctx, arg)
+	})
+}
+
+// ClaimJobs claims in two steps after a claim that gave many jobs, and else in one statement: for few jobs that is cheaper.
+func (w *writes) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, err error) {
+	defer func() { w.busy = len(rows) >= leastRun }()
+	if !w.busy {
+		return w.Queries.ClaimJobs(ctx, arg)
+	}
+	list, err := w.ListClaimableJobs(ctx, db.ListClaimableJobsParams{
+		Kinds: arg.Kinds, Queue: arg.Queue, Now: arg.Now, N: arg.N, WorkerID: arg.WorkerID,
+	})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	ids := make([]int64, len(list))
+	rows = make([]db.ClaimJobsRow, len(list))
+	for i, row := range list {
+		ids[i], rows[i] = row.ID, db.ClaimJobsRow(row)
+	}
+	started, err := w.startJobs(ctx, arg, ids)
+	if err == nil && started != int64(len(rows)) {
+		rows, err = w.held(ctx, arg.WorkerID, rows)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// held are the rows of those jobs that a worker holds: not of one whose claim a trigger of somebody's own has ignored.
+func (w *writes) held(ctx context.Context, worker int64, rows []db.ClaimJobsRow) ([]db.ClaimJobsRow, error) {
+	var held []db.ClaimJobsRow
+	for _, row := range rows {
+		fence, err := w.GetJobFence(ctx, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		if fence.Status == string(jobs.StatusRunning) && fence.WorkerID == worker && fence.Attempt == row.Attempt {
+			held = append(held, row)
+		}
+	}
+	return held, nil
+}
+
+// startJobs hands to a worker the jobs that were listed in the same transaction.
+func (w *writes) startJobs(ctx context.Context, arg db.ClaimJobsParams, ids []int64) (started int64, err error) {
+	return inRuns(ids, func(r run) (int64, error) {
+		return w.StartJobRange(ctx, db.StartJobRangeParams{
+			WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, First: r.first, Last: r.last,
+		})
+	}, func(rest string) (int64, error) {
+		return w.StartJobs(ctx, db.StartJobsParams{WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, Ids: rest})
+	})
+}
+
+// parseIDs reads what formatIDs writes, and no other JSON.
+func parseIDs(list string) (ids []int64, ok bool) {
+	list = strings.TrimSuffix(strings.TrimPrefix(list, "["), "]")
+	if list == "" {
+		return nil, true
+	}
+	ids = make([]int64, 0, strings.Count(list, ",")+1)
+	for text := range strings.SplitSeq(list, ",") {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, false
+		}
+		ids = append(ids, id)
+	}
+	return ids, true
+}
+
+// formatIDs is the JSON list of ids.
+func formatIDs(ids []int64) string {
+	list := make([]byte, 1, 12*len(ids)+2)
+	list[0] = '['
+	for i, id := range ids {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = strconv.AppendInt(list, id, 10)
+	}
+	return string(append(list, ']'))
+}

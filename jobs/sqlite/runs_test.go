@@ -1,0 +1,220 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+func TestRunsOf(t *testing.T) {
+	for _, test := range []struct {
+		ids  []int64
+		runs []run
+		rest []int64
+	}{
+		{nil, nil, nil},
+		{[]int64{7}, nil, []int64{7}},
+		{[]int64{8, 1, 2, 3, 4, 5, 6, 7}, []run{{1, 8}}, nil},
+		{[]int64{1, 2, 3, 4, 5, 6, 7}, nil, []int64{1, 2, 3, 4, 5, 6, 7}},
+		{[]int64{20, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 30, 31, 32, 33, 34, 35, 36, 37, 38}, []run{{1, 8}, {30, 38}}, []int64{11, 12, 20}},
+		{[]int64{1, 1, 2, 2, 3, 4, 5, 6, 7}, nil, []int64{1, 2, 3, 4, 5, 6, 7}}, // each once
+	} {
+		runs, rest := runsOf(slices.Clone(test.ids))
+		if !slices.Equal(runs, test.runs) || !slices.Equal(rest, test.rest) {
+			t.Errorf("runsOf(%v) = %v, %v, want %v, %v", test.ids, runs, rest, test.runs, test.rest)
+		}
+	}
+}
+
+func TestListsOfIDs(t *testing.T) {
+	for _, ids := range [][]int64{nil, {1}, {3, -2, 9_000_000_000}} {
+		list := formatIDs(ids)
+		read, ok := parseIDs(list)
+		if !ok || !slices.Equal(read, ids) {
+			t.Errorf("%s is read as %v, %v", list, read, ok)
+		}
+		if !json.Valid([]byte(list)) {
+			t.Errorf("%s is no JSON", list)
+		}
+	}
+	for _, list := range []string{`[1,"2"]`, `[ 1, 2 ]`, `{}`} {
+		if ids, ok := parseIDs(list); ok {
+			t.Errorf("%s is read as %v", list, ids)
+		}
+	}
+}
+
+// claimer is a worker with a store of its own, whose statements a test makes by hand.
+type claimer struct {
+	store  *Store
+	client *jobs.Client
+	id     int64
+}
+
+func newClaimer(t *testing.T) *claimer {
+	t.Helper()
+	c := &claimer{}
+	c.store, c.client = queue(t)
+	c.write(t, func(ctx context.Context, q db.Querier) (err error) {
+		now := c.store.Now().UnixMicro()
+		c.id, err = q.RegisterWorker(ctx, db.RegisterWorkerParams{
+			Name: "claimer", Host: "here", Pid: 1, Queues: `{"default":10}`, Kinds: `["a","b"]`, Now: now, LeaseUntil: now + time.Hour.Microseconds(),
+		})
+		return err
+	})
+	return c
+}
+
+func (c *claimer) write(t *testing.T, fn func(context.Context, db.Querier) error) {
+	t.Helper()
+	must(t, c.store.Write(t.Context(), fn))
+}
+
+// add adds n jobs of a kind and priority.
+func (c *claimer) add(t *testing.T, kind string, priority, n int) {
+	t.Helper()
+	payloads := make([]json.RawMessage, n)
+	for i := range payloads {
+		payloads[i] = json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))
+	}
+	_, err := c.client.EnqueueMany(t.Context(), kind, payloads, jobs.Priority(priority), jobs.Tags("x"))
+	must(t, err)
+}
+
+// claim claims up to n jobs in two steps or in one.
+func (c *claimer) claim(t *testing.T, n int64, steps bool) (rows []db.ClaimJobsRow) {
+	t.Helper()
+	c.write(t, func(ctx context.Context, q db.Querier) (err error) {
+		now := c.store.Now().UnixMicro()
+		q.(*writes).busy = steps
+		rows, err = q.ClaimJobs(ctx, db.ClaimJobsParams{
+			WorkerID: c.id, LeaseUntil: now + time.Hour.Microseconds(), Now: now, Kinds: `["a","b"]`, Queue: jobs.DefaultQueue, N: n,
+		})
+		return err
+	})
+	slices.SortFunc(rows, func(a, b db.ClaimJobsRow) int { return int(a.ID - b.ID) })
+	return rows
+}
+
+func (c *claimer) complete(t *testing.T, ids ...int64) (done int64) {
+	t.Helper()
+	c.write(t, func(ctx context.Context, q db.Querier) (err error) {
+		done, err = q.CompleteJobs(ctx, db.CompleteJobsParams{Now: c.store.Now().UnixMicro(), WorkerID: c.id, Attempt: 1, Ids: formatIDs(ids)})
+		return err
+	})
+	return done
+}
+
+func (c *claimer) job(t *testing.T, id int64) jobs.Job {
+	t.Helper()
+	job, err := c.client.Get(t.Context(), id)
+	must(t, err)
+	return job
+}
+
+// Two queues that are alike are claimed from in the two ways.
+func TestClaimInStepsIsAClaim(t *testing.T) {
+	var claimed [2][][]db.ClaimJobsRow
+	for i, steps := range []bool{false, true} {
+		c := newClaimer(t)
+		c.add(t, "a", 0, 30)
+		c.add(t, "b", 1, 5)
+		c.add(t, "other", 9, 3)
+		c.add(t, "a", 1, 2)
+		c.add(t, "b", 0, 20)
+		for _, n := range []int64{3, 20, 1000, 1000} {
+			rows := c.claim(t, n, steps)
+			for j, row := range rows {
+				job := c.job(t, row.ID)
+				if job.Status != jobs.StatusRunning || job.Attempt != 1 || row.Attempt != 1 || job.WorkerID != c.id ||
+					job.StartedAt.IsZero() || !job.LeaseUntil.After(job.StartedAt) {
+					t.Errorf("job %d was claimed and is %+v", row.ID, job)
+				}
+				rows[j].RunAfter, rows[j].CreatedAt = 0, 0
+			}
+			claimed[i] = append(claimed[i], rows)
+		}
+	}
+	for i, rows := range claimed[0] {
+		if !reflect.DeepEqual(rows, claimed[1][i]) {
+			t.Errorf("claim %d gave in one step\n%+v\nand in two\n%+v", i+1, rows, claimed[1][i])
+		}
+	}
+	if have := []int{len(claimed[1][0]), len(claimed[1][1]), len(claimed[1][2]), len(claimed[1][3])}; !slices.Equal(have, []int{3, 20, 34, 0}) {
+		t.Errorf("claimed %v jobs", have)
+	}
+}
+
+func TestClaimInStepsLeavesWhatATriggerIgnores(t *testing.T) {
+	for _, steps := range []bool{false, true} {
+		c := newClaimer(t)
+		exec(t, plain(t, c.store.Path()), "ignore_claims")
+		c.add(t, "a", 0, 10)
+		c.add(t, "a", 5, 1)
+		c.add(t, "a", 0, 10)
+		rows := c.claim(t, 100, steps)
+		if len(rows) != 20 || slices.ContainsFunc(rows, func(r db.ClaimJobsRow) bool { return r.Priority == 5 }) {
+			t.Errorf("in steps: %v: %d jobs were claimed: %+v", steps, len(rows), rows)
+		}
+	}
+}
+
+// The statement for a range is fenced as that for a list.
+func TestCompletionOfARangeIsFenced(t *testing.T) {
+	c := newClaimer(t)
+	c.add(t, "a", 0, 40)
+	var ids []int64
+	for _, row := range c.claim(t, 30, true) {
+		ids = append(ids, row.ID)
+	}
+	lost, again, gone := ids[3], ids[12], ids[25]
+	c.write(t, func(ctx context.Context, q db.Querier) error {
+		// One is given back, one is claimed once more, by the same worker, and one has ended.
+		for _, id := range []int64{lost, again} {
+			if _, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: 1, ID: id, Attempt: 1, WorkerID: c.id}); err != nil {
+				return err
+			}
+		}
+		if n, err := q.StartJobs(ctx, db.StartJobsParams{WorkerID: c.id, LeaseUntil: 2, Now: 1, Ids: formatIDs([]int64{again})}); err != nil || n != 1 {
+			return fmt.Errorf("claimed %d jobs again: %w", n, err)
+		}
+		_, err := q.FailJob(ctx, db.FailJobParams{Now: 1, ID: gone, Attempt: 1, WorkerID: c.id})
+		return err
+	})
+	left := ids[20]
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return id == left }) // a gap
+	if done := c.complete(t, ids...); done != 26 {
+		t.Errorf("%d jobs were completed", done)
+	}
+	want := map[int64]jobs.Status{lost: jobs.StatusPending, again: jobs.StatusRunning, gone: jobs.StatusFailed, left: jobs.StatusRunning}
+	for id := ids[0]; id < ids[0]+40; id++ {
+		status := jobs.StatusDone
+		if s, ok := want[id]; ok {
+			status = s
+		} else if id > ids[len(ids)-1] {
+			status = jobs.StatusPending
+		}
+		if job := c.job(t, id); job.Status != status {
+			t.Errorf("job %d is %s, want %s", id, job.Status, status)
+		}
+	}
+	if done := c.complete(t, ids...); done != 0 {
+		t.Errorf("%d jobs were completed twice", done)
+	}
+
+	// A list that is written in another way is completed as well.
+	c.write(t, func(ctx context.Context, q db.Querier) error {
+		n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{Now: 1, WorkerID: c.id, Attempt: 1, Ids: fmt.Sprintf("[ %d ]", left)})
+		if err == nil && n != 1 {
+			err = fmt.Errorf("%d jobs were completed", n)
+		}
+		return err
+	})
+}

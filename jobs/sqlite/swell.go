@@ -1,0 +1,49 @@
+package sqlite
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+)
+
+const (
+	// walLarge is a WAL that does not come from this library: checkpoints begin at 4 MiB, and journal_size_limit leaves
+	// 64 MiB of what a large transaction or a reader took.
+	walLarge = 128 << 20
+
+	// walTellEvery is how often one that stays so large is told of.
+	walTellEvery = 30 * time.Second
+)
+
+// swell tells of a WAL that grows, as it does without bound while one read transaction goes on, whoever's: no checkpoint can
+// get past it, and reads become slower.
+type swell struct {
+	logger *slog.Logger
+	path   string
+	large  int64
+	told   time.Time // zero while it is not large
+}
+
+// see takes the WAL's size after a commit.
+func (s *swell) see(size int64) {
+	switch {
+	case size >= s.large && time.Since(s.told) >= walTellEvery:
+		s.told = time.Now()
+		s.logger.Warn("sqlite: the WAL grows: a read transaction that does not end, in any program that has the file open, keeps it from being brought to the database",
+			"database", s.path, "bytes", size)
+	case size < s.large && !s.told.IsZero():
+		s.told = time.Time{}
+		s.logger.Info("sqlite: the WAL is of its usual size again", "database", s.path, "bytes", size)
+	}
+}
+
+// WALSize is how many bytes the database's WAL takes on the disk. It stays below 64 MiB but for large transactions, and while
+// a read transaction of some program does not end.
+func (s *Store) WALSize() (int64, error) {
+	_, size, err := identify(s.path + "-wal")
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	return size, err
+}

@@ -1,0 +1,1 @@
+INSERT INTO moves (direction, token, peer, started_at) VALUES ('out', 'token', 'somewhere', 1)

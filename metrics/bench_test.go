@@ -1,0 +1,18 @@
+package metrics_test
+
+import (
+	"testing"
+
+	"github.com/sqluice/sqluice/internal/costs"
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+	"github.com/sqluice/sqluice/metrics"
+)
+
+// BenchmarkQueue is that of package jobs/sqlite with all metrics: what they cost is the difference.
+func BenchmarkQueue(b *testing.B) {
+	costs.Benchmark(b, func(b *testing.B) jobs.Store {
+		return testdb.SQLite(b, sqlite.WithObserver(metrics.New().Observer()))
+	})
+}

@@ -1,0 +1,136 @@
+package metrics_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/metrics"
+)
+
+type labels = map[string]string
+
+func wants(l *lab, name string, with labels, want float64) {
+	l.Helper()
+	if have := l.value(name, with); have != want {
+		l.Errorf("%s%v is %v, not %v", name, with, have, want)
+	}
+}
+
+func TestWhatARunTells(t *testing.T) {
+	l := newLab(t)
+	l.enqueue("good", jobs.Unique("u"))
+	l.enqueue("good", jobs.Unique("u"))
+	_, err := l.client.EnqueueMany(l.ctx, "good", []json.RawMessage{json.RawMessage("1"), json.RawMessage("2")})
+	l.must(err)
+	l.enqueue("bad")
+	l.enqueue("nobody's")
+	l.crash("crashed")
+	l.drain(map[string]func(context.Context, jobs.Job) error{
+		"good": nothing, "crashed": nothing,
+		"bad": func(context.Context, jobs.Job) error { return jobs.Discard(errors.New("broken")) },
+	})
+	good := labels{"queue": "default", "kind": "good"}
+	wants(l, "sqluice_enqueued_jobs_total", good, 3)
+	wants(l, "sqluice_enqueue_existed_total", good, 1)
+	wants(l, "sqluice_attempts_total", labels{"kind": "good", "fate": "done"}, 3)
+	wants(l, "sqluice_attempts_total", labels{"kind": "bad", "fate": "failed"}, 1)
+	wants(l, "sqluice_attempt_errors_total", labels{"kind": "bad", "cause": "error"}, 1)
+	wants(l, "sqluice_active_attempts", good, 0)
+	wants(l, "sqluice_wait_seconds", good, 3)
+	wants(l, "sqluice_run_seconds", good, 3)
+	wants(l, "sqluice_rescued_attempts_total", labels{"reason": "crash"}, 1)
+	wants(l, "sqluice_rescued_jobs_total", labels{"status": "pending"}, 1)
+	wants(l, "sqluice_database_up", nil, 1)
+	wants(l, "sqluice_jobs", labels{"status": "done"}, 4)
+	wants(l, "sqluice_jobs", labels{"status": "failed"}, 1)
+	wants(l, "sqluice_queue_jobs", labels{"queue": "default", "status": "pending"}, 1)
+	wants(l, "sqluice_unhandled_jobs", labels{"queue": "default", "kind": "nobody's"}, 1)
+	wants(l, "sqluice_workers", nil, 0)
+	if l.value("sqluice_query_seconds", labels{"query": "ClaimJobs"}) == 0 {
+		t.Error("no claim was timed")
+	}
+	if l.value("sqluice_oldest_pending_seconds", nil) <= 0 {
+		t.Error("nothing seems to wait")
+	}
+}
+
+// The database is asked now and then, however often Prometheus comes.
+func TestQueueIsReadNowAndThen(t *testing.T) {
+	l := newLab(t)
+	metrics.Freeze(l.queue)
+	wants(l, "sqluice_jobs", labels{"status": "pending"}, 0)
+	before := l.value("sqluice_query_seconds", labels{"query": "CountJobs"})
+	l.enqueue("k")
+	wants(l, "sqluice_jobs", labels{"status": "pending"}, 0)
+	wants(l, "sqluice_query_seconds", labels{"query": "CountJobs"}, before)
+	metrics.Forget(l.queue)
+	wants(l, "sqluice_jobs", labels{"status": "pending"}, 1)
+}
+
+func TestQueueThatCannotBeRead(t *testing.T) {
+	l := newLab(t)
+	l.must(l.store.Close())
+	wants(l, "sqluice_database_up", nil, 0)
+	if l.value("sqluice_database_errors_total", labels{"reason": "closed"}) < 1 {
+		t.Error("the fault is not counted")
+	}
+	if l.gather()["sqluice_jobs"] != nil {
+		t.Error("jobs are counted that could not be")
+	}
+}
+
+// However many queues and kinds somebody makes up, the series are bounded.
+func TestNamesAreBounded(t *testing.T) {
+	m := metrics.New()
+	told := m.Observer()
+	for i := range 2000 {
+		told.Enqueued(jobs.Enqueued{Queue: "q", Kind: fmt.Sprint("k", i), Jobs: 1})
+	}
+	told.Enqueued(jobs.Enqueued{Queue: "q", Kind: "k7", Jobs: 1})
+	told.Started(jobs.Started{Queue: "q\xff", Kind: "later"}) // no text, and too late
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(m)
+	l := &lab{T: t, registry: registry}
+	if n := len(l.gather()["sqluice_enqueued_jobs_total"].GetMetric()); n != metrics.MostNames+1 {
+		t.Errorf("%d series, not %d", n, metrics.MostNames+1)
+	}
+	wants(l, "sqluice_enqueued_jobs_total", labels{"kind": "k7"}, 2)
+	wants(l, "sqluice_enqueued_jobs_total", labels{"kind": "_other"}, 2000-metrics.MostNames)
+	wants(l, "sqluice_active_attempts", labels{"queue": "_other", "kind": "_other"}, 1)
+}
+
+func TestNamesThatAreNoText(t *testing.T) {
+	m := metrics.New()
+	m.Observer().Started(jobs.Started{Queue: "q\xff", Kind: "k\"\n", Waited: time.Second})
+	handler, err := metrics.Handler(slog.New(slog.DiscardHandler), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `sqluice_active_attempts{kind="k\"\n",queue="q` + "\uFFFD" + `"} 1`; answer.Code != 200 || !strings.Contains(string(text), want) {
+		t.Errorf("%d without %s:\n%s", answer.Code, want, text)
+	}
+}
+
+func TestHandlerRefusesTheSameTwice(t *testing.T) {
+	m := metrics.New()
+	if _, err := metrics.Handler(slog.New(slog.DiscardHandler), m, m); err == nil {
+		t.Error("no error")
+	}
+}

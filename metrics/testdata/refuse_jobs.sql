@@ -1,0 +1,5 @@
+CREATE TRIGGER refuse_jobs BEFORE INSERT ON jobs
+WHEN NEW.kind = 'refused'
+BEGIN
+    SELECT RAISE(ABORT, 'the application refuses');
+END

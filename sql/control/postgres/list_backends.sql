@@ -1,0 +1,1 @@
+SELECT COALESCE(string_agg(CAST(a.pid AS text), ' ' ORDER BY a.pid), '') FROM pg_stat_activity AS a WHERE a.datname = current_database() AND a.backend_type = 'client backend' AND a.pid <> pg_backend_pid()
