@@ -451,6 +451,7 @@ func (s *session) dispatch(claimed []*attempt) {
 	for _, a := range started {
 		s.start(a)
 	}
+	runtime.Gosched() // the handlers first: what the pump does next serves the jobs after theirs
 }
 
 // better is the order in which jobs are run.
