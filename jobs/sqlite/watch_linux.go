@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -90,6 +91,7 @@ func (h *hub) follow(ctx context.Context, version *dataVersion, events *events) 
 			rest = min(2*rest, deafMost)
 		} else if rest = deafLeast; version.changed(ctx) {
 			h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakeEvent)
+			runtime.Gosched() // who was woken goes on here: another processor would have to be woken too
 			pause(lookEvery)
 		}
 		if step == len(tail) {
