@@ -4,9 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+)
+
+const (
+	// stillFor is how old a folder's last change must be before it is taken for the last: clocks of file systems tick each
+	// ten milliseconds at the slowest.
+	stillFor = 100 * time.Millisecond
+
+	// stillMost is how long the folder alone is looked at. It does not tell of folders above it, nor of a WAL that grows.
+	stillMost = time.Second
 )
 
 // files are those of a database that is open. Whoever deletes or replaces one beneath a process leaves it with a file that
@@ -19,12 +30,24 @@ type files struct {
 	beside map[string]identity // the WAL and its index, by their suffixes; nil until there are any
 	gone   error               // once one of those is not what it was
 	swell  swell
+
+	// The writer's own: the last change of the folder before all files were seen in their places, and until when they need not
+	// be looked at again while it stays the last.
+	folder folder
+	still  int64
+	until  time.Time
 }
 
 // findMain looks at the database's file, which must be there.
 func findMain(path string, o options) (*files, error) {
 	main, _, err := identify(path)
-	return &files{path: path, main: main, swell: swell{logger: o.logger, path: path, large: o.walLarge}}, err
+	if err != nil {
+		return nil, err
+	}
+	return &files{
+		path: path, main: main, swell: swell{logger: o.logger, path: path, large: o.walLarge},
+		folder: openFolder(filepath.Dir(path)),
+	}, nil
 }
 
 // findBeside looks, once, at the WAL and its index, which stay for as long as a connection is open.
@@ -62,11 +85,40 @@ func (f *files) intact() error {
 	return err
 }
 
-// kept is intact with a look at the WAL and its index, too: for after a commit, which went there.
+// unmoved reports whether nothing can have happened to the files since the last look at all of them: for the writer.
+func (f *files) unmoved() bool {
+	return f.still != 0 && time.Now().Before(f.until) && f.folder.changed() == f.still
+}
+
+// writable is intact, for the writer.
+func (f *files) writable() error {
+	if f.unmoved() {
+		return nil
+	}
+	return f.intact()
+}
+
+// kept is intact with a look at the WAL and its index, too: for the writer after a commit, which went there.
 func (f *files) kept() error {
+	if f.unmoved() {
+		return nil
+	}
+	f.still = 0
+	now := time.Now() // before the folder: whatever happens to it later gets a later time
+	changed := f.folder.changed()
 	if err := f.intact(); err != nil {
 		return err
 	}
+	if err := f.besideKept(); err != nil {
+		return err
+	}
+	if changed != 0 && now.Sub(time.Unix(0, changed)) >= stillFor {
+		f.still, f.until = changed, now.Add(stillMost)
+	}
+	return nil
+}
+
+func (f *files) besideKept() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for suffix, was := range f.beside {

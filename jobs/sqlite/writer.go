@@ -175,7 +175,7 @@ func (w *writer) transact(group ...*request) (begun bool, err error) {
 	if w.writes == nil {
 		return false, errNotPrepared
 	}
-	if err := w.files.intact(); err != nil {
+	if err := w.files.writable(); err != nil {
 		return false, err
 	}
 	var began time.Time
