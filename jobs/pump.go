@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -410,57 +409,6 @@ func (s *session) recorded(t *turn) {
 		}
 		s.observer.finished(o, o.attempt.recorded)
 	}
-}
-
-// dispatch starts the handlers of claimed jobs, best first, as far as there are slots.
-func (s *session) dispatch(claimed []*attempt) {
-	if len(claimed) == 0 {
-		return
-	}
-	slices.SortFunc(claimed, better)
-	now := time.Now()
-	started := claimed[:0]
-	var lost []outcome
-	s.mu.Lock()
-	for _, a := range claimed {
-		if old := s.running[a.fence()]; old != nil {
-			// Somebody lowered the attempt number by SQL and made the fence void: the older handler is the lost one.
-			old.cancel(ErrLeaseLost)
-			if !old.over {
-				old.took = now.Sub(old.claimed)
-			}
-			if o := (outcome{attempt: old, fate: fateLost}); s.settle(old, o) {
-				lost = append(lost, o)
-			}
-		}
-		a.claim(now)
-		s.running[a.fence()] = a
-		if s.lanes[a.job.Queue].add(a) {
-			started = append(started, a)
-		} else {
-			s.giveBackIn(aheadFor)
-		}
-	}
-	if s.closing {
-		s.returnAhead()
-	}
-	s.mu.Unlock()
-	for _, o := range lost {
-		s.observer.finished(o, fateLost)
-	}
-	for _, a := range started {
-		s.start(a)
-	}
-	runtime.Gosched() // the handlers first: what the pump does next serves the jobs after theirs
-}
-
-// better is the order in which jobs are run.
-func better(a, b *attempt) int {
-	return cmp.Or(
-		cmp.Compare(b.job.Priority, a.job.Priority),
-		a.job.RunAfter.Compare(b.job.RunAfter),
-		cmp.Compare(a.job.ID, b.job.ID),
-	)
 }
 
 // abort cancels the handlers, whose work cannot be recorded any more, and waits a while for them to return.

@@ -1,0 +1,76 @@
+package jobs
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// dispatch starts the handlers of claimed jobs, best first, as far as there are slots.
+func (s *session) dispatch(claimed []*attempt) {
+	if len(claimed) == 0 {
+		return
+	}
+	slices.SortFunc(claimed, better)
+	now := time.Now()
+	started := claimed[:0]
+	var lost []outcome
+	s.mu.Lock()
+	for _, a := range claimed {
+		if old := s.running[a.fence()]; old != nil {
+			// Somebody lowered the attempt number by SQL and made the fence void: the older handler is the lost one.
+			old.cancel(ErrLeaseLost)
+			if !old.over {
+				old.took = now.Sub(old.claimed)
+			}
+			if o := (outcome{attempt: old, fate: fateLost}); s.settle(old, o) {
+				lost = append(lost, o)
+			}
+		}
+		a.claim(now)
+		s.running[a.fence()] = a
+		if s.lanes[a.job.Queue].add(a) {
+			started = append(started, a)
+		} else {
+			s.giveBackIn(aheadFor)
+		}
+	}
+	if s.closing {
+		s.returnAhead()
+	}
+	first := s.handlersFirst(len(started))
+	s.mu.Unlock()
+	for _, o := range lost {
+		s.observer.finished(o, fateLost)
+	}
+	for _, a := range started {
+		s.start(a)
+	}
+	if first {
+		runtime.Gosched()
+	}
+}
+
+// handlersFirst reports whether the handlers of jobs that start now are to go on before the pump, which only looks for the jobs
+// after theirs. Not so where it would have to wait for long: while other handlers run, and may use all processors, or when there
+// are many that are not known to be short. Callers hold mu.
+func (s *session) handlersFirst(starting int) bool {
+	active := 0
+	for _, l := range s.lanes {
+		active += l.active
+		if short := l.pace > 0 && time.Duration(l.active)*l.pace <= gatherMost; l.active > 1 && !short {
+			return false
+		}
+	}
+	return active == starting
+}
+
+// better is the order in which jobs are run.
+func better(a, b *attempt) int {
+	return cmp.Or(
+		cmp.Compare(b.job.Priority, a.job.Priority),
+		a.job.RunAfter.Compare(b.job.RunAfter),
+		cmp.Compare(a.job.ID, b.job.ID),
+	)
+}
