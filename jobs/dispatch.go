@@ -2,15 +2,15 @@ package jobs
 
 import (
 	"cmp"
-	"runtime"
 	"slices"
 	"time"
 )
 
-// dispatch starts the handlers of claimed jobs, best first, as far as there are slots.
-func (s *session) dispatch(claimed []*attempt) {
+// dispatch starts the handlers of claimed jobs, best first, as far as there are slots. It reports whether they are to go on
+// before the pump.
+func (s *session) dispatch(claimed []*attempt) (first bool) {
 	if len(claimed) == 0 {
-		return
+		return false
 	}
 	slices.SortFunc(claimed, better)
 	now := time.Now()
@@ -39,7 +39,7 @@ func (s *session) dispatch(claimed []*attempt) {
 	if s.closing {
 		s.returnAhead()
 	}
-	first := s.handlersFirst(len(started))
+	first = s.handlersFirst(len(started))
 	s.mu.Unlock()
 	for _, o := range lost {
 		s.observer.finished(o, fateLost)
@@ -47,9 +47,7 @@ func (s *session) dispatch(claimed []*attempt) {
 	for _, a := range started {
 		s.start(a)
 	}
-	if first {
-		runtime.Gosched()
-	}
+	return first
 }
 
 // handlersFirst reports whether the handlers of jobs that start now are to go on before the pump, which only looks for the jobs

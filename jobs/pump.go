@@ -216,9 +216,12 @@ func (p *pump) follow(t *turn) {
 		p.starve() // they may be for any queue, also for one that was not claimed from just now
 	}
 	p.keepFrom(t.returned)
-	p.dispatch(t.claimed)
+	first := p.dispatch(t.claimed)
 	if signals := t.signals(); signals != 0 {
 		p.store.Announce(signals)
+	}
+	if first {
+		runtime.Gosched()
 	}
 }
 

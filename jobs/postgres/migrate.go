@@ -204,7 +204,10 @@ func (s *Store) migrationPool() *stdsql.DB {
 	if !s.pooled.Load() { // a pooler takes no such parameters
 		config.RuntimeParams["statement_timeout"] = "0" // the tables may be large
 		// A busy machine may take its time between two statements; a migrator that was stopped is not to keep its locks for ever.
-		config.RuntimeParams["idle_in_transaction_session_timeout"] = "1min"
+		const idle = "idle_in_transaction_session_timeout"
+		if _, chosen := config.RuntimeParams[idle]; !chosen {
+			config.RuntimeParams[idle] = "1min"
+		}
 	}
 	var opts []stdlib.OptionOpenDB
 	if before := s.beforeConnect(); before != nil {

@@ -1,13 +1,16 @@
 package sqlite
 
 import (
+	"errors"
 	"slices"
+	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // folder is the directory in which the database lies. To add, remove or rename anything in it sets its ctime, which nobody can
-// set back: while that stays as it is, each name in it leads where it led.
+// set back: while that stays as it is, each name in it leads where it led, but for what is mounted there.
 type folder struct{ fd int }
 
 // File systems that are known to keep it so.
@@ -34,6 +37,20 @@ func (f folder) changed() int64 {
 		return 0
 	}
 	return stat.Ctim.Nano()
+}
+
+// settle waits for a change under way: it sets the ctime first, and may wait for the disk before the name is another. A name
+// that nobody has asked for before is looked up under the lock that a change holds from its beginning to its end.
+func (f folder) settle() bool {
+	var stat unix.Stat_t
+	name := ".sqluice-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	return errors.Is(unix.Fstatat(f.fd, name, &stat, unix.AT_SYMLINK_NOFOLLOW), unix.ENOENT)
+}
+
+// leads reports whether the path still is that of the folder: the files may have been moved to another one of its name.
+func (f folder) leads(dir string) bool {
+	var ours, found unix.Stat_t
+	return unix.Fstat(f.fd, &ours) == nil && unix.Stat(dir, &found) == nil && ours.Dev == found.Dev && ours.Ino == found.Ino
 }
 
 func (f folder) close() {

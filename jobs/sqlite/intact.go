@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	// stillFor is how old a folder's last change must be before it is taken for the last: clocks of file systems tick each
-	// ten milliseconds at the slowest.
-	stillFor = 100 * time.Millisecond
+	// stillFor is how old a folder's last change must be before it is taken for the last: the clocks of file systems tick, each
+	// ten milliseconds at the slowest, so that two changes may have one time.
+	stillFor = 250 * time.Millisecond
 
-	// stillMost is how long the folder alone is looked at. It does not tell of folders above it, nor of a WAL that grows.
+	// stillMost is how long the folder alone is looked at. It does not tell of folders above it, of mounts, nor of a WAL that
+	// grows.
 	stillMost = time.Second
 )
 
@@ -106,13 +107,17 @@ func (f *files) kept() error {
 	f.still = 0
 	now := time.Now() // before the folder: whatever happens to it later gets a later time
 	changed := f.folder.changed()
+	quiet := changed != 0 && now.Sub(time.Unix(0, changed)) >= stillFor
+	if quiet {
+		quiet = f.folder.settle()
+	}
 	if err := f.intact(); err != nil {
 		return err
 	}
 	if err := f.besideKept(); err != nil {
 		return err
 	}
-	if changed != 0 && now.Sub(time.Unix(0, changed)) >= stillFor {
+	if quiet && f.folder.leads(filepath.Dir(f.path)) {
 		f.still, f.until = changed, now.Add(stillMost)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -29,6 +30,9 @@ func TestFolderTellsWhatBecomesOfFiles(t *testing.T) {
 			t.Parallel()
 			store, client := queue(t)
 			waitUntilStill(t, store, client)
+			store.writer.stmts.Lock()
+			store.files.until = time.Now().Add(time.Hour) // the folder has to tell
+			store.writer.stmts.Unlock()
 			spoil(t, store.Path())
 			if _, err := client.Enqueue(t.Context(), "k", json.RawMessage("{}")); !errors.Is(err, jobs.ErrReplaced) {
 				t.Errorf("an enqueue gives %v", err)
@@ -56,6 +60,58 @@ func TestFolderMoved(t *testing.T) {
 	if there := scan[int64](t, plain(t, store.Path()), "count_jobs"); there < added {
 		t.Errorf("%d jobs were acknowledged, and %d are there", added, there)
 	}
+}
+
+// The same files in another folder of the same name: the one that was opened tells nothing any more.
+func TestFilesInAnotherFolder(t *testing.T) {
+	for name, swap := range map[string]func(t *testing.T, dir, old string){
+		"moved": func(t *testing.T, dir, old string) {
+			must(t, os.Rename(dir, old))
+			must(t, os.Mkdir(dir, 0o700))
+			must(t, each(t, old, func(name string) error { return os.Rename(filepath.Join(old, name), filepath.Join(dir, name)) }))
+		},
+		"linked": func(t *testing.T, dir, old string) {
+			other := dir + ".new"
+			must(t, os.Mkdir(other, 0o700))
+			must(t, each(t, dir, func(name string) error {
+				if name == "jobs.db-sqluice" {
+					return nil // a folder
+				}
+				return os.Link(filepath.Join(dir, name), filepath.Join(other, name))
+			}))
+			must(t, os.Rename(dir, old))
+			must(t, os.Rename(other, dir))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "data")
+			must(t, os.Mkdir(dir, 0o700))
+			store, client := queueAt(t, filepath.Join(dir, "jobs.db"))
+			waitUntilStill(t, store, client)
+			swap(t, dir, dir+".old")
+			eventually(t, "the folder that was opened is quiet", func() bool {
+				return time.Since(time.Unix(0, store.files.folder.changed())) > stillFor
+			})
+			enqueue(t, client, "k") // looks at the files
+			must(t, os.Remove(store.Path()+"-wal"))
+			must(t, os.Remove(store.Path()))
+			if _, err := client.Enqueue(t.Context(), "k", json.RawMessage("{}")); !errors.Is(err, jobs.ErrReplaced) {
+				t.Errorf("an enqueue gives %v", err)
+			}
+		})
+	}
+}
+
+// each calls f with each name in a folder.
+func each(t *testing.T, dir string, f func(name string) error) (err error) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	must(t, err)
+	for _, entry := range list {
+		err = errors.Join(err, f(entry.Name()))
+	}
+	return err
 }
 
 // waitUntilStill adds jobs until the folder alone is looked at.
