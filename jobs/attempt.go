@@ -80,7 +80,7 @@ func (a *attempt) execute() (next *attempt) {
 		}
 		next = a.end(a.judge(err, stack), began, called)
 		if gone && next != nil {
-			a.session.start(next) // on another goroutine: this one ends now
+			a.session.handOn(next)
 		}
 	}()
 	// It may have been cancelled, or lost, before it began.
@@ -100,7 +100,10 @@ func (a *attempt) end(o outcome, began time.Time, called bool) (next *attempt) {
 	s.mu.Lock()
 	l := s.lanes[a.job.Queue]
 	l.ended(a, now.Sub(began))
-	next = l.take(now)
+	more := false
+	if next = l.take(now); next == nil {
+		next, more = s.takeBegun()
+	}
 	lost := false
 	if a.over {
 		s.log.Warn("a handler returned after its attempt had been ended without it", a.attrs()...)
@@ -111,6 +114,9 @@ func (a *attempt) end(o outcome, began time.Time, called bool) (next *attempt) {
 	}
 	wake := !s.patience || !s.mayGather()
 	s.mu.Unlock()
+	if more {
+		s.wakeSlot()
+	}
 	if lost {
 		s.observer.finished(o, fateLost)
 	}

@@ -40,12 +40,13 @@ func (s *session) dispatch(claimed []*attempt) (first bool) {
 		s.returnAhead()
 	}
 	first = s.handlersFirst(len(started))
+	wake := s.ready(started...)
 	s.mu.Unlock()
 	for _, o := range lost {
 		s.observer.finished(o, fateLost)
 	}
-	for _, a := range started {
-		s.start(a)
+	if wake {
+		s.wakeSlot()
 	}
 	return first
 }
