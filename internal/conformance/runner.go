@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -93,6 +95,7 @@ var runnerTests = []test{
 	{"HandlePanics", testHandlePanics},
 	{"RunsOnce", testRunsOnce},
 	{"ConcurrencyPerQueue", testConcurrencyPerQueue},
+	{"HandlersThatEndAndThatWait", testHandlersOfAllKinds},
 	{"FreedSlotIsFilledWithoutAWake", testFreedSlotIsFilled},
 	{"ForeignKindsStayPending", testForeignKindsStay},
 	{"DrainWaitsForOthers", testDrainWaitsForOthers},
@@ -182,6 +185,45 @@ func testConcurrencyPerQueue(f *fixture) {
 	for queue, limit := range limits {
 		want(f, "most at once in queue "+queue, most[queue], limit)
 	}
+}
+
+// testHandlersOfAllKinds: all slots' handlers run at once, however others of the same worker end.
+func testHandlersOfAllKinds(f *fixture) {
+	const slots = 64
+	f.addMany("waits", slots, jobs.Queue("waiting"))
+	quick := f.addMany("ends", 6*slots, jobs.Queue("quick"), jobs.MaxAttempts(1))
+	var waiting, ended atomic.Int64
+	all := make(chan struct{})
+	f.drain(jobs.Config{Queues: map[string]int{"waiting": slots, "quick": slots}},
+		on("waits", func(ctx context.Context, _ jobs.Job) error {
+			if waiting.Add(1) == slots {
+				close(all)
+			}
+			select {
+			case <-all:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}),
+		on("ends", func(context.Context, jobs.Job) error {
+			switch ended.Add(1) % 3 {
+			case 0:
+				runtime.Goexit()
+			case 1:
+				panic("a handler that panics")
+			}
+			return nil
+		}))
+	want(f, "handlers that waited for each other", waiting.Load(), slots)
+	want(f, "handlers that ended at once", ended.Load(), int64(len(quick)))
+	failed := 0
+	for _, id := range quick {
+		if f.get(id).Status == jobs.StatusFailed {
+			failed++
+		}
+	}
+	want(f, "jobs that failed", failed, 4*slots)
 }
 
 // poked is a store that wakes its listeners only when the test does.
