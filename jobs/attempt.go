@@ -80,7 +80,7 @@ func (a *attempt) execute() (next *attempt) {
 		}
 		next = a.end(a.judge(err, stack), began, called)
 		if gone && next != nil {
-			a.session.handOn(next)
+			a.session.start(next) // on another goroutine: this one ends now
 		}
 	}()
 	// It may have been cancelled, or lost, before it began.
@@ -102,7 +102,7 @@ func (a *attempt) end(o outcome, began time.Time, called bool) (next *attempt) {
 	l.ended(a, now.Sub(began))
 	more := false
 	if next = l.take(now); next == nil {
-		next, more = s.takeBegun()
+		next, more = s.takeListed()
 	}
 	lost := false
 	if a.over {
@@ -115,7 +115,7 @@ func (a *attempt) end(o outcome, began time.Time, called bool) (next *attempt) {
 	wake := !s.patience || !s.mayGather()
 	s.mu.Unlock()
 	if more {
-		s.wakeSlot()
+		s.start(nil)
 	}
 	if lost {
 		s.observer.finished(o, fateLost)

@@ -14,7 +14,8 @@ func (s *session) dispatch(claimed []*attempt) (first bool) {
 	}
 	slices.SortFunc(claimed, better)
 	now := time.Now()
-	started := claimed[:0]
+	apart := claimed[:0] // those that get a goroutine each
+	starting, wake := 0, false
 	var lost []outcome
 	s.mu.Lock()
 	for _, a := range claimed {
@@ -30,39 +31,46 @@ func (s *session) dispatch(claimed []*attempt) (first bool) {
 		}
 		a.claim(now)
 		s.running[a.fence()] = a
-		if s.lanes[a.job.Queue].add(a) {
-			started = append(started, a)
-		} else {
+		l := s.lanes[a.job.Queue]
+		if !l.add(a) {
 			s.giveBackIn(aheadFor)
+			continue
+		}
+		starting++
+		if l.short() {
+			wake = s.list(a) || wake
+		} else {
+			apart = append(apart, a)
 		}
 	}
 	if s.closing {
 		s.returnAhead()
 	}
-	first = s.handlersFirst(len(started))
-	wake := s.ready(started...)
+	first = s.handlersFirst(starting)
 	s.mu.Unlock()
+	if wake {
+		s.start(nil)
+	}
+	for _, a := range apart {
+		s.start(a)
+	}
 	for _, o := range lost {
 		s.observer.finished(o, fateLost)
-	}
-	if wake {
-		s.wakeSlot()
 	}
 	return first
 }
 
 // handlersFirst reports whether the handlers of jobs that start now are to go on before the pump, which only looks for the jobs
 // after theirs. Not so where it would have to wait for long: while other handlers run, and may use all processors, or when there
-// are many that are not known to be short. Callers hold mu.
+// are several that are not known to be short. Callers hold mu.
 func (s *session) handlersFirst(starting int) bool {
-	active := 0
+	active, took, known := 0, time.Duration(0), true
 	for _, l := range s.lanes {
 		active += l.active
-		if short := l.pace > 0 && time.Duration(l.active)*l.pace <= gatherMost; l.active > 1 && !short {
-			return false
-		}
+		took += time.Duration(l.active) * l.pace
+		known = known && (l.active == 0 || l.pace > 0)
 	}
-	return active == starting
+	return active == starting && (starting == 1 || known && took <= gatherMost)
 }
 
 // better is the order in which jobs are run.

@@ -13,8 +13,8 @@ import (
 )
 
 // session is one call of Run. Four goroutines share it: the pump, which alone claims and records; the housekeeper,
-// which keeps leases alive and looks after jobs whose worker is gone; the pruner; what adds up counts. Each attempt has its
-// own besides.
+// which keeps leases alive and looks after jobs whose worker is gone; the pruner; what adds up counts. Others run
+// the attempts: see slots.go.
 type session struct {
 	store    Store
 	observer *Observer
@@ -29,7 +29,7 @@ type session struct {
 	life     context.Context    // parent of all handlers' contexts
 	endLife  context.CancelCauseFunc
 	settled  chan struct{} // a signal to the pump: an outcome waits, or an attempt has ended
-	next     chan struct{} // wakes a goroutine of a slot
+	next     chan *attempt // to a goroutine that is free; nil: to take one of the list
 	finished chan struct{} // closed when the pump has returned
 	crowd    atomic.Int64  // how many workers there were when the housekeeper looked
 
@@ -38,7 +38,7 @@ type session struct {
 	running  map[fence]*attempt // claimed: those whose handlers have not returned, and outcomes that are not recorded
 	outcomes []outcome          // to be recorded
 	patience bool               // the pump waits for more outcomes
-	begun    []*attempt         // have a slot, and wait for a goroutine to run them
+	listed   []*attempt         // have a slot, and wait for a goroutine to run them
 	waking   bool               // a goroutine was woken for these and has not taken one yet
 	lanes    map[string]*lane   // by queue
 	closing  bool               // nothing is claimed ahead any more
@@ -60,7 +60,7 @@ type fence struct {
 func newSession(r *Runner, kinds string, drain bool) *session {
 	return &session{
 		store: r.client.store, observer: r.client.store.Observer(), client: r.client, config: r.config, log: r.config.Logger, handlers: r.handlers,
-		kinds: kinds, drain: drain, settled: make(chan struct{}, 1), next: make(chan struct{}), finished: make(chan struct{}),
+		kinds: kinds, drain: drain, settled: make(chan struct{}, 1), next: make(chan *attempt), finished: make(chan struct{}),
 		running: map[fence]*attempt{}, lanes: newLanes(r.config), refused: map[fence]struct{}{},
 		spans: map[span]int64{}, noted: true,
 	}

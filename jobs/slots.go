@@ -1,73 +1,76 @@
 package jobs
 
-// ready gives attempts that have a slot to the goroutines that run them. One is woken; it wakes another when it finds more than
-// it takes, and so on: handlers that end at once are all run by a few, and each that goes on for longer, or waits for
-// something, leaves the next one to another goroutine. To wake one for each is a tenth of the time of a job that does nothing.
-// Callers hold mu, and call s.wakeSlot when it says so.
-func (s *session) ready(attempts ...*attempt) (wake bool) {
-	s.begun = append(s.begun, attempts...)
-	return s.wakeMore()
-}
+import "time"
 
-// wakeMore reports whether a goroutine is to be woken for what waits. Callers hold mu.
-func (s *session) wakeMore() bool {
-	if len(s.begun) == 0 || s.waking {
-		return false
-	}
-	s.waking = true
-	return true
-}
+// shortPace is how long attempts of a queue take, on an average, for which it is not worth while to wake a goroutine each: the
+// system's scheduler lets one that computes go on for as long as fifty of them take.
+const shortPace = 200 * time.Microsecond
 
-// wakeSlot wakes a goroutine that has run attempts before, if one is free: its stack has grown already to what handlers need,
-// which is a fifth of the time of a job that does nothing.
-func (s *session) wakeSlot() {
+// start runs an attempt on a goroutine that has run others, if one is free: its stack has grown already to what handlers
+// need, which is a fifth of the time of a job that does nothing. nil is for one of those that wait in the list.
+func (s *session) start(a *attempt) {
 	select {
-	case s.next <- struct{}{}:
+	case s.next <- a:
 	default:
-		go s.slot()
+		go s.slot(a)
 	}
 }
 
-// slot runs attempts until the session is over. There are about as many of them as handlers that ran at once.
-func (s *session) slot() {
+// slot runs attempts until the session is over. There are about as many of these as handlers that ran at once.
+func (s *session) slot(a *attempt) {
 	for {
-		s.mu.Lock()
-		s.waking = false
-		a, wake := s.takeBegun()
-		s.mu.Unlock()
-		if wake {
-			s.wakeSlot()
+		if a == nil {
+			a = s.takeWoken()
 		}
 		for a != nil {
 			a = a.execute()
 		}
 		select {
-		case <-s.next:
+		case a = <-s.next:
 		case <-s.finished:
 			return
 		}
 	}
 }
 
-// takeBegun returns the next attempt that has a slot and waits for a goroutine, and whether another is to be woken. Callers hold mu.
-func (s *session) takeBegun() (a *attempt, wake bool) {
-	if len(s.begun) == 0 {
-		return nil, false
-	}
-	a = s.begun[0]
-	s.begun[0] = nil
-	if s.begun = s.begun[1:]; len(s.begun) == 0 {
-		s.begun = nil
-	}
-	return a, s.wakeMore()
+// list has attempts that will most likely be short run by a few goroutines: one is woken, takes the next when it has ended one,
+// and so on. It wakes another when it finds more than it takes, which goes on when a handler waits for something after all. To wake
+// one for each is a tenth of the time of a job that does nothing. While the list is not empty, a goroutine has been woken for it.
+// It reports whether the caller is to wake that, by start(nil), without mu. Callers hold mu.
+func (s *session) list(a *attempt) (wake bool) {
+	s.listed = append(s.listed, a)
+	return s.wakeMore()
 }
 
-// handOn gives an attempt to another goroutine: the one that had it ends with its handler.
-func (s *session) handOn(a *attempt) {
+func (s *session) wakeMore() bool {
+	if len(s.listed) == 0 || s.waking {
+		return false
+	}
+	s.waking = true
+	return true
+}
+
+// takeWoken is takeListed for a goroutine that was woken for it.
+func (s *session) takeWoken() *attempt {
 	s.mu.Lock()
-	wake := s.ready(a)
+	s.waking = false
+	a, wake := s.takeListed()
 	s.mu.Unlock()
 	if wake {
-		s.wakeSlot()
+		s.start(nil)
 	}
+	return a
+}
+
+// takeListed returns the next attempt of the list, if any, and whether another goroutine is to be woken. Callers hold mu.
+func (s *session) takeListed() (a *attempt, wake bool) {
+	if len(s.listed) == 0 {
+		return nil, false
+	}
+	a = s.listed[0]
+	s.listed[0] = nil
+	if s.listed = s.listed[1:]; len(s.listed) == 0 {
+		s.listed = nil
+	}
+	return a, s.wakeMore()
 }
