@@ -197,13 +197,13 @@ var attempts = jobs.MaxAttempts(30_000)
 
 func (p *player) add(ctx context.Context, payloads []json.RawMessage, unique string) (ids []int64, existed bool, err error) {
 	ctx = context.WithoutCancel(ctx)
-	if len(payloads) > 1 {
-		ids, err = p.client.EnqueueMany(ctx, kind, payloads, attempts)
-		return ids, false, err
-	}
 	options := []jobs.EnqueueOption{attempts}
 	if p.Delay > 0 {
 		options = append(options, jobs.In(time.Duration(p.number(int(p.Delay)))))
+	}
+	if len(payloads) > 1 {
+		ids, err = p.client.EnqueueMany(ctx, kind, payloads, options...)
+		return ids, false, err
 	}
 	if unique != "" {
 		options = append(options, jobs.Unique(unique))

@@ -202,14 +202,14 @@ func (f *fleet) refuses(p *process, says string) {
 const unknownKind = "unknown"
 
 // upgradeBelow migrates the schema below a worker of the version before.
-func (f *fleet) upgradeBelow(ctx context.Context, before string) error {
+func (f *fleet) upgradeBelow(ctx context.Context, before earlier) error {
 	err := f.writesNothing(ctx, "the version before on this schema", func() error {
-		worker, err := f.workBefore(before)
+		worker, err := f.workBefore(before.program)
 		if err != nil {
 			return err
 		}
 		f.refuses(worker, "newer")
-		enqueuer, err := f.command(before, nil, "enqueue", kind, `{"key":"refused"}`)
+		enqueuer, err := f.command(before.program, nil, "enqueue", kind, `{"key":"refused"}`)
 		if err != nil {
 			return err
 		}
@@ -227,21 +227,30 @@ func (f *fleet) upgradeBelow(ctx context.Context, before string) error {
 	return nil
 }
 
-func (f *fleet) migrateBelow(ctx context.Context, before string) error {
-	if _, err := f.client.Store().MigrateDown(ctx); err != nil {
+func (f *fleet) migrateBelow(ctx context.Context, before earlier) error {
+	for {
+		have, _, err := f.client.Store().SchemaVersion(ctx)
+		if err != nil {
+			return err
+		}
+		if have <= before.schema {
+			break
+		}
+		if _, err := f.client.Store().MigrateDown(ctx); err != nil {
+			return err
+		}
+	}
+	if err := f.enqueueBefore(before.program, f.trial.scaled(200)); err != nil {
 		return err
 	}
-	if err := f.enqueueBefore(before, f.trial.scaled(200)); err != nil {
-		return err
-	}
-	stranger, err := f.command(before, nil, "enqueue", unknownKind, `{"key":"unknown"}`)
+	stranger, err := f.command(before.program, nil, "enqueue", unknownKind, `{"key":"unknown"}`)
 	if err != nil {
 		return err
 	}
 	if err := stranger.end(); err != nil {
 		return err
 	}
-	worker, err := f.workBefore(before)
+	worker, err := f.workBefore(before.program)
 	if err != nil {
 		return err
 	}

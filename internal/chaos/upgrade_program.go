@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pressly/goose/v3"
+
 	"github.com/sqluice/sqluice/internal/history"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
@@ -22,19 +24,47 @@ import (
 // errNoHistory says that the version before cannot be built here.
 var errNoHistory = errors.New("the history of the source is not here")
 
-// buildBefore builds the command as it was before the last migration was added.
-func buildBefore(ctx context.Context, dir string) (string, error) {
+// earlier is a version of the command, and the schema that it knows.
+type earlier struct {
+	program string
+	schema  int64
+}
+
+// buildBefore builds the command as it was before the last migration was added. It may know a schema some versions older:
+// migrations may come together.
+func buildBefore(ctx context.Context, dir string) (earlier, error) {
+	source := filepath.Join(dir, "before")
+	if err := unpackBefore(ctx, source); err != nil {
+		return earlier{}, err
+	}
+	files, err := filepath.Glob(filepath.Join(source, "sql/migrations/sqlite/*.sql"))
+	if err != nil {
+		return earlier{}, err
+	}
+	before := earlier{program: filepath.Join(dir, "sqluice-before")}
+	for _, name := range files {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return earlier{}, err
+		}
+		before.schema = max(before.schema, version)
+	}
+	return before, build(ctx, source, before.program)
+}
+
+// unpackBefore writes the source as it was before the last migration was added.
+func unpackBefore(ctx context.Context, source string) error {
 	root, err := moduleRoot(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	newest, err := sqlite.NewestSchema()
 	if err != nil {
-		return "", err
+		return err
 	}
 	files, err := filepath.Glob(filepath.Join(root, fmt.Sprintf("sql/migrations/sqlite/%05d_*.sql", newest)))
 	if err != nil || len(files) != 1 {
-		return "", fmt.Errorf("the last migration is %v: %w", files, err)
+		return fmt.Errorf("the last migration is %v: %w", files, err)
 	}
 	git := func(args ...string) (string, error) {
 		said, err := exec.CommandContext(ctx, "git", append([]string{"-C", root}, args...)...).Output()
@@ -45,14 +75,14 @@ func buildBefore(ctx context.Context, dir string) (string, error) {
 	}
 	shallow, err := git("rev-parse", "--is-shallow-repository")
 	if err != nil {
-		return "", err
+		return err
 	}
 	if shallow != "false" {
-		return "", fmt.Errorf("%w: the clone is shallow", errNoHistory)
+		return fmt.Errorf("%w: the clone is shallow", errNoHistory)
 	}
 	added, err := git("log", "--diff-filter=A", "--format=%H", "-1", "--", files[0])
 	if err != nil {
-		return "", err
+		return err
 	}
 	if added == "" {
 		added = "HEAD" // it is not committed yet
@@ -61,23 +91,21 @@ func buildBefore(ctx context.Context, dir string) (string, error) {
 	}
 	commit, err := git("rev-parse", "--verify", added)
 	if err != nil {
-		return "", err
+		return err
 	}
-	source := filepath.Join(dir, "before")
 	if err := os.MkdirAll(source, 0o700); err != nil {
-		return "", err
+		return err
 	}
 	tree, err := exec.CommandContext(ctx, "git", "-C", root, "archive", "--format=tar", commit).Output()
 	if err != nil {
-		return "", fmt.Errorf("git archive: %w", err)
+		return fmt.Errorf("git archive: %w", err)
 	}
 	unpack := exec.CommandContext(ctx, "tar", "-xf", "-", "-C", source)
 	unpack.Stdin = bytes.NewReader(tree)
 	if said, err := unpack.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("unpack %s: %w\n%s", commit, err, said)
+		return fmt.Errorf("unpack %s: %w\n%s", commit, err, said)
 	}
-	binary := filepath.Join(dir, "sqluice-before")
-	return binary, build(ctx, source, binary)
+	return nil
 }
 
 // command starts a command of a program on the fleet's database. Its output is with its errors.
