@@ -198,6 +198,10 @@ func (f *fleet) refuses(p *process, says string) {
 	}
 }
 
+// countsSchema is the version from which on workers count what they end. Where one of a version before went on after the
+// migration, counts are made anew, as docs/postgres.md has it for people.
+const countsSchema = 13
+
 // unknownKind is a kind that no worker has a handler for.
 const unknownKind = "unknown"
 
@@ -266,6 +270,11 @@ func (f *fleet) migrateBelow(ctx context.Context, before earlier) error {
 		return fmt.Errorf("migrate below a worker: %w", err)
 	}
 	f.refuses(worker, "newer")
+	if before.schema < countsSchema {
+		if _, err := f.client.Recount(ctx); err != nil {
+			return err
+		}
+	}
 	next, err := f.start(role{
 		Do: "work", Name: fmt.Sprint("worker ", len(f.all)), Lease: 30 * time.Second, Grace: time.Second, Slots: 10, Longest: 20 * time.Millisecond,
 	})
