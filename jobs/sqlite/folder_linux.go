@@ -11,7 +11,10 @@ import (
 
 // folder is the directory in which the database lies. To add, remove or rename anything in it sets its ctime, which nobody can
 // set back: while that stays as it is, each name in it leads where it led, but for what is mounted there.
-type folder struct{ fd int }
+type folder struct {
+	fd int // -1 where the folder cannot be relied on
+	is identity
+}
 
 // File systems that are known to keep it so.
 var steadyFileSystems = []uint32{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC}
@@ -19,14 +22,15 @@ var steadyFileSystems = []uint32{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, un
 func openFolder(dir string) folder {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return folder{-1}
+		return folder{fd: -1}
 	}
-	var stat unix.Statfs_t
-	if err := unix.Fstatfs(fd, &stat); err != nil || !slices.Contains(steadyFileSystems, uint32(stat.Type)) {
+	var system unix.Statfs_t
+	var stat unix.Stat_t
+	if unix.Fstatfs(fd, &system) != nil || !slices.Contains(steadyFileSystems, uint32(system.Type)) || unix.Fstat(fd, &stat) != nil {
 		_ = unix.Close(fd)
-		return folder{-1}
+		return folder{fd: -1}
 	}
-	return folder{fd}
+	return folder{fd, identityOf(stat)}
 }
 
 // changed is when the folder was changed last, in unix nanoseconds. 0 means that it cannot be told, as where the file system
@@ -49,8 +53,8 @@ func (f folder) settle() bool {
 
 // leads reports whether the path still is that of the folder: the files may have been moved to another one of its name.
 func (f folder) leads(dir string) bool {
-	var ours, found unix.Stat_t
-	return unix.Fstat(f.fd, &ours) == nil && unix.Stat(dir, &found) == nil && ours.Dev == found.Dev && ours.Ino == found.Ino
+	found, _, err := identify(dir)
+	return err == nil && found.same(f.is)
 }
 
 func (f folder) close() {

@@ -17,12 +17,14 @@ func identify(path string) (identity, int64, error) {
 	for {
 		err := unix.Stat(path, &stat)
 		if err == nil {
-			return identity{uint64(stat.Dev), uint64(stat.Ino)}, stat.Size, nil
+			return identityOf(stat), stat.Size, nil
 		}
 		if err != unix.EINTR {
 			return identity{}, 0, &os.PathError{Op: "stat", Path: path, Err: err}
 		}
 	}
 }
+
+func identityOf(stat unix.Stat_t) identity { return identity{uint64(stat.Dev), uint64(stat.Ino)} }
 
 func (i identity) same(other identity) bool { return i == other }

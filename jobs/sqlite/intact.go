@@ -107,10 +107,7 @@ func (f *files) kept() error {
 	f.still = 0
 	now := time.Now() // before the folder: whatever happens to it later gets a later time
 	changed := f.folder.changed()
-	quiet := changed != 0 && now.Sub(time.Unix(0, changed)) >= stillFor
-	if quiet {
-		quiet = f.folder.settle()
-	}
+	quiet := changed != 0 && now.Sub(time.Unix(0, changed)) >= stillFor && f.folder.settle()
 	if err := f.intact(); err != nil {
 		return err
 	}
