@@ -109,8 +109,8 @@ func (a *attempt) end(o outcome, began time.Time, called bool) (next *attempt) {
 		s.log.Warn("a handler returned after its attempt had been ended without it", a.attrs()...)
 	} else {
 		o.result = a.result
-		a.ran, a.waited, a.took = called, a.waitedUntil(began), now.Sub(began)
-		lost = s.settle(a, o)
+		a.ran, a.waited = called, a.waitedUntil(began)
+		lost = s.settle(a, o, now.Sub(began))
 	}
 	wake := !s.patience || !s.mayGather()
 	s.mu.Unlock()

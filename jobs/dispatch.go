@@ -22,10 +22,7 @@ func (s *session) dispatch(claimed []*attempt) (first bool) {
 		if old := s.running[a.fence()]; old != nil {
 			// Somebody lowered the attempt number by SQL and made the fence void: the older handler is the lost one.
 			old.cancel(ErrLeaseLost)
-			if !old.over {
-				old.took = now.Sub(old.claimed)
-			}
-			if o := (outcome{attempt: old, fate: fateLost}); s.settle(old, o) {
+			if o := (outcome{attempt: old, fate: fateLost}); s.settle(old, o, now.Sub(old.claimed)) {
 				lost = append(lost, o)
 			}
 		}

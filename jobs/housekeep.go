@@ -195,10 +195,7 @@ func (h *housekeeper) reportStuck(now time.Time) {
 		// Judged outside the lock, because the kind's RetryDelay is the application's code.
 		o := a.judge(fmt.Errorf("%w; the handler went on for %s", why, h.config.StuckAfter), "")
 		h.mu.Lock()
-		if !a.over {
-			a.took = now.Sub(a.claimed)
-		}
-		lost := h.settle(a, o)
+		lost := h.settle(a, o, now.Sub(a.claimed))
 		h.mu.Unlock()
 		if lost {
 			h.observer.finished(o, fateLost)

@@ -111,11 +111,7 @@ func (l *lane) drop(a *attempt) {
 // take gives a slot to the next job that waits for one, if there are both.
 func (l *lane) take(now time.Time) *attempt {
 	for len(l.ahead) > 0 && l.active < l.slots {
-		a := l.ahead[0]
-		l.ahead[0] = nil
-		if l.ahead = l.ahead[1:]; len(l.ahead) == 0 {
-			l.ahead = nil
-		}
+		a := pop(&l.ahead)
 		if !a.over {
 			l.late = max(l.late, now.Sub(a.claimed))
 			l.begin(a)
@@ -220,7 +216,7 @@ func (s *session) returnAhead() {
 func (s *session) unclaim(list []*attempt) {
 	for _, a := range list {
 		s.lanes[a.job.Queue].drop(a)
-		s.settle(a, outcome{attempt: a, fate: fateReturn})
+		s.settle(a, outcome{attempt: a, fate: fateReturn}, 0)
 		a.cancel(nil)
 	}
 	if len(list) > 0 {

@@ -214,20 +214,19 @@ func (s *session) abandon() {
 	for _, a := range s.running {
 		if !a.over {
 			s.log.Error("handler does not return: its job is given back without it", a.attrs()...)
-			a.took = time.Since(a.claimed)
-			s.settle(a, outcome{attempt: a, fate: fateRelease})
+			s.settle(a, outcome{attempt: a, fate: fateRelease}, time.Since(a.claimed))
 		}
 	}
 	s.signal()
 }
 
-// settle notes an attempt's outcome, the first one only. It reports whether that was the last thing to do for it: the
-// observer is to be told. Callers hold mu.
-func (s *session) settle(a *attempt, o outcome) (lost bool) {
+// settle notes an attempt's outcome and how long it took, the first time only. It reports whether that was the last thing to do
+// for it: the observer is to be told. Callers hold mu.
+func (s *session) settle(a *attempt, o outcome, took time.Duration) (lost bool) {
 	if a.over {
 		return false
 	}
-	a.over = true
+	a.over, a.took = true, took
 	if o.fate == fateLost {
 		delete(s.running, a.fence())
 		return true

@@ -67,10 +67,15 @@ func (s *session) takeListed() (a *attempt, wake bool) {
 	if len(s.listed) == 0 {
 		return nil, false
 	}
-	a = s.listed[0]
-	s.listed[0] = nil
-	if s.listed = s.listed[1:]; len(s.listed) == 0 {
-		s.listed = nil
+	return pop(&s.listed), s.wakeMore()
+}
+
+// pop takes the first attempt of a list that has one, and keeps no memory of it.
+func pop(list *[]*attempt) *attempt {
+	first := (*list)[0]
+	(*list)[0] = nil
+	if *list = (*list)[1:]; len(*list) == 0 {
+		*list = nil
 	}
-	return a, s.wakeMore()
+	return first
 }
