@@ -38,17 +38,14 @@ func buildBefore(ctx context.Context, dir string) (earlier, error) {
 		return earlier{}, err
 	}
 	files, err := filepath.Glob(filepath.Join(source, "sql/migrations/sqlite/*.sql"))
+	if err != nil || len(files) == 0 {
+		return earlier{}, fmt.Errorf("the migrations before are %v: %w", files, err)
+	}
+	schema, err := goose.NumericComponent(files[len(files)-1]) // in the order of their numbers, which have five digits
 	if err != nil {
 		return earlier{}, err
 	}
-	before := earlier{program: filepath.Join(dir, "sqluice-before")}
-	for _, name := range files {
-		version, err := goose.NumericComponent(name)
-		if err != nil {
-			return earlier{}, err
-		}
-		before.schema = max(before.schema, version)
-	}
+	before := earlier{filepath.Join(dir, "sqluice-before"), schema}
 	return before, build(ctx, source, before.program)
 }
 
