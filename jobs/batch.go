@@ -22,11 +22,11 @@ type batch struct {
 }
 
 // validate looks at all payloads. A faulty one is named by its place.
-func (b *batch) validate() error {
+func (b *batch) validate(e *enqueue) error {
 	keep := keepBytes
 	for i := 0; i < b.n; {
 		list, next, err := b.list(i, func(i int, data []byte) error {
-			if err := validateJSON("payload", data); err != nil {
+			if err := e.validate(data); err != nil {
 				return fmt.Errorf("payload %d: %w", i, err)
 			}
 			return nil

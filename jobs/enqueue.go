@@ -47,6 +47,14 @@ func newEnqueue(kind string, opts []EnqueueOption) *enqueue {
 	return e
 }
 
+// validate looks at a payload.
+func (e *enqueue) validate(payload []byte) error {
+	if e.encoded {
+		return validateEncoded("payload", payload)
+	}
+	return validateJSON("payload", payload)
+}
+
 func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Receipt, error) {
 	if c.around == nil {
 		return c.addOne(ctx, e, payload)
@@ -67,7 +75,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 	if err := e.check(); err != nil {
 		return Receipt{}, err
 	}
-	if err := validateJSON("payload", payload); err != nil {
+	if err := e.validate(payload); err != nil {
 		return Receipt{}, err
 	}
 	metadata, err := e.metadataColumn()
@@ -221,7 +229,7 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 	// Everything is validated before the transaction begins: a fault in the last payload must not hold the write
 	// lock for the time that the first ones take.
 	b := batch{n: n, payload: payload}
-	if err := b.validate(); err != nil {
+	if err := b.validate(e); err != nil {
 		return nil, err
 	}
 	params := db.EnqueueJobsParams{

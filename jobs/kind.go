@@ -93,7 +93,9 @@ func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 
 // enqueue is the kind's defaults with the options upon them.
 func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
-	e := &enqueue{kind: k.Name, queue: k.Queue, priority: k.Priority, maxAttempts: k.MaxAttempts, sensitive: k.Sensitive}
+	e := &enqueue{
+		kind: k.Name, queue: k.Queue, priority: k.Priority, maxAttempts: k.MaxAttempts, sensitive: k.Sensitive, encoded: true,
+	}
 	if e.queue == "" {
 		e.queue = DefaultQueue
 	}

@@ -47,6 +47,7 @@ type enqueue struct {
 	tags        []string
 	metadata    any
 	sensitive   []string // of the kind
+	encoded     bool     // payloads come from package json
 }
 
 // Queue puts the job on the named queue instead of its kind's.

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -22,19 +23,37 @@ const (
 func ValidatePayload(data []byte) error { return validateJSON("payload", data) }
 
 func validateJSON(field string, data []byte) error {
+	if err := validateText(field, data); err != nil {
+		return err
+	}
+	if !json.Valid(data) {
+		return invalid(field, "", "be valid JSON: "+jsonFault(data)) // not quoted: it may hold what is not to be seen
+	}
+	return checkEscapes(field, data)
+}
+
+// validateEncoded is validateJSON for what package json has written, which is JSON for certain.
+func validateEncoded(field string, data []byte) error {
+	if err := validateText(field, data); err != nil {
+		return err
+	}
+	return checkEscapes(field, data)
+}
+
+func validateText(field string, data []byte) error {
 	if len(data) > MaxPayload {
 		return invalid(field, fmt.Sprintf("of %d bytes", len(data)), fmt.Sprintf("be at most %d bytes", MaxPayload))
 	}
 	if !utf8.Valid(data) {
 		return invalid(field, "", "be valid UTF-8")
 	}
+	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) <= MaxDepth {
+		return nil // not deeper than it has brackets
+	}
 	if depth := jsonDepth(data); depth > MaxDepth {
 		return invalid(field, fmt.Sprintf("nested %d levels deep", depth), fmt.Sprintf("be nested at most %d levels deep", MaxDepth))
 	}
-	if !json.Valid(data) {
-		return invalid(field, "", "be valid JSON: "+jsonFault(data)) // not quoted: it may hold what is not to be seen
-	}
-	return checkEscapes(field, data)
+	return nil
 }
 
 // jsonDepth is the deepest nesting of data; it needs no valid JSON, only to stop before anything recursive runs.
@@ -68,10 +87,11 @@ func jsonFault(data []byte) string {
 // checkEscapes looks at the \u escapes of valid JSON.
 func checkEscapes(field string, data []byte) error {
 	for i := 0; i < len(data); i++ {
-		if data[i] != '\\' {
-			continue
+		next := bytes.IndexByte(data[i:], '\\')
+		if next < 0 {
+			return nil
 		}
-		i++
+		i += next + 1
 		if data[i] != 'u' {
 			continue
 		}

@@ -229,6 +229,30 @@ func TestEnqueueManyRefusesAll(t *testing.T) {
 	}
 }
 
+// What a type's own marshaler writes is held to the same, though package json has looked at it.
+func TestKindsRefuseWhatMarshalersWrite(t *testing.T) {
+	client := jobs.New(testdb.SQLite(t))
+	kind := jobs.Kind[json.RawMessage]{Name: "echo"}
+	for name, test := range bad() {
+		if _, err := kind.Enqueue(t.Context(), client, json.RawMessage(test.payload)); err == nil {
+			t.Errorf("%s is enqueued", name)
+		}
+		list := []json.RawMessage{json.RawMessage("{}"), json.RawMessage(test.payload)}
+		if _, err := kind.EnqueueMany(t.Context(), client, list); err == nil || !strings.Contains(err.Error(), "payload 1:") {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+	list, err := client.List(t.Context(), jobs.Filter{})
+	if err != nil || len(list) != 0 {
+		t.Errorf("%d jobs were added: %v", len(list), err)
+	}
+	for name, payload := range good() {
+		if _, err := kind.Enqueue(t.Context(), client, json.RawMessage(payload)); err != nil {
+			t.Errorf("%s is refused: %v", name, err)
+		}
+	}
+}
+
 // What SQLite takes PostgreSQL takes too, and gives back alike, in the columns and in the JSON lists of batches.
 func TestPostgreSQLTakesTheSamePayloads(t *testing.T) {
 	pool := testdb.StartPostgres(t).Pool(t)

@@ -184,7 +184,7 @@ func (s *Store) connect(ctx context.Context) error {
 	if s.files, err = findMain(s.path, s.options); err != nil {
 		return err
 	}
-	s.writer = &writer{files: s.files, openGate: s.openGate}
+	s.writer = &writer{files: s.files, openGate: s.openGate, checkpoints: checkpoints{pool: s.readDB}}
 	if o := s.options.observer; o != nil {
 		s.writer.committed = o.Committed
 	}

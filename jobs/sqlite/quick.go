@@ -4,16 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
-
-	"modernc.org/sqlite"
-	lib "modernc.org/sqlite/lib"
-
-	"github.com/sqluice/sqluice/db"
 )
 
-// quick is a statement without rows that runs often: begin, commit, and the insert of one job. It goes to the driver directly.
+// quick is a statement without rows that runs often: begin, commit, and inserts. It goes to the driver directly.
 // By way of database/sql each run costs as much again as a lock of SQLite's.
 type quick struct {
 	conn *sql.Conn
@@ -53,34 +47,6 @@ func (q quick) close() error {
 		return nil
 	}
 	return q.conn.Raw(func(any) error { return q.stmt.Close() })
-}
-
-// EnqueueKeylessJob adds the job by a statement that does nothing else: it returns no rows, for which SQLite would make a
-// temporary table, and has no list of rows to add, for which it would make another. What that one does not add, because the
-// queue is closed by a move or somebody's own index or trigger forbids it, goes the usual way, which finds out why.
-func (w *writes) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
-	w.args = arguments(w.args[:0], arg.Kind, arg.Queue, arg.Payload, arg.Status, arg.Priority, arg.RunAfter, arg.MaxAttempts, arg.Timeout,
-		optional(arg.UserID), optional(arg.Tags), optional(arg.Metadata), arg.Now, arg.Now)
-	result, err := w.enqueue.exec(w.args)
-	clear(w.args) // keeps no payload
-	if refused(err) {
-		return w.Queries.EnqueueKeylessJob(ctx, arg)
-	}
-	if err != nil {
-		return 0, err
-	}
-	if n, err := result.RowsAffected(); err != nil {
-		return 0, err
-	} else if n != 1 {
-		return w.Queries.EnqueueKeylessJob(ctx, arg)
-	}
-	return result.LastInsertId()
-}
-
-// refused reports whether a constraint kept a statement from doing anything.
-func refused(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_CONSTRAINT
 }
 
 func arguments(list []driver.NamedValue, values ...driver.Value) []driver.NamedValue {

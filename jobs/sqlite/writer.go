@@ -32,6 +32,8 @@ type writer struct {
 	stmts  sync.Mutex // held during a transaction, and to change what follows
 	writes *writes    // nil while the schema is not known to be right
 
+	checkpoints checkpoints
+
 	mu     sync.Mutex
 	queue  []*request
 	busy   bool // there is a leader
@@ -137,6 +139,9 @@ func (w *writer) run(group []*request) {
 		return
 	}
 	begun, err := w.transact(group...)
+	if errors.Is(err, errUncounted) {
+		begun, err = w.transact(group...)
+	}
 	if err == nil {
 		return
 	}
@@ -219,6 +224,7 @@ func (w *writer) transact(group ...*request) (begun bool, err error) {
 		}
 		return begun, fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
 	}
+	w.checkpoints.committed()
 	return begun, nil
 }
 
@@ -247,5 +253,6 @@ func (w *writer) close() {
 	w.closed = true
 	w.mu.Unlock()
 	w.idle.Wait()
+	w.checkpoints.end.Wait()
 	w.gate.close()
 }

@@ -17,11 +17,13 @@ type writes struct {
 	conn  *sql.Conn
 	stmts *statements
 
-	begin, commit, rollback, enqueue quick
-	args                             []driver.NamedValue // of the last of these, for their memory
-	version                          *sql.Stmt
+	begin, commit, rollback, enqueue, enqueueMany quick
 
-	busy bool // the last claim gave many jobs
+	args            []driver.NamedValue // of the last of these, for their memory
+	version, lastID *sql.Stmt
+
+	busy      bool // the last claim gave many jobs
+	uncounted bool // somebody's trigger adds jobs too
 }
 
 func prepareWrites(ctx context.Context, pool *sql.DB) (w *writes, err error) {
@@ -39,12 +41,15 @@ func prepareWrites(ctx context.Context, pool *sql.DB) (w *writes, err error) {
 	for _, s := range []struct {
 		stmt *quick
 		name string
-	}{{&w.begin, "begin"}, {&w.commit, "commit"}, {&w.rollback, "rollback"}, {&w.enqueue, "enqueue"}} {
+	}{{&w.begin, "begin"}, {&w.commit, "commit"}, {&w.rollback, "rollback"}, {&w.enqueue, "enqueue"}, {&w.enqueueMany, "enqueue_many"}} {
 		if *s.stmt, err = prepareQuick(ctx, conn, s.name); err != nil {
 			return w, err
 		}
 	}
-	w.version, err = stmts.PrepareContext(ctx, control("data_version"))
+	if w.version, err = stmts.PrepareContext(ctx, control("data_version")); err != nil {
+		return w, err
+	}
+	w.lastID, err = stmts.PrepareContext(ctx, control("last_id"))
 	return w, err
 }
 
@@ -58,7 +63,7 @@ func (w *writes) salvage() error {
 // Close gives the connection back to the pool.
 func (w *writes) Close() error {
 	var errs []error
-	for _, stmt := range []quick{w.begin, w.commit, w.rollback, w.enqueue} {
+	for _, stmt := range []quick{w.begin, w.commit, w.rollback, w.enqueue, w.enqueueMany} {
 		errs = append(errs, stmt.close())
 	}
 	return errors.Join(append(errs, w.stmts.close(), w.conn.Close())...)

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"reflect"
 	"testing"
@@ -79,5 +80,74 @@ func TestQuickEnqueueThatIsRefused(t *testing.T) {
 				t.Error("what came before a refused enqueue is gone")
 			}
 		})
+	}
+}
+
+// Many jobs are the same whichever statement adds them, and their ids are theirs.
+func TestQuickEnqueueManyAddsTheSame(t *testing.T) {
+	store, _ := queue(t)
+	for name, arg := range map[string]db.EnqueueJobsParams{
+		"little": {Kind: "k", Queue: "default", Payloads: `["{}","[1]"]`, Status: "pending", RunAfter: 1, MaxAttempts: 1, Now: 1},
+		"much": {
+			Kind: "kind", Queue: "queue", Payloads: `["{\"s\": \"\\u00e9\"}","2"]`, Status: "scheduled", Priority: -3, RunAfter: 1 << 50, MaxAttempts: 7,
+			Timeout: 5, UserID: new("user"), Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 12345,
+		},
+	} {
+		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
+			w := q.(*writes)
+			quick, err := w.EnqueueJobs(ctx, arg)
+			must(t, err)
+			usual, err := w.Queries.EnqueueJobs(ctx, arg)
+			must(t, err)
+			if len(quick) != 2 || len(usual) != 2 || w.uncounted {
+				t.Fatalf("%s: the ids are %d and %d", name, quick, usual)
+			}
+			for i := range quick {
+				one, err := q.GetJob(ctx, quick[i])
+				must(t, err)
+				other, err := q.GetJob(ctx, usual[i])
+				must(t, err)
+				one.ID = other.ID
+				if !reflect.DeepEqual(one, other) {
+					t.Errorf("%s: %+v\nis not %+v", name, one, other)
+				}
+			}
+			return nil
+		}))
+	}
+}
+
+// A trigger of the application adds jobs too: the ids that an enqueue returns are still those of its own.
+func TestEnqueueManyBesideATriggerThatAdds(t *testing.T) {
+	store, client := queue(t)
+	enqueue(t, client, "before")
+	exec(t, plain(t, store.Path()), "add_beside")
+	for range 2 { // the second time it is known
+		payloads := []json.RawMessage{[]byte("0"), []byte("1"), []byte("2")}
+		ids, err := client.EnqueueMany(t.Context(), "k", payloads)
+		must(t, err)
+		if len(ids) != len(payloads) {
+			t.Fatalf("the ids are %d", ids)
+		}
+		for i, id := range ids {
+			if job, err := client.Get(t.Context(), id); err != nil || job.Kind != "k" || string(job.Payload) != string(payloads[i]) {
+				t.Errorf("job %d, the id of payload %d, is %+v, %v", id, i, job, err)
+			}
+		}
+	}
+	if n := scan[int64](t, plain(t, store.Path()), "count_jobs"); n != 1+2*6 {
+		t.Errorf("there are %d jobs", n)
+	}
+}
+
+// No job is added where a trigger or a move forbids it, and that is told.
+func TestQuickEnqueueManyThatIsRefused(t *testing.T) {
+	for name, want := range map[string]error{"close_queue": jobs.ErrMoved, "ignore_inserts": nil} {
+		store, client := queue(t)
+		exec(t, plain(t, store.Path()), name)
+		_, err := client.EnqueueMany(t.Context(), "k", []json.RawMessage{[]byte("0"), []byte("1")})
+		if err == nil || want != nil && !errors.Is(err, want) {
+			t.Errorf("%s: an enqueue gives %v", name, err)
+		}
 	}
 }

@@ -1,0 +1,78 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// errUncounted is returned by a transaction that must be run again, with statements that tell which ids they gave.
+var errUncounted = errors.New("ids do not follow from how many rows were added")
+
+// EnqueueKeylessJob adds the job by a statement that does nothing else: it returns no rows, for which SQLite would make a
+// temporary table, and has no list of rows to add, for which it would make another. What that one does not add, because the
+// queue is closed by a move or somebody's own index or trigger forbids it, goes the usual way, which finds out why.
+func (w *writes) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
+	w.args = arguments(w.args[:0], arg.Kind, arg.Queue, arg.Payload, arg.Status, arg.Priority, arg.RunAfter, arg.MaxAttempts, arg.Timeout,
+		optional(arg.UserID), optional(arg.Tags), optional(arg.Metadata), arg.Now, arg.Now)
+	result, err := w.enqueue.exec(w.args)
+	clear(w.args) // keeps no payload
+	if refused(err) {
+		return w.Queries.EnqueueKeylessJob(ctx, arg)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if n, err := result.RowsAffected(); err != nil {
+		return 0, err
+	} else if n != 1 {
+		return w.Queries.EnqueueKeylessJob(ctx, arg)
+	}
+	return result.LastInsertId()
+}
+
+// EnqueueJobs adds the jobs by a statement that returns no ids, for which SQLite would make a temporary table. A single INSERT
+// gives ids without a gap, so that they are known from where they begin, unless a trigger of somebody's own adds jobs beside.
+func (w *writes) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]int64, error) {
+	if w.uncounted {
+		return w.Queries.EnqueueJobs(ctx, arg)
+	}
+	var before int64
+	if err := w.lastID.QueryRowContext(ctx).Scan(&before); err != nil {
+		return nil, err
+	}
+	w.args = arguments(w.args[:0], arg.Payloads, arg.Kind, arg.Queue, arg.Status, arg.Priority, arg.RunAfter, arg.MaxAttempts, arg.Timeout,
+		optional(arg.UserID), optional(arg.Tags), optional(arg.Metadata), arg.Now)
+	result, err := w.enqueueMany.exec(w.args)
+	clear(w.args) // keeps no payload
+	if err != nil {
+		return nil, err
+	}
+	added, err := result.RowsAffected()
+	if err != nil || added == 0 {
+		return nil, err
+	}
+	last, err := result.LastInsertId()
+	if err != nil {
+		return nil, err
+	}
+	if last-before != added {
+		w.uncounted = true
+		return nil, errUncounted
+	}
+	ids := make([]int64, added)
+	for i := range ids {
+		ids[i] = before + 1 + int64(i)
+	}
+	return ids, nil
+}
+
+// refused reports whether a constraint kept a statement from doing anything.
+func refused(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_CONSTRAINT
+}
