@@ -16,7 +16,7 @@ UPDATE jobs SET status = 'running', attempt = attempt + 1, worker_id = CAST($1 A
 WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     SELECT c.id FROM ( /* Index entries of jobs that were claimed before are in the way until they are vacuumed, which
            an old transaction anywhere prevents. So kinds can say where to begin: 'between' are [kind, priority,
-           priority] whose jobs are looked for between the two, 'from' are [kind, priority, run_after] to begin with. */
+           priority] whose jobs are looked for between the two, 'from' are [kind, priority, run_after, id] to begin with. */
         SELECT j.id, j.priority, j.run_after
         FROM jsonb_array_elements(CAST(CAST($4 AS TEXT) AS jsonb)->'between') AS b (value)
         CROSS JOIN LATERAL (
@@ -33,7 +33,8 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM jobs AS i
             WHERE i.status = 'pending' AND i.queue = CAST($5 AS TEXT) AND i.kind = f.value->>0
-              AND i.priority = CAST(f.value->>1 AS BIGINT) AND i.run_after >= CAST(f.value->>2 AS BIGINT)
+              AND i.priority = CAST(f.value->>1 AS BIGINT)
+              AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
               AND i.run_after <= CAST($3 AS BIGINT)
             ORDER BY i.run_after, i.id LIMIT CAST($6 AS BIGINT)
             FOR UPDATE SKIP LOCKED
@@ -147,7 +148,8 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     CROSS JOIN LATERAL (
         SELECT i.id FROM jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = f.value->>0
-          AND i.priority = CAST(f.value->>1 AS BIGINT) AND i.run_after >= CAST(f.value->>2 AS BIGINT)
+          AND i.priority = CAST(f.value->>1 AS BIGINT)
+          AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
     UNION ALL
@@ -155,7 +157,8 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     CROSS JOIN LATERAL (
         SELECT i.id FROM jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = a.value->>0
-          AND i.priority = CAST(a.value->>1 AS BIGINT) AND i.run_after < CAST(a.value->>2 AS BIGINT)
+          AND i.priority = CAST(a.value->>1 AS BIGINT)
+          AND (i.run_after, i.id) < (CAST(a.value->>2 AS BIGINT), CAST(a.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
 ) AS c

@@ -14,11 +14,14 @@ import (
 
 const (
 	// A look for claimable jobs that takes longer than slowLook, several times in a row, goes through many dead index
-	// entries: vacuum cannot remove those of jobs that were claimed since the oldest transaction of the server began.
-	// Without them it takes well under a millisecond.
+	// entries: vacuum cannot remove those of jobs that were claimed since the oldest transaction of the server began, and
+	// removes none while a backlog is worked off within its minute. Without them it takes well under a millisecond.
 	slowLook  = 4 * time.Millisecond
 	slowLooks = 3
 	slowRow   = 50 * time.Microsecond
+
+	// A claim of manyRows is held against the quickest one: it is slow when a row takes half as long again.
+	manyRows = 50
 
 	// looksEvery is how often what lies below the floors is looked at all the same, beside the claims: for jobs that were
 	// given back, retried or promoted elsewhere. A look that takes long comes less often, so that looks take a twentieth of
@@ -26,8 +29,7 @@ const (
 	looksEvery = time.Second
 	looksShare = 20
 
-	// behind is how far before the last job that was claimed looks begin: so much longer than another one's may a
-	// transaction take that enqueues.
+	// behind is how far before the present looks begin at the latest: so long may a transaction take that enqueues.
 	behind = time.Second
 
 	// mostPriorities is for how many priorities of a kind it is worthwhile.
@@ -41,6 +43,7 @@ type floors struct {
 	below func(floorKey, time.Duration) // looks below the floors after a while, and tells lookedBelow
 
 	mu     sync.Mutex
+	quick  time.Duration // what a row of the quickest claim took
 	queues map[floorKey]*floor
 	kinds  map[string][]string // JSON lists, parsed
 }
@@ -52,10 +55,17 @@ type floorKey struct{ queue, kinds string }
 // floor is what is known of one queue and list.
 type floor struct {
 	slow    int                        // slow looks from the beginning in a row
-	from    map[string]map[int64]int64 // kind, priority: the run_after to begin with
+	from    map[string]map[int64]place // kind, priority: where to begin
 	looking bool                       // below the floors, soon or just now
 	missed  bool                       // somebody looked above them meanwhile, maybe because of a job below them
 	again   time.Time                  // when to look there next
+}
+
+// place is a job's in the order of those of its kind and priority.
+type place struct{ runAfter, id int64 }
+
+func (p place) before(other place) bool {
+	return p.runAfter < other.runAfter || p.runAfter == other.runAfter && p.id < other.id
 }
 
 // priorities are those of a kind that have a floor, the highest first: none when there are too many.
@@ -68,6 +78,12 @@ func (q *floor) priorities(kind string) []int64 {
 	return list
 }
 
+// at is the floor of a kind's priority in the form that the statements take.
+func (q *floor) at(kind string, priority int64) [4]any {
+	p := q.from[kind][priority]
+	return [4]any{kind, priority, p.runAfter, p.id}
+}
+
 func newFloors(now func() time.Time, below func(floorKey, time.Duration)) *floors {
 	return &floors{now: now, below: below, queues: map[floorKey]*floor{}, kinds: map[string][]string{}}
 }
@@ -75,12 +91,12 @@ func newFloors(now func() time.Time, below func(floorKey, time.Duration)) *floor
 // scope is what a look for claimable jobs goes through, in the form that the statements take.
 type scope struct {
 	Between [][3]any `json:"between"`
-	From    [][3]any `json:"from"`
-	Before  [][3]any `json:"before"`
+	From    [][4]any `json:"from"`
+	Before  [][4]any `json:"before"`
 }
 
 // newScope is one without anything in it; its lists are empty and not null, which the statements do not take.
-func newScope() scope { return scope{Between: [][3]any{}, From: [][3]any{}, Before: [][3]any{}} }
+func newScope() scope { return scope{Between: [][3]any{}, From: [][4]any{}, Before: [][4]any{}} }
 
 func (s scope) text() (string, error) {
 	data, err := json.Marshal(s)
@@ -101,7 +117,7 @@ func (f *floors) scope(queue, kinds string) (text string, all bool, err error) {
 	key := floorKey{queue, kinds}
 	q := f.queues[key]
 	if q == nil {
-		q = &floor{from: map[string]map[int64]int64{}}
+		q = &floor{from: map[string]map[int64]place{}}
 		f.queues[key] = q
 	}
 	all = q.slow < slowLooks
@@ -112,7 +128,7 @@ func (f *floors) scope(queue, kinds string) (text string, all bool, err error) {
 		if !all {
 			for _, p := range q.priorities(name) {
 				s.Between = append(s.Between, [3]any{name, p, above})
-				s.From = append(s.From, [3]any{name, p, q.from[name][p]})
+				s.From = append(s.From, q.at(name, p))
 				above = p
 			}
 		}
@@ -145,7 +161,7 @@ func (f *floors) scopeBelow(key floorKey) (string, error) {
 	s := newScope()
 	for _, name := range f.kinds[key.kinds] {
 		for _, p := range q.priorities(name) {
-			s.Before = append(s.Before, [3]any{name, p, q.from[name][p]})
+			s.Before = append(s.Before, q.at(name, p))
 		}
 	}
 	return s.text()
@@ -157,9 +173,20 @@ func (f *floors) looked(key floorKey, took time.Duration, rows int) {
 	defer f.mu.Unlock()
 	q := f.queues[key]
 	q.slow++
-	if took < slowLook+time.Duration(rows)*slowRow {
+	if !f.isSlow(took, rows) {
 		q.slow = 0
 	}
+}
+
+func (f *floors) isSlow(took time.Duration, rows int) bool {
+	if rows < manyRows {
+		return took >= slowLook+time.Duration(rows)*slowRow
+	}
+	row := took / time.Duration(rows)
+	if f.quick == 0 || row < f.quick {
+		f.quick = row
+	}
+	return row > f.quick+f.quick/2
 }
 
 // failedBelow notes that a look below the floors could not be made: lookedBelow has it made again.
@@ -189,17 +216,24 @@ func (f *floors) lookedBelow(key floorKey, took time.Duration, found bool) bool 
 	return found || q.slow == 0
 }
 
-// claimed notes how far a queue's jobs have been claimed.
-func (f *floors) claimed(key floorKey, rows []db.ClaimJobsRow) {
+// claimed notes how far a queue's jobs have been claimed. Of those that are due since less than a second there may be more,
+// which were added by transactions that still go on.
+func (f *floors) claimed(key floorKey, now int64, rows []db.ClaimJobsRow) {
+	latest := place{runAfter: now - behind.Microseconds()}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q := f.queues[key]
 	for _, row := range rows {
 		if q.from[row.Kind] == nil {
-			q.from[row.Kind] = map[int64]int64{}
+			q.from[row.Kind] = map[int64]place{}
 		}
-		from := row.RunAfter - behind.Microseconds()
-		q.from[row.Kind][row.Priority] = max(q.from[row.Kind][row.Priority], from)
+		from := place{row.RunAfter, row.ID}
+		if latest.before(from) {
+			from = latest
+		}
+		if was, known := q.from[row.Kind][row.Priority]; !known || was.before(from) {
+			q.from[row.Kind][row.Priority] = from
+		}
 	}
 }
 
@@ -256,6 +290,6 @@ func (f floored) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) ([]db.Cl
 	if all {
 		f.looked(key, time.Since(began), len(rows))
 	}
-	f.claimed(key, rows)
+	f.claimed(key, arg.Now, rows)
 	return rows, nil
 }

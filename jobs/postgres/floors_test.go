@@ -39,8 +39,11 @@ func scopeOf(t *testing.T, f *floors) (s scope, all bool) {
 	return s, all
 }
 
+// testNow is when jobs are claimed, long after those of the tests fell due.
+const testNow = 100_000_000
+
 func claimedRow(kind string, priority, runAfter int64) db.ClaimJobsRow {
-	return db.ClaimJobsRow{Kind: kind, Priority: priority, RunAfter: runAfter}
+	return db.ClaimJobsRow{Kind: kind, Priority: priority, RunAfter: runAfter, ID: runAfter / 1_000_000}
 }
 
 func text(t *testing.T, v any) string {
@@ -58,7 +61,7 @@ func TestFastLooksBeginAtTheBeginning(t *testing.T) {
 			t.Errorf("all is %v, the scope %s, not %s", all, text(t, s), want)
 		}
 		f.looked(testKey, slowLook/2, 1)
-		f.claimed(testKey, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
+		f.claimed(testKey, testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
 	}
 }
 
@@ -74,14 +77,65 @@ func TestManyClaimedRowsAreNoSlowLook(t *testing.T) {
 
 func TestSlowLooksBeginWhereClaimsHaveComeTo(t *testing.T) {
 	f, _, _ := slowFloors(t)
-	f.claimed(testKey, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000), claimedRow("a", 0, 4_000_000)})
+	f.claimed(testKey, testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000), claimedRow("a", 0, 4_000_000)})
 	s, all := scopeOf(t, f)
-	// Of kind a the priorities 7 and 0 have a floor, a second before the last job; above, between and below are looked
-	// at from the beginning. Nothing is known of kind b.
+	// Of kind a the priorities 7 and 0 have a floor, the last job; above, between and below are looked at from the beginning.
+	// Nothing is known of kind b.
 	want := `{"between":[["a",7,2147483647],["a",0,7],["a",-2147483648,0],["b",-2147483648,2147483647]],` +
-		`"from":[["a",7,2000000],["a",0,4000000]],"before":[]}`
+		`"from":[["a",7,3000000,3],["a",0,5000000,5]],"before":[]}`
 	if all || text(t, s) != want {
 		t.Errorf("all is %v, the scope %s, not %s", all, text(t, s), want)
+	}
+}
+
+// What falls due just now may have been added by a transaction that goes on, and of jobs that are due at one time the first may
+// have been claimed.
+func TestWhereFloorsAre(t *testing.T) {
+	for name, test := range map[string]struct {
+		rows []db.ClaimJobsRow
+		want string
+	}{
+		"due long ago":         {[]db.ClaimJobsRow{{Kind: "a", RunAfter: 5_000_000, ID: 3}, {Kind: "a", RunAfter: 5_000_000, ID: 9}, {Kind: "a", RunAfter: 5_000_000, ID: 4}}, `[["a",0,5000000,9]]`},
+		"earlier, later added": {[]db.ClaimJobsRow{{Kind: "a", RunAfter: 5_000_000, ID: 3}, {Kind: "a", RunAfter: 4_000_000, ID: 9}}, `[["a",0,5000000,3]]`},
+		"due a second ago":     {[]db.ClaimJobsRow{{Kind: "a", RunAfter: testNow - 1_000_000, ID: 3}}, `[["a",0,99000000,0]]`},
+		"due just now":         {[]db.ClaimJobsRow{{Kind: "a", RunAfter: testNow, ID: 3}}, `[["a",0,99000000,0]]`},
+		"due before zero":      {[]db.ClaimJobsRow{{Kind: "a", RunAfter: -5, ID: 3}}, `[["a",0,-5,3]]`},
+	} {
+		f, _, _ := slowFloors(t)
+		f.claimed(testKey, testNow, test.rows)
+		if s, _ := scopeOf(t, f); text(t, s.From) != test.want {
+			t.Errorf("%s: the floors are %s, not %s", name, text(t, s.From), test.want)
+		}
+	}
+}
+
+// A claim of many is slow when it takes half as long again as the quickest: a backlog that is worked off leaves dead entries behind
+// faster than they are vacuumed.
+func TestManyRowsAreHeldAgainstTheQuickestClaim(t *testing.T) {
+	f := newFloors(time.Now, nil)
+	look := func(took time.Duration, rows int) (all bool) {
+		_, all = scopeOf(t, f)
+		f.looked(testKey, took, rows)
+		return all
+	}
+	for range 2 * slowLooks {
+		look(2*time.Millisecond, 200)
+	}
+	for range 2 * slowLooks {
+		look(time.Millisecond, 200) // 5 us each
+	}
+	for range 2 * slowLooks {
+		if !look(7*time.Millisecond, 1000) {
+			t.Fatal("7 us a row are slow")
+		}
+	}
+	for range slowLooks {
+		if !look(800*time.Microsecond, 100) {
+			t.Fatal("too few slow ones in a row")
+		}
+	}
+	if _, all := scopeOf(t, f); all {
+		t.Error("8 us a row are not slow")
 	}
 }
 
@@ -91,7 +145,7 @@ func TestLooksBelowTheFloors(t *testing.T) {
 	if len(*below) > 0 {
 		t.Fatalf("a look below floors that are not there: %s", *below)
 	}
-	f.claimed(testKey, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000)})
+	f.claimed(testKey, testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000)})
 	claim := func() {
 		t.Helper()
 		if _, all := scopeOf(t, f); all {
@@ -108,7 +162,7 @@ func TestLooksBelowTheFloors(t *testing.T) {
 		t.Helper()
 		scope, err := f.scopeBelow(testKey)
 		must(t, err)
-		if want := `{"between":[],"from":[],"before":[["a",7,2000000],["a",0,4000000]]}`; scope != want {
+		if want := `{"between":[],"from":[],"before":[["a",7,3000000,3],["a",0,5000000,5]]}`; scope != want {
 			t.Errorf("the look is %s, not %s", scope, want)
 		}
 	}
@@ -141,7 +195,7 @@ func TestLooksBelowTheFloors(t *testing.T) {
 
 func TestWhatIsBelowTheFloorsIsClaimedNext(t *testing.T) {
 	f, _, _ := slowFloors(t)
-	f.claimed(testKey, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
+	f.claimed(testKey, testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
 	scopeOf(t, f)
 	if !f.lookedBelow(testKey, 2*slowLook, true) {
 		t.Error("nobody is woken")
@@ -149,15 +203,15 @@ func TestWhatIsBelowTheFloorsIsClaimedNext(t *testing.T) {
 	if s, _ := scopeOf(t, f); len(s.From) > 0 {
 		t.Errorf("the claim begins at the floors: %s", text(t, s))
 	}
-	f.claimed(testKey, []db.ClaimJobsRow{claimedRow("a", 0, 3_000_000)})
-	if s, _ := scopeOf(t, f); text(t, s.From) != `[["a",0,2000000]]` {
+	f.claimed(testKey, testNow, []db.ClaimJobsRow{claimedRow("a", 0, 3_000_000)})
+	if s, _ := scopeOf(t, f); text(t, s.From) != `[["a",0,3000000,3]]` {
 		t.Errorf("the floors are %s", text(t, s.From))
 	}
 }
 
 func TestFloorsEndWithTheSlowness(t *testing.T) {
 	f, _, _ := slowFloors(t)
-	f.claimed(testKey, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
+	f.claimed(testKey, testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
 	scopeOf(t, f)
 	f.lookedBelow(testKey, slowLook/2, false) // vacuum has been there
 	if _, all := scopeOf(t, f); !all {
@@ -171,7 +225,7 @@ func TestAKindOfManyPrioritiesHasNoFloors(t *testing.T) {
 	for p := range int64(mostPriorities + 1) {
 		rows = append(rows, claimedRow("a", p, 5_000_000))
 	}
-	f.claimed(testKey, rows)
+	f.claimed(testKey, testNow, rows)
 	if s, _ := scopeOf(t, f); len(s.From) > 0 || len(s.Between) != 2 {
 		t.Errorf("the scope is %s", text(t, s))
 	}
