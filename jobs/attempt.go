@@ -42,11 +42,14 @@ func (a *attempt) waitedUntil(t time.Time) time.Duration {
 	return max(0, a.job.StartedAt.Sub(a.job.due())) + t.Sub(a.claimed)
 }
 
-// claim makes the attempt's context, below the session's.
+// claim makes the attempt's context. Callers hold the session's mu.
 func (a *attempt) claim(now time.Time) {
 	a.claimed = now
-	a.ctx, a.cancel = context.WithCancelCause(a.session.life)
+	a.ctx, a.cancel = context.WithCancelCause(a.session.values)
 	a.stop = func() {}
+	if a.session.ending != nil {
+		a.cancel(a.session.ending)
+	}
 }
 
 // clock has the time for the handler run from now on.

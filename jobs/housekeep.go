@@ -185,9 +185,6 @@ func (h *housekeeper) cancelLost(attempts []*attempt, held map[fence]db.ListHeld
 
 // reportStuck ends the attempts of handlers that go on long after their context ended. Their slots stay taken.
 func (h *housekeeper) reportStuck(now time.Time) {
-	if h.life.Err() != nil {
-		return // the runner stops and has its own limit
-	}
 	for _, a := range h.overdue(now) {
 		why := context.Cause(a.ctx)
 		h.log.Error("handler ignores the end of its context: its attempt is ended without it, its slot stays taken",
@@ -208,6 +205,9 @@ func (h *housekeeper) reportStuck(now time.Time) {
 func (h *housekeeper) overdue(now time.Time) []*attempt {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.ending != nil {
+		return nil // the runner stops and has its own limit
+	}
 	var list []*attempt
 	for _, a := range h.running {
 		switch {

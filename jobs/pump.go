@@ -416,7 +416,7 @@ func (s *session) recorded(t *turn) {
 
 // abort cancels the handlers, whose work cannot be recorded any more, and waits a while for them to return.
 func (s *session) abort(cause error) error {
-	s.endLife(ErrStopping)
+	s.endHandlers(ErrStopping)
 	timer := time.NewTimer(s.config.StuckAfter)
 	defer timer.Stop()
 	for {

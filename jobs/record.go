@@ -282,7 +282,7 @@ func (s *session) recordApart(outcomes []outcome) []outcome {
 	var again []outcome
 	for _, o := range outcomes {
 		t := &turn{session: s, outcomes: []outcome{o}}
-		err := s.store.Write(context.WithoutCancel(s.life), t.write)
+		err := s.store.Write(s.values, t.write)
 		switch {
 		case err == nil:
 			s.recorded(t)

@@ -26,12 +26,11 @@ type session struct {
 	drain    bool
 
 	stop     context.CancelFunc // as the caller's context does
-	life     context.Context    // parent of all handlers' contexts
-	endLife  context.CancelCauseFunc
-	settled  chan struct{} // a signal to the pump: an outcome waits, or an attempt has ended
-	next     chan *attempt // to a goroutine that is free; nil: to take one of the list
-	finished chan struct{} // closed when the pump has returned
-	crowd    atomic.Int64  // how many workers there were when the housekeeper looked
+	values   context.Context    // those of the caller's, for the handlers; it does not end
+	settled  chan struct{}      // a signal to the pump: an outcome waits, or an attempt has ended
+	next     chan *attempt      // to a goroutine that is free; nil: to take one of the list
+	finished chan struct{}      // closed when the pump has returned
+	crowd    atomic.Int64       // how many workers there were when the housekeeper looked
 
 	mu       sync.Mutex
 	worker   worker
@@ -45,6 +44,7 @@ type session struct {
 	back     *time.Timer        // when jobs that were claimed ahead are given back; nil when none waits
 	fatal    error              // what the housekeeper found that must end the run
 	schema   error              // what it found that must stop it
+	ending   error              // why the contexts of all handlers ended
 	turns    uint64             // odd while the pump is between the beginning of a turn and the start of its handlers
 	refused  map[fence]struct{} // attempts whose end the database does not take
 	spans    map[span]int64     // how long jobs waited and ran, not yet in the history
@@ -72,8 +72,8 @@ func (s *session) run(ctx context.Context) error {
 	}
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
-	s.life, s.endLife = context.WithCancelCause(context.WithoutCancel(ctx))
-	defer s.endLife(nil)
+	s.values = context.WithoutCancel(ctx)
+	defer s.endHandlers(context.Canceled)
 
 	// What keeps the worker alive goes on until the last outcome is recorded, so it does not end with ctx.
 	keep, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
@@ -181,9 +181,23 @@ func (s *session) hurry(ctx context.Context) {
 	if s.config.Grace > 0 && !s.wait(s.config.Grace) {
 		return
 	}
-	s.endLife(ErrStopping)
+	s.endHandlers(ErrStopping)
 	if s.wait(s.config.StuckAfter) {
 		s.abandon()
+	}
+}
+
+// endHandlers ends the contexts of all handlers, now and later. A parent of these contexts would do the same, but would keep a list
+// of them, which is a tenth of what a job that does nothing costs this process.
+func (s *session) endHandlers(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending != nil {
+		return
+	}
+	s.ending = cause
+	for _, a := range s.running {
+		a.cancel(cause)
 	}
 }
 
