@@ -73,19 +73,20 @@ func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 // targetTable has the figures that were to be reached beside those that were, and the notes on those that were not.
 func targetTable(workloads []workload, texts notes) (string, []limitNote) {
 	var missed []limitNote
-	t := table{header: []string{"workload", "figure", "target", "reached", "", "raw loop", "best peer"}, left: 2}
+	t := table{header: []string{"workload", "figure", "target", "reached", "", "best settings", "raw loop", "best peer"}, left: 2}
 	for _, wanted := range targets() {
 		o := wanted.check(workloads)
-		cells := []string{wanted.title(), wanted.figure.name, bound(wanted), "not measured", "", "", ""}
+		cells := []string{wanted.title(), wanted.figure.name, bound(wanted), "not measured", "", "", "", ""}
 		if o.row != nil {
 			cells[3], cells[4] = wanted.figure.show(o.value), "met"
 			if !o.isMet {
 				cells[4] = "**missed**"
 				missed = addNote(missed, wanted.title(), texts)
 			}
+			cells[5] = beside(o, o.tuned, false)
 			if !wanted.figure.isRatio {
-				cells[5] = beside(o, o.workload.limitOf(o.row), false)
-				cells[6] = beside(o, o.workload.peerOf(o.row), true)
+				cells[6] = beside(o, o.workload.limitOf(o.row), false)
+				cells[7] = beside(o, o.workload.peerOf(o.row), true)
 			}
 		}
 		t.rows = append(t.rows, cells)
