@@ -253,6 +253,29 @@ func TestKindsRefuseWhatMarshalersWrite(t *testing.T) {
 	}
 }
 
+// Middleware must not change a payload. One that does spoils no more than its own enqueue.
+func TestMiddlewareThatSpoilsAPayload(t *testing.T) {
+	for name, spoil := range map[string]func([]byte){
+		"cut":         func(payload []byte) { copy(payload, "nothing") },
+		"a backslash": func(payload []byte) { payload[len(payload)-1] = '\\' },
+	} {
+		client := jobs.New(testdb.SQLite(t), jobs.WithMiddleware(func(next jobs.EnqueueFunc) jobs.EnqueueFunc {
+			return func(ctx context.Context, r *jobs.EnqueueRequest) error {
+				payload, err := r.Payload(0)
+				if err != nil {
+					return err
+				}
+				spoil(payload)
+				return next(ctx, r)
+			}
+		}))
+		var invalid *jobs.InvalidError
+		if _, err := (jobs.Kind[string]{Name: "echo"}).Enqueue(t.Context(), client, "a payload"); !errors.As(err, &invalid) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+}
+
 // What SQLite takes PostgreSQL takes too, and gives back alike, in the columns and in the JSON lists of batches.
 func TestPostgreSQLTakesTheSamePayloads(t *testing.T) {
 	pool := testdb.StartPostgres(t).Pool(t)

@@ -395,7 +395,7 @@ func earlier(a, b time.Time) time.Time {
 func (s *session) recorded(t *turn) {
 	s.mu.Lock()
 	for _, o := range t.outcomes {
-		delete(s.running, o.attempt.fence())
+		s.forget(o.attempt)
 	}
 	s.noteRecorded(t)
 	s.mu.Unlock()

@@ -293,7 +293,7 @@ func (s *session) recordApart(outcomes []outcome) []outcome {
 		default:
 			s.log.Error("the database refuses the end of an attempt: its lease will run out", append(o.attempt.attrs(), "error", err)...)
 			s.mu.Lock()
-			delete(s.running, o.attempt.fence())
+			s.forget(o.attempt)
 			s.refused[o.attempt.fence()] = struct{}{}
 			s.mu.Unlock()
 			s.observer.finished(o, fateLost)

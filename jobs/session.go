@@ -242,12 +242,19 @@ func (s *session) settle(a *attempt, o outcome, took time.Duration) (lost bool) 
 	}
 	a.over, a.took = true, took
 	if o.fate == fateLost {
-		delete(s.running, a.fence())
+		s.forget(a)
 		return true
 	}
 	o.apart = a.completed
 	s.outcomes = append(s.outcomes, o)
 	return false
+}
+
+// forget takes an attempt off the list of those that run. Its place may be another's: see dispatch. Callers hold mu.
+func (s *session) forget(a *attempt) {
+	if s.running[a.fence()] == a {
+		delete(s.running, a.fence())
+	}
 }
 
 // giveUp makes the pump end the run. When the schema has become another one, it ends as if it was stopped: what runs may

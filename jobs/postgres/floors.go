@@ -14,14 +14,17 @@ import (
 
 const (
 	// A look for claimable jobs that takes longer than slowLook, several times in a row, goes through many dead index
-	// entries: vacuum cannot remove those of jobs that were claimed since the oldest transaction of the server began, and
-	// removes none while a backlog is worked off within its minute. Without them it takes well under a millisecond.
+	// entries: vacuum cannot remove those of jobs that were claimed since the oldest transaction of the server began.
+	// Without them it takes well under a millisecond.
 	slowLook  = 4 * time.Millisecond
 	slowLooks = 3
 	slowRow   = 50 * time.Microsecond
 
-	// A claim of manyRows is held against the quickest one: it is slow when a row takes half as long again.
-	manyRows = 50
+	// Vacuum comes once a minute at the most, so that a backlog that is worked off leaves as many dead entries as jobs are
+	// claimed. manyClaims of them cost a claim about a tenth of a millisecond. A look through them that takes less than quickLook
+	// says that they are few.
+	manyClaims = 20_000
+	quickLook  = time.Millisecond
 
 	// looksEvery is how often what lies below the floors is looked at all the same, beside the claims: for jobs that were
 	// given back, retried or promoted elsewhere. A look that takes long comes less often, so that looks take a twentieth of
@@ -43,7 +46,6 @@ type floors struct {
 	below func(floorKey, time.Duration) // looks below the floors after a while, and tells lookedBelow
 
 	mu     sync.Mutex
-	quick  time.Duration // what a row of the quickest claim took
 	queues map[floorKey]*floor
 	kinds  map[string][]string // JSON lists, parsed
 }
@@ -55,10 +57,20 @@ type floorKey struct{ queue, kinds string }
 // floor is what is known of one queue and list.
 type floor struct {
 	slow    int                        // slow looks from the beginning in a row
+	claims  int                        // jobs that were claimed since dead entries were found to be few
 	from    map[string]map[int64]place // kind, priority: where to begin
 	looking bool                       // below the floors, soon or just now
 	missed  bool                       // somebody looked above them meanwhile, maybe because of a job below them
 	again   time.Time                  // when to look there next
+	givenUp int                        // how often from was
+}
+
+// isOn reports whether looks begin at the floors.
+func (q *floor) isOn() bool { return q.slow >= slowLooks || q.claims >= manyClaims }
+
+func (q *floor) giveUp() {
+	clear(q.from)
+	q.givenUp++
 }
 
 // place is a job's in the order of those of its kind and priority.
@@ -103,29 +115,37 @@ func (s scope) text() (string, error) {
 	return string(data), err
 }
 
-// scope gives the part of a queue that is to be looked at, and whether that is all of it.
-func (f *floors) scope(queue, kinds string) (text string, all bool, err error) {
+// view is what a look for claimable jobs sees of a queue.
+type view struct {
+	key     floorKey
+	text    string // its scope
+	all     bool   // that is all of the queue
+	givenUp int    // how often the floors had been given up
+}
+
+// view gives the part of a queue that is to be looked at.
+func (f *floors) view(queue, kinds string) (v view, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	names, known := f.kinds[kinds]
 	if !known {
 		if err := json.Unmarshal([]byte(kinds), &names); err != nil {
-			return "", false, err
+			return v, err
 		}
 		f.kinds[kinds] = names
 	}
-	key := floorKey{queue, kinds}
-	q := f.queues[key]
+	v.key = floorKey{queue, kinds}
+	q := f.queues[v.key]
 	if q == nil {
 		q = &floor{from: map[string]map[int64]place{}}
-		f.queues[key] = q
+		f.queues[v.key] = q
 	}
-	all = q.slow < slowLooks
+	v.all, v.givenUp = !q.isOn(), q.givenUp
 	s := newScope()
 	for _, name := range names {
 		// The priorities that have a floor, and between them those that have none.
 		above := int64(math.MaxInt32)
-		if !all {
+		if !v.all {
 			for _, p := range q.priorities(name) {
 				s.Between = append(s.Between, [3]any{name, p, above})
 				s.From = append(s.From, q.at(name, p))
@@ -135,10 +155,10 @@ func (f *floors) scope(queue, kinds string) (text string, all bool, err error) {
 		s.Between = append(s.Between, [3]any{name, math.MinInt32, above})
 	}
 	if len(s.From) > 0 {
-		f.look(key, q)
+		f.look(v.key, q)
 	}
-	text, err = s.text()
-	return text, all, err
+	v.text, err = s.text()
+	return v, err
 }
 
 // look has what is below the floors looked at, in its time. The news that a claim above them follows may have been of a job
@@ -173,20 +193,9 @@ func (f *floors) looked(key floorKey, took time.Duration, rows int) {
 	defer f.mu.Unlock()
 	q := f.queues[key]
 	q.slow++
-	if !f.isSlow(took, rows) {
+	if took < slowLook+time.Duration(rows)*slowRow {
 		q.slow = 0
 	}
-}
-
-func (f *floors) isSlow(took time.Duration, rows int) bool {
-	if rows < manyRows {
-		return took >= slowLook+time.Duration(rows)*slowRow
-	}
-	row := took / time.Duration(rows)
-	if f.quick == 0 || row < f.quick {
-		f.quick = row
-	}
-	return row > f.quick+f.quick/2
 }
 
 // failedBelow notes that a look below the floors could not be made: lookedBelow has it made again.
@@ -207,22 +216,29 @@ func (f *floors) lookedBelow(key floorKey, took time.Duration, found bool) bool 
 	if took < slowLook {
 		q.slow = 0 // vacuum has been there
 	}
-	if found {
-		clear(q.from)
+	if took < quickLook {
+		q.claims = 0
 	}
-	if q.missed && !found && q.slow > 0 {
+	if found {
+		q.giveUp()
+	}
+	if q.missed && !found && q.isOn() {
 		f.look(key, q)
 	}
-	return found || q.slow == 0
+	return found || !q.isOn()
 }
 
-// claimed notes how far a queue's jobs have been claimed. Of those that are due since less than a second there may be more,
-// which were added by transactions that still go on.
-func (f *floors) claimed(key floorKey, now int64, rows []db.ClaimJobsRow) {
+// claimed notes how far a queue's jobs have been claimed, once that is committed. Of those that are due since less than a second
+// there may be more, which were added by transactions that still go on.
+func (f *floors) claimed(v view, now int64, rows []db.ClaimJobsRow) {
 	latest := place{runAfter: now - behind.Microseconds()}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	q := f.queues[key]
+	q := f.queues[v.key]
+	q.claims += len(rows)
+	if q.givenUp != v.givenUp {
+		return // for a job before those that were claimed, maybe
+	}
 	for _, row := range rows {
 		if q.from[row.Kind] == nil {
 			q.from[row.Kind] = map[int64]place{}
@@ -237,11 +253,21 @@ func (f *floors) claimed(key floorKey, now int64, rows []db.ClaimJobsRow) {
 	}
 }
 
+// gaveBack gives up all floors: jobs are at their older places again.
+func (f *floors) gaveBack() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, q := range f.queues {
+		q.giveUp()
+	}
+}
+
 // floored are the statements with the floors.
 type floored struct {
 	queries
 	*floors
-	looks queries // what workers look with again and again
+	looks queries      // what workers look with again and again
+	after func(func()) // has something done after the commit
 }
 
 func (f floored) GetNextRunAfter(ctx context.Context) (int64, error) {
@@ -261,35 +287,43 @@ func (f floored) CountStuckJobs(ctx context.Context, leaseBefore int64) (int64, 
 }
 
 func (f floored) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsParams) (int64, error) {
-	key := floorKey{arg.Queue, arg.Kinds}
-	text, all, err := f.scope(arg.Queue, arg.Kinds)
+	v, err := f.view(arg.Queue, arg.Kinds)
 	if err != nil {
 		return 0, err
 	}
-	arg.Kinds = text
+	arg.Kinds = v.text
 	began := time.Now()
 	n, err := f.looks.HasClaimableJobs(ctx, arg)
-	if all && err == nil {
-		f.looked(key, time.Since(began), 1)
+	if v.all && err == nil {
+		f.looked(v.key, time.Since(began), 1)
 	}
 	return n, err
 }
 
 func (f floored) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
-	key := floorKey{arg.Queue, arg.Kinds}
-	text, all, err := f.scope(arg.Queue, arg.Kinds)
+	v, err := f.view(arg.Queue, arg.Kinds)
 	if err != nil {
 		return nil, err
 	}
-	arg.Kinds = text
+	arg.Kinds = v.text
 	began := time.Now()
 	rows, err := f.queries.ClaimJobs(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
-	if all {
-		f.looked(key, time.Since(began), len(rows))
+	if v.all {
+		f.looked(v.key, time.Since(began), len(rows))
 	}
-	f.claimed(key, arg.Now, rows)
+	f.after(func() { f.claimed(v, arg.Now, rows) })
 	return rows, nil
+}
+
+func (f floored) ReleaseJob(ctx context.Context, arg db.ReleaseJobParams) (int64, error) {
+	f.after(f.gaveBack)
+	return f.queries.ReleaseJob(ctx, arg)
+}
+
+func (f floored) ReleaseJobs(ctx context.Context, arg db.ReleaseJobsParams) (int64, error) {
+	f.after(f.gaveBack)
+	return f.queries.ReleaseJobs(ctx, arg)
 }

@@ -1,12 +1,18 @@
 package postgres
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
 )
 
 var testKey = floorKey{"q", `["a","b"]`}
@@ -31,12 +37,18 @@ func slowFloors(t *testing.T) (f *floors, clock *time.Time, below *[]time.Durati
 	return f, clock, below
 }
 
+func viewOf(t *testing.T, f *floors) view {
+	t.Helper()
+	v, err := f.view(testKey.queue, testKey.kinds)
+	must(t, err)
+	return v
+}
+
 func scopeOf(t *testing.T, f *floors) (s scope, all bool) {
 	t.Helper()
-	text, all, err := f.scope(testKey.queue, testKey.kinds)
-	must(t, err)
-	must(t, json.Unmarshal([]byte(text), &s))
-	return s, all
+	v := viewOf(t, f)
+	must(t, json.Unmarshal([]byte(v.text), &s))
+	return s, v.all
 }
 
 // testNow is when jobs are claimed, long after those of the tests fell due.
@@ -61,7 +73,7 @@ func TestFastLooksBeginAtTheBeginning(t *testing.T) {
 			t.Errorf("all is %v, the scope %s, not %s", all, text(t, s), want)
 		}
 		f.looked(testKey, slowLook/2, 1)
-		f.claimed(testKey, testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
+		f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
 	}
 }
 
@@ -77,7 +89,7 @@ func TestManyClaimedRowsAreNoSlowLook(t *testing.T) {
 
 func TestSlowLooksBeginWhereClaimsHaveComeTo(t *testing.T) {
 	f, _, _ := slowFloors(t)
-	f.claimed(testKey, testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000), claimedRow("a", 0, 4_000_000)})
+	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000), claimedRow("a", 0, 4_000_000)})
 	s, all := scopeOf(t, f)
 	// Of kind a the priorities 7 and 0 have a floor, the last job; above, between and below are looked at from the beginning.
 	// Nothing is known of kind b.
@@ -102,40 +114,58 @@ func TestWhereFloorsAre(t *testing.T) {
 		"due before zero":      {[]db.ClaimJobsRow{{Kind: "a", RunAfter: -5, ID: 3}}, `[["a",0,-5,3]]`},
 	} {
 		f, _, _ := slowFloors(t)
-		f.claimed(testKey, testNow, test.rows)
+		f.claimed(viewOf(t, f), testNow, test.rows)
 		if s, _ := scopeOf(t, f); text(t, s.From) != test.want {
 			t.Errorf("%s: the floors are %s, not %s", name, text(t, s.From), test.want)
 		}
 	}
 }
 
-// A claim of many is slow when it takes half as long again as the quickest: a backlog that is worked off leaves dead entries behind
-// faster than they are vacuumed.
-func TestManyRowsAreHeldAgainstTheQuickestClaim(t *testing.T) {
-	f := newFloors(time.Now, nil)
-	look := func(took time.Duration, rows int) (all bool) {
-		_, all = scopeOf(t, f)
-		f.looked(testKey, took, rows)
-		return all
+// A backlog that is worked off leaves dead entries, too few of them for a look to be slow.
+func TestManyClaimsBeginWhereTheyHaveComeTo(t *testing.T) {
+	f := newFloors(time.Now, func(floorKey, time.Duration) {})
+	claim := func(n int) (all bool) {
+		v := viewOf(t, f)
+		f.looked(testKey, time.Millisecond, n)
+		f.claimed(v, testNow, slices.Repeat([]db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)}, n))
+		return v.all
 	}
-	for range 2 * slowLooks {
-		look(2*time.Millisecond, 200)
-	}
-	for range 2 * slowLooks {
-		look(time.Millisecond, 200) // 5 us each
-	}
-	for range 2 * slowLooks {
-		if !look(7*time.Millisecond, 1000) {
-			t.Fatal("7 us a row are slow")
+	for range manyClaims / 1000 {
+		if !claim(1000) {
+			t.Fatal("a claim begins at the floors before many jobs were claimed")
 		}
 	}
-	for range slowLooks {
-		if !look(800*time.Microsecond, 100) {
-			t.Fatal("too few slow ones in a row")
-		}
+	if claim(1000) {
+		t.Error("a claim begins at the beginning after many jobs were claimed")
 	}
-	if _, all := scopeOf(t, f); all {
-		t.Error("8 us a row are not slow")
+	if f.lookedBelow(testKey, quickLook, false) {
+		t.Error("workers are woken while the floors stay")
+	}
+	if claim(1000) {
+		t.Error("a claim begins at the beginning after a look that was not quick")
+	}
+	if !f.lookedBelow(testKey, quickLook/2, false) {
+		t.Error("workers are not woken when the floors are gone")
+	}
+	if !claim(1000) {
+		t.Error("a claim begins at the floors after vacuum has been there")
+	}
+}
+
+// Jobs that come back are before those that were claimed, also by a claim that was under way.
+func TestFloorsAreGivenUpForJobsThatComeBack(t *testing.T) {
+	for name, giveUp := range map[string]func(*floors){
+		"found":      func(f *floors) { f.lookedBelow(testKey, 2*slowLook, true) },
+		"given back": func(f *floors) { f.gaveBack() },
+	} {
+		f, _, _ := slowFloors(t)
+		f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
+		underWay := viewOf(t, f)
+		giveUp(f)
+		f.claimed(underWay, testNow, []db.ClaimJobsRow{claimedRow("a", 0, 6_000_000)})
+		if s, _ := scopeOf(t, f); len(s.From) > 0 {
+			t.Errorf("%s: the next claim begins at %s", name, text(t, s.From))
+		}
 	}
 }
 
@@ -145,7 +175,7 @@ func TestLooksBelowTheFloors(t *testing.T) {
 	if len(*below) > 0 {
 		t.Fatalf("a look below floors that are not there: %s", *below)
 	}
-	f.claimed(testKey, testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000)})
+	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000)})
 	claim := func() {
 		t.Helper()
 		if _, all := scopeOf(t, f); all {
@@ -195,7 +225,7 @@ func TestLooksBelowTheFloors(t *testing.T) {
 
 func TestWhatIsBelowTheFloorsIsClaimedNext(t *testing.T) {
 	f, _, _ := slowFloors(t)
-	f.claimed(testKey, testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
+	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
 	scopeOf(t, f)
 	if !f.lookedBelow(testKey, 2*slowLook, true) {
 		t.Error("nobody is woken")
@@ -203,7 +233,7 @@ func TestWhatIsBelowTheFloorsIsClaimedNext(t *testing.T) {
 	if s, _ := scopeOf(t, f); len(s.From) > 0 {
 		t.Errorf("the claim begins at the floors: %s", text(t, s))
 	}
-	f.claimed(testKey, testNow, []db.ClaimJobsRow{claimedRow("a", 0, 3_000_000)})
+	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 3_000_000)})
 	if s, _ := scopeOf(t, f); text(t, s.From) != `[["a",0,3000000,3]]` {
 		t.Errorf("the floors are %s", text(t, s.From))
 	}
@@ -211,7 +241,7 @@ func TestWhatIsBelowTheFloorsIsClaimedNext(t *testing.T) {
 
 func TestFloorsEndWithTheSlowness(t *testing.T) {
 	f, _, _ := slowFloors(t)
-	f.claimed(testKey, testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
+	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
 	scopeOf(t, f)
 	f.lookedBelow(testKey, slowLook/2, false) // vacuum has been there
 	if _, all := scopeOf(t, f); !all {
@@ -225,8 +255,62 @@ func TestAKindOfManyPrioritiesHasNoFloors(t *testing.T) {
 	for p := range int64(mostPriorities + 1) {
 		rows = append(rows, claimedRow("a", p, 5_000_000))
 	}
-	f.claimed(testKey, testNow, rows)
+	f.claimed(viewOf(t, f), testNow, rows)
 	if s, _ := scopeOf(t, f); len(s.From) > 0 || len(s.Between) != 2 {
 		t.Errorf("the scope is %s", text(t, s))
+	}
+}
+
+// A claim that is rolled back, and jobs that are given back, leave the floors where the jobs are.
+func TestFloorsOfWhatIsNotClaimed(t *testing.T) {
+	store, client, _ := newSite(t, testdb.StartPostgres(t)).queue(t)
+	worker := ghost(t, store, "w", []string{"another"}).id
+	payloads := make([]json.RawMessage, 30)
+	for i := range payloads {
+		payloads[i] = json.RawMessage("0")
+	}
+	ids, err := client.EnqueueMany(t.Context(), "k", payloads)
+	must(t, err)
+	key := floorKey{jobs.DefaultQueue, `["k"]`}
+	_, err = store.floors.view(key.queue, key.kinds)
+	must(t, err)
+	for range slowLooks {
+		store.floors.looked(key, time.Minute, 1)
+	}
+	no := errors.New("no")
+	claim := func(giveBack bool, fail error) (first int64) {
+		err := store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
+			now := store.Now().Add(time.Hour) // the jobs are due since long
+			rows, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
+				WorkerID: worker, LeaseUntil: now.Add(time.Hour).UnixMicro(), Now: now.UnixMicro(), Kinds: key.kinds, Queue: key.queue, N: 10,
+			})
+			if err != nil || len(rows) != 10 {
+				return fmt.Errorf("claimed %d jobs: %w", len(rows), err)
+			}
+			first = slices.MinFunc(rows, func(a, b db.ClaimJobsRow) int { return cmp.Compare(a.ID, b.ID) }).ID
+			if giveBack {
+				_, err = q.ReleaseJob(ctx, db.ReleaseJobParams{Now: now.UnixMicro(), ID: first, Attempt: 1, WorkerID: worker})
+			}
+			return cmp.Or(err, fail)
+		})
+		if !errors.Is(err, fail) {
+			t.Fatalf("the claim gives %v", err)
+		}
+		return first
+	}
+	for _, step := range []struct {
+		what     string
+		giveBack bool
+		fail     error
+		first    int64
+	}{
+		{"a claim that is rolled back", false, no, ids[0]},
+		{"the next", false, nil, ids[0]},
+		{"one that gives the first back", true, nil, ids[10]},
+		{"the one after it", false, nil, ids[10]},
+	} {
+		if first := claim(step.giveBack, step.fail); first != step.first {
+			t.Errorf("%s begins with job %d, not %d", step.what, first, step.first)
+		}
 	}
 }

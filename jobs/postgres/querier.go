@@ -10,16 +10,22 @@ import (
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 )
 
-// querier gives the generated statements on a connection or a transaction. ring, when not nil, is called after jobs were
-// added to a queue.
-func (s *Store) querier(conn dbpostgres.DBTX, prepare bool, ring func(ctx context.Context, queue string) error) db.Querier {
+// querier gives the generated statements on a transaction: one of the engine's own, or a caller's, which is nil here.
+func (s *Store) querier(conn dbpostgres.DBTX, prepare bool, own *transaction) db.Querier {
 	at := placed{conn, s, prepare}
 	q := queries{dbpostgres.New(at)}
-	if ring == nil || s.options.silent {
-		return recounting{floored{q, s.floors, q}, at}
+	if own == nil {
+		return recounting{floored{q, s.floors, q, never}, at}
 	}
-	return recounting{ringing{floored{q, s.floors, q}, ring}, at}
+	f := floored{q, s.floors, q, own.onCommit}
+	if s.options.silent {
+		return recounting{f, at}
+	}
+	return recounting{ringing{f, own.ring}, at}
 }
+
+// never does nothing, where it is not known whether a transaction is committed. No jobs are claimed or given back there.
+func never(func()) {}
 
 // recounting has one recount wait for the end of another: two at once would each find the same counts wrong, and put them
 // right twice. The lock stands in nobody else's way.
@@ -40,9 +46,9 @@ func (r recounting) RecountJobs(ctx context.Context, now int64) (int64, error) {
 func (s *Store) reader(conn watched) db.Querier {
 	q := queries{dbpostgres.New(placed{conn, s, false})}
 	if s.unprepared.Load() {
-		return floored{q, s.floors, q}
+		return floored{q, s.floors, q, never}
 	}
-	return floored{q, s.floors, queries{dbpostgres.New(placed{opening{watched: conn, ahead: planByIndexes}, s, true})}}
+	return floored{q, s.floors, queries{dbpostgres.New(placed{opening{watched: conn, ahead: planByIndexes}, s, true})}, never}
 }
 
 func planByIndexes(batch *pgx.Batch) func(pgx.BatchResults) error {

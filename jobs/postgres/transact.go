@@ -84,7 +84,7 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
 	}()
-	q := s.querier(opening{watched{conn.Conn(), w}, t.beginWith, t.begin, s.mode}, prepare, t.ring)
+	q := s.querier(opening{watched{conn.Conn(), w}, t.beginWith, t.begin, s.mode}, prepare, t)
 	if err := fn(w.ctx, q); err != nil {
 		return err
 	}
@@ -97,7 +97,13 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 	}
 	// The commit goes on when ctx ends: its outcome would not be known.
 	t.watch = newWatch(context.WithoutCancel(ctx), s.options.silence)
-	return t.watch.end(t.commit())
+	if err := t.watch.end(t.commit()); err != nil {
+		return err
+	}
+	for _, fn := range t.after {
+		fn()
+	}
+	return nil
 }
 
 // transaction is one on a connection of the pool. It is driven by hand to save round trips: it begins with its first
@@ -113,7 +119,10 @@ type transaction struct {
 	id    int64
 	life  string   // of the server: see wasCommitted
 	bells []string // queues that got jobs
+	after []func() // to be called when it is committed
 }
+
+func (t *transaction) onCommit(fn func()) { t.after = append(t.after, fn) }
 
 // ring notes that a job was added to a queue.
 func (t *transaction) ring(_ context.Context, queue string) error {

@@ -36,7 +36,8 @@ func (w *writes) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJob
 }
 
 // EnqueueJobs adds the jobs by a statement that returns no ids, for which SQLite would make a temporary table. A single INSERT
-// gives ids without a gap, so that they are known from where they begin, unless a trigger of somebody's own adds jobs beside.
+// gives ids without a gap, so that they are known from where they begin, unless a trigger of somebody's own adds jobs beside, or
+// somebody has changed the counter of ids.
 func (w *writes) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]int64, error) {
 	if w.uncounted {
 		return w.Queries.EnqueueJobs(ctx, arg)

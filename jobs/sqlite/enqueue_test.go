@@ -151,3 +151,31 @@ func TestQuickEnqueueManyThatIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// It is told them also where another write of its group fails.
+func TestEnqueueManyBesideATriggerAndAnError(t *testing.T) {
+	store, _ := queue(t)
+	exec(t, plain(t, store.Path()), "add_beside")
+	var ids []int64
+	no := errors.New("no")
+	errs := pile(t, store, func(context.Context, db.Querier) error { return no }, func(ctx context.Context, q db.Querier) (err error) {
+		ids, err = q.EnqueueJobs(ctx, db.EnqueueJobsParams{Kind: "k", Queue: "default", Payloads: `["0","1"]`, Status: "pending", MaxAttempts: 1, Now: 1})
+		return err
+	})
+	if !errors.Is(errs[0], no) || errs[1] != nil || len(ids) != 2 {
+		t.Errorf("the ids are %d, the errors %v", ids, errs)
+	}
+}
+
+// Whatever somebody made of the counter of ids.
+func TestEnqueueManyAfterTheCounterWasChanged(t *testing.T) {
+	for _, name := range []string{"forget_last_id", "fractional_last_id"} {
+		store, client := queue(t)
+		first := enqueue(t, client, "before")
+		exec(t, plain(t, store.Path()), name)
+		ids, err := client.EnqueueMany(t.Context(), "k", []json.RawMessage{[]byte("0"), []byte("1")})
+		if err != nil || len(ids) != 2 || ids[0] <= first || ids[1] <= ids[0] {
+			t.Errorf("%s: the ids after %d are %d, %v", name, first, ids, err)
+		}
+	}
+}

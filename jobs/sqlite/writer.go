@@ -138,17 +138,14 @@ func (w *writer) run(group []*request) {
 	if len(group) == 0 {
 		return
 	}
-	begun, err := w.transact(group...)
-	if errors.Is(err, errUncounted) {
-		begun, err = w.transact(group...)
-	}
+	begun, err := w.transactCounted(group...)
 	if err == nil {
 		return
 	}
 	if len(group) > 1 && begun && !errors.Is(err, jobs.ErrReplaced) {
 		doubt := errors.Is(err, jobs.ErrUnknownOutcome)
 		for _, r := range group {
-			_, err := w.transact(r)
+			_, err := w.transactCounted(r)
 			r.err = translate(err)
 			if doubt && err != nil && !errors.Is(err, jobs.ErrUnknownOutcome) {
 				r.err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, r.err) // the group's commit may still come to be
@@ -173,6 +170,14 @@ func waiting(group []*request) []*request {
 		}
 	}
 	return left
+}
+
+// transactCounted is transact, once more where ids could not be told from how many rows were added.
+func (w *writer) transactCounted(group ...*request) (begun bool, err error) {
+	if begun, err = w.transact(group...); errors.Is(err, errUncounted) {
+		begun, err = w.transact(group...)
+	}
+	return begun, err
 }
 
 // transact runs the functions in one transaction. begun is false when there could not be one.

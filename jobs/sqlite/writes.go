@@ -23,7 +23,7 @@ type writes struct {
 	version, lastID *sql.Stmt
 
 	busy      bool // the last claim gave many jobs
-	uncounted bool // somebody's trigger adds jobs too
+	uncounted bool // ids do not follow from how many rows are added
 }
 
 func prepareWrites(ctx context.Context, pool *sql.DB) (w *writes, err error) {
