@@ -327,3 +327,11 @@ func (f floored) ReleaseJobs(ctx context.Context, arg db.ReleaseJobsParams) (int
 	f.after(f.gaveBack)
 	return f.queries.ReleaseJobs(ctx, arg)
 }
+
+func (f floored) ResetStuckJobs(ctx context.Context, now int64) ([]db.ResetStuckJobsRow, error) {
+	rows, err := f.queries.ResetStuckJobs(ctx, now)
+	if len(rows) > 0 {
+		f.after(f.gaveBack)
+	}
+	return rows, err
+}
