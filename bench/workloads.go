@@ -53,8 +53,8 @@ const (
 // workloads are all there are, in the order of the table.
 func workloads() []workload {
 	return []workload{
-		{name: insertOne, needs: []string{roleInsert}, share: 10, shares: map[string]int{onPostgreSQL: 50}, lines: simply(insertBy(1))},
-		{name: insertTogether, needs: []string{roleInsert}, share: 4, shares: map[string]int{onPostgreSQL: 20}, lines: simply(insertBy(64))},
+		{name: insertOne, needs: []string{roleInsert}, share: 2, shares: map[string]int{onPostgreSQL: 20}, lines: simply(insertBy(1))},
+		{name: insertTogether, needs: []string{roleInsert}, share: 2, shares: map[string]int{onPostgreSQL: 10}, lines: simply(insertBy(64))},
 		{name: bulkInsert, needs: []string{roleBulk}, share: 1, lines: simply(bulk)},
 		{name: drainAlone, needs: []string{roleBulk, roleDrain}, share: 1, lines: simply(drainBy(1))},
 		{name: drainBy4, needs: []string{roleBulk, roleDrain}, share: 2, lines: simply(drainBy(4))},
