@@ -204,7 +204,7 @@ postgres_life() { change sql/control/postgres/transaction_status.sql 's/ = \$2/ 
 postgres_idle() { change sql/control/postgres/transaction.sql "s/'idle_in_transaction_session_timeout', '[^']*'/'idle_in_transaction_session_timeout', '0'/"; }
 
 # The doorbell that rings when an enqueue is committed.
-postgres_doorbell() { change jobs/postgres/querier.go 's/if ring == nil /if true || ring == nil /'; }
+postgres_doorbell() { change jobs/postgres/querier.go 's/if s.options.silent /if true || s.options.silent /'; }
 
 # tests are the packages and tests that are to catch a mutant.
 tests() {
