@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// quick is a statement without rows that runs often: begin, commit, and inserts. It goes to the driver directly.
+// quick is a statement without rows that runs often: begin, commit, and the insert of one job. It goes to the driver directly.
 // By way of database/sql each run costs as much again as a lock of SQLite's.
 type quick struct {
 	conn *sql.Conn
@@ -21,9 +21,12 @@ func prepareQuick(ctx context.Context, conn *sql.Conn, name string) (q quick, er
 		if !ok {
 			return fmt.Errorf("the driver's connection is a %T", c)
 		}
-		var err error
-		q.stmt, err = preparer.PrepareContext(ctx, control(name))
-		return err
+		stmt, err := preparer.PrepareContext(ctx, control(name))
+		if err != nil {
+			return err // beside it the driver gives a nil pointer, which is not a nil interface
+		}
+		q.stmt = stmt
+		return nil
 	})
 	return q, err
 }

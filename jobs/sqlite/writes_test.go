@@ -1,0 +1,46 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+// endsAfter is a context that ends when it has been asked for its end some times.
+type endsAfter struct {
+	context.Context
+	end  context.CancelFunc
+	left int
+}
+
+func (c *endsAfter) Done() <-chan struct{} {
+	if c.left--; c.left <= 0 {
+		c.end()
+	}
+	return c.Context.Done()
+}
+
+// A context may end at any moment of preparing. What was prepared until then is closed, and the connection is given back.
+func TestPreparingEndsHalfWay(t *testing.T) {
+	store, _ := queue(t)
+	pool := plain(t, store.Path())
+	refused := 0
+	for asked := 1; ; asked++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		w, err := prepareWrites(&endsAfter{ctx, cancel, asked}, pool)
+		if err == nil {
+			must(t, w.Close())
+			break
+		}
+		if refused++; !errors.Is(err, context.Canceled) {
+			t.Errorf("ended when asked for the %d. time: %v", asked, err)
+		}
+	}
+	if refused < 5 {
+		t.Errorf("preparing was refused %d times, it does not ask whether its context has ended", refused)
+	}
+	if used := pool.Stats().InUse; used != 0 {
+		t.Errorf("%d connections are still in use", used)
+	}
+}
