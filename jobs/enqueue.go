@@ -59,7 +59,6 @@ func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Re
 	if c.around == nil {
 		return c.addOne(ctx, e, payload)
 	}
-	e.encoded = false // middleware may have changed it
 	r := &EnqueueRequest{client: c, enqueue: e, jobs: 1, payload: func(int) ([]byte, error) { return payload, nil }}
 	var receipt Receipt
 	r.add = func(ctx context.Context) (err error) {
@@ -195,7 +194,6 @@ func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload fun
 	if c.around == nil || n == 0 {
 		return c.addMany(ctx, e, n, payload)
 	}
-	e.encoded = false
 	r := &EnqueueRequest{client: c, enqueue: e, jobs: n, payload: payload}
 	r.add = func(ctx context.Context) (err error) {
 		r.ids, err = c.addMany(ctx, e, n, payload)

@@ -113,6 +113,7 @@ func (r *EnqueueRequest) run(ctx context.Context) error {
 
 // pass makes a request pass the middleware. Nobody is told that jobs are there when they are not.
 func (r *EnqueueRequest) pass(ctx context.Context) error {
+	r.enqueue.encoded = false // it sees payloads, and may change them against the rule
 	if err := r.client.around(ctx, r); err != nil {
 		return err
 	}

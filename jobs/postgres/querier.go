@@ -17,7 +17,7 @@ func (s *Store) querier(conn dbpostgres.DBTX, prepare bool, own *transaction) db
 	if own == nil {
 		return recounting{floored{q, s.floors, q, never}, at}
 	}
-	f := floored{q, s.floors, q, own.onCommit}
+	f := floored{q, s.floors, q, own.afterCommit}
 	if s.options.silent {
 		return recounting{f, at}
 	}

@@ -122,7 +122,7 @@ type transaction struct {
 	after []func() // to be called when it is committed
 }
 
-func (t *transaction) onCommit(fn func()) { t.after = append(t.after, fn) }
+func (t *transaction) afterCommit(fn func()) { t.after = append(t.after, fn) }
 
 // ring notes that a job was added to a queue.
 func (t *transaction) ring(_ context.Context, queue string) error {

@@ -1,15 +1,13 @@
 package sqlite
 
-import (
-	"os"
-	"testing"
-)
+import "testing"
 
 // Small commits are brought to the database beside the writer, before SQLite does it within one of them.
 func TestCheckpointsBesideTheWriter(t *testing.T) {
 	store, client := queue(t)
 	enqueue(t, client, "k")
-	before := fileSize(t, store.Path())
+	_, before, err := identify(store.Path())
+	must(t, err)
 	for range checkpointEach {
 		enqueue(t, client, "k")
 	}
@@ -18,14 +16,9 @@ func TestCheckpointsBesideTheWriter(t *testing.T) {
 	if size, err := store.WALSize(); err != nil || size >= checkpointAt*frame {
 		t.Fatalf("the WAL has %d bytes, %v: SQLite's own checkpoint may have come first", size, err)
 	}
-	if after := fileSize(t, store.Path()); after < before+5*page {
+	_, after, err := identify(store.Path())
+	must(t, err)
+	if after < before+5*page {
 		t.Errorf("the database had %d bytes and has %d after %d commits", before, after, checkpointEach)
 	}
-}
-
-func fileSize(t *testing.T, path string) int64 {
-	t.Helper()
-	info, err := os.Stat(path)
-	must(t, err)
-	return info.Size()
 }

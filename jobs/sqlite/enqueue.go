@@ -43,13 +43,11 @@ func (w *writes) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]i
 		return w.Queries.EnqueueJobs(ctx, arg)
 	}
 	var before int64
-	if err := w.lastID.QueryRowContext(ctx).Scan(&before); err != nil {
+	if err := w.stmts.QueryRowContext(ctx, control("last_id")).Scan(&before); err != nil {
 		return nil, err
 	}
-	w.args = arguments(w.args[:0], arg.Payloads, arg.Kind, arg.Queue, arg.Status, arg.Priority, arg.RunAfter, arg.MaxAttempts, arg.Timeout,
-		optional(arg.UserID), optional(arg.Tags), optional(arg.Metadata), arg.Now)
-	result, err := w.enqueueMany.exec(w.args)
-	clear(w.args) // keeps no payload
+	result, err := w.stmts.ExecContext(ctx, control("enqueue_many"), arg.Payloads, arg.Kind, arg.Queue, arg.Status, arg.Priority,
+		arg.RunAfter, arg.MaxAttempts, arg.Timeout, arg.UserID, arg.Tags, arg.Metadata, arg.Now)
 	if err != nil {
 		return nil, err
 	}

@@ -17,10 +17,9 @@ type writes struct {
 	conn  *sql.Conn
 	stmts *statements
 
-	begin, commit, rollback, enqueue, enqueueMany quick
-
-	args            []driver.NamedValue // of the last of these, for their memory
-	version, lastID *sql.Stmt
+	begin, commit, rollback, enqueue quick
+	args                             []driver.NamedValue // of the last of these, for their memory
+	version                          *sql.Stmt
 
 	busy      bool // the last claim gave many jobs
 	uncounted bool // ids do not follow from how many rows are added
@@ -41,15 +40,12 @@ func prepareWrites(ctx context.Context, pool *sql.DB) (w *writes, err error) {
 	for _, s := range []struct {
 		stmt *quick
 		name string
-	}{{&w.begin, "begin"}, {&w.commit, "commit"}, {&w.rollback, "rollback"}, {&w.enqueue, "enqueue"}, {&w.enqueueMany, "enqueue_many"}} {
+	}{{&w.begin, "begin"}, {&w.commit, "commit"}, {&w.rollback, "rollback"}, {&w.enqueue, "enqueue"}} {
 		if *s.stmt, err = prepareQuick(ctx, conn, s.name); err != nil {
 			return w, err
 		}
 	}
-	if w.version, err = stmts.PrepareContext(ctx, control("data_version")); err != nil {
-		return w, err
-	}
-	w.lastID, err = stmts.PrepareContext(ctx, control("last_id"))
+	w.version, err = stmts.PrepareContext(ctx, control("data_version"))
 	return w, err
 }
 
@@ -63,7 +59,7 @@ func (w *writes) salvage() error {
 // Close gives the connection back to the pool.
 func (w *writes) Close() error {
 	var errs []error
-	for _, stmt := range []quick{w.begin, w.commit, w.rollback, w.enqueue, w.enqueueMany} {
+	for _, stmt := range []quick{w.begin, w.commit, w.rollback, w.enqueue} {
 		errs = append(errs, stmt.close())
 	}
 	return errors.Join(append(errs, w.stmts.close(), w.conn.Close())...)
