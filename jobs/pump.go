@@ -36,7 +36,8 @@ const (
 	drainLook = 100 * time.Millisecond
 )
 
-// pump is the loop of a session that records outcomes and claims jobs, both in one transaction when there are both.
+// pump is the loop of a session that records outcomes and claims jobs: both in one transaction, unless there is much of both
+// (see split).
 // Its fields are its own: only the goroutine that runs it touches them.
 type pump struct {
 	*session
@@ -94,23 +95,9 @@ func (s *session) pump(ctx context.Context) error {
 				}
 			}
 		}
-		t := &turn{session: s, outcomes: outcomes, wants: wants, slots: slots, behind: p.behind}
-		s.turning()
-		began := time.Now()
-		err := s.store.Write(context.WithoutCancel(ctx), t.write)
-		if err == nil {
-			p.took = time.Since(began)
-			p.observer.turned(t, p.took)
-			if p.store.WritesAlone() {
-				p.portion = p.portion.learn(len(t.outcomes)+len(t.claimed), t.held)
-			}
-			p.follow(t)
-		}
-		s.turning()
-		if err != nil {
-			if err := p.failed(t, err, stopping); err != nil {
-				return err
-			}
+		t := &turn{session: s, outcomes: outcomes, wants: wants, slots: slots, worth: len(outcomes) > 0, behind: p.behind}
+		if err := p.do(ctx, t, stopping); err != nil {
+			return err
 		}
 	}
 }
@@ -198,7 +185,7 @@ func (p *pump) follow(t *turn) {
 			// takes no locks, tells.
 			p.hungry[queue] = t.more[queue] || t.short[queue]
 		}
-		if len(t.outcomes) == 0 && len(t.claimed) == 0 && !p.behind {
+		if !t.worth && len(t.claimed) == 0 && !p.behind {
 			// Somebody was faster, or a job is pending before its time: by SQL, or because the clock was set back.
 			// So may a job be that is due and locked: its time, which is past, is nothing to wait for.
 			again := p.store.Now().Add(min(lookFirst<<min(p.misses, 10), lookLast))

@@ -22,6 +22,7 @@ type turn struct {
 	outcomes []outcome
 	wants    map[string]int64
 	slots    map[string]int64 // how many of those begin at once
+	worth    bool             // there was something to record, so that nobody looked whether there is something to claim
 	behind   bool             // the turn before promoted as many jobs as it might: promote more, also when none can be claimed
 
 	lost     []outcome
@@ -79,7 +80,7 @@ func (t *turn) claim(ctx context.Context, q db.Querier, done changes) error {
 			return fmt.Errorf("claim jobs: %w", err)
 		}
 		t.more[queue] = int64(len(rows)) == n
-		t.short[queue] = len(rows) > 0 || len(t.outcomes) > 0
+		t.short[queue] = len(rows) > 0 || t.worth
 		claimed := make([]*attempt, len(rows))
 		for i, row := range rows {
 			a := &attempt{session: s, job: jobFromClaim(row, queue, worker, now, lease), handler: s.handlers[row.Kind]}

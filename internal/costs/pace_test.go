@@ -22,17 +22,21 @@ const (
 // pace makes the turns of a runner the same each time, whatever the scheduler does: how many outcomes one transaction
 // records depends otherwise on which handlers have returned by then.
 //
-// No handler returns until all slots are full. Then that of the last job does: the runner records its end by itself. While
-// that turn is at its first statement, all others return, and the turn waits until they have: the next one records the
-// rest. So the turns record 1, slots-1, 1, slots-1 and so on.
+// No handler returns until all slots are full and all that ended before is recorded. Then that of the last job does: the runner
+// records its end by itself. While that turn is at its first statement, all others return, and the turn waits until they have: the
+// next one records the rest, and claims as many, in the same transaction or in another at the same time. So the turns record 1,
+// slots-1, 1, slots-1 and so on.
 //
 // How many jobs a runner claims ahead of free slots depends on how long they and the turns take. Beside jobs that were
 // running when a process died it claims none ahead, and so all jobs here are such: see fill.
 type pace struct {
-	mu      sync.Mutex
-	running []context.Context // of the handlers that wait
-	full    chan struct{}     // closed when all but that of the last job do
-	release chan struct{}     // closed when they may return
+	mu        sync.Mutex
+	running   []context.Context // of the handlers that wait
+	full      chan struct{}     // closed when that of the last job may return
+	isFull    bool
+	release   chan struct{} // closed when the others may
+	releases  int
+	recording int // transactions that recorded ends
 }
 
 func newPace() *pace { return &pace{full: make(chan struct{}), release: make(chan struct{})} }
@@ -55,19 +59,38 @@ func (p *pace) enter(ctx context.Context, job payload) <-chan struct{} {
 		return p.full
 	}
 	p.running = append(p.running, ctx)
-	if len(p.running) == slots-1 {
+	p.fill()
+	return p.release
+}
+
+// fill lets the last job's handler return when it is time. Callers hold mu.
+func (p *pace) fill() {
+	if !p.isFull && len(p.running) == slots-1 && p.recording == 2*p.releases {
+		p.isFull = true
 		close(p.full)
 	}
-	return p.release
+}
+
+// wrote is called after each of the runner's transactions.
+func (p *pace) wrote(a asked) {
+	if !a.has("CompleteJobs") {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.recording++
+	p.fill()
 }
 
 // statement is called before each statement of the runner's transactions.
 func (p *pace) statement(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if name != "CompleteJobs" || len(p.running) < slots-1 {
+	if name != "CompleteJobs" || !p.isFull {
 		return
 	}
+	p.isFull = false
+	p.releases++
 	close(p.release)
 	for _, ctx := range p.running {
 		<-ctx.Done() // when its end waits to be recorded
@@ -95,8 +118,8 @@ func payloads(n int) []payload {
 func (l *lab) drain(t *testing.T) {
 	t.Helper()
 	p := newPace()
-	l.store.before = p.statement
-	defer func() { l.store.before = nil }()
+	l.store.before, l.store.after = p.statement, p.wrote
+	defer func() { l.store.before, l.store.after = nil, nil }()
 	// Nothing is renewed or pruned meanwhile.
 	runner, err := jobs.NewRunner(l.client, jobs.Config{
 		Queues: map[string]int{jobs.DefaultQueue: slots}, Name: "costs", Lease: 24 * time.Hour, Grace: -1, Logger: quiet(),

@@ -31,6 +31,7 @@ func TestStatementsByTheClockExist(t *testing.T) {
 type watched struct {
 	jobs.Store
 	before func(statement string) // called before each statement of a transaction; may be nil
+	after  func(asked)            // called after each transaction; may be nil
 	trips  func() int64           // round trips to the server so far
 
 	withoutHistory bool // what is kept of how long jobs took is not written: how much that is goes by how long they took
@@ -86,6 +87,9 @@ func (s *watched) watch(ctx context.Context, write bool, do func(context.Context
 		return fn(ctx, counted{q, note})
 	})
 	a.trips = s.trips() - before
+	if write && err == nil && s.after != nil {
+		s.after(a)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, a)

@@ -33,6 +33,7 @@ func TestEngine(t *testing.T) {
 		{"Recount", recountTests},
 		{"Server", serverTests},
 		{"Silence", silenceTests},
+		{"Split", splitTests},
 		{"Stray", strayTests},
 		{"Together", togetherTests},
 		{"Tx", txTests},

@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+var splitTests = []engineTest{
+	{"MuchToDo", testSplitTurns},
+	{"RefusedClaims", testSplitTurnsRefusedClaims},
+	{"RefusedEnd", testSplitTurnsRefusedEnd},
+}
+
+// manySlots are enough for turns to be split into two transactions.
+const manySlots = 200
+
+// backlog is a queue with many jobs, and a handler that counts how often each ran.
+type backlog struct {
+	client *jobs.Client
+	url    string
+	ids    []int64
+
+	mu   sync.Mutex
+	runs map[int64]int
+}
+
+func newBacklog(t *testing.T, site *site, opts ...Option) *backlog {
+	t.Helper()
+	b := &backlog{runs: map[int64]int{}}
+	_, b.client, b.url = site.queue(t, opts...)
+	payloads := make([]json.RawMessage, 3000)
+	for i := range payloads {
+		payloads[i] = json.RawMessage("0")
+	}
+	var err error
+	b.ids, err = b.client.EnqueueMany(t.Context(), "k", payloads)
+	must(t, err)
+	return b
+}
+
+func (b *backlog) run(_ context.Context, job jobs.Job) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.runs[job.ID]++
+	return nil
+}
+
+// wantDone fails the test unless each job ran once and is done.
+func (b *backlog) wantDone(t *testing.T) {
+	t.Helper()
+	want(t, "jobs that are done", countDone(t, b.client), int64(len(b.ids)))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range b.ids {
+		if n := b.runs[id]; n != 1 {
+			t.Errorf("job %d ran %d times", id, n)
+		}
+	}
+}
+
+func countDone(t *testing.T, client *jobs.Client) (done int64) {
+	t.Helper()
+	counts, err := client.Counts(t.Context())
+	must(t, err)
+	for _, c := range counts {
+		if c.Status == jobs.StatusDone {
+			done += c.Jobs
+		}
+	}
+	return done
+}
+
+// Where there is much to do, a runner records and claims in two transactions at once.
+func testSplitTurns(t *testing.T, site *site) {
+	var mu sync.Mutex
+	var recorded, claimed, apart int
+	b := newBacklog(t, site, WithObserver(&jobs.Observer{Turned: func(turn jobs.Turned) {
+		mu.Lock()
+		defer mu.Unlock()
+		recorded, claimed = recorded+turn.Recorded, claimed+turn.Claimed
+		if turn.Recorded == 0 && turn.Claimed > 0 {
+			apart++
+		}
+	}}))
+	drain(t, b.client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: manySlots}}, handlers{"k": b.run})
+	b.wantDone(t)
+	want(t, "ends that were recorded", recorded, len(b.ids))
+	want(t, "jobs that were claimed", claimed, len(b.ids))
+	if apart < 3 {
+		t.Errorf("%d transactions claimed jobs and recorded none, the first one of the run among them", apart)
+	}
+}
+
+// Claims that fail leave nothing behind, and take nothing from what was recorded beside them.
+func testSplitTurnsRefusedClaims(t *testing.T, site *site) {
+	b := newBacklog(t, site)
+	exec(t, dial(t, b.url), "refuse_claims")
+	log := &journal{}
+	drain(t, b.client, jobs.Config{Logger: slog.New(log), Queues: map[string]int{jobs.DefaultQueue: manySlots}}, handlers{"k": b.run})
+	b.wantDone(t)
+	if log.count("the application refuses") == 0 {
+		t.Error("no refusal is logged")
+	}
+}
+
+// An end that is never taken holds up neither the others nor the claims beside it.
+func testSplitTurnsRefusedEnd(t *testing.T, site *site) {
+	b := newBacklog(t, site)
+	exec(t, dial(t, b.url), "refuse_poison")
+	poison := enqueue(t, b.client, "poison", jobs.Priority(1))
+	log := &journal{}
+	stop := work(t, b.client, jobs.Config{Logger: slog.New(log), Queues: map[string]int{jobs.DefaultQueue: manySlots}}, handlers{"k": b.run, "poison": nothing})
+	eventually(t, "all others are done", func() bool { return countDone(t, b.client) == int64(len(b.ids)) })
+	b.wantDone(t)
+	want(t, "refusals that are logged", log.count("the database refuses the end"), 1)
+	want(t, "the refused job's status", get(t, b.client, poison).Status, jobs.StatusRunning)
+	must(t, stop())
+}
