@@ -43,6 +43,16 @@ func (f folder) changed() int64 {
 	return stat.Ctim.Nano()
 }
 
+// now is the time that a change of the folder would get, in unix nanoseconds. It may be some ticks behind other clocks, as on a
+// virtual machine that was not run for a while. 0 means that it cannot be told.
+func (f folder) now() int64 {
+	var at unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &at) != nil {
+		return 0
+	}
+	return at.Nano()
+}
+
 // settle waits for a change under way: it sets the ctime first, and may wait for the disk before the name is another. A name
 // that nobody has asked for before is looked up under the lock that a change holds from its beginning to its end.
 func (f folder) settle() bool {

@@ -9,6 +9,8 @@ func openFolder(string) folder { return folder{} }
 
 func (folder) changed() int64 { return 0 }
 
+func (folder) now() int64 { return 0 }
+
 func (folder) settle() bool { return false }
 
 func (folder) leads(string) bool { return false }

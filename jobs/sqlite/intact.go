@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// stillFor is how old a folder's last change must be before it is taken for the last: the clocks of file systems tick, each
-	// ten milliseconds at the slowest, so that two changes may have one time.
-	stillFor = 250 * time.Millisecond
+	// stillFor is how old a folder's last change must be before it is taken for the last, by the clock that gives changes their
+	// times: it ticks, so that two changes may have one time. By that clock any age would do; this is two of its slowest ticks.
+	stillFor = 20 * time.Millisecond
 
 	// stillMost is how long the folder alone is looked at. It does not tell of folders above it, of mounts, nor of a WAL that
 	// grows.
@@ -105,9 +105,9 @@ func (f *files) kept() error {
 		return nil
 	}
 	f.still = 0
-	now := time.Now() // before the folder: whatever happens to it later gets a later time
+	now, tick := time.Now(), f.folder.now() // before the folder: whatever happens to it later gets no earlier time
 	changed := f.folder.changed()
-	quiet := changed != 0 && now.Sub(time.Unix(0, changed)) >= stillFor && f.folder.settle()
+	quiet := changed != 0 && tick-changed >= stillFor.Nanoseconds() && f.folder.settle()
 	if err := f.intact(); err != nil {
 		return err
 	}

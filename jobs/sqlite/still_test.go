@@ -91,7 +91,7 @@ func TestFilesInAnotherFolder(t *testing.T) {
 			waitUntilStill(t, store, client)
 			swap(t, dir, dir+".old")
 			eventually(t, "the folder that was opened is quiet", func() bool {
-				return time.Since(time.Unix(0, store.files.folder.changed())) > stillFor
+				return store.files.folder.now()-store.files.folder.changed() > stillFor.Nanoseconds()
 			})
 			enqueue(t, client, "k") // looks at the files
 			must(t, os.Remove(store.Path()+"-wal"))
