@@ -22,6 +22,7 @@ func TestEngine(t *testing.T) {
 		{"Clock", clockTests},
 		{"Collide", collideTests},
 		{"Deadline", deadlineTests},
+		{"Later", laterTests},
 		{"Listen", listenTests},
 		{"Locks", locksTests},
 		{"Migrate", migrateTests},

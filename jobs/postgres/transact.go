@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/db"
+	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -84,7 +85,8 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
 	}()
-	q := s.querier(opening{watched{conn.Conn(), w}, t.beginWith, t.begin, s.mode}, prepare, t)
+	direct := opening{watched{conn.Conn(), w}, t.sendWith, t.sendFirst, s.mode}
+	q := noting{s.querier(direct, prepare, t), queries{dbpostgres.New(placed{deferring{direct, t}, s, prepare})}}
 	if err := fn(w.ctx, q); err != nil {
 		return err
 	}
@@ -117,9 +119,10 @@ type transaction struct {
 
 	begun bool // or may be
 	id    int64
-	life  string   // of the server: see wasCommitted
-	bells []string // queues that got jobs
-	after []func() // to be called when it is committed
+	life  string     // of the server: see wasCommitted
+	later []deferred // that go with the next one: see deferring
+	bells []string   // queues that got jobs
+	after []func()   // to be called when it is committed
 }
 
 func (t *transaction) afterCommit(fn func()) { t.after = append(t.after, fn) }
@@ -173,6 +176,39 @@ func (t *transaction) beginWith(batch *pgx.Batch) func(pgx.BatchResults) error {
 	}
 }
 
+// sendWith sends the beginning and what waits for the next statement ahead of that.
+func (t *transaction) sendWith(batch *pgx.Batch) func(pgx.BatchResults) error {
+	take := t.beginWith(batch)
+	n := t.queueLater(batch)
+	if take == nil && n == 0 {
+		return nil
+	}
+	return func(results pgx.BatchResults) error {
+		if take != nil {
+			if err := take(results); err != nil {
+				return err
+			}
+		}
+		return takeLater(results, n)
+	}
+}
+
+// sendFirst does what sendWith does, ahead of a statement that must go by itself.
+func (t *transaction) sendFirst() error {
+	if err := t.begin(); err != nil || len(t.later) == 0 {
+		return err
+	}
+	t.watch.extend()
+	var batch pgx.Batch
+	n := t.queueLater(&batch)
+	results := t.conn.Conn().SendBatch(t.watch.ctx, &batch)
+	err := takeLater(results, n)
+	if closeErr := results.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
 // begin is for connections on which nothing may be prepared, and for statements that are not prepared yet.
 func (t *transaction) begin() error {
 	if t.begun {
@@ -223,7 +259,7 @@ func (t *transaction) commit() error {
 	return err
 }
 
-// end sends the notifications and the commit in one round trip, prepared where that may be: to have the server parse and
+// end sends what waits, the notifications and the commit in one round trip, prepared where that may be: to have the server parse and
 // plan the two each time cost it as much as a fifth of an enqueue.
 func (t *transaction) end() (pgconn.CommandTag, error) {
 	channel := t.store.names.channel()
@@ -240,16 +276,15 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 	}
 	t.watch.extend()
 	var batch pgx.Batch
+	n := t.queueLater(&batch) + len(t.bells)
 	for _, queue := range t.bells {
 		batch.Queue(control("notify"), channel, notification(t.store.hub.token, jobs.WorkReady, queue))
 	}
 	batch.Queue(control("commit"))
 	results := t.conn.Conn().SendBatch(t.watch.ctx, &batch)
-	for range t.bells {
-		if _, err := results.Exec(); err != nil {
-			_ = results.Close() // it says the same
-			return pgconn.CommandTag{}, err
-		}
+	if err := takeLater(results, n); err != nil {
+		_ = results.Close() // it says the same
+		return pgconn.CommandTag{}, err
 	}
 	tag, err := results.Exec()
 	if closeErr := results.Close(); err == nil {

@@ -1,0 +1,62 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// noting defers what a transaction notes for the counts, which is the last thing that most do.
+type noting struct {
+	db.Querier
+	deferring queries
+}
+
+func (n noting) AddJobChanges(ctx context.Context, arg db.AddJobChangesParams) error {
+	return n.deferring.AddJobChanges(ctx, arg)
+}
+
+// deferred is a statement that waits to be sent with the next one of its transaction, or with the commit.
+type deferred struct {
+	sql  string
+	args []any
+}
+
+// deferring sends a statement without rows with the next one, which spares a round trip. Nobody learns how many rows it changed;
+// its error is that of the next one, or of the commit.
+type deferring struct {
+	opening
+	transaction *transaction
+}
+
+func (d deferring) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	t := d.transaction
+	if !t.prepare || !t.begun || !d.prepared(sql) {
+		return d.opening.Exec(ctx, sql, args...)
+	}
+	t.later = append(t.later, deferred{sql, args})
+	return pgconn.CommandTag{}, nil
+}
+
+// queueLater queues what waits, and returns how many statements that are.
+func (t *transaction) queueLater(batch *pgx.Batch) int {
+	n := len(t.later)
+	for _, s := range t.later {
+		batch.Queue(s.sql, s.args...)
+	}
+	t.later = nil
+	return n
+}
+
+// takeLater takes the results of n statements without rows.
+func takeLater(results pgx.BatchResults, n int) error {
+	for range n {
+		if _, err := results.Exec(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
