@@ -28,7 +28,8 @@ func (t *turn) putOff(ctx context.Context, q db.Querier, claimed []*attempt, don
 		return claimed, nil
 	}
 	slices.SortFunc(claimed, better)
-	taken := slices.ContainsFunc(t.claimed, last) || slices.ContainsFunc(s.attempts(), func(a *attempt) bool { return last(a) && !s.isOver(a) })
+	taken := slices.ContainsFunc(t.claimed, last) ||
+		slices.ContainsFunc(s.attempts(), func(a *attempt) bool { return last(a) && !t.records(a) })
 	kept := claimed[:0:0]
 	for _, a := range claimed {
 		if !last(a) || !taken {
@@ -45,8 +46,7 @@ func (t *turn) putOff(ctx context.Context, q db.Querier, claimed []*attempt, don
 	return kept, nil
 }
 
-func (s *session) isOver(a *attempt) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return a.over
+// records reports whether the turn records the end of an attempt.
+func (t *turn) records(a *attempt) bool {
+	return slices.ContainsFunc(t.outcomes, func(o outcome) bool { return o.attempt == a })
 }

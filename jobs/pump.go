@@ -170,7 +170,10 @@ func (p *pump) heard(worth bool) {
 
 // follow does what is to be done after a turn is committed.
 func (p *pump) follow(t *turn) {
-	p.trouble.over("the database works again")
+	p.observer.turned(t, t.took)
+	if p.store.WritesAlone() {
+		p.portion = p.portion.learn(len(t.outcomes)+len(t.claimed), t.held)
+	}
 	p.recorded(t)
 	if t.promotes() {
 		p.behind = t.promoted > 0 && t.promoted == t.promote

@@ -12,7 +12,70 @@ const (
 
 	// splitMost is among how many workers: more of them keep the server busy while one waits for it.
 	splitMost = 2
+
+	// splitWait is how long jobs that were claimed wait for the ends beside them to be recorded. One of these may be locked.
+	splitWait = 100 * time.Millisecond
 )
+
+// do has a turn written and does what follows from it.
+func (p *pump) do(ctx context.Context, t *turn, stopping bool) error {
+	p.turning()
+	failed, err := p.write(context.WithoutCancel(ctx), t)
+	p.turning()
+	if err != nil {
+		return p.failed(failed, err, stopping)
+	}
+	p.trouble.over("the database works again")
+	return nil
+}
+
+// write has a turn written, as one transaction or as two at once, and returns which failed. Of two it is that which records, where
+// both did: the next claim will tell. Handlers of what was claimed begin when the ends are recorded: one of them may end the
+// process, and then the jobs that have ended would run again.
+func (p *pump) write(ctx context.Context, t *turn) (failed *turn, err error) {
+	recording := t.split()
+	if recording == nil {
+		if err = t.commit(ctx); err == nil {
+			p.took = t.took
+			p.follow(t)
+		}
+		return t, err
+	}
+	recorded := make(chan error, 1)
+	go func() { recorded <- recording.commit(ctx) }()
+	err = t.commit(ctx)
+	timer := time.NewTimer(splitWait)
+	defer timer.Stop()
+	var recordErr error
+	begun := false
+	select {
+	case recordErr = <-recorded:
+	case <-timer.C:
+		if begun = true; err == nil {
+			p.follow(t)
+		}
+		recordErr = <-recorded
+	}
+	if recordErr == nil {
+		p.follow(recording)
+	}
+	if err == nil && !begun {
+		p.follow(t)
+	}
+	if recordErr != nil {
+		return recording, recordErr
+	}
+	p.took = max(t.took, recording.took)
+	return t, err
+}
+
+// commit has the turn written as one transaction.
+func (t *turn) commit(ctx context.Context) error {
+	began := time.Now()
+	err := t.session.store.Write(ctx, t.write)
+	t.took = time.Since(began)
+	return err
+}
 
 // split takes what is to be recorded out of a turn that has much to record and to claim, for a transaction of its own at the
 // same time; nil where that does not pay. Each of the two keeps one of the server's processes busy for as long as the other, and
@@ -32,47 +95,4 @@ func (t *turn) split() *turn {
 	recording := &turn{session: s, outcomes: t.outcomes}
 	t.outcomes = nil
 	return recording
-}
-
-// do has a turn written, as one transaction or as two at once, and does what follows from each as soon as it is committed.
-func (p *pump) do(ctx context.Context, t *turn, stopping bool) error {
-	p.turning()
-	began := time.Now()
-	ctx = context.WithoutCancel(ctx)
-	recording := t.split()
-	var recorded chan error
-	if recording != nil {
-		recorded = make(chan error, 1)
-		go func() { recorded <- p.store.Write(ctx, recording.write) }()
-	}
-	err := p.store.Write(ctx, t.write)
-	p.written(t, err, began)
-	var recordErr error
-	if recording != nil {
-		recordErr = <-recorded
-		p.written(recording, recordErr, began)
-	}
-	p.turning()
-	if recordErr != nil {
-		if err := p.failed(recording, recordErr, stopping); err != nil {
-			return err
-		}
-	}
-	if err != nil {
-		return p.failed(t, err, stopping)
-	}
-	return nil
-}
-
-// written does what follows from a turn whose transaction was committed.
-func (p *pump) written(t *turn, err error, began time.Time) {
-	if err != nil {
-		return
-	}
-	p.took = time.Since(began)
-	p.observer.turned(t, p.took)
-	if p.store.WritesAlone() {
-		p.portion = p.portion.learn(len(t.outcomes)+len(t.claimed), t.held)
-	}
-	p.follow(t)
 }

@@ -33,6 +33,7 @@ type turn struct {
 	short    map[string]bool // queues that gave some, but less than was wanted
 	returned map[string]bool // queues from which jobs were claimed that must not wait for a slot
 	next     time.Time       // when the next scheduled job falls due
+	took     time.Duration   // the time of its transaction
 	held     time.Duration   // how long its statements took, which is most of the time that it held SQLite's write lock
 }
 

@@ -7,16 +7,18 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sqluice/sqluice/db"
+	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 )
 
 // noting defers what a transaction notes for the counts, which is the last thing that most do.
 type noting struct {
 	db.Querier
-	deferring queries
+	deferring deferring
 }
 
 func (n noting) AddJobChanges(ctx context.Context, arg db.AddJobChangesParams) error {
-	return n.deferring.AddJobChanges(ctx, arg)
+	t := n.deferring.transaction
+	return queries{dbpostgres.New(placed{n.deferring, t.store, t.prepare})}.AddJobChanges(ctx, arg)
 }
 
 // deferred is a statement that waits to be sent with the next one of its transaction, or with the commit.
@@ -26,7 +28,7 @@ type deferred struct {
 }
 
 // deferring sends a statement without rows with the next one, which spares a round trip. Nobody learns how many rows it changed;
-// its error is that of the next one, or of the commit.
+// its error is that of the next one, or of the commit. One that is not prepared yet goes by itself: see opening.
 type deferring struct {
 	opening
 	transaction *transaction

@@ -13,12 +13,15 @@ import (
 var laterTests = []engineTest{
 	{"GoesWithTheNext", testLaterGoesWithTheNext},
 	{"Fails", testLaterFails},
+	{"FirstTime", testLaterFirstTime},
+	{"KeepsTheConnection", testLaterKeepsTheConnection},
+	{"WithAContext", testLaterWithAContext},
 }
 
-// write runs fn after a statement that begins the transaction.
+// write runs fn after a statement that begins the transaction, as a runner does.
 func write(t *testing.T, store *Store, fn func(context.Context, db.Querier) error) error {
 	t.Helper()
-	return store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
+	return store.Write(context.WithoutCancel(t.Context()), func(ctx context.Context, q db.Querier) error {
 		if _, err := q.GetNextRunAfter(ctx); err != nil {
 			return err
 		}
@@ -94,4 +97,42 @@ func testLaterFails(t *testing.T, site *site) {
 			must(t, write(t, store, func(ctx context.Context, q db.Querier) error { return note(ctx, q, oneDone) }))
 		})
 	}
+}
+
+// pgx has the server look at a statement first that it has not sent on the connection before: not within the commit.
+func testLaterFirstTime(t *testing.T, site *site) {
+	store, _, _ := site.queue(t)
+	err := write(t, store, func(ctx context.Context, q db.Querier) error {
+		err := note(ctx, q, "[")
+		if err == nil {
+			t.Error("what is not prepared yet is deferred")
+		}
+		return err
+	})
+	if err == nil {
+		t.Error("the write gives no error")
+	}
+}
+
+func testLaterKeepsTheConnection(t *testing.T, site *site) {
+	store, _ := noted(t, site)
+	before := store.pool.Stat().NewConnsCount()
+	for range 3 {
+		if err := write(t, store, func(ctx context.Context, q db.Querier) error { return note(ctx, q, "[") }); err == nil {
+			t.Error("the write gives no error")
+		}
+	}
+	want(t, "new connections", store.pool.Stat().NewConnsCount()-before, 0)
+}
+
+// The end of a context ends a write up to its commit, so nothing is deferred to that.
+func testLaterWithAContext(t *testing.T, site *site) {
+	store, _ := noted(t, site)
+	_ = store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
+		err := note(ctx, q, "[")
+		if err == nil {
+			t.Error("it is deferred")
+		}
+		return err
+	})
 }

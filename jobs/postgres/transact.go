@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/db"
-	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -86,7 +85,10 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 		}
 	}()
 	direct := opening{watched{conn.Conn(), w}, t.sendWith, t.sendFirst, s.mode}
-	q := noting{s.querier(direct, prepare, t), queries{dbpostgres.New(placed{deferring{direct, t}, s, prepare})}}
+	q := s.querier(direct, prepare, t)
+	if ctx.Done() == nil { // else its end could not end a statement that goes with the commit
+		q = noting{q, deferring{direct, t}}
+	}
 	if err := fn(w.ctx, q); err != nil {
 		return err
 	}
@@ -245,8 +247,9 @@ func (t *transaction) commit() error {
 		return nil
 	case err == nil:
 		return errors.New("the server rolled the transaction back")
-	case !lost(t.watch.cause(err)):
-		return err // the server said why
+	case !lost(t.watch.cause(err)): // the server said why
+		_ = t.exec("rollback") // if that fails as well, the connection is closed
+		return err
 	}
 	t.conn.Release() // which closes it: the pool may have no other connection to ask by
 	committed, unknown := t.store.wasCommitted(t.id, t.life)
