@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -11,7 +12,21 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// TestWidths: at no width is anything of a page cut off, or out of the page. What scrolls by itself is left out.
+// beyondEdge is what goes on beyond the edge of a page.
+const beyondEdge = `(() => {
+	const edge = document.getElementById('main').getBoundingClientRect().right + 1;
+	const out = [];
+	for (const e of document.querySelectorAll('main *')) {
+		if (e.closest('.tabs, pre, .scroll, svg, .uplot, .tip, .rows .error') || e.matches('.unseen')) continue;
+		const box = e.getBoundingClientRect();
+		if (box.width > 0 && box.height > 0 && box.right > edge) out.push(e.outerHTML.slice(0, 120));
+	}
+	if (document.documentElement.scrollWidth > innerWidth) out.push('the page itself');
+	return out.slice(0, 5);
+})()`
+
+// TestWidths: at no width is anything of a page cut off, or out of the page, as soon as its charts have been drawn for that. What
+// scrolls by itself is left out.
 func TestWidths(t *testing.T) {
 	browser := startChromium(t)
 	client := demo(t)
@@ -25,18 +40,11 @@ func TestWidths(t *testing.T) {
 				Width: width, Height: 900, DeviceScaleFactor: 1, Mobile: width < 760,
 			})
 			must(t, err)
-			if found := eval[[]string](b, `(() => {
-				const edge = document.getElementById('main').getBoundingClientRect().right + 1;
-				const out = [];
-				for (const e of document.querySelectorAll('main *')) {
-					if (e.closest('.tabs, pre, .scroll, svg, .uplot, .tip, .rows .error') || e.matches('.unseen')) continue;
-					const box = e.getBoundingClientRect();
-					if (box.width > 0 && box.height > 0 && box.right > edge) out.push(e.outerHTML.slice(0, 120));
-				}
-				if (document.documentElement.scrollWidth > innerWidth) out.push('the page itself');
-				return out.slice(0, 5);
-			})()`); len(found) > 0 {
-				t.Errorf("at %d, %s goes on beyond its edge with %q", width, path, found)
+			ctx, cancel := context.WithTimeout(b.ctx, within)
+			err = chromedp.Do(ctx, until(beyondEdge+".length === 0"))
+			cancel()
+			if err != nil {
+				t.Fatalf("at %d, %s goes on beyond its edge with %q: %v", width, path, eval[[]string](b, beyondEdge), err)
 			}
 		}
 	}
