@@ -118,11 +118,11 @@ func (f fate) public() Fate {
 	}
 }
 
-func (o *Observer) turned(t *turn, took time.Duration) {
+func (o *Observer) turned(t *turn) {
 	if o == nil || o.Turned == nil {
 		return
 	}
-	o.Turned(Turned{Recorded: len(t.outcomes), Claimed: len(t.claimed), Promoted: int(t.promoted), Took: took})
+	o.Turned(Turned{Recorded: len(t.outcomes), Claimed: len(t.claimed), Promoted: int(t.promoted), Took: t.took})
 }
 
 func (o *Observer) rescued(r Rescued) {

@@ -170,7 +170,7 @@ func (p *pump) heard(worth bool) {
 
 // follow does what is to be done after a turn is committed.
 func (p *pump) follow(t *turn) {
-	p.observer.turned(t, t.took)
+	p.observer.turned(t)
 	if p.store.WritesAlone() {
 		p.portion = p.portion.learn(len(t.outcomes)+len(t.claimed), t.held)
 	}

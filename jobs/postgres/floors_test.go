@@ -265,14 +265,9 @@ func TestAKindOfManyPrioritiesHasNoFloors(t *testing.T) {
 func TestFloorsOfWhatIsNotClaimed(t *testing.T) {
 	store, client, _ := newSite(t, testdb.StartPostgres(t)).queue(t)
 	worker := ghost(t, store, "w", []string{"another"}).id
-	payloads := make([]json.RawMessage, 30)
-	for i := range payloads {
-		payloads[i] = json.RawMessage("0")
-	}
-	ids, err := client.EnqueueMany(t.Context(), "k", payloads)
-	must(t, err)
+	ids := enqueueMany(t, client, 30)
 	key := floorKey{jobs.DefaultQueue, `["k"]`}
-	_, err = store.floors.view(key.queue, key.kinds)
+	_, err := store.floors.view(key.queue, key.kinds)
 	must(t, err)
 	for range slowLooks {
 		store.floors.looked(key, time.Minute, 1)

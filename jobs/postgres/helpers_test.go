@@ -168,6 +168,18 @@ func enqueue(t *testing.T, client *jobs.Client, kind string, opts ...jobs.Enqueu
 	return receipt.ID
 }
 
+// enqueueMany adds n jobs of the kind "k" at once.
+func enqueueMany(t *testing.T, client *jobs.Client, n int) []int64 {
+	t.Helper()
+	payloads := make([]json.RawMessage, n)
+	for i := range payloads {
+		payloads[i] = json.RawMessage("{}")
+	}
+	ids, err := client.EnqueueMany(t.Context(), "k", payloads)
+	must(t, err)
+	return ids
+}
+
 func get(t *testing.T, client *jobs.Client, id int64) jobs.Job {
 	t.Helper()
 	job, err := client.Get(t.Context(), id)

@@ -17,8 +17,7 @@ type noting struct {
 }
 
 func (n noting) AddJobChanges(ctx context.Context, arg db.AddJobChangesParams) error {
-	t := n.deferring.transaction
-	return queries{dbpostgres.New(placed{n.deferring, t.store, t.prepare})}.AddJobChanges(ctx, arg)
+	return queries{dbpostgres.New(placed{n.deferring, n.deferring.transaction.store, true})}.AddJobChanges(ctx, arg)
 }
 
 // deferred is a statement that waits to be sent with the next one of its transaction, or with the commit.
@@ -36,7 +35,7 @@ type deferring struct {
 
 func (d deferring) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	t := d.transaction
-	if !t.prepare || !t.begun || !d.prepared(sql) {
+	if !t.begun || !d.prepared(sql) {
 		return d.opening.Exec(ctx, sql, args...)
 	}
 	t.later = append(t.later, deferred{sql, args})

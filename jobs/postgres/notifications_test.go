@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -58,12 +57,7 @@ func withQueue(all []string) []string {
 func testOneNotificationPerBatch(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	notifications := listen(t, url, "sqluice")
-	payloads := make([]json.RawMessage, 2500) // for several statements
-	for i := range payloads {
-		payloads[i] = []byte("{}")
-	}
-	_, err := client.EnqueueMany(t.Context(), "k", payloads)
-	must(t, err)
+	enqueueMany(t, client, 2500) // in several statements
 	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
 		for range 3 {
 			for _, queue := range []string{"a", "b"} {

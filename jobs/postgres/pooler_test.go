@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"strings"
 	"sync"
@@ -129,12 +128,7 @@ func testPoolerRestarts(t *testing.T, site *site) {
 	for name, opts := range map[string][]Option{"without a session": {BehindPooler()}, "with a session": {WithSession(url)}} {
 		t.Run(name, func(t *testing.T) {
 			const n = 1000
-			payloads := make([]json.RawMessage, n)
-			for i := range payloads {
-				payloads[i] = []byte("{}")
-			}
-			ids, err := direct.EnqueueMany(t.Context(), "k", payloads)
-			must(t, err)
+			ids := enqueueMany(t, direct, n)
 			type start struct{ job, attempt int64 }
 			var mu sync.Mutex
 			starts := map[start]int{}

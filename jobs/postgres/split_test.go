@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"sync"
 	"testing"
@@ -41,13 +40,7 @@ func newBacklog(t *testing.T, site *site) *backlog {
 			b.apart++
 		}
 	}}))
-	payloads := make([]json.RawMessage, 3000)
-	for i := range payloads {
-		payloads[i] = json.RawMessage("0")
-	}
-	var err error
-	b.ids, err = b.client.EnqueueMany(t.Context(), "k", payloads)
-	must(t, err)
+	b.ids = enqueueMany(t, b.client, 3000)
 	return b
 }
 

@@ -86,7 +86,7 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 	}()
 	direct := opening{watched{conn.Conn(), w}, t.sendWith, t.sendFirst, s.mode}
 	q := s.querier(direct, prepare, t)
-	if ctx.Done() == nil { // else its end could not end a statement that goes with the commit
+	if prepare && ctx.Done() == nil { // else its end could not end a statement that goes with the commit
 		q = noting{q, deferring{direct, t}}
 	}
 	if err := fn(w.ctx, q); err != nil {
@@ -262,8 +262,8 @@ func (t *transaction) commit() error {
 	return err
 }
 
-// end sends what waits, the notifications and the commit in one round trip, prepared where that may be: to have the server parse and
-// plan the two each time cost it as much as a fifth of an enqueue.
+// end sends what waits, the notifications and the commit in one round trip, prepared where that may be: to have the server
+// parse and plan the last two each time cost it as much as a fifth of an enqueue.
 func (t *transaction) end() (pgconn.CommandTag, error) {
 	channel := t.store.names.channel()
 	if !t.prepare {
