@@ -90,7 +90,7 @@ func (a *attempt) execute() (next *attempt) {
 	if err = context.Cause(a.ctx); err == nil {
 		a.clock()
 		called = true
-		err = a.handler.run(a.ctx, a.job)
+		err = a.handler.run(a.ctx, &a.job)
 	}
 	returned = true
 	return next

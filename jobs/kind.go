@@ -81,14 +81,27 @@ func (k Kind[T]) EnqueueMany(ctx context.Context, c *Client, args []T, opts ...E
 func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 	r.handle(handler{
 		kind: k.Name, timeout: k.Timeout, retryDelay: k.RetryDelay, sensitive: k.Sensitive,
-		run: func(ctx context.Context, job Job) error {
-			var args T
-			if err := json.Unmarshal(job.Payload, &args); err != nil {
-				return Discard(fmt.Errorf("decode payload as %T: %w", args, discreet(err, len(k.Sensitive) > 0)))
+		run: func(ctx context.Context, job *Job) error {
+			args := new(T)
+			if err := json.Unmarshal(job.Payload, args); err != nil {
+				return undecoded(err, *args, k.Sensitive)
 			}
-			return h(ctx, job, args)
+			return handle(ctx, h, job, args)
 		},
 	})
+}
+
+// handle has the copies of the job on a frame of its own, on which no payload is decoded, and undecoded its error: package json
+// goes so deep that the stack of each slot would take 8 KB in place of 4.
+//
+//go:noinline
+func handle[T any](ctx context.Context, h Handler[T], job *Job, args *T) error {
+	return h(ctx, *job, *args)
+}
+
+//go:noinline
+func undecoded[T any](err error, args T, sensitive []string) error {
+	return Discard(fmt.Errorf("decode payload as %T: %w", args, discreet(err, len(sensitive) > 0)))
 }
 
 // enqueue is the kind's defaults with the options upon them.

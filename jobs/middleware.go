@@ -124,11 +124,15 @@ func (r *EnqueueRequest) pass(ctx context.Context) error {
 }
 
 // around is a handler with the runner's middleware about it, the first one outermost.
-func (c Config) around(run RunFunc) RunFunc {
-	for i := len(c.Middleware) - 1; i >= 0; i-- {
-		run = c.Middleware[i](run)
+func (c Config) around(run func(context.Context, *Job) error) func(context.Context, *Job) error {
+	if len(c.Middleware) == 0 {
+		return run
 	}
-	return run
+	next := RunFunc(func(ctx context.Context, job Job) error { return run(ctx, &job) })
+	for i := len(c.Middleware) - 1; i >= 0; i-- {
+		next = c.Middleware[i](next)
+	}
+	return func(ctx context.Context, job *Job) error { return next(ctx, *job) }
 }
 
 // FateOf is what an error that a handler returned asks for: [FateDone] for nil, [FateSnoozed], [FateCancelled], [FateFailed]

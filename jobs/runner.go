@@ -148,7 +148,7 @@ type handler struct {
 	timeout    time.Duration
 	retryDelay func(n int) time.Duration
 	sensitive  []string
-	run        func(context.Context, Job) error
+	run        func(context.Context, *Job) error // which copies the job
 }
 
 // Runner claims jobs and runs them: make one with [NewRunner], give it handlers with [Kind.Handle], and call Run.

@@ -69,7 +69,7 @@ func splitPump(t *testing.T, store *splitting, ends int, handle func()) *pump {
 		store: store, config: config, log: slog.New(slog.DiscardHandler), running: map[fence]*attempt{}, lanes: newLanes(config),
 		spans: map[span]int64{}, settled: make(chan struct{}, 1), next: make(chan *attempt), finished: make(chan struct{}),
 		values:   context.Background(),
-		handlers: map[string]handler{"k": {kind: "k", run: func(context.Context, Job) error { handle(); return nil }}},
+		handlers: map[string]handler{"k": {kind: "k", run: func(context.Context, *Job) error { handle(); return nil }}},
 	}
 	for i := range ends {
 		a := &attempt{session: s, job: Job{ID: int64(i + 1), Kind: "k", Queue: DefaultQueue, Attempt: 1, WorkerID: 1}}

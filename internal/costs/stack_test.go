@@ -1,0 +1,61 @@
+package costs
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// A slot whose handler waits has a stack of 4 KB, which is the most of what a thousand of them take: decoding a payload,
+// which goes deepest, must not need the next size, 8 KB.
+func TestStackOfASlot(t *testing.T) {
+	if raced {
+		t.Skip("the race detector needs more stack")
+	}
+	const most = 6 << 10
+	var took uint64
+	for range tries { // the stacks of others come and go
+		if took = stackOfASlot(t); took < most {
+			return
+		}
+	}
+	t.Errorf("a slot has a stack of %d bytes, and %d should do", took, most)
+}
+
+func stackOfASlot(t *testing.T) uint64 {
+	t.Helper()
+	const waiting = 500
+	client := jobs.New(testdb.SQLite(t))
+	_, err := noop.EnqueueMany(t.Context(), client, payloads(waiting))
+	must(t, err)
+	runner, err := jobs.NewRunner(client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: waiting}, Logger: quiet()})
+	must(t, err)
+	var began sync.WaitGroup
+	began.Add(waiting)
+	release := make(chan struct{})
+	noop.Handle(runner, func(context.Context, jobs.Job, payload) error {
+		began.Done()
+		<-release
+		return nil
+	})
+	before := stacks()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- runner.Run(ctx) }()
+	began.Wait()
+	after := stacks()
+	close(release)
+	stop()
+	must(t, <-ended)
+	return (max(before, after) - before) / waiting
+}
+
+func stacks() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.StackInuse
+}
