@@ -1,0 +1,1 @@
+SELECT id, word FROM words ORDER BY id

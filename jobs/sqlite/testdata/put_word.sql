@@ -1,0 +1,1 @@
+INSERT OR REPLACE INTO words (id, word) VALUES (?1, ?2)

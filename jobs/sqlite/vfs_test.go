@@ -1,0 +1,72 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/sqluice/sqluice/internal/faultvfs"
+)
+
+func vfsNames(tls *libc.TLS) (names []string) {
+	for p := lib.Xsqlite3_vfs_find(tls, 0); p != 0; p = at[lib.Tsqlite3_vfs](p).FpNext {
+		names = append(names, libc.GoString(at[lib.Tsqlite3_vfs](p).FzName))
+	}
+	return names
+}
+
+// There is one layer for each default VFS, and never in the place of one.
+func TestLayers(t *testing.T) {
+	tls := libc.NewTLS()
+	t.Cleanup(tls.Close)
+	layers := func() []string {
+		t.Helper()
+		names := vfsNames(tls)
+		for i, name := range names {
+			if strings.HasPrefix(name, "sqluice-") {
+				for _, other := range names[i:] {
+					if !strings.HasPrefix(other, "sqluice-") && !strings.HasPrefix(other, "faults-") {
+						t.Errorf("a layer has %s behind it: %q", other, names)
+					}
+				}
+				return names[i:]
+			}
+		}
+		return nil
+	}
+	first, err := useLayer()
+	must(t, err)
+	before := layers()
+	if again, err := useLayer(); err != nil || again != first || len(layers()) != len(before) {
+		t.Errorf("the second layer is %s, %v; there are %q, and were %q", again, err, layers(), before)
+	}
+	disk, err := faultvfs.Install(t.TempDir())
+	must(t, err)
+	over, err := useLayer()
+	must(t, err)
+	if over == first {
+		t.Error("another default VFS has the same layer")
+	}
+	must(t, disk.Remove())
+	if last, err := useLayer(); err != nil || last != first {
+		t.Errorf("the layer above the first default VFS is now %s, %v", last, err)
+	}
+	layers()
+}
+
+func TestADefaultVFSOfLargeFiles(t *testing.T) {
+	tls := libc.NewTLS()
+	t.Cleanup(tls.Close)
+	below := at[lib.Tsqlite3_vfs](lib.Xsqlite3_vfs_find(tls, 0))
+	size := below.FszOsFile
+	below.FszOsFile = vfsRoom + 1
+	t.Cleanup(func() { below.FszOsFile = size })
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db")); err == nil || !strings.Contains(err.Error(), "needs 1025 bytes, more than 1024") {
+		t.Errorf("it gives %v", err)
+	}
+	below.FszOsFile = size
+	queue(t)
+}
