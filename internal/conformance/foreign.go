@@ -24,7 +24,7 @@ func (f *fixture) failedRow(kind, message string) []any {
 		last, err = q.GetLastIDs(ctx)
 		return err
 	}))
-	const at = 1_700_000_000_000_000
+	const at int64 = 1_700_000_000_000_000
 	return []any{
 		last.Job + 1, kind, "{}", "failed", 1, at, at, at, at, 0, at, nil, nil, 0, 0, nil, "default", 1, 0, message,
 		nil, nil, nil, nil, nil, nil, nil,

@@ -29,36 +29,44 @@ func useLayer() (name string, err error) {
 	if belowAt == 0 {
 		return "", errors.New("SQLite has no default VFS")
 	}
+	mutex := lib.Xsqlite3_mutex_alloc(tls, lib.SQLITE_MUTEX_STATIC_APP1) // SQLite has the list, and so the lock
+	lib.Xsqlite3_mutex_enter(tls, mutex)
+	defer lib.Xsqlite3_mutex_leave(tls, mutex)
 	below := at[lib.Tsqlite3_vfs](belowAt)
-	if below.FszOsFile > vfsRoom {
-		return "", fmt.Errorf("a file of SQLite's default VFS needs %d bytes, more than %d", below.FszOsFile, vfsRoom)
-	}
 	if below.FxOpen == address(openFile) {
 		return libc.GoString(below.FzName), nil // the last VFS that is left
 	}
+	if below.FszOsFile > vfsRoom {
+		return "", fmt.Errorf("a file of SQLite's default VFS needs %d bytes, more than %d", below.FszOsFile, vfsRoom)
+	}
 	name = fmt.Sprintf("sqluice-%x", belowAt)
+	return name, addLayer(tls, name, belowAt)
+}
+
+// addLayer registers a layer under a name that stands for what lies below, if there is none.
+func addLayer(tls *libc.TLS, name string, belowAt uintptr) error {
 	size := unsafe.Sizeof(layer{})
 	p := libc.Xmalloc(tls, libc.Tsize_t(size)+libc.Tsize_t(len(name)+1))
 	if p == 0 {
-		return "", errors.New("no memory for a VFS")
+		return errors.New("no memory for a VFS")
 	}
 	text := unsafe.Slice(at[byte](p+size), len(name)+1)
 	text[copy(text, name)] = 0
 	if lib.Xsqlite3_vfs_find(tls, p+size) != 0 {
 		libc.Xfree(tls, p)
-		return name, nil
+		return nil
 	}
-	*at[layer](p) = layer{*below, belowAt} // what is not replaced does not look at the VFS that it is called by
+	*at[layer](p) = layer{*at[lib.Tsqlite3_vfs](belowAt), belowAt} // what is not replaced does not look at the VFS that it is called by
 	vfs := &at[layer](p).Tsqlite3_vfs
 	vfs.FpNext, vfs.FzName, vfs.FszOsFile = 0, p+size, int32(vfsRoom+unsafe.Sizeof(file{}))
 	vfs.FxOpen, vfs.FxDelete = address(openFile), address(deleteFile)
 	vfs.FxAccess, vfs.FxFullPathname = address(accessFile), address(fullPath)
 	if rc := lib.Xsqlite3_vfs_register(tls, p, 0); rc != lib.SQLITE_OK {
 		libc.Xfree(tls, p)
-		return "", errors.New("SQLite does not register a VFS")
+		return fmt.Errorf("SQLite does not register a VFS: its error %d", rc)
 	}
 	putLast(tls, vfs.FpNext)
-	return name, nil
+	return nil
 }
 
 // putLast puts a VFS behind all those that follow it: a new one comes after the default, and would take its place when an
