@@ -36,6 +36,7 @@ type frames struct {
 // half reports whether what was added last is a header.
 func (h *frames) half() bool { return h.held%frameSize != 0 }
 
+// writeLog writes to a WAL, or holds what is written.
 func writeLog(tls *libc.TLS, p, data uintptr, size int32, offset int64) int32 {
 	f := fileAt(p)
 	h := &f.frames

@@ -14,69 +14,77 @@ import (
 const vfsRoom = 1024
 
 // layer is a VFS that lies above another one, gathers what a transaction appends to the WAL (see frames), and leaves all else to
-// the one below. The writing connections of a [Store] open their files by it.
+// the one below: it has that one's own functions but for those of files. The writing connections of a [Store] open their files by it.
 type layer struct {
 	lib.Tsqlite3_vfs
 	below uintptr
 }
 
-// useLayer returns the name of the layer above what is SQLite's default VFS now. There is one for each of those that a
-// process opens stores by, and it stays registered: nobody knows when the last connection by it is closed.
+func layerAbove(belowAt uintptr) layer {
+	l := layer{*at[lib.Tsqlite3_vfs](belowAt), belowAt}
+	l.FpNext, l.FzName, l.FszOsFile = 0, 0, int32(vfsRoom+unsafe.Sizeof(file{}))
+	l.FxOpen, l.FxDelete = address(openFile), address(deleteFile)
+	l.FxAccess, l.FxFullPathname = address(accessFile), address(fullPath)
+	return l
+}
+
+// isLayer reports whether a VFS is one of these.
+func isLayer(vfs *lib.Tsqlite3_vfs) bool { return vfs.FxOpen == address(openFile) }
+
+// useLayer returns the name of the layer above what is SQLite's default VFS now, which must be there for as long as the store is
+// open. There is one layer for each of those that a process opens stores by, and it stays: nobody knows when the last connection
+// by it is closed.
 func useLayer() (name string, err error) {
 	tls := libc.NewTLS()
 	defer tls.Close()
-	belowAt := lib.Xsqlite3_vfs_find(tls, 0)
-	if belowAt == 0 {
+	head := lib.Xsqlite3_vfs_find(tls, 0)
+	if head == 0 {
 		return "", errors.New("SQLite has no default VFS")
 	}
-	mutex := lib.Xsqlite3_mutex_alloc(tls, lib.SQLITE_MUTEX_STATIC_APP1) // SQLite has the list, and so the lock
+	mutex := lib.Xsqlite3_mutex_alloc(tls, lib.SQLITE_MUTEX_STATIC_MAIN) // with which SQLite looks at its list of VFSs
 	lib.Xsqlite3_mutex_enter(tls, mutex)
 	defer lib.Xsqlite3_mutex_leave(tls, mutex)
-	below := at[lib.Tsqlite3_vfs](belowAt)
-	if below.FxOpen == address(openFile) {
-		return libc.GoString(below.FzName), nil // the last VFS that is left
+	below := at[lib.Tsqlite3_vfs](head)
+	if isLayer(below) {
+		return libc.GoString(below.FzName), nil // an application has taken all others away
 	}
 	if below.FszOsFile > vfsRoom {
 		return "", fmt.Errorf("a file of SQLite's default VFS needs %d bytes, more than %d", below.FszOsFile, vfsRoom)
 	}
-	name = fmt.Sprintf("sqluice-%x", belowAt)
-	return name, addLayer(tls, name, belowAt)
+	want := layerAbove(head)
+	last := below
+	for p := head; p != 0; p = last.FpNext {
+		last = at[lib.Tsqlite3_vfs](p)
+		if isLayer(last) && at[layer](p).is(want) {
+			return libc.GoString(last.FzName), nil
+		}
+	}
+	return addLayer(tls, want, last)
 }
 
-// addLayer registers a layer under a name that stands for what lies below, if there is none.
-func addLayer(tls *libc.TLS, name string, belowAt uintptr) error {
-	size := unsafe.Sizeof(layer{})
-	p := libc.Xmalloc(tls, libc.Tsize_t(size)+libc.Tsize_t(len(name)+1))
+// is reports whether it is the same layer, whatever its name and its place. One whose address is that of another VFS than it
+// was made for is not.
+func (l layer) is(other layer) bool {
+	l.FpNext, l.FzName = other.FpNext, other.FzName
+	return l == other
+}
+
+// addLayer puts a layer behind the last VFS of SQLite's list. SQLite would put it behind the first one, and so in its place
+// when an application takes that away.
+func addLayer(tls *libc.TLS, l layer, last *lib.Tsqlite3_vfs) (name string, err error) {
+	const longest = 32
+	size := unsafe.Sizeof(l)
+	p := libc.Xmalloc(tls, libc.Tsize_t(size+longest))
 	if p == 0 {
-		return errors.New("no memory for a VFS")
+		return "", errors.New("no memory for a VFS")
 	}
-	text := unsafe.Slice(at[byte](p+size), len(name)+1)
+	name = fmt.Sprintf("sqluice-%x", p)
+	text := unsafe.Slice(at[byte](p+size), longest)
 	text[copy(text, name)] = 0
-	if lib.Xsqlite3_vfs_find(tls, p+size) != 0 {
-		libc.Xfree(tls, p)
-		return nil
-	}
-	*at[layer](p) = layer{*at[lib.Tsqlite3_vfs](belowAt), belowAt} // what is not replaced does not look at the VFS that it is called by
-	vfs := &at[layer](p).Tsqlite3_vfs
-	vfs.FpNext, vfs.FzName, vfs.FszOsFile = 0, p+size, int32(vfsRoom+unsafe.Sizeof(file{}))
-	vfs.FxOpen, vfs.FxDelete = address(openFile), address(deleteFile)
-	vfs.FxAccess, vfs.FxFullPathname = address(accessFile), address(fullPath)
-	if rc := lib.Xsqlite3_vfs_register(tls, p, 0); rc != lib.SQLITE_OK {
-		libc.Xfree(tls, p)
-		return fmt.Errorf("SQLite does not register a VFS: its error %d", rc)
-	}
-	putLast(tls, vfs.FpNext)
-	return nil
-}
-
-// putLast puts a VFS behind all those that follow it: a new one comes after the default, and would take its place when an
-// application takes that away.
-func putLast(tls *libc.TLS, next uintptr) {
-	if next == 0 {
-		return
-	}
-	putLast(tls, at[lib.Tsqlite3_vfs](next).FpNext)
-	lib.Xsqlite3_vfs_register(tls, next, 0) // which moves one that is there, and cannot fail
+	l.FzName = p + size
+	*at[layer](p) = l
+	last.FpNext = p
+	return name, nil
 }
 
 // file is what a layer keeps of a file, behind the memory that the VFS below has for it. SQLite uses a file, and the others of
