@@ -251,7 +251,7 @@ func (f *fixture) failedInTurn(first, last int) (ids []int64) {
 	for i := range first + last {
 		row := slices.Clone(template)
 		row[0] = template[0].(int64) + int64(i)
-		row[columnFinished] = template[columnFinished].(int) + i*1_000_000
+		row[columnFinished] = template[columnFinished].(int64) + int64(i)*1_000_000
 		if i >= first {
 			row[columnKind], row[columnError] = "new", "is bad"
 		}
