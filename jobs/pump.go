@@ -120,6 +120,7 @@ func (p *pump) rest() {
 	}
 	select {
 	case <-p.settled:
+		runtime.Gosched() // handlers that are about to end as well join the next turn
 	case <-wake:
 		p.starve()
 		p.woken = true
@@ -128,7 +129,6 @@ func (p *pump) rest() {
 		p.observer.woken(WakeTimer)
 	case <-over:
 	}
-	runtime.Gosched() // handlers that are about to end as well join the next turn
 }
 
 // look finds out without the write lock whether a turn would claim anything; drained means that the run is over. A
