@@ -32,6 +32,11 @@ const (
 	// lockedPause is when an outcome is tried again whose row somebody has locked.
 	lockedPause = 10 * time.Second
 
+	// In how many turns one asks when the next scheduled job falls due, and how long an answer serves, where no look comes
+	// between. What is not known until then is a job that was scheduled since, to fall due before all others.
+	askEvery  = 8
+	askWithin = 100 * time.Millisecond
+
 	// drainLook is how often a draining runner looks whether others' jobs have ended.
 	drainLook = 100 * time.Millisecond
 )
@@ -46,6 +51,9 @@ type pump struct {
 	alarm    *alarm
 	hungry   map[string]bool // queues that may hold jobs to claim
 	behind   bool            // more jobs are due than were promoted
+	next     time.Time       // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
+	askedAt  time.Time       // when it was asked for
+	unasked  int             // turns that claimed since then
 	trouble  *outage         // writes that failed, since the last that did not
 	took     time.Duration   // the time of the last turn's write
 	portion  portion         // how many jobs of a queue a turn claims
@@ -87,7 +95,7 @@ func (s *session) pump(ctx context.Context) error {
 				p.rest()
 				continue
 			}
-			if !p.woken || !p.trusting {
+			if !p.trusts() {
 				if found, drained := p.look(ctx, wants); drained {
 					return s.stuck()
 				} else if !found || p.stands() {
@@ -95,7 +103,7 @@ func (s *session) pump(ctx context.Context) error {
 				}
 			}
 		}
-		t := &turn{session: s, outcomes: outcomes, wants: wants, slots: slots, worth: len(outcomes) > 0, behind: p.behind}
+		t := &turn{session: s, outcomes: outcomes, wants: wants, slots: slots, worth: len(outcomes) > 0, behind: p.behind, asks: p.asks()}
 		if err := p.do(ctx, t, stopping); err != nil {
 			return err
 		}
@@ -108,6 +116,24 @@ func (p *pump) starve() {
 		p.hungry[queue] = true
 	}
 }
+
+// trusts reports whether it was woken by news that is worth a claim without a look.
+func (p *pump) trusts() bool { return p.woken && p.trusting }
+
+// asks reports whether the next turn looks for due jobs before it claims. Nearly always there are none, and on PostgreSQL it is a
+// round trip of three. A claim by news is followed by a look or by the end of what it claimed.
+func (p *pump) asks() bool {
+	switch {
+	case p.behind || !p.next.IsZero() && !p.next.After(p.store.Now()):
+		return true
+	case p.trusts():
+		return false
+	}
+	return p.unasked >= askEvery || time.Since(p.askedAt) >= askWithin
+}
+
+// asked notes when the first scheduled job falls due.
+func (p *pump) asked(next time.Time) { p.next, p.askedAt, p.unasked = next, time.Now(), 0 }
 
 // rest waits until there may be something to do.
 func (p *pump) rest() {
@@ -138,6 +164,7 @@ func (p *pump) look(ctx context.Context, wants map[string]int64) (found, drained
 	if err != nil {
 		return ctx.Err() == nil, false
 	}
+	p.asked(next)
 	if found {
 		return true, false
 	}
@@ -175,6 +202,12 @@ func (p *pump) follow(t *turn) {
 		p.portion = p.portion.learn(len(t.outcomes)+len(t.claimed), t.held)
 	}
 	p.recorded(t)
+	if t.asks {
+		p.asked(t.next)
+	} else if t.promotes() {
+		t.next = p.next
+		p.unasked++
+	}
 	if t.promotes() {
 		p.behind = t.promoted > 0 && t.promoted == t.promote
 	}

@@ -24,6 +24,7 @@ type turn struct {
 	slots    map[string]int64 // how many of those begin at once
 	worth    bool             // there was something to record, so that nobody looked whether there is something to claim
 	behind   bool             // the turn before promoted as many jobs as it might: promote more, also when none can be claimed
+	asks     bool             // it looks for due jobs, and when the next one falls due, before it claims
 
 	lost     []outcome
 	promote  int64 // how many jobs it might promote
@@ -32,7 +33,7 @@ type turn struct {
 	more     map[string]bool // queues in which another claim may find something
 	short    map[string]bool // queues that gave some, but less than was wanted
 	returned map[string]bool // queues from which jobs were claimed that must not wait for a slot
-	next     time.Time       // when the next scheduled job falls due
+	next     time.Time       // when the next scheduled job falls due, if it asks
 	took     time.Duration   // the time of its transaction
 	held     time.Duration   // how long its statements took, which is most of the time that it held SQLite's write lock
 }
@@ -69,8 +70,10 @@ func (t *turn) claim(ctx context.Context, q db.Querier, done changes) error {
 	s := t.session
 	worker := s.workerID()
 	now := s.store.Now()
-	if err := t.promoteDue(ctx, q, toMicros(now)); err != nil {
-		return err
+	if t.asks {
+		if err := t.promoteDue(ctx, q, toMicros(now)); err != nil {
+			return err
+		}
 	}
 	lease := now.Add(s.config.Lease)
 	for queue, n := range t.wants {

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -12,6 +13,7 @@ var dueTests = []test{
 	{"SoonerThanTheSleeperKnew", testSooner},
 	{"ManyDueAtOnce", testManyDue},
 	{"PriorityOfADueBacklog", testDueBacklog},
+	{"DueInTheMidstOfADrain", testDueInDrain},
 	{"DueBehindForeignKinds", testDueBehindForeign},
 	{"WokenByAnotherProcess", testWokenByOther},
 	{"WokenByAResume", testWokenByResume},
@@ -64,6 +66,28 @@ func testManyDue(f *fixture) {
 		seen[receive(f, "a job that fell due", ran)] = true
 	}
 	want(f, "jobs that ran", len(seen), n)
+}
+
+// A worker that always finds jobs to claim hears nothing of one that falls due before all that it knew of, and finds it soon.
+func testDueInDrain(f *fixture) {
+	const n, first = 1000, 20
+	_, err := jobs.Kind[letter]{Name: "k"}.EnqueueMany(f.ctx, f.client, make([]letter, n))
+	f.must(err)
+	var begun atomic.Int64
+	found := make(chan int64, 1)
+	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 2}}, on("k", func(ctx context.Context, job jobs.Job) error {
+		switch started := begun.Add(1); {
+		case job.Priority > 0:
+			found <- started
+		case started == first:
+			_, err := f.client.Enqueue(ctx, "k", []byte("{}"), jobs.In(time.Millisecond), jobs.Priority(1))
+			return err
+		}
+		return nil
+	}))
+	if place := receive(f, "the job that fell due", found); place > n/2 {
+		f.Errorf("it began as job %d of %d, having been added by job %d", place, n, first)
+	}
 }
 
 // The best of a backlog that fell due while no slot was free comes first, although it fell due last.

@@ -1,0 +1,47 @@
+package jobs
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A turn asks for what falls due where something may, and where that is not known well any more.
+func TestAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &clockStore{}
+		p := &pump{session: &session{store: store}}
+		check := func(when string, want bool) {
+			t.Helper()
+			if p.asks() != want {
+				t.Errorf("%s: it asks: %t", when, !want)
+			}
+		}
+		check("at first", true)
+		p.asked(time.Time{})
+		check("after a look that found nothing scheduled", false)
+		p.unasked = askEvery - 1
+		check("after some turns", false)
+		p.unasked++
+		check("after more", true)
+		p.woken, p.trusting = true, true
+		check("by news", false)
+		p.asked(store.Now().Add(time.Millisecond))
+		check("by news before a job falls due", false)
+		time.Sleep(time.Millisecond)
+		check("by news when it does", true)
+		p.asked(time.Time{})
+		p.behind = true
+		check("by news when there were more than it promoted", true)
+		p.behind, p.woken = false, false
+		check("when there were not", false)
+		time.Sleep(askWithin)
+		check("after a while", true)
+		p.woken = true
+		check("after a while by news", false)
+	})
+}
+
+type clockStore struct{ Store }
+
+func (clockStore) Now() time.Time { return time.Now() }
