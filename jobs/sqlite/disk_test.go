@@ -30,14 +30,20 @@ func failing(t *testing.T, opts ...Option) (*faultvfs.FS, *Store, *jobs.Client) 
 // afterDeath opens what the next process finds when this one dies now.
 func afterDeath(t *testing.T, path string) *jobs.Client {
 	t.Helper()
-	image := filepath.Join(t.TempDir(), "jobs.db")
+	_, client := queueAt(t, imageOf(t, path), MustExist())
+	return client
+}
+
+// imageOf copies what a database would be if all its processes died now.
+func imageOf(t *testing.T, path string) string {
+	t.Helper()
+	image := filepath.Join(t.TempDir(), filepath.Base(path))
 	for _, suffix := range []string{"", "-wal"} {
 		data, err := os.ReadFile(path + suffix)
 		must(t, err)
 		must(t, os.WriteFile(image+suffix, data, 0o600))
 	}
-	_, client := queueAt(t, image, MustExist())
-	return client
+	return image
 }
 
 // When the sync of a commit fails the transaction is in the WAL all the same. This process does not see it, and yet it has

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -155,7 +154,7 @@ func (s *script) transaction() error {
 			err, saved = s.run(tx, "savepoint"), maps.Clone(work)
 		case 1:
 			if saved != nil {
-				err, work = s.run(tx, "rollback_to_savepoint"), maps.Clone(saved)
+				err, work = s.run(tx, "rollback_to"), maps.Clone(saved)
 			}
 		case 2:
 			err = s.same(tx, work)
@@ -215,13 +214,7 @@ func (s *script) same(q querier, want map[int]string) error {
 
 // die looks at what would be found if all processes died now.
 func (s *script) die() {
-	image := filepath.Join(s.TempDir(), "words.db")
-	for _, suffix := range []string{"", "-wal"} {
-		data, err := os.ReadFile(s.path + suffix)
-		must(s.T, err)
-		must(s.T, os.WriteFile(image+suffix, data, 0o600))
-	}
-	pool, err := sql.Open("sqlite", "file:"+image)
+	pool, err := sql.Open("sqlite", "file:"+imageOf(s.T, s.path))
 	must(s.T, err)
 	defer func() { must(s.T, pool.Close()) }()
 	if found := scan[string](s.T, pool, "integrity_check"); found != "ok" {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -44,10 +46,13 @@ func plain(t *testing.T, path string) *sql.DB {
 	return pool
 }
 
-// statement is the text of a file in testdata.
+// statement is the text of a file in testdata, or else of one of the package's own.
 func statement(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name+".sql"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return control(name)
+	}
 	must(t, err)
 	return string(text)
 }

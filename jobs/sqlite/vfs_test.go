@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,20 +24,15 @@ func vfsNames(tls *libc.TLS) (names []string) {
 func TestLayers(t *testing.T) {
 	tls := libc.NewTLS()
 	t.Cleanup(tls.Close)
+	isLayer := func(name string) bool { return strings.HasPrefix(name, "sqluice-") }
 	layers := func() []string {
 		t.Helper()
 		names := vfsNames(tls)
-		for i, name := range names {
-			if strings.HasPrefix(name, "sqluice-") {
-				for _, other := range names[i:] {
-					if !strings.HasPrefix(other, "sqluice-") && !strings.HasPrefix(other, "faults-") {
-						t.Errorf("a layer has %s behind it: %q", other, names)
-					}
-				}
-				return names[i:]
-			}
+		names = names[slices.IndexFunc(names, isLayer):]
+		if i := slices.IndexFunc(names, func(name string) bool { return !isLayer(name) }); i >= 0 {
+			t.Errorf("a layer has %s behind it: %q", names[i], names)
 		}
-		return nil
+		return names
 	}
 	first, err := useLayer()
 	must(t, err)
