@@ -32,8 +32,8 @@ const (
 	// lockedPause is when an outcome is tried again whose row somebody has locked.
 	lockedPause = 10 * time.Second
 
-	// In how many turns one asks when the next scheduled job falls due, and how long an answer serves, where no look comes
-	// between. What is not known until then is a job that was scheduled since, to fall due before all others.
+	// For how many turns, and how long, the answer serves when the next scheduled job falls due. A job that was scheduled since may
+	// fall due before it.
 	askEvery  = 8
 	askWithin = 100 * time.Millisecond
 
@@ -95,7 +95,7 @@ func (s *session) pump(ctx context.Context) error {
 				p.rest()
 				continue
 			}
-			if !p.trusts() {
+			if !p.woken || !p.trusting {
 				if found, drained := p.look(ctx, wants); drained {
 					return s.stuck()
 				} else if !found || p.stands() {
@@ -117,19 +117,10 @@ func (p *pump) starve() {
 	}
 }
 
-// trusts reports whether it was woken by news that is worth a claim without a look.
-func (p *pump) trusts() bool { return p.woken && p.trusting }
-
-// asks reports whether the next turn looks for due jobs before it claims. Nearly always there are none, and on PostgreSQL it is a
-// round trip of three. A claim by news is followed by a look or by the end of what it claimed.
+// asks reports whether the next turn looks for due jobs before it claims. Nearly always there are none, and on PostgreSQL it is one
+// round trip of four.
 func (p *pump) asks() bool {
-	switch {
-	case p.behind || !p.next.IsZero() && !p.next.After(p.store.Now()):
-		return true
-	case p.trusts():
-		return false
-	}
-	return p.unasked >= askEvery || time.Since(p.askedAt) >= askWithin
+	return p.behind || !p.next.IsZero() && !p.next.After(p.store.Now()) || p.unasked >= askEvery || time.Since(p.askedAt) >= askWithin
 }
 
 // asked notes when the first scheduled job falls due.
@@ -150,6 +141,7 @@ func (p *pump) rest() {
 	case <-wake:
 		p.starve()
 		p.woken = true
+		p.askedAt = time.Time{} // the news may be of a job that falls due sooner
 	case <-p.alarm.ring:
 		p.starve()
 		p.observer.woken(WakeTimer)
@@ -202,20 +194,20 @@ func (p *pump) follow(t *turn) {
 		p.portion = p.portion.learn(len(t.outcomes)+len(t.claimed), t.held)
 	}
 	p.recorded(t)
-	if t.asks {
-		p.asked(t.next)
-	} else if t.promotes() {
-		t.next = p.next
-		p.unasked++
-	}
 	if t.promotes() {
 		p.behind = t.promoted > 0 && t.promoted == t.promote
+		if t.asks {
+			p.asked(t.next)
+		} else {
+			p.unasked++
+		}
 	}
 	if len(t.claimed) > 0 {
 		p.vain, p.late, p.stood = 0, 0, false
 	}
 	if len(t.wants) > 0 {
 		p.heard(len(t.claimed) > 0)
+		next := p.next
 		for queue := range t.wants {
 			// A claim that came short may have missed rows that another worker had locked and then did not take: a look, which
 			// takes no locks, tells.
@@ -225,15 +217,15 @@ func (p *pump) follow(t *turn) {
 			// Somebody was faster, or a job is pending before its time: by SQL, or because the clock was set back.
 			// So may a job be that is due and locked: its time, which is past, is nothing to wait for.
 			again := p.store.Now().Add(min(lookFirst<<min(p.misses, 10), lookLast))
-			if t.next.IsZero() || t.next.After(again) || t.promoted == 0 && t.promote > 0 {
-				t.next = again
+			if next.IsZero() || next.After(again) || t.promoted == 0 && t.promote > 0 {
+				next = again
 			}
 			p.misses++
 			p.late++
 		} else {
 			p.misses = 0
 		}
-		p.alarm.set(p.sleep(t.next))
+		p.alarm.set(p.sleep(next))
 	}
 	if t.promoted > 0 {
 		p.starve() // they may be for any queue, also for one that was not claimed from just now
