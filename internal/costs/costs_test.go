@@ -110,6 +110,7 @@ func (f *figures) count(what string, list []asked, typical ...string) {
 			trips[a.trips]++
 		}
 	}
+	delete(counts, "GetNextRunAfter") // a turn asks when the last answer is old, too; that it asks seldom shows in its round trips
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		f.add(float64(counts[name]), what+", "+name)
 	}
