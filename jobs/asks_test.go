@@ -9,7 +9,7 @@ import (
 // A turn asks for what falls due where something may, and where that is not known well any more.
 func TestAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &clockStore{}
+		store := &splitting{}
 		p := &pump{session: &session{store: store}}
 		check := func(when string, want bool) {
 			t.Helper()
@@ -37,7 +37,3 @@ func TestAsks(t *testing.T) {
 		check("after a while", true)
 	})
 }
-
-type clockStore struct{ Store }
-
-func (clockStore) Now() time.Time { return time.Now() }

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -47,7 +46,6 @@ func testDueBesideNews(f *fixture) {
 }
 
 func testDueInStream(f *fixture) {
-	var over atomic.Bool
 	soon := make(chan struct{})
 	begun := make(chan struct{}, 1000)
 	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}},
@@ -56,14 +54,16 @@ func testDueInStream(f *fixture) {
 			case begun <- struct{}{}:
 			default: // enough
 			}
-			if over.Load() {
+			select {
+			case <-soon:
 				return nil
+			default:
 			}
 			_, err := f.client.Enqueue(ctx, "link", []byte("{}")) // the next, so that there is always one, and news while one runs
 			time.Sleep(5 * time.Millisecond)
 			return err
 		}),
-		on("soon", func(context.Context, jobs.Job) error { over.Store(true); close(soon); return nil }))
+		on("soon", closing(soon)))
 	for range 3 {
 		f.enqueue("link")
 	}
