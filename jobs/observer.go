@@ -32,7 +32,7 @@ type Observer struct {
 	Committed func(writes int, took time.Duration)
 
 	// Queried is called after each statement of sql/queries, with its name. err is the driver's: sql.ErrNoRows is no fault. A
-	// statement that is sent with what follows it took no time, and its error is told of that.
+	// statement that is run or sent with what follows it took no time, and its error is told of that.
 	Queried func(name string, took time.Duration, err error)
 
 	// Failed is called when the database failed a read or a transaction: one of its statements, its commit, or the way there.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ var enqueueTests = []test{
 	{"ManyInOrder", testManyInOrder},
 	{"ManyAllOrNothing", testManyAllOrNothing},
 	{"ManyAtOnce", testManyAtOnce},
+	{"ManyCallers", testManyCallers},
 }
 
 func testEveryOption(f *fixture) {
@@ -233,4 +235,63 @@ func testManyAtOnce(f *fixture) {
 	if grown := int64(after.Sys) - int64(before.Sys); grown > 96<<20 {
 		f.Errorf("the process grew by %d MB", grown>>20)
 	}
+}
+
+// Callers who add jobs at the same time may share a transaction and statements. Each is told the id of its own job.
+func testManyCallers(f *fixture) {
+	const callers, each = 64, 20
+	type added struct {
+		id      int64
+		payload string
+		user    string
+		queue   string
+		others  int64 // the id of a job that was added in between, by another statement
+	}
+	results := make([][]added, callers)
+	errs := make([]error, callers)
+	var all sync.WaitGroup
+	for c := range callers {
+		all.Go(func() {
+			for i := range each {
+				a := added{payload: fmt.Sprintf(`{"of": "caller %d",  "n": %d, "s": "\"\u00e9<\\"}`, c, i), queue: jobs.DefaultQueue}
+				opts := []jobs.EnqueueOption{jobs.Tags("t"), jobs.Metadata(map[string]int{"n": 1})}
+				if i%7 == c%7 {
+					a.user, a.queue = fmt.Sprintf("user %d", c), "other"
+					opts = append(opts, jobs.UserID(a.user), jobs.Queue(a.queue), jobs.In(time.Hour))
+				}
+				receipt, err := f.client.Enqueue(f.ctx, "k", json.RawMessage(a.payload), opts...)
+				if err == nil && i%11 == c%11 {
+					var other jobs.Receipt
+					other, err = f.client.Enqueue(f.ctx, "unique", json.RawMessage(a.payload), jobs.Unique(fmt.Sprintf("%d %d", c, i)))
+					a.others = other.ID
+				}
+				if err != nil {
+					errs[c] = err
+					return
+				}
+				a.id = receipt.ID
+				results[c] = append(results[c], a)
+			}
+		})
+	}
+	all.Wait()
+	f.must(errors.Join(errs...))
+	seen := map[int64]bool{}
+	for _, list := range results {
+		for _, a := range list {
+			job := f.get(a.id)
+			want(f, "payload", string(job.Payload), a.payload)
+			want(f, "user", job.UserID, a.user)
+			want(f, "queue", job.Queue, a.queue)
+			want(f, "metadata", string(job.Metadata), `{"n":1}`)
+			seen[a.id] = true
+			if a.others != 0 {
+				want(f, "payload of the other", string(f.get(a.others).Payload), a.payload)
+				seen[a.others] = true
+			}
+		}
+	}
+	stats, err := f.client.Stats(f.ctx)
+	f.must(err)
+	want(f, "jobs", stats.Jobs[jobs.StatusPending]+stats.Jobs[jobs.StatusScheduled], int64(len(seen)))
 }

@@ -13,10 +13,22 @@ import (
 // errUncounted is returned by a transaction that must be run again, with statements that tell which ids they gave.
 var errUncounted = errors.New("ids do not follow from how many rows were added")
 
-// EnqueueKeylessJob adds the job by a statement that does nothing else: it returns no rows, for which SQLite would make a
-// temporary table, and has no list of rows to add, for which it would make another. What that one does not add, because the
-// queue is closed by a move or somebody's own index or trigger forbids it, goes the usual way, which finds out why.
+// EnqueueKeylessJob adds the job by itself, or with others: see alike.
 func (w *writes) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
+	if id, waits, err := w.await(ctx, arg); waits || err != nil {
+		return id, err
+	}
+	id, err := w.add(ctx, arg)
+	if err == nil {
+		w.alike.next = id + 1
+	}
+	return id, err
+}
+
+// add adds the job by a statement that does nothing else: it returns no rows, for which SQLite would make a temporary table,
+// and has no list of rows to add, for which it would make another. What that one does not add, because the queue is closed
+// by a move or somebody's own index or trigger forbids it, goes the usual way, which finds out why.
+func (w *writes) add(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
 	w.args = arguments(w.args[:0], arg.Kind, arg.Queue, arg.Payload, arg.Status, arg.Priority, arg.RunAfter, arg.MaxAttempts, arg.Timeout,
 		optional(arg.UserID), optional(arg.Tags), optional(arg.Metadata), arg.Now, arg.Now)
 	result, err := w.enqueue.exec(w.args)
@@ -43,31 +55,40 @@ func (w *writes) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]i
 		return w.Queries.EnqueueJobs(ctx, arg)
 	}
 	var before int64
+	if err := w.addWaiting(ctx); err != nil {
+		return nil, err
+	}
 	if err := w.stmts.QueryRowContext(ctx, control("last_id")).Scan(&before); err != nil {
 		return nil, err
 	}
-	result, err := w.stmts.ExecContext(ctx, control("enqueue_many"), arg.Payloads, arg.Kind, arg.Queue, arg.Status, arg.Priority,
-		arg.RunAfter, arg.MaxAttempts, arg.Timeout, arg.UserID, arg.Tags, arg.Metadata, arg.Now)
-	if err != nil {
-		return nil, err
-	}
-	added, err := result.RowsAffected()
+	added, last, err := w.addMany(ctx, arg)
 	if err != nil || added == 0 {
-		return nil, err
-	}
-	last, err := result.LastInsertId()
-	if err != nil {
 		return nil, err
 	}
 	if last-before != added {
 		w.uncounted = true
 		return nil, errUncounted
 	}
+	w.alike.next = last + 1
 	ids := make([]int64, added)
 	for i := range ids {
 		ids[i] = before + 1 + int64(i)
 	}
 	return ids, nil
+}
+
+// addMany also returns the last id that was given.
+func (w *writes) addMany(ctx context.Context, arg db.EnqueueJobsParams) (added, last int64, err error) {
+	result, err := w.stmts.ExecContext(ctx, control("enqueue_many"), arg.Payloads, arg.Kind, arg.Queue, arg.Status, arg.Priority,
+		arg.RunAfter, arg.MaxAttempts, arg.Timeout, arg.UserID, arg.Tags, arg.Metadata, arg.Now)
+	if err != nil {
+		return 0, 0, err
+	}
+	if added, err = result.RowsAffected(); err != nil || added == 0 {
+		return 0, 0, err
+	}
+	last, err = result.LastInsertId()
+	return added, last, err
 }
 
 // refused reports whether a constraint kept a statement from doing anything.

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,6 +108,11 @@ func (w *writer) lead(r *request) {
 
 	w.run(group)
 
+	for _, other := range group { // before others go on: they may come again in time for the next group
+		if other != r {
+			other.wake <- false
+		}
+	}
 	w.mu.Lock()
 	if len(w.queue) > 0 {
 		w.idle.Add(1)
@@ -116,11 +122,6 @@ func (w *writer) lead(r *request) {
 		w.queue = nil
 	}
 	w.mu.Unlock()
-	for _, other := range group {
-		if other != r {
-			other.wake <- false
-		}
-	}
 }
 
 // run commits a group together, or, when one of its functions or the commit fails, each by itself: an error then
@@ -174,14 +175,14 @@ func waiting(group []*request) []*request {
 
 // transactCounted is transact, once more where ids could not be told from how many rows were added.
 func (w *writer) transactCounted(group ...*request) (begun bool, err error) {
-	if begun, err = w.transact(group...); errors.Is(err, errUncounted) {
-		begun, err = w.transact(group...)
+	if begun, err = w.transact(len(group) >= alikeLeast, group); errors.Is(err, errUncounted) {
+		begun, err = w.transact(false, group)
 	}
 	return begun, err
 }
 
 // transact runs the functions in one transaction. begun is false when there could not be one.
-func (w *writer) transact(group ...*request) (begun bool, err error) {
+func (w *writer) transact(alike bool, group []*request) (begun bool, err error) {
 	if w.writes == nil {
 		return false, errNotPrepared
 	}
@@ -202,17 +203,24 @@ func (w *writer) transact(group ...*request) (begun bool, err error) {
 			return
 		}
 		// Also after a panic in fn, and after a commit that failed, as on a full disk: it leaves the transaction open.
+		w.writes.alike.end()
 		_, _ = w.writes.rollback.exec(nil) // its own error adds nothing: SQLite may have rolled back already
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
 	}()
+	w.writes.alike.begin(alike && !w.writes.uncounted)
 	for _, r := range group {
 		// Not to be cancelled half-way: SQLite would have applied the statement and the caller not know it.
-		if err := r.fn(context.WithoutCancel(r.ctx), w.writes); err != nil {
+		err := r.fn(context.WithoutCancel(r.ctx), w.writes)
+		if err = cmp.Or(w.writes.alike.failed, err); err != nil {
 			return begun, err
 		}
 	}
+	if err := w.writes.addWaiting(context.Background()); err != nil {
+		return begun, err
+	}
+	w.writes.alike.end()
 	if _, err := w.writes.commit.exec(nil); err != nil {
 		return begun, inDoubt(err)
 	}

@@ -16,6 +16,7 @@ type writes struct {
 	*dbsqlite.Queries
 	conn  *sql.Conn
 	stmts *statements
+	alike alike
 
 	begin, commit, rollback, enqueue quick
 	args                             []driver.NamedValue // of the last of these, for their memory
@@ -31,7 +32,8 @@ func prepareWrites(ctx context.Context, pool *sql.DB) (w *writes, err error) {
 		return nil, err
 	}
 	stmts := newStatements(conn)
-	w = &writes{Queries: dbsqlite.New(stmts), conn: conn, stmts: stmts}
+	w = &writes{conn: conn, stmts: stmts}
+	w.Queries = dbsqlite.New(following{stmts, w})
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.Close())

@@ -1,0 +1,286 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// step is a write of one caller, which returns the ids of the jobs that it added.
+type step struct {
+	name string
+	run  func(context.Context, db.Querier) ([]int64, error)
+}
+
+func keyless(kind, payload string) db.EnqueueKeylessJobParams {
+	return db.EnqueueKeylessJobParams{
+		Kind: kind, Queue: "default", Payload: payload, Status: "pending", RunAfter: 1000, MaxAttempts: 3, Timeout: 5, Now: 1000,
+	}
+}
+
+func one(arg db.EnqueueKeylessJobParams) step {
+	return step{arg.Kind, func(ctx context.Context, q db.Querier) ([]int64, error) {
+		id, err := q.EnqueueKeylessJob(ctx, arg)
+		return []int64{id}, err
+	}}
+}
+
+// anyStep is one of the things that callers do in a transaction that they share.
+func anyStep(r *rand.Rand, i int) step {
+	arg := keyless("alike", fmt.Sprintf(`{"n":%d, "s": "é\"\u0000</a>"}`, i))
+	switch r.IntN(40) {
+	case 0:
+		arg.Kind = "other"
+	case 1:
+		arg.Priority = 5
+	case 2:
+		arg.UserID = new(fmt.Sprint("user ", r.IntN(2)))
+	case 3:
+		arg.Status, arg.RunAfter = "scheduled", 1<<50
+	case 4:
+		arg.Payload = `"` + strings.Repeat("x", alikeBytes) + `"`
+	case 5:
+		arg.Tags, arg.Metadata = new(`["t"]`), new(`{"m":1}`)
+	case 6: // looks for the job that it has added
+		return step{"looks", func(ctx context.Context, q db.Querier) ([]int64, error) {
+			id, err := q.EnqueueKeylessJob(ctx, arg)
+			if err != nil {
+				return nil, err
+			}
+			job, err := q.GetJob(ctx, id)
+			if err == nil && job.Payload != arg.Payload {
+				err = fmt.Errorf("job %d is that of %s", id, job.Payload)
+			}
+			return []int64{id}, err
+		}}
+	case 9:
+		arg.RunAfter = 990
+	case 7:
+		return step{"many", func(ctx context.Context, q db.Querier) ([]int64, error) {
+			return q.EnqueueJobs(ctx, db.EnqueueJobsParams{
+				Kind: "many", Queue: "default", Payloads: fmt.Sprintf(`["%d","2"]`, i), Status: "pending", MaxAttempts: 1, Now: 1000,
+			})
+		}}
+	case 8:
+		return step{"unique", func(ctx context.Context, q db.Querier) ([]int64, error) {
+			id, err := q.EnqueueJob(ctx, db.EnqueueJobParams{
+				Kind: "unique", Queue: "default", Payload: fmt.Sprint(i), Status: "pending", MaxAttempts: 1, Now: 1000, UniqueKey: new(fmt.Sprint(i)),
+			})
+			return []int64{id}, err
+		}}
+	}
+	return one(arg)
+}
+
+// together runs the steps in one group, and alone each by itself. Both return the ids and the errors by step, together also how
+// often the steps ran.
+func together(t *testing.T, store *Store, steps []step) (ids [][]int64, errs []error, runs int) {
+	t.Helper()
+	ids = make([][]int64, len(steps))
+	fns := make([]func(context.Context, db.Querier) error, len(steps))
+	for i, s := range steps {
+		fns[i] = func(ctx context.Context, q db.Querier) (err error) {
+			runs++
+			ids[i], err = s.run(ctx, q)
+			return err
+		}
+	}
+	errs = pile(t, store, fns...)
+	return ids, errs, runs
+}
+
+func alone(t *testing.T, store *Store, steps []step) (ids [][]int64, errs []error) {
+	t.Helper()
+	ids, errs = make([][]int64, len(steps)), make([]error, len(steps))
+	for i, s := range steps {
+		errs[i] = store.Write(t.Context(), func(ctx context.Context, q db.Querier) (err error) {
+			ids[i], err = s.run(ctx, q)
+			return err
+		})
+	}
+	return ids, errs
+}
+
+func jobOf(t *testing.T, store *Store, id int64) (job db.Job) {
+	t.Helper()
+	must(t, store.Read(t.Context(), func(ctx context.Context, q db.Querier) (err error) {
+		job, err = q.GetJob(ctx, id)
+		return err
+	}))
+	return job
+}
+
+// addsMany reports whether jobs were added by the statement for many.
+func addsMany(store *Store) bool {
+	w := store.writer.writes
+	w.stmts.mu.RLock()
+	defer w.stmts.mu.RUnlock()
+	return w.stmts.kept[control("enqueue_many")] != nil
+}
+
+// What callers add together is what each would have added by itself, whatever triggers and indexes an application has, and whatever
+// else is done in their transaction.
+func TestAlikeJobsAreWhatEachWouldBe(t *testing.T) {
+	for _, own := range []string{"", "add_beside_alike", "ignore_some_inserts", "replace_some_inserts", "refuse_second_user", "close_queue"} {
+		for seed := range uint64(10) {
+			t.Run(fmt.Sprint(own, " ", seed), func(t *testing.T) {
+				r := rand.New(rand.NewPCG(seed, 0))
+				var steps []step
+				for i := range 1 + r.IntN(60) {
+					steps = append(steps, anyStep(r, i))
+				}
+				grouped, _ := queue(t)
+				single, _ := queue(t)
+				if own != "" {
+					exec(t, plain(t, grouped.Path()), own)
+					exec(t, plain(t, single.Path()), own)
+				}
+				ids, errs, runs := together(t, grouped, steps)
+				if own == "" && (runs != len(steps) || grouped.writer.writes.uncounted) {
+					t.Errorf("%d steps ran %d times; other ids than were promised: %t", len(steps), runs, grouped.writer.writes.uncounted)
+				}
+				wantIDs, wantErrs := alone(t, single, steps)
+				for i, s := range steps {
+					if (errs[i] == nil) != (wantErrs[i] == nil) {
+						t.Fatalf("%s, step %d: the error is %v in a group and %v alone", s.name, i, errs[i], wantErrs[i])
+					}
+					if errs[i] != nil {
+						continue
+					}
+					if !reflect.DeepEqual(ids[i], wantIDs[i]) {
+						t.Fatalf("%s, step %d: the ids are %d in a group and %d alone", s.name, i, ids[i], wantIDs[i])
+					}
+					for _, id := range ids[i] {
+						if job, want := jobOf(t, grouped, id), jobOf(t, single, id); !reflect.DeepEqual(job, want) {
+							t.Errorf("%s, step %d: %+v\nis not %+v", s.name, i, job, want)
+						}
+					}
+				}
+				for _, store := range []*Store{grouped, single} {
+					if w := store.writer.writes; w.alike.on || len(w.alike.waiting) > 0 || w.alike.failed != nil {
+						t.Errorf("something is left: %+v", w.alike)
+					}
+				}
+				if n, want := scan[int64](t, plain(t, grouped.Path()), "count_jobs"), scan[int64](t, plain(t, single.Path()), "count_jobs"); n != want {
+					t.Errorf("there are %d jobs in place of %d", n, want)
+				}
+			})
+		}
+	}
+}
+
+func alikeSteps(n int) (steps []step) {
+	for i := range n {
+		steps = append(steps, one(keyless("alike", fmt.Sprint(i))))
+	}
+	return steps
+}
+
+func TestAlikeJobsAreAddedByOneStatement(t *testing.T) {
+	for n, want := range map[int]bool{1: false, alikeLeast - 1: false, alikeLeast: true, 40: true} {
+		store, _ := queue(t)
+		_, errs, _ := together(t, store, alikeSteps(n))
+		must(t, errors.Join(errs...))
+		if addsMany(store) != want {
+			t.Errorf("%d jobs are added together: %t", n, !want)
+		}
+	}
+}
+
+// Nobody's job was added before it was to be, and a later caller's is never before an earlier one's.
+func TestAlikeJobsAreOfTheLastOnesTime(t *testing.T) {
+	store, _ := queue(t)
+	steps := alikeSteps(5)
+	for i, now := range []int64{1000, 1001, 1007, 1003, 1005} {
+		arg := keyless("alike", fmt.Sprint(i))
+		arg.Now, arg.RunAfter = now, now
+		steps[i] = one(arg)
+	}
+	ids, errs, _ := together(t, store, steps)
+	must(t, errors.Join(errs...))
+	for i, want := range []int64{1000, 1007, 1007, 1007, 1007} { // the first one shows what the others' ids are
+		job := jobOf(t, store, ids[i][0])
+		if job.RunAfter != want || job.CreatedAt != want || job.UpdatedAt != want {
+			t.Errorf("job %d is of %d, %d and %d, not %d", i, job.RunAfter, job.CreatedAt, job.UpdatedAt, want)
+		}
+	}
+}
+
+// A store that was once told other ids than it had expected does not try again.
+func TestAlikeJobsBesideATriggerThatAdds(t *testing.T) {
+	store, _ := queue(t)
+	exec(t, plain(t, store.Path()), "add_beside_alike")
+	for range 2 {
+		ids, errs, _ := together(t, store, alikeSteps(6))
+		must(t, errors.Join(errs...))
+		for i, list := range ids {
+			if job := jobOf(t, store, list[0]); job.Payload != fmt.Sprint(i) || job.Kind != "alike" {
+				t.Errorf("job %d of caller %d is %+v", list[0], i, job)
+			}
+		}
+		if !store.writer.writes.uncounted {
+			t.Error("the next group is told wrong ids as well")
+		}
+	}
+}
+
+// A write that fails takes none of the jobs with it that were added beside it.
+func TestAlikeJobsBesideAnError(t *testing.T) {
+	store, _ := queue(t)
+	no := errors.New("no")
+	steps := alikeSteps(9)
+	steps[5] = step{"no", func(ctx context.Context, q db.Querier) ([]int64, error) {
+		_, err := q.EnqueueKeylessJob(ctx, keyless("alike", "5"))
+		return nil, errors.Join(no, err)
+	}}
+	steps[7] = step{"panic", func(ctx context.Context, q db.Querier) ([]int64, error) {
+		if _, err := q.EnqueueKeylessJob(ctx, keyless("alike", "7")); err != nil {
+			return nil, err
+		}
+		panic("oh no")
+	}}
+	ids, errs, _ := together(t, store, steps)
+	for i, list := range ids {
+		if i == 5 || i == 7 {
+			if errs[i] == nil {
+				t.Errorf("write %d gives no error", i)
+			}
+			continue
+		}
+		must(t, errs[i])
+		if job := jobOf(t, store, list[0]); job.Payload != fmt.Sprint(i) {
+			t.Errorf("job %d of caller %d is %+v", list[0], i, job)
+		}
+	}
+	if n := scan[int64](t, plain(t, store.Path()), "count_jobs"); n != 7 {
+		t.Errorf("there are %d jobs", n)
+	}
+}
+
+// Callers are told why a closed queue takes none of their jobs.
+func TestAlikeJobsOfAClosedQueue(t *testing.T) {
+	store, client := queue(t)
+	exec(t, plain(t, store.Path()), "close_queue")
+	results := make(chan error, 64)
+	for range cap(results) {
+		go func() {
+			_, err := client.Enqueue(context.Background(), "alike", []byte("1"))
+			results <- err
+		}()
+	}
+	for range cap(results) {
+		if err := receive(t, "an enqueue", results); !errors.Is(err, jobs.ErrMoved) {
+			t.Errorf("an enqueue gives %v", err)
+		}
+	}
+	if store.writer.writes.uncounted {
+		t.Error("jobs are not added together when the queue is open again")
+	}
+}
