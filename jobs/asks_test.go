@@ -37,3 +37,24 @@ func TestAsks(t *testing.T) {
 		check("after a while", true)
 	})
 }
+
+// A draining pump that waits for others' jobs looks soon at first, and less often in the course of time.
+func TestDrainLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pump{session: &session{store: &splitting{}, drain: true}}
+		for vain, want := range map[int]time.Duration{0: drainFirst, 1: 2 * drainFirst, 3: 8 * drainFirst, 6: drainLast, 1000: drainLast} {
+			p.vain = vain
+			if got := p.sleep(time.Time{}).Sub(p.store.Now()); got != want {
+				t.Errorf("after %d looks in vain it sleeps for %v, not %v", vain, got, want)
+			}
+		}
+		soon := p.store.Now().Add(time.Millisecond)
+		if got := p.sleep(soon); !got.Equal(soon) {
+			t.Errorf("a job that falls due at %v is waited for until %v", soon, got)
+		}
+		p.drain = false
+		if got := p.sleep(time.Time{}); !got.IsZero() {
+			t.Errorf("a worker that waits for news looks at %v", got)
+		}
+	})
+}

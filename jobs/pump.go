@@ -37,8 +37,9 @@ const (
 	askEvery  = 8
 	askWithin = 100 * time.Millisecond
 
-	// drainLook is how often a draining runner looks whether others' jobs have ended.
-	drainLook = 100 * time.Millisecond
+	// The bounds of when a draining runner looks again whether others' jobs have ended: at most of them soon have.
+	drainFirst = 2 * time.Millisecond
+	drainLast  = 100 * time.Millisecond
 )
 
 // pump is the loop of a session that records outcomes and claims jobs: both in one transaction, unless there is much of both
@@ -391,9 +392,9 @@ func (s *session) drained(ctx context.Context, queues []string) bool {
 }
 
 // sleep is when the pump has to look again by itself; the zero time means never.
-func (s *session) sleep(next time.Time) time.Time {
-	if s.drain {
-		return earlier(next, s.store.Now().Add(drainLook))
+func (p *pump) sleep(next time.Time) time.Time {
+	if p.drain {
+		return earlier(next, p.store.Now().Add(min(drainFirst<<min(p.vain, 10), drainLast)))
 	}
 	return next
 }
