@@ -57,8 +57,8 @@ func workloads() []workload {
 		{name: insertTogether, needs: []string{roleInsert}, share: 2, shares: map[string]int{onPostgreSQL: 10}, lines: simply(insertBy(64))},
 		{name: bulkInsert, needs: []string{roleBulk}, share: 1, lines: simply(bulk)},
 		{name: drainAlone, needs: []string{roleBulk, roleDrain}, share: 1, lines: simply(drainBy(1))},
-		{name: drainBy4, needs: []string{roleBulk, roleDrain}, share: 2, lines: simply(drainBy(4))},
-		{name: drainBy12, needs: []string{roleBulk, roleDrain}, share: 2, long: true, lines: simply(drainBy(12))},
+		{name: drainBy4, needs: []string{roleBulk, roleDrain}, share: 1, lines: simply(drainBy(4))},
+		{name: drainBy12, needs: []string{roleBulk, roleDrain}, share: 1, long: true, lines: simply(drainBy(12))},
 		{name: "drain, payloads of 10 KB", needs: []string{roleBulk, roleDrain}, share: 10, brief: true, lines: simply(drainLarge)},
 		{name: "drain beside a backlog", needs: []string{roleBulk, roleDrain, roleBacklog}, share: 1, long: true, alone: true, lines: []variant{
 			{"empty table", drainBy(1)}, {"beside finished and scheduled rows", drainBesideBacklog},
