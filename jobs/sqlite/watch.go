@@ -57,14 +57,6 @@ type dataVersion struct {
 	on    *writes // what last was read on
 	last  int64
 	began bool // the last read was the first of its connection: what happened before it is not known
-	own   uint64
-}
-
-// ownCommits reports whether this store has begun a commit since the last call.
-func (v *dataVersion) ownCommits() bool {
-	before := v.own
-	v.own = v.store.writer.commits.Load()
-	return v.own != before
 }
 
 // changed reports whether there was a commit since the last call; the first call, and the first after a fault, says

@@ -24,9 +24,6 @@ var tail = [...]time.Duration{
 }
 
 const (
-	// slowTail is the first of these waits that is not a matter of microseconds.
-	slowTail = 3
-
 	// lookEvery is the shortest time between two wakes under load, and between two looks while events do not cease.
 	lookEvery = time.Millisecond
 
@@ -89,14 +86,6 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 func (h *hub) follow(ctx context.Context, version *dataVersion, events *events) error {
 	skipped, inRow, rest := false, 0, deafLeast
 	for step := 0; ctx.Err() == nil; {
-		if version.ownCommits() {
-			// The event is most likely of this store's own commit, which is no news. One of another's beside it is found a moment later.
-			// Quick looks would be in the way of the next transaction, and keep a processor from those who work.
-			step = max(step, slowTail)
-			if _, err := events.wait(tail[slowTail]); err != nil {
-				return err
-			}
-		}
 		if skipped = h.deaf(); skipped {
 			time.Sleep(rest) // nobody could be told more than they know
 			rest = min(2*rest, deafMost)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"testing"
 	"time"
 
@@ -74,29 +73,10 @@ func TestDeafListenerDoesNotDemote(t *testing.T) {
 	}
 }
 
-// Each commit is seen by the one who listens, however they follow one another, and whatever else this store commits.
+// Each commit is seen by the one who listens, however they follow one another.
 func TestNoWakeIsLost(t *testing.T) {
-	for name, busy := range map[string]bool{"idle": false, "busy": true} {
-		t.Run(name, func(t *testing.T) { testNoWakeIsLost(t, busy) })
-	}
-}
-
-func testNoWakeIsLost(t *testing.T, busy bool) {
 	store, _ := queue(t)
 	there, _ := queueAt(t, store.Path())
-	if busy {
-		ctx, cancel := context.WithCancel(t.Context())
-		var writing sync.WaitGroup
-		defer writing.Wait()
-		defer cancel()
-		writing.Go(func() {
-			for ctx.Err() == nil {
-				if err := store.Write(context.Background(), add("own")); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
 	wake, stop := store.Listen(jobs.WorkReady, nil)
 	defer stop()
 	count := plain(t, store.Path())

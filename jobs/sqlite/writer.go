@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -35,8 +34,6 @@ type writer struct {
 	writes *writes    // nil while the schema is not known to be right
 
 	checkpoints checkpoints
-
-	commits atomic.Uint64 // that were begun
 
 	mu     sync.Mutex
 	queue  []*request
@@ -224,7 +221,6 @@ func (w *writer) transact(alike bool, group []*request) (begun bool, err error) 
 		return begun, err
 	}
 	w.writes.alike.end()
-	w.commits.Add(1)
 	if _, err := w.writes.commit.exec(nil); err != nil {
 		return begun, inDoubt(err)
 	}
