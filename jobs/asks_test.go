@@ -42,10 +42,13 @@ func TestAsks(t *testing.T) {
 func TestDrainLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pump{session: &session{store: &splitting{}, drain: true}}
-		for vain, want := range map[int]time.Duration{0: drainFirst, 1: 2 * drainFirst, 3: 8 * drainFirst, 6: drainLast, 1000: drainLast} {
-			p.vain = vain
-			if got := p.sleep(time.Time{}).Sub(p.store.Now()); got != want {
-				t.Errorf("after %d looks in vain it sleeps for %v, not %v", vain, got, want)
+		for n, want := range map[int]time.Duration{0: drainFirst, 1: 2 * drainFirst, 3: 8 * drainFirst, 7: drainLast, 1000: drainLast} {
+			for what, count := range map[string]*int{"looks": &p.vain, "turns": &p.misses} {
+				*count = n
+				if got := p.sleep(time.Time{}).Sub(p.store.Now()); got != want {
+					t.Errorf("after %d %s in vain it sleeps for %v, not %v", n, what, got, want)
+				}
+				*count = 0
 			}
 		}
 		soon := p.store.Now().Add(time.Millisecond)

@@ -37,8 +37,8 @@ const (
 	askEvery  = 8
 	askWithin = 100 * time.Millisecond
 
-	// The bounds of when a draining runner looks again whether others' jobs have ended: at most of them soon have.
-	drainFirst = 2 * time.Millisecond
+	// The bounds of when a draining runner looks again whether others' jobs have ended: most of them soon have.
+	drainFirst = time.Millisecond
 	drainLast  = 100 * time.Millisecond
 )
 
@@ -394,7 +394,7 @@ func (s *session) drained(ctx context.Context, queues []string) bool {
 // sleep is when the pump has to look again by itself; the zero time means never.
 func (p *pump) sleep(next time.Time) time.Time {
 	if p.drain {
-		return earlier(next, p.store.Now().Add(min(drainFirst<<min(p.vain, 10), drainLast)))
+		return earlier(next, p.store.Now().Add(min(drainFirst<<min(max(p.vain, p.misses), 10), drainLast)))
 	}
 	return next
 }

@@ -255,6 +255,10 @@ func testManyCallers(f *fixture) {
 			for i := range each {
 				a := added{payload: fmt.Sprintf(`{"of": "caller %d",  "n": %d, "s": "\"\u00e9<\\"}`, c, i), queue: jobs.DefaultQueue}
 				opts := []jobs.EnqueueOption{jobs.Tags("t"), jobs.Metadata(map[string]int{"n": 1})}
+				if i%5 == c%5 {
+					a.queue = "near"
+					opts = append(opts, jobs.Queue(a.queue))
+				}
 				if i%7 == c%7 {
 					a.user, a.queue = fmt.Sprintf("user %d", c), "other"
 					opts = append(opts, jobs.UserID(a.user), jobs.Queue(a.queue), jobs.In(time.Hour))

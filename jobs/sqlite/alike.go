@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
@@ -19,9 +20,13 @@ const (
 	// alikeBytes is from which size on a payload is added by itself: to make it a part of a list, and to take it out of that,
 	// costs more than is spared.
 	alikeBytes = 768
+
+	// alikeWithin is how far apart their times may be. Callers of one group come within much less, unless the clock is set.
+	alikeWithin = 100 * time.Millisecond
 )
 
-// alike are jobs without keys that callers who share a transaction add in a row, and that differ in nothing but payload and time.
+// alike are jobs without keys that callers who share a transaction add in a row, and that differ in nothing but payload and,
+// a little, time.
 // They wait for the transaction's next other statement, or its commit, and one statement adds them all then, which takes a
 // third of the time for each. Their callers are told the ids that will be theirs: the ones that follow the last. Should those
 // turn out to be others, the transaction is rolled back, and run again without this.
@@ -35,9 +40,9 @@ type alike struct {
 // begin is for each transaction. It keeps the memory of the list.
 func (a *alike) begin(on bool) { *a = alike{on: on, waiting: a.waiting[:0]} }
 
-// end keeps none of the list's payloads either.
+// end is for each as well.
 func (a *alike) end() {
-	clear(a.waiting[:cap(a.waiting)])
+	clear(a.waiting) // those of a transaction that failed
 	a.begin(false)
 }
 
@@ -45,6 +50,9 @@ func (a *alike) end() {
 // that it is not alike to.
 func (w *writes) await(ctx context.Context, arg db.EnqueueKeylessJobParams) (id int64, waits bool, err error) {
 	a := &w.alike
+	if a.failed != nil {
+		return 0, false, a.failed // SQLite may have rolled the transaction back: nothing may run after that
+	}
 	may := a.on && arg.Status == string(jobs.StatusPending) && arg.RunAfter == arg.Now && len(arg.Payload) < alikeBytes
 	if !may || len(a.waiting) > 0 && !sameButPayload(a.waiting[0], arg) {
 		if err := w.addWaiting(ctx); err != nil {
@@ -66,6 +74,7 @@ func (w *writes) addWaiting(ctx context.Context) error {
 		return a.failed
 	}
 	list := a.waiting
+	defer clear(list) // keeps no payload
 	a.waiting = a.waiting[:0]
 	if len(list) < alikeMany {
 		a.failed = w.addEach(ctx, list, a.next-int64(len(list)))
@@ -111,8 +120,6 @@ func (w *writes) addAll(ctx context.Context, list []db.EnqueueKeylessJobParams, 
 	switch {
 	case err != nil:
 		return err
-	case added == 0:
-		return errUncounted // the queue is closed: each caller is told that by itself
 	case added != int64(len(list)) || last != lastID:
 		w.uncounted = true
 		return errUncounted
@@ -121,7 +128,7 @@ func (w *writes) addAll(ctx context.Context, list []db.EnqueueKeylessJobParams, 
 }
 
 func sameButPayload(a, b db.EnqueueKeylessJobParams) bool {
-	return a.Kind == b.Kind && a.Queue == b.Queue && a.Priority == b.Priority && a.MaxAttempts == b.MaxAttempts && a.Timeout == b.Timeout &&
+	return max(a.Now, b.Now)-min(a.Now, b.Now) < alikeWithin.Microseconds() && a.Kind == b.Kind && a.Queue == b.Queue && a.Priority == b.Priority && a.MaxAttempts == b.MaxAttempts && a.Timeout == b.Timeout &&
 		same(a.UserID, b.UserID) && same(a.Tags, b.Tags) && same(a.Metadata, b.Metadata)
 }
 
@@ -155,8 +162,8 @@ func (f following) QueryContext(ctx context.Context, query string, args ...any) 
 
 func (f following) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if err := f.before(ctx); err != nil {
-		ended, cancel := context.WithCancelCause(ctx)
-		cancel(err) // the only way to a row that is an error
+		ended, cancel := context.WithCancel(ctx)
+		cancel() // the only way to a row that is an error; transact returns which it was
 		return f.statements.QueryRowContext(ended, query, args...)
 	}
 	return f.statements.QueryRowContext(ctx, query, args...)

@@ -35,7 +35,7 @@ func one(arg db.EnqueueKeylessJobParams) step {
 // anyStep is one of the things that callers do in a transaction that they share.
 func anyStep(r *rand.Rand, i int) step {
 	arg := keyless("alike", fmt.Sprintf(`{"n":%d, "s": "é\"\u0000</a>"}`, i))
-	switch r.IntN(40) {
+	switch r.IntN(48) {
 	case 0:
 		arg.Kind = "other"
 	case 1:
@@ -47,7 +47,17 @@ func anyStep(r *rand.Rand, i int) step {
 	case 4:
 		arg.Payload = `"` + strings.Repeat("x", alikeBytes) + `"`
 	case 5:
-		arg.Tags, arg.Metadata = new(`["t"]`), new(`{"m":1}`)
+		arg.Tags = new(`["t"]`)
+	case 10:
+		arg.Metadata = new(`{"m":1}`)
+	case 11:
+		arg.Queue = "other"
+	case 12:
+		arg.MaxAttempts = 9
+	case 13:
+		arg.Timeout = 6
+	case 14:
+		arg.Now, arg.RunAfter = arg.Now+alikeWithin.Microseconds(), arg.RunAfter+alikeWithin.Microseconds()
 	case 6: // looks for the job that it has added
 		return step{"looks", func(ctx context.Context, q db.Querier) ([]int64, error) {
 			id, err := q.EnqueueKeylessJob(ctx, arg)
@@ -194,7 +204,7 @@ func TestAlikeJobsAreAddedByOneStatement(t *testing.T) {
 	}
 }
 
-// Nobody's job was added before it was to be, and a later caller's is never before an earlier one's.
+// Nobody's job was added before its caller wanted that.
 func TestAlikeJobsAreOfTheLastOnesTime(t *testing.T) {
 	store, _ := queue(t)
 	steps := alikeSteps(5)
@@ -280,7 +290,65 @@ func TestAlikeJobsOfAClosedQueue(t *testing.T) {
 			t.Errorf("an enqueue gives %v", err)
 		}
 	}
-	if store.writer.writes.uncounted {
-		t.Error("jobs are not added together when the queue is open again")
+}
+
+// What SQLite rolls back by itself is rolled back: nothing runs after it, whoever meets the error and goes on.
+func TestAlikeJobsAfterARollback(t *testing.T) {
+	for name, swallow := range map[string]func(context.Context, db.Querier){
+		"nothing": func(context.Context, db.Querier) {},
+		"a row":   func(ctx context.Context, q db.Querier) { _, _ = q.GetJob(ctx, 12345) },
+		"rows":    func(ctx context.Context, q db.Querier) { _, _ = q.ListQueueRows(ctx) },
+		"a write": func(ctx context.Context, q db.Querier) {
+			_, _ = q.PauseQueue(ctx, db.PauseQueueParams{Name: "q", Now: 1})
+		},
+		"an enqueue": func(ctx context.Context, q db.Querier) {
+			other := keyless("alike", "4")
+			other.Priority = 1
+			_, _ = q.EnqueueKeylessJob(ctx, other)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, _ := queue(t)
+			exec(t, plain(t, store.Path()), "roll_back_insert")
+			steps := alikeSteps(8)
+			steps[3] = one(keyless("alike", `"boom"`))
+			steps[4] = step{name, func(ctx context.Context, q db.Querier) ([]int64, error) {
+				swallow(ctx, q)
+				id, err := q.EnqueueKeylessJob(ctx, keyless("alike", "4"))
+				return []int64{id}, err
+			}}
+			ids, errs, _ := together(t, store, steps)
+			jobs := int64(7)
+			if name == "an enqueue" {
+				jobs++
+			}
+			for i, err := range errs {
+				if (err != nil) != (i == 3) {
+					t.Errorf("caller %d gets %v", i, err)
+				}
+				if err == nil && jobOf(t, store, ids[i][0]).Payload != fmt.Sprint(i) {
+					t.Errorf("caller %d was told the id of another's job", i)
+				}
+			}
+			if n := scan[int64](t, plain(t, store.Path()), "count_jobs"); n != jobs {
+				t.Errorf("there are %d jobs in place of %d", n, jobs)
+			}
+		})
+	}
+}
+
+// Nor does the statement run then that finds out why a job was refused.
+func TestEnqueueThatIsRolledBack(t *testing.T) {
+	store, client := queue(t)
+	foreign := plain(t, store.Path())
+	exec(t, foreign, "roll_back_at_random")
+	told := int64(0)
+	for range 60 {
+		if _, err := client.Enqueue(t.Context(), "k", []byte("{}")); err == nil {
+			told++
+		}
+	}
+	if n := scan[int64](t, foreign, "count_jobs"); n != told {
+		t.Errorf("there are %d jobs, of which somebody was told of %d", n, told)
 	}
 }

@@ -34,6 +34,9 @@ func (w *writes) add(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64
 	result, err := w.enqueue.exec(w.args)
 	clear(w.args) // keeps no payload
 	if refused(err) {
+		if !w.inTransaction() {
+			return 0, err // a trigger's RAISE(ROLLBACK) has ended it: what ran now would be committed at once
+		}
 		return w.Queries.EnqueueKeylessJob(ctx, arg)
 	}
 	if err != nil {
@@ -89,6 +92,14 @@ func (w *writes) addMany(ctx context.Context, arg db.EnqueueJobsParams) (added, 
 	}
 	last, err = result.LastInsertId()
 	return added, last, err
+}
+
+// inTransaction reports whether the writer's connection still is in its transaction, which shows when it cannot begin one. If
+// it can, that is rolled back like the one that is over.
+func (w *writes) inTransaction() bool {
+	_, err := w.begin.exec(nil)
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code() == lib.SQLITE_ERROR
 }
 
 // refused reports whether a constraint kept a statement from doing anything.

@@ -20,7 +20,8 @@ import (
 // is visible; under synchronous=FULL an fsync lies between. Looks go on after a hit, for the commit after it.
 var tail = [...]time.Duration{
 	40 * time.Microsecond, 80 * time.Microsecond, 160 * time.Microsecond, time.Millisecond, 2 * time.Millisecond,
-	4 * time.Millisecond, 8 * time.Millisecond, 16 * time.Millisecond, 32 * time.Millisecond,
+	4 * time.Millisecond, 8 * time.Millisecond, 16 * time.Millisecond, 32 * time.Millisecond, 64 * time.Millisecond,
+	128 * time.Millisecond, 256 * time.Millisecond, // for a disk that takes long
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,10 +74,31 @@ func TestDeafListenerDoesNotDemote(t *testing.T) {
 	}
 }
 
-// Each commit is seen by the one who listens, however they follow one another.
+// Each commit is seen by the one who listens, however they follow one another, and whatever else this store commits. Events are
+// enough for that.
 func TestNoWakeIsLost(t *testing.T) {
-	store, _ := queue(t)
+	for name, busy := range map[string]bool{"idle": false, "busy": true} {
+		t.Run(name, func(t *testing.T) { testNoWakeIsLost(t, busy) })
+	}
+}
+
+func testNoWakeIsLost(t *testing.T, busy bool) {
+	log := &journal{}
+	store, _ := queue(t, WithLogger(slog.New(log)))
 	there, _ := queueAt(t, store.Path())
+	if busy {
+		ctx, cancel := context.WithCancel(t.Context())
+		var writing sync.WaitGroup
+		defer writing.Wait()
+		defer cancel()
+		writing.Go(func() {
+			for ctx.Err() == nil {
+				if err := store.Write(context.Background(), add("own")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
 	wake, stop := store.Listen(jobs.WorkReady, nil)
 	defer stop()
 	count := plain(t, store.Path())
@@ -93,5 +115,8 @@ func TestNoWakeIsLost(t *testing.T) {
 	}()
 	for scan[int](t, count, "count_jobs") < n {
 		receive(t, "the wake of a commit that was not seen yet", wake)
+	}
+	if log.holds("waking up by polling") {
+		t.Error("events were not enough")
 	}
 }
