@@ -26,10 +26,9 @@ const (
 )
 
 // alike are jobs without keys that callers who share a transaction add in a row, and that differ in nothing but payload and,
-// a little, time.
-// They wait for the transaction's next other statement, or its commit, and one statement adds them all then, which takes a
-// third of the time for each. Their callers are told the ids that will be theirs: the ones that follow the last. Should those
-// turn out to be others, the transaction is rolled back, and run again without this.
+// a little, time. They wait for the transaction's next other statement, or its commit, and one statement adds them all then, which
+// takes a third of the time for each. Their callers are told the ids that will be theirs: the ones that follow the last. Should
+// those turn out to be others, the transaction is rolled back, and run again without this.
 type alike struct {
 	on      bool
 	next    int64 // the id of the next job that is added; not above 0 when it is not known
@@ -128,7 +127,8 @@ func (w *writes) addAll(ctx context.Context, list []db.EnqueueKeylessJobParams, 
 }
 
 func sameButPayload(a, b db.EnqueueKeylessJobParams) bool {
-	return max(a.Now, b.Now)-min(a.Now, b.Now) < alikeWithin.Microseconds() && a.Kind == b.Kind && a.Queue == b.Queue && a.Priority == b.Priority && a.MaxAttempts == b.MaxAttempts && a.Timeout == b.Timeout &&
+	return max(a.Now, b.Now)-min(a.Now, b.Now) < alikeWithin.Microseconds() &&
+		a.Kind == b.Kind && a.Queue == b.Queue && a.Priority == b.Priority && a.MaxAttempts == b.MaxAttempts && a.Timeout == b.Timeout &&
 		same(a.UserID, b.UserID) && same(a.Tags, b.Tags) && same(a.Metadata, b.Metadata)
 }
 
