@@ -39,7 +39,7 @@ type alike struct {
 // begin is for each transaction. It keeps the memory of the list.
 func (a *alike) begin(on bool) { *a = alike{on: on, waiting: a.waiting[:0]} }
 
-// end is for each as well.
+// end is for each as well. It keeps no payloads.
 func (a *alike) end() {
 	clear(a.waiting) // those of a transaction that failed
 	a.begin(false)

@@ -34,7 +34,7 @@ func one(arg db.EnqueueKeylessJobParams) step {
 
 // anyStep is one of the things that callers do in a transaction that they share.
 func anyStep(r *rand.Rand, i int) step {
-	arg := keyless("alike", fmt.Sprintf(`{"n":%d, "s": "é\"\u0000</a>"}`, i))
+	arg := keyless("k", fmt.Sprintf(`{"n":%d, "s": "é\"\u0000</a>"}`, i))
 	switch r.IntN(48) {
 	case 0:
 		arg.Kind = "other"
@@ -138,7 +138,7 @@ func addsMany(store *Store) bool {
 // What callers add together is what each would have added by itself, whatever triggers and indexes an application has, and whatever
 // else is done in their transaction.
 func TestAlikeJobsAreWhatEachWouldBe(t *testing.T) {
-	for _, own := range []string{"", "add_beside_alike", "ignore_some_inserts", "replace_some_inserts", "refuse_second_user", "close_queue"} {
+	for _, own := range []string{"", "add_beside", "ignore_some_inserts", "replace_some_inserts", "refuse_second_user", "close_queue"} {
 		for seed := range uint64(10) {
 			t.Run(fmt.Sprint(own, " ", seed), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 0))
@@ -188,7 +188,7 @@ func TestAlikeJobsAreWhatEachWouldBe(t *testing.T) {
 
 func alikeSteps(n int) (steps []step) {
 	for i := range n {
-		steps = append(steps, one(keyless("alike", fmt.Sprint(i))))
+		steps = append(steps, one(keyless("k", fmt.Sprint(i))))
 	}
 	return steps
 }
@@ -209,7 +209,7 @@ func TestAlikeJobsAreOfTheLastOnesTime(t *testing.T) {
 	store, _ := queue(t)
 	steps := alikeSteps(5)
 	for i, now := range []int64{1000, 1001, 1007, 1003, 1005} {
-		arg := keyless("alike", fmt.Sprint(i))
+		arg := keyless("k", fmt.Sprint(i))
 		arg.Now, arg.RunAfter = now, now
 		steps[i] = one(arg)
 	}
@@ -226,12 +226,12 @@ func TestAlikeJobsAreOfTheLastOnesTime(t *testing.T) {
 // A store that was once told other ids than it had expected does not try again.
 func TestAlikeJobsBesideATriggerThatAdds(t *testing.T) {
 	store, _ := queue(t)
-	exec(t, plain(t, store.Path()), "add_beside_alike")
+	exec(t, plain(t, store.Path()), "add_beside")
 	for range 2 {
 		ids, errs, _ := together(t, store, alikeSteps(6))
 		must(t, errors.Join(errs...))
 		for i, list := range ids {
-			if job := jobOf(t, store, list[0]); job.Payload != fmt.Sprint(i) || job.Kind != "alike" {
+			if job := jobOf(t, store, list[0]); job.Payload != fmt.Sprint(i) || job.Kind != "k" {
 				t.Errorf("job %d of caller %d is %+v", list[0], i, job)
 			}
 		}
@@ -247,11 +247,11 @@ func TestAlikeJobsBesideAnError(t *testing.T) {
 	no := errors.New("no")
 	steps := alikeSteps(9)
 	steps[5] = step{"no", func(ctx context.Context, q db.Querier) ([]int64, error) {
-		_, err := q.EnqueueKeylessJob(ctx, keyless("alike", "5"))
+		_, err := q.EnqueueKeylessJob(ctx, keyless("k", "5"))
 		return nil, errors.Join(no, err)
 	}}
 	steps[7] = step{"panic", func(ctx context.Context, q db.Querier) ([]int64, error) {
-		if _, err := q.EnqueueKeylessJob(ctx, keyless("alike", "7")); err != nil {
+		if _, err := q.EnqueueKeylessJob(ctx, keyless("k", "7")); err != nil {
 			return nil, err
 		}
 		panic("oh no")
@@ -281,7 +281,7 @@ func TestAlikeJobsOfAClosedQueue(t *testing.T) {
 	results := make(chan error, 64)
 	for range cap(results) {
 		go func() {
-			_, err := client.Enqueue(context.Background(), "alike", []byte("1"))
+			_, err := client.Enqueue(context.Background(), "k", []byte("1"))
 			results <- err
 		}()
 	}
@@ -302,7 +302,7 @@ func TestAlikeJobsAfterARollback(t *testing.T) {
 			_, _ = q.PauseQueue(ctx, db.PauseQueueParams{Name: "q", Now: 1})
 		},
 		"an enqueue": func(ctx context.Context, q db.Querier) {
-			other := keyless("alike", "4")
+			other := keyless("k", "4")
 			other.Priority = 1
 			_, _ = q.EnqueueKeylessJob(ctx, other)
 		},
@@ -311,10 +311,10 @@ func TestAlikeJobsAfterARollback(t *testing.T) {
 			store, _ := queue(t)
 			exec(t, plain(t, store.Path()), "roll_back_insert")
 			steps := alikeSteps(8)
-			steps[3] = one(keyless("alike", `"boom"`))
+			steps[3] = one(keyless("k", `"boom"`))
 			steps[4] = step{name, func(ctx context.Context, q db.Querier) ([]int64, error) {
 				swallow(ctx, q)
-				id, err := q.EnqueueKeylessJob(ctx, keyless("alike", "4"))
+				id, err := q.EnqueueKeylessJob(ctx, keyless("k", "4"))
 				return []int64{id}, err
 			}}
 			ids, errs, _ := together(t, store, steps)

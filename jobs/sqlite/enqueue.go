@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/sqluice/sqluice/db"
@@ -57,10 +56,10 @@ func (w *writes) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]i
 	if w.uncounted {
 		return w.Queries.EnqueueJobs(ctx, arg)
 	}
-	var before int64
 	if err := w.addWaiting(ctx); err != nil {
 		return nil, err
 	}
+	var before int64
 	if err := w.stmts.QueryRowContext(ctx, control("last_id")).Scan(&before); err != nil {
 		return nil, err
 	}
@@ -98,12 +97,8 @@ func (w *writes) addMany(ctx context.Context, arg db.EnqueueJobsParams) (added, 
 // it can, that is rolled back like the one that is over.
 func (w *writes) inTransaction() bool {
 	_, err := w.begin.exec(nil)
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code() == lib.SQLITE_ERROR
+	return isCode(err, lib.SQLITE_ERROR)
 }
 
 // refused reports whether a constraint kept a statement from doing anything.
-func refused(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_CONSTRAINT
-}
+func refused(err error) bool { return isCode(err, lib.SQLITE_CONSTRAINT) }

@@ -61,12 +61,17 @@ func translateSystem(err error) error {
 	return err
 }
 
+// isCode reports whether err is SQLite's of that primary code.
+func isCode(err error, code int) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == code
+}
+
 // inDoubt marks the error of a commit that the device refused: by then the whole transaction may be in the WAL, as when only
 // the sync that follows failed. SQLite overwrites it with the next write; but when all processes die or close the file
 // before one, whoever opens it next takes the transaction for a committed one.
 func inDoubt(err error) error {
-	var e *sqlite.Error
-	if errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_IOERR {
+	if isCode(err, lib.SQLITE_IOERR) {
 		return fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
 	}
 	return err

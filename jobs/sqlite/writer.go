@@ -175,14 +175,14 @@ func waiting(group []*request) []*request {
 
 // transactCounted is transact, once more where ids could not be told from how many rows were added.
 func (w *writer) transactCounted(group ...*request) (begun bool, err error) {
-	if begun, err = w.transact(len(group) >= alikeLeast, group); errors.Is(err, errUncounted) {
-		begun, err = w.transact(false, group)
+	if begun, err = w.transact(group...); errors.Is(err, errUncounted) {
+		begun, err = w.transact(group...)
 	}
 	return begun, err
 }
 
 // transact runs the functions in one transaction. begun is false when there could not be one.
-func (w *writer) transact(alike bool, group []*request) (begun bool, err error) {
+func (w *writer) transact(group ...*request) (begun bool, err error) {
 	if w.writes == nil {
 		return false, errNotPrepared
 	}
@@ -203,13 +203,13 @@ func (w *writer) transact(alike bool, group []*request) (begun bool, err error) 
 			return
 		}
 		// Also after a panic in fn, and after a commit that failed, as on a full disk: it leaves the transaction open.
-		w.writes.alike.end()
 		_, _ = w.writes.rollback.exec(nil) // its own error adds nothing: SQLite may have rolled back already
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
 	}()
-	w.writes.alike.begin(alike && !w.writes.uncounted)
+	w.writes.alike.begin(len(group) >= alikeLeast && !w.writes.uncounted)
+	defer w.writes.alike.end()
 	for _, r := range group {
 		// Not to be cancelled half-way: SQLite would have applied the statement and the caller not know it.
 		err := r.fn(context.WithoutCancel(r.ctx), w.writes)
@@ -220,7 +220,6 @@ func (w *writer) transact(alike bool, group []*request) (begun bool, err error) 
 	if err := w.writes.addWaiting(context.Background()); err != nil {
 		return begun, err
 	}
-	w.writes.alike.end()
 	if _, err := w.writes.commit.exec(nil); err != nil {
 		return begun, inDoubt(err)
 	}
