@@ -237,6 +237,13 @@ func (q timed) EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error
 	return value, err
 }
 
+func (q timed) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error) {
+	began := time.Now()
+	value, err := q.own.EnqueueClaimedJob(ctx, arg)
+	q.hook("EnqueueClaimedJob", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.EnqueueJob(ctx, arg)

@@ -32,6 +32,8 @@ type (
 	DeleteOldAuditParams          = sqlite.DeleteOldAuditParams
 	DeleteSensitiveFieldsParams   = sqlite.DeleteSensitiveFieldsParams
 	EndWorkerParams               = sqlite.EndWorkerParams
+	EnqueueClaimedJobParams       = sqlite.EnqueueClaimedJobParams
+	EnqueueClaimedJobRow          = sqlite.EnqueueClaimedJobRow
 	EnqueueJobParams              = sqlite.EnqueueJobParams
 	EnqueueJobsParams             = sqlite.EnqueueJobsParams
 	EnqueueKeylessJobParams       = sqlite.EnqueueKeylessJobParams

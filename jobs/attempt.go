@@ -17,6 +17,7 @@ type attempt struct {
 	cancel  context.CancelCauseFunc
 	stop    context.CancelFunc // of the timeout
 	claimed time.Time
+	kept    bool // a slot is kept for it
 	begun   bool // it has a slot
 
 	over      bool      // its outcome is settled: nobody waits for the handler any more

@@ -16,6 +16,7 @@ type Client struct {
 	tx         Tx    // when not nil, everything runs inside this transaction
 	middleware []EnqueueMiddleware
 	around     EnqueueFunc // nil without middleware
+	desk       *desk
 
 	marks    *marks
 	revealed bool // it shows what is sensitive
@@ -23,7 +24,7 @@ type Client struct {
 
 // New returns a client of the queue in a store.
 func New(store Store, opts ...ClientOption) *Client {
-	c := &Client{given: store, store: observe(store), marks: newMarks()}
+	c := &Client{given: store, store: observe(store), desk: &desk{}, marks: newMarks()}
 	for _, opt := range opts {
 		opt(c)
 	}
@@ -96,7 +97,13 @@ func (c *Client) write(ctx context.Context, signals Signal, fn func(context.Cont
 	if c.tx != nil {
 		return part(ctx, c.tx, func() error { return c.join(ctx, fn) })
 	}
-	return c.writeBy(ctx, c.store.Write, signals, fn)
+	if err := c.store.Write(ctx, fn); err != nil {
+		return err
+	}
+	if signals != 0 {
+		c.store.Announce(signals)
+	}
+	return nil
 }
 
 // part runs fn as a part of a transaction that is there as a whole or not at all: what fn has done is undone when it returns an
@@ -117,21 +124,4 @@ func part(ctx context.Context, tx Tx, fn func() error) error {
 		}
 	}
 	return err
-}
-
-// writeBy is write by one of the store's ways to do so.
-func (c *Client) writeBy(
-	ctx context.Context, write func(context.Context, func(context.Context, db.Querier) error) error,
-	signals Signal, fn func(context.Context, db.Querier) error,
-) error {
-	if c.tx != nil {
-		return c.join(ctx, fn)
-	}
-	if err := write(ctx, fn); err != nil {
-		return err
-	}
-	if signals != 0 {
-		c.store.Announce(signals)
-	}
-	return nil
 }

@@ -100,9 +100,8 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 	if err := e.mark(ctx, c); err != nil {
 		return Receipt{}, err
 	}
-	write := c.store.WriteTogether
-	if e.uniqueKey != nil || e.requestID != nil {
-		write = c.store.Write // it may have to wait for the end of a transaction that adds the same key
+	note := func(ctx context.Context, q db.Querier, id int64) error {
+		return who.note(ctx, q, params.Now, AuditEntry{Action: ActionEnqueue, JobID: id, Kind: params.Kind, Queue: params.Queue, Jobs: 1})
 	}
 	var receipt Receipt
 	add := func(ctx context.Context, q db.Querier) error {
@@ -110,14 +109,15 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 		if receipt, err = insert(ctx, q, params); err != nil || receipt.Existed {
 			return err
 		}
-		return who.note(ctx, q, params.Now, AuditEntry{
-			Action: ActionEnqueue, JobID: receipt.ID, Kind: params.Kind, Queue: params.Queue, Jobs: 1,
-		})
+		return note(ctx, q, receipt.ID)
 	}
-	if who != nil && c.tx != nil {
-		err = c.write(ctx, WorkAdded, add) // with its note or not at all
-	} else {
-		err = c.writeBy(ctx, write, WorkAdded, add)
+	switch {
+	case c.tx == nil && e.uniqueKey == nil && e.requestID == nil:
+		receipt, err = c.writeJob(ctx, params, note)
+	case c.tx == nil || who != nil: // a job with a key may have to wait for the end of a transaction that adds the same one
+		err = c.write(ctx, WorkAdded, add) // in a caller's with its note or not at all
+	default:
+		err = c.join(ctx, add)
 	}
 	if err == nil {
 		added := 1

@@ -22,7 +22,7 @@ type housekeeper struct {
 	lastClock time.Time // by the clock of the leases, which can be set, and runs on while the machine sleeps
 	renewed   time.Time
 	trustFrom time.Time        // before it, leases are not judged
-	strays    map[fence]uint64 // what nobody here knew of at the last look, with the session's turns at the first one
+	strays    map[fence]uint64 // what nobody here knew of at the last look, with how many turns had begun at the first one
 }
 
 // keepHouse renews the worker's and its jobs' leases, cancels handlers whose job was cancelled or lost, reports

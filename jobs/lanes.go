@@ -25,16 +25,19 @@ const (
 // lane is a queue's part of a session: its slots, and jobs that were claimed ahead so that no slot waits for the
 // database. While a job waits, no slot is free. The session's mu guards it.
 type lane struct {
-	slots  int
-	most   int // of the jobs ahead
-	active int // handlers that have not returned
-	ahead  []*attempt
-	room   int           // for jobs ahead, as far as it is known
-	brake  int           // from here on the room grows slowly: it was too much before; 0 when it never was
-	not    int           // for how many turns nothing is to be claimed ahead
-	late   time.Duration // the longest time since the last turn that a job waited for its slot
-	pace   time.Duration // how long attempts took lately, 0 while none has ended
-	weight int           // the bytes of their payloads
+	slots    int
+	most     int       // of the jobs ahead
+	active   int       // handlers that have not returned
+	kept     int       // slots for jobs that are being handed over
+	declined int       // how often in a row it did not take a job that was to be handed over
+	handNext time.Time // when it is asked again
+	ahead    []*attempt
+	room     int           // for jobs ahead, as far as it is known
+	brake    int           // from here on the room grows slowly: it was too much before; 0 when it never was
+	not      int           // for how many turns nothing is to be claimed ahead
+	late     time.Duration // the longest time since the last turn that a job waited for its slot
+	pace     time.Duration // how long attempts took lately, 0 while none has ended
+	weight   int           // the bytes of their payloads
 
 	suspects int // of the jobs here: those that were running when a process died before
 }
@@ -48,7 +51,7 @@ func newLanes(c Config) map[string]*lane {
 }
 
 // free is how many slots have no job.
-func (l *lane) free() int { return max(0, l.slots-l.active) }
+func (l *lane) free() int { return max(0, l.slots-l.active-l.kept) }
 
 // short reports whether attempts most likely take no time to speak of.
 func (l *lane) short() bool { return l.pace > 0 && l.pace <= shortPace }
@@ -66,7 +69,7 @@ func (l *lane) wants(turn time.Duration, worth, suspects bool) int {
 		// Enough for the slots to go on during two turns: where jobs are slow that is none.
 		ahead = int(min(float64(ahead), float64(l.slots)*float64(2*turn)/float64(l.pace)))
 	}
-	n := l.slots + ahead - l.active - len(l.ahead)
+	n := l.slots + ahead - l.active - l.kept - len(l.ahead)
 	if n <= 0 || !worth && n <= ahead/2 {
 		return 0
 	}
@@ -93,7 +96,10 @@ func (l *lane) add(a *attempt) (begun bool) {
 	if a.job.Crashes > 0 {
 		l.suspects++
 	}
-	if l.active == l.slots {
+	if a.kept {
+		l.kept--
+	}
+	if l.free() == 0 {
 		l.ahead = append(l.ahead, a)
 		return false
 	}
@@ -110,7 +116,7 @@ func (l *lane) drop(a *attempt) {
 
 // take gives a slot to the next job that waits for one, if there are both.
 func (l *lane) take(now time.Time) *attempt {
-	for len(l.ahead) > 0 && l.active < l.slots {
+	for len(l.ahead) > 0 && l.free() > 0 {
 		a := pop(&l.ahead)
 		if !a.over {
 			l.late = max(l.late, now.Sub(a.claimed))

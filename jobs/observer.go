@@ -25,7 +25,8 @@ type Observer struct {
 	// Rescued is called after jobs of workers that are gone were looked after by this process.
 	Rescued func(Rescued)
 
-	// Turned is called after each transaction in which a runner recorded ends of attempts, claimed jobs, or both.
+	// Turned is called after each transaction in which a runner recorded ends of attempts, claimed jobs, or both, or in which a job
+	// was added and handed to one.
 	Turned func(Turned)
 
 	// Committed is called after each transaction of the engine, with how many writes of callers shared it.

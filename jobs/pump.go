@@ -136,6 +136,8 @@ func (p *pump) rest() {
 		defer timer.Stop()
 		wake, over = nil, timer.C
 	}
+	p.setResting(true)
+	defer p.setResting(false)
 	select {
 	case <-p.settled:
 		runtime.Gosched() // handlers that are about to end as well join the next turn
@@ -148,6 +150,12 @@ func (p *pump) rest() {
 		p.observer.woken(WakeTimer)
 	case <-over:
 	}
+}
+
+func (s *session) setResting(resting bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resting = resting
 }
 
 // look finds out without the write lock whether a turn would claim anything; drained means that the run is over. A
@@ -340,11 +348,11 @@ func (p *pump) free(worth bool) (wants, slots map[string]int64) {
 	return wants, slots
 }
 
-// idle reports whether nothing is left to record and no handler is waited for.
+// idle reports whether nothing is left to record, no handler is waited for, and no job is being handed over.
 func (s *session) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.running) == 0 && len(s.outcomes) == 0
+	return len(s.running) == 0 && len(s.outcomes) == 0 && len(s.open) == 0
 }
 
 // peek reads whether there is anything to claim or promote, and when the next job falls due.

@@ -45,7 +45,10 @@ type session struct {
 	fatal    error              // what the housekeeper found that must end the run
 	schema   error              // what it found that must stop it
 	ending   error              // why the contexts of all handlers ended
-	turns    uint64             // odd while the pump is between the beginning of a turn and the start of its handlers
+	turns    uint64             // how many have begun
+	open     []uint64           // the numbers of those whose handlers have not, in their order
+	resting  bool               // the pump waits for news
+	engaged  bool               // a job is being handed over
 	refused  map[fence]struct{} // attempts whose end the database does not take
 	spans    map[span]int64     // how long jobs waited and ran, not yet in the history
 	noted    bool               // there may be notes to be added up
@@ -94,7 +97,9 @@ func (s *session) run(ctx context.Context) error {
 	helpers.Go(func() { s.prune(keep) })
 	helpers.Go(func() { s.foldOften(keep) })
 	helpers.Go(func() { s.hurry(ctx) })
+	s.client.desk.open(s)
 	err := s.pump(ctx)
+	s.client.desk.close(s)
 	close(s.finished)
 	stopKeeping()
 	helpers.Wait()
@@ -162,11 +167,15 @@ func (s *session) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// turning marks the beginning and the end of a turn of the pump.
-func (s *session) turning() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// begin marks the beginning of a turn, and end that its handlers have begun, or that there are none. Callers hold mu.
+func (s *session) begin() (number uint64) {
 	s.turns++
+	s.open = append(s.open, s.turns)
+	return s.turns
+}
+
+func (s *session) end(number uint64) {
+	s.open = slices.DeleteFunc(s.open, func(n uint64) bool { return n == number })
 }
 
 // hurry cancels the handlers when the grace of a stop is over, and wakes the pump for each step of a stop.

@@ -19,9 +19,13 @@ const (
 
 // do has a turn written and does what follows from it.
 func (p *pump) do(ctx context.Context, t *turn, stopping bool) error {
-	p.turning()
+	p.mu.Lock()
+	number := p.begin()
+	p.mu.Unlock()
 	failed, err := p.write(context.WithoutCancel(ctx), t)
-	p.turning()
+	p.mu.Lock()
+	p.end(number)
+	p.mu.Unlock()
 	if err != nil {
 		return p.failed(failed, err, stopping)
 	}

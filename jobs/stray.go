@@ -37,8 +37,8 @@ func (h *housekeeper) releaseStrays(ctx context.Context, held map[fence]db.ListH
 	return nil
 }
 
-// findStrays returns the jobs that are unknown here at two looks, with no turn of the pump between their claim and the
-// start of their handlers: a row seen during a turn may be one that the same turn claimed.
+// findStrays returns the jobs that are unknown here at two looks, with no turn that had begun by the first one still between its
+// claim and the start of its handlers: a row seen during a turn may be one that the same turn claimed.
 func (h *housekeeper) findStrays(held map[fence]db.ListHeldJobsRow) []fence {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -52,7 +52,7 @@ func (h *housekeeper) findStrays(held map[fence]db.ListHeldJobsRow) []fence {
 		switch {
 		case !before:
 			seen[f] = h.turns
-		case turn%2 == 0 || h.turns > turn:
+		case len(h.open) == 0 || h.open[0] > turn:
 			strays = append(strays, f)
 		default:
 			seen[f] = turn

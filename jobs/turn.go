@@ -87,9 +87,7 @@ func (t *turn) claim(ctx context.Context, q db.Querier, done changes) error {
 		t.short[queue] = len(rows) > 0 || t.worth
 		claimed := make([]*attempt, len(rows))
 		for i, row := range rows {
-			a := &attempt{session: s, job: jobFromClaim(row, queue, worker, now, lease), handler: s.handlers[row.Kind]}
-			a.job.held = a
-			claimed[i] = a
+			claimed[i] = s.attempt(row, queue, worker, now, lease)
 		}
 		if claimed, err = t.putOff(ctx, q, claimed, done); err != nil {
 			return err
@@ -100,6 +98,13 @@ func (t *turn) claim(ctx context.Context, q db.Querier, done changes) error {
 		t.claimed = append(t.claimed, claimed...)
 	}
 	return nil
+}
+
+// attempt is that of a job which was claimed.
+func (s *session) attempt(row db.ClaimJobsRow, queue string, worker int64, now, lease time.Time) *attempt {
+	a := &attempt{session: s, job: jobFromClaim(row, queue, worker, now, lease), handler: s.handlers[row.Kind]}
+	a.job.held = a
+	return a
 }
 
 // returnRisky gives back those of a queue's claimed jobs that would have to wait for a slot and had better not: should the

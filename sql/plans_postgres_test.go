@@ -42,7 +42,7 @@ var hotReads = map[string]string{
 	"FailJob": "jobs_pkey", "GetJob": "jobs_pkey", "GetJobFence": "jobs_pkey", "ReleaseJob": "jobs_pkey",
 	"RequestJobCancel": "jobs_pkey", "RetryJob": "jobs_pkey", "SetJobProgress": "jobs_pkey", "SnoozeJob": "jobs_pkey",
 
-	"ClaimJobs": "jobs_claim jobs_pkey", "HasClaimableJobs": "jobs_claim", "HasUnfinishedJobs": "jobs_claim jobs_running",
+	"ClaimJobs": "jobs_claim jobs_pkey", "EnqueueClaimedJob": "jobs_claim", "HasClaimableJobs": "jobs_claim", "HasUnfinishedJobs": "jobs_claim jobs_running",
 	"PromoteDueJobs": "jobs_due jobs_pkey", "GetNextRunAfter": "jobs_due", "DeleteFailedJobs": "jobs_failed jobs_pkey",
 	"DeleteDoneJobs": "jobs_pkey", "GetPruneStep": "jobs_pkey", "ListFailedJobs": "jobs_failed", "ListEndedJobIDs": "jobs_ended", "GetJobIDByRequestID": "jobs_request", "GetLiveJobIDByUniqueKey": "jobs_unique",
 	"RequeueJob": "jobs_pkey jobs_unique", "ListHeldJobs": "jobs_running", "CountStuckJobs": "jobs_running",

@@ -46,7 +46,7 @@ func TestEveryQueryCanBePrepared(t *testing.T) {
 // index that the query may read otherwise than by a key, for which there must be a reason.
 var hot = map[string]string{
 	"AddJobError": "", "CancelRequestedJob": "", "CancelRunningJob": "", "CancelWaitingJob": "", "ClaimJobs": "", "CompleteJob": "", "CompleteJobRange": "",
-	"CompleteJobs": "", "CompleteJobsWithResults": "", "DeleteDoneJobs": "", "DeleteFailedJobs": "", "DeleteJob": "", "EnqueueJob": "",
+	"CompleteJobs": "", "CompleteJobsWithResults": "", "DeleteDoneJobs": "", "DeleteFailedJobs": "", "DeleteJob": "", "EnqueueClaimedJob": "", "EnqueueJob": "",
 	"EnqueueJobs": "", "EnqueueKeylessJob": "", "ExtendLeases": "", "FailJob": "", "GetJob": "", "GetJobFence": "", "GetJobIDByRequestID": "",
 	"GetLiveJobIDByUniqueKey": "", "HasClaimableJobs": "", "HeartbeatWorker": "", "ListClaimableJobs": "", "ListEndedJobIDs": "",
 	"ListFailedJobs": "", "ListHeldJobs": "", "ListJobErrors": "", "PromoteDueJobs": "", "ReleaseJob": "", "StartJobRange": "", "StartJobs": "",

@@ -122,6 +122,122 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 	return items, nil
 }
 
+const enqueueClaimedJob = `-- name: EnqueueClaimedJob :one
+INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
+SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), 'running',
+       CAST($4 AS BIGINT), CAST($5 AS BIGINT), CAST($6 AS BIGINT),
+       CAST($7 AS BIGINT), CAST($8 AS TEXT), CAST($9 AS TEXT),
+       CAST($10 AS TEXT), CAST($11 AS BIGINT), CAST($12 AS BIGINT),
+       1, CAST($13 AS BIGINT), CAST($14 AS BIGINT), CAST($12 AS BIGINT)
+WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
+  AND EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST($13 AS BIGINT) AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
+  AND NOT EXISTS (
+    SELECT 1 FROM jsonb_array_elements(CAST(CAST($15 AS TEXT) AS jsonb)->'between') AS b (value) /* see ClaimJobs */
+    CROSS JOIN LATERAL (
+        SELECT i.id FROM jobs AS i
+        WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = b.value->>0
+          AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
+        LIMIT 1
+    ) AS j
+  )
+  AND NOT EXISTS (
+    SELECT 1 FROM jsonb_array_elements(CAST(CAST($15 AS TEXT) AS jsonb)->'from') AS f (value)
+    CROSS JOIN LATERAL (
+        SELECT i.id FROM jobs AS i
+        WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = f.value->>0
+          AND i.priority = CAST(f.value->>1 AS BIGINT)
+          AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
+        LIMIT 1
+    ) AS j
+  )
+RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at, status
+`
+
+type EnqueueClaimedJobParams struct {
+	Kind        string
+	Queue       string
+	Payload     string
+	Priority    int64
+	RunAfter    int64
+	MaxAttempts int64
+	Timeout     int64
+	UserID      *string
+	Tags        *string
+	Metadata    *string
+	Now         int64
+	StartedAt   int64
+	WorkerID    int64
+	LeaseUntil  int64
+	Kinds       string
+}
+
+type EnqueueClaimedJobRow struct {
+	ID          int64
+	Kind        string
+	Payload     string
+	Priority    int64
+	RunAfter    int64
+	Attempt     int64
+	Uncounted   int64
+	MaxAttempts int64
+	Crashes     int64
+	Timeout     int64
+	UniqueKey   *string
+	RequestID   *string
+	UserID      *string
+	Tags        *string
+	Metadata    *string
+	CreatedAt   int64
+	Status      string
+}
+
+// EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
+// No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list.
+// Another status than running means that a trigger of somebody's own has set that: then nobody holds the job.
+func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error) {
+	row := q.db.QueryRow(ctx, enqueueClaimedJob,
+		arg.Kind,
+		arg.Queue,
+		arg.Payload,
+		arg.Priority,
+		arg.RunAfter,
+		arg.MaxAttempts,
+		arg.Timeout,
+		arg.UserID,
+		arg.Tags,
+		arg.Metadata,
+		arg.Now,
+		arg.StartedAt,
+		arg.WorkerID,
+		arg.LeaseUntil,
+		arg.Kinds,
+	)
+	var i EnqueueClaimedJobRow
+	err := row.Scan(
+		&i.ID,
+		&i.Kind,
+		&i.Payload,
+		&i.Priority,
+		&i.RunAfter,
+		&i.Attempt,
+		&i.Uncounted,
+		&i.MaxAttempts,
+		&i.Crashes,
+		&i.Timeout,
+		&i.UniqueKey,
+		&i.RequestID,
+		&i.UserID,
+		&i.Tags,
+		&i.Metadata,
+		&i.CreatedAt,
+		&i.Status,
+	)
+	return i, err
+}
+
 const getNextRunAfter = `-- name: GetNextRunAfter :one
 SELECT CAST(COALESCE(MIN(j.run_after), 0) AS BIGINT) AS run_after FROM jobs AS j WHERE j.status = 'scheduled'
 `

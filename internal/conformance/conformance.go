@@ -53,6 +53,7 @@ func Run(t *testing.T, open Open) {
 		{"Search", searchTests},
 		{"Why", whyTests},
 		{"Runner", runnerTests},
+		{"Handover", handoverTests},
 		{"Ahead", aheadTests},
 		{"Stop", stopTests},
 		{"Rescue", rescueTests},

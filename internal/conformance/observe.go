@@ -76,6 +76,12 @@ func (s *seen) wakes() []jobs.WakeSource {
 	return slices.Clone(s.woken)
 }
 
+func (s *seen) asked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.queries)
+}
+
 // observed opens the test's database once more, with an observer.
 func (f *fixture) observed() (*jobs.Client, *seen) {
 	f.Helper()

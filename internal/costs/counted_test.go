@@ -171,6 +171,11 @@ func (q counted) EndWorker(ctx context.Context, arg db.EndWorkerParams) (int64, 
 	return q.own.EndWorker(ctx, arg)
 }
 
+func (q counted) EnqueueClaimedJob(ctx context.Context, arg db.EnqueueClaimedJobParams) (db.EnqueueClaimedJobRow, error) {
+	q.note("EnqueueClaimedJob")
+	return q.own.EnqueueClaimedJob(ctx, arg)
+}
+
 func (q counted) EnqueueJob(ctx context.Context, arg db.EnqueueJobParams) (int64, error) {
 	q.note("EnqueueJob")
 	return q.own.EnqueueJob(ctx, arg)

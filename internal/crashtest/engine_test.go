@@ -73,9 +73,10 @@ func betweenWrites(t *testing.T, address string, fn func()) {
 func (r role) onPostgres() bool { return strings.HasPrefix(r.DB, "postgres://") }
 
 // open opens the process's database, which must be there.
-func (r role) open(ctx context.Context) (jobs.Store, error) {
+func (r role) open(ctx context.Context, observers ...*jobs.Observer) (jobs.Store, error) {
+	observer := jobs.Observers(observers...)
 	if !r.onPostgres() {
-		return sqlite.Open(ctx, r.DB, sqlite.MustExist())
+		return sqlite.Open(ctx, r.DB, sqlite.MustExist(), sqlite.WithObserver(observer))
 	}
 	address, err := url.Parse(r.DB)
 	if err != nil {
@@ -86,11 +87,11 @@ func (r role) open(ctx context.Context) (jobs.Store, error) {
 	query.Set("pool_max_conns", "4")
 	address.RawQuery = query.Encode()
 	if r.Poll == "" {
-		return postgres.Open(ctx, address.String())
+		return postgres.Open(ctx, address.String(), postgres.WithObserver(observer))
 	}
 	poll, err := time.ParseDuration(r.Poll)
 	if err != nil {
 		return nil, err
 	}
-	return postgres.Open(ctx, address.String(), postgres.WithPoll(poll))
+	return postgres.Open(ctx, address.String(), postgres.WithPoll(poll), postgres.WithObserver(observer))
 }

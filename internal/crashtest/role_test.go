@@ -23,6 +23,9 @@ func (r role) play() error {
 		return r.insert()
 	}
 	ctx := context.Background()
+	if r.Do == "serve" {
+		return r.serve(ctx)
+	}
 	store, err := r.open(ctx)
 	if err != nil {
 		return err

@@ -2,6 +2,8 @@ package postgres_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +16,22 @@ import (
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
-func TestConformance(t *testing.T) {
+func TestConformance(t *testing.T) { conformance.Run(t, opener(t)) }
+
+func TestTriggersMeddleWithWhatIsHandedOver(t *testing.T) {
+	conformance.RunMeddling(t, opener(t), func(t *testing.T, store conformance.Store) {
+		text, err := os.ReadFile(filepath.Join("testdata", "meddle_with_inserts.sql"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.(engine).pool.Exec(t.Context(), string(text)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// opener opens a migrated database for each test.
+func opener(t *testing.T) conformance.Open {
 	server := testdb.StartPostgres(t)
 	template := server.Template(t, func(url string) {
 		store, err := postgres.Open(t.Context(), url)
@@ -31,7 +48,7 @@ func TestConformance(t *testing.T) {
 	// Calls of one test open one database.
 	var mu sync.Mutex
 	urls := map[*testing.T]string{}
-	conformance.Run(t, func(t *testing.T, observers ...*jobs.Observer) conformance.Store {
+	return func(t *testing.T, observers ...*jobs.Observer) conformance.Store {
 		mu.Lock()
 		defer mu.Unlock()
 		url, ok := urls[t]
@@ -40,7 +57,7 @@ func TestConformance(t *testing.T) {
 			urls[t] = url
 		}
 		return openForConformance(t, url, observers...)
-	})
+	}
 }
 
 // engine is a store and the application's own pool on the same database.

@@ -318,6 +318,15 @@ func (f floored) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) ([]db.Cl
 	return rows, nil
 }
 
+func (f floored) EnqueueClaimedJob(ctx context.Context, arg db.EnqueueClaimedJobParams) (row db.EnqueueClaimedJobRow, err error) {
+	v, err := f.view(arg.Queue, arg.Kinds)
+	if err != nil {
+		return row, err
+	}
+	arg.Kinds = v.text
+	return f.queries.EnqueueClaimedJob(ctx, arg)
+}
+
 func (f floored) ReleaseJob(ctx context.Context, arg db.ReleaseJobParams) (int64, error) {
 	f.after(f.gaveBack)
 	return f.queries.ReleaseJob(ctx, arg)

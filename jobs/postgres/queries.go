@@ -186,6 +186,11 @@ func (q queries) EndWorker(ctx context.Context, arg db.EndWorkerParams) (int64, 
 	return q.own.EndWorker(ctx, dbpostgres.EndWorkerParams(arg))
 }
 
+func (q queries) EnqueueClaimedJob(ctx context.Context, arg db.EnqueueClaimedJobParams) (db.EnqueueClaimedJobRow, error) {
+	row, err := q.own.EnqueueClaimedJob(ctx, dbpostgres.EnqueueClaimedJobParams(arg))
+	return db.EnqueueClaimedJobRow(row), err
+}
+
 func (q queries) EnqueueJob(ctx context.Context, arg db.EnqueueJobParams) (int64, error) {
 	return q.own.EnqueueJob(ctx, dbpostgres.EnqueueJobParams(arg))
 }

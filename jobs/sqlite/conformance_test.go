@@ -14,10 +14,25 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-func TestConformance(t *testing.T) {
+func TestConformance(t *testing.T) { conformance.Run(t, opener(t)) }
+
+func TestTriggersMeddleWithWhatIsHandedOver(t *testing.T) {
+	conformance.RunMeddling(t, opener(t), func(t *testing.T, store conformance.Store) {
+		text, err := os.ReadFile(filepath.Join("testdata", "meddle_with_inserts.sql"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.(engine).pool.ExecContext(t.Context(), string(text)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// opener opens a migrated file for each test.
+func opener(t *testing.T) conformance.Open {
 	folder := t.TempDir()
 	migrated := migratedFile(t)
-	conformance.Run(t, func(t *testing.T, observers ...*jobs.Observer) conformance.Store {
+	return func(t *testing.T, observers ...*jobs.Observer) conformance.Store {
 		// Calls of one test open one file.
 		path := filepath.Join(folder, strings.ReplaceAll(t.Name(), "/", "_")+".db")
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
@@ -26,7 +41,7 @@ func TestConformance(t *testing.T) {
 			}
 		}
 		return openForConformance(t, path, observers...)
-	})
+	}
 }
 
 // migratedFile is an empty queue's file: to copy it costs less than to migrate for every test.

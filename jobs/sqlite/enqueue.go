@@ -2,11 +2,13 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
 )
 
 // errUncounted is returned by a transaction that must be run again, with statements that tell which ids they gave.
@@ -47,6 +49,52 @@ func (w *writes) add(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64
 		return w.Queries.EnqueueKeylessJob(ctx, arg)
 	}
 	return result.LastInsertId()
+}
+
+// EnqueueClaimedJob adds the job as add does, and reads what has become of it, since a trigger may have changed it. Unlike
+// the other statement it does not look which kinds wait in the queue.
+func (w *writes) EnqueueClaimedJob(ctx context.Context, arg db.EnqueueClaimedJobParams) (row db.EnqueueClaimedJobRow, err error) {
+	if err := w.addWaiting(ctx); err != nil {
+		return row, err
+	}
+	w.alike.next = 0
+	w.args = arguments(w.args[:0], arg.Kind, arg.Queue, arg.Payload, arg.Priority, arg.RunAfter, arg.MaxAttempts, arg.Timeout,
+		optional(arg.UserID), optional(arg.Tags), optional(arg.Metadata), arg.Now, arg.LeaseUntil, arg.WorkerID, arg.StartedAt)
+	result, err := w.enqueueClaimed.exec(w.args)
+	clear(w.args) // keeps no payload
+	if refused(err) && w.inTransaction() {
+		return row, sql.ErrNoRows
+	}
+	if err != nil {
+		return row, err
+	}
+	if n, err := result.RowsAffected(); err != nil {
+		return row, err
+	} else if n != 1 {
+		return row, sql.ErrNoRows
+	}
+	if row.ID, err = result.LastInsertId(); err != nil {
+		return row, err
+	}
+	w.args = arguments(w.args[:0], row.ID, arg.Kind, arg.Queue, arg.Payload, arg.Priority, arg.RunAfter, arg.MaxAttempts, arg.Timeout,
+		optional(arg.UserID), optional(arg.Tags), optional(arg.Metadata), arg.WorkerID)
+	unchanged, err := w.isClaimed.read(w.args)
+	clear(w.args)
+	if err != nil {
+		return row, err
+	}
+	if unchanged == 1 {
+		row.Kind, row.Payload, row.Priority, row.RunAfter, row.Attempt = arg.Kind, arg.Payload, arg.Priority, arg.RunAfter, 1
+		row.MaxAttempts, row.Timeout, row.UserID, row.Tags, row.Metadata = arg.MaxAttempts, arg.Timeout, arg.UserID, arg.Tags, arg.Metadata
+		row.CreatedAt, row.Status = arg.Now, string(jobs.StatusRunning)
+		return row, nil
+	}
+	job, err := w.GetJob(ctx, row.ID)
+	return db.EnqueueClaimedJobRow{
+		ID: job.ID, Kind: job.Kind, Payload: job.Payload, Priority: job.Priority, RunAfter: job.RunAfter, Attempt: job.Attempt,
+		Uncounted: job.Uncounted, MaxAttempts: job.MaxAttempts, Crashes: job.Crashes, Timeout: job.Timeout, UniqueKey: job.UniqueKey,
+		RequestID: job.RequestID, UserID: job.UserID, Tags: job.Tags, Metadata: job.Metadata, CreatedAt: job.CreatedAt, Status: job.Status,
+	}, err
 }
 
 // EnqueueJobs adds the jobs by a statement that returns no ids, for which SQLite would make a temporary table. A single INSERT

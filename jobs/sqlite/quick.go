@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 )
 
@@ -43,6 +44,31 @@ func (q quick) exec(args []driver.NamedValue) (result driver.Result, err error) 
 		return err
 	})
 	return result, err
+}
+
+// read is exec for a statement with one row of one number.
+func (q quick) read(args []driver.NamedValue) (value int64, err error) {
+	err = q.conn.Raw(func(any) (err error) {
+		stmt, ok := q.stmt.(driver.StmtQueryContext)
+		if !ok {
+			return fmt.Errorf("the driver's statement is a %T", q.stmt)
+		}
+		rows, err := stmt.QueryContext(context.Background(), args)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, rows.Close()) }()
+		var row [1]driver.Value
+		if err := rows.Next(row[:]); err != nil {
+			return err
+		}
+		value, ok = row[0].(int64)
+		if !ok {
+			return fmt.Errorf("a number is a %T", row[0])
+		}
+		return nil
+	})
+	return value, err
 }
 
 func (q quick) close() error {

@@ -18,9 +18,9 @@ type writes struct {
 	stmts *statements
 	alike alike
 
-	begin, commit, rollback, enqueue quick
-	args                             []driver.NamedValue // of the last of these, for their memory
-	version                          *sql.Stmt
+	begin, commit, rollback, enqueue, enqueueClaimed, isClaimed quick
+	args                                                        []driver.NamedValue // of the last of these, for their memory
+	version                                                     *sql.Stmt
 
 	busy      bool // the last claim gave many jobs
 	uncounted bool // ids do not follow from how many rows are added
@@ -42,7 +42,7 @@ func prepareWrites(ctx context.Context, pool *sql.DB) (w *writes, err error) {
 	for _, s := range []struct {
 		stmt *quick
 		name string
-	}{{&w.begin, "begin"}, {&w.commit, "commit"}, {&w.rollback, "rollback"}, {&w.enqueue, "enqueue"}} {
+	}{{&w.begin, "begin"}, {&w.commit, "commit"}, {&w.rollback, "rollback"}, {&w.enqueue, "enqueue"}, {&w.enqueueClaimed, "enqueue_claimed"}, {&w.isClaimed, "is_claimed"}} {
 		if *s.stmt, err = prepareQuick(ctx, conn, s.name); err != nil {
 			return w, err
 		}
@@ -61,7 +61,7 @@ func (w *writes) salvage() error {
 // Close gives the connection back to the pool.
 func (w *writes) Close() error {
 	var errs []error
-	for _, stmt := range []quick{w.begin, w.commit, w.rollback, w.enqueue} {
+	for _, stmt := range []quick{w.begin, w.commit, w.rollback, w.enqueue, w.enqueueClaimed, w.isClaimed} {
 		errs = append(errs, stmt.close())
 	}
 	return errors.Join(append(errs, w.stmts.close(), w.conn.Close())...)

@@ -61,6 +61,28 @@ UPDATE jobs SET status = 'running', attempt = attempt + 1, worker_id = CAST(@wor
                 updated_at = CAST(@now AS BIGINT)
 WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
 
+-- name: EnqueueClaimedJob :one
+-- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
+-- No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list.
+-- Another status than running means that a trigger of somebody's own has set that: then nobody holds the job.
+INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
+SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), 'running',
+       CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT),
+       CAST(@timeout AS BIGINT), CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
+       CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@started_at AS BIGINT),
+       1, CAST(@worker_id AS BIGINT), CAST(@lease_until AS BIGINT), CAST(@started_at AS BIGINT)
+WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
+  AND EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+  AND NOT EXISTS (
+    SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (
+        SELECT 1 FROM jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
+    )
+  )
+RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at, status;
+
 -- name: HasUnfinishedJobs :one
 -- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that is claimable or running. It is
 -- one statement, so that a job that goes from one to the other is not missed.

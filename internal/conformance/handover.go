@@ -1,0 +1,329 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// handoverTests are of jobs that are added claimed, for a runner of the same client that has nothing to do.
+var handoverTests = []test{
+	{"IsAsAfterAClaim", testHandedIsClaimed},
+	{"OneTransaction", testHandedInOneTransaction},
+	{"NotToAPausedQueue", testNotHandedToPausedQueue},
+	{"NotBeforeBetterJobs", testNotHandedBeforeBetter},
+	{"NotBeyondTheSlots", testNotHandedBeyondSlots},
+	{"FailedEnqueue", testFailedHandover},
+	{"UnknownOutcome", testHandoverOfUnknownOutcome},
+	{"Stop", testHandoversAtStop},
+	{"Drain", testHandoversInDrain},
+	{"NotToAWorkerThatWasDeclaredDead", testNotHandedToDeadWorker},
+}
+
+// handing is a client whose runner has nothing to do, so that what is added is handed to it.
+type handing struct {
+	f      *fixture
+	client *jobs.Client
+	seen   *seen
+	ran    chan jobs.Job
+	runner *running
+}
+
+// handing starts a runner with one slot, by a store that may be wrapped.
+func (f *fixture) handing(wrap ...func(jobs.Store) jobs.Store) *handing {
+	f.Helper()
+	h := &handing{f: f, ran: make(chan jobs.Job, 1000)}
+	h.client, h.seen = f.observed()
+	for _, w := range wrap {
+		h.client = jobs.New(w(h.client.Store()))
+	}
+	h.runner = f.startOn(h.client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("k", func(_ context.Context, job jobs.Job) error {
+		h.ran <- job
+		return nil
+	}))
+	return h
+}
+
+// add enqueues a job, and reports whether it was handed over, or should have been.
+func (h *handing) add(opts ...jobs.EnqueueOption) (receipt jobs.Receipt, handed bool, err error) {
+	before := len(h.seen.asked())
+	receipt, err = h.client.Enqueue(h.f.ctx, "k", json.RawMessage(`{"n": 1}`), opts...)
+	return receipt, slices.Contains(h.seen.asked()[before:], "EnqueueClaimedJob"), err
+}
+
+// hand adds jobs, each after the one before is done, until one was handed over, which it returns as its handler saw it. When the
+// runner has come to rest no signal tells.
+func (h *handing) hand(opts ...jobs.EnqueueOption) jobs.Job {
+	h.f.Helper()
+	for {
+		receipt, handed, err := h.add(opts...)
+		h.f.must(err)
+		job := receive(h.f, "the job", h.ran)
+		want(h.f, "the job that runs", job.ID, receipt.ID)
+		h.f.ended(receipt.ID)
+		if handed {
+			return job
+		}
+	}
+}
+
+func testHandedIsClaimed(f *fixture) {
+	h := f.handing()
+	job := h.hand(jobs.Priority(-3), jobs.MaxAttempts(4), jobs.Timeout(time.Minute), jobs.UserID("u"), jobs.Tags("a", "b"), jobs.Metadata(`"`))
+	f.must(h.runner.stop())
+	row := f.get(job.ID)
+	want(f, "status", row.Status, jobs.StatusDone)
+	want(f, "attempt", row.Attempt, 1)
+	want(f, "payload", string(row.Payload), `{"n": 1}`)
+	if row.CreatedAt.IsZero() || row.StartedAt.Before(row.CreatedAt) || row.FinishedAt.Before(row.StartedAt) {
+		f.Errorf("times are %v, %v, %v", row.CreatedAt, row.StartedAt, row.FinishedAt)
+	}
+	// But for what the end made of it, the handler saw its row.
+	row.Status, row.FinishedAt, row.UpdatedAt, row.LeaseUntil = job.Status, job.FinishedAt, job.UpdatedAt, job.LeaseUntil
+	row.WorkerID, row.StartedAt = job.WorkerID, job.StartedAt
+	if have, wanted := fmt.Sprintf("%+v", exported(job)), fmt.Sprintf("%+v", exported(row)); have != wanted {
+		f.Errorf("the handler saw %s\nand not %s", have, wanted)
+	}
+}
+
+// exported are the fields of a job that are told.
+func exported(job jobs.Job) map[string]any {
+	fields := map[string]any{}
+	v := reflect.ValueOf(job)
+	for i := range v.NumField() {
+		if field := v.Type().Field(i); field.IsExported() {
+			fields[field.Name] = v.Field(i).Interface()
+		}
+	}
+	return fields
+}
+
+// No statement but one is needed to add the job and to claim it, and the observer is told of both.
+func testHandedInOneTransaction(f *fixture) {
+	h := f.handing()
+	h.hand()
+	h.seen.mu.Lock()
+	before, turned := len(h.seen.queries), len(h.seen.turned)
+	h.seen.mu.Unlock()
+	h.hand()
+	h.seen.mu.Lock()
+	defer h.seen.mu.Unlock()
+	asked := h.seen.queries[before:]
+	asked = asked[slices.Index(asked, "EnqueueClaimedJob"):]
+	if slices.Contains(asked, "ClaimJobs") || slices.Contains(asked, "EnqueueKeylessJob") {
+		f.Errorf("the statements were %q", asked)
+	}
+	if !slices.ContainsFunc(h.seen.turned[turned:], func(t jobs.Turned) bool { return t.Claimed == 1 && t.Recorded == 0 && t.Took > 0 }) {
+		f.Errorf("the turns were %+v", h.seen.turned[turned:])
+	}
+}
+
+func testNotHandedToPausedQueue(f *fixture) {
+	h := f.handing()
+	h.hand()
+	_, err := f.client.PauseQueue(f.ctx, jobs.DefaultQueue)
+	f.must(err)
+	receipt, err := h.client.Enqueue(f.ctx, "k", json.RawMessage("{}"))
+	f.must(err)
+	want(f, "status", f.get(receipt.ID).Status, jobs.StatusPending)
+	_, err = f.client.ResumeQueue(f.ctx, jobs.DefaultQueue)
+	f.must(err)
+	want(f, "the job that runs", receive(f, "the job", h.ran).ID, receipt.ID)
+}
+
+// A better job that nobody told the runner of is run first.
+func testNotHandedBeforeBetter(f *fixture) {
+	h := f.handing()
+	h.hand()
+	var better int64
+	f.write(func(ctx context.Context, q db.Querier) (err error) {
+		now := f.store.Now().UnixMicro()
+		better, err = q.EnqueueKeylessJob(ctx, db.EnqueueKeylessJobParams{
+			Kind: "k", Queue: jobs.DefaultQueue, Payload: "{}", Status: "pending", Priority: 1, RunAfter: now, MaxAttempts: 1, Now: now,
+		})
+		return err
+	})
+	receipt, err := h.client.Enqueue(f.ctx, "k", json.RawMessage("{}"))
+	f.must(err)
+	want(f, "the first job", receive(f, "the first job", h.ran).ID, better)
+	want(f, "the second job", receive(f, "the second job", h.ran).ID, receipt.ID)
+}
+
+func testNotHandedBeyondSlots(f *fixture) {
+	const slots, callers, each = 2, 8, 25
+	var running, most atomic.Int64
+	var all sync.WaitGroup
+	all.Add(callers * each)
+	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: slots}, Ahead: 5}, on("k", func(context.Context, jobs.Job) error {
+		defer all.Done()
+		n := running.Add(1)
+		defer running.Add(-1)
+		for {
+			m := most.Load()
+			if n <= m || most.CompareAndSwap(m, n) {
+				return nil
+			}
+		}
+	}))
+	var enqueues sync.WaitGroup
+	for range callers {
+		enqueues.Go(func() {
+			for range each {
+				if _, err := f.client.Enqueue(f.ctx, "k", json.RawMessage("{}")); err != nil {
+					f.Error(err)
+				}
+			}
+		})
+	}
+	enqueues.Wait()
+	all.Wait() // each ran
+	if m := most.Load(); m > slots {
+		f.Errorf("%d ran at once in %d slots", m, slots)
+	}
+}
+
+// failing is a store in which transactions of enqueues fail: so many before their commit, or, as far as is told, one after it.
+type failing struct {
+	jobs.Store
+	before atomic.Int64
+	after  atomic.Bool
+	err    error
+}
+
+func (s *failing) WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	err := s.Store.WriteTogether(ctx, func(ctx context.Context, q db.Querier) error {
+		if err := fn(ctx, q); err != nil || s.before.Add(-1) < 0 {
+			return err
+		}
+		return s.err
+	})
+	if err == nil && s.after.Swap(false) {
+		return s.err
+	}
+	return err
+}
+
+// What was handed over by a transaction that failed is not there, and the slot is free for the next. It is tried once more without.
+func testFailedHandover(f *fixture) {
+	store := &failing{err: errors.New("no")}
+	h := f.handing(func(s jobs.Store) jobs.Store { store.Store = s; return store })
+	for _, failures := range []int64{1, 2} {
+		for handed := false; !handed; {
+			h.hand()
+			store.before.Store(failures)
+			receipt, tried, err := h.add()
+			store.before.Store(0)
+			handed = tried
+			want(f, "the enqueue failed", err != nil, !handed || failures == 2)
+			if err == nil {
+				want(f, "the job that runs", receive(f, "the job", h.ran).ID, receipt.ID)
+			}
+		}
+		h.hand()
+	}
+	f.must(h.runner.stop())
+	want(f, "other jobs that ran", len(h.ran), 0)
+	stats, err := f.client.Stats(f.ctx)
+	f.must(err)
+	want(f, "running jobs", stats.Jobs[jobs.StatusRunning], 0)
+}
+
+// Who adds a job does not learn whether it is there; it is, and runs.
+func testHandoverOfUnknownOutcome(f *fixture) {
+	store := &failing{err: jobs.ErrUnknownOutcome}
+	h := f.handing(func(s jobs.Store) jobs.Store { store.Store = s; return store })
+	for handed := false; !handed; {
+		h.hand()
+		store.after.Store(true)
+		var err error
+		if _, handed, err = h.add(jobs.UserID("nobody knows")); !errors.Is(err, jobs.ErrUnknownOutcome) {
+			f.Fatalf("the enqueue gives %v", err)
+		}
+		want(f, "the user of the job that runs", receive(f, "the job", h.ran).UserID, "nobody knows")
+	}
+	f.must(h.runner.stop())
+}
+
+// No job that was added while runners stop is left with one of them.
+func testHandoversAtStop(f *fixture) {
+	ctx, stop := context.WithCancel(f.ctx)
+	var enqueues sync.WaitGroup
+	for range 3 {
+		enqueues.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := f.client.Enqueue(f.ctx, "k", json.RawMessage("{}")); err != nil {
+					f.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 20 {
+		ran := make(chan struct{}, 1)
+		r := f.start(jobs.Config{}, on("k", func(context.Context, jobs.Job) error {
+			select {
+			case ran <- struct{}{}:
+			default:
+			}
+			return nil
+		}))
+		receive(f, "a job", ran)
+		f.must(r.stop())
+		stats, err := f.client.Stats(f.ctx)
+		f.must(err)
+		want(f, "running jobs", stats.Jobs[jobs.StatusRunning], 0)
+	}
+	stop()
+	enqueues.Wait()
+	f.drain(jobs.Config{}, on("k", nothing))
+	stats, err := f.client.Stats(f.ctx)
+	f.must(err)
+	want(f, "jobs that are not done", stats.Jobs[jobs.StatusRunning]+stats.Jobs[jobs.StatusPending]+stats.Jobs[jobs.StatusFailed], 0)
+}
+
+// A drain does not end before what its handlers have added.
+func testHandoversInDrain(f *fixture) {
+	const long = 30
+	f.enqueue("k", jobs.Metadata(long))
+	var ran atomic.Int64
+	f.drain(jobs.Config{}, on("k", func(ctx context.Context, job jobs.Job) error {
+		ran.Add(1)
+		var left int
+		if err := json.Unmarshal(job.Metadata, &left); err != nil || left == 0 {
+			return err
+		}
+		_, err := f.client.Enqueue(ctx, "k", json.RawMessage("{}"), jobs.Metadata(left-1))
+		return err
+	}))
+	want(f, "jobs that ran", ran.Load(), int64(long+1))
+}
+
+// A worker that others have ended gets no job, and the job is not lost.
+func testNotHandedToDeadWorker(f *fixture) {
+	h := f.handing()
+	h.hand()
+	f.write(func(ctx context.Context, q db.Querier) error {
+		workers, err := q.ListLiveWorkers(ctx)
+		if err != nil {
+			return err
+		}
+		for _, w := range workers {
+			if _, err := q.EndWorker(ctx, db.EndWorkerParams{Now: f.store.Now().UnixMicro(), EndReason: "lost", ID: w.ID}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	receipt, err := h.client.Enqueue(f.ctx, "k", json.RawMessage("{}"))
+	f.must(err)
+	want(f, "the job that runs", receive(f, "the job", h.ran).ID, receipt.ID)
+}

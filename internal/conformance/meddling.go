@@ -1,0 +1,55 @@
+package conformance
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// RunMeddling tests that triggers of the application on inserts of jobs have their way when a job is handed to a runner as it is
+// added. create makes those of testdata/meddle_with_inserts.sql.
+func RunMeddling(t *testing.T, open Open, create func(*testing.T, Store)) {
+	for kind, check := range map[string]func(h *handing, id int64){
+		"held": func(h *handing, id int64) {
+			want(h.f, "status", h.f.get(id).Status, jobs.StatusScheduled)
+			h.hand() // and the slot is free
+		},
+		"changed": func(h *handing, id int64) {
+			job := receive(h.f, "the job", h.ran)
+			want(h.f, "payload", string(job.Payload), `"changed"`)
+			want(h.f, "priority", job.Priority, 7)
+		},
+		"refused": ranOnce, "ignored": ranOnce, "undone": ranOnce,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, open)
+			create(t, f.store)
+			h := &handing{f: f, ran: make(chan jobs.Job, 1000)}
+			h.client, h.seen = f.observed()
+			keep := func(_ context.Context, job jobs.Job) error {
+				h.ran <- job
+				return nil
+			}
+			h.runner = f.startOn(h.client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("k", keep), on(kind, keep))
+			for handed := false; !handed; {
+				h.hand()
+				before := len(h.seen.asked())
+				receipt, err := h.client.Enqueue(f.ctx, kind, []byte("{}"))
+				f.must(err)
+				handed = slices.Contains(h.seen.asked()[before:], "EnqueueClaimedJob")
+				check(h, receipt.ID)
+			}
+			f.must(h.runner.stop())
+			want(f, "other jobs that ran", len(h.ran), 0)
+		})
+	}
+}
+
+func ranOnce(h *handing, id int64) {
+	h.f.Helper()
+	want(h.f, "the job that runs", receive(h.f, "the job", h.ran).ID, id)
+	want(h.f, "status", h.f.ended(id).Status, jobs.StatusDone)
+}

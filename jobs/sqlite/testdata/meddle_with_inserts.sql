@@ -1,0 +1,20 @@
+CREATE TRIGGER hold_inserts AFTER INSERT ON jobs WHEN NEW.kind = 'held'
+BEGIN
+    UPDATE jobs SET status = 'scheduled', run_after = run_after + 3600000000 WHERE id = NEW.id;
+END;
+CREATE TRIGGER change_inserts AFTER INSERT ON jobs WHEN NEW.kind = 'changed'
+BEGIN
+    UPDATE jobs SET payload = '"changed"', priority = 7 WHERE id = NEW.id;
+END;
+CREATE TRIGGER refuse_running_inserts BEFORE INSERT ON jobs WHEN NEW.kind = 'refused' AND NEW.status = 'running'
+BEGIN
+    SELECT RAISE(ABORT, 'the application refuses');
+END;
+CREATE TRIGGER ignore_running_inserts BEFORE INSERT ON jobs WHEN NEW.kind = 'ignored' AND NEW.status = 'running'
+BEGIN
+    SELECT RAISE(IGNORE);
+END;
+CREATE TRIGGER undo_running_inserts BEFORE INSERT ON jobs WHEN NEW.kind = 'undone' AND NEW.status = 'running'
+BEGIN
+    SELECT RAISE(ROLLBACK, 'the application refuses');
+END
