@@ -454,6 +454,20 @@ func (q timed) ListClaimableJobs(ctx context.Context, arg ListClaimableJobsParam
 	return value, err
 }
 
+func (q timed) ListClaimableJobsOfKind(ctx context.Context, arg ListClaimableJobsOfKindParams) ([]ListClaimableJobsOfKindRow, error) {
+	began := time.Now()
+	value, err := q.own.ListClaimableJobsOfKind(ctx, arg)
+	q.hook("ListClaimableJobsOfKind", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListClaimableKinds(ctx context.Context, arg ListClaimableKindsParams) ([]string, error) {
+	began := time.Now()
+	value, err := q.own.ListClaimableKinds(ctx, arg)
+	q.hook("ListClaimableKinds", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams) ([]int64, error) {
 	began := time.Now()
 	value, err := q.own.ListEndedJobIDs(ctx, arg)

@@ -60,8 +60,11 @@ type (
 	ListAuditFromParams           = sqlite.ListAuditFromParams
 	ListAuditOfJobParams          = sqlite.ListAuditOfJobParams
 	ListAuditParams               = sqlite.ListAuditParams
+	ListClaimableJobsOfKindParams = sqlite.ListClaimableJobsOfKindParams
+	ListClaimableJobsOfKindRow    = sqlite.ListClaimableJobsOfKindRow
 	ListClaimableJobsParams       = sqlite.ListClaimableJobsParams
 	ListClaimableJobsRow          = sqlite.ListClaimableJobsRow
+	ListClaimableKindsParams      = sqlite.ListClaimableKindsParams
 	ListEndedJobIDsParams         = sqlite.ListEndedJobIDsParams
 	ListFailedJobsParams          = sqlite.ListFailedJobsParams
 	ListFailedJobsRow             = sqlite.ListFailedJobsRow

@@ -38,6 +38,7 @@ var hotReads = map[string]string{
 
 	"CancelRequestedJob": "jobs_pkey", "CancelRunningJob": "jobs_pkey", "CancelWaitingJob": "jobs_pkey", "CompleteJob": "jobs_pkey",
 	"CompleteJobRange": "jobs_pkey", "CompleteJobs": "jobs_pkey", "StartJobRange": "jobs_pkey", "StartJobs": "jobs_pkey", "ListClaimableJobs": "jobs_claim jobs_pkey",
+	"ListClaimableJobsOfKind": "jobs_claim", "ListClaimableKinds": "jobs_claim",
 	"CompleteJobsWithResults": "jobs_pkey", "DeleteJob": "jobs_pkey", "ExtendLeases": "jobs_pkey",
 	"FailJob": "jobs_pkey", "GetJob": "jobs_pkey", "GetJobFence": "jobs_pkey", "ReleaseJob": "jobs_pkey",
 	"RequestJobCancel": "jobs_pkey", "RetryJob": "jobs_pkey", "SetJobProgress": "jobs_pkey", "SnoozeJob": "jobs_pkey",

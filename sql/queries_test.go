@@ -48,8 +48,9 @@ var hot = map[string]string{
 	"AddJobError": "", "CancelRequestedJob": "", "CancelRunningJob": "", "CancelWaitingJob": "", "ClaimJobs": "", "CompleteJob": "", "CompleteJobRange": "",
 	"CompleteJobs": "", "CompleteJobsWithResults": "", "DeleteDoneJobs": "", "DeleteFailedJobs": "", "DeleteJob": "", "EnqueueClaimedJob": "", "EnqueueJob": "",
 	"EnqueueJobs": "", "EnqueueKeylessJob": "", "ExtendLeases": "", "FailJob": "", "GetJob": "", "GetJobFence": "", "GetJobIDByRequestID": "",
-	"GetLiveJobIDByUniqueKey": "", "HasClaimableJobs": "", "HeartbeatWorker": "", "ListClaimableJobs": "", "ListEndedJobIDs": "",
-	"ListFailedJobs": "", "ListHeldJobs": "", "ListJobErrors": "", "PromoteDueJobs": "", "ReleaseJob": "", "StartJobRange": "", "StartJobs": "",
+	"GetLiveJobIDByUniqueKey": "", "HasClaimableJobs": "", "HeartbeatWorker": "", "ListClaimableJobs": "", "ListClaimableJobsOfKind": "", "ListClaimableKinds": "",
+	"ListEndedJobIDs": "",
+	"ListFailedJobs":  "", "ListHeldJobs": "", "ListJobErrors": "", "PromoteDueJobs": "", "ReleaseJob": "", "StartJobRange": "", "StartJobs": "",
 	"RequestJobCancel": "", "RequeueJob": "", "RetryJob": "", "SetJobProgress": "", "SnoozeJob": "",
 
 	// It reads a step of the table from an id on.

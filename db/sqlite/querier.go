@@ -155,6 +155,11 @@ type Querier interface {
 	// ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand
 	// them over. For many jobs the two cost less than an UPDATE that returns rows, where nobody else writes between them: on SQLite.
 	ListClaimableJobs(ctx context.Context, arg ListClaimableJobsParams) ([]ListClaimableJobsRow, error)
+	// ListClaimableJobsOfKind lists up to n due jobs of a queue and a kind, best first by priority, run_after, id, for those who know
+	// that the kind may be claimed. Unless more is 0, a job has values in columns that most leave empty, and that are not listed.
+	ListClaimableJobsOfKind(ctx context.Context, arg ListClaimableJobsOfKindParams) ([]ListClaimableJobsOfKindRow, error)
+	// ListClaimableKinds lists those of the kinds, a JSON list, that have a pending job in a queue, if a worker may claim from it.
+	ListClaimableKinds(ctx context.Context, arg ListClaimableKindsParams) ([]string, error)
 	// ListEndedJobIDs lists the ids of jobs that failed or were cancelled, the highest first, below an id: a step of a search.
 	ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams) ([]int64, error)
 	// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many

@@ -326,6 +326,16 @@ func (q counted) ListClaimableJobs(ctx context.Context, arg db.ListClaimableJobs
 	return q.own.ListClaimableJobs(ctx, arg)
 }
 
+func (q counted) ListClaimableJobsOfKind(ctx context.Context, arg db.ListClaimableJobsOfKindParams) ([]db.ListClaimableJobsOfKindRow, error) {
+	q.note("ListClaimableJobsOfKind")
+	return q.own.ListClaimableJobsOfKind(ctx, arg)
+}
+
+func (q counted) ListClaimableKinds(ctx context.Context, arg db.ListClaimableKindsParams) ([]string, error) {
+	q.note("ListClaimableKinds")
+	return q.own.ListClaimableKinds(ctx, arg)
+}
+
 func (q counted) ListEndedJobIDs(ctx context.Context, arg db.ListEndedJobIDsParams) ([]int64, error) {
 	q.note("ListEndedJobIDs")
 	return q.own.ListEndedJobIDs(ctx, arg)

@@ -373,6 +373,22 @@ func (q queries) ListClaimableJobs(ctx context.Context, arg db.ListClaimableJobs
 	return list, nil
 }
 
+func (q queries) ListClaimableJobsOfKind(ctx context.Context, arg db.ListClaimableJobsOfKindParams) ([]db.ListClaimableJobsOfKindRow, error) {
+	rows, err := q.own.ListClaimableJobsOfKind(ctx, dbpostgres.ListClaimableJobsOfKindParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListClaimableJobsOfKindRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListClaimableJobsOfKindRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListClaimableKinds(ctx context.Context, arg db.ListClaimableKindsParams) ([]string, error) {
+	return q.own.ListClaimableKinds(ctx, dbpostgres.ListClaimableKindsParams(arg))
+}
+
 func (q queries) ListEndedJobIDs(ctx context.Context, arg db.ListEndedJobIDsParams) ([]int64, error) {
 	return q.own.ListEndedJobIDs(ctx, dbpostgres.ListEndedJobIDsParams(arg))
 }

@@ -14,6 +14,9 @@ import (
 // one; a range is walked through, and its rows are written as they are met.
 const leastRun = 8
 
+// filledFor is for how many claims all columns are read after a job had values in those that most leave empty.
+const filledFor = 50
+
 // run is a range of ids without a gap.
 type run struct{ first, last int64 }
 
@@ -76,16 +79,13 @@ func (w *writes) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) (rows []
 	if !w.busy {
 		return w.Queries.ClaimJobs(ctx, arg)
 	}
-	list, err := w.ListClaimableJobs(ctx, db.ListClaimableJobsParams{
-		Kinds: arg.Kinds, Queue: arg.Queue, Now: arg.Now, N: arg.N, WorkerID: arg.WorkerID,
-	})
-	if err != nil || len(list) == 0 {
+	rows, err = w.listClaimable(ctx, arg)
+	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	ids := make([]int64, len(list))
-	rows = make([]db.ClaimJobsRow, len(list))
-	for i, row := range list {
-		ids[i], rows[i] = row.ID, db.ClaimJobsRow(row)
+	ids := make([]int64, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
 	}
 	started, err := w.startJobs(ctx, arg, ids)
 	if err == nil && started != int64(len(rows)) {
@@ -95,6 +95,46 @@ func (w *writes) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) (rows []
 		return nil, err
 	}
 	return rows, nil
+}
+
+// listClaimable lists the jobs that a claim gives. Where they are all of one kind, and none has a value in one of the columns that
+// most jobs leave empty, that takes less: no row is read for its order, and half of the columns.
+func (w *writes) listClaimable(ctx context.Context, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
+	kinds, err := w.ListClaimableKinds(ctx, db.ListClaimableKindsParams{Kinds: arg.Kinds, Queue: arg.Queue, WorkerID: arg.WorkerID})
+	if err != nil || len(kinds) == 0 {
+		return nil, err
+	}
+	if w.filled > 0 {
+		w.filled--
+	} else if len(kinds) == 1 {
+		rows, filled, err := w.listOfKind(ctx, arg, kinds[0])
+		if err != nil || !filled {
+			return rows, err
+		}
+		w.filled = filledFor
+	}
+	list, err := w.ListClaimableJobs(ctx, db.ListClaimableJobsParams{
+		Kinds: arg.Kinds, Queue: arg.Queue, Now: arg.Now, N: arg.N, WorkerID: arg.WorkerID,
+	})
+	rows := make([]db.ClaimJobsRow, len(list))
+	for i, row := range list {
+		rows[i] = db.ClaimJobsRow(row)
+	}
+	return rows, err
+}
+
+// listOfKind lists jobs of one kind, without some columns: filled reports that one of the jobs has values there.
+func (w *writes) listOfKind(ctx context.Context, arg db.ClaimJobsParams, kind string) (rows []db.ClaimJobsRow, filled bool, err error) {
+	list, err := w.ListClaimableJobsOfKind(ctx, db.ListClaimableJobsOfKindParams{Queue: arg.Queue, Kind: kind, Now: arg.Now, N: arg.N})
+	rows = make([]db.ClaimJobsRow, len(list))
+	for i, row := range list {
+		rows[i] = db.ClaimJobsRow{
+			ID: row.ID, Kind: row.Kind, Payload: row.Payload, Priority: row.Priority, RunAfter: row.RunAfter, Attempt: row.Attempt,
+			MaxAttempts: row.MaxAttempts, CreatedAt: row.CreatedAt,
+		}
+		filled = filled || row.More != 0
+	}
+	return rows, filled, err
 }
 
 // held are the rows of those jobs that a worker holds: not of one whose claim a trigger of somebody's own has ignored.

@@ -152,6 +152,91 @@ func TestClaimInStepsIsAClaim(t *testing.T) {
 	}
 }
 
+// A claim of jobs of one kind leaves out columns, unless one of the jobs has values there.
+func TestClaimOfOneKindIsAClaim(t *testing.T) {
+	crash := func(c *claimer) { exec(t, plain(t, c.store.Path()), "crash_jobs") }
+	release := func(c *claimer) {
+		for _, row := range c.claim(t, 3, false) {
+			c.write(t, func(ctx context.Context, q db.Querier) error {
+				_, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: 1, ID: row.ID, Attempt: 1, WorkerID: c.id})
+				return err
+			})
+		}
+	}
+	for name, test := range map[string]struct {
+		option  jobs.EnqueueOption // of one of the jobs
+		before  func(*claimer)
+		another string // kind of one of them
+		filled  bool
+	}{
+		"plain": {option: jobs.Priority(3)}, "attempts": {option: jobs.MaxAttempts(7)},
+		"another kind": {another: "b"}, "a foreign kind": {another: "c"},
+		"timeout": {option: jobs.Timeout(time.Minute), filled: true}, "key": {option: jobs.Unique("u"), filled: true},
+		"request": {option: jobs.RequestID("r"), filled: true}, "user": {option: jobs.UserID("u"), filled: true},
+		"tags": {option: jobs.Tags("t"), filled: true}, "metadata": {option: jobs.Metadata(1), filled: true},
+		"crashes": {before: crash, filled: true}, "released": {before: release, filled: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var claimed [2][][]db.ClaimJobsRow
+			for i, steps := range []bool{false, true} {
+				c := newClaimer(t)
+				for n := range 40 {
+					kind, opts := "a", []jobs.EnqueueOption(nil)
+					if n == 20 && test.option != nil {
+						opts = append(opts, test.option)
+					}
+					if n == 20 && test.another != "" {
+						kind = test.another
+					}
+					_, err := c.client.Enqueue(t.Context(), kind, json.RawMessage(fmt.Sprintf(`{"n": %d}`, n)), opts...)
+					must(t, err)
+				}
+				if test.before != nil {
+					test.before(c)
+				}
+				for _, n := range []int64{0, 10, 15, 100} {
+					rows := c.claim(t, n, steps)
+					for j := range rows {
+						rows[j].RunAfter, rows[j].CreatedAt = rows[j].RunAfter/time.Hour.Microseconds(), rows[j].CreatedAt/time.Hour.Microseconds()
+					}
+					claimed[i] = append(claimed[i], rows)
+				}
+				c.write(t, func(_ context.Context, q db.Querier) error {
+					if w := q.(*writes); (w.filled > 0) != (test.filled && steps) {
+						t.Errorf("in steps: %v: all columns are read for %d claims", steps, w.filled)
+					}
+					return nil
+				})
+			}
+			for i, rows := range claimed[0] {
+				if len(rows) != len(claimed[1][i]) || len(rows) > 0 && !reflect.DeepEqual(rows, claimed[1][i]) {
+					t.Errorf("claim %d gave in one step\n%+v\nand in two\n%+v", i+1, rows, claimed[1][i])
+				}
+			}
+		})
+	}
+}
+
+func TestClaimInStepsHeedsThePauseAndTheWorker(t *testing.T) {
+	for name, stop := range map[string]func(context.Context, *claimer, db.Querier) error{
+		"paused": func(ctx context.Context, _ *claimer, q db.Querier) error {
+			_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: jobs.DefaultQueue, Now: 1})
+			return err
+		},
+		"ended": func(ctx context.Context, c *claimer, q db.Querier) error {
+			_, err := q.EndWorker(ctx, db.EndWorkerParams{Now: 1, EndReason: "lost", ID: c.id})
+			return err
+		},
+	} {
+		c := newClaimer(t)
+		c.add(t, "a", 0, 20)
+		c.write(t, func(ctx context.Context, q db.Querier) error { return stop(ctx, c, q) })
+		if rows := c.claim(t, 10, true); len(rows) > 0 {
+			t.Errorf("%s: %d jobs were claimed", name, len(rows))
+		}
+	}
+}
+
 func TestClaimInStepsLeavesWhatATriggerIgnores(t *testing.T) {
 	for _, steps := range []bool{false, true} {
 		c := newClaimer(t)

@@ -23,6 +23,7 @@ type writes struct {
 	version                                                     *sql.Stmt
 
 	busy      bool // the last claim gave many jobs
+	filled    int  // for how many claims the columns are read that most jobs leave empty
 	uncounted bool // ids do not follow from how many rows are added
 }
 

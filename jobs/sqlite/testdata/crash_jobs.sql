@@ -1,0 +1,1 @@
+UPDATE jobs SET crashes = 1 WHERE id % 2 = 0
