@@ -21,6 +21,7 @@ var handoverTests = []test{
 	{"OneTransaction", testHandedInOneTransaction},
 	{"NotToAPausedQueue", testNotHandedToPausedQueue},
 	{"NotBeforeBetterJobs", testNotHandedBeforeBetter},
+	{"NotBeforeItsTime", testNotHandedBeforeItsTime},
 	{"NotBeyondTheSlots", testNotHandedBeyondSlots},
 	{"FailedEnqueue", testFailedHandover},
 	{"UnknownOutcome", testHandoverOfUnknownOutcome},
@@ -158,6 +159,16 @@ func testNotHandedBeforeBetter(f *fixture) {
 	want(f, "the second job", receive(f, "the second job", h.ran).ID, receipt.ID)
 }
 
+func testNotHandedBeforeItsTime(f *fixture) {
+	h := f.handing()
+	h.hand()
+	receipt, handed, err := h.add(jobs.In(time.Hour))
+	f.must(err)
+	want(f, "it is handed over", handed, false)
+	h.hand()
+	want(f, "status", f.get(receipt.ID).Status, jobs.StatusScheduled)
+}
+
 func testNotHandedBeyondSlots(f *fixture) {
 	const slots, callers, each = 2, 8, 25
 	var running, most atomic.Int64
@@ -256,10 +267,17 @@ func testHandoverOfUnknownOutcome(f *fixture) {
 // No job that was added while runners stop is left with one of them.
 func testHandoversAtStop(f *fixture) {
 	ctx, stop := context.WithCancel(f.ctx)
+	defer stop()
+	unrun := make(chan struct{}, 50) // so that they do not add more than runs
 	var enqueues sync.WaitGroup
 	for range 3 {
 		enqueues.Go(func() {
-			for ctx.Err() == nil {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case unrun <- struct{}{}:
+				}
 				if _, err := f.client.Enqueue(f.ctx, "k", json.RawMessage("{}")); err != nil {
 					f.Error(err)
 					return
@@ -274,6 +292,7 @@ func testHandoversAtStop(f *fixture) {
 			case ran <- struct{}{}:
 			default:
 			}
+			<-unrun
 			return nil
 		}))
 		receive(f, "a job", ran)

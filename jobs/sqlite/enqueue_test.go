@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -80,6 +82,107 @@ func TestQuickEnqueueThatIsRefused(t *testing.T) {
 				t.Error("what came before a refused enqueue is gone")
 			}
 		})
+	}
+}
+
+// A job that is added claimed is the same whichever statement adds it, and is refused by both.
+func TestQuickEnqueueOfAClaimedJobAddsTheSame(t *testing.T) {
+	c := newClaimer(t)
+	pool := plain(t, c.store.Path())
+	little := db.EnqueueClaimedJobParams{
+		Kind: "k", Queue: "default", Payload: "{}", RunAfter: 1, MaxAttempts: 1, Now: 1, WorkerID: c.id, StartedAt: 2, LeaseUntil: 3, Kinds: `["k"]`,
+	}
+	much := db.EnqueueClaimedJobParams{
+		Kind: "kind", Queue: "queue", Payload: `{"n": 1, "s": "\u00e9"}`, Priority: -3, RunAfter: 5, MaxAttempts: 7, Timeout: 5, UserID: new("user"),
+		Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 12345, WorkerID: c.id, StartedAt: 12346, LeaseUntil: 99999, Kinds: `["kind"]`,
+	}
+	both := func(what string, arg db.EnqueueClaimedJobParams, refused bool) {
+		t.Helper()
+		c.write(t, func(ctx context.Context, q db.Querier) error {
+			w := q.(*writes)
+			quick, err := w.EnqueueClaimedJob(ctx, arg)
+			usual, err2 := w.Queries.EnqueueClaimedJob(ctx, arg)
+			if refused {
+				if !errors.Is(err, sql.ErrNoRows) || !errors.Is(err2, sql.ErrNoRows) {
+					t.Errorf("%s: the errors are %v and %v", what, err, err2)
+				}
+				return nil
+			}
+			must(t, errors.Join(err, err2))
+			one, err := q.GetJob(ctx, quick.ID)
+			must(t, err)
+			other, err := q.GetJob(ctx, usual.ID)
+			must(t, err)
+			if other.ID != one.ID+1 {
+				t.Errorf("%s: the ids are %d and %d", what, one.ID, other.ID)
+			}
+			one.ID, quick.ID = other.ID, usual.ID
+			if !reflect.DeepEqual(one, other) {
+				t.Errorf("%s: %+v\nis not %+v", what, one, other)
+			}
+			if !reflect.DeepEqual(quick, usual) {
+				t.Errorf("%s: what is returned, %+v\nis not %+v", what, quick, usual)
+			}
+			return nil
+		})
+	}
+	both("little", little, false)
+	both("much", much, false)
+	nobody := little
+	nobody.WorkerID = 12345
+	both("no worker", nobody, true)
+	c.add(t, "k", 0, 1)
+	both("a job waits", little, true)
+	both("a job waits in another queue", much, false)
+	c.write(t, func(ctx context.Context, q db.Querier) error {
+		_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "queue", Now: 1})
+		return err
+	})
+	both("paused", much, true)
+	c.write(t, func(ctx context.Context, q db.Querier) error {
+		_, err := q.ResumeQueue(ctx, db.ResumeQueueParams{Name: "queue", Now: 1})
+		return err
+	})
+	both("resumed", much, false)
+	exec(t, pool, "close_queue")
+	both("closed by a move", much, true)
+	c = newClaimer(t)
+	little.WorkerID = c.id
+	c.write(t, func(ctx context.Context, q db.Querier) error {
+		_, err := q.EndWorker(ctx, db.EndWorkerParams{Now: 1, EndReason: "lost", ID: c.id})
+		return err
+	})
+	both("an ended worker", little, true)
+}
+
+// Among jobs that wait for each other each has the id that its caller was told.
+func TestEnqueueOfAClaimedJobAmongAlikeJobs(t *testing.T) {
+	c := newClaimer(t)
+	var ids []int64
+	enqueue := func(ctx context.Context, q db.Querier) error {
+		id, err := q.EnqueueKeylessJob(ctx, keyless("k", fmt.Sprint(len(ids))))
+		ids = append(ids, id)
+		return err
+	}
+	claimed := func(ctx context.Context, q db.Querier) error {
+		row, err := q.EnqueueClaimedJob(ctx, db.EnqueueClaimedJobParams{
+			Kind: "k", Queue: "other", Payload: fmt.Sprint(len(ids)), RunAfter: 1, MaxAttempts: 1, Now: 1, WorkerID: c.id, Kinds: `["k"]`,
+		})
+		ids = append(ids, row.ID)
+		return err
+	}
+	for i, err := range pile(t, c.store, enqueue, enqueue, enqueue, enqueue, claimed, enqueue, enqueue, claimed, enqueue) {
+		if err != nil {
+			t.Errorf("function %d gives %v", i, err)
+		}
+	}
+	for i, id := range ids[max(0, len(ids)-9):] { // the last run's
+		if job := c.job(t, id); string(job.Payload) != fmt.Sprint(len(ids)-min(9, len(ids))+i) {
+			t.Errorf("job %d, the id of payload %d, has %s", id, i, job.Payload)
+		}
+	}
+	if len(ids) != 9 {
+		t.Errorf("the functions ran %d times", len(ids))
 	}
 }
 
