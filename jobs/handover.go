@@ -14,12 +14,19 @@ import (
 // A job whose runner is in the same process and has nothing to do is handed to it: it is added as one that is claimed already, in
 // one transaction in place of two, and its handler begins when that is committed.
 
-// The bounds of how long a queue is let alone after it did not take a job that was to be handed over, because it is paused or has
-// others: longer each time in a row. On PostgreSQL that has cost a round trip.
 const (
+	// The bounds of how long a queue is let alone after a job could not be handed over, as while it is paused or has others: longer
+	// each time in a row. Such a try has cost a round trip on PostgreSQL, or a transaction.
 	handFirst = 10 * time.Millisecond
 	handLast  = time.Second
+
+	// handMost is how long a slot is kept for a job whose insert waits, as for somebody's lock.
+	handMost = time.Second
 )
+
+// errChanged ends a transaction in which a trigger of the application has changed a job that was to be handed over: another queue,
+// a time to come, another status. It is added as ever then, for whom it may concern.
+var errChanged = errors.New("a trigger has changed the job")
 
 // desk is where who adds a job finds the sessions of the client's runners.
 type desk struct {
@@ -60,7 +67,9 @@ type handover struct {
 	turn    uint64 // its number
 	began   time.Time
 	claimed *attempt // by the last run of the transaction; nil when that has claimed nothing
-	vain    bool     // the queue did not take it
+	vain    bool     // the queue has declined the job in it
+	kept    bool     // the slot still is
+	over    bool
 }
 
 // engage keeps a slot and begins a turn for a job that is to be handed over: one job at a time, and only while the pump waits for
@@ -75,10 +84,10 @@ func (s *session) engage(kind, queue string) *handover {
 	}
 	s.engaged = true
 	l.kept++
-	return &handover{session: s, queue: queue, worker: s.worker.id, turn: s.begin(), began: time.Now()}
+	return &handover{session: s, queue: queue, worker: s.worker.id, turn: s.begin(), began: time.Now(), kept: true}
 }
 
-// insert adds a job for the session to run. If it cannot be that, it is not added: see the returned bool.
+// insert adds a job for the session to run; added is false when the queue declines it.
 func (h *handover) insert(ctx context.Context, q db.Querier, p db.EnqueueJobParams) (receipt Receipt, added bool, err error) {
 	if h == nil {
 		return Receipt{}, false, nil
@@ -87,65 +96,78 @@ func (h *handover) insert(ctx context.Context, q db.Querier, p db.EnqueueJobPara
 	h.claimed = nil
 	now := s.store.Now()
 	lease := now.Add(s.config.Lease)
-	row, err := q.EnqueueClaimedJob(ctx, db.EnqueueClaimedJobParams{
+	arg := db.EnqueueClaimedJobParams{
 		Kind: p.Kind, Queue: p.Queue, Payload: p.Payload, Priority: p.Priority, RunAfter: p.RunAfter, MaxAttempts: p.MaxAttempts,
 		Timeout: p.Timeout, UserID: p.UserID, Tags: p.Tags, Metadata: p.Metadata, Now: p.Now,
 		WorkerID: h.worker, StartedAt: toMicros(now), LeaseUntil: toMicros(lease), Kinds: s.kinds,
-	})
+	}
+	row, err := q.EnqueueClaimedJob(ctx, arg)
 	if h.vain = errors.Is(err, sql.ErrNoRows); h.vain {
 		return Receipt{}, false, nil
+	}
+	if err == nil && !asGiven(row, arg) {
+		err = errChanged
 	}
 	if err != nil {
 		return Receipt{}, false, err
 	}
-	if row.Status == string(StatusRunning) && row.Kind == p.Kind { // else, if it runs, it is given back like all that nobody knows of
-		h.claimed = s.attempt(db.ClaimJobsRow{
-			ID: row.ID, Kind: row.Kind, Payload: row.Payload, Priority: row.Priority, RunAfter: row.RunAfter, Attempt: row.Attempt,
-			Uncounted: row.Uncounted, MaxAttempts: row.MaxAttempts, Crashes: row.Crashes, Timeout: row.Timeout, UniqueKey: row.UniqueKey,
-			RequestID: row.RequestID, UserID: row.UserID, Tags: row.Tags, Metadata: row.Metadata, CreatedAt: row.CreatedAt,
-		}, p.Queue, h.worker, now, lease)
-	}
+	h.claimed = s.attempt(db.ClaimJobsRow{
+		ID: row.ID, Kind: row.Kind, Payload: row.Payload, Priority: row.Priority, RunAfter: row.RunAfter, Attempt: row.Attempt,
+		MaxAttempts: row.MaxAttempts, Timeout: row.Timeout, UserID: row.UserID, Tags: row.Tags, Metadata: row.Metadata, CreatedAt: row.CreatedAt,
+	}, p.Queue, h.worker, now, lease)
 	return Receipt{ID: row.ID}, true, nil
 }
 
-// end has the handler begin, if the transaction was committed and has claimed the job, and reports whether that is so.
-func (h *handover) end(committed bool) (taken bool) {
-	if h == nil {
+// asGiven reports whether a job is what it was to be.
+func asGiven(row db.EnqueueClaimedJobRow, arg db.EnqueueClaimedJobParams) bool {
+	return row.Kind == arg.Kind && row.Queue == arg.Queue && row.Payload == arg.Payload && row.Status == string(StatusRunning) &&
+		row.Priority == arg.Priority && row.RunAfter == arg.RunAfter && row.MaxAttempts == arg.MaxAttempts && row.Timeout == arg.Timeout &&
+		deref(row.UserID) == deref(arg.UserID) && deref(row.Tags) == deref(arg.Tags) && deref(row.Metadata) == deref(arg.Metadata) &&
+		row.CreatedAt == arg.Now && row.Attempt == 1 && row.WorkerID != nil && *row.WorkerID == arg.WorkerID
+}
+
+// start has the handler begin, if the transaction that was committed has claimed the job, and reports whether that is so.
+func (h *handover) start() (taken bool) {
+	if h == nil || h.claimed == nil {
 		return false
 	}
-	s := h.session
-	if taken = committed && h.claimed != nil; taken {
-		h.claimed.kept = true
-		claimed := []*attempt{h.claimed}
-		s.observer.turned(&turn{claimed: claimed, took: time.Since(h.began)})
-		s.dispatch(claimed)
+	h.claimed.kept, h.kept = true, false
+	claimed := []*attempt{h.claimed}
+	h.session.dispatch(claimed)
+	h.session.observer.turned(&turn{claimed: claimed, took: time.Since(h.began)})
+	return true
+}
+
+// end gives the slot back, if it is still kept.
+func (h *handover) end() {
+	if h == nil || h.over {
+		return
 	}
+	h.over = true
+	s := h.session
 	s.mu.Lock()
 	l := s.lanes[h.queue]
-	if !taken {
+	if h.kept {
 		l.kept--
-	}
-	if h.vain {
 		l.handNext = time.Now().Add(min(handFirst<<min(l.declined, 10), handLast))
 		l.declined++
-	} else if taken {
+	} else {
 		l.declined = 0
 	}
 	s.engaged = false
 	s.end(h.turn)
-	tell := !taken || s.closing || s.drain // the pump may have gone without the slot, or wait for this to end
+	tell := h.kept || s.closing || s.drain // the pump may have gone without the slot, or wait for this to end
 	s.mu.Unlock()
 	if tell {
 		s.signal()
 	}
-	return taken
 }
 
 // writeJob adds a job without keys in a transaction of its own, and hands it to a runner that has nothing to do, or else tells all
 // who may have one.
 func (c *Client) writeJob(ctx context.Context, job db.EnqueueJobParams, noted func(context.Context, db.Querier, int64) error) (Receipt, error) {
 	var receipt Receipt
-	write := func(h *handover) error {
+	write := func(ctx context.Context, h *handover) error {
 		return c.store.WriteTogether(ctx, func(ctx context.Context, q db.Querier) (err error) {
 			var added bool
 			if receipt, added, err = h.insert(ctx, q, job); !added && err == nil {
@@ -161,12 +183,30 @@ func (c *Client) writeJob(ctx context.Context, job db.EnqueueJobParams, noted fu
 	if job.Status == string(StatusPending) {
 		h = c.desk.engage(job.Kind, job.Queue)
 	}
-	err := write(h)
-	taken := h.end(err == nil)
-	if err != nil && h != nil && ctx.Err() == nil && !errors.Is(err, ErrUnknownOutcome) && !c.store.CanRetry(err) {
-		err = write(nil) // it may be for the claim, as of a trigger that refuses jobs which run at once
+	if h != nil {
+		defer h.end() // also when a handler of events of the application panics
+		limited, cancel := ctx, context.CancelFunc(func() {})
+		if !c.store.WritesAlone() { // else who waits has everybody wait
+			limited, cancel = context.WithTimeout(ctx, handMost)
+		}
+		err := write(limited, h)
+		late := limited.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			taken := h.start()
+			h.end()
+			if !taken {
+				c.store.Announce(WorkAdded)
+			}
+			return receipt, nil
+		case h.vain && !late || ctx.Err() != nil || errors.Is(err, ErrUnknownOutcome) || !late && c.store.CanRetry(err):
+			return receipt, err
+		}
+		h.end() // what kept the job from being added may be that it was to run at once
 	}
-	if err == nil && !taken {
+	err := write(ctx, nil)
+	if err == nil {
 		c.store.Announce(WorkAdded)
 	}
 	return receipt, err

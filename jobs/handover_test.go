@@ -84,8 +84,7 @@ func TestQueueThatDeclines(t *testing.T) {
 			if h == nil {
 				t.Fatalf("nobody takes job %d", n)
 			}
-			h.vain = true
-			if h.end(true) || s.engaged || l.kept != 0 || !s.idle() || len(s.settled) != 1 {
+			if h.end(); s.engaged || l.kept != 0 || !s.idle() || len(s.settled) != 1 {
 				t.Fatalf("after job %d: engaged %t, %d slots kept, idle %t, %d signals", n, s.engaged, l.kept, s.idle(), len(s.settled))
 			}
 			<-s.settled
@@ -97,7 +96,8 @@ func TestQueueThatDeclines(t *testing.T) {
 		}
 		h := s.engage("k", "q")
 		h.claimed = s.attempt(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now())
-		if !h.end(true) || l.declined != 0 {
+		taken := h.start()
+		if h.end(); !taken || l.declined != 0 {
 			t.Errorf("it has declined %d jobs in a row", l.declined)
 		}
 		synctest.Wait() // the handler has returned

@@ -63,7 +63,7 @@ func (l *lane) wants(turn time.Duration, worth, suspects bool) int {
 	ahead := 0
 	if l.not > 0 {
 		l.not--
-	} else if l.pace > 0 && !suspects {
+	} else if l.pace > 0 && !suspects && l.kept == 0 { // nor while a slot is kept: what waited would not get it
 		l.adapt()
 		ahead = min(l.room, aheadBytes/max(l.weight, 1))
 		// Enough for the slots to go on during two turns: where jobs are slow that is none.

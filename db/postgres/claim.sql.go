@@ -152,8 +152,8 @@ WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
         LIMIT 1
     ) AS j
   )
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
-          unique_key, request_id, user_id, tags, metadata, created_at, status
+RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, timeout, user_id, tags, metadata, created_at,
+          attempt, worker_id
 `
 
 type EnqueueClaimedJobParams struct {
@@ -177,26 +177,24 @@ type EnqueueClaimedJobParams struct {
 type EnqueueClaimedJobRow struct {
 	ID          int64
 	Kind        string
+	Queue       string
 	Payload     string
+	Status      string
 	Priority    int64
 	RunAfter    int64
-	Attempt     int64
-	Uncounted   int64
 	MaxAttempts int64
-	Crashes     int64
 	Timeout     int64
-	UniqueKey   *string
-	RequestID   *string
 	UserID      *string
 	Tags        *string
 	Metadata    *string
 	CreatedAt   int64
-	Status      string
+	Attempt     int64
+	WorkerID    *int64
 }
 
 // EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 // No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list.
-// Another status than running means that a trigger of somebody's own has set that: then nobody holds the job.
+// Where what is returned is not what was given, a trigger of somebody's own has changed it: that job is nobody's to run.
 func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error) {
 	row := q.db.QueryRow(ctx, enqueueClaimedJob,
 		arg.Kind,
@@ -219,21 +217,19 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 	err := row.Scan(
 		&i.ID,
 		&i.Kind,
+		&i.Queue,
 		&i.Payload,
+		&i.Status,
 		&i.Priority,
 		&i.RunAfter,
-		&i.Attempt,
-		&i.Uncounted,
 		&i.MaxAttempts,
-		&i.Crashes,
 		&i.Timeout,
-		&i.UniqueKey,
-		&i.RequestID,
 		&i.UserID,
 		&i.Tags,
 		&i.Metadata,
 		&i.CreatedAt,
-		&i.Status,
+		&i.Attempt,
+		&i.WorkerID,
 	)
 	return i, err
 }

@@ -81,7 +81,7 @@ type Querier interface {
 	EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error)
 	// EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 	// No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list.
-	// Another status than running means that a trigger of somebody's own has set that: then nobody holds the job.
+	// Where what is returned is not what was given, a trigger of somebody's own has changed it: that job is nobody's to run.
 	EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error)
 	// EnqueueJob adds one job and returns its id.
 	// No row means that the unique key is held by a live job, the request id is taken, or the queue is closed by a move.

@@ -24,6 +24,7 @@ var handoverTests = []test{
 	{"NotBeforeItsTime", testNotHandedBeforeItsTime},
 	{"NotBeyondTheSlots", testNotHandedBeyondSlots},
 	{"FailedEnqueue", testFailedHandover},
+	{"StuckEnqueue", testStuckHandover},
 	{"UnknownOutcome", testHandoverOfUnknownOutcome},
 	{"Stop", testHandoversAtStop},
 	{"Drain", testHandoversInDrain},
@@ -207,10 +208,17 @@ type failing struct {
 	jobs.Store
 	before atomic.Int64
 	after  atomic.Bool
+	stuck  atomic.Bool // those that somebody waits for with a limit wait as long
+	waited atomic.Bool
 	err    error
 }
 
 func (s *failing) WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	if s.stuck.Swap(false) {
+		s.waited.Store(true)
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	err := s.Store.WriteTogether(ctx, func(ctx context.Context, q db.Querier) error {
 		if err := fn(ctx, q); err != nil || s.before.Add(-1) < 0 {
 			return err
@@ -246,6 +254,30 @@ func testFailedHandover(f *fixture) {
 	stats, err := f.client.Stats(f.ctx)
 	f.must(err)
 	want(f, "running jobs", stats.Jobs[jobs.StatusRunning], 0)
+}
+
+// others is a store in which others go on while one waits.
+type others struct{ *failing }
+
+func (others) WritesAlone() bool { return false }
+
+// A job whose insert waits, as for a lock of somebody's, keeps the slot for a while, and is added then as ever.
+func testStuckHandover(f *fixture) {
+	store := &failing{}
+	h := f.handing(func(s jobs.Store) jobs.Store { store.Store = s; return others{store} })
+	h.hand()
+	for handed := false; !handed; { // until the runner had come to rest: else its enqueue fails as it should
+		store.stuck.Store(true)
+		ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
+		receipt, err := h.client.Enqueue(ctx, "k", json.RawMessage("{}"))
+		cancel()
+		if handed = err == nil; handed {
+			want(f, "the job that runs", receive(f, "the job", h.ran).ID, receipt.ID)
+		}
+	}
+	want(f, "it waited", store.waited.Load(), true)
+	h.hand()
+	f.must(h.runner.stop())
 }
 
 // Who adds a job does not learn whether it is there; it is, and runs.
@@ -329,7 +361,7 @@ func testHandoversInDrain(f *fixture) {
 // A worker that others have ended gets no job, and the job is not lost.
 func testNotHandedToDeadWorker(f *fixture) {
 	h := f.handing()
-	h.hand()
+	dead := h.hand().WorkerID
 	f.write(func(ctx context.Context, q db.Querier) error {
 		workers, err := q.ListLiveWorkers(ctx)
 		if err != nil {
@@ -344,5 +376,10 @@ func testNotHandedToDeadWorker(f *fixture) {
 	})
 	receipt, err := h.client.Enqueue(f.ctx, "k", json.RawMessage("{}"))
 	f.must(err)
-	want(f, "the job that runs", receive(f, "the job", h.ran).ID, receipt.ID)
+	job := receive(f, "the job", h.ran)
+	want(f, "the job that runs", job.ID, receipt.ID)
+	want(f, "attempt", job.Attempt, 1)
+	if job.WorkerID == dead {
+		f.Error("the dead worker has the job")
+	}
 }

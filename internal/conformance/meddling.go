@@ -12,16 +12,12 @@ import (
 // added. create makes those of testdata/meddle_with_inserts.sql.
 func RunMeddling(t *testing.T, open Open, create func(*testing.T, Store)) {
 	for kind, check := range map[string]func(h *handing, id int64){
-		"held": func(h *handing, id int64) {
-			want(h.f, "status", h.f.get(id).Status, jobs.StatusScheduled)
-			h.hand() // and the slot is free
-		},
-		"changed": func(h *handing, id int64) {
-			job := receive(h.f, "the job", h.ran)
-			want(h.f, "payload", string(job.Payload), `"changed"`)
-			want(h.f, "priority", job.Priority, 7)
-		},
-		"refused": ranOnce, "ignored": ranOnce, "undone": ranOnce,
+		"held": ranNever, "late": ranNever, "routed": ranNever,
+		"changed": func(h *handing, id int64) { want(h.f, "payload", string(ranOnce(h, id).Payload), `"changed"`) },
+		"pended":  func(h *handing, id int64) { ranOnce(h, id) },
+		"refused": func(h *handing, id int64) { ranOnce(h, id) },
+		"ignored": func(h *handing, id int64) { ranOnce(h, id) },
+		"undone":  func(h *handing, id int64) { ranOnce(h, id) },
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -48,8 +44,21 @@ func RunMeddling(t *testing.T, open Open, create func(*testing.T, Store)) {
 	}
 }
 
-func ranOnce(h *handing, id int64) {
+func ranOnce(h *handing, id int64) jobs.Job {
 	h.f.Helper()
-	want(h.f, "the job that runs", receive(h.f, "the job", h.ran).ID, id)
+	job := receive(h.f, "the job", h.ran)
+	want(h.f, "the job that runs", job.ID, id)
 	want(h.f, "status", h.f.ended(id).Status, jobs.StatusDone)
+	want(h.f, "attempt", job.Attempt, 1)
+	return job
+}
+
+// ranNever wants the job to be where the trigger put it, untouched.
+func ranNever(h *handing, id int64) {
+	h.f.Helper()
+	h.hand() // the slot is free
+	job := h.f.get(id)
+	if job.Status == jobs.StatusRunning || job.Status == jobs.StatusDone || job.Attempt != 0 || job.WorkerID != 0 || !job.LeaseUntil.IsZero() {
+		h.f.Errorf("the job is %+v", job)
+	}
 }

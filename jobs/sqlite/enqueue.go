@@ -51,7 +51,7 @@ func (w *writes) add(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64
 	return result.LastInsertId()
 }
 
-// EnqueueClaimedJob adds the job as add does, and reads what has become of it, since a trigger may have changed it. Unlike
+// EnqueueClaimedJob adds the job as add does, and looks whether it is as it was given, since a trigger may have changed it. Unlike
 // the other statement it does not look which kinds wait in the queue.
 func (w *writes) EnqueueClaimedJob(ctx context.Context, arg db.EnqueueClaimedJobParams) (row db.EnqueueClaimedJobRow, err error) {
 	if err := w.addWaiting(ctx); err != nil {
@@ -83,18 +83,14 @@ func (w *writes) EnqueueClaimedJob(ctx context.Context, arg db.EnqueueClaimedJob
 	if err != nil {
 		return row, err
 	}
-	if unchanged == 1 {
-		row.Kind, row.Payload, row.Priority, row.RunAfter, row.Attempt = arg.Kind, arg.Payload, arg.Priority, arg.RunAfter, 1
-		row.MaxAttempts, row.Timeout, row.UserID, row.Tags, row.Metadata = arg.MaxAttempts, arg.Timeout, arg.UserID, arg.Tags, arg.Metadata
-		row.CreatedAt, row.Status = arg.Now, string(jobs.StatusRunning)
-		return row, nil
+	if unchanged == 1 { // else what is returned is not what was given
+		row = db.EnqueueClaimedJobRow{
+			ID: row.ID, Kind: arg.Kind, Queue: arg.Queue, Payload: arg.Payload, Status: string(jobs.StatusRunning), Priority: arg.Priority,
+			RunAfter: arg.RunAfter, MaxAttempts: arg.MaxAttempts, Timeout: arg.Timeout, UserID: arg.UserID, Tags: arg.Tags, Metadata: arg.Metadata,
+			CreatedAt: arg.Now, Attempt: 1, WorkerID: &arg.WorkerID,
+		}
 	}
-	job, err := w.GetJob(ctx, row.ID)
-	return db.EnqueueClaimedJobRow{
-		ID: job.ID, Kind: job.Kind, Payload: job.Payload, Priority: job.Priority, RunAfter: job.RunAfter, Attempt: job.Attempt,
-		Uncounted: job.Uncounted, MaxAttempts: job.MaxAttempts, Crashes: job.Crashes, Timeout: job.Timeout, UniqueKey: job.UniqueKey,
-		RequestID: job.RequestID, UserID: job.UserID, Tags: job.Tags, Metadata: job.Metadata, CreatedAt: job.CreatedAt, Status: job.Status,
-	}, err
+	return row, nil
 }
 
 // EnqueueJobs adds the jobs by a statement that returns no ids, for which SQLite would make a temporary table. A single INSERT

@@ -117,6 +117,9 @@ func TestQuickEnqueueOfAClaimedJobAddsTheSame(t *testing.T) {
 				t.Errorf("%s: the ids are %d and %d", what, one.ID, other.ID)
 			}
 			one.ID, quick.ID = other.ID, usual.ID
+			if one.Status != "running" || one.Attempt != 1 || one.WorkerID == nil || one.LeaseUntil == nil || *one.LeaseUntil != arg.LeaseUntil {
+				t.Errorf("%s: the job is %+v", what, one)
+			}
 			if !reflect.DeepEqual(one, other) {
 				t.Errorf("%s: %+v\nis not %+v", what, one, other)
 			}

@@ -4,9 +4,14 @@ BEGIN
     WHEN 'held' THEN
         NEW.status := 'scheduled';
         NEW.run_after := NEW.run_after + 3600000000;
+    WHEN 'late' THEN
+        NEW.run_after := NEW.run_after + 3600000000;
+    WHEN 'routed' THEN
+        NEW.queue := 'elsewhere';
+    WHEN 'pended' THEN
+        NEW.status := 'pending';
     WHEN 'changed' THEN
         NEW.payload := '"changed"';
-        NEW.priority := 7;
     WHEN 'ignored' THEN
         IF NEW.status = 'running' THEN
             RETURN NULL;

@@ -2,9 +2,21 @@ CREATE TRIGGER hold_inserts AFTER INSERT ON jobs WHEN NEW.kind = 'held'
 BEGIN
     UPDATE jobs SET status = 'scheduled', run_after = run_after + 3600000000 WHERE id = NEW.id;
 END;
+CREATE TRIGGER delay_inserts AFTER INSERT ON jobs WHEN NEW.kind = 'late'
+BEGIN
+    UPDATE jobs SET run_after = run_after + 3600000000 WHERE id = NEW.id;
+END;
+CREATE TRIGGER route_inserts AFTER INSERT ON jobs WHEN NEW.kind = 'routed'
+BEGIN
+    UPDATE jobs SET queue = 'elsewhere' WHERE id = NEW.id;
+END;
+CREATE TRIGGER pend_inserts AFTER INSERT ON jobs WHEN NEW.kind = 'pended'
+BEGIN
+    UPDATE jobs SET status = 'pending' WHERE id = NEW.id;
+END;
 CREATE TRIGGER change_inserts AFTER INSERT ON jobs WHEN NEW.kind = 'changed'
 BEGIN
-    UPDATE jobs SET payload = '"changed"', priority = 7 WHERE id = NEW.id;
+    UPDATE jobs SET payload = '"changed"' WHERE id = NEW.id;
 END;
 CREATE TRIGGER refuse_running_inserts BEFORE INSERT ON jobs WHEN NEW.kind = 'refused' AND NEW.status = 'running'
 BEGIN

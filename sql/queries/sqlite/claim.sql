@@ -84,7 +84,7 @@ WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(
 -- name: EnqueueClaimedJob :one
 -- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 -- No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list.
--- Another status than running means that a trigger of somebody's own has set that: then nobody holds the job.
+-- Where what is returned is not what was given, a trigger of somebody's own has changed it: that job is nobody's to run.
 INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
 SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), 'running',
@@ -100,8 +100,8 @@ WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
         SELECT 1 FROM jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
     )
   )
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
-          unique_key, request_id, user_id, tags, metadata, created_at, status;
+RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, timeout, user_id, tags, metadata, created_at,
+          attempt, worker_id;
 
 -- name: HasUnfinishedJobs :one
 -- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that is claimable or running. It is
