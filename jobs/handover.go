@@ -20,7 +20,7 @@ const (
 	handFirst = 10 * time.Millisecond
 	handLast  = time.Second
 
-	// handMost is how long a slot is kept for a job whose insert waits, as for somebody's lock.
+	// handMost is how long a slot is kept for a job whose insert waits, as for somebody's lock, where others can go on meanwhile.
 	handMost = time.Second
 )
 
@@ -59,7 +59,7 @@ func (d *desk) engage(kind, queue string) *handover {
 	return nil
 }
 
-// handover is the way of a job from who adds it to a session. A nil one hands nothing over.
+// handover is the way of a job from who adds it to a session.
 type handover struct {
 	session *session
 	queue   string
@@ -87,7 +87,7 @@ func (s *session) engage(kind, queue string) *handover {
 	return &handover{session: s, queue: queue, worker: s.worker.id, turn: s.begin(), began: time.Now(), kept: true}
 }
 
-// insert adds a job for the session to run; added is false when the queue declines it.
+// insert adds a job for the session to run; added is false when the queue declines it, and where there is no handover.
 func (h *handover) insert(ctx context.Context, q db.Querier, p db.EnqueueJobParams) (receipt Receipt, added bool, err error) {
 	if h == nil {
 		return Receipt{}, false, nil
@@ -113,7 +113,7 @@ func (h *handover) insert(ctx context.Context, q db.Querier, p db.EnqueueJobPara
 	}
 	h.claimed = s.attempt(db.ClaimJobsRow{
 		ID: row.ID, Kind: row.Kind, Payload: row.Payload, Priority: row.Priority, RunAfter: row.RunAfter, Attempt: row.Attempt,
-		MaxAttempts: row.MaxAttempts, Timeout: row.Timeout, UserID: row.UserID, Tags: row.Tags, Metadata: row.Metadata, CreatedAt: row.CreatedAt,
+		MaxAttempts: row.MaxAttempts, Timeout: row.Timeout, UniqueKey: row.UniqueKey, RequestID: row.RequestID, UserID: row.UserID, Tags: row.Tags, Metadata: row.Metadata, CreatedAt: row.CreatedAt,
 	}, p.Queue, h.worker, now, lease)
 	return Receipt{ID: row.ID}, true, nil
 }
@@ -123,12 +123,12 @@ func asGiven(row db.EnqueueClaimedJobRow, arg db.EnqueueClaimedJobParams) bool {
 	return row.Kind == arg.Kind && row.Queue == arg.Queue && row.Payload == arg.Payload && row.Status == string(StatusRunning) &&
 		row.Priority == arg.Priority && row.RunAfter == arg.RunAfter && row.MaxAttempts == arg.MaxAttempts && row.Timeout == arg.Timeout &&
 		deref(row.UserID) == deref(arg.UserID) && deref(row.Tags) == deref(arg.Tags) && deref(row.Metadata) == deref(arg.Metadata) &&
-		row.CreatedAt == arg.Now && row.Attempt == 1 && row.WorkerID != nil && *row.WorkerID == arg.WorkerID
+		row.UniqueKey == nil && row.RequestID == nil && row.CreatedAt == arg.Now && row.Attempt == 1 && row.WorkerID != nil && *row.WorkerID == arg.WorkerID
 }
 
 // start has the handler begin, if the transaction that was committed has claimed the job, and reports whether that is so.
 func (h *handover) start() (taken bool) {
-	if h == nil || h.claimed == nil {
+	if h.claimed == nil {
 		return false
 	}
 	h.claimed.kept, h.kept = true, false
@@ -140,7 +140,7 @@ func (h *handover) start() (taken bool) {
 
 // end gives the slot back, if it is still kept.
 func (h *handover) end() {
-	if h == nil || h.over {
+	if h.over {
 		return
 	}
 	h.over = true
@@ -167,8 +167,8 @@ func (h *handover) end() {
 // who may have one.
 func (c *Client) writeJob(ctx context.Context, job db.EnqueueJobParams, noted func(context.Context, db.Querier, int64) error) (Receipt, error) {
 	var receipt Receipt
-	write := func(ctx context.Context, h *handover) error {
-		return c.store.WriteTogether(ctx, func(ctx context.Context, q db.Querier) (err error) {
+	add := func(h *handover) func(context.Context, db.Querier) error {
+		return func(ctx context.Context, q db.Querier) (err error) {
 			var added bool
 			if receipt, added, err = h.insert(ctx, q, job); !added && err == nil {
 				receipt, err = insert(ctx, q, job)
@@ -177,7 +177,7 @@ func (c *Client) writeJob(ctx context.Context, job db.EnqueueJobParams, noted fu
 				return err
 			}
 			return noted(ctx, q, receipt.ID)
-		})
+		}
 	}
 	var h *handover
 	if job.Status == string(StatusPending) {
@@ -189,7 +189,7 @@ func (c *Client) writeJob(ctx context.Context, job db.EnqueueJobParams, noted fu
 		if !c.store.WritesAlone() { // else who waits has everybody wait
 			limited, cancel = context.WithTimeout(ctx, handMost)
 		}
-		err := write(limited, h)
+		err := c.store.Write(limited, add(h)) // alone: its limit and its faults are not for others
 		late := limited.Err() != nil
 		cancel()
 		switch {
@@ -205,7 +205,7 @@ func (c *Client) writeJob(ctx context.Context, job db.EnqueueJobParams, noted fu
 		}
 		h.end() // what kept the job from being added may be that it was to run at once
 	}
-	err := write(ctx, nil)
+	err := c.store.WriteTogether(ctx, add(nil))
 	if err == nil {
 		c.store.Announce(WorkAdded)
 	}

@@ -121,8 +121,8 @@ WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
         SELECT 1 FROM jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(?2 AS TEXT) AND j.kind = k.value
     )
   )
-RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, timeout, user_id, tags, metadata, created_at,
-          attempt, worker_id
+RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, timeout, unique_key, request_id, user_id, tags,
+          metadata, created_at, attempt, worker_id
 `
 
 type EnqueueClaimedJobParams struct {
@@ -153,6 +153,8 @@ type EnqueueClaimedJobRow struct {
 	RunAfter    int64
 	MaxAttempts int64
 	Timeout     int64
+	UniqueKey   *string
+	RequestID   *string
 	UserID      *string
 	Tags        *string
 	Metadata    *string
@@ -193,6 +195,8 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		&i.RunAfter,
 		&i.MaxAttempts,
 		&i.Timeout,
+		&i.UniqueKey,
+		&i.RequestID,
 		&i.UserID,
 		&i.Tags,
 		&i.Metadata,

@@ -58,7 +58,7 @@ func (f *fixture) handing(wrap ...func(jobs.Store) jobs.Store) *handing {
 // add enqueues a job, and reports whether it was handed over, or should have been.
 func (h *handing) add(opts ...jobs.EnqueueOption) (receipt jobs.Receipt, handed bool, err error) {
 	before := len(h.seen.asked())
-	receipt, err = h.client.Enqueue(h.f.ctx, "k", json.RawMessage(`{"n": 1}`), opts...)
+	receipt, err = h.client.Enqueue(marked(h.f.ctx), "k", json.RawMessage(`{"n": 1}`), opts...)
 	return receipt, slices.Contains(h.seen.asked()[before:], "EnqueueClaimedJob"), err
 }
 
@@ -203,7 +203,12 @@ func testNotHandedBeyondSlots(f *fixture) {
 	}
 }
 
-// failing is a store in which transactions of enqueues fail: so many before their commit, or, as far as is told, one after it.
+type mark struct{}
+
+// marked is for the writes that a failing store is to fail in.
+func marked(ctx context.Context) context.Context { return context.WithValue(ctx, mark{}, true) }
+
+// failing is a store in which marked transactions fail: so many before their commit, or, as far as is told, one after it.
 type failing struct {
 	jobs.Store
 	before atomic.Int64
@@ -213,13 +218,24 @@ type failing struct {
 	err    error
 }
 
-func (s *failing) WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+type work = func(context.Context, db.Querier) error
+
+func (s *failing) Write(ctx context.Context, fn work) error { return s.write(ctx, s.Store.Write, fn) }
+
+func (s *failing) WriteTogether(ctx context.Context, fn work) error {
+	return s.write(ctx, s.Store.WriteTogether, fn)
+}
+
+func (s *failing) write(ctx context.Context, write func(context.Context, work) error, fn work) error {
+	if ctx.Value(mark{}) == nil {
+		return write(ctx, fn)
+	}
 	if s.stuck.Swap(false) {
 		s.waited.Store(true)
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	err := s.Store.WriteTogether(ctx, func(ctx context.Context, q db.Querier) error {
+	err := write(ctx, func(ctx context.Context, q db.Querier) error {
 		if err := fn(ctx, q); err != nil || s.before.Add(-1) < 0 {
 			return err
 		}
@@ -268,7 +284,7 @@ func testStuckHandover(f *fixture) {
 	h.hand()
 	for handed := false; !handed; { // until the runner had come to rest: else its enqueue fails as it should
 		store.stuck.Store(true)
-		ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
+		ctx, cancel := context.WithTimeout(marked(f.ctx), 5*time.Second)
 		receipt, err := h.client.Enqueue(ctx, "k", json.RawMessage("{}"))
 		cancel()
 		if handed = err == nil; handed {

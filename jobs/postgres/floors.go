@@ -3,11 +3,14 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"math"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/sqluice/sqluice/db"
 )
@@ -324,7 +327,17 @@ func (f floored) EnqueueClaimedJob(ctx context.Context, arg db.EnqueueClaimedJob
 		return row, err
 	}
 	arg.Kinds = v.text
-	return f.queries.EnqueueClaimedJob(ctx, arg)
+	began := time.Now()
+	row, err = f.queries.EnqueueClaimedJob(ctx, arg)
+	if v.all && (err == nil || errors.Is(err, pgx.ErrNoRows)) {
+		f.looked(v.key, time.Since(began), 1)
+	}
+	if err == nil { // nothing waited before it
+		f.after(func() {
+			f.claimed(v, arg.Now, []db.ClaimJobsRow{{ID: row.ID, Kind: row.Kind, Priority: row.Priority, RunAfter: row.RunAfter}})
+		})
+	}
+	return row, err
 }
 
 func (f floored) ReleaseJob(ctx context.Context, arg db.ReleaseJobParams) (int64, error) {

@@ -100,19 +100,25 @@ func (w *writes) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) (rows []
 // listClaimable lists the jobs that a claim gives. Where they are all of one kind, and none has a value in one of the columns that
 // most jobs leave empty, that takes less: no row is read for its order, and half of the columns.
 func (w *writes) listClaimable(ctx context.Context, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
+	if w.filled > 0 {
+		w.filled--
+		return w.listAll(ctx, arg)
+	}
 	kinds, err := w.ListClaimableKinds(ctx, db.ListClaimableKindsParams{Kinds: arg.Kinds, Queue: arg.Queue, WorkerID: arg.WorkerID})
 	if err != nil || len(kinds) == 0 {
 		return nil, err
 	}
-	if w.filled > 0 {
-		w.filled--
-	} else if len(kinds) == 1 {
+	if len(kinds) == 1 {
 		rows, filled, err := w.listOfKind(ctx, arg, kinds[0])
 		if err != nil || !filled {
 			return rows, err
 		}
 		w.filled = filledFor
 	}
+	return w.listAll(ctx, arg)
+}
+
+func (w *writes) listAll(ctx context.Context, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
 	list, err := w.ListClaimableJobs(ctx, db.ListClaimableJobsParams{
 		Kinds: arg.Kinds, Queue: arg.Queue, Now: arg.Now, N: arg.N, WorkerID: arg.WorkerID,
 	})

@@ -100,8 +100,8 @@ WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
         SELECT 1 FROM jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
     )
   )
-RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, timeout, user_id, tags, metadata, created_at,
-          attempt, worker_id;
+RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, timeout, unique_key, request_id, user_id, tags,
+          metadata, created_at, attempt, worker_id;
 
 -- name: HasUnfinishedJobs :one
 -- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that is claimable or running. It is
