@@ -69,7 +69,6 @@ type handover struct {
 	claimed *attempt // by the last run of the transaction; nil when that has claimed nothing
 	vain    bool     // the queue has declined the job in it
 	kept    bool     // the slot still is
-	over    bool
 }
 
 // engage keeps a slot and begins a turn for a job that is to be handed over: one job at a time, and only while the pump waits for
@@ -140,10 +139,6 @@ func (h *handover) start() (taken bool) {
 
 // end gives the slot back, if it is still kept.
 func (h *handover) end() {
-	if h.over {
-		return
-	}
-	h.over = true
 	s := h.session
 	s.mu.Lock()
 	l := s.lanes[h.queue]
@@ -179,35 +174,36 @@ func (c *Client) writeJob(ctx context.Context, job db.EnqueueJobParams, noted fu
 			return noted(ctx, q, receipt.ID)
 		}
 	}
-	var h *handover
 	if job.Status == string(StatusPending) {
-		h = c.desk.engage(job.Kind, job.Queue)
-	}
-	if h != nil {
-		defer h.end() // also when a handler of events of the application panics
-		limited, cancel := ctx, context.CancelFunc(func() {})
-		if !c.store.WritesAlone() { // else who waits has everybody wait
-			limited, cancel = context.WithTimeout(ctx, handMost)
-		}
-		err := c.store.Write(limited, add(h)) // alone: its limit and its faults are not for others
-		late := limited.Err() != nil
-		cancel()
-		switch {
-		case err == nil:
-			taken := h.start()
-			h.end()
-			if !taken {
-				c.store.Announce(WorkAdded)
+		if h := c.desk.engage(job.Kind, job.Queue); h != nil {
+			if final, err := c.handOver(ctx, h, add(h)); final {
+				return receipt, err
 			}
-			return receipt, nil
-		case h.vain && !late || ctx.Err() != nil || errors.Is(err, ErrUnknownOutcome) || !late && c.store.CanRetry(err):
-			return receipt, err
 		}
-		h.end() // what kept the job from being added may be that it was to run at once
 	}
 	err := c.store.WriteTogether(ctx, add(nil))
 	if err == nil {
 		c.store.Announce(WorkAdded)
 	}
 	return receipt, err
+}
+
+// handOver adds a job by a handover that add belongs to. Unless that is final, it is to be added as ever: what kept it from being
+// added may be that it was to run at once.
+func (c *Client) handOver(ctx context.Context, h *handover, add func(context.Context, db.Querier) error) (final bool, err error) {
+	defer h.end() // also when a handler of events of the application panics
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if !c.store.WritesAlone() { // else who waits has everybody wait
+		limited, cancel = context.WithTimeout(ctx, handMost)
+	}
+	defer cancel()
+	err = c.store.Write(limited, add) // alone: its limit and its faults are not for others
+	late := limited.Err() != nil
+	if err == nil {
+		if !h.start() {
+			c.store.Announce(WorkAdded)
+		}
+		return true, nil
+	}
+	return h.vain && !late || ctx.Err() != nil || errors.Is(err, ErrUnknownOutcome) || !late && c.store.CanRetry(err), err
 }

@@ -43,22 +43,32 @@ type handing struct {
 // handing starts a runner with one slot, by a store that may be wrapped.
 func (f *fixture) handing(wrap ...func(jobs.Store) jobs.Store) *handing {
 	f.Helper()
+	return f.handingOf([]string{"k"}, wrap...)
+}
+
+// handingOf is handing with a runner of some kinds.
+func (f *fixture) handingOf(kinds []string, wrap ...func(jobs.Store) jobs.Store) *handing {
+	f.Helper()
 	h := &handing{f: f, ran: make(chan jobs.Job, 1000)}
 	h.client, h.seen = f.observed()
 	for _, w := range wrap {
 		h.client = jobs.New(w(h.client.Store()))
 	}
-	h.runner = f.startOn(h.client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("k", func(_ context.Context, job jobs.Job) error {
-		h.ran <- job
-		return nil
-	}))
+	var handlers []handle
+	for _, kind := range kinds {
+		handlers = append(handlers, on(kind, func(_ context.Context, job jobs.Job) error {
+			h.ran <- job
+			return nil
+		}))
+	}
+	h.runner = f.startOn(h.client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, handlers...)
 	return h
 }
 
 // add enqueues a job, and reports whether it was handed over, or should have been.
-func (h *handing) add(opts ...jobs.EnqueueOption) (receipt jobs.Receipt, handed bool, err error) {
+func (h *handing) add(kind string, opts ...jobs.EnqueueOption) (receipt jobs.Receipt, handed bool, err error) {
 	before := len(h.seen.asked())
-	receipt, err = h.client.Enqueue(marked(h.f.ctx), "k", json.RawMessage(`{"n": 1}`), opts...)
+	receipt, err = h.client.Enqueue(marked(h.f.ctx), kind, json.RawMessage(`{"n": 1}`), opts...)
 	return receipt, slices.Contains(h.seen.asked()[before:], "EnqueueClaimedJob"), err
 }
 
@@ -67,7 +77,7 @@ func (h *handing) add(opts ...jobs.EnqueueOption) (receipt jobs.Receipt, handed 
 func (h *handing) hand(opts ...jobs.EnqueueOption) jobs.Job {
 	h.f.Helper()
 	for {
-		receipt, handed, err := h.add(opts...)
+		receipt, handed, err := h.add("k", opts...)
 		h.f.must(err)
 		job := receive(h.f, "the job", h.ran)
 		want(h.f, "the job that runs", job.ID, receipt.ID)
@@ -163,7 +173,7 @@ func testNotHandedBeforeBetter(f *fixture) {
 func testNotHandedBeforeItsTime(f *fixture) {
 	h := f.handing()
 	h.hand()
-	receipt, handed, err := h.add(jobs.In(time.Hour))
+	receipt, handed, err := h.add("k", jobs.In(time.Hour))
 	f.must(err)
 	want(f, "it is handed over", handed, false)
 	h.hand()
@@ -255,7 +265,7 @@ func testFailedHandover(f *fixture) {
 		for handed := false; !handed; {
 			h.hand()
 			store.before.Store(failures)
-			receipt, tried, err := h.add()
+			receipt, tried, err := h.add("k")
 			store.before.Store(0)
 			handed = tried
 			want(f, "the enqueue failed", err != nil, !handed || failures == 2)
@@ -304,7 +314,7 @@ func testHandoverOfUnknownOutcome(f *fixture) {
 		h.hand()
 		store.after.Store(true)
 		var err error
-		if _, handed, err = h.add(jobs.UserID("nobody knows")); !errors.Is(err, jobs.ErrUnknownOutcome) {
+		if _, handed, err = h.add("k", jobs.UserID("nobody knows")); !errors.Is(err, jobs.ErrUnknownOutcome) {
 			f.Fatalf("the enqueue gives %v", err)
 		}
 		want(f, "the user of the job that runs", receive(f, "the job", h.ran).UserID, "nobody knows")

@@ -2,15 +2,20 @@ package conformance
 
 import (
 	"context"
-	"slices"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/sqluice/sqluice/jobs"
 )
 
 // RunMeddling tests that triggers of the application on inserts of jobs have their way when a job is handed to a runner as it is
-// added. create makes those of testdata/meddle_with_inserts.sql.
-func RunMeddling(t *testing.T, open Open, create func(*testing.T, Store)) {
+// added. They are those of testdata/meddle_with_inserts.sql, which exec runs.
+func RunMeddling(t *testing.T, open Open, exec func(ctx context.Context, store Store, text string) error) {
+	text, err := os.ReadFile(filepath.Join("testdata", "meddle_with_inserts.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for kind, check := range map[string]func(h *handing, id int64){
 		"held": ranNever, "late": ranNever, "routed": ranNever,
 		"changed": func(h *handing, id int64) { want(h.f, "payload", string(ranOnce(h, id).Payload), `"changed"`) },
@@ -22,20 +27,13 @@ func RunMeddling(t *testing.T, open Open, create func(*testing.T, Store)) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, open)
-			create(t, f.store)
-			h := &handing{f: f, ran: make(chan jobs.Job, 1000)}
-			h.client, h.seen = f.observed()
-			keep := func(_ context.Context, job jobs.Job) error {
-				h.ran <- job
-				return nil
-			}
-			h.runner = f.startOn(h.client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("k", keep), on(kind, keep))
+			f.must(exec(f.ctx, f.store, string(text)))
+			h := f.handingOf([]string{"k", kind})
 			for handed := false; !handed; {
 				h.hand()
-				before := len(h.seen.asked())
-				receipt, err := h.client.Enqueue(f.ctx, kind, []byte("{}"))
+				receipt, tried, err := h.add(kind)
 				f.must(err)
-				handed = slices.Contains(h.seen.asked()[before:], "EnqueueClaimedJob")
+				handed = tried
 				check(h, receipt.ID)
 			}
 			f.must(h.runner.stop())
@@ -53,7 +51,8 @@ func ranOnce(h *handing, id int64) jobs.Job {
 	return job
 }
 
-// ranNever wants the job to be where the trigger put it, untouched.
+// ranNever wants the job to be where the trigger put it, untouched. It is taken away: one that stays pending stands in the way of
+// handovers.
 func ranNever(h *handing, id int64) {
 	h.f.Helper()
 	h.hand() // the slot is free
@@ -61,4 +60,6 @@ func ranNever(h *handing, id int64) {
 	if job.Status == jobs.StatusRunning || job.Status == jobs.StatusDone || job.Attempt != 0 || job.WorkerID != 0 || !job.LeaseUntil.IsZero() {
 		h.f.Errorf("the job is %+v", job)
 	}
+	_, err := h.f.client.Cancel(h.f.ctx, id)
+	h.f.must(err)
 }

@@ -2,8 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -19,14 +17,9 @@ import (
 func TestConformance(t *testing.T) { conformance.Run(t, opener(t)) }
 
 func TestTriggersMeddleWithWhatIsHandedOver(t *testing.T) {
-	conformance.RunMeddling(t, opener(t), func(t *testing.T, store conformance.Store) {
-		text, err := os.ReadFile(filepath.Join("testdata", "meddle_with_inserts.sql"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := store.(engine).pool.Exec(t.Context(), string(text)); err != nil {
-			t.Fatal(err)
-		}
+	conformance.RunMeddling(t, opener(t), func(ctx context.Context, store conformance.Store, text string) error {
+		_, err := store.(engine).pool.Exec(ctx, text)
+		return err
 	})
 }
 

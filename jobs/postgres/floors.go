@@ -289,49 +289,47 @@ func (f floored) CountStuckJobs(ctx context.Context, leaseBefore int64) (int64, 
 	return f.looks.CountStuckJobs(ctx, leaseBefore)
 }
 
-func (f floored) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsParams) (int64, error) {
-	v, err := f.view(arg.Queue, arg.Kinds)
+// from runs a statement that looks for pending jobs of a queue from its floors on, and notes how long it took for so many.
+func (f floored) from(queue, kinds string, look func(kinds string) (jobs int, err error)) (view, error) {
+	v, err := f.view(queue, kinds)
 	if err != nil {
-		return 0, err
+		return v, err
 	}
-	arg.Kinds = v.text
 	began := time.Now()
-	n, err := f.looks.HasClaimableJobs(ctx, arg)
-	if v.all && err == nil {
-		f.looked(v.key, time.Since(began), 1)
+	n, err := look(v.text)
+	if v.all && (err == nil || errors.Is(err, pgx.ErrNoRows)) {
+		f.looked(v.key, time.Since(began), n)
 	}
+	return v, err
+}
+
+func (f floored) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsParams) (n int64, err error) {
+	_, err = f.from(arg.Queue, arg.Kinds, func(kinds string) (_ int, err error) {
+		arg.Kinds = kinds
+		n, err = f.looks.HasClaimableJobs(ctx, arg)
+		return 1, err
+	})
 	return n, err
 }
 
-func (f floored) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
-	v, err := f.view(arg.Queue, arg.Kinds)
-	if err != nil {
-		return nil, err
+func (f floored) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, err error) {
+	v, err := f.from(arg.Queue, arg.Kinds, func(kinds string) (_ int, err error) {
+		arg.Kinds = kinds
+		rows, err = f.queries.ClaimJobs(ctx, arg)
+		return len(rows), err
+	})
+	if err == nil {
+		f.after(func() { f.claimed(v, arg.Now, rows) })
 	}
-	arg.Kinds = v.text
-	began := time.Now()
-	rows, err := f.queries.ClaimJobs(ctx, arg)
-	if err != nil {
-		return nil, err
-	}
-	if v.all {
-		f.looked(v.key, time.Since(began), len(rows))
-	}
-	f.after(func() { f.claimed(v, arg.Now, rows) })
-	return rows, nil
+	return rows, err
 }
 
 func (f floored) EnqueueClaimedJob(ctx context.Context, arg db.EnqueueClaimedJobParams) (row db.EnqueueClaimedJobRow, err error) {
-	v, err := f.view(arg.Queue, arg.Kinds)
-	if err != nil {
-		return row, err
-	}
-	arg.Kinds = v.text
-	began := time.Now()
-	row, err = f.queries.EnqueueClaimedJob(ctx, arg)
-	if v.all && (err == nil || errors.Is(err, pgx.ErrNoRows)) {
-		f.looked(v.key, time.Since(began), 1)
-	}
+	v, err := f.from(arg.Queue, arg.Kinds, func(kinds string) (_ int, err error) {
+		arg.Kinds = kinds
+		row, err = f.queries.EnqueueClaimedJob(ctx, arg)
+		return 1, err
+	})
 	if err == nil { // nothing waited before it
 		f.after(func() {
 			f.claimed(v, arg.Now, []db.ClaimJobsRow{{ID: row.ID, Kind: row.Kind, Priority: row.Priority, RunAfter: row.RunAfter}})

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 
 	lib "modernc.org/sqlite/lib"
@@ -32,21 +33,24 @@ func (w *writes) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJob
 func (w *writes) add(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
 	w.args = arguments(w.args[:0], arg.Kind, arg.Queue, arg.Payload, arg.Status, arg.Priority, arg.RunAfter, arg.MaxAttempts, arg.Timeout,
 		optional(arg.UserID), optional(arg.Tags), optional(arg.Metadata), arg.Now, arg.Now)
-	result, err := w.enqueue.exec(w.args)
-	clear(w.args) // keeps no payload
-	if refused(err) {
-		if !w.inTransaction() {
-			return 0, err // a trigger's RAISE(ROLLBACK) has ended it: what ran now would be committed at once
-		}
+	id, err := insertOne(w.enqueue, w.args)
+	if errors.Is(err, sql.ErrNoRows) || refused(err) && w.inTransaction() { // else a trigger's RAISE(ROLLBACK) has ended it: what ran now would be committed at once
 		return w.Queries.EnqueueKeylessJob(ctx, arg)
 	}
+	return id, err
+}
+
+// insertOne runs a statement that adds a job, and returns its id; sql.ErrNoRows means that a trigger has ignored it.
+func insertOne(stmt quick, args []driver.NamedValue) (int64, error) {
+	defer clear(args) // keeps no payload
+	result, err := stmt.exec(args)
 	if err != nil {
 		return 0, err
 	}
 	if n, err := result.RowsAffected(); err != nil {
 		return 0, err
 	} else if n != 1 {
-		return w.Queries.EnqueueKeylessJob(ctx, arg)
+		return 0, sql.ErrNoRows
 	}
 	return result.LastInsertId()
 }
@@ -60,20 +64,11 @@ func (w *writes) EnqueueClaimedJob(ctx context.Context, arg db.EnqueueClaimedJob
 	w.alike.next = 0
 	w.args = arguments(w.args[:0], arg.Kind, arg.Queue, arg.Payload, arg.Priority, arg.RunAfter, arg.MaxAttempts, arg.Timeout,
 		optional(arg.UserID), optional(arg.Tags), optional(arg.Metadata), arg.Now, arg.LeaseUntil, arg.WorkerID, arg.StartedAt)
-	result, err := w.enqueueClaimed.exec(w.args)
-	clear(w.args) // keeps no payload
+	row.ID, err = insertOne(w.enqueueClaimed, w.args)
 	if refused(err) && w.inTransaction() {
 		return row, sql.ErrNoRows
 	}
 	if err != nil {
-		return row, err
-	}
-	if n, err := result.RowsAffected(); err != nil {
-		return row, err
-	} else if n != 1 {
-		return row, sql.ErrNoRows
-	}
-	if row.ID, err = result.LastInsertId(); err != nil {
 		return row, err
 	}
 	w.args = arguments(w.args[:0], row.ID, arg.Kind, arg.Queue, arg.Payload, arg.Priority, arg.RunAfter, arg.MaxAttempts, arg.Timeout,

@@ -108,16 +108,6 @@ CROSS JOIN LATERAL (
 WHERE EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
 AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
 
--- name: ListClaimableJobsOfKind :many
--- ListClaimableJobsOfKind lists up to n due jobs of a queue and a kind, best first by priority, run_after, id, for those who know
--- that the kind may be claimed. Unless more is 0, a job has values in columns that most leave empty, and that are not listed.
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + 1 AS BIGINT) AS attempt, j.max_attempts, j.created_at,
-       CAST(CASE WHEN j.uncounted <> 0 OR j.crashes <> 0 OR j.timeout <> 0
-                   OR COALESCE(j.unique_key, j.request_id, j.user_id, j.tags, j.metadata) IS NOT NULL THEN 1 ELSE 0 END AS BIGINT) AS more
-FROM jobs AS j
-WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = CAST(@kind AS TEXT) AND j.run_after <= CAST(@now AS BIGINT)
-ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT);
-
 -- name: StartJobs :execrows
 -- StartJobs hands pending jobs, a JSON list of ids, to a worker.
 UPDATE jobs SET status = 'running', attempt = attempt + 1, worker_id = CAST(@worker_id AS BIGINT),
