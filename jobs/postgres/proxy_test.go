@@ -161,8 +161,11 @@ func (p *proxy) cutAll() {
 }
 
 // leave breaks all connections and refuses new ones, as a server that is down. (One that is about to go down would wait
-// for a minute for the first words of those who have just come.)
+// for a minute for the first words of those who have just come.) Nothing gets through while it does so: whose connection is broken
+// could ask by another one that is still to be.
 func (p *proxy) leave() {
+	p.mute()
+	defer p.unmute()
 	p.mu.Lock()
 	p.away = true
 	p.mu.Unlock()

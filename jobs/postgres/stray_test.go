@@ -78,11 +78,6 @@ func testClaimCutOff(t *testing.T, site *site) {
 		return pass
 	}, p.leave)
 	id := enqueue(t, client, "k", jobs.MaxAttempts(1))
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the job is %+v; the runner said %q", get(t, client, id), log.all())
-		}
-	})
 	eventually(t, "the runner does not know", func() bool { return log.count("whether the write was committed is not known") > 0 })
 	want(t, "status of the job", get(t, client, id).Status, jobs.StatusRunning)
 	p.comeBack()
