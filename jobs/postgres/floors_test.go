@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -308,4 +309,59 @@ func TestFloorsOfWhatIsNotClaimed(t *testing.T) {
 			t.Errorf("%s begins with job %d, not %d", step.what, first, step.first)
 		}
 	}
+}
+
+// A job that is added claimed looks for others as a claim does, and is claimed.
+func TestFloorsOfWhatIsAddedClaimed(t *testing.T) {
+	store, client, _ := newSite(t, testdb.StartPostgres(t)).queue(t)
+	worker := ghost(t, store, "w", []string{"another"}).id
+	key := floorKey{jobs.DefaultQueue, `["k"]`}
+	_, err := store.floors.view(key.queue, key.kinds)
+	must(t, err)
+	looked := func(times int) {
+		for range times {
+			store.floors.looked(key, time.Minute, 1)
+		}
+	}
+	now := store.Now().Add(time.Hour).UnixMicro() // else the floor would be a second before it
+	due := now - time.Minute.Microseconds()
+	add := func(result error) (id int64) {
+		err := store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
+			row, err := q.EnqueueClaimedJob(ctx, db.EnqueueClaimedJobParams{
+				Kind: "k", Queue: key.queue, Payload: "{}", RunAfter: due, MaxAttempts: 1, Now: now, WorkerID: worker,
+				StartedAt: now, LeaseUntil: now, Kinds: key.kinds,
+			})
+			id = row.ID
+			return cmp.Or(err, result)
+		})
+		if !errors.Is(err, result) {
+			t.Fatalf("the job is added: %v", err)
+		}
+		return id
+	}
+	at := func(what string, all bool, want string) {
+		t.Helper()
+		v, err := store.floors.view(key.queue, key.kinds)
+		must(t, err)
+		var s scope
+		must(t, json.Unmarshal([]byte(v.text), &s))
+		if v.all != all || text(t, s.From) != want {
+			t.Errorf("%s: all is %v, the floors are %s, not %v and %s", what, v.all, text(t, s.From), all, want)
+		}
+	}
+	looked(slowLooks - 1)
+	add(errors.New("no"))
+	looked(slowLooks - 1)
+	waiting := enqueue(t, client, "k")
+	add(sql.ErrNoRows)
+	looked(slowLooks - 1)
+	at("looks that are slow, but not in a row", true, "[]")
+	_, err = client.Cancel(t.Context(), waiting)
+	must(t, err)
+	looked(slowLooks)
+	at("slow looks", false, "[]")
+	add(errors.New("no"))
+	at("an insert that is rolled back", false, "[]")
+	id := add(nil)
+	at("an insert", false, fmt.Sprintf(`[["k",0,%d,%d]]`, due, id))
 }
