@@ -36,6 +36,10 @@ func (s observed) WriteTogether(ctx context.Context, fn func(context.Context, db
 	return s.watch(ctx, s.Store.WriteTogether, fn)
 }
 
+func (s observed) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.watch(ctx, s.Store.WriteOne, fn)
+}
+
 func (s observed) Join(tx Tx) (db.Querier, error) {
 	q, err := s.Store.Join(tx)
 	if err != nil || s.observer.Queried == nil {

@@ -105,6 +105,7 @@ func (s *session) pump(ctx context.Context) error {
 			}
 		}
 		t := &turn{session: s, outcomes: outcomes, wants: wants, slots: slots, worth: len(outcomes) > 0, behind: p.behind, asks: p.asks()}
+		t.lone = p.claimsAlone(t)
 		if err := p.do(ctx, t, stopping); err != nil {
 			return err
 		}
@@ -205,7 +206,7 @@ func (p *pump) follow(t *turn) {
 	p.recorded(t)
 	if t.promotes() {
 		p.behind = t.promoted > 0 && t.promoted == t.promote
-		if t.asks {
+		if t.asks && !t.lone {
 			p.asked(t.next)
 		} else {
 			p.unasked++
@@ -220,7 +221,7 @@ func (p *pump) follow(t *turn) {
 		for queue := range t.wants {
 			// A claim that came short may have missed rows that another worker had locked and then did not take: a look, which
 			// takes no locks, tells.
-			p.hungry[queue] = t.more[queue] || t.short[queue]
+			p.hungry[queue] = t.more[queue] || t.short[queue] || t.lone && t.asks
 		}
 		if !t.worth && len(t.claimed) == 0 && !p.behind {
 			// Somebody was faster, or a job is pending before its time: by SQL, or because the clock was set back.

@@ -76,7 +76,12 @@ func (p *pump) write(ctx context.Context, t *turn) (failed *turn, err error) {
 // commit has the turn written as one transaction.
 func (t *turn) commit(ctx context.Context) error {
 	began := time.Now()
-	err := t.session.store.Write(ctx, t.write)
+	var err error
+	if t.lone {
+		err = t.claimAlone(ctx)
+	} else {
+		err = t.session.store.Write(ctx, t.write)
+	}
 	t.took = time.Since(began)
 	return err
 }

@@ -38,6 +38,10 @@ func (s *splitting) Write(ctx context.Context, fn func(context.Context, db.Queri
 	return err
 }
 
+func (s *splitting) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.Write(ctx, fn)
+}
+
 type splittingQuerier struct {
 	db.Querier
 	recorded, claimed int64

@@ -24,6 +24,7 @@ type turn struct {
 	slots    map[string]int64 // how many of those begin at once
 	worth    bool             // there was something to record, so that nobody looked whether there is something to claim
 	behind   bool             // the turn before promoted as many jobs as it might: promote more, also when none can be claimed
+	lone     bool             // it claims by one statement, and looks for due jobs after that, if it is to
 	asks     bool             // it looks for due jobs, and when the next one falls due, before it claims
 
 	lost     []outcome
@@ -44,9 +45,7 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 	s := t.session
 	began := time.Now()
 	defer func() { t.held = time.Since(began) }()
-	t.lost, t.claimed, t.next = nil, nil, time.Time{}
-	t.more, t.short, t.returned = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	t.promote, t.promoted = 0, 0
+	t.begin()
 	var err error
 	done := changes{}
 	if len(t.outcomes) > 0 {
@@ -65,29 +64,26 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
+// begin forgets what an earlier run did.
+func (t *turn) begin() {
+	t.lost, t.claimed, t.next = nil, nil, time.Time{}
+	t.more, t.short, t.returned = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	t.promote, t.promoted = 0, 0
+}
+
 // claim makes due jobs claimable and claims for each queue what it wants.
 func (t *turn) claim(ctx context.Context, q db.Querier, done changes) error {
 	s := t.session
-	worker := s.workerID()
 	now := s.store.Now()
 	if t.asks {
 		if err := t.promoteDue(ctx, q, toMicros(now)); err != nil {
 			return err
 		}
 	}
-	lease := now.Add(s.config.Lease)
 	for queue, n := range t.wants {
-		rows, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
-			WorkerID: worker, LeaseUntil: toMicros(lease), Now: toMicros(now), Kinds: s.kinds, Queue: queue, N: n,
-		})
+		claimed, err := t.claimFrom(ctx, q, queue, n, now)
 		if err != nil {
-			return fmt.Errorf("claim jobs: %w", err)
-		}
-		t.more[queue] = int64(len(rows)) == n
-		t.short[queue] = len(rows) > 0 || t.worth
-		claimed := make([]*attempt, len(rows))
-		for i, row := range rows {
-			claimed[i] = s.attempt(row, queue, worker, now, lease)
+			return err
 		}
 		if claimed, err = t.putOff(ctx, q, claimed, done); err != nil {
 			return err
@@ -98,6 +94,25 @@ func (t *turn) claim(ctx context.Context, q db.Querier, done changes) error {
 		t.claimed = append(t.claimed, claimed...)
 	}
 	return nil
+}
+
+// claimFrom claims up to n jobs of a queue.
+func (t *turn) claimFrom(ctx context.Context, q db.Querier, queue string, n int64, now time.Time) ([]*attempt, error) {
+	s := t.session
+	worker, lease := s.workerID(), now.Add(s.config.Lease)
+	rows, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
+		WorkerID: worker, LeaseUntil: toMicros(lease), Now: toMicros(now), Kinds: s.kinds, Queue: queue, N: n,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim jobs: %w", err)
+	}
+	t.more[queue] = int64(len(rows)) == n
+	t.short[queue] = len(rows) > 0 || t.worth
+	claimed := make([]*attempt, len(rows))
+	for i, row := range rows {
+		claimed[i] = s.attempt(row, queue, worker, now, lease)
+	}
+	return claimed, nil
 }
 
 // attempt is that of a job which was claimed.

@@ -64,6 +64,10 @@ func (s *watched) WriteTogether(ctx context.Context, fn func(context.Context, db
 	return s.watch(ctx, true, s.Store.WriteTogether, fn)
 }
 
+func (s *watched) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.watch(ctx, true, s.Store.WriteOne, fn)
+}
+
 func (s *watched) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	return s.watch(ctx, false, s.Store.Read, fn)
 }

@@ -28,6 +28,7 @@ func TestEngine(t *testing.T) {
 		{"Migrate", migrateTests},
 		{"Names", namesTests},
 		{"Notifications", notificationsTests},
+		{"One", oneTests},
 		{"Outcome", outcomeTests},
 		{"Pool", poolTests},
 		{"Pooler", poolerTests},

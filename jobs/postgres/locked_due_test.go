@@ -62,6 +62,10 @@ func (c *counting) Write(ctx context.Context, fn func(context.Context, db.Querie
 	return c.Store.Write(ctx, func(ctx context.Context, q db.Querier) error { return fn(ctx, counted{q, c}) })
 }
 
+func (c *counting) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return c.Store.WriteOne(ctx, func(ctx context.Context, q db.Querier) error { return fn(ctx, counted{q, c}) })
+}
+
 type counted struct {
 	db.Querier
 	counts *counting

@@ -53,10 +53,13 @@ func (s *Store) reader(conn watched) db.Querier {
 
 func planByIndexes(batch *pgx.Batch) func(pgx.BatchResults) error {
 	batch.Queue(control("plan_by_indexes"))
-	return func(results pgx.BatchResults) error {
-		_, err := results.Exec()
-		return err
-	}
+	return takeOne
+}
+
+// takeOne takes the results of one statement that went ahead.
+func takeOne(results pgx.BatchResults) error {
+	_, err := results.Exec()
+	return err
 }
 
 // once are the arguments of a statement that is not to be prepared.

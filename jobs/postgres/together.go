@@ -194,7 +194,7 @@ func (s *Store) writeGroup(group []*member) (culprit *member, err error) {
 		})
 		defer stop()
 	}
-	err = s.write(ctx, len(group), func(ctx context.Context, q db.Querier) error {
+	err = s.write(ctx, len(group), s.transact, func(ctx context.Context, q db.Querier) error {
 		culprit = nil
 		for _, m := range group {
 			if err := m.fn(ctx, q); err != nil {

@@ -23,17 +23,19 @@ const reruns = 8
 // its commit. When the connection breaks during that, the server is asked whether it happened, so that the returned error
 // tells; only when that cannot be found out it is [jobs.ErrUnknownOutcome].
 func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return s.write(ctx, 1, fn)
+	return s.write(ctx, 1, s.transact, fn)
 }
 
-// write is Write for a function that does so many writes of callers.
-func (s *Store) write(ctx context.Context, writes int, fn func(context.Context, db.Querier) error) error {
+type statements = func(context.Context, db.Querier) error
+
+// write has fn run by a transaction, which transact is, that does so many writes of callers.
+func (s *Store) write(ctx context.Context, writes int, transact func(context.Context, statements) error, fn statements) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
 	for run := 1; ; run++ {
 		began := time.Now()
-		err := s.transact(ctx, fn)
+		err := transact(ctx, fn)
 		if err == nil {
 			if o := s.options.observer; o != nil && o.Committed != nil {
 				o.Committed(writes, time.Since(began))

@@ -87,6 +87,11 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) 
 	}
 }
 
+// WriteOne is Write: there are no round trips.
+func (s *Store) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.Write(context.WithoutCancel(ctx), fn)
+}
+
 // WriteTogether is Write, which has callers share transactions anyway.
 func (s *Store) WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	return s.Write(ctx, fn)

@@ -1,0 +1,52 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// A claim beside which there is nothing to record, as of the first job after a rest, is one statement. Where others may write
+// meanwhile, and a statement is a round trip, it and its commit go in one, in place of three.
+
+// claimsAlone reports whether a turn does no more than to claim from one queue, for slots that are free. What falls due is looked for
+// after the claim, for which it is not known to be due.
+func (p *pump) claimsAlone(t *turn) bool {
+	if p.store.WritesAlone() || len(t.outcomes) > 0 || t.behind || len(t.wants) != 1 || !p.next.IsZero() && !p.next.After(p.store.Now()) {
+		return false
+	}
+	for queue, n := range t.wants {
+		return n <= t.slots[queue]
+	}
+	return false
+}
+
+// claimAlone has a turn claim by a transaction of one statement. If it is not known whether that was committed, the jobs are strays.
+func (t *turn) claimAlone(ctx context.Context) error {
+	s := t.session
+	var claimed []*attempt
+	err := s.store.WriteOne(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		t.begin()
+		for queue, n := range t.wants {
+			claimed, err = t.claimFrom(ctx, q, queue, n, s.store.Now())
+		}
+		return err
+	})
+	if err != nil || !slices.ContainsFunc(claimed, func(a *attempt) bool { return s.lastChance(a.job) }) {
+		t.claimed = claimed
+		return err
+	}
+	return s.store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		t.claimed = nil
+		done := changes{}
+		if t.claimed, err = t.putOff(ctx, q, claimed, done); err != nil {
+			return err
+		}
+		if err := done.write(ctx, q, toMicros(s.store.Now())); err != nil {
+			return fmt.Errorf("note what was put off: %w", err)
+		}
+		return nil
+	})
+}
