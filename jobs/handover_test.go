@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -107,6 +108,57 @@ func TestQueueThatDeclines(t *testing.T) {
 			t.Errorf("engaged %t, %d slots kept, %d active, %d outcomes", s.engaged, l.kept, l.active, len(s.outcomes))
 		}
 	})
+}
+
+// fickle claims what is added at its first run only.
+type fickle struct {
+	db.Querier
+	runs int
+}
+
+func (q *fickle) EnqueueClaimedJob(_ context.Context, p db.EnqueueClaimedJobParams) (db.EnqueueClaimedJobRow, error) {
+	if q.runs++; q.runs > 1 {
+		return db.EnqueueClaimedJobRow{}, sql.ErrNoRows
+	}
+	return db.EnqueueClaimedJobRow{
+		ID: 1, Kind: p.Kind, Queue: p.Queue, Payload: p.Payload, Status: string(StatusRunning), Attempt: 1, WorkerID: &p.WorkerID, CreatedAt: p.Now,
+	}, nil
+}
+
+// A transaction that is run again may not claim what it has claimed at first.
+func TestHandoverThatIsRunAgain(t *testing.T) {
+	s := resting(t)
+	h, q := s.engage("k", "q"), &fickle{}
+	for run, want := range []bool{true, false} {
+		_, added, err := h.insert(t.Context(), q, db.EnqueueJobParams{Kind: "k", Queue: "q"})
+		if err != nil || added != want || (h.claimed != nil) != want {
+			t.Errorf("run %d: added %t, claimed %t, %v", run, added, h.claimed != nil, err)
+		}
+	}
+	if h.start() {
+		t.Error("the job that was not claimed is started")
+	}
+}
+
+// Who waits for all to end hears of the end of a handover, also where the job itself has ended before.
+func TestEndOfAHandoverIsTold(t *testing.T) {
+	for name, wait := range map[string]func(*session){
+		"stop": func(s *session) { s.closing = true }, "drain": func(s *session) { s.drain = true }, "neither": func(*session) {},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := resting(t)
+			h := s.engage("k", "q")
+			h.claimed = s.attempt(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now())
+			h.start()
+			synctest.Wait() // the handler has returned
+			close(s.finished)
+			<-s.settled
+			wait(s)
+			if h.end(); len(s.settled) == 1 != (name != "neither") {
+				t.Errorf("%s: %d signals", name, len(s.settled))
+			}
+		})
+	}
 }
 
 // While a slot is kept, nothing else gets it; a job that waits for one neither.
