@@ -49,10 +49,18 @@ type timedStore struct {
 	laps []int64
 }
 
-func (s *timedStore) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+func (s *timedStore) Write(ctx context.Context, fn work) error { return s.time(ctx, s.Store.Write, fn) }
+
+func (s *timedStore) WriteOne(ctx context.Context, fn work) error {
+	return s.time(ctx, s.Store.WriteOne, fn)
+}
+
+type work = func(context.Context, db.Querier) error
+
+func (s *timedStore) time(ctx context.Context, write func(context.Context, work) error, fn work) error {
 	q := &timedQuerier{}
 	begin := time.Now()
-	err := s.Store.Write(ctx, func(ctx context.Context, inner db.Querier) error {
+	err := write(ctx, func(ctx context.Context, inner db.Querier) error {
 		*q = timedQuerier{Querier: inner} // the store may run it again
 		return fn(ctx, q)
 	})
