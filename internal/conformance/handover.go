@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,6 +132,7 @@ func testHandedInOneTransaction(f *fixture) {
 	defer h.seen.mu.Unlock()
 	asked := h.seen.queries[before:]
 	asked = asked[slices.Index(asked, "EnqueueClaimedJob"):]
+	asked = asked[:slices.IndexFunc(asked, func(name string) bool { return strings.HasPrefix(name, "Complete") })] // that may claim others
 	if slices.Contains(asked, "ClaimJobs") || slices.Contains(asked, "EnqueueKeylessJob") {
 		f.Errorf("the statements were %q", asked)
 	}
