@@ -140,6 +140,82 @@ func TestHandoverThatIsRunAgain(t *testing.T) {
 	}
 }
 
+// stubborn is a store whose transactions by themselves end with an error, maybe when nobody waits any more, and in which shared ones
+// work.
+type stubborn struct {
+	splitting
+	err    error
+	waits  bool
+	vain   bool
+	shared int
+}
+
+func (s *stubborn) CanRetry(err error) bool { return errors.Is(err, ErrBusy) }
+
+func (s *stubborn) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	q := &fickle{}
+	if s.vain {
+		q.runs = 1
+	}
+	if err := fn(ctx, q); err != nil {
+		return err
+	}
+	if s.waits {
+		<-ctx.Done()
+	}
+	return s.err
+}
+
+func (s *stubborn) WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	s.shared++
+	return fn(ctx, &fickle{})
+}
+
+func (q *fickle) EnqueueKeylessJob(context.Context, db.EnqueueKeylessJobParams) (int64, error) {
+	return 2, nil
+}
+
+// What fails because it was to be handed over is added once more, and what fails anyway is not.
+func TestHandoverThatFails(t *testing.T) {
+	no := errors.New("no")
+	for name, test := range map[string]struct {
+		store  stubborn
+		limit  time.Duration // of the caller
+		shared int
+	}{
+		"its own fault":                      {store: stubborn{err: no}, shared: 1},
+		"a queue that declines":              {store: stubborn{err: no, vain: true}},
+		"a passing state":                    {store: stubborn{err: ErrBusy}},
+		"an outcome that is not known":       {store: stubborn{err: ErrUnknownOutcome}},
+		"too late":                           {store: stubborn{err: no, waits: true}, shared: 1},
+		"too late, a passing state":          {store: stubborn{err: ErrBusy, waits: true}, shared: 1},
+		"too late, a queue that declines":    {store: stubborn{err: no, waits: true, vain: true}, shared: 1},
+		"the caller's end":                   {store: stubborn{err: no, waits: true}, limit: handMost / 2},
+		"the caller's end where others wait": {store: stubborn{err: no, waits: true, splitting: splitting{alone: true}}, limit: 2 * handMost},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &test.store
+			s := resting(t)
+			s.store = store
+			c := &Client{store: store, desk: &desk{}}
+			c.desk.open(s)
+			ctx, cancel := context.WithTimeout(t.Context(), max(test.limit, time.Nanosecond))
+			if test.limit == 0 {
+				ctx = t.Context()
+			}
+			defer cancel()
+			job := db.EnqueueJobParams{Kind: "k", Queue: "q", Status: string(StatusPending)}
+			receipt, err := c.writeJob(ctx, job, func(context.Context, db.Querier, int64) error { return nil })
+			if store.shared != test.shared || test.shared > 0 && (err != nil || receipt.ID != 2) || test.shared == 0 && !errors.Is(err, store.err) {
+				t.Errorf("%s: it is added once more %d times: %v, %v", name, store.shared, receipt, err)
+			}
+			if s.engaged || s.lanes["q"].kept != 0 || len(s.open) > 0 || s.lanes["q"].active > 0 {
+				t.Errorf("%s: the handover goes on", name)
+			}
+		})
+	}
+}
+
 // Who waits for all to end hears of the end of a handover, also where the job itself has ended before.
 func TestEndOfAHandoverIsTold(t *testing.T) {
 	for name, wait := range map[string]func(*session){
@@ -167,6 +243,9 @@ func TestKeptSlot(t *testing.T) {
 	l.kept = 1
 	if l.free() != 1 || l.wants(0, true, false) != 1 {
 		t.Errorf("%d slots are free, and %d jobs are wanted", l.free(), l.wants(0, true, false))
+	}
+	if l.pace = time.Millisecond; l.wants(time.Second, true, false) != 1 {
+		t.Error("jobs are wanted that would wait")
 	}
 	first, second, handed := &attempt{}, &attempt{}, &attempt{kept: true}
 	if !l.add(first) || l.add(second) {
@@ -199,6 +278,7 @@ func TestStrays(t *testing.T) {
 	s.end(second)
 	find("after the second", 0)
 	third := s.begin()
+	find("in the third", 0)
 	s.end(first)
 	find("after the first, in one that came later", 1)
 	s.end(third)

@@ -158,6 +158,25 @@ func TestQuickEnqueueOfAClaimedJobAddsTheSame(t *testing.T) {
 	both("an ended worker", little, true)
 }
 
+// Whatever a trigger changes of a job that is added claimed is noticed.
+func TestClaimedJobThatATriggerChanges(t *testing.T) {
+	c := newClaimer(t)
+	exec(t, plain(t, c.store.Path()), "change_one_column")
+	for _, column := range []string{
+		"nothing", "kind", "queue", "payload", "status", "priority", "run_after", "max_attempts", "timeout", "unique_key", "request_id", "user_id",
+		"tags", "metadata", "attempt", "worker_id",
+	} {
+		arg := db.EnqueueClaimedJobParams{Kind: "k", Queue: column, Payload: `"` + column + `"`, MaxAttempts: 1, WorkerID: c.id, Kinds: `["k"]`}
+		c.write(t, func(ctx context.Context, q db.Querier) error {
+			row, err := q.EnqueueClaimedJob(ctx, arg)
+			if unchanged := row.Kind == "k"; unchanged != (column == "nothing") {
+				t.Errorf("a trigger changes %s: the job is as given: %t", column, unchanged)
+			}
+			return err
+		})
+	}
+}
+
 // Among jobs that wait for each other each has the id that its caller was told.
 func TestEnqueueOfAClaimedJobAmongAlikeJobs(t *testing.T) {
 	c := newClaimer(t)
