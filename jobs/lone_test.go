@@ -15,17 +15,20 @@ func TestWhoClaimsAlone(t *testing.T) {
 		change func(*pump, *turn)
 		alone  bool
 	}{
-		"slots for all":        {alone: true},
-		"due later":            {change: func(p *pump, _ *turn) { p.next = time.Now().Add(time.Hour) }, alone: true},
-		"due":                  {change: func(p *pump, _ *turn) { p.next = time.Now() }},
-		"on one machine":       {change: func(p *pump, _ *turn) { p.store.(*splitting).alone = true }},
-		"ends to record":       {change: func(_ *pump, t *turn) { t.outcomes = make([]outcome, 1) }},
-		"more to promote":      {change: func(_ *pump, t *turn) { t.behind = true }},
-		"two queues":           {change: func(_ *pump, t *turn) { t.wants["other"], t.slots["other"] = 1, 1 }},
-		"no queue":             {change: func(_ *pump, t *turn) { delete(t.wants, "q") }},
-		"jobs ahead of a slot": {change: func(_ *pump, t *turn) { t.wants["q"]++ }},
+		"slots for all":               {alone: true},
+		"due later":                   {change: func(p *pump, _ *turn) { p.next = time.Now().Add(time.Hour) }, alone: true},
+		"due":                         {change: func(p *pump, _ *turn) { p.next = time.Now() }},
+		"on one machine":              {change: func(p *pump, _ *turn) { p.store.(*splitting).alone = true }},
+		"ends to record":              {change: func(_ *pump, t *turn) { t.outcomes = make([]outcome, 1) }},
+		"more to promote":             {change: func(_ *pump, t *turn) { t.behind = true }},
+		"looks for news":              {change: func(p *pump, t *turn) { t.asks, p.woken = true, true }, alone: true},
+		"after a look that failed":    {change: func(_ *pump, t *turn) { t.asks = true }},
+		"a job that killed a process": {change: func(p *pump, _ *turn) { p.lanes["another"] = &lane{suspects: 1} }},
+		"two queues":                  {change: func(_ *pump, t *turn) { t.wants["other"], t.slots["other"] = 1, 1 }},
+		"no queue":                    {change: func(_ *pump, t *turn) { delete(t.wants, "q") }},
+		"jobs ahead of a slot":        {change: func(_ *pump, t *turn) { t.wants["q"]++ }},
 	} {
-		p := &pump{session: &session{store: &splitting{}}}
+		p := &pump{session: &session{store: &splitting{}, lanes: map[string]*lane{"q": {slots: 2}}}}
 		turn := &turn{session: p.session, wants: map[string]int64{"q": 2}, slots: map[string]int64{"q": 2}}
 		if test.change != nil {
 			test.change(p, turn)
@@ -70,8 +73,7 @@ func TestClaimAlone(t *testing.T) {
 	p := splitPump(t, &store.splitting, 0, func() {})
 	p.session.store = store
 	for round, want := range []int{0, 1, 1, 1} {
-		turn := p.turnOf(1)
-		turn.outcomes, turn.worth, turn.lone, turn.asks = nil, false, true, round < 3
+		turn := &turn{session: p.session, wants: map[string]int64{DefaultQueue: 1}, slots: map[string]int64{DefaultQueue: 1}, lone: true, asks: round < 3}
 		p.hungry[DefaultQueue] = false
 		_, err := p.write(t.Context(), turn)
 		if (want == 0) != errors.Is(err, ErrUnknownOutcome) || store.ones != round+1 {

@@ -25,8 +25,9 @@ type Store interface {
 	// whose commits are dear has callers who come at the same time share a transaction.
 	WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error
 
-	// WriteOne is Write for a function that runs one statement, which an engine may have committed in the same round trip. The end
-	// of ctx does not stop it. Where the connection breaks nobody looks what became of it: that is [ErrUnknownOutcome].
+	// WriteOne is Write for a function that runs one statement, a claim: an engine may have it committed in the same round trip,
+	// whatever the function returns, and tells nobody of it. The end of ctx does not stop it. Where the connection breaks nobody asks
+	// what became of it: that is [ErrUnknownOutcome].
 	WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error
 
 	// WritesAlone reports whether one transaction writes at a time and others wait for it: a long one is in everybody's way.

@@ -25,7 +25,7 @@ type turn struct {
 	worth    bool             // there was something to record, so that nobody looked whether there is something to claim
 	behind   bool             // the turn before promoted as many jobs as it might: promote more, also when none can be claimed
 	lone     bool             // it claims by one statement, and looks for due jobs after that, if it is to
-	asks     bool             // it looks for due jobs, and when the next one falls due, before it claims
+	asks     bool             // it looks for due jobs, and when the next one falls due, before it claims, unless it is lone
 
 	lost     []outcome
 	promote  int64 // how many jobs it might promote
@@ -34,7 +34,7 @@ type turn struct {
 	more     map[string]bool // queues in which another claim may find something
 	short    map[string]bool // queues that gave some, but less than was wanted
 	returned map[string]bool // queues from which jobs were claimed that must not wait for a slot
-	next     time.Time       // when the next scheduled job falls due, if it asks
+	next     time.Time       // when the next scheduled job falls due, if it has looked
 	took     time.Duration   // the time of its transaction
 	held     time.Duration   // how long its statements took, which is most of the time that it held SQLite's write lock
 }

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -15,6 +17,9 @@ var oneTests = []engineTest{
 	{"Error", testOneIsCommitted},
 	{"EndOfContext", testOneGoesOn},
 	{"BrokenConnection", testOneOfUnknownOutcome},
+	{"EndedConnection", testOneOnAnEndedConnection},
+	{"Panic", testOnePanics},
+	{"Isolation", testOneIsolated},
 }
 
 // addOne adds a job by WriteOne.
@@ -29,18 +34,23 @@ func testOneTrip(t *testing.T, site *site) {
 	var commits atomic.Int64
 	store, client, _ := site.queue(t, beforeCommit(func() { commits.Add(1) }))
 	must(t, addOne(t.Context(), store, nil))
-	want(t, "commits by a statement of their own", commits.Load(), 0)
-	want(t, "rows", rows(t, client, "k"), 1)
+	want(t, "commits by themselves, before the statement is prepared", commits.Load(), 1)
+	for range 3 {
+		must(t, addOne(t.Context(), store, nil))
+	}
+	want(t, "commits by themselves", commits.Load(), 1)
+	want(t, "rows", rows(t, client, "k"), 4)
 }
 
 // What the function returns undoes nothing: its statement is committed.
 func testOneIsCommitted(t *testing.T, site *site) {
 	store, client, _ := site.queue(t)
+	must(t, addOne(t.Context(), store, nil)) // it is prepared now
 	no := errors.New("no")
 	if err := addOne(t.Context(), store, no); !errors.Is(err, no) {
 		t.Errorf("the error is %v", err)
 	}
-	want(t, "rows", rows(t, client, "k"), 1)
+	want(t, "rows", rows(t, client, "k"), 2)
 }
 
 func testOneGoesOn(t *testing.T, site *site) {
@@ -58,7 +68,7 @@ func testOneOfUnknownOutcome(t *testing.T, site *site) {
 		p := newProxy(t, url)
 		store, _ := open(t, p.url(url))
 		must(t, addOne(t.Context(), store, nil))
-		p.onEnd("-- name: EnqueueJob ", func(int) fate { return cut }, func() {})
+		p.onCommit(func(int) fate { return cut }, func() {})
 		if err := addOne(t.Context(), store, nil); !errors.Is(err, jobs.ErrUnknownOutcome) || !store.CanRetry(err) {
 			t.Errorf("the error is %v", err)
 		}
@@ -69,5 +79,69 @@ func testOneOfUnknownOutcome(t *testing.T, site *site) {
 		}
 		want(t, "rows", rows(t, client, "k"), added)
 		must(t, addOne(t.Context(), store, nil))
+	}
+}
+
+// A connection that the server has ended since is no reason for doubt: it says so before it hears of the statement.
+func testOneOnAnEndedConnection(t *testing.T, site *site) {
+	store, client, url := site.queue(t)
+	for range 2 {
+		must(t, addOne(t.Context(), store, nil))
+		exec(t, dial(t, url), "end_others")
+	}
+	must(t, addOne(t.Context(), store, nil))
+	want(t, "rows", rows(t, client, "k"), 3)
+}
+
+func testOnePanics(t *testing.T, site *site) {
+	store, _, _ := site.queue(t)
+	for range 2 {
+		must(t, addOne(t.Context(), store, nil))
+		err := store.WriteOne(t.Context(), func(context.Context, db.Querier) error { panic("oh no") })
+		if err == nil || err.Error() != "panic in a write: oh no" {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+// Workers that claim at once hinder each other no more where the database has transactions isolated.
+func testOneIsolated(t *testing.T, site *site) {
+	for _, level := range []string{"repeatable read", "serializable"} {
+		_, client, url := site.queue(t)
+		isolate := strings.Replace(sqlFile(t, "set_for_all", databaseOf(t, url)), "@setting", "default_transaction_isolation = '"+level+"'", 1)
+		_, err := dial(t, url).Exec(t.Context(), isolate)
+		must(t, err)
+		store, _ := open(t, url)
+		worker := ghost(t, store, "w", []string{"another"}).id
+		enqueueMany(t, client, 200)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for claimed := 1; claimed > 0; {
+					runs := 0
+					if err := store.WriteOne(t.Context(), func(ctx context.Context, q db.Querier) error {
+						now := store.Now().UnixMicro()
+						rows, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
+							WorkerID: worker, LeaseUntil: now, Now: now, Kinds: `["k"]`, Queue: jobs.DefaultQueue, N: 1,
+						})
+						claimed = len(rows)
+						if !errors.Is(err, errNotPrepared) {
+							runs++
+						}
+						return err
+					}); err != nil {
+						t.Errorf("%s: %v", level, err)
+						return
+					}
+					if runs > 1 {
+						t.Errorf("%s: a claim was run %d times", level, runs)
+					}
+				}
+			})
+		}
+		all.Wait()
+		stats, err := client.Stats(t.Context())
+		must(t, err)
+		want(t, "jobs that were claimed", stats.Jobs[jobs.StatusRunning], 200)
 	}
 }

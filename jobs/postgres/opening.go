@@ -16,6 +16,8 @@ type opening struct {
 	watched
 	// ahead queues what goes ahead and returns what takes its results, or nil when nothing is to go ahead.
 	ahead func(*pgx.Batch) func(pgx.BatchResults) error
+	// behind, when not nil, queues what goes behind it.
+	behind func(*pgx.Batch)
 	// first, when not nil, does the same by itself, before a statement that is not prepared yet: pgx prepares all of a
 	// batch before it sends any of it, and the server waits for a table's lock to do so, without the transaction's timeout.
 	first func() error
@@ -36,6 +38,9 @@ func (o opening) send(ctx context.Context, sql string, args []any) (pgx.BatchRes
 	}
 	o.extend()
 	batch.Queue(sql, args...)
+	if o.behind != nil {
+		o.behind(&batch)
+	}
 	results := o.conn.SendBatch(ctx, &batch)
 	if err := take(results); err != nil {
 		_ = results.Close() // it says the same

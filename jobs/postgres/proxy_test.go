@@ -36,8 +36,7 @@ type proxy struct {
 	mu     sync.Mutex
 	links  map[*link]struct{}
 	gate   chan struct{}         // what comes waits until it is closed
-	ends   string                // how the statement begins that ends a transaction: COMMIT, or the only one
-	commit func(number int) fate // decides on a client's commit, the first of which has the number 1
+	commit func(number int) fate // decides on a client's COMMIT, the first of which has the number 1
 	after  func()                // called before a commit's fate, but for pass, becomes known
 	seen   int                   // commits
 	dialed int                   // connections
@@ -66,7 +65,7 @@ func newProxy(t *testing.T, address string) *proxy {
 	close(open)
 	p := &proxy{
 		t: t, server: filepath.Join(config.Host, ".s.PGSQL.5432"), dir: dir, links: map[*link]struct{}{}, gate: open,
-		ends: "COMMIT", commit: func(int) fate { return pass }, after: func() {}, over: make(chan struct{}),
+		commit: func(int) fate { return pass }, after: func() {}, over: make(chan struct{}),
 	}
 	if !strings.HasPrefix(config.Host, "/") {
 		t.Skip("the proxy knows unix sockets only")
@@ -231,21 +230,10 @@ func (p *proxy) wait() {
 
 // onCommit sets what becomes of commits from now on.
 func (p *proxy) onCommit(decide func(number int) fate, after func()) {
-	p.onEnd("COMMIT", decide, after)
-}
-
-// onEnd is onCommit for transactions that another statement ends, which begins so.
-func (p *proxy) onEnd(statement string, decide func(number int) fate, after func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seen = 0
-	p.ends, p.commit, p.after = statement, decide, after
-}
-
-func (p *proxy) isEnd(statement string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return strings.HasPrefix(statement, p.ends)
+	p.commit, p.after = decide, after
 }
 
 func (p *proxy) decide() fate {
@@ -288,19 +276,20 @@ func message(r *bufio.Reader, typed bool) ([]byte, error) {
 	return all, err
 }
 
-// runs gives the text of the statement that a client's message has run, if it does: it binds a prepared one, or sends one that is not.
-func runs(m []byte, prepared map[string]string) (text string, ok bool) {
+// endsTransaction reports whether a client's message has a COMMIT run: it binds a prepared one, or sends one that is not.
+func endsTransaction(m []byte, prepared map[string]bool) bool {
 	parts := bytes.SplitN(m[5:], []byte{0}, 3)
 	if len(parts) < 3 {
-		return "", false
+		return false
 	}
 	switch m[0] {
 	case 'P': // a statement's name and its text; one without a name is run by the next message
-		prepared[string(parts[0])] = string(parts[1])
+		prepared[string(parts[0])] = string(parts[1]) == "COMMIT"
+		return false
 	case 'B': // a portal's name and that of its statement
-		return prepared[string(parts[1])], true
+		return prepared[string(parts[1])]
 	}
-	return "", false
+	return false
 }
 
 // requests carries what the client says to the server. Messages go together as they came, up to a Sync.
@@ -309,18 +298,15 @@ func (l *link) requests() {
 	in := bufio.NewReader(l.client)
 	typed := false
 	var batch []byte
-	prepared := map[string]string{}
-	isCommit := false // of the batch
+	commits := map[string]bool{} // the names of prepared statements that commit
+	isCommit := false            // of the batch
 	for {
 		m, err := message(in, typed)
 		if l.stranded(in) || err != nil {
 			return
 		}
 		batch = append(batch, m...)
-		if typed {
-			text, ok := runs(m, prepared)
-			isCommit = isCommit || ok && l.p.isEnd(text)
-		}
+		isCommit = isCommit || typed && endsTransaction(m, commits)
 		if typed && in.Buffered() > 0 && m[0] != 'S' {
 			continue
 		}

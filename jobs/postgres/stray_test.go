@@ -62,15 +62,16 @@ func testStrayClaims(t *testing.T, site *site) {
 	wantDone(t, client, stray, 3)
 }
 
-// A claim whose answer was cut off is such a stray.
+// A claim whose commit was cut off, and of which the server told nothing in time, is such a stray.
 func testClaimCutOff(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	p := newProxy(t, url)
-	_, own := open(t, p.url(url))
+	_, own := open(t, p.url(url), askingFor(50*time.Millisecond))
 	log := &journal{}
 	stop := work(t, own, jobs.Config{Logger: slog.New(log)}, handlers{"k": nothing, "first": nothing})
 	wantDone(t, client, enqueue(t, client, "first"), 1)
-	p.onEnd("-- name: ClaimJobs ", func(number int) fate {
+	eventually(t, "the runner rests", func() bool { return scan[int](t, dial(t, url), "count_busy") == 0 })
+	p.onCommit(func(number int) fate {
 		if number == 1 {
 			return cutAfter
 		}

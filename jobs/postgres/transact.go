@@ -86,7 +86,7 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
 	}()
-	direct := opening{watched{conn.Conn(), w}, t.sendWith, t.sendFirst, s.mode}
+	direct := opening{watched: watched{conn.Conn(), w}, ahead: t.sendWith, first: t.sendFirst, mode: s.mode}
 	q := s.querier(direct, prepare, t)
 	if prepare && ctx.Done() == nil { // else its end could not end a statement that goes with the commit
 		q = noting{q, deferring{direct, t}}
