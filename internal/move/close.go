@@ -63,18 +63,16 @@ func (m *mover) prepareTarget(ctx context.Context) error {
 	if err := m.checkEmpty(ctx); err != nil {
 		return err
 	}
-	// Workers that have ended are nobody's history where there are no jobs, and may stand in the way by their ids.
-	err := m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-		_, err := q.DeleteEndedWorkers(ctx, math.MaxInt64)
-		return err
-	})
-	if err != nil {
-		return m.To.fault(fmt.Errorf("delete workers that have ended: %w", err))
-	}
 	if err := m.reserveIDs(ctx, m.token+markPreparing); err != nil {
 		return err
 	}
-	n, err := m.To.mark(ctx, m.token+markPreparing, db.CloseQueueParams{Direction: in, Token: m.token, Peer: m.From.Name})
+	// Workers that have ended are nobody's history where there are no jobs, and may stand in the way by their ids. They are
+	// deleted in the transaction by which one call alone goes on: the rows of a call that is faster are not taken away.
+	filling := db.CloseQueueParams{Direction: in, Token: m.token, Peer: m.From.Name}
+	n, err := m.To.mark(ctx, m.token+markPreparing, filling, func(ctx context.Context, q db.Querier) error {
+		_, err := q.DeleteEndedWorkers(ctx, math.MaxInt64)
+		return err
+	})
 	if err == nil && n == 0 {
 		err = m.To.fault(errTwice)
 	}
@@ -111,18 +109,26 @@ func (s Side) close(ctx context.Context, direction, token, peer string) error {
 	return nil
 }
 
-// mark replaces the row with a token by another one. Zero rows mean that there is no such row any more.
-func (s Side) mark(ctx context.Context, token string, row db.CloseQueueParams) (n int64, err error) {
+// mark replaces the row with a token by another one, and does what is to be done in the same transaction. Zero rows mean that
+// there is no such row any more, and nothing was done.
+func (s Side) mark(
+	ctx context.Context, token string, row db.CloseQueueParams, also func(context.Context, db.Querier) error,
+) (n int64, err error) {
 	row.Now = s.Store.Now().UnixMicro()
 	err = s.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		if n, err = q.OpenQueue(ctx, token); err != nil || n == 0 {
 			return err
 		}
 		closed, err := q.CloseQueue(ctx, row)
-		if err == nil && closed == 0 {
-			err = ErrElsewhere
+		switch {
+		case err != nil:
+			return err
+		case closed == 0:
+			return ErrElsewhere
+		case also == nil:
+			return nil
 		}
-		return err
+		return also(ctx, q)
 	})
 	if err != nil {
 		return 0, s.fault(fmt.Errorf("note how far the move has come: %w", err))

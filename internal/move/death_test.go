@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/sqluice/sqluice/db"
@@ -149,62 +148,5 @@ func (l *lab) checkBetween(keepOpen bool) {
 	}
 	if len(from) == 0 && n > 0 && (!keepOpen || len(to) > 0) {
 		l.Errorf("the source is open, and the target has %d jobs", n)
-	}
-}
-
-// Of two calls at the same time one alone adds each row, whichever is faster, and one at least comes to the end.
-func testTwoAtOnce(l *lab) {
-	all := oddities()
-	l.put(l.from, all)
-	var errs [3]error
-	var running sync.WaitGroup
-	for i := range errs {
-		c := l.config()
-		running.Go(func() { _, errs[i] = Run(l.ctx, c) })
-	}
-	running.Wait()
-	if errs[0] != nil && errs[1] != nil && errs[2] != nil {
-		l.Errorf("none came to the end: %v; %v; %v", errs[0], errs[1], errs[2])
-	}
-	if report := l.moves(l.config()); report.Since == 0 {
-		l.Errorf("none has ended the move: %v", errs)
-	}
-	l.wantEverything(l.to, all)
-	l.wantOpen(l.to)
-	l.wantClosed(l.from)
-}
-
-// partOfIt runs the same move as another process would, which ends after its first batch.
-func (l *lab) partOfIt() {
-	l.Helper()
-	ctx, stop := context.WithCancel(l.ctx)
-	c := l.config()
-	c.Progress = func(p Progress) {
-		if p.Doing == "copying jobs" && p.Rows > 0 {
-			stop()
-		}
-	}
-	if _, err := Run(ctx, c); !errors.Is(err, context.Canceled) {
-		l.Errorf("another call ends with %v", err)
-	}
-}
-
-// A call that is overtaken by another one ends, wherever it is, and undoes nothing.
-func testOvertaken(l *lab) {
-	l.enqueue(l.from, 45)
-	for _, doing := range []string{"waiting for transactions on " + l.to.name, "copying jobs"} {
-		c := l.config()
-		c.Progress = at(doing, l.partOfIt)
-		_, err := Run(l.ctx, c)
-		l.wantError(err, errTwice, "target "+l.to.name)
-		l.wantClosed(l.from)
-		l.wantClosed(l.to)
-	}
-	if n := len(l.everything(l.to).jobs); n != 20 {
-		l.Errorf("the target has %d jobs", n)
-	}
-	l.moves(l.config())
-	if n := len(l.everything(l.to).jobs); n != 45 {
-		l.Errorf("the target has %d jobs", n)
 	}
 }

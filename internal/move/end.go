@@ -18,7 +18,8 @@ func (m *mover) end(ctx context.Context) error {
 	if m.KeepOpen {
 		mark = markCopied
 	}
-	n, err := m.From.mark(ctx, m.token+m.mark, db.CloseQueueParams{Direction: out, Token: m.token + mark, Peer: m.To.Name})
+	ended := db.CloseQueueParams{Direction: out, Token: m.token + mark, Peer: m.To.Name}
+	n, err := m.From.mark(ctx, m.token+m.mark, ended, nil)
 	if err != nil {
 		return err
 	}

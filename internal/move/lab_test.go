@@ -37,6 +37,7 @@ func tests() map[string]func(*lab) {
 		"DeathAnywhere":        testDeathAnywhere,
 		"TwoAtOnce":            testTwoAtOnce,
 		"Overtaken":            testOvertaken,
+		"OvertakenAnywhere":    testOvertakenAnywhere,
 		"Life":                 testEveryJobIsDoneOnce,
 		"NotEmpty":             testNotEmpty,
 		"MarksOfBothSides":     testMarksOfBothSides,

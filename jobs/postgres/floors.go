@@ -295,10 +295,10 @@ func (f floored) from(queue, kinds string, look func(kinds string) (jobs int, er
 	if err != nil {
 		return v, err
 	}
-	began := time.Now()
+	began := f.now()
 	n, err := look(v.text)
 	if v.all && (err == nil || errors.Is(err, pgx.ErrNoRows)) {
-		f.looked(v.key, time.Since(began), n)
+		f.looked(v.key, f.now().Sub(began), n)
 	}
 	return v, err
 }

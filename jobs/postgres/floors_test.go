@@ -262,9 +262,19 @@ func TestAKindOfManyPrioritiesHasNoFloors(t *testing.T) {
 	}
 }
 
+// stillFloors is a store whose looks take no time, so that a busy machine changes nothing, and which does not look below its
+// floors.
+func stillFloors(t *testing.T) (*Store, *jobs.Client) {
+	t.Helper()
+	store, client, _ := newSite(t, testdb.StartPostgres(t)).queue(t)
+	clock := time.Now()
+	store.floors = newFloors(func() time.Time { return clock }, func(floorKey, time.Duration) {})
+	return store, client
+}
+
 // A claim that is rolled back, and jobs that are given back, leave the floors where the jobs are.
 func TestFloorsOfWhatIsNotClaimed(t *testing.T) {
-	store, client, _ := newSite(t, testdb.StartPostgres(t)).queue(t)
+	store, client := stillFloors(t)
 	worker := ghost(t, store, "w", []string{"another"}).id
 	ids := enqueueMany(t, client, 30)
 	key := floorKey{jobs.DefaultQueue, `["k"]`}
@@ -313,7 +323,7 @@ func TestFloorsOfWhatIsNotClaimed(t *testing.T) {
 
 // A job that is added claimed looks for others as a claim does, and is claimed.
 func TestFloorsOfWhatIsAddedClaimed(t *testing.T) {
-	store, client, _ := newSite(t, testdb.StartPostgres(t)).queue(t)
+	store, client := stillFloors(t)
 	worker := ghost(t, store, "w", []string{"another"}).id
 	key := floorKey{jobs.DefaultQueue, `["k"]`}
 	_, err := store.floors.view(key.queue, key.kinds)
