@@ -139,6 +139,13 @@ func (q timed) CountCrashes(ctx context.Context) (int64, error) {
 	return value, err
 }
 
+func (q timed) CountHousework(ctx context.Context, arg CountHouseworkParams) (CountHouseworkRow, error) {
+	began := time.Now()
+	value, err := q.own.CountHousework(ctx, arg)
+	q.hook("CountHousework", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) CountJobs(ctx context.Context) ([]CountJobsRow, error) {
 	began := time.Now()
 	value, err := q.own.CountJobs(ctx)
@@ -164,13 +171,6 @@ func (q timed) CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJob
 	began := time.Now()
 	value, err := q.own.CountRunningJobsPerWorker(ctx)
 	q.hook("CountRunningJobsPerWorker", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) CountStuckJobs(ctx context.Context, arg int64) (int64, error) {
-	began := time.Now()
-	value, err := q.own.CountStuckJobs(ctx, arg)
-	q.hook("CountStuckJobs", time.Since(began), err)
 	return value, err
 }
 

@@ -21,6 +21,8 @@ type (
 	CompleteJobRangeParams        = sqlite.CompleteJobRangeParams
 	CompleteJobsParams            = sqlite.CompleteJobsParams
 	CompleteJobsWithResultsParams = sqlite.CompleteJobsWithResultsParams
+	CountHouseworkParams          = sqlite.CountHouseworkParams
+	CountHouseworkRow             = sqlite.CountHouseworkRow
 	CountJobsAheadParams          = sqlite.CountJobsAheadParams
 	CountJobsRow                  = sqlite.CountJobsRow
 	CountRunningJobsInQueueRow    = sqlite.CountRunningJobsInQueueRow

@@ -22,10 +22,6 @@ func (c *Client) RescueGone(ctx context.Context, log *slog.Logger) error {
 		return fmt.Errorf("rescue jobs of gone workers: %w", err)
 	}
 	s := newSession(runner, "[]", false)
-	workers, err := s.liveWorkers(ctx)
-	if err != nil {
-		return err
-	}
 	before := toMicros(s.store.Now())
-	return errors.Join(s.rescueEach(ctx, workers, false, before), s.rescueStuck(ctx, false, before))
+	return errors.Join(s.rescueWorkers(ctx, false, before), s.rescueStuck(ctx, false, before))
 }

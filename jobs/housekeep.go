@@ -89,25 +89,30 @@ func (h *housekeeper) look(ctx context.Context) error {
 	if err := h.client.CheckSchema(ctx); err != nil {
 		return err
 	}
-	if err := h.checkHeld(ctx); err != nil {
-		return err
-	}
-	h.reportStuck(now)
-
-	workers, err := h.liveWorkers(ctx)
-	if err != nil {
-		return err
-	}
 	// By the clock as it was when the look began: a step since then shows only at the next look.
 	before := toMicros(clock)
 	if now.Before(h.trustFrom) {
 		before = 0
 	}
-	err = h.rescueEach(ctx, workers, false, before)
-	if id := h.workerID(); !slices.ContainsFunc(workers, func(w db.Worker) bool { return w.ID == id }) {
+	// One statement tells where there is something to look after, and where nothing runs and nobody else lives, that is all.
+	work, err := h.housework(ctx, before)
+	if err != nil {
+		return err
+	}
+	if err := h.checkHeld(ctx, work.Held); err != nil {
+		return err
+	}
+	h.reportStuck(now)
+	if work.Live > work.Self {
+		err = h.rescueWorkers(ctx, false, before)
+	}
+	if work.Self == 0 {
 		return errors.Join(err, h.revive(ctx))
 	}
-	return errors.Join(err, h.rescueStuck(ctx, false, before))
+	if work.Stuck > 0 {
+		err = errors.Join(err, h.rescue(ctx, false, before, nil, ""))
+	}
+	return err
 }
 
 // attempts are those whose handlers run, and those whose outcome could not be recorded yet: both hold their leases.
@@ -147,10 +152,14 @@ func (h *housekeeper) renew(ctx context.Context) (all bool, err error) {
 	return all, nil
 }
 
-// checkHeld compares what runs here with what the database says this worker holds.
-func (h *housekeeper) checkHeld(ctx context.Context) error {
+// checkHeld compares what runs here with what the database says this worker holds, which were so many a moment ago.
+func (h *housekeeper) checkHeld(ctx context.Context, n int64) error {
 	// The list comes first: what is claimed after it is not in it, and so not missed below.
 	attempts := h.attempts()
+	if n == 0 && len(attempts) == 0 {
+		h.strays = nil
+		return nil
+	}
 	held := map[fence]db.ListHeldJobsRow{}
 	err := h.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		rows, err := q.ListHeldJobs(ctx, h.workerID())

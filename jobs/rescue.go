@@ -13,7 +13,7 @@ import (
 // be that of a worker which wakes up with this machine at this moment. The housekeeper judges those a little later.
 func (s *session) boot(ctx context.Context) error {
 	failAll := s.config.OnBoot == OnBootFailed
-	err := errors.Join(s.rescueWorkers(ctx, failAll), s.rescueStuck(ctx, failAll, 0))
+	err := errors.Join(s.rescueWorkers(ctx, failAll, 0), s.rescueStuck(ctx, failAll, 0))
 	if err != nil && ctx.Err() == nil && unusable(err) == nil && !s.store.CanRetry(err) {
 		// One row that the database does not let go (say, for an application's own trigger) must not keep workers from
 		// starting. The housekeeper tries again.
@@ -23,17 +23,17 @@ func (s *session) boot(ctx context.Context) error {
 	return err
 }
 
-// rescueWorkers ends the workers whose lock can be taken and resets their jobs.
-func (s *session) rescueWorkers(ctx context.Context, failAll bool) error {
-	workers, err := s.liveWorkers(ctx)
-	if err != nil {
+// rescueWorkers ends the workers whose lock can be taken, or whose lease ended before a time (0 judges no lease), and resets their
+// jobs. One that cannot be looked after does not keep the others from it.
+func (s *session) rescueWorkers(ctx context.Context, failAll bool, before int64) error {
+	var workers []db.Worker
+	err := s.store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		workers, err = q.ListLiveWorkers(ctx)
 		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list workers: %w", err)
 	}
-	return s.rescueEach(ctx, workers, failAll, 0)
-}
-
-// rescueEach looks after the jobs of other workers. One that cannot be looked after does not keep the others from it.
-func (s *session) rescueEach(ctx context.Context, workers []db.Worker, failAll bool, before int64) error {
 	var keys []string
 	for _, w := range workers {
 		if w.ID != s.workerID() && w.LockKey != "" {
@@ -41,7 +41,6 @@ func (s *session) rescueEach(ctx context.Context, workers []db.Worker, failAll b
 		}
 	}
 	if len(keys) > 0 {
-		var err error
 		if keys, err = s.store.FreeWorkerLocks(ctx, keys); err != nil {
 			return fmt.Errorf("look after workers: %w", err)
 		}
@@ -51,20 +50,6 @@ func (s *session) rescueEach(ctx context.Context, workers []db.Worker, failAll b
 		errs = append(errs, s.rescueWorker(ctx, w, slices.Contains(keys, w.LockKey), failAll, before))
 	}
 	return errors.Join(errs...)
-}
-
-func (s *session) liveWorkers(ctx context.Context) ([]db.Worker, error) {
-	var workers []db.Worker
-	err := s.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		var err error
-		workers, err = q.ListLiveWorkers(ctx)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list workers: %w", err)
-	}
-	s.crowd.Store(int64(len(workers)))
-	return workers, nil
 }
 
 // rescueWorker resets the jobs of another worker if that is gone: by its lock, if that seems free, or because its lease
@@ -96,19 +81,24 @@ func (s *session) rescueWorker(ctx context.Context, w db.Worker, free, failAll b
 // rescueStuck resets jobs that run although their worker has ended, and those whose lease ended before a time (0 judges
 // no lease).
 func (s *session) rescueStuck(ctx context.Context, failAll bool, before int64) error {
-	var stuck int64
-	err := s.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		var err error
-		stuck, err = q.CountStuckJobs(ctx, before)
+	work, err := s.housework(ctx, before)
+	if err != nil || work.Stuck == 0 {
+		return err
+	}
+	return s.rescue(ctx, failAll, before, nil, "")
+}
+
+// housework counts what there is to look after: jobs are stuck whose lease ended before a time (0 judges no lease).
+func (s *session) housework(ctx context.Context, before int64) (work db.CountHouseworkRow, err error) {
+	err = s.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		work, err = q.CountHousework(ctx, db.CountHouseworkParams{WorkerID: s.workerID(), LeaseBefore: before})
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("count stuck jobs: %w", err)
+		return work, fmt.Errorf("count what there is to look after: %w", err)
 	}
-	if stuck == 0 {
-		return nil
-	}
-	return s.rescue(ctx, failAll, before, nil, "")
+	s.crowd.Store(work.Live)
+	return work, nil
 }
 
 // rescue ends a worker, when one is given, and resets all stuck jobs: to be cancelled if that was asked, failed if no

@@ -81,7 +81,7 @@ func (s *session) addWorker(ctx context.Context, params db.RegisterWorkerParams)
 		if err := s.client.CheckOpen(ctx); err != nil {
 			return 0, err
 		}
-		if err := s.rescueWorkers(ctx, s.config.OnBoot == OnBootFailed); err != nil {
+		if err := s.rescueWorkers(ctx, s.config.OnBoot == OnBootFailed, 0); err != nil {
 			return 0, err
 		}
 	}

@@ -70,8 +70,9 @@ func TestCostOfAClaimDoesNotGrow(t *testing.T) {
 			held, err := q.ListHeldJobs(ctx, 1)
 			return int64(len(held)), err
 		}, n},
-		{"CountStuckJobs", func(ctx context.Context, q *dbsqlite.Queries) (int64, error) {
-			return q.CountStuckJobs(ctx, now)
+		{"CountHousework", func(ctx context.Context, q *dbsqlite.Queries) (int64, error) {
+			work, err := q.CountHousework(ctx, dbsqlite.CountHouseworkParams{WorkerID: 1, LeaseBefore: now})
+			return work.Stuck, err
 		}, 0},
 		{"CompleteJobs", func(ctx context.Context, q *dbsqlite.Queries) (int64, error) {
 			// The wanted jobs are all alike, so the first ones by id were claimed.

@@ -46,7 +46,7 @@ var hotReads = map[string]string{
 	"ClaimJobs": "jobs_claim jobs_pkey", "EnqueueClaimedJob": "jobs_claim", "HasClaimableJobs": "jobs_claim", "HasUnfinishedJobs": "jobs_claim jobs_running",
 	"PromoteDueJobs": "jobs_due jobs_pkey", "GetNextRunAfter": "jobs_due", "DeleteFailedJobs": "jobs_failed jobs_pkey",
 	"DeleteDoneJobs": "jobs_pkey", "GetPruneStep": "jobs_pkey", "ListFailedJobs": "jobs_failed", "ListEndedJobIDs": "jobs_ended", "GetJobIDByRequestID": "jobs_request", "GetLiveJobIDByUniqueKey": "jobs_unique",
-	"RequeueJob": "jobs_pkey jobs_unique", "ListHeldJobs": "jobs_running", "CountStuckJobs": "jobs_running",
+	"RequeueJob": "jobs_pkey jobs_unique", "ListHeldJobs": "jobs_running", "CountHousework": "jobs_running",
 	"RecordStuckJobs": "jobs_pkey jobs_running",
 
 	// From the running jobs to the errors of each.

@@ -61,7 +61,7 @@ var hot = map[string]string{
 
 	// They look at every running job: few, whatever else the table holds.
 	"CancelStuckJobs": "jobs_running", "CountCrashes": "jobs_running",
-	"HasUnfinishedJobs": "jobs_running", "CountStuckJobs": "jobs_running", "FailStuckJobs": "jobs_running", "RecordStuckJobs": "jobs_running",
+	"HasUnfinishedJobs": "jobs_running", "CountHousework": "jobs_running", "FailStuckJobs": "jobs_running", "RecordStuckJobs": "jobs_running",
 	"ResetStuckJobs": "jobs_running",
 }
 

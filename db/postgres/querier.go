@@ -47,6 +47,9 @@ type Querier interface {
 	CompleteJobsWithResults(ctx context.Context, arg CompleteJobsWithResultsParams) (int64, error)
 	// CountCrashes raises the crash count of the stuck jobs whose process ended.
 	CountCrashes(ctx context.Context) (int64, error)
+	// CountHousework counts what a worker looks after: the running jobs that it holds, those that a rescue would act on (with a
+	// worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all.
+	CountHousework(ctx context.Context, arg CountHouseworkParams) (CountHouseworkRow, error)
 	// CountJobs counts the jobs by queue, kind and status, in several rows each: those that are alive in their indexes, those
 	// that ended by what is kept of them. since is the run_after of the first of those that wait.
 	CountJobs(ctx context.Context) ([]CountJobsRow, error)
@@ -57,8 +60,6 @@ type Querier interface {
 	CountRunningJobsInQueue(ctx context.Context, queue string) ([]CountRunningJobsInQueueRow, error)
 	// CountRunningJobsPerWorker counts the running jobs of each worker that has any.
 	CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJobsPerWorkerRow, error)
-	// CountStuckJobs counts the jobs that a rescue would act on: running, with a worker that is gone or a lease that is over.
-	CountStuckJobs(ctx context.Context, leaseBefore int64) (int64, error)
 	// DeleteDoneJobs removes the jobs after one id and up to another that are done since before a time.
 	// It passes over rows that another process is deleting (on SQLite there are none).
 	DeleteDoneJobs(ctx context.Context, arg DeleteDoneJobsParams) (int64, error)

@@ -64,20 +64,38 @@ func (q *Queries) CountCrashes(ctx context.Context) (int64, error) {
 	return result.RowsAffected()
 }
 
-const countStuckJobs = `-- name: CountStuckJobs :one
-SELECT CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
-WHERE j.status = 'running' AND (
-    COALESCE(j.lease_until, 0) < CAST(?1 AS BIGINT)
-    OR NOT EXISTS (SELECT 1 FROM workers AS w WHERE w.id = j.worker_id AND w.ended_at IS NULL)
-)
+const countHousework = `-- name: CountHousework :one
+SELECT CAST(COUNT(CASE WHEN j.worker_id = CAST(?1 AS BIGINT) THEN 1 END) AS BIGINT) AS held,
+       CAST(COUNT(CASE WHEN w.id IS NULL OR COALESCE(j.lease_until, 0) < CAST(?2 AS BIGINT) THEN 1 END) AS BIGINT) AS stuck,
+       CAST((SELECT COUNT(*) FROM workers AS s WHERE s.id = CAST(?1 AS BIGINT) AND s.ended_at IS NULL) AS BIGINT) AS self,
+       CAST((SELECT COUNT(*) FROM workers AS a WHERE a.ended_at IS NULL) AS BIGINT) AS live
+FROM jobs AS j LEFT JOIN workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running'
 `
 
-// CountStuckJobs counts the jobs that a rescue would act on: running, with a worker that is gone or a lease that is over.
-func (q *Queries) CountStuckJobs(ctx context.Context, leaseBefore int64) (int64, error) {
-	row := q.db.QueryRowContext(ctx, countStuckJobs, leaseBefore)
-	var jobs int64
-	err := row.Scan(&jobs)
-	return jobs, err
+type CountHouseworkParams struct {
+	WorkerID    int64
+	LeaseBefore int64
+}
+
+type CountHouseworkRow struct {
+	Held  int64
+	Stuck int64
+	Self  int64
+	Live  int64
+}
+
+// CountHousework counts what a worker looks after: the running jobs that it holds, those that a rescue would act on (with a
+// worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all.
+func (q *Queries) CountHousework(ctx context.Context, arg CountHouseworkParams) (CountHouseworkRow, error) {
+	row := q.db.QueryRowContext(ctx, countHousework, arg.WorkerID, arg.LeaseBefore)
+	var i CountHouseworkRow
+	err := row.Scan(
+		&i.Held,
+		&i.Stuck,
+		&i.Self,
+		&i.Live,
+	)
+	return i, err
 }
 
 const failStuckJobs = `-- name: FailStuckJobs :many

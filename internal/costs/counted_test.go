@@ -101,6 +101,11 @@ func (q counted) CountCrashes(ctx context.Context) (int64, error) {
 	return q.own.CountCrashes(ctx)
 }
 
+func (q counted) CountHousework(ctx context.Context, arg db.CountHouseworkParams) (db.CountHouseworkRow, error) {
+	q.note("CountHousework")
+	return q.own.CountHousework(ctx, arg)
+}
+
 func (q counted) CountJobs(ctx context.Context) ([]db.CountJobsRow, error) {
 	q.note("CountJobs")
 	return q.own.CountJobs(ctx)
@@ -119,11 +124,6 @@ func (q counted) CountRunningJobsInQueue(ctx context.Context, arg string) ([]db.
 func (q counted) CountRunningJobsPerWorker(ctx context.Context) ([]db.CountRunningJobsPerWorkerRow, error) {
 	q.note("CountRunningJobsPerWorker")
 	return q.own.CountRunningJobsPerWorker(ctx)
-}
-
-func (q counted) CountStuckJobs(ctx context.Context, arg int64) (int64, error) {
-	q.note("CountStuckJobs")
-	return q.own.CountStuckJobs(ctx, arg)
 }
 
 func (q counted) DeleteDoneJobs(ctx context.Context, arg db.DeleteDoneJobsParams) (int64, error) {

@@ -14,7 +14,7 @@ import (
 // byTheClock are the statements that a runner's housekeeper and pruner run by the clock, whatever jobs there are: how
 // many of them come into a measured time depends on how long that is. What consists of nothing else is not counted.
 var byTheClock = []string{
-	"ListLiveWorkers", "ListHeldJobs", "CountStuckJobs", "DeleteEndedWorkers", "DeleteOldAudit",
+	"ListLiveWorkers", "ListHeldJobs", "CountHousework", "DeleteEndedWorkers", "DeleteOldAudit",
 	"TakeJobChanges", "AddJobCounts", "AddJobHistory", "GetOldestJobHistory", "DeleteJobHistory", "DeleteEmptyJobCounts",
 }
 

@@ -12,13 +12,16 @@ import (
 type peeked struct {
 	Claimable, Unfinished int64 // how many of some kinds have such jobs in a queue
 	NextRunAfter          time.Time
-	Stuck                 int64
+	Work                  housework
 	Held                  []heldJob
 	Status                jobs.Status // of one job; empty when it is not there
 	Attempt, Holder       int64       // of the same
 	Leases                map[int64]time.Time
 	Pauses                map[string]pause
 }
+
+// housework counts what a worker looks after.
+type housework struct{ Held, Stuck, Self, Live int64 }
 
 // heldJob is a running job of one worker.
 type heldJob struct {
@@ -54,9 +57,10 @@ func (q *queue) peek(g glance) peeked {
 	}
 	for _, j := range q.jobs {
 		if q.isStuck(j, g.judgeLeases) {
-			p.Stuck++
+			p.Work.Stuck++
 		}
 		if j.Status == jobs.StatusRunning && j.WorkerID == g.worker {
+			p.Work.Held++
 			p.Held = append(p.Held, heldJob{j.ID, int64(j.Attempt), j.CancelRequested})
 		}
 	}
@@ -66,6 +70,10 @@ func (q *queue) peek(g glance) peeked {
 	}
 	for _, w := range q.live() {
 		p.Leases[w.id] = w.lease
+		p.Work.Live++
+		if w.id == g.worker {
+			p.Work.Self++
+		}
 	}
 	return p
 }

@@ -106,9 +106,11 @@ func (e *engine) peek(ctx context.Context, q db.Querier, now time.Time, g glance
 	if g.judgeLeases {
 		before = micro(now)
 	}
-	if p.Stuck, err = q.CountStuckJobs(ctx, before); err != nil {
+	work, err := q.CountHousework(ctx, db.CountHouseworkParams{WorkerID: e.workers.to(g.worker), LeaseBefore: before})
+	if err != nil {
 		return p, err
 	}
+	p.Work = housework(work)
 	held, err := q.ListHeldJobs(ctx, e.workers.to(g.worker))
 	if err != nil {
 		return p, err

@@ -285,8 +285,8 @@ func (f floored) ListHeldJobs(ctx context.Context, worker int64) ([]db.ListHeldJ
 	return f.looks.ListHeldJobs(ctx, worker)
 }
 
-func (f floored) CountStuckJobs(ctx context.Context, leaseBefore int64) (int64, error) {
-	return f.looks.CountStuckJobs(ctx, leaseBefore)
+func (f floored) CountHousework(ctx context.Context, arg db.CountHouseworkParams) (db.CountHouseworkRow, error) {
+	return f.looks.CountHousework(ctx, arg)
 }
 
 // from runs a statement that looks for pending jobs of a queue from its floors on, and notes how long it took for so many.

@@ -106,6 +106,11 @@ func (q queries) CountCrashes(ctx context.Context) (int64, error) {
 	return q.own.CountCrashes(ctx)
 }
 
+func (q queries) CountHousework(ctx context.Context, arg db.CountHouseworkParams) (db.CountHouseworkRow, error) {
+	row, err := q.own.CountHousework(ctx, dbpostgres.CountHouseworkParams(arg))
+	return db.CountHouseworkRow(row), err
+}
+
 func (q queries) CountJobs(ctx context.Context) ([]db.CountJobsRow, error) {
 	rows, err := q.own.CountJobs(ctx)
 	if err != nil {
@@ -144,10 +149,6 @@ func (q queries) CountRunningJobsPerWorker(ctx context.Context) ([]db.CountRunni
 		list[i] = db.CountRunningJobsPerWorkerRow(row)
 	}
 	return list, nil
-}
-
-func (q queries) CountStuckJobs(ctx context.Context, arg int64) (int64, error) {
-	return q.own.CountStuckJobs(ctx, arg)
 }
 
 func (q queries) DeleteDoneJobs(ctx context.Context, arg db.DeleteDoneJobsParams) (int64, error) {

@@ -155,7 +155,7 @@ func (s *Store) EngineVersion(ctx context.Context) (string, error) {
 	return "PostgreSQL " + version, nil
 }
 
-// queryRow reads the values of one row of a statement of sql/control.
+// queryRow reads the values of one row of a statement of sql/control, which is prepared unless the arguments are those of [once].
 func (s *Store) queryRow(ctx context.Context, name string, args []any, values ...any) error {
 	if err := s.look(ctx); err != nil {
 		return err
@@ -167,12 +167,12 @@ func (s *Store) queryRow(ctx context.Context, name string, args []any, values ..
 		}
 		defer conn.Release()
 		w := newWatch(ctx, s.options.silence)
-		return w.end(conn.QueryRow(w.ctx, s.names.qualify(control(name)), once(args...)...).Scan(values...))
+		return w.end(conn.QueryRow(w.ctx, s.names.qualify(control(name)), args...).Scan(values...))
 	})
 }
 
 func (s *Store) query(ctx context.Context, value any, name string, args ...any) error {
-	return s.queryRow(ctx, name, args, value)
+	return s.queryRow(ctx, name, once(args...), value)
 }
 
 // Backup is not for PostgreSQL, which has tools of its own.

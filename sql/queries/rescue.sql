@@ -1,10 +1,11 @@
--- name: CountStuckJobs :one
--- CountStuckJobs counts the jobs that a rescue would act on: running, with a worker that is gone or a lease that is over.
-SELECT CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
-WHERE j.status = 'running' AND (
-    COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT)
-    OR NOT EXISTS (SELECT 1 FROM workers AS w WHERE w.id = j.worker_id AND w.ended_at IS NULL)
-);
+-- name: CountHousework :one
+-- CountHousework counts what a worker looks after: the running jobs that it holds, those that a rescue would act on (with a
+-- worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all.
+SELECT CAST(COUNT(CASE WHEN j.worker_id = CAST(@worker_id AS BIGINT) THEN 1 END) AS BIGINT) AS held,
+       CAST(COUNT(CASE WHEN w.id IS NULL OR COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT) THEN 1 END) AS BIGINT) AS stuck,
+       CAST((SELECT COUNT(*) FROM workers AS s WHERE s.id = CAST(@worker_id AS BIGINT) AND s.ended_at IS NULL) AS BIGINT) AS self,
+       CAST((SELECT COUNT(*) FROM workers AS a WHERE a.ended_at IS NULL) AS BIGINT) AS live
+FROM jobs AS j LEFT JOIN workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running';
 
 -- name: CountCrashes :execrows
 -- CountCrashes raises the crash count of the stuck jobs whose process ended.
