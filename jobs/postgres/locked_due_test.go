@@ -82,8 +82,8 @@ func (c counted) GetNextRunAfter(ctx context.Context) (int64, error) {
 	return c.Querier.GetNextRunAfter(ctx)
 }
 
-// ListLiveWorkers is what a housekeeper asks once a round.
-func (c counted) ListLiveWorkers(ctx context.Context) ([]db.Worker, error) {
+// CountHousework is what a housekeeper asks once a round.
+func (c counted) CountHousework(ctx context.Context, p db.CountHouseworkParams) (db.CountHouseworkRow, error) {
 	c.counts.rounds.Add(1)
-	return c.Querier.ListLiveWorkers(ctx)
+	return c.Querier.CountHousework(ctx, p)
 }
