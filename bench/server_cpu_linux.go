@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,37 +17,58 @@ func (s *server) cpu() time.Duration {
 	if s == nil || s.process == 0 {
 		return 0
 	}
+	// A process that ends between two reads is in neither: a worker's connection ends just when a run is over.
+	sum, steady := s.used()
+	for reads := 1; !steady && reads < mostReads; reads++ {
+		sum, steady = s.used()
+	}
+	return sum
+}
+
+// mostReads is how often the processes are read at most, when some end all the time.
+const mostReads = 10
+
+// used reads the processes once, and tells whether none of them ended meanwhile.
+func (s *server) used() (sum time.Duration, steady bool) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
-		return 0
+		return 0, true // the pattern is well formed
 	}
-	var sum time.Duration
+	own := filepath.Join("/proc", strconv.Itoa(s.process))
+	before, _ := statOf(filepath.Join(own, "stat"))
+	steady = true
 	for _, path := range stats {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has ended: its parent's sum of children has it
-		}
-		// The name, the second field, is in parentheses and may hold anything.
-		_, rest, _ := strings.Cut(string(data), ") ")
-		fields := strings.Fields(rest)
-		if len(fields) < 15 {
+		fields, ok := statOf(path)
+		if !ok || filepath.Dir(path) != own && fields[1] != strconv.Itoa(s.process) { // the parent
 			continue
 		}
-		used, ended := fields[11:13], fields[13:15] // user and system time of the process, and of its children that have ended
-		switch strconv.Itoa(s.process) {
-		case filepath.Base(filepath.Dir(path)):
-			sum += ofTicks(ended)
-		case fields[1]: // the parent
-		default:
-			continue
+		if fields[0] == "Z" {
+			steady = false // it may be among the ended already
 		}
 		if precise, ok := onProcessors(filepath.Dir(path)); ok {
 			sum += precise
 		} else {
-			sum += ofTicks(used)
+			sum += ofTicks(fields[11:13]) // user and system time
 		}
 	}
-	return sum
+	after, ok := statOf(filepath.Join(own, "stat"))
+	if !ok {
+		return sum, true // the server itself has ended
+	}
+	// Of its children that have ended: those that end while this reads are counted twice, or not at all.
+	return sum + ofTicks(after[13:15]), steady && before != nil && slices.Equal(before[13:15], after[13:15])
+}
+
+// statOf are the fields of a process's stat after its name; not ok when it has ended.
+func statOf(path string) (fields []string, ok bool) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, false
+	}
+	// The name, the second field, is in parentheses and may hold anything.
+	_, rest, _ := strings.Cut(string(data), ") ")
+	fields = strings.Fields(rest)
+	return fields, len(fields) >= 15
 }
 
 func ofTicks(fields []string) (sum time.Duration) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"strconv"
 	"testing"
 	"time"
@@ -15,6 +16,36 @@ func TestProcessorTimeIsPrecise(t *testing.T) {
 	}
 	if got := (&server{process: os.Getpid()}).cpu(); got < precise || got%(time.Second/ticks) == 0 {
 		t.Errorf("this process has used %s, and %s before", got, precise)
+	}
+}
+
+// What a process has used is not lost when it ends, however close to a reading that is.
+func TestProcessorTimeOfEnded(t *testing.T) {
+	s := &server{process: os.Getpid()}
+	last := s.cpu()
+	for range 20 {
+		child := exec.Command("/bin/sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done")
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- child.Wait() }()
+		for running := true; running; {
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Fatal(err)
+				}
+				running = false
+			default:
+			}
+			// The kernel tells the time of those that have ended in whole ticks, of the user and of the system.
+			now := s.cpu()
+			if now < last-2*time.Second/ticks {
+				t.Fatalf("the processes have used %s, and %s before", now, last)
+			}
+			last = max(now, last)
+		}
 	}
 }
 
