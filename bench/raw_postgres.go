@@ -151,7 +151,7 @@ func pgPaced(ctx context.Context, t task, p *parent) (report, error) {
 	})
 }
 
-// pgBacklog adds finished rows, and as many scheduled ones, and does what autovacuum does after that many.
+// pgBacklog adds finished rows, and as many scheduled ones.
 func pgBacklog(ctx context.Context, t task, p *parent) (report, error) {
 	return pgWith(ctx, t, p, func(conn *pgx.Conn) (report, error) {
 		const add = `
@@ -165,7 +165,6 @@ FROM generate_series(1, CAST($2 AS BIGINT)) AS g`
 		if _, err := conn.Exec(ctx, add, now.Add(24*time.Hour).UnixMicro(), t.Jobs, t.Size, "scheduled", 9); err != nil {
 			return report{}, err
 		}
-		_, err := conn.Exec(ctx, "VACUUM (ANALYZE) jobs")
-		return report{}, err
+		return report{}, settlePostgres(ctx, conn)
 	})
 }
