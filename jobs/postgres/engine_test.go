@@ -22,6 +22,7 @@ func TestEngine(t *testing.T) {
 		{"Clock", clockTests},
 		{"Collide", collideTests},
 		{"Deadline", deadlineTests},
+		{"Ends", endsTests},
 		{"Later", laterTests},
 		{"Listen", listenTests},
 		{"Locks", locksTests},

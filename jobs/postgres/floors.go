@@ -289,6 +289,10 @@ func (f floored) CountHousework(ctx context.Context, arg db.CountHouseworkParams
 	return f.looks.CountHousework(ctx, arg)
 }
 
+func (f floored) HasUnfinishedJobs(ctx context.Context, arg db.HasUnfinishedJobsParams) (int64, error) {
+	return f.looks.HasUnfinishedJobs(ctx, arg)
+}
+
 // from runs a statement that looks for pending jobs of a queue from its floors on, and notes how long it took for so many.
 func (f floored) from(queue, kinds string, look func(kinds string) (jobs int, err error)) (view, error) {
 	v, err := f.view(queue, kinds)

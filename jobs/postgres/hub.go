@@ -41,6 +41,8 @@ type hub struct {
 	quiet     bool // the server takes no LISTEN: poll more often
 	pending   jobs.Signal
 	ringing   bool // a goroutine sends what is pending
+	ends      ends
+	saying    bool // a goroutine says that somebody waits for jobs to end
 	ctx       context.Context
 	stop      context.CancelFunc
 	running   sync.WaitGroup
@@ -71,6 +73,10 @@ func (h *hub) listen(signals jobs.Signal, queues []string) (<-chan struct{}, fun
 	if signals&jobs.ChangesOnly != 0 && !h.compares && !h.closed {
 		h.compares = true
 		h.running.Go(h.pollChanges)
+	}
+	if signals&jobs.JobEnded != 0 && !h.saying && !h.closed && !h.store.pooled.Load() {
+		h.saying = true
+		h.running.Go(h.sayWaits)
 	}
 	return l.wake, func() {
 		h.mu.Lock()
@@ -153,6 +159,7 @@ func (h *hub) follow() {
 				return err
 			}
 			h.setQuiet(false)
+			h.begins()
 			h.wake(jobs.WorkReady|jobs.JobEnded, "", jobs.WakeStart) // for what was committed before
 			return nil
 		},
@@ -167,10 +174,14 @@ func (h *hub) setQuiet(quiet bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.quiet = quiet
+	if quiet {
+		h.ends.hears = false
+	}
 }
 
-// notification is what one says: the sender's token, the signals as a number, and the queue that has work, if that is all that happened.
-// Whatever else comes, such as a bare NOTIFY by people or programs, wakes everybody.
+// notification is what one says: the sender's token, the signals as a number, and the queue that has work, if that is all that
+// happened; or, without a signal, one of the words of ends.go. Whatever else comes, such as a bare NOTIFY by people or programs,
+// wakes everybody.
 func notification(token string, signals jobs.Signal, queue string) string {
 	return fmt.Sprintf("%s/%d/%s", token, signals, queue)
 }
@@ -181,6 +192,9 @@ func (h *hub) notice(n *pgconn.Notification) {
 		signals, err := strconv.ParseUint(parts[1], 10, 8)
 		if parts[0] == h.token {
 			return // its listeners were told at once
+		}
+		if err == nil && signals == 0 && h.said(parts[2]) {
+			return
 		}
 		if err == nil && signals != 0 {
 			h.wake(jobs.Signal(signals), parts[2], jobs.WakeNotify)
@@ -201,11 +215,21 @@ func (h *hub) announce(signals jobs.Signal) {
 		return
 	}
 	h.wake(signals, "", jobs.WakeLocal)
-	if h.store.options.silent {
-		return
+	if !h.store.options.silent {
+		h.tell(signals)
 	}
+}
+
+// tell tells other processes soon, of ends only where somebody may wait for them.
+func (h *hub) tell(signals jobs.Signal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if signals&jobs.JobEnded != 0 && !h.ends.tell(time.Now()) {
+		signals &^= jobs.JobEnded
+	}
+	if signals == 0 {
+		return
+	}
 	h.pending |= signals
 	if h.ringing || h.closed {
 		return
@@ -226,7 +250,7 @@ func (h *hub) ring() {
 		signals := h.pending
 		h.pending = 0
 		h.mu.Unlock()
-		h.send(h.ctx, signals)
+		h.say(h.ctx, signals, "")
 		if signals&jobs.WorkReady != 0 {
 			pause = ringFirst // somebody may wait for work
 		}
@@ -236,15 +260,6 @@ func (h *hub) ring() {
 		case <-h.ctx.Done():
 			timer.Stop()
 		}
-	}
-}
-
-func (h *hub) send(ctx context.Context, signals jobs.Signal) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
-	_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), notification(h.token, signals, ""))...)
-	if err != nil && h.ctx.Err() == nil {
-		h.store.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)
 	}
 }
 
@@ -266,6 +281,6 @@ func (h *hub) close() {
 	if h.pending != 0 { // as after a stop that gave jobs back
 		ctx, cancel := context.WithTimeout(context.Background(), lastWord)
 		defer cancel()
-		h.send(ctx, h.pending)
+		h.say(ctx, h.pending, "")
 	}
 }
