@@ -110,7 +110,7 @@ func (s *Store) freeLocks(ctx context.Context, keys []string) ([]string, error) 
 		return nil, err
 	}
 	var free []string
-	err = rerun(ctx, func() error {
+	err = s.rerun(ctx, func() error {
 		conn, err := s.acquire(ctx)
 		if err != nil {
 			return err

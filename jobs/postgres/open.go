@@ -15,6 +15,11 @@ import (
 // not answer at all would else be waited for for minutes.
 const connectWithin = 10 * time.Second
 
+// pingAfter is for how long a connection of the pool was not used when it is asked, before its next use, whether it is still there.
+// pgx does so after a second, which is a round trip for nearly every job of a service that adds one now and then. What is sent on
+// a connection that is lost is sent again on another.
+const pingAfter = askEvery
+
 // Open returns a store of the queue in the database that a URL names, as postgres://user:password@host:5432/name, with
 // a pool of its own. It does not connect yet, so that programs can start before their server: the first use does. It
 // does not migrate: see [github.com/sqluice/sqluice/jobs.Client.Migrate].
@@ -39,6 +44,7 @@ func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
 	if config.PingTimeout == 0 {
 		config.PingTimeout = answerWithin
 	}
+	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool { return p.IdleDuration > pingAfter }
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)

@@ -16,6 +16,8 @@ var poolTests = []engineTest{
 	{"PoolUsedUp", testPoolUsedUp},
 	{"PoolUsedUpAtADeadline", testPoolUsedUpAtADeadline},
 	{"PruneOnTheCallersConnection", testPruneOnTheCallersConnection},
+	{"AllConnectionsEnd", testAllConnectionsEnd},
+	{"SeldomAsked", testConnectionsAreSeldomAsked},
 }
 
 // useUp takes all connections of a store's pool.
@@ -104,4 +106,36 @@ func testPruneOnTheCallersConnection(t *testing.T, site *site) {
 	if _, err := client.Get(t.Context(), id); !errors.Is(err, jobs.ErrNotFound) {
 		t.Errorf("the pruned job is there: %v", err)
 	}
+}
+
+// When all connections of a large pool have ended, as after a restart of the server, a call does not try them one by one until
+// it gives up.
+func testAllConnectionsEnd(t *testing.T, site *site) {
+	_, client, url := site.queue(t)
+	id := enqueue(t, client, "k")
+	store, own := open(t, with(url, "pool_max_conns=12"))
+	must(t, own.CheckSchema(t.Context()))
+	admin := dial(t, url)
+	for what, call := range map[string]func() error{
+		"a read":          func() error { _, err := own.Get(t.Context(), id); return err },
+		"a write":         func() error { _, err := own.Enqueue(t.Context(), "k", []byte("{}")); return err },
+		"an own look":     func() error { return own.CheckSchema(t.Context()) },
+		"a look at locks": func() error { _, err := store.FreeWorkerLocks(t.Context(), []string{"1"}); return err },
+	} {
+		useUp(t, store)()
+		if ended := scan[int](t, admin, "end_others"); ended < 12 {
+			t.Fatalf("%d connections were ended", ended)
+		}
+		if err := call(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// A connection that was used some seconds ago is not asked whether it is still there.
+func testConnectionsAreSeldomAsked(t *testing.T, site *site) {
+	store, _, _ := site.queue(t)
+	asked := store.pool.Config().ShouldPing
+	want(t, "asked after a short rest", asked(t.Context(), pgxpool.ShouldPingParams{IdleDuration: pingAfter}), false)
+	want(t, "asked after a long rest", asked(t.Context(), pgxpool.ShouldPingParams{IdleDuration: pingAfter + 1}), true)
 }

@@ -16,7 +16,7 @@ func (s *Store) look(ctx context.Context) error {
 		return nil
 	}
 	var pid, said uint32
-	err := rerun(ctx, func() error {
+	err := s.rerun(ctx, func() error {
 		conn, err := s.acquire(ctx)
 		if err != nil {
 			return err

@@ -51,16 +51,25 @@ func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) e
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	return rerun(ctx, func() error { return s.readOnce(ctx, fn) })
+	return s.rerun(ctx, func() error { return s.readOnce(ctx, fn) })
 }
 
 // rerun runs a read again whose connection turns out to be lost, as many of the pool may be after a restart.
-func rerun(ctx context.Context, read func() error) error {
+func (s *Store) rerun(ctx context.Context, read func() error) error {
 	for run := 1; ; run++ {
 		err := read()
 		if err == nil || !lost(err) || notConnected(err) || run == reruns || ctx.Err() != nil {
 			return translate(err)
 		}
+		s.lostAgain(run)
+	}
+}
+
+// lostAgain has the store's own pool make its connections anew when a second one of them was lost in a row: all of them may be, and
+// there may be more of them than tries.
+func (s *Store) lostAgain(run int) {
+	if run == 2 && s.ownPool {
+		s.pool.Reset()
 	}
 }
 
@@ -160,7 +169,7 @@ func (s *Store) queryRow(ctx context.Context, name string, args []any, values ..
 	if err := s.look(ctx); err != nil {
 		return err
 	}
-	return rerun(ctx, func() error {
+	return s.rerun(ctx, func() error {
 		conn, err := s.acquire(ctx)
 		if err != nil {
 			return err

@@ -50,6 +50,9 @@ func (s *Store) write(ctx context.Context, writes int, transact func(context.Con
 		if !again || run == reruns || errors.Is(err, jobs.ErrUnknownOutcome) || ctx.Err() != nil {
 			return translate(err)
 		}
+		if lost(err) {
+			s.lostAgain(run)
+		}
 	}
 }
 
