@@ -29,6 +29,7 @@ type contender struct {
 
 	slots int // of drains whose handlers do nothing; as many as the run says when 0
 	share int // of a drain's jobs, for one that is too slow for all of them: a tenth for 10; all when 0
+	timed int // the same where handlers do nothing, for one whose rate there is that of a timer
 
 	roles   map[string]role // by name, for those in this program
 	command []string        // the other program and its first arguments; the task is the last
@@ -76,10 +77,14 @@ const (
 
 // jobsIn is how many jobs of a workload, which has n, the contender gets.
 func (c contender) jobsIn(w workload, n int) int {
-	if c.share == 0 || !slices.Contains(w.needs, roleDrain) {
-		return n
+	share := 1
+	switch {
+	case c.timed > 0 && slices.Contains([]string{drainAlone, drainBy4, drainBy12}, w.name):
+		share = c.timed
+	case c.share > 0 && slices.Contains(w.needs, roleDrain):
+		share = c.share
 	}
-	return max(1, n/c.share)
+	return max(1, n/share)
 }
 
 // key names a contender among all others.

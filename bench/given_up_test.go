@@ -39,4 +39,11 @@ func TestASlowSystemGetsAShareOfADrain(t *testing.T) {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}
+	drain.name = drainBy4
+	slow := drain
+	slow.name = handlersMiddle
+	both := contender{share: 2, timed: 10}
+	if by, of := both.jobsIn(drain, 100), both.jobsIn(slow, 100); by != 10 || of != 50 {
+		t.Errorf("a system that waits for a timer gets %d jobs of an empty drain and %d of another", by, of)
+	}
 }

@@ -35,6 +35,9 @@ const (
 	riverBestSlots    = 2_000 // of "river bench"
 )
 
+// riverTimed is the part of a drain's jobs that River gets in its default settings: it fetches as many as it has slots each 100 ms.
+const riverTimed = 10
+
 const riverPostgresModule = "github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 // riverOnPostgreSQL are River's contenders there, but for what they run.
@@ -44,6 +47,7 @@ func riverOnPostgreSQL(version string) []contender {
 		settings: settingsDefault, durability: durabilityFull, slots: riverDefaultSlots,
 	}
 	best := normal
+	normal.timed = riverTimed
 	best.settings, best.slots = settingsBest, riverBestSlots
 	return []contender{normal, best}
 }

@@ -15,7 +15,9 @@ func riverOnSQLite() []contender {
 		name: "River", version: moduleVersion("github.com/riverqueue/river/riverdriver/riversqlite"), engine: onSQLite,
 		roles: goPeer(openRiverSQLite).roles(),
 	}
-	return inSettings(river, riverDefaultSlots, riverBestSlots)
+	list := inSettings(river, riverDefaultSlots, riverBestSlots)
+	list[0].timed = riverTimed
+	return list
 }
 
 func openRiverSQLite(ctx context.Context, t task, f *mishaps) (goQueue, error) {

@@ -76,8 +76,12 @@ func postgresBinaries() (string, error) {
 	return filepath.Dir(initdb), nil
 }
 
-// startCluster makes a cluster that listens on a unix socket only and has PostgreSQL's defaults in all else, those of
-// durability among them.
+// connections is how many the server allows: PostgreSQL's default of 100 is too few for twelve processes of those who open all that
+// their pools may hold.
+const connections = 400
+
+// startCluster makes a cluster that listens on a unix socket only, allows more connections, and has PostgreSQL's defaults in all
+// else, those of durability among them.
 func startCluster(ctx context.Context, binaries, dir string) (*server, error) {
 	attributes, err := unprivileged(dir)
 	if err != nil {
@@ -91,7 +95,7 @@ func startCluster(ctx context.Context, binaries, dir string) (*server, error) {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, output)
 	}
 	cmd := exec.Command(filepath.Join(binaries, "postgres"), "-D", data, "-k", dir,
-		"-c", "listen_addresses=", "-c", "logging_collector=off")
+		"-c", "listen_addresses=", "-c", "logging_collector=off", "-c", fmt.Sprintf("max_connections=%d", connections))
 	cmd.Dir, cmd.SysProcAttr = dir, attributes
 	log, err := cmd.StderrPipe()
 	if err != nil {

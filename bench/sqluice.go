@@ -31,7 +31,7 @@ func ours() []contender {
 		onSQLiteToo[name] = r
 	}
 	version := moduleVersion("github.com/sqluice/sqluice")
-	full, drains := []string{insertOne, drainAlone}, []string{drainAlone, drainBy4, drainBy12}
+	full, drains := []string{insertOne, drainAlone}, []string{drainAlone, drainBy4, drainBy12, largePayloads, handlersShort, handlersMiddle, handlersLong}
 	return []contender{
 		rawSQLite(durabilityNormal, nil),
 		{name: sqluice, version: version, engine: onSQLite, settings: "default", durability: durabilityNormal, roles: onSQLiteToo},

@@ -45,6 +45,7 @@ const (
 	drainAlone     = "drain"
 	drainBy4       = "drain by 4 processes"
 	drainBy12      = "drain by 12 processes"
+	largePayloads  = "drain, payloads of 10 KB"
 	handlersShort  = "drain, handlers of 1 ms in 1000 slots"
 	handlersMiddle = "drain, handlers of 50 ms in 1000 slots"
 	handlersLong   = "drain, handlers of 1 s in 1000 slots"
@@ -59,7 +60,7 @@ func workloads() []workload {
 		{name: drainAlone, needs: []string{roleBulk, roleDrain}, share: 1, lines: simply(drainBy(1))},
 		{name: drainBy4, needs: []string{roleBulk, roleDrain}, share: 1, lines: simply(drainBy(4))},
 		{name: drainBy12, needs: []string{roleBulk, roleDrain}, share: 1, long: true, lines: simply(drainBy(12))},
-		{name: "drain, payloads of 10 KB", needs: []string{roleBulk, roleDrain}, share: 10, brief: true, lines: simply(drainLarge)},
+		{name: largePayloads, needs: []string{roleBulk, roleDrain}, share: 10, brief: true, lines: simply(drainLarge)},
 		{name: "drain beside a backlog", needs: []string{roleBulk, roleDrain, roleBacklog}, share: 1, long: true, alone: true, lines: []variant{
 			{"empty table", drainBy(1)}, {"beside finished and scheduled rows", drainBesideBacklog},
 		}},
