@@ -179,10 +179,9 @@ func drained(ctx context.Context, q goQueue, log *journal, f *mishaps) (stalled 
 			seen, changed = n, now
 		} else if now.Sub(changed) >= quietFor {
 			left, err := q.unfinished(ctx)
-			if ctx.Err() != nil || err == nil && !left {
+			if err != nil || !left {
 				return 0, err
 			}
-			f.see(err) // and go on: River's pool of one connection on SQLite may be in use, or the database be locked
 			if waited := now.Sub(changed); waited > lastStart {
 				f.add(fmt.Sprintf("a job is unfinished, and none has started for %s", lastStart))
 				return waited, nil
