@@ -5,17 +5,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/sqluice/sqluice/sql"
+	"github.com/sqluice/sqluice/internal/sqlfiles"
 )
 
 // control is a statement of sql/control/postgres, by the name of its file.
-func control(name string) string {
-	text, err := sql.Control.ReadFile("control/postgres/" + name + ".sql")
-	if err != nil {
-		panic(err) // the names are constants of this package and the files are compiled in
-	}
-	return strings.TrimSpace(string(text))
-}
+var control = sqlfiles.Control("postgres")
 
 // controlOn is a statement that takes a name where PostgreSQL takes no parameter.
 func controlOn(name, identifier string) string {
