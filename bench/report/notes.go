@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// notes are the texts of notes.md by their headings: "Introduction", "Method", and one for each workload of a target
+// notes are the texts of notes.md by their headings: "Introduction", "Method", "Ahead", and one for each workload of a target
 // that says what limits it.
 type notes map[string]string
 
 const (
 	introduction = "Introduction"
 	method       = "Method"
+	ahead        = "Ahead"
 )
 
 func parseNotes(text string) (notes, error) {
-	allowed := map[string]bool{introduction: true, method: true}
+	allowed := map[string]bool{introduction: true, method: true, ahead: true}
 	for _, t := range targets() {
 		allowed[t.title()] = true
 	}

@@ -18,6 +18,7 @@ type pageData struct {
 	Machine      machine
 	Introduction string
 	Method       string
+	Ahead        string // where another queue is
 	Targets      string
 	Limits       []limitNote
 	Sections     []section
@@ -34,7 +35,7 @@ type section struct {
 }
 
 func page(all results, workloads []workload, texts notes, folder string) ([]byte, error) {
-	data := pageData{Machine: all.machine, Introduction: texts[introduction], Method: texts[method]}
+	data := pageData{Machine: all.machine, Introduction: texts[introduction], Method: texts[method], Ahead: texts[ahead]}
 	data.Targets, data.Limits = targetTable(workloads, texts)
 	for _, w := range workloads {
 		data.Sections = append(data.Sections, section{
