@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -15,20 +16,30 @@ const (
 	// waitsEvery is how often a process says that somebody in it waits. Others go by that for heardFor, so that two such
 	// messages in a row may be lost.
 	waitsEvery = 10 * time.Second
-	heardFor   = 25 * time.Second
+	heardFor   = 35 * time.Second
+
+	// answerSpread is how long those who wait let each other answer somebody who asks, at the most: one answer is enough.
+	answerSpread = 20 * time.Millisecond
+
+	// sayAgain is when a message is sent again that could not be sent.
+	sayAgain = time.Second
 )
 
 // What processes tell each other in notifications without a signal, in place of a queue.
 const (
 	saysWaits = "waits" // somebody waits for jobs to end
 	saysAsks  = "asks"  // I have begun to listen: does somebody wait?
+	saysBoth  = saysWaits + "+" + saysAsks
 )
 
-// ends decides whether others are to hear of jobs that have ended. Whoever uses it holds the hub's mu.
+// ends decides whether others are to hear of jobs that have ended, and who answers those that ask. Whoever uses it holds the hub's mu.
 type ends struct {
 	hears  bool      // the connection that listens is there: it would be known if somebody waited
 	until  time.Time // until when somebody is known to wait
 	untold bool      // jobs ended and nobody was told
+
+	asked     bool // somebody asked, and nobody has answered yet
+	answering bool // and this process will, unless another one does
 }
 
 // tell reports whether jobs that ended now are to be told of, and keeps in mind when not.
@@ -38,47 +49,93 @@ func (e *ends) tell(now time.Time) bool {
 	return told
 }
 
-// heard notes that somebody waits. It reports whether jobs may have ended since that one last looked: it looks after it has said
-// that it waits, but what it said may have come here only after a job had ended that it did not see yet.
+// heard notes that somebody waits. It reports whether jobs have ended that nobody was told of: who waits looks at a job after it
+// has begun to listen, but what it said may have come here only after the job had ended, which that look did not see yet.
 func (e *ends) heard(now time.Time) (owing bool) {
-	e.until = now.Add(heardFor)
-	owing = e.untold
+	e.until, e.asked = now.Add(heardFor), false
+	return e.owing()
+}
+
+// owing reports whether jobs have ended that nobody was told of, once.
+func (e *ends) owing() bool {
+	owing := e.untold
 	e.untold = false
 	return owing
 }
 
-// begins is when the connection listens. What was said before it did is not known, so it asks: on another connection, for people
-// to see by pg_stat_activity which one listens.
+// ask notes that somebody asks who waits. It reports whether this process is to begin to answer, after a while.
+func (e *ends) ask(waits bool) (begin bool) {
+	e.asked = true
+	begin = waits && !e.answering
+	e.answering = e.answering || begin
+	return begin
+}
+
+// answer reports, after that while, whether the answer is still needed.
+func (e *ends) answer(waits bool) bool {
+	needed := e.asked && waits
+	e.asked, e.answering = false, false
+	return needed
+}
+
+// begins is when the connection listens. What was said before it did is not known, so it asks; and who listened while it was away
+// may not know that somebody waits here. It is another connection that says so: people see by pg_stat_activity which one listens.
 func (h *hub) begins() {
 	h.mu.Lock()
 	h.ends.hears = true
+	waits := h.waits()
 	h.mu.Unlock()
-	if !h.store.options.silent { // else it tells nobody of ends
-		h.run(func() { h.say(h.ctx, 0, saysAsks) })
+	switch silent := h.store.options.silent; { // a silent one tells nobody of ends
+	case waits && silent:
+		h.run(func() { h.insist(saysWaits) })
+	case waits:
+		h.run(func() { h.insist(saysBoth) })
+	case !silent:
+		h.run(func() { h.insist(saysAsks) })
 	}
 }
 
-// said is what another process told. It reports whether that was one of the words above.
+// deafens is when the connection that listens is lost. Who waits cannot be heard now.
+func (h *hub) deafens() {
+	h.mu.Lock()
+	h.ends.hears = false
+	owing := h.ends.owing()
+	h.mu.Unlock()
+	if owing {
+		h.tell(jobs.JobEnded)
+	}
+}
+
+// said takes what another process told in place of a queue. It reports whether that was one of the words above.
 func (h *hub) said(word string) bool {
-	switch word {
-	case saysWaits:
-		h.mu.Lock()
-		owing := h.ends.heard(time.Now())
-		h.mu.Unlock()
-		if owing {
-			h.tell(jobs.JobEnded)
-		}
-	case saysAsks:
-		h.mu.Lock()
-		waits := h.waits()
-		h.mu.Unlock()
-		if waits {
-			h.run(func() { h.say(h.ctx, 0, saysWaits) })
-		}
-	default:
+	if word != saysWaits && word != saysAsks && word != saysBoth {
 		return false
 	}
+	h.mu.Lock()
+	owing := word != saysAsks && h.ends.heard(time.Now())
+	answers := word != saysWaits && h.ends.ask(h.waits())
+	h.mu.Unlock()
+	if owing {
+		h.tell(jobs.JobEnded)
+	}
+	if answers {
+		h.run(h.answer)
+	}
 	return true
+}
+
+// answer says that somebody waits here, unless another process says that of itself meanwhile: after a restart of the server all
+// ask at once, and as many answers to each would be many.
+func (h *hub) answer() {
+	if !h.rest(rand.N(answerSpread)) {
+		return
+	}
+	h.mu.Lock()
+	needed := h.ends.answer(h.waits())
+	h.mu.Unlock()
+	if needed {
+		h.insist(saysWaits)
+	}
 }
 
 // waits reports whether somebody here waits for jobs to end. Callers hold mu.
@@ -93,8 +150,6 @@ func (h *hub) waits() bool {
 
 // sayWaits says again and again that somebody here waits, until nobody does.
 func (h *hub) sayWaits() {
-	ticker := time.NewTicker(waitsEvery)
-	defer ticker.Stop()
 	for {
 		h.mu.Lock()
 		h.saying = h.waits()
@@ -103,21 +158,39 @@ func (h *hub) sayWaits() {
 		if !saying {
 			return
 		}
-		h.say(h.ctx, 0, saysWaits)
-		select {
-		case <-ticker.C:
-		case <-h.ctx.Done():
+		h.insist(saysWaits)
+		if !h.rest(h.store.options.waitsEvery) {
 			return
 		}
 	}
 }
 
-// say sends a notification.
-func (h *hub) say(ctx context.Context, signals jobs.Signal, what string) {
+// insist says a word until it can be sent, or the hub is closed.
+func (h *hub) insist(word string) {
+	for h.say(h.ctx, 0, word) != nil && h.rest(sayAgain) {
+		continue
+	}
+}
+
+// rest reports whether the hub is still open after d.
+func (h *hub) rest(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-h.ctx.Done():
+		return false
+	}
+}
+
+// say sends a notification. Nothing depends on it but how soon others look, so its error is only logged.
+func (h *hub) say(ctx context.Context, signals jobs.Signal, what string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), notification(h.token, signals, what))...)
 	if err != nil && h.ctx.Err() == nil {
 		h.store.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)
 	}
+	return err
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -11,11 +12,17 @@ import (
 var endsTests = []engineTest{
 	{"ToldWhileSomebodyWaits", testEndsAreToldWhileSomebodyWaits},
 	{"ToldToWhoWaitedBefore", testEndsAreToldToWhoWaitedBefore},
-	{"ToldByWhoDoesNotListen", testEndsAreToldByWhoDoesNotListen},
+	{"ToldByWhoDoesNotHear", testEndsAreToldByWhoDoesNotHear},
+	{"ToldAtTheEnd", testEndsAreToldAtTheEnd},
+	{"WhoWaitsSaysSo", testWhoWaitsSaysSo},
+	{"WhoListensAsks", testWhoListensAsks},
+	{"WorkIsToldWithoutEnds", testWorkIsToldWithoutEnds},
 }
 
-// Whoever does not hear who waits tells of all that ends; whoever does, while somebody waits, and once of what it kept to itself
-// before it heard of that one.
+// saysEach has a store say so often that somebody in it waits.
+func saysEach(d time.Duration) Option { return func(o *options) { o.waitsEvery = d } }
+
+// Whoever does not hear who waits tells of all that ends; whoever does, while somebody waits, and once of what it kept to itself.
 func TestEnds(t *testing.T) {
 	now := time.Now()
 	var e ends
@@ -23,25 +30,57 @@ func TestEnds(t *testing.T) {
 	want(t, "owing after that", e.heard(now), false)
 	e = ends{hears: true}
 	want(t, "owing before any end", e.heard(now), false)
+	want(t, "told when two messages were lost", e.tell(now.Add(3*waitsEvery)), true)
 	want(t, "told until the time is over", e.tell(now.Add(heardFor-1)), true)
 	want(t, "owing what was told", e.heard(now), false)
 	want(t, "told after it", e.tell(now.Add(heardFor)), false)
 	want(t, "owing what was not told", e.heard(now.Add(heardFor)), true)
-	want(t, "owing it once more", e.heard(now.Add(heardFor)), false)
+	want(t, "owing it once more", e.owing(), false)
 	want(t, "told from then on", e.tell(now.Add(heardFor+1)), true)
-	want(t, "how often a message may be lost", int(heardFor/waitsEvery), 2)
+}
+
+// One answers who asks, and one answer is for all who asked before it.
+func TestOneAnswerIsEnough(t *testing.T) {
+	var e ends
+	want(t, "whoever does not wait answers", e.ask(false), false)
+	e = ends{}
+	want(t, "whoever waits answers", e.ask(true), true)
+	want(t, "it begins again for a second one", e.ask(true), false)
+	want(t, "it is needed", e.answer(true), true)
+	want(t, "it begins for a later one", e.ask(true), true)
+	e.heard(time.Now())
+	want(t, "it is needed after another's answer", e.answer(true), false)
+	e.ask(true)
+	e.heard(time.Now())
+	e.ask(true)
+	want(t, "it is needed for one who asked after that", e.answer(true), true)
+	e.ask(true)
+	want(t, "it is needed when nobody waits any more", e.answer(false), false)
 }
 
 // endsTold counts the notifications that tell of ends.
 func endsTold(notifications []string) int {
 	n := 0
 	for _, text := range notifications {
-		parts := strings.SplitN(text, "/", 3)
-		if parts[1] == "2" || parts[1] == "3" { // JobEnded, WorkReady|JobEnded
+		if parts := strings.SplitN(text, "/", 3); parts[1] == "2" || parts[1] == "3" { // JobEnded, WorkReady|JobEnded
 			n++
 		}
 	}
 	return n
+}
+
+// untilWord waits for a notification that says a word, and returns the words up to it.
+func untilWord(t *testing.T, notifications func() []string, word string) (words []string) {
+	t.Helper()
+	eventually(t, "somebody says "+word, func() bool {
+		for _, text := range notifications() {
+			if got := wordOf(text); got != "" {
+				words = append(words, got)
+			}
+		}
+		return len(words) > 0 && words[len(words)-1] == word
+	})
+	return words
 }
 
 // listening waits until a store hears of notifications.
@@ -64,7 +103,7 @@ func testEndsAreToldWhileSomebodyWaits(t *testing.T, site *site) {
 	}
 	want(t, "ends told while nobody waits", endsTold(notifications()), 0)
 
-	other, _ := open(t, url, WithPoll(time.Minute))
+	other, _ := open(t, url, WithPoll(time.Minute), saysEach(time.Hour))
 	wake, stop := other.Listen(jobs.JobEnded, nil)
 	defer stop()
 	told := 0
@@ -81,9 +120,9 @@ func testEndsAreToldWhileSomebodyWaits(t *testing.T, site *site) {
 	receive(t, "the wake by it", wake)
 }
 
-// A worker that begins to listen hears of those who wait already.
+// A worker that begins to listen hears of those who wait already, though they have said so before.
 func testEndsAreToldToWhoWaitedBefore(t *testing.T, site *site) {
-	other, client, url := site.queue(t, WithPoll(time.Minute))
+	other, client, url := site.queue(t, WithPoll(time.Minute), saysEach(time.Hour))
 	notifications := listen(t, url, "sqluice")
 	defer listening(t, other, jobs.JobEnded)()
 	id := enqueue(t, client, "k")
@@ -95,16 +134,130 @@ func testEndsAreToldToWhoWaitedBefore(t *testing.T, site *site) {
 	eventually(t, "the end is told", func() bool { return endsTold(notifications()) > 0 })
 }
 
-// A process that does not listen cannot know who waits.
-func testEndsAreToldByWhoDoesNotListen(t *testing.T, site *site) {
+// A process that does not listen cannot know who waits; one that no longer does tells of what it kept to itself, too.
+func testEndsAreToldByWhoDoesNotHear(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	notifications := listen(t, url, "sqluice")
 	_, err := client.Cancel(t.Context(), enqueue(t, client, "k"))
 	must(t, err)
-	var all []string
-	eventually(t, "the end is told", func() bool {
-		all = append(all, notifications()...)
-		return endsTold(all) > 0
+	eventually(t, "the end is told", func() bool { return endsTold(notifications()) > 0 })
+
+	p := newProxy(t, url)
+	worker, _ := open(t, url, WithPoll(time.Minute), WithSession(p.url(url)))
+	defer listening(t, worker, jobs.WorkReady)()
+	worker.Announce(jobs.JobEnded)
+	want(t, "ends told while nobody waits", endsTold(notifications()), 0)
+	p.leave()
+	eventually(t, "what was not told is", func() bool { return endsTold(notifications()) > 0 })
+	worker.Announce(jobs.JobEnded)
+	eventually(t, "what ends now is told", func() bool { return endsTold(notifications()) > 0 })
+	p.comeBack()
+}
+
+// What a process kept to itself it tells when it ends: somebody may just have begun to wait.
+func testEndsAreToldAtTheEnd(t *testing.T, site *site) {
+	_, _, url := site.queue(t)
+	notifications := listen(t, url, "sqluice")
+	worker, err := Open(t.Context(), url, WithLogger(slog.New(slog.DiscardHandler)))
+	must(t, err)
+	listening(t, worker, jobs.WorkReady)()
+	worker.Announce(jobs.JobEnded)
+	want(t, "ends told while nobody waits", endsTold(notifications()), 0)
+	must(t, worker.Close())
+	want(t, "ends told at the end", endsTold(notifications()), 1)
+}
+
+// Whoever waits says so at once and again, for as long as somebody waits, and anew when somebody does later; whoever waits for work
+// alone does not.
+func testWhoWaitsSaysSo(t *testing.T, site *site) {
+	for name, opts := range map[string][]Option{"": nil, "without notifications": {WithoutNotify()}} {
+		t.Run(name, func(t *testing.T) {
+			_, _, url := site.queue(t)
+			notifications := listenToAll(t, url, "sqluice")
+			store, _ := open(t, url, append(opts, saysEach(time.Millisecond))...)
+			saying := func() bool {
+				store.hub.mu.Lock()
+				defer store.hub.mu.Unlock()
+				return store.hub.saying
+			}
+			defer listening(t, store, jobs.WorkReady)()
+			want(t, "whether it says that it waits for ends", saying(), false)
+			for range 2 {
+				stop := listening(t, store, jobs.JobEnded)
+				for range 3 {
+					untilWord(t, notifications, saysWaits)
+				}
+				stop()
+				eventually(t, "it says so no more", func() bool { return !saying() })
+				notifications()
+			}
+		})
+	}
+	_, _, url := site.queue(t)
+	notifications := listenToAll(t, url, "sqluice")
+	store, _ := open(t, url, saysEach(time.Hour))
+	_, stop := store.Listen(jobs.JobEnded, nil)
+	defer stop()
+	eventually(t, "it says so at once", func() bool {
+		for _, text := range notifications() {
+			if strings.HasPrefix(wordOf(text), saysWaits) {
+				return true
+			}
+		}
+		return false
 	})
-	want(t, "whether its enqueue is told first", strings.HasSuffix(all[0], "/1/default"), true)
+}
+
+// Whoever begins to listen asks who waits, once it would hear the answer, and says that it waits itself; without notifications it
+// has nobody to tell, and only says that.
+func testWhoListensAsks(t *testing.T, site *site) {
+	_, _, url := site.queue(t)
+	notifications := listenToAll(t, url, "sqluice")
+	for _, c := range []struct {
+		signals jobs.Signal
+		opts    []Option
+		says    string
+	}{
+		{jobs.WorkReady, nil, saysAsks},
+		{jobs.JobEnded, nil, saysBoth},
+		{jobs.JobEnded, []Option{WithoutNotify()}, saysWaits},
+		{jobs.WorkReady, []Option{WithoutNotify()}, ""},
+	} {
+		p := newProxy(t, url)
+		quiet := WithLogger(slog.New(slog.DiscardHandler))
+		store, err := Open(t.Context(), url, append(c.opts, saysEach(time.Hour), WithPoll(time.Minute), WithSession(p.url(url)), quiet)...)
+		must(t, err)
+		wake, stop := store.Listen(c.signals, nil)
+		receive(t, "the wake when listening has begun", wake)
+		if c.signals == jobs.JobEnded {
+			eventually(t, "it has said that it waits", func() bool { return len(notifications()) > 0 })
+		}
+		p.leave()
+		p.comeBack()
+		receive(t, "the wake when it listens again", wake)
+		if c.says != "" {
+			untilWord(t, notifications, c.says)
+		}
+		must(t, store.Close())
+		if left := notifications(); c.says == "" && len(left) > 0 {
+			t.Errorf("a store without notifications that waits for nothing said %q", left)
+		}
+		stop()
+	}
+}
+
+// What is told of work beside ends is told, whoever waits.
+func testWorkIsToldWithoutEnds(t *testing.T, site *site) {
+	store, _, url := site.queue(t)
+	notifications := listen(t, url, "sqluice")
+	defer listening(t, store, jobs.WorkReady)()
+	store.Announce(jobs.WorkReady | jobs.JobEnded)
+	var all []string
+	eventually(t, "the work is told", func() bool {
+		all = append(all, notifications()...)
+		return len(all) > 0
+	})
+	if len(all) != 1 || !strings.HasSuffix(all[0], "/1/") {
+		t.Errorf("%q was told", all)
+	}
 }

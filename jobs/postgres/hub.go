@@ -164,9 +164,12 @@ func (h *hub) follow() {
 			return nil
 		},
 		notice: h.notice,
-		failed: func(error) { h.setQuiet(true) },
-		lost:   "no notifications from PostgreSQL: polling until the connection is back",
-		back:   "notifications from PostgreSQL again",
+		failed: func(error) {
+			h.setQuiet(true)
+			h.deafens()
+		},
+		lost: "no notifications from PostgreSQL: polling until the connection is back",
+		back: "notifications from PostgreSQL again",
 	})
 }
 
@@ -174,9 +177,6 @@ func (h *hub) setQuiet(quiet bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.quiet = quiet
-	if quiet {
-		h.ends.hears = false
-	}
 }
 
 // notification is what one says: the sender's token, the signals as a number, and the queue that has work, if that is all that
@@ -224,7 +224,8 @@ func (h *hub) announce(signals jobs.Signal) {
 func (h *hub) tell(signals jobs.Signal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if signals&jobs.JobEnded != 0 && !h.ends.tell(time.Now()) {
+	deaf := h.store.pooled.Load() // what listens through a pooler that was noticed late hears nothing
+	if signals&jobs.JobEnded != 0 && !deaf && !h.ends.tell(time.Now()) {
 		signals &^= jobs.JobEnded
 	}
 	if signals == 0 {
@@ -250,7 +251,7 @@ func (h *hub) ring() {
 		signals := h.pending
 		h.pending = 0
 		h.mu.Unlock()
-		h.say(h.ctx, signals, "")
+		_ = h.say(h.ctx, signals, "") // others will find out by polling
 		if signals&jobs.WorkReady != 0 {
 			pause = ringFirst // somebody may wait for work
 		}
@@ -278,9 +279,15 @@ func (h *hub) close() {
 	h.mu.Unlock()
 	h.stop()
 	h.running.Wait()
-	if h.pending != 0 { // as after a stop that gave jobs back
+	h.mu.Lock()
+	pending := h.pending // as after a stop that gave jobs back
+	if h.ends.owing() && !h.store.options.silent {
+		pending |= jobs.JobEnded // somebody may just have begun to wait
+	}
+	h.mu.Unlock()
+	if pending != 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), lastWord)
 		defer cancel()
-		h.say(ctx, h.pending, "")
+		_ = h.say(ctx, pending, "")
 	}
 }
