@@ -24,7 +24,8 @@ type figures struct {
 	soak        *soaked
 }
 
-// result is a line of output. Other programs read it: the keys and their order are fixed, new ones come at the end.
+// result is a line of output. Other programs read it: the keys and their order are fixed, new ones come at the end. What a workload
+// does not measure is left out: a rate of latencies, say, or latencies of a drain.
 type result struct {
 	System        string   `json:"system"`
 	Version       string   `json:"version,omitempty"`

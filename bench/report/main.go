@@ -1,7 +1,8 @@
 // Command report turns the results of the benchmarks, JSON lines, into docs/performance.md and its plots.
 //
-//	go run ./report -machine >results/latest.jsonl    # the first line: what the machine is
-//	go run . -peers >>results/latest.jsonl
+//	go run ./report -machine >results/machine.json    # the first line: what the machine is
+//	go run . -peers -all -out results/run.jsonl
+//	cat results/machine.json results/run.jsonl >results/latest.jsonl
 //	go run ./report -in results/latest.jsonl -out ../docs/performance.md
 //
 // The same input gives the same output, byte for byte. What is not a figure is in notes.md.

@@ -34,10 +34,16 @@ type benchLine struct {
 	Duplicates    int64   `json:"duplicates"` // starts of a job beyond its first
 }
 
+// lapsForP999 is how many laps the last thousandth needs to mean something: of fewer it is the longest one.
+const lapsForP999 = 1000
+
 // setLaps notes how long single ones took.
 func (l *benchLine) setLaps(laps []time.Duration) {
 	slices.Sort(laps)
-	l.P50, l.P99, l.P999 = perMille(laps, 500), perMille(laps, 990), perMille(laps, 999)
+	l.P50, l.P99 = perMille(laps, 500), perMille(laps, 990)
+	if len(laps) >= lapsForP999 {
+		l.P999 = perMille(laps, 999)
+	}
 }
 
 // perMille is the time in milliseconds that so many of a thousand laps, which are sorted, take at most.
@@ -99,5 +105,9 @@ func (l benchLine) times() string {
 	if l.P50 == 0 {
 		return fmt.Sprintf("%48s", "")
 	}
-	return fmt.Sprintf("%48s", fmt.Sprintf("p50 %.3f  p99 %.3f  p99.9 %.3f ms", l.P50, l.P99, l.P999))
+	last := ""
+	if l.P999 > 0 {
+		last = fmt.Sprintf("  p99.9 %.3f", l.P999)
+	}
+	return fmt.Sprintf("%48s", fmt.Sprintf("p50 %.3f  p99 %.3f%s ms", l.P50, l.P99, last))
 }

@@ -86,7 +86,7 @@ func benchLeavesTheJobsAlone(t *testing.T, c *cli) {
 		if !ok || l.N != want && !slow || l.Errors != 0 || l.Duplicates != 0 || l.Round != 1 || l.Processes != 1 || l.Seconds <= 0 {
 			t.Errorf("%s: %+v", workload, l)
 		}
-		if waits := strings.HasPrefix(workload, "latency"); (l.JobsPerSecond == 0) != waits || waits && (l.P50 <= 0 || l.P50 > l.P99 || l.P99 > l.P999) {
+		if waits := strings.HasPrefix(workload, "latency"); (l.JobsPerSecond == 0) != waits || waits && (l.P50 <= 0 || l.P50 > l.P99 || l.P999 != 0) {
 			t.Errorf("%s: %+v", workload, l)
 		}
 	}
@@ -107,7 +107,7 @@ func benchLeavesTheJobsAlone(t *testing.T, c *cli) {
 func TestBenchPrintsForPeople(t *testing.T) {
 	c := newCLI(t) // there need be no queue yet
 	out := c.ok("bench", "--jobs", "100")
-	for _, text := range []string{c.shown(), "insert one by one", "drain", "/s", "p99.9", "100 jobs of 100 bytes"} {
+	for _, text := range []string{c.shown(), "insert one by one", "drain", "/s", "p99 ", "100 jobs of 100 bytes"} {
 		if !strings.Contains(out, text) {
 			t.Errorf("%q is missing in\n%s", text, out)
 		}
@@ -166,6 +166,15 @@ func TestPerMille(t *testing.T) {
 	laps := make([]time.Duration, 1000)
 	for i := range laps {
 		laps[i] = time.Duration(i+1) * time.Millisecond
+	}
+	var many, few benchLine
+	many.setLaps(laps)
+	few.setLaps(laps[:999])
+	if many.P999 != 999 || few.P999 != 0 || few.P99 != 990 {
+		t.Errorf("of 1000 laps: %+v, of 999: %+v", many, few)
+	}
+	if shown := many.times() + few.times(); strings.Count(shown, "p99.9 999.000 ms") != 1 || strings.Count(shown, "p99.9") != 1 {
+		t.Errorf("shown: %q", shown)
 	}
 	for n, want := range map[int]float64{1: 1, 500: 500, 990: 990, 999: 999, 1000: 1000} {
 		if got := perMille(laps, n); got != want {
