@@ -60,6 +60,7 @@ const (
 	bulkInsert  = "bulk insert"
 	latencySame = "latency, same process"
 	latencyElse = "latency, other process"
+	latencyBare = "latency, plain INSERT by another process"
 	idle        = "idle"
 	backlog     = "drain beside a backlog"
 	slots       = "drain, handlers of 50 ms in 1000 slots"
@@ -82,6 +83,8 @@ func targets() []target {
 		{"SQLite", latencySame, "", p99, 0.7},
 		{"SQLite", latencyElse, "", p50, 0.3},
 		{"SQLite", latencyElse, "", p99, 1.5},
+		{"SQLite", latencyBare, "", p50, 0.3},
+		{"SQLite", latencyBare, "", p99, 1.5},
 		{"SQLite", backlog, "", ofPlain, 0.95},
 		{"SQLite", slots, "", peakRSS, 40},
 		{"SQLite", idle, "", ofCore, 0.2},
