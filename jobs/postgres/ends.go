@@ -165,11 +165,18 @@ func (h *hub) sayWaits() {
 	}
 }
 
-// insist says a word until it can be sent, or the hub is closed.
+// insist says a word until it can be sent, or the hub is closed. Who does not hear has no use for what it would bring: when the
+// connection listens, that says so.
 func (h *hub) insist(word string) {
-	for h.say(h.ctx, 0, word) != nil && h.rest(sayAgain) {
+	for h.hears() && h.say(h.ctx, 0, word) != nil && h.rest(sayAgain) {
 		continue
 	}
+}
+
+func (h *hub) hears() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ends.hears
 }
 
 // rest reports whether the hub is still open after d.

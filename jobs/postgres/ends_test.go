@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,18 +70,12 @@ func endsTold(notifications []string) int {
 	return n
 }
 
-// untilWord waits for a notification that says a word, and returns the words up to it.
-func untilWord(t *testing.T, notifications func() []string, word string) (words []string) {
+// untilWord waits for a notification that says a word.
+func untilWord(t *testing.T, notifications func() []string, word string) {
 	t.Helper()
 	eventually(t, "somebody says "+word, func() bool {
-		for _, text := range notifications() {
-			if got := wordOf(text); got != "" {
-				words = append(words, got)
-			}
-		}
-		return len(words) > 0 && words[len(words)-1] == word
+		return slices.ContainsFunc(notifications(), func(text string) bool { return wordOf(text) == word })
 	})
-	return words
 }
 
 // listening waits until a store hears of notifications.
@@ -196,16 +191,10 @@ func testWhoWaitsSaysSo(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	notifications := listenToAll(t, url, "sqluice")
 	store, _ := open(t, url, saysEach(time.Hour))
+	defer listening(t, store, jobs.WorkReady)()
 	_, stop := store.Listen(jobs.JobEnded, nil)
 	defer stop()
-	eventually(t, "it says so at once", func() bool {
-		for _, text := range notifications() {
-			if strings.HasPrefix(wordOf(text), saysWaits) {
-				return true
-			}
-		}
-		return false
-	})
+	untilWord(t, notifications, saysWaits) // and not after an hour
 }
 
 // Whoever begins to listen asks who waits, once it would hear the answer, and says that it waits itself; without notifications it
