@@ -42,6 +42,20 @@ type ends struct {
 	answering bool // and this process will, unless another one does
 }
 
+// begin notes that the connection listens, and returns what is to be said then. Who is silent tells nobody of ends, and need not ask.
+func (e *ends) begin(waits, silent bool) (word string) {
+	e.hears = true
+	switch {
+	case waits && silent:
+		return saysWaits
+	case waits:
+		return saysBoth
+	case silent:
+		return ""
+	}
+	return saysAsks
+}
+
 // tell reports whether jobs that ended now are to be told of, and keeps in mind when not.
 func (e *ends) tell(now time.Time) bool {
 	told := !e.hears || now.Before(e.until)
@@ -82,16 +96,10 @@ func (e *ends) answer(waits bool) bool {
 // may not know that somebody waits here. It is another connection that says so: people see by pg_stat_activity which one listens.
 func (h *hub) begins() {
 	h.mu.Lock()
-	h.ends.hears = true
-	waits := h.waits()
+	word := h.ends.begin(h.waits(), h.store.options.silent)
 	h.mu.Unlock()
-	switch silent := h.store.options.silent; { // a silent one tells nobody of ends
-	case waits && silent:
-		h.run(func() { h.insist(saysWaits) })
-	case waits:
-		h.run(func() { h.insist(saysBoth) })
-	case !silent:
-		h.run(func() { h.insist(saysAsks) })
+	if word != "" {
+		h.run(func() { h.insist(word) })
 	}
 }
 

@@ -29,7 +29,12 @@ func TestEnds(t *testing.T) {
 	var e ends
 	want(t, "told without hearing", e.tell(now), true)
 	want(t, "owing after that", e.heard(now), false)
-	e = ends{hears: true}
+	for _, c := range []struct {
+		waits, silent bool
+		says          string
+	}{{false, false, "asks"}, {true, false, "waits+asks"}, {true, true, "waits"}, {false, true, ""}} {
+		want(t, "what is said first", e.begin(c.waits, c.silent), c.says)
+	}
 	want(t, "owing before any end", e.heard(now), false)
 	want(t, "told when two messages were lost", e.tell(now.Add(3*waitsEvery)), true)
 	want(t, "told until the time is over", e.tell(now.Add(heardFor-1)), true)
@@ -167,7 +172,7 @@ func testEndsAreToldAtTheEnd(t *testing.T, site *site) {
 func testWhoWaitsSaysSo(t *testing.T, site *site) {
 	for name, opts := range map[string][]Option{"": nil, "without notifications": {WithoutNotify()}} {
 		t.Run(name, func(t *testing.T) {
-			_, _, url := site.queue(t)
+			_, client, url := site.queue(t)
 			notifications := listenToAll(t, url, "sqluice")
 			store, _ := open(t, url, append(opts, saysEach(time.Millisecond))...)
 			saying := func() bool {
@@ -183,8 +188,12 @@ func testWhoWaitsSaysSo(t *testing.T, site *site) {
 					untilWord(t, notifications, saysWaits)
 				}
 				stop()
-				eventually(t, "it says so no more", func() bool { return !saying() })
+				eventually(t, "it is to say so no more", func() bool { return !saying() })
 				notifications()
+				enqueue(t, client, "k") // which takes longer than it would wait
+				if said := notifications(); slices.ContainsFunc(said, func(text string) bool { return wordOf(text) == saysWaits }) {
+					t.Errorf("it says so all the same: %q", said)
+				}
 			}
 		})
 	}
@@ -210,7 +219,6 @@ func testWhoListensAsks(t *testing.T, site *site) {
 		{jobs.WorkReady, nil, saysAsks},
 		{jobs.JobEnded, nil, saysBoth},
 		{jobs.JobEnded, []Option{WithoutNotify()}, saysWaits},
-		{jobs.WorkReady, []Option{WithoutNotify()}, ""},
 	} {
 		p := newProxy(t, url)
 		quiet := WithLogger(slog.New(slog.DiscardHandler))
@@ -224,14 +232,9 @@ func testWhoListensAsks(t *testing.T, site *site) {
 		p.leave()
 		p.comeBack()
 		receive(t, "the wake when it listens again", wake)
-		if c.says != "" {
-			untilWord(t, notifications, c.says)
-		}
-		must(t, store.Close())
-		if left := notifications(); c.says == "" && len(left) > 0 {
-			t.Errorf("a store without notifications that waits for nothing said %q", left)
-		}
+		untilWord(t, notifications, c.says)
 		stop()
+		must(t, store.Close())
 	}
 }
 
