@@ -1,5 +1,6 @@
 -- What the forms of a bulk insert cost PostgreSQL: decision 39. Run it in a migrated database that may be emptied, on the server itself,
--- as a superuser: psql -q -f bench/bulk_forms.sql URL. It prints microseconds a row, for statements of 1,000 rows in turn.
+-- as a superuser, with a file that the server may write for the rows of COPY:
+-- psql -q -v file="$PWD/rows" -f bench/bulk_forms.sql URL. It prints microseconds a row, for statements of 1,000 rows in turn.
 SET jit = off;
 SET enable_seqscan = off;
 TRUNCATE jobs;
@@ -7,7 +8,8 @@ CREATE TEMP TABLE forms AS
 SELECT CAST(jsonb_agg(p) AS text) AS list, array_agg(p) AS items, string_agg(p, chr(30)) AS joined
 FROM (SELECT '{"n":' || i || ',"pad":"' || repeat('x', 80) || '"}' AS p FROM generate_series(1, 1000) AS i) AS payloads;
 COPY (SELECT 'noop', 'default', unnest(items), 'pending', 0::bigint, 1000000::bigint, 25::bigint, 0::bigint, 1000000::bigint, 1000000::bigint
-      FROM forms) TO '/tmp/sqluice_bulk_forms' WITH (FORMAT binary);
+      FROM forms) TO :'file' WITH (FORMAT binary);
+SET bulk_forms.file = :'file';
 DO $$
 DECLARE
     names text[] := ARRAY['jsonb list', 'json list', 'text[]', 'separated text', 'COPY'];
@@ -21,8 +23,8 @@ BEGIN
     FOR round IN 1..60 LOOP
         FOR form IN 1..5 LOOP
             IF form = 5 THEN
-                statement := 'COPY jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout, created_at,'
-                    || ' updated_at) FROM ''/tmp/sqluice_bulk_forms'' WITH (FORMAT binary)';
+                statement := format('COPY jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout, created_at,'
+                    || ' updated_at) FROM %L WITH (FORMAT binary)', current_setting('bulk_forms.file'));
             ELSE
                 statement := 'INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout, user_id, tags,'
                     || ' metadata, created_at, updated_at) SELECT ''noop'', ''default'', e.value, ''pending'', 0, 1000000, 25, 0, NULL,'

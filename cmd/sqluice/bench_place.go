@@ -15,9 +15,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sqluice/sqluice/internal/sqlfiles"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
-	"github.com/sqluice/sqluice/sql"
 )
 
 // benchPlace is a queue of the bench's own where the user's is: in the same folder, or on the same server.
@@ -115,11 +115,8 @@ func dropSchema(ctx context.Context, url, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	text, err := sql.Control.ReadFile("control/postgres/drop_schema.sql")
-	if err == nil {
-		statement := strings.ReplaceAll(string(text), "@name", pgx.Identifier{name}.Sanitize())
-		_, err = conn.PgConn().Exec(ctx, statement).ReadAll()
-	}
+	statement := strings.ReplaceAll(sqlfiles.Control("postgres")("drop_schema"), "@name", pgx.Identifier{name}.Sanitize())
+	_, err = conn.PgConn().Exec(ctx, statement).ReadAll()
 	return errors.Join(err, conn.Close(ctx))
 }
 

@@ -11,7 +11,7 @@ import (
 	"os/exec"
 	"strings"
 
-	sqluice "github.com/sqluice/sqluice/sql"
+	"github.com/sqluice/sqluice/internal/sqlfiles"
 )
 
 // script runs the statements of standard input, one a line, and prints their rows.
@@ -25,13 +25,7 @@ database.close()
 `
 
 // statementOf is a line with a statement of sql/control.
-func statementOf(name string) string {
-	text, err := sqluice.Control.ReadFile("control/sqlite/" + name + ".sql")
-	if err != nil {
-		panic(err) // the names are constants and the files are compiled in
-	}
-	return strings.TrimSpace(string(text)) + ";\n"
-}
+func statementOf(name string) string { return sqlfiles.Control("sqlite")(name) + ";\n" }
 
 // foreigner is a program that runs the statements of its standard input on a database.
 type foreigner struct {

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/history"
+	"github.com/sqluice/sqluice/internal/sqlfiles"
 	"github.com/sqluice/sqluice/internal/testdb"
-	sqluice "github.com/sqluice/sqluice/sql"
 )
 
 // laneNetwork does to a PostgreSQL server and the network what happens to them: backends are ended one after the other, the
@@ -249,22 +249,16 @@ func (n *network) terminate(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	list, err := sqluice.Control.ReadFile("control/postgres/list_backends.sql")
-	if err != nil {
-		return err
-	}
-	end, err := sqluice.Control.ReadFile("control/postgres/terminate_backend.sql")
-	if err != nil {
-		return err
-	}
+	control := sqlfiles.Control("postgres")
+	list, end := control("list_backends"), control("terminate_backend")
 	for range n.trial.scaled(100) {
 		var numbers string
-		if err := pool.QueryRowContext(ctx, string(list)).Scan(&numbers); err != nil {
+		if err := pool.QueryRowContext(ctx, list).Scan(&numbers); err != nil {
 			return err
 		}
 		if pids := strings.Fields(numbers); len(pids) > 0 {
 			var ended bool
-			if err := pool.QueryRowContext(ctx, string(end), pids[n.trial.random.IntN(len(pids))]).Scan(&ended); err != nil {
+			if err := pool.QueryRowContext(ctx, end, pids[n.trial.random.IntN(len(pids))]).Scan(&ended); err != nil {
 				return err
 			}
 			if ended {

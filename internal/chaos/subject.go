@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/sqlfiles"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
-	sqluice "github.com/sqluice/sqluice/sql"
 )
 
 // hang is when a wait is given up. No outcome depends on how long anything takes.
@@ -196,17 +196,13 @@ func allJobs(ctx context.Context, client *jobs.Client) ([]jobs.Job, error) {
 
 // integrity is what SQLite says of a database file: "ok" or what is wrong with it.
 func integrity(ctx context.Context, path string) (said string, err error) {
-	statement, err := sqluice.Control.ReadFile("control/sqlite/integrity_check.sql")
-	if err != nil {
-		return "", err
-	}
 	address := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=rw&_pragma=busy_timeout(5000)"}
 	pool, err := sql.Open("sqlite", address.String())
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	rows, err := pool.QueryContext(ctx, string(statement))
+	rows, err := pool.QueryContext(ctx, sqlfiles.Control("sqlite")("integrity_check"))
 	if err != nil {
 		return "", err
 	}

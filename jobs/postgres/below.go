@@ -12,11 +12,7 @@ import (
 // at, and wakes the workers of the queue when there is.
 func (s *Store) lookBelow(key floorKey, wait time.Duration) {
 	s.hub.run(func() {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-s.hub.ctx.Done():
+		if !s.hub.rest(wait) {
 			return
 		}
 		var kinds int64

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
@@ -13,14 +12,7 @@ import (
 func (h *hub) pollChanges() {
 	var last db.GetChangeMarkRow
 	known := false
-	for {
-		timer := time.NewTimer(h.pollEvery())
-		select {
-		case <-timer.C:
-		case <-h.ctx.Done():
-			timer.Stop()
-			return
-		}
+	for h.rest(h.pollEvery()) {
 		if !h.wantsChanges() {
 			known = false
 			continue

@@ -96,6 +96,7 @@ func (e *ends) answer(waits bool) bool {
 // may not know that somebody waits here. It is another connection that says so: people see by pg_stat_activity which one listens.
 func (h *hub) begins() {
 	h.mu.Lock()
+	h.quiet = false
 	word := h.ends.begin(h.waits(), h.store.options.silent)
 	h.mu.Unlock()
 	if word != "" {
@@ -106,6 +107,7 @@ func (h *hub) begins() {
 // deafens is when the connection that listens is lost. Who waits cannot be heard now.
 func (h *hub) deafens() {
 	h.mu.Lock()
+	h.quiet = true
 	h.ends.hears = false
 	owing := h.ends.owing()
 	h.mu.Unlock()
@@ -185,18 +187,6 @@ func (h *hub) hears() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.ends.hears
-}
-
-// rest reports whether the hub is still open after d.
-func (h *hub) rest(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-h.ctx.Done():
-		return false
-	}
 }
 
 // say sends a notification. Nothing depends on it but how soon others look, so its error is only logged.

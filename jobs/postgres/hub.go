@@ -111,15 +111,8 @@ func (h *hub) wake(signals jobs.Signal, queue string, source jobs.WakeSource) {
 // poll wakes everybody now and then, for commits that no notification told of: of plain SQL, of a process without
 // notifications, or while the listening connection was lost.
 func (h *hub) poll() {
-	for {
-		timer := time.NewTimer(h.pollEvery())
-		select {
-		case <-timer.C:
-			h.wake(jobs.WorkReady|jobs.JobEnded, "", h.pollSource())
-		case <-h.ctx.Done():
-			timer.Stop()
-			return
-		}
+	for h.rest(h.pollEvery()) {
+		h.wake(jobs.WorkReady|jobs.JobEnded, "", h.pollSource())
 	}
 }
 
@@ -158,25 +151,15 @@ func (h *hub) follow() {
 			if _, err := conn.Exec(ctx, listen, pgx.QueryExecModeSimpleProtocol); err != nil {
 				return err
 			}
-			h.setQuiet(false)
 			h.begins()
 			h.wake(jobs.WorkReady|jobs.JobEnded, "", jobs.WakeStart) // for what was committed before
 			return nil
 		},
 		notice: h.notice,
-		failed: func(error) {
-			h.setQuiet(true)
-			h.deafens()
-		},
-		lost: "no notifications from PostgreSQL: polling until the connection is back",
-		back: "notifications from PostgreSQL again",
+		failed: func(error) { h.deafens() },
+		lost:   "no notifications from PostgreSQL: polling until the connection is back",
+		back:   "notifications from PostgreSQL again",
 	})
-}
-
-func (h *hub) setQuiet(quiet bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.quiet = quiet
 }
 
 // notification is what one says: the sender's token, the signals as a number, and the queue that has work, if that is all that
@@ -255,12 +238,19 @@ func (h *hub) ring() {
 		if signals&jobs.WorkReady != 0 {
 			pause = ringFirst // somebody may wait for work
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-h.ctx.Done():
-			timer.Stop()
-		}
+		h.rest(pause)
+	}
+}
+
+// rest reports whether the hub is still open after d.
+func (h *hub) rest(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-h.ctx.Done():
+		return false
 	}
 }
 
