@@ -22,8 +22,9 @@ type hub struct {
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
-	stopWatch func() // not nil while the watch runs
+	stopWatch context.CancelFunc // not nil while the watch runs
 	closed    bool
+	running   sync.WaitGroup // the watch, and those that have yet to end
 }
 
 type listener struct {
@@ -49,26 +50,20 @@ func (h *hub) listen(signals jobs.Signal) (<-chan struct{}, func()) {
 	h.listeners[l] = struct{}{}
 	if h.stopWatch == nil && !h.closed {
 		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			h.watch(ctx)
-		}()
-		h.stopWatch = func() { cancel(); <-ended }
+		h.running.Go(func() { h.watch(ctx) })
+		h.stopWatch = cancel
 	}
 	return l.wake, func() { h.leave(l) }
 }
 
+// leave does not wait for the watch: that may wait for a write, and the write for another program's.
 func (h *hub) leave(l *listener) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	delete(h.listeners, l)
-	var stop func()
-	if len(h.listeners) == 0 {
-		stop, h.stopWatch = h.stopWatch, nil
-	}
-	h.mu.Unlock()
-	if stop != nil {
-		stop()
+	if len(h.listeners) == 0 && h.stopWatch != nil {
+		h.stopWatch()
+		h.stopWatch = nil
 	}
 }
 
@@ -123,12 +118,12 @@ func (h *hub) deaf() bool {
 func (h *hub) close() {
 	h.mu.Lock()
 	h.closed = true
-	stop := h.stopWatch
-	h.stopWatch = nil
-	h.mu.Unlock()
-	if stop != nil {
-		stop()
+	if h.stopWatch != nil {
+		h.stopWatch()
+		h.stopWatch = nil
 	}
+	h.mu.Unlock()
+	h.running.Wait()
 	if h.rung.Load() != 0 { // else there is none
 		if bell := h.bell(); bell != nil {
 			_ = bell.Close()

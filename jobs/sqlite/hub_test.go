@@ -96,6 +96,20 @@ func TestWatchRunsWhileSomebodyListens(t *testing.T) {
 	}
 }
 
+// Who no longer listens does not wait for what the watch waits for: a write that waits for another program's.
+func TestLeavingWaitsForNoWrite(t *testing.T) {
+	store, _ := queue(t)
+	store.writer.stmts.Lock()
+	defer store.writer.stmts.Unlock()
+	_, stop := store.Listen(jobs.WorkReady, nil)
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		stop()
+	}()
+	receive(t, "the end of listening", left)
+}
+
 func TestPollWakes(t *testing.T) {
 	store, _ := queue(t)
 	h, version := blind(t, store)
