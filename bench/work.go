@@ -9,7 +9,7 @@ import (
 // padding makes a payload of about 100 bytes.
 const padding = 80
 
-// job is a task of the run's system with the usual size, and all its jobs.
+// task is one of the run's system with the usual size, and all its jobs.
 func (r running) task(role string) task {
 	t := r.contender.task(role, r.database)
 	t.Jobs, t.Concurrency, t.Size, t.Callers = r.n, r.concurrency, padding, 1

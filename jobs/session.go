@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// session is one call of Run. Four goroutines share it: the pump, which alone claims and records; the housekeeper,
-// which keeps leases alive and looks after jobs whose worker is gone; the pruner; what adds up counts. Others run
-// the attempts: see slots.go.
+// session is one call of Run. Five goroutines share it: the pump, which claims and records; the housekeeper, which keeps
+// leases alive and looks after jobs whose worker is gone; the pruner; what adds up counts; what hurries a stop. Others run the
+// attempts (slots.go), record ends while the pump claims (split.go), or add a job that is claimed already (handover.go).
 type session struct {
 	store    Store
 	observer *Observer
