@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -97,7 +98,7 @@ func (e *ends) answer(waits bool) bool {
 func (h *hub) begins() {
 	h.mu.Lock()
 	h.quiet = false
-	word := h.ends.begin(h.waits(), h.store.options.silent)
+	word := h.ends.begin(h.maySoonWait(), h.store.options.silent)
 	h.mu.Unlock()
 	if word != "" {
 		h.run(func() { h.insist(word) })
@@ -123,7 +124,7 @@ func (h *hub) said(word string) bool {
 	}
 	h.mu.Lock()
 	owing := word != saysAsks && h.ends.heard(time.Now())
-	answers := word != saysWaits && h.ends.ask(h.waits())
+	answers := word != saysWaits && h.ends.ask(h.maySoonWait())
 	h.mu.Unlock()
 	if owing {
 		h.tell(jobs.JobEnded)
@@ -141,7 +142,7 @@ func (h *hub) answer() {
 		return
 	}
 	h.mu.Lock()
-	needed := h.ends.answer(h.waits())
+	needed := h.ends.answer(h.maySoonWait())
 	h.mu.Unlock()
 	if needed {
 		h.insist(saysWaits)
@@ -157,6 +158,10 @@ func (h *hub) waits() bool {
 	}
 	return false
 }
+
+// maySoonWait reports whether somebody here waits for jobs to end, or has since that was last said: who comes before it would be said
+// again says nothing, as when a service waits for one job after another. Callers hold mu.
+func (h *hub) maySoonWait() bool { return h.saying || h.waits() }
 
 // sayWaits says again and again that somebody here waits, until nobody does.
 func (h *hub) sayWaits() {
@@ -191,9 +196,15 @@ func (h *hub) hears() bool {
 
 // say sends a notification. Nothing depends on it but how soon others look, so its error is only logged.
 func (h *hub) say(ctx context.Context, signals jobs.Signal, what string) error {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
-	_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), notification(h.token, signals, what))...)
+	err := h.store.rerun(ctx, func() error { // twice does no harm
+		ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, errSilent)
+		defer cancel()
+		_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), notification(h.token, signals, what))...)
+		if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+			return errors.Join(errSilent, err)
+		}
+		return err
+	})
 	if err != nil && h.ctx.Err() == nil {
 		h.store.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)
 	}

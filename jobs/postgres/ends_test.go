@@ -15,6 +15,7 @@ var endsTests = []engineTest{
 	{"ToldToWhoWaitedBefore", testEndsAreToldToWhoWaitedBefore},
 	{"ToldByWhoDoesNotHear", testEndsAreToldByWhoDoesNotHear},
 	{"ToldAtTheEnd", testEndsAreToldAtTheEnd},
+	{"ToldToWhoWaitsAgain", testEndsAreToldToWhoWaitsAgain},
 	{"WhoWaitsSaysSo", testWhoWaitsSaysSo},
 	{"WhoListensAsks", testWhoListensAsks},
 	{"WorkIsToldWithoutEnds", testWorkIsToldWithoutEnds},
@@ -91,6 +92,17 @@ func listening(t *testing.T, store *Store, signals jobs.Signal) (stop func()) {
 	return stop
 }
 
+// announced waits until a store has told what it was to tell.
+func announced(t *testing.T, store *Store, signals jobs.Signal) {
+	t.Helper()
+	store.Announce(signals)
+	eventually(t, "all is told", func() bool {
+		store.hub.mu.Lock()
+		defer store.hub.mu.Unlock()
+		return !store.hub.ringing && store.hub.pending == 0
+	})
+}
+
 // A worker tells nobody of ends while nobody waits; when somebody begins to, of those that one may have missed, and of those to
 // come.
 func testEndsAreToldWhileSomebodyWaits(t *testing.T, site *site) {
@@ -134,6 +146,29 @@ func testEndsAreToldToWhoWaitedBefore(t *testing.T, site *site) {
 	eventually(t, "the end is told", func() bool { return endsTold(notifications()) > 0 })
 }
 
+// Who waits for one job after another says so seldom; a worker that asks in between two of them hears of it all the same.
+func testEndsAreToldToWhoWaitsAgain(t *testing.T, site *site) {
+	other, _, url := site.queue(t, WithPoll(time.Minute), saysEach(time.Hour))
+	notifications := listenToAll(t, url, "sqluice")
+	leave := listening(t, other, jobs.JobEnded)
+	untilWord(t, notifications, saysBoth)
+	leave()
+
+	worker, own := open(t, url, WithPoll(time.Minute))
+	defer listening(t, worker, jobs.WorkReady)()
+	untilWord(t, notifications, saysAsks)
+	eventually(t, "the worker has heard of it", func() bool {
+		worker.hub.mu.Lock()
+		defer worker.hub.mu.Unlock()
+		return time.Now().Before(worker.hub.ends.until)
+	})
+	wake, stop := other.Listen(jobs.JobEnded, nil)
+	defer stop()
+	enqueue(t, own, "k")
+	drain(t, own, jobs.Config{}, handlers{"k": nothing})
+	receive(t, "the wake by its end", wake)
+}
+
 // A process that does not listen cannot know who waits; one that no longer does tells of what it kept to itself, too.
 func testEndsAreToldByWhoDoesNotHear(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
@@ -145,7 +180,7 @@ func testEndsAreToldByWhoDoesNotHear(t *testing.T, site *site) {
 	p := newProxy(t, url)
 	worker, _ := open(t, url, WithPoll(time.Minute), WithSession(p.url(url)))
 	defer listening(t, worker, jobs.WorkReady)()
-	worker.Announce(jobs.JobEnded)
+	announced(t, worker, jobs.JobEnded)
 	want(t, "ends told while nobody waits", endsTold(notifications()), 0)
 	p.leave()
 	eventually(t, "what was not told is", func() bool { return endsTold(notifications()) > 0 })
@@ -161,7 +196,7 @@ func testEndsAreToldAtTheEnd(t *testing.T, site *site) {
 	worker, err := Open(t.Context(), url, WithLogger(slog.New(slog.DiscardHandler)))
 	must(t, err)
 	listening(t, worker, jobs.WorkReady)()
-	worker.Announce(jobs.JobEnded)
+	announced(t, worker, jobs.JobEnded)
 	want(t, "ends told while nobody waits", endsTold(notifications()), 0)
 	must(t, worker.Close())
 	want(t, "ends told at the end", endsTold(notifications()), 1)

@@ -234,7 +234,11 @@ func (h *hub) ring() {
 		signals := h.pending
 		h.pending = 0
 		h.mu.Unlock()
-		_ = h.say(h.ctx, signals, "") // others will find out by polling
+		if h.say(h.ctx, signals, "") != nil && h.ctx.Err() != nil {
+			h.mu.Lock()
+			h.pending |= signals // the last word says it
+			h.mu.Unlock()
+		} // else others will find out by polling
 		if signals&jobs.WorkReady != 0 {
 			pause = ringFirst // somebody may wait for work
 		}

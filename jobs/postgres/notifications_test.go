@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,8 @@ var notificationsTests = []engineTest{
 	{"OneNotificationPerBatch", testOneNotificationPerBatch},
 	{"WithoutNotify", testWithoutNotify},
 	{"ForeignNotifications", testForeignNotifications},
+	{"TellsOnALostConnection", testTellsOnALostConnection},
+	{"TellsAtTheEnd", testTellsAtTheEnd},
 }
 
 // listen makes a plain connection listen on a channel. The function returned gives what was sent there since it was last
@@ -144,4 +147,37 @@ func testForeignNotifications(t *testing.T, site *site) {
 	exec(t, conn, "notify_bare")
 	receive(t, "the wake by a bare notification", wake)
 	wantDone(t, client, id, 1)
+}
+
+// What is told on a connection that turns out to be lost is told again.
+func testTellsOnALostConnection(t *testing.T, site *site) {
+	_, _, url := site.queue(t)
+	store, client := open(t, with(url, "pool_max_conns=1"))
+	must(t, client.CheckSchema(t.Context()))
+	exec(t, dial(t, url), "end_others")
+	notifications := listen(t, url, "sqluice")
+	store.Announce(jobs.WorkReady)
+	eventually(t, "the work is told", func() bool { return len(notifications()) > 0 })
+}
+
+// What is about to be told when the store is closed is told.
+func testTellsAtTheEnd(t *testing.T, site *site) {
+	_, _, url := site.queue(t)
+	notifications := listen(t, url, "sqluice")
+	store, err := Open(t.Context(), with(url, "pool_max_conns=1"), WithLogger(slog.New(slog.DiscardHandler)))
+	must(t, err)
+	must(t, jobs.New(store).CheckSchema(t.Context()))
+	release := useUp(t, store)
+	store.Announce(jobs.WorkReady)
+	eventually(t, "it is about to be told", func() bool {
+		store.hub.mu.Lock()
+		defer store.hub.mu.Unlock()
+		return store.hub.ringing && store.hub.pending == 0
+	})
+	closed := make(chan error, 1)
+	go func() { closed <- store.Close() }()
+	<-store.hub.ctx.Done()
+	release()
+	must(t, receive(t, "the end of the store", closed))
+	want(t, "notifications", len(notifications()), 1)
 }

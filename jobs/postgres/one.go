@@ -38,7 +38,7 @@ func (s *Store) transactOne(ctx context.Context, fn statements) (err error) {
 		return err
 	}
 	defer conn.Release() // which closes it when the transaction is still open, as after an error
-	w := newWatch(ctx, s.options.silence)
+	w := s.watchWrite(ctx, conn)
 	var after []func()
 	over := false // the transaction, before its statement
 	q := queries{dbpostgres.New(placed{opening{

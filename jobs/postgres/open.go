@@ -15,10 +15,19 @@ import (
 // not answer at all would else be waited for for minutes.
 const connectWithin = 10 * time.Second
 
-// pingAfter is for how long a connection of the pool was not used when it is asked, before its next use, whether it is still there.
-// pgx does so after a second, which is a round trip for nearly every job of a service that adds one now and then. What is sent on
-// a connection that is lost is sent again on another.
-const pingAfter = askEvery
+const (
+	// pingAfter is for how long a connection of the pool was not used when it is asked, before its next use, whether it is still
+	// there. pgx does so after a second, which is a round trip for nearly every job of a service that adds one now and then. What
+	// is sent on a connection that is lost is sent again on another, but for a lone claim, whose runner looks again.
+	pingAfter = askEvery
+
+	// restedAfter is for how long a connection was not used when a write on it is not given the time for its first statement that
+	// a statement may take: a network may have forgotten it without telling.
+	restedAfter = time.Second
+
+	// promptly is that time. It is more than the transaction's lock_timeout: that a lock cannot be had is no silence.
+	promptly = 8 * time.Second
+)
 
 // Open returns a store of the queue in the database that a URL names, as postgres://user:password@host:5432/name, with
 // a pool of its own. It does not connect yet, so that programs can start before their server: the first use does. It
@@ -44,18 +53,38 @@ func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
 	if config.PingTimeout == 0 {
 		config.PingTimeout = answerWithin
 	}
-	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool { return p.IdleDuration > pingAfter }
+	var store *Store
+	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
+		asked := p.IdleDuration > pingAfter
+		data := p.Conn.PgConn().CustomData()
+		_, used := data[restedKey] // else it has just been made, however long that took
+		data[restedKey] = used && p.IdleDuration > store.options.rested && !asked
+		return asked
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	store, err := newStore(pool, append(given, opts...))
+	store, err = newStore(pool, append(given, opts...))
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
 	}
 	store.ownPool = true
 	return store, nil
+}
+
+// restedKey is where a connection of the store's own pool keeps whether it was not used for a while when it was taken.
+const restedKey = "sqluice: rested"
+
+// watchWrite begins to watch a write on a connection.
+func (s *Store) watchWrite(ctx context.Context, conn *pgxpool.Conn) *watch {
+	w := newWatch(ctx, s.options.silence)
+	rested, _ := conn.Conn().PgConn().CustomData()[restedKey].(bool)
+	if rested && !s.unprepared.Load() { // a pooler may have it wait for a connection to the server
+		w.first = min(s.options.prompt, s.options.silence)
+	}
+	return w
 }
 
 // New returns a store of the queue that uses an application's own pool, which stays the application's to close. A

@@ -25,6 +25,8 @@ type options struct {
 	observer   *jobs.Observer
 	faulty     []error
 	silence    time.Duration    // how long one statement of the queue may take before the connection is given up
+	rested     time.Duration    // for how long a connection was not used on which the first statement of a write may take only so long:
+	prompt     time.Duration    // this
 	asking     time.Duration    // how long a write whose connection broke during the commit asks the server about it
 	confirm    time.Duration    // when a lock that was found free is looked at again before its worker counts as gone
 	settling   time.Duration    // how long a process that missed its own lock judges no other's
@@ -91,6 +93,7 @@ func WithClock(now func() time.Time) Option { return func(o *options) { o.local 
 func newOptions(opts []Option) (options, error) {
 	o := options{
 		logger: slog.Default(), local: time.Now, silence: 30 * time.Second, asking: 30 * time.Second,
+		rested: restedAfter, prompt: promptly,
 		confirm:  250 * time.Millisecond, // a worker that has only lost its connection takes the lock again much sooner
 		settling: settling, waitsEvery: waitsEvery,
 	}

@@ -135,7 +135,20 @@ func testAllConnectionsEnd(t *testing.T, site *site) {
 // A connection that was used some seconds ago is not asked whether it is still there.
 func testConnectionsAreSeldomAsked(t *testing.T, site *site) {
 	store, _, _ := site.queue(t)
-	asked := store.pool.Config().ShouldPing
-	want(t, "asked after a short rest", asked(t.Context(), pgxpool.ShouldPingParams{IdleDuration: pingAfter}), false)
-	want(t, "asked after a long rest", asked(t.Context(), pgxpool.ShouldPingParams{IdleDuration: pingAfter + 1}), true)
+	conn, err := store.pool.Acquire(t.Context())
+	must(t, err)
+	defer conn.Release()
+	for _, c := range []struct {
+		rest   time.Duration
+		asked  bool
+		within time.Duration // what is given to the first statement
+	}{{restedAfter, false, 0}, {restedAfter + 1, false, promptly}, {pingAfter, false, promptly}, {pingAfter + 1, true, 0}} {
+		asked := store.pool.Config().ShouldPing(t.Context(), pgxpool.ShouldPingParams{Conn: conn.Conn(), IdleDuration: c.rest})
+		w := store.watchWrite(t.Context(), conn)
+		want(t, "asked after "+c.rest.String(), asked, c.asked)
+		want(t, "the time for the first statement", w.first, c.within)
+		w.extend()
+		want(t, "that for the second", w.first, 0)
+		must(t, w.end(nil))
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -14,6 +16,13 @@ var silenceTests = []engineTest{
 	{"StrandedConnections", testStrandedConnections},
 	{"SilentServer", testSilentServer},
 	{"SlowStatement", testSlowStatement},
+	{"RestedConnections", testRestedConnections},
+	{"StrandedAtCommit", testStrandedAtCommit},
+}
+
+// prompt has the first statement of a write on a connection that was not used for so long take no longer than within.
+func prompt(rested, within time.Duration) Option {
+	return func(o *options) { o.rested, o.prompt = rested, within }
 }
 
 // A network that forgets connections without telling either side stops no worker: not its claims, nor its heartbeat.
@@ -106,4 +115,71 @@ func testSlowStatement(t *testing.T, site *site) {
 	must(t, tx.Rollback(t.Context()))
 	must(t, receive(t, "the end of the write", done))
 	want(t, "status", get(t, client, id).Status, jobs.StatusCancelled)
+}
+
+// A write on a connection that the network forgot while it was not used does not wait for as long as a statement may take; and the
+// others of the pool are made anew with it.
+func testRestedConnections(t *testing.T, site *site) {
+	_, _, url := site.queue(t)
+	p := newProxy(t, url)
+	store, client := open(t, with(p.url(url), "pool_max_conns=12"), silentAfter(time.Hour), prompt(-1, 3*time.Second))
+	must(t, client.CheckSchema(t.Context()))
+	write := func() error { _, err := client.Enqueue(context.Background(), "k", []byte("{}")); return err }
+	lone := func() error { return addOne(context.Background(), store, nil) }
+	for what, c := range map[string]struct {
+		call func() error
+		want error
+	}{"a write": {write, nil}, "a lone statement": {lone, jobs.ErrUnknownOutcome}} {
+		useUp(t, store)()
+		for range 2 { // so that it is prepared on the connection that is used last, and next
+			must(t, lone())
+		}
+		p.strand()
+		done := make(chan error, 1)
+		go func() { done <- c.call() }()
+		if err := receive(t, "the end of "+what, done); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", what, err)
+		}
+		eventually(t, "the others are gone", func() bool { return store.pool.Stat().IdleConns() <= 1 })
+		must(t, lone())
+	}
+}
+
+// A write that hears nothing of its commit learns what became of it when the network has forgotten the other connections as well.
+func testStrandedAtCommit(t *testing.T, site *site) {
+	for _, own := range []bool{true, false} {
+		_, reader, url := site.queue(t)
+		p := newProxy(t, url)
+		address := with(p.url(url), "pool_max_conns=6")
+		var store *Store
+		if own {
+			store, _ = open(t, address, silentAfter(2*time.Second), prompt(time.Hour, time.Hour))
+		} else {
+			config, err := pgxpool.ParseConfig(address)
+			must(t, err)
+			config.PingTimeout = 500 * time.Millisecond
+			pool, err := pgxpool.NewWithConfig(t.Context(), config)
+			must(t, err)
+			t.Cleanup(pool.Close)
+			store, err = New(pool, silentAfter(2*time.Second), prompt(time.Hour, 500*time.Millisecond))
+			must(t, err)
+			t.Cleanup(func() { must(t, store.Close()) })
+		}
+		must(t, jobs.New(store).CheckSchema(t.Context()))
+		useUp(t, store)()
+		p.onCommit(func(number int) fate {
+			if number == 1 {
+				return hush
+			}
+			return pass
+		}, p.strand)
+		runs := 0
+		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
+			runs++
+			_, err := q.EnqueueJob(ctx, add("k"))
+			return err
+		}))
+		want(t, "runs", runs, 1)
+		want(t, "rows", rows(t, reader, "k"), 1)
+	}
 }

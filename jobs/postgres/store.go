@@ -61,14 +61,14 @@ func (s *Store) rerun(ctx context.Context, read func() error) error {
 		if err == nil || !lost(err) || notConnected(err) || run == reruns || ctx.Err() != nil {
 			return translate(err)
 		}
-		s.lostAgain(run)
+		s.isLost(run, err)
 	}
 }
 
-// lostAgain has the store's own pool make its connections anew when a second one of them was lost in a row: all of them may be, and
-// there may be more of them than tries.
-func (s *Store) lostAgain(run int) {
-	if run == 2 && s.ownPool {
+// isLost has the store's own pool make its connections anew when one of them did not answer, or a second one was lost in a row: all of
+// them may be, and there may be more of them than tries.
+func (s *Store) isLost(run int, err error) {
+	if s.ownPool && (run == 2 || errors.Is(err, errSilent)) {
 		s.pool.Reset()
 	}
 }

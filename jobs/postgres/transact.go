@@ -46,12 +46,12 @@ func (s *Store) write(ctx context.Context, writes int, transact func(context.Con
 			s.pool.Reset() // a session stays as the settings were when it began
 			continue
 		}
-		again := collided(err) || lost(err) && !notConnected(err)
-		if !again || run == reruns || errors.Is(err, jobs.ErrUnknownOutcome) || ctx.Err() != nil {
-			return translate(err)
+		broken := lost(err) && !notConnected(err)
+		if broken {
+			s.isLost(run, err)
 		}
-		if lost(err) {
-			s.lostAgain(run)
+		if !broken && !collided(err) || run == reruns || errors.Is(err, jobs.ErrUnknownOutcome) || ctx.Err() != nil {
+			return translate(err)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 	}
 	defer conn.Release() // which closes it when the transaction is still open
 	// Up to the commit the end of ctx closes the connection, and the server, which is told so, rolls back.
-	w := newWatch(ctx, s.options.silence)
+	w := s.watchWrite(ctx, conn)
 	defer func() { err = w.end(err) }()
 
 	prepare := !s.unprepared.Load()
@@ -338,12 +338,15 @@ func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
 // statistics tell, which a crash sets back and which are each server's own. (Who sets them back by hand makes the connections
 // that there are belong to a life that is over: what such a one loses at its commit is unknown.)
 func (s *Store) wasCommitted(id int64, life string) (bool, error) {
+	if s.ownPool {
+		s.pool.Reset() // the others may be lost as well, and not tell
+	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.options.asking, errSilent)
 	defer cancel()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		var status string
 		var same bool
-		err := s.pool.QueryRow(ctx, control("transaction_status"), once(id, life)...).Scan(&status, &same)
+		silent, err := s.askStatus(ctx, id, life, &status, &same)
 		switch {
 		case err == nil && status == "committed" && !same:
 			return false, errors.New("the server crashed or is another, and may have given the transaction's number to another transaction")
@@ -354,7 +357,7 @@ func (s *Store) wasCommitted(id int64, life string) (bool, error) {
 		case err == nil && status == "standby": // which may lag behind, and may become the server
 		case err == nil && status == "forgotten":
 			return false, errors.New("the server has forgotten the transaction")
-		case err != nil && !lost(err) && ctx.Err() == nil:
+		case err != nil && !lost(err) && !silent && ctx.Err() == nil:
 			return false, err
 		}
 		timer := time.NewTimer(pause)
@@ -365,4 +368,17 @@ func (s *Store) wasCommitted(id int64, life string) (bool, error) {
 			return false, errors.Join(context.Cause(ctx), err)
 		}
 	}
+}
+
+// askStatus asks once what became of a transaction. silent says that the connection gave no answer in time: another one may.
+func (s *Store) askStatus(ctx context.Context, id int64, life string, status *string, same *bool) (silent bool, err error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Release()
+	ctx, cancel := context.WithTimeout(ctx, s.options.prompt)
+	defer cancel()
+	err = conn.QueryRow(ctx, control("transaction_status"), once(id, life)...).Scan(status, same)
+	return ctx.Err() != nil, err
 }

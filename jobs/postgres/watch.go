@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -16,6 +17,7 @@ type watch struct {
 	cancel  context.CancelCauseFunc
 	timer   *time.Timer
 	silence time.Duration
+	first   time.Duration // that of the next statement, if not 0
 }
 
 func newWatch(parent context.Context, silence time.Duration) *watch {
@@ -25,7 +27,10 @@ func newWatch(parent context.Context, silence time.Duration) *watch {
 }
 
 // extend begins another statement.
-func (w *watch) extend() { w.timer.Reset(w.silence) }
+func (w *watch) extend() {
+	w.timer.Reset(cmp.Or(w.first, w.silence))
+	w.first = 0
+}
 
 // end stops the watch and says why err happened.
 func (w *watch) end(err error) error {
