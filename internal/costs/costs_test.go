@@ -97,6 +97,7 @@ func statements(t *testing.T, e engine) *figures {
 	l.store.take()
 	l.drain(t)
 	f.count(fmt.Sprintf("drain of %d jobs with %d slots", drained, slots), l.store.take(), "CompleteJobs", "ClaimJobs")
+	idle(t, e.lab(t), f)
 	return f
 }
 
@@ -121,10 +122,14 @@ func (f *figures) count(what string, list []asked, typical ...string) {
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		f.add(float64(counts[name]), what+", "+name)
 	}
-	rule := slices.MaxFunc(slices.Sorted(maps.Keys(trips)), func(a, b int64) int { return trips[a] - trips[b] })
-	if rule > 0 { // there is a server
+	if rule := mostOften(trips); rule > 0 { // there is a server
 		f.add(float64(rule), what+", round trips of a transaction")
 	}
+}
+
+// mostOften is the number that was counted most often.
+func mostOften(times map[int64]int) int64 {
+	return slices.MaxFunc(slices.Sorted(maps.Keys(times)), func(a, b int64) int { return times[a] - times[b] })
 }
 
 func enqueueOne(t *testing.T, l *lab, n int) {

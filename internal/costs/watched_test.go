@@ -34,6 +34,7 @@ type watched struct {
 	after  func(asked)            // called after each transaction; may be nil
 	trips  func() int64           // round trips to the server so far
 
+	hears          bool // runners are told of news
 	withoutHistory bool // what is kept of how long jobs took is not written: how much that is goes by how long they took
 
 	mu    sync.Mutex
@@ -105,9 +106,12 @@ type withoutHistory struct{ db.Querier }
 
 func (withoutHistory) AddJobHistory(context.Context, string) error { return nil }
 
-// Listen gives a channel that nothing comes through: what wakes a runner comes when it comes, and a drain of jobs that
-// are all there already needs none of it.
-func (s *watched) Listen(jobs.Signal, []string) (<-chan struct{}, func()) {
+// Listen gives a channel that nothing comes through unless the runners are to hear: what wakes a runner comes when it comes, and a
+// drain of jobs that are all there already needs none of it.
+func (s *watched) Listen(signals jobs.Signal, queues []string) (<-chan struct{}, func()) {
+	if s.hears {
+		return s.Store.Listen(signals, queues)
+	}
 	return make(chan struct{}), func() {}
 }
 
