@@ -117,6 +117,20 @@ func (s *server) administer(ctx context.Context, statement string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
+// settle has a PostgreSQL server do now what it else does by itself after many writes. SQLite leaves nothing for later.
+func (d database) settle(ctx context.Context) error {
+	if !isPostgres(d.path) {
+		return nil
+	}
+	conn, err := pgx.Connect(ctx, d.path)
+	if err != nil {
+		return fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	_, vacuumErr := conn.Exec(ctx, "VACUUM")
+	_, err = conn.Exec(ctx, "CHECKPOINT")
+	return errors.Join(vacuumErr, err, conn.Close(ctx))
+}
+
 func (d database) used() time.Duration {
 	if d.serverCPU == nil {
 		return 0

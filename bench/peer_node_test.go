@@ -16,6 +16,12 @@ func nodeServer(t *testing.T) *server {
 	if err := node.Check(t.Context(), nodeFolder); err != nil {
 		t.Skip(err)
 	}
+	return testServer(t)
+}
+
+// testServer is a PostgreSQL server.
+func testServer(t *testing.T) *server {
+	t.Helper()
 	s, err := startServer(t.Context())
 	if errors.Is(err, errNoServer) {
 		t.Skip(err)

@@ -17,7 +17,8 @@ import (
 )
 
 // serverVariable names the environment variable that holds the URL of a server to measure instead of a temporary one.
-// Its user must be allowed to create databases.
+// Its user must be allowed to create databases, and for a soak to see the size of the log and to write checkpoints (pg_monitor,
+// pg_checkpoint).
 const serverVariable = "SQLUICE_BENCH_POSTGRES"
 
 // startWithin is when a server that does not begin is given up.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 )
@@ -40,11 +41,13 @@ func TestGrowthOfASoak(t *testing.T) {
 
 // The parts of a soak together, for as long as a sample takes.
 func TestSoakInShort(t *testing.T) {
-	for _, system := range ours() {
-		if system.name != sqluice || system.engine != onSQLite || system.durability != durabilityNormal {
-			continue
-		}
-		soakInShort(t, files{}, system)
+	for name, e := range map[string]func(*testing.T) engine{
+		onSQLite: func(*testing.T) engine { return files{} }, onPostgreSQL: func(t *testing.T) engine { return testServer(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := slices.IndexFunc(ours(), func(c contender) bool { return c.name == sqluice && c.engine == name })
+			soakInShort(t, e(t), ours()[i])
+		})
 	}
 }
 
