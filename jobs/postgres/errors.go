@@ -129,6 +129,9 @@ func notConnected(err error) bool {
 	return errors.As(err, &connect)
 }
 
+// broken reports whether a connection was lost that was there.
+func broken(err error) bool { return lost(err) && !notConnected(err) }
+
 // readOnly reports whether the database took no writes.
 func readOnly(err error) bool {
 	var e *pgconn.PgError

@@ -60,7 +60,7 @@ func (s *Store) transactOne(ctx context.Context, fn statements) (err error) {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
-		if err = w.end(err); lost(err) && !notConnected(err) && !pgconn.SafeToRetry(err) && !over {
+		if err = w.end(err); broken(err) && !pgconn.SafeToRetry(err) && !over {
 			err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
 		}
 	}()

@@ -58,17 +58,24 @@ func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) e
 func (s *Store) rerun(ctx context.Context, read func() error) error {
 	for run := 1; ; run++ {
 		err := read()
-		if err == nil || !lost(err) || notConnected(err) || run == reruns || ctx.Err() != nil {
+		if err == nil || !broken(err) || run == reruns || ctx.Err() != nil {
 			return translate(err)
 		}
-		s.isLost(run, err)
+		s.distrust(run, err)
 	}
 }
 
-// isLost has the store's own pool make its connections anew when one of them did not answer, or a second one was lost in a row: all of
-// them may be, and there may be more of them than tries.
-func (s *Store) isLost(run int, err error) {
-	if s.ownPool && (run == 2 || errors.Is(err, errSilent)) {
+// distrust renews the connections when one of them did not answer, or a second one was lost in a row: all of them may be, and there
+// may be more of them than tries.
+func (s *Store) distrust(run int, err error) {
+	if run == 2 || errors.Is(err, errSilent) {
+		s.renew()
+	}
+}
+
+// renew has the store's own pool make its connections anew; that of an application is left alone.
+func (s *Store) renew() {
+	if s.ownPool {
 		s.pool.Reset()
 	}
 }

@@ -46,11 +46,11 @@ func (s *Store) write(ctx context.Context, writes int, transact func(context.Con
 			s.pool.Reset() // a session stays as the settings were when it began
 			continue
 		}
-		broken := lost(err) && !notConnected(err)
-		if broken {
-			s.isLost(run, err)
+		broke := broken(err)
+		if broke {
+			s.distrust(run, err)
 		}
-		if !broken && !collided(err) || run == reruns || errors.Is(err, jobs.ErrUnknownOutcome) || ctx.Err() != nil {
+		if !broke && !collided(err) || run == reruns || errors.Is(err, jobs.ErrUnknownOutcome) || ctx.Err() != nil {
 			return translate(err)
 		}
 	}
@@ -338,9 +338,7 @@ func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
 // statistics tell, which a crash sets back and which are each server's own. (Who sets them back by hand makes the connections
 // that there are belong to a life that is over: what such a one loses at its commit is unknown.)
 func (s *Store) wasCommitted(id int64, life string) (bool, error) {
-	if s.ownPool {
-		s.pool.Reset() // the others may be lost as well, and not tell
-	}
+	s.renew() // the others may be lost as well, and not tell
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.options.asking, errSilent)
 	defer cancel()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {

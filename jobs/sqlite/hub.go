@@ -61,7 +61,14 @@ func (h *hub) leave(l *listener) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.listeners, l)
-	if len(h.listeners) == 0 && h.stopWatch != nil {
+	if len(h.listeners) == 0 {
+		h.endWatch()
+	}
+}
+
+// endWatch ends the watch, if one runs, and does not wait for it. Callers hold mu.
+func (h *hub) endWatch() {
+	if h.stopWatch != nil {
 		h.stopWatch()
 		h.stopWatch = nil
 	}
@@ -118,10 +125,7 @@ func (h *hub) deaf() bool {
 func (h *hub) close() {
 	h.mu.Lock()
 	h.closed = true
-	if h.stopWatch != nil {
-		h.stopWatch()
-		h.stopWatch = nil
-	}
+	h.endWatch()
 	h.mu.Unlock()
 	h.running.Wait()
 	if h.rung.Load() != 0 { // else there is none
