@@ -13,9 +13,15 @@ import (
 )
 
 const (
-	// Pruning runs every minute. When it looks at many more jobs than it finds to remove, it is to take no more than a
-	// hundredth of the time, but runs once an hour.
-	pruneEvery  = time.Minute
+	// Pruning runs every minute, and sooner where a pass would find more than pruneMany jobs: removed a million at once, they
+	// are that much work at once, and their places are free long after new jobs have taken others, so that the table grows
+	// (docs/decisions/0040-pruning.md).
+	pruneEvery   = time.Minute
+	pruneMany    = 50_000
+	pruneSoonest = time.Second
+
+	// When it looks at many more jobs than it finds to remove, it is to take no more than a hundredth of the time, but runs
+	// once an hour.
 	pruneLatest = time.Hour
 	pruneShare  = 100
 	pruneWorth  = 10 // looks for each job removed
@@ -24,35 +30,54 @@ const (
 	keepWorkers = 7 * 24 * time.Hour // rows of workers that ended
 )
 
-// prune removes ended jobs whose retention is over, every minute or less often; the first time within a minute of the
-// start, at random, so that processes that start together do not do it together.
+// prune removes ended jobs whose retention is over.
 func (s *session) prune(ctx context.Context) {
+	keepPruning(ctx, func() (pruned, error) {
+		sum, err := s.pruneOnce(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("pruning failed; trying again later", "error", err)
+		}
+		return sum, err
+	})
+}
+
+// keepPruning makes passes until ctx ends: every minute, or more or less often; the first within a minute, at random, so that
+// processes that start together do not do it together.
+func keepPruning(ctx context.Context, pass func() (pruned, error)) {
 	timer := time.NewTimer(rand.N(pruneEvery))
 	defer timer.Stop()
-	for {
+	for last := time.Now().Add(-pruneEvery); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
 		began := time.Now()
-		sum, err := s.pruneOnce(ctx)
-		if err != nil && ctx.Err() == nil {
-			s.log.Error("pruning failed; trying again later", "error", err)
+		sum, err := pass()
+		again := pruneAgain(sum, began.Sub(last), time.Since(began))
+		if err != nil {
+			again = max(pruneEvery, again)
 		}
-		timer.Reset(pruneAgain(sum, time.Since(began)))
+		timer.Reset(again)
+		last = began
 	}
 }
 
 // pruned is what a pass did.
 type pruned struct{ looked, deleted int64 }
 
-// pruneAgain is the pause after a pass.
-func pruneAgain(sum pruned, took time.Duration) time.Duration {
-	if sum.looked <= pruneWorth*sum.deleted {
-		return pruneEvery
+// pruneAgain is the pause after a pass that began so long after the one before. What it found tells how fast jobs end that others
+// do not prune, and so when there are pruneMany again, or as many as it looked at in vain. It may just have come behind another
+// process's pass, and so waits twice as long at most. Passes sooner than pruneEvery take half of the time: beside an old
+// transaction on PostgreSQL each goes through all the dead rows before it finds a job.
+func pruneAgain(sum pruned, since, took time.Duration) time.Duration {
+	worth := max(pruneMany, sum.looked-sum.deleted)
+	next := time.Duration(float64(since) * min(2, float64(worth)/float64(sum.deleted)))
+	pause := min(max(pruneSoonest, took, next-took), pruneEvery)
+	if sum.looked > pruneWorth*sum.deleted {
+		pause = min(max(pause, pruneShare*took), pruneLatest)
 	}
-	return min(max(pruneEvery, pruneShare*took), pruneLatest)
+	return pause
 }
 
 func (s *session) pruneOnce(ctx context.Context) (sum pruned, err error) {
