@@ -329,7 +329,16 @@ func testObserveFaults(f *fixture) {
 
 func testObserveWakes(f *fixture) {
 	client, seen := f.observed()
-	f.startOn(client, jobs.Config{}, on("k", nothing))
+	running, release := make(chan struct{}, 1), make(chan struct{})
+	f.startOn(client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("k", nothing),
+		on("held", func(ctx context.Context, _ jobs.Job) error {
+			running <- struct{}{}
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+			return nil
+		}))
 	has := func(sources ...jobs.WakeSource) func() bool {
 		return func() bool {
 			return slices.ContainsFunc(seen.wakes(), func(s jobs.WakeSource) bool { return slices.Contains(sources, s) })
@@ -343,9 +352,19 @@ func testObserveWakes(f *fixture) {
 			return holds()
 		})
 	}
-	until("an enqueue of the same process wakes", has(jobs.WakeLocal), func() (jobs.Receipt, error) {
-		return client.Enqueue(f.ctx, "k", json.RawMessage("{}"))
+	// A job that finds a free slot is handed over, which wakes nobody. While the only slot is taken there is none.
+	held, err := client.Enqueue(f.ctx, "held", json.RawMessage("{}"))
+	f.must(err)
+	receive(f, "the held job runs", running)
+	var last jobs.Receipt
+	f.eventually("an enqueue of the same process wakes", func() bool { // the first may come while another wake waits
+		last, err = client.Enqueue(f.ctx, "k", json.RawMessage("{}"))
+		f.must(err)
+		return has(jobs.WakeLocal)()
 	})
+	close(release)
+	f.ended(held.ID)
+	f.ended(last.ID)
 	until("one of another process does", has(jobs.WakeEvent, jobs.WakeNotify, jobs.WakePoll, jobs.WakeSafety), func() (jobs.Receipt, error) {
 		return f.client.Enqueue(f.ctx, "k", json.RawMessage("{}"))
 	})
