@@ -13,12 +13,16 @@ import (
 )
 
 const (
-	// Pruning runs every minute, and sooner where a pass would find more than pruneMany jobs: removed a million at once, they
-	// are that much work at once, and their places are free long after new jobs have taken others, so that the table grows
-	// (docs/decisions/0040-pruning.md).
+	// Pruning runs every minute, and sooner where a pass would find more than pruneMany jobs: a million at once are much work beside
+	// the claims, and on PostgreSQL new jobs take new places before vacuum gives back those (docs/decisions/0040-pruning.md).
 	pruneEvery   = time.Minute
 	pruneMany    = 50_000
 	pruneSoonest = time.Second
+	pruneFailed  = 10 * time.Second // at least, after an error
+
+	// Beside an old transaction on PostgreSQL a pass goes through all dead rows before it finds the first job. Sooner than in a
+	// minute it rests for this many times as long as that took.
+	pruneRest = 9
 
 	// When it looks at many more jobs than it finds to remove, it is to take no more than a hundredth of the time, but runs
 	// once an hour.
@@ -30,9 +34,10 @@ const (
 	keepWorkers = 7 * 24 * time.Hour // rows of workers that ended
 )
 
-// prune removes ended jobs whose retention is over.
+// prune removes ended jobs whose retention is over; the first time within a minute, at random, so that processes that start together
+// do not do it together.
 func (s *session) prune(ctx context.Context) {
-	keepPruning(ctx, func() (pruned, error) {
+	keepPruning(ctx, rand.N(pruneEvery), func() (pruned, error) {
 		sum, err := s.pruneOnce(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.log.Error("pruning failed; trying again later", "error", err)
@@ -41,10 +46,9 @@ func (s *session) prune(ctx context.Context) {
 	})
 }
 
-// keepPruning makes passes until ctx ends: every minute, or more or less often; the first within a minute, at random, so that
-// processes that start together do not do it together.
-func keepPruning(ctx context.Context, pass func() (pruned, error)) {
-	timer := time.NewTimer(rand.N(pruneEvery))
+// keepPruning makes passes until ctx ends: the first after a while, then every minute, or more or less often.
+func keepPruning(ctx context.Context, first time.Duration, pass func() (pruned, error)) {
+	timer := time.NewTimer(first)
 	defer timer.Stop()
 	for last := time.Now().Add(-pruneEvery); ; {
 		select {
@@ -56,28 +60,29 @@ func keepPruning(ctx context.Context, pass func() (pruned, error)) {
 		sum, err := pass()
 		again := pruneAgain(sum, began.Sub(last), time.Since(began))
 		if err != nil {
-			again = max(pruneEvery, again)
+			again = max(pruneFailed, again)
 		}
 		timer.Reset(again)
 		last = began
 	}
 }
 
-// pruned is what a pass did.
-type pruned struct{ looked, deleted int64 }
+// pruned is what a pass did, and how long it took to find the first job.
+type pruned struct {
+	looked, deleted int64
+	walk            time.Duration
+}
 
 // pruneAgain is the pause after a pass that began so long after the one before. What it found tells how fast jobs end that others
 // do not prune, and so when there are pruneMany again, or as many as it looked at in vain. It may just have come behind another
-// process's pass, and so waits twice as long at most. Passes sooner than pruneEvery take half of the time: beside an old
-// transaction on PostgreSQL each goes through all the dead rows before it finds a job.
+// process's pass, and so waits twice as long at most, and is not judged by what it looked at.
 func pruneAgain(sum pruned, since, took time.Duration) time.Duration {
-	worth := max(pruneMany, sum.looked-sum.deleted)
-	next := time.Duration(float64(since) * min(2, float64(worth)/float64(sum.deleted)))
-	pause := min(max(pruneSoonest, took, next-took), pruneEvery)
-	if sum.looked > pruneWorth*sum.deleted {
-		pause = min(max(pause, pruneShare*took), pruneLatest)
+	if since >= pruneEvery && sum.looked > pruneWorth*sum.deleted {
+		return min(max(pruneEvery, pruneShare*took), pruneLatest)
 	}
-	return pause
+	worth := max(pruneMany, sum.looked-sum.deleted)
+	next := time.Duration(float64(since) * min(2, float64(worth)/float64(sum.deleted))) // twice, where there were none
+	return min(max(pruneSoonest, pruneRest*sum.walk, next-took), pruneEvery)
 }
 
 func (s *session) pruneOnce(ctx context.Context) (sum pruned, err error) {
@@ -93,7 +98,7 @@ func (s *session) pruneOnce(ctx context.Context) (sum pruned, err error) {
 			continue
 		}
 		part, err := s.client.prune(ctx, rule.status, rule.age)
-		sum.looked, sum.deleted = sum.looked+part.looked, sum.deleted+part.deleted
+		sum.looked, sum.deleted, sum.walk = sum.looked+part.looked, sum.deleted+part.deleted, sum.walk+part.walk
 		if err != nil {
 			return sum, err
 		}
@@ -223,7 +228,7 @@ func (p pruner) failed(ctx context.Context) (sum pruned, err error) {
 // order of their ids, up to where they are too young to have ended before then. (Those of the future are no sign of that,
 // but of a clock that was wrong.)
 func (p pruner) done(ctx context.Context) (sum pruned, err error) {
-	now := toMicros(p.store.Now())
+	now, began := toMicros(p.store.Now()), time.Now()
 	for after := int64(math.MinInt64); ; {
 		var step db.GetPruneStepRow
 		err := p.read(ctx, func(ctx context.Context, q db.Querier) error {
@@ -231,6 +236,9 @@ func (p pruner) done(ctx context.Context) (sum pruned, err error) {
 			step, err = q.GetPruneStep(ctx, db.GetPruneStepParams{Before: p.before, After: after, N: chunk})
 			return err
 		})
+		if after == math.MinInt64 {
+			sum.walk = time.Since(began)
+		}
 		if err != nil || step.LastID == 0 || step.CreatedAt >= p.before && step.CreatedAt <= now {
 			return sum, err
 		}

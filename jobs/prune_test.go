@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sqluice/sqluice/db"
 )
 
 func TestPruneAgain(t *testing.T) {
@@ -25,12 +27,14 @@ func TestPruneAgain(t *testing.T) {
 		{"half as many", pruned{looked: pruneMany, deleted: pruneMany / 2}, 20 * time.Second, 2 * time.Second, 38 * time.Second},
 		{"a quarter as many", pruned{looked: pruneMany, deleted: pruneMany / 4}, 20 * time.Second, 2 * time.Second, 38 * time.Second},
 		{"very many", pruned{looked: 1e7, deleted: 1e7}, time.Minute, 500 * time.Millisecond, pruneSoonest},
-		{"very many, slowly", pruned{looked: 1e7, deleted: 1e7}, time.Minute, 20 * time.Second, 20 * time.Second},
-		{"very many, very slowly", pruned{looked: 1e7, deleted: 1e7}, time.Hour, time.Hour, pruneEvery},
+		{"very many, slowly", pruned{looked: 1e7, deleted: 1e7}, time.Minute, time.Hour, pruneSoonest},
+		{"very many behind dead rows", pruned{1e7, 1e7, 2 * time.Second}, time.Minute, 20 * time.Second, 18 * time.Second},
+		{"very many behind very many dead rows", pruned{1e7, 1e7, time.Minute}, time.Minute, time.Hour, pruneEvery},
 		{"after very many", pruned{looked: 2 * pruneMany, deleted: pruneMany}, 61 * time.Second, time.Second, pruneEvery},
 		{"some in vain", pruned{looked: 5 * pruneMany / 2, deleted: pruneMany}, 10 * time.Second, time.Second, 14 * time.Second},
 		{"just worth it", pruned{looked: 1e7, deleted: 1e6}, 4 * time.Second, 0, 8 * time.Second},
 		{"looked in vain, shortly", pruned{looked: 1000, deleted: 99}, time.Minute, 10 * time.Millisecond, pruneEvery},
+		{"looked in vain, for long, in a short time", pruned{looked: 1e6}, 5 * time.Second, time.Second, 9 * time.Second},
 		{"looked in vain, shortly, in a short time", pruned{looked: 500}, 5 * time.Second, 10 * time.Millisecond, 9990 * time.Millisecond},
 		{"looked in vain for long", pruned{looked: 1e6, deleted: 1}, time.Minute, 6 * time.Second, 10 * time.Minute},
 		{"looked in vain for very long", pruned{looked: 1e9}, time.Minute, time.Hour, pruneLatest},
@@ -47,22 +51,24 @@ func TestPruneAgain(t *testing.T) {
 func TestKeepPruning(t *testing.T) {
 	for _, test := range []struct {
 		name        string
-		rate        float64 // jobs that end in a second
-		least, most int64   // that a pass removes
+		rate        float64       // jobs that end in a second
+		each        time.Duration // to remove one
+		least, most int64         // that a pass removes
 	}{
-		{"many", 20_000, 0.99 * pruneMany, 1.01 * pruneMany},
-		{"more than in a second", 100_000, 100_000, 150_000},
-		{"few", 100, 5_900, 6_100},
+		{"many", 20_000, 2 * time.Microsecond, 0.99 * pruneMany, 1.01 * pruneMany},
+		{"more than in a second", 100_000, 2 * time.Microsecond, 124_000, 126_000},
+		{"nearly all the time", 100_000, 9 * time.Microsecond, 950_000, 1_050_000},
+		{"few", 100, 2 * time.Microsecond, 5_900, 6_100},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				began, removed, passes := time.Now(), int64(0), 0
-				keepPruning(ctx, func() (pruned, error) {
+				keepPruning(ctx, pruneEvery/2, func() (pruned, error) {
 					found := int64(test.rate*time.Since(began).Seconds()) - removed
-					time.Sleep(time.Duration(found) * 2 * time.Microsecond)
+					time.Sleep(time.Duration(found) * test.each)
 					removed += found
-					if passes++; passes > 10 && (found < test.least || found > test.most) {
+					if passes++; passes > 60 && (found < test.least || found > test.most) {
 						t.Errorf("pass %d removed %d jobs", passes, found)
 					}
 					if passes == 100 {
@@ -75,33 +81,33 @@ func TestKeepPruning(t *testing.T) {
 	}
 }
 
-// After a pass that failed, whatever it had removed, and where there is nothing to do, the next comes a minute later, from the
-// first on.
-func TestKeepPruningEachMinute(t *testing.T) {
-	for name, result := range map[string]struct {
-		pruned
-		error
+// Where there is nothing to do, and after errors, the next pass comes so much later, from the first on.
+func TestKeepPruningPauses(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		result pruned
+		err    error
+		pause  time.Duration
 	}{
-		"failed": {pruned{looked: 1e6, deleted: 1e6}, errors.New("no")}, "nothing": {},
+		{"nothing there", pruned{}, nil, pruneEvery},
+		{"failed at once", pruned{}, errors.New("no"), pruneEvery},
+		{"failed after much", pruned{looked: 1e6, deleted: 1e6}, errors.New("no"), pruneFailed},
 	} {
-		t.Run(name, func(t *testing.T) {
-			for range 20 { // the first pass comes at random
-				synctest.Test(t, func(t *testing.T) {
-					ctx, cancel := context.WithCancel(t.Context())
-					var ended time.Time
-					passes := 0
-					keepPruning(ctx, func() (pruned, error) {
-						if passes++; passes > 1 && time.Since(ended) != pruneEvery {
-							t.Errorf("pass %d came %s after the one before", passes, time.Since(ended))
-						}
-						if passes == 5 {
-							cancel()
-						}
-						ended = time.Now()
-						return result.pruned, result.error
-					})
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const first = 100 * time.Millisecond
+				ctx, cancel := context.WithCancel(t.Context())
+				began, passes := time.Now(), 0
+				keepPruning(ctx, first, func() (pruned, error) {
+					if have, wanted := time.Since(began), first+time.Duration(passes)*test.pause; have != wanted {
+						t.Errorf("pass %d begins after %s, not %s", passes, have, wanted)
+					}
+					if passes++; passes == 5 {
+						cancel()
+					}
+					return test.result, test.err
 				})
-			}
+			})
 		})
 	}
 }
@@ -115,9 +121,9 @@ func TestKeepPruningTogether(t *testing.T) {
 		began, removed, passes, most := time.Now(), int64(0), 0, int64(0)
 		var mu sync.Mutex
 		var all sync.WaitGroup
-		for range processes {
+		for i := range processes {
 			all.Go(func() {
-				keepPruning(ctx, func() (pruned, error) {
+				keepPruning(ctx, time.Duration(i)*7*time.Second, func() (pruned, error) {
 					mu.Lock()
 					found := int64(rate*time.Since(began).Seconds()) - removed
 					removed += found
@@ -139,4 +145,44 @@ func TestKeepPruningTogether(t *testing.T) {
 			t.Errorf("one pass removed %d jobs, at most %d may be", most, limit)
 		}
 	})
+}
+
+// How long a pass takes to find the first job is told apart from what it does then.
+func TestPruneWalk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const walk = 2 * time.Second
+		store := &pruning{steps: []time.Duration{walk, time.Minute, time.Minute}}
+		s := &session{client: New(store), config: Config{Retention: Retention{Cancelled: Forever, Failed: Forever}}}
+		sum, err := s.pruneOnce(t.Context())
+		if err == nil || sum.walk != walk || sum.looked != 2*chunk {
+			t.Errorf("%+v, %v", sum, err)
+		}
+	})
+}
+
+// pruning is a store of jobs that are all too young, in steps that take some time, and then breaks.
+type pruning struct {
+	Store
+	steps []time.Duration
+}
+
+func (p *pruning) Now() time.Time { return time.Now() }
+
+func (p *pruning) Observer() *Observer { return nil }
+
+func (p *pruning) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return fn(ctx, pruningQuerier{store: p})
+}
+
+type pruningQuerier struct {
+	db.Querier
+	store *pruning
+}
+
+func (q pruningQuerier) GetPruneStep(context.Context, db.GetPruneStepParams) (db.GetPruneStepRow, error) {
+	time.Sleep(q.store.steps[0])
+	if q.store.steps = q.store.steps[1:]; len(q.store.steps) == 0 {
+		return db.GetPruneStepRow{}, errors.New("broken")
+	}
+	return db.GetPruneStepRow{LastID: 1}, nil
 }
