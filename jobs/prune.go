@@ -37,7 +37,7 @@ const (
 // prune removes ended jobs whose retention is over; the first time within a minute, at random, so that processes that start together
 // do not do it together.
 func (s *session) prune(ctx context.Context) {
-	keepPruning(ctx, rand.N(pruneEvery), func() (pruned, error) {
+	s.keepPruning(ctx, rand.N(pruneEvery), func() (pruned, error) {
 		sum, err := s.pruneOnce(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.log.Error("pruning failed; trying again later", "error", err)
@@ -47,22 +47,15 @@ func (s *session) prune(ctx context.Context) {
 }
 
 // keepPruning makes passes until ctx ends: the first after a while, then every minute, or more or less often.
-func keepPruning(ctx context.Context, first time.Duration, pass func() (pruned, error)) {
-	timer := time.NewTimer(first)
-	defer timer.Stop()
-	for last := time.Now().Add(-pruneEvery); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
+func (s *session) keepPruning(ctx context.Context, first time.Duration, pass func() (pruned, error)) {
+	pause, last := first, time.Now().Add(-pruneEvery)
+	for s.pause(ctx, pause) {
 		began := time.Now()
 		sum, err := pass()
-		again := pruneAgain(sum, began.Sub(last), time.Since(began))
+		pause = pruneAgain(sum, began.Sub(last), time.Since(began))
 		if err != nil {
-			again = max(pruneFailed, again)
+			pause = max(pruneFailed, pause)
 		}
-		timer.Reset(again)
 		last = began
 	}
 }

@@ -64,7 +64,7 @@ func TestKeepPruning(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				began, removed, passes := time.Now(), int64(0), 0
-				keepPruning(ctx, pruneEvery/2, func() (pruned, error) {
+				(&session{}).keepPruning(ctx, pruneEvery/2, func() (pruned, error) {
 					found := int64(test.rate*time.Since(began).Seconds()) - removed
 					time.Sleep(time.Duration(found) * test.each)
 					removed += found
@@ -98,7 +98,7 @@ func TestKeepPruningPauses(t *testing.T) {
 				const first = 100 * time.Millisecond
 				ctx, cancel := context.WithCancel(t.Context())
 				began, passes := time.Now(), 0
-				keepPruning(ctx, first, func() (pruned, error) {
+				(&session{}).keepPruning(ctx, first, func() (pruned, error) {
 					if have, wanted := time.Since(began), first+time.Duration(passes)*test.pause; have != wanted {
 						t.Errorf("pass %d begins after %s, not %s", passes, have, wanted)
 					}
@@ -123,7 +123,7 @@ func TestKeepPruningTogether(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range processes {
 			all.Go(func() {
-				keepPruning(ctx, time.Duration(i)*7*time.Second, func() (pruned, error) {
+				(&session{}).keepPruning(ctx, time.Duration(i)*7*time.Second, func() (pruned, error) {
 					mu.Lock()
 					found := int64(rate*time.Since(began).Seconds()) - removed
 					removed += found
@@ -160,7 +160,7 @@ func TestPruneWalk(t *testing.T) {
 	})
 }
 
-// pruning is a store of jobs that are all too young, in steps that take some time, and then breaks.
+// pruning is a store of jobs of which none is to be removed; its looks take some time, and the last one fails.
 type pruning struct {
 	Store
 	steps []time.Duration
