@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -29,23 +27,9 @@ func (a *app) backupCommand() *cobra.Command {
 	}
 }
 
-// backup copies to a name beside the target and then moves that in place, so that the target never holds half a copy.
-// A link does not overwrite a file that has appeared meanwhile; where there are no links, renaming has to do.
+// backup writes the copy and says how large it is.
 func (a *app) backup(ctx context.Context, c *jobs.Client, path string) error {
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("back up to %s: %w", path, os.ErrExist)
-	}
-	partial := fmt.Sprintf("%s.%d.partial", path, os.Getpid())
-	err := c.Store().Backup(ctx, partial)
-	if err != nil {
-		err = fmt.Errorf("back up to %s: %w", path, err)
-	} else if err = os.Link(partial, path); err != nil && !errors.Is(err, os.ErrExist) {
-		err = os.Rename(partial, path)
-	}
-	if removeErr := os.Remove(partial); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {
-		err = errors.Join(err, removeErr)
-	}
-	if err != nil {
+	if err := c.Backup(ctx, path); err != nil {
 		return err
 	}
 	info, err := os.Stat(path)

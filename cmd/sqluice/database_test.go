@@ -52,6 +52,17 @@ func TestFaultyDatabases(t *testing.T) {
 	t.Run("empty", func(t *testing.T) {
 		c := newCLI(t)
 		write(c, "")
+		c.fails(exitFailure, []string{"no sqluice schema", "sqluice up"}, "list")
+		c.enqueue("k") // it holds nothing: the same as no file
+		write(c, "")
+		if err := os.WriteFile(c.db+"-wal", []byte("jobs"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.fails(exitFailure, []string{c.db + "-wal", "left by a database that is gone"}, "enqueue", "k")
+	})
+	t.Run("of another program", func(t *testing.T) {
+		c := newCLI(t)
+		raw(t, c, "CREATE TABLE notes (text TEXT)")
 		for _, args := range [][]string{{"enqueue", "k"}, {"work", "--drain", "--exec", execFlag(t, "k", "echo")}, {"list"}} {
 			c.fails(exitFailure, []string{"no sqluice schema", "sqluice up"}, args...)
 		}

@@ -33,20 +33,12 @@ func (a *app) up(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
+	var store jobs.Store
 	if d.postgres() {
-		store, err := openDatabase(ctx, d, nil)
-		if err != nil {
-			return err
-		}
-		return a.migrate(ctx, store)
+		store, err = openDatabase(ctx, d, nil)
+	} else {
+		store, err = sqlite.Open(ctx, d.path)
 	}
-	// Held so that a process that finds the half-made file waits for the rest: see openOrCreateFile.
-	unlock, err := lockCreation(ctx, d.path)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	store, err := sqlite.Open(ctx, d.path)
 	if err != nil {
 		return err
 	}

@@ -46,8 +46,11 @@ type role struct {
 }
 
 func (r role) play() error {
-	if r.Do == doProgram {
+	switch r.Do {
+	case doProgram:
 		return r.program()
+	case doFirstUse:
+		return r.addFirst(context.Background())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()

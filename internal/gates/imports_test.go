@@ -90,7 +90,7 @@ func TestModulesOfAnEngine(t *testing.T) {
 	}
 	for name, own := range map[string][]string{
 		"jobs/sqlite": {
-			"github.com/dustin/go-humanize", "github.com/gofrs/flock", "github.com/google/uuid", "github.com/remyoudompheng/bigfft",
+			"github.com/dustin/go-humanize", "github.com/google/uuid", "github.com/remyoudompheng/bigfft",
 			"modernc.org/libc", "modernc.org/mathutil", "modernc.org/memory", "modernc.org/sqlite",
 		},
 		"jobs/postgres": {

@@ -5,36 +5,40 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
 
-// Backup copies the database with VACUUM INTO: a consistent state of one moment, in a file of its own, while readers
-// and writers go on. The file must not exist. (Copying the file by other means misses the WAL, and closing such a
-// copy's source would drop SQLite's locks.)
-func (s *Store) Backup(ctx context.Context, path string) error {
+// Backup copies the database with VACUUM INTO: a consistent state of one moment, while readers and writers go on. The
+// file must not exist, and gets the mode of the database. It appears when it is complete; until then the copy lies in a
+// folder of its own beside it, ".sqluice-backup-" with a number, which a killed process leaves behind.
+//
+// Copying the file by other means misses the WAL, and closing such a copy's source would drop SQLite's locks.
+func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if path == "" {
 		return errors.New("a path to a file is needed")
 	}
-	// Not to be taken for a URI or a memory database by SQLite.
-	path, err := filepath.Abs(path)
+	path, err = filepath.Abs(path) // which SQLite takes for nothing but a path
 	if err != nil {
 		return err
 	}
-	// SQLite takes an empty file for none. This one is nobody else's, so it can be removed when the backup fails: half a
-	// backup could be taken for one, and would be in the way of the next.
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, os.ErrExist) {
+	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("%s: %w", path, os.ErrExist)
 	}
-	if err != nil {
+	if err := checkNotStale(path); err != nil {
 		return err
 	}
-	err = errors.Join(file.Close(), s.backupInto(ctx, path))
+	folder, err := os.MkdirTemp(filepath.Dir(path), ".sqluice-backup-")
 	if err != nil {
-		err = errors.Join(err, os.Remove(path))
+		return translateSystem(err)
 	}
-	return err
+	draft := filepath.Join(folder, filepath.Base(path))
+	defer func() { err = errors.Join(err, removeDraft(folder, draft)) }()
+	if err := s.backupInto(ctx, draft); err != nil {
+		return err
+	}
+	return s.publish(draft, path)
 }
 
 func (s *Store) backupInto(ctx context.Context, path string) error {
@@ -45,4 +49,65 @@ func (s *Store) backupInto(ctx context.Context, path string) error {
 	}
 	_, err = pool.ExecContext(ctx, control("backup"), path)
 	return errors.Join(translate(err), pool.Close())
+}
+
+// removeDraft removes the files that a backup made, and its folder.
+func removeDraft(folder, draft string) error {
+	var errs []error
+	for _, path := range []string{draft, draft + "-journal", folder} {
+		if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// publish gives a complete file the mode of the database and its name, which must be free. A link replaces no file;
+// where the file system has no links, the file is copied.
+func (s *Store) publish(draft, path string) (err error) {
+	database, err := os.Stat(s.path)
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(draft)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if err := errors.Join(file.Chmod(database.Mode().Perm()), file.Sync()); err != nil {
+		return translateSystem(err)
+	}
+	if err = os.Link(draft, path); err == nil || errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return copyTo(file, path, database.Mode().Perm())
+}
+
+// copyTo copies a file to a new one, which it removes again when that fails.
+func copyTo(from *os.File, path string, mode os.FileMode) error {
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Chmod(mode), to.Sync()); err != nil {
+		err = errors.Join(translateSystem(err), removeIfSame(path, to))
+	}
+	return errors.Join(err, to.Close())
+}
+
+// removeIfSame removes a file if the path still leads to the one that is open.
+func removeIfSame(path string, file *os.File) error {
+	found, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	opened, err := file.Stat()
+	if err != nil || !os.SameFile(found, opened) {
+		return err
+	}
+	return os.Remove(path)
 }

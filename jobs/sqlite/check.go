@@ -3,11 +3,15 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/sqluice/sqluice/jobs"
 )
 
 // oldest is the first SQLite without the WAL-reset bug, which can corrupt a database that several processes write.
@@ -37,9 +41,31 @@ func checkConnection(ctx context.Context, pool *sql.DB, o options) error {
 	return nil
 }
 
-// useWAL turns WAL on for good, which takes a lock that SQLite does not wait for: the caller keeps other processes
-// away. It is for databases that hold, or are to hold, a queue: not for any file that happens to be opened.
+const (
+	// walWait is how long useWAL waits for other connections to end their transactions, and walEvery how often it looks.
+	walWait  = 10 * time.Second
+	walEvery = 5 * time.Millisecond
+)
+
+// useWAL turns WAL on for good. The caller holds the lock of migrations; other connections may still be reading, and
+// SQLite does not wait for those by itself. It is for databases that hold, or will hold, a queue and for no others.
 func useWAL(ctx context.Context, pool *sql.DB) error {
+	ctx, cancel := context.WithTimeout(ctx, walWait)
+	defer cancel()
+	for {
+		err := tryWAL(ctx, pool)
+		if !errors.Is(err, jobs.ErrBusy) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(walEvery):
+		}
+	}
+}
+
+func tryWAL(ctx context.Context, pool *sql.DB) error {
 	mode, err := readPragma(ctx, pool, "journal_mode")
 	if err != nil || mode == "wal" {
 		return err

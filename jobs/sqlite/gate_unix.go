@@ -3,7 +3,6 @@
 package sqlite
 
 import (
-	"errors"
 	"os"
 	"sync"
 	"time"
@@ -85,22 +84,7 @@ func (g *gate) lock() func() {
 	return func() {}
 }
 
-// flock goes through the file, which keeps the descriptor's number from being given away by a close meanwhile.
-func (g *gate) flock(how int) error {
-	conn, err := g.file.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var result error
-	err = conn.Control(func(fd uintptr) {
-		for {
-			if result = unix.Flock(int(fd), how); result != unix.EINTR {
-				return
-			}
-		}
-	})
-	return errors.Join(err, result)
-}
+func (g *gate) flock(how int) error { return flock(g.file, how) }
 
 func (g *gate) close() {
 	if g != nil {

@@ -58,7 +58,7 @@ func TestCancelledAtTheGate(t *testing.T) {
 	store, client := queue(t)
 	_, err := client.Enqueue(t.Context(), "first", []byte("{}")) // opens the gate's file
 	must(t, err)
-	file, err := os.OpenFile(filepath.Join(store.side, "gate"), os.O_RDWR, 0)
+	file, err := os.OpenFile(filepath.Join(store.side.path, gateFile), os.O_RDWR, 0)
 	must(t, err)
 	other := newGate(file, func() time.Time { return time.Time{} })
 	t.Cleanup(other.close)

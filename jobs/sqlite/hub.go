@@ -34,9 +34,11 @@ type listener struct {
 
 func newHub(s *Store) *hub {
 	bell := sync.OnceValue(func() *os.File {
-		file, err := s.sideFile("bell")
+		file, err := s.side.open(bellFile)
 		if err != nil {
-			return nil // the write to the WAL is a call too, if an earlier one
+			// The write to the WAL is an event too, only an earlier one.
+			s.options.logger.Warn("sqlite: other processes may notice commits later", "database", s.path, "reason", err)
+			return nil
 		}
 		return file
 	})

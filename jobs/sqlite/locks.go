@@ -5,103 +5,149 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/gofrs/flock"
 )
 
-// lockFile waits for an exclusive lock on a file of the side folder.
+// lockEvery is how often a lock that another process holds is tried again.
+const lockEvery = 2 * time.Millisecond
+
+// lockFile waits for an exclusive lock on a file of the side folder until ctx ends.
 func (s *Store) lockFile(ctx context.Context, name string) (unlock func(), err error) {
-	path, err := s.touchSide(name)
+	file, err := s.side.open(name)
 	if err != nil {
 		return nil, err
 	}
-	lock := flock.New(path)
-	if _, err := lock.TryLockContext(ctx, 2*time.Millisecond); err != nil {
-		return nil, fmt.Errorf("lock %s: %w", lock.Path(), err)
+	for {
+		ok, err := tryLock(file)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
+		}
+		if ok {
+			return func() { _ = file.Close() }, nil // which releases the lock, also when it reports an error
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), ctx.Err()), file.Close())
+		case <-time.After(lockEvery):
+		}
 	}
-	return func() { _ = lock.Unlock() }, nil // closing the file is what releases the lock, and that cannot be retried
 }
 
-func workerLock(key string) string { return "worker-" + key + ".lock" }
+// newKey returns a key for a worker: 26 characters, which cannot be guessed.
+func newKey() string { return strings.ToLower(rand.Text()) }
 
-// HoldWorkerLock makes the worker's lock file and locks it. The kernel releases the lock when the process ends,
-// however it ends; it is the open file's and not inherited by programs that the process starts.
+// isKey reports whether a text can be what newKey returned. Keys come from rows that other programs may write, and
+// become parts of file names.
+func isKey(key string) bool {
+	if len(key) != 26 {
+		return false
+	}
+	for _, c := range key {
+		if (c < 'a' || c > 'z') && (c < '2' || c > '7') {
+			return false
+		}
+	}
+	return true
+}
+
+// HoldWorkerLock creates the worker's lock file and locks it. The kernel releases the lock when the process ends,
+// however it ends; programs that the process starts do not inherit it.
 func (s *Store) HoldWorkerLock(context.Context) (key string, release func(ended bool) error, err error) {
-	s.sweep()
-	key = strings.ToLower(rand.Text())
-	path, err := s.touchSide(workerLock(key))
+	if err := s.sweep(); err != nil {
+		return "", nil, err
+	}
+	key = newKey()
+	name := workerLock(key)
+	file, err := s.side.create(name)
 	if err != nil {
 		return "", nil, err
 	}
-	lock := flock.New(path)
-	ok, err := lock.TryLock()
-	if err != nil {
-		return "", nil, fmt.Errorf("lock %s: %w", lock.Path(), err)
+	ok, err := tryLock(file)
+	if err == nil && !ok {
+		err = errors.New("another process holds it")
 	}
-	if !ok {
-		return "", nil, fmt.Errorf("lock %s: another process holds it", lock.Path())
+	if err != nil {
+		return "", nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
 	}
 	return key, func(ended bool) error {
 		var err error
 		if ended {
-			err = os.Remove(lock.Path())
+			err = s.side.remove(name, file)
 		}
-		if errors.Is(err, os.ErrNotExist) {
-			err = nil // somebody deleted the side folder
-		}
-		return errors.Join(err, lock.Unlock())
+		return errors.Join(err, file.Close())
 	}, nil
 }
 
-// sweep removes lock files that nobody has held for a day: of workers whose rows were ended by others before they
-// died, or who died before they had a row.
-func (s *Store) sweep() {
-	entries, err := os.ReadDir(s.side)
+// sweepAfter is how old a worker's lock file must be before sweep tries it.
+const sweepAfter = 24 * time.Hour
+
+// sweep removes lock files that have been there for a day and that no process holds: of workers whose rows other workers
+// have ended, or that died before they had a row.
+func (s *Store) sweep() error {
+	entries, err := s.side.entries()
+	if errors.Is(err, os.ErrPermission) {
+		return nil // another user can read the folder, and sweeps
+	}
 	if err != nil {
-		return // there is no folder yet
+		return err
 	}
 	for _, entry := range entries {
-		if ok, _ := filepath.Match(workerLock("*"), entry.Name()); !ok {
+		key, ok := workerKey(entry.Name())
+		if !ok {
 			continue
 		}
 		info, err := entry.Info()
-		if err != nil || time.Since(info.ModTime()) < 24*time.Hour {
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if taken, done, err := takeLock(filepath.Join(s.side, entry.Name())); err == nil && taken {
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() || time.Since(info.ModTime()) < sweepAfter {
+			continue
+		}
+		if taken, done, err := s.takeLock(key); err == nil && taken {
 			done()
 		}
 	}
+	return nil
 }
 
-// FreeWorkerLocks returns all: to try a lock costs no more than to ask about it.
+// FreeWorkerLocks returns all keys: to try a lock costs no more than to ask about it.
 func (s *Store) FreeWorkerLocks(_ context.Context, keys []string) ([]string, error) { return keys, nil }
 
-// TakeWorkerLock tries another worker's lock. A file that does not exist says nothing (the folder may have been
-// deleted under living workers), and neither does one that this user may not open: then only the lease can tell.
+// TakeWorkerLock tries the lock of another worker. It takes nothing where the file is missing (the folder may have been
+// deleted under living workers), where this user may not open it, or where the key is none of this library's: then only
+// the lease tells.
 func (s *Store) TakeWorkerLock(_ context.Context, key string) (taken bool, done func(), err error) {
-	return takeLock(filepath.Join(s.side, workerLock(key)))
+	if !isKey(key) {
+		return false, nil, nil
+	}
+	return s.takeLock(key)
 }
 
-// takeLock tries the lock on a file that may not be there; done removes the file with it.
-func takeLock(path string) (taken bool, done func(), err error) {
-	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
-	ok, err := lock.TryLock()
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+// takeLock tries the lock of a worker; done removes the file with it.
+func (s *Store) takeLock(key string) (taken bool, done func(), err error) {
+	name := workerLock(key)
+	file, err := s.side.openExisting(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, os.ErrPermission) {
 		return false, nil, nil
 	}
 	if err != nil {
-		return false, nil, fmt.Errorf("try the lock %s: %w", lock.Path(), err)
+		return false, nil, fmt.Errorf("try the lock of a worker: %w", err)
 	}
-	if !ok {
-		return false, nil, nil
+	ok, err := tryLock(file)
+	if err != nil || !ok {
+		if err != nil {
+			err = fmt.Errorf("try the lock %s: %w", file.Name(), err)
+		}
+		return false, nil, errors.Join(err, file.Close())
 	}
 	return true, func() {
-		_ = os.Remove(lock.Path()) // a file that stays is tried again and does no harm
-		_ = lock.Unlock()
+		_ = s.side.remove(name, file) // a file that stays is tried again, which does no harm
+		_ = file.Close()
 	}, nil
 }

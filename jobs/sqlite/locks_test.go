@@ -11,7 +11,7 @@ func TestALockFileThatIsGoneSaysNothing(t *testing.T) {
 	store, _ := queue(t)
 	key, release, err := store.HoldWorkerLock(t.Context())
 	must(t, err)
-	must(t, os.Remove(filepath.Join(store.side, workerLock(key))))
+	must(t, os.Remove(filepath.Join(store.side.path, workerLock(key))))
 	taken, _, err := store.TakeWorkerLock(t.Context(), key)
 	must(t, err)
 	if taken {

@@ -38,11 +38,7 @@ func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error)
 func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 	var names []string
 	err := s.migrate(ctx, func(p *goose.Provider) error {
-		results, err := p.Up(ctx)
-		for _, r := range results {
-			names = append(names, filepath.Base(r.Source.Path))
-		}
-		return err
+		return s.up(ctx, p, func(name string) { names = append(names, name) })
 	})
 	return names, err
 }
@@ -74,12 +70,17 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 }
 
 // migrateAlone holds a lock while goose runs: of several goose.Up at once on one file all but one would fail.
-func (s *Store) migrateAlone(ctx context.Context, run func(*goose.Provider) error) (err error) {
-	unlock, err := s.lockFile(ctx, "migrate")
+func (s *Store) migrateAlone(ctx context.Context, run func(*goose.Provider) error) error {
+	unlock, err := s.lockFile(ctx, migrateFile)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	return s.migrateLocked(ctx, run)
+}
+
+// migrateLocked runs goose. The caller holds the lock of migrations.
+func (s *Store) migrateLocked(ctx context.Context, run func(*goose.Provider) error) (err error) {
 	have, want, err := s.SchemaVersion(ctx)
 	if err != nil {
 		return err

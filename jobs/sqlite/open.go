@@ -32,15 +32,16 @@ const (
 type Option func(*options)
 
 type options struct {
-	durability Durability
-	mustExist  bool
-	logger     *slog.Logger
-	observer   *jobs.Observer
-	now        func() time.Time
-	pages      int64  // for tests: the size of the database at which SQLite says that the disk is full
-	walLarge   int64  // how large a WAL is told of
-	checks     bool   // for tests: whether the library's own writes are held to the CHECKs too
-	vfs        string // that the writing connection opens its files by
+	durability   Durability
+	mustExist    bool
+	migrateEmpty bool
+	logger       *slog.Logger
+	observer     *jobs.Observer
+	now          func() time.Time
+	pages        int64  // for tests: the size of the database at which SQLite says that the disk is full
+	walLarge     int64  // how large a WAL is told of
+	checks       bool   // for tests: whether the library's own writes are held to the CHECKs too
+	vfs          string // that the writing connection opens its files by
 }
 
 // WithDurability chooses what an acknowledged write survives; [Normal] without it.
@@ -48,6 +49,11 @@ func WithDurability(d Durability) Option { return func(o *options) { o.durabilit
 
 // MustExist makes Open fail, instead of making an empty database, when there is no file.
 func MustExist() Option { return func(o *options) { o.mustExist = true } }
+
+// MigrateEmpty makes Open create the tables in a database that holds nothing, as a new one, and complete a first
+// migration that was cut off. Of several processes that open the file at once, one does so and the others wait. A
+// database that holds anything else is left as it is, whatever its schema.
+func MigrateEmpty() Option { return func(o *options) { o.migrateEmpty = true } }
 
 // WithLogger takes the engine's rare messages, such as a watch on the directory that does not work; they go to
 // slog.Default without it.
@@ -102,16 +108,8 @@ func open(ctx context.Context, path string, o options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && info.IsDir():
-		return nil, errors.New("it is a directory")
-	case err == nil && !info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file")
-	case err != nil && !errors.Is(err, os.ErrNotExist):
+	if err := checkFile(path, o.mustExist); err != nil {
 		return nil, err
-	case err != nil && o.mustExist:
-		return nil, fmt.Errorf("there is no such database: %w", os.ErrNotExist)
 	}
 	if err := checkFileSystem(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -127,7 +125,7 @@ func open(ctx context.Context, path string, o options) (*Store, error) {
 		return nil, err
 	}
 
-	s := &Store{path: path, side: path + "-sqluice", options: o}
+	s := &Store{path: path, side: sideFolderOf(path), options: o}
 	if s.writeDB, err = openPool(path, o, false); err != nil {
 		return nil, err
 	}
@@ -137,7 +135,33 @@ func open(ctx context.Context, path string, o options) (*Store, error) {
 	if err := s.connect(ctx); err != nil {
 		return nil, errors.Join(err, s.readDB.Close(), s.writeDB.Close())
 	}
+	if o.migrateEmpty {
+		if err := s.migrateEmpty(ctx); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
 	return s, nil
+}
+
+// checkFile looks at the database file, which may be missing unless it must exist.
+func checkFile(path string, mustExist bool) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return errors.New("it is a directory")
+	case err == nil && !info.Mode().IsRegular():
+		return errors.New("it is not a regular file")
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return err
+	case err != nil && mustExist:
+		return fmt.Errorf("there is no such database: %w", os.ErrNotExist)
+	}
+	if err == nil {
+		if err := checkSingleName(path, info); err != nil {
+			return err
+		}
+	}
+	return checkNotStale(path)
 }
 
 // openPool makes a pool that keeps its connections: one to write, or several that only read.
@@ -189,7 +213,7 @@ func (s *Store) connect(ctx context.Context) error {
 	if s.files, err = findMain(s.path, s.options); err != nil {
 		return err
 	}
-	s.writer = &writer{files: s.files, openGate: s.openGate, checkpoints: checkpoints{pool: s.readDB}}
+	s.writer = &writer{files: s.files, openGate: s.openGate, logger: s.options.logger, checkpoints: checkpoints{pool: s.readDB}}
 	if o := s.options.observer; o != nil {
 		s.writer.committed = o.Committed
 	}
@@ -199,7 +223,7 @@ func (s *Store) connect(ctx context.Context) error {
 }
 
 func (s *Store) openGate() (*gate, error) {
-	file, err := s.sideFile("gate")
+	file, err := s.side.open(gateFile)
 	if err != nil {
 		return nil, err
 	}

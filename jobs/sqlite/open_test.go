@@ -56,7 +56,7 @@ func TestLinksLeadToOneSideFolder(t *testing.T) {
 	for _, path := range []string{file, link, filepath.Join(linkedFolder, "jobs.db")} {
 		store, client := queueAt(t, path, MustExist())
 		if store.Path() != first.Path() || store.side != first.side {
-			t.Errorf("%s is %s with the side folder %s, not %s with %s", path, store.Path(), store.side, first.Path(), first.side)
+			t.Errorf("%s is %s with the side folder %s, not %s with %s", path, store.Path(), store.side.path, first.Path(), first.side.path)
 		}
 		if _, err := client.Get(t.Context(), id); err != nil {
 			t.Error(err)

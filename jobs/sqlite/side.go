@@ -2,50 +2,331 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// sideFile opens a small file of the folder beside the database, and makes both when they are not there. As SQLite
-// does with its own files, they get the database's mode and, as far as this process may, its owner: else the first
-// user of a database that several users share would shut out the others.
-func (s *Store) sideFile(name string) (*os.File, error) {
-	path := filepath.Join(s.side, name)
-	database, err := os.Stat(s.path)
+// sideFolder is the folder of lock files beside a database. Other users may write to it, or to the folder it lies in, so
+// nothing in it is trusted: every file is opened below a handle of the folder, a file that is not a plain one with a
+// single name is refused, and modes and owners are set on handles of files that this process has just created.
+type sideFolder struct {
+	path     string // of the folder
+	database string // whose mode and owner new files get
+}
+
+// sideFolderOf returns the folder that belongs to a database.
+func sideFolderOf(database string) sideFolder {
+	return sideFolder{path: database + "-sqluice", database: database}
+}
+
+// workerPrefix and workerSuffix enclose a worker's key in the name of its lock file.
+const (
+	workerPrefix = "worker-"
+	workerSuffix = ".lock"
+)
+
+// isSideFile reports whether a name is one that this package gives to files of the folder.
+func isSideFile(name string) bool {
+	switch name {
+	case gateFile, bellFile, migrateFile, unfinishedFile:
+		return true
+	}
+	_, ok := workerKey(name)
+	return ok
+}
+
+// The files of the folder, besides those of workers.
+const (
+	gateFile       = "gate"
+	bellFile       = "bell"
+	migrateFile    = "migrate"
+	unfinishedFile = "unfinished" // exists from the beginning to the end of the first migration
+)
+
+// open opens a file of the folder and creates both when they are missing. Like SQLite's own files, they get the mode of
+// the database and, when the process may set it, its owner: other users of the database need them.
+func (s sideFolder) open(name string) (*os.File, error) {
+	root, err := s.openRoot(true)
+	if err != nil {
+		return nil, translateSystem(err)
+	}
+	file, err := s.openIn(root, name)
+	return file, errors.Join(translateSystem(err), root.Close())
+}
+
+// openExisting opens a file of the folder. The error is fs.ErrNotExist when the file or the folder is missing.
+func (s sideFolder) openExisting(name string) (*os.File, error) {
+	root, err := s.openRoot(false)
+	if err != nil {
+		return nil, err
+	}
+	file, err := openPlain(root, name)
+	return file, errors.Join(err, root.Close())
+}
+
+// create creates a file of the folder, which must not exist.
+func (s sideFolder) create(name string) (*os.File, error) {
+	root, err := s.openRoot(true)
+	if err != nil {
+		return nil, translateSystem(err)
+	}
+	file, err := s.createIn(root, name)
+	return file, errors.Join(translateSystem(err), root.Close())
+}
+
+// remove removes a file of the folder if the name still belongs to the file that is open. A file that is gone is no error.
+func (s sideFolder) remove(name string, file *os.File) error {
+	root, err := s.openRoot(false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(removeSame(root, name, file), root.Close())
+}
+
+func removeSame(root *os.Root, name string, file *os.File) error {
+	found, err := root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	held, err := file.Stat()
+	if err != nil || !os.SameFile(found, held) {
+		return err
+	}
+	return root.Remove(name)
+}
+
+// entries returns what the folder holds; nothing when it does not exist.
+func (s sideFolder) entries() ([]os.DirEntry, error) {
+	root, err := s.openRoot(false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err := fs.ReadDir(root.FS(), ".")
+	return list, errors.Join(err, root.Close())
+}
+
+// exists reports whether the folder has a file of that name.
+func (s sideFolder) exists(name string) (bool, error) {
+	root, err := s.openRoot(false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, root.Close()
+	}
+	return err == nil, errors.Join(err, root.Close())
+}
+
+// sideTries bounds how often a name that another process creates or removes at the same time is tried again.
+const sideTries = 100
+
+// errSideBusy means that a name of the folder changed at each try.
+var errSideBusy = errors.New("it is created and removed again and again")
+
+// openRoot opens the folder, which must be a directory and not a link to one, and creates it if create is true.
+func (s sideFolder) openRoot(create bool) (*os.Root, error) {
+	parent, err := os.OpenRoot(filepath.Dir(s.path))
+	if err != nil {
+		return nil, err
+	}
+	root, err := s.openBelow(parent, create)
+	if err != nil {
+		return nil, errors.Join(err, parent.Close())
+	}
+	return root, parent.Close()
+}
+
+func (s sideFolder) openBelow(parent *os.Root, create bool) (*os.Root, error) {
+	name := filepath.Base(s.path)
+	for range sideTries {
+		root, err := openDirectory(parent, name, s.path)
+		if !create || !errors.Is(err, fs.ErrNotExist) {
+			return root, err
+		}
+		database, err := os.Stat(s.database)
+		if err != nil {
+			return nil, err
+		}
+		mode := database.Mode().Perm()
+		switch err := parent.Mkdir(name, mode|0o700); {
+		case errors.Is(err, fs.ErrExist):
+			continue // another process was faster
+		case err != nil:
+			return nil, err
+		}
+		root, err = openDirectory(parent, name, s.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		// Users who may read the database may enter the folder.
+		if err := adoptFolder(root, mode|mode&0o444>>2, database); err != nil {
+			return nil, errors.Join(err, root.Close())
+		}
+		return root, nil
+	}
+	return nil, fmt.Errorf("%s: %w", s.path, errSideBusy)
+}
+
+// openDirectory opens a directory below another one and refuses links and everything else.
+func openDirectory(parent *os.Root, name, path string) (*os.Root, error) {
+	found, err := parent.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !found.IsDir() {
+		return nil, refuseSide(path, "it is "+describe(found.Mode())+", not a folder")
+	}
+	root, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := root.Stat(".")
+	if err == nil && !os.SameFile(found, opened) {
+		err = refuseSide(path, "it was replaced while it was being opened")
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return root, nil
+}
+
+// adoptFolder gives the folder that this process has just created its mode and owner. If another user has put one in its
+// place in the meantime, it holds files of other names, or none: it is left as it is, or nothing is lost by it.
+func adoptFolder(root *os.Root, mode os.FileMode, like os.FileInfo) error {
+	folder, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	names, err := folder.Readdirnames(-1)
+	for _, name := range names {
+		if !isSideFile(name) {
+			return errors.Join(err, folder.Close())
+		}
+	}
+	return errors.Join(err, adopt(folder, mode, like), folder.Close())
+}
+
+// openIn opens a file and creates it when it is missing.
+func (s sideFolder) openIn(root *os.Root, name string) (*os.File, error) {
+	for range sideTries {
+		file, err := openPlain(root, name)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return file, err
+		}
+		file, err = s.createIn(root, name)
+		if !errors.Is(err, fs.ErrExist) {
+			return file, err
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", filepath.Join(s.path, name), errSideBusy)
+}
+
+func (s sideFolder) createIn(root *os.Root, name string) (*os.File, error) {
+	database, err := os.Stat(s.database)
 	if err != nil {
 		return nil, err
 	}
 	mode := database.Mode().Perm()
-	if err := os.Mkdir(s.side, mode|0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, translateSystem(err)
-	}
-	adopt(s.side, mode|mode&0o444>>2, database) // who may read the database may enter
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, mode)
+	file, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return nil, translateSystem(err)
+		return nil, err
 	}
-	adopt(path, mode, database)
+	if err := adopt(file, mode, database); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
 	return file, nil
 }
 
-// adopt gives a file the mode (whatever the umask) and owner of the database, which may have changed since the file
-// was made. Only the owner may do the first and only root the second: a failure leaves what there is.
-func adopt(path string, mode os.FileMode, database os.FileInfo) {
-	info, err := os.Stat(path)
+// openPlain opens a regular file that has no other name. It looks before it opens, because to open a device or a FIFO
+// can have effects, and again after it, because the name may have been given to another file in between.
+func openPlain(root *os.Root, name string) (*os.File, error) {
+	path := filepath.Join(root.Name(), name)
+	found, err := root.Lstat(name)
 	if err != nil {
-		return
+		return nil, err
 	}
-	if info.Mode().Perm() != mode {
-		_ = os.Chmod(path, mode)
+	if !found.Mode().IsRegular() {
+		return nil, refuseSide(path, "it is "+describe(found.Mode())+", not a regular file")
 	}
-	giveAway(path, database)
+	file, err := root.OpenFile(name, os.O_RDWR|openCarefully, 0)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := file.Stat()
+	switch {
+	case err != nil:
+	case !os.SameFile(found, opened):
+		err = refuseSide(path, "it was replaced while it was being opened")
+	case links(opened) > 1:
+		err = refuseSide(path, fmt.Sprintf("the file has %d names", links(opened)))
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
 }
 
-// touchSide makes a file of the side folder and returns its path.
-func (s *Store) touchSide(name string) (string, error) {
-	file, err := s.sideFile(name)
-	if err != nil {
-		return "", err
+// adopt gives a file or folder that this process has just created the mode of the database, whatever the umask, and its
+// owner. Only root may do the latter.
+func adopt(file *os.File, mode os.FileMode, like os.FileInfo) error {
+	if err := file.Chmod(mode); err != nil {
+		return err
 	}
-	return file.Name(), file.Close()
+	return giveAway(file, like)
+}
+
+// errSide means that a file of the side folder is not what this package creates there.
+var errSide = errors.New("it is not used, because a user who may write to this folder could harm others by it: remove it")
+
+func refuseSide(path, reason string) error { return fmt.Errorf("%s: %s; %w", path, reason, errSide) }
+
+// describe names a kind of file for an error text.
+func describe(mode os.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a folder"
+	case mode&os.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode&os.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&os.ModeSocket != 0:
+		return "a socket"
+	case mode&os.ModeDevice != 0:
+		return "a device"
+	case mode.IsRegular():
+		return "a regular file"
+	}
+	return "a special file"
+}
+
+// workerLock returns the name of the lock file of the worker with that key.
+func workerLock(key string) string { return workerPrefix + key + workerSuffix }
+
+// workerKey returns the key in the name of a worker's lock file; ok is false for every other name.
+func workerKey(name string) (key string, ok bool) {
+	key, ok = strings.CutPrefix(name, workerPrefix)
+	if !ok {
+		return "", false
+	}
+	key, ok = strings.CutSuffix(key, workerSuffix)
+	return key, ok && isKey(key)
 }

@@ -4,4 +4,10 @@ package sqlite
 
 import "os"
 
-func giveAway(string, os.FileInfo) {} // files inherit their folder's rights here
+const openCarefully = 0
+
+// giveAway does nothing: files inherit the rights of their folder here.
+func giveAway(*os.File, os.FileInfo) error { return nil }
+
+// links returns 1: the number of names is not looked at here.
+func links(os.FileInfo) uint64 { return 1 }

@@ -7,8 +7,22 @@ import (
 	"syscall"
 )
 
-func giveAway(path string, like os.FileInfo) {
-	if stat, ok := like.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 && stat.Uid != 0 {
-		_ = os.Chown(path, int(stat.Uid), int(stat.Gid))
+// openCarefully keeps an open from following a link and from waiting for the other end of a FIFO.
+const openCarefully = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
+// giveAway makes the owner of like the owner of a file that this process, as root, has just created.
+func giveAway(file *os.File, like os.FileInfo) error {
+	stat, ok := like.Sys().(*syscall.Stat_t)
+	if !ok || os.Geteuid() != 0 || stat.Uid == 0 {
+		return nil
 	}
+	return file.Chown(int(stat.Uid), int(stat.Gid))
+}
+
+// links returns how many names a file has.
+func links(info os.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(stat.Nlink)
+	}
+	return 1
 }

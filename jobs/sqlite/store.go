@@ -23,7 +23,7 @@ const readers = 4
 // Store is a queue in a SQLite database file. Make one with [Open] or [New].
 type Store struct {
 	path    string
-	side    string // the folder of lock files
+	side    sideFolder
 	files   *files
 	writeDB *sql.DB
 	readDB  *sql.DB
@@ -148,7 +148,7 @@ func (s *Store) convert(ctx context.Context) error {
 	if err != nil || mode == "wal" {
 		return err
 	}
-	unlock, err := s.lockFile(ctx, "migrate")
+	unlock, err := s.lockFile(ctx, migrateFile)
 	if err != nil {
 		return err
 	}

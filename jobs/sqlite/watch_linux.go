@@ -40,10 +40,14 @@ const (
 // and one on the side folder for the doorbell, which the library's own commits ring once they are visible. The files
 // themselves are never opened. It returns when ctx ends or when the events prove not to be enough.
 func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
-	if _, err := h.store.touchSide("bell"); err != nil {
+	bell, err := h.store.side.open(bellFile)
+	if err != nil {
 		return err
 	}
-	events, err := newEvents(filepath.Dir(h.store.path), filepath.Base(h.store.path)+"-wal", h.store.side, "bell")
+	if err := bell.Close(); err != nil {
+		return err
+	}
+	events, err := newEvents(filepath.Dir(h.store.path), filepath.Base(h.store.path)+"-wal", h.store.side.path, bellFile)
 	if err != nil {
 		return err
 	}
@@ -149,7 +153,7 @@ func newEvents(pairs ...string) (*events, error) {
 	}
 	e := &events{file: os.NewFile(uintptr(fd), "inotify"), names: map[int32]string{}}
 	for i := 0; i < len(pairs); i += 2 {
-		wd, err := unix.InotifyAddWatch(fd, pairs[i], unix.IN_MODIFY)
+		wd, err := unix.InotifyAddWatch(fd, pairs[i], unix.IN_MODIFY|unix.IN_ONLYDIR|unix.IN_DONT_FOLLOW)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("inotify on %s: %w", pairs[i], err), e.file.Close())
 		}

@@ -13,7 +13,7 @@ func blind(t *testing.T, store *Store) (*hub, *dataVersion) {
 	folder := t.TempDir()
 	must(t, os.WriteFile(folder+"/jobs.db", nil, 0o600))
 	must(t, store.ready(t.Context()))
-	decoy := &Store{path: folder + "/jobs.db", side: folder, writer: store.writer, reads: store.reads, options: store.options}
+	decoy := &Store{path: folder + "/jobs.db", side: sideFolder{path: folder, database: folder + "/jobs.db"}, writer: store.writer, reads: store.reads, options: store.options}
 	h := newHub(decoy)
 	h.close()
 	return h, &dataVersion{store: decoy}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -19,13 +20,20 @@ var errNotPrepared = errors.New("the statements are not prepared")
 // most is how many callers' functions share a transaction.
 const most = 500
 
+// gateRetry is how long writes go on without a gate that could not be opened before it is tried again.
+const gateRetry = time.Minute
+
 // writer commits in groups. The first caller to find nobody writing becomes the leader: it runs, in one transaction,
 // its own function and those of all who wait by then, and hands leadership to one of those who came meanwhile. So a
 // lone caller pays for no goroutine switch, and many callers share a commit, with no delay added for either.
 type writer struct {
 	files    *files
 	openGate func() (*gate, error)
-	gate     *gate // the leader's: opened by the first write
+	logger   *slog.Logger
+
+	// The leader's own.
+	gate      *gate     // nil until it could be opened
+	gateAgain time.Time // when a gate that could not be opened is tried again
 
 	committed func(writes int, took time.Duration) // told of each transaction; may be nil
 	changed   func()                               // the same, for those who wait for changes
@@ -127,11 +135,7 @@ func (w *writer) lead(r *request) {
 // run commits a group together, or, when one of its functions or the commit fails, each by itself: an error then
 // belongs to the one that caused it, and no statement ever runs after a rollback that SQLite made by itself.
 func (w *writer) run(group []*request) {
-	if w.gate == nil {
-		if gate, err := w.openGate(); err == nil {
-			w.gate = gate // without it writes are as right, and less fair
-		}
-	}
+	w.findGate()
 	defer w.gate.lock()()
 	w.stmts.Lock()
 	defer w.stmts.Unlock()
@@ -157,6 +161,23 @@ func (w *writer) run(group []*request) {
 	for _, r := range group {
 		r.err = translate(err) // nobody's fault: each would meet, and wait for, the same
 	}
+}
+
+// findGate opens the gate at the first write. Where that fails, as with a folder that this user may not write to, writes
+// are as safe without it and less fair, and it is tried again later.
+func (w *writer) findGate() {
+	if w.gate != nil || time.Now().Before(w.gateAgain) {
+		return
+	}
+	gate, err := w.openGate()
+	if err != nil {
+		if w.gateAgain.IsZero() {
+			w.logger.Warn("sqlite: writes of several processes do not take turns", "database", w.files.path, "reason", err)
+		}
+		w.gateAgain = time.Now().Add(gateRetry)
+		return
+	}
+	w.gate = gate
 }
 
 // waiting are those of a group whose context has not ended while they waited for their turn.

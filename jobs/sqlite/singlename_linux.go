@@ -1,0 +1,35 @@
+package sqlite
+
+import (
+	"errors"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// mountedAlone reports whether a file lies on another mount than its folder, as after "mount --bind" of the file. It
+// returns false where the kernel (before 5.8) or a sandbox does not tell. The device is not compared: on overlayfs a file
+// may have another one than its folder.
+func mountedAlone(path string) (bool, error) {
+	file, fileKnown, err := mountOf(path)
+	if err != nil {
+		return false, err
+	}
+	folder, folderKnown, err := mountOf(filepath.Dir(path))
+	return fileKnown && folderKnown && file != folder, err
+}
+
+// mountOf returns the number of the mount on which a file lies, if the system tells.
+func mountOf(path string) (id uint64, known bool, err error) {
+	var stat unix.Statx_t
+	for {
+		err = unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &stat)
+		if err != unix.EINTR {
+			break
+		}
+	}
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
+		return 0, false, nil
+	}
+	return stat.Mnt_id, err == nil && stat.Mask&unix.STATX_MNT_ID != 0, err
+}

@@ -1,0 +1,60 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// StaleError says that a database file is missing or empty while a file of SQLite's that belonged to it still exists.
+// What that file holds may be the last acknowledged jobs, and SQLite would delete it or mix it into the new database.
+type StaleError struct {
+	Path string // of the file that was left
+}
+
+func (e *StaleError) Error() string {
+	return e.Path + " was left by a database that is gone: bring that database back, or, if its jobs are not needed, move the file away"
+}
+
+// checkNotStale returns a [StaleError] if there is no database at path, or an empty file, and SQLite's files of an
+// earlier database are still beside it.
+func checkNotStale(path string) error {
+	size, err := sizeOf(path)
+	if err != nil || size > 0 {
+		return err
+	}
+	suffixes := []string{"-wal"} // SQLite itself handles the journal beside an empty file
+	if size == missing {
+		suffixes = []string{"-wal", "-shm", "-journal"}
+	}
+	for _, suffix := range suffixes {
+		_, err := os.Lstat(path + suffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		// Another process may be creating the database. Then the database came before the file that was just found.
+		if again, err := sizeOf(path); err != nil || again != size {
+			return err
+		}
+		return &StaleError{Path: path + suffix}
+	}
+	return nil
+}
+
+// missing is the size of a file that does not exist.
+const missing = -1
+
+func sizeOf(path string) (int64, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return missing, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look for a database: %w", err)
+	}
+	return info.Size(), nil
+}
