@@ -38,10 +38,9 @@ type options struct {
 	logger       *slog.Logger
 	observer     *jobs.Observer
 	now          func() time.Time
-	pages        int64  // for tests: the size of the database at which SQLite says that the disk is full
-	walLarge     int64  // how large a WAL is told of
-	checks       bool   // for tests: whether the library's own writes are held to the CHECKs too
-	vfs          string // that the writing connection opens its files by
+	pages        int64 // for tests: the size of the database at which SQLite says that the disk is full
+	walLarge     int64 // how large a WAL is told of
+	checks       bool  // for tests: whether the library's own writes are held to the CHECKs too
 }
 
 // WithDurability chooses what an acknowledged write survives; [Normal] without it.
@@ -118,10 +117,6 @@ func open(ctx context.Context, path string, o options) (*Store, error) {
 	// that the application has chosen already, or that the system has no such locks.
 	if _, err := sqlite.OFDLocking(true); err != nil && !errors.Is(err, sqlite.ErrOFDLockingTooLate) &&
 		!errors.Is(err, sqlite.ErrOFDLockingUnavailable) {
-		return nil, err
-	}
-
-	if o.vfs, err = useLayer(); err != nil {
 		return nil, err
 	}
 
@@ -213,7 +208,7 @@ func (s *Store) connect(ctx context.Context) error {
 	if s.files, err = findMain(s.path, s.options); err != nil {
 		return err
 	}
-	s.writer = &writer{files: s.files, openGate: s.openGate, logger: s.options.logger, checkpoints: checkpoints{pool: s.readDB}}
+	s.writer = &writer{files: s.files, openGate: s.openGate, logger: s.options.logger}
 	if o := s.options.observer; o != nil {
 		s.writer.committed = o.Committed
 	}
@@ -264,13 +259,10 @@ func dsn(path string, o options, read bool) string {
 	if read {
 		values.Set("_txlock", "deferred")
 		values.Add("_pragma", "query_only(1)")
-	} else {
-		values.Set("vfs", o.vfs)
-		if !o.checks {
-			// The CHECKs are for what other programs write. What the library writes was validated before, and to look at
-			// it again at each of the three writes in a job's life would cost a tenth of them.
-			values.Add("_pragma", "ignore_check_constraints(1)")
-		}
+	} else if !o.checks {
+		// The CHECKs are for what other programs write. What the library writes was validated before, and to look at
+		// it again at each of the three writes in a job's life would cost a tenth of them.
+		values.Add("_pragma", "ignore_check_constraints(1)")
 	}
 	if o.pages > 0 {
 		values.Add("_pragma", fmt.Sprintf("max_page_count(%d)", o.pages))

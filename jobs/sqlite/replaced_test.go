@@ -163,3 +163,32 @@ func TestWhatADeletedWALHolds(t *testing.T) {
 		})
 	}
 }
+
+// Whatever happens to one of the files of a database, the next write finds out, also right after another one.
+func TestTheNextWriteFindsOut(t *testing.T) {
+	for name, spoil := range map[string]func(*testing.T, string){
+		"deleted":     func(t *testing.T, path string) { must(t, os.Remove(path)) },
+		"moved":       func(t *testing.T, path string) { must(t, os.Rename(path, path+".old")) },
+		"replaced":    replace,
+		"WAL deleted": func(t *testing.T, path string) { must(t, os.Remove(path+"-wal")) },
+		"WAL moved":   func(t *testing.T, path string) { must(t, os.Rename(path+"-wal", path+".old")) },
+		"WAL replaced": func(t *testing.T, path string) {
+			must(t, os.WriteFile(path+".new", nil, 0o600))
+			must(t, os.Rename(path+".new", path+"-wal"))
+		},
+		"index deleted": func(t *testing.T, path string) { must(t, os.Remove(path+"-shm")) },
+		"folder moved":  func(t *testing.T, path string) { must(t, os.Rename(filepath.Dir(path), filepath.Dir(path)+".old")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "data")
+			must(t, os.Mkdir(dir, 0o700))
+			store, client := queueAt(t, filepath.Join(dir, "jobs.db"))
+			enqueue(t, client, "k")
+			spoil(t, store.Path())
+			if _, err := client.Enqueue(t.Context(), "k", json.RawMessage("{}")); !errors.Is(err, jobs.ErrReplaced) {
+				t.Errorf("an enqueue gives %v", err)
+			}
+		})
+	}
+}

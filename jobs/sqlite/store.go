@@ -205,6 +205,5 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.hub.close()
 	s.writer.close()
-	s.files.folder.close()
 	return errors.Join(s.forget(), s.readDB.Close(), s.writeDB.Close())
 }

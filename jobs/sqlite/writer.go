@@ -41,8 +41,6 @@ type writer struct {
 	stmts  sync.Mutex // held during a transaction, and to change what follows
 	writes *writes    // nil while the schema is not known to be right
 
-	checkpoints checkpoints
-
 	mu     sync.Mutex
 	queue  []*request
 	busy   bool // there is a leader
@@ -172,7 +170,7 @@ func (w *writer) findGate() {
 	gate, err := w.openGate()
 	if err != nil {
 		if w.gateAgain.IsZero() {
-			w.logger.Warn("sqlite: writes of several processes do not take turns", "database", w.files.path, "reason", err)
+			w.logger.Warn("sqlite: writes of several processes do not take turns", "database", w.files.main.path, "reason", err)
 		}
 		w.gateAgain = time.Now().Add(gateRetry)
 		return
@@ -207,7 +205,7 @@ func (w *writer) transact(group ...*request) (begun bool, err error) {
 	if w.writes == nil {
 		return false, errNotPrepared
 	}
-	if err := w.files.writable(); err != nil {
+	if err := w.files.intact(); err != nil {
 		return false, err
 	}
 	var began time.Time
@@ -257,7 +255,6 @@ func (w *writer) transact(group ...*request) (begun bool, err error) {
 		}
 		return begun, fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
 	}
-	w.checkpoints.committed()
 	return begun, nil
 }
 
@@ -286,6 +283,5 @@ func (w *writer) close() {
 	w.closed = true
 	w.mu.Unlock()
 	w.idle.Wait()
-	w.checkpoints.end.Wait()
 	w.gate.close()
 }

@@ -1,1 +1,0 @@
-SELECT id, word FROM words ORDER BY id

@@ -1,1 +1,0 @@
-INSERT OR REPLACE INTO words (id, word) VALUES (?1, ?2)
