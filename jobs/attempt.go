@@ -104,10 +104,7 @@ func (a *attempt) end(o outcome, began time.Time, called bool) (next *attempt) {
 	s.mu.Lock()
 	l := s.lanes[a.job.Queue]
 	l.ended(a, now.Sub(began))
-	more := false
-	if next = l.take(now); next == nil {
-		next, more = s.takeListed()
-	}
+	next = l.take(now)
 	lost := false
 	if a.over {
 		s.log.Warn("a handler returned after its attempt had been ended without it", a.attrs()...)
@@ -118,9 +115,6 @@ func (a *attempt) end(o outcome, began time.Time, called bool) (next *attempt) {
 	}
 	wake := !s.patience || !s.mayGather()
 	s.mu.Unlock()
-	if more {
-		s.start(nil)
-	}
 	if lost {
 		s.observer.finished(o, fateLost)
 	}

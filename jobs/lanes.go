@@ -53,9 +53,6 @@ func newLanes(c Config) map[string]*lane {
 // free is how many slots have no job.
 func (l *lane) free() int { return max(0, l.slots-l.active-l.kept) }
 
-// short reports whether attempts most likely take no time to speak of.
-func (l *lane) short() bool { return l.pace > 0 && l.pace <= shortPace }
-
 // wants is how many more jobs the lane takes when a turn takes so long. A turn that has nothing else to do is worth half
 // of those ahead. What waits when its process dies is charged with the crash as well, so nothing is claimed ahead where
 // there are jobs that may be to blame for one.

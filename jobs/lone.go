@@ -11,11 +11,10 @@ import (
 // A claim beside which there is nothing to record, as of the first job after a rest, is one statement. Where others may write
 // meanwhile, and a statement is a round trip, it and its commit go in one, in place of three.
 
-// claimsAlone reports whether a turn does no more than to claim from one queue, for slots that are free. If it is to look for what falls
-// due, it does so after the claim: only for news, for which nobody has looked yet, since a look that failed would be followed by another
-// at once. While a job runs that may kill the process, no other that would be put off for it is to be claimed, even for a moment.
+// claimsAlone reports whether a turn only claims from one queue, for free slots, after a notification. It promotes due jobs after the
+// claim. While a job runs that may kill the process, no other that would be put off for it is to be claimed, even for a moment.
 func (p *pump) claimsAlone(t *turn) bool {
-	if p.store.WritesAlone() || len(t.outcomes) > 0 || t.behind || len(t.wants) != 1 || t.asks && !p.woken ||
+	if p.store.WritesAlone() || len(t.outcomes) > 0 || t.behind || len(t.wants) != 1 || !p.woken ||
 		!p.next.IsZero() && !p.next.After(p.store.Now()) {
 		return false
 	}

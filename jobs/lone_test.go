@@ -21,14 +21,13 @@ func TestWhoClaimsAlone(t *testing.T) {
 		"on one machine":              {change: func(p *pump, _ *turn) { p.store.(*splitting).alone = true }},
 		"ends to record":              {change: func(_ *pump, t *turn) { t.outcomes = make([]outcome, 1) }},
 		"more to promote":             {change: func(_ *pump, t *turn) { t.behind = true }},
-		"looks for news":              {change: func(p *pump, t *turn) { t.asks, p.woken = true, true }, alone: true},
-		"after a look that failed":    {change: func(_ *pump, t *turn) { t.asks = true }},
+		"without a notification":      {change: func(p *pump, _ *turn) { p.woken = false }},
 		"a job that killed a process": {change: func(p *pump, _ *turn) { p.lanes["another"] = &lane{suspects: 1} }},
 		"two queues":                  {change: func(_ *pump, t *turn) { t.wants["other"], t.slots["other"] = 1, 1 }},
 		"no queue":                    {change: func(_ *pump, t *turn) { delete(t.wants, "q") }},
 		"jobs ahead of a slot":        {change: func(_ *pump, t *turn) { t.wants["q"]++ }},
 	} {
-		p := &pump{session: &session{store: &splitting{}, lanes: map[string]*lane{"q": {slots: 2}}}}
+		p := &pump{session: &session{store: &splitting{}, lanes: map[string]*lane{"q": {slots: 2}}}, woken: true}
 		turn := &turn{session: p.session, wants: map[string]int64{"q": 2}, slots: map[string]int64{"q": 2}}
 		if test.change != nil {
 			test.change(p, turn)
@@ -73,17 +72,20 @@ func TestClaimAlone(t *testing.T) {
 	p := splitPump(t, &store.splitting, 0, func() {})
 	p.session.store = store
 	for round, want := range []int{0, 1, 1, 1} {
-		turn := &turn{session: p.session, wants: map[string]int64{DefaultQueue: 1}, slots: map[string]int64{DefaultQueue: 1}, lone: true, asks: round < 3}
+		turn := &turn{session: p.session, wants: map[string]int64{DefaultQueue: 1}, slots: map[string]int64{DefaultQueue: 1}, lone: true}
 		p.hungry[DefaultQueue] = false
-		_, err := p.write(t.Context(), turn)
+		err := turn.commit(t.Context())
+		if err == nil {
+			p.follow(turn)
+		}
 		if (want == 0) != errors.Is(err, ErrUnknownOutcome) || store.ones != round+1 {
 			t.Errorf("round %d, after %d: the error is %v", round, store.ones, err)
 		}
 		p.mu.Lock()
 		running := len(p.running)
 		p.mu.Unlock()
-		if running != want || p.hungry[DefaultQueue] != (round == 1 || round == 2) || !p.askedAt.IsZero() {
-			t.Errorf("round %d: %d jobs run, hungry: %t, asked at %v", round, running, p.hungry[DefaultQueue], p.askedAt)
+		if running != want || p.hungry[DefaultQueue] != (round > 0) {
+			t.Errorf("round %d: %d jobs run, hungry: %t", round, running, p.hungry[DefaultQueue])
 		}
 	}
 }

@@ -32,19 +32,12 @@ const (
 	// lockedPause is when an outcome is tried again whose row somebody has locked.
 	lockedPause = 10 * time.Second
 
-	// For how many turns, and how long, the answer serves when the next scheduled job falls due. A job that was scheduled since may
-	// fall due before it.
-	askEvery  = 8
-	askWithin = 100 * time.Millisecond
-
 	// The bounds of when a draining runner looks again whether others' jobs have ended: most of them soon have.
 	drainFirst = time.Millisecond
 	drainLast  = 100 * time.Millisecond
 )
 
-// pump is the loop of a session that records outcomes and claims jobs: both in one transaction, unless there is much of both
-// (see split).
-// Its fields are its own: only the goroutine that runs it touches them.
+// pump is the loop of a session that records outcomes and claims jobs, both in one transaction. Its fields are its own: only the goroutine that runs it touches them.
 type pump struct {
 	*session
 	queues   []string
@@ -53,8 +46,6 @@ type pump struct {
 	hungry   map[string]bool // queues that may hold jobs to claim
 	behind   bool            // more jobs are due than were promoted
 	next     time.Time       // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
-	askedAt  time.Time       // when it was asked for
-	unasked  int             // turns that claimed since then
 	trouble  *outage         // writes that failed, since the last that did not
 	took     time.Duration   // the time of the last turn's write
 	portion  portion         // how many jobs of a queue a turn claims
@@ -104,12 +95,32 @@ func (s *session) pump(ctx context.Context) error {
 				}
 			}
 		}
-		t := &turn{session: s, outcomes: outcomes, wants: wants, slots: slots, worth: len(outcomes) > 0, behind: p.behind, asks: p.asks()}
+		t := &turn{session: s, outcomes: outcomes, wants: wants, slots: slots, worth: len(outcomes) > 0, behind: p.behind}
 		t.lone = p.claimsAlone(t)
 		if err := p.do(ctx, t, stopping); err != nil {
 			return err
 		}
 	}
+}
+
+// do commits a turn and does what follows from it.
+func (p *pump) do(ctx context.Context, t *turn, stopping bool) error {
+	p.mu.Lock()
+	number := p.begin()
+	p.mu.Unlock()
+	err := t.commit(context.WithoutCancel(ctx))
+	if err == nil {
+		p.took = t.took
+		p.follow(t)
+	}
+	p.mu.Lock()
+	p.end(number)
+	p.mu.Unlock()
+	if err != nil {
+		return p.failed(t, err, stopping)
+	}
+	p.trouble.over("the database works again")
+	return nil
 }
 
 // starve makes the pump look at all its queues.
@@ -118,15 +129,6 @@ func (p *pump) starve() {
 		p.hungry[queue] = true
 	}
 }
-
-// asks reports whether the next turn looks for due jobs before it claims. Nearly always there are none, and on PostgreSQL it is one
-// round trip of four.
-func (p *pump) asks() bool {
-	return p.behind || !p.next.IsZero() && !p.next.After(p.store.Now()) || p.unasked >= askEvery || time.Since(p.askedAt) >= askWithin
-}
-
-// asked notes when the first scheduled job falls due.
-func (p *pump) asked(next time.Time) { p.next, p.askedAt, p.unasked = next, time.Now(), 0 }
 
 // rest waits until there may be something to do.
 func (p *pump) rest() {
@@ -145,7 +147,6 @@ func (p *pump) rest() {
 	case <-wake:
 		p.starve()
 		p.woken = true
-		p.askedAt = time.Time{} // the news may be of a job that falls due sooner
 	case <-p.alarm.ring:
 		p.starve()
 		p.observer.woken(WakeTimer)
@@ -166,7 +167,7 @@ func (p *pump) look(ctx context.Context, wants map[string]int64) (found, drained
 	if err != nil {
 		return ctx.Err() == nil, false
 	}
-	p.asked(next)
+	p.next = next
 	if found {
 		return true, false
 	}
@@ -206,10 +207,8 @@ func (p *pump) follow(t *turn) {
 	p.recorded(t)
 	if t.promotes() {
 		p.behind = t.promoted > 0 && t.promoted == t.promote
-		if t.asks && !t.lone {
-			p.asked(t.next)
-		} else {
-			p.unasked++
+		if !t.lone {
+			p.next = t.next
 		}
 	}
 	if len(t.claimed) > 0 {
@@ -221,7 +220,7 @@ func (p *pump) follow(t *turn) {
 		for queue := range t.wants {
 			// A claim that came short may have missed rows that another worker had locked and then did not take: a look, which
 			// takes no locks, tells.
-			p.hungry[queue] = t.more[queue] || t.short[queue] || t.lone && t.asks
+			p.hungry[queue] = t.more[queue] || t.short[queue] || t.lone
 		}
 		if !t.worth && len(t.claimed) == 0 && !p.behind {
 			// Somebody was faster, or a job is pending before its time: by SQL, or because the clock was set back.
@@ -241,12 +240,9 @@ func (p *pump) follow(t *turn) {
 		p.starve() // they may be for any queue, also for one that was not claimed from just now
 	}
 	p.keepFrom(t.returned)
-	first := p.dispatch(t.claimed)
+	p.dispatch(t.claimed)
 	if signals := t.signals(); signals != 0 {
 		p.store.Announce(signals)
-	}
-	if first {
-		runtime.Gosched()
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // session is one call of Run. Five goroutines share it: the pump, which claims and records; the housekeeper, which keeps
 // leases alive and looks after jobs whose worker is gone; the pruner; what adds up counts; what hurries a stop. Others run the
-// attempts (slots.go), record ends while the pump claims (split.go), or add a job that is claimed already (handover.go).
+// attempts (slots.go), or add a job that is claimed already (handover.go).
 type session struct {
 	store    Store
 	observer *Observer
@@ -28,7 +28,7 @@ type session struct {
 	stop     context.CancelFunc // as the caller's context does
 	values   context.Context    // those of the caller's, for the handlers; it does not end
 	settled  chan struct{}      // a signal to the pump: an outcome waits, or an attempt has ended
-	next     chan *attempt      // to a goroutine that is free; nil: to take one of the list
+	next     chan *attempt      // to a goroutine that is free
 	finished chan struct{}      // closed when the pump has returned
 	crowd    atomic.Int64       // how many workers there were when the housekeeper looked
 
@@ -37,8 +37,6 @@ type session struct {
 	running  map[fence]*attempt // claimed: those whose handlers have not returned, and outcomes that are not recorded
 	outcomes []outcome          // to be recorded
 	patience bool               // the pump waits for more outcomes
-	listed   []*attempt         // have a slot, and wait for a goroutine to run them
-	waking   bool               // a goroutine was woken for these and has not taken one yet
 	lanes    map[string]*lane   // by queue
 	closing  bool               // nothing is claimed ahead any more
 	back     *time.Timer        // when jobs that were claimed ahead are given back; nil when none waits

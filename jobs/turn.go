@@ -24,8 +24,7 @@ type turn struct {
 	slots    map[string]int64 // how many of those begin at once
 	worth    bool             // there was something to record, so that nobody looked whether there is something to claim
 	behind   bool             // the turn before promoted as many jobs as it might: promote more, also when none can be claimed
-	lone     bool             // it claims by one statement, and looks for due jobs after that, if it is to
-	asks     bool             // it looks for due jobs, and when the next one falls due, before it claims, unless it is lone
+	lone     bool             // it claims by one statement, and a look for due jobs follows
 
 	lost     []outcome
 	promote  int64 // how many jobs it might promote
@@ -64,6 +63,19 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
+// commit runs the turn as one transaction.
+func (t *turn) commit(ctx context.Context) error {
+	began := time.Now()
+	var err error
+	if t.lone {
+		err = t.claimAlone(ctx)
+	} else {
+		err = t.session.store.Write(ctx, t.write)
+	}
+	t.took = time.Since(began)
+	return err
+}
+
 // begin forgets what an earlier run did.
 func (t *turn) begin() {
 	t.lost, t.claimed, t.next = nil, nil, time.Time{}
@@ -75,10 +87,8 @@ func (t *turn) begin() {
 func (t *turn) claim(ctx context.Context, q db.Querier, done changes) error {
 	s := t.session
 	now := s.store.Now()
-	if t.asks {
-		if err := t.promoteDue(ctx, q, toMicros(now)); err != nil {
-			return err
-		}
+	if err := t.promoteDue(ctx, q, toMicros(now)); err != nil {
+		return err
 	}
 	for queue, n := range t.wants {
 		claimed, err := t.claimFrom(ctx, q, queue, n, now)

@@ -36,7 +36,7 @@ func TestEngine(t *testing.T) {
 		{"Recount", recountTests},
 		{"Server", serverTests},
 		{"Silence", silenceTests},
-		{"Split", splitTests},
+		{"Backlog", backlogTests},
 		{"Stray", strayTests},
 		{"Together", togetherTests},
 		{"Tx", txTests},

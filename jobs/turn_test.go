@@ -3,12 +3,9 @@ package jobs
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -87,71 +84,6 @@ func (p *pump) turnOf(wants int64) *turn {
 	return &turn{
 		session: p.session, outcomes: p.outcomes, worth: len(p.outcomes) > 0,
 		wants: map[string]int64{DefaultQueue: wants}, slots: map[string]int64{DefaultQueue: wants},
-	}
-}
-
-func TestTurnsThatAreSplit(t *testing.T) {
-	for _, test := range []struct {
-		alone bool
-		crowd int64
-		ends  int
-		wants int64
-		split bool
-	}{
-		{false, 1, splitLeast, splitLeast, true},
-		{false, splitMost, 3 * splitLeast, 2 * splitLeast, true},
-		{false, splitMost + 1, splitLeast, splitLeast, false},
-		{true, 1, splitLeast, splitLeast, false},
-		{false, 1, splitLeast - 1, splitLeast, false},
-		{false, 1, splitLeast, splitLeast - 1, false},
-	} {
-		t.Run(fmt.Sprintf("%+v", test), func(t *testing.T) {
-			p := splitPump(t, &splitting{alone: test.alone}, test.ends, nil)
-			p.crowd.Store(test.crowd)
-			turn := p.turnOf(test.wants)
-			recording := turn.split()
-			if split := recording != nil; split != test.split {
-				t.Fatalf("split: %t", split)
-			}
-			if recording != nil && (len(recording.outcomes) != test.ends || len(recording.wants) > 0 || len(turn.outcomes) > 0 || !turn.worth) {
-				t.Errorf("one records %d and claims from %d queues, the other records %d", len(recording.outcomes), len(recording.wants), len(turn.outcomes))
-			}
-		})
-	}
-}
-
-// Handlers of claimed jobs begin when what ended before them is recorded, or when that takes too long.
-func TestHandlersWaitForTheEndsBesideThem(t *testing.T) {
-	for name, test := range map[string]struct{ recording, claims, begin time.Duration }{
-		"recorded first":      {10 * time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond},
-		"claimed first":       {30 * time.Millisecond, 10 * time.Millisecond, 30 * time.Millisecond},
-		"an end that is held": {5 * time.Second, 10 * time.Millisecond, 10*time.Millisecond + splitWait},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				var mu sync.Mutex
-				var begun []time.Duration
-				p := splitPump(t, &splitting{recording: test.recording, claims: test.claims}, splitLeast, func() {
-					mu.Lock()
-					defer mu.Unlock()
-					begun = append(begun, time.Since(began))
-				})
-				if err := p.do(t.Context(), p.turnOf(splitLeast), false); err != nil {
-					t.Fatal(err)
-				}
-				synctest.Wait()
-				if len(begun) != splitLeast {
-					t.Fatalf("%d handlers have begun", len(begun))
-				}
-				for _, at := range begun {
-					if at != test.begin {
-						t.Fatalf("a handler began after %s, not %s", at, test.begin)
-					}
-				}
-				close(p.finished)
-			})
-		})
 	}
 }
 
