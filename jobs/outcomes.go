@@ -30,6 +30,7 @@ type outcome struct {
 	delay   time.Duration // of fateRetry and fateSnooze
 	cause   Cause         // when not empty, the attempt gets a row in job_errors
 	message string
+	output  *output // of the program that failed; joined to message when the outcome is recorded
 	stack   string
 	result  *string
 	apart   bool // it may have been recorded before: by CompleteTx, or by a write of unknown outcome
@@ -59,6 +60,9 @@ func (a *attempt) judge(err error, stack string) (o outcome) {
 		return o // done, also when the context ended shortly before: the work is done
 	}
 	o.message, o.stack = clean(err.Error(), mostText), clean(stack, mostText)
+	if program := (*OutputError)(nil); errors.As(err, &program) {
+		o.output = newOutput(program)
+	}
 	why := context.Cause(a.ctx)
 	var said *verdict
 	switch {
@@ -71,7 +75,7 @@ func (a *attempt) judge(err error, stack string) (o outcome) {
 	case errors.Is(why, ErrCancelRequested):
 		o.fate = fateCancel
 	case errors.Is(why, ErrStopping):
-		o.fate, o.message = fateRelease, "" // what the handler says of being stopped is no error of the job
+		o.fate, o.message, o.output = fateRelease, "", nil // an error that a stop causes is not the job's
 	case errors.Is(why, ErrTimeout):
 		return a.failed(o, CauseTimeout)
 	default:
@@ -84,7 +88,7 @@ func (a *attempt) judge(err error, stack string) (o outcome) {
 func (a *attempt) follow(o outcome, said *verdict) outcome {
 	switch said.kind {
 	case verdictSnooze:
-		o.fate, o.delay, o.message = fateSnooze, said.delay, ""
+		o.fate, o.delay, o.message, o.output = fateSnooze, said.delay, "", nil
 	case verdictCancel:
 		o.fate, o.message = fateCancel, ""
 		if said.err != nil {

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/sqluice/sqluice/db"
@@ -24,12 +24,13 @@ const (
 	mostSearch = 64 << 20
 )
 
-// withhold takes out of the errors of attempts, before they are recorded, what their kinds mark as sensitive: see
-// [Kind.Sensitive]. The marks are the database's, since others may have made them. Then it cuts the texts to what is kept.
+// withhold removes from the errors of attempts, before they are recorded, what their kinds mark as sensitive: see
+// [Kind.Sensitive]. It reads the marks from the database, since any process may have set them. Then it shortens the texts to
+// what is recorded, in this order only: a part of a value is not recognised.
 func withhold(ctx context.Context, q db.Querier, outcomes []outcome) error {
 	var kinds []string
 	for _, o := range outcomes {
-		if o.message != "" || o.stack != "" {
+		if o.hasText() {
 			kinds = append(kinds, o.attempt.job.Kind)
 		}
 	}
@@ -43,19 +44,32 @@ func withhold(ctx context.Context, q db.Querier, outcomes []outcome) error {
 	}
 	fields := hiddenBy(rows)
 	for i := range outcomes {
-		o := &outcomes[i]
-		if h := fields[o.attempt.job.Kind]; h != nil && (o.message != "" || o.stack != "") {
-			secrets := h.secrets(o.attempt.job, o.result)
-			o.message, o.stack = without(o.message, secrets), without(o.stack, secrets)
+		if o := &outcomes[i]; o.hasText() {
+			var values []string
+			if h := fields[o.attempt.job.Kind]; h != nil {
+				values = h.secrets(o.attempt.job, o.result)
+			}
+			o.withhold(values)
 		}
-		o.message, o.stack = cut(o.message, maxMessage), cut(o.stack, maxStack)
 	}
 	return nil
 }
 
-// Withhold is a text about the attempt, such as its handler's error, as it would be recorded: without what the kind marks as
-// sensitive (see [Kind.Sensitive]), and no longer than is kept. It is for middleware that tells somebody else of it, and asks
-// the database for the marks. With an error, as outside a handler, the text is [Redacted].
+func (o *outcome) hasText() bool { return o.message != "" || o.stack != "" || o.output != nil }
+
+// withhold removes the values from the outcome's texts and shortens them to what is recorded.
+func (o *outcome) withhold(values []string) {
+	message, ofOutput := without(o.message, values), ""
+	if o.output != nil {
+		ofOutput, o.output = o.output.recorded(values), nil
+	}
+	o.message, o.stack = joinOutput(message, ofOutput), cut(without(o.stack, values), maxStack)
+}
+
+// Withhold returns a text about the attempt, such as its handler's error, as it would be recorded: without what the kind
+// marks as sensitive (see [Kind.Sensitive]), and no longer than is recorded. It is for middleware that passes the text on.
+// It reads the marks from the database. With an error, as outside a handler, the text is [Redacted]. Give it whole texts: of a
+// text that was shortened before, it recognises a part of a value only before an ellipsis.
 func (j Job) Withhold(ctx context.Context, text string) (string, error) {
 	if j.held == nil {
 		return Redacted, errNotHeld("withhold a text about", j.ID)
@@ -111,7 +125,7 @@ func (h hidden) secrets(j Job, result *string) []string {
 	return list
 }
 
-// addTexts adds the strings and numbers that are in a value, in the forms in which errors usually have them.
+// addTexts adds the strings and numbers of a JSON value, in the forms in which errors and logs usually have them.
 func addTexts(found map[string]bool, raw json.RawMessage) {
 	add := func(forms ...string) {
 		for _, text := range forms {
@@ -121,15 +135,15 @@ func addTexts(found map[string]bool, raw json.RawMessage) {
 		}
 	}
 	if len(raw) > 1 && raw[0] == '"' {
-		add(inner(string(raw))) // whoever wrote the payload may escape in another way
+		add(inner(string(raw))) // the payload's author may escape in another way
 	}
 	in := json.NewDecoder(bytes.NewReader(raw))
 	in.UseNumber()
 	for _, v := range leaves(in) {
 		switch v := v.(type) {
 		case string:
-			inJSON, _ := json.Marshal(v) // a string can be encoded
-			add(v, inner(string(inJSON)), inner(strconv.Quote(v)), inner(strconv.QuoteToASCII(v)), url.QueryEscape(v), url.PathEscape(v))
+			add(v, inner(strconv.Quote(v)), inner(strconv.QuoteToASCII(v)), url.QueryEscape(v), url.PathEscape(v))
+			add(jsonForms(v)...)
 		case json.Number:
 			add(v.String())
 			if f, err := v.Float64(); err == nil {
@@ -137,6 +151,26 @@ func addTexts(found map[string]bool, raw json.RawMessage) {
 			}
 		}
 	}
+}
+
+// jsonForms returns a string as it stands in JSON: with the characters of HTML escaped as package json does, with as little
+// escaped as possible as JavaScript does, and in ASCII as Python does; the last two also with escaped slashes, as PHP writes.
+func jsonForms(s string) []string {
+	forHTML, _ := json.Marshal(s) // a string can be encoded
+	plain := inner(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&", `\\`, `\\`).Replace(string(forHTML)))
+	var ascii strings.Builder
+	for _, r := range plain {
+		switch high, low := utf16.EncodeRune(r); {
+		case r < utf8.RuneSelf:
+			ascii.WriteRune(r)
+		case r > 0xFFFF:
+			fmt.Fprintf(&ascii, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&ascii, `\u%04x`, r)
+		}
+	}
+	slashes := strings.NewReplacer("/", `\/`)
+	return []string{inner(string(forHTML)), plain, ascii.String(), slashes.Replace(plain), slashes.Replace(ascii.String())}
 }
 
 // leaves are the strings and numbers of a JSON value, each time when a name is there twice. The names themselves are not among
@@ -171,40 +205,3 @@ func leaves(in *json.Decoder) (list []any) {
 
 // inner is a quoted text without its quotation marks.
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
-
-// without is a text with [Redacted] in place of each part of it that secrets cover.
-func without(text string, secrets []string) string {
-	wasCut := len(text) > mostText-utf8.UTFMax
-	if len(secrets) > 0 && (wasCut || len(text)*len(secrets) > mostSearch) {
-		return Redacted
-	}
-	type part struct{ from, to int }
-	var parts []part
-	for _, secret := range secrets {
-		for from := 0; ; {
-			at := strings.Index(text[from:], secret)
-			if at < 0 {
-				break
-			}
-			parts = append(parts, part{from + at, from + at + len(secret)})
-			from += at + 1 // one may overlap itself
-		}
-	}
-	if len(parts) == 0 {
-		return text
-	}
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.from, b.from) })
-	var out strings.Builder
-	done := 0
-	for i := 0; i < len(parts); {
-		p := parts[i]
-		for i++; i < len(parts) && parts[i].from <= p.to; i++ { // what touches it is one with it
-			p.to = max(p.to, parts[i].to)
-		}
-		out.WriteString(text[done:p.from])
-		out.WriteString(Redacted)
-		done = p.to
-	}
-	out.WriteString(text[done:])
-	return out.String()
-}

@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	// resultLimit is how much of a program's standard output becomes the job's result, in bytes.
+	// resultLimit is how many bytes of a program's standard output become the job's result.
 	resultLimit = 64 << 10
 
-	// messageLimit is how much of the end of a program's standard error becomes the attempt's error, in bytes.
-	messageLimit = 2 << 10
+	// errorLimit is how many bytes of the end of a program's standard error are kept. More is kept than is recorded, because
+	// sensitive values are withheld before the text is shortened.
+	errorLimit = 16 << 10
 )
 
 // head keeps the first limit bytes written to it and counts the others.
@@ -52,19 +53,9 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text is the tail as valid text that is no longer than the limit, from the start of a line if it was cut.
-func (t *tail) text() string {
-	kept := t.kept
-	if t.dropped {
-		if _, rest, ok := bytes.Cut(kept, []byte("\n")); ok && len(bytes.TrimSpace(rest)) > 0 {
-			kept = rest
-		}
-	}
-	text := validText(bytes.TrimSpace(kept))
-	if len(text) > t.limit { // bytes that are no text have become longer
-		text = strings.ToValidUTF8(text[len(text)-t.limit:], "")
-	}
-	return text
+// failure returns the error of a program that ended with err and wrote this to standard error.
+func (t *tail) failure(err error) error {
+	return &jobs.OutputError{Err: err, Output: string(t.kept), Truncated: t.dropped}
 }
 
 // setResult makes the program's output the job's result: JSON as it is, other text as a JSON string without the line

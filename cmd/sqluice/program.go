@@ -78,7 +78,7 @@ func (p *program) handle(ctx context.Context, job jobs.Job, payload json.RawMess
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	stdout, stderr := &head{limit: resultLimit}, &tail{limit: messageLimit}
+	stdout, stderr := &head{limit: resultLimit}, &tail{limit: errorLimit}
 	cmd := exec.Command(p.path, p.args...)
 	// os/exec takes it for no error when the program ends without having read all.
 	cmd.Stdin = strings.NewReader(string(payload))
@@ -94,30 +94,22 @@ func (p *program) handle(ctx context.Context, job jobs.Job, payload json.RawMess
 		p.log.Warn("the result is cut: the rest of the program's output was dropped", "job", job.ID, "kind", job.Kind,
 			"kept", resultLimit, "dropped", stdout.dropped())
 	}
-	return p.judge(ctx, job, err, stdout, stderr)
+	return p.outcome(ctx, job, err, stdout, stderr)
 }
 
-// judge makes the handler's outcome of the program's.
-func (p *program) judge(ctx context.Context, job jobs.Job, err error, stdout *head, stderr *tail) error {
+// outcome returns the handler's error for how the program ended.
+func (p *program) outcome(ctx context.Context, job jobs.Job, err error, stdout *head, stderr *tail) error {
 	var exit *exec.ExitError
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it ended well, though something else holds its output open
 		return setResult(job, stdout)
 	case errors.As(err, &exit) && exit.ExitCode() == exitDiscard:
-		return jobs.Discard(p.failure(err, stderr))
+		return jobs.Discard(stderr.failure(err))
 	case ctx.Err() != nil:
-		return fmt.Errorf("%w: %w", context.Cause(ctx), p.failure(err, stderr))
+		return fmt.Errorf("%w: %w", context.Cause(ctx), stderr.failure(err))
 	default:
-		return p.failure(err, stderr)
+		return stderr.failure(err)
 	}
-}
-
-// failure is how the program ended and the last that it said.
-func (p *program) failure(err error, stderr *tail) error {
-	if text := stderr.text(); text != "" {
-		return fmt.Errorf("%w: %s", err, text)
-	}
-	return err
 }
 
 // jobVariables tell the program which job it runs. Attempts that do not count are added to the most allowed, so that
@@ -130,18 +122,6 @@ func jobVariables(job jobs.Job) []string {
 		"SQLUICE_ATTEMPT=" + strconv.Itoa(job.Attempt),
 		"SQLUICE_MAX_ATTEMPTS=" + strconv.Itoa(job.MaxAttempts+job.Uncounted),
 	}
-}
-
-// programEnvironment is what programs inherit: all but the token of servers of this command, which is none of their business
-// whether this worker has such a server or not.
-func (a *app) programEnvironment() []string {
-	var list []string
-	for _, pair := range a.env {
-		if !strings.HasPrefix(pair, tokenVariable+"=") {
-			list = append(list, pair)
-		}
-	}
-	return list
 }
 
 // waitOrStop waits for the program's end, which it brings about when ctx ends.

@@ -62,6 +62,19 @@ func testProgram(name string, args []string) int {
 			}
 		}
 		return codeOf(json.NewEncoder(os.Stdout).Encode(set))
+	case "names": // of all variables
+		names := []string{}
+		for _, variable := range os.Environ() {
+			name, _, _ := strings.Cut(variable, "=")
+			names = append(names, name)
+		}
+		return codeOf(json.NewEncoder(os.Stdout).Encode(names))
+	case "tell": // a kind of telling on standard error, of the field "key" of the payload
+		var payload struct{ Key string }
+		if err := json.NewDecoder(os.Stdin).Decode(&payload); err != nil {
+			return codeOf(err)
+		}
+		return tell(args[0], payload.Key)
 	case "hang": // at the first attempt only; says in a folder that it runs
 		if os.Getenv("SQLUICE_ATTEMPT") == "1" {
 			hang(filepath.Join(args[0], "hang-"+os.Getenv("SQLUICE_JOB_ID")))
@@ -81,6 +94,40 @@ func testProgram(name string, args []string) int {
 	}
 	fmt.Fprintln(os.Stderr, "no such test program:", name)
 	return 98
+}
+
+// tell writes a secret to standard error in one of the ways in which programs do, and returns exit code 1.
+func tell(how, secret string) int {
+	write := func(texts ...string) {
+		for _, text := range texts {
+			os.Stderr.WriteString(text)
+		}
+	}
+	inJSON, err := json.Marshal(secret)
+	if err != nil {
+		return codeOf(err)
+	}
+	switch how {
+	case "plain":
+		write(secret, "\n")
+	case "last":
+		write(strings.Repeat("a line before it\n", 5000), secret)
+	case "long before":
+		write(secret, strings.Repeat("z", errorLimit-50))
+	case "pieces":
+		for len(secret) > 0 {
+			n := min(7, len(secret))
+			write(secret[:n])
+			secret = secret[n:]
+		}
+	case "JSON":
+		write(`{"error": `, string(inJSON), "}\n")
+	case "flood":
+		write(strings.Repeat(secret, 100), "\n")
+	case "unfinished":
+		write("the key is ", secret[:len(secret)/2])
+	}
+	return 1
 }
 
 // hang notes the process id in a file and then waits for a signal to end the process.
@@ -106,28 +153,4 @@ func codeOf(err error) int {
 	}
 	fmt.Fprintln(os.Stderr, err)
 	return 97
-}
-
-// TestProgramsGetNoToken: the token of servers is not for programs, whether or not their worker has a server, and from wherever
-// that has its token.
-func TestProgramsGetNoToken(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte(testToken), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, flags := range [][]string{nil, {"--metrics", "127.0.0.1:0"}, {"--metrics", "127.0.0.1:0", "--token-file", file}} {
-		c := newCLI(t)
-		c.ok("up")
-		id := c.enqueue("k")
-		p := c.startWith([]string{tokenVariable + "=" + testToken, tokenVariable + "_NOT=kept"},
-			append([]string{"work", "--drain", "--exec", execFlag(t, "k", "env")}, flags...)...)
-		p.wantExit(exitOK)
-		var environment map[string]string
-		if err := json.Unmarshal(c.show(id).Result, &environment); err != nil {
-			t.Fatal(err)
-		}
-		if token, there := environment[tokenVariable]; there || environment[tokenVariable+"_NOT"] != "kept" || environment["SQLUICE_DB"] == "" {
-			t.Errorf("with %q the program got the token %q in %v", flags, token, environment)
-		}
-	}
 }

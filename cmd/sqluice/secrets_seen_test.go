@@ -7,7 +7,9 @@ import (
 	"testing"
 )
 
-func secretTests() tests { return tests{"SecretsAreNowhere": secretsAreNowhere} }
+func secretTests() tests {
+	return tests{"SecretsAreNowhere": secretsAreNowhere, "ProgramsTellNoSecrets": programsTellNoSecrets}
+}
 
 // secretsAreNowhere: a server's token, a wrong one that somebody tried, and what a kind marks as sensitive are in no answer of
 // the server, in no output of a command and in no log at its most talkative, also when the program of a job writes its payload to

@@ -25,16 +25,20 @@ are split at blanks; single quotes, double quotes and backslashes keep blanks in
 shell: no variables, patterns or pipes. For those, write --exec "KIND=sh -c '...'".
 
 The program gets the payload on standard input, and SQLUICE_JOB_ID, SQLUICE_KIND, SQLUICE_QUEUE, SQLUICE_ATTEMPT and
-SQLUICE_MAX_ATTEMPTS in its environment. Exit code 0 means done, 65 failed for good; anything else is retried while
-attempts are left, and the end of standard error is the error's text. Standard output becomes the result: JSON as it
-is, other text as a JSON string; 64 KiB of it are kept.
+SQLUICE_MAX_ATTEMPTS in its environment. Of the worker's environment it gets PATH, HOME, LANG, LC_*, TZ, TMPDIR, USER,
+LOGNAME and SHELL, and what --env NAME names. It does not get SQLUICE_DB: a program that runs sqluice needs
+--env SQLUICE_DB. Name no variable that holds a secret which the program does not need.
+
+Exit code 0 means done, 65 failed for good; anything else is retried while attempts are left, and the last 2 KiB of
+standard error are the error's text. Standard output becomes the result: JSON as it is, other text as a JSON string;
+64 KiB of it are kept.
 
 A program whose job has timed out, lost its lease or been cancelled gets SIGTERM, with all of its process group, and
 SIGKILL 3 seconds later. The same happens when --grace after the worker was told to stop is over; such a job goes back
 to the queue, and the attempt does not count. A second SIGINT or SIGTERM ends the worker at once.
 
 Makes the SQLite file when there is none; in PostgreSQL "sqluice up" must have made the tables. A PostgreSQL server that
-is away is waited for, at the start and later. The programs inherit SQLUICE_DB, and not SQLUICE_TOKEN.
+is away is waited for, at the start and later.
 
 --metrics serves this worker's metrics, and those of the queue, to Prometheus: on an address of this machine, or on any
 with a token; "sqluice serve --help" says how it is sent.`
@@ -45,6 +49,7 @@ const maxConcurrency = 10_000
 // workFlags are the flags of the work command.
 type workFlags struct {
 	programs    []*program
+	env         []string       // names of variables that programs get
 	queues      map[string]int // 0 means concurrency
 	concurrency int
 	drain       bool
@@ -74,6 +79,7 @@ func (a *app) workCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.Var(&execValue{&f.programs}, "exec", "run a program for jobs of a kind; may be repeated")
+	flags.Var(&envValue{&f.env}, "env", "pass this environment variable to the programs; may be repeated")
 	flags.Var(&queueValue{f.queues}, "queue", "take jobs of this queue, N at once; may be repeated (default "+jobs.DefaultQueue+")")
 	flags.Var(&intValue{&f.concurrency, 1, maxConcurrency}, "concurrency", "jobs at once of a queue without a number of its own")
 	flags.BoolVar(&f.drain, "drain", false, "end when nothing is pending, due or running")
@@ -135,8 +141,12 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 			return nameFlags(err, workFields)
 		}
 		tally := newTally(progress)
+		for _, name := range unsetVariables(a.env, f.env) {
+			log.Warn("a variable of --env is not set", "name", name)
+		}
+		environment := programEnvironment(a.env, f.env)
 		for _, p := range f.programs {
-			p.env, p.starter, p.log = a.programEnvironment(), starter, log
+			p.env, p.starter, p.log = environment, starter, log
 			jobs.Kind[json.RawMessage]{Name: p.kind}.Handle(runner, tally.around(p.handle, log))
 		}
 		defer tally.keepShowing()()

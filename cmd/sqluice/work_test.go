@@ -120,7 +120,6 @@ func theEnvironmentTellsOfTheJob(t *testing.T, c *cli) {
 	}
 	want := map[string]string{
 		"SQLUICE_JOB_ID": id, "SQLUICE_KIND": "k", "SQLUICE_QUEUE": "q", "SQLUICE_ATTEMPT": "1", "SQLUICE_MAX_ATTEMPTS": "7",
-		"SQLUICE_DB": c.db,
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("the environment is %v, want %v", got, want)
@@ -157,7 +156,7 @@ func exitCodes(t *testing.T, c *cli) {
 	}
 	job = c.show(last)
 	if job.Status != jobs.StatusFailed || !strings.HasPrefix(job.LastError, "exit status 1: ") ||
-		!strings.HasSuffix(job.LastError, "999 the last line") || len(job.LastError) > messageLimit+100 || !utf8.ValidString(job.LastError) {
+		!strings.HasSuffix(job.LastError, "999 the last line") || len(job.LastError) > 2<<10+100 || !utf8.ValidString(job.LastError) {
 		t.Errorf("the last attempt: %s, %d bytes: %q", job.Status, len(job.LastError), job.LastError)
 	}
 }

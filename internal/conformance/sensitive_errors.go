@@ -19,6 +19,7 @@ var sensitiveErrorTests = []test{
 	{"MarkedElsewhere", testSensitiveMarkedElsewhere},
 	{"LongErrors", testSensitiveLongErrors},
 	{"ForMiddleware", testSensitiveForMiddleware},
+	{"Output", testSensitiveOutput},
 }
 
 // lines is a log that several may write to.

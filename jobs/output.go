@@ -1,0 +1,76 @@
+package jobs
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maxOutput is how many bytes of an [OutputError]'s output are recorded.
+	maxOutput = 2 << 10
+
+	// maxOutputSearched is how many bytes of it are searched for marked values; what precedes them is dropped.
+	maxOutputSearched = 1 << 20
+)
+
+// OutputError is the error of a handler that ran a program: how the program ended, and the end of what it wrote. Wrapped
+// or not, it is recorded as the error's text, a colon and the last 2 KiB of Output, from the start of a line if possible.
+//
+// What the kind marks as sensitive (see [Kind.Sensitive]) is withheld from all of Output before it is shortened: a handler
+// that shortens it itself could leave a part of a marked value that is not recognised. Error does not return Output, so
+// that logs and middleware do not tell it.
+type OutputError struct {
+	Err       error  // how the program ended; not nil
+	Output    string // the end of what it wrote; bytes that are not UTF-8 are replaced
+	Truncated bool   // Output lacks its beginning, and may begin with the rest of a marked value
+}
+
+func (e *OutputError) Error() string { return e.Err.Error() }
+
+func (e *OutputError) Unwrap() error { return e.Err }
+
+// output is the end of a program's output as an outcome holds it until it is recorded.
+type output struct {
+	text      string // clean
+	truncated bool   // its beginning is missing
+}
+
+// newOutput returns the output that is searched and recorded, or nil if there is none.
+func newOutput(e *OutputError) *output {
+	text, truncated := e.Output, e.Truncated
+	if over := len(text) - maxOutputSearched; over > 0 {
+		text, truncated = text[over:], true
+	}
+	if truncated { // the cut may have left the end of a character
+		for i := 1; i < utf8.UTFMax && text != "" && !utf8.RuneStart(text[0]); i++ {
+			text = text[1:]
+		}
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	return &output{text: clean(text, mostText), truncated: truncated}
+}
+
+// recorded returns what is recorded of the output: its end, without the marked values.
+func (o output) recorded(values []string) string {
+	text := strings.TrimSpace(withheld(o.text, values, cutEnds{start: o.truncated, end: true}))
+	truncated := o.truncated
+	if over := len(text) - maxOutput; over > 0 {
+		text, truncated = strings.ToValidUTF8(text[over:], ""), true
+	}
+	if truncated {
+		if _, rest, ok := strings.Cut(text, "\n"); ok && strings.TrimSpace(rest) != "" {
+			text = rest
+		}
+	}
+	return text
+}
+
+// joinOutput returns the message that is recorded of an error and of its program's output. Both are without marked values.
+func joinOutput(message, output string) string {
+	if output == "" {
+		return cut(message, maxMessage)
+	}
+	return cut(message, maxMessage-maxOutput-len(": ")) + ": " + output
+}

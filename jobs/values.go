@@ -1,0 +1,159 @@
+package jobs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// cutEnds says at which ends of a text a cut may have left a part of a marked value.
+type cutEnds struct{ start, end bool }
+
+// textSpan is a part of a text, in bytes.
+type textSpan struct{ from, to int }
+
+// without returns text with [Redacted] in place of the marked values in it.
+func without(text string, values []string) string { return withheld(text, values, cutEnds{}) }
+
+// withheld returns text with [Redacted] in place of the marked values in it and of the parts of values that a cut left: at
+// the ends of the text that may be cut, and before an ellipsis. Where text itself was shortened to what is searched, or the
+// search would take too long, it returns [Redacted] alone.
+func withheld(text string, values []string, ends cutEnds) string {
+	if len(values) == 0 || text == "" {
+		return text
+	}
+	wasCut := len(text) > mostText-utf8.UTFMax
+	if wasCut || len(text)*len(values) > mostSearch {
+		return Redacted
+	}
+	ellipses := findEllipses(text)
+	var found []textSpan
+	searched := 0
+	for _, value := range values {
+		found = appendWhole(found, text, value)
+		if ends.start {
+			if strings.Contains(value, text) {
+				return Redacted
+			}
+			if n := overlap(value, text); n > 0 {
+				found = append(found, textSpan{0, n})
+			}
+		}
+		cuts := ellipses
+		if ends.end {
+			cuts = append(cuts[:len(cuts):len(cuts)], len(text))
+		}
+		if searched += (len(cuts) + 1) * len(value); searched > mostSearch {
+			return Redacted
+		}
+		if len(cuts) > 0 {
+			found = appendBeginnings(found, text, value, cuts)
+		}
+	}
+	return replaceSpans(text, found)
+}
+
+// appendWhole adds each place where the value stands in text. Places may overlap.
+func appendWhole(found []textSpan, text, value string) []textSpan {
+	first := strings.Index(text, value)
+	if first < 0 {
+		return found
+	}
+	borders := bordersOf(value) // a value that repeats itself is found in linear time
+	n := 0
+	for i := first; i < len(text); i++ {
+		for n > 0 && (n == len(value) || text[i] != value[n]) {
+			n = borders[n-1]
+		}
+		if text[i] == value[n] {
+			n++
+		}
+		if n == len(value) {
+			found = append(found, textSpan{i + 1 - n, i + 1})
+		}
+	}
+	return found
+}
+
+// appendBeginnings adds the beginnings of the value that end where text is cut.
+func appendBeginnings(found []textSpan, text, value string, cuts []int) []textSpan {
+	borders := bordersOf(value)
+	for _, at := range cuts {
+		if n := overlapWith(text[:at], value, borders); n >= leastSecret {
+			found = append(found, textSpan{at - n, at})
+		}
+	}
+	return found
+}
+
+// findEllipses returns where the ellipses of text begin, by which libraries show that they shortened something.
+func findEllipses(text string) (list []int) {
+	for _, ellipsis := range []string{"...", "\u2026"} {
+		for from := 0; ; {
+			at := strings.Index(text[from:], ellipsis)
+			if at < 0 {
+				break
+			}
+			list = append(list, from+at)
+			from += at + len(ellipsis)
+			from += len(text[from:]) - len(strings.TrimLeft(text[from:], "."))
+		}
+	}
+	return list
+}
+
+// overlap returns the length of the longest end of a that b begins with.
+func overlap(a, b string) int { return overlapWith(a, b, bordersOf(b)) }
+
+func overlapWith(a, b string, borders []int) int {
+	a = a[max(0, len(a)-len(b)):]
+	n := 0
+	for i := range len(a) {
+		for n > 0 && (n == len(b) || a[i] != b[n]) {
+			n = borders[n-1]
+		}
+		if a[i] == b[n] {
+			n++
+		}
+	}
+	return n
+}
+
+// bordersOf returns the failure function of Knuth, Morris and Pratt: for each beginning of s, how long the longest shorter
+// beginning is that it ends with.
+func bordersOf(s string) []int {
+	borders := make([]int, len(s))
+	n := 0
+	for i := 1; i < len(s); i++ {
+		for n > 0 && s[i] != s[n] {
+			n = borders[n-1]
+		}
+		if s[i] == s[n] {
+			n++
+		}
+		borders[i] = n
+	}
+	return borders
+}
+
+// replaceSpans puts [Redacted] in place of the spans; those that overlap or touch become one.
+func replaceSpans(text string, spans []textSpan) string {
+	if len(spans) == 0 {
+		return text
+	}
+	slices.SortFunc(spans, func(a, b textSpan) int { return cmp.Compare(a.from, b.from) })
+	var out strings.Builder
+	done := 0
+	for i := 0; i < len(spans); {
+		s := spans[i]
+		for i++; i < len(spans) && spans[i].from <= s.to; i++ {
+			s.to = max(s.to, spans[i].to)
+		}
+		out.WriteString(text[done:s.from])
+		out.WriteString(Redacted)
+		done = s.to
+	}
+	out.WriteString(text[done:])
+	return out.String()
+}
