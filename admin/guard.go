@@ -3,10 +3,8 @@ package admin
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"net"
+	"fmt"
 	"net/http"
-	"net/netip"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -19,16 +17,23 @@ const leastToken = 16
 // admit refuses requests that may not be served, and returns who asks.
 func (h *Handler) admit(r *http.Request) (actor string, err error) {
 	if !h.knowsHost(r) {
-		return "", &problem{Status: http.StatusForbidden, Code: "host",
-			Detail: "this server does not answer to that name: it has to be allowed as one of its hosts"}
+		return "", &problem{Status: http.StatusForbidden, Code: "host", Detail: unknownHost(r.Host)}
 	}
 	if actor, err = h.authorize(r); err != nil {
 		return "", err
 	}
 	if err := h.checkOrigin(r); err != nil {
-		return "", &problem{Status: http.StatusForbidden, Code: "cross-origin", Detail: "another site may not send this: " + err.Error()}
+		return "", &problem{Status: http.StatusForbidden, Code: "cross-origin", Detail: "another site may not send this: " + err.Error() +
+			": behind a proxy, pass the Host header field on; allow another site's pages with --origin or in Config.Origins"}
 	}
 	return actor, nil
+}
+
+func unknownHost(host string) string {
+	if host == "" {
+		return "the request has no Host header field: send one with a name that --host or Config.Hosts allows"
+	}
+	return fmt.Sprintf("the request is for the host %q, which this server does not answer to: allow its name with --host or in Config.Hosts", host)
 }
 
 // checkOrigin refuses what pages of other sites send, reads too: they could not see the answers, but have costly ones made,
@@ -42,7 +47,7 @@ func (h *Handler) checkOrigin(r *http.Request) error {
 	return h.crossing.Check(&as)
 }
 
-// authorize finds out whether somebody asks who may, and who that is.
+// authorize returns the name of the user that sent the request, or a problem if the user may not use this handler.
 func (h *Handler) authorize(r *http.Request) (actor string, err error) {
 	switch {
 	case h.config.Authorize != nil:
@@ -57,8 +62,10 @@ func (h *Handler) authorize(r *http.Request) (actor string, err error) {
 			return "", unauthorized("a token is needed")
 		}
 		return "token", nil
-	case !isLocal(r):
-		return "", unauthorized("without a token only the machine itself is served")
+	}
+	if why := notLocal(r); why != "" {
+		return "", unauthorized("without a token only direct requests from this machine are served, and this one " + why +
+			": start the server with a token (SQLUICE_TOKEN, --token-file or Config.Token), and send it as a bearer token or as the password")
 	}
 	return "local", nil
 }
@@ -98,51 +105,4 @@ func credentials(r *http.Request) string {
 func sameSecret(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
-}
-
-// proxies are the header fields, beside X-Forwarded-For and its like, by which proxies and tunnels tell of themselves.
-func proxies() []string {
-	return []string{"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Original-Host", "X-Envoy-External-Address",
-		"True-Client-Ip", "Cf-Connecting-Ip", "Cf-Ray", "Cdn-Loop", "Fastly-Client-Ip"}
-}
-
-// isLocal reports whether a request comes from the machine itself, and not by way of a proxy on it. A proxy that adds no
-// header field cannot be told from any other program of the machine.
-func isLocal(r *http.Request) bool {
-	for header := range r.Header {
-		// An empty one says so too: who asks may have put it before the one that a proxy added.
-		if strings.HasPrefix(header, "X-Forwarded") || slices.Contains(proxies(), header) {
-			return false
-		}
-	}
-	switch local := r.Context().Value(http.LocalAddrContextKey).(type) {
-	case *net.UnixAddr:
-		return true
-	case *net.TCPAddr:
-		remote, err := netip.ParseAddrPort(r.RemoteAddr)
-		return err == nil && local.IP.IsLoopback() && remote.Addr().Unmap().IsLoopback()
-	}
-	return false
-}
-
-// knowsHost reports whether the handler answers to the name of a request. A site elsewhere can make its own name point
-// here, and a browser then takes this server for that site; an address cannot be made to.
-func (h *Handler) knowsHost(r *http.Request) bool {
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	if host == "localhost" || slices.ContainsFunc(h.config.Hosts, func(known string) bool { return strings.EqualFold(known, host) }) {
-		return true
-	}
-	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	if err != nil {
-		return false
-	}
-	if address.Unmap().IsLoopback() {
-		return true
-	}
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	return ok && local.AddrPort().Addr().Unmap() == address.Unmap()
 }

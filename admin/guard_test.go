@@ -61,6 +61,7 @@ func TestEveryRouteNeedsCredentials(t *testing.T) { needCredentials(t, jobs.New(
 func needCredentials(t *testing.T, client *jobs.Client) {
 	t.Helper()
 	open := newHandler(t, client, admin.Config{})
+	named := newHandler(t, client, admin.Config{Hosts: []string{"jobs.example.com"}})
 	locked := newHandler(t, client, admin.Config{Token: token})
 	asking := newHandler(t, client, admin.Config{Authorize: func(r *http.Request) (string, error) {
 		if r.Header.Get("X-User") == "ann" {
@@ -88,6 +89,17 @@ func needCredentials(t *testing.T, client *jobs.Client) {
 				r.Header["X-Forwarded-For"] = []string{"", "192.0.2.7"}
 			}, false},
 			{"with a line that tells nothing", open, fromHere, header("Via", ""), false},
+			{"through a load balancer", open, fromHere, header("X-Envoy-External-Address", "192.0.2.7"), false},
+			{"by HTTP/1.0", open, fromHere, func(r *http.Request) { r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.0", 1, 0 }, false},
+			{"by HTTP/2", open, fromHere, func(r *http.Request) { r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/2.0", 2, 0 }, true},
+			{"by HTTP/1.0 over a Unix socket", open, &net.UnixAddr{Name: "/s", Net: "unix"}, func(r *http.Request) {
+				r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.0", 1, 0
+			}, false},
+			{"by HTTP/1.0 with the token", locked, fromHere, func(r *http.Request) {
+				r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.0", 1, 0
+				r.Header.Set("Authorization", "Bearer "+token)
+			}, true},
+			{"by a name that is allowed, without a token", named, fromHere, func(r *http.Request) { r.Host = "jobs.example.com" }, false},
 			{"through a tunnel", open, fromHere, header("CF-Connecting-IP", "192.0.2.7"), false},
 			{"without the token", locked, fromFar, nil, false},
 			{"from the machine without the token", locked, fromHere, nil, false},

@@ -14,7 +14,7 @@ import (
 func TestGuardHasTheRulesOfTheAPI(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	open := newHandler(t, client, admin.Config{Hosts: []string{"jobs.example.com"}})
-	locked := newHandler(t, client, admin.Config{Token: token})
+	locked := newHandler(t, client, admin.Config{Token: token, Hosts: []string{"jobs.example.com"}})
 	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
 	for _, test := range []struct {
 		name    string
@@ -28,7 +28,12 @@ func TestGuardHasTheRulesOfTheAPI(t *testing.T) {
 		{"from another machine", open, http.MethodGet, fromFar, nil, http.StatusUnauthorized},
 		{"through a proxy", open, http.MethodGet, fromHere, header("Via", "1.1 proxy"), http.StatusUnauthorized},
 		{"by a name that points here", open, http.MethodGet, fromHere, host("evil.example.com"), http.StatusForbidden},
-		{"by a name that is allowed", open, http.MethodGet, fromHere, host("jobs.example.com:9100"), http.StatusTeapot},
+		{"by a name that is allowed, without a token", open, http.MethodGet, fromHere, host("jobs.example.com:9100"), http.StatusUnauthorized},
+		{"by a name that is allowed", locked, http.MethodGet, fromHere, func(r *http.Request) {
+			r.Host = "jobs.example.com:9100"
+			r.Header.Set("Authorization", "Bearer "+token)
+		}, http.StatusTeapot},
+		{"by HTTP/1.0", open, http.MethodGet, fromHere, func(r *http.Request) { r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.0", 1, 0 }, http.StatusUnauthorized},
 		{"from another site", open, http.MethodPost, fromHere, header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
 		{"without the token", locked, http.MethodGet, fromHere, nil, http.StatusUnauthorized},
 		{"with another token", locked, http.MethodGet, fromFar, header("Authorization", "Bearer another token of length"), http.StatusUnauthorized},

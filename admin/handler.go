@@ -33,16 +33,17 @@ type Config struct {
 	// takes it off requests by itself: mount it without http.StripPrefix.
 	Prefix string
 
-	// Token is what a request has to bring, as "Authorization: Bearer TOKEN" or as the password of basic
-	// authentication. At least 16 characters.
+	// Token is what each request must carry, as "Authorization: Bearer TOKEN" or as the password of basic
+	// authentication. It has at least 16 characters. Behind a proxy, Token or Authorize must be set.
 	Token string
 
 	// Authorize, when set, decides instead of Token: it returns the name of who asks, or an error for nobody who may. Changes
 	// are noted with that name: see [jobs.WithActor].
 	Authorize func(*http.Request) (user string, err error)
 
-	// Hosts are the names by which browsers may ask for the handler, without a port, beside localhost and the addresses
-	// of the machine. A request by another name is refused: a foreign site may have pointed its name here.
+	// Hosts are the names that requests may be for, without a port, beside localhost and the addresses of the machine. A
+	// request for another name is refused: another site may have pointed its name to this machine. A request for one of
+	// Hosts needs Token or Authorize, since it may come through a proxy.
 	Hosts []string
 
 	// Origins are other sites, as "https://example.com", whose pages may send changes.
@@ -60,8 +61,8 @@ type Config struct {
 
 // Handler serves the API. Make one with [New]. It may be used concurrently.
 //
-// Without a Token or Authorize it serves only what comes over a loopback interface, or a Unix socket, from the machine
-// itself, and refuses what a proxy has passed on.
+// Without a Token or Authorize it serves only direct requests from this machine: over a loopback interface or a Unix socket,
+// by HTTP/1.1 or newer, for localhost or an address of the machine, and without a header field that a proxy adds.
 type Handler struct {
 	client   *jobs.Client
 	config   Config

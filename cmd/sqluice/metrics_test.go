@@ -60,20 +60,26 @@ func serveGivesMetrics(t *testing.T, c *cli) {
 	}
 }
 
-func workGivesMetrics(t *testing.T, c *cli) {
-	c.ok("up")
-	id := c.enqueue("k")
-	p := c.startWith([]string{tokenVariable + "=" + testToken}, "work", "--exec", execFlag(t, "k", "env"),
-		"--metrics", "127.0.0.1:0", "--log-level", "info")
+// metricsAt waits until a worker logs where it serves its metrics.
+func (c *cli) metricsAt(p *process) (url string) {
+	c.t.Helper()
 	said := regexp.MustCompile(`msg="serving metrics" url=(\S+)`)
-	var url string
-	eventually(t, "the worker says where its metrics are", func() bool {
+	eventually(c.t, "the worker logs where its metrics are", func() bool {
 		match := said.FindStringSubmatch(p.errs.String())
 		if match != nil {
 			url = match[1]
 		}
 		return match != nil
 	})
+	return url
+}
+
+func workGivesMetrics(t *testing.T, c *cli) {
+	c.ok("up")
+	id := c.enqueue("k")
+	p := c.startWith([]string{tokenVariable + "=" + testToken}, "work", "--exec", execFlag(t, "k", "env"),
+		"--metrics", "127.0.0.1:0", "--log-level", "info")
+	url := c.metricsAt(p)
 	c.ok("wait", id)
 	if status, body := fetch(t, http.MethodGet, url, "", ""); status != http.StatusUnauthorized {
 		t.Errorf("without the token it is answered with %d: %s", status, body)

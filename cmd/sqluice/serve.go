@@ -21,11 +21,13 @@ import (
 const serveHelp = `serve answers HTTP requests of people and programs that look after the queue, until SIGINT or SIGTERM. The
 dashboard is at /, the API below /api/admin; GET /api/admin/openapi.json describes it. GET /metrics is for Prometheus.
 
-Without a token it serves this machine alone. To listen on any other address it needs one: put at least 16 characters
-in SQLUICE_TOKEN or into the file of --token-file. Programs send it as "Authorization: Bearer TOKEN"; a browser asks for
-a password, which it is, with any user name. HTTP does not hide it: put a proxy that speaks TLS in front.
+Without a token it serves only direct requests from this machine. To listen on any other address, or behind a proxy, it
+needs one: put at least 16 characters in SQLUICE_TOKEN or into the file of --token-file. Programs send it as
+"Authorization: Bearer TOKEN"; in a browser it is the password, with any user name. HTTP does not hide the token: put a
+proxy that speaks TLS in front.
 
-Browsers reach it as localhost or by the machine's address; name all other names with --host.`
+It answers to localhost and to the machine's addresses; allow other names with --host. A request for one of these names
+needs the token.`
 
 // tokenVariable is the environment variable with the token.
 const tokenVariable = "SQLUICE_TOKEN"

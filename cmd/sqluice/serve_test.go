@@ -21,7 +21,10 @@ import (
 )
 
 func serveTests() tests {
-	return tests{"Serve": serves, "ServeIsStopped": serveIsStopped, "ServeGivesMetrics": serveGivesMetrics, "WorkGivesMetrics": workGivesMetrics}
+	return tests{
+		"Serve": serves, "ServeIsStopped": serveIsStopped, "ServeGivesMetrics": serveGivesMetrics, "WorkGivesMetrics": workGivesMetrics,
+		"HTTP10NeedsAToken": http10NeedsAToken,
+	}
 }
 
 // serving starts a server and returns where it serves.
