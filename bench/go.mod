@@ -52,7 +52,3 @@ require (
 )
 
 replace github.com/sqluice/sqluice => ../
-
-exclude github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
-
-exclude golang.org/x/exp v0.0.0-20261011100332-faecfb24eb49
