@@ -458,11 +458,11 @@ func (d *deaf) Write(ctx context.Context, fn func(context.Context, db.Querier) e
 	return err
 }
 
-func (d *deaf) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+func (d *deaf) Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	if d.wrote.Load() {
 		return jobs.ErrUnavailable
 	}
-	return d.Store.Read(ctx, fn)
+	return d.Store.Inspect(ctx, fn)
 }
 
 // TestChangesThatCannotBeReadBack are no errors.

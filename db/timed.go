@@ -468,6 +468,13 @@ func (q timed) ListClaimableKinds(ctx context.Context, arg ListClaimableKindsPar
 	return value, err
 }
 
+func (q timed) ListEndedAmong(ctx context.Context, arg string) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.ListEndedAmong(ctx, arg)
+	q.hook("ListEndedAmong", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams) ([]int64, error) {
 	began := time.Now()
 	value, err := q.own.ListEndedJobIDs(ctx, arg)

@@ -64,7 +64,16 @@ func (c *Client) Backup(ctx context.Context, path string) error {
 
 // CheckSchema returns a [SchemaError] unless the database's schema is the one this library was built for.
 func (c *Client) CheckSchema(ctx context.Context) error {
-	have, want, err := c.store.SchemaVersion(ctx)
+	done, err := c.store.Shared().schemaChecks.take(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	defer done()
+	return checkSchema(ctx, c.store)
+}
+
+func checkSchema(ctx context.Context, store Store) error {
+	have, want, err := store.SchemaVersion(ctx)
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
@@ -74,11 +83,12 @@ func (c *Client) CheckSchema(ctx context.Context) error {
 	return nil
 }
 
+// read runs fn over the connections for inspection, or in the caller's transaction.
 func (c *Client) read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	if c.tx != nil {
 		return c.join(ctx, fn)
 	}
-	return c.store.Read(ctx, fn)
+	return c.store.Inspect(ctx, fn)
 }
 
 // join runs fn in the caller's transaction.

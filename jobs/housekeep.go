@@ -86,7 +86,7 @@ func (h *housekeeper) look(ctx context.Context) error {
 			h.renewed = now
 		}
 	}
-	if err := h.client.CheckSchema(ctx); err != nil {
+	if err := checkSchema(ctx, h.store); err != nil {
 		return err
 	}
 	// By the clock as it was when the look began: a step since then shows only at the next look.

@@ -1,13 +1,10 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
-	"time"
 
 	"github.com/sqluice/sqluice/db"
 )
@@ -34,19 +31,8 @@ type Page struct {
 	Next int64 // the After of the page that goes on; 0 when there are no more jobs
 }
 
-// The bounds of a page, so that none takes long or much memory whatever the table holds.
-const (
-	// searchFirst is how many jobs a search looks at first; the next step is twice as long, as long as steps are quick.
-	searchFirst  = 500
-	searchMost   = 10_000
-	searchWithin = 30 * time.Millisecond
-
-	// fewJobs of a status are found by its index, however many others there are.
-	fewJobs = 10_000
-
-	// pageBytes is how large the large columns of a page's jobs may be together.
-	pageBytes = 8 << 20
-)
+// pageBytes is how large the large columns of a page's jobs may be together.
+const pageBytes = 8 << 20
 
 // List returns jobs, newest first: as many as the filter's Limit if there are, however long it takes to find them.
 func (c *Client) List(ctx context.Context, f Filter) ([]Job, error) {
@@ -75,24 +61,31 @@ func (c *Client) ListPage(ctx context.Context, f Filter) (Page, error) {
 	if err != nil {
 		return Page{}, fmt.Errorf("list jobs: %w", err)
 	}
+	if c.tx == nil { // else others may wait for the transaction
+		done, err := c.store.Shared().searches.take(ctx)
+		if err != nil {
+			return Page{}, fmt.Errorf("list jobs: %w", err)
+		}
+		defer done()
+	}
 	var p Page
 	err = c.read(ctx, func(ctx context.Context, q db.Querier) error {
 		s := search{params: params, before: f.After, status: f.Status}
 		if f.After == 0 {
 			s.before = math.MaxInt64
 		}
-		p = Page{}
-		if err := s.run(ctx, q); err != nil || len(s.found) == 0 {
-			p.Next = s.next
+		if err := s.run(ctx, q); err != nil {
 			return err
 		}
-		rows, err := q.ListJobs(ctx, jsonIDs(s.found))
-		if err != nil {
-			return err
-		}
-		p = Page{Jobs: make([]Job, len(rows)), Next: s.next}
-		for i, row := range rows {
-			p.Jobs[i] = jobFromRow(row)
+		p = Page{Next: s.next}
+		for part := range portions(s.found) {
+			rows, err := q.ListJobs(ctx, jsonIDs(idsOf(part)))
+			if err != nil {
+				return err
+			}
+			for _, row := range rows {
+				p.Jobs = append(p.Jobs, jobFromRow(row))
+			}
 		}
 		return c.hide(ctx, q, p.Jobs)
 	})
@@ -132,90 +125,6 @@ func (f Filter) params() (db.FindJobsParams, error) {
 		return params, invalid("cursor", fmt.Sprint(f.After), "not be negative")
 	}
 	return params, nil
-}
-
-// search looks for the jobs of a page, step by step.
-type search struct {
-	params  db.FindJobsParams
-	status  Status
-	before  int64
-	few     []int64 // all jobs of the status below before, the highest id first, when byIndex
-	byIndex bool
-
-	found []int64
-	next  int64
-}
-
-func (s *search) run(ctx context.Context, q db.Querier) error {
-	if err := s.start(ctx, q); err != nil {
-		return err
-	}
-	begun, most, bytes := time.Now(), int(s.params.N), int64(0)
-	for looked, step := 0, max(searchFirst, most); ; step *= 2 {
-		step = min(step, searchMost-looked)
-		before := time.Now()
-		ids, err := s.step(ctx, q, step)
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		s.params.Ids, s.params.N = jsonIDs(ids), int64(most-len(s.found))
-		rows, err := q.FindJobs(ctx, s.params)
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			if bytes += r.Bytes; bytes > pageBytes && len(s.found) > 0 {
-				s.next = s.found[len(s.found)-1]
-				return nil
-			}
-			s.found = append(s.found, r.ID)
-		}
-		if len(s.found) == most {
-			s.next = s.found[most-1]
-			return nil
-		}
-		s.before = ids[len(ids)-1]
-		if looked += len(ids); len(ids) < step {
-			return nil
-		}
-		now := time.Now()
-		if looked >= searchMost || now.Sub(begun)+2*now.Sub(before) > searchWithin { // the next step would take twice this one's time
-			s.next = s.before
-			return nil
-		}
-	}
-}
-
-// start finds the jobs of a status by its index when they are few, and alive: others are found in the order of their ids.
-func (s *search) start(ctx context.Context, q db.Querier) error {
-	if s.status == "" || s.status.Final() {
-		return nil
-	}
-	ids, err := q.ListJobIDsByStatus(ctx, db.ListJobIDsByStatusParams{Status: string(s.status), N: fewJobs + 1})
-	if err != nil || len(ids) > fewJobs {
-		return err
-	}
-	s.byIndex = true
-	for _, id := range ids {
-		if id < s.before {
-			s.few = append(s.few, id)
-		}
-	}
-	slices.SortFunc(s.few, func(a, b int64) int { return cmp.Compare(b, a) })
-	return nil
-}
-
-// step returns the next ids to look at, fewer than n at the end.
-func (s *search) step(ctx context.Context, q db.Querier, n int) ([]int64, error) {
-	switch {
-	case s.byIndex:
-		ids := s.few[:min(n, len(s.few))]
-		s.few = s.few[len(ids):]
-		return ids, nil
-	case s.status == StatusFailed, s.status == StatusCancelled:
-		return q.ListEndedJobIDs(ctx, db.ListEndedJobIDsParams{Status: string(s.status), BeforeID: s.before, N: int64(n)})
-	}
-	return q.ListJobIDs(ctx, db.ListJobIDsParams{BeforeID: s.before, N: int64(n)})
 }
 
 // jsonIDs is a JSON list, as statements take it.

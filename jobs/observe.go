@@ -28,6 +28,10 @@ func (s observed) Read(ctx context.Context, fn func(context.Context, db.Querier)
 	return s.watch(ctx, s.Store.Read, fn)
 }
 
+func (s observed) Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.watch(ctx, s.Store.Inspect, fn)
+}
+
 func (s observed) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	return s.watch(ctx, s.Store.Write, fn)
 }

@@ -201,6 +201,14 @@ func (p pruner) remove(ctx context.Context, some func(context.Context, db.Querie
 	return n, err
 }
 
+// step reads over the connections for runners, which prune too.
+func (p pruner) step(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	if p.tx != nil {
+		return p.join(ctx, fn)
+	}
+	return p.store.Read(ctx, fn)
+}
+
 // failed removes jobs that failed or were cancelled, which an index finds.
 func (p pruner) failed(ctx context.Context) (sum pruned, err error) {
 	for {
@@ -224,7 +232,7 @@ func (p pruner) done(ctx context.Context) (sum pruned, err error) {
 	now, began := toMicros(p.store.Now()), time.Now()
 	for after := int64(math.MinInt64); ; {
 		var step db.GetPruneStepRow
-		err := p.read(ctx, func(ctx context.Context, q db.Querier) error {
+		err := p.step(ctx, func(ctx context.Context, q db.Querier) error {
 			var err error
 			step, err = q.GetPruneStep(ctx, db.GetPruneStepParams{Before: p.before, After: after, N: chunk})
 			return err

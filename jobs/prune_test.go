@@ -168,6 +168,8 @@ type pruning struct {
 
 func (p *pruning) Now() time.Time { return time.Now() }
 
+func (p *pruning) Shared() *Shared { return new(Shared) }
+
 func (p *pruning) Observer() *Observer { return nil }
 
 func (p *pruning) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {

@@ -68,7 +68,7 @@ func newSession(r *Runner, kinds string, drain bool) *session {
 }
 
 func (s *session) run(ctx context.Context) error {
-	if err := s.reach(ctx, s.client.CheckSchema); err != nil {
+	if err := s.reach(ctx, func(ctx context.Context) error { return checkSchema(ctx, s.store) }); err != nil {
 		return err
 	}
 	ctx, s.stop = context.WithCancel(ctx)

@@ -11,8 +11,16 @@ import (
 // works with. Programs open one and hand it to [New]; they do not call its methods. All of them may be called
 // concurrently.
 type Store interface {
-	// Read runs fn against the committed state. fn's statements are each consistent by themselves.
+	// Read runs fn against the committed state. fn's statements are each consistent by themselves. It serves runners: their
+	// claims and their maintenance.
 	Read(ctx context.Context, fn func(context.Context, db.Querier) error) error
+
+	// Inspect does the same for all others: lists, searches, counts, Wait. The engine bounds how many of these run at once and
+	// keeps connections for Read, so that no number of them delays it. fn must not call Inspect.
+	Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error
+
+	// Shared returns what all clients of the store share. It is the same for as long as the store lives.
+	Shared() *Shared
 
 	// Write runs fn in a transaction and returns after it is committed. An engine may commit several callers'
 	// functions together and may run fn more than once, so fn sets what it returns anew at each run and has no

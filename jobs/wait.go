@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
-// waitLook is how often Wait looks without having been woken: for commits that no signal tells of.
-const waitLook = time.Second
-
-// Wait returns the job once it has ended: done, failed or cancelled. It is woken by the commit that ends the job, in
-// whatever process that happens. The error is ctx's when that ends first (the job is then as it was last seen), or
-// [ErrNotFound] when the job does not exist or was deleted.
+// Wait returns the job once it has ended: done, failed or cancelled. The commit that ends the job wakes it, in whatever
+// process that happens. The error is ctx's when that ends first (the job is then as it was last seen), or [ErrNotFound] when
+// the job does not exist or was deleted.
+//
+// Thousands of calls may wait at once: the store looks for all of them together. It then looks less often, so that Wait may
+// return a few tenths of a second after the end.
 func (c *Client) Wait(ctx context.Context, id int64) (Job, error) {
 	job, err := c.Get(ctx, id)
 	if err != nil {
@@ -21,10 +20,8 @@ func (c *Client) Wait(ctx context.Context, id int64) (Job, error) {
 	if job.Status.Final() {
 		return job, nil // without the cost of listening
 	}
-	wake, stop := c.store.Listen(JobEnded, nil)
-	defer stop()
-	tick := time.NewTicker(waitLook)
-	defer tick.Stop()
+	wake, leave := c.store.Shared().waits.join(c.store, id)
+	defer leave()
 	for {
 		seen, err := c.Get(ctx, id)
 		if err == nil {
@@ -39,7 +36,6 @@ func (c *Client) Wait(ctx context.Context, id int64) (Job, error) {
 		case <-ctx.Done():
 			return job, fmt.Errorf("wait for job %d: %w", id, context.Cause(ctx))
 		case <-wake:
-		case <-tick.C:
 		}
 	}
 }

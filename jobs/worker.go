@@ -78,7 +78,7 @@ func (s *session) addWorker(ctx context.Context, params db.RegisterWorkerParams)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return id, err
 		}
-		if err := s.client.CheckOpen(ctx); err != nil {
+		if err := s.store.Read(ctx, openQueue); err != nil {
 			return 0, err
 		}
 		if err := s.rescueWorkers(ctx, s.config.OnBoot == OnBootFailed, 0); err != nil {

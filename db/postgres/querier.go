@@ -161,6 +161,8 @@ type Querier interface {
 	ListClaimableJobsOfKind(ctx context.Context, arg ListClaimableJobsOfKindParams) ([]ListClaimableJobsOfKindRow, error)
 	// ListClaimableKinds lists those of the kinds, a JSON list, that have a pending job in a queue, if a worker may claim from it.
 	ListClaimableKinds(ctx context.Context, arg ListClaimableKindsParams) ([]string, error)
+	// ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
+	ListEndedAmong(ctx context.Context, ids string) ([]int64, error)
 	// ListEndedJobIDs lists the ids of jobs that failed or were cancelled, the highest first, below an id: a step of a search.
 	ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams) ([]int64, error)
 	// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many

@@ -87,6 +87,34 @@ func (q *Queries) FindJobs(ctx context.Context, arg FindJobsParams) ([]FindJobsR
 	return items, nil
 }
 
+const listEndedAmong = `-- name: ListEndedAmong :many
+SELECT CAST(e.id AS BIGINT) AS id FROM unnest(CAST((
+    SELECT CAST(translate(CAST($1 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+  ) AS BIGINT[])) AS e (id)
+WHERE NOT EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = e.id AND j.status NOT IN ('done', 'failed', 'cancelled'))
+`
+
+// ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
+func (q *Queries) ListEndedAmong(ctx context.Context, ids string) ([]int64, error) {
+	rows, err := q.db.Query(ctx, listEndedAmong, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listEndedJobIDs = `-- name: ListEndedJobIDs :many
 SELECT j.id FROM jobs AS j
 WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = ANY (ARRAY[CAST($1 AS TEXT)])

@@ -336,6 +336,11 @@ func (q counted) ListClaimableKinds(ctx context.Context, arg db.ListClaimableKin
 	return q.own.ListClaimableKinds(ctx, arg)
 }
 
+func (q counted) ListEndedAmong(ctx context.Context, arg string) ([]int64, error) {
+	q.note("ListEndedAmong")
+	return q.own.ListEndedAmong(ctx, arg)
+}
+
 func (q counted) ListEndedJobIDs(ctx context.Context, arg db.ListEndedJobIDsParams) ([]int64, error) {
 	q.note("ListEndedJobIDs")
 	return q.own.ListEndedJobIDs(ctx, arg)

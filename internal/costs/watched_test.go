@@ -73,6 +73,10 @@ func (s *watched) Read(ctx context.Context, fn func(context.Context, db.Querier)
 	return s.watch(ctx, false, s.Store.Read, fn)
 }
 
+func (s *watched) Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.watch(ctx, false, s.Store.Inspect, fn)
+}
+
 type work = func(context.Context, db.Querier) error
 
 func (s *watched) watch(ctx context.Context, write bool, do func(context.Context, work) error, fn work) error {

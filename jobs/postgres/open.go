@@ -107,6 +107,7 @@ func newStore(pool *pgxpool.Pool, opts []Option) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{pool: pool, options: o, names: &namespace{schema: o.schema}, clock: clock{local: o.local, monotonic: time.Now}}
+	s.inspecting = make(chan struct{}, inspections(pool.Config().MaxConns))
 	s.pooled.Store(o.pooled && o.session == "")
 	s.unprepared.Store(o.pooled)
 	s.session = pool.Config().ConnConfig

@@ -390,6 +390,10 @@ func (q queries) ListClaimableKinds(ctx context.Context, arg db.ListClaimableKin
 	return q.own.ListClaimableKinds(ctx, dbpostgres.ListClaimableKindsParams(arg))
 }
 
+func (q queries) ListEndedAmong(ctx context.Context, arg string) ([]int64, error) {
+	return q.own.ListEndedAmong(ctx, arg)
+}
+
 func (q queries) ListEndedJobIDs(ctx context.Context, arg db.ListEndedJobIDsParams) ([]int64, error) {
 	return q.own.ListEndedJobIDs(ctx, dbpostgres.ListEndedJobIDsParams(arg))
 }

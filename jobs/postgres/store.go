@@ -31,6 +31,8 @@ type Store struct {
 	clock      clock
 	floors     *floors
 	together   together
+	inspecting chan struct{} // has a value for each inspection under way
+	shared     jobs.Shared
 	pooled     atomic.Bool // there is a pooler, and no way round it: no notifications, no locks
 	unprepared atomic.Bool // there is a pooler: no prepared statements
 
@@ -53,6 +55,24 @@ func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) e
 	}
 	return s.rerun(ctx, func() error { return s.readOnce(ctx, fn) })
 }
+
+// Inspect is Read with a bound on how many run at once: [inspections] of the pool's connections.
+func (s *Store) Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	select {
+	case s.inspecting <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-s.inspecting }()
+	return s.Read(ctx, fn)
+}
+
+// inspections returns how many of a pool's connections inspections may hold at once: half of them, so that the rest is for
+// runners and enqueues. A pool of one connection has none to spare.
+func inspections(connections int32) int32 { return min(max(1, connections/2), 4) }
+
+// Shared implements [jobs.Store].
+func (s *Store) Shared() *jobs.Shared { return &s.shared }
 
 // rerun runs a read again whose connection turns out to be lost, as many of the pool may be after a restart.
 func (s *Store) rerun(ctx context.Context, read func() error) error {

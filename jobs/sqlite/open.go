@@ -127,8 +127,12 @@ func open(ctx context.Context, path string, o options) (*Store, error) {
 	if s.readDB, err = openPool(path, o, true); err != nil {
 		return nil, errors.Join(err, s.writeDB.Close())
 	}
-	if err := s.connect(ctx); err != nil {
+	if s.lookDB, err = openPool(path, o, true); err != nil {
 		return nil, errors.Join(err, s.readDB.Close(), s.writeDB.Close())
+	}
+	s.lookDB.SetMaxOpenConns(inspectors())
+	if err := s.connect(ctx); err != nil {
+		return nil, errors.Join(err, s.lookDB.Close(), s.readDB.Close(), s.writeDB.Close())
 	}
 	if o.migrateEmpty {
 		if err := s.migrateEmpty(ctx); err != nil {

@@ -13,11 +13,18 @@ import (
 type reads struct {
 	*dbsqlite.Queries
 	stmts *statements
+	users sync.WaitGroup
 }
 
 func newReads(pool *sql.DB) *reads {
 	stmts := newStatements(pool)
-	return &reads{dbsqlite.New(stmts), stmts}
+	return &reads{Queries: dbsqlite.New(stmts), stmts: stmts}
+}
+
+// close waits for the reads under way and closes the statements. No read may begin any more.
+func (r *reads) close() error {
+	r.users.Wait()
+	return r.stmts.close()
 }
 
 // statements prepares each statement when it is first used, and keeps it. There are a hundred, of which a process uses a few,

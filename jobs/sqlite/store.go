@@ -10,6 +10,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -17,8 +18,12 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// readers is how many connections read at once.
+// readers is how many connections read at once for runners.
 const readers = 4
+
+// inspectors returns how many connections read at once for inspection: SQLite computes in the process, so that one processor
+// stays free for the workers where there are more than two.
+func inspectors() int { return min(max(2, runtime.GOMAXPROCS(0)-1), 4) }
 
 // Store is a queue in a SQLite database file. Make one with [Open] or [New].
 type Store struct {
@@ -27,13 +32,16 @@ type Store struct {
 	files   *files
 	writeDB *sql.DB
 	readDB  *sql.DB
+	lookDB  *sql.DB // for inspection
+	shared  jobs.Shared
 	writer  *writer
 	hub     *hub
 	options options
 
-	mu     sync.RWMutex // guards what follows; held for reading during a read
+	mu     sync.RWMutex // guards what follows
 	closed bool
-	reads  *reads // nil until the schema was found right
+	reads  *reads // nil until the schema was found right, as is looks
+	looks  *reads
 }
 
 var _ jobs.Store = (*Store)(nil)
@@ -50,8 +58,21 @@ func (s *Store) Observer() *jobs.Observer { return s.options.observer }
 // Now is the system's clock, or that of [WithClock], cut to what the database keeps.
 func (s *Store) Now() time.Time { return s.options.now().Truncate(time.Microsecond) }
 
-// Read runs fn on a connection that cannot write.
+// Read runs fn on connections that cannot write.
 func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.readOn(ctx, func() *reads { return s.reads }, fn)
+}
+
+// Inspect is Read on connections of its own. Each statement takes one; a statement that finds none free waits.
+func (s *Store) Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.readOn(ctx, func() *reads { return s.looks }, fn)
+}
+
+// Shared implements [jobs.Store].
+func (s *Store) Shared() *jobs.Shared { return &s.shared }
+
+// readOn runs fn on the statements that choose returns while mu is held.
+func (s *Store) readOn(ctx context.Context, choose func() *reads, fn func(context.Context, db.Querier) error) error {
 	for {
 		if err := s.ready(ctx); err != nil {
 			return err
@@ -59,20 +80,17 @@ func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) e
 		if err := s.files.intact(); err != nil {
 			return err
 		}
-		if ran, err := s.tryRead(ctx, fn); ran {
-			return translate(err)
+		s.mu.RLock()
+		reads := choose()
+		if reads != nil {
+			reads.users.Add(1)
+		}
+		s.mu.RUnlock()
+		if reads != nil { // else a migration dropped the statements since the look at the schema
+			defer reads.users.Done()
+			return translate(fn(ctx, reads))
 		}
 	}
-}
-
-// tryRead runs fn unless the statements were dropped by a migration since the look at the schema.
-func (s *Store) tryRead(ctx context.Context, fn func(context.Context, db.Querier) error) (ran bool, err error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.reads == nil {
-		return false, nil
-	}
-	return true, fn(ctx, s.reads)
 }
 
 // Write runs fn in a transaction, together with what other callers of this process have waiting.
@@ -134,7 +152,7 @@ func (s *Store) ready(ctx context.Context) error {
 		return fmt.Errorf("prepare statements: %w", translate(err))
 	}
 	s.writer.use(writes)
-	s.reads = newReads(s.readDB)
+	s.reads, s.looks = newReads(s.readDB), newReads(s.lookDB)
 	return nil
 }
 
@@ -167,13 +185,16 @@ func (s *Store) look(ctx context.Context) error {
 // forget drops the prepared statements, so that the next use looks at the schema anew.
 func (s *Store) forget() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.reads == nil {
+	reads, looks := s.reads, s.looks
+	if reads == nil {
+		s.mu.Unlock()
 		return nil
 	}
-	err := errors.Join(s.reads.stmts.close(), s.writer.use(nil).Close())
-	s.reads = nil
-	return err
+	s.reads, s.looks = nil, nil
+	err := s.writer.use(nil).Close()
+	s.mu.Unlock()
+	// Not under mu: a long read under way must delay no other use of the store.
+	return errors.Join(err, reads.close(), looks.close())
 }
 
 // Listen implements [jobs.Store].
@@ -205,5 +226,5 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.hub.close()
 	s.writer.close()
-	return errors.Join(s.forget(), s.readDB.Close(), s.writeDB.Close())
+	return errors.Join(s.forget(), s.lookDB.Close(), s.readDB.Close(), s.writeDB.Close())
 }

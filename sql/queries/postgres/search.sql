@@ -45,3 +45,10 @@ WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = ANY (ARRAY[
   AND j.id < CAST(@before_id AS BIGINT)
 ORDER BY j.status DESC, /* as jobs_ended is ordered: for the order of ids alone the server may go through all jobs */
          j.id DESC LIMIT CAST(@n AS BIGINT);
+
+-- name: ListEndedAmong :many
+-- ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
+SELECT CAST(e.id AS BIGINT) AS id FROM unnest(CAST((
+    SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+  ) AS BIGINT[])) AS e (id)
+WHERE NOT EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = e.id AND j.status NOT IN ('done', 'failed', 'cancelled'));

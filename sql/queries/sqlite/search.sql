@@ -33,3 +33,8 @@ SELECT j.id FROM jobs AS j
 WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = CAST(@status AS TEXT)
   AND j.id < CAST(@before_id AS BIGINT)
 ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
+
+-- name: ListEndedAmong :many
+-- ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
+SELECT CAST(e.value AS BIGINT) AS id FROM json_each(CAST(@ids AS TEXT)) AS e
+WHERE NOT EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = e.value AND j.status NOT IN ('done', 'failed', 'cancelled'));
