@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -87,7 +88,8 @@ func New(client *jobs.Client, c Config) (*Handler, error) {
 		h.log = slog.Default()
 	}
 	h.config.Hosts = slices.Clone(c.Hosts)
-	h.feed = newFeed(client, c.Streams, func(err error) { h.log.Error("the event stream cannot tell of changes", "error", err) })
+	feedLog := callback.Logger(h.log) // a handler that blocks must not hold up the event stream
+	h.feed = newFeed(client, c.Streams, func(err error) { feedLog.Error("the event stream cannot tell of changes", "error", err) })
 	faults := c.faults()
 	for _, origin := range c.Origins {
 		if err := h.crossing.AddTrustedOrigin(origin); err != nil {

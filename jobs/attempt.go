@@ -24,6 +24,7 @@ type attempt struct {
 	completed bool      // CompleteTx ran: whether it was committed is known when the handler returns
 	result    *string   // set by SetResult
 	endedAt   time.Time // when the housekeeper first saw its context ended
+	reported  bool      // its handler was reported as stuck
 
 	ran      bool          // its handler was called and has returned, after it had
 	waited   time.Duration // to be called since the job was due, and
@@ -68,33 +69,60 @@ func (a *attempt) clock() {
 }
 
 // execute runs the handler to its end, however it ends, and settles the outcome. It returns the attempt that is to be run
-// next in the same slot, if one waits.
+// next in the same slot, if one waits. All that is the application's code runs on this goroutine: the middleware and the
+// handler, then the methods of its error or panic value and the kind's RetryDelay.
 func (a *attempt) execute() (next *attempt) {
 	a.session.observer.started(a)
-	var err error
-	called, returned := false, false
-	began := time.Now()
-	defer func() {
-		var stack string
-		gone := false
-		if p := recover(); p != nil {
-			err, stack = fmt.Errorf("panic: %v", p), string(debug.Stack())
-		} else if !returned {
-			err, stack, gone = errors.New("the handler called runtime.Goexit"), string(debug.Stack()), true
-		}
-		next = a.end(a.judge(err, stack), began, called)
-		if gone && next != nil {
-			a.session.start(next) // on another goroutine: this one ends now
-		}
-	}()
+	var e execution
+	e.attempt, e.next, e.began = a, &next, time.Now()
+	defer e.settle()
 	// It may have been cancelled, or lost, before it began.
-	if err = context.Cause(a.ctx); err == nil {
+	if e.err = context.Cause(a.ctx); e.err == nil {
 		a.clock()
-		called = true
-		err = a.handler.run(a.ctx, &a.job)
+		e.called = true
+		e.err = a.handler.run(a.ctx, &a.job)
 	}
-	returned = true
+	e.returned = true
 	return next
+}
+
+// execution is the state of execute, kept small: a slot whose handler waits should need a stack of 4 KB.
+type execution struct {
+	attempt  *attempt
+	next     **attempt // what execute returns
+	began    time.Time
+	err      error // the handler's
+	called   bool  // the handler was called
+	returned bool  // and returned
+	settled  bool  // the attempt has its outcome
+	exiting  bool  // runtime.Goexit ends this goroutine
+}
+
+// settle judges how the handler ended and ends the attempt. Execute defers it, so that it recovers panics.
+func (e *execution) settle() {
+	defer e.finish()
+	var stack string
+	if p := recover(); p != nil {
+		stack = string(debug.Stack())
+		e.err = fmt.Errorf("panic: %v", p)
+	} else if !e.returned {
+		e.err, stack, e.exiting = errors.New("the handler called runtime.Goexit"), string(debug.Stack()), true
+	}
+	o := e.attempt.judge(e.err, stack)
+	e.settled = true
+	*e.next = e.attempt.end(o, e.began, e.called)
+}
+
+// finish ends the attempt when the application's code that settle calls ended by runtime.Goexit. When this goroutine ends,
+// another one runs the next attempt.
+func (e *execution) finish() {
+	if !e.settled {
+		e.exiting = true
+		*e.next = e.attempt.end(e.attempt.unjudged(), e.began, e.called)
+	}
+	if e.exiting && *e.next != nil {
+		e.attempt.session.start(*e.next)
+	}
 }
 
 // end gives the slot to the next attempt that waits for it, if any, and the outcome to the pump.

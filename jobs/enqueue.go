@@ -227,7 +227,7 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 		return nil, err
 	}
 	// Everything is validated before the transaction begins: a fault in the last payload must not hold the write
-	// lock for the time that the first ones take.
+	// lock for the time that the first ones take, and neither must a marshaler of the application.
 	b := batch{n: n, payload: payload}
 	if err := b.validate(e); err != nil {
 		return nil, err
@@ -243,10 +243,7 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 	var ids []int64
 	err = c.write(ctx, WorkAdded, func(ctx context.Context, q db.Querier) error {
 		ids = make([]int64, 0, n)
-		for list, err := range b.lists() {
-			if err != nil {
-				return err
-			}
+		for _, list := range b.lists {
 			params.Payloads = list
 			added, err := q.EnqueueJobs(ctx, params)
 			if err != nil {

@@ -22,6 +22,7 @@ func (c *Client) RescueGone(ctx context.Context, log *slog.Logger) error {
 		return fmt.Errorf("rescue jobs of gone workers: %w", err)
 	}
 	s := newSession(runner, "[]", false)
+	defer s.flush()
 	before := toMicros(s.store.Now())
 	return errors.Join(s.rescueWorkers(ctx, false, before), s.rescueStuck(ctx, false, before))
 }

@@ -198,16 +198,20 @@ func (h *housekeeper) reportStuck(now time.Time) {
 		why := context.Cause(a.ctx)
 		h.log.Error("handler ignores the end of its context: its attempt is ended without it, its slot stays taken",
 			append(a.attrs(), "cause", why)...)
-		// Judged outside the lock, because the kind's RetryDelay is the application's code.
-		o := a.judge(fmt.Errorf("%w; the handler went on for %s", why, h.config.StuckAfter), "")
-		h.mu.Lock()
-		lost := h.settle(a, o, now.Sub(a.claimed))
-		h.mu.Unlock()
-		if lost {
-			h.observer.finished(o, fateLost)
-		}
-		h.signal()
+		go h.endWithout(a, why, now.Sub(a.claimed)) // it may have to wait for the kind's RetryDelay
 	}
+}
+
+// endWithout settles an attempt whose handler has not returned.
+func (s *session) endWithout(a *attempt, why error, took time.Duration) {
+	o := a.overrun(why, s.config.StuckAfter)
+	s.mu.Lock()
+	lost := s.settle(a, o, took)
+	s.mu.Unlock()
+	if lost {
+		s.observer.finished(o, fateLost)
+	}
+	s.signal()
 }
 
 // overdue are the attempts whose handlers still run StuckAfter after their context ended.
@@ -220,10 +224,11 @@ func (h *housekeeper) overdue(now time.Time) []*attempt {
 	var list []*attempt
 	for _, a := range h.running {
 		switch {
-		case a.over || !a.begun || a.ctx.Err() == nil:
+		case a.over || a.reported || !a.begun || a.ctx.Err() == nil:
 		case a.endedAt.IsZero():
 			a.endedAt = now
 		case now.Sub(a.endedAt) >= h.config.StuckAfter:
+			a.reported = true
 			list = append(list, a)
 		}
 	}

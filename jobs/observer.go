@@ -1,15 +1,26 @@
 package jobs
 
 import (
+	"context"
+	"log/slog"
+	"slices"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/callback"
 )
+
+// eventLimit is how many events may wait for an observer.
+const eventLimit = 100_000
 
 // Observer is told what a process does with a queue, for metrics and the like. An engine gets it when it is opened, with its
 // option WithObserver; the clients and runners of that store tell it too. It only watches: what is to change or refuse
 // something is a middleware.
 //
-// Any field may be nil, and without an Observer nothing is measured. The functions are called where things happen, several
-// at a time, and hold those up: they must be quick, wait for nobody, not use the queue, and not panic.
+// Any field may be nil, and without an Observer nothing is measured. The functions are called soon after what they tell of,
+// one at a time and in its order, on a goroutine of the observer's own: they may block, use the queue, panic or call
+// runtime.Goexit without holding up or failing anything else. A panic is logged to slog.Default. An observer that is more
+// than 100,000 events behind misses the newest ones, and the log says how many. A runner that stops, and
+// a store that is closed, waits up to two seconds for its observers: see [Observer.Flush].
 type Observer struct {
 	// Enqueued is called after jobs were added, or one was found in place of the one to be added. In a caller's
 	// transaction that is before the commit.
@@ -41,6 +52,8 @@ type Observer struct {
 
 	// Woken is called when somebody who waits for news, as a runner without work does, is told to look.
 	Woken func(WakeSource)
+
+	queues []*callback.Queue // of the observers that this one tells; empty in one that the application made
 }
 
 // Enqueued is told to an [Observer] after an enqueue.
@@ -125,19 +138,68 @@ var wakeSources = [...]WakeSource{WakeLocal, WakeEvent, WakeNotify, WakePoll, Wa
 // WakeSources returns all sources.
 func WakeSources() []WakeSource { return append([]WakeSource(nil), wakeSources[:]...) }
 
-// Observers returns one that tells each of a list, in its order; nil for none. Those that are nil are left out.
+// Observers returns an observer that tells each one of a list, in its order; nil for none. It leaves out those that are
+// nil. Its own functions never block: each observer of the list has a goroutine that calls its functions. Engines call
+// Observers with what they are given.
 func Observers(list ...*Observer) *Observer {
 	var all *Observer
 	for _, o := range list {
 		switch {
 		case o == nil:
 		case all == nil:
-			all = o
+			all = queued(o)
 		default:
-			all = both(all, o)
+			all = both(all, queued(o))
 		}
 	}
 	return all
+}
+
+// queued returns an observer whose functions have those of another one called by a queue.
+func queued(o *Observer) *Observer {
+	if len(o.queues) > 0 {
+		return o
+	}
+	q := callback.NewQueue(eventLimit, func(err error) { slog.Default().Error("an observer of the queue failed", "error", err) })
+	told := &Observer{
+		Enqueued: later(q, o.Enqueued),
+		Started:  later(q, o.Started),
+		Finished: later(q, o.Finished),
+		Rescued:  later(q, o.Rescued),
+		Turned:   later(q, o.Turned),
+		Failed:   later(q, o.Failed),
+		Woken:    later(q, o.Woken),
+		queues:   []*callback.Queue{q},
+	}
+	if o.Committed != nil {
+		told.Committed = func(writes int, took time.Duration) { q.Add(func() { o.Committed(writes, took) }) }
+	}
+	if o.Queried != nil {
+		told.Queried = func(name string, took time.Duration, err error) { q.Add(func() { o.Queried(name, took, err) }) }
+	}
+	return told
+}
+
+// later returns a function that has f called by a queue; nil when f is.
+func later[A any](q *callback.Queue, f func(A)) func(A) {
+	if f == nil {
+		return nil
+	}
+	return func(a A) { q.Add(func() { f(a) }) }
+}
+
+// Flush waits until the functions of a store's observer have returned for everything that happened before, as a test or a
+// program that ends needs it. The error is ctx's. It may be called on nil.
+func (o *Observer) Flush(ctx context.Context) error {
+	if o == nil {
+		return nil
+	}
+	for _, q := range o.queues {
+		if err := q.Flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func both(a, b *Observer) *Observer {
@@ -151,6 +213,7 @@ func both(a, b *Observer) *Observer {
 		Woken:     call(a.Woken, b.Woken),
 		Committed: call2(a.Committed, b.Committed),
 		Queried:   call3(a.Queried, b.Queried),
+		queues:    slices.Concat(a.queues, b.queues),
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/callback"
 )
 
 // fate is what becomes of a job after an attempt.
@@ -43,8 +45,12 @@ const (
 	mostText   = 8 << 20 // of what is looked at before it is cut to that: what is cut in two would not be found
 )
 
-// judge decides what the end of a handler means. stack is set when it panicked. The error's methods and the kind's
-// RetryDelay are the application's code: a panic in them (say, of a nil pointer in an error) is the attempt's too.
+// retryDelayWithin is how long a kind's RetryDelay may take when the handler's own goroutine cannot call it.
+const retryDelayWithin = time.Second
+
+// judge decides what the end of a handler means, on the handler's goroutine. stack is set when it panicked. The error's
+// methods and the kind's RetryDelay are the application's code: a panic in them (say, of a nil pointer in an error) is the
+// attempt's too. After runtime.Goexit in them, judge does not return.
 func (a *attempt) judge(err error, stack string) (o outcome) {
 	o.attempt = a
 	defer func() {
@@ -82,6 +88,45 @@ func (a *attempt) judge(err error, stack string) (o outcome) {
 		return a.failed(o, CauseError)
 	}
 	return o
+}
+
+// unjudged is the outcome of an attempt whose error, panic value or RetryDelay called runtime.Goexit.
+func (a *attempt) unjudged() outcome {
+	if errors.Is(context.Cause(a.ctx), ErrLeaseLost) {
+		return outcome{attempt: a, fate: fateLost}
+	}
+	o := outcome{
+		attempt: a, message: "a method of the handler's error or panic value, or the kind's RetryDelay, called runtime.Goexit",
+		stack: clean(string(debug.Stack()), mostText),
+	}
+	return a.failedWith(o, CausePanic, DefaultRetryDelay)
+}
+
+// overrun is the outcome of an attempt whose handler ignores the end of its context. The kind's RetryDelay is called on a
+// goroutine of its own and has a second to answer; otherwise DefaultRetryDelay applies.
+func (a *attempt) overrun(why error, after time.Duration) outcome {
+	o := outcome{attempt: a, message: fmt.Sprintf("%v; the handler went on for %s", why, after)}
+	switch {
+	case errors.Is(why, ErrLeaseLost):
+		o.fate = fateLost
+		return o
+	case errors.Is(why, ErrCancelRequested):
+		o.fate = fateCancel
+		return o
+	case errors.Is(why, ErrStopping):
+		o.fate, o.message = fateRelease, ""
+		return o
+	}
+	cause := CauseError
+	if errors.Is(why, ErrTimeout) {
+		cause = CauseTimeout
+	}
+	return a.failedWith(o, cause, func(n int) time.Duration {
+		if delay, ok := callback.Within(retryDelayWithin, func() time.Duration { return a.handler.retryDelay(n) }); ok {
+			return delay
+		}
+		return DefaultRetryDelay(n)
+	})
 }
 
 // follow does what the handler said.

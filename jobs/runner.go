@@ -75,7 +75,9 @@ type Config struct {
 	// Middleware wraps every handler, the first one outermost.
 	Middleware []RunMiddleware
 
-	// Logger takes what the runner has to say; slog.Default when nil.
+	// Logger takes the runner's messages; slog.Default when nil. A goroutine of its own gives them to the logger's handler,
+	// which may block, panic or call runtime.Goexit without holding up the runner. While 10,000 messages wait, later ones
+	// are dropped, and standard error says how many. A runner that stops waits up to two seconds for the handler.
 	Logger *slog.Logger
 }
 
@@ -214,6 +216,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 		return fmt.Errorf("run: %w", err)
 	}
 	session := newSession(r, string(kinds), drain)
+	defer session.flush()
 	err = session.run(withoutActor(ctx))
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil // stopped before it had begun

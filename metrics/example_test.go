@@ -34,6 +34,7 @@ func Example() {
 
 	_, err = client.Enqueue(ctx, "greet", []byte(`{"Name": "Ada"}`))
 	check(err)
+	check(store.Observer().Flush(ctx)) // observers hear of things a moment later
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 	for line := range strings.Lines(answer.Body.String()) {

@@ -39,8 +39,9 @@ func newLab(t *testing.T) *lab {
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	t.Cleanup(cancel)
 	m := metrics.New()
-	store := testdb.SQLite(t, sqlite.WithObserver(m.Observer()))
-	l := &lab{T: t, ctx: ctx, store: store, client: jobs.New(store), metrics: m, registry: prometheus.NewPedanticRegistry()}
+	l := &lab{T: t, ctx: ctx, metrics: m, registry: prometheus.NewPedanticRegistry()}
+	l.store = testdb.SQLite(t, sqlite.WithObserver(m.Observer()))
+	l.client = jobs.New(l.store)
 	l.queue = metrics.NewQueue(l.client, slog.New(slog.DiscardHandler))
 	l.registry.MustRegister(l.metrics, l.queue)
 	return l
@@ -63,6 +64,9 @@ func (l *lab) enqueue(kind string, opts ...jobs.EnqueueOption) int64 {
 // gather returns what Prometheus would get, by name.
 func (l *lab) gather() map[string]*dto.MetricFamily {
 	l.Helper()
+	if l.store != nil {
+		l.must(l.store.Observer().Flush(l.ctx))
+	}
 	list, err := l.registry.Gather()
 	l.must(err)
 	families := map[string]*dto.MetricFamily{}

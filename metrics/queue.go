@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/labels"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -41,13 +42,14 @@ type reading struct {
 	queues []jobs.QueueInfo
 }
 
-// NewQueue returns the metrics of a client's queue. log is told why the database could not be read.
+// NewQueue returns the metrics of a client's queue. log gets the reason when the database cannot be read; a goroutine of
+// its own gives it to the logger's handler.
 func NewQueue(client *jobs.Client, log *slog.Logger) *Queue {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
 	return &Queue{
-		client: client, log: log, now: time.Now,
+		client: client, log: callback.Logger(log), now: time.Now,
 		up:        desc("sqluice_database_up", "1 when the queue could be read from its database within 5 seconds, else 0, and the other metrics of the queue are missing."),
 		jobs:      desc("sqluice_jobs", "Jobs in the database.", "status"),
 		perQueue:  desc("sqluice_queue_jobs", "Jobs of a queue that have not ended.", "queue", "status"),

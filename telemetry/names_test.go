@@ -23,6 +23,7 @@ func TestNamesAreBounded(t *testing.T) {
 		told.Finished(jobs.Finished{Queue: "q", Kind: kind, Fate: jobs.FateDone})
 	}
 	var all metricdata.ResourceMetrics
+	l.must(l.store.Observer().Flush(l.Context()))
 	l.must(l.reader.Collect(t.Context(), &all))
 	seen := 0
 	check := func(name string, set attribute.Set, n uint64) {

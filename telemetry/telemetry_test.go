@@ -32,6 +32,7 @@ type lab struct {
 	tracer    trace.Tracer
 	telemetry *telemetry.Telemetry
 	client    *jobs.Client
+	store     jobs.Store
 }
 
 func newLab(t *testing.T, c telemetry.Config) *lab {
@@ -49,8 +50,8 @@ func newLab(t *testing.T, c telemetry.Config) *lab {
 	var err error
 	l.telemetry, err = telemetry.New(c)
 	l.must(err)
-	store := testdb.SQLite(t, sqlite.WithObserver(l.telemetry.Observer()))
-	l.client = jobs.New(store, jobs.WithMiddleware(l.telemetry.Enqueue))
+	l.store = testdb.SQLite(t, sqlite.WithObserver(l.telemetry.Observer()))
+	l.client = jobs.New(l.store, jobs.WithMiddleware(l.telemetry.Enqueue))
 	return l
 }
 
@@ -267,6 +268,7 @@ func TestWhatIsMeasured(t *testing.T) {
 		t.Errorf("Enqueue gives %v", err)
 	}
 	var all metricdata.ResourceMetrics
+	l.must(l.store.Observer().Flush(l.Context()))
 	l.must(l.reader.Collect(t.Context(), &all))
 	have := map[string]metricdata.Aggregation{}
 	for _, scope := range all.ScopeMetrics {

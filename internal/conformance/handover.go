@@ -133,10 +133,12 @@ func exported(job jobs.Job) map[string]any {
 func testHandedInOneTransaction(f *fixture) {
 	h := f.handing()
 	h.hand()
+	h.seen.told()
 	h.seen.mu.Lock()
 	before, turned := len(h.seen.queries), len(h.seen.turned)
 	h.seen.mu.Unlock()
 	h.hand()
+	h.seen.told()
 	h.seen.mu.Lock()
 	defer h.seen.mu.Unlock()
 	asked := h.seen.queries[before:]

@@ -34,8 +34,9 @@ var observeTests = []test{
 	{"Several", testObserveSeveral},
 }
 
-// seen keeps all that an observer is told.
+// seen keeps all that an observer is told. Tests wait for told before they read it.
 type seen struct {
+	told     func()
 	mu       sync.Mutex
 	enqueued []jobs.Enqueued
 	started  []jobs.Started
@@ -70,13 +71,26 @@ func (s *seen) observer() *jobs.Observer {
 	}
 }
 
+// open opens the test's database once more, with this observer.
+func (s *seen) open(f *fixture, others ...*jobs.Observer) Store {
+	f.Helper()
+	store := f.open(f.T, append([]*jobs.Observer{s.observer()}, others...)...)
+	s.told = func() {
+		f.Helper()
+		f.must(store.Observer().Flush(f.ctx))
+	}
+	return store
+}
+
 func (s *seen) wakes() []jobs.WakeSource {
+	s.told()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.woken)
 }
 
 func (s *seen) asked() []string {
+	s.told()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.queries)
@@ -86,7 +100,7 @@ func (s *seen) asked() []string {
 func (f *fixture) observed() (*jobs.Client, *seen) {
 	f.Helper()
 	s := &seen{}
-	return jobs.New(f.open(f.T, s.observer())), s
+	return jobs.New(s.open(f)), s
 }
 
 func testObserveEnqueues(f *fixture) {
@@ -105,6 +119,7 @@ func testObserveEnqueues(f *fixture) {
 	if _, err = client.Enqueue(f.ctx, "k", json.RawMessage("nonsense")); err == nil {
 		f.Error("nonsense was enqueued")
 	}
+	seen.told()
 	if have, wanted := seen.enqueued, []jobs.Enqueued{
 		{Kind: "k", Queue: "q", Jobs: 1}, {Kind: "k", Queue: jobs.DefaultQueue, Existed: true},
 		{Kind: "m", Queue: jobs.DefaultQueue, Jobs: 2}, {Kind: "t", Queue: jobs.DefaultQueue, Jobs: 1, InTx: true},
@@ -275,6 +290,7 @@ func testObserveCommits(f *fixture) {
 		})
 	}
 	group.Wait()
+	seen.told()
 	want(f, "writes", seen.writes, callers)
 }
 
@@ -288,6 +304,7 @@ func testObserveStatements(f *fixture) {
 	_, err = client.In(tx).EnqueueMany(f.ctx, "k", []json.RawMessage{json.RawMessage("{}")})
 	f.must(err)
 	f.must(tx.Rollback())
+	seen.told()
 	for _, name := range []string{"EnqueueKeylessJob", "ClaimJobs", "CompleteJobs", "GetNextRunAfter", "RegisterWorker", "EnqueueJobs"} {
 		if !slices.Contains(seen.queries, name) {
 			f.Errorf("%s was not told of", name)
@@ -304,7 +321,7 @@ func testObserveStatements(f *fixture) {
 // What the database cannot do is a fault; what callers want of it and cannot have is none.
 func testObserveFaults(f *fixture) {
 	s := &seen{}
-	store := f.open(f.T, s.observer())
+	store := s.open(f)
 	client := jobs.New(store)
 	if _, err := client.Get(f.ctx, 42); !errors.Is(err, jobs.ErrNotFound) {
 		f.Errorf("Get gives %v", err)
@@ -317,11 +334,13 @@ func testObserveFaults(f *fixture) {
 	if _, err := client.Enqueue(ended, "k", json.RawMessage("{}")); err == nil {
 		f.Error("a job was enqueued for somebody who does not wait for it")
 	}
+	s.told()
 	want(f, "faults before there is one", len(s.failed), 0)
 	f.must(store.Close())
 	if _, err := client.Enqueue(f.ctx, "k", json.RawMessage("{}")); !errors.Is(err, jobs.ErrClosed) {
 		f.Errorf("Enqueue gives %v", err)
 	}
+	s.told()
 	if len(s.failed) != 1 || !errors.Is(s.failed[0], jobs.ErrClosed) {
 		f.Errorf("faults: %v", s.failed)
 	}
@@ -380,9 +399,10 @@ func testObserveWakes(f *fixture) {
 
 func testObserveSeveral(f *fixture) {
 	var a, b seen
-	client := jobs.New(f.open(f.T, a.observer(), nil, &jobs.Observer{Enqueued: b.observer().Enqueued}))
+	client := jobs.New(a.open(f, nil, &jobs.Observer{Enqueued: b.observer().Enqueued}))
 	_, err := client.Enqueue(f.ctx, "k", json.RawMessage("{}"))
 	f.must(err)
+	a.told()
 	want(f, "enqueues that the first is told of", len(a.enqueued), 1)
 	want(f, "enqueues that the last is told of", len(b.enqueued), 1)
 	want(f, "statements that the first is told of", slices.Contains(a.queries, "EnqueueKeylessJob"), true)

@@ -11,6 +11,20 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+// afterStatement is a store that calls a function after each statement in a caller's transaction.
+type afterStatement struct {
+	Store
+	hook func(name string, took time.Duration, err error)
+}
+
+func (s afterStatement) Join(tx jobs.Tx) (db.Querier, error) {
+	q, err := s.Store.Join(tx)
+	if err != nil {
+		return nil, err
+	}
+	return db.Timed(q, s.hook), nil
+}
+
 // A change in a caller's transaction that fails half-way leaves nothing of it there, so that the caller can go on and commit:
 // else the counts and the audit would not know of what it did. Here its context ends after each of its statements in turn.
 func testFailedChanges(f *fixture) {
@@ -22,11 +36,11 @@ func testFailedChanges(f *fixture) {
 	f.drain(jobs.Config{}, on("fails", func(context.Context, jobs.Job) error { return errors.New("broken") }))
 	statements := 0
 	var end func()
-	observed := jobs.New(f.open(f.T, &jobs.Observer{Queried: func(string, time.Duration, error) {
+	observed := jobs.New(afterStatement{f.store, func(string, time.Duration, error) {
 		if statements--; statements == 0 {
 			end()
 		}
-	}}))
+	}})
 	for name, change := range map[string]func(ctx context.Context, c *jobs.Client) error{
 		"a cancel":         func(ctx context.Context, c *jobs.Client) error { _, err := c.Cancel(ctx, ids[0]); return err },
 		"a cancel of many": func(ctx context.Context, c *jobs.Client) error { _, err := c.CancelMany(ctx, ids); return err },

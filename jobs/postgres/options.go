@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -78,7 +79,7 @@ func WithPoll(every time.Duration) Option {
 }
 
 // WithLogger takes the engine's rare messages, such as a listening connection that is lost; they go to slog.Default
-// without it.
+// without it. A goroutine of its own gives them to the logger's handler.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
 // WithObserver has the store, and the clients and runners that use it, tell what they do. It may be given several times.
@@ -87,8 +88,11 @@ func WithObserver(observer *jobs.Observer) Option {
 }
 
 // WithClock has the store take this machine's time from a function, for tests in which a clock is wrong or is set. Leases and
-// due times go by the server's clock all the same.
-func WithClock(now func() time.Time) Option { return func(o *options) { o.local = now } }
+// due times go by the server's clock all the same. Each call has a goroutine of its own. After a panic, runtime.Goexit or a
+// second without an answer the store takes the system's time plus the difference that it saw last.
+func WithClock(now func() time.Time) Option {
+	return func(o *options) { o.local = callback.Clock(now) }
+}
 
 func newOptions(opts []Option) (options, error) {
 	o := options{
@@ -100,6 +104,7 @@ func newOptions(opts []Option) (options, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
+	o.logger = callback.Logger(o.logger)
 	return o, errors.Join(o.faulty...)
 }
 

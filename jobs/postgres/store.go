@@ -16,8 +16,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/jobs"
 )
+
+// flushWithin is how long Close waits for observers, and for its logger, to take what was told before.
+const flushWithin = 2 * time.Second
 
 // Store is a queue in a PostgreSQL database. Make one with [Open] or [New].
 type Store struct {
@@ -229,5 +233,18 @@ func (s *Store) Close() error {
 	if s.ownPool {
 		s.pool.Close()
 	}
+	s.flush()
 	return nil
+}
+
+// flush waits for the observers and then for the logger, flushWithin for each.
+func (s *Store) flush() {
+	ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
+	defer cancel()
+	if err := s.options.observer.Flush(ctx); err != nil {
+		s.options.logger.Warn("an observer takes too long: Close does not wait for it any longer", "waited", flushWithin)
+	}
+	ctx, cancel = context.WithTimeout(context.Background(), flushWithin)
+	defer cancel()
+	_ = callback.FlushLogger(ctx, s.options.logger) // there is nowhere to say that the log is late
 }

@@ -14,6 +14,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -55,7 +56,7 @@ func MustExist() Option { return func(o *options) { o.mustExist = true } }
 func MigrateEmpty() Option { return func(o *options) { o.migrateEmpty = true } }
 
 // WithLogger takes the engine's rare messages, such as a watch on the directory that does not work; they go to
-// slog.Default without it.
+// slog.Default without it. A goroutine of its own gives them to the logger's handler.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
 // WithObserver has the store, and the clients and runners that use it, tell what they do. It may be given several times.
@@ -64,8 +65,9 @@ func WithObserver(observer *jobs.Observer) Option {
 }
 
 // WithClock has the store take the time from a function, for tests in which a clock is wrong or is set. Leases and due times
-// go by it.
-func WithClock(now func() time.Time) Option { return func(o *options) { o.now = now } }
+// go by it. Each call has a goroutine of its own. After a panic, runtime.Goexit or a second without an answer the store
+// takes the system's time plus the difference that it saw last.
+func WithClock(now func() time.Time) Option { return func(o *options) { o.now = callback.Clock(now) } }
 
 // Open opens the database in a file, which it makes when there is none. It does not migrate: see
 // [jobs.Client.Migrate]. The file must lie on a local file system, because WAL needs shared memory; ":memory:" is
@@ -75,6 +77,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
+	o.logger = callback.Logger(o.logger)
 	store, err := open(ctx, path, o)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)

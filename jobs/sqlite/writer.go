@@ -104,7 +104,11 @@ func (w *writer) leave(r *request) bool {
 	return false
 }
 
-// lead runs one group, of which r is a part, and hands on.
+// errUnfinished is the error of a write that was neither committed nor refused: a function of its group panicked outside
+// the transaction, or called runtime.Goexit.
+var errUnfinished = errors.New("the write was given up: a function of its transaction did not return")
+
+// lead runs one group, of which r is a part, and hands on, however the group's functions end.
 func (w *writer) lead(r *request) {
 	defer w.idle.Done()
 	w.mu.Lock()
@@ -112,8 +116,21 @@ func (w *writer) lead(r *request) {
 	w.queue = w.queue[len(group):]
 	w.mu.Unlock()
 
+	ran := false
+	defer func() {
+		if !ran {
+			for _, member := range group {
+				member.err = errUnfinished
+			}
+		}
+		w.handOn(r, group)
+	}()
 	w.run(group)
+	ran = true
+}
 
+// handOn wakes the members of a group that has run, and the next leader.
+func (w *writer) handOn(r *request, group []*request) {
 	for _, other := range group { // before others go on: they may come again in time for the next group
 		if other != r {
 			other.wake <- false
