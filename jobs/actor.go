@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // actorKey is under which a context has the name of who changes something.
@@ -59,11 +60,11 @@ func (a *author) note(ctx context.Context, q db.Querier, now int64, e AuditEntry
 		return nil
 	}
 	p := db.AddAuditParams{
-		Now: now, Actor: a.name, Action: string(e.Action), JobID: optional(e.JobID), Kind: optional(e.Kind), Queue: optional(e.Queue),
+		Now: now, Actor: a.name, Action: string(e.Action), JobID: core.Optional(e.JobID), Kind: core.Optional(e.Kind), Queue: core.Optional(e.Queue),
 		Jobs: e.Jobs,
 	}
 	if len(e.JobIDs) > 0 {
-		ids := jsonIDs(e.JobIDs)
+		ids := core.JSONIDs(e.JobIDs)
 		p.JobIds = &ids
 	}
 	if e.Detail != nil {
@@ -81,6 +82,6 @@ func detailOf(v any) (json.RawMessage, error) {
 	if v == nil {
 		return nil, nil
 	}
-	text, err := encode("detail", v)
+	text, err := core.Encode("detail", v)
 	return json.RawMessage(text), err
 }

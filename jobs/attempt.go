@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // attempt is one run of a job by this process. Its mutable fields are guarded by the session's mu.
@@ -72,7 +74,7 @@ func (a *attempt) clock() {
 // next in the same slot, if one waits. All that is the application's code runs on this goroutine: the middleware and the
 // handler, then the methods of its error or panic value and the kind's RetryDelay.
 func (a *attempt) execute() (next *attempt) {
-	a.session.observer.started(a)
+	tellStarted(a.session.observer, a)
 	var e execution
 	e.attempt, e.next, e.began = a, &next, time.Now()
 	defer e.settle()
@@ -144,7 +146,7 @@ func (a *attempt) end(o outcome, began time.Time, called bool) (next *attempt) {
 	wake := !s.patience || !s.mayGather()
 	s.mu.Unlock()
 	if lost {
-		s.observer.finished(o, fateLost)
+		tellFinished(s.observer, o, fateLost)
 	}
 	a.stop()
 	a.cancel(nil)
@@ -160,7 +162,7 @@ func (j Job) SetResult(v any) error {
 	if j.held == nil {
 		return errNotHeld("set the result of", j.ID)
 	}
-	data, err := encode("result", v)
+	data, err := core.Encode("result", v)
 	if err != nil {
 		return fmt.Errorf("job %d: %w", j.ID, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // Action is what somebody did.
@@ -70,17 +72,17 @@ func (c *Client) audit(ctx context.Context, f AuditFilter) ([]AuditEntry, error)
 		return nil, err
 	}
 	if f.After < 0 {
-		return nil, invalid("cursor", fmt.Sprint(f.After), "not be negative")
+		return nil, jobtype.NewInvalidError("cursor", fmt.Sprint(f.After), "not be negative")
 	}
 	if f.Job < 0 {
-		return nil, invalid("job", fmt.Sprint(f.Job), "not be negative")
+		return nil, jobtype.NewInvalidError("job", fmt.Sprint(f.Job), "not be negative")
 	}
 	before := f.After
 	if before == 0 {
 		before = math.MaxInt64
 	}
 	params := db.ListAuditParams{
-		BeforeID: before, Since: since(f.Since), Actor: optional(f.Actor), Action: optional(string(f.Action)), N: n,
+		BeforeID: before, Since: since(f.Since), Actor: core.Optional(f.Actor), Action: core.Optional(string(f.Action)), N: n,
 	}
 	var rows []db.JobAudit
 	err = c.read(ctx, func(ctx context.Context, q db.Querier) error {
@@ -108,8 +110,8 @@ func (c *Client) audit(ctx context.Context, f AuditFilter) ([]AuditEntry, error)
 
 func entryFromRow(r db.JobAudit) (AuditEntry, error) {
 	e := AuditEntry{
-		ID: r.ID, At: fromMicros(r.At), Actor: r.Actor, Action: Action(r.Action), JobID: deref(r.JobID), Kind: deref(r.Kind),
-		Queue: deref(r.Queue), Jobs: r.Jobs, Detail: rawFromColumn(r.Detail),
+		ID: r.ID, At: core.Time(r.At), Actor: r.Actor, Action: Action(r.Action), JobID: core.Deref(r.JobID), Kind: core.Deref(r.Kind),
+		Queue: core.Deref(r.Queue), Jobs: r.Jobs, Detail: core.Raw(r.Detail),
 	}
 	if r.JobIds != nil {
 		if err := json.Unmarshal([]byte(*r.JobIds), &e.JobIDs); err != nil {

@@ -1,6 +1,10 @@
 package jobs
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
+)
 
 // bulk is how many payloads, and bulkBytes how many bytes of them, go to the database in one statement.
 const (
@@ -46,7 +50,7 @@ func (b *batch) list(i int, e *enqueue) (list string, next int, err error) {
 		} else {
 			out = append(out, ',')
 		}
-		out = appendString(out, string(data))
+		out = core.AppendString(out, string(data))
 	}
 	return string(append(out, ']')), i, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // Events that are counted beside the final statuses, which are events too.
@@ -73,7 +74,7 @@ func (c changes) write(ctx context.Context, q db.Querier, now int64) error {
 		}
 		items = append(items, '[')
 		for _, text := range []string{key.queue, key.kind, key.event} {
-			items = append(appendString(items, text), ',')
+			items = append(core.AppendString(items, text), ',')
 		}
 		items = append(strconv.AppendInt(items, sum.times, 10), ',')
 		items = append(strconv.AppendInt(items, sum.jobs, 10), ']')

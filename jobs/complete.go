@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // CompleteTx ends the handler's job well inside the caller's transaction: the handler's own writes and the end of the
@@ -16,10 +17,10 @@ func CompleteTx(ctx context.Context, tx Tx, job Job, result any) error {
 		return errNotHeld("complete", job.ID)
 	}
 	params := db.CompleteJobParams{
-		Now: toMicros(job.held.session.store.Now()), ID: job.ID, Attempt: int64(job.Attempt), WorkerID: job.WorkerID,
+		Now: core.Micros(job.held.session.store.Now()), ID: job.ID, Attempt: int64(job.Attempt), WorkerID: job.WorkerID,
 	}
 	if result != nil {
-		data, err := encode("result", result)
+		data, err := core.Encode("result", result)
 		if err != nil {
 			return fmt.Errorf("complete job %d: %w", job.ID, err)
 		}
@@ -54,7 +55,7 @@ func (j Job) SetProgress(ctx context.Context, v any) error {
 	if j.held == nil {
 		return errNotHeld("set the progress of", j.ID)
 	}
-	data, err := encode("progress", v)
+	data, err := core.Encode("progress", v)
 	if err != nil {
 		return fmt.Errorf("job %d: %w", j.ID, err)
 	}
@@ -63,7 +64,7 @@ func (j Job) SetProgress(ctx context.Context, v any) error {
 	err = store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		var err error
 		n, err = q.SetJobProgress(ctx, db.SetJobProgressParams{
-			ProgressJson: data, Now: toMicros(store.Now()), ID: j.ID, Attempt: int64(j.Attempt), WorkerID: j.WorkerID,
+			ProgressJson: data, Now: core.Micros(store.Now()), ID: j.ID, Attempt: int64(j.Attempt), WorkerID: j.WorkerID,
 		})
 		return err
 	})

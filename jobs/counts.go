@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // Count is how many jobs of a queue and kind have a status.
@@ -46,13 +47,14 @@ func countJobs(ctx context.Context, q db.Querier) ([]Count, error) {
 	for _, row := range rows {
 		key := change{row.Queue, row.Kind, row.Status}
 		sum := sums[key]
-		sums[key] = Count{row.Queue, row.Kind, Status(row.Status), sum.Jobs + row.Jobs, fromMicros(row.Since)}
+		sums[key] = Count{row.Queue, row.Kind, Status(row.Status), sum.Jobs + row.Jobs, core.Time(row.Since)}
 	}
+	order := Statuses()
 	maps.DeleteFunc(sums, func(_ change, sum Count) bool { return sum.Jobs == 0 })
 	// A server may have an order of its own for texts.
 	return slices.SortedFunc(maps.Values(sums), func(a, b Count) int {
 		return cmp.Or(strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind),
-			cmp.Compare(slices.Index(statuses[:], a.Status), slices.Index(statuses[:], b.Status)))
+			cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status)))
 	}), nil
 }
 
@@ -63,7 +65,7 @@ func (c *Client) Recount(ctx context.Context) (int64, error) {
 	var wrong int64
 	err := c.write(ctx, 0, func(ctx context.Context, q db.Querier) error {
 		var err error
-		wrong, err = q.RecountJobs(ctx, toMicros(c.store.Now()))
+		wrong, err = q.RecountJobs(ctx, core.Micros(c.store.Now()))
 		return err
 	})
 	if err != nil {

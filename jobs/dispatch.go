@@ -40,7 +40,7 @@ func (s *session) dispatch(claimed []*attempt) {
 		s.start(a)
 	}
 	for _, o := range lost {
-		s.observer.finished(o, fateLost)
+		tellFinished(s.observer, o, fateLost)
 	}
 }
 

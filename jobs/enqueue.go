@@ -8,6 +8,8 @@ import (
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // Receipt is the answer to an enqueue.
@@ -50,9 +52,9 @@ func newEnqueue(kind string, opts []EnqueueOption) *enqueue {
 // validate looks at a payload.
 func (e *enqueue) validate(payload []byte) error {
 	if e.encoded {
-		return validateEncoded("payload", payload)
+		return core.ValidateEncoded("payload", payload)
 	}
-	return validateJSON("payload", payload)
+	return core.ValidateJSON("payload", payload)
 }
 
 func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Receipt, error) {
@@ -93,9 +95,9 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 	}
 	params := db.EnqueueJobParams{
 		Kind: e.kind, Queue: e.queue, Payload: string(payload), Status: string(status), Priority: int64(e.priority),
-		RunAfter: toMicros(runAfter), MaxAttempts: int64(e.maxAttempts), Timeout: e.timeout.Microseconds(),
+		RunAfter: core.Micros(runAfter), MaxAttempts: int64(e.maxAttempts), Timeout: e.timeout.Microseconds(),
 		UniqueKey: e.uniqueKey, RequestID: e.requestID, UserID: e.userID, Tags: e.tagsColumn(), Metadata: metadata,
-		Now: toMicros(now),
+		Now: core.Micros(now),
 	}
 	if err := e.mark(ctx, c); err != nil {
 		return Receipt{}, err
@@ -124,7 +126,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 		if receipt.Existed {
 			added = 0
 		}
-		c.store.Observer().enqueued(e, added, receipt.Existed, c.tx != nil)
+		tellEnqueued(c.store.Observer(), e, added, receipt.Existed, c.tx != nil)
 	}
 	return receipt, err
 }
@@ -211,7 +213,7 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 		return nil, err
 	}
 	if e.uniqueKey != nil || e.requestID != nil {
-		return nil, invalid("a unique key or request id", "", "be given to one job, not to many")
+		return nil, jobtype.NewInvalidError("a unique key or request id", "", "be given to one job, not to many")
 	}
 	metadata, err := e.metadataColumn()
 	if err != nil {
@@ -233,9 +235,9 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 		return nil, err
 	}
 	params := db.EnqueueJobsParams{
-		Kind: e.kind, Queue: e.queue, Status: string(status), Priority: int64(e.priority), RunAfter: toMicros(runAfter),
+		Kind: e.kind, Queue: e.queue, Status: string(status), Priority: int64(e.priority), RunAfter: core.Micros(runAfter),
 		MaxAttempts: int64(e.maxAttempts), Timeout: e.timeout.Microseconds(), UserID: e.userID, Tags: e.tagsColumn(),
-		Metadata: metadata, Now: toMicros(now),
+		Metadata: metadata, Now: core.Micros(now),
 	}
 	if err := e.mark(ctx, c); err != nil {
 		return nil, err
@@ -259,7 +261,7 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 	if err != nil {
 		return nil, err
 	}
-	c.store.Observer().enqueued(e, len(ids), false, c.tx != nil)
+	tellEnqueued(c.store.Observer(), e, len(ids), false, c.tx != nil)
 	return ids, nil
 }
 

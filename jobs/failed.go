@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
-// MostReported is how many failed jobs [Client.FailedReport] groups: the latest ones.
+// MostReported is how many failed jobs [Client.FailedReport] groups: the core.Latest ones.
 const MostReported = 2000
 
 // FailedReport is what failed, grouped.
 type FailedReport struct {
-	Groups []FailedGroup `json:"groups"` // the most frequent first, then the one with the latest failure
+	Groups []FailedGroup `json:"groups"` // the most frequent first, then the one with the core.Latest failure
 	Jobs   int64         `json:"jobs"`   // how many failed jobs are in all groups, also in those that the limit left out
 	Older  bool          `json:"older"`  // there may be failed jobs before these, which are in no group: see [MostReported]
 }
@@ -44,7 +45,7 @@ func (f FailedFilter) check() (int64, error) {
 	return page(f.Limit)
 }
 
-// FailedReport groups the failed jobs by kind and error: the latest [MostReported] that the filter means, since there is no
+// FailedReport groups the failed jobs by kind and error: the core.Latest [MostReported] that the filter means, since there is no
 // bound to how many are kept. The limit is one of groups.
 func (c *Client) FailedReport(ctx context.Context, f FailedFilter) (FailedReport, error) {
 	n, err := f.check()
@@ -55,7 +56,7 @@ func (c *Client) FailedReport(ctx context.Context, f FailedFilter) (FailedReport
 	err = c.read(ctx, func(ctx context.Context, q db.Querier) error {
 		var err error
 		rows, err = q.ReportFailedJobs(ctx, db.ReportFailedJobsParams{
-			Since: since(f.Since), Kind: optional(f.Kind), Most: MostReported, N: n,
+			Since: since(f.Since), Kind: core.Optional(f.Kind), Most: MostReported, N: n,
 		})
 		return err
 	})
@@ -66,8 +67,8 @@ func (c *Client) FailedReport(ctx context.Context, f FailedFilter) (FailedReport
 	for i, r := range rows {
 		report.Jobs = r.LookedAt // the same in each row
 		report.Groups[i] = FailedGroup{
-			Kind: r.Kind, Error: r.Error, Jobs: r.Jobs, FirstSeen: fromMicros(r.FirstSeen),
-			LastSeen: fromMicros(r.LastSeen), ExampleID: r.ExampleID,
+			Kind: r.Kind, Error: r.Error, Jobs: r.Jobs, FirstSeen: core.Time(r.FirstSeen),
+			LastSeen: core.Time(r.LastSeen), ExampleID: r.ExampleID,
 		}
 	}
 	report.Older = report.Jobs == MostReported
@@ -83,7 +84,7 @@ type Failure struct {
 	FailedAt time.Time `json:"failed_at"`
 }
 
-// Failures returns failed jobs at a glance, the latest first. before is the last one of the page before; its zero value
+// Failures returns failed jobs at a glance, the core.Latest first. before is the last one of the page before; its zero value
 // starts.
 func (c *Client) Failures(ctx context.Context, f FailedFilter, before Failure) ([]Failure, error) {
 	var rows []db.ListFailedJobsRow
@@ -96,12 +97,12 @@ func (c *Client) Failures(ctx context.Context, f FailedFilter, before Failure) (
 	}
 	list := make([]Failure, len(rows))
 	for i, r := range rows {
-		list[i] = Failure{r.ID, r.Kind, r.Queue, r.Error, fromMicros(r.FinishedAt)}
+		list[i] = Failure{r.ID, r.Kind, r.Queue, r.Error, core.Time(r.FinishedAt)}
 	}
 	return list, nil
 }
 
-// ListFailed returns failed jobs, the latest first. before is the last job of the page before; its zero value starts. A page
+// ListFailed returns failed jobs, the core.Latest first. before is the last job of the page before; its zero value starts. A page
 // is cut short where jobs are large, and only the one after the last is empty.
 func (c *Client) ListFailed(ctx context.Context, f FailedFilter, before Job) ([]Job, error) {
 	beforeTime, beforeID := before.FinishedAt, before.ID
@@ -121,7 +122,7 @@ func (c *Client) ListFailed(ctx context.Context, f FailedFilter, before Job) ([]
 		}
 		// All of them have been changed since.
 		last := heads[len(heads)-1]
-		beforeTime, beforeID = fromMicros(last.FinishedAt), last.ID
+		beforeTime, beforeID = core.Time(last.FinishedAt), last.ID
 	}
 }
 
@@ -134,7 +135,7 @@ func failedJobs(ctx context.Context, q db.Querier, heads []db.ListFailedJobsRow)
 		}
 		ids = append(ids, head.ID)
 	}
-	rows, err := q.ListJobs(ctx, jsonIDs(ids))
+	rows, err := q.ListJobs(ctx, core.JSONIDs(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -158,10 +159,10 @@ func (c *Client) readFailed(
 	fn func(context.Context, db.Querier, []db.ListFailedJobsRow) error,
 ) error {
 	params := db.ListFailedJobsParams{
-		Since: since(f.Since), BeforeTime: math.MaxInt64, BeforeID: math.MaxInt64, Kind: optional(f.Kind),
+		Since: since(f.Since), BeforeTime: math.MaxInt64, BeforeID: math.MaxInt64, Kind: core.Optional(f.Kind),
 	}
 	if !beforeTime.IsZero() {
-		params.BeforeTime, params.BeforeID = toMicros(beforeTime), beforeID
+		params.BeforeTime, params.BeforeID = core.Micros(beforeTime), beforeID
 	}
 	var err error
 	if params.N, err = f.check(); err == nil {
@@ -183,5 +184,5 @@ func since(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
-	return toMicros(t)
+	return core.Micros(t)
 }

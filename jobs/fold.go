@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 const (
@@ -90,7 +91,7 @@ func (c *Client) fold(ctx context.Context, durations map[span]int64) (left map[s
 					counts.add(n.Queue, n.Kind, n.Event, 0, n.Jobs)
 				}
 				if n.Times != 0 {
-					history[span{fromMicros(n.At).Truncate(fineStep), change{n.Queue, n.Kind, n.Event}, 0}] += n.Times
+					history[span{core.Time(n.At).Truncate(fineStep), change{n.Queue, n.Kind, n.Event}, 0}] += n.Times
 				}
 			}
 			if err := addCounts(ctx, q, counts); err != nil {
@@ -142,7 +143,7 @@ func addHistory(ctx context.Context, q db.Querier, fine map[span]int64) error {
 	}{{fineStep, fine}, {coarseStep, coarse}} {
 		for _, key := range slices.SortedFunc(maps.Keys(sums.times), span.compare) {
 			items = append(items, []any{
-				sums.step.Microseconds(), toMicros(key.start), key.queue, key.kind, key.event, key.bucket, sums.times[key],
+				sums.step.Microseconds(), core.Micros(key.start), key.queue, key.kind, key.event, key.bucket, sums.times[key],
 			})
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // RescueGone looks after the jobs of workers that are gone, as runners do all the time, for programs that need no
@@ -23,6 +25,6 @@ func (c *Client) RescueGone(ctx context.Context, log *slog.Logger) error {
 	}
 	s := newSession(runner, "[]", false)
 	defer s.flush()
-	before := toMicros(s.store.Now())
+	before := core.Micros(s.store.Now())
 	return errors.Join(s.rescueWorkers(ctx, false, before), s.rescueStuck(ctx, false, before))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // A job whose runner is in the same process and has nothing to do is handed to it: it is added as one that is claimed already, in
@@ -98,7 +99,7 @@ func (h *handover) insert(ctx context.Context, q db.Querier, p db.EnqueueJobPara
 	arg := db.EnqueueClaimedJobParams{
 		Kind: p.Kind, Queue: p.Queue, Payload: p.Payload, Priority: p.Priority, RunAfter: p.RunAfter, MaxAttempts: p.MaxAttempts,
 		Timeout: p.Timeout, UserID: p.UserID, Tags: p.Tags, Metadata: p.Metadata, Now: p.Now,
-		WorkerID: h.worker, StartedAt: toMicros(now), LeaseUntil: toMicros(lease), Kinds: s.kinds,
+		WorkerID: h.worker, StartedAt: core.Micros(now), LeaseUntil: core.Micros(lease), Kinds: s.kinds,
 	}
 	row, err := q.EnqueueClaimedJob(ctx, arg)
 	if h.vain = errors.Is(err, sql.ErrNoRows); h.vain {
@@ -121,7 +122,7 @@ func (h *handover) insert(ctx context.Context, q db.Querier, p db.EnqueueJobPara
 func asGiven(row db.EnqueueClaimedJobRow, arg db.EnqueueClaimedJobParams) bool {
 	return row.Kind == arg.Kind && row.Queue == arg.Queue && row.Payload == arg.Payload && row.Status == string(StatusRunning) &&
 		row.Priority == arg.Priority && row.RunAfter == arg.RunAfter && row.MaxAttempts == arg.MaxAttempts && row.Timeout == arg.Timeout &&
-		deref(row.UserID) == deref(arg.UserID) && deref(row.Tags) == deref(arg.Tags) && deref(row.Metadata) == deref(arg.Metadata) &&
+		core.Deref(row.UserID) == core.Deref(arg.UserID) && core.Deref(row.Tags) == core.Deref(arg.Tags) && core.Deref(row.Metadata) == core.Deref(arg.Metadata) &&
 		row.UniqueKey == nil && row.RequestID == nil && row.CreatedAt == arg.Now && row.Attempt == 1 && row.WorkerID != nil && *row.WorkerID == arg.WorkerID
 }
 
@@ -133,7 +134,7 @@ func (h *handover) start() (taken bool) {
 	h.claimed.kept, h.kept = true, false
 	claimed := []*attempt{h.claimed}
 	h.session.dispatch(claimed)
-	h.session.observer.turned(&turn{claimed: claimed, took: time.Since(h.began)})
+	tellTurned(h.session.observer, &turn{claimed: claimed, took: time.Since(h.began)})
 	return true
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // The two lengths of steps in which history is kept, and for how long.
@@ -101,7 +103,7 @@ func (c *Client) histories(ctx context.Context, f HistoryFilter, queues []string
 		var err error
 		rows, err = q.ListJobHistory(ctx, db.ListJobHistoryParams{
 			Step: kept.Microseconds(), Starts: f.starts(kept, now), Queues: string(names), Kind: f.Kind,
-			Since: toMicros(f.Since), Until: toMicros(f.Until),
+			Since: core.Micros(f.Since), Until: core.Micros(f.Until),
 		})
 		return err
 	})
@@ -113,7 +115,7 @@ func (c *Client) histories(ctx context.Context, f HistoryFilter, queues []string
 		byQueue[name] = &series{steps: make([]step, (f.Until.Sub(f.Since)+f.Step-1)/f.Step)}
 	}
 	for _, row := range rows {
-		at := (row.At - toMicros(f.Since)) / f.Step.Microseconds()
+		at := (row.At - core.Micros(f.Since)) / f.Step.Microseconds()
 		if s := byQueue[row.Queue]; s != nil {
 			s.add(at, row)
 		}
@@ -148,13 +150,13 @@ func (f *HistoryFilter) complete(now time.Time) error {
 	}
 	switch {
 	case f.Step < 0 || f.Step%fineStep != 0 || f.Step > keepCoarse:
-		return invalid("step", f.Step.String(), "be whole minutes, at most 30 days")
-	case f.Since.Before(time.Unix(0, 0)) || f.Until.After(latest):
-		return invalid("since", f.Since.UTC().Format(time.RFC3339), "be a time between the years 1970 and 9999")
+		return jobtype.NewInvalidError("step", f.Step.String(), "be whole minutes, at most 30 days")
+	case f.Since.Before(time.Unix(0, 0)) || f.Until.After(core.Latest):
+		return jobtype.NewInvalidError("since", f.Since.UTC().Format(time.RFC3339), "be a time between the years 1970 and 9999")
 	case !f.Since.Before(f.Until):
-		return invalid("since", f.Since.UTC().Format(time.RFC3339), "be before the end, "+f.Until.UTC().Format(time.RFC3339))
+		return jobtype.NewInvalidError("since", f.Since.UTC().Format(time.RFC3339), "be before the end, "+f.Until.UTC().Format(time.RFC3339))
 	case f.Until.Unix()-f.Since.Unix() >= mostIntervals*int64(f.Step/time.Second):
-		return invalid("step", f.Step.String(), fmt.Sprintf("make at most %d intervals", mostIntervals))
+		return jobtype.NewInvalidError("step", f.Step.String(), fmt.Sprintf("make at most %d intervals", mostIntervals))
 	}
 	f.Since = f.Since.Truncate(f.Step)
 	return nil
@@ -171,14 +173,14 @@ func (f *HistoryFilter) starts(length time.Duration, now time.Time) string {
 	if oldest := now.Add(-2 * keep).Truncate(length); first.Before(oldest) {
 		first = oldest
 	}
-	if latest := now.Add(keep); last.After(latest) { // the clocks of others
-		last = latest
+	if end := now.Add(keep); last.After(end) { // the clocks of others
+		last = end
 	}
 	var list []int64
 	for at := first; at.Before(last); at = at.Add(length) {
-		list = append(list, toMicros(at))
+		list = append(list, core.Micros(at))
 	}
-	return jsonIDs(list)
+	return core.JSONIDs(list)
 }
 
 // series is what happened in a queue.

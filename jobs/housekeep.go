@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // tick is how often the housekeeper looks, at least: what the promises "noticed within about a second" rest on.
@@ -90,7 +91,7 @@ func (h *housekeeper) look(ctx context.Context) error {
 		return err
 	}
 	// By the clock as it was when the look began: a step since then shows only at the next look.
-	before := toMicros(clock)
+	before := core.Micros(clock)
 	if now.Before(h.trustFrom) {
 		before = 0
 	}
@@ -133,8 +134,8 @@ func (h *housekeeper) renew(ctx context.Context) (all bool, err error) {
 	err = h.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		all = true
 		now := h.store.Now()
-		lease := toMicros(now.Add(h.config.Lease))
-		if _, err := q.HeartbeatWorker(ctx, db.HeartbeatWorkerParams{Now: toMicros(now), LeaseUntil: lease, ID: id}); err != nil {
+		lease := core.Micros(now.Add(h.config.Lease))
+		if _, err := q.HeartbeatWorker(ctx, db.HeartbeatWorkerParams{Now: core.Micros(now), LeaseUntil: lease, ID: id}); err != nil {
 			return err
 		}
 		for worker, list := range held {
@@ -209,7 +210,7 @@ func (s *session) endWithout(a *attempt, why error, took time.Duration) {
 	lost := s.settle(a, o, took)
 	s.mu.Unlock()
 	if lost {
-		s.observer.finished(o, fateLost)
+		tellFinished(s.observer, o, fateLost)
 	}
 	s.signal()
 }

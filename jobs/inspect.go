@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // MaxPage is how many rows one call to a List method returns at the most.
@@ -42,7 +44,7 @@ func validateFilter(field, text string, most int) error {
 	if text == "" {
 		return nil
 	}
-	return checkText(field, text, most)
+	return core.CheckText(field, text, most)
 }
 
 func page(limit int) (int64, error) {
@@ -50,21 +52,10 @@ func page(limit int) (int64, error) {
 		return defaultPage, nil
 	}
 	if limit < 1 || limit > MaxPage {
-		return 0, invalid("limit", fmt.Sprint(limit), fmt.Sprintf("be from 1 to %d", MaxPage))
+		return 0, jobtype.NewInvalidError("limit", fmt.Sprint(limit), fmt.Sprintf("be from 1 to %d", MaxPage))
 	}
 	return int64(limit), nil
 }
-
-// Cause is why an attempt did not end well.
-type Cause string
-
-const (
-	CauseError   Cause = "error"   // the handler returned an error
-	CausePanic   Cause = "panic"   // the handler panicked or called runtime.Goexit
-	CauseTimeout Cause = "timeout" // the attempt took longer than its timeout
-	CauseCrash   Cause = "crash"   // the worker's process ended
-	CauseLost    Cause = "lost"    // the lease ran out although the process may live
-)
 
 // AttemptError is an attempt that did not end well.
 type AttemptError struct {
@@ -93,7 +84,7 @@ func (c *Client) Errors(ctx context.Context, id int64) ([]AttemptError, error) {
 	}
 }
 
-// LatestErrors returns the latest attempts of a job that did not end well, in order, and at most so many; none for an
+// LatestErrors returns the core.Latest attempts of a job that did not end well, in order, and at most so many; none for an
 // unknown id. next is the before of the call that returns those before them, 0 when there are none; that of the first is 0.
 func (c *Client) LatestErrors(ctx context.Context, id, before int64, limit int) (list []AttemptError, next int64, err error) {
 	params := db.ListJobErrorsParams{JobID: id, BeforeID: before}
@@ -101,7 +92,7 @@ func (c *Client) LatestErrors(ctx context.Context, id, before int64, limit int) 
 		return nil, 0, fmt.Errorf("list errors of job %d: %w", id, err)
 	}
 	if before < 0 {
-		return nil, 0, fmt.Errorf("list errors of job %d: %w", id, invalid("cursor", fmt.Sprint(before), "not be negative"))
+		return nil, 0, fmt.Errorf("list errors of job %d: %w", id, jobtype.NewInvalidError("cursor", fmt.Sprint(before), "not be negative"))
 	}
 	if before == 0 {
 		params.BeforeID = math.MaxInt64
@@ -123,7 +114,7 @@ func (c *Client) LatestErrors(ctx context.Context, id, before int64, limit int) 
 	for i, r := range rows {
 		list[i] = AttemptError{
 			Attempt: int(r.Attempt), Cause: Cause(r.Cause), Message: r.Message, Stack: r.Stack, Worker: r.Worker,
-			StartedAt: fromMicros(r.StartedAt), EndedAt: fromMicros(r.EndedAt),
+			StartedAt: core.Time(r.StartedAt), EndedAt: core.Time(r.EndedAt),
 		}
 	}
 	return list, next, nil

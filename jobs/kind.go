@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // Kind is a type of job: its name in the database, the Go type of its payload, and what its jobs have in common.
@@ -126,7 +128,7 @@ func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
 // where the kind itself marks nothing.
 func discreet(err error, sensitive bool) error {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		return fmt.Errorf("the field %s is no %s", quote(wrong.Field), wrong.Type)
+		return fmt.Errorf("the field %s is no %s", core.Quote(wrong.Field), wrong.Type)
 	}
 	if fault := (*json.SyntaxError)(nil); errors.As(err, &fault) {
 		return fmt.Errorf("it is no JSON at byte %d", fault.Offset)

@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // Filter says which jobs are listed. Zero values do not filter.
@@ -79,7 +80,7 @@ func (c *Client) ListPage(ctx context.Context, f Filter) (Page, error) {
 		}
 		p = Page{Next: s.next}
 		for part := range portions(s.found) {
-			rows, err := q.ListJobs(ctx, jsonIDs(idsOf(part)))
+			rows, err := q.ListJobs(ctx, core.JSONIDs(idsOf(part)))
 			if err != nil {
 				return err
 			}
@@ -98,8 +99,8 @@ func (c *Client) ListPage(ctx context.Context, f Filter) (Page, error) {
 // params checks a filter.
 func (f Filter) params() (db.FindJobsParams, error) {
 	params := db.FindJobsParams{
-		Status: optional(string(f.Status)), Kind: optional(f.Kind), Queue: optional(f.Queue), UserID: optional(f.UserID),
-		Tag: optional(f.Tag), Text: optional(f.Text),
+		Status: core.Optional(string(f.Status)), Kind: core.Optional(f.Kind), Queue: core.Optional(f.Queue), UserID: core.Optional(f.UserID),
+		Tag: core.Optional(f.Tag), Text: core.Optional(f.Text),
 	}
 	var err error
 	if params.N, err = page(f.Limit); err != nil {
@@ -122,19 +123,7 @@ func (f Filter) params() (db.FindJobsParams, error) {
 		}
 	}
 	if f.After < 0 {
-		return params, invalid("cursor", fmt.Sprint(f.After), "not be negative")
+		return params, jobtype.NewInvalidError("cursor", fmt.Sprint(f.After), "not be negative")
 	}
 	return params, nil
-}
-
-// jsonIDs is a JSON list, as statements take it.
-func jsonIDs(ids []int64) string {
-	text := []byte{'['}
-	for i, id := range ids {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = strconv.AppendInt(text, id, 10)
-	}
-	return string(append(text, ']'))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // A claim beside which there is nothing to record, as of the first job after a rest, is one statement. Where others may write
@@ -52,7 +53,7 @@ func (t *turn) claimAlone(ctx context.Context) error {
 		if t.claimed, err = t.putOff(ctx, q, claimed, done); err != nil {
 			return err
 		}
-		if err := done.write(ctx, q, toMicros(s.store.Now())); err != nil {
+		if err := done.write(ctx, q, core.Micros(s.store.Now())); err != nil {
 			return fmt.Errorf("note what was put off: %w", err)
 		}
 		return nil

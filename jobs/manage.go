@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // chunk is how many rows a bulk operation changes in one transaction, so that others get their turn.
@@ -25,7 +26,7 @@ type condition struct {
 
 // OnlyIf leaves a job alone, with an [ErrStatus], that does not have this status any more: somebody else may have changed it
 // since it was looked at.
-func OnlyIf(s Status) ChangeOption { return func(c *condition) { c.only = optional(string(s)) } }
+func OnlyIf(s Status) ChangeOption { return func(c *condition) { c.only = core.Optional(string(s)) } }
 
 // AuditDetail is what [Client.Audit] tells of the change, beside who made it: any value that encodes to a JSON object, such
 // as the filter that found the jobs.
@@ -73,7 +74,7 @@ func (c *Client) changeOne(
 			if err != nil {
 				return err
 			}
-			now := toMicros(c.store.Now())
+			now := core.Micros(c.store.Now())
 			done := changes{}
 			if err := one(ctx, q, now, id, o, done); errors.Is(err, errUnchanged) {
 				return nil
@@ -127,7 +128,7 @@ func (c *Client) retry(ctx context.Context, q db.Querier, now, id int64, o condi
 // The filter's Limit is not used.
 func (c *Client) RetryFailed(ctx context.Context, f FailedFilter) (int64, error) {
 	f.Limit = chunk
-	failed := optional(string(StatusFailed)) // some may have been retried or cancelled since they were listed
+	failed := core.Optional(string(StatusFailed)) // some may have been retried or cancelled since they were listed
 	who, o, err := begin(ctx, []ChangeOption{AuditDetail(failedDetail(f))})
 	if err != nil {
 		return 0, fmt.Errorf("retry failed jobs: %w", err)
@@ -145,7 +146,7 @@ func (c *Client) RetryFailed(ctx context.Context, f FailedFilter) (int64, error)
 		var retried []int64
 		err = c.change(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
 			retried = retried[:0]
-			now, done := toMicros(c.store.Now()), changes{}
+			now, done := core.Micros(c.store.Now()), changes{}
 			for _, job := range batch {
 				n, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: now, ID: job.ID, Only: failed})
 				if err != nil {
@@ -273,7 +274,7 @@ func (c *Client) setQueue(ctx context.Context, action Action, name string, set f
 	}
 	if err == nil {
 		err = c.change(ctx, WorkReady, func(ctx context.Context, q db.Querier) error {
-			now := toMicros(c.store.Now())
+			now := core.Micros(c.store.Now())
 			var err error
 			if n, err = set(ctx, q, now); err != nil || n == 0 {
 				return err
@@ -282,7 +283,7 @@ func (c *Client) setQueue(ctx context.Context, action Action, name string, set f
 		})
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s queue %s: %w", action, quote(name), err)
+		return false, fmt.Errorf("%s queue %s: %w", action, core.Quote(name), err)
 	}
 	return n > 0, nil
 }
@@ -291,3 +292,9 @@ func statusOf(ctx context.Context, q db.Querier, id int64) (Status, error) {
 	fence, err := q.GetJobFence(ctx, id)
 	return Status(fence.Status), notFound(err)
 }
+
+// statusError is an ErrStatus that says what the status is.
+type statusError string
+
+func (e statusError) Error() string        { return string(e) }
+func (e statusError) Is(target error) bool { return target == ErrStatus }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // RetryMany is Retry for many jobs, in transactions of a few hundred, and returns how many it changed: jobs that it would
@@ -41,7 +42,7 @@ func (c *Client) changeMany(
 		var changed []int64
 		err := c.change(ctx, signals, func(ctx context.Context, q db.Querier) error {
 			changed = changed[:0]
-			now, done := toMicros(c.store.Now()), changes{}
+			now, done := core.Micros(c.store.Now()), changes{}
 			for _, id := range part {
 				err := one(ctx, q, now, id, o, done)
 				if err == nil {

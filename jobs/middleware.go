@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // EnqueueFunc adds the jobs of a request.
@@ -51,7 +53,7 @@ func (r *EnqueueRequest) Job() Job {
 	e := r.enqueue
 	job := Job{
 		Kind: e.kind, Queue: e.queue, Priority: e.priority, MaxAttempts: e.maxAttempts, Timeout: e.timeout,
-		UniqueKey: deref(e.uniqueKey), RequestID: deref(e.requestID), UserID: deref(e.userID),
+		UniqueKey: core.Deref(e.uniqueKey), RequestID: core.Deref(e.requestID), UserID: core.Deref(e.userID),
 		Tags: append([]string(nil), e.tags...),
 	}
 	job.RunAfter = r.client.store.Now().Add(e.in)

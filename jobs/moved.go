@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // CheckOpen returns an error that is [ErrMoved], and says where to, when the queue is closed by a move.
@@ -28,7 +29,7 @@ func openQueue(ctx context.Context, q db.Querier) error {
 		return err
 	}
 	m := moves[0]
-	since := fromMicros(m.StartedAt).UTC().Format("2006-01-02 15:04:05 UTC")
+	since := core.Time(m.StartedAt).UTC().Format("2006-01-02 15:04:05 UTC")
 	_, ended, _ := strings.Cut(m.Token, " ") // what `sqluice copy` adds when all is there
 	switch {
 	case m.Direction == "out" && ended != "":

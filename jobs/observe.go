@@ -76,24 +76,24 @@ func (s observed) watch(ctx context.Context, do func(context.Context, work) erro
 	return err
 }
 
-// The methods below are called on an observer that may be nil.
+// The functions below take an observer that may be nil.
 
-func (o *Observer) enqueued(e *enqueue, jobs int, existed, inTx bool) {
+func tellEnqueued(o *Observer, e *enqueue, jobs int, existed, inTx bool) {
 	if o == nil || o.Enqueued == nil {
 		return
 	}
 	o.Enqueued(Enqueued{Kind: e.kind, Queue: e.queue, Jobs: jobs, Existed: existed, InTx: inTx})
 }
 
-func (o *Observer) started(a *attempt) {
+func tellStarted(o *Observer, a *attempt) {
 	if o == nil || o.Started == nil {
 		return
 	}
 	o.Started(Started{Kind: a.job.Kind, Queue: a.job.Queue, ID: a.job.ID, Attempt: a.job.Attempt, Waited: a.waitedUntil(time.Now())})
 }
 
-// finished tells of an attempt that has begun.
-func (o *Observer) finished(end outcome, f fate) {
+// tellFinished tells of an attempt that has begun.
+func tellFinished(o *Observer, end outcome, f fate) {
 	if o == nil || o.Finished == nil || !end.attempt.begun {
 		return
 	}
@@ -126,21 +126,21 @@ func (f fate) public() Fate {
 	}
 }
 
-func (o *Observer) turned(t *turn) {
+func tellTurned(o *Observer, t *turn) {
 	if o == nil || o.Turned == nil {
 		return
 	}
 	o.Turned(Turned{Recorded: len(t.outcomes), Claimed: len(t.claimed), Promoted: int(t.promoted), Took: t.took})
 }
 
-func (o *Observer) rescued(r Rescued) {
+func tellRescued(o *Observer, r Rescued) {
 	if o == nil || o.Rescued == nil {
 		return
 	}
 	o.Rescued(r)
 }
 
-func (o *Observer) woken(source WakeSource) {
+func tellWoken(o *Observer, source WakeSource) {
 	if o == nil || o.Woken == nil {
 		return
 	}

@@ -1,32 +1,12 @@
 package jobs
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
-
-// The bounds of what an enqueue takes; the schema's CHECKs hold the same.
-const (
-	MinPriority        = math.MinInt16
-	MaxPriority        = math.MaxInt16
-	MaxAttemptsLimit   = math.MaxInt16
-	MaxNameLength      = 200  // of kinds, queues and workers, in characters
-	MaxKeyLength       = 1000 // of unique keys, request ids and user ids, in characters
-	MaxKeyBytes        = 2600 // of a unique key or request id together with the kind, in bytes: what PostgreSQL's indexes take
-	MaxTags            = 50
-	DefaultQueue       = "default"
-	DefaultMaxAttempts = 25
-
-	// PastTolerance is how far in the past a time given to At may lie: clocks differ and calls take time.
-	PastTolerance = time.Minute
-)
-
-// latest is the end of the year 9999, the last time that RFC 3339 can write.
-var latest = time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)
 
 // EnqueueOption says how a job is to be run. Options are values: keep and reuse them freely. A later option of the
 // same sort wins over an earlier one.
@@ -99,13 +79,13 @@ func (e *enqueue) runAfter(now time.Time) (time.Time, Status, error) {
 	}
 	switch {
 	case e.in < 0:
-		return at, "", invalid("delay", e.in.String(), "not be negative; leave it out to run at once")
+		return at, "", jobtype.NewInvalidError("delay", e.in.String(), "not be negative; leave it out to run at once")
 	case at.Before(now.Add(-PastTolerance)):
-		return at, "", invalid("run-after time", at.Format(time.RFC3339), "not lie in the past; leave it out to run at once")
+		return at, "", jobtype.NewInvalidError("run-after time", at.Format(time.RFC3339), "not lie in the past; leave it out to run at once")
 	}
 	at = at.Truncate(time.Microsecond)
-	if at.After(latest) {
-		return at, "", invalid("run-after time", at.Format(time.RFC3339), "not lie after the year 9999")
+	if at.After(core.Latest) {
+		return at, "", jobtype.NewInvalidError("run-after time", at.Format(time.RFC3339), "not lie after the year 9999")
 	}
 	if at.After(now) {
 		return at, StatusScheduled, nil
@@ -122,23 +102,23 @@ func (e *enqueue) check() error {
 		return err
 	}
 	if e.priority < MinPriority || e.priority > MaxPriority {
-		return invalid("priority", fmt.Sprint(e.priority), fmt.Sprintf("be from %d to %d", MinPriority, MaxPriority))
+		return jobtype.NewInvalidError("priority", fmt.Sprint(e.priority), fmt.Sprintf("be from %d to %d", MinPriority, MaxPriority))
 	}
 	if e.maxAttempts < 1 || e.maxAttempts > MaxAttemptsLimit {
-		return invalid("max attempts", fmt.Sprint(e.maxAttempts), fmt.Sprintf("be from 1 to %d", MaxAttemptsLimit))
+		return jobtype.NewInvalidError("max attempts", fmt.Sprint(e.maxAttempts), fmt.Sprintf("be from 1 to %d", MaxAttemptsLimit))
 	}
 	if e.timeout < 0 {
-		return invalid("timeout", e.timeout.String(), "not be negative")
+		return jobtype.NewInvalidError("timeout", e.timeout.String(), "not be negative")
 	}
 	if e.timeout > 0 && e.timeout < time.Microsecond {
-		return invalid("timeout", e.timeout.String(), "be at least 1µs, or 0 for the kind's own")
+		return jobtype.NewInvalidError("timeout", e.timeout.String(), "be at least 1µs, or 0 for the kind's own")
 	}
 	for _, key := range []struct {
 		field string
 		value *string
 	}{{"unique key", e.uniqueKey}, {"request id", e.requestID}, {"user id", e.userID}} {
 		if key.value != nil {
-			if err := checkText(key.field, *key.value, MaxKeyLength); err != nil {
+			if err := core.CheckText(key.field, *key.value, MaxKeyLength); err != nil {
 				return err
 			}
 		}
@@ -148,11 +128,11 @@ func (e *enqueue) check() error {
 		value *string
 	}{{"unique key", e.uniqueKey}, {"request id", e.requestID}} {
 		if key.value != nil && len(e.kind)+len(*key.value) > MaxKeyBytes {
-			return invalid(key.field, quote(*key.value), fmt.Sprintf("have at most %d bytes together with the kind, not %d", MaxKeyBytes, len(e.kind)+len(*key.value)))
+			return jobtype.NewInvalidError(key.field, core.Quote(*key.value), fmt.Sprintf("have at most %d bytes together with the kind, not %d", MaxKeyBytes, len(e.kind)+len(*key.value)))
 		}
 	}
 	if len(e.tags) > MaxTags {
-		return invalid("number of tags", fmt.Sprint(len(e.tags)), fmt.Sprintf("be at most %d", MaxTags))
+		return jobtype.NewInvalidError("number of tags", fmt.Sprint(len(e.tags)), fmt.Sprintf("be at most %d", MaxTags))
 	}
 	for _, tag := range e.tags {
 		if err := ValidateName("tag", tag); err != nil {
@@ -172,7 +152,7 @@ func (e *enqueue) tagsColumn() *string {
 		if i > 0 {
 			list = append(list, ',')
 		}
-		list = appendString(list, tag)
+		list = core.AppendString(list, tag)
 	}
 	s := string(append(list, ']'))
 	return &s
@@ -182,43 +162,9 @@ func (e *enqueue) metadataColumn() (*string, error) {
 	if e.metadata == nil {
 		return nil, nil
 	}
-	s, err := encode("metadata", e.metadata)
+	s, err := core.Encode("metadata", e.metadata)
 	if err != nil {
 		return nil, err
 	}
 	return &s, nil
-}
-
-// encode turns a Go value into JSON that every engine takes.
-func encode(field string, v any) (string, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return "", fmt.Errorf("encode %s: %w", field, err)
-	}
-	if err := validateJSON(field, data); err != nil {
-		return "", err
-	}
-	return string(data), nil
-}
-
-// ValidateName returns an [InvalidError] for the field unless name is one that a kind, queue, worker or tag may have:
-// valid UTF-8, 1 to [MaxNameLength] characters, none of them a control character.
-func ValidateName(field, name string) error { return checkText(field, name, MaxNameLength) }
-
-func checkText(field, s string, most int) error {
-	if s == "" {
-		return invalid(field, "", "not be empty")
-	}
-	if !utf8.ValidString(s) {
-		return invalid(field, quote(s), "be valid UTF-8")
-	}
-	if n := utf8.RuneCountInString(s); n > most {
-		return invalid(field, quote(s), fmt.Sprintf("be at most %d characters, not %d", most, n))
-	}
-	for _, r := range s {
-		if unicode.IsControl(r) {
-			return invalid(field, quote(s), "hold no control character")
-		}
-	}
-	return nil
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/callback"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // fate is what becomes of a job after an attempt.
@@ -56,8 +56,8 @@ func (a *attempt) judge(err error, stack string) (o outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			o = outcome{
-				attempt: a, message: clean(fmt.Sprintf("panic in the error or the retry delay: %v", p), mostText),
-				stack: clean(string(debug.Stack()), mostText),
+				attempt: a, message: core.Clean(fmt.Sprintf("panic in the error or the retry delay: %v", p), mostText),
+				stack: core.Clean(string(debug.Stack()), mostText),
 			}
 			o = a.failedWith(o, CausePanic, DefaultRetryDelay)
 		}
@@ -65,7 +65,7 @@ func (a *attempt) judge(err error, stack string) (o outcome) {
 	if err == nil {
 		return o // done, also when the context ended shortly before: the work is done
 	}
-	o.message, o.stack = clean(err.Error(), mostText), clean(stack, mostText)
+	o.message, o.stack = core.Clean(err.Error(), mostText), core.Clean(stack, mostText)
 	if program := (*OutputError)(nil); errors.As(err, &program) {
 		o.output = newOutput(program)
 	}
@@ -97,7 +97,7 @@ func (a *attempt) unjudged() outcome {
 	}
 	o := outcome{
 		attempt: a, message: "a method of the handler's error or panic value, or the kind's RetryDelay, called runtime.Goexit",
-		stack: clean(string(debug.Stack()), mostText),
+		stack: core.Clean(string(debug.Stack()), mostText),
 	}
 	return a.failedWith(o, CausePanic, DefaultRetryDelay)
 }
@@ -137,12 +137,12 @@ func (a *attempt) follow(o outcome, said *verdict) outcome {
 	case verdictCancel:
 		o.fate, o.message = fateCancel, ""
 		if said.err != nil {
-			o.message = clean(said.err.Error(), mostText)
+			o.message = core.Clean(said.err.Error(), mostText)
 		}
 	case verdictDiscard:
-		o.fate, o.cause, o.message = fateFail, CauseError, clean(said.err.Error(), mostText)
+		o.fate, o.cause, o.message = fateFail, CauseError, core.Clean(said.err.Error(), mostText)
 	case verdictRetry:
-		o.message = clean(said.err.Error(), mostText)
+		o.message = core.Clean(said.err.Error(), mostText)
 		o = a.failed(o, CauseError)
 		o.delay = said.delay
 	}
@@ -161,17 +161,4 @@ func (a *attempt) failedWith(o outcome, cause Cause, delay func(n int) time.Dura
 		o.delay = max(0, delay(a.job.Attempt-a.job.Uncounted))
 	}
 	return o
-}
-
-// clean makes text that every engine takes: valid UTF-8 without NUL, at most n bytes.
-func clean(s string, n int) string {
-	return cut(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD"), n)
-}
-
-// cut is the beginning of a valid text, of at most n bytes.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n-len("...")], "") + "..."
 }

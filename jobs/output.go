@@ -3,6 +3,8 @@ package jobs
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 const (
@@ -49,7 +51,7 @@ func newOutput(e *OutputError) *output {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	return &output{text: clean(text, mostText), truncated: truncated}
+	return &output{text: core.Clean(text, mostText), truncated: truncated}
 }
 
 // recorded returns what is recorded of the output: its end, without the marked values.
@@ -70,7 +72,7 @@ func (o output) recorded(values []string) string {
 // joinOutput returns the message that is recorded of an error and of its program's output. Both are without marked values.
 func joinOutput(message, output string) string {
 	if output == "" {
-		return cut(message, maxMessage)
+		return core.Cut(message, maxMessage)
 	}
-	return cut(message, maxMessage-maxOutput-len(": ")) + ": " + output
+	return core.Cut(message, maxMessage-maxOutput-len(": ")) + ": " + output
 }

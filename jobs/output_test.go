@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 func TestRecordedOutput(t *testing.T) {
@@ -83,7 +85,7 @@ func TestShortenedValues(t *testing.T) {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
-	err := checkText("unique key", secret+strings.Repeat("x", MaxKeyLength), MaxKeyLength)
+	err := core.CheckText("unique key", secret+strings.Repeat("x", MaxKeyLength), MaxKeyLength)
 	if err == nil {
 		t.Fatal("the key is not refused")
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 const (
@@ -128,12 +130,12 @@ func (c *Client) pruneSteps(ctx context.Context, step time.Duration, before time
 		err := c.write(ctx, 0, func(ctx context.Context, q db.Querier) error {
 			again = false
 			oldest, err := q.GetOldestJobHistory(ctx, step.Microseconds())
-			if err != nil || oldest == 0 || oldest >= toMicros(before) {
+			if err != nil || oldest == 0 || oldest >= core.Micros(before) {
 				return err
 			}
-			until := earlier(before, fromMicros(oldest).Add(pruneSteps*step))
+			until := earlier(before, core.Time(oldest).Add(pruneSteps*step))
 			again = until.Before(before)
-			_, err = q.DeleteJobHistory(ctx, db.DeleteJobHistoryParams{Step: step.Microseconds(), Before: toMicros(until)})
+			_, err = q.DeleteJobHistory(ctx, db.DeleteJobHistoryParams{Step: step.Microseconds(), Before: core.Micros(until)})
 			return err
 		})
 		if err != nil {
@@ -152,10 +154,10 @@ func (c *Client) Prune(ctx context.Context, status Status, age time.Duration) (i
 
 func (c *Client) prune(ctx context.Context, status Status, age time.Duration) (sum pruned, err error) {
 	if !status.Final() {
-		return sum, fmt.Errorf("prune: %w", invalid("status", quote(string(status)), "be done, failed or cancelled"))
+		return sum, fmt.Errorf("prune: %w", jobtype.NewInvalidError("status", core.Quote(string(status)), "be done, failed or cancelled"))
 	}
 	if age < 0 {
-		return sum, fmt.Errorf("prune: %w", invalid("age", age.String(), "not be negative"))
+		return sum, fmt.Errorf("prune: %w", jobtype.NewInvalidError("age", age.String(), "not be negative"))
 	}
 	p, err := newPruner(ctx, c, status, c.store.Now().Add(-age))
 	if err != nil {
@@ -182,7 +184,7 @@ type pruner struct {
 }
 
 func newPruner(ctx context.Context, c *Client, status Status, before time.Time) (p pruner, err error) {
-	p = pruner{Client: c, status: status, before: toMicros(before)}
+	p = pruner{Client: c, status: status, before: core.Micros(before)}
 	if p.who, err = authorOf(ctx); err == nil && p.who != nil {
 		p.detail, err = detailOf(map[string]any{"filter": map[string]any{"status": status, "finished_before": before.UTC()}})
 	}
@@ -196,7 +198,7 @@ func (p pruner) remove(ctx context.Context, some func(context.Context, db.Querie
 		if n, err = some(ctx, q); err != nil || n == 0 {
 			return err
 		}
-		return p.who.note(ctx, q, toMicros(p.store.Now()), AuditEntry{Action: ActionPrune, Jobs: n, Detail: p.detail})
+		return p.who.note(ctx, q, core.Micros(p.store.Now()), AuditEntry{Action: ActionPrune, Jobs: n, Detail: p.detail})
 	})
 	return n, err
 }
@@ -229,7 +231,7 @@ func (p pruner) failed(ctx context.Context) (sum pruned, err error) {
 // order of their ids, up to where they are too young to have ended before then. (Those of the future are no sign of that,
 // but of a clock that was wrong.)
 func (p pruner) done(ctx context.Context) (sum pruned, err error) {
-	now, began := toMicros(p.store.Now()), time.Now()
+	now, began := core.Micros(p.store.Now()), time.Now()
 	for after := int64(math.MinInt64); ; {
 		var step db.GetPruneStepRow
 		err := p.step(ctx, func(ctx context.Context, q db.Querier) error {
@@ -263,13 +265,13 @@ func (s *session) upkeep(ctx context.Context) error {
 		err := s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 			again = false
 			now := s.store.Now()
-			if _, err := q.DeleteEndedWorkers(ctx, toMicros(now.Add(-keepWorkers))); err != nil {
+			if _, err := q.DeleteEndedWorkers(ctx, core.Micros(now.Add(-keepWorkers))); err != nil {
 				return err
 			}
 			if s.config.Retention.Audit == Forever {
 				return nil
 			}
-			n, err := q.DeleteOldAudit(ctx, db.DeleteOldAuditParams{Before: toMicros(now.Add(-s.config.Retention.Audit)), N: chunk})
+			n, err := q.DeleteOldAudit(ctx, db.DeleteOldAuditParams{Before: core.Micros(now.Add(-s.config.Retention.Audit)), N: chunk})
 			again = n == chunk
 			return err
 		})

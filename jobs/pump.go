@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 const (
@@ -149,7 +150,7 @@ func (p *pump) rest() {
 		p.woken = true
 	case <-p.alarm.ring:
 		p.starve()
-		p.observer.woken(WakeTimer)
+		tellWoken(p.observer, WakeTimer)
 	case <-over:
 	}
 }
@@ -200,7 +201,7 @@ func (p *pump) heard(worth bool) {
 
 // follow does what is to be done after a turn is committed.
 func (p *pump) follow(t *turn) {
-	p.observer.turned(t)
+	tellTurned(p.observer, t)
 	if p.store.WritesAlone() {
 		p.portion = p.portion.learn(len(t.outcomes)+len(t.claimed), t.held)
 	}
@@ -359,8 +360,8 @@ func (s *session) peek(ctx context.Context, wants map[string]int64) (found bool,
 		if err != nil {
 			return err
 		}
-		next = fromMicros(us)
-		found = us != 0 && us <= toMicros(s.store.Now())
+		next = core.Time(us)
+		found = us != 0 && us <= core.Micros(s.store.Now())
 		for queue := range wants {
 			if found {
 				break
@@ -431,7 +432,7 @@ func (s *session) recorded(t *turn) {
 		if o.cause != "" {
 			s.log.Warn("attempt failed", append(o.attempt.attrs(), "cause", o.cause, "error", o.message, "retry", o.fate == fateRetry)...)
 		}
-		s.observer.finished(o, o.attempt.recorded)
+		tellFinished(s.observer, o, o.attempt.recorded)
 	}
 }
 

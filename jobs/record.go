@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // largeResult is from when on a result goes by itself, in bytes.
@@ -47,7 +48,7 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome, 
 			addByHolder(withResult, o, len(outcomes)-i)
 		}
 	}
-	now := toMicros(s.store.Now())
+	now := core.Micros(s.store.Now())
 	for h, group := range plain {
 		n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{Now: now, WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
 		if err == nil {
@@ -96,7 +97,7 @@ func (s *session) recordReturned(ctx context.Context, q db.Querier, h holder, gr
 // one that may have been recorded before, which then is not counted twice.
 func (s *session) recordAlone(ctx context.Context, q db.Querier, o outcome, done changes) (bool, error) {
 	n, err := q.CompleteJob(ctx, db.CompleteJobParams{
-		ResultJson: o.result, Now: toMicros(s.store.Now()), ID: o.attempt.job.ID,
+		ResultJson: o.result, Now: core.Micros(s.store.Now()), ID: o.attempt.job.ID,
 		Attempt: int64(o.attempt.job.Attempt), WorkerID: o.attempt.job.WorkerID,
 	})
 	if err != nil {
@@ -150,7 +151,7 @@ func fences(outcomes []outcome) string {
 		list = strconv.AppendInt(list, int64(o.attempt.job.Attempt), 10)
 		if o.result != nil {
 			list = append(list, ',')
-			list = appendString(list, *o.result)
+			list = core.AppendString(list, *o.result)
 		}
 		list = append(list, ']')
 	}
@@ -203,8 +204,8 @@ func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome, done c
 	id, attempt, worker := o.attempt.job.ID, int64(o.attempt.job.Attempt), o.attempt.job.WorkerID
 	// A due time in the far future is cut to the last one that the schema takes.
 	at := now.Add(o.delay)
-	if at.After(latest) || o.delay > 0 && at.Before(now) {
-		at = latest
+	if at.After(core.Latest) || o.delay > 0 && at.Before(now) {
+		at = core.Latest
 	}
 	status := string(StatusPending)
 	if o.delay > 0 {
@@ -214,7 +215,7 @@ func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome, done c
 	var err error
 	if o.fate != fateCancel { // somebody may have asked for that in the meantime
 		n, err = q.CancelRequestedJob(ctx, db.CancelRequestedJobParams{
-			LastError: optional(o.message), Now: toMicros(now), ID: id, Attempt: attempt, WorkerID: worker,
+			LastError: core.Optional(o.message), Now: core.Micros(now), ID: id, Attempt: attempt, WorkerID: worker,
 		})
 		if err != nil {
 			return false, err
@@ -228,20 +229,20 @@ func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome, done c
 	switch o.fate {
 	case fateRetry:
 		n, err = q.RetryJob(ctx, db.RetryJobParams{
-			Status: status, RunAfter: toMicros(at), LastError: o.message, Now: toMicros(now), ID: id, Attempt: attempt, WorkerID: worker,
+			Status: status, RunAfter: core.Micros(at), LastError: o.message, Now: core.Micros(now), ID: id, Attempt: attempt, WorkerID: worker,
 		})
 	case fateSnooze:
 		n, err = q.SnoozeJob(ctx, db.SnoozeJobParams{
-			Status: status, RunAfter: toMicros(at), Now: toMicros(now), ID: id, Attempt: attempt, WorkerID: worker,
+			Status: status, RunAfter: core.Micros(at), Now: core.Micros(now), ID: id, Attempt: attempt, WorkerID: worker,
 		})
 	case fateFail:
-		n, err = q.FailJob(ctx, db.FailJobParams{LastError: o.message, Now: toMicros(now), ID: id, Attempt: attempt, WorkerID: worker})
+		n, err = q.FailJob(ctx, db.FailJobParams{LastError: o.message, Now: core.Micros(now), ID: id, Attempt: attempt, WorkerID: worker})
 	case fateCancel:
 		n, err = q.CancelRunningJob(ctx, db.CancelRunningJobParams{
-			LastError: optional(o.message), Now: toMicros(now), ID: id, Attempt: attempt, WorkerID: worker,
+			LastError: core.Optional(o.message), Now: core.Micros(now), ID: id, Attempt: attempt, WorkerID: worker,
 		})
 	case fateRelease:
-		n, err = q.ReleaseJob(ctx, db.ReleaseJobParams{Now: toMicros(now), ID: id, Attempt: attempt, WorkerID: worker})
+		n, err = q.ReleaseJob(ctx, db.ReleaseJobParams{Now: core.Micros(now), ID: id, Attempt: attempt, WorkerID: worker})
 	}
 	if err != nil {
 		return false, err
@@ -270,8 +271,8 @@ func (s *session) addError(ctx context.Context, q db.Querier, o outcome, now tim
 	}
 	job := o.attempt.job
 	return q.AddJobError(ctx, db.AddJobErrorParams{
-		JobID: job.ID, Attempt: int64(job.Attempt), WorkerID: job.WorkerID, StartedAt: toMicros(job.StartedAt),
-		EndedAt: toMicros(now), Cause: string(o.cause), Message: o.message, Stack: o.stack,
+		JobID: job.ID, Attempt: int64(job.Attempt), WorkerID: job.WorkerID, StartedAt: core.Micros(job.StartedAt),
+		EndedAt: core.Micros(now), Cause: string(o.cause), Message: o.message, Stack: o.stack,
 	})
 }
 
@@ -296,7 +297,7 @@ func (s *session) recordApart(outcomes []outcome) []outcome {
 			s.forget(o.attempt)
 			s.refused[o.attempt.fence()] = struct{}{}
 			s.mu.Unlock()
-			s.observer.finished(o, fateLost)
+			tellFinished(s.observer, o, fateLost)
 		}
 	}
 	return again

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 const (
@@ -27,7 +30,7 @@ const (
 // checkSensitive returns what is wrong with a kind's paths.
 func checkSensitive(paths []string) error {
 	if len(paths) > MaxSensitive {
-		return invalid("number of sensitive fields", fmt.Sprint(len(paths)), fmt.Sprintf("be at most %d; mark what they are in", MaxSensitive))
+		return jobtype.NewInvalidError("number of sensitive fields", fmt.Sprint(len(paths)), fmt.Sprintf("be at most %d; mark what they are in", MaxSensitive))
 	}
 	for _, path := range paths {
 		if _, _, err := parsePath(path); err != nil {
@@ -39,7 +42,7 @@ func checkSensitive(paths []string) error {
 
 // parsePath splits a path into the column that it is in and the names on the way.
 func parsePath(path string) (column string, names []string, err error) {
-	if err := checkText("sensitive field", path, MaxKeyLength); err != nil {
+	if err := core.CheckText("sensitive field", path, MaxKeyLength); err != nil {
 		return "", nil, err
 	}
 	rest := path
@@ -53,7 +56,7 @@ func parsePath(path string) (column string, names []string, err error) {
 	}
 	for _, name := range names {
 		if name == "" {
-			return "", nil, invalid("sensitive field", quote(path), "be names with a dot between them, such as card.number")
+			return "", nil, jobtype.NewInvalidError("sensitive field", core.Quote(path), "be names with a dot between them, such as card.number")
 		}
 	}
 	return column, names, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // boot looks after jobs whose worker is gone, before the first claim. It goes by locks only: a lease that is over may
@@ -63,7 +64,7 @@ func (s *session) rescueWorker(ctx context.Context, w db.Worker, free, failAll b
 	if free {
 		var err error
 		if taken, done, err = s.store.TakeWorkerLock(ctx, w.LockKey); err != nil {
-			return fmt.Errorf("look after worker %s: %w", quote(w.Name), err)
+			return fmt.Errorf("look after worker %s: %w", core.Quote(w.Name), err)
 		}
 	}
 	reason := "crash"
@@ -111,7 +112,7 @@ func (s *session) rescue(ctx context.Context, failAll bool, before int64, end *d
 	var ended bool
 	err := s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		attempts, cancelled, failed, reset, ended = 0, nil, nil, nil, false
-		now := toMicros(s.store.Now())
+		now := core.Micros(s.store.Now())
 		if end != nil {
 			end.Now = now
 			n, err := q.EndWorker(ctx, *end)
@@ -165,7 +166,7 @@ func (s *session) rescue(ctx context.Context, failAll bool, before int64, end *d
 		if ended {
 			r.Worker, r.Reason = name, Cause(end.EndReason)
 		}
-		s.observer.rescued(r)
+		tellRescued(s.observer, r)
 	}
 	if attempts > 0 {
 		s.log.Warn("rescued jobs of gone workers", "pending", len(reset), "failed", len(failed), "cancelled", len(cancelled))

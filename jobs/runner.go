@@ -10,6 +10,9 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // OnBoot says what a starting runner does with jobs whose worker is gone.
@@ -94,7 +97,7 @@ func (c Config) withDefaults() (Config, error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Queues)) {
 		faults = append(faults, ValidateName("queue", name))
 		if n := c.Queues[name]; n < 1 || n > maxSlots {
-			faults = append(faults, invalid("concurrency of queue "+quote(name), fmt.Sprint(n), fmt.Sprintf("be from 1 to %d", maxSlots)))
+			faults = append(faults, jobtype.NewInvalidError("concurrency of queue "+core.Quote(name), fmt.Sprint(n), fmt.Sprintf("be from 1 to %d", maxSlots)))
 		}
 	}
 	if c.Name != "" {
@@ -112,26 +115,26 @@ func (c Config) withDefaults() (Config, error) {
 		c.Logger = slog.Default()
 	}
 	if c.Lease < time.Second || c.Lease > 24*time.Hour {
-		faults = append(faults, invalid("Lease", c.Lease.String(), "be from 1s to 24h"))
+		faults = append(faults, jobtype.NewInvalidError("Lease", c.Lease.String(), "be from 1s to 24h"))
 	}
 	if c.StuckAfter < 0 {
-		faults = append(faults, invalid("StuckAfter", c.StuckAfter.String(), "not be negative"))
+		faults = append(faults, jobtype.NewInvalidError("StuckAfter", c.StuckAfter.String(), "not be negative"))
 	}
 	if c.Ahead < 0 || c.Ahead > claimMost {
-		faults = append(faults, invalid("Ahead", fmt.Sprint(c.Ahead), fmt.Sprintf("be between 0 and %d", claimMost)))
+		faults = append(faults, jobtype.NewInvalidError("Ahead", fmt.Sprint(c.Ahead), fmt.Sprintf("be between 0 and %d", claimMost)))
 	}
 	if c.MaxCrashes < 0 {
-		faults = append(faults, invalid("MaxCrashes", fmt.Sprint(c.MaxCrashes), "not be negative"))
+		faults = append(faults, jobtype.NewInvalidError("MaxCrashes", fmt.Sprint(c.MaxCrashes), "not be negative"))
 	}
 	if c.OnBoot != OnBootPending && c.OnBoot != OnBootFailed {
-		faults = append(faults, invalid("OnBoot", fmt.Sprint(int(c.OnBoot)), "be OnBootPending or OnBootFailed"))
+		faults = append(faults, jobtype.NewInvalidError("OnBoot", fmt.Sprint(int(c.OnBoot)), "be OnBootPending or OnBootFailed"))
 	}
 	for _, r := range []struct {
 		field string
 		value time.Duration
 	}{{"Retention.Done", c.Retention.Done}, {"Retention.Cancelled", c.Retention.Cancelled}, {"Retention.Failed", c.Retention.Failed}, {"Retention.Audit", c.Retention.Audit}} {
 		if r.value < 0 && r.value != Forever {
-			faults = append(faults, invalid(r.field, r.value.String(), "be positive or Forever"))
+			faults = append(faults, jobtype.NewInvalidError(r.field, r.value.String(), "be positive or Forever"))
 		}
 	}
 	return c, errors.Join(faults...)
@@ -185,7 +188,7 @@ func (r *Runner) handle(h handler) {
 		panic("jobs: Handle: " + err.Error())
 	}
 	if _, there := r.handlers[h.kind]; there {
-		panic("jobs: Handle: kind " + quote(h.kind) + " has a handler already")
+		panic("jobs: Handle: kind " + core.Quote(h.kind) + " has a handler already")
 	}
 	if h.retryDelay == nil {
 		h.retryDelay = DefaultRetryDelay

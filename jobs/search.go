@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // The bounds of a search, so that none takes long or much memory whatever the table holds, and none of its statements keeps a
@@ -75,7 +76,7 @@ func (s *search) find(ctx context.Context, q db.Querier, ids []int64) (goesOn bo
 		return s.match(ctx, q, ids)
 	}
 	params := s.params
-	params.Text, params.Ids, params.N = nil, jsonIDs(ids), int64(len(ids))
+	params.Text, params.Ids, params.N = nil, core.JSONIDs(ids), int64(len(ids))
 	rows, err := q.FindJobs(ctx, params)
 	if err != nil {
 		return false, err
@@ -98,7 +99,7 @@ func (s *search) find(ctx context.Context, q db.Querier, ids []int64) (goesOn bo
 // match adds those of the ids that the filter means to the page, by one statement.
 func (s *search) match(ctx context.Context, q db.Querier, ids []int64) (goesOn bool, err error) {
 	params := s.params
-	params.Ids, params.N = jsonIDs(ids), s.params.N-int64(len(s.found))
+	params.Ids, params.N = core.JSONIDs(ids), s.params.N-int64(len(s.found))
 	rows, err := q.FindJobs(ctx, params)
 	if err != nil {
 		return false, err

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // Revealed returns a client that shows jobs as they are, with what their kinds mark as sensitive: for a service's own code
@@ -50,7 +51,7 @@ func (c *Client) MarkSensitive(ctx context.Context, kind string, paths ...string
 func (c *Client) UnmarkSensitive(ctx context.Context, kind string, paths ...string) (int64, error) {
 	list, err := json.Marshal(paths)
 	if err != nil {
-		return 0, fmt.Errorf("%s fields of %s: %w", ActionUnmark, quote(kind), err)
+		return 0, fmt.Errorf("%s fields of %s: %w", ActionUnmark, core.Quote(kind), err)
 	}
 	return c.setSensitive(ctx, ActionUnmark, kind, paths, func(ctx context.Context, q db.Querier, _ int64) (int64, error) {
 		return q.DeleteSensitiveFields(ctx, db.DeleteSensitiveFieldsParams{Kind: kind, Paths: string(list)})
@@ -71,7 +72,7 @@ func (c *Client) setSensitive(
 		var detail json.RawMessage
 		if detail, err = detailOf(map[string]any{"fields": paths}); err == nil {
 			err = c.change(ctx, 0, func(ctx context.Context, q db.Querier) error {
-				now := toMicros(c.store.Now())
+				now := core.Micros(c.store.Now())
 				var err error
 				if n, err = set(ctx, q, now); err != nil || n == 0 {
 					return err
@@ -81,7 +82,7 @@ func (c *Client) setSensitive(
 		}
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%s fields of %s: %w", action, quote(kind), err)
+		return 0, fmt.Errorf("%s fields of %s: %w", action, core.Quote(kind), err)
 	}
 	return n, nil
 }
@@ -171,7 +172,7 @@ func (c *Client) mark(ctx context.Context, fields map[string][]string) error {
 	if c.tx != nil {
 		return c.join(ctx, func(ctx context.Context, q db.Querier) error {
 			for kind, paths := range fields {
-				n, err := addMarks(ctx, q, toMicros(c.store.Now()), map[string][]string{kind: paths})
+				n, err := addMarks(ctx, q, core.Micros(c.store.Now()), map[string][]string{kind: paths})
 				if err != nil {
 					return err
 				}
@@ -183,7 +184,7 @@ func (c *Client) mark(ctx context.Context, fields map[string][]string) error {
 	all, err := c.allMarked(ctx, fields)
 	if err == nil && !all {
 		err = c.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-			_, err := addMarks(ctx, q, toMicros(c.store.Now()), fields)
+			_, err := addMarks(ctx, q, core.Micros(c.store.Now()), fields)
 			return err
 		})
 	}

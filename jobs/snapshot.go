@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // Snapshot is all that waits, runs and works, read once: what a view of everything shows. Its parts are what the methods of
@@ -60,7 +61,7 @@ func listWorkers(ctx context.Context, q db.Querier) ([]WorkerInfo, error) {
 	for i, r := range rows {
 		w := WorkerInfo{
 			ID: r.ID, Name: r.Name, Host: r.Host, PID: int(r.Pid), Version: r.Version, Running: running[r.ID],
-			StartedAt: fromMicros(r.StartedAt), Heartbeat: fromMicros(r.HeartbeatAt),
+			StartedAt: core.Time(r.StartedAt), Heartbeat: core.Time(r.HeartbeatAt),
 		}
 		if err := json.Unmarshal([]byte(r.Queues), &w.Queues); err != nil {
 			return nil, fmt.Errorf("queues of worker %d: %w", r.ID, err)
@@ -75,7 +76,7 @@ func listWorkers(ctx context.Context, q db.Querier) ([]WorkerInfo, error) {
 
 func statsOf(counts []Count, workers []WorkerInfo) Stats {
 	stats := Stats{Jobs: map[Status]int64{}, Workers: len(workers)}
-	for _, status := range statuses {
+	for _, status := range Statuses() {
 		stats.Jobs[status] = 0
 	}
 	type work struct{ queue, kind string }
@@ -124,7 +125,7 @@ func queuesOf(counts []Count, rows []db.Queue, workers []WorkerInfo) []QueueInfo
 	}
 	for _, r := range rows {
 		if r.PausedAt != nil {
-			queue(r.Name).PausedAt = fromMicros(*r.PausedAt)
+			queue(r.Name).PausedAt = core.Time(*r.PausedAt)
 		}
 	}
 	for _, w := range workers {

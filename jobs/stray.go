@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // releaseStrays gives back, at no cost, jobs that the database says this worker holds and that nobody here knows of:
@@ -19,7 +20,7 @@ func (h *housekeeper) releaseStrays(ctx context.Context, held map[fence]db.ListH
 	err := h.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		released = 0
 		for _, f := range strays {
-			n, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: toMicros(h.store.Now()), ID: f.job, Attempt: f.attempt, WorkerID: worker})
+			n, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: core.Micros(h.store.Now()), ID: f.job, Attempt: f.attempt, WorkerID: worker})
 			if err != nil {
 				return err
 			}

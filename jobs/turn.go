@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 const (
@@ -57,7 +58,7 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 			return err
 		}
 	}
-	if err := done.write(ctx, q, toMicros(s.store.Now())); err != nil {
+	if err := done.write(ctx, q, core.Micros(s.store.Now())); err != nil {
 		return fmt.Errorf("note what was recorded: %w", err)
 	}
 	return nil
@@ -87,7 +88,7 @@ func (t *turn) begin() {
 func (t *turn) claim(ctx context.Context, q db.Querier, done changes) error {
 	s := t.session
 	now := s.store.Now()
-	if err := t.promoteDue(ctx, q, toMicros(now)); err != nil {
+	if err := t.promoteDue(ctx, q, core.Micros(now)); err != nil {
 		return err
 	}
 	for queue, n := range t.wants {
@@ -111,7 +112,7 @@ func (t *turn) claimFrom(ctx context.Context, q db.Querier, queue string, n int6
 	s := t.session
 	worker, lease := s.workerID(), now.Add(s.config.Lease)
 	rows, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
-		WorkerID: worker, LeaseUntil: toMicros(lease), Now: toMicros(now), Kinds: s.kinds, Queue: queue, N: n,
+		WorkerID: worker, LeaseUntil: core.Micros(lease), Now: core.Micros(now), Kinds: s.kinds, Queue: queue, N: n,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim jobs: %w", err)
@@ -154,7 +155,7 @@ func (t *turn) returnRisky(ctx context.Context, q db.Querier, queue string, clai
 		t.returned[queue] = true
 	}
 	for h, group := range back {
-		if err := t.session.recordReturned(ctx, q, h, group, toMicros(t.session.store.Now()), done); err != nil {
+		if err := t.session.recordReturned(ctx, q, h, group, core.Micros(t.session.store.Now()), done); err != nil {
 			return nil, fmt.Errorf("give claimed jobs back: %w", err)
 		}
 	}
@@ -182,7 +183,7 @@ func (t *turn) promoteDue(ctx context.Context, q db.Querier, now int64) error {
 			return fmt.Errorf("find the next due job: %w", err)
 		}
 	}
-	t.next = fromMicros(next)
+	t.next = core.Time(next)
 	return nil
 }
 

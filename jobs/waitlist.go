@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 const (
@@ -112,7 +113,7 @@ func (l *waitList) look(ctx context.Context, store Store) (asked bool) {
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(byID)), waitMost) {
 		var ended []int64
 		err := store.Inspect(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			ended, err = q.ListEndedAmong(ctx, jsonIDs(ids))
+			ended, err = q.ListEndedAmong(ctx, core.JSONIDs(ids))
 			return err
 		})
 		switch {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // Reason is why a job does not run.
@@ -91,7 +92,7 @@ func look(ctx context.Context, q db.Querier, id int64) (why, error) {
 		return why{}, err
 	}
 	for _, m := range moves {
-		w.movedAt = fromMicros(m.StartedAt)
+		w.movedAt = core.Time(m.StartedAt)
 	}
 	queues, err := q.ListQueueRows(ctx)
 	if err != nil {
@@ -99,7 +100,7 @@ func look(ctx context.Context, q db.Querier, id int64) (why, error) {
 	}
 	for _, r := range queues {
 		if r.Name == w.job.Queue {
-			w.pausedAt = fromMicros(deref(r.PausedAt))
+			w.pausedAt = core.Time(core.Deref(r.PausedAt))
 		}
 	}
 	if w.job.Status.Final() && w.job.UniqueKey != "" {
@@ -148,7 +149,7 @@ func (w *why) count(ctx context.Context, q db.Querier, workers []WorkerInfo, now
 	for _, kind := range slices.Compact(kinds) {
 		n, err := q.CountJobsAhead(ctx, db.CountJobsAheadParams{
 			Queue: w.job.Queue, Kind: kind, Priority: int64(w.job.Priority), N: countAhead,
-			RunAfter: toMicros(w.job.RunAfter), ID: w.job.ID,
+			RunAfter: core.Micros(w.job.RunAfter), ID: w.job.ID,
 		})
 		if err != nil {
 			return err
@@ -179,7 +180,7 @@ func (w *why) findings(now time.Time) []Finding {
 	case j.Status.Final():
 		say(ReasonEnded, "it is %s since %s", j.Status, moment(j.FinishedAt))
 		if w.holder != 0 && j.Status != StatusDone {
-			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, quote(j.UniqueKey))
+			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, core.Quote(j.UniqueKey))
 		}
 		return list
 	case j.Status == StatusRunning:
@@ -201,23 +202,23 @@ func (w *why) findings(now time.Time) []Finding {
 		say(ReasonMoved, "the queue is closed since %s by a move to another database, or from one", w.movedAt.Format(time.RFC3339))
 	}
 	if !w.pausedAt.IsZero() {
-		say(ReasonPaused, "queue %s is paused since %s", quote(j.Queue), w.pausedAt.Format(time.RFC3339))
+		say(ReasonPaused, "queue %s is paused since %s", core.Quote(j.Queue), w.pausedAt.Format(time.RFC3339))
 	}
 	switch {
 	case len(w.takers) == 0:
-		say(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s", quote(j.Kind), quote(j.Queue))
+		say(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s", core.Quote(j.Kind), core.Quote(j.Queue))
 	case w.waits(now) && w.free == 0:
-		say(ReasonSlots, "the workers that take it hold %d jobs of queue %s, and run %d at once", w.running, quote(j.Queue), w.slots)
+		say(ReasonSlots, "the workers that take it hold %d jobs of queue %s, and run %d at once", w.running, core.Quote(j.Queue), w.slots)
 	}
 	if w.ahead > 0 {
 		more := ""
 		if w.ahead >= countAhead {
 			more = "at least "
 		}
-		say(ReasonAhead, "%s%d jobs of queue %s are to run before it", more, w.ahead, quote(j.Queue))
+		say(ReasonAhead, "%s%d jobs of queue %s are to run before it", more, w.ahead, core.Quote(j.Queue))
 	}
 	if len(list) == 0 {
-		say(ReasonSoon, "worker %s is about to claim it", quote(w.takers[0].Name))
+		say(ReasonSoon, "worker %s is about to claim it", core.Quote(w.takers[0].Name))
 	}
 	return list
 }

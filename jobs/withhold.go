@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 const (
@@ -63,7 +64,7 @@ func (o *outcome) withhold(values []string) {
 	if o.output != nil {
 		ofOutput, o.output = o.output.recorded(values), nil
 	}
-	o.message, o.stack = joinOutput(message, ofOutput), cut(without(o.stack, values), maxStack)
+	o.message, o.stack = joinOutput(message, ofOutput), core.Cut(without(o.stack, values), maxStack)
 }
 
 // Withhold returns a text about the attempt, such as its handler's error, as it would be recorded: without what the kind
@@ -79,7 +80,7 @@ func (j Job) Withhold(ctx context.Context, text string) (string, error) {
 	o := outcome{attempt: j.held, result: j.held.result}
 	s.mu.Unlock()
 	err := s.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		o.message = clean(text, mostText)
+		o.message = core.Clean(text, mostText)
 		list := []outcome{o}
 		err := withhold(ctx, q, list)
 		o.message = list[0].message

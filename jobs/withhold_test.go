@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 func TestErrorsWithoutSecrets(t *testing.T) {
@@ -72,7 +74,7 @@ func TestLongErrorsWithoutSecrets(t *testing.T) {
 		t.Errorf("a text of %d bytes is not searched for one value", len(text))
 	}
 	for _, end := range []string{"x", "\u00fc", "\U0001F512"} {
-		cutText := clean(strings.Repeat(end, mostText/len(end)+1), mostText)
+		cutText := core.Clean(strings.Repeat(end, mostText/len(end)+1), mostText)
 		if got := without(cutText, many[:1]); got != Redacted {
 			t.Errorf("a text that was cut among %q, %d bytes of it, is told", end, len(cutText))
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // worker is the session's row in the workers table and the lock that says that it lives.
@@ -28,7 +29,7 @@ func (s *session) register(ctx context.Context) error {
 		host = "unknown"
 	}
 	if s.config.Name == "" {
-		s.config.Name = fmt.Sprintf("%s-%d-%s", clean(host, 100), os.Getpid(), strings.ToLower(rand.Text()[:6]))
+		s.config.Name = fmt.Sprintf("%s-%d-%s", core.Clean(host, 100), os.Getpid(), strings.ToLower(rand.Text()[:6]))
 	}
 	queues, err := json.Marshal(s.config.Queues)
 	if err != nil {
@@ -43,7 +44,7 @@ func (s *session) register(ctx context.Context) error {
 		Queues: string(queues), Kinds: s.kinds,
 	})
 	if err != nil {
-		return errors.Join(fmt.Errorf("register worker %s: %w", quote(s.config.Name), err), release(true))
+		return errors.Join(fmt.Errorf("register worker %s: %w", core.Quote(s.config.Name), err), release(true))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +71,7 @@ func (s *session) addWorker(ctx context.Context, params db.RegisterWorkerParams)
 		var id int64
 		err := s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 			now := s.store.Now()
-			params.Now, params.LeaseUntil = toMicros(now), toMicros(now.Add(s.config.Lease))
+			params.Now, params.LeaseUntil = core.Micros(now), core.Micros(now.Add(s.config.Lease))
 			var err error
 			id, err = q.RegisterWorker(ctx, params)
 			return err
@@ -98,7 +99,7 @@ func (s *session) unregister(ctx context.Context) error {
 		return nil
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-		_, err := q.EndWorker(ctx, db.EndWorkerParams{Now: toMicros(s.store.Now()), EndReason: "stopped", ID: w.id})
+		_, err := q.EndWorker(ctx, db.EndWorkerParams{Now: core.Micros(s.store.Now()), EndReason: "stopped", ID: w.id})
 		return err
 	})
 	if err != nil {

@@ -35,18 +35,22 @@ var links = []struct{ packages, may, mayNot, but string }{
 	{packages: `sql|db/sqlite`, may: `^$`},
 	{packages: `db/postgres`, may: `^(github.com/jackc|golang.org/x)/`},
 	{packages: `db`, may: `^db/sqlite$`},
-	{packages: `jobs`, may: `^(db|db/sqlite|internal/callback|golang.org/x/sys/.*)$`},
-	{packages: `jobs/sqlite`, may: `.`, mayNot: postgresParts + `|` + neverLinked, but: `^internal/(sqlfiles|callback)$`},
-	{packages: `jobs/postgres`, may: `.`, mayNot: sqliteParts + `|` + neverLinked, but: `^internal/(sqlfiles|callback)$`},
-	{packages: `admin(/.*)?`, may: `^(jobs|db|db/sqlite|internal/callback|golang.org/x/sys/.*)$`},
-	{packages: `metrics`, may: `.`, mayNot: postgresParts + `|` + sqliteParts + `|^go.opentelemetry.io/|^(cmd|internal|examples)/|^github.com/spf13/|` + tools, but: `^internal/(labels|callback)$`},
-	{packages: `telemetry`, may: `.`, mayNot: postgresParts + `|` + sqliteParts + `|^go.opentelemetry.io/otel/sdk|^github.com/prometheus/|^(cmd|internal|examples)/|^github.com/spf13/|` + tools, but: `^internal/(labels|callback)$`},
+	{packages: `jobs/jobtype`, may: `^internal/callback$`},
+	{packages: `internal/queue/core`, may: `^(jobs/jobtype|internal/callback)$`},
+	{packages: `internal/queue/redact`, may: `^(db|db/sqlite|internal/queue/core|jobs/jobtype|internal/callback)$`},
+	{packages: `jobs`, may: `^(db|db/sqlite|golang.org/x/sys/.*)$`, but: queueParts},
+	{packages: `jobs/sqlite`, may: `.`, mayNot: postgresParts + `|` + neverLinked, but: queueParts + `|^internal/sqlfiles$`},
+	{packages: `jobs/postgres`, may: `.`, mayNot: sqliteParts + `|` + neverLinked, but: queueParts + `|^internal/sqlfiles$`},
+	{packages: `admin(/.*)?`, may: `^(jobs|db|db/sqlite|golang.org/x/sys/.*)$`, but: queueParts},
+	{packages: `metrics`, may: `.`, mayNot: postgresParts + `|` + sqliteParts + `|^go.opentelemetry.io/|^(cmd|internal|examples)/|^github.com/spf13/|` + tools, but: queueParts + `|^internal/labels$`},
+	{packages: `telemetry`, may: `.`, mayNot: postgresParts + `|` + sqliteParts + `|^go.opentelemetry.io/otel/sdk|^github.com/prometheus/|^(cmd|internal|examples)/|^github.com/spf13/|` + tools, but: queueParts + `|^internal/labels$`},
 	{packages: `internal/.*`, may: `.`, mayNot: tools + `|` + watchers},
 	{packages: `cmd(/.*)?`, may: `.`, mayNot: `^internal/(testdb|gates|gentypes|conformance)(/|$)|^go.opentelemetry.io/|` + tools},
 	{packages: `examples(/.*)?`, may: `.`, mayNot: `^internal/(testdb|gates|gentypes|conformance)(/|$)|` + tools},
 }
 
 const (
+	queueParts    = `^(internal/callback|internal/queue/.*|jobs/jobtype)$`
 	sqliteParts   = `^modernc.org/|^jobs/sqlite$`
 	postgresParts = `^github.com/jackc/|^(db|jobs)/postgres$`
 	tools         = `^github.com/sqlc-dev/|^honnef.co/`

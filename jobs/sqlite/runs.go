@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -53,7 +54,7 @@ func inRuns(ids []int64, inRun func(run) (int64, error), inList func(string) (in
 	if len(rest) == 0 {
 		return written, nil
 	}
-	n, err := inList(formatIDs(rest))
+	n, err := inList(core.JSONIDs(rest))
 	return written + n, err
 }
 
@@ -169,7 +170,7 @@ func (w *writes) startJobs(ctx context.Context, arg db.ClaimJobsParams, ids []in
 	})
 }
 
-// parseIDs reads what formatIDs writes, and no other JSON.
+// parseIDs reads what core.JSONIDs writes, and no other JSON.
 func parseIDs(list string) (ids []int64, ok bool) {
 	list = strings.TrimSuffix(strings.TrimPrefix(list, "["), "]")
 	if list == "" {
@@ -184,17 +185,4 @@ func parseIDs(list string) (ids []int64, ok bool) {
 		ids = append(ids, id)
 	}
 	return ids, true
-}
-
-// formatIDs is the JSON list of ids.
-func formatIDs(ids []int64) string {
-	list := make([]byte, 1, 12*len(ids)+2)
-	list[0] = '['
-	for i, id := range ids {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = strconv.AppendInt(list, id, 10)
-	}
-	return string(append(list, ']'))
 }

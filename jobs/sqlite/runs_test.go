@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -35,7 +36,7 @@ func TestRunsOf(t *testing.T) {
 
 func TestListsOfIDs(t *testing.T) {
 	for _, ids := range [][]int64{nil, {1}, {3, -2, 9_000_000_000}} {
-		list := formatIDs(ids)
+		list := core.JSONIDs(ids)
 		read, ok := parseIDs(list)
 		if !ok || !slices.Equal(read, ids) {
 			t.Errorf("%s is read as %v, %v", list, read, ok)
@@ -106,7 +107,7 @@ func (c *claimer) claim(t *testing.T, n int64, steps bool) (rows []db.ClaimJobsR
 func (c *claimer) complete(t *testing.T, ids ...int64) (done int64) {
 	t.Helper()
 	c.write(t, func(ctx context.Context, q db.Querier) (err error) {
-		done, err = q.CompleteJobs(ctx, db.CompleteJobsParams{Now: c.store.Now().UnixMicro(), WorkerID: c.id, Attempt: 1, Ids: formatIDs(ids)})
+		done, err = q.CompleteJobs(ctx, db.CompleteJobsParams{Now: c.store.Now().UnixMicro(), WorkerID: c.id, Attempt: 1, Ids: core.JSONIDs(ids)})
 		return err
 	})
 	return done
@@ -267,7 +268,7 @@ func TestCompletionOfARangeIsFenced(t *testing.T) {
 				return err
 			}
 		}
-		if n, err := q.StartJobs(ctx, db.StartJobsParams{WorkerID: c.id, LeaseUntil: 2, Now: 1, Ids: formatIDs([]int64{again})}); err != nil || n != 1 {
+		if n, err := q.StartJobs(ctx, db.StartJobsParams{WorkerID: c.id, LeaseUntil: 2, Now: 1, Ids: core.JSONIDs([]int64{again})}); err != nil || n != 1 {
 			return fmt.Errorf("claimed %d jobs again: %w", n, err)
 		}
 		_, err := q.FailJob(ctx, db.FailJobParams{Now: 1, ID: gone, Attempt: 1, WorkerID: c.id})

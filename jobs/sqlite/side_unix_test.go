@@ -7,6 +7,7 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -120,7 +121,7 @@ func look(t *testing.T, path string) string {
 	return strings.Join([]string{info.Name(), info.Mode().String(), "of", itoa(stat.Uid), itoa(stat.Gid), "names", itoa(uint32(stat.Nlink))}, " ") + "\n"
 }
 
-func itoa(n uint32) string { return formatIDs([]int64{int64(n)}) }
+func itoa(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
 // use does all that touches the side folder.
 func use(t *testing.T, path string) error {

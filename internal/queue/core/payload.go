@@ -1,4 +1,4 @@
-package jobs
+package core
 
 import (
 	"bytes"
@@ -6,34 +6,23 @@ import (
 	"fmt"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-const (
-	// MaxPayload is the size of the largest payload, result, progress or metadata, in bytes.
-	MaxPayload = 1 << 20
-
-	// MaxDepth is how deep arrays and objects may be nested in them. SQLite's JSON functions stop at 1,000 and
-	// PostgreSQL's at a depth that its stack size gives; this is far below both.
-	MaxDepth = 200
-)
-
-// ValidatePayload returns an [InvalidError] unless data is JSON that every engine takes and gives back byte for byte:
-// valid UTF-8, one JSON value, no NUL (PostgreSQL has none in text), no lone surrogate, at most [MaxPayload] bytes
-// and [MaxDepth] levels.
-func ValidatePayload(data []byte) error { return validateJSON("payload", data) }
-
-func validateJSON(field string, data []byte) error {
+// ValidateJSON returns an InvalidError for the field unless data is JSON that every engine accepts and returns byte for byte.
+func ValidateJSON(field string, data []byte) error {
 	if err := validateText(field, data); err != nil {
 		return err
 	}
 	if !json.Valid(data) {
-		return invalid(field, "", "be valid JSON: "+jsonFault(data)) // not quoted: it may hold what is not to be seen
+		return jobtype.NewInvalidError(field, "", "be valid JSON: "+jsonFault(data)) // not quoted: it may hold what is not to be seen
 	}
 	return checkEscapes(field, data)
 }
 
-// validateEncoded is validateJSON for what package json has written, which is JSON for certain.
-func validateEncoded(field string, data []byte) error {
+// ValidateEncoded is validateJSON for what package json has written, which is JSON for certain.
+func ValidateEncoded(field string, data []byte) error {
 	if err := validateText(field, data); err != nil {
 		return err
 	}
@@ -41,22 +30,22 @@ func validateEncoded(field string, data []byte) error {
 }
 
 func validateText(field string, data []byte) error {
-	if len(data) > MaxPayload {
-		return invalid(field, fmt.Sprintf("of %d bytes", len(data)), fmt.Sprintf("be at most %d bytes", MaxPayload))
+	if len(data) > jobtype.MaxPayload {
+		return jobtype.NewInvalidError(field, fmt.Sprintf("of %d bytes", len(data)), fmt.Sprintf("be at most %d bytes", jobtype.MaxPayload))
 	}
 	if !utf8.Valid(data) {
-		return invalid(field, "", "be valid UTF-8")
+		return jobtype.NewInvalidError(field, "", "be valid UTF-8")
 	}
-	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) <= MaxDepth {
+	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) <= jobtype.MaxDepth {
 		return nil // not deeper than it has brackets
 	}
-	if depth := jsonDepth(data); depth > MaxDepth {
-		return invalid(field, fmt.Sprintf("nested %d levels deep", depth), fmt.Sprintf("be nested at most %d levels deep", MaxDepth))
+	if depth := jsonDepth(data); depth > jobtype.MaxDepth {
+		return jobtype.NewInvalidError(field, fmt.Sprintf("nested %d levels deep", depth), fmt.Sprintf("be nested at most %d levels deep", jobtype.MaxDepth))
 	}
 	return nil
 }
 
-// jsonDepth is the deepest nesting of data; it needs no valid JSON, only to stop before anything recursive runs.
+// jsonDepth returns the deepest nesting of data, which need not be valid JSON: it runs before anything recursive does.
 func jsonDepth(data []byte) int {
 	depth, deepest, inString := 0, 0, false
 	for i := 0; i < len(data); i++ {
@@ -99,15 +88,15 @@ func checkEscapes(field string, data []byte) error {
 		i += 4
 		switch {
 		case r == 0:
-			return invalid(field, "", `not hold a NUL (\u0000)`)
+			return jobtype.NewInvalidError(field, "", `not hold a NUL (\u0000)`)
 		case r >= 0xDC00 && r <= 0xDFFF:
-			return invalid(field, fmt.Sprintf(`with \u%04x`, r), "not hold a surrogate without its other half")
+			return jobtype.NewInvalidError(field, fmt.Sprintf(`with \u%04x`, r), "not hold a surrogate without its other half")
 		case r >= 0xD800 && r <= 0xDBFF:
 			if i+6 >= len(data) || data[i+1] != '\\' || data[i+2] != 'u' {
-				return invalid(field, fmt.Sprintf(`with \u%04x`, r), "not hold a surrogate without its other half")
+				return jobtype.NewInvalidError(field, fmt.Sprintf(`with \u%04x`, r), "not hold a surrogate without its other half")
 			}
 			if low := hexRune(data[i+3 : i+7]); low < 0xDC00 || low > 0xDFFF {
-				return invalid(field, fmt.Sprintf(`with \u%04x`, r), "not hold a surrogate without its other half")
+				return jobtype.NewInvalidError(field, fmt.Sprintf(`with \u%04x`, r), "not hold a surrogate without its other half")
 			}
 			i += 6
 		}
@@ -123,8 +112,8 @@ func hexRune(digits []byte) rune {
 	return rune(n)
 }
 
-// appendString appends s to dst as a JSON string. s is valid UTF-8, so only what JSON forbids is escaped.
-func appendString(dst []byte, s string) []byte {
+// AppendString appends s to dst as a JSON string. s is valid UTF-8, so only what JSON forbids is escaped.
+func AppendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	start := 0
@@ -145,4 +134,5 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-func quote(s string) string { return strconv.Quote(s) }
+// Quote returns s as a Go string literal, as error texts show values.
+func Quote(s string) string { return strconv.Quote(s) }

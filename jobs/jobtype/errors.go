@@ -1,0 +1,75 @@
+package jobtype
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The sentinels. Package jobs says which methods return them.
+var (
+	ErrNotFound        = errors.New("no such job")
+	ErrStatus          = errors.New("the job's status does not allow it")
+	ErrUniqueTaken     = errors.New("another live job holds the unique key")
+	ErrLeaseLost       = errors.New("the lease on the job is lost")
+	ErrCancelRequested = errors.New("the job was cancelled")
+	ErrStopping        = errors.New("the runner is stopping")
+	ErrTimeout         = errors.New("the attempt took longer than its timeout")
+	ErrWorkerName      = errors.New("a live worker has this name")
+	ErrBusy            = errors.New("the database is locked by another program")
+	ErrFull            = errors.New("the disk or the database is full")
+	ErrDisk            = errors.New("the disk failed or a file size limit was reached")
+	ErrReplaced        = errors.New("the database file was deleted or replaced while it was open")
+	ErrUnavailable     = errors.New("the database server cannot be reached")
+	ErrReadOnly        = errors.New("the database is read-only, as a standby is")
+	ErrUnknownOutcome  = errors.New("whether the write was committed is not known")
+	ErrMoved           = errors.New("the queue is closed by a move")
+	ErrClosed          = errors.New("the store is closed")
+)
+
+// InvalidError is returned for bad input, before anything is written. It names the field, the value and the bound.
+type InvalidError struct {
+	Field string // the name of the field or option
+	Value string // the offending value, shortened
+	Must  string // what is allowed, as a phrase that follows "must"
+}
+
+func (e *InvalidError) Error() string {
+	if e.Value == "" {
+		return fmt.Sprintf("%s must %s", e.Field, e.Must)
+	}
+	return fmt.Sprintf("%s %s must %s", e.Field, e.Value, e.Must)
+}
+
+// SchemaError is returned by the first use of a database whose schema this library was not built for; nothing is read
+// or written. When the schema is changed while a program runs, its runners stop within about a second, as if their context
+// had ended, and return it.
+type SchemaError struct {
+	Have, Want int64
+}
+
+func (e *SchemaError) Error() string {
+	switch {
+	case e.Have == 0:
+		return fmt.Sprintf("the database has no sqluice schema (version %d is needed): run `sqluice up` or client.Migrate", e.Want)
+	case e.Have < e.Want:
+		return fmt.Sprintf("the database's schema is version %d, older than the %d this program knows: run `sqluice up` or client.Migrate", e.Have, e.Want)
+	default:
+		return fmt.Sprintf("the database's schema is version %d, newer than the %d this program knows: update the program, or run `sqluice down` with the newer one", e.Have, e.Want)
+	}
+}
+
+// shownValue is how many characters of an offending value an [InvalidError] shows.
+const shownValue = 80
+
+// NewInvalidError returns an [InvalidError] with the value shortened. must is a phrase that follows "must".
+func NewInvalidError(field, value, must string) error {
+	return &InvalidError{Field: field, Value: Shorten(value), Must: must}
+}
+
+// Shorten returns the first 80 characters of an offending value, as an error shows it.
+func Shorten(value string) string {
+	if runes := []rune(value); len(runes) > shownValue {
+		return string(runes[:shownValue]) + "..."
+	}
+	return value
+}

@@ -1,0 +1,31 @@
+package jobtype
+
+import (
+	"math"
+	"time"
+)
+
+// The bounds of what an enqueue takes; the schema's CHECKs hold the same.
+const (
+	MinPriority        = math.MinInt16
+	MaxPriority        = math.MaxInt16
+	MaxAttemptsLimit   = math.MaxInt16
+	MaxNameLength      = 200  // of kinds, queues and workers, in characters
+	MaxKeyLength       = 1000 // of unique keys, request ids and user ids, in characters
+	MaxKeyBytes        = 2600 // of a unique key or request id together with the kind, in bytes: what PostgreSQL's indexes take
+	MaxTags            = 50
+	DefaultQueue       = "default"
+	DefaultMaxAttempts = 25
+
+	// PastTolerance is how far in the past a time given to At may lie: clocks differ and calls take time.
+	PastTolerance = time.Minute
+)
+
+const (
+	// MaxPayload is the size of the largest payload, result, progress or metadata, in bytes.
+	MaxPayload = 1 << 20
+
+	// MaxDepth is how deep arrays and objects may be nested in them. SQLite's JSON functions stop at 1,000 and
+	// PostgreSQL's at a depth that its stack size gives; this is far below both.
+	MaxDepth = 200
+)

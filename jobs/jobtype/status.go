@@ -1,0 +1,47 @@
+package jobtype
+
+import "strconv"
+
+// Status is where a job is in its life: see docs/lifecycle.md.
+type Status string
+
+const (
+	StatusScheduled Status = "scheduled" // waits for its run_after
+	StatusPending   Status = "pending"   // due, waits for a worker
+	StatusRunning   Status = "running"   // held by a worker
+	StatusDone      Status = "done"      // ended well
+	StatusFailed    Status = "failed"    // its attempts are used up, or it was discarded; kept for people
+	StatusCancelled Status = "cancelled" // ended by request
+)
+
+// In the order of a job's life.
+var statuses = [...]Status{StatusScheduled, StatusPending, StatusRunning, StatusDone, StatusFailed, StatusCancelled}
+
+// Statuses returns all statuses in the order of a job's life.
+func Statuses() []Status { return append([]Status(nil), statuses[:]...) }
+
+// ParseStatus returns the status with this name, or an [InvalidError] that lists those that exist.
+func ParseStatus(name string) (Status, error) {
+	for _, s := range statuses {
+		if string(s) == name {
+			return s, nil
+		}
+	}
+	return "", NewInvalidError("status", strconv.Quote(name), "be scheduled, pending, running, done, failed or cancelled")
+}
+
+// Final reports whether a job with this status has ended.
+func (s Status) Final() bool {
+	return s == StatusDone || s == StatusFailed || s == StatusCancelled
+}
+
+// Cause is why an attempt did not end well.
+type Cause string
+
+const (
+	CauseError   Cause = "error"   // the handler returned an error
+	CausePanic   Cause = "panic"   // the handler panicked or called runtime.Goexit
+	CauseTimeout Cause = "timeout" // the attempt took longer than its timeout
+	CauseCrash   Cause = "crash"   // the worker's process ended
+	CauseLost    Cause = "lost"    // the lease ran out although the process may live
+)

@@ -1,0 +1,40 @@
+package jobs
+
+import (
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// The bounds of what an enqueue takes; the schema's CHECKs hold the same.
+const (
+	MinPriority        = jobtype.MinPriority
+	MaxPriority        = jobtype.MaxPriority
+	MaxAttemptsLimit   = jobtype.MaxAttemptsLimit
+	MaxNameLength      = jobtype.MaxNameLength // of kinds, queues and workers, in characters
+	MaxKeyLength       = jobtype.MaxKeyLength  // of unique keys, request ids and user ids, in characters
+	MaxKeyBytes        = jobtype.MaxKeyBytes   // of a unique key or request id together with the kind, in bytes: what PostgreSQL's indexes take
+	MaxTags            = jobtype.MaxTags
+	DefaultQueue       = jobtype.DefaultQueue
+	DefaultMaxAttempts = jobtype.DefaultMaxAttempts
+
+	// PastTolerance is how far in the past a time given to At may lie: clocks differ and calls take time.
+	PastTolerance = jobtype.PastTolerance
+)
+
+const (
+	// MaxPayload is the size of the largest payload, result, progress or metadata, in bytes.
+	MaxPayload = jobtype.MaxPayload
+
+	// MaxDepth is how deep arrays and objects may be nested in them. SQLite's JSON functions stop at 1,000 and
+	// PostgreSQL's at a depth that its stack size gives; this is far below both.
+	MaxDepth = jobtype.MaxDepth
+)
+
+// ValidateName returns an [InvalidError] for the field unless name is one that a kind, queue, worker or tag may have:
+// valid UTF-8, 1 to [MaxNameLength] characters, none of them a control character.
+func ValidateName(field, name string) error { return core.ValidateName(field, name) }
+
+// ValidatePayload returns an [InvalidError] unless data is JSON that every engine takes and gives back byte for byte:
+// valid UTF-8, one JSON value, no NUL (PostgreSQL has none in text), no lone surrogate, at most [MaxPayload] bytes
+// and [MaxDepth] levels.
+func ValidatePayload(data []byte) error { return core.ValidateJSON("payload", data) }
