@@ -2,47 +2,81 @@ package jobs
 
 import (
 	"fmt"
+	"iter"
+	"math"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
-// bulk is how many payloads, and bulkBytes how many bytes of them, go to the database in one statement.
+// bulk is how many payloads, and bulkBytes how many bytes of them, go to the database in one statement. keepBytes is about
+// how much is kept of what was encoded to be validated, so that it need not be encoded again. What marshalers returned is
+// kept as a whole: they may be the application's, which must not run in a transaction, and may return something else.
 const (
 	bulk      = 1000
 	bulkBytes = 4 << 20
+	keepBytes = 16 << 20
 )
 
-// batch is the payloads of many jobs. payload may call marshalers of the application, so validate calls it once for each
-// job, before the transaction, and keeps what it returned.
+// batch is the payloads of many jobs, encoded when they are needed.
 type batch struct {
 	n       int
 	payload func(i int) ([]byte, error)
-	lists   []string // JSON lists of strings, each for one statement
+	kept    []string // lists of the first payloads
+	rest    int      // the first payload that is in none of them
 }
 
-// validate makes the lists of valid payloads. The error names a faulty one by its place.
+// validate looks at all payloads. A faulty one is named by its place.
 func (b *batch) validate(e *enqueue) error {
+	keep := keepBytes
+	if e.marshaled {
+		keep = math.MaxInt
+	}
 	for i := 0; i < b.n; {
-		list, next, err := b.list(i, e)
+		list, next, err := b.list(i, func(i int, data []byte) error {
+			if err := e.validate(data); err != nil {
+				return fmt.Errorf("payload %d: %w", i, err)
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}
-		b.lists = append(b.lists, list)
+		if keep -= len(list); keep >= 0 {
+			b.kept, b.rest = append(b.kept, list), next
+		}
 		i = next
 	}
 	return nil
 }
 
-// list encodes and validates a statement's worth of payloads from the ith one on.
-func (b *batch) list(i int, e *enqueue) (list string, next int, err error) {
+// lists are the payloads as JSON lists of strings, each for one statement.
+func (b *batch) lists() iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, list := range b.kept {
+			if !yield(list, nil) {
+				return
+			}
+		}
+		for i := b.rest; i < b.n; {
+			list, next, err := b.list(i, func(int, []byte) error { return nil })
+			if !yield(list, err) || err != nil {
+				return
+			}
+			i = next
+		}
+	}
+}
+
+// list encodes a statement's worth of payloads from the ith one on, each of which passes a check.
+func (b *batch) list(i int, check func(i int, data []byte) error) (list string, next int, err error) {
 	var out []byte
 	for first := i; i < b.n && i-first < bulk && len(out) < bulkBytes; i++ {
 		data, err := b.payload(i)
 		if err != nil {
 			return "", 0, fmt.Errorf("payload %d: %w", i, err)
 		}
-		if err := e.validate(data); err != nil {
-			return "", 0, fmt.Errorf("payload %d: %w", i, err)
+		if err := check(i, data); err != nil {
+			return "", 0, err
 		}
 		if i == first {
 			// About as much for each of the others, and a byte for each of its quotes.

@@ -245,7 +245,10 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 	var ids []int64
 	err = c.write(ctx, WorkAdded, func(ctx context.Context, q db.Querier) error {
 		ids = make([]int64, 0, n)
-		for _, list := range b.lists {
+		for list, err := range b.lists() {
+			if err != nil {
+				return err
+			}
 			params.Payloads = list
 			added, err := q.EnqueueJobs(ctx, params)
 			if err != nil {

@@ -69,7 +69,8 @@ func (k Kind[T]) Enqueue(ctx context.Context, c *Client, args T, opts ...Enqueue
 	return receipt, nil
 }
 
-// EnqueueMany adds one job for each of args, in one transaction: all of them or none. It returns their ids in order.
+// EnqueueMany adds one job for each of args, in one transaction: all of them or none. It returns their ids in order. All
+// payloads are encoded before the transaction begins, and are in memory together.
 func (k Kind[T]) EnqueueMany(ctx context.Context, c *Client, args []T, opts ...EnqueueOption) ([]int64, error) {
 	ids, err := c.enqueueMany(ctx, k.enqueue(opts), len(args), func(i int) ([]byte, error) { return json.Marshal(args[i]) })
 	if err != nil {
@@ -109,7 +110,7 @@ func undecoded[T any](err error, args T, sensitive []string) error {
 // enqueue is the kind's defaults with the options upon them.
 func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
 	e := &enqueue{
-		kind: k.Name, queue: k.Queue, priority: k.Priority, maxAttempts: k.MaxAttempts, sensitive: k.Sensitive, encoded: true,
+		kind: k.Name, queue: k.Queue, priority: k.Priority, maxAttempts: k.MaxAttempts, sensitive: k.Sensitive, encoded: true, marshaled: true,
 	}
 	if e.queue == "" {
 		e.queue = DefaultQueue

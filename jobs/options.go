@@ -28,6 +28,7 @@ type enqueue struct {
 	metadata    any
 	sensitive   []string // of the kind
 	encoded     bool     // payloads come from package json
+	marshaled   bool     // marshalers make them, which may be the application's
 }
 
 // Queue puts the job on the named queue instead of its kind's.

@@ -67,6 +67,7 @@ func Run(t *testing.T, open Open) {
 		{"Audit", auditTests},
 		{"Sensitive", sensitiveTests},
 		{"SensitiveErrors", sensitiveErrorTests},
+		{"Callbacks", callbackTests()},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()

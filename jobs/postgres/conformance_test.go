@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -23,8 +24,23 @@ func TestTriggersMeddleWithWhatIsHandedOver(t *testing.T) {
 	})
 }
 
+func TestClockThatFails(t *testing.T) {
+	databases := migratedDatabases(t)
+	conformance.RunClock(t, func(t *testing.T, now func() time.Time) conformance.Store {
+		return openForConformance(t, databases(t), postgres.WithClock(now))
+	})
+}
+
 // opener opens a migrated database for each test.
 func opener(t *testing.T) conformance.Open {
+	databases := migratedDatabases(t)
+	return func(t *testing.T, observers ...*jobs.Observer) conformance.Store {
+		return openForConformance(t, databases(t), postgres.WithObserver(jobs.Observers(observers...)))
+	}
+}
+
+// migratedDatabases returns a function that returns the URL of a test's own migrated database.
+func migratedDatabases(t *testing.T) func(t *testing.T) string {
 	server := testdb.StartPostgres(t)
 	template := server.Template(t, func(url string) {
 		store, err := postgres.Open(t.Context(), url)
@@ -41,7 +57,7 @@ func opener(t *testing.T) conformance.Open {
 	// Calls of one test open one database.
 	var mu sync.Mutex
 	urls := map[*testing.T]string{}
-	return func(t *testing.T, observers ...*jobs.Observer) conformance.Store {
+	return func(t *testing.T) string {
 		mu.Lock()
 		defer mu.Unlock()
 		url, ok := urls[t]
@@ -49,7 +65,7 @@ func opener(t *testing.T) conformance.Open {
 			url = server.Copy(t, template)
 			urls[t] = url
 		}
-		return openForConformance(t, url, observers...)
+		return url
 	}
 }
 
@@ -59,12 +75,12 @@ type engine struct {
 	pool *pgxpool.Pool
 }
 
-func openForConformance(t *testing.T, url string, observers ...*jobs.Observer) conformance.Store {
+func openForConformance(t *testing.T, url string, opts ...postgres.Option) conformance.Store {
 	separator := "?"
 	if strings.Contains(url, "?") {
 		separator = "&"
 	}
-	store, err := postgres.Open(t.Context(), url, postgres.WithObserver(jobs.Observers(observers...)))
+	store, err := postgres.Open(t.Context(), url, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sqluice/sqluice/internal/conformance"
 	"github.com/sqluice/sqluice/jobs"
@@ -20,6 +21,17 @@ func TestTriggersMeddleWithWhatIsHandedOver(t *testing.T) {
 	conformance.RunMeddling(t, opener(t), func(ctx context.Context, store conformance.Store, text string) error {
 		_, err := store.(engine).pool.ExecContext(ctx, text)
 		return err
+	})
+}
+
+func TestClockThatFails(t *testing.T) {
+	migrated := migratedFile(t)
+	conformance.RunClock(t, func(t *testing.T, now func() time.Time) conformance.Store {
+		path := filepath.Join(t.TempDir(), "jobs.db")
+		if err := os.WriteFile(path, migrated, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return openWith(t, path, sqlite.WithClock(now))
 	})
 }
 
@@ -66,7 +78,11 @@ type engine struct {
 }
 
 func openForConformance(t *testing.T, path string, observers ...*jobs.Observer) conformance.Store {
-	store, err := sqlite.Open(t.Context(), path, sqlite.WithChecks(), sqlite.WithObserver(jobs.Observers(observers...)))
+	return openWith(t, path, sqlite.WithObserver(jobs.Observers(observers...)))
+}
+
+func openWith(t *testing.T, path string, opts ...sqlite.Option) conformance.Store {
+	store, err := sqlite.Open(t.Context(), path, append(opts, sqlite.WithChecks())...)
 	if err != nil {
 		t.Fatal(err)
 	}
