@@ -167,6 +167,10 @@ screenshots: ## Write pictures of the dashboard into docs/screenshots; needs Chr
 bench-pages: ## Measure every page and list of the dashboard and its API beside 3.5 million jobs that ended (minutes)
 	go test ./admin -run '^$$' -bench '^BenchmarkPages$$' -benchtime 200x -timeout 60m
 
+.PHONY: bench-readers
+bench-readers: ## Measure a worker beside searches, event streams and calls of Wait in its process, on both engines (3 minutes)
+	go test ./admin -run '^$$' -bench '^BenchmarkBesideReaders$$' -benchtime 1x -timeout 20m
+
 .PHONY: cover
 cover: ## Run the tests and write bin/cover.html
 	mkdir -p bin

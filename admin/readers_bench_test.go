@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,7 +64,14 @@ func BenchmarkBesideReaders(b *testing.B) {
 		for _, readers := range []bool{false, true} {
 			b.Run(fmt.Sprintf("engine=%s/readers=%t", engine.name, readers), func(b *testing.B) {
 				l := &readersLab{B: b, rescued: make(chan time.Time, 1)}
-				l.client, l.place = engine.open(b, &jobs.Observer{Rescued: func(jobs.Rescued) { l.rescued <- time.Now() }})
+				l.client, l.place = engine.open(b, &jobs.Observer{
+					Rescued: func(jobs.Rescued) { l.rescued <- time.Now() },
+					Queried: func(name string, _ time.Duration, _ error) {
+						if name == "GetJob" {
+							l.gets.Add(1)
+						}
+					},
+				})
 				migrate(b, l.client)
 				l.fill()
 				for b.Loop() {
@@ -79,10 +87,18 @@ type readersLab struct {
 	client  *jobs.Client
 	place   string
 	rescued chan time.Time
+	waited  []int64 // jobs that do not end
+	gets    atomic.Int64
+	pages   atomic.Int64
+	refused atomic.Int64
 }
 
-// fill adds the large jobs. Their payloads do not compress to nothing.
+// fill adds the jobs that are waited for, and after them the large jobs, whose payloads do not compress to nothing.
 func (l *readersLab) fill() {
+	var err error
+	payloads := slices.Repeat([]json.RawMessage{[]byte("1")}, waitingCallers)
+	l.waited, err = l.client.EnqueueMany(l.Context(), "waited", payloads, jobs.In(time.Hour))
+	need(l.B, err)
 	random := rand.New(rand.NewPCG(1, 2))
 	payload := make([]byte, 1<<20)
 	for i := range payload {
@@ -90,7 +106,7 @@ func (l *readersLab) fill() {
 	}
 	payload[0], payload[len(payload)-1] = '"', '"'
 	for range searchedJobs {
-		_, err := l.client.Enqueue(l.Context(), "large", payload, jobs.Queue("other"))
+		_, err = l.client.Enqueue(l.Context(), "large", payload, jobs.Queue("other"))
 		need(l.B, err)
 	}
 }
@@ -100,11 +116,11 @@ func (l *readersLab) measure(readers bool) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer stop()
-	starts := make(chan time.Time)
 	runner, err := jobs.NewRunner(l.client, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
 	need(l.B, err)
-	jobs.Kind[int]{Name: "k"}.Handle(runner, func(context.Context, jobs.Job, int) error {
-		starts <- time.Now()
+	took := make(chan time.Duration, readersFor/enqueueEvery)
+	jobs.Kind[time.Time]{Name: "k"}.Handle(runner, func(_ context.Context, _ jobs.Job, enqueued time.Time) error {
+		took <- time.Since(enqueued)
 		return nil
 	})
 	all.Go(func() {
@@ -124,25 +140,37 @@ func (l *readersLab) measure(readers bool) {
 		}
 	})
 
-	var took []time.Duration
+	// At a steady pace, however long those before take: a stall delays all jobs that come meanwhile.
+	var enqueues sync.WaitGroup
 	tick := time.NewTicker(enqueueEvery)
 	defer tick.Stop()
-	for end := time.Now().Add(readersFor); time.Now().Before(end); <-tick.C {
-		began := time.Now()
-		_, err := l.client.Enqueue(ctx, "k", json.RawMessage("1"))
-		need(l.B, err)
-		took = append(took, (<-starts).Sub(began))
+	for range cap(took) {
+		<-tick.C
+		now := time.Now()
+		enqueues.Go(func() {
+			if _, err := (jobs.Kind[time.Time]{Name: "k"}).Enqueue(ctx, l.client, now); err != nil {
+				l.Error(err)
+				took <- 0
+			}
+		})
+	}
+	enqueues.Wait()
+	var delays []time.Duration
+	for range cap(took) {
+		delays = append(delays, <-took)
 	}
 	stop()
 	all.Wait()
-	slices.Sort(took)
+	slices.Sort(delays)
 	slices.Sort(crashes)
 	l.ReportMetric(0, "ns/op")
-	l.ReportMetric(ms(took[len(took)/2]), "p50-ms")
-	l.ReportMetric(ms(took[len(took)*99/100]), "p99-ms")
-	l.ReportMetric(ms(took[len(took)-1]), "max-ms")
-	l.ReportMetric(float64(len(took)), "jobs")
+	l.ReportMetric(ms(delays[len(delays)/2]), "p50-ms")
+	l.ReportMetric(ms(delays[len(delays)*99/100]), "p99-ms")
+	l.ReportMetric(ms(delays[len(delays)-1]), "max-ms")
+	l.ReportMetric(float64(len(delays)), "jobs")
 	l.ReportMetric(float64(len(crashes)), "crashes")
+	l.ReportMetric(float64(l.pages.Load()), "searched-pages")
+	l.ReportMetric(float64(l.refused.Load()), "refused-searches")
 	if len(crashes) > 0 {
 		l.ReportMetric(ms(crashes[len(crashes)/2]), "crash-p50-ms")
 		l.ReportMetric(ms(crashes[len(crashes)-1]), "crash-max-ms")
@@ -156,11 +184,11 @@ func (l *readersLab) read(ctx context.Context, all *sync.WaitGroup) {
 	server := httptest.NewServer(h)
 	l.Cleanup(server.Close)
 	l.Cleanup(h.Close)
-	payloads := slices.Repeat([]json.RawMessage{[]byte("1")}, waitingCallers)
-	ids, err := l.client.EnqueueMany(ctx, "waited", payloads, jobs.In(time.Hour))
-	need(l.B, err)
-	for _, id := range ids {
+	for _, id := range l.waited {
 		all.Go(func() { _, _ = l.client.Wait(ctx, id) }) // until ctx ends
+	}
+	for tick := time.Tick(10 * time.Millisecond); l.gets.Load() < waitingCallers; { // each reads its job when it begins
+		<-tick
 	}
 	for range streamClients {
 		answer, err := request(ctx, server.URL+base+"/events")
@@ -170,18 +198,41 @@ func (l *readersLab) read(ctx context.Context, all *sync.WaitGroup) {
 			_, _ = io.Copy(io.Discard, answer.Body) // until ctx breaks it off
 		})
 	}
-	for range searchClients {
+	for i := range searchClients {
+		search := []string{"queue=other&q=x", "queue=other&q=nowhere"}[i%2] // all large jobs have the one text, and none the other
 		all.Go(func() {
-			for ctx.Err() == nil {
-				answer, err := request(ctx, server.URL+base+"/jobs?q=x&queue=other")
-				if err != nil {
-					continue // ctx has ended, which the loop's condition tells
+			for query := search; ctx.Err() == nil; {
+				next, status, err := searchOnce(ctx, server.URL+base+"/jobs?"+query)
+				switch {
+				case ctx.Err() != nil:
+					return
+				case err == nil && status == http.StatusOK:
+					l.pages.Add(1)
+				case err == nil && status == http.StatusServiceUnavailable:
+					l.refused.Add(1) // it waited for others for too long
+				default:
+					l.Errorf("a search is answered with %d, %v", status, err)
+					return
 				}
-				_, _ = io.Copy(io.Discard, answer.Body)
-				answer.Body.Close()
+				query = search
+				if next != 0 {
+					query += fmt.Sprint("&after=", next)
+				}
 			}
 		})
 	}
+}
+
+// searchOnce asks for a page of a search and returns where the next goes on; 0 at the end.
+func searchOnce(ctx context.Context, url string) (next int64, status int, err error) {
+	answer, err := request(ctx, url)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer answer.Body.Close()
+	var page struct{ Next int64 }
+	err = json.NewDecoder(answer.Body).Decode(&page)
+	return page.Next, answer.StatusCode, err
 }
 
 func request(ctx context.Context, url string) (*http.Response, error) {

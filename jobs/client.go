@@ -68,7 +68,7 @@ func (c *Client) CheckSchema(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
-	defer done()
+	defer done(0)
 	return checkSchema(ctx, c.store)
 }
 

@@ -128,23 +128,30 @@ func (c *Client) ListFailed(ctx context.Context, f FailedFilter, before Job) ([]
 
 // failedJobs reads the jobs of a page, as many as its bytes allow, but for those that do not stand there any more.
 func failedJobs(ctx context.Context, q db.Querier, heads []db.ListFailedJobsRow) ([]Job, error) {
-	ids, bytes := []int64{}, int64(0)
+	n, bytes := 0, int64(0)
 	for _, head := range heads {
-		if bytes += head.Bytes; bytes > pageBytes && len(ids) > 0 {
+		if bytes += head.Bytes; bytes > pageBytes && n > 0 {
 			break
 		}
-		ids = append(ids, head.ID)
+		n++
 	}
-	rows, err := q.ListJobs(ctx, core.JSONIDs(ids))
-	if err != nil {
-		return nil, err
+	heads = heads[:n]
+	byID := make(map[int64]db.Job, n)
+	for part := range portions(heads, func(head db.ListFailedJobsRow) int64 { return head.Bytes }) {
+		ids := make([]int64, len(part))
+		for i, head := range part {
+			ids[i] = head.ID
+		}
+		rows, err := q.ListJobs(ctx, core.JSONIDs(ids))
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			byID[row.ID] = row
+		}
 	}
-	byID := make(map[int64]db.Job, len(rows))
-	for _, row := range rows {
-		byID[row.ID] = row
-	}
-	list := make([]Job, 0, len(ids))
-	for _, head := range heads[:len(ids)] {
+	list := make([]Job, 0, n)
+	for _, head := range heads {
 		row := byID[head.ID]
 		if row.Status == string(StatusFailed) && row.FinishedAt != nil && *row.FinishedAt == head.FinishedAt {
 			list = append(list, jobFromRow(row))

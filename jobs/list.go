@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -63,11 +64,12 @@ func (c *Client) ListPage(ctx context.Context, f Filter) (Page, error) {
 		return Page{}, fmt.Errorf("list jobs: %w", err)
 	}
 	if c.tx == nil { // else others may wait for the transaction
-		done, err := c.store.Shared().searches.take(ctx)
+		release, err := c.store.Shared().searches.take(ctx)
 		if err != nil {
 			return Page{}, fmt.Errorf("list jobs: %w", err)
 		}
-		defer done()
+		began := time.Now()
+		defer func() { release(searchPause(time.Since(began))) }()
 	}
 	var p Page
 	err = c.read(ctx, func(ctx context.Context, q db.Querier) error {
@@ -79,7 +81,7 @@ func (c *Client) ListPage(ctx context.Context, f Filter) (Page, error) {
 			return err
 		}
 		p = Page{Next: s.next}
-		for part := range portions(s.found) {
+		for part := range portions(s.found, bytesOf) {
 			rows, err := q.ListJobs(ctx, core.JSONIDs(idsOf(part)))
 			if err != nil {
 				return err

@@ -23,13 +23,18 @@ const (
 	// searchBytes is how many bytes one statement reads of large columns, unless one job alone has more.
 	searchBytes = 1 << 20
 
+	// After a search that took longer than searchQuick the next one waits as long again, so that searches take half of the time of
+	// one processor, but not longer than searchPauseMost: it may have waited for a lock.
+	searchQuick     = 10 * time.Millisecond
+	searchPauseMost = 250 * time.Millisecond
+
 	// fewJobs of a status are found by its index, however many others there are.
 	fewJobs = 10_000
 )
 
 // search looks for the jobs of a page, step by step.
 type search struct {
-	params  db.FindJobsParams
+	params  db.FindJobsParams // without ids
 	status  Status
 	before  int64
 	few     []int64 // all jobs of the status below before, the highest id first, when byIndex
@@ -69,62 +74,65 @@ func (s *search) run(ctx context.Context, q db.Querier) error {
 	}
 }
 
-// find adds those of the ids that the filter means to the page. goesOn is false when the page ends with one of them. A text is
-// looked for only in jobs that all else in the filter means, in statements that read a bounded number of bytes.
-func (s *search) find(ctx context.Context, q db.Querier, ids []int64) (goesOn bool, err error) {
-	if s.params.Text == nil {
-		return s.match(ctx, q, ids)
+// searchPause returns how long the next search waits after one that took so long.
+func searchPause(took time.Duration) time.Duration {
+	if took < searchQuick {
+		return 0
 	}
-	params := s.params
-	params.Text, params.Ids, params.N = nil, core.JSONIDs(ids), int64(len(ids))
-	rows, err := q.FindJobs(ctx, params)
+	return min(took, searchPauseMost)
+}
+
+// find adds those of the ids that the filter means to the page. goesOn is false when the page ends with one of them. The sizes
+// come first, which are read from where a row begins: for all else SQLite reads the payload too, even for columns behind it.
+func (s *search) find(ctx context.Context, q db.Querier, ids []int64) (goesOn bool, err error) {
+	rows, err := q.FindJobs(ctx, db.FindJobsParams{Ids: core.JSONIDs(ids), N: int64(len(ids))})
 	if err != nil {
 		return false, err
 	}
+	if s.params == (db.FindJobsParams{N: s.params.N}) {
+		return s.add(rows), nil
+	}
 	last := int64(0)
-	for part := range portions(rows) {
+	for part := range portions(rows, bytesOf) {
 		if last != 0 && time.Since(s.begun) > searchWithin {
 			s.next = last
 			return false, nil
 		}
-		if goesOn, err := s.match(ctx, q, idsOf(part)); err != nil || !goesOn {
+		params := s.params
+		params.Ids, params.N = core.JSONIDs(idsOf(part)), s.params.N-int64(len(s.found))
+		matches, err := q.FindJobs(ctx, params)
+		if err != nil || !s.add(matches) {
 			return false, err
 		}
 		last = part[len(part)-1].ID
-		runtime.Gosched() // SQLite computes in this process: let those go on who are ready
+		runtime.Gosched() // SQLite computes in this process: let goroutines run that are ready
 	}
 	return true, nil
 }
 
-// match adds those of the ids that the filter means to the page, by one statement.
-func (s *search) match(ctx context.Context, q db.Querier, ids []int64) (goesOn bool, err error) {
-	params := s.params
-	params.Ids, params.N = core.JSONIDs(ids), s.params.N-int64(len(s.found))
-	rows, err := q.FindJobs(ctx, params)
-	if err != nil {
-		return false, err
-	}
+// add adds jobs to the page. goesOn is false when the page is complete with some of them.
+func (s *search) add(rows []db.FindJobsRow) (goesOn bool) {
 	for _, r := range rows {
 		if s.bytes += r.Bytes; s.bytes > pageBytes && len(s.found) > 0 {
 			s.next = s.found[len(s.found)-1].ID
-			return false, nil
+			return false
 		}
 		s.found = append(s.found, r)
+		if int64(len(s.found)) == s.params.N {
+			s.next = r.ID
+			return false
+		}
 	}
-	if int64(len(s.found)) == s.params.N {
-		s.next = s.found[len(s.found)-1].ID
-		return false, nil
-	}
-	return true, nil
+	return true
 }
 
 // portions splits rows so that the large columns of each portion have at most searchBytes, unless it is one job.
-func portions(rows []db.FindJobsRow) iter.Seq[[]db.FindJobsRow] {
-	return func(yield func([]db.FindJobsRow) bool) {
+func portions[T any](rows []T, bytesOf func(T) int64) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
 		for len(rows) > 0 {
-			n, bytes := 1, rows[0].Bytes
-			for n < len(rows) && bytes+rows[n].Bytes <= searchBytes {
-				bytes += rows[n].Bytes
+			n, bytes := 1, bytesOf(rows[0])
+			for n < len(rows) && bytes+bytesOf(rows[n]) <= searchBytes {
+				bytes += bytesOf(rows[n])
 				n++
 			}
 			if !yield(rows[:n]) {
@@ -134,6 +142,8 @@ func portions(rows []db.FindJobsRow) iter.Seq[[]db.FindJobsRow] {
 		}
 	}
 }
+
+func bytesOf(r db.FindJobsRow) int64 { return r.Bytes }
 
 func idsOf(rows []db.FindJobsRow) []int64 {
 	ids := make([]int64, len(rows))

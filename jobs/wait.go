@@ -23,6 +23,11 @@ func (c *Client) Wait(ctx context.Context, id int64) (Job, error) {
 	wake, leave := c.store.Shared().waits.join(c.store, id)
 	defer leave()
 	for {
+		select {
+		case <-ctx.Done():
+			return job, fmt.Errorf("wait for job %d: %w", id, context.Cause(ctx))
+		case <-wake:
+		}
 		seen, err := c.Get(ctx, id)
 		if err == nil {
 			job = seen
@@ -31,11 +36,6 @@ func (c *Client) Wait(ctx context.Context, id int64) (Job, error) {
 		}
 		if job.Status.Final() {
 			return job, nil
-		}
-		select {
-		case <-ctx.Done():
-			return job, fmt.Errorf("wait for job %d: %w", id, context.Cause(ctx))
-		case <-wake:
 		}
 	}
 }

@@ -34,7 +34,9 @@ const (
 type waitList struct {
 	mu      sync.Mutex
 	waiters map[*waiter]struct{}
-	stop    func() // ends the goroutine; nil while there are no waiters
+	fresh   []*waiter     // those whose jobs were not looked at since they joined
+	joined  chan struct{} // gets a value when there is a fresh one
+	stop    func()        // ends the goroutine; nil while there are no waiters
 }
 
 // waiter is a call of Wait.
@@ -43,7 +45,7 @@ type waiter struct {
 	wake chan struct{} // gets a value when the job may have ended
 }
 
-// join adds a waiter. A commit after join that ends the job wakes it. leave removes it.
+// join adds a waiter, which is woken when its job may have ended, before join or after it. leave removes it.
 func (l *waitList) join(store Store, id int64) (wake <-chan struct{}, leave func()) {
 	w := &waiter{id: id, wake: make(chan struct{}, 1)}
 	l.mu.Lock()
@@ -51,14 +53,16 @@ func (l *waitList) join(store Store, id int64) (wake <-chan struct{}, leave func
 	if l.stop == nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended, deafen := store.Listen(JobEnded, nil)
-		l.waiters = map[*waiter]struct{}{}
+		l.waiters, l.fresh, l.joined = map[*waiter]struct{}{}, nil, make(chan struct{}, 1)
 		l.stop = func() {
 			cancel()
 			deafen()
 		}
-		go l.follow(ctx, store, ended)
+		go l.follow(ctx, store, ended, l.joined)
 	}
 	l.waiters[w] = struct{}{}
+	l.fresh = append(l.fresh, w)
+	signal(l.joined)
 	return w.wake, func() { l.leave(w) }
 }
 
@@ -72,21 +76,28 @@ func (l *waitList) leave(w *waiter) {
 	}
 }
 
-// follow looks after each signal, and each waitLook without one, until ctx ends.
-func (l *waitList) follow(ctx context.Context, store Store, ended <-chan struct{}) {
+// follow looks at all jobs after each signal, and each waitLook without one, and at those of fresh waiters, until ctx ends.
+func (l *waitList) follow(ctx context.Context, store Store, ended, joined <-chan struct{}) {
 	tick := time.NewTicker(waitLook)
 	defer tick.Stop()
 	for {
+		var list []*waiter
 		select {
 		case <-ctx.Done():
 			return
+		case <-joined:
+			list = l.takeFresh(ctx)
 		case <-ended:
+			list = l.all()
 		case <-tick.C:
+			list = l.all()
 		}
-		began := time.Now()
-		if !l.look(ctx, store) {
+		if len(list) <= waitFew {
+			wakeAll(list)
 			continue
 		}
+		began := time.Now()
+		wakeEnded(ctx, store, list)
 		select {
 		case <-ctx.Done():
 			return
@@ -95,20 +106,29 @@ func (l *waitList) follow(ctx context.Context, store Store, ended <-chan struct{
 	}
 }
 
-// look wakes the waiters whose job may have ended. It reports whether it ran statements to find them.
-func (l *waitList) look(ctx context.Context, store Store) (asked bool) {
+func (l *waitList) all() []*waiter {
 	l.mu.Lock()
-	byID := map[int64][]*waiter{}
-	for w := range l.waiters {
-		byID[w.id] = append(byID[w.id], w)
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.waiters))
+}
+
+// takeFresh returns none when ctx has ended: then the fresh ones are another goroutine's.
+func (l *waitList) takeFresh(ctx context.Context) []*waiter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil
 	}
-	few := len(l.waiters) <= waitFew
-	l.mu.Unlock()
-	if few {
-		for _, list := range byID {
-			wakeAll(list)
-		}
-		return false
+	list := l.fresh
+	l.fresh = nil
+	return list
+}
+
+// wakeEnded wakes those whose job has ended or is not there.
+func wakeEnded(ctx context.Context, store Store, list []*waiter) {
+	byID := map[int64][]*waiter{}
+	for _, w := range list {
+		byID[w.id] = append(byID[w.id], w)
 	}
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(byID)), waitMost) {
 		var ended []int64
@@ -118,25 +138,29 @@ func (l *waitList) look(ctx context.Context, store Store) (asked bool) {
 		})
 		switch {
 		case ctx.Err() != nil:
-			return true
-		case errors.Is(err, ErrUnavailable): // the server comes back
-			return true
+			return
+		case errors.Is(err, ErrUnavailable): // the server comes back, and the next look finds them
+			return
 		case err != nil:
 			ended = ids // their own reads meet the error, and Wait returns it
 		}
 		for _, id := range ended {
 			wakeAll(byID[id])
 		}
-		runtime.Gosched() // SQLite computes in this process: let those go on who are ready
+		runtime.Gosched() // SQLite computes in this process: let goroutines run that are ready
 	}
-	return true
 }
 
 func wakeAll(list []*waiter) {
 	for _, w := range list {
-		select {
-		case w.wake <- struct{}{}:
-		default: // it has a wake waiting
-		}
+		signal(w.wake)
+	}
+}
+
+// signal gives a value to a channel with room for one, unless one is there.
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
 	}
 }

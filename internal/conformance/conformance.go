@@ -18,6 +18,9 @@ type Store interface {
 
 	// LeaveLock makes a worker's lock what it is after the worker's process died: free to be taken, and there.
 	LeaveLock(key string) error
+
+	// HoldInspections holds all connections that Inspect may use at once, as reads do that do not end, until release.
+	HoldInspections(ctx context.Context) (release func(), err error)
 }
 
 // Tx is a transaction of the application's own.
@@ -51,6 +54,7 @@ func Run(t *testing.T, open Open) {
 		{"Inspect", inspectTests},
 		{"Counts", countsTests},
 		{"Search", searchTests},
+		{"Readers", readersTests},
 		{"Why", whyTests},
 		{"Runner", runnerTests},
 		{"Handover", handoverTests},

@@ -1,5 +1,29 @@
 package sqlite
 
+import (
+	"context"
+	"database/sql"
+)
+
 // WithChecks holds the library's own writes to the schema's CHECKs, which are else for other programs' writes: so the
 // tests show that the library writes nothing that they refuse.
 func WithChecks() Option { return func(o *options) { o.checks = true } }
+
+// HoldInspections holds all connections that Inspect may use at once, as reads do that do not end, until release.
+func (s *Store) HoldInspections(ctx context.Context) (release func(), err error) {
+	var held []*sql.Conn
+	release = func() {
+		for _, conn := range held {
+			_ = conn.Close() // which gives it back
+		}
+	}
+	for range s.lookDB.Stats().MaxOpenConnections {
+		conn, err := s.lookDB.Conn(ctx)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		held = append(held, conn)
+	}
+	return release, nil
+}

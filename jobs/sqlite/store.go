@@ -25,9 +25,9 @@ const flushWithin = 2 * time.Second
 // readers is how many connections read at once for runners.
 const readers = 4
 
-// inspectors returns how many connections read at once for inspection: SQLite computes in the process, so that one processor
-// stays free for the workers where there are more than two.
-func inspectors() int { return min(max(2, runtime.GOMAXPROCS(0)-1), 4) }
+// inspectors returns how many connections read at once for inspection. SQLite computes in this process: one processor is left
+// for the runners.
+func inspectors() int { return min(max(1, runtime.GOMAXPROCS(0)-1), 4) }
 
 // Store is a queue in a SQLite database file. Make one with [Open] or [New].
 type Store struct {

@@ -1,0 +1,29 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// HoldInspections holds all connections that Inspect may use at once, as reads do that do not end, until release.
+func (s *Store) HoldInspections(ctx context.Context) (release func(), err error) {
+	end := make(chan struct{})
+	begun := make(chan error, 2*cap(s.inspecting))
+	for range cap(s.inspecting) {
+		go func() {
+			begun <- s.Inspect(ctx, func(context.Context, db.Querier) error {
+				begun <- nil
+				<-end
+				return nil
+			})
+		}()
+	}
+	for range cap(s.inspecting) {
+		if err := <-begun; err != nil {
+			close(end)
+			return nil, err
+		}
+	}
+	return func() { close(end) }, nil
+}
