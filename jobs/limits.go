@@ -30,6 +30,14 @@ const (
 	MaxDepth = jobtype.MaxDepth
 )
 
+const (
+	// Redacted stands, as a JSON string, in place of what only a handler sees: see [Kind.Sensitive].
+	Redacted = jobtype.Redacted
+
+	// MaxSensitive is how many fields of a kind can be marked one by one.
+	MaxSensitive = jobtype.MaxSensitive
+)
+
 // ValidateName returns an [InvalidError] for the field unless name is one that a kind, queue, worker or tag may have:
 // valid UTF-8, 1 to [MaxNameLength] characters, none of them a control character.
 func ValidateName(field, name string) error { return core.ValidateName(field, name) }

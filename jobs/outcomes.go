@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/redact"
 )
 
 // fate is what becomes of a job after an attempt.
@@ -42,7 +43,6 @@ type outcome struct {
 const (
 	maxMessage = 4 << 10 // of what is recorded
 	maxStack   = 16 << 10
-	mostText   = 8 << 20 // of what is looked at before it is cut to that: what is cut in two would not be found
 )
 
 // retryDelayWithin is how long a kind's RetryDelay may take when the handler's own goroutine cannot call it.
@@ -56,8 +56,8 @@ func (a *attempt) judge(err error, stack string) (o outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			o = outcome{
-				attempt: a, message: core.Clean(fmt.Sprintf("panic in the error or the retry delay: %v", p), mostText),
-				stack: core.Clean(string(debug.Stack()), mostText),
+				attempt: a, message: core.Clean(fmt.Sprintf("panic in the error or the retry delay: %v", p), redact.MostText),
+				stack: core.Clean(string(debug.Stack()), redact.MostText),
 			}
 			o = a.failedWith(o, CausePanic, DefaultRetryDelay)
 		}
@@ -65,7 +65,7 @@ func (a *attempt) judge(err error, stack string) (o outcome) {
 	if err == nil {
 		return o // done, also when the context ended shortly before: the work is done
 	}
-	o.message, o.stack = core.Clean(err.Error(), mostText), core.Clean(stack, mostText)
+	o.message, o.stack = core.Clean(err.Error(), redact.MostText), core.Clean(stack, redact.MostText)
 	if program := (*OutputError)(nil); errors.As(err, &program) {
 		o.output = newOutput(program)
 	}
@@ -97,7 +97,7 @@ func (a *attempt) unjudged() outcome {
 	}
 	o := outcome{
 		attempt: a, message: "a method of the handler's error or panic value, or the kind's RetryDelay, called runtime.Goexit",
-		stack: core.Clean(string(debug.Stack()), mostText),
+		stack: core.Clean(string(debug.Stack()), redact.MostText),
 	}
 	return a.failedWith(o, CausePanic, DefaultRetryDelay)
 }
@@ -137,12 +137,12 @@ func (a *attempt) follow(o outcome, said *verdict) outcome {
 	case verdictCancel:
 		o.fate, o.message = fateCancel, ""
 		if said.err != nil {
-			o.message = core.Clean(said.err.Error(), mostText)
+			o.message = core.Clean(said.err.Error(), redact.MostText)
 		}
 	case verdictDiscard:
-		o.fate, o.cause, o.message = fateFail, CauseError, core.Clean(said.err.Error(), mostText)
+		o.fate, o.cause, o.message = fateFail, CauseError, core.Clean(said.err.Error(), redact.MostText)
 	case verdictRetry:
-		o.message = core.Clean(said.err.Error(), mostText)
+		o.message = core.Clean(said.err.Error(), redact.MostText)
 		o = a.failed(o, CauseError)
 		o.delay = said.delay
 	}

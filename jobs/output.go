@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/redact"
 )
 
 const (
@@ -51,12 +52,12 @@ func newOutput(e *OutputError) *output {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	return &output{text: core.Clean(text, mostText), truncated: truncated}
+	return &output{text: core.Clean(text, redact.MostText), truncated: truncated}
 }
 
 // recorded returns what is recorded of the output: its end, without the marked values.
 func (o output) recorded(values []string) string {
-	text := strings.TrimSpace(withheld(o.text, values, cutEnds{start: o.truncated, end: true}))
+	text := strings.TrimSpace(redact.WithholdCut(o.text, values, redact.CutEnds{Start: o.truncated, End: true}))
 	truncated := o.truncated
 	if over := len(text) - maxOutput; over > 0 {
 		text, truncated = strings.ToValidUTF8(text[over:], ""), true

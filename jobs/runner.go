@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -184,7 +185,7 @@ func (r *Runner) handle(h handler) {
 	if err := ValidateName("kind", h.kind); err != nil {
 		panic("jobs: Handle: " + err.Error())
 	}
-	if err := checkSensitive(h.sensitive); err != nil {
+	if err := redact.Check(h.sensitive); err != nil {
 		panic("jobs: Handle: " + err.Error())
 	}
 	if _, there := r.handlers[h.kind]; there {

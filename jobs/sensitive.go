@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/redact"
 )
 
 // Revealed returns a client that shows jobs as they are, with what their kinds mark as sensitive: for a service's own code
@@ -66,7 +67,7 @@ func (c *Client) setSensitive(
 		err = ValidateName("kind", kind)
 	}
 	if err == nil && action == ActionMark {
-		err = checkSensitive(paths) // a mark that cannot be read can be taken away
+		err = redact.Check(paths) // a mark that cannot be read can be taken away
 	}
 	if err == nil && len(paths) > 0 {
 		var detail json.RawMessage
@@ -162,7 +163,7 @@ func (c *Client) mark(ctx context.Context, fields map[string][]string) error {
 	for kind, paths := range fields {
 		if c.marks.has(kind, paths) {
 			delete(fields, kind)
-		} else if err := checkSensitive(paths); err != nil {
+		} else if err := redact.Check(paths); err != nil {
 			return err
 		}
 	}
@@ -198,7 +199,7 @@ func (c *Client) allMarked(ctx context.Context, fields map[string][]string) (boo
 	var rows []db.ListSensitiveFieldsRow
 	err := c.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		var err error
-		rows, err = listMarks(ctx, q, slices.Sorted(maps.Keys(fields)))
+		rows, err = redact.ListMarks(ctx, q, slices.Sorted(maps.Keys(fields)))
 		return err
 	})
 	if err != nil {
@@ -214,18 +215,6 @@ func (c *Client) allMarked(ctx context.Context, fields map[string][]string) (boo
 	return true, nil
 }
 
-func listMarks(ctx context.Context, q db.Querier, kinds []string) ([]db.ListSensitiveFieldsRow, error) {
-	list, err := json.Marshal(kinds)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := q.ListSensitiveFields(ctx, string(list))
-	if err != nil {
-		return nil, fmt.Errorf("list sensitive fields: %w", err)
-	}
-	return rows, nil
-}
-
 // hide redacts jobs for everybody but their handlers. The marks are read after the jobs: those of a job are there before it.
 func (c *Client) hide(ctx context.Context, q db.Querier, jobs []Job) error {
 	if c.revealed || len(jobs) == 0 {
@@ -236,13 +225,13 @@ func (c *Client) hide(ctx context.Context, q db.Querier, jobs []Job) error {
 		kinds = append(kinds, j.Kind)
 	}
 	slices.Sort(kinds)
-	rows, err := listMarks(ctx, q, slices.Compact(kinds))
-	if err != nil || len(rows) == 0 {
+	fields, err := redact.ReadFields(ctx, q, slices.Compact(kinds))
+	if err != nil || len(fields) == 0 {
 		return err
 	}
-	fields := hiddenBy(rows)
 	for i := range jobs {
-		fields[jobs[i].Kind].redact(&jobs[i])
+		j := &jobs[i]
+		fields[j.Kind].Redact(redact.Columns{Payload: &j.Payload, Metadata: &j.Metadata, Progress: &j.Progress, Result: &j.Result})
 	}
 	return nil
 }

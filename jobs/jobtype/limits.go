@@ -29,3 +29,11 @@ const (
 	// PostgreSQL's at a depth that its stack size gives; this is far below both.
 	MaxDepth = 200
 )
+
+const (
+	// Redacted stands, as a JSON string, in place of what only a handler sees.
+	Redacted = "[redacted]"
+
+	// MaxSensitive is how many fields of a kind can be marked one by one.
+	MaxSensitive = 100
+)

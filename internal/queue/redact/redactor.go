@@ -1,99 +1,11 @@
-package jobs
+package redact
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
-
-	"github.com/sqluice/sqluice/internal/queue/core"
-	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-const (
-	// Redacted stands, as a JSON string, in place of what nobody but a handler is to see: see [Kind.Sensitive].
-	Redacted = "[redacted]"
-
-	// MaxSensitive is how many fields of a kind can be marked one by one.
-	MaxSensitive = 100
-)
-
-const redactedJSON = `"` + Redacted + `"`
-
-// The columns of a job that can hold something sensitive. The names before the colon are how paths begin.
-const (
-	inPayload  = ""
-	inMetadata = "metadata"
-	inProgress = "progress"
-	inResult   = "result"
-)
-
-// checkSensitive returns what is wrong with a kind's paths.
-func checkSensitive(paths []string) error {
-	if len(paths) > MaxSensitive {
-		return jobtype.NewInvalidError("number of sensitive fields", fmt.Sprint(len(paths)), fmt.Sprintf("be at most %d; mark what they are in", MaxSensitive))
-	}
-	for _, path := range paths {
-		if _, _, err := parsePath(path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// parsePath splits a path into the column that it is in and the names on the way.
-func parsePath(path string) (column string, names []string, err error) {
-	if err := core.CheckText("sensitive field", path, MaxKeyLength); err != nil {
-		return "", nil, err
-	}
-	rest := path
-	for _, c := range []string{inMetadata, inProgress, inResult} {
-		if after, ok := strings.CutPrefix(path, c+":"); ok {
-			column, rest = c, after
-		}
-	}
-	if rest != "*" { // which is all of it
-		names = strings.Split(rest, ".")
-	}
-	for _, name := range names {
-		if name == "" {
-			return "", nil, jobtype.NewInvalidError("sensitive field", core.Quote(path), "be names with a dot between them, such as card.number")
-		}
-	}
-	return column, names, nil
-}
-
-// hidden is what is not to be seen of the jobs of a kind, by column.
-type hidden map[string][][]string
-
-// everything hides all that can be hidden.
-func everything() hidden {
-	all := [][]string{{}}
-	return hidden{inPayload: all, inMetadata: all, inProgress: all, inResult: all}
-}
-
-// hide adds a path. One that cannot be read hides everything: a later version may know what it means.
-func (h hidden) hide(path string) {
-	column, names, err := parsePath(path)
-	if err != nil {
-		for column, all := range everything() {
-			h[column] = append(h[column], all...)
-		}
-		return
-	}
-	h[column] = append(h[column], names)
-}
-
-func (h hidden) redact(j *Job) {
-	for column, value := range map[string]*json.RawMessage{
-		inPayload: &j.Payload, inMetadata: &j.Metadata, inProgress: &j.Progress, inResult: &j.Result,
-	} {
-		if paths := h[column]; len(paths) > 0 && *value != nil {
-			*value = redact(*value, paths)
-		}
-	}
-}
-
-// redact puts [Redacted] in place of what the paths lead to, and leaves every other byte as it is. Names are compared as
+// redact puts [jobtype.Redacted] in place of what the paths lead to, and leaves every other byte as it is. Names are compared as
 // package json does when it reads into a struct, whatever their case; of a name that is there twice both are meant. What
 // stands where a path expects an object, and is none, is redacted too: it is not what the marks were made for.
 func redact(text json.RawMessage, paths [][]string) json.RawMessage {

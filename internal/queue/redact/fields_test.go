@@ -1,19 +1,20 @@
-package jobs
+package redact
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
+
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-func pathsOf(t testing.TB, texts ...string) hidden {
-	h := hidden{}
+func pathsOf(t testing.TB, texts ...string) Fields {
+	h := Fields{}
 	for _, text := range texts {
 		if _, _, err := parsePath(text); err != nil {
 			t.Fatal(err)
 		}
-		h.hide(text)
+		h.Hide(text)
 	}
 	return h
 }
@@ -60,10 +61,17 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+// columns are those of a job.
+type columns struct{ Payload, Metadata, Progress, Result json.RawMessage }
+
+func (c *columns) pointers() Columns {
+	return Columns{Payload: &c.Payload, Metadata: &c.Metadata, Progress: &c.Progress, Result: &c.Result}
+}
+
 func TestRedactEveryColumn(t *testing.T) {
-	job := func() Job {
+	job := func() *columns {
 		text := json.RawMessage(`{"a":1}`)
-		return Job{Payload: text, Metadata: text, Progress: text, Result: text}
+		return &columns{Payload: text, Metadata: text, Progress: text, Result: text}
 	}
 	gone, half, kept := `"[redacted]"`, `{"a":"[redacted]"}`, `{"a":1}`
 	for path, want := range map[string][4]string{
@@ -71,17 +79,17 @@ func TestRedactEveryColumn(t *testing.T) {
 		"result:a": {kept, kept, kept, half}, "b": {kept, kept, kept, kept},
 	} {
 		j := job()
-		pathsOf(t, path).redact(&j)
+		pathsOf(t, path).Redact(j.pointers())
 		if have := [4]string{string(j.Payload), string(j.Metadata), string(j.Progress), string(j.Result)}; have != want {
 			t.Errorf("%s gives %q, not %q", path, have, want)
 		}
 	}
 	for _, unreadable := range []string{"a..b", "", ".", "result:", "a\x00b", "\xff"} {
-		h := hidden{}
-		h.hide(unreadable)
+		h := Fields{}
+		h.Hide(unreadable)
 		j := job()
 		j.Metadata = nil
-		h.redact(&j)
+		h.Redact(j.pointers())
 		if string(j.Payload) != gone || j.Metadata != nil || string(j.Progress) != gone || string(j.Result) != gone {
 			t.Errorf("%q leaves something to be seen: %+v", unreadable, j)
 		}
@@ -89,15 +97,15 @@ func TestRedactEveryColumn(t *testing.T) {
 }
 
 func TestSensitiveFaults(t *testing.T) {
-	for _, path := range []string{"", ".", "a.", ".a", "a..b", "result:", "metadata:.", "a\n", "\xff", strings.Repeat("a", MaxKeyLength+1)} {
-		if err := checkSensitive([]string{"ok", path}); err == nil {
+	for _, path := range []string{"", ".", "a.", ".a", "a..b", "result:", "metadata:.", "a\n", "\xff", strings.Repeat("a", jobtype.MaxKeyLength+1)} {
+		if err := Check([]string{"ok", path}); err == nil {
 			t.Errorf("%q is taken", path)
 		}
 	}
-	if err := checkSensitive(make([]string, MaxSensitive+1)); err == nil {
+	if err := Check(make([]string, jobtype.MaxSensitive+1)); err == nil {
 		t.Error("there is no limit")
 	}
-	if err := checkSensitive([]string{"*", "a", "a.*", "*.*", "result:*", "metadata:a.b", "\u00e9", "a:b", strings.Repeat("a", MaxKeyLength)}); err != nil {
+	if err := Check([]string{"*", "a", "a.*", "*.*", "result:*", "metadata:a.b", "\u00e9", "a:b", strings.Repeat("a", jobtype.MaxKeyLength)}); err != nil {
 		t.Error(err)
 	}
 }
@@ -138,7 +146,7 @@ func FuzzRedact(f *testing.F) {
 // reach is something that a path leads to and that is not redacted, if there is such.
 func reach(v any, names []string) any {
 	if len(names) == 0 {
-		if v == Redacted {
+		if v == jobtype.Redacted {
 			return nil
 		}
 		return []any{v}
@@ -164,32 +172,9 @@ func reach(v any, names []string) any {
 		}
 	case nil:
 	default:
-		if v != Redacted {
+		if v != jobtype.Redacted {
 			return v
 		}
 	}
 	return nil
-}
-
-func TestDecodeErrorsAreDiscreet(t *testing.T) {
-	type card struct {
-		Number int8
-		Inner  struct{ Due json.Number }
-	}
-	for _, text := range []string{`{"Number":4111111111111111}`, `{"Number":"4111111111111111"}`, `{"Inner":{"Due":"4111111111111111x"}}`} {
-		var c card
-		err := json.Unmarshal([]byte(text), &c)
-		if err == nil {
-			t.Fatalf("%s fits", text)
-		}
-		if said := discreet(err, true).Error(); strings.Contains(said, "4111") || said == "" {
-			t.Errorf("of %s it says %s", text, said)
-		}
-		if said := discreet(err, false).Error(); strings.Contains(said, "4111111111111111") && !strings.Contains(text, "Due") {
-			t.Errorf("of %s it says %s where the kind marks nothing", text, said)
-		}
-	}
-	if own := errors.New("their own"); discreet(own, false) != own {
-		t.Error("an error of the application's own type is another one where nothing is sensitive")
-	}
 }

@@ -1,51 +1,57 @@
-package jobs
+package redact
 
 import (
 	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// cutEnds says at which ends of a text a cut may have left a part of a marked value.
-type cutEnds struct{ start, end bool }
+// MostText is how many bytes of a text are searched at most. A text of that length counts as cut: of a value that was cut in
+// two a part would remain.
+const MostText = 8 << 20
+
+// CutEnds says at which ends of a text a cut may have left a part of a marked value.
+type CutEnds struct{ Start, End bool }
 
 // textSpan is a part of a text, in bytes.
 type textSpan struct{ from, to int }
 
-// without returns text with [Redacted] in place of the marked values in it.
-func without(text string, values []string) string { return withheld(text, values, cutEnds{}) }
+// Withhold returns text with [jobtype.Redacted] in place of the marked values in it.
+func Withhold(text string, values []string) string { return WithholdCut(text, values, CutEnds{}) }
 
-// withheld returns text with [Redacted] in place of the marked values in it and of the parts of values that a cut left: at
+// WithholdCut returns text with [jobtype.Redacted] in place of the marked values in it and of the parts of values that a cut left: at
 // the ends of the text that may be cut, and before an ellipsis. Where text itself was shortened to what is searched, or the
-// search would take too long, it returns [Redacted] alone.
-func withheld(text string, values []string, ends cutEnds) string {
+// search would take too long, it returns [jobtype.Redacted] alone.
+func WithholdCut(text string, values []string, ends CutEnds) string {
 	if len(values) == 0 || text == "" {
 		return text
 	}
-	wasCut := len(text) > mostText-utf8.UTFMax
+	wasCut := len(text) > MostText-utf8.UTFMax
 	if wasCut || len(text)*len(values) > mostSearch {
-		return Redacted
+		return jobtype.Redacted
 	}
 	ellipses := findEllipses(text)
 	var found []textSpan
 	searched := 0
 	for _, value := range values {
 		found = appendWhole(found, text, value)
-		if ends.start {
+		if ends.Start {
 			if strings.Contains(value, text) {
-				return Redacted
+				return jobtype.Redacted
 			}
 			if n := overlap(value, text); n > 0 {
 				found = append(found, textSpan{0, n})
 			}
 		}
 		cuts := ellipses
-		if ends.end {
+		if ends.End {
 			cuts = append(cuts[:len(cuts):len(cuts)], len(text))
 		}
 		if searched += (len(cuts) + 1) * len(value); searched > mostSearch {
-			return Redacted
+			return jobtype.Redacted
 		}
 		if len(cuts) > 0 {
 			found = appendBeginnings(found, text, value, cuts)
@@ -137,7 +143,7 @@ func bordersOf(s string) []int {
 	return borders
 }
 
-// replaceSpans puts [Redacted] in place of the spans; those that overlap or touch become one.
+// replaceSpans puts [jobtype.Redacted] in place of the spans; those that overlap or touch become one.
 func replaceSpans(text string, spans []textSpan) string {
 	if len(spans) == 0 {
 		return text
@@ -151,7 +157,7 @@ func replaceSpans(text string, spans []textSpan) string {
 			s.to = max(s.to, spans[i].to)
 		}
 		out.WriteString(text[done:s.from])
-		out.WriteString(Redacted)
+		out.WriteString(jobtype.Redacted)
 		done = s.to
 	}
 	out.WriteString(text[done:])

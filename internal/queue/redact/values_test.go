@@ -1,4 +1,4 @@
-package jobs
+package redact
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 func TestErrorsWithoutSecrets(t *testing.T) {
@@ -41,21 +42,22 @@ func TestErrorsWithoutSecrets(t *testing.T) {
 		"one that overlaps itself": {[]string{"a"}, `{"a": "aaaa"}`, "baaaaaab", "b[redacted]b"},
 		"a long one":               {[]string{"a"}, `{"a": "` + long + `"}`, "a" + long + "b", "a[redacted]b"},
 	} {
-		h := hidden{}
+		h := Fields{}
 		for _, path := range test.paths {
-			h.hide(path)
+			h.Hide(path)
 		}
-		secrets := h.secrets(Job{Payload: json.RawMessage(test.payload)}, nil)
-		if got := without(test.text, secrets); got != test.want {
+		secrets := h.Values((&columns{Payload: json.RawMessage(test.payload)}).pointers())
+		if got := Withhold(test.text, secrets); got != test.want {
 			t.Errorf("%s: %q becomes %q, want %q", name, test.text, got, test.want)
 		}
 	}
-	h := hidden{}
-	h.hide("metadata:key")
-	h.hide("result:*")
-	result := `{"code": "result-1"}`
-	secrets := h.secrets(Job{Payload: json.RawMessage(`"payload-1"`), Metadata: json.RawMessage(`{"key": "meta-1"}`)}, &result)
-	if got := without("payload-1 meta-1 result-1", secrets); got != "payload-1 [redacted] [redacted]" {
+	h := Fields{}
+	h.Hide("metadata:key")
+	h.Hide("result:*")
+	secrets := h.Values((&columns{
+		Payload: json.RawMessage(`"payload-1"`), Metadata: json.RawMessage(`{"key": "meta-1"}`), Result: json.RawMessage(`{"code": "result-1"}`),
+	}).pointers())
+	if got := Withhold("payload-1 meta-1 result-1", secrets); got != "payload-1 [redacted] [redacted]" {
 		t.Errorf("of other columns it becomes %q", got)
 	}
 }
@@ -67,18 +69,18 @@ func TestLongErrorsWithoutSecrets(t *testing.T) {
 		many = append(many, fmt.Sprint("secret", i))
 	}
 	text := strings.Repeat("x", mostSearch/len(many)+1)
-	if got := without(text, many); got != Redacted {
+	if got := Withhold(text, many); got != jobtype.Redacted {
 		t.Errorf("a text of %d bytes is searched for %d values", len(text), len(many))
 	}
-	if got := without(text, many[:1]); got != text {
+	if got := Withhold(text, many[:1]); got != text {
 		t.Errorf("a text of %d bytes is not searched for one value", len(text))
 	}
 	for _, end := range []string{"x", "\u00fc", "\U0001F512"} {
-		cutText := core.Clean(strings.Repeat(end, mostText/len(end)+1), mostText)
-		if got := without(cutText, many[:1]); got != Redacted {
+		cutText := core.Clean(strings.Repeat(end, MostText/len(end)+1), MostText)
+		if got := Withhold(cutText, many[:1]); got != jobtype.Redacted {
 			t.Errorf("a text that was cut among %q, %d bytes of it, is told", end, len(cutText))
 		}
-		if got := without(cutText, nil); got != cutText {
+		if got := Withhold(cutText, nil); got != cutText {
 			t.Error("one of a job that holds nothing sensitive is not told")
 		}
 	}

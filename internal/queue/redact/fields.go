@@ -1,0 +1,92 @@
+package redact
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+const redactedJSON = `"` + jobtype.Redacted + `"`
+
+// Columns are those of a job that can hold something sensitive.
+type Columns struct{ Payload, Metadata, Progress, Result *json.RawMessage }
+
+func (c Columns) byName() map[string]*json.RawMessage {
+	return map[string]*json.RawMessage{inPayload: c.Payload, inMetadata: c.Metadata, inProgress: c.Progress, inResult: c.Result}
+}
+
+// The columns of a job that can hold something sensitive. The names before the colon are how paths begin.
+const (
+	inPayload  = ""
+	inMetadata = "metadata"
+	inProgress = "progress"
+	inResult   = "result"
+)
+
+// Check returns what is wrong with the paths that a kind marks.
+func Check(paths []string) error {
+	if len(paths) > jobtype.MaxSensitive {
+		return jobtype.NewInvalidError("number of sensitive fields", fmt.Sprint(len(paths)), fmt.Sprintf("be at most %d; mark what they are in", jobtype.MaxSensitive))
+	}
+	for _, path := range paths {
+		if _, _, err := parsePath(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parsePath splits a path into the column that it is in and the names on the way.
+func parsePath(path string) (column string, names []string, err error) {
+	if err := core.CheckText("sensitive field", path, jobtype.MaxKeyLength); err != nil {
+		return "", nil, err
+	}
+	rest := path
+	for _, c := range []string{inMetadata, inProgress, inResult} {
+		if after, ok := strings.CutPrefix(path, c+":"); ok {
+			column, rest = c, after
+		}
+	}
+	if rest != "*" { // which is all of it
+		names = strings.Split(rest, ".")
+	}
+	for _, name := range names {
+		if name == "" {
+			return "", nil, jobtype.NewInvalidError("sensitive field", core.Quote(path), "be names with a dot between them, such as card.number")
+		}
+	}
+	return column, names, nil
+}
+
+// Fields is what is hidden of the jobs of a kind: paths by column.
+type Fields map[string][][]string
+
+// everything hides all that can be hidden.
+func everything() Fields {
+	all := [][]string{{}}
+	return Fields{inPayload: all, inMetadata: all, inProgress: all, inResult: all}
+}
+
+// Hide adds a path. One that is not valid hides everything: a later version may know its meaning.
+func (h Fields) Hide(path string) {
+	column, names, err := parsePath(path)
+	if err != nil {
+		for column, all := range everything() {
+			h[column] = append(h[column], all...)
+		}
+		return
+	}
+	h[column] = append(h[column], names)
+}
+
+// Redact puts [jobtype.Redacted] in place of what is hidden of a job.
+func (h Fields) Redact(j Columns) {
+	for column, value := range j.byName() {
+		if paths := h[column]; len(paths) > 0 && value != nil && *value != nil {
+			*value = redact(*value, paths)
+		}
+	}
+}
