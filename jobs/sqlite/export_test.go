@@ -17,8 +17,8 @@ func (s *Store) HoldInspections(ctx context.Context) (release func(), err error)
 			_ = conn.Close() // which gives it back
 		}
 	}
-	for range s.lookDB.Stats().MaxOpenConnections {
-		conn, err := s.lookDB.Conn(ctx)
+	for range s.inspectDB.Stats().MaxOpenConnections {
+		conn, err := s.inspectDB.Conn(ctx)
 		if err != nil {
 			release()
 			return nil, err

@@ -28,7 +28,7 @@ func TestMigrateBesideALongRead(t *testing.T) {
 	eventually(t, "the statements are dropped", func() bool {
 		store.mu.RLock()
 		defer store.mu.RUnlock()
-		return store.looks == nil
+		return store.inspections == nil
 	})
 	id := enqueue(t, client, "k")
 	_, err := client.Get(t.Context(), id)

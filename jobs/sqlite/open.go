@@ -130,12 +130,12 @@ func open(ctx context.Context, path string, o options) (*Store, error) {
 	if s.readDB, err = openPool(path, o, true); err != nil {
 		return nil, errors.Join(err, s.writeDB.Close())
 	}
-	if s.lookDB, err = openPool(path, o, true); err != nil {
+	if s.inspectDB, err = openPool(path, o, true); err != nil {
 		return nil, errors.Join(err, s.readDB.Close(), s.writeDB.Close())
 	}
-	s.lookDB.SetMaxOpenConns(inspectors())
+	s.inspectDB.SetMaxOpenConns(inspectionConnections())
 	if err := s.connect(ctx); err != nil {
-		return nil, errors.Join(err, s.lookDB.Close(), s.readDB.Close(), s.writeDB.Close())
+		return nil, errors.Join(err, s.inspectDB.Close(), s.readDB.Close(), s.writeDB.Close())
 	}
 	if o.migrateEmpty {
 		if err := s.migrateEmpty(ctx); err != nil {

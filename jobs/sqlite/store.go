@@ -25,9 +25,9 @@ const flushWithin = 2 * time.Second
 // readers is how many connections read at once for runners.
 const readers = 4
 
-// inspectors returns how many connections read at once for inspection. SQLite computes in this process: one processor is left
-// for the runners.
-func inspectors() int { return min(max(1, runtime.GOMAXPROCS(0)-1), 4) }
+// inspectionConnections returns how many connections Inspect uses at once. SQLite computes in this process: one processor is
+// left for the runners.
+func inspectionConnections() int { return min(max(1, runtime.GOMAXPROCS(0)-1), 4) }
 
 // Store is a queue in a SQLite database file. Make one with [Open] or [New].
 type Store struct {
@@ -36,16 +36,18 @@ type Store struct {
 	files   *files
 	writeDB *sql.DB
 	readDB  *sql.DB
-	lookDB  *sql.DB // for inspection
-	shared  jobs.Shared
 	writer  *writer
 	hub     *hub
 	options options
 
+	inspectDB *sql.DB // for Inspect
+	shared    jobs.Shared
+
 	mu     sync.RWMutex // guards what follows
 	closed bool
-	reads  *reads // nil until the schema was found right, as is looks
-	looks  *reads
+	reads  *reads // nil until the schema was found right
+
+	inspections *reads // nil when reads is
 }
 
 var _ jobs.Store = (*Store)(nil)
@@ -69,7 +71,7 @@ func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) e
 
 // Inspect is Read on connections of its own. Each statement takes one; a statement that finds none free waits.
 func (s *Store) Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return s.readOn(ctx, func() *reads { return s.looks }, fn)
+	return s.readOn(ctx, func() *reads { return s.inspections }, fn)
 }
 
 // Shared implements [jobs.Store].
@@ -156,7 +158,7 @@ func (s *Store) ready(ctx context.Context) error {
 		return fmt.Errorf("prepare statements: %w", translate(err))
 	}
 	s.writer.use(writes)
-	s.reads, s.looks = newReads(s.readDB), newReads(s.lookDB)
+	s.reads, s.inspections = newReads(s.readDB), newReads(s.inspectDB)
 	return nil
 }
 
@@ -189,16 +191,16 @@ func (s *Store) look(ctx context.Context) error {
 // forget drops the prepared statements, so that the next use looks at the schema anew.
 func (s *Store) forget() error {
 	s.mu.Lock()
-	reads, looks := s.reads, s.looks
+	reads, inspections := s.reads, s.inspections
 	if reads == nil {
 		s.mu.Unlock()
 		return nil
 	}
-	s.reads, s.looks = nil, nil
+	s.reads, s.inspections = nil, nil
 	err := s.writer.use(nil).Close()
 	s.mu.Unlock()
 	// Not under mu: a long read under way must delay no other use of the store.
-	return errors.Join(err, reads.close(), looks.close())
+	return errors.Join(err, reads.close(), inspections.close())
 }
 
 // Listen implements [jobs.Store].
@@ -231,7 +233,7 @@ func (s *Store) Close() error {
 	s.hub.close()
 	s.writer.close()
 	s.flush()
-	return errors.Join(s.forget(), s.lookDB.Close(), s.readDB.Close(), s.writeDB.Close())
+	return errors.Join(s.forget(), s.inspectDB.Close(), s.readDB.Close(), s.writeDB.Close())
 }
 
 // flush waits for the observers and then for the logger, flushWithin for each.
