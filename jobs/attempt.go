@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,10 +59,7 @@ func (a *attempt) claim(now time.Time) {
 
 // clock has the time for the handler run from now on.
 func (a *attempt) clock() {
-	timeout := a.job.Timeout
-	if timeout == 0 {
-		timeout = a.handler.timeout
-	}
+	timeout := cmp.Or(a.job.Timeout, a.handler.timeout, a.session.config.Timeout)
 	if timeout <= 0 {
 		return
 	}

@@ -32,10 +32,10 @@ func New(store Store, opts ...ClientOption) *Client {
 	return c
 }
 
-// In returns a client whose enqueues and reads run inside the caller's transaction: what it enqueues exists when and
-// only when the transaction commits, and a change that fails leaves nothing of it there. It must not be used after that. Wait,
-// Migrate and Backup need a client outside.
-func (c *Client) In(tx Tx) *Client {
+// With returns a client whose enqueues and reads run inside the caller's transaction: what it enqueues exists when and
+// only when the transaction commits, and a change that fails leaves nothing of it there. It must not be used after that.
+// Wait, Migrate and Backup need a client outside. [Client.Tx] is for programs that have no transaction.
+func (c *Client) With(tx Tx) *Client {
 	inside := *c
 	inside.tx = tx
 	return &inside
@@ -88,6 +88,9 @@ func (c *Client) read(ctx context.Context, fn func(context.Context, db.Querier) 
 	if c.tx != nil {
 		return c.join(ctx, fn)
 	}
+	if err := c.outside(ctx); err != nil {
+		return err
+	}
 	return c.store.Inspect(ctx, fn)
 }
 
@@ -106,6 +109,9 @@ func (c *Client) join(ctx context.Context, fn func(context.Context, db.Querier) 
 func (c *Client) write(ctx context.Context, signals Signal, fn func(context.Context, db.Querier) error) error {
 	if c.tx != nil {
 		return part(ctx, c.tx, func() error { return c.join(ctx, fn) })
+	}
+	if err := c.outside(ctx); err != nil {
+		return err
 	}
 	if err := c.store.Write(ctx, fn); err != nil {
 		return err

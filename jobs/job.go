@@ -45,8 +45,11 @@ type Job struct {
 	held *attempt // set in a handler's copy
 }
 
-// AttemptsLeft is how many more attempts the job has after this one before it fails.
-func (j Job) AttemptsLeft() int { return max(0, j.MaxAttempts-(j.Attempt-j.Uncounted)) }
+// Counted returns how many attempts of the job count, the current one included: all but those that were snoozed or released.
+func (j Job) Counted() int { return j.Attempt - j.Uncounted }
+
+// AttemptsLeft returns how many more attempts the job has after this one before it fails.
+func (j Job) AttemptsLeft() int { return max(0, j.MaxAttempts-j.Counted()) }
 
 func jobFromRow(r db.Job) Job {
 	return Job{

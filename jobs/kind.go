@@ -29,9 +29,9 @@ type Kind[T any] struct {
 	// Timeout of one attempt; none when 0. A job's own timeout wins.
 	Timeout time.Duration
 
-	// RetryDelay says how long to wait before the next attempt after n counted ones have failed (n >= 1).
-	// [DefaultRetryDelay] when nil.
-	RetryDelay func(n int) time.Duration
+	// RetryDelay returns how long to wait before the next attempt of a job after one failed with err; [Job.Counted] says how
+	// many have. It is called on the attempt's goroutine. [DefaultRetryDelay] when nil.
+	RetryDelay func(job Job, err error) time.Duration
 
 	// Sensitive names what of its jobs nobody but the handler is to see: [Redacted] stands in its place in what a [Client]
 	// returns, and so in the HTTP API, on its pages, in the command's answers and in logs. "card.number" is the field number

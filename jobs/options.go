@@ -42,8 +42,15 @@ func Priority(p int) EnqueueOption { return func(e *enqueue) { e.priority = p } 
 func In(d time.Duration) EnqueueOption { return func(e *enqueue) { e.in, e.at = d, nil } }
 
 // At runs the job not before a time. A time that has passed by more than [PastTolerance] is refused, as is one after
-// the year 9999: both are most likely mistakes. Times are kept to the microsecond.
-func At(t time.Time) EnqueueOption { return func(e *enqueue) { e.at, e.in = &t, 0 } }
+// the year 9999: both are most likely mistakes. Times are kept to the microsecond. The zero time means at once.
+func At(t time.Time) EnqueueOption {
+	return func(e *enqueue) {
+		e.at, e.in = nil, 0
+		if !t.IsZero() {
+			e.at = &t
+		}
+	}
+}
 
 // MaxAttempts fails the job for good after so many counted attempts: 1 to [MaxAttemptsLimit], by default the kind's
 // number or [DefaultMaxAttempts].
@@ -54,15 +61,15 @@ func MaxAttempts(n int) EnqueueOption { return func(e *enqueue) { e.maxAttempts 
 func Timeout(d time.Duration) EnqueueOption { return func(e *enqueue) { e.timeout = d } }
 
 // Unique makes the enqueue find, instead of add, when a live job (scheduled, pending or running) of the same kind has
-// the same key.
-func Unique(key string) EnqueueOption { return func(e *enqueue) { e.uniqueKey = &key } }
+// the same key. An empty key means none.
+func Unique(key string) EnqueueOption { return func(e *enqueue) { e.uniqueKey = core.Optional(key) } }
 
 // RequestID makes the enqueue idempotent: when a job of the same kind was ever enqueued with the same id, and its row
-// is still kept, that job is found instead of a second one added.
-func RequestID(id string) EnqueueOption { return func(e *enqueue) { e.requestID = &id } }
+// is still kept, that job is found instead of a second one added. An empty id means none.
+func RequestID(id string) EnqueueOption { return func(e *enqueue) { e.requestID = core.Optional(id) } }
 
-// UserID notes on whose behalf the job runs; jobs can be listed by it.
-func UserID(id string) EnqueueOption { return func(e *enqueue) { e.userID = &id } }
+// UserID notes on whose behalf the job runs; jobs can be listed by it. An empty id means none.
+func UserID(id string) EnqueueOption { return func(e *enqueue) { e.userID = core.Optional(id) } }
 
 // Tags adds labels to the job; jobs can be listed by them.
 func Tags(tags ...string) EnqueueOption {

@@ -57,6 +57,10 @@ func TestOptionsAtTheirBounds(t *testing.T) {
 		{"the last time", jobs.At(endOfTime.Add(-time.Microsecond)), func(j jobs.Job) bool {
 			return j.Status == jobs.StatusScheduled && j.RunAfter.Equal(endOfTime.Add(-time.Microsecond))
 		}},
+		{"no time", jobs.At(time.Time{}), func(j jobs.Job) bool { return j.Status == jobs.StatusPending }},
+		{"no unique key", jobs.Unique(""), func(j jobs.Job) bool { return j.UniqueKey == "" }},
+		{"no request id", jobs.RequestID(""), func(j jobs.Job) bool { return j.RequestID == "" }},
+		{"no user id", jobs.UserID(""), func(j jobs.Job) bool { return j.UserID == "" }},
 		{"another zone", jobs.At(time.Date(2999, 1, 1, 1, 0, 0, 1234, time.FixedZone("x", 3600))), func(j jobs.Job) bool {
 			return j.RunAfter.Equal(time.Date(2999, 1, 1, 0, 0, 0, 1000, time.UTC))
 		}},
@@ -99,11 +103,8 @@ func TestOptionsBeyondTheirBounds(t *testing.T) {
 		{"report", jobs.Timeout(-time.Second), "timeout", []string{"-1s", "negative"}},
 		{"report", jobs.In(-time.Second), "delay", []string{"-1s", "negative"}},
 		{"report", jobs.At(time.Now().Add(-jobs.PastTolerance - time.Minute)), "run-after time", []string{"past"}},
-		{"report", jobs.At(time.Time{}), "run-after time", []string{"past"}},
 		{"report", jobs.At(endOfTime), "run-after time", []string{"10000-01-01", "9999"}},
-		{"report", jobs.Unique(""), "unique key", []string{"empty"}},
 		{"report", jobs.Unique(key), "unique key", []string{"1000", "1001"}},
-		{"report", jobs.RequestID(""), "request id", []string{"empty"}},
 		{"report", jobs.RequestID(key), "request id", []string{"1000", "1001"}},
 		{"report", jobs.UserID("\t"), "user id", []string{`\t`, "control"}},
 		{"report", jobs.Tags(slices.Repeat([]string{"t"}, jobs.MaxTags+1)...), "number of tags", []string{"51", "50"}},

@@ -59,7 +59,7 @@ func (a *attempt) judge(err error, stack string) (o outcome) {
 				attempt: a, message: core.Clean(fmt.Sprintf("panic in the error or the retry delay: %v", p), redact.MostText),
 				stack: core.Clean(string(debug.Stack()), redact.MostText),
 			}
-			o = a.failedWith(o, CausePanic, DefaultRetryDelay)
+			o = a.failedWith(o, CausePanic, nil, DefaultRetryDelay)
 		}
 	}()
 	if err == nil {
@@ -73,7 +73,7 @@ func (a *attempt) judge(err error, stack string) (o outcome) {
 	var said *verdict
 	switch {
 	case stack != "":
-		return a.failed(o, CausePanic)
+		return a.failed(o, err, CausePanic)
 	case errors.Is(why, ErrLeaseLost):
 		o.fate = fateLost
 	case errors.As(err, &said):
@@ -83,9 +83,9 @@ func (a *attempt) judge(err error, stack string) (o outcome) {
 	case errors.Is(why, ErrStopping):
 		o.fate, o.message, o.output = fateRelease, "", nil // an error that a stop causes is not the job's
 	case errors.Is(why, ErrTimeout):
-		return a.failed(o, CauseTimeout)
+		return a.failed(o, err, CauseTimeout)
 	default:
-		return a.failed(o, CauseError)
+		return a.failed(o, err, CauseError)
 	}
 	return o
 }
@@ -99,7 +99,7 @@ func (a *attempt) unjudged() outcome {
 		attempt: a, message: "a method of the handler's error or panic value, or the kind's RetryDelay, called runtime.Goexit",
 		stack: core.Clean(string(debug.Stack()), redact.MostText),
 	}
-	return a.failedWith(o, CausePanic, DefaultRetryDelay)
+	return a.failedWith(o, CausePanic, nil, DefaultRetryDelay)
 }
 
 // overrun is the outcome of an attempt whose handler ignores the end of its context. The kind's RetryDelay is called on a
@@ -121,11 +121,11 @@ func (a *attempt) overrun(why error, after time.Duration) outcome {
 	if errors.Is(why, ErrTimeout) {
 		cause = CauseTimeout
 	}
-	return a.failedWith(o, cause, func(n int) time.Duration {
-		if delay, ok := callback.Within(retryDelayWithin, func() time.Duration { return a.handler.retryDelay(n) }); ok {
+	return a.failedWith(o, cause, why, func(job Job, err error) time.Duration {
+		if delay, ok := callback.Within(retryDelayWithin, func() time.Duration { return a.handler.retryDelay(job, err) }); ok {
 			return delay
 		}
-		return DefaultRetryDelay(n)
+		return DefaultRetryDelay(job, err)
 	})
 }
 
@@ -143,22 +143,21 @@ func (a *attempt) follow(o outcome, said *verdict) outcome {
 		o.fate, o.cause, o.message = fateFail, CauseError, core.Clean(said.err.Error(), redact.MostText)
 	case verdictRetry:
 		o.message = core.Clean(said.err.Error(), redact.MostText)
-		o = a.failed(o, CauseError)
-		o.delay = said.delay
+		return a.failedWith(o, CauseError, said.err, func(Job, error) time.Duration { return said.delay })
 	}
 	return o
 }
 
 // failed retries while attempts are left.
-func (a *attempt) failed(o outcome, cause Cause) outcome {
-	return a.failedWith(o, cause, a.handler.retryDelay)
+func (a *attempt) failed(o outcome, err error, cause Cause) outcome {
+	return a.failedWith(o, cause, err, a.handler.retryDelay)
 }
 
-func (a *attempt) failedWith(o outcome, cause Cause, delay func(n int) time.Duration) outcome {
+func (a *attempt) failedWith(o outcome, cause Cause, err error, delay func(Job, error) time.Duration) outcome {
 	o.cause, o.fate = cause, fateFail
 	if a.job.AttemptsLeft() > 0 {
 		o.fate = fateRetry
-		o.delay = max(0, delay(a.job.Attempt-a.job.Uncounted))
+		o.delay = max(0, delay(a.job, err))
 	}
 	return o
 }

@@ -14,13 +14,13 @@ func TestDefaultRetryDelay(t *testing.T) {
 		least := time.Duration(0.9 * curve)
 		most := time.Duration(min(1.1*curve, float64(jobs.MaxRetryDelay)))
 		for range 200 {
-			if d := jobs.DefaultRetryDelay(n); d < least || d > most {
+			if d := jobs.DefaultRetryDelay(jobs.Job{Attempt: n}, nil); d < least || d > most {
 				t.Fatalf("after %d failed attempts the delay is %s, not from %s to %s", n, d, least, most)
 			}
 		}
 	}
 	for _, n := range []int{1000, math.MaxInt32, math.MaxInt} {
-		if d := jobs.DefaultRetryDelay(n); d > jobs.MaxRetryDelay || d < jobs.MaxRetryDelay*9/10 {
+		if d := jobs.DefaultRetryDelay(jobs.Job{Attempt: n}, nil); d > jobs.MaxRetryDelay || d < jobs.MaxRetryDelay*9/10 {
 			t.Errorf("after %d failed attempts the delay is %s, not about %s", n, d, jobs.MaxRetryDelay)
 		}
 	}
@@ -30,7 +30,7 @@ func TestDefaultRetryDelay(t *testing.T) {
 func TestDefaultRetryDelayVaries(t *testing.T) {
 	shortest, longest := time.Duration(math.MaxInt64), time.Duration(0)
 	for range 1000 {
-		d := jobs.DefaultRetryDelay(10)
+		d := jobs.DefaultRetryDelay(jobs.Job{Attempt: 10}, nil)
 		shortest, longest = min(shortest, d), max(longest, d)
 	}
 	// The chance that a thousand even draws leave a quarter of the range unused is below 1 in 10^120.

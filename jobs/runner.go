@@ -63,6 +63,9 @@ type Config struct {
 	// lock.
 	Lease time.Duration
 
+	// Timeout is the timeout of attempts whose job and kind have none; none when 0.
+	Timeout time.Duration
+
 	// StuckAfter is how long a handler may go on after its context ended before it is reported, and its attempt is
 	// ended without it: 5 seconds when 0. Its slot stays taken until it returns.
 	StuckAfter time.Duration
@@ -118,6 +121,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Lease < time.Second || c.Lease > 24*time.Hour {
 		faults = append(faults, jobtype.NewInvalidError("Lease", c.Lease.String(), "be from 1s to 24h"))
 	}
+	if c.Timeout < 0 {
+		faults = append(faults, jobtype.NewInvalidError("Timeout", c.Timeout.String(), "not be negative"))
+	}
 	if c.StuckAfter < 0 {
 		faults = append(faults, jobtype.NewInvalidError("StuckAfter", c.StuckAfter.String(), "not be negative"))
 	}
@@ -152,7 +158,7 @@ func setDefault[T comparable](field *T, value T) {
 type handler struct {
 	kind       string
 	timeout    time.Duration
-	retryDelay func(n int) time.Duration
+	retryDelay func(Job, error) time.Duration
 	sensitive  []string
 	run        func(context.Context, *Job) error // which copies the job
 }

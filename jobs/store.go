@@ -48,6 +48,9 @@ type Store interface {
 	// commit is announced as Announce does, if the engine's listeners do not see it by themselves.
 	Join(tx Tx) (db.Querier, error)
 
+	// BeginOwn begins a transaction on a connection of its own. The end of ctx rolls it back.
+	BeginOwn(ctx context.Context) (OwnTx, error)
+
 	// Listen returns a channel that gets a value after a commit, here or in another process, that may have made
 	// one of the signals true. Several commits may give one value; some values are false alarms. An engine that can
 	// tell leaves out work for other queues than these. stop ends it.
@@ -99,16 +102,6 @@ type Store interface {
 
 	// Close waits for writes under way and closes the connections.
 	Close() error
-}
-
-// Tx is a caller's own transaction, made by an engine's Tx function (sqlite.Tx, postgres.Tx).
-type Tx interface {
-	// Handle is what the engine's Join knows its own transactions by.
-	Handle() any
-
-	// Savepoint runs the engine's statement of that name: savepoint, which sets one, rollback_to, which undoes what came after
-	// it, or release, which forgets it.
-	Savepoint(ctx context.Context, statement string) error
 }
 
 // Signal is a set of things that a commit can make true.

@@ -91,7 +91,7 @@ func TestQueueInAnApplicationsDatabase(t *testing.T) {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO orders (id, item) VALUES (?, 'cake')`, id); err != nil {
 			t.Fatal(err)
 		}
-		receipt, err := client.In(sqlite.Tx(tx)).Enqueue(ctx, "ship", []byte(`{"order":2}`))
+		receipt, err := client.With(sqlite.Tx(tx)).Enqueue(ctx, "ship", []byte(`{"order":2}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func (s *shop) postOrder(w http.ResponseWriter, r *http.Request) {
 		if err := insertOrder(ctx, tx, &answer.order); err != nil {
 			return err
 		}
-		receipt, err := shipOrder.Enqueue(ctx, s.client.In(sqlite.Tx(tx)), shipArgs{Order: answer.ID})
+		receipt, err := shipOrder.Enqueue(ctx, s.client.With(sqlite.Tx(tx)), shipArgs{Order: answer.ID})
 		answer.Job = receipt.ID
 		return err
 	})

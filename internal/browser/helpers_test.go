@@ -61,7 +61,7 @@ func execute(t *testing.T, store *sqlite.Store, file string, args ...any) {
 }
 
 func handle(r *jobs.Runner, kind string, h jobs.Handler[json.RawMessage]) {
-	jobs.Kind[json.RawMessage]{Name: kind, RetryDelay: func(int) time.Duration { return 0 }}.Handle(r, h)
+	jobs.Kind[json.RawMessage]{Name: kind, RetryDelay: func(jobs.Job, error) time.Duration { return 0 }}.Handle(r, h)
 }
 
 // decodeImage panics as a library of images may.

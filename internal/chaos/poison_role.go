@@ -109,7 +109,7 @@ func (p *player) poisonRunner(queues map[string]int) (*jobs.Runner, error) {
 	})
 }
 
-func at0(int) time.Duration { return 0 }
+func at0(jobs.Job, error) time.Duration { return 0 }
 
 func handlePoison(runner *jobs.Runner, name string, poison func()) {
 	jobs.Kind[label]{Name: name, RetryDelay: at0}.Handle(runner, func(context.Context, jobs.Job, label) error {

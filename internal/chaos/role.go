@@ -233,7 +233,7 @@ func (p *player) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	jobs.Kind[label]{Name: kind, RetryDelay: func(int) time.Duration { return 0 }}.Handle(runner,
+	jobs.Kind[label]{Name: kind, RetryDelay: func(jobs.Job, error) time.Duration { return 0 }}.Handle(runner,
 		func(ctx context.Context, job jobs.Job, args label) error { return p.handle(ctx, job, args, released) })
 	return runner.Run(ctx)
 }

@@ -227,7 +227,7 @@ func testAuditInTransaction(f *fixture) {
 	rollback := errors.New("rollback")
 	for _, end := range []error{rollback, nil} {
 		err := f.inTx(func(tx Tx) error {
-			if _, err := f.client.In(tx).Enqueue(f.as("ann"), "k", json.RawMessage("{}")); err != nil {
+			if _, err := f.client.With(tx).Enqueue(f.as("ann"), "k", json.RawMessage("{}")); err != nil {
 				return err
 			}
 			return end

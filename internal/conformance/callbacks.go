@@ -67,9 +67,9 @@ type site struct {
 	observer jobs.Observer
 	config   jobs.Config
 	options  []jobs.ClientOption
-	delay    func(int) time.Duration // the victim's RetryDelay
-	attempts int                     // the victim's
-	timeout  time.Duration           // the victim's
+	delay    func(jobs.Job, error) time.Duration // the victim's RetryDelay
+	attempts int                                 // the victim's
+	timeout  time.Duration                       // the victim's
 	handle   func(ctx context.Context, job jobs.Job) error
 	program  func(ctx context.Context, c *jobs.Client) error
 	provoke  func(f *fixture, c *jobs.Client) // makes the runner call the callback, beside the victim

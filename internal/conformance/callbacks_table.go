@@ -91,11 +91,11 @@ func attemptCallbacks() []callback {
 		}},
 		{name: "Kind.RetryDelay", caller: callerAttempt, set: func(s *site, bad func()) {
 			s.attempts = 2 // it is asked only while attempts are left
-			s.delay = func(int) time.Duration { bad(); return time.Hour }
+			s.delay = func(jobs.Job, error) time.Duration { bad(); return time.Hour }
 		}},
 		{name: "Kind.RetryDelay of a stuck handler", caller: callerAttempt, set: func(s *site, bad func()) {
 			s.attempts = 2
-			s.delay = func(int) time.Duration { bad(); return time.Hour }
+			s.delay = func(jobs.Job, error) time.Duration { bad(); return time.Hour }
 			s.handle = func(context.Context, jobs.Job) error {
 				<-s.release
 				return nil

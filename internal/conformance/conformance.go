@@ -49,6 +49,7 @@ func Run(t *testing.T, open Open) {
 		{"Timeout", timeoutTests},
 		{"Wait", waitTests},
 		{"Transaction", transactionTests},
+		{"OwnTransaction", ownTransactionTests},
 		{"Cancel", cancelTests},
 		{"Manage", manageTests},
 		{"Inspect", inspectTests},

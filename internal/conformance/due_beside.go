@@ -35,7 +35,7 @@ func testDueBesideNews(f *fixture) {
 		time.Sleep(50 * time.Millisecond) // it may rest then; that it does not makes the test say less
 	}
 	f.must(f.inTx(func(tx Tx) error {
-		client := f.client.In(tx)
+		client := f.client.With(tx)
 		if _, err := client.Enqueue(f.ctx, "soon", []byte("{}"), jobs.Queue("soon"), jobs.In(50*time.Millisecond)); err != nil {
 			return err
 		}

@@ -104,7 +104,7 @@ func testBoundsOfTime(f *fixture) {
 		{"In of 300 years", jobs.In(1<<63 - 1), jobs.StatusScheduled},
 		{"At a moment ago", jobs.At(f.store.Now().Add(-time.Second)), jobs.StatusPending},
 		{"At an hour ago", jobs.At(f.store.Now().Add(-time.Hour)), ""},
-		{"At the zero time", jobs.At(time.Time{}), ""},
+		{"At the zero time", jobs.At(time.Time{}), jobs.StatusPending},
 		{"At the last time", jobs.At(time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)), jobs.StatusScheduled},
 		{"At the year 10000", jobs.At(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)), ""},
 	} {
@@ -146,9 +146,7 @@ func testBadInput(f *fixture) {
 		{"no attempts", "k", "{}", jobs.MaxAttempts(0)},
 		{"too many attempts", "k", "{}", jobs.MaxAttempts(jobs.MaxAttemptsLimit + 1)},
 		{"negative timeout", "k", "{}", jobs.Timeout(-1)},
-		{"empty unique key", "k", "{}", jobs.Unique("")},
 		{"long unique key", "k", "{}", jobs.Unique(long)},
-		{"empty request id", "k", "{}", jobs.RequestID("")},
 		{"long user id", "k", "{}", jobs.UserID(long)},
 		{"empty tag", "k", "{}", jobs.Tags("a", "")},
 		{"too many tags", "k", "{}", jobs.Tags(tags...)},

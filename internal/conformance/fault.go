@@ -39,7 +39,7 @@ func testPanicInError(f *fixture) {
 
 func testPanicInRetryDelay(f *fixture) {
 	kind := again("k")
-	kind.RetryDelay = func(int) time.Duration { panic("no delay") }
+	kind.RetryDelay = func(jobs.Job, error) time.Duration { panic("no delay") }
 	id := f.enqueue("k")
 	f.drain(jobs.Config{}, onKind(kind, func(context.Context, jobs.Job) error { return errors.New("broken") }))
 	want(f, "status", f.get(id).Status, jobs.StatusScheduled)

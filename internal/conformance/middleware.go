@@ -152,7 +152,7 @@ func testEnqueueMiddlewareInTx(f *fixture) {
 	client := jobs.New(f.store, jobs.WithMiddleware(n.telling("a")))
 	tx, err := f.store.Begin(f.ctx)
 	f.must(err)
-	_, err = client.In(tx).Enqueue(f.ctx, "k", json.RawMessage("1"))
+	_, err = client.With(tx).Enqueue(f.ctx, "k", json.RawMessage("1"))
 	f.must(err)
 	f.must(tx.Rollback())
 	n.want(f, "the middleware saw", "a before k default [] , 1", "a payload 1", "a after 1 ids, existed false, <nil>")

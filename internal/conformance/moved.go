@@ -74,7 +74,7 @@ func testMoved(f *fixture) {
 func testMovedInTransaction(f *fixture) {
 	f.closeQueue()
 	err := f.inTx(func(tx Tx) error {
-		_, err := f.client.In(tx).Enqueue(f.ctx, "k", json.RawMessage("{}"))
+		_, err := f.client.With(tx).Enqueue(f.ctx, "k", json.RawMessage("{}"))
 		return err
 	})
 	f.wantMoved("an enqueue in a transaction", err)

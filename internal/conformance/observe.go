@@ -113,7 +113,7 @@ func testObserveEnqueues(f *fixture) {
 	f.must(err)
 	tx, err := f.store.Begin(f.ctx)
 	f.must(err)
-	_, err = client.In(tx).Enqueue(f.ctx, "t", json.RawMessage("{}"))
+	_, err = client.With(tx).Enqueue(f.ctx, "t", json.RawMessage("{}"))
 	f.must(err)
 	f.must(tx.Commit())
 	if _, err = client.Enqueue(f.ctx, "k", json.RawMessage("nonsense")); err == nil {
@@ -301,7 +301,7 @@ func testObserveStatements(f *fixture) {
 	f.must(f.runner(client, jobs.Config{}, on("k", nothing)).Drain(f.ctx))
 	tx, err := f.store.Begin(f.ctx)
 	f.must(err)
-	_, err = client.In(tx).EnqueueMany(f.ctx, "k", []json.RawMessage{json.RawMessage("{}")})
+	_, err = client.With(tx).EnqueueMany(f.ctx, "k", []json.RawMessage{json.RawMessage("{}")})
 	f.must(err)
 	f.must(tx.Rollback())
 	seen.told()

@@ -64,7 +64,7 @@ func testDefaultDelay(f *fixture) {
 }
 
 func testKindDelay(f *fixture) {
-	kind := jobs.Kind[json.RawMessage]{Name: "k", RetryDelay: func(n int) time.Duration { return time.Duration(n) * time.Hour }}
+	kind := jobs.Kind[json.RawMessage]{Name: "k", RetryDelay: func(job jobs.Job, _ error) time.Duration { return time.Duration(job.Counted()) * time.Hour }}
 	want(f, "delay", f.delay(kind, errors.New("failed")), time.Hour)
 }
 

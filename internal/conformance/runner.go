@@ -29,7 +29,7 @@ func onKind(kind jobs.Kind[json.RawMessage], handler func(ctx context.Context, j
 
 // again is a kind whose failed attempts are repeated at once.
 func again(name string) jobs.Kind[json.RawMessage] {
-	return jobs.Kind[json.RawMessage]{Name: name, RetryDelay: func(int) time.Duration { return 0 }}
+	return jobs.Kind[json.RawMessage]{Name: name, RetryDelay: func(jobs.Job, error) time.Duration { return 0 }}
 }
 
 func nothing(context.Context, jobs.Job) error { return nil }

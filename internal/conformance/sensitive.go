@@ -146,7 +146,7 @@ func testSensitiveInTransaction(f *fixture) {
 	for _, end := range []error{rollback, rollback, nil} {
 		var id int64
 		err := f.inTx(func(tx Tx) error {
-			client := f.client.In(tx)
+			client := f.client.With(tx)
 			for range 2 { // the second finds the marks of the first, which are not committed
 				receipt, err := pay.Enqueue(f.ctx, client, aPayment())
 				if err != nil {
@@ -171,7 +171,7 @@ func testSensitiveInTransaction(f *fixture) {
 	for _, end := range []error{rollback, nil} {
 		var id int64
 		err := f.inTx(func(tx Tx) error {
-			receipt, err := pay.Enqueue(f.ctx, other.In(tx), aPayment())
+			receipt, err := pay.Enqueue(f.ctx, other.With(tx), aPayment())
 			if err != nil {
 				return err
 			}

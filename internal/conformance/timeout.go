@@ -13,16 +13,19 @@ import (
 )
 
 var timeoutTests = []test{
-	{"OfTheKind", func(f *fixture) { testTimeout(f, time.Millisecond) }},
-	{"OfTheJob", func(f *fixture) { testTimeout(f, time.Hour, jobs.Timeout(time.Millisecond)) }},
+	{"OfTheRunner", func(f *fixture) { testTimeout(f, jobs.Config{Timeout: time.Millisecond}, 0) }},
+	{"OfTheKind", func(f *fixture) { testTimeout(f, jobs.Config{Timeout: time.Hour}, time.Millisecond) }},
+	{"OfTheJob", func(f *fixture) {
+		testTimeout(f, jobs.Config{Timeout: time.Hour}, time.Hour, jobs.Timeout(time.Millisecond))
+	}},
 	{"DoneAllTheSame", testDoneAfterTimeout},
 	{"IgnoredContext", testIgnoredContext},
 }
 
-func testTimeout(f *fixture, ofKind time.Duration, opts ...jobs.EnqueueOption) {
+func testTimeout(f *fixture, config jobs.Config, ofKind time.Duration, opts ...jobs.EnqueueOption) {
 	kind := jobs.Kind[json.RawMessage]{Name: "k", Timeout: ofKind}
 	id := f.enqueue("k", append(opts, jobs.MaxAttempts(1))...)
-	f.drain(jobs.Config{}, onKind(kind, func(ctx context.Context, _ jobs.Job) error {
+	f.drain(config, onKind(kind, func(ctx context.Context, _ jobs.Job) error {
 		if _, ok := ctx.Deadline(); !ok {
 			f.Error("the handler's context has no deadline")
 		}

@@ -45,7 +45,7 @@ func testEnqueueCommitted(f *fixture) {
 	}))
 	var id int64
 	f.must(f.inTx(func(tx Tx) error {
-		client := f.client.In(tx)
+		client := f.client.With(tx)
 		receipt, err := client.Enqueue(f.ctx, "k", json.RawMessage("{}"), jobs.Unique("u"))
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func testEnqueueCommitted(f *fixture) {
 	want(f, "the job that ran", receive(f, "the job of the transaction", ran), id)
 	var ids []int64
 	f.must(f.inTx(func(tx Tx) (err error) {
-		ids, err = f.client.In(tx).EnqueueMany(f.ctx, "k", []json.RawMessage{json.RawMessage("1"), json.RawMessage("2")})
+		ids, err = f.client.With(tx).EnqueueMany(f.ctx, "k", []json.RawMessage{json.RawMessage("1"), json.RawMessage("2")})
 		return err
 	}))
 	for range ids {
@@ -76,7 +76,7 @@ func testEnqueueCommitted(f *fixture) {
 func testEnqueueRolledBack(f *fixture) {
 	no := errors.New("no")
 	err := f.inTx(func(tx Tx) error {
-		_, err := f.client.In(tx).Enqueue(f.ctx, "k", json.RawMessage("{}"))
+		_, err := f.client.With(tx).Enqueue(f.ctx, "k", json.RawMessage("{}"))
 		return errors.Join(no, err)
 	})
 	if !errors.Is(err, no) {
@@ -103,7 +103,7 @@ func testRetryCommitted(f *fixture) {
 		ran <- job.ID
 		return nil
 	}))
-	f.must(f.inTx(func(tx Tx) error { return f.client.In(tx).Retry(f.ctx, id) }))
+	f.must(f.inTx(func(tx Tx) error { return f.client.With(tx).Retry(f.ctx, id) }))
 	want(f, "the job that ran", receive(f, "the job that was retried", ran), id)
 }
 
@@ -118,7 +118,7 @@ func testResumeCommitted(f *fixture) {
 	}))
 	id := f.enqueue("k", jobs.Queue("q"))
 	f.must(f.inTx(func(tx Tx) error {
-		changed, err := f.client.In(tx).ResumeQueue(f.ctx, "q")
+		changed, err := f.client.With(tx).ResumeQueue(f.ctx, "q")
 		want(f, "resumed", changed, true)
 		return err
 	}))
@@ -128,7 +128,7 @@ func testResumeCommitted(f *fixture) {
 func testCancelCommitted(f *fixture) {
 	id := f.enqueue("k")
 	f.must(f.inTx(func(tx Tx) error {
-		status, err := f.client.In(tx).Cancel(f.ctx, id)
+		status, err := f.client.With(tx).Cancel(f.ctx, id)
 		want(f, "status", status, jobs.StatusCancelled)
 		if job := f.get(id); job.Status != jobs.StatusPending {
 			f.Errorf("others see the job as %s before the commit", job.Status)
@@ -140,7 +140,7 @@ func testCancelCommitted(f *fixture) {
 
 // business stands for the application's own write: a job of another kind, which shows whether it was committed.
 func (f *fixture) business(tx Tx) error {
-	_, err := f.client.In(tx).Enqueue(f.ctx, "business", json.RawMessage("{}"))
+	_, err := f.client.With(tx).Enqueue(f.ctx, "business", json.RawMessage("{}"))
 	return err
 }
 

@@ -72,7 +72,7 @@ func testFailedChanges(f *fixture) {
 			var ctx context.Context
 			ctx, end = context.WithCancel(jobs.WithActor(f.ctx, "ann"))
 			statements = n
-			err = change(ctx, observed.In(tx))
+			err = change(ctx, observed.With(tx))
 			end()
 			if err == nil { // it had no more statements to come
 				f.must(tx.Rollback())
@@ -82,7 +82,7 @@ func testFailedChanges(f *fixture) {
 			if !errors.Is(err, context.Canceled) {
 				f.Errorf("%s gives %v", what, err)
 			}
-			receipt, err := f.client.In(tx).Enqueue(f.ctx, "after", json.RawMessage("{}"))
+			receipt, err := f.client.With(tx).Enqueue(f.ctx, "after", json.RawMessage("{}"))
 			f.must(err)
 			f.must(tx.Commit())
 			f.must(f.client.Delete(f.ctx, receipt.ID))
@@ -113,7 +113,7 @@ func testFailedChangeOfAMovedQueue(f *fixture) {
 	f.closeQueue()
 	tx, err := f.store.Begin(f.ctx)
 	f.must(err)
-	_, err = f.client.In(tx).CancelMany(f.as("ann"), []int64{id})
+	_, err = f.client.With(tx).CancelMany(f.as("ann"), []int64{id})
 	f.wantMoved("a cancel in a transaction", err)
 	f.must(tx.Commit())
 	want(f, "status", f.get(id).Status, jobs.StatusPending)

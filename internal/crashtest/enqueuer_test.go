@@ -98,7 +98,7 @@ func (r role) ask(ctx context.Context, client *jobs.Client) error {
 			receipt, err = client.Enqueue(ctx, "quick", json.RawMessage("{}"))
 		} else {
 			err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-				receipt, err = client.In(postgres.Tx(tx)).Enqueue(ctx, "quick", json.RawMessage("{}"))
+				receipt, err = client.With(postgres.Tx(tx)).Enqueue(ctx, "quick", json.RawMessage("{}"))
 				return err
 			})
 		}

@@ -72,7 +72,7 @@ func (r role) work(ctx context.Context, client *jobs.Client) error {
 		stop()
 	}()
 	kind := func(name string, handler func(context.Context, jobs.Job) error) {
-		jobs.Kind[json.RawMessage]{Name: name, RetryDelay: func(int) time.Duration { return 0 }}.Handle(runner,
+		jobs.Kind[json.RawMessage]{Name: name, RetryDelay: func(jobs.Job, error) time.Duration { return 0 }}.Handle(runner,
 			func(ctx context.Context, job jobs.Job, _ json.RawMessage) error {
 				if err := h.note("start", job); err != nil {
 					return err

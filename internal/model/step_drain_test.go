@@ -133,7 +133,7 @@ func (e *engine) drainWith(ctx context.Context, client *jobs.Client, d drain) ([
 	var starts []jobs.Job
 	runs := map[int64]int{}
 	for _, kind := range d.kinds {
-		jobs.Kind[json.RawMessage]{Name: kind, RetryDelay: retryDelay}.Handle(runner,
+		jobs.Kind[json.RawMessage]{Name: kind, RetryDelay: func(job jobs.Job, _ error) time.Duration { return retryDelay(job.Counted()) }}.Handle(runner,
 			func(ctx context.Context, job jobs.Job, _ json.RawMessage) error {
 				id := e.jobs.from(job.ID)
 				mu.Lock()

@@ -140,7 +140,7 @@ func (m *machine) badOption(t *rapid.T) jobs.EnqueueOption {
 		func() jobs.EnqueueOption { return jobs.MaxAttempts(0) },
 		func() jobs.EnqueueOption { return jobs.Timeout(1) },
 		func() jobs.EnqueueOption { return jobs.Unique("a\x00") },
-		func() jobs.EnqueueOption { return jobs.RequestID("") },
+		func() jobs.EnqueueOption { return jobs.RequestID("\n") },
 		func() jobs.EnqueueOption { return jobs.UserID("\xff") },
 		func() jobs.EnqueueOption { return jobs.Tags("a\n") },
 		func() jobs.EnqueueOption { return jobs.Metadata("\x00") },

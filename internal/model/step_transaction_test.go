@@ -39,7 +39,7 @@ func (m *machine) join(way int) (end func(commit bool, before *queue), err error
 	var open []transaction
 	end = func(commit bool, before *queue) {
 		for i, e := range joined {
-			e.client = e.client.In(nil)
+			e.client = e.client.With(nil)
 			m.compareWith(e, "the view from outside the transaction", before.view())
 			if err := m.end(e, open[i], commit); err != nil {
 				m.fault(e, "the end of the transaction", err.Error())
@@ -55,7 +55,7 @@ func (m *machine) join(way int) (end func(commit bool, before *queue), err error
 			return end, err
 		}
 		joined, open = append(joined, e), append(open, tx)
-		e.client = e.client.In(tx)
+		e.client = e.client.With(tx)
 	}
 	return end, nil
 }

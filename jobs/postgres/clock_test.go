@@ -45,7 +45,7 @@ func testClocksThatAreOff(t *testing.T, site *site) {
 				_, fresh := open(t, url, off(by))
 				byTheServer(t, "the run_after of the first job by "+sort, conn, 0, func() time.Time {
 					tx := begin()
-					receipt, err := fresh.In(tx).Enqueue(t.Context(), "k", []byte("{}"))
+					receipt, err := fresh.With(tx).Enqueue(t.Context(), "k", []byte("{}"))
 					must(t, err)
 					must(t, tx.commit())
 					return get(t, right, receipt.ID).RunAfter
@@ -94,7 +94,7 @@ func testClockOfAnEnqueuer(t *testing.T, site *site) {
 		t.Helper()
 		tx, err := conn.Begin(t.Context())
 		must(t, err)
-		receipt, err := own.In(Tx(tx)).Enqueue(t.Context(), "k", []byte("{}"))
+		receipt, err := own.With(Tx(tx)).Enqueue(t.Context(), "k", []byte("{}"))
 		must(t, err)
 		must(t, tx.Commit(t.Context()))
 		return get(t, right, receipt.ID).RunAfter

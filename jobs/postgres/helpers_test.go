@@ -217,7 +217,7 @@ func newRunner(t *testing.T, client *jobs.Client, config jobs.Config, handlers h
 	runner, err := jobs.NewRunner(client, config)
 	must(t, err)
 	for kind, handler := range handlers {
-		kind := jobs.Kind[json.RawMessage]{Name: kind, RetryDelay: func(int) time.Duration { return 0 }}
+		kind := jobs.Kind[json.RawMessage]{Name: kind, RetryDelay: func(jobs.Job, error) time.Duration { return 0 }}
 		kind.Handle(runner, func(ctx context.Context, job jobs.Job, _ json.RawMessage) error { return handler(ctx, job) })
 	}
 	return runner

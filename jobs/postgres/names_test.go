@@ -74,7 +74,7 @@ func lifeOfJobs(t *testing.T, store *Store, client *jobs.Client) {
 	tx, err := store.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	must(t, err)
 	defer tx.Rollback(context.WithoutCancel(ctx))
-	_, err = client.In(Tx(tx)).EnqueueMany(ctx, "good", []json.RawMessage{[]byte("1"), []byte("2")}, jobs.In(time.Millisecond))
+	_, err = client.With(Tx(tx)).EnqueueMany(ctx, "good", []json.RawMessage{[]byte("1"), []byte("2")}, jobs.In(time.Millisecond))
 	must(t, err)
 	must(t, tx.Commit(ctx))
 

@@ -98,7 +98,7 @@ func testPruneOnTheCallersConnection(t *testing.T, site *site) {
 	must(t, jobs.New(store).CheckSchema(t.Context()))
 	tx, err := pool.Begin(t.Context())
 	must(t, err)
-	n, err := jobs.New(store).In(Tx(tx)).Prune(t.Context(), jobs.StatusDone, 0)
+	n, err := jobs.New(store).With(Tx(tx)).Prune(t.Context(), jobs.StatusDone, 0)
 	if err != nil || n != 1 {
 		t.Errorf("%d jobs were pruned: %v", n, err)
 	}

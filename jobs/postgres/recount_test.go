@@ -29,7 +29,7 @@ func testTwoRecounts(t *testing.T, site *site) {
 	endUncounted(t, store, client)
 	tx, err := dial(t, url).Begin(t.Context())
 	must(t, err)
-	wrong, err := client.In(Tx(tx)).Recount(t.Context())
+	wrong, err := client.With(Tx(tx)).Recount(t.Context())
 	must(t, err)
 	want(t, "counts that the first one finds wrong", wrong, 1)
 
@@ -67,7 +67,7 @@ func testRecountBesideFolds(t *testing.T, site *site) {
 	endUncounted(t, store, client)
 	tx, err := dial(t, url).Begin(t.Context())
 	must(t, err)
-	_, err = client.In(Tx(tx)).Recount(t.Context())
+	_, err = client.With(Tx(tx)).Recount(t.Context())
 	must(t, err)
 	id := enqueue(t, client, "k")
 	drain(t, client, jobs.Config{}, handlers{"k": nothing}) // which adds up at its end

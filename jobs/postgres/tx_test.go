@@ -82,7 +82,7 @@ func testEnqueueInTransactions(t *testing.T, site *site) {
 				work(t, unrelated, jobs.Config{Queues: map[string]int{"a": 2, "b": 2}}, workers)
 
 				add := func(tx jobs.Tx) (ids []int64) {
-					in := client.In(tx)
+					in := client.With(tx)
 					ids, err := in.EnqueueMany(t.Context(), "k", []json.RawMessage{[]byte("1"), []byte("2")}, jobs.Queue("a"))
 					must(t, err)
 					for range 2 {
@@ -149,7 +149,7 @@ func testChangesInTransactionsRing(t *testing.T, site *site) {
 					id := enqueue(t, silent, "k", jobs.In(time.Hour))
 					notifications := listen(t, url, "sqluice")
 					tx := begin()
-					must(t, test.change(by.In(tx), id))
+					must(t, test.change(by.With(tx), id))
 					if got := notifications(); len(got) > 0 {
 						t.Errorf("%s: told before the commit: %q", name, got)
 					}
@@ -182,7 +182,7 @@ func testIsolationLevels(t *testing.T, site *site) {
 				id := enqueue(t, client, "k", jobs.In(time.Hour))
 				tx, err := dial(t, url).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: level})
 				must(t, err)
-				in := client.In(Tx(tx))
+				in := client.With(Tx(tx))
 				taken := level == pgx.ReadUncommitted || level == pgx.ReadCommitted
 				for name, act := range map[string]func() error{
 					"an enqueue": func() error { _, err := in.Enqueue(t.Context(), "new", []byte("{}")); return err },
@@ -238,7 +238,7 @@ func testCompleteInTransactions(t *testing.T, site *site) {
 			first := make(chan struct{}, 1)
 			stop := work(t, client, jobs.Config{}, handlers{"k": func(ctx context.Context, job jobs.Job) error {
 				tx := begin()
-				_, enqueueErr := client.In(tx).Enqueue(ctx, "business", []byte("{}"), jobs.Queue(sort))
+				_, enqueueErr := client.With(tx).Enqueue(ctx, "business", []byte("{}"), jobs.Queue(sort))
 				if err := errors.Join(enqueueErr, jobs.CompleteTx(ctx, tx, job, "r")); err != nil {
 					return errors.Join(err, tx.rollback())
 				}
@@ -270,7 +270,7 @@ func testTransactionsOfOtherEngines(t *testing.T, site *site) {
 	foreign, err := testdb.PlainSQLite(t, path).BeginTx(t.Context(), nil)
 	must(t, err)
 	defer func() { must(t, foreign.Rollback()) }()
-	if _, err := client.In(sqlite.Tx(foreign)).Enqueue(t.Context(), "k", []byte("{}")); err == nil || !strings.Contains(err.Error(), "postgres.Tx") {
+	if _, err := client.With(sqlite.Tx(foreign)).Enqueue(t.Context(), "k", []byte("{}")); err == nil || !strings.Contains(err.Error(), "postgres.Tx") {
 		t.Errorf("a transaction of SQLite gives %v", err)
 	}
 	if _, err := store.Join(sqlite.Tx(foreign)); err == nil {
@@ -278,7 +278,7 @@ func testTransactionsOfOtherEngines(t *testing.T, site *site) {
 	}
 	for sort, begin := range beginners(t, url) {
 		tx := begin()
-		if _, err := jobs.New(other).In(tx).Enqueue(t.Context(), "k", []byte("{}")); err == nil || !strings.Contains(err.Error(), "sqlite.Tx") {
+		if _, err := jobs.New(other).With(tx).Enqueue(t.Context(), "k", []byte("{}")); err == nil || !strings.Contains(err.Error(), "sqlite.Tx") {
 			t.Errorf("SQLite takes a transaction of %s: %v", sort, err)
 		}
 		must(t, tx.rollback())

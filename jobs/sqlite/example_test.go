@@ -66,7 +66,7 @@ func ExampleTx() {
 
 	tx, err := pool.BeginTx(ctx, nil)
 	check(err)
-	receipt, err := Greet.Enqueue(ctx, client.In(sqlite.Tx(tx)), Greeting{Name: "Ada"})
+	receipt, err := Greet.Enqueue(ctx, client.With(sqlite.Tx(tx)), Greeting{Name: "Ada"})
 	check(err)
 	check(tx.Rollback())
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/sqluice/sqluice/db"
 	dbsqlite "github.com/sqluice/sqluice/db/sqlite"
@@ -32,4 +33,50 @@ func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
 		return nil, errors.New("the transaction is not one made by sqlite.Tx")
 	}
 	return dbsqlite.New(t.tx), nil
+}
+
+// ownTx is a transaction of [jobs.Client.Tx], on a connection that nothing else uses.
+type ownTx struct {
+	callersTx
+	store *Store
+	pool  *sql.DB
+}
+
+// BeginOwn implements [jobs.Store].
+func (s *Store) BeginOwn(ctx context.Context) (jobs.OwnTx, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.files.intact(); err != nil {
+		return nil, err
+	}
+	pool, err := openPool(s.path, s.options, false)
+	if err != nil {
+		return nil, err
+	}
+	tx, err := pool.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, errors.Join(translate(err), pool.Close())
+	}
+	return &ownTx{callersTx{tx}, s, pool}, nil
+}
+
+// Commit implements [jobs.OwnTx].
+func (t *ownTx) Commit(context.Context) error {
+	err := inDoubt(t.tx.Commit())
+	if err == nil {
+		if err = t.store.files.kept(); err != nil {
+			err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
+		}
+	}
+	return errors.Join(translate(err), t.pool.Close())
+}
+
+// Rollback implements [jobs.OwnTx].
+func (t *ownTx) Rollback(context.Context) error {
+	err := t.tx.Rollback()
+	if errors.Is(err, sql.ErrTxDone) { // the end of its context has rolled it back
+		err = nil
+	}
+	return errors.Join(translate(err), t.pool.Close())
 }
