@@ -18,7 +18,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/metrics.md anew")
+var update = flag.Bool("update", false, "rewrite the table in docs/metrics.md")
 
 const (
 	document   = "../docs/metrics.md"
@@ -26,7 +26,7 @@ const (
 	tableEnd   = "<!-- end of the table -->\n"
 )
 
-// The table has all metrics that a run on SQLite exports, and no other, each with its type, labels and help.
+// TestTableHasAllMetrics: the table lists exactly the metrics that a run on SQLite exports, each with its type, labels and help.
 func TestTableHasAllMetrics(t *testing.T) {
 	l := newLab(t)
 	everything(l)
@@ -42,7 +42,7 @@ func TestTableHasAllMetrics(t *testing.T) {
 	before, rest, begins := strings.Cut(string(text), tableBegin)
 	table, after, ends := strings.Cut(rest, tableEnd)
 	if !begins || !ends {
-		t.Fatalf("%s has no marks about its table", document)
+		t.Fatalf("%s lacks the comments around its table", document)
 	}
 	if *update {
 		l.must(os.WriteFile(document, []byte(before+tableBegin+have.String()+tableEnd+after), 0o644))
@@ -56,7 +56,7 @@ func TestTableHasAllMetrics(t *testing.T) {
 	}
 	for _, line := range lines {
 		if !slices.Contains(strings.Split(have.String(), "\n"), line) {
-			t.Errorf("%s has what is not exported: %s", document, line)
+			t.Errorf("%s has a line that no metric has: %s", document, line)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func labelsOf(family *dto.MetricFamily) string {
 	return strings.Join(names, ", ")
 }
 
-// everything has each metric exported once.
+// everything does what makes each metric be exported.
 func everything(l *lab) {
 	l.Helper()
 	l.enqueue("good", jobs.Unique("u"))
@@ -90,5 +90,5 @@ func everything(l *lab) {
 	if _, err := l.client.Enqueue(l.ctx, "refused", json.RawMessage("{}")); err == nil {
 		l.Fatal("the job was not refused")
 	}
-	l.gather() // so that what the reading of the queue told is there at the next
+	l.gather() // reading the queue counts its own statements
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/sqluice/sqluice/metrics"
 )
 
-// A program that serves metrics of its own work and of the queue. One with a registry of its own registers both there
-// instead: prometheus.MustRegister(m, metrics.NewQueue(client, log)).
+// A program serves metrics of its own work and of the queue. A program with its own registry registers both there instead:
+// prometheus.MustRegister(m, metrics.NewQueue(client, log)).
 func Example() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "example")

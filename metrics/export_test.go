@@ -8,14 +8,14 @@ import (
 
 const MostNames = labels.Most
 
-// Forget has the next reading ask the database.
+// Forget drops the cached reading, so that the next one reads the database.
 func Forget(q *Queue) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.last = reading{}
 }
 
-// Freeze has the queue's clock stand still.
+// Freeze stops the queue's clock.
 func Freeze(q *Queue) {
 	now := time.Now()
 	q.now = func() time.Time { return now }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// dashboard is what Grafana needs of a dashboard's file, and what a test can hold to the metrics.
+// dashboard is the part of a Grafana dashboard's file that these tests check.
 type dashboard struct {
 	UID           string  `json:"uid"`
 	Title         string  `json:"title"`
@@ -55,8 +55,8 @@ func readDashboard(t *testing.T) dashboard {
 	return d
 }
 
-// The file is one that Grafana takes: with a title, panels of sorts that it has, in places that do not overlap, and a
-// data source that is chosen at the import.
+// The file can be imported into Grafana: it has a title, panels of known types that do not overlap, and a data source that is
+// chosen at the import.
 func TestDashboardLoads(t *testing.T) {
 	d := readDashboard(t)
 	if d.UID == "" || d.Title == "" || d.SchemaVersion < 36 || d.Time.From == "" || d.Time.To == "" {
@@ -114,7 +114,7 @@ func TestDashboardLoads(t *testing.T) {
 	}
 }
 
-// Every query of the dashboard is one of the metrics that there are, by labels that they have; and every metric is shown.
+// Every query of the dashboard uses existing metrics and labels, and every metric is shown.
 func TestDashboardShowsTheMetrics(t *testing.T) {
 	series := documented(t)
 	shown := map[string]bool{}
@@ -145,13 +145,13 @@ func TestDashboardShowsTheMetrics(t *testing.T) {
 	}
 }
 
-// described is a series that Prometheus has of a metric of the table.
+// described is a series that Prometheus stores for a metric of the table.
 type described struct {
 	metric, sort string
 	labels       []string
 }
 
-// documented are the series of the metrics in the table, by the names that queries have for them.
+// documented returns the series of the metrics in the table, by the names that queries use.
 func documented(t *testing.T) map[string]described {
 	t.Helper()
 	text, err := os.ReadFile(document)
@@ -186,7 +186,8 @@ var (
 	groupsOf    = regexp.MustCompile(`\bby \(([^)]*)\)`)
 )
 
-// faultsOf reads a query as far as these dashboards write them: functions and sums by labels of selected series.
+// faultsOf returns what is wrong with a query. It parses only what this dashboard uses: functions and sums by labels of
+// selected series.
 func faultsOf(expr string, series map[string]described, shown map[string]bool) (faults []string) {
 	bare := rangesOf.ReplaceAllString(stringsOf.ReplaceAllString(expr, `""`), "[]")
 	if depth, open := 0, map[rune]int{'(': 1, '{': 1, ')': -1, '}': -1}; true {

@@ -9,11 +9,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// mostScrapes is how many requests are served at once.
+// mostScrapes is how many requests are served at the same time.
 const mostScrapes = 8
 
-// Handler serves collectors to Prometheus, such as [Metrics] and a [Queue]. It asks nobody who they are: see
-// [github.com/sqluice/sqluice/admin.Handler.Guard]. log takes the faults of collectors.
+// Handler returns an HTTP handler that serves collectors, such as [Metrics] and a [Queue], to Prometheus. It returns an error
+// if two collectors export the same metric. It does not check credentials: see
+// [github.com/sqluice/sqluice/admin.Handler.Guard]. Errors of collectors are logged to log.
 func Handler(log *slog.Logger, collectors ...prometheus.Collector) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	for _, c := range collectors {

@@ -20,10 +20,10 @@ import (
 	"github.com/sqluice/sqluice/metrics"
 )
 
-// hang is when a test that waits is given up: no test depends on how long anything takes.
+// hang bounds how long a test waits before it fails. No test depends on how long anything takes.
 const hang = 2 * time.Minute
 
-// lab is a queue with metrics.
+// lab is a queue with its metrics.
 type lab struct {
 	*testing.T
 	ctx      context.Context
@@ -61,7 +61,7 @@ func (l *lab) enqueue(kind string, opts ...jobs.EnqueueOption) int64 {
 	return receipt.ID
 }
 
-// gather returns what Prometheus would get, by name.
+// gather returns the metrics that Prometheus would scrape, by name.
 func (l *lab) gather() map[string]*dto.MetricFamily {
 	l.Helper()
 	if l.store != nil {
@@ -76,7 +76,7 @@ func (l *lab) gather() map[string]*dto.MetricFamily {
 	return families
 }
 
-// value is that of the metric with these labels, of a histogram how often it was observed.
+// value returns the value of the metric with these labels; of a histogram, the number of observations.
 func (l *lab) value(name string, labels map[string]string) float64 {
 	l.Helper()
 	for _, m := range l.gather()[name].GetMetric() {
@@ -99,7 +99,7 @@ func (l *lab) value(name string, labels map[string]string) float64 {
 	panic("not reached")
 }
 
-// handle runs kinds until nothing is left to do.
+// drain runs the kinds until no work is left.
 func (l *lab) drain(handles map[string]func(context.Context, jobs.Job) error) {
 	l.Helper()
 	runner, err := jobs.NewRunner(l.client, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
@@ -112,7 +112,7 @@ func (l *lab) drain(handles map[string]func(context.Context, jobs.Job) error) {
 	l.must(runner.Drain(l.ctx))
 }
 
-// crash leaves the traces of a worker that was killed while it ran a job of a kind.
+// crash leaves what a worker leaves that is killed while it runs a job of the kind.
 func (l *lab) crash(kind string) {
 	l.Helper()
 	l.enqueue(kind)

@@ -1,8 +1,9 @@
-// Package metrics gives a queue's metrics to Prometheus: [Metrics] are those of what this process does, told by an observer;
-// [Queue] are those of the queue itself, read from its database when Prometheus asks. docs/metrics.md lists them all.
+// Package metrics exports a queue's metrics to Prometheus. [Metrics] counts what this process does; an observer reports it.
+// [Queue] exports the contents of the queue, which it reads from the database when Prometheus asks. docs/metrics.md lists all
+// metrics.
 //
-// The labels queue and kind have the names that a program's developers, or whoever else may enqueue, have chosen. No more
-// than 500 pairs of them are told apart in a process; what comes later counts as _other.
+// The values of the labels queue and kind are chosen by those who enqueue. A process distinguishes at most 500 pairs of them;
+// it counts later ones as _other.
 package metrics
 
 import (
@@ -16,63 +17,65 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Metrics are counts and times of what this process does with a queue: a collector to be registered with Prometheus, and an
-// observer to be given to the engine when it is opened. Make them with [New]; they may serve several stores.
+// Metrics holds counts and durations of what this process does with a queue. Make it with [New], register it with Prometheus,
+// and open the engine with its [Metrics.Observer]. One Metrics can serve several stores. It may be used concurrently.
 type Metrics struct {
 	names labels.Names
 	all   []prometheus.Collector
 
-	enqueued, existed *prometheus.CounterVec
-	attempts, causes  *prometheus.CounterVec
-	active            *prometheus.GaugeVec
-	waited, ran       *prometheus.HistogramVec
-	gone, rescued     *prometheus.CounterVec
-	turns             prometheus.Histogram
-	recorded, claimed prometheus.Histogram
-	promoted          prometheus.Counter
-	writes, commits   prometheus.Histogram
-	queries           *prometheus.HistogramVec
-	queryErrors       *prometheus.CounterVec
-	databaseErrors    *prometheus.CounterVec
-	wakeUps           *prometheus.CounterVec
+	enqueued, existed            *prometheus.CounterVec
+	attempts, failures           *prometheus.CounterVec
+	active                       *prometheus.GaugeVec
+	waits, runs                  *prometheus.HistogramVec
+	rescuedAttempts, rescuedJobs *prometheus.CounterVec
+	turns                        prometheus.Histogram // the runner's transactions
+	recorded, claimed            prometheus.Histogram
+	promoted                     prometheus.Counter
+	writes, commits              prometheus.Histogram
+	queries                      *prometheus.HistogramVec
+	queryErrors                  *prometheus.CounterVec
+	databaseErrors               *prometheus.CounterVec
+	wakeUps                      *prometheus.CounterVec
 }
 
-// The bounds of the histograms' buckets: of times that people wait for, of times of the database, and of sizes.
+// seconds returns the bounds of the buckets of histograms of a job's durations.
 func seconds() []float64 {
 	return []float64{.001, .005, .025, .1, .5, 1, 5, 15, 60, 300, 900, 3600, 6 * 3600}
 }
 
+// databaseSeconds returns those of histograms of the database's durations.
 func databaseSeconds() []float64 { return []float64{.00005, .0002, .001, .005, .02, .1, .5, 2, 10} }
 
+// sizes returns those of histograms of batch sizes.
 func sizes() []float64 { return []float64{0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000} }
 
-// New makes metrics, all of them zero.
+// New returns Metrics that are all zero.
 func New() *Metrics {
 	m := new(Metrics)
 	job := []string{"queue", "kind"}
-	m.enqueued = add(m, counters("sqluice_enqueued_jobs_total", "Jobs that this process added; those of a transaction of the caller's own also when that is rolled back.", job...))
-	m.existed = add(m, counters("sqluice_enqueue_existed_total", "Enqueues that found a job with the same unique key or request id, and added none.", job...))
-	m.attempts = add(m, counters("sqluice_attempts_total", "Attempts that ended here, by what became of the job.", append(job, "fate")...))
-	m.causes = add(m, counters("sqluice_attempt_errors_total", "Attempts that failed here, by why.", append(job, "cause")...))
+	m.enqueued = add(m, counters("sqluice_enqueued_jobs_total", "Jobs that this process enqueued; those in a caller's transaction count even if it is rolled back.", job...))
+	m.existed = add(m, counters("sqluice_enqueue_existed_total", "Enqueues that found a job with the same unique key or request id, and added no job.", job...))
+	m.attempts = add(m, counters("sqluice_attempts_total", "Attempts that ended in this process, by their outcome for the job.", append(job, "fate")...))
+	m.failures = add(m, counters("sqluice_attempt_errors_total", "Attempts that failed in this process, by cause.", append(job, "cause")...))
 	m.active = add(m, prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "sqluice_active_attempts", Help: "Attempts that run here, up to the record of their end.",
+		Name: "sqluice_active_attempts", Help: "Attempts that run in this process, until their end is recorded.",
 	}, job))
-	m.waited = add(m, histograms("sqluice_wait_seconds", "How long jobs waited from when they fell due until an attempt began here.", seconds(), job...))
-	m.ran = add(m, histograms("sqluice_run_seconds", "How long the attempts that ended here took.", seconds(), job...))
-	m.gone = add(m, counters("sqluice_rescued_attempts_total", "Attempts of other workers that this process found crashed (the process is gone) or lost (a lease is over).", "reason"))
-	m.rescued = add(m, counters("sqluice_rescued_jobs_total", "Jobs of workers that are gone, by the status that this process gave them.", "status"))
-	m.turns = add(m, histogram("sqluice_turn_seconds", "How long the runner's transactions took, which record ends of attempts and claim jobs.", databaseSeconds()))
-	m.recorded = add(m, histogram("sqluice_turn_recorded_attempts", "How many ends of attempts one of the runner's transactions recorded.", sizes()))
-	m.claimed = add(m, histogram("sqluice_turn_claimed_jobs", "How many jobs one of the runner's transactions claimed.", sizes()))
+	m.waits = add(m, histograms("sqluice_wait_seconds", "How long jobs waited from their due time until an attempt started in this process.", seconds(), job...))
+	m.runs = add(m, histograms("sqluice_run_seconds", "Duration of the attempts that ended in this process.", seconds(), job...))
+	m.rescuedAttempts = add(m, counters("sqluice_rescued_attempts_total", "Attempts of other workers that this process rescued: the worker crashed (its process is gone) or its lease is lost (expired).", "reason"))
+	m.rescuedJobs = add(m, counters("sqluice_rescued_jobs_total", "Jobs of dead workers that this process rescued, by their new status.", "status"))
+	m.turns = add(m, histogram("sqluice_turn_seconds", "Duration of the runner's transactions, which record finished attempts and claim jobs.", databaseSeconds()))
+	m.recorded = add(m, histogram("sqluice_turn_recorded_attempts", "Number of finished attempts that one of the runner's transactions recorded.", sizes()))
+	m.claimed = add(m, histogram("sqluice_turn_claimed_jobs", "Number of jobs that one of the runner's transactions claimed.", sizes()))
 	m.promoted = add(m, prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "sqluice_promoted_jobs_total", Help: "Scheduled jobs that this process made pending because they fell due.",
+		Name: "sqluice_promoted_jobs_total", Help: "Scheduled jobs that this process promoted to pending because they were due.",
 	}))
-	m.writes = add(m, histogram("sqluice_batch_writes", "How many writes of this process shared a transaction.", sizes()))
-	m.commits = add(m, histogram("sqluice_batch_seconds", "How long those transactions took, with their commit.", databaseSeconds()))
-	m.queries = add(m, histograms("sqluice_query_seconds", "How long statements took, by their names in sql/queries.", databaseSeconds(), "query"))
+	m.writes = add(m, histogram("sqluice_batch_writes", "Number of writes of this process that shared a transaction.", sizes()))
+	m.commits = add(m, histogram("sqluice_batch_seconds", "Duration of those transactions, with their commit.", databaseSeconds()))
+	m.queries = add(m, histograms("sqluice_query_seconds", "Duration of statements, by their names in sql/queries.", databaseSeconds(), "query"))
 	m.queryErrors = add(m, counters("sqluice_query_errors_total", "Statements that failed.", "query"))
-	m.databaseErrors = add(m, counters("sqluice_database_errors_total", "Reads and transactions that the database failed.", "reason"))
-	m.wakeUps = add(m, counters("sqluice_wakeups_total", "How often who waits for news was told to look, by what told it.", "source"))
+	m.databaseErrors = add(m, counters("sqluice_database_errors_total", "Reads and transactions that failed because of the database.", "reason"))
+	m.wakeUps = add(m, counters("sqluice_wakeups_total", "Wake-ups of runners and waiting callers of this process, by source.", "source"))
 	return m
 }
 
@@ -107,7 +110,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// Observer is to be given to the engine, as with sqlite.WithObserver(m.Observer()).
+// Observer returns the observer to open the engine with, as in sqlite.WithObserver(m.Observer()).
 func (m *Metrics) Observer() *jobs.Observer {
 	return &jobs.Observer{
 		Enqueued: m.onEnqueued, Started: m.onStarted, Finished: m.onFinished, Rescued: m.onRescued, Turned: m.onTurned,
@@ -127,24 +130,24 @@ func (m *Metrics) onEnqueued(e jobs.Enqueued) {
 func (m *Metrics) onStarted(s jobs.Started) {
 	queue, kind := m.names.Of(s.Queue, s.Kind)
 	m.active.WithLabelValues(queue, kind).Inc()
-	m.waited.WithLabelValues(queue, kind).Observe(s.Waited.Seconds())
+	m.waits.WithLabelValues(queue, kind).Observe(s.Waited.Seconds())
 }
 
 func (m *Metrics) onFinished(f jobs.Finished) {
 	queue, kind := m.names.Of(f.Queue, f.Kind)
 	m.active.WithLabelValues(queue, kind).Dec()
-	m.ran.WithLabelValues(queue, kind).Observe(f.Took.Seconds())
+	m.runs.WithLabelValues(queue, kind).Observe(f.Took.Seconds())
 	m.attempts.WithLabelValues(queue, kind, string(f.Fate)).Inc()
 	if f.Cause != "" {
-		m.causes.WithLabelValues(queue, kind, string(f.Cause)).Inc()
+		m.failures.WithLabelValues(queue, kind, string(f.Cause)).Inc()
 	}
 }
 
 func (m *Metrics) onRescued(r jobs.Rescued) {
-	m.gone.WithLabelValues(string(r.Reason)).Add(float64(r.Attempts))
-	m.rescued.WithLabelValues(string(jobs.StatusPending)).Add(float64(r.Pending))
-	m.rescued.WithLabelValues(string(jobs.StatusFailed)).Add(float64(r.Failed))
-	m.rescued.WithLabelValues(string(jobs.StatusCancelled)).Add(float64(r.Cancelled))
+	m.rescuedAttempts.WithLabelValues(string(r.Reason)).Add(float64(r.Attempts))
+	m.rescuedJobs.WithLabelValues(string(jobs.StatusPending)).Add(float64(r.Pending))
+	m.rescuedJobs.WithLabelValues(string(jobs.StatusFailed)).Add(float64(r.Failed))
+	m.rescuedJobs.WithLabelValues(string(jobs.StatusCancelled)).Add(float64(r.Cancelled))
 }
 
 func (m *Metrics) onTurned(t jobs.Turned) {
@@ -170,7 +173,7 @@ func (m *Metrics) onFailed(err error) { m.databaseErrors.WithLabelValues(reason(
 
 func (m *Metrics) onWoken(source jobs.WakeSource) { m.wakeUps.WithLabelValues(string(source)).Inc() }
 
-// reason names what is wrong with a database.
+// reason returns the label value for an error of the database.
 func reason(err error) string {
 	var schema *jobs.SchemaError
 	if errors.As(err, &schema) {

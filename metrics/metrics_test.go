@@ -27,7 +27,7 @@ func wants(l *lab, name string, with labels, want float64) {
 	}
 }
 
-func TestWhatARunTells(t *testing.T) {
+func TestMetricsOfARun(t *testing.T) {
 	l := newLab(t)
 	l.enqueue("good", jobs.Unique("u"))
 	l.enqueue("good", jobs.Unique("u"))
@@ -58,15 +58,15 @@ func TestWhatARunTells(t *testing.T) {
 	wants(l, "sqluice_unhandled_jobs", labels{"queue": "default", "kind": "nobody's"}, 1)
 	wants(l, "sqluice_workers", nil, 0)
 	if l.value("sqluice_query_seconds", labels{"query": "ClaimJobs"}) == 0 {
-		t.Error("no claim was timed")
+		t.Error("sqluice_query_seconds has no claim")
 	}
 	if l.value("sqluice_oldest_pending_seconds", nil) <= 0 {
-		t.Error("nothing seems to wait")
+		t.Error("sqluice_oldest_pending_seconds is 0 although a job waits")
 	}
 }
 
-// The database is asked now and then, however often Prometheus comes.
-func TestQueueIsReadNowAndThen(t *testing.T) {
+// TestReadingsAreCached: the database is not read at each scrape.
+func TestReadingsAreCached(t *testing.T) {
 	l := newLab(t)
 	metrics.Freeze(l.queue)
 	wants(l, "sqluice_jobs", labels{"status": "pending"}, 0)
@@ -83,14 +83,14 @@ func TestQueueThatCannotBeRead(t *testing.T) {
 	l.must(l.store.Close())
 	wants(l, "sqluice_database_up", nil, 0)
 	if l.value("sqluice_database_errors_total", labels{"reason": "closed"}) < 1 {
-		t.Error("the fault is not counted")
+		t.Error("the error is not counted")
 	}
 	if l.gather()["sqluice_jobs"] != nil {
-		t.Error("jobs are counted that could not be")
+		t.Error("sqluice_jobs is exported although the queue could not be read")
 	}
 }
 
-// However many queues and kinds somebody makes up, the series are bounded.
+// TestNamesAreBounded: the number of series is bounded, whatever the number of queues and kinds.
 func TestNamesAreBounded(t *testing.T) {
 	m := metrics.New()
 	told := m.Observer()
@@ -98,7 +98,7 @@ func TestNamesAreBounded(t *testing.T) {
 		told.Enqueued(jobs.Enqueued{Queue: "q", Kind: fmt.Sprint("k", i), Jobs: 1})
 	}
 	told.Enqueued(jobs.Enqueued{Queue: "q", Kind: "k7", Jobs: 1})
-	told.Started(jobs.Started{Queue: "q\xff", Kind: "later"}) // no text, and too late
+	told.Started(jobs.Started{Queue: "q\xff", Kind: "later"}) // invalid UTF-8, and beyond the bound
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
 	l := &lab{T: t, registry: registry}
@@ -110,7 +110,7 @@ func TestNamesAreBounded(t *testing.T) {
 	wants(l, "sqluice_active_attempts", labels{"queue": "_other", "kind": "_other"}, 1)
 }
 
-func TestNamesThatAreNoText(t *testing.T) {
+func TestNamesThatAreInvalidUTF8(t *testing.T) {
 	m := metrics.New()
 	m.Observer().Started(jobs.Started{Queue: "q\xff", Kind: "k\"\n", Waited: time.Second})
 	handler, err := metrics.Handler(slog.New(slog.DiscardHandler), m)
@@ -128,7 +128,7 @@ func TestNamesThatAreNoText(t *testing.T) {
 	}
 }
 
-func TestHandlerRefusesTheSameTwice(t *testing.T) {
+func TestHandlerRefusesDuplicateMetrics(t *testing.T) {
 	m := metrics.New()
 	if _, err := metrics.Handler(slog.New(slog.DiscardHandler), m, m); err == nil {
 		t.Error("no error")

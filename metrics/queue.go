@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	// readWithin is how long the database may take to tell of the queue, and keepFor how long that is told again without
-	// asking it: however often Prometheus comes, and however many of them.
-	readWithin = 5 * time.Second
-	keepFor    = 5 * time.Second
+	// readTimeout bounds one reading of the queue.
+	readTimeout = 5 * time.Second
+
+	// cacheFor is how long a reading is served again, however many Prometheus servers scrape however often.
+	cacheFor = 5 * time.Second
 )
 
-// Queue is what a queue holds, whoever put it there: a collector to be registered with Prometheus in one of the processes
-// that share a database. Make one with [NewQueue].
+// Queue exports what a queue holds, whichever process enqueued it. Register it with Prometheus in one of the processes that
+// share a database. Make it with [NewQueue].
 type Queue struct {
 	client *jobs.Client
 	log    *slog.Logger
@@ -29,35 +30,35 @@ type Queue struct {
 
 	up, jobs, perQueue, paused, slots, oldest, workers, unhandled *prometheus.Desc
 
-	mu   sync.Mutex // held while the database is read: who comes meanwhile gets the same
+	mu   sync.Mutex // held while the database is read, so that concurrent scrapes share one reading
 	last reading
 }
 
-// reading is what the database said.
+// reading is the state of the queue at one time.
 type reading struct {
 	at     time.Time
 	ok     bool
-	clock  time.Time // the store's
+	clock  time.Time // by the store's clock
 	stats  jobs.Stats
 	queues []jobs.QueueInfo
 }
 
-// NewQueue returns the metrics of a client's queue. log gets the reason when the database cannot be read; a goroutine of
-// its own gives it to the logger's handler.
+// NewQueue returns a collector of a client's queue. It logs to log when the database cannot be read; a goroutine of its
+// own gives the messages to the logger's handler.
 func NewQueue(client *jobs.Client, log *slog.Logger) *Queue {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
 	return &Queue{
 		client: client, log: callback.Logger(log), now: time.Now,
-		up:        desc("sqluice_database_up", "1 when the queue could be read from its database within 5 seconds, else 0, and the other metrics of the queue are missing."),
+		up:        desc("sqluice_database_up", "1 if the queue could be read from its database within 5 seconds, else 0; then the other metrics of the queue are missing."),
 		jobs:      desc("sqluice_jobs", "Jobs in the database.", "status"),
-		perQueue:  desc("sqluice_queue_jobs", "Jobs of a queue that have not ended.", "queue", "status"),
-		paused:    desc("sqluice_queue_paused", "1 when the queue is paused, else 0.", "queue"),
-		slots:     desc("sqluice_queue_slots", "How many jobs of the queue the live workers can run at once.", "queue"),
-		oldest:    desc("sqluice_oldest_pending_seconds", "For how long the pending job that waits longest has been due; 0 when none waits."),
+		perQueue:  desc("sqluice_queue_jobs", "Scheduled, pending and running jobs of a queue.", "queue", "status"),
+		paused:    desc("sqluice_queue_paused", "1 if the queue is paused, else 0.", "queue"),
+		slots:     desc("sqluice_queue_slots", "Number of jobs of the queue that the live workers can run at the same time.", "queue"),
+		oldest:    desc("sqluice_oldest_pending_seconds", "How long the oldest pending job has been due; 0 if there is none."),
 		workers:   desc("sqluice_workers", "Live workers."),
-		unhandled: desc("sqluice_unhandled_jobs", "Pending jobs for whose queue and kind there is no live worker.", "queue", "kind"),
+		unhandled: desc("sqluice_unhandled_jobs", "Pending jobs whose queue and kind no live worker handles.", "queue", "kind"),
 	}
 }
 
@@ -89,7 +90,7 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 	gauge(q.oldest, waits)
 	gauge(q.workers, float64(r.stats.Workers))
 
-	known := new(labels.Names) // of this time only: queues come and go
+	known := new(labels.Names) // of this reading only: queues come and go
 	for name, info := range sumQueues(known, r.queues) {
 		gauge(q.perQueue, float64(info.Scheduled), name, string(jobs.StatusScheduled))
 		gauge(q.perQueue, float64(info.Pending), name, string(jobs.StatusPending))
@@ -112,7 +113,7 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// sumQueues adds those up that have one label.
+// sumQueues returns the queues by label, with the sum of those that share a label.
 func sumQueues(known *labels.Names, list []jobs.QueueInfo) map[string]jobs.QueueInfo {
 	sums := map[string]jobs.QueueInfo{}
 	for _, info := range list {
@@ -128,14 +129,14 @@ func sumQueues(known *labels.Names, list []jobs.QueueInfo) map[string]jobs.Queue
 	return sums
 }
 
-// read asks the database, unless it was asked a moment ago.
+// read returns the last reading, or reads the database if that is older than cacheFor.
 func (q *Queue) read() reading {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.last.at.IsZero() && q.now().Sub(q.last.at) < keepFor {
+	if !q.last.at.IsZero() && q.now().Sub(q.last.at) < cacheFor {
 		return q.last
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	var r reading
 	var err error
@@ -143,7 +144,7 @@ func (q *Queue) read() reading {
 		r.queues, err = q.client.Queues(ctx)
 	}
 	if err != nil {
-		q.log.Error("the queue could not be read for its metrics", "error", err)
+		q.log.Error("reading the queue for its metrics failed", "error", err)
 	}
 	r.at, r.ok, r.clock = q.now(), err == nil, q.client.Store().Now()
 	q.last = r

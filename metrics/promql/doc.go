@@ -1,3 +1,3 @@
-// Package promql holds the queries of the Grafana dashboard against Prometheus's own parser. It is a module of its own, so that
-// nothing else needs what that brings.
+// Package promql checks the queries of the Grafana dashboard with Prometheus's own parser. It is a separate module, so that the
+// main module does not need the parser's dependencies.
 package promql

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// queries are those of the dashboard's panels, by the panel, and those that its variables list.
+// queries returns the queries of the dashboard's panels, by panel, and of its variables.
 func queries(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/grafana/sqluice.json")
@@ -58,13 +58,13 @@ func queries(t *testing.T) map[string]string {
 	return found
 }
 
-// filled is a query with the dashboard's variables as Grafana fills them in.
+// filled returns a query with the dashboard's variables replaced as Grafana does.
 func filled(query string) string {
 	query = strings.NewReplacer("$__rate_interval", "1m0s", "$__interval", "30s", "$__range", "1h").Replace(query)
 	return regexp.MustCompile(`\$\w+`).ReplaceAllString(query, "a|b")
 }
 
-// TestPrometheusReadsTheQueries: each is one that Prometheus takes, and gives a vector: what a panel draws.
+// TestPrometheusReadsTheQueries: Prometheus parses each query, and its result is a vector, which a panel can draw.
 func TestPrometheusReadsTheQueries(t *testing.T) {
 	for where, query := range queries(t) {
 		expr, err := parser.ParseExpr(filled(query))
@@ -76,7 +76,7 @@ func TestPrometheusReadsTheQueries(t *testing.T) {
 			t.Errorf("%s: %s gives a %s", where, query, sort)
 		}
 	}
-	// The parser finds what it is here for.
+	// The parser finds faults.
 	for _, wrong := range []string{`sum(rate(sqluice_jobs))`, `max(sqluice_jobs{status="failed"}`, `histogram_quantile(sqluice_jobs)`, `sum(up[$nothing])`} {
 		if _, err := parser.ParseExpr(filled(wrong)); err == nil {
 			t.Errorf("%s is no fault", wrong)
