@@ -7,14 +7,14 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 )
 
-// inject adds what a context carries to a job's metadata. What is there already stays: the application may have put its own
-// there. ok says that there is something new.
+// inject returns a job's metadata with the trace context of ctx added. It keeps fields that exist: they are the application's.
+// ok is false if nothing is added, as to metadata that is not a JSON object.
 func inject(ctx context.Context, p propagation.TextMapPropagator, metadata json.RawMessage) (merged map[string]json.RawMessage, ok bool) {
 	carried := propagation.MapCarrier{}
 	p.Inject(ctx, carried)
 	if len(metadata) > 0 {
 		if err := json.Unmarshal(metadata, &merged); err != nil || merged == nil {
-			return nil, false // it is no object
+			return nil, false // not an object
 		}
 	}
 	if merged == nil {
@@ -30,16 +30,16 @@ func inject(ctx context.Context, p propagation.TextMapPropagator, metadata json.
 	return merged, ok
 }
 
-// carrier gives the texts among a job's metadata.
+// carrier returns the fields of a job's metadata that are strings.
 func carrier(metadata json.RawMessage) propagation.MapCarrier {
 	carried := propagation.MapCarrier{}
 	var fields map[string]json.RawMessage
 	if len(metadata) == 0 || json.Unmarshal(metadata, &fields) != nil {
-		return carried // it is no object, and carries nothing
+		return carried // not an object
 	}
 	for key, field := range fields {
 		var text string
-		if json.Unmarshal(field, &text) == nil { // what is no text is the application's own
+		if json.Unmarshal(field, &text) == nil { // others are the application's
 			carried[key] = text
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 type Greeting struct{ Name string }
 
-// The trace of a request goes on in the job that it enqueued.
+// The trace of a request continues in the job that it enqueued.
 func Example() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "example")

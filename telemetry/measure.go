@@ -13,11 +13,11 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// instruments are what is measured.
+// instruments holds the counters and histograms.
 type instruments struct {
-	names                  labels.Names
-	sent, consumed, faults metric.Int64Counter
-	waited, ran, queried   metric.Float64Histogram
+	names                             labels.Names
+	enqueued, started, databaseErrors metric.Int64Counter
+	waits, runs, queries              metric.Float64Histogram
 }
 
 func newInstruments(meter metric.Meter) (*instruments, error) {
@@ -34,17 +34,17 @@ func newInstruments(meter metric.Meter) (*instruments, error) {
 		errs = append(errs, err)
 		return h
 	}
-	i.sent = count("messaging.client.sent.messages", "Jobs that were enqueued.", "{message}")
-	i.consumed = count("messaging.client.consumed.messages", "Attempts that began.", "{message}")
-	i.ran = times("messaging.process.duration", "How long attempts took.")
-	i.waited = times("sqluice.wait.duration", "How long jobs waited from when they fell due until an attempt began.")
-	i.queried = times("sqluice.query.duration", "How long statements took, by their names in sql/queries.")
-	i.faults = count("sqluice.database.errors", "Reads and transactions that the database failed.", "{error}")
+	i.enqueued = count("messaging.client.sent.messages", "Jobs that were enqueued.", "{message}")
+	i.started = count("messaging.client.consumed.messages", "Attempts that started.", "{message}")
+	i.runs = times("messaging.process.duration", "Duration of attempts.")
+	i.waits = times("sqluice.wait.duration", "How long jobs waited from their due time until an attempt started.")
+	i.queries = times("sqluice.query.duration", "Duration of statements, by their names in sql/queries.")
+	i.databaseErrors = count("sqluice.database.errors", "Reads and transactions that failed because of the database.", "{error}")
 	return i, errors.Join(errs...)
 }
 
-// Observer measures, and is to be given to the engine: sqlite.WithObserver(t.Observer()). No more than 500 pairs of a queue and
-// a kind are told apart: the rest are measured under the name _other. Spans have the names as they are.
+// Observer returns the observer to open the engine with, as in sqlite.WithObserver(t.Observer()). It distinguishes at most 500
+// pairs of a queue and a kind; it measures later ones as _other. Spans have the true names.
 func (t *Telemetry) Observer() *jobs.Observer {
 	i, ctx := t.instruments, context.Background()
 	with := func(list ...attribute.KeyValue) metric.MeasurementOption {
@@ -53,13 +53,13 @@ func (t *Telemetry) Observer() *jobs.Observer {
 	return &jobs.Observer{
 		Enqueued: func(e jobs.Enqueued) {
 			queue, kind := i.names.Of(e.Queue, e.Kind)
-			i.sent.Add(ctx, int64(e.Jobs), with(common("enqueue", "send", queue, kind)...))
+			i.enqueued.Add(ctx, int64(e.Jobs), with(common("enqueue", "send", queue, kind)...))
 		},
 		Started: func(s jobs.Started) {
 			queue, kind := i.names.Of(s.Queue, s.Kind)
 			attributes := with(common("run", "process", queue, kind)...)
-			i.consumed.Add(ctx, 1, attributes)
-			i.waited.Record(ctx, s.Waited.Seconds(), attributes)
+			i.started.Add(ctx, 1, attributes)
+			i.waits.Record(ctx, s.Waited.Seconds(), attributes)
 		},
 		Finished: func(f jobs.Finished) {
 			queue, kind := i.names.Of(f.Queue, f.Kind)
@@ -67,15 +67,15 @@ func (t *Telemetry) Observer() *jobs.Observer {
 			if f.Cause != "" {
 				attributes = append(attributes, attribute.String("error.type", string(f.Cause)))
 			}
-			i.ran.Record(ctx, f.Took.Seconds(), with(attributes...))
+			i.runs.Record(ctx, f.Took.Seconds(), with(attributes...))
 		},
 		Queried: func(name string, took time.Duration, err error) {
 			attributes := []attribute.KeyValue{attribute.String("sqluice.query", name)}
 			if err != nil && !errors.Is(err, sql.ErrNoRows) {
 				attributes = append(attributes, attribute.String("error.type", "_OTHER"))
 			}
-			i.queried.Record(ctx, took.Seconds(), with(attributes...))
+			i.queries.Record(ctx, took.Seconds(), with(attributes...))
 		},
-		Failed: func(error) { i.faults.Add(ctx, 1) },
+		Failed: func(error) { i.databaseErrors.Add(ctx, 1) },
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/telemetry"
 )
 
-// However many queues and kinds somebody makes up, the series of each instrument are bounded.
+// TestNamesAreBounded: the number of series of each instrument is bounded, whatever the number of queues and kinds.
 func TestNamesAreBounded(t *testing.T) {
 	const most, made = 500, 1200
 	l := newLab(t, telemetry.Config{})

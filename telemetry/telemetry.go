@@ -1,7 +1,7 @@
-// Package telemetry gives a queue's traces and metrics to OpenTelemetry. A trace goes on from an enqueue to the attempts of
-// the job, in whatever process those run: it travels in the job's metadata, as the W3C's traceparent.
+// Package telemetry exports a queue's traces and metrics to OpenTelemetry. A trace continues from an enqueue to the attempts of
+// the job, in any process: the job's metadata carries the trace context, as the W3C's traceparent.
 //
-// Names and attributes are those of OpenTelemetry's conventions for messaging, as far as they have any.
+// Names and attributes follow OpenTelemetry's conventions for messaging where these define them.
 package telemetry
 
 import (
@@ -21,28 +21,29 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// scope names this package to OpenTelemetry.
+// scope is this package's name in OpenTelemetry.
 const scope = "github.com/sqluice/sqluice/telemetry"
 
 // Config says where traces and metrics go. The zero value of every field is its default.
 type Config struct {
-	TracerProvider trace.TracerProvider          // the global one when nil
-	MeterProvider  metric.MeterProvider          // the global one when nil
-	Propagator     propagation.TextMapPropagator // the W3C's trace context when nil
+	TracerProvider trace.TracerProvider          // the global one if nil
+	MeterProvider  metric.MeterProvider          // the global one if nil
+	Propagator     propagation.TextMapPropagator // the W3C's trace context if nil
 
-	// Link gives each attempt a trace of its own with a link to the enqueue, instead of a part of the enqueue's trace: for
-	// jobs that run long after it.
+	// Link starts a new trace for each attempt, with a link to the enqueue, instead of continuing the enqueue's trace. It is
+	// for jobs that run long after their enqueue.
 	Link bool
 }
 
-// Telemetry is a middleware of clients and runners, and an observer of engines. Make one with [New].
+// Telemetry provides middleware for clients and runners, and an observer for engines. Make it with [New]. It may be used
+// concurrently.
 type Telemetry struct {
 	config      Config
 	tracer      trace.Tracer
 	instruments *instruments
 }
 
-// New makes the instruments. The error is the meter's.
+// New returns a Telemetry. It returns an error if the meter cannot make an instrument.
 func New(c Config) (*Telemetry, error) {
 	if c.TracerProvider == nil {
 		c.TracerProvider = otel.GetTracerProvider()
@@ -60,8 +61,8 @@ func New(c Config) (*Telemetry, error) {
 	return &Telemetry{config: c, tracer: c.TracerProvider.Tracer(scope), instruments: instruments}, nil
 }
 
-// Enqueue is a client's middleware: a span for each enqueue, which the attempts are children of, or linked to. It is for
-// jobs.WithMiddleware. Metadata that is no JSON object stays as it is, and such a job begins a trace of its own.
+// Enqueue is a client's middleware, for jobs.WithMiddleware. It makes a span for each enqueue; the spans of the attempts are its
+// children, or linked to it. It does not change metadata that is not a JSON object; the attempts of such a job start a new trace.
 func (t *Telemetry) Enqueue(next jobs.EnqueueFunc) jobs.EnqueueFunc {
 	return func(ctx context.Context, r *jobs.EnqueueRequest) error {
 		job := r.Job()
@@ -75,7 +76,7 @@ func (t *Telemetry) Enqueue(next jobs.EnqueueFunc) jobs.EnqueueFunc {
 			r.Set(jobs.Metadata(metadata))
 		}
 		if err := next(ctx, r); err != nil {
-			fail(span, err, err.Error())
+			recordError(span, err, err.Error())
 			return err
 		}
 		if ids := r.IDs(); len(ids) == 1 {
@@ -85,14 +86,14 @@ func (t *Telemetry) Enqueue(next jobs.EnqueueFunc) jobs.EnqueueFunc {
 	}
 }
 
-// Run is a runner's middleware: a span for each attempt. It is for jobs.Config.Middleware. A handler's error is in the span as
-// it is recorded, without what the kind marks as sensitive: see [jobs.Job.Withhold].
+// Run is a runner's middleware, for jobs.Config.Middleware. It makes a span for each attempt. The span has the handler's error
+// as it is recorded, without the values that the kind marks as sensitive: see [jobs.Job.Withhold].
 func (t *Telemetry) Run(next jobs.RunFunc) jobs.RunFunc {
 	return func(ctx context.Context, job jobs.Job) error {
 		ctx, span := t.begin(ctx, job)
 		returned := false
 		defer func() {
-			// Not recovered here: the stack that the attempt is recorded with would be lost.
+			// A recover here would lose the stack that is recorded with the attempt.
 			if !returned {
 				span.SetAttributes(attribute.String("error.type", "panic"))
 				span.SetStatus(codes.Error, "the handler panicked, or called runtime.Goexit")
@@ -101,7 +102,7 @@ func (t *Telemetry) Run(next jobs.RunFunc) jobs.RunFunc {
 		}()
 		err := next(ctx, job)
 		returned = true
-		conclude(ctx, span, job, err)
+		endSpan(ctx, span, job, err)
 		return err
 	}
 }
@@ -111,31 +112,31 @@ func (t *Telemetry) begin(ctx context.Context, job jobs.Job) (context.Context, t
 		attribute.String("messaging.message.id", strconv.FormatInt(job.ID, 10)),
 		attribute.Int("sqluice.attempt", job.Attempt), attribute.Int("sqluice.max_attempts", job.MaxAttempts))
 	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(attributes...)}
-	far := t.config.Propagator.Extract(ctx, carrier(job.Metadata))
-	enqueue := trace.SpanContextFromContext(far)
+	remote := t.config.Propagator.Extract(ctx, carrier(job.Metadata))
+	enqueue := trace.SpanContextFromContext(remote)
 	if !t.config.Link || !enqueue.IsRemote() {
-		return t.tracer.Start(far, "run "+job.Queue, options...)
+		return t.tracer.Start(remote, "run "+job.Queue, options...)
 	}
 	return t.tracer.Start(ctx, "run "+job.Queue, append(options, trace.WithNewRoot(), trace.WithLinks(trace.Link{SpanContext: enqueue}))...)
 }
 
-// common are the attributes of every span and measurement.
-func common(operation, sort, queue, kind string) []attribute.KeyValue {
+// common returns the attributes of every span and measurement.
+func common(operation, operationType, queue, kind string) []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.String("messaging.system", "sqluice"),
 		attribute.String("messaging.operation.name", operation),
-		attribute.String("messaging.operation.type", sort),
+		attribute.String("messaging.operation.type", operationType),
 		attribute.String("messaging.destination.name", queue),
 		attribute.String("sqluice.kind", kind),
 	}
 }
 
-// withholdWithin is how long the database may take to say what of an error is sensitive.
-const withholdWithin = 5 * time.Second
+// withholdTimeout bounds how long reading the marks of sensitive fields takes.
+const withholdTimeout = 5 * time.Second
 
-// conclude tells what the end of a handler means. Only a failed attempt is an error: being put off, cancelled, stopped or
-// replaced is none.
-func conclude(ctx context.Context, span trace.Span, job jobs.Job, err error) {
+// endSpan records in the span what becomes of the job. Only a failed attempt is an error; a snoozed, cancelled, released or lost
+// one is not.
+func endSpan(ctx context.Context, span trace.Span, job jobs.Job, err error) {
 	fate := jobs.FateOf(err)
 	if fate == jobs.FateRetry {
 		switch why := context.Cause(ctx); {
@@ -151,21 +152,21 @@ func conclude(ctx context.Context, span trace.Span, job jobs.Job, err error) {
 	if fate != jobs.FateRetry && fate != jobs.FateFailed || !span.IsRecording() {
 		return
 	}
-	// The attempt's time may be over, which is what the error says then.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withholdWithin)
+	// The context may have ended, for example by the attempt's timeout.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withholdTimeout)
 	defer cancel()
 	text, unknown := job.Withhold(ctx, err.Error())
 	if unknown != nil {
-		otel.Handle(fmt.Errorf("tell a trace of an error: %w", unknown))
+		otel.Handle(fmt.Errorf("add an error to a trace: %w", unknown))
 	}
-	fail(span, err, text)
+	recordError(span, err, text)
 }
 
-// fail tells of an error with a text that may be told. It is the event that [trace.Span.RecordError] makes, which would take
-// the error's own.
-func fail(span trace.Span, err error, text string) {
-	sort := fmt.Sprintf("%T", err)
-	span.AddEvent("exception", trace.WithAttributes(attribute.String("exception.type", sort), attribute.String("exception.message", text)))
-	span.SetAttributes(attribute.String("error.type", sort))
+// recordError adds an error to the span with a text without sensitive values. It adds the event that [trace.Span.RecordError]
+// would, which uses the error's own text.
+func recordError(span trace.Span, err error, text string) {
+	errorType := fmt.Sprintf("%T", err)
+	span.AddEvent("exception", trace.WithAttributes(attribute.String("exception.type", errorType), attribute.String("exception.message", text)))
+	span.SetAttributes(attribute.String("error.type", errorType))
 	span.SetStatus(codes.Error, text)
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/sqluice/sqluice/telemetry"
 )
 
-// lab is a queue that is traced and measured.
+// lab is a queue with its traces and metrics.
 type lab struct {
 	*testing.T
 	spans     *tracetest.InMemoryExporter
@@ -62,7 +62,7 @@ func (l *lab) must(err error) {
 	}
 }
 
-// drain runs the kind k until nothing is left to do.
+// drain runs the kind k until no work is left.
 func (l *lab) drain(handle func(context.Context, jobs.Job) error) {
 	l.Helper()
 	runner, err := jobs.NewRunner(l.client, jobs.Config{
@@ -186,7 +186,7 @@ func TestManyJobsHaveOneSender(t *testing.T) {
 	}
 }
 
-// What the application put into the metadata is its own.
+// Metadata of the application is not overwritten.
 func TestMetadataOfTheApplicationStays(t *testing.T) {
 	l := newLab(t, telemetry.Config{})
 	const theirs = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

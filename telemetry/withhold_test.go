@@ -17,8 +17,8 @@ import (
 	"github.com/sqluice/sqluice/telemetry"
 )
 
-// What a kind marks as sensitive is in no span, however its handler's error has it.
-func TestSpansTellNothingSensitive(t *testing.T) {
+// TestSpansHaveNothingSensitive: no span has a value that its kind marks as sensitive, however the handler's error has it.
+func TestSpansHaveNothingSensitive(t *testing.T) {
 	for name, handle := range map[string]func(context.Context, jobs.Job) error{
 		"an error":  func(context.Context, jobs.Job) error { return errors.New("no card 4111-1111") },
 		"a discard": func(context.Context, jobs.Job) error { return jobs.Discard(errors.New("no card 4111-1111")) },
@@ -58,8 +58,8 @@ func TestSpansTellNothingSensitive(t *testing.T) {
 	}
 }
 
-// Where the marks cannot be read, the text may have something that they hide.
-func TestSpansTellNothingWithoutTheMarks(t *testing.T) {
+// TestSpansHaveNoTextWithoutTheMarks: if the marks cannot be read, the span does not have the error's text.
+func TestSpansHaveNoTextWithoutTheMarks(t *testing.T) {
 	var mu sync.Mutex
 	var faults []error
 	was := otel.GetErrorHandler()
