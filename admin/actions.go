@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	mostForm   = 64 << 10 // bytes of what a form sends
-	themeKept  = 365 * 24 * time.Hour
-	mostPicked = mostPage // jobs that are ticked in a list
+	maxFormBytes   = 64 << 10 // of a form's body
+	themeCookieAge = 365 * 24 * time.Hour
+	maxSelected    = maxPageSize // jobs that are ticked in a list
 )
 
-// action is what a form of the pages sends. It answers with a page, such as a question, or leads back to where it came from
-// with a message.
+// action handles a form of the pages. It returns a page, such as a question, or a message for the page to which the browser is
+// redirected.
 type action struct {
 	path   string
-	quiet  bool // it changes nothing in the queue
+	quiet  bool // it does not change the queue
 	answer func(*Handler, http.ResponseWriter, *http.Request) (*view, flash, error)
 }
 
@@ -40,27 +40,27 @@ func actions() []action {
 	}
 }
 
-// actionEndpoint does what a form is for. What comes of it is told on the page that it leads to, so that loading that page
-// again does nothing twice.
+// actionEndpoint runs an action and redirects to a page that shows its message, so that reloading that page does not repeat the
+// action.
 func (h *Handler) actionEndpoint(a action) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.quiet && h.config.ReadOnly {
 			h.refuse(w, r, &problem{Status: http.StatusForbidden, Code: "read-only", Detail: "changes are not allowed here"})
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
+		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 		defer cancel()
 		r = r.WithContext(ctx)
 		if err := readForm(w, r); err != nil {
 			h.refuse(w, r, err)
 			return
 		}
-		v, said, err := a.answer(h, w, r)
+		v, message, err := a.answer(h, w, r)
 		if p := problemOf(err); err != nil && p.Status < http.StatusInternalServerError && p.Status != http.StatusNotFound {
-			said, err = flash{Text: p.Detail}, nil // who pressed the button goes on where they were
+			message, err = flash{Text: p.Detail}, nil // shown on the page with the form
 		}
-		if err == nil && v == nil && said.Text != "" {
-			err = h.leaveFlash(w, r, said)
+		if err == nil && v == nil && message.Text != "" {
+			err = h.setFlash(w, r, message)
 		}
 		switch {
 		case err != nil:
@@ -77,7 +77,7 @@ func readForm(w http.ResponseWriter, r *http.Request) error {
 	if err := noQuery(r); err != nil {
 		return err
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	if err := r.ParseForm(); err != nil {
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 			return err
@@ -87,7 +87,7 @@ func readForm(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// back is where a form leads: the page that it was on, if that is one of the handler's.
+// back returns where the browser goes after a form: to the form's page if that is the handler's own, else to the overview.
 func (h *Handler) back(r *http.Request) string {
 	to, err := url.Parse(r.PostForm.Get("back"))
 	root := h.config.Prefix + "/"
@@ -98,9 +98,8 @@ func (h *Handler) back(r *http.Request) string {
 	return (&url.URL{Path: to.Path, RawQuery: to.RawQuery}).String()
 }
 
-// asAPI is a form's request as one of the API, from the same sender: what it does is done, and refused, by the API's own
-// code.
-func asAPI(r *http.Request, body any) (*http.Request, error) {
+// apiRequest returns a form's request as a request of the API from the same user, so that the API's code serves or refuses it.
+func apiRequest(r *http.Request, body any) (*http.Request, error) {
 	call := r.Clone(r.Context())
 	call.URL.RawQuery = ""
 	call.Body = http.NoBody
@@ -116,7 +115,7 @@ func asAPI(r *http.Request, body any) (*http.Request, error) {
 }
 
 func (h *Handler) pauseForm(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
-	return h.queueForm(r, (*Handler).pauseQueue, "paused: what runs goes on, and nothing else is taken from it")
+	return h.queueForm(r, (*Handler).pauseQueue, "paused: running jobs continue, and no job is claimed")
 }
 
 func (h *Handler) resumeForm(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
@@ -124,7 +123,7 @@ func (h *Handler) resumeForm(_ http.ResponseWriter, r *http.Request) (*view, fla
 }
 
 func (h *Handler) queueForm(r *http.Request, set func(*Handler, *http.Request) (answer, error), is string) (*view, flash, error) {
-	call, err := asAPI(r, nil)
+	call, err := apiRequest(r, nil)
 	if err != nil {
 		return nil, flash{}, err
 	}
@@ -134,11 +133,11 @@ func (h *Handler) queueForm(r *http.Request, set func(*Handler, *http.Request) (
 	return nil, flash{OK: true, Text: fmt.Sprintf("Queue %s is %s.", name, is)}, err
 }
 
-// chooseTheme keeps the theme that somebody prefers; any other word than light and dark is the system's.
+// chooseTheme stores the user's theme in a cookie. Any value but light and dark means the system's theme.
 func (h *Handler) chooseTheme(w http.ResponseWriter, r *http.Request) (*view, flash, error) {
 	switch theme := r.PostForm.Get("theme"); theme {
 	case "light", "dark":
-		h.setCookie(w, r, themeCookie, theme, themeKept)
+		h.setCookie(w, r, themeCookie, theme, themeCookieAge)
 	default:
 		h.setCookie(w, r, themeCookie, "", -time.Second)
 	}

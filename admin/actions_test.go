@@ -35,11 +35,11 @@ func TestFormsOfJobs(t *testing.T) {
 		has(t, "after another", v.send("/jobs/change", url.Values{"do": {"cancel picked"}, "id": {"1"}, "back": {"/queue/jobs/1"}}),
 			`class="flash bad"`, "job 1")
 		has(t, "after one of several", v.send("/jobs/change", url.Values{"do": {"cancel picked"}, "id": {"1", "2", "3"}, "back": {"/queue/jobs?status=pending"}}),
-			"2 jobs cancelled. 1 was left alone", `href="/queue/jobs/4"`)
+			"2 jobs cancelled. 1 was skipped", `href="/queue/jobs/4"`)
 		has(t, "after none", v.send("/jobs/change", url.Values{"do": {"retry picked"}, "back": {"/queue/jobs"}}), "No job is ticked.")
 		has(t, "after a retry", v.send("/jobs/change", url.Values{"do": {"retry picked"}, "id": {"1"}, "back": {"/queue/jobs"}}), "Job 1: retried.")
 
-		// What cannot be undone is asked first.
+		// A change that cannot be undone must be confirmed.
 		asked := v.send("/jobs/change", url.Values{"do": {"delete picked"}, "id": {"2", "3"}, "back": {"/queue/jobs"}})
 		has(t, "the question", asked, "Delete 2 jobs?", `name="do" value="delete picked"`, `name="id" value="2"`, `name="id" value="3"`, `name="sure" value="yes"`, "No, go back")
 		if strings.Contains(asked, "data-events") || !strings.Contains(v.page("/jobs"), `data-events="/queue/api/admin/events"`) {
@@ -52,7 +52,7 @@ func TestFormsOfJobs(t *testing.T) {
 		if _, err := client.Get(t.Context(), 2); err == nil {
 			t.Error("the removed job is there")
 		}
-		// A job that is gone cannot be gone back to.
+		// The page of a deleted job does not exist any more.
 		status, text := v.ask(http.MethodPost, "/jobs/change", url.Values{"do": {"delete picked"}, "id": {"1"}, "sure": {"yes"}, "back": {"/queue/jobs/1"}})
 		if status != http.StatusOK {
 			t.Errorf("after its removal the job's page is %d: %s", status, text)
@@ -82,7 +82,7 @@ func TestFormsOfAllThatMatch(t *testing.T) {
 		if len(list) != 5 {
 			t.Errorf("%d jobs are cancelled", len(list))
 		}
-		// Without a status nothing is changed.
+		// Without a status, nothing is changed.
 		has(t, "without a status", v.send("/jobs/change", url.Values{"do": {"delete all"}, "sure": {"yes"}, "back": {"/jobs"}}), `class="flash bad"`, "status")
 		if list, err := client.List(t.Context(), jobs.Filter{}); err != nil || len(list) != 30 {
 			t.Errorf("%d jobs are left: %v", len(list), err)
@@ -127,7 +127,7 @@ func TestFormsOfQueues(t *testing.T) {
 	})
 }
 
-// TestTheWayBack leads to a page of the handler, whatever a form says.
+// TestTheWayBack: a form leads to a page of the handler, whatever its field "back" says.
 func TestTheWayBack(t *testing.T) {
 	v := visit(t, jobs.New(testdb.SQLite(t)), admin.Config{Prefix: "/queue"})
 	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -159,7 +159,7 @@ func TestTheme(t *testing.T) {
 	}
 }
 
-// TestThemeOfAnAnswer: who chooses a theme on what a form is answered with is led back to the page of that form.
+// TestThemeOfAnAnswer: choosing a theme on the answer to a form leads back to the page of that form.
 func TestThemeOfAnAnswer(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	v := visit(t, client, admin.Config{Prefix: "/queue"})
@@ -193,7 +193,7 @@ func TestThemeOfAnAnswer(t *testing.T) {
 	}
 }
 
-// TestFaultyForms are refused, and do nothing.
+// TestFaultyForms: faulty forms are refused and change nothing.
 func TestFaultyForms(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	v := visit(t, client, admin.Config{})

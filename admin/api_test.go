@@ -142,7 +142,7 @@ func TestListAndGet(t *testing.T) {
 	})
 }
 
-// TestLargeFields: a list leaves them out and says so.
+// TestLargeFields: a list omits large fields and names them.
 func TestLargeFields(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		a := serve(t, client, admin.Config{})
@@ -163,7 +163,7 @@ func TestLargeFields(t *testing.T) {
 	})
 }
 
-// TestPagesAreCut: a page of jobs that all show much ends earlier than asked for, and the next goes on.
+// TestPagesAreCut: a page of large jobs has fewer jobs than requested, and the next page continues after them.
 func TestPagesAreCut(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		a := serve(t, client, admin.Config{})
@@ -289,8 +289,8 @@ func TestBulk(t *testing.T) {
 	})
 }
 
-// TestBulkGetsOn: a request whose time is over before it has found its first job changes that one all the same, and does
-// not say that all are done.
+// TestBulkGetsOn: a request whose time is over before it has found its first job changes that job all the same, and does
+// not report that all jobs are done.
 func TestBulkGetsOn(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		for range 3 {
@@ -375,7 +375,7 @@ func TestOverview(t *testing.T) {
 	})
 }
 
-// TestWorkersAreListed while they run.
+// TestWorkersAreListed: workers are listed while they run.
 func TestWorkersAreListed(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		a := serve(t, client, admin.Config{})
@@ -416,7 +416,7 @@ func TestReadiness(t *testing.T) {
 	get[map[string]string](a, http.MethodGet, "/healthz", "")
 }
 
-// TestAttemptsAreShownPageByPage: the latest come first.
+// TestAttemptsAreShownPageByPage: the latest attempts come first.
 func TestAttemptsAreShownPageByPage(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		a := serve(t, client, admin.Config{})
@@ -446,7 +446,7 @@ func TestAttemptsAreShownPageByPage(t *testing.T) {
 	})
 }
 
-// deaf is a store that answers no read after a write.
+// deaf is a store that fails every read after a write.
 type deaf struct {
 	jobs.Store
 	wrote atomic.Bool
@@ -465,7 +465,7 @@ func (d *deaf) Inspect(ctx context.Context, fn func(context.Context, db.Querier)
 	return d.Store.Inspect(ctx, fn)
 }
 
-// TestChangesThatCannotBeReadBack are no errors.
+// TestChangesThatCannotBeReadBack: a change whose job cannot be read afterwards is not an error.
 func TestChangesThatCannotBeReadBack(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		for _, change := range []struct {

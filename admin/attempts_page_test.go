@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Pages tell how many of a job's attempts count: after a retry all of them lie before it again.
+// Pages show how many of a job's attempts count; a retry starts the count again.
 func TestAttemptsThatCount(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		v := visit(t, client, admin.Config{})

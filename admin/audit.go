@@ -9,7 +9,7 @@ import (
 
 type auditList struct {
 	Entries []jobs.AuditEntry `json:"entries"`
-	Next    int64             `json:"next,omitempty"` // the after of the next page, when there may be one
+	Next    int64             `json:"next,omitempty"` // the after of the next page, if there may be one
 }
 
 func (h *Handler) audit(r *http.Request) (answer, error) {
@@ -32,7 +32,7 @@ func (h *Handler) audit(r *http.Request) (answer, error) {
 	return answer{body: list}, nil
 }
 
-// job is a job's id; 0 when there is none.
+// job returns a job's id, or 0 if the parameter is missing.
 func (p *parameters) job(name string) int64 {
 	text := p.text(name)
 	if text == "" {

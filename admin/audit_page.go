@@ -7,11 +7,11 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// auditView is a page of what people have changed.
+// auditView is a page of the audit log.
 type auditView struct {
 	auditList
-	narrowing
-	Actions []jobs.Action // that can be chosen
+	listFilter
+	Actions []jobs.Action // to filter by
 }
 
 func (h *Handler) auditPage(r *http.Request) (view, error) {
@@ -19,18 +19,18 @@ func (h *Handler) auditPage(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := auditView{a.body.(auditList), narrowingOf(r), []jobs.Action{
+	v := auditView{a.body.(auditList), listFilterOf(r), []jobs.Action{
 		jobs.ActionEnqueue, jobs.ActionRetry, jobs.ActionCancel, jobs.ActionDelete, jobs.ActionPrune, jobs.ActionPause, jobs.ActionResume,
 		jobs.ActionMark, jobs.ActionUnmark,
 	}}
 	return view{"audit", "Audit", v}, nil
 }
 
-// Older leads to the next page.
+// Older returns the URL of the next page.
 func (v auditView) Older() string { return v.With("after", strconv.FormatInt(v.Next, 10)) }
 
-// Narrowed reports whether the list is narrowed to anything.
-func (v auditView) Narrowed() bool {
+// Filtered reports whether the list has a filter.
+func (v auditView) Filtered() bool {
 	for name, list := range v.Filter {
 		if name != "limit" && list[0] != "" {
 			return true
@@ -39,8 +39,10 @@ func (v auditView) Narrowed() bool {
 	return false
 }
 
-// mostNamed is how many jobs of a change a line names.
-const mostNamed = 5
+// maxNamedJobs is how many jobs of an entry are listed.
+const maxNamedJobs = 5
 
-// Named are the first jobs of a change of many.
-func (v auditView) Named(e jobs.AuditEntry) []int64 { return e.JobIDs[:min(len(e.JobIDs), mostNamed)] }
+// Named returns the jobs of an entry that are listed.
+func (v auditView) Named(e jobs.AuditEntry) []int64 {
+	return e.JobIDs[:min(len(e.JobIDs), maxNamedJobs)]
+}

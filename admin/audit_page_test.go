@@ -12,11 +12,11 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// TestAuditPage: what people changed stands there with who, what, when and of which job, newest first, a part at a time.
+// TestAuditPage: the page lists changes with user, action, time and job, newest first, page by page.
 func TestAuditPage(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		v := visit(t, client, admin.Config{Prefix: "/queue", Authorize: func(*http.Request) (string, error) { return "ann <b>", nil }})
-		has(t, "without changes", v.page("/audit"), `href="/queue/audit" aria-current="page"`, "Nobody has changed anything yet.")
+		has(t, "without changes", v.page("/audit"), `href="/queue/audit" aria-current="page"`, "There are no changes yet.")
 		for range 8 {
 			_, err := client.Enqueue(t.Context(), "k", []byte("{}"))
 			must(t, err)
@@ -33,7 +33,7 @@ func TestAuditPage(t *testing.T) {
 		if strings.Contains(page, `rel="next"`) || strings.Contains(page, `method="post" action="/queue/jobs`) {
 			t.Errorf("the page has a next one, or something to press:\n%s", page)
 		}
-		// A part at a time, each entry once.
+		// Page by page, each entry once.
 		entry := regexp.MustCompile(`id="entry-(\d+)"`)
 		older := regexp.MustCompile(`rel="next" href="/queue([^"]*)"`)
 		var seen []string
@@ -62,7 +62,7 @@ func TestAuditPage(t *testing.T) {
 			}
 		}
 		has(t, "the filter", v.page("/audit?actor=ann+%3Cb%3E&action=cancel&job=3"), `value="ann &lt;b&gt;"`, "<option selected>cancel</option>", `name="job" value="3"`, ">Clear</a>")
-		has(t, "of nothing", v.page("/audit?actor=nobody"), "Nothing of that kind is noted.")
+		has(t, "of nothing", v.page("/audit?actor=nobody"), "No entry matches.")
 		has(t, "the job", v.page("/jobs/3"), `href="/queue/audit?job=3">Who changed it`)
 		for _, query := range []string{"job=x", "after=0", "limit=201", "who=x"} {
 			if status, _ := v.ask(http.MethodGet, "/audit?"+query, nil); status != http.StatusBadRequest {

@@ -18,7 +18,7 @@ type auditList struct {
 	Next    int64
 }
 
-// Each request that changes something leaves an entry, and no other does.
+// Each request that changes something makes an audit entry, and no other request does.
 func TestChangesAreNoted(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		a := serve(t, client, admin.Config{})
@@ -97,7 +97,7 @@ func TestChangesAreNoted(t *testing.T) {
 	})
 }
 
-// TestActors: who may change something may do so by whatever name, and is noted by what can be noted of it.
+// TestActors: a user may change jobs whatever the user's name is; the entry has as much of the name as is valid.
 func TestActors(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	long := strings.Repeat("\u00e9", jobs.MaxNameLength+1)
@@ -144,7 +144,7 @@ func TestActors(t *testing.T) {
 	}
 }
 
-// TestSensitiveFieldsAreNotAnswered looks for a secret in everything that the API says of jobs that hold it.
+// TestSensitiveFieldsAreNotAnswered looks for a secret in all answers of the API about jobs that hold it.
 func TestSensitiveFieldsAreNotAnswered(t *testing.T) {
 	const secret = "4111-1111"
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {

@@ -13,9 +13,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// decode reads a request's body, one JSON object, into the struct that v points to. It is as strict as the contract, which
-// package json is not: names are written as they are there, each once, and null stands for nothing but itself. A filter
-// that came out as null, or a second one, would else change jobs that nobody meant.
+// decode reads a request's body, one JSON object, into the struct that v points to. It is stricter than package json: names
+// match exactly, each occurs once, and null is not accepted for a value. Otherwise a filter that is null or given twice could
+// select jobs that the user did not mean.
 func decode(r *http.Request, v any) error {
 	if err := noQuery(r); err != nil {
 		return err
@@ -62,7 +62,7 @@ func badBody(err error) error {
 	return &jobs.InvalidError{Field: "body", Must: must}
 }
 
-// fields are those of a struct that are still to be set, by their names in JSON.
+// fields holds the fields of a struct that are not set yet, by their names in JSON.
 type fields map[string]reflect.Value
 
 func fieldsOf(v any) fields {
@@ -85,19 +85,19 @@ func (f fields) set(name string, value json.RawMessage) error {
 		return badField(name, fmt.Sprintf("%.80s", value), "be of the type "+typeName(field.Type()))
 	}
 	if invalid := (*jobs.InvalidError)(nil); !anything && errors.As(jobs.ValidatePayload(value), &invalid) {
-		// Package json has taken another character for half of one: a filter would mean other jobs.
+		// Package json replaces half a surrogate pair by another character: the filter would select other jobs.
 		return badField(name, "", invalid.Must)
 	}
 	return nil
 }
 
-// badField is what is wrong with a field, by its name in the body and no other.
+// badField returns the problem with a field, by its name in the body.
 func badField(name, value, must string) error {
 	detail := (&jobs.InvalidError{Field: name, Value: value, Must: must}).Error()
 	return &problem{Status: http.StatusBadRequest, Code: "invalid", Detail: detail, Faults: []fault{{name, value, must}}}
 }
 
-// typeName is what the contract calls a field's type.
+// typeName returns the contract's name of a field's type.
 func typeName(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

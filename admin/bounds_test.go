@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// TestPageOfManyFailed: the report says that it is of the latest failed jobs, and how many there are.
+// TestPageOfManyFailed: the report says that it covers the latest failed jobs, and how many there are.
 func TestPageOfManyFailed(t *testing.T) {
 	store := testdb.SQLite(t)
 	client := jobs.New(store)
@@ -24,7 +24,7 @@ func TestPageOfManyFailed(t *testing.T) {
 	must(t, err)
 	v := visit(t, client, admin.Config{})
 	page := v.page("/failed")
-	has(t, "the report", page, "the latest 2,000 of 2,005 jobs", "Retry all of them", "Older failed jobs are in no group")
+	has(t, "the report", page, "the latest 2,000 of 2,005 jobs", "Retry all of them", "The groups leave out older failed jobs")
 	if strings.Contains(page, "rare") {
 		t.Errorf("the report is of older jobs too:\n%s", page)
 	}
@@ -37,7 +37,7 @@ func TestPageOfManyFailed(t *testing.T) {
 	}
 }
 
-// TestPagesOfManyQueues: lists of queues are bounded, and say what they leave out.
+// TestPagesOfManyQueues: lists of queues are bounded and say how many queues they omit.
 func TestPagesOfManyQueues(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	for n := range 203 {

@@ -10,13 +10,13 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// bulkWithin is how long one request of a bulk change goes on: its answer says how far it came.
-const bulkWithin = answerWithin / 2
+// bulkTimeout bounds how long one request of a bulk change takes. Its answer says how far it came.
+const bulkTimeout = requestTimeout / 2
 
-// mostBulk is how many jobs one request looks at.
-const mostBulk = 1000
+// maxBulkJobs bounds how many jobs one request looks at.
+const maxBulkJobs = 1000
 
-// bulkRequest is the body of a bulk change. A status has to be named, so that nobody changes everything by a slip.
+// bulkRequest is the body of a bulk change. The status is required, so that an empty filter does not change every job.
 type bulkRequest struct {
 	Status jobs.Status `json:"status"`
 	Kind   *string     `json:"kind"`
@@ -24,16 +24,16 @@ type bulkRequest struct {
 	UserID *string     `json:"user_id"`
 	Tag    *string     `json:"tag"`
 	Text   *string     `json:"q"`
-	Error  *string     `json:"error"` // the whole text, as in the failed-job report
+	Error  *string     `json:"error"` // the complete text, as in the failed-job report
 	After  int64       `json:"after"`
 	Limit  *int        `json:"limit"`
 }
 
-// bulkResult is how far a bulk change came.
+// bulkResult says how far a bulk change came.
 type bulkResult struct {
 	Changed int   `json:"changed"`
-	Skipped int   `json:"skipped"`        // whose status did not allow it any more, or whose unique key another job holds
-	Next    int64 `json:"next,omitempty"` // the after of the request that goes on, when there may be more
+	Skipped int   `json:"skipped"`        // the status no longer allows it, or another job holds the unique key
+	Next    int64 `json:"next,omitempty"` // the after of the next request, if there may be more jobs
 }
 
 func (h *Handler) retryMany(r *http.Request) (answer, error) {
@@ -63,7 +63,7 @@ func deletable() []jobs.Status {
 // changeMany is a method of a client: see [jobs.Client.RetryMany].
 type changeMany = func(ctx context.Context, ids []int64, opts ...jobs.ChangeOption) (int, error)
 
-// bulk does something to jobs that a filter means, newest first, some in each transaction.
+// bulk changes the jobs that a filter selects, newest first, a batch in each transaction.
 func (h *Handler) bulk(r *http.Request, act changeMany, allowed ...jobs.Status) (answer, error) {
 	q := bulkRequest{}
 	if err := decode(r, &q); err != nil {
@@ -81,21 +81,21 @@ func (h *Handler) bulk(r *http.Request, act changeMany, allowed ...jobs.Status) 
 	}{{"kind", q.Kind, &filter.Kind}, {"queue", q.Queue, &filter.Queue}, {"user_id", q.UserID, &filter.UserID}, {"tag", q.Tag, &filter.Tag}, {"q", q.Text, &filter.Text}} {
 		switch {
 		case f.from == nil:
-		case *f.from == "": // would be no filter at all
+		case *f.from == "": // it would select all jobs
 			return answer{}, &jobs.InvalidError{Field: f.name, Must: "not be empty; leave it out for all"}
 		default:
 			*f.to = *f.from
 		}
 	}
 	b := batches{act: act, opts: []jobs.ChangeOption{
-		jobs.OnlyIf(q.Status), // it may have been changed since it was listed
+		jobs.OnlyIf(q.Status), // the status may have changed since the job was listed
 		jobs.AuditDetail(map[string]any{"filter": q.filter()}),
 	}, last: q.After}
 	looked := false
 	enough := errors.New("enough for one request")
-	until := h.now().Add(bulkWithin)
-	next, err := h.each(r.Context(), filter, limit, func(ctx context.Context, j jobs.Job) error {
-		// One is looked at in any case, however long it took to find it: else no request would ever get on.
+	until := h.now().Add(bulkTimeout)
+	next, err := h.eachJob(r.Context(), filter, limit, func(ctx context.Context, j jobs.Job) error {
+		// Each request looks at one job at least, however long finding it took: otherwise repeating it would never advance.
 		if looked && h.now().After(until) {
 			return enough
 		}
@@ -112,17 +112,17 @@ func (h *Handler) bulk(r *http.Request, act changeMany, allowed ...jobs.Status) 
 	}
 	b.result.Next = next
 	if err != nil && (errors.Is(err, enough) || b.result.Changed > 0) {
-		// What is done is done and has to be told; the next request meets the fault again.
+		// The answer reports the jobs that were changed; the next request meets the error again.
 		if !errors.Is(err, enough) {
-			h.note(r, "a bulk change was broken off", err)
+			h.logError(r, "a bulk change stopped early", err)
 		}
 		b.result.Next, err = b.last, nil
 	}
 	return answer{body: b.result}, err
 }
 
-// inBatch is how many jobs are changed in one transaction.
-const inBatch = 100
+// batchSize is how many jobs are changed in one transaction.
+const batchSize = 100
 
 // batches changes jobs some at a time.
 type batches struct {
@@ -143,7 +143,7 @@ func (b *batches) pass(id int64) {
 
 func (b *batches) add(ctx context.Context, id int64) error {
 	b.seen, b.ids = id, append(b.ids, id)
-	if len(b.ids) < inBatch {
+	if len(b.ids) < batchSize {
 		return nil
 	}
 	return b.flush(ctx)
@@ -163,7 +163,7 @@ func (b *batches) flush(ctx context.Context) error {
 	return nil
 }
 
-// filter is what is noted of a request.
+// filter returns the request's filter for the audit log.
 func (q bulkRequest) filter() map[string]any {
 	filter := map[string]any{"status": q.Status}
 	for name, value := range map[string]*string{"kind": q.Kind, "queue": q.Queue, "user_id": q.UserID, "tag": q.Tag, "q": q.Text, "error": q.Error} {
@@ -174,7 +174,7 @@ func (q bulkRequest) filter() map[string]any {
 	return filter
 }
 
-// check returns how many jobs a request is for.
+// check returns how many jobs the request looks at, or what is wrong with it.
 func (q bulkRequest) check(allowed []jobs.Status) (int, error) {
 	if !slices.Contains(allowed, q.Status) {
 		return 0, &jobs.InvalidError{Field: "status", Value: fmt.Sprintf("%q", q.Status), Must: fmt.Sprintf("be one of %q", allowed)}
@@ -182,12 +182,12 @@ func (q bulkRequest) check(allowed []jobs.Status) (int, error) {
 	if q.After < 0 {
 		return 0, &jobs.InvalidError{Field: "after", Value: fmt.Sprint(q.After), Must: "be the next of the answer before"}
 	}
-	limit := mostBulk
+	limit := maxBulkJobs
 	if q.Limit != nil {
 		limit = *q.Limit
 	}
-	if limit < 1 || limit > mostBulk {
-		return 0, &jobs.InvalidError{Field: "limit", Value: fmt.Sprint(limit), Must: fmt.Sprintf("be from 1 to %d", mostBulk)}
+	if limit < 1 || limit > maxBulkJobs {
+		return 0, &jobs.InvalidError{Field: "limit", Value: fmt.Sprint(limit), Must: fmt.Sprintf("be from 1 to %d", maxBulkJobs)}
 	}
 	return limit, nil
 }

@@ -14,29 +14,29 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// question asks whether a change is really meant.
+// question asks the user to confirm a change.
 type question struct {
 	Text   string
 	Button string
 	Note   string
-	To     string     // where the form that says yes is sent, below the handler's prefix
+	To     string     // the path of the form that confirms it, below the handler's prefix
 	Fields url.Values // of that form
 	Back   string
 }
 
-// changeJobs changes the jobs that are ticked in a list, or all that the list's filter means. The button says which:
-// "retry picked", "delete all".
+// changeJobs changes the jobs that are ticked in a list, or all that the list's filter selects. The button's value says which:
+// "retry picked" or "delete all".
 func (h *Handler) changeJobs(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
 	form := r.PostForm
 	name, which, _ := strings.Cut(form.Get("do"), " ")
-	i := slices.IndexFunc(changes(), func(c deed) bool { return c.Name == name })
+	i := slices.IndexFunc(jobActions(), func(c jobAction) bool { return c.Name == name })
 	if i < 0 || which != "picked" && which != "all" {
 		return nil, flash{}, &jobs.InvalidError{Field: "do", Value: fmt.Sprintf("%.40q", form.Get("do")), Must: "be what a button sends"}
 	}
-	c := changes()[i]
+	c := jobActions()[i]
 	if which == "all" {
 		if form.Get("sure") == "" {
-			return h.askAll(r, c), flash{}, nil
+			return h.confirmAll(r, c), flash{}, nil
 		}
 		body := map[string]any{}
 		for _, name := range bulkFields() {
@@ -50,25 +50,25 @@ func (h *Handler) changeJobs(_ http.ResponseWriter, r *http.Request) (*view, fla
 	switch {
 	case len(ids) == 0:
 		return nil, flash{Text: "No job is ticked."}, nil
-	case len(ids) > mostPicked:
-		return nil, flash{}, &jobs.InvalidError{Field: "id", Must: fmt.Sprintf("be at most %d jobs", mostPicked)}
-	case c.Asks && form.Get("sure") == "":
-		return h.ask(r, question{
-			Text: fmt.Sprintf("%s %s?", c.Title, plural(len(ids), "job", "jobs")), Button: c.Title, Note: "Nothing brings them back.", To: "/jobs/change",
+	case len(ids) > maxSelected:
+		return nil, flash{}, &jobs.InvalidError{Field: "id", Must: fmt.Sprintf("be at most %d jobs", maxSelected)}
+	case c.Irreversible && form.Get("sure") == "":
+		return h.confirm(r, question{
+			Text: fmt.Sprintf("%s %s?", c.Title, plural(len(ids), "job", "jobs")), Button: c.Title, Note: "This cannot be undone.", To: "/jobs/change",
 		}, "do", "id"), flash{}, nil
 	}
-	said, err := h.changePicked(r, c, ids)
-	if c.Asks && said.OK && h.back(r) == h.config.Prefix+"/jobs/"+ids[0] { // which is gone
+	message, err := h.changePicked(r, c, ids)
+	if c.Irreversible && message.OK && h.back(r) == h.config.Prefix+"/jobs/"+ids[0] { // the job has no page any more
 		form.Set("back", h.config.Prefix+"/jobs")
 	}
-	return nil, said, err
+	return nil, message, err
 }
 
-func (h *Handler) changePicked(r *http.Request, c deed, ids []string) (flash, error) {
+func (h *Handler) changePicked(r *http.Request, c jobAction, ids []string) (flash, error) {
 	var changed int
 	var refusal error // the first
 	for _, id := range ids {
-		call, err := asAPI(r, nil)
+		call, err := apiRequest(r, nil)
 		if err != nil {
 			return flash{}, err
 		}
@@ -78,9 +78,9 @@ func (h *Handler) changePicked(r *http.Request, c deed, ids []string) (flash, er
 			changed++
 		case errors.Is(err, jobs.ErrNotFound), errors.Is(err, jobs.ErrStatus), errors.Is(err, jobs.ErrUniqueTaken):
 			refusal = cmp.Or(refusal, err)
-		case changed > 0: // what is done has to be told
-			h.note(r, "a change of several jobs was broken off", err)
-			return flash{Text: fmt.Sprintf("%s %s, then it went wrong: %s.", plural(changed, "job", "jobs"), c.Done, problemOf(err).Detail)}, nil
+		case changed > 0:
+			h.logError(r, "a change of several jobs stopped early", err)
+			return flash{Text: fmt.Sprintf("%s %s, then an error occurred: %s.", plural(changed, "job", "jobs"), c.Done, problemOf(err).Detail)}, nil
 		default:
 			return flash{}, err
 		}
@@ -88,23 +88,23 @@ func (h *Handler) changePicked(r *http.Request, c deed, ids []string) (flash, er
 	if len(ids) == 1 && refusal == nil {
 		return flash{OK: true, Text: fmt.Sprintf("Job %s: %s.", ids[0], c.Done)}, nil
 	}
-	said := flash{OK: changed > 0, Text: plural(changed, "job", "jobs") + " " + c.Done + "."}
+	message := flash{OK: changed > 0, Text: plural(changed, "job", "jobs") + " " + c.Done + "."}
 	if refusal != nil {
 		if len(ids) == 1 {
 			return flash{Text: refusal.Error()}, nil
 		}
-		said.Text += fmt.Sprintf(" %s left alone, for instance: %s.", plural(len(ids)-changed, "was", "were"), refusal)
+		message.Text += fmt.Sprintf(" %s skipped, for example: %s.", plural(len(ids)-changed, "was", "were"), refusal)
 	}
-	return said, nil
+	return message, nil
 }
 
-// bulkFields are what a list of jobs is narrowed by, and a bulk change with it.
+// bulkFields returns the names of the filter's fields, in the list of jobs and in a bulk change.
 func bulkFields() []string { return []string{"status", "kind", "queue", "user_id", "tag", "q"} }
 
-// changeAll changes all jobs that a bulk request means, as far as it comes. If there are more, it answers with a question
-// whether to go on, whose form is sent to a path with these fields again and goes on where this one ended: else it would look
-// first at all those again that it leaves alone.
-func (h *Handler) changeAll(r *http.Request, c deed, body map[string]any, to string, fields []string) (*view, flash, error) {
+// changeAll changes all jobs that a bulk request selects, until its time is over. If there may be more, it returns a question
+// whether to continue. The question's form goes to the path to, with these fields, and continues after the last job: starting
+// again would look at all skipped jobs first.
+func (h *Handler) changeAll(r *http.Request, c jobAction, body map[string]any, to string, fields []string) (*view, flash, error) {
 	if after := r.PostForm.Get("after"); after != "" {
 		last, err := strconv.ParseInt(after, 10, 64)
 		if err != nil || last < 1 {
@@ -113,8 +113,8 @@ func (h *Handler) changeAll(r *http.Request, c deed, body map[string]any, to str
 		body["after"] = last
 	}
 	var total bulkResult
-	for until := h.now().Add(bulkWithin); ; {
-		call, err := asAPI(r, body)
+	for until := h.now().Add(bulkTimeout); ; {
+		call, err := apiRequest(r, body)
 		if err != nil {
 			return nil, flash{}, err
 		}
@@ -123,7 +123,7 @@ func (h *Handler) changeAll(r *http.Request, c deed, body map[string]any, to str
 			if total.Changed == 0 {
 				return nil, flash{}, err
 			}
-			h.note(r, "a bulk change was broken off", err)
+			h.logError(r, "a bulk change stopped early", err)
 			break
 		}
 		part := a.body.(bulkResult)
@@ -133,16 +133,16 @@ func (h *Handler) changeAll(r *http.Request, c deed, body map[string]any, to str
 		}
 		body["after"] = total.Next
 	}
-	said := flash{OK: true, Text: plural(total.Changed, "job", "jobs") + " " + c.Done + "."}
+	message := flash{OK: true, Text: plural(total.Changed, "job", "jobs") + " " + c.Done + "."}
 	if total.Skipped > 0 {
-		said.Text += fmt.Sprintf(" %s left alone, since somebody else has changed them or their unique key is taken.", plural(total.Skipped, "was", "were"))
+		message.Text += fmt.Sprintf(" %s skipped, because their status has changed or their unique key is taken.", plural(total.Skipped, "was", "were"))
 	}
 	if total.Next == 0 {
-		return nil, said, nil
+		return nil, message, nil
 	}
 	r.PostForm.Set("after", strconv.FormatInt(total.Next, 10))
-	more := h.ask(r, question{Text: said.Text + " Go on?", Button: "Go on", Note: "There may be more.", To: to}, append(fields, "after")...)
-	more.title = "Go on?"
+	more := h.confirm(r, question{Text: message.Text + " Continue?", Button: "Continue", Note: "There may be more.", To: to}, append(fields, "after")...)
+	more.title = "Continue?"
 	return more, flash{}, nil
 }
 
@@ -153,11 +153,11 @@ func (h *Handler) retryGroup(_ http.ResponseWriter, r *http.Request) (*view, fla
 		return nil, flash{}, &jobs.InvalidError{Field: "error", Must: "be of a group of the report, as its kind"}
 	}
 	body := map[string]any{"status": jobs.StatusFailed, "kind": r.PostForm.Get("kind"), "error": text}
-	return h.changeAll(r, changes()[0], body, "/failed/retry", []string{"kind", "error"})
+	return h.changeAll(r, jobActions()[0], body, "/failed/retry", []string{"kind", "error"})
 }
 
-// askAll asks whether all jobs that a filter means are to be changed.
-func (h *Handler) askAll(r *http.Request, c deed) *view {
+// confirmAll asks the user to confirm a change of all jobs that a filter selects.
+func (h *Handler) confirmAll(r *http.Request, c jobAction) *view {
 	q := question{Text: c.Title + " all jobs that are " + r.PostForm.Get("status"), Button: c.Title + " them all", To: "/jobs/change"}
 	for _, field := range []struct{ name, text string }{
 		{"kind", "of the kind"}, {"queue", "in the queue"}, {"user_id", "of the user"}, {"tag", "with the tag"}, {"q", "with the text"},
@@ -167,16 +167,16 @@ func (h *Handler) askAll(r *http.Request, c deed) *view {
 		}
 	}
 	q.Text += "?"
-	q.Note = "Those of other pages too, and those that come to match meanwhile."
-	if c.Asks {
-		q.Note += " Nothing brings them back."
+	q.Note = "This includes jobs on other pages, and jobs that match by then."
+	if c.Irreversible {
+		q.Note += " It cannot be undone."
 	}
-	return h.ask(r, q, append(bulkFields(), "do")...)
+	return h.confirm(r, q, append(bulkFields(), "do")...)
 }
 
-// ask shows a question, whose form sends these fields again, with a yes.
-func (h *Handler) ask(r *http.Request, q question, fields ...string) *view {
-	q.Text, q.Back = straight(q.Text), h.back(r)
+// confirm returns the page of a question. Its form sends these fields again, with the confirmation.
+func (h *Handler) confirm(r *http.Request, q question, fields ...string) *view {
+	q.Text, q.Back = withoutBidi(q.Text), h.back(r)
 	q.Fields = url.Values{"sure": {"yes"}, "back": {q.Back}}
 	for _, name := range fields {
 		if values := r.PostForm[name]; len(values) > 0 {

@@ -7,25 +7,25 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// deed is something that can be done to a job, or to many.
-type deed struct {
-	Name      string // in forms
-	Title     string // on buttons
-	Done      string // what has been done then
-	Asks      bool   // whether it is really meant, since nothing undoes it
-	from      []jobs.Status
-	one, many func(*Handler, *http.Request) (answer, error) // the routes of the API that do it
+// jobAction is a change of one job or of many.
+type jobAction struct {
+	Name         string // in forms
+	Title        string // on buttons
+	Done         string // in messages: "retried"
+	Irreversible bool   // the user must confirm it
+	from         []jobs.Status
+	one, many    func(*Handler, *http.Request) (answer, error) // the routes of the API that do it
 }
 
-func changes() []deed {
-	return []deed{
+func jobActions() []jobAction {
+	return []jobAction{
 		{"retry", "Retry", "retried", false, retryable(), (*Handler).retryJob, (*Handler).retryMany},
 		{"cancel", "Cancel", "cancelled", false, cancellable(), (*Handler).cancelJob, (*Handler).cancelMany},
 		{"delete", "Delete", "deleted", true, deletable(), (*Handler).deleteJob, (*Handler).deleteMany},
 	}
 }
 
-// changesOf are what can be done to jobs with a status, or at all when it is empty.
-func changesOf(s jobs.Status) []deed {
-	return slices.DeleteFunc(changes(), func(c deed) bool { return s != "" && !slices.Contains(c.from, s) })
+// jobActionsFor returns the actions for jobs with a status, or all actions if the status is empty.
+func jobActionsFor(s jobs.Status) []jobAction {
+	return slices.DeleteFunc(jobActions(), func(c jobAction) bool { return s != "" && !slices.Contains(c.from, s) })
 }

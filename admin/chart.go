@@ -9,30 +9,30 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// chart is some lines over the same steps of time. Templates draw it, and the script draws it anew with more to see.
+// chart holds lines over the same steps of time. Templates draw it as SVG, and the script replaces that by an interactive chart.
 type chart struct {
-	Title string    `json:"title"`
-	Unit  string    `json:"unit"`  // "jobs", or "ms"
-	Times []int64   `json:"times"` // when each step begins, in seconds since 1970
-	Step  int64     `json:"step"`  // in seconds
-	Lines []lineOf  `json:"lines"`
-	Until time.Time `json:"-"`
-	Since time.Time `json:"-"`
+	Title string      `json:"title"`
+	Unit  string      `json:"unit"`  // "jobs", or "ms"
+	Times []int64     `json:"times"` // the start of each step, in Unix seconds
+	Step  int64       `json:"step"`  // its length in seconds
+	Lines []chartLine `json:"lines"`
+	Until time.Time   `json:"-"`
+	Since time.Time   `json:"-"`
 }
 
-// lineOf is a line of a chart: a value for each step, nil where nothing was.
-type lineOf struct {
+// chartLine is a line of a chart: a value for each step, nil if there is none.
+type chartLine struct {
 	Name   string     `json:"name"`
-	Class  string     `json:"class"` // what colour it has
-	Area   bool       `json:"area"`  // is filled
+	Class  string     `json:"class"` // of CSS: its colour
+	Area   bool       `json:"area"`  // the area below is filled
 	Values []*float64 `json:"values"`
 }
 
-// newChart makes a chart of a history. Each of lines tells its value of a step.
-func newChart(title, unit string, h jobs.History, lines ...seriesOf) chart {
+// newChart returns a chart of a history.
+func newChart(title, unit string, h jobs.History, lines ...series) chart {
 	c := chart{Title: title, Unit: unit, Step: int64(h.Step / time.Second)}
 	for _, s := range lines {
-		line := lineOf{Name: s.name, Class: s.class, Area: s.area}
+		line := chartLine{Name: s.name, Class: s.class, Area: s.area}
 		for _, i := range h.Intervals {
 			line.Values = append(line.Values, s.value(i))
 		}
@@ -48,21 +48,21 @@ func newChart(title, unit string, h jobs.History, lines ...seriesOf) chart {
 	return c
 }
 
-// seriesOf is how a line is made.
-type seriesOf struct {
+// series says how a line's values come from the history.
+type series struct {
 	name, class string
 	area        bool
 	value       func(jobs.Interval) *float64
 }
 
-// counted is a line of numbers of jobs.
-func counted(name, class string, area bool, of func(jobs.Interval) int64) seriesOf {
-	return seriesOf{name, class, area, func(i jobs.Interval) *float64 { return new(float64(of(i))) }}
+// countSeries returns a series of numbers of jobs.
+func countSeries(name, class string, area bool, of func(jobs.Interval) int64) series {
+	return series{name, class, area, func(i jobs.Interval) *float64 { return new(float64(of(i))) }}
 }
 
-// measured are the lines of the quantiles of durations.
-func measured(of func(jobs.Interval) jobs.Latency) []seriesOf {
-	var list []seriesOf
+// latencySeries returns the series of the quantiles of a duration.
+func latencySeries(of func(jobs.Interval) jobs.Latency) []series {
+	var list []series
 	for _, quantile := range []struct {
 		name, class string
 		of          func(jobs.Latency) time.Duration
@@ -71,7 +71,7 @@ func measured(of func(jobs.Interval) jobs.Latency) []seriesOf {
 		{"p90", "p90", func(l jobs.Latency) time.Duration { return l.P90 }},
 		{"p50", "p50", func(l jobs.Latency) time.Duration { return l.P50 }},
 	} {
-		list = append(list, seriesOf{quantile.name, quantile.class, false, func(i jobs.Interval) *float64 {
+		list = append(list, series{quantile.name, quantile.class, false, func(i jobs.Interval) *float64 {
 			if of(i).Jobs == 0 {
 				return nil
 			}
@@ -81,13 +81,13 @@ func measured(of func(jobs.Interval) jobs.Latency) []seriesOf {
 	return list
 }
 
-// JSON is the chart for the script.
+// JSON returns the chart for the script.
 func (c chart) JSON() (string, error) {
 	text, err := json.Marshal(c)
 	return string(text), err
 }
 
-// Most is the greatest value; at least one, so that nothing is divided by zero.
+// Most returns the greatest value, and 1 at least, so that it can be a divisor.
 func (c chart) Most() float64 {
 	most := 1.0
 	for _, line := range c.Lines {
@@ -100,7 +100,7 @@ func (c chart) Most() float64 {
 	return most
 }
 
-// Top says what the greatest value is.
+// Top returns the greatest value as text.
 func (c chart) Top() string {
 	if c.Unit == "ms" {
 		return span(time.Duration(c.Most() * float64(time.Millisecond)))
@@ -108,16 +108,16 @@ func (c chart) Top() string {
 	return number(int64(c.Most()))
 }
 
-// Line is a line as the path of a picture that is 1000 wide and 100 high.
-func (c chart) Line(l lineOf) string { return c.path(l, false) }
+// Line returns the SVG path of a line, in a picture that is 1000 wide and 100 high.
+func (c chart) Line(l chartLine) string { return c.path(l, false) }
 
-// Area is what lies beneath a line.
-func (c chart) Area(l lineOf) string { return c.path(l, true) }
+// Area returns the SVG path of the area below a line.
+func (c chart) Area(l chartLine) string { return c.path(l, true) }
 
-func (c chart) path(l lineOf, closed bool) string {
+func (c chart) path(l chartLine, closed bool) string {
 	var out strings.Builder
 	most, wide := c.Most(), float64(max(1, len(l.Values)-1))
-	from := -1 // where the part of the line began that is being drawn
+	from := -1 // the step at which the current part of the line begins
 	end := func(last int) {
 		switch {
 		case from < 0:

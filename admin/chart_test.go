@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// TestChartPaths: a line has a gap where nothing was, and what lies beneath it is closed at both sides of that.
+// TestChartPaths: a line has a gap where there is no value, and the area below it is closed at both sides of the gap.
 func TestChartPaths(t *testing.T) {
 	one, two := 1.0, 2.0
 	for _, test := range []struct {
@@ -31,7 +31,7 @@ func TestChartPaths(t *testing.T) {
 	}
 }
 
-// TestHistory: the charts, their table and the API tell the same of the jobs that ended.
+// TestHistory: the charts, their table and the API agree about the jobs that ended.
 func TestHistory(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		for range 3 {
@@ -69,7 +69,7 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// TestHistoryOfNothing: the charts of an empty queue are there.
+// TestHistoryOfNothing: an empty queue has charts.
 func TestHistoryOfNothing(t *testing.T) {
 	v := visit(t, jobs.New(testdb.SQLite(t)), admin.Config{})
 	page := v.page("/")

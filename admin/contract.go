@@ -9,7 +9,7 @@ import (
 //go:embed openapi.json
 var contract string
 
-// contractBelow is openapi.json for a handler that is mounted below a prefix.
+// contractBelow returns openapi.json for a handler that is mounted below the prefix.
 func contractBelow(prefix string) ([]byte, error) {
 	if prefix == "" {
 		return []byte(contract), nil

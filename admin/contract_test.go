@@ -37,7 +37,7 @@ func readContract(t *testing.T) contract {
 	return contract{document.(map[string]any), compiler}
 }
 
-// at is a part of the document; nil when there is none.
+// at returns a part of the document, or nil.
 func (c contract) at(keys ...string) any {
 	var part any = c.document
 	for _, key := range keys {
@@ -53,7 +53,7 @@ func (c contract) at(keys ...string) any {
 	return part
 }
 
-// path is the contract's for that of a request.
+// path returns the contract's path for the path of a request.
 func (c contract) path(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	found := ""
@@ -66,7 +66,7 @@ func (c contract) path(path string) string {
 	return found
 }
 
-// check holds an answer against the contract.
+// check compares an answer with the contract.
 func (c contract) check(t *testing.T, method, path string, answer *http.Response, body []byte) {
 	t.Helper()
 	template, status := c.path(path), fmt.Sprint(answer.StatusCode)
@@ -100,7 +100,7 @@ func (c contract) check(t *testing.T, method, path string, answer *http.Response
 	}
 }
 
-// operations are "METHOD path" of each.
+// operations returns "METHOD path" of each operation.
 func (c contract) operations() []string {
 	var list []string
 	for path, methods := range c.at("paths").(map[string]any) {
@@ -127,7 +127,7 @@ func TestTheContractHasEveryRoute(t *testing.T) {
 	}
 }
 
-// TestTheContractIsSound: every schema compiles, every reference leads somewhere, and no two operations share a name.
+// TestTheContractIsSound: every schema compiles, every reference resolves, and operation ids are unique.
 func TestTheContractIsSound(t *testing.T) {
 	c := readContract(t)
 	for name := range c.at("components", "schemas").(map[string]any) {
@@ -172,7 +172,7 @@ func TestTheContractIsSound(t *testing.T) {
 	}
 }
 
-// TestTheContractIsServed: below a prefix it says so.
+// TestTheContractIsServed: below a prefix the contract has the prefix.
 func TestTheContractIsServed(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	text, err := os.ReadFile("openapi.json")

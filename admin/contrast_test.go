@@ -23,7 +23,7 @@ func parseColour(t *testing.T, text string) (c rgb) {
 	return c
 }
 
-// over is the colour on another one, of which it lets some through.
+// over returns the colour on top of another one, by its opacity.
 func (c rgb) over(back rgb, share float64) (mixed rgb) {
 	for i := range c {
 		mixed[i] = c[i]*share + back[i]*(1-share)
@@ -31,7 +31,7 @@ func (c rgb) over(back rgb, share float64) (mixed rgb) {
 	return mixed
 }
 
-// contrast is that of two colours as the WCAG has it, from 1 to 21.
+// contrast returns the contrast of two colours by the WCAG, from 1 to 21.
 func contrast(a, b rgb) float64 {
 	luminance := func(c rgb) float64 {
 		var linear rgb
@@ -46,7 +46,7 @@ func contrast(a, b rgb) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// TestContrast: in both themes texts have a contrast of 4.5 at the least, and the edges of fields 3, as the WCAG asks for.
+// TestContrast: in both themes the contrast of texts is 4.5 at least, and that of fields' borders 3, as the WCAG requires.
 func TestContrast(t *testing.T) {
 	text, err := os.ReadFile("static/app.css")
 	must(t, err)
@@ -89,7 +89,7 @@ func TestContrast(t *testing.T) {
 			least(3, "the edge of a field on "+back, colour("field"), colour(back))
 		}
 	}
-	// What makes a text fainter than its colour is not seen above.
+	// The test above does not see opacity and filters that make a text fainter.
 	if faint := regexp.MustCompile(`::placeholder \{[^}]*opacity: 0?\.|\.tabs \.n \{[^}]*opacity`).FindString(string(text)); faint != "" {
 		t.Errorf("a text is fainter than its colour: %s", faint)
 	}

@@ -12,61 +12,61 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// eventEvery is the shortest time between two events: people read them, and each costs a look at the database.
-const eventEvery = 500 * time.Millisecond
+// minEventInterval is the shortest time between two events. Each event makes pages read the database.
+const minEventInterval = 500 * time.Millisecond
 
-// mostStreams is how many clients the event stream has at once when the Config does not say.
-const mostStreams = 1000
+// defaultStreams is the default of Config.Streams.
+const defaultStreams = 1000
 
-// change is the data of an event: what a page needs to know of to be read again.
+// change is the data of an event. Clients read again what they show.
 type change struct {
 	At time.Time `json:"at"`
 }
 
-// feed tells the clients of the event stream of changes. One watcher serves them all, from the first to the last.
+// feed sends events to the clients of the event stream. One watcher serves all clients; it runs while there are any.
 type feed struct {
-	client *jobs.Client
-	most   int
-	every  time.Duration
-	fault  func(error) // takes what the watcher meets
+	client     *jobs.Client
+	maxClients int
+	every      time.Duration
+	onError    func(error) // gets the watcher's errors
 
 	mu      sync.Mutex
-	streams map[*stream]struct{}
+	streams map[*subscriber]struct{}
 	watcher *watcher // nil while there is no client
 	closed  bool
 }
 
-// stream is a client. latest has room for one event: a newer one takes the place of one that was not read in time.
-type stream struct {
+// subscriber is a client of the event stream. latest has room for one event; a newer event replaces an unread one.
+type subscriber struct {
 	latest chan []byte
-	ended  chan struct{} // closed when the feed is
+	ended  chan struct{} // closed with the feed
 }
 
-// watcher is one run of the goroutine that makes events.
+// watcher is a goroutine that makes events.
 type watcher struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
 	latest []byte
 }
 
-func newFeed(client *jobs.Client, most int, fault func(error)) *feed {
-	if most == 0 {
-		most = mostStreams
+func newFeed(client *jobs.Client, maxClients int, onError func(error)) *feed {
+	if maxClients == 0 {
+		maxClients = defaultStreams
 	}
-	return &feed{client: client, most: most, every: eventEvery, fault: fault, streams: map[*stream]struct{}{}}
+	return &feed{client: client, maxClients: maxClients, every: minEventInterval, onError: onError, streams: map[*subscriber]struct{}{}}
 }
 
-// join adds a client, which gets the latest event at once: what it has missed is in there.
-func (f *feed) join() (*stream, error) {
+// subscribe adds a client. It gets the latest event at once, so that it reads the current state.
+func (f *feed) subscribe() (*subscriber, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.closed:
 		return nil, &problem{Status: http.StatusServiceUnavailable, Code: "closing", Detail: "the server is stopping"}
-	case len(f.streams) >= f.most:
-		return nil, &problem{Status: http.StatusServiceUnavailable, Code: "too-many-streams", Detail: fmt.Sprintf("%d clients read the event stream, and no more may", f.most)}
+	case len(f.streams) >= f.maxClients:
+		return nil, &problem{Status: http.StatusServiceUnavailable, Code: "too-many-streams", Detail: fmt.Sprintf("%d clients read the event stream, which is the limit", f.maxClients)}
 	}
-	s := &stream{latest: make(chan []byte, 1), ended: make(chan struct{})}
+	s := &subscriber{latest: make(chan []byte, 1), ended: make(chan struct{})}
 	f.streams[s] = struct{}{}
 	if f.watcher == nil {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -78,8 +78,8 @@ func (f *feed) join() (*stream, error) {
 	return s, nil
 }
 
-// leave removes a client. With the last one the watcher has ended when it returns.
-func (f *feed) leave(s *stream) {
+// unsubscribe removes a client. After the last one it stops the watcher and waits for its end.
+func (f *feed) unsubscribe(s *subscriber) {
 	f.mu.Lock()
 	delete(f.streams, s)
 	var last *watcher
@@ -93,7 +93,7 @@ func (f *feed) leave(s *stream) {
 	}
 }
 
-// close ends the streams of all clients and lets no more in.
+// close ends all streams and refuses new clients.
 func (f *feed) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,22 +106,22 @@ func (f *feed) close() {
 	}
 }
 
-// watch makes an event when it begins and after changes, until ctx ends.
+// watch makes an event at its start and after each change, until ctx ends.
 func (f *feed) watch(ctx context.Context, w *watcher) {
 	defer close(w.ended)
 	changed, stop := f.client.Watch()
 	defer stop()
 	for {
-		data, err := f.look(ctx)
+		data, err := f.newEvent()
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			f.fault(err)
+			f.onError(err)
 		default:
-			f.tell(w, data)
+			f.publish(w, data)
 		}
-		// What changes meanwhile leaves its value in the channel.
+		// A change in the meantime leaves its value in the channel.
 		select {
 		case <-ctx.Done():
 			return
@@ -135,18 +135,18 @@ func (f *feed) watch(ctx context.Context, w *watcher) {
 	}
 }
 
-// look makes the data of an event.
-func (f *feed) look(context.Context) ([]byte, error) {
+// newEvent returns the data of an event.
+func (f *feed) newEvent() ([]byte, error) {
 	return json.Marshal(change{At: f.client.Store().Now().UTC()})
 }
 
-// tell gives an event to all clients, and waits for none of them.
-func (f *feed) tell(w *watcher, data []byte) {
+// publish sends an event to all clients without waiting for them.
+func (f *feed) publish(w *watcher, data []byte) {
 	event := slices.Concat([]byte("event: change\ndata: "), data, []byte("\n\n"))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.watcher != w {
-		return // its last client has left
+		return // the last client has left
 	}
 	w.latest = event
 	for s := range f.streams {
@@ -154,6 +154,6 @@ func (f *feed) tell(w *watcher, data []byte) {
 		case <-s.latest:
 		default:
 		}
-		s.latest <- event // nobody else puts one there
+		s.latest <- event // does not block: only publish sends, under mu
 	}
 }

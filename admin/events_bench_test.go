@@ -17,8 +17,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// BenchmarkDrainBesideStreams drains a queue in one process with the clients of its event stream. To compare the two, run it
-// again and again: -count has all runs of the one before those of the other, and a machine does other things meanwhile.
+// BenchmarkDrainBesideStreams drains a queue in the process that serves event streams. To compare the two cases, run it
+// repeatedly: with -count all runs of one case precede those of the other, and the machine's load may change.
 func BenchmarkDrainBesideStreams(b *testing.B) {
 	for _, clients := range []int{0, 200} {
 		b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) {

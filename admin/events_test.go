@@ -25,7 +25,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
-// inTwoProcesses runs a test on a queue of each engine that is open twice, as two processes have it.
+// inTwoProcesses runs a test on a queue of each engine that is opened twice, as by two processes.
 func inTwoProcesses(t *testing.T, test func(t *testing.T, here, there *jobs.Client)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
@@ -67,7 +67,7 @@ func newReader(t *testing.T, body io.Reader) *reader {
 	return &reader{t: t, lines: bufio.NewReader(body), schema: schema}
 }
 
-// next is the next event, which is as the contract says; an error when the stream has ended.
+// next returns the next event, checked against the contract, or an error if the stream has ended.
 func (r *reader) next() (c change, err error) {
 	for event := ""; ; {
 		line, err := r.lines.ReadString('\n')
@@ -96,7 +96,7 @@ func (r *reader) next() (c change, err error) {
 	}
 }
 
-// since reads until an event tells of what changed before a time.
+// since reads until an event is newer than a time.
 func (r *reader) since(t time.Time) error {
 	for {
 		c, err := r.next()
@@ -123,7 +123,7 @@ func listen(t *testing.T, url string, change func(*http.Request)) *reader {
 	return newReader(t, answer.Body)
 }
 
-// serveStreams serves until the end of the test, whatever streams there are then.
+// serveStreams serves until the end of the test, whatever streams are open then.
 func serveStreams(t *testing.T, h *admin.Handler) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -132,7 +132,7 @@ func serveStreams(t *testing.T, h *admin.Handler) *httptest.Server {
 	return server
 }
 
-// eventually waits until something is so.
+// eventually waits until a condition is true.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(time.Millisecond) {
@@ -142,7 +142,7 @@ func eventually(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// TestEvents: changes are told of in whatever process they are made, and a client that comes is told at once.
+// TestEvents: changes by any process make an event, and a new client gets an event at once.
 func TestEvents(t *testing.T) {
 	inTwoProcesses(t, func(t *testing.T, here, there *jobs.Client) {
 		h := newHandler(t, here, admin.Config{})
@@ -198,7 +198,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// TestEventsKeepTheirPace: changes that come faster are told of together.
+// TestEventsKeepTheirPace: changes in quick succession share an event.
 func TestEventsKeepTheirPace(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	h := newHandler(t, client, admin.Config{})
@@ -237,7 +237,7 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
-// TestStreamsAreLimited: more clients than that are told to come again.
+// TestStreamsAreLimited: clients above the limit are told to try again.
 func TestStreamsAreLimited(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	h := newHandler(t, client, admin.Config{Streams: 2})
@@ -258,7 +258,7 @@ func TestStreamsAreLimited(t *testing.T) {
 	}
 }
 
-// TestStreamOfHEAD has no body, and ends.
+// TestStreamOfHEAD: the answer to HEAD has no body and ends.
 func TestStreamOfHEAD(t *testing.T) {
 	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{})
 	server := serveStreams(t, h)
@@ -271,7 +271,7 @@ func TestStreamOfHEAD(t *testing.T) {
 	eventually(t, "it has ended", func() bool { n, watched := h.Streams(); return n == 0 && !watched })
 }
 
-// pipes is a listener whose connections hold nothing: what the server writes waits until it is read.
+// pipes is a listener whose connections have no buffer: a write of the server waits until the client reads.
 type pipes struct{ conns chan net.Conn }
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -284,7 +284,7 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p.conns); return nil }
 func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes", Net: "unix"} }
 
-// dial opens an event stream, of which nothing is read.
+// dial opens an event stream and does not read it.
 func (p pipes) dial(t *testing.T) net.Conn {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -310,7 +310,7 @@ func servePipes(t *testing.T, h *admin.Handler) pipes {
 	return p
 }
 
-// TestSlowReaders miss states in between, and see the last one.
+// TestSlowReaders: slow readers miss events in between and get the last one.
 func TestSlowReaders(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	h := newHandler(t, client, admin.Config{Token: token})
@@ -339,8 +339,8 @@ func TestSlowReaders(t *testing.T) {
 	}
 }
 
-// TestManyStreams: two hundred clients, of which a quarter never read, see a queue drained. None holds the others up, and
-// nothing is left of them.
+// TestManyStreams: two hundred clients, of which a quarter never read, follow the drain of a queue. No client delays the
+// others, and no goroutine or memory remains.
 func TestManyStreams(t *testing.T) {
 	idle, reading := 50, 150
 	if testing.Short() {
@@ -382,7 +382,7 @@ func TestManyStreams(t *testing.T) {
 		for err := range seen {
 			must(t, err)
 		}
-		// A reader that had much to read may have been let go of too, after the event that it waited for.
+		// The stream of a reader with much to read may also have ended, after the event that it waited for.
 		eventually(t, "those that do not read are let go of", func() bool { n, _ := h.Streams(); return n <= len(readers) })
 		if grown := heap() - before; grown > 64<<20 {
 			t.Errorf("the streams hold %d MiB", grown>>20)
@@ -395,7 +395,7 @@ func TestManyStreams(t *testing.T) {
 	})
 }
 
-// heap is how many bytes are in use.
+// heap returns how many bytes are in use.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -403,7 +403,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// stacks are those of all goroutines.
+// stacks returns the stacks of all goroutines.
 func stacks() []byte {
 	text := make([]byte, 16<<20)
 	return text[:runtime.Stack(text, true)]

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Routes are the method and the path of each route.
+// Routes returns the method and the path of each route.
 func Routes() (list [][2]string) {
 	for _, r := range routes() {
 		list = append(list, [2]string{r.method, r.path})
@@ -13,7 +13,7 @@ func Routes() (list [][2]string) {
 	return list
 }
 
-// SetClock has a handler ask for the time elsewhere.
+// SetClock replaces the handler's clock.
 func (h *Handler) SetClock(now func() time.Time) { h.now = now }
 
 // Refuse answers with an error.
@@ -24,15 +24,15 @@ func (h *Handler) Answer(w http.ResponseWriter, r *http.Request, body any) {
 	h.answer(w, r, answer{body: body})
 }
 
-// SetPace changes how often a handler tells of changes and that it is there, and how long who listens may take to read.
+// SetPace sets the least interval between events, the interval of heartbeats, and the timeout of a client that reads an event.
 func (h *Handler) SetPace(event, heartbeat, within time.Duration) {
-	h.feed.every, h.heartbeatEvery, h.eventWithin = event, heartbeat, within
+	h.feed.every, h.heartbeatEvery, h.eventTimeout = event, heartbeat, within
 }
 
-// SetStreamTime changes how long a stream lasts.
-func (h *Handler) SetStreamTime(d time.Duration) { h.streamFor = d }
+// SetStreamTime sets how long a stream lasts.
+func (h *Handler) SetStreamTime(d time.Duration) { h.maxStreamAge = d }
 
-// Streams is how many clients the event stream has, and whether a goroutine watches for them.
+// Streams returns how many clients the event stream has, and whether the watcher runs.
 func (h *Handler) Streams() (clients int, watched bool) {
 	h.feed.mu.Lock()
 	defer h.feed.mu.Unlock()

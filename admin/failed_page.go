@@ -9,7 +9,7 @@ import (
 // failedView is the failed-job report.
 type failedView struct {
 	jobs.FailedReport
-	All  int64 // how many jobs are failed
+	All  int64 // the number of failed jobs
 	More bool  // there may be more groups
 }
 
@@ -17,11 +17,11 @@ func (h *Handler) failedPage(r *http.Request) (view, error) {
 	if err := noQuery(r); err != nil {
 		return view{}, err
 	}
-	report, err := h.client.FailedReport(r.Context(), jobs.FailedFilter{Limit: mostPage})
+	report, err := h.client.FailedReport(r.Context(), jobs.FailedFilter{Limit: maxPageSize})
 	if err != nil {
 		return view{}, err
 	}
-	v := failedView{FailedReport: report, All: report.Jobs, More: len(report.Groups) == mostPage}
+	v := failedView{FailedReport: report, All: report.Jobs, More: len(report.Groups) == maxPageSize}
 	if report.Older {
 		counts, err := h.client.Counts(r.Context())
 		if err != nil {

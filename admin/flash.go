@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// The cookies of the pages. They hold nothing secret and prove nothing.
+// The cookies of the pages. They hold no secret and are not used for authorization.
 const (
 	flashCookie = "sqluice_flash"
 	themeCookie = "sqluice_theme"
 )
 
-// mostFlash is how long a message may be: a cookie has some four thousand bytes.
-const mostFlash = 500
+// maxFlashLength bounds a message, in characters: a cookie has about 4,000 bytes.
+const maxFlashLength = 500
 
-// flash is what the next page says of what a form has done.
+// flash is a message about a form's result, which the next page shows once.
 type flash struct {
 	OK   bool   `json:"ok"`
 	Text string `json:"text"`
@@ -29,9 +29,9 @@ func (h *Handler) setCookie(w http.ResponseWriter, r *http.Request, name, value 
 	})
 }
 
-// leaveFlash keeps a message for the next page.
-func (h *Handler) leaveFlash(w http.ResponseWriter, r *http.Request, f flash) error {
-	f.Text = clip(straight(f.Text), mostFlash)
+// setFlash stores a message for the next page in a cookie.
+func (h *Handler) setFlash(w http.ResponseWriter, r *http.Request, f flash) error {
+	f.Text = clip(withoutBidi(f.Text), maxFlashLength)
 	text, err := json.Marshal(f)
 	if err == nil {
 		h.setCookie(w, r, flashCookie, base64.RawURLEncoding.EncodeToString(text), time.Minute)
@@ -39,7 +39,7 @@ func (h *Handler) leaveFlash(w http.ResponseWriter, r *http.Request, f flash) er
 	return err
 }
 
-// takeFlash is the message that was left, which is shown once.
+// takeFlash returns the stored message, if any, and deletes its cookie.
 func (h *Handler) takeFlash(w http.ResponseWriter, r *http.Request) *flash {
 	cookie, err := r.Cookie(flashCookie)
 	if err != nil {
@@ -48,9 +48,9 @@ func (h *Handler) takeFlash(w http.ResponseWriter, r *http.Request) *flash {
 	h.setCookie(w, r, flashCookie, "", -time.Second)
 	text, err := base64.RawURLEncoding.DecodeString(cookie.Value)
 	f := &flash{}
-	if err != nil || json.Unmarshal(text, f) != nil { // somebody else's
+	if err != nil || json.Unmarshal(text, f) != nil { // not a cookie of this handler
 		return nil
 	}
-	f.Text = clip(f.Text, mostFlash)
+	f.Text = clip(f.Text, maxFlashLength)
 	return f
 }

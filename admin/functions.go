@@ -19,7 +19,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// functions are what templates can call. names are those of the pages' files.
+// functions returns the functions of the templates. names maps the files of the pages to the names by which they are served.
 func (h *Handler) functions(names map[string]string) template.FuncMap {
 	return template.FuncMap{
 		"link": func(way string) string { return h.config.Prefix + way },
@@ -48,11 +48,11 @@ func (h *Handler) functions(names map[string]string) template.FuncMap {
 		"title":    func(s jobs.Status) string { return strings.ToUpper(string(s[:1])) + string(s[1:]) },
 		"plural":   plural,
 		"percent":  percent,
-		"counted":  func(attempts, uncounted int) int { return attempts - uncounted }, // of those that a job may have
+		"counted":  func(attempts, uncounted int) int { return attempts - uncounted }, // towards the maximum
 	}
 }
 
-// query makes a URL's query of names and values, without those that are empty.
+// query returns a URL's query of pairs of a name and a value, without pairs whose value is empty.
 func query(pairs ...string) string {
 	values := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -63,7 +63,7 @@ func query(pairs ...string) string {
 	return values.Encode()
 }
 
-// relative is how long ago a time was, or how soon it comes.
+// relative returns a time as its distance from now, such as "5 s ago" or "in 2 min".
 func relative(t, now time.Time) string {
 	switch d := now.Sub(t); {
 	case t.IsZero():
@@ -77,7 +77,7 @@ func relative(t, now time.Time) string {
 	}
 }
 
-// age is a duration in whole units: a tenth says something of what is measured alone.
+// age returns a duration in whole seconds or larger units.
 func age(d time.Duration) string {
 	if d < time.Minute {
 		d = d.Truncate(time.Second)
@@ -85,7 +85,7 @@ func age(d time.Duration) string {
 	return span(d)
 }
 
-// span is a duration in one unit, as people say it.
+// span returns a duration in its largest unit, such as "3.2 s" or "14 min".
 func span(d time.Duration) string {
 	units := []struct {
 		name string
@@ -101,10 +101,10 @@ func span(d time.Duration) string {
 		}
 		return fmt.Sprintf("%d %s", int64(n), unit.name)
 	}
-	return "" // the last unit is left out by none
+	return "" // not reached: milliseconds take every duration
 }
 
-// number is a whole number with its thousands apart.
+// number returns a whole number with commas between thousands.
 func number(n any) string {
 	text := strconv.FormatInt(reflect.ValueOf(n).Int(), 10)
 	for from := len(text) - 3; from > 0 && text[from-1] != '-'; from -= 3 {
@@ -120,7 +120,7 @@ func plural(n any, one, many string) string {
 	return number(n) + " " + many
 }
 
-// percent is how much of the whole a part is, from 0 to 100; both are whole numbers.
+// percent returns the share of part in whole, from 0 to 100. Both are integers.
 func percent(part, whole any) int64 {
 	p, w := reflect.ValueOf(part).Int(), reflect.ValueOf(whole).Int()
 	if w <= 0 {
@@ -129,25 +129,26 @@ func percent(part, whole any) int64 {
 	return min(100, max(0, p*100/w))
 }
 
-// The bounds of JSON on a page, in bytes: with line breaks a short text can become hundreds of times as long.
+// The bounds of JSON on a page, in bytes. Indented, a short text can become hundreds of times as long.
 const (
-	mostPretty = 256 << 10
-	mostRaw    = 64 << 10
+	maxIndented   = 256 << 10
+	maxUnindented = 64 << 10
 )
 
-// pretty is JSON with line breaks; as it is when it is none, or would become too long, and then no more than its beginning.
+// pretty returns JSON indented. It returns invalid JSON, and JSON that would become too long, as it is, and shortens it to
+// maxUnindented. Sensitive fields are redacted before.
 func pretty(raw json.RawMessage) string {
 	var text bytes.Buffer
-	if indented(raw) <= mostPretty && json.Indent(&text, raw, "", "  ") == nil {
+	if indented(raw) <= maxIndented && json.Indent(&text, raw, "", "  ") == nil {
 		return text.String()
 	}
-	if len(raw) <= mostRaw {
+	if len(raw) <= maxUnindented {
 		return string(raw)
 	}
-	return strings.ToValidUTF8(string(raw[:mostRaw]), "") + "…\n(cut here; the API has all of it)"
+	return strings.ToValidUTF8(string(raw[:maxUnindented]), "") + "…\n(cut here; the API has all of it)"
 }
 
-// indented is how long JSON becomes at most with line breaks and two blanks for each level.
+// indented returns an upper bound of the length of JSON after indenting.
 func indented(raw json.RawMessage) int {
 	size, depth, inString := len(raw), 0, false
 	for i := 0; i < len(raw); i++ {
@@ -172,27 +173,27 @@ func indented(raw json.RawMessage) int {
 	return size
 }
 
-// encode is a value as JSON, which forms send as it is: they change line breaks of plain text.
+// encode returns a value as JSON. A form sends JSON unchanged; it changes the line breaks of plain text.
 func encode(v any) (string, error) {
 	text, err := json.Marshal(v)
 	return string(text), err
 }
 
-// key stands for texts of any length, in the id of what a page has of them.
+// key returns a short hash of texts, for ids of HTML elements.
 func key(texts ...string) string {
 	hash := sha256.New()
 	for _, text := range texts {
-		fmt.Fprintf(hash, "%d %s", len(text), text) // which a hash takes without fail
+		fmt.Fprintf(hash, "%d %s", len(text), text) // a hash returns no error
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
-// brief is the beginning of JSON.
+// brief returns the beginning of JSON.
 func brief(raw json.RawMessage) string { return clip(string(raw), 100) }
 
-// straight is a text without the characters that turn what stands beside them around: in a message with names nothing else
-// keeps these apart from its words.
-func straight(text string) string {
+// withoutBidi replaces the characters of a text that control its direction. In a message they would reorder the words beside
+// a name.
+func withoutBidi(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Bidi_Control, r) {
 			return unicode.ReplacementChar
@@ -201,7 +202,7 @@ func straight(text string) string {
 	}, text)
 }
 
-// clip cuts a text that is longer than so many characters.
+// clip shortens a text to most characters.
 func clip(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text

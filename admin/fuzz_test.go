@@ -18,8 +18,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Whatever is sent, the answer is one that the contract has: what was asked for, or a problem that is not the server's
-// fault.
+// Whatever the request is, the answer matches the contract: a success, or a problem that the server did not cause.
 func FuzzRequests(f *testing.F) {
 	const typeJSON = "Content-Type: application/json\r\n"
 	for _, seed := range []struct{ method, target, header, body string }{
@@ -102,7 +101,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// received is a request as package http hands it to a handler, or nil when it refuses it first.
+// received returns a request as package http passes it to a handler, or nil if the package refuses it.
 func received(method, target, header, body string) *http.Request {
 	head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n%s\r\n", method, target, len(body), header)
 	r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(head + body)))

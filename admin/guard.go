@@ -11,10 +11,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// leastToken is the least number of characters of a token: less can be guessed.
-const leastToken = 16
+// minTokenLength is the least number of characters of a token. A shorter one could be guessed.
+const minTokenLength = 16
 
-// admit refuses requests that may not be served, and returns who asks.
+// admit returns the name of the user that sent a request, or the problem because of which the request may not be served.
 func (h *Handler) admit(r *http.Request) (actor string, err error) {
 	if !h.knowsHost(r) {
 		return "", &problem{Status: http.StatusForbidden, Code: "host", Detail: unknownHost(r.Host)}
@@ -36,15 +36,15 @@ func unknownHost(host string) string {
 	return fmt.Sprintf("the request is for the host %q, which this server does not answer to: allow its name with --host or in Config.Hosts", host)
 }
 
-// checkOrigin refuses what pages of other sites send, reads too: they could not see the answers, but have costly ones made,
-// and learn from the time that these take. Only a link may lead here from anywhere.
+// checkOrigin refuses requests from pages of other sites, also reads: such a page cannot see the answers, but it could cause load
+// and measure how long they take. Links from other sites are allowed.
 func (h *Handler) checkOrigin(r *http.Request) error {
 	as := *r
 	isLink := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 	if r.Method == http.MethodGet && !isLink || r.Method == http.MethodHead {
-		as.Method = http.MethodPost // which is what is checked
+		as.Method = http.MethodPost // Check allows every GET
 	}
-	return h.crossing.Check(&as)
+	return h.crossOrigin.Check(&as)
 }
 
 // authorize returns the name of the user that sent the request, or a problem if the user may not use this handler.
@@ -53,7 +53,7 @@ func (h *Handler) authorize(r *http.Request) (actor string, err error) {
 	case h.config.Authorize != nil:
 		user, err := h.config.Authorize(r)
 		if err != nil {
-			h.log.Info("a request is refused", "method", r.Method, "path", r.URL.Path, "error", err)
+			h.log.Info("refused a request", "method", r.Method, "path", r.URL.Path, "error", err)
 			return "", unauthorized("the credentials are not accepted")
 		}
 		return actorName(user), nil
@@ -70,8 +70,7 @@ func (h *Handler) authorize(r *http.Request) (actor string, err error) {
 	return "local", nil
 }
 
-// actorName is a user as the notes of changes can have it: a name that they cannot is no reason to refuse what its owner may
-// do.
+// actorName returns a user's name as the audit log accepts it: without control characters, shortened, and not empty.
 func actorName(user string) string {
 	name := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -89,7 +88,7 @@ func unauthorized(detail string) *problem {
 	return &problem{Status: http.StatusUnauthorized, Code: "unauthorized", Detail: detail}
 }
 
-// credentials are the bearer token of a request, or the password of its basic authentication.
+// credentials returns the bearer token of a request, or the password of its basic authentication, or "".
 func credentials(r *http.Request) string {
 	if _, password, ok := r.BasicAuth(); ok {
 		return password
@@ -101,7 +100,7 @@ func credentials(r *http.Request) string {
 	return ""
 }
 
-// sameSecret takes the same time whatever the texts are.
+// sameSecret compares two secrets in a time that does not depend on them.
 func sameSecret(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

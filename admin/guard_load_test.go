@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// load keeps a runner of the process busy until the end of the test, and counts the jobs that it has run.
+// load keeps a runner of the process busy until the end of the test, and returns the number of jobs that it has run.
 func load(t *testing.T, client *jobs.Client) *atomic.Int64 {
 	t.Helper()
 	const busy = jobs.DefaultQueue
@@ -52,8 +52,7 @@ func load(t *testing.T, client *jobs.Client) *atomic.Int64 {
 	return done
 }
 
-// TestGuardUnderLoad: who may not ask is refused, and who may is served, also while the same process drains the queue; and the
-// drain goes on meanwhile.
+// TestGuardUnderLoad: the rules hold while the same process drains a queue, and the drain continues meanwhile.
 func TestGuardUnderLoad(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		_, err := client.Enqueue(t.Context(), "alone", json.RawMessage("{}"), jobs.Queue("alone")) // job 1, which routes are asked about

@@ -16,13 +16,13 @@ import (
 
 const token = "a token of some length"
 
-// A request that reaches the machine by way of its network, or stays in it.
+// Addresses at which a request arrives: over a network, or from this machine.
 var (
 	fromFar  = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 8080}
 	fromHere = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
 )
 
-// ask sends a request to a handler as it comes in at an address, and returns the answer's status and header.
+// ask sends a request to a handler as if it arrived at an address, and returns the answer's status and header.
 func ask(h http.Handler, at net.Addr, route [2]string, change func(*http.Request)) (int, http.Header) {
 	path := strings.NewReplacer("{id}", "1", "{name}", "q").Replace(route[1])
 	r := httptest.NewRequest(route[0], "http://localhost"+base+path, strings.NewReader(""))
@@ -57,7 +57,7 @@ func header(name, value string) func(*http.Request) {
 
 func TestEveryRouteNeedsCredentials(t *testing.T) { needCredentials(t, jobs.New(testdb.SQLite(t))) }
 
-// needCredentials fails if a route serves somebody who may not ask, or refuses somebody who may.
+// needCredentials fails if a route serves a request without credentials, or refuses one with credentials.
 func needCredentials(t *testing.T, client *jobs.Client) {
 	t.Helper()
 	open := newHandler(t, client, admin.Config{})
@@ -124,7 +124,7 @@ func needCredentials(t *testing.T, client *jobs.Client) {
 
 func TestEveryRouteRefusesOtherSites(t *testing.T) { refuseOtherSites(t, jobs.New(testdb.SQLite(t))) }
 
-// refuseOtherSites fails if a route serves what comes by a foreign name or from a foreign page, or refuses what does not.
+// refuseOtherSites fails if a route serves a request for another host or from another site, or refuses another request.
 func refuseOtherSites(t *testing.T, client *jobs.Client) {
 	t.Helper()
 	plain := newHandler(t, client, admin.Config{})
@@ -168,7 +168,7 @@ func refuseOtherSites(t *testing.T, client *jobs.Client) {
 	})
 }
 
-// TestTheMachinesOwnAddress: by its address a machine can be asked from elsewhere.
+// TestTheMachinesOwnAddress: requests from elsewhere may name the machine's address as their host.
 func TestTheMachinesOwnAddress(t *testing.T) {
 	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{Token: token})
 	for name, want := range map[string]int{"192.0.2.1:8080": 200, "192.0.2.2:8080": 403} {
@@ -199,7 +199,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestHeaders: whatever is answered, also a refusal, no browser keeps it, guesses its type or shows it in a frame.
+// TestHeaders: no answer, not even a refusal, may be cached, have its type guessed or be shown in a frame.
 func TestHeaders(t *testing.T) {
 	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{})
 	for _, at := range []net.Addr{fromHere, fromFar} {
@@ -229,7 +229,7 @@ func TestConfigFaults(t *testing.T) {
 		Prefix: "queue/", Token: "short\n", Hosts: []string{"a:80", "", "b.", "*.c"}, Origins: []string{"example.com"},
 		Authorize: func(*http.Request) (string, error) { return "", nil },
 	})
-	for _, field := range []string{"Prefix", "Token must have at least 16 characters, not 6", "not begin or end with a blank", "Authorize decides", `"a:80"`, `""`, `"b."`, `"*.c"`, "Origins"} {
+	for _, field := range []string{"Prefix", "Token must have at least 16 characters, not 6", "not begin or end with a blank", "Authorize is set", `"a:80"`, `""`, `"b."`, `"*.c"`, "Origins"} {
 		if err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("the error does not name %s: %v", field, err)
 		}
@@ -239,7 +239,7 @@ func TestConfigFaults(t *testing.T) {
 	}
 }
 
-// TestPrefixes: one that could never be asked for, or that no URL has as it is, is refused and does not panic.
+// TestPrefixes: a prefix that no request can have, or that needs escaping in a URL, is refused without a panic.
 func TestPrefixes(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	for _, prefix := range []string{
@@ -262,7 +262,7 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// TestPasswords are asked for where there is a token, which is one.
+// TestPasswords: a browser is asked for a password only if there is a token, which is the password.
 func TestPasswords(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	nobody := func(*http.Request) (string, error) { return "", errors.New("nobody") }

@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Whoever may not ask the API may not ask what it guards, and is told so alike.
+// A guarded handler serves the same requests as the API, and refusals are alike.
 func TestGuardHasTheRulesOfTheAPI(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	open := newHandler(t, client, admin.Config{Hosts: []string{"jobs.example.com"}})
@@ -57,7 +57,7 @@ func TestGuardHasTheRulesOfTheAPI(t *testing.T) {
 	}
 }
 
-// TestGuardKnowsWhoAsks: what a guarded handler changes is noted as the doing of who asked it.
+// TestGuardKnowsWhoAsks: the audit log records a guarded handler's changes with the user's name.
 func TestGuardKnowsWhoAsks(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	h := newHandler(t, client, admin.Config{Authorize: func(r *http.Request) (string, error) { return r.Header.Get("X-User"), nil }})

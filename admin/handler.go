@@ -1,8 +1,7 @@
-// Package admin is the HTTP side of a queue, for the people who look after it: a dashboard, and a JSON API below /api/admin. It
-// is one http.Handler, which a service mounts where it likes; `sqluice serve` serves it by itself.
+// Package admin serves a queue over HTTP to the people who operate it: a dashboard, and a JSON API below /api/admin. It is one
+// http.Handler, which a service mounts below a path of its choice; `sqluice serve` serves it alone.
 //
-// What the API takes and answers is said by openapi.json, which it also serves. Faults are answered as problem documents
-// (RFC 9457).
+// openapi.json describes the API, which also serves it. Errors are problem documents (RFC 9457).
 package admin
 
 import (
@@ -24,22 +23,22 @@ import (
 const (
 	base = "/api/admin"
 
-	// answerWithin is how long the database may take for a request.
-	answerWithin = 10 * time.Second
+	// requestTimeout bounds how long the database takes for a request.
+	requestTimeout = 10 * time.Second
 )
 
-// Config says where a Handler is, whom it serves and what they may do. The zero value of every field is its default.
+// Config configures a Handler. The zero value of every field is its default.
 type Config struct {
-	// Prefix is the path that the handler is mounted below, such as "/queue" for "/queue/api/admin/jobs". The handler
-	// takes it off requests by itself: mount it without http.StripPrefix.
+	// Prefix is the path below which the handler is mounted, such as "/queue" for "/queue/api/admin/jobs". The handler
+	// removes it from requests: mount it without http.StripPrefix.
 	Prefix string
 
 	// Token is what each request must carry, as "Authorization: Bearer TOKEN" or as the password of basic
 	// authentication. It has at least 16 characters. Behind a proxy, Token or Authorize must be set.
 	Token string
 
-	// Authorize, when set, decides instead of Token: it returns the name of who asks, or an error for nobody who may. Changes
-	// are noted with that name: see [jobs.WithActor].
+	// Authorize, if set, replaces Token. It returns the user's name, or an error if the user may not use the handler. The audit
+	// log records the name with each change: see [jobs.WithActor]. It is called concurrently.
 	Authorize func(*http.Request) (user string, err error)
 
 	// Hosts are the names that requests may be for, without a port, beside localhost and the addresses of the machine. A
@@ -47,52 +46,52 @@ type Config struct {
 	// Hosts needs Token or Authorize, since it may come through a proxy.
 	Hosts []string
 
-	// Origins are other sites, as "https://example.com", whose pages may send changes.
+	// Origins are other sites, such as "https://example.com", whose pages may send changes.
 	Origins []string
 
 	// ReadOnly refuses all changes.
 	ReadOnly bool
 
-	// Streams is how many clients may read the event stream at once; 1000 when 0.
+	// Streams is how many clients may read the event stream at the same time. 0 means 1000.
 	Streams int
 
-	// Logger takes faults that requests are not told in full; slog.Default when nil.
+	// Logger gets the errors that answers do not show in full. nil means slog.Default.
 	Logger *slog.Logger
 }
 
-// Handler serves the API. Make one with [New]. It may be used concurrently.
+// Handler serves the dashboard and the API. Make it with [New]. It may be used concurrently.
 //
 // Without a Token or Authorize it serves only direct requests from this machine: over a loopback interface or a Unix socket,
 // by HTTP/1.1 or newer, for localhost or an address of the machine, and without a header field that a proxy adds.
 type Handler struct {
-	client   *jobs.Client
-	config   Config
-	log      *slog.Logger
-	mux      *http.ServeMux
-	crossing *http.CrossOriginProtection
-	contract []byte
-	feed     *feed
-	site     *dashboard
-	now      func() time.Time
+	client      *jobs.Client
+	config      Config
+	log         *slog.Logger
+	mux         *http.ServeMux
+	crossOrigin *http.CrossOriginProtection
+	contract    []byte
+	feed        *feed
+	site        *dashboard
+	now         func() time.Time
 
-	heartbeatEvery, eventWithin, streamFor time.Duration
+	heartbeatEvery, eventTimeout, maxStreamAge time.Duration
 }
 
-// New makes a Handler for the queue of a client. The error joins all faults of the Config, each an [jobs.InvalidError].
+// New returns a Handler for a client's queue. The error joins all faults of the Config, each a [jobs.InvalidError].
 func New(client *jobs.Client, c Config) (*Handler, error) {
 	h := &Handler{
-		client: client, config: c, log: c.Logger, mux: http.NewServeMux(), crossing: http.NewCrossOriginProtection(), now: time.Now,
-		heartbeatEvery: heartbeatEvery, eventWithin: eventWithin, streamFor: streamFor,
+		client: client, config: c, log: c.Logger, mux: http.NewServeMux(), crossOrigin: http.NewCrossOriginProtection(), now: time.Now,
+		heartbeatEvery: heartbeatEvery, eventTimeout: eventTimeout, maxStreamAge: maxStreamAge,
 	}
 	if h.log == nil {
 		h.log = slog.Default()
 	}
 	h.config.Hosts = slices.Clone(c.Hosts)
 	feedLog := callback.Logger(h.log) // a handler that blocks must not hold up the event stream
-	h.feed = newFeed(client, c.Streams, func(err error) { feedLog.Error("the event stream cannot tell of changes", "error", err) })
+	h.feed = newFeed(client, c.Streams, func(err error) { feedLog.Error("making an event for the event stream failed", "error", err) })
 	faults := c.faults()
 	for _, origin := range c.Origins {
-		if err := h.crossing.AddTrustedOrigin(origin); err != nil {
+		if err := h.crossOrigin.AddTrustedOrigin(origin); err != nil {
 			faults = append(faults, &jobs.InvalidError{Field: "Origins", Value: fmt.Sprintf("%q", origin), Must: "be origins such as https://example.com"})
 		}
 	}
@@ -118,14 +117,14 @@ func (c Config) faults() []error {
 	if c.Streams < 0 {
 		faults = append(faults, &jobs.InvalidError{Field: "Streams", Value: fmt.Sprint(c.Streams), Must: "not be negative"})
 	}
-	if c.Token != "" && len(c.Token) < leastToken {
-		faults = append(faults, &jobs.InvalidError{Field: "Token", Must: fmt.Sprintf("have at least %d characters, not %d", leastToken, len(c.Token))})
+	if c.Token != "" && len(c.Token) < minTokenLength {
+		faults = append(faults, &jobs.InvalidError{Field: "Token", Must: fmt.Sprintf("have at least %d characters, not %d", minTokenLength, len(c.Token))})
 	}
 	if c.Token != strings.TrimSpace(c.Token) {
-		faults = append(faults, &jobs.InvalidError{Field: "Token", Must: "not begin or end with a blank, which no header field can bring"})
+		faults = append(faults, &jobs.InvalidError{Field: "Token", Must: "not begin or end with a blank, which a header field cannot carry"})
 	}
 	if c.Token != "" && c.Authorize != nil {
-		faults = append(faults, &jobs.InvalidError{Field: "Token", Must: "be empty where Authorize decides"})
+		faults = append(faults, &jobs.InvalidError{Field: "Token", Must: "be empty if Authorize is set"})
 	}
 	for _, host := range c.Hosts {
 		if host == "" || strings.ContainsAny(host, ":/ *") || strings.HasSuffix(host, ".") {
@@ -135,8 +134,8 @@ func (c Config) faults() []error {
 	return faults
 }
 
-// isPath reports whether a prefix is a path as it stands in a URL: clean, since no other would ever be asked for, and of
-// characters that need no escaping, since it goes into the mux's patterns and the Location of answers.
+// isPath reports whether a prefix is a clean path of characters that need no escaping: it becomes part of the mux's patterns and
+// of the Location of answers, and clients clean paths.
 func isPath(prefix string) bool {
 	return strings.HasPrefix(prefix, "/") && !strings.HasSuffix(prefix, "/") && path.Clean(prefix) == prefix &&
 		(&url.URL{Path: prefix}).EscapedPath() == prefix
@@ -144,7 +143,7 @@ func isPath(prefix string) bool {
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r, ok := h.let(w, r)
+	r, ok := h.prepare(w, r)
 	if !ok {
 		return
 	}
@@ -157,15 +156,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, h.noRoute(w, r))
 		return
 	}
-	if len(r.URL.RawQuery) > mostQuery {
+	if len(r.URL.RawQuery) > maxQueryBytes {
 		h.refuse(w, r, &problem{Status: http.StatusRequestURITooLong, Code: "query-too-long",
-			Detail: fmt.Sprintf("the query of the URL must be at most %d bytes, not %d", mostQuery, len(r.URL.RawQuery))})
+			Detail: fmt.Sprintf("the query of the URL must be at most %d bytes, not %d", maxQueryBytes, len(r.URL.RawQuery))})
 		return
 	}
 	h.mux.ServeHTTP(w, r)
 }
 
-// noRoute says why no route takes a request.
+// noRoute returns the problem of a request without a route.
 func (h *Handler) noRoute(w http.ResponseWriter, r *http.Request) *problem {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
@@ -179,14 +178,14 @@ func (h *Handler) noRoute(w http.ResponseWriter, r *http.Request) *problem {
 		return noSuchPath()
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	return &problem{Status: http.StatusMethodNotAllowed, Code: "method", Detail: "the path takes " + strings.Join(allowed, ", ")}
+	return &problem{Status: http.StatusMethodNotAllowed, Code: "method", Detail: "the method must be one of " + strings.Join(allowed, ", ")}
 }
 
 func noSuchPath() *problem {
 	return &problem{Status: http.StatusNotFound, Code: "no-such-path", Detail: "the API has no such path"}
 }
 
-// endpoint serves a route, and answers with its error if it has one.
+// endpoint returns the handler of a route.
 func (h *Handler) endpoint(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if route.changes() && h.config.ReadOnly {
@@ -199,7 +198,7 @@ func (h *Handler) endpoint(route route) http.Handler {
 				return
 			}
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), answerWithin) // of the database, not of who asks
+		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout) // of the database, not of the client
 		defer cancel()
 		a, err := route.serve(h, r.WithContext(ctx))
 		if err != nil {
@@ -207,7 +206,7 @@ func (h *Handler) endpoint(route route) http.Handler {
 			return
 		}
 		if a.stream != nil {
-			a.stream(w, r) // for as long as who asks likes to read
+			a.stream(w, r) // without the timeout
 			return
 		}
 		h.answer(w, r, a)

@@ -20,7 +20,7 @@ import (
 
 const base = "/api/admin"
 
-// onBothEngines runs a test on a queue of each.
+// onBothEngines runs a test on a queue of each engine.
 func onBothEngines(t *testing.T, test func(*testing.T, *jobs.Client)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { test(t, jobs.New(testdb.SQLite(t))) })
@@ -35,7 +35,7 @@ func onBothEngines(t *testing.T, test func(*testing.T, *jobs.Client)) {
 	})
 }
 
-// api is a server of the API, each of whose answers is held against the contract.
+// api is a server of the API whose answers are checked against the contract.
 type api struct {
 	t        *testing.T
 	url      string
@@ -59,8 +59,8 @@ func newHandler(t *testing.T, client *jobs.Client, c admin.Config) *admin.Handle
 	return handler
 }
 
-// send sends a request with a body of JSON, if it has one, and returns the status and the body of the answer, which is
-// as the contract says.
+// send sends a request with a body of JSON, if any, and returns the status and the body of the answer, which is checked
+// against the contract.
 func (a *api) send(method, path, body string) (int, []byte) {
 	a.t.Helper()
 	return a.sendAs(method, path, "application/json", strings.NewReader(body))
@@ -82,7 +82,7 @@ func (a *api) sendAs(method, path, mediaType string, body io.Reader) (int, []byt
 	return answer.StatusCode, text
 }
 
-// get reads an answer into a value.
+// get decodes an answer into a value.
 func get[T any](a *api, method, path, body string) (v T) {
 	a.t.Helper()
 	status, text := a.send(method, path, body)
@@ -93,7 +93,7 @@ func get[T any](a *api, method, path, body string) (v T) {
 	return v
 }
 
-// refused is the problem that a request is answered with.
+// refused returns the problem with which a request is refused.
 func (a *api) refused(want int, method, path, body string) (p problem) {
 	a.t.Helper()
 	status, text := a.send(method, path, body)
@@ -131,13 +131,13 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// run runs all due jobs: those of the kind "bad" fail, "worse" panic, all others end well.
+// run runs all due jobs: those of the kind "bad" fail, those of "worse" panic, all others succeed.
 func run(t *testing.T, client *jobs.Client) {
 	t.Helper()
 	runQueue(t, client, jobs.DefaultQueue)
 }
 
-// runQueue does so in one queue.
+// runQueue does the same in one queue.
 func runQueue(t *testing.T, client *jobs.Client, queue string) {
 	t.Helper()
 	runner, err := jobs.NewRunner(client, jobs.Config{Queues: map[string]int{queue: 10}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})

@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// history tells what became of jobs in steps of time.
+// history answers with the outcomes of jobs in steps of time.
 func (h *Handler) history(r *http.Request) (answer, error) {
 	q := queryOf(r, "queue", "kind", "since", "until", "step_s")
 	filter := jobs.HistoryFilter{
@@ -22,7 +22,7 @@ func (h *Handler) history(r *http.Request) (answer, error) {
 	return answer{body: history}, err
 }
 
-// seconds is a number of seconds; 0 when there is none.
+// seconds returns a number of seconds, or 0 if the parameter is missing.
 func (p *parameters) seconds(name string) time.Duration {
 	text := p.text(name)
 	if text == "" {

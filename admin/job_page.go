@@ -9,12 +9,12 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// jobView is all that is known of a job.
+// jobView is the page of a job.
 type jobView struct {
 	detail
-	Why     []jobs.Finding // it does not run
-	Worker  string         // that runs it
-	Changes []deed
+	Why     []jobs.Finding // why it does not run
+	Worker  string         // the name of the worker that runs it
+	Changes []jobAction
 }
 
 func (h *Handler) jobPage(r *http.Request) (view, error) {
@@ -23,13 +23,13 @@ func (h *Handler) jobPage(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	v := jobView{detail: a.body.(detail)}
-	v.Changes = changesOf(v.Status)
+	v.Changes = jobActionsFor(v.Status)
 	diagnosis, err := h.client.Why(r.Context(), v.ID)
 	if err != nil {
 		return view{}, err
 	}
-	if diagnosis.Status == v.Status { // else it has gone on since it was read
-		v.Why = slices.DeleteFunc(diagnosis.Findings, func(f jobs.Finding) bool { return f.Reason == jobs.ReasonEnded }) // which the page says
+	if diagnosis.Status == v.Status { // otherwise the job has changed since it was read
+		v.Why = slices.DeleteFunc(diagnosis.Findings, func(f jobs.Finding) bool { return f.Reason == jobs.ReasonEnded }) // the page shows the status
 	}
 	if v.Status == jobs.StatusRunning {
 		workers, err := h.client.Workers(r.Context())
@@ -43,49 +43,49 @@ func (h *Handler) jobPage(r *http.Request) (view, error) {
 	return view{"job", v.Kind, v}, nil
 }
 
-// moment is a point in the life of a job.
-type moment struct {
+// timelineEntry is an event in the life of a job.
+type timelineEntry struct {
 	At    time.Time
 	What  string
-	Sort  string // what colour it has
+	Class string // of CSS: its colour
 	Error *jobs.AttemptError
 	Note  string
 }
 
-// Timeline is the life of the job, in order.
-func (v jobView) Timeline() []moment {
-	list := []moment{{At: v.CreatedAt, What: "Enqueued", Sort: "created"}}
+// Timeline returns the events in the life of the job, the earliest first.
+func (v jobView) Timeline() []timelineEntry {
+	list := []timelineEntry{{At: v.CreatedAt, What: "Enqueued", Class: "created"}}
 	if due := v.RunAfter; due.Sub(v.CreatedAt) >= time.Millisecond && v.Status != jobs.StatusScheduled {
-		list = append(list, moment{At: due, What: "Due", Sort: "due"})
+		list = append(list, timelineEntry{At: due, What: "Due", Class: "due"})
 	}
 	for i := range v.Errors {
 		e := &v.Errors[i]
-		list = append(list, moment{At: e.EndedAt, What: "Attempt " + number(e.Attempt), Sort: "failed", Error: e})
+		list = append(list, timelineEntry{At: e.EndedAt, What: "Attempt " + number(e.Attempt), Class: "failed", Error: e})
 	}
 	if !v.CancelRequested.IsZero() {
-		list = append(list, moment{At: v.CancelRequested, What: "Asked to stop", Sort: "cancelled"})
+		list = append(list, timelineEntry{At: v.CancelRequested, What: "Asked to stop", Class: "cancelled"})
 	}
 	switch v.Status {
 	case jobs.StatusScheduled:
-		list = append(list, moment{At: v.RunAfter, What: "Runs again", Sort: "scheduled"})
+		list = append(list, timelineEntry{At: v.RunAfter, What: "Runs again", Class: "scheduled"})
 		if v.Attempt == 0 {
 			list[len(list)-1].What = "Falls due"
 		}
 	case jobs.StatusPending:
-		list = append(list, moment{At: later(v.RunAfter, v.UpdatedAt), What: "Waits for a worker", Sort: "pending"})
+		list = append(list, timelineEntry{At: later(v.RunAfter, v.UpdatedAt), What: "Waits for a worker", Class: "pending"})
 	case jobs.StatusRunning:
-		list = append(list, moment{At: v.StartedAt, What: "Attempt " + number(v.Attempt) + " runs", Sort: "running", Note: v.Worker})
+		list = append(list, timelineEntry{At: v.StartedAt, What: "Attempt " + number(v.Attempt) + " runs", Class: "running", Note: v.Worker})
 	case jobs.StatusDone:
 		list = append(list,
-			moment{At: v.StartedAt, What: "Attempt " + number(v.Attempt), Sort: "running"},
-			moment{At: v.FinishedAt, What: "Done", Sort: "done", Note: "in " + span(v.FinishedAt.Sub(v.StartedAt))})
+			timelineEntry{At: v.StartedAt, What: "Attempt " + number(v.Attempt), Class: "running"},
+			timelineEntry{At: v.FinishedAt, What: "Done", Class: "done", Note: "in " + span(v.FinishedAt.Sub(v.StartedAt))})
 	case jobs.StatusFailed:
-		list = append(list, moment{At: v.FinishedAt, What: "Failed for good", Sort: "failed"})
+		list = append(list, timelineEntry{At: v.FinishedAt, What: "Failed for good", Class: "failed"})
 	case jobs.StatusCancelled:
-		list = append(list, moment{At: v.FinishedAt, What: "Cancelled", Sort: "cancelled"})
+		list = append(list, timelineEntry{At: v.FinishedAt, What: "Cancelled", Class: "cancelled"})
 	}
-	list = slices.DeleteFunc(list, func(m moment) bool { return m.At.IsZero() })
-	slices.SortStableFunc(list, func(a, b moment) int { return cmp.Compare(a.At.UnixMicro(), b.At.UnixMicro()) })
+	list = slices.DeleteFunc(list, func(m timelineEntry) bool { return m.At.IsZero() })
+	slices.SortStableFunc(list, func(a, b timelineEntry) int { return cmp.Compare(a.At.UnixMicro(), b.At.UnixMicro()) })
 	return list
 }
 

@@ -11,26 +11,26 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Nobody can ask for many megabytes.
+// The bounds of a list of jobs.
 const (
-	mostShown  = 4 << 10 // bytes of a field in a page of jobs
-	mostAnswer = 1 << 20 // bytes of a page
+	maxListedField = 4 << 10 // bytes of a field
+	maxPageBytes   = 1 << 20 // bytes of all jobs of a page
 )
 
 // job is a job in an answer.
 type job struct {
 	jobs.Job
-	Omitted []string `json:"omitted,omitempty"` // fields that are too large for a list
+	Omitted []string `json:"omitted,omitempty"` // the fields that are too large for a list
 }
 
-// short is a job for a list.
-func short(j jobs.Job) job {
+// listedJob returns a job without the fields that are too large for a list.
+func listedJob(j jobs.Job) job {
 	s := job{Job: j}
 	for _, field := range []struct {
 		name  string
 		value *json.RawMessage
 	}{{"payload", &s.Payload}, {"metadata", &s.Metadata}, {"progress", &s.Progress}, {"result", &s.Result}} {
-		if len(*field.value) > mostShown {
+		if len(*field.value) > maxListedField {
 			*field.value = nil
 			s.Omitted = append(s.Omitted, field.name)
 		}
@@ -40,7 +40,7 @@ func short(j jobs.Job) job {
 
 type jobList struct {
 	Jobs []job `json:"jobs"`
-	Next int64 `json:"next,omitempty"` // the after of the next page, when there may be one
+	Next int64 `json:"next,omitempty"` // the after of the next page, if there may be one
 }
 
 func (h *Handler) listJobs(r *http.Request) (answer, error) {
@@ -55,9 +55,9 @@ func (h *Handler) listJobs(r *http.Request) (answer, error) {
 	}
 	list := jobList{Jobs: []job{}}
 	bytes, enough := 0, errors.New("enough for one page")
-	next, err := h.each(r.Context(), filter, limit, func(_ context.Context, j jobs.Job) error {
-		s := short(j)
-		if bytes += s.bytes(); bytes > mostAnswer && len(list.Jobs) > 0 {
+	next, err := h.eachJob(r.Context(), filter, limit, func(_ context.Context, j jobs.Job) error {
+		s := listedJob(j)
+		if bytes += s.bytes(); bytes > maxPageBytes && len(list.Jobs) > 0 {
 			list.Next = list.Jobs[len(list.Jobs)-1].ID
 			return enough
 		}
@@ -71,7 +71,7 @@ func (h *Handler) listJobs(r *http.Request) (answer, error) {
 	return answer{body: list}, err
 }
 
-// bytes is about how large a job is in an answer.
+// bytes returns about how large the job is in an answer.
 func (j job) bytes() int {
 	n := len(j.Payload) + len(j.Metadata) + len(j.Progress) + len(j.Result) + len(j.LastError) + len(j.Kind) + len(j.Queue) +
 		len(j.UniqueKey) + len(j.RequestID) + len(j.UserID)
@@ -81,9 +81,9 @@ func (j job) bytes() int {
 	return n
 }
 
-// each calls fn for jobs that a filter means, newest first, and returns the cursor that goes on after them; 0 when there
-// are no more. They may be fewer than limit all the same: see [jobs.Client.ListPage].
-func (h *Handler) each(ctx context.Context, f jobs.Filter, limit int, fn func(context.Context, jobs.Job) error) (next int64, err error) {
+// eachJob calls fn for at most limit jobs that a filter selects, newest first, and returns the cursor of the next page, or 0 if
+// there are no more jobs. It may call fn for fewer jobs and still return a cursor: see [jobs.Client.ListPage].
+func (h *Handler) eachJob(ctx context.Context, f jobs.Filter, limit int, fn func(context.Context, jobs.Job) error) (next int64, err error) {
 	f.Limit = limit
 	page, err := h.client.ListPage(ctx, f)
 	if err != nil {
@@ -97,15 +97,15 @@ func (h *Handler) each(ctx context.Context, f jobs.Filter, limit int, fn func(co
 	return page.Next, nil
 }
 
-// detail is a job with what became of its attempts.
+// detail is a job with the errors of its attempts.
 type detail struct {
 	jobs.Job
 	Errors []jobs.AttemptError `json:"errors"`
-	Next   int64               `json:"attempts_next,omitempty"` // the attempts_after of the page before, when there is one
+	Next   int64               `json:"attempts_next,omitempty"` // the attempts_after of earlier attempts, if there are any
 }
 
-// attemptsShown is how many attempts are told of at once: a job that is retried for ever has many, with their stacks.
-const attemptsShown = 50
+// attemptsPerPage is how many attempts an answer has. A job with many attempts has as many errors and stacks.
+const attemptsPerPage = 50
 
 func (h *Handler) getJob(r *http.Request) (answer, error) {
 	q := queryOf(r, "attempts_after")
@@ -123,7 +123,7 @@ func (h *Handler) detail(ctx context.Context, id, after int64) (answer, error) {
 		return answer{}, err
 	}
 	d := detail{Job: j}
-	if d.Errors, d.Next, err = h.client.LatestErrors(ctx, id, after, attemptsShown); err != nil {
+	if d.Errors, d.Next, err = h.client.LatestErrors(ctx, id, after, attemptsPerPage); err != nil {
 		return answer{}, err
 	}
 	return answer{body: d}, nil
@@ -138,10 +138,10 @@ func (h *Handler) why(r *http.Request) (answer, error) {
 	return answer{body: diagnosis}, err
 }
 
-// enqueueRequest is the body of an enqueue. What is left out has the library's defaults.
+// enqueueRequest is the body of an enqueue. Fields that are left out have the library's defaults.
 type enqueueRequest struct {
 	Kind        string          `json:"kind"`
-	Payload     json.RawMessage `json:"payload"` // {} when left out
+	Payload     json.RawMessage `json:"payload"` // {} if left out
 	Queue       *string         `json:"queue"`
 	Priority    *int            `json:"priority"`
 	RunAfter    *time.Time      `json:"run_after"`
@@ -155,7 +155,7 @@ type enqueueRequest struct {
 	Metadata    json.RawMessage `json:"metadata"`
 }
 
-// options are those that were given.
+// options returns the options for the fields that are set.
 func (q enqueueRequest) options() []jobs.EnqueueOption {
 	opts := []jobs.EnqueueOption{jobs.Tags(q.Tags...)}
 	opts = with(opts, q.Queue, jobs.Queue)
@@ -182,7 +182,7 @@ func with[T any](opts []jobs.EnqueueOption, value *T, option func(T) jobs.Enqueu
 
 type receipt struct {
 	ID      int64 `json:"id"`
-	Existed bool  `json:"existed"` // a job with the same unique key or request id was there, and none was added
+	Existed bool  `json:"existed"` // a job with the same unique key or request id existed, and none was added
 }
 
 func (h *Handler) enqueue(r *http.Request) (answer, error) {
@@ -207,7 +207,7 @@ func (h *Handler) enqueue(r *http.Request) (answer, error) {
 	return a, nil
 }
 
-// onJob does something to the job of a request's path, and answers with what it is then.
+// onJob changes the job in the request's path, and answers with the changed job.
 func (h *Handler) onJob(r *http.Request, act func(context.Context, int64, ...jobs.ChangeOption) error) (answer, error) {
 	id, err := jobID(r, noBody)
 	if err == nil {
@@ -218,8 +218,8 @@ func (h *Handler) onJob(r *http.Request, act func(context.Context, int64, ...job
 	}
 	a, err := h.detail(r.Context(), id, 0)
 	if err != nil {
-		// What is done is done: who is told of an error would do it again.
-		h.note(r, "a job was changed, and cannot be read", err)
+		// An error would make the client repeat the change.
+		h.logError(r, "reading a changed job failed", err)
 		return answer{status: http.StatusNoContent}, nil
 	}
 	return a, nil
@@ -229,7 +229,7 @@ func (h *Handler) retryJob(r *http.Request) (answer, error) { return h.onJob(r, 
 
 func (h *Handler) cancelJob(r *http.Request) (answer, error) { return h.onJob(r, h.cancel) }
 
-// cancel ends a job that waits, or asks the worker of one that runs to stop it.
+// cancel cancels a waiting job, or asks the worker of a running job to stop it.
 func (h *Handler) cancel(ctx context.Context, id int64, opts ...jobs.ChangeOption) error {
 	_, err := h.client.Cancel(ctx, id, opts...)
 	return err

@@ -11,9 +11,9 @@ import (
 // jobsView is a page of the list of jobs.
 type jobsView struct {
 	jobList
-	narrowing
-	Queues []string // that can be chosen
-	Kinds  []string // that can be chosen
+	listFilter
+	Queues []string // to filter by
+	Kinds  []string // to filter by
 	counts []jobs.Count
 }
 
@@ -22,7 +22,7 @@ func (h *Handler) jobsPage(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := jobsView{jobList: a.body.(jobList), narrowing: narrowingOf(r)}
+	v := jobsView{jobList: a.body.(jobList), listFilter: listFilterOf(r)}
 	if v.counts, err = h.client.Counts(r.Context()); err != nil {
 		return view{}, err
 	}
@@ -31,7 +31,7 @@ func (h *Handler) jobsPage(r *http.Request) (view, error) {
 	return view{"jobs", "Jobs", v}, nil
 }
 
-// names are those that the jobs have, and the one that the filter has.
+// names returns the names that jobs have, and the one in the filter, sorted.
 func (v jobsView) names(field string, of func(jobs.Count) string) []string {
 	list := []string{v.Get(field)}
 	for _, n := range v.counts {
@@ -41,12 +41,12 @@ func (v jobsView) names(field string, of func(jobs.Count) string) []string {
 	return slices.DeleteFunc(slices.Compact(list), func(name string) bool { return name == "" })
 }
 
-// Count is how many jobs of the filter's queue and kind have a status.
+// Count returns how many jobs of the filter's queue and kind have a status.
 func (v jobsView) Count(s jobs.Status) int64 {
 	return total(v.counts, s, v.Get("queue"), v.Get("kind"))
 }
 
-// total is how many jobs of a status there are, of a queue and a kind or, where one is empty, of all.
+// total returns how many jobs have a status, a queue and a kind. An empty queue or kind means all.
 func total(counts []jobs.Count, s jobs.Status, queue, kind string) (sum int64) {
 	for _, n := range counts {
 		if n.Status == s && (queue == "" || n.Queue == queue) && (kind == "" || n.Kind == kind) {
@@ -56,11 +56,11 @@ func total(counts []jobs.Count, s jobs.Status, queue, kind string) (sum int64) {
 	return sum
 }
 
-// Older leads to the next page.
+// Older returns the URL of the next page.
 func (v jobsView) Older() string { return v.With("after", strconv.FormatInt(v.Next, 10)) }
 
-// Narrowed reports whether the list is narrowed to more than a status.
-func (v jobsView) Narrowed() bool {
+// Filtered reports whether the filter has more than a status.
+func (v jobsView) Filtered() bool {
 	for name, list := range v.Filter {
 		if name != "status" && name != "limit" && list[0] != "" {
 			return true
@@ -69,5 +69,5 @@ func (v jobsView) Narrowed() bool {
 	return false
 }
 
-// Changes are what can be done to jobs of the list.
-func (v jobsView) Changes() []deed { return changesOf(jobs.Status(v.Get("status"))) }
+// Changes returns the actions for the jobs of the list.
+func (v jobsView) Changes() []jobAction { return jobActionsFor(jobs.Status(v.Get("status"))) }

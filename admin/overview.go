@@ -36,11 +36,11 @@ func (h *Handler) queues(r *http.Request) (answer, error) {
 	return answer{body: map[string]any{"queues": list}}, err
 }
 
-// pausing is the answer to a pause or a resumption.
+// pausing is the answer to a pause or a resume.
 type pausing struct {
 	Queue   string `json:"queue"`
 	Paused  bool   `json:"paused"`
-	Changed bool   `json:"changed"` // it was not so before
+	Changed bool   `json:"changed"` // false if the queue was in this state before
 }
 
 func (h *Handler) pauseQueue(r *http.Request) (answer, error) {
@@ -51,11 +51,10 @@ func (h *Handler) resumeQueue(r *http.Request) (answer, error) {
 	return h.setQueue(r, false, h.client.ResumeQueue)
 }
 
-// markedSlash stands for a queue whose name is a slash, which a mux would not take for the segment of a path. No name has
-// a NUL.
+// markedSlash replaces the name of a queue that is a slash: a mux does not match a slash as a segment. A name never has a NUL.
 const markedSlash = "/\x00"
 
-// markSlash marks the name of a queue that is a slash.
+// markSlash returns the request with markedSlash in place of a queue's name that is a slash.
 func (h *Handler) markSlash(r *http.Request) *http.Request {
 	way, queues := r.URL.EscapedPath(), h.config.Prefix+base+"/queues/"
 	rest, found := strings.CutPrefix(way, queues)
@@ -66,7 +65,7 @@ func (h *Handler) markSlash(r *http.Request) *http.Request {
 	address.RawPath = queues + url.PathEscape(markedSlash) + rest[3:]
 	var err error
 	if address.Path, err = url.PathUnescape(address.RawPath); err != nil {
-		return r // which is no path at all
+		return r // not a path
 	}
 	marked.URL = &address
 	return &marked
@@ -96,15 +95,15 @@ type health struct {
 	Status string `json:"status"`
 }
 
-// healthz tells that the server answers.
+// healthz answers that the server runs.
 func (h *Handler) healthz(*http.Request) (answer, error) { return answer{body: health{"ok"}}, nil }
 
-// readyz tells that the database can be used.
+// readyz answers whether the database can be used.
 func (h *Handler) readyz(r *http.Request) (answer, error) {
 	if err := h.client.CheckSchema(r.Context()); err != nil {
 		p := problemOf(err)
 		if p.Status == http.StatusInternalServerError {
-			p = &problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: "the database cannot be used; the log of the server says why"}
+			p = &problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: "the database cannot be used: the server's log has the error"}
 		}
 		p.cause = err
 		return answer{}, p

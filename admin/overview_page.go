@@ -11,15 +11,15 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// latestFailures is how many of them the overview shows.
+// latestFailures is how many failed jobs the overview shows.
 const latestFailures = 6
 
-// overview is the queue at a glance.
+// overview is the data of the overview page.
 type overview struct {
 	Stats    jobs.Stats
 	Hour     jobs.History
 	Day      jobs.History
-	Range    string    // that the charts have: "hour" or "day"
+	Range    string    // of the charts: "hour" or "day"
 	Queues   queueList // the busiest
 	Workers  []workerLine
 	Failures []jobs.Failure
@@ -59,7 +59,7 @@ func (h *Handler) overview(ctx context.Context) (overview, error) {
 	return o, err
 }
 
-// lastHour is by the minute.
+// lastHour returns the filter of the last hour, by the minute.
 func lastHour() jobs.HistoryFilter { return jobs.HistoryFilter{} }
 
 func (h *Handler) lastDay() jobs.HistoryFilter {
@@ -67,16 +67,17 @@ func (h *Handler) lastDay() jobs.HistoryFilter {
 	return jobs.HistoryFilter{Since: now.Add(-24 * time.Hour), Until: now, Step: 15 * time.Minute}
 }
 
-// mostAlerts is how many queues and kinds that nobody takes the overview names.
-const mostAlerts = 5
+// maxAlerts is how many pairs of a queue and a kind without a worker the overview names.
+const maxAlerts = 5
 
-// Unhandled are those of them with the most jobs; MoreUnhandled is how many jobs the others have.
+// Unhandled returns the pairs of a queue and a kind without a worker that have the most jobs.
 func (o overview) Unhandled() []jobs.UnhandledWork {
 	list := slices.Clone(o.Stats.Unhandled)
 	slices.SortStableFunc(list, func(a, b jobs.UnhandledWork) int { return cmp.Compare(b.Jobs, a.Jobs) })
-	return list[:min(len(list), mostAlerts)]
+	return list[:min(len(list), maxAlerts)]
 }
 
+// MoreUnhandled returns how many jobs the other such pairs have.
 func (o overview) MoreUnhandled() (n int64) {
 	for _, u := range o.Stats.Unhandled {
 		n += u.Jobs
@@ -87,7 +88,7 @@ func (o overview) MoreUnhandled() (n int64) {
 	return n
 }
 
-// Slots is how many jobs all workers can run at once.
+// Slots returns how many jobs all workers can run at the same time.
 func (o overview) Slots() (n int) {
 	for _, w := range o.Workers {
 		n += w.Slots
@@ -95,10 +96,10 @@ func (o overview) Slots() (n int) {
 	return n
 }
 
-// Running is how many jobs run.
+// Running returns how many jobs run.
 func (o overview) Running() int64 { return o.Stats.Jobs[jobs.StatusRunning] }
 
-// Shown is the history that the charts have.
+// Shown returns the history in the charts.
 func (o overview) Shown() jobs.History {
 	if o.Range == "day" {
 		return o.Day
@@ -106,7 +107,7 @@ func (o overview) Shown() jobs.History {
 	return o.Hour
 }
 
-// Each is how long a step of the charts is, in words.
+// Each returns the length of a step of the charts in words.
 func (o overview) Each() string {
 	if o.Range == "day" {
 		return "quarter of an hour"
@@ -114,20 +115,21 @@ func (o overview) Each() string {
 	return "minute"
 }
 
-// Throughput is the chart of what became of jobs.
+// Throughput returns the chart of the jobs' outcomes.
 func (o overview) Throughput() chart {
 	return newChart("Jobs that ended, by the "+o.Each(), "jobs", o.Shown(),
-		counted("Done", "done", true, func(i jobs.Interval) int64 { return i.Done }),
-		counted("Retried", "pending", false, func(i jobs.Interval) int64 { return i.Retried }),
-		counted("Cancelled", "cancelled", false, func(i jobs.Interval) int64 { return i.Cancelled }),
-		counted("Failed", "failed", true, func(i jobs.Interval) int64 { return i.Failed }))
+		countSeries("Done", "done", true, func(i jobs.Interval) int64 { return i.Done }),
+		countSeries("Retried", "pending", false, func(i jobs.Interval) int64 { return i.Retried }),
+		countSeries("Cancelled", "cancelled", false, func(i jobs.Interval) int64 { return i.Cancelled }),
+		countSeries("Failed", "failed", true, func(i jobs.Interval) int64 { return i.Failed }))
 }
 
-// Wait is the chart of how long jobs waited for a worker, Run of how long they ran.
+// Wait returns the chart of how long jobs waited for a worker.
 func (o overview) Wait() chart {
-	return newChart("How long jobs waited, by the "+o.Each(), "ms", o.Shown(), measured(func(i jobs.Interval) jobs.Latency { return i.Wait })...)
+	return newChart("How long jobs waited, by the "+o.Each(), "ms", o.Shown(), latencySeries(func(i jobs.Interval) jobs.Latency { return i.Wait })...)
 }
 
+// Run returns the chart of how long jobs ran.
 func (o overview) Run() chart {
-	return newChart("How long jobs ran, by the "+o.Each(), "ms", o.Shown(), measured(func(i jobs.Interval) jobs.Latency { return i.Run })...)
+	return newChart("How long jobs ran, by the "+o.Each(), "ms", o.Shown(), latencySeries(func(i jobs.Interval) jobs.Latency { return i.Run })...)
 }

@@ -22,7 +22,7 @@ type page struct {
 	serve func(*Handler, *http.Request) (view, error)
 }
 
-// pages are all that can be looked at. What their forms send is in actions.
+// pages returns the pages. Their forms are in actions.
 func pages() []page {
 	return []page{
 		{"/{$}", (*Handler).overviewPage},
@@ -35,40 +35,40 @@ func pages() []page {
 	}
 }
 
-// view is what a page shows: the data of the template with its name.
+// view is the content of a page: the name of its template, its title and its data.
 type view struct {
 	name, title string
 	data        any
 }
 
-// frame is what a template gets.
+// frame is the data of the layout.
 type frame struct {
 	Name     string // of the template
 	Title    string
-	Theme    string // that somebody chose; empty for the system's
+	Theme    string // the user's choice; empty for the system's
 	ReadOnly bool
-	Fragment bool   // only what is inside of main is asked for, by the script
-	Here     string // where a form leads back to
-	Events   string // the stream that says when to read the page again; empty when there is none
+	Fragment bool   // the script requests only the content of main
+	Here     string // the URL to which forms return
+	Events   string // the URL of the event stream; empty if the page does not follow changes
 	Flash    *flash
 	Data     any
 }
 
-// fragmentHeader is set by the script when it brings a page up to date that is open.
+// fragmentHeader is set by the script when it updates an open page.
 const fragmentHeader = "Sqluice-Fragment"
 
-// pagePolicy lets pages load the handler's own files and nothing else; nothing is run or styled that stands in a page
-// itself, and no script can make markup of text.
+// pagePolicy allows pages to load only the handler's own files. It forbids inline scripts and styles, and scripts that turn text
+// into markup.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// dashboard is what all pages need: their templates and files.
+// dashboard holds the templates and files of the pages.
 type dashboard struct {
 	templates map[string]*template.Template // by name
-	files     map[string]file               // by the name they are served by
+	files     map[string]file               // by the name under which they are served
 }
 
-// newDashboard reads the pages for a handler below a prefix.
+// newDashboard parses the templates and reads the files.
 func (h *Handler) newDashboard() (*dashboard, error) {
 	d := &dashboard{templates: map[string]*template.Template{}}
 	names, err := d.readFiles()
@@ -96,7 +96,7 @@ func (h *Handler) newDashboard() (*dashboard, error) {
 	return d, nil
 }
 
-// mountPages adds the pages, what their forms send and their files to the mux.
+// mountPages adds the pages, their forms and their files to the mux.
 func (h *Handler) mountPages() error {
 	var err error
 	if h.site, err = h.newDashboard(); err != nil {
@@ -117,10 +117,10 @@ func (h *Handler) mountPages() error {
 	return nil
 }
 
-// pageEndpoint serves a page, or the error that it met.
+// pageEndpoint returns the handler of a page.
 func (h *Handler) pageEndpoint(p page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
+		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 		defer cancel()
 		v, err := p.serve(h, r.WithContext(ctx))
 		if err != nil {
@@ -137,9 +137,9 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v vie
 		Name: v.name, Title: v.title, Theme: themeOf(r), ReadOnly: h.config.ReadOnly, Fragment: r.Header.Get(fragmentHeader) != "",
 		Here: r.URL.RequestURI(), Data: v.data,
 	}
-	if r.Method == http.MethodPost { // what a form is answered with cannot be gone back to
+	if r.Method == http.MethodPost { // the answer to a form has no URL of its own
 		f.Here = h.back(r)
-	} else if r.Method == http.MethodGet && status == http.StatusOK { // nor can a fault be read again
+	} else if r.Method == http.MethodGet && status == http.StatusOK { // the page of an error does not follow changes
 		f.Events = h.config.Prefix + base + "/events"
 	}
 	if !f.Fragment {
@@ -147,33 +147,33 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v vie
 	}
 	var text bytes.Buffer
 	if err := h.site.templates[v.name].ExecuteTemplate(&text, "layout", f); err != nil {
-		h.note(r, "a page cannot be shown", err)
-		http.Error(w, "the page cannot be shown; the log of the server says why", http.StatusInternalServerError)
+		h.logError(r, "making a page failed", err)
+		http.Error(w, "the page cannot be shown: the server's log has the error", http.StatusInternalServerError)
 		return
 	}
 	header := w.Header()
 	header.Set("Content-Security-Policy", pagePolicy)
-	// A form whose page tells nobody its origin looks like one of another site.
+	// With the policy no-referrer, a browser sends "Origin: null" with a form, as for another site.
 	header.Set("Referrer-Policy", "same-origin")
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Content-Length", strconv.Itoa(text.Len()))
 	header.Add("Vary", fragmentHeader)
 	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // who asked may have gone
+	_, _ = w.Write(text.Bytes()) // fails if the client has gone
 }
 
-// isForPeople reports whether a request is a browser's for a page, and not one of the API.
+// isForPeople reports whether a browser requests a page, and not the API.
 func (h *Handler) isForPeople(r *http.Request) bool {
 	way := strings.TrimPrefix(r.URL.Path, h.config.Prefix)
 	return way != base && !strings.HasPrefix(way, base+"/") && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// showProblem answers with a fault as a page.
+// showProblem answers with a problem as a page.
 func (h *Handler) showProblem(w http.ResponseWriter, r *http.Request, p *problem) {
 	h.show(w, r, p.Status, view{"problem", p.Title, p})
 }
 
-// themeOf is the theme that somebody chose; empty for the system's.
+// themeOf returns the theme that the user chose, or "" for the system's.
 func themeOf(r *http.Request) string {
 	if cookie, err := r.Cookie(themeCookie); err == nil && (cookie.Value == "light" || cookie.Value == "dark") {
 		return cookie.Value

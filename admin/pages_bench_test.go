@@ -23,8 +23,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
-// BenchmarkPages asks for each page, and for what the API reads, of a queue with a long history: SQLUICE_BENCH_ROWS jobs that
-// ended, 3.5 million by default. It tells the median and the 99th percentile of how long an answer takes, in milliseconds.
+// BenchmarkPages requests each page, and the API's reads, of a queue with a long history: SQLUICE_BENCH_ROWS jobs that
+// ended, 3.5 million by default. It reports the median and the 99th percentile of the durations in milliseconds.
 // `make bench-pages` runs it.
 func BenchmarkPages(b *testing.B) {
 	rows := 3_500_000

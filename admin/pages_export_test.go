@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Pages are the method and the path of each page and form, below the handler's prefix.
+// Pages returns the method and the path of each page and form, below the handler's prefix.
 func Pages() (list [][2]string) {
 	for _, p := range pages() {
 		list = append(list, [2]string{http.MethodGet, strings.ReplaceAll(p.path, "{$}", "")})
@@ -19,19 +19,19 @@ func Pages() (list [][2]string) {
 	return list
 }
 
-// FileNames are the names that the pages' files are served by.
+// FileNames returns the names under which the pages' files are served.
 func (h *Handler) FileNames() []string { return slices.Sorted(maps.Keys(h.site.files)) }
 
-// Relative and Number are what templates show of times and numbers.
+// Relative returns a time as templates show it.
 func Relative(t, now time.Time) string { return relative(t, now) }
 
 func Number(n int64) string { return number(n) }
 
 func Span(d time.Duration) string { return span(d) }
 
-// ChartPaths are the paths of a line that is the only one of its chart.
+// ChartPaths returns the paths of the only line of a chart.
 func ChartPaths(values []*float64) (line, area string) {
-	l := lineOf{Values: values}
-	c := chart{Lines: []lineOf{l}}
+	l := chartLine{Values: values}
+	c := chart{Lines: []chartLine{l}}
 	return c.Line(l), c.Area(l)
 }

@@ -34,7 +34,7 @@ func visit(t *testing.T, client *jobs.Client, c admin.Config) *visitor {
 	return &visitor{t, &http.Client{Jar: jar}, server.URL + c.Prefix, c.Prefix}
 }
 
-// page is the text of a page, whose header is a page's.
+// page returns the text of a page, and checks its header.
 func (v *visitor) page(path string) string {
 	v.t.Helper()
 	status, text := v.ask(http.MethodGet, path, nil)
@@ -44,7 +44,7 @@ func (v *visitor) page(path string) string {
 	return text
 }
 
-// send sends a form, and returns the page that this leads to.
+// send sends a form, and returns the page to which it leads.
 func (v *visitor) send(path string, fields url.Values) string {
 	v.t.Helper()
 	status, text := v.ask(http.MethodPost, path, fields)
@@ -127,7 +127,7 @@ func TestPages(t *testing.T) {
 		_, err = client.Enqueue(t.Context(), "other", []byte(`{}`), jobs.In(90*time.Minute))
 		must(t, err)
 
-		has(t, "the overview", v.page("/"), "Nobody takes 1 job", `href="/queue/jobs?kind=other&amp;queue=slow&amp;status=pending"`,
+		has(t, "the overview", v.page("/"), "No worker for 1 job", `href="/queue/jobs?kind=other&amp;queue=slow&amp;status=pending"`,
 			"Scheduled</span><strong>1<", "Pending</span><strong>1<", "Done</span><strong>1<", "Failed</span><strong>3<",
 			"Latest failures", "worse</span>", "panic: it is worse", "bad</span>", "it is bad")
 		all := v.page("/jobs")
@@ -147,7 +147,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// TestPagesOfTheList: the older jobs are found by the link at its end.
+// TestPagesOfTheList: the link at the end of the list leads to older jobs.
 func TestPagesOfTheList(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		v := visit(t, client, admin.Config{})
@@ -164,7 +164,7 @@ func TestPagesOfTheList(t *testing.T) {
 	})
 }
 
-// TestFragment: the script gets what changes, and no message that it would swallow.
+// TestFragment: the script gets the content of main, and no message, which it would drop.
 func TestFragment(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	v := visit(t, client, admin.Config{})
@@ -192,7 +192,7 @@ func TestFragment(t *testing.T) {
 	}
 }
 
-// TestProblemPages: a browser is answered with a page, and whatever else with a problem document.
+// TestProblemPages: a browser gets a page, and other clients get a problem document.
 func TestProblemPages(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	v := visit(t, client, admin.Config{})
@@ -224,7 +224,7 @@ func TestProblemPages(t *testing.T) {
 	}
 }
 
-// TestEveryPageIsGuarded: whom the API refuses, the pages, their forms and their files refuse too.
+// TestEveryPageIsGuarded: pages, forms and files refuse the same requests as the API.
 func TestEveryPageIsGuarded(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	open := newHandler(t, client, admin.Config{})
@@ -286,7 +286,7 @@ func askPage(h http.Handler, at net.Addr, route [2]string, change func(*http.Req
 	return status
 }
 
-// TestReadOnlyPages have nothing to press.
+// TestReadOnlyPages: read-only pages have no buttons that change jobs.
 func TestReadOnlyPages(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	_, err := client.Enqueue(t.Context(), "bad", []byte("{}"), jobs.MaxAttempts(1))

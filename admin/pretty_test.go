@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestPrettyIsBounded: a text of a mebibyte does not become a page of hundreds.
+// TestPrettyIsBounded: one mebibyte of JSON does not become a page of hundreds of mebibytes.
 func TestPrettyIsBounded(t *testing.T) {
 	deep := json.RawMessage(strings.Repeat("[", 200) + strings.Repeat("0,", 400_000) + "0" + strings.Repeat("]", 200))
-	if text := pretty(deep); len(text) > mostPretty || !strings.Contains(text, "the API has all of it") {
+	if text := pretty(deep); len(text) > maxIndented || !strings.Contains(text, "the API has all of it") {
 		t.Errorf("%d bytes became %d", len(deep), len(text))
 	}
 	for _, raw := range []string{

@@ -13,19 +13,19 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// problem is a fault as it is answered: a problem document of RFC 9457.
+// problem is an error as an answer: a problem document of RFC 9457.
 type problem struct {
-	Code   string  `json:"-"` // what Type ends with
+	Code   string  `json:"-"` // the end of Type
 	Type   string  `json:"type"`
 	Title  string  `json:"title"`
 	Status int     `json:"status"`
 	Detail string  `json:"detail,omitempty"`
 	Faults []fault `json:"faults,omitempty"`
 
-	cause error // what the log is told instead
+	cause error // logged instead of Detail
 }
 
-// fault is what is wrong with a field of a request.
+// fault says what is wrong with a field of a request.
 type fault struct {
 	Field string `json:"field"`
 	Value string `json:"value,omitempty"`
@@ -34,7 +34,7 @@ type fault struct {
 
 func (p *problem) Error() string { return p.Detail }
 
-// retryAfter is when a request that met a passing state of the database should be sent again, in seconds.
+// retryAfter is after how many seconds a client should repeat a request that failed because of a passing state of the database.
 const retryAfter = 1
 
 // refuse answers with an error.
@@ -42,7 +42,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	switch p.Status {
 	case http.StatusUnauthorized:
-		if h.config.Token != "" { // browsers ask for a password, which it is; they would ask for nothing without
+		if h.config.Token != "" { // a browser then asks for a password, which is the token
 			w.Header().Add("WWW-Authenticate", `Basic realm="sqluice", charset="UTF-8"`)
 		}
 		w.Header().Add("WWW-Authenticate", `Bearer realm="sqluice"`)
@@ -50,7 +50,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 	}
 	if p.Status >= http.StatusInternalServerError {
-		h.note(r, "a request failed", cmp.Or(p.cause, err))
+		h.logError(r, "a request failed", cmp.Or(p.cause, err))
 	}
 	if h.isForPeople(r) {
 		h.showProblem(w, r, p)
@@ -59,14 +59,14 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	h.write(w, r, p.Status, "application/problem+json", p)
 }
 
-// note logs a fault that the answer does not tell in full. That who asked has gone is none.
-func (h *Handler) note(r *http.Request, what string, err error) {
+// logError logs an error that the answer does not show in full, unless the client has gone.
+func (h *Handler) logError(r *http.Request, what string, err error) {
 	if r.Context().Err() == nil {
 		h.log.Error(what, "method", r.Method, "path", r.URL.Path, "error", err)
 	}
 }
 
-// states are what errors of package jobs mean to who asks.
+// states maps errors of package jobs to HTTP statuses and codes.
 func states() []struct {
 	err    error
 	status int
@@ -81,7 +81,7 @@ func states() []struct {
 		{jobs.ErrStatus, http.StatusConflict, "status"},
 		{jobs.ErrUniqueTaken, http.StatusConflict, "unique-key-taken"},
 		{jobs.ErrMoved, http.StatusConflict, "moved"},
-		// Before ErrUnavailable, which it comes with: who is told to try again would do it twice.
+		// Before ErrUnavailable, which accompanies it: a client that tries again could make the change twice.
 		{jobs.ErrUnknownOutcome, http.StatusInternalServerError, "unknown-outcome"},
 		{jobs.ErrFull, http.StatusInsufficientStorage, "full"},
 		{jobs.ErrBusy, http.StatusServiceUnavailable, "busy"},
@@ -93,8 +93,7 @@ func states() []struct {
 	}
 }
 
-// problemOf is what an error is answered as. Of those that nobody expects only the log has the text: it may name files,
-// hosts and statements.
+// problemOf returns the problem for an error. An unexpected error's text is only logged: it may name files, hosts and statements.
 func problemOf(err error) *problem {
 	var p *problem
 	if !errors.As(err, &p) {
@@ -120,16 +119,16 @@ func newProblem(err error) *problem {
 	for _, s := range states() {
 		if errors.Is(err, s.err) {
 			detail := s.err.Error()
-			if s.status < http.StatusInternalServerError && s.err != jobs.ErrMoved { // that would name the other database
-				detail = err.Error() // the library's own words, which name the job
+			if s.status < http.StatusInternalServerError && s.err != jobs.ErrMoved { // its text names the other database
+				detail = err.Error() // it names the job
 			}
 			return &problem{Status: s.status, Code: s.code, Detail: detail}
 		}
 	}
-	return &problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "the log of the server has the error"}
+	return &problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "the server's log has the error"}
 }
 
-// fieldName is what the contract calls a field of package jobs.
+// fieldName returns the contract's name of a field of package jobs.
 func fieldName(field string) string {
 	names := map[string]string{
 		"run-after time": "run_after", "max attempts": "max_attempts", "timeout": "timeout_ns", "delay": "delay_ns",
@@ -142,12 +141,12 @@ func fieldName(field string) string {
 	return field
 }
 
-// answer is what a route answers with: nothing but the status when body is nil.
+// answer is a route's answer. If body is nil, it has only the status.
 type answer struct {
-	status   int // 200 when 0
+	status   int // 0 means 200
 	body     any
-	location string           // of what was made
-	stream   http.HandlerFunc // writes the answer instead
+	location string           // of the new job
+	stream   http.HandlerFunc // writes the answer, if set
 }
 
 func (h *Handler) answer(w http.ResponseWriter, r *http.Request, a answer) {
@@ -169,11 +168,11 @@ func (h *Handler) write(w http.ResponseWriter, r *http.Request, status int, medi
 	if raw, ok := body.(json.RawMessage); ok {
 		text.Write(raw)
 	} else if err := json.NewEncoder(&text).Encode(body); err != nil {
-		h.refuse(w, r, fmt.Errorf("encode the answer: %w", err)) // whose own texts can be
+		h.refuse(w, r, fmt.Errorf("encode the answer: %w", err)) // a problem can be encoded
 		return
 	}
 	w.Header().Set("Content-Type", mediaType)
 	w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // who asked may have gone
+	_, _ = w.Write(text.Bytes()) // fails if the client has gone
 }

@@ -10,32 +10,32 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// How many queues pages show, and with how many of them their last hour, which is read for each.
+// How many queues pages show, and for how many of them the last hour, which costs a read each.
 const (
-	mostQueues    = 200
-	mostBusy      = 10 // in the overview
-	mostHistories = 20
+	maxQueues    = 200
+	maxBusiest   = 10 // in the overview
+	maxHistories = 20
 )
 
 // queueLine is a queue as pages show it.
 type queueLine struct {
 	jobs.QueueInfo
-	Hour jobs.History // empty for those after the first mostHistories
+	Hour jobs.History // empty after the first maxHistories queues
 }
 
-// queueList are the queues that a page shows.
+// queueList holds the queues that a page shows.
 type queueList struct {
 	Lines []queueLine
-	More  int // that are not shown
+	More  int // how many others there are
 }
 
-// Spark is the chart of the jobs that ended in the last hour.
+// Spark returns the chart of the jobs that ended in the last hour.
 func (q queueLine) Spark() chart {
 	return newChart("Jobs that ended in the last hour", "jobs", q.Hour,
-		counted("ended", "running", true, func(i jobs.Interval) int64 { return i.Done + i.Failed + i.Cancelled }))
+		countSeries("ended", "running", true, func(i jobs.Interval) int64 { return i.Done + i.Failed + i.Cancelled }))
 }
 
-// Paused reports whether nobody takes jobs from the queue.
+// Paused reports whether the queue is paused.
 func (q queueLine) Paused() bool { return !q.PausedAt.IsZero() }
 
 func (h *Handler) queuesPage(r *http.Request) (view, error) {
@@ -47,24 +47,24 @@ func (h *Handler) queuesPage(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	all := len(list)
-	list = list[:min(all, mostQueues)]
+	list = list[:min(all, maxQueues)]
 	lines, _, err := h.queueLines(r.Context(), list)
 	return view{"queues", "Queues", queueList{lines, all - len(list)}}, err
 }
 
-// busiest are the queues that hold the most jobs to run now, by name.
+// busiest returns the queues with the most pending and running jobs, by name.
 func busiest(list []jobs.QueueInfo) []jobs.QueueInfo {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b jobs.QueueInfo) int { return cmp.Compare(b.Pending+b.Running, a.Pending+a.Running) })
-	list = list[:min(len(list), mostBusy)]
+	list = list[:min(len(list), maxBusiest)]
 	slices.SortFunc(list, func(a, b jobs.QueueInfo) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
-// queueLines adds the last hour of the first queues, and that of all queues together.
+// queueLines returns the queues with the last hour of the first ones, and the last hour of all queues together.
 func (h *Handler) queueLines(ctx context.Context, list []jobs.QueueInfo) (lines []queueLine, all jobs.History, err error) {
 	names := []string{""}
-	for _, q := range list[:min(len(list), mostHistories)] {
+	for _, q := range list[:min(len(list), maxHistories)] {
 		names = append(names, q.Name)
 	}
 	hours, err := h.client.Histories(ctx, lastHour(), names...)

@@ -31,8 +31,8 @@ func sendRaw(t *testing.T, address, request string) (status int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-// TestRawRequests: without a token, whatever a proxy may have sent is refused with the remedy, as it reaches a real server; and
-// what programs on the machine send is served.
+// TestRawRequests: on a real server without a token, requests that a proxy may have sent are refused with the remedy, and
+// requests of programs on the machine are served.
 func TestRawRequests(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	const path = base + "/stats"

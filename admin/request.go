@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	mostQuery = 8 << 10 // bytes of a URL's query
-	mostBody  = 2*jobs.MaxPayload + 64<<10
-	mostPage  = 200
-	onePage   = 50 // when a request does not say
+	maxQueryBytes   = 8 << 10 // of a URL
+	maxBodyBytes    = 2*jobs.MaxPayload + 64<<10
+	maxPageSize     = 200
+	defaultPageSize = 50
 )
 
-// parameters are those of a URL's query. The first fault that is found is kept: see err.
+// parameters holds the parameters of a URL's query, and the first fault that a method finds in them.
 type parameters struct {
 	values url.Values
 	fault  error
 }
 
-// queryOf reads the query of a request, which may have no parameters but these, each once.
+// queryOf reads the query of a request. It may have only the known parameters, each once.
 func queryOf(r *http.Request, known ...string) *parameters {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return &parameters{fault: &jobs.InvalidError{Field: "query", Must: "be written as name=value&name=value, with what is special escaped"}}
+		return &parameters{fault: &jobs.InvalidError{Field: "query", Must: "be written as name=value&name=value, with special characters escaped"}}
 	}
 	p := &parameters{values: values}
 	for name, list := range values {
@@ -53,20 +53,20 @@ func (p *parameters) fail(err error) {
 
 func (p *parameters) text(name string) string { return p.values.Get(name) }
 
-// limit is how many rows are asked for.
+// limit returns how many rows the request asks for.
 func (p *parameters) limit() int {
 	text := p.text("limit")
 	if text == "" {
-		return onePage
+		return defaultPageSize
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > mostPage {
-		p.fail(&jobs.InvalidError{Field: "limit", Value: fmt.Sprintf("%q", text), Must: fmt.Sprintf("be from 1 to %d", mostPage)})
+	if err != nil || n < 1 || n > maxPageSize {
+		p.fail(&jobs.InvalidError{Field: "limit", Value: fmt.Sprintf("%q", text), Must: fmt.Sprintf("be from 1 to %d", maxPageSize)})
 	}
 	return n
 }
 
-// cursor is where a page begins; 0 is the first.
+// cursor returns the position of a page; 0 is the first page.
 func (p *parameters) cursor(name string) int64 {
 	text := p.text(name)
 	if text == "" {
@@ -74,12 +74,12 @@ func (p *parameters) cursor(name string) int64 {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		p.fail(&jobs.InvalidError{Field: name, Value: fmt.Sprintf("%q", text), Must: "be the next of the page before"})
+		p.fail(&jobs.InvalidError{Field: name, Value: fmt.Sprintf("%q", text), Must: "be the next of the previous page"})
 	}
 	return n
 }
 
-// time is a time; the zero time when there is none.
+// time returns a time, or the zero time if the parameter is missing.
 func (p *parameters) time(name string) time.Time {
 	text := p.text(name)
 	if text == "" {
@@ -87,12 +87,12 @@ func (p *parameters) time(name string) time.Time {
 	}
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		p.fail(&jobs.InvalidError{Field: name, Value: fmt.Sprintf("%q", text), Must: "be a time as of RFC 3339, such as 2026-11-22T09:00:00Z"})
+		p.fail(&jobs.InvalidError{Field: name, Value: fmt.Sprintf("%q", text), Must: "be a time of RFC 3339, such as 2026-11-22T09:00:00Z"})
 	}
 	return t
 }
 
-// jobID is the id in the path of a request that check finds nothing wrong with else.
+// jobID returns the id in a request's path, and an error if it is invalid or check refuses the request.
 func jobID(r *http.Request, check func(*http.Request) error) (int64, error) {
 	text := r.PathValue("id")
 	id, err := strconv.ParseInt(text, 10, 64)
@@ -102,16 +102,16 @@ func jobID(r *http.Request, check func(*http.Request) error) (int64, error) {
 	return id, check(r)
 }
 
-// readBody reads the body of a request, however slowly it comes: how long that may take is the server's to say. One that is
-// too large is refused, before it is read if it says so.
+// readBody reads the body of a request. The server's timeouts bound how long that takes. It refuses a body that is too large,
+// before reading if the request has its length.
 func readBody(w http.ResponseWriter, r *http.Request) error {
-	if r.ContentLength > mostBody {
-		w.Header().Set("Connection", "close") // nobody reads it
-		return &http.MaxBytesError{Limit: mostBody}
+	if r.ContentLength > maxBodyBytes {
+		w.Header().Set("Connection", "close") // the body is not read
+		return &http.MaxBytesError{Limit: maxBodyBytes}
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return &problem{Status: http.StatusRequestTimeout, Code: "body-too-slow", Detail: "the body did not come in time"}
+		return &problem{Status: http.StatusRequestTimeout, Code: "body-too-slow", Detail: "the body did not arrive in time"}
 	}
 	if err != nil {
 		return badBody(err)
@@ -120,10 +120,10 @@ func readBody(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// noQuery refuses a query, for routes that take none.
+// noQuery refuses a query, for routes without parameters.
 func noQuery(r *http.Request) error { return queryOf(r).fault }
 
-// noBody refuses a query, and a body that has no meaning, for routes that take neither.
+// noBody refuses a query and a body, for routes that take neither.
 func noBody(r *http.Request) error {
 	if err := noQuery(r); err != nil {
 		return err

@@ -118,7 +118,7 @@ func TestPathsAndMethods(t *testing.T) {
 	}
 }
 
-// endless is a body without an end, and how much of it was read.
+// endless is a body without an end, which counts how much of it is read.
 type endless struct{ read int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -132,7 +132,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestLimits: what is too large is refused before it is read to the end.
+// TestLimits: what is too large is refused before it is read completely.
 func TestLimits(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	a := serve(t, client, admin.Config{})
@@ -165,7 +165,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// slowly is a body that comes a minute late.
+// slowly is a body that arrives a minute late.
 type slowly struct{ io.Reader }
 
 func (s slowly) Read(p []byte) (int, error) {
@@ -173,7 +173,7 @@ func (s slowly) Read(p []byte) (int, error) {
 	return s.Reader.Read(p)
 }
 
-// TestSlowBodies: the time that a body takes is not the database's.
+// TestSlowBodies: the time that a body takes does not count towards the database's timeout.
 func TestSlowBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{})
@@ -187,7 +187,7 @@ func TestSlowBodies(t *testing.T) {
 	})
 }
 
-// TestClosedStore: a fault of the database is told without what the log alone may have.
+// TestClosedStore: the answer to an error of the database has no details, which are logged.
 func TestClosedStore(t *testing.T) {
 	store := testdb.SQLite(t)
 	a := serve(t, jobs.New(store), admin.Config{})
@@ -200,7 +200,7 @@ func TestClosedStore(t *testing.T) {
 	}
 }
 
-// TestLog: what an answer does not tell in full is in the log, and nothing of those who have gone.
+// TestLog: errors that an answer does not show in full are logged, unless the client has gone.
 func TestLog(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		var log bytes.Buffer
@@ -242,7 +242,7 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// TestUnknownOutcome: nobody is told to send a request again that may have done what it was for.
+// TestUnknownOutcome: a client is not told to repeat a request whose change may have been made.
 func TestUnknownOutcome(t *testing.T) {
 	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{})
 	for _, test := range []struct {
@@ -265,7 +265,7 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestAnswerThatCannotBeEncoded is a problem document as well.
+// TestAnswerThatCannotBeEncoded: such an answer is a problem document.
 func TestAnswerThatCannotBeEncoded(t *testing.T) {
 	h := newHandler(t, jobs.New(testdb.SQLite(t)), admin.Config{})
 	w := httptest.NewRecorder()

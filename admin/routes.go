@@ -2,7 +2,7 @@ package admin
 
 import "net/http"
 
-// route is an operation of the API. Its path is the contract's, below base.
+// route is an operation of the API. Its path is below base, as in openapi.json.
 type route struct {
 	method, path string
 	serve        func(*Handler, *http.Request) (answer, error)
@@ -10,7 +10,7 @@ type route struct {
 
 func (r route) changes() bool { return r.method != http.MethodGet }
 
-// routes are all there are; openapi.json describes each.
+// routes returns all operations; openapi.json describes each.
 func routes() []route {
 	return []route{
 		{http.MethodGet, "/jobs", (*Handler).listJobs},

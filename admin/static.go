@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// file is what pages load.
+// file is a style sheet, script or picture of the pages.
 type file struct {
 	mediaType, tag string
 	content        []byte
 }
 
-// readFiles reads the pages' files and returns the names that they are served by. These have a part made of the content,
-// so that browsers may keep them for ever.
+// readFiles reads the pages' files and returns the names under which they are served. A name has a hash of the content, so that
+// browsers may cache the file for ever.
 func (d *dashboard) readFiles() (map[string]string, error) {
 	d.files = map[string]file{}
 	names := map[string]string{}

@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// heartbeatEvery is how often a client is sent something when nothing changes: proxies break off connections that are
-	// silent, and a client that has gone without a word is found out.
+	// heartbeatEvery is how often a client gets a comment while nothing changes. Proxies close silent connections, and a write
+	// detects a client that has gone.
 	heartbeatEvery = 15 * time.Second
 
-	// eventWithin is how long a client may take to read an event. One that does not read is let go of.
-	eventWithin = 10 * time.Second
+	// eventTimeout is how long a client may take to read an event before its stream ends.
+	eventTimeout = 10 * time.Second
 
-	// streamFor is how long a stream lasts at the most. Clients come again by themselves and have to show anew that they may: a
-	// token that was revoked, or a user who was locked out, does not go on to learn when something changes.
-	streamFor = 15 * time.Minute
+	// maxStreamAge bounds how long a stream lasts. Clients reconnect by themselves, and their credentials are checked again: a
+	// revoked token or a locked user then gets no more events.
+	maxStreamAge = 15 * time.Minute
 
-	// reconnectAfter is when a client should come again whose stream has ended.
+	// reconnectAfter is after how long a client should reconnect when its stream has ended.
 	reconnectAfter = 2 * time.Second
 )
 
@@ -32,27 +32,27 @@ func (h *Handler) events(r *http.Request) (answer, error) {
 	return answer{stream: h.stream}, nil
 }
 
-// Close ends the event streams and refuses new ones, for [http.Server.RegisterOnShutdown]: a server waits for requests to
-// end, and these do not by themselves. All other requests are served as before.
+// Close ends the event streams and refuses new ones. It is for [http.Server.RegisterOnShutdown]: a server that shuts down waits
+// for requests to end, and event streams last for minutes. Other requests are still served.
 func (h *Handler) Close() { h.feed.close() }
 
-// stream writes events until the client goes or stops reading, its time is over, or the handler is closed.
+// stream writes events until the client leaves or stops reading, maxStreamAge is over, or the handler is closed.
 func (h *Handler) stream(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
-	// A server's own bounds are for requests that end soon.
+	// The server's timeouts are for short requests.
 	if err := supported(control.SetReadDeadline(time.Time{})); err != nil {
 		return // the connection is gone
 	}
-	s, err := h.feed.join()
+	s, err := h.feed.subscribe()
 	if err != nil {
 		h.refuse(w, r, err)
 		return
 	}
-	defer h.feed.leave(s)
+	defer h.feed.unsubscribe(s)
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // or nginx would keep events for itself
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would buffer the events
 	send := func(text []byte) bool {
-		if supported(control.SetWriteDeadline(time.Now().Add(h.eventWithin))) != nil {
+		if supported(control.SetWriteDeadline(time.Now().Add(h.eventTimeout))) != nil {
 			return false
 		}
 		_, err := w.Write(text)
@@ -63,7 +63,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	heartbeat := time.NewTicker(h.heartbeatEvery)
 	defer heartbeat.Stop()
-	over := time.NewTimer(h.streamFor - rand.N(h.streamFor/5)) // not all at once that came at once, as after a restart
+	over := time.NewTimer(h.maxStreamAge - rand.N(h.maxStreamAge/5)) // so that clients that connected together do not reconnect together
 	defer over.Stop()
 	for {
 		text := []byte(": nothing new\n\n")
@@ -83,8 +83,8 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// supported takes it for no error that a middleware's ResponseWriter does not let one control the connection: events then
-// come when it lets them through.
+// supported ignores the error of a middleware's ResponseWriter that cannot control the connection: events then arrive when the
+// middleware flushes them.
 func supported(err error) error {
 	if errors.Is(err, http.ErrNotSupported) {
 		return nil

@@ -7,14 +7,14 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// quietAfter is when a worker that gives no sign of life is shown to be late: its lease is renewed each ten seconds.
-const quietAfter = 15 * time.Second
+// lateAfter is after how long without a heartbeat a worker is shown as late. A worker sends one each ten seconds.
+const lateAfter = 15 * time.Second
 
 // workerLine is a worker as pages show it.
 type workerLine struct {
 	jobs.WorkerInfo
 	Slots int
-	Late  bool // it should have given a sign of life
+	Late  bool // its heartbeat is overdue
 }
 
 func (h *Handler) workersPage(r *http.Request) (view, error) {
@@ -31,7 +31,7 @@ func (h *Handler) workersPage(r *http.Request) (view, error) {
 func (h *Handler) workerLines(list []jobs.WorkerInfo) []workerLine {
 	lines := make([]workerLine, 0, len(list))
 	for _, w := range list {
-		line := workerLine{WorkerInfo: w, Late: h.now().Sub(w.Heartbeat) > quietAfter}
+		line := workerLine{WorkerInfo: w, Late: h.now().Sub(w.Heartbeat) > lateAfter}
 		for _, slots := range w.Queues {
 			line.Slots += slots
 		}

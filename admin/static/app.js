@@ -1,4 +1,4 @@
-// What pages can do beyond what forms and links do: they are complete without this.
+// Additions to pages, which are complete without this script.
 'use strict';
 
 (() => {
@@ -6,7 +6,7 @@
 
   // --- Times -------------------------------------------------------------------------------------------------------
 
-  // The same words as the server's.
+  // The same texts as the server's relative times.
   const age = (ms) => {
     for (const [unit, size] of [['d', 86400e3], ['h', 3600e3], ['min', 60e3]]) {
       if (ms >= size) return Math.floor(ms / size) + ' ' + unit;
@@ -15,12 +15,12 @@
   };
   const relative = (ms) => ms <= -1e3 ? 'in ' + age(-ms) : ms < 1e3 ? 'just now' : age(ms) + ' ago';
 
-  // The server's clock is the one that its times are of.
+  // Times are relative to the server's clock.
   let ahead = 0;
   const tellTimes = () => {
     for (const time of document.querySelectorAll('time[data-relative]')) {
       const at = Date.parse(time.dateTime);
-      if (!(at > 0)) continue; // of the year 1: never
+      if (!(at > 0)) continue; // the zero time: never
       const text = relative(Date.now() + ahead - at);
       if (time.textContent !== text) time.textContent = text;
     }
@@ -84,19 +84,19 @@
 
   // --- Live --------------------------------------------------------------------------------------------------------
 
-  // same makes an element what the server now says it is, and leaves alone what has not changed, so that the focus, the
-  // selection, ticks and open details stay. Elements with ids are known again wherever they have moved to, and never become
-  // others: buttons and forms have ids of what they do, so that none with the focus comes to do something else.
-  const idOf = (node) => node && node.nodeType === Node.ELEMENT_NODE && node.getAttribute('id'); // form.id is an input of that name
+  // same updates an element to the server's new version. It keeps unchanged nodes, so that the focus, the selection, ticks and
+  // open details stay. It finds elements with ids again wherever they are, and never reuses one for another id: ids of buttons
+  // and forms name their action, so that a button with the focus never gets another action.
+  const idOf = (node) => node && node.nodeType === Node.ELEMENT_NODE && node.getAttribute('id'); // form.id would be an input with that name
   const same = (old, now) => {
     for (const {name, value} of [...now.attributes]) {
       if (old.getAttribute(name) !== value) old.setAttribute(name, value);
     }
     for (const {name} of [...old.attributes]) {
-      // What the page has made of itself: opened, offered, switched off.
+      // Attributes that the user or this script set: open and disabled.
       if (!now.hasAttribute(name) && !['open', 'disabled'].includes(name)) old.removeAttribute(name);
     }
-    if (old.hasAttribute('data-chart')) { // drawn by a script
+    if (old.hasAttribute('data-chart')) { // charts.js draws it
       old.dispatchEvent(new Event('figures'));
       return;
     }
@@ -130,7 +130,7 @@
     tellTimes();
   };
 
-  // A page is read again at most once a second, and not while somebody has ticked jobs or picks from a list in it.
+  // A page is updated at most once a second, and not while jobs are ticked or a list is open.
   let reading = false;
   let again = false;
   const busy = () => boxes().some((box) => box.checked) || main().querySelector('select:focus, input:not([type="checkbox"]):focus');
@@ -141,7 +141,7 @@
     }
     reading = true;
     again = false;
-    const request = new XMLHttpRequest(); // gives a document without a script making markup of text
+    const request = new XMLHttpRequest(); // returns a document, so that no script turns text into markup
     request.open('GET', location.href);
     request.responseType = 'document';
     request.setRequestHeader('Sqluice-Fragment', '1');
@@ -152,7 +152,7 @@
         if (date) ahead = Math.abs(date - Date.now()) > 5000 ? date - Date.now() : 0;
         const focused = document.activeElement;
         same(main(), fresh);
-        // What was moved has lost the focus. What is gone has left it to nothing, since another button may do the opposite.
+        // An element that moved has lost the focus and gets it again. The focus of a removed element goes to no other.
         if (main().contains(focused) && focused !== document.activeElement) focused.focus({preventScroll: true});
         enhance();
       }
@@ -167,7 +167,7 @@
   let stream = null;
   const live = document.getElementById('live');
   const watch = () => {
-    if (document.hidden) { // browsers open few connections to a server, and other tabs need theirs
+    if (document.hidden) { // browsers limit the connections to a server: leave them to other tabs
       if (stream) stream.close();
       stream = null;
       return;
@@ -177,8 +177,8 @@
     stream.addEventListener('open', () => { live.hidden = false; });
     stream.addEventListener('error', () => {
       live.hidden = true;
-      if (!stream || stream.readyState !== EventSource.CLOSED) return; // it comes again by itself
-      stream = null; // after an answer that was none, as of a proxy while the server starts anew, it does not
+      if (!stream || stream.readyState !== EventSource.CLOSED) return; // it reconnects by itself
+      stream = null; // after an answer without a stream, as of a proxy while the server restarts, it does not
       again = true;
       setTimeout(watch, 2000 + Math.random() * 8000);
     });

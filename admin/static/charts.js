@@ -1,10 +1,9 @@
-// Draws the charts of a page with uPlot, in place of the pictures that the server has drawn: with axes, and figures under
-// the pointer.
+// Replaces the charts that the server has drawn by interactive ones of uPlot, with axes and with figures under the pointer.
 'use strict';
 
 (() => {
   const colour = (figure, name) => {
-    // A colour of the style sheet is that of the theme; an element alone knows it as one.
+    // The style sheet's colours depend on the theme; only the style of an element has the result.
     const probe = document.createElement('span');
     probe.className = 'key ' + name;
     figure.append(probe);
@@ -69,7 +68,7 @@
       series: [{}, ...chart.lines.map((line) => {
         const stroke = colour(figure, line.class);
         return {label: line.name, stroke, width: 1.6, fill: line.area ? faint(stroke, 0.13) : undefined, spanGaps: false,
-          // A value between two gaps is no line: it is a dot.
+          // A single value between two gaps is drawn as a dot.
           points: {show: true, size: 4, filter: () => line.values.flatMap((value, i) => value != null && line.values[i - 1] == null && line.values[i + 1] == null ? [i] : [])}};
       })],
       hooks: {setCursor: [tell]},

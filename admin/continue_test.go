@@ -20,7 +20,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// visitSlow is a visitor of a server whose time for a request is over whenever it looks at the clock.
+// visitSlow returns a visitor of a server whose time for a request is over whenever it reads the clock.
 func visitSlow(t *testing.T, client *jobs.Client) *visitor {
 	t.Helper()
 	h := newHandler(t, client, admin.Config{})
@@ -36,10 +36,10 @@ func visitSlow(t *testing.T, client *jobs.Client) *visitor {
 	return &visitor{t, &http.Client{Jar: jar}, server.URL, ""}
 }
 
-// hiddenField is one as the templates write it.
+// hiddenField matches a hidden field as the templates write it.
 var hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 
-// question are the path and the fields of the form of a page that asks something.
+// question returns the path and the fields of the form of a page that asks a question.
 func question(t *testing.T, page string) (path string, fields url.Values) {
 	t.Helper()
 	_, text, _ := strings.Cut(page, `<section class="card problem">`)
@@ -56,8 +56,8 @@ func question(t *testing.T, page string) (path string, fields url.Values) {
 	return path, fields
 }
 
-// TestFormsGoOn: a change that ends before all is done asks whether to go on, and goes on where it has ended: also when all
-// that it has looked at so far is left alone, as jobs of the kind with another error.
+// TestFormsGoOn: a change that stops early asks whether to continue, and continues after the last job: also if all jobs so
+// far were skipped, such as jobs of the kind with another error.
 func TestFormsGoOn(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		runner, err := jobs.NewRunner(client, jobs.Config{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
@@ -79,19 +79,19 @@ func TestFormsGoOn(t *testing.T) {
 		path, fields := "/failed/retry", url.Values{"kind": {"k"}, "error": {string(text)}, "back": {"/failed"}}
 		for _, after := range []string{"4", "3", "2"} {
 			page := v.send(path, fields)
-			has(t, "a part of a retry", page, "<title>Go on?", "0 jobs retried. Go on?", `href="/failed">No, go back`)
+			has(t, "a part of a retry", page, "<title>Continue?", "0 jobs retried. Continue?", `href="/failed">No, go back`)
 			if path, fields = question(t, page); path != "/failed/retry" || fields.Get("after") != after {
 				t.Errorf("the form is sent to %s with %v, want after %s", path, fields, after)
 			}
 		}
 		has(t, "the last part", v.send(path, fields), `class="flash good"`, "1 job retried.", "<h1>Failed</h1>")
 
-		// The same of all that match a list's filter.
+		// The same for all jobs that match a list's filter.
 		path, fields = "/jobs/change", url.Values{"do": {"delete all"}, "status": {"failed"}, "kind": {"k"}, "back": {"/jobs?status=failed"}}
 		path, fields = question(t, v.send(path, fields)) // are you sure?
 		for _, after := range []string{"4", "3"} {
 			page := v.send(path, fields)
-			has(t, "a part of a removal", page, "1 job deleted. Go on?")
+			has(t, "a part of a removal", page, "1 job deleted. Continue?")
 			if path, fields = question(t, page); path != "/jobs/change" || fields.Get("after") != after || fields.Get("kind") != "k" || fields.Get("sure") != "yes" {
 				t.Errorf("the form is sent to %s with %v, want after %s", path, fields, after)
 			}
