@@ -68,28 +68,10 @@ func (a *attempt) clock() {
 	a.ctx, a.stop = context.WithTimeoutCause(a.ctx, timeout, ErrTimeout)
 }
 
-// execute runs the handler to its end, however it ends, and settles the outcome. It returns the attempt that is to be run
-// next in the same slot, if one waits. All that is the application's code runs on this goroutine: the middleware and the
-// handler, then the methods of its error or panic value and the kind's RetryDelay.
-func (a *attempt) execute() (next *attempt) {
-	tellStarted(a.session.observer, a)
-	var e execution
-	e.attempt, e.next, e.began = a, &next, time.Now()
-	defer e.settle()
-	// It may have been cancelled, or lost, before it began.
-	if e.err = context.Cause(a.ctx); e.err == nil {
-		a.clock()
-		e.called = true
-		e.err = a.handler.run(a.ctx, &a.job)
-	}
-	e.returned = true
-	return next
-}
-
-// execution is the state of execute, kept small: a slot whose handler waits should need a stack of 4 KB.
+// execution is one call of an attempt's handler. It is kept small: a slot whose handler waits should need a stack of 4 KB.
 type execution struct {
 	attempt  *attempt
-	next     **attempt // what execute returns
+	next     *attempt // what is to be run next in the same slot, if an attempt waits
 	began    time.Time
 	err      error // the handler's
 	called   bool  // the handler was called
@@ -98,7 +80,23 @@ type execution struct {
 	exiting  bool  // runtime.Goexit ends this goroutine
 }
 
-// settle judges how the handler ended and ends the attempt. Execute defers it, so that it recovers panics.
+// run runs the handler to its end, however it ends, and settles the outcome. All that is the application's code runs on
+// this goroutine: the middleware and the handler, then the methods of its error or panic value and the kind's RetryDelay.
+func (e *execution) run() {
+	a := e.attempt
+	tellStarted(a.session.observer, a)
+	e.began = time.Now()
+	defer e.settle()
+	// It may have been cancelled, or lost, before it began.
+	if e.err = context.Cause(a.ctx); e.err == nil {
+		a.clock()
+		e.called = true
+		e.err = a.handler.run(a.ctx, &a.job)
+	}
+	e.returned = true
+}
+
+// settle judges how the handler ended and ends the attempt. run defers it, so that it recovers panics.
 func (e *execution) settle() {
 	defer e.finish()
 	var stack string
@@ -110,7 +108,7 @@ func (e *execution) settle() {
 	}
 	o := e.attempt.judge(e.err, stack)
 	e.settled = true
-	*e.next = e.attempt.end(o, e.began, e.called)
+	e.next = e.attempt.end(o, e.began, e.called)
 }
 
 // finish ends the attempt when the application's code that settle calls ended by runtime.Goexit. When this goroutine ends,
@@ -118,10 +116,10 @@ func (e *execution) settle() {
 func (e *execution) finish() {
 	if !e.settled {
 		e.exiting = true
-		*e.next = e.attempt.end(e.attempt.unjudged(), e.began, e.called)
+		e.next = e.attempt.end(e.attempt.unjudged(), e.began, e.called)
 	}
-	if e.exiting && *e.next != nil {
-		e.attempt.session.start(*e.next)
+	if e.exiting && e.next != nil {
+		e.attempt.session.start(e.next)
 	}
 }
 

@@ -14,7 +14,9 @@ func (s *session) start(a *attempt) {
 func (s *session) slot(a *attempt) {
 	for {
 		for a != nil {
-			a = a.execute()
+			e := execution{attempt: a}
+			e.run()
+			a = e.next
 		}
 		select {
 		case a = <-s.next:

@@ -12,11 +12,15 @@ import (
 // reportEvery is the shortest time between two reports of a queue: a function that panics once panics each time.
 const reportEvery = 30 * time.Second
 
+// batchAfter is how long a queue that was empty gathers functions before it calls them: to wake a goroutine for each costs
+// callers who add many more than the functions do.
+const batchAfter = time.Millisecond
+
 // keepCapacity is the capacity up to which a queue reuses the memory of a batch.
 const keepCapacity = 1024
 
-// Queue calls functions one at a time in the order of Add, on a goroutine that exists only while there are some. Its
-// methods may be called concurrently, and Add never blocks.
+// Queue calls functions one at a time in the order of Add, about a millisecond later, on a goroutine that exists only while
+// there are some. Its methods may be called concurrently, and Add never blocks.
 type Queue struct {
 	limit  int
 	report func(error)
@@ -52,7 +56,7 @@ func (q *Queue) add(fn func(), limit int) {
 	q.running = true
 	q.mu.Unlock()
 	if start {
-		go q.run()
+		time.AfterFunc(batchAfter, q.run)
 	}
 }
 
