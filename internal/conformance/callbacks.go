@@ -20,10 +20,20 @@ func callbackTests() []test {
 	tests := []test{{"AreAllInTheTable", testCallbacksListed}, {"PayloadsAreMarshaledOnce", testMarshaledOnce}, {"WritesGoOn", testWritesGoOn}}
 	for _, c := range callbacks() {
 		for _, m := range misuses() {
-			tests = append(tests, test{strings.NewReplacer(" ", "", "'", "").Replace(c.name) + "/" + m.name, func(f *fixture) { testCallback(f, c, m) }})
+			tests = append(tests, test{testName(c.name, m.name), func(f *fixture) { testCallback(f, c, m) }})
 		}
 	}
 	return tests
+}
+
+// testName joins the words of texts to a name such as ErrorOfAHandlersErrorPanic.
+func testName(texts ...string) string {
+	var name strings.Builder
+	separators := strings.NewReplacer("'", "", ".", " ")
+	for word := range strings.FieldsSeq(separators.Replace(strings.Join(texts, " "))) {
+		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return name.String()
 }
 
 // misuse is what a callback does in place of its work.
