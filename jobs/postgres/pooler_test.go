@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -49,6 +50,7 @@ func testPoolerIsNoticed(t *testing.T, site *site) {
 			wantDrained(t, client, 3)
 			must(t, client.CheckSchema(t.Context()))
 			want(t, "statements are prepared", !store.unprepared.Load(), test.prepares)
+			must(t, callback.FlushLogger(t.Context(), store.options.logger))
 			want(t, "warnings of a pooler", log.count("there is a pooler"), test.warnings)
 			want(t, "all that was logged", len(log.all()), test.warnings)
 			key, release, err := store.HoldWorkerLock(t.Context())
