@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -101,22 +102,35 @@ func (c *Client) audit(ctx context.Context, f AuditFilter) ([]AuditEntry, error)
 	}
 	list := make([]AuditEntry, len(rows))
 	for i, row := range rows {
-		if list[i], err = entryFromRow(row); err != nil {
-			return nil, err
-		}
+		list[i] = entryFromRow(row)
 	}
 	return list, nil
 }
 
-func entryFromRow(r db.JobAudit) (AuditEntry, error) {
-	e := AuditEntry{
+func entryFromRow(r db.JobAudit) AuditEntry {
+	return AuditEntry{
 		ID: r.ID, At: core.Time(r.At), Actor: r.Actor, Action: Action(r.Action), JobID: core.Deref(r.JobID), Kind: core.Deref(r.Kind),
-		Queue: core.Deref(r.Queue), Jobs: r.Jobs, Detail: core.Raw(r.Detail),
+		Queue: core.Deref(r.Queue), Jobs: r.Jobs, JobIDs: idsFromColumn(r.JobIds), Detail: core.Raw(r.Detail),
 	}
-	if r.JobIds != nil {
-		if err := json.Unmarshal([]byte(*r.JobIds), &e.JobIDs); err != nil {
-			return e, fmt.Errorf("entry %d: its list of jobs cannot be read: %w", r.ID, err)
+}
+
+// idsFromColumn returns the ids of a JSON list. It leaves out what another program put there and is no id.
+func idsFromColumn(s *string) (ids []int64) {
+	if s == nil {
+		return nil
+	}
+	for _, element := range listFromColumn(*s) {
+		if id, err := strconv.ParseInt(string(element), 10, 64); err == nil {
+			ids = append(ids, id)
 		}
 	}
-	return e, nil
+	return ids
+}
+
+// listFromColumn returns the elements of a JSON list, and none of what is not a list.
+func listFromColumn(s string) (list []json.RawMessage) {
+	if err := json.Unmarshal([]byte(s), &list); err != nil {
+		return nil
+	}
+	return list
 }

@@ -1,8 +1,10 @@
 package jobs
 
 import (
+	"maps"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 )
 
@@ -29,14 +31,13 @@ func bucketEnds(bucket int64) (from, to time.Duration) {
 // quantile estimates the duration that a share of the durations, counted by class, do not exceed: within its class, whose
 // ends are a factor of two apart, it takes them to lie evenly.
 func quantile(counts map[int64]int64, share float64) time.Duration {
-	var total, last int64
-	for bucket, n := range counts {
+	var total int64
+	for _, n := range counts {
 		total += n
-		last = max(last, bucket)
 	}
 	rank := share * float64(total)
 	var before int64
-	for bucket := int64(0); bucket <= last; bucket++ {
+	for _, bucket := range slices.Sorted(maps.Keys(counts)) {
 		n := counts[bucket]
 		if n == 0 || float64(before+n) < rank {
 			before += n

@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -73,7 +76,8 @@ func (c *Client) History(ctx context.Context, f HistoryFilter) (History, error) 
 }
 
 // Histories is [Client.History] of each of some queues, read at once. An empty name stands for all queues together. The
-// filter's own Queue is not used.
+// filter's own Queue is not used. A name that no queue can have gives an empty history and no error: another program may
+// have added a job under such a name, and [Client.Queues] returns it.
 func (c *Client) Histories(ctx context.Context, f HistoryFilter, queues ...string) ([]History, error) {
 	if len(queues) == 0 {
 		return nil, nil
@@ -83,18 +87,14 @@ func (c *Client) Histories(ctx context.Context, f HistoryFilter, queues ...strin
 
 func (c *Client) histories(ctx context.Context, f HistoryFilter, queues []string) ([]History, error) {
 	now := c.store.Now()
-	err := f.complete(now)
-	for _, name := range queues {
-		err = cmp.Or(err, validateFilter("queue", name, MaxNameLength))
-	}
-	if err != nil {
+	if err := f.complete(now); err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
 	kept := fineStep
 	if f.Step%coarseStep == 0 {
 		kept = coarseStep
 	}
-	names, err := json.Marshal(queues)
+	names, err := json.Marshal(slices.DeleteFunc(slices.Clone(queues), func(name string) bool { return !portableText(name) }))
 	if err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
@@ -130,6 +130,9 @@ func (c *Client) histories(ctx context.Context, f HistoryFilter, queues []string
 	}
 	return list, nil
 }
+
+// portableText reports whether every engine takes a text as a parameter.
+func portableText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // complete puts the defaults into the filter, and its beginning where a step begins.
 func (f *HistoryFilter) complete(now time.Time) error {

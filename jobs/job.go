@@ -53,7 +53,7 @@ func (j Job) AttemptsLeft() int { return max(0, j.MaxAttempts-j.Counted()) }
 
 func jobFromRow(r db.Job) Job {
 	return Job{
-		ID: r.ID, Kind: r.Kind, Queue: r.Queue, Payload: json.RawMessage(r.Payload), Status: Status(r.Status),
+		ID: r.ID, Kind: r.Kind, Queue: r.Queue, Payload: core.JSON(r.Payload), Status: Status(r.Status),
 		Priority: int(r.Priority), RunAfter: core.Time(r.RunAfter),
 		Attempt: int(r.Attempt), Uncounted: int(r.Uncounted), MaxAttempts: int(r.MaxAttempts), Crashes: int(r.Crashes),
 		Timeout: core.Duration(r.Timeout), UniqueKey: core.Deref(r.UniqueKey), RequestID: core.Deref(r.RequestID),

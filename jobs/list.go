@@ -77,7 +77,9 @@ func (c *Client) ListPage(ctx context.Context, f Filter) (Page, error) {
 		if f.After == 0 {
 			s.before = math.MaxInt64
 		}
-		if err := s.run(ctx, q); err != nil {
+		err := s.run(ctx, q)
+		s.next = max(0, s.next) // no cursor leads below the first id that the schema allows
+		if err != nil {
 			return err
 		}
 		p = Page{Next: s.next}

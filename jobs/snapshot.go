@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sqluice/sqluice/db"
@@ -59,19 +60,41 @@ func listWorkers(ctx context.Context, q db.Querier) ([]WorkerInfo, error) {
 	}
 	workers := make([]WorkerInfo, len(rows))
 	for i, r := range rows {
-		w := WorkerInfo{
+		workers[i] = WorkerInfo{
 			ID: r.ID, Name: r.Name, Host: r.Host, PID: int(r.Pid), Version: r.Version, Running: running[r.ID],
+			Queues: slotsFromColumn(r.Queues), Kinds: kindsFromColumn(r.Kinds),
 			StartedAt: core.Time(r.StartedAt), Heartbeat: core.Time(r.HeartbeatAt),
 		}
-		if err := json.Unmarshal([]byte(r.Queues), &w.Queues); err != nil {
-			return nil, fmt.Errorf("queues of worker %d: %w", r.ID, err)
-		}
-		if err := json.Unmarshal([]byte(r.Kinds), &w.Kinds); err != nil {
-			return nil, fmt.Errorf("kinds of worker %d: %w", r.ID, err)
-		}
-		workers[i] = w
 	}
 	return workers, nil
+}
+
+// slotsFromColumn returns the slots of each queue of a worker. It leaves out what another program put there and is no
+// number of slots: one such row must not hide all workers.
+func slotsFromColumn(s string) map[string]int {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(s), &members); err != nil {
+		return map[string]int{}
+	}
+	slots := make(map[string]int, len(members))
+	for queue, value := range members {
+		if n, err := strconv.ParseInt(string(value), 10, 32); err == nil {
+			slots[queue] = int(n)
+		}
+	}
+	return slots
+}
+
+// kindsFromColumn returns the kinds that a worker takes, without what is no string.
+func kindsFromColumn(s string) []string {
+	kinds := []string{}
+	for _, element := range listFromColumn(s) {
+		var kind string
+		if err := json.Unmarshal(element, &kind); err == nil {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
 }
 
 func statsOf(counts []Count, workers []WorkerInfo) Stats {

@@ -30,7 +30,7 @@ func TestManyProcessesMigrateAtOnce(t *testing.T) {
 			if test.from > 0 {
 				pool := testdb.PlainSQLite(t, path)
 				migrateTo(t, testdb.Goose(t, goose.DialectSQLite3, pool), test.from)
-				fill(t, pool, fillV1)
+				fill(t, sqliteEngine(), pool, fillV1)
 			}
 			ran := migrateAtOnce(t, path, test.processes)
 

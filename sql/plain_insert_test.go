@@ -138,7 +138,7 @@ func statuses() []any {
 func TestJobsReadableShowsTimesAsText(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool, _ := e.at(t, 0)
-		fill(t, pool, fillV2)
+		fill(t, e, pool, fillV2)
 		got := rows(t, pool, `SELECT id, kind, payload, status, priority, substr(run_after, 1, 23), substr(created_at, 1, 23),
 			substr(started_at, 1, 23), substr(finished_at, 1, 23) FROM jobs_readable WHERE id IN (6, 13) ORDER BY id`)
 		const made = "2023-11-14T22:13:20.000"

@@ -44,9 +44,13 @@ UPDATE jobs SET queue = 'reports', max_attempts = 3, timeout = 1000000, last_err
 INSERT INTO queues (name, paused_at, updated_at) VALUES ('reports', 1, 1);
 INSERT INTO job_errors (job_id, attempt, worker_id, ended_at, cause, message) VALUES (6, 25, 2, 1, 'crash', 'gone'), (2, 1, 1, 1, 'error', 'no')`
 
-func fill(t *testing.T, pool *sql.DB, statements string) {
+// fill runs statements, of which the first may give ids. PostgreSQL takes ids only with OVERRIDING SYSTEM VALUE.
+func fill(t *testing.T, e engine, pool *sql.DB, statements string) {
 	t.Helper()
 	for statement := range strings.SplitSeq(statements, ";\n") {
+		if e.name == "postgres" && strings.Contains(statement, "(id, ") {
+			statement = strings.Replace(statement, ") VALUES", ") OVERRIDING SYSTEM VALUE VALUES", 1)
+		}
 		mustExec(t, pool, statement)
 	}
 }
@@ -56,7 +60,7 @@ func TestRowsSurviveEveryMigrationUp(t *testing.T) {
 		t.Run(fmt.Sprintf("from version %d", from), func(t *testing.T) {
 			onEachEngine(t, func(t *testing.T, e engine) {
 				pool, provider := e.at(t, from)
-				fill(t, pool, rowsOf.fill)
+				fill(t, e, pool, rowsOf.fill)
 				query := "SELECT " + rowsOf.columns + " FROM jobs ORDER BY id"
 				before := rows(t, pool, query)
 				for version := from + 1; version <= newest(provider); version++ {
@@ -77,7 +81,7 @@ func TestRowsSurviveEveryMigrationUp(t *testing.T) {
 func TestJobsOfVersion1RunInTheOrderOfTheirCreation(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool, provider := e.at(t, 1)
-		fill(t, pool, fillV1)
+		fill(t, e, pool, fillV1)
 		migrateTo(t, provider, 2)
 		if n := scan[int64](t, pool, `SELECT COUNT(*) FROM jobs WHERE run_after = created_at AND priority = 0`); n != 5 {
 			t.Errorf("%d of 5 rows are due since they were made", n)
@@ -90,9 +94,9 @@ func TestJobsOfVersion1RunInTheOrderOfTheirCreation(t *testing.T) {
 func TestRowsSurviveEveryMigrationDown(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool, provider := e.at(t, 2)
-		fill(t, pool, fillV2)
+		fill(t, e, pool, fillV2)
 		migrateTo(t, provider, newest(provider))
-		fill(t, pool, fillNewest)
+		fill(t, e, pool, fillNewest)
 		before := rows(t, pool, "SELECT "+columnsV2+" FROM jobs ORDER BY id")
 		for version := newest(provider) - 1; version >= 2; version-- {
 			migrateTo(t, provider, version)

@@ -34,7 +34,7 @@ func TestJobsOfOldVersionsRun(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "jobs.db")
 			pool := testdb.PlainSQLite(t, path)
 			migrateTo(t, testdb.Goose(t, goose.DialectSQLite3, pool), from)
-			fill(t, pool, old.fill)
+			fill(t, sqliteEngine(), pool, old.fill)
 
 			store := testdb.OpenSQLite(t, path)
 			client := jobs.New(store)

@@ -10,7 +10,7 @@ import (
 )
 
 const claimJobs = `-- name: ClaimJobs :many
-UPDATE jobs SET status = 'running', attempt = attempt + 1, worker_id = CAST($1 AS BIGINT),
+UPDATE jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($1 AS BIGINT),
                 lease_until = CAST($2 AS BIGINT), started_at = CAST($3 AS BIGINT),
                 updated_at = CAST($3 AS BIGINT)
 WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
@@ -322,7 +322,7 @@ func (q *Queries) HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsPa
 }
 
 const listClaimableJobs = `-- name: ListClaimableJobs :many
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + 1 AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
 FROM jobs AS j WHERE j.id = ANY (ARRAY(
     SELECT c.id FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
@@ -411,7 +411,7 @@ func (q *Queries) ListClaimableJobs(ctx context.Context, arg ListClaimableJobsPa
 }
 
 const listClaimableJobsOfKind = `-- name: ListClaimableJobsOfKind :many
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + 1 AS BIGINT) AS attempt, j.max_attempts, j.created_at,
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.max_attempts, j.created_at,
        CAST(CASE WHEN j.uncounted <> 0 OR j.crashes <> 0 OR j.timeout <> 0
                    OR COALESCE(j.unique_key, j.request_id, j.user_id, j.tags, j.metadata) IS NOT NULL THEN 1 ELSE 0 END AS BIGINT) AS more
 FROM jobs AS j
@@ -537,7 +537,7 @@ func (q *Queries) PromoteDueJobs(ctx context.Context, arg PromoteDueJobsParams) 
 }
 
 const startJobRange = `-- name: StartJobRange :execrows
-UPDATE jobs SET status = 'running', attempt = attempt + 1, worker_id = CAST($1 AS BIGINT),
+UPDATE jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($1 AS BIGINT),
                 lease_until = CAST($2 AS BIGINT), started_at = CAST($3 AS BIGINT),
                 updated_at = CAST($3 AS BIGINT)
 WHERE id BETWEEN CAST($4 AS BIGINT) AND CAST($5 AS BIGINT) AND COALESCE(status, '') = 'pending'
@@ -567,7 +567,7 @@ func (q *Queries) StartJobRange(ctx context.Context, arg StartJobRangeParams) (i
 }
 
 const startJobs = `-- name: StartJobs :execrows
-UPDATE jobs SET status = 'running', attempt = attempt + 1, worker_id = CAST($1 AS BIGINT),
+UPDATE jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($1 AS BIGINT),
                 lease_until = CAST($2 AS BIGINT), started_at = CAST($3 AS BIGINT),
                 updated_at = CAST($3 AS BIGINT)
 WHERE COALESCE(status, '') = 'pending' AND id = ANY (CAST((

@@ -30,7 +30,7 @@ const addJobCounts = `-- name: AddJobCounts :exec
 INSERT INTO job_counts (queue, kind, status, jobs)
 SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = job_counts.jobs + excluded.jobs
+ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = GREATEST(LEAST(job_counts.jobs + excluded.jobs, 1000000000000), -1000000000000)
 `
 
 // AddJobCounts adds to the counts a JSON list of [queue, kind, status, jobs].
@@ -44,7 +44,7 @@ INSERT INTO job_history (step, start_at, queue, kind, event, bucket, times)
 SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), e.value->>2, e.value->>3, e.value->>4,
        CAST(e.value->>5 AS BIGINT), CAST(e.value->>6 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (step, start_at, queue, kind, event, bucket) DO UPDATE SET times = job_history.times + excluded.times
+ON CONFLICT (step, start_at, queue, kind, event, bucket) DO UPDATE SET times = LEAST(job_history.times + excluded.times, 1000000000000)
 `
 
 // AddJobHistory adds to the steps of time a JSON list of [step, start_at, queue, kind, event, bucket, times].

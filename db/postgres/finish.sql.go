@@ -304,7 +304,7 @@ func (q *Queries) GetJobFence(ctx context.Context, id int64) (GetJobFenceRow, er
 }
 
 const releaseJob = `-- name: ReleaseJob :execrows
-UPDATE jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), uncounted = uncounted + 1,
+UPDATE jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL
 WHERE id = CAST($2 AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST($3 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($4 AS BIGINT)
@@ -332,7 +332,7 @@ func (q *Queries) ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, 
 }
 
 const releaseJobs = `-- name: ReleaseJobs :execrows
-UPDATE jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), uncounted = uncounted + 1,
+UPDATE jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL
 WHERE COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
   AND COALESCE(worker_id, 0) = CAST($2 AS BIGINT) AND attempt = CAST($3 AS BIGINT)
@@ -429,7 +429,7 @@ func (q *Queries) SetJobProgress(ctx context.Context, arg SetJobProgressParams) 
 
 const snoozeJob = `-- name: SnoozeJob :execrows
 UPDATE jobs SET status = CAST($1 AS TEXT), run_after = CAST($2 AS BIGINT),
-                updated_at = CAST($3 AS BIGINT), uncounted = uncounted + 1, worker_id = NULL, lease_until = NULL
+                updated_at = CAST($3 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL
 WHERE id = CAST($4 AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST($5 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($6 AS BIGINT)
 `

@@ -66,6 +66,7 @@ func (q *Queries) GetLastIDs(ctx context.Context) (GetLastIDsRow, error) {
 
 const importAudit = `-- name: ImportAudit :execrows
 INSERT INTO job_audit (id, at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
+OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), e.value->>2, e.value->>3,
        CAST(e.value->>4 AS BIGINT), e.value->>5, e.value->>6, CAST(e.value->>7 AS BIGINT), e.value->>8, e.value->>9
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
@@ -82,6 +83,7 @@ func (q *Queries) ImportAudit(ctx context.Context, items string) (int64, error) 
 
 const importJobErrors = `-- name: ImportJobErrors :execrows
 INSERT INTO job_errors (id, job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
+OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), CAST(e.value->>2 AS BIGINT),
        CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT), e.value->>6,
        e.value->>7, e.value->>8
@@ -102,6 +104,7 @@ INSERT INTO jobs (id, kind, payload, status, attempt, created_at, updated_at, st
                   priority, run_after, worker_id, lease_until, crashes, uncounted, cancel_requested_at, queue,
                   max_attempts, timeout, last_error, unique_key, request_id, user_id, tags, metadata, progress,
                   result)
+OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
        CAST(e.value->>5 AS BIGINT), CAST(e.value->>6 AS BIGINT), CAST(e.value->>7 AS BIGINT),
        CAST(e.value->>8 AS BIGINT), CAST(e.value->>9 AS BIGINT), CAST(e.value->>10 AS BIGINT),
@@ -139,6 +142,7 @@ func (q *Queries) ImportQueues(ctx context.Context, items string) (int64, error)
 const importWorkers = `-- name: ImportWorkers :execrows
 INSERT INTO workers (id, name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at,
                      lease_until, ended_at, end_reason)
+OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
        e.value->>5, e.value->>6, e.value->>7, CAST(e.value->>8 AS BIGINT), CAST(e.value->>9 AS BIGINT),
        CAST(e.value->>10 AS BIGINT), CAST(e.value->>11 AS BIGINT), e.value->>12

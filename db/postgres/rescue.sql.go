@@ -46,7 +46,7 @@ func (q *Queries) CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuck
 }
 
 const countCrashes = `-- name: CountCrashes :execrows
-UPDATE jobs SET crashes = crashes + 1
+UPDATE jobs SET crashes = crashes + CASE WHEN crashes < 1000000000 THEN 1 ELSE 0 END
 WHERE status = 'running' AND EXISTS (
     SELECT 1 FROM job_errors AS e WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause = 'crash'
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */)

@@ -145,7 +145,7 @@ WHERE a.id < CAST(?1 AS BIGINT) AND a.at >= CAST(?2 AS BIGINT)
     UNION ALL
     SELECT m.id FROM job_audit AS m
     WHERE m.job_ids IS NOT NULL
-      AND EXISTS (SELECT 1 FROM json_each(m.job_ids) AS e WHERE e.value = CAST(?3 AS BIGINT)))
+      AND EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(m.job_ids) THEN m.job_ids END) AS e WHERE e.value = CAST(?3 AS BIGINT)))
   AND (CAST(?4 AS TEXT) IS NULL OR a.actor = CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR a.action = CAST(?5 AS TEXT))
 ORDER BY a.id DESC LIMIT CAST(?6 AS BIGINT)

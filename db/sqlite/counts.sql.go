@@ -29,7 +29,7 @@ func (q *Queries) AddJobChanges(ctx context.Context, arg AddJobChangesParams) er
 const addJobCounts = `-- name: AddJobCounts :exec
 INSERT INTO job_counts (queue, kind, status, jobs)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3 FROM json_each(CAST(?1 AS TEXT)) AS e WHERE true
-ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = job_counts.jobs + excluded.jobs
+ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = max(min(job_counts.jobs + excluded.jobs, 1000000000000), -1000000000000)
 `
 
 // AddJobCounts adds to the counts a JSON list of [queue, kind, status, jobs].
@@ -42,7 +42,7 @@ const addJobHistory = `-- name: AddJobHistory :exec
 INSERT INTO job_history (step, start_at, queue, kind, event, bucket, times)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
 FROM json_each(CAST(?1 AS TEXT)) AS e WHERE true
-ON CONFLICT (step, start_at, queue, kind, event, bucket) DO UPDATE SET times = job_history.times + excluded.times
+ON CONFLICT (step, start_at, queue, kind, event, bucket) DO UPDATE SET times = min(job_history.times + excluded.times, 1000000000000)
 `
 
 // AddJobHistory adds to the steps of time a JSON list of [step, start_at, queue, kind, event, bucket, times].

@@ -18,8 +18,8 @@ WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e)
   AND (CAST(?3 AS TEXT) IS NULL OR j.kind = CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR j.queue = CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR j.user_id = CAST(?5 AS TEXT))
-  AND (CAST(?6 AS TEXT) IS NULL OR json_type(j.tags) = 'array' AND EXISTS (
-    SELECT 1 FROM json_each(j.tags) AS t WHERE t.type = 'text' AND t.value = CAST(?6 AS TEXT)))
+  AND (CAST(?6 AS TEXT) IS NULL OR CASE WHEN json_valid(j.tags) THEN json_type(j.tags) END = 'array' AND EXISTS (
+    SELECT 1 FROM json_each(CASE WHEN json_valid(j.tags) THEN j.tags END) AS t WHERE t.type = 'text' AND t.value = CAST(?6 AS TEXT)))
   AND (CAST(?7 AS TEXT) IS NULL
        OR CAST(j.id AS TEXT) = CAST(?7 AS TEXT)
        OR instr(lower(j.kind), lower(CAST(?7 AS TEXT))) > 0

@@ -23,6 +23,9 @@ func (m *mover) closeSource(ctx context.Context) error {
 	if err := m.checkIdle(ctx); err != nil {
 		return err
 	}
+	if err := m.checkRows(ctx); err != nil {
+		return err
+	}
 	m.token = rand.Text()
 	if err := m.From.close(ctx, out, m.token, m.To.Name); err != nil {
 		return m.undo(ctx, err)

@@ -16,7 +16,12 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-const nasty = "\x01\x1b[31m \t\r\n\"\\'`<a href=\"x\">&amp;\u2028\u00a0\u202e\U0001F600e\u0301%_$1{}[],null\x7f"
+const (
+	nasty = "\x01\x1b[31m \t\r\n\"\\'`<a href=\"x\">&amp;\u2028\u00a0\u202e\U0001F600e\u0301%_$1{}[],null\x7f"
+
+	// nastyName is the same without control characters, which names do not have.
+	nastyName = "[31m \"\\'`<a href=\"x\">&amp;\u2028\u00a0\u202e\U0001F600e\u0301%_$1{}[],null"
+)
 
 // oddities are rows at the bounds of what the schema allows, with NULL beside what is empty.
 func oddities() everything {
@@ -29,18 +34,19 @@ func oddities() everything {
 		return j
 	}
 	same := func(*db.Job) {}
+	const last int64 = 253_402_300_799_999_999 // the end of the year 9999
 	list := []db.Job{
 		job(1, jobs.StatusPending, same),
 		job(2, jobs.StatusDone, func(j *db.Job) {
-			j.Kind, j.Queue = strings.Repeat("\U0001F600", 200), nasty
+			j.Kind, j.Queue = strings.Repeat("\U0001F600", 200), nastyName
 			j.Payload = "{\"a\": [1, 2.50, 1e400, -0, 123456789012345678901234567890, \"x'y\"],\t\"a\": null,  \"\": \"\\/ \\u2028\"}\n"
-			j.Attempt, j.Uncounted, j.Crashes = math.MaxInt64, 3, 2
-			j.CreatedAt, j.UpdatedAt = math.MinInt64, math.MaxInt64
-			j.StartedAt, j.FinishedAt = ptr[int64](0), ptr[int64](math.MaxInt64)
-			j.Priority, j.MaxAttempts, j.Timeout = -32768, 32767, math.MaxInt64
-			j.WorkerID, j.LeaseUntil, j.CancelRequestedAt = ptr[int64](1<<53+1), ptr[int64](-1), ptr[int64](math.MinInt64)
+			j.Attempt, j.Uncounted, j.Crashes = 1_000_000_000, 3, 2
+			j.CreatedAt, j.UpdatedAt = 0, last
+			j.StartedAt, j.FinishedAt = ptr[int64](0), ptr(last)
+			j.Priority, j.MaxAttempts, j.Timeout = -32768, 32767, 9_223_372_036_854_775
+			j.WorkerID, j.LeaseUntil, j.CancelRequestedAt = ptr[int64](1<<53-1), ptr(last), ptr[int64](0)
 			j.LastError = ptr(nasty)
-			j.UniqueKey, j.RequestID, j.UserID = ptr(nasty), ptr(nasty+"r"), ptr(" ")
+			j.UniqueKey, j.RequestID, j.UserID = ptr(nastyName), ptr(nastyName+"r"), ptr(" ")
 			j.Tags, j.Metadata = ptr(`["a",""]`), ptr(`"`+strings.Repeat("\u00e9", 1000)+`"`)
 			j.Progress, j.Result = ptr(`0`), ptr(`null`)
 		}),
@@ -48,12 +54,12 @@ func oddities() everything {
 			j.LastError, j.FinishedAt, j.Payload = ptr(""), ptr[int64](7), `"\u0000 \ud800"`
 		}),
 		job(5, jobs.StatusCancelled, func(j *db.Job) { j.CancelRequestedAt, j.FinishedAt = ptr[int64](0), ptr[int64](8) }),
-		job(6, jobs.StatusScheduled, func(j *db.Job) { j.RunAfter, j.UniqueKey = 253402300799999999, ptr("live") }),
+		job(6, jobs.StatusScheduled, func(j *db.Job) { j.RunAfter, j.UniqueKey = last, ptr("live") }),
 		job(7, jobs.StatusScheduled, func(j *db.Job) { j.Attempt, j.LastError = 4, ptr("retried") }), // overdue
 		job(8, jobs.StatusPending, func(j *db.Job) { j.UniqueKey, j.RequestID, j.Priority = ptr("due"), ptr("once"), 32767 }),
 		job(9, jobs.StatusDone, func(j *db.Job) { j.UniqueKey, j.FinishedAt = ptr("due"), ptr[int64](9) }), // not live
-		job(1<<53+1, jobs.StatusPending, func(j *db.Job) { j.Payload = strings.Repeat("[", 200) + strings.Repeat("]", 200) }),
-		job(1<<60, jobs.StatusPending, same),
+		job(1<<51, jobs.StatusPending, func(j *db.Job) { j.Payload = strings.Repeat("[", 200) + strings.Repeat("]", 200) }),
+		job(1<<52, jobs.StatusPending, same),
 	}
 	for id := int64(100); id < 135; id++ { // more than three small batches
 		list = append(list, job(id, jobs.StatusPending, same))
@@ -61,24 +67,24 @@ func oddities() everything {
 	all := everything{jobs: list, queues: map[string]db.Queue{}}
 	for i, cause := range []string{"error", "panic", "timeout", "crash", "lost"} {
 		all.errors = append(all.errors, db.JobError{
-			ID: int64(2*i + 1), JobID: 3, Attempt: int64(i), EndedAt: math.MaxInt64, Cause: cause, Message: nasty, Stack: "a\n\tb:1\n",
+			ID: int64(2*i + 1), JobID: 3, Attempt: int64(i), EndedAt: last, Cause: cause, Message: nasty, Stack: "a\n\tb:1\n",
 		})
 	}
 	all.errors = append(all.errors, db.JobError{
-		ID: 1 << 55, JobID: 2, Attempt: 1, WorkerID: ptr[int64](0), StartedAt: ptr[int64](math.MinInt64), Cause: "error",
+		ID: 1 << 52, JobID: 2, Attempt: 1, WorkerID: ptr[int64](1), StartedAt: ptr[int64](0), Cause: "error",
 	})
 	for i, reason := range []string{"stopped", "crash", "lost"} {
 		all.workers = append(all.workers, db.Worker{
-			ID: int64(3*i + 2), Name: nasty, LockKey: "key", Host: "", Pid: -1, Version: nasty, Queues: `{"default": 10}`, Kinds: `["k"]`,
-			StartedAt: 1, HeartbeatAt: 2, LeaseUntil: math.MinInt64, EndedAt: ptr[int64](math.MaxInt64 - 1), EndReason: ptr(reason),
+			ID: int64(3*i + 2), Name: nastyName, LockKey: "key", Host: "", Pid: 0, Version: nasty, Queues: `{"default": 10}`, Kinds: `["k"]`,
+			StartedAt: 1, HeartbeatAt: 2, LeaseUntil: 0, EndedAt: ptr(last), EndReason: ptr(reason),
 		})
 	}
 	all.audit = []db.JobAudit{
-		{ID: 2, At: math.MinInt64, Actor: nasty, Action: "pause", Queue: ptr(nasty)},
-		{ID: 3, At: math.MaxInt64, Actor: "a", Action: "delete", JobID: ptr[int64](1<<53 + 1), Kind: ptr(""), Queue: ptr("q"), Jobs: 1},
-		{ID: 1 << 55, At: 1, Actor: "\U0001F600", Action: "retry", Jobs: 2, JobIds: ptr("[1, 2]"), Detail: ptr(`{"filter": {}}`)},
+		{ID: 2, At: 0, Actor: nastyName, Action: "pause", Queue: ptr(nastyName)},
+		{ID: 3, At: last, Actor: "a", Action: "delete", JobID: ptr[int64](1<<53 - 1), Kind: ptr("k"), Queue: ptr("q"), Jobs: 1},
+		{ID: 1 << 52, At: 1, Actor: "\U0001F600", Action: "retry", Jobs: 2, JobIds: ptr("[1,2]"), Detail: ptr(`{"filter": {}}`)},
 	}
-	all.marks = map[[2]string]bool{{"k", "*"}: true, {nasty, "\u00e9.*." + nasty}: true}
+	all.marks = map[[2]string]bool{{"k", "*"}: true, {nastyName, "\u00e9.*." + nastyName}: true}
 	for _, q := range []db.Queue{{Name: "Z", UpdatedAt: 5}, {Name: "a", PausedAt: ptr[int64](6), UpdatedAt: 6}, {Name: "\u00e9", UpdatedAt: 1}} {
 		all.queues[q.Name] = q
 	}

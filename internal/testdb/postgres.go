@@ -59,6 +59,12 @@ func (p *Postgres) Database(tb testing.TB) string {
 	return p.create(tb, "template0")
 }
 
+// Encoded makes an empty database that stores texts in an encoding, dropped when the test ends, and returns its URL.
+func (p *Postgres) Encoded(tb testing.TB, encoding string) string {
+	tb.Helper()
+	return p.create(tb, "template0 ENCODING '"+encoding+"' LC_COLLATE 'C' LC_CTYPE 'C'")
+}
+
 func (p *Postgres) create(tb testing.TB, template string) string {
 	tb.Helper()
 	name := "sqluice_" + strings.ToLower(rand.Text())

@@ -24,15 +24,18 @@ func (j joined) enter(ctx context.Context, signals jobs.Signal, queue string) er
 	if j.tx.looked.Load() && !rings {
 		return nil
 	}
-	var level, nothing string
+	var level, encoding, nothing string
 	var err error
 	if !rings {
-		err = j.tx.conn.QueryRow(ctx, control("isolation"), once()...).Scan(&level)
+		err = j.tx.conn.QueryRow(ctx, control("isolation"), once()...).Scan(&level, &encoding)
 	} else {
 		// The server drops those that are alike. (Not here: one before may have gone with a savepoint.) The message has no
 		// token, because this process must hear of the commit too.
 		text := notification("", signals, queue)
-		err = j.tx.conn.QueryRow(ctx, control("isolation_notify"), once(j.store.names.channel(), text)...).Scan(&level, &nothing)
+		err = j.tx.conn.QueryRow(ctx, control("isolation_notify"), once(j.store.names.channel(), text)...).Scan(&level, &encoding, &nothing)
+	}
+	if err == nil {
+		err = checkClientEncoding(encoding)
 	}
 	if err != nil {
 		return err

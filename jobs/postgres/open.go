@@ -50,6 +50,7 @@ func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectWithin
 	}
+	useUTF8(config.ConnConfig)
 	if config.PingTimeout == 0 {
 		config.PingTimeout = answerWithin
 	}
@@ -121,6 +122,7 @@ func newStore(pool *pgxpool.Pool, opts []Option) (*Store, error) {
 			return nil, fmt.Errorf("session URL: %w", hideURL(err))
 		}
 	}
+	useUTF8(s.session)
 	s.hub, s.floors = newHub(s), newFloors(time.Now, s.lookBelow)
 	return s, nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// look finds out, at the first connection, whether there is a pooler before the server. One gives its clients another
-// number for their connection than the server's process id.
+// look finds out, at the first connection, whether the database can hold a queue, and whether there is a pooler before the
+// server. A pooler gives its clients another number for their connection than the server's process id.
 func (s *Store) look(ctx context.Context) error {
 	s.mu.Lock()
 	looked := s.looked
@@ -16,6 +16,7 @@ func (s *Store) look(ctx context.Context) error {
 		return nil
 	}
 	var pid, said uint32
+	var encoding string
 	err := s.rerun(ctx, func() error {
 		conn, err := s.acquire(ctx)
 		if err != nil {
@@ -24,8 +25,11 @@ func (s *Store) look(ctx context.Context) error {
 		defer conn.Release()
 		said = conn.Conn().PgConn().PID()
 		w := newWatch(ctx, s.options.silence)
-		return w.end(conn.QueryRow(w.ctx, control("backend_pid"), pgx.QueryExecModeExec).Scan(&pid))
+		return w.end(conn.QueryRow(w.ctx, control("backend"), pgx.QueryExecModeExec).Scan(&pid, &encoding))
 	})
+	if err == nil {
+		err = checkServerEncoding(encoding)
+	}
 	if err != nil {
 		return err
 	}

@@ -121,8 +121,15 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.silence, errSilent)
 	defer cancel()
 	conn, err := s.pool.Acquire(ctx)
-	if err == nil || ctx.Err() == nil {
-		return conn, err
+	if err == nil {
+		if err := checkConnEncoding(conn.Conn()); err != nil {
+			conn.Release()
+			return nil, err
+		}
+		return conn, nil
+	}
+	if ctx.Err() == nil {
+		return nil, err
 	}
 	silent := errors.Is(context.Cause(ctx), errSilent)
 	stat := s.pool.Stat()

@@ -40,5 +40,10 @@ func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
 	if !ok {
 		return nil, errors.New("the transaction is not one made by postgres.Tx or postgres.SQLTx")
 	}
+	if tx, ok := t.conn.(pgx.Tx); ok {
+		if err := checkConnEncoding(tx.Conn()); err != nil {
+			return nil, err
+		}
+	}
 	return joined{s.querier(t.conn, false, nil), s, t}, nil
 }

@@ -38,6 +38,19 @@ func checkConnection(ctx context.Context, pool *sql.DB, o options) error {
 			return fmt.Errorf("pragma %s is %s, not %s", setting.name, have, setting.want)
 		}
 	}
+	return checkEncoding(ctx, pool)
+}
+
+// checkEncoding returns an error unless the database stores texts in UTF-8. UTF-16 cannot hold the same texts, and
+// SQLite counts bytes of it otherwise than the CHECKs of the tables do.
+func checkEncoding(ctx context.Context, pool *sql.DB) error {
+	have, err := readPragma(ctx, pool, "encoding")
+	if err != nil {
+		return err
+	}
+	if have != "UTF-8" {
+		return fmt.Errorf("the database's encoding is %s and must be UTF-8: SQLite fixes it with the first table, so use another file", have)
+	}
 	return nil
 }
 

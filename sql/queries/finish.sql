@@ -24,7 +24,7 @@ WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
 -- name: SnoozeJob :execrows
 -- SnoozeJob puts a job off until run_after; the attempt does not count.
 UPDATE jobs SET status = CAST(@status AS TEXT), run_after = CAST(@run_after AS BIGINT),
-                updated_at = CAST(@now AS BIGINT), uncounted = uncounted + 1, worker_id = NULL, lease_until = NULL
+                updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
@@ -51,7 +51,7 @@ WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_r
 
 -- name: ReleaseJob :execrows
 -- ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
-UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + 1,
+UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);

@@ -9,7 +9,7 @@ FROM jobs AS j LEFT JOIN workers AS w ON w.id = j.worker_id AND w.ended_at IS NU
 
 -- name: CountCrashes :execrows
 -- CountCrashes raises the crash count of the stuck jobs whose process ended.
-UPDATE jobs SET crashes = crashes + 1
+UPDATE jobs SET crashes = crashes + CASE WHEN crashes < 1000000000 THEN 1 ELSE 0 END
 WHERE status = 'running' AND EXISTS (
     SELECT 1 FROM job_errors AS e WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause = 'crash'
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */);

@@ -1,113 +1,121 @@
 -- Written by `go test ./sql -update` from the migrated database: what the migrations add up to. DO NOT EDIT.
 
 CREATE TABLE job_audit (
-    id      INTEGER PRIMARY KEY,
-    at      INTEGER NOT NULL,
-    actor   TEXT    NOT NULL CHECK (length(actor) BETWEEN 1 AND 200),
-    action  TEXT    NOT NULL CHECK (length(action) BETWEEN 1 AND 200),
-    job_id  INTEGER,
-    kind    TEXT,
-    queue   TEXT,
-    jobs    INTEGER NOT NULL CHECK (jobs >= 0),
-    job_ids TEXT CHECK (job_ids IS NULL OR json_valid(job_ids)),
-    detail  TEXT CHECK (detail IS NULL OR json_valid(detail))
+    id      INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
+    at      INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
+    actor   TEXT    NOT NULL CHECK (length(actor) BETWEEN 1 AND 200 AND instr(actor, char(0)) = 0 AND actor NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    action  TEXT    NOT NULL CHECK (length(action) BETWEEN 1 AND 200 AND instr(action, char(0)) = 0 AND action NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    job_id  INTEGER CHECK (job_id BETWEEN 1 AND 9007199254740991),
+    kind    TEXT CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    queue   TEXT CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    jobs    INTEGER NOT NULL CHECK (jobs BETWEEN 0 AND 1000000000000),
+    job_ids TEXT CHECK (json_valid(job_ids) AND instr(job_ids, char(0)) = 0 AND length(CAST(job_ids AS BLOB)) <= 1048576 AND json_type(job_ids) = 'array' AND substr(job_ids, 2) NOT GLOB '*[^]0-9,]*'
+                        AND job_ids NOT GLOB '*' || replace(printf('%20s', ''), ' ', '[0-9]') || '*'),
+    detail  TEXT CHECK (json_valid(detail) AND instr(detail, char(0)) = 0 AND length(CAST(detail AS BLOB)) <= 1048576)
 ) STRICT;
 
 CREATE TABLE job_changes (
     id    INTEGER PRIMARY KEY,
-    at    INTEGER NOT NULL,
-    queue TEXT    NOT NULL,
-    kind  TEXT    NOT NULL,
+    at    INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
+    queue TEXT    NOT NULL CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind  TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     -- A final status that jobs got, or lost, or retried or crashed.
-    event TEXT    NOT NULL,
+    event TEXT    NOT NULL CHECK (length(event) BETWEEN 1 AND 200 AND instr(event, char(0)) = 0 AND event NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     -- How often that happened, and by how much the number of jobs with that status changed.
-    times INTEGER NOT NULL,
-    jobs  INTEGER NOT NULL
+    times INTEGER NOT NULL CHECK (times BETWEEN 0 AND 1000000000000),
+    jobs  INTEGER NOT NULL CHECK (jobs BETWEEN -1000000000000 AND 1000000000000)
 ) STRICT;
 
 CREATE TABLE job_counts (
-    queue  TEXT    NOT NULL,
-    kind   TEXT    NOT NULL,
-    status TEXT    NOT NULL,
-    jobs   INTEGER NOT NULL,
+    queue  TEXT    NOT NULL CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind   TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    status TEXT    NOT NULL CHECK (status IN ('done', 'failed', 'cancelled')),
+    jobs   INTEGER NOT NULL CHECK (jobs BETWEEN -1000000000000 AND 1000000000000),
     PRIMARY KEY (queue, kind, status)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE job_errors (
-    id         INTEGER PRIMARY KEY,
-    job_id     INTEGER NOT NULL,
-    attempt    INTEGER NOT NULL,
-    worker_id  INTEGER,
-    started_at INTEGER,
-    ended_at   INTEGER NOT NULL,
+    id         INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
+    job_id     INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),
+    attempt    INTEGER NOT NULL CHECK (attempt BETWEEN 0 AND 1000000000),
+    worker_id  INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991),
+    started_at INTEGER CHECK (started_at BETWEEN 0 AND 253402300799999999),
+    ended_at   INTEGER NOT NULL CHECK (ended_at BETWEEN 0 AND 253402300799999999),
     cause      TEXT    NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'crash', 'lost')),
-    message    TEXT    NOT NULL,
-    stack      TEXT    NOT NULL DEFAULT ''
+    message    TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
+    stack      TEXT    NOT NULL DEFAULT '' CHECK (instr(stack, char(0)) = 0 AND length(CAST(stack AS BLOB)) <= 1048576)
 ) STRICT;
 
 CREATE TABLE job_history (
-    step     INTEGER NOT NULL,
-    start_at INTEGER NOT NULL,
-    queue    TEXT    NOT NULL,
-    kind     TEXT    NOT NULL,
-    event    TEXT    NOT NULL,
-    bucket   INTEGER NOT NULL,
-    times    INTEGER NOT NULL,
+    step     INTEGER NOT NULL CHECK (step BETWEEN 0 AND 253402300799999999),
+    start_at INTEGER NOT NULL CHECK (start_at BETWEEN 0 AND 253402300799999999),
+    queue    TEXT    NOT NULL CHECK (length(queue) BETWEEN 0 AND 200 AND instr(queue, char(0)) = 0 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind     TEXT    NOT NULL CHECK (length(kind) BETWEEN 0 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    event    TEXT    NOT NULL CHECK (length(event) BETWEEN 1 AND 200 AND instr(event, char(0)) = 0 AND event NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    bucket   INTEGER NOT NULL CHECK (bucket BETWEEN 0 AND 63),
+    times    INTEGER NOT NULL CHECK (times BETWEEN 0 AND 1000000000000),
     PRIMARY KEY (step, start_at, queue, kind, event, bucket)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE jobs (
-    id          INTEGER PRIMARY KEY AUTOINCREMENT,
-    kind        TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200),
-    payload     TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(payload)),
+    id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
+    kind        TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    payload     TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
     status      TEXT    NOT NULL DEFAULT 'pending'
                 CHECK (status = 'pending' OR status = 'running' OR status = 'done'
                        OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled'),
-    attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt >= 0),
-    created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
-    updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
-    started_at  INTEGER,
-    finished_at INTEGER,
+    attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt BETWEEN 0 AND 1000000000),
+    created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                CHECK (created_at BETWEEN 0 AND 253402300799999999),
+    updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                CHECK (updated_at BETWEEN 0 AND 253402300799999999),
+    started_at  INTEGER CHECK (started_at BETWEEN 0 AND 253402300799999999),
+    finished_at INTEGER CHECK (finished_at BETWEEN 0 AND 253402300799999999),
     -- Higher runs first.
     priority    INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -32768 AND 32767),
     -- Not before this time; up to the end of the year 9999.
     run_after   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
                 CHECK (run_after BETWEEN 0 AND 253402300799999999)
-, worker_id INTEGER, lease_until INTEGER, crashes INTEGER NOT NULL DEFAULT 0 CHECK (crashes >= 0), uncounted INTEGER NOT NULL DEFAULT 0 CHECK (uncounted >= 0), cancel_requested_at INTEGER, queue TEXT NOT NULL DEFAULT 'default' CHECK (length(queue) BETWEEN 1 AND 200), max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767), timeout INTEGER NOT NULL DEFAULT 0 CHECK (timeout >= 0), last_error TEXT, unique_key TEXT CHECK (length(unique_key) BETWEEN 1 AND 1000), request_id TEXT CHECK (length(request_id) BETWEEN 1 AND 1000), user_id TEXT CHECK (length(user_id) BETWEEN 1 AND 1000), tags TEXT CHECK (tags IS NULL OR json_valid(tags)), metadata TEXT CHECK (metadata IS NULL OR json_valid(metadata)), progress TEXT CHECK (progress IS NULL OR json_valid(progress)), result TEXT CHECK (result IS NULL OR json_valid(result))) STRICT;
+, worker_id INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991), lease_until INTEGER CHECK (lease_until BETWEEN 0 AND 253402300799999999), crashes INTEGER NOT NULL DEFAULT 0 CHECK (crashes BETWEEN 0 AND 1000000000), uncounted INTEGER NOT NULL DEFAULT 0 CHECK (uncounted BETWEEN 0 AND 1000000000), cancel_requested_at INTEGER CHECK (cancel_requested_at BETWEEN 0 AND 253402300799999999), queue TEXT NOT NULL DEFAULT 'default' 
+    CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767), timeout INTEGER NOT NULL DEFAULT 0 CHECK (timeout BETWEEN 0 AND 9223372036854775), last_error TEXT CHECK (instr(last_error, char(0)) = 0 AND length(CAST(last_error AS BLOB)) <= 1048576), unique_key TEXT 
+    CHECK (length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0 AND unique_key NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), request_id TEXT 
+    CHECK (length(request_id) BETWEEN 1 AND 1000 AND instr(request_id, char(0)) = 0 AND request_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), user_id TEXT 
+    CHECK (length(user_id) BETWEEN 1 AND 1000 AND instr(user_id, char(0)) = 0 AND user_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), tags TEXT CHECK (json_valid(tags) AND instr(tags, char(0)) = 0 AND length(CAST(tags AS BLOB)) <= 1048576), metadata TEXT CHECK (json_valid(metadata) AND instr(metadata, char(0)) = 0 AND length(CAST(metadata AS BLOB)) <= 1048576), progress TEXT CHECK (json_valid(progress) AND instr(progress, char(0)) = 0 AND length(CAST(progress AS BLOB)) <= 1048576), result TEXT CHECK (json_valid(result) AND instr(result, char(0)) = 0 AND length(CAST(result AS BLOB)) <= 1048576)) STRICT;
 
 CREATE TABLE moves (
     direction  TEXT    NOT NULL PRIMARY KEY CHECK (direction IN ('in', 'out')),
-    token      TEXT    NOT NULL,
-    peer       TEXT    NOT NULL,
-    started_at INTEGER NOT NULL
+    token      TEXT    NOT NULL CHECK (instr(token, char(0)) = 0 AND length(CAST(token AS BLOB)) <= 1048576),
+    peer       TEXT    NOT NULL CHECK (instr(peer, char(0)) = 0 AND length(CAST(peer AS BLOB)) <= 1048576),
+    started_at INTEGER NOT NULL CHECK (started_at BETWEEN 0 AND 253402300799999999)
 ) STRICT;
 
 CREATE TABLE queues (
-    name       TEXT    NOT NULL PRIMARY KEY CHECK (length(name) BETWEEN 1 AND 200),
-    paused_at  INTEGER,
-    updated_at INTEGER NOT NULL
+    name       TEXT    NOT NULL PRIMARY KEY CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0 AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    paused_at  INTEGER CHECK (paused_at BETWEEN 0 AND 253402300799999999),
+    updated_at INTEGER NOT NULL CHECK (updated_at BETWEEN 0 AND 253402300799999999)
 ) STRICT;
 
 CREATE TABLE sensitive_fields (
-    kind      TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200),
-    path      TEXT    NOT NULL CHECK (length(path) BETWEEN 1 AND 1000),
-    marked_at INTEGER NOT NULL,
+    kind      TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    path      TEXT    NOT NULL CHECK (length(path) BETWEEN 1 AND 1000 AND instr(path, char(0)) = 0 AND path NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    marked_at INTEGER NOT NULL CHECK (marked_at BETWEEN 0 AND 253402300799999999),
     PRIMARY KEY (kind, path)
 ) STRICT;
 
 CREATE TABLE workers (
-    id           INTEGER PRIMARY KEY AUTOINCREMENT,
-    name         TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
-    lock_key     TEXT    NOT NULL,
-    host         TEXT    NOT NULL,
-    pid          INTEGER NOT NULL,
-    version      TEXT    NOT NULL,
-    queues       TEXT    NOT NULL CHECK (json_valid(queues)),
-    kinds        TEXT    NOT NULL CHECK (json_valid(kinds)),
-    started_at   INTEGER NOT NULL,
-    heartbeat_at INTEGER NOT NULL,
-    lease_until  INTEGER NOT NULL,
-    ended_at     INTEGER,
+    id           INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
+    name         TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0 AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    lock_key     TEXT    NOT NULL
+                 CHECK (length(lock_key) <= 200 AND instr(lock_key, char(0)) = 0 AND lock_key NOT GLOB '*[^0-9a-z]*'),
+    host         TEXT    NOT NULL CHECK (instr(host, char(0)) = 0 AND length(CAST(host AS BLOB)) <= 1048576),
+    pid          INTEGER NOT NULL CHECK (pid BETWEEN 0 AND 4294967295),
+    version      TEXT    NOT NULL CHECK (instr(version, char(0)) = 0 AND length(CAST(version AS BLOB)) <= 1048576),
+    queues       TEXT    NOT NULL CHECK (json_valid(queues) AND instr(queues, char(0)) = 0 AND length(CAST(queues AS BLOB)) <= 1048576 AND json_type(queues) = 'object'),
+    kinds        TEXT    NOT NULL CHECK (json_valid(kinds) AND instr(kinds, char(0)) = 0 AND length(CAST(kinds AS BLOB)) <= 1048576 AND json_type(kinds) = 'array'),
+    started_at   INTEGER NOT NULL CHECK (started_at BETWEEN 0 AND 253402300799999999),
+    heartbeat_at INTEGER NOT NULL CHECK (heartbeat_at BETWEEN 0 AND 253402300799999999),
+    lease_until  INTEGER NOT NULL CHECK (lease_until BETWEEN 0 AND 253402300799999999),
+    ended_at     INTEGER CHECK (ended_at BETWEEN 0 AND 253402300799999999),
     end_reason   TEXT CHECK (end_reason IN ('stopped', 'crash', 'lost'))
 ) STRICT;
 
@@ -155,11 +163,35 @@ SELECT id, queue, kind, payload, status, priority,
        strftime('%Y-%m-%dT%H:%M:%S', cancel_requested_at / 1000000, 'unixepoch') || printf('.%06dZ', cancel_requested_at % 1000000) AS cancel_requested_at
 FROM jobs;
 
+CREATE TRIGGER job_audit_keep_id BEFORE UPDATE OF id ON job_audit WHEN NEW.id <> OLD.id
+BEGIN
+    SELECT RAISE(ABORT, 'an id never changes');
+END;
+
+CREATE TRIGGER job_audit_new_id AFTER INSERT ON job_audit
+WHEN NEW.id > 4503599627370496
+BEGIN
+    SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
+    WHERE NOT EXISTS (SELECT 1 FROM job_audit WHERE id = NEW.id - 1);
+END;
+
+CREATE TRIGGER job_errors_keep_id BEFORE UPDATE OF id ON job_errors WHEN NEW.id <> OLD.id
+BEGIN
+    SELECT RAISE(ABORT, 'an id never changes');
+END;
+
+CREATE TRIGGER job_errors_new_id AFTER INSERT ON job_errors
+WHEN NEW.id > 4503599627370496
+BEGIN
+    SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
+    WHERE NOT EXISTS (SELECT 1 FROM job_errors WHERE id = NEW.id - 1);
+END;
+
 CREATE TRIGGER jobs_delete_counts AFTER DELETE ON jobs
 WHEN OLD.status IN ('done', 'failed', 'cancelled')
 BEGIN
     INSERT INTO job_counts (queue, kind, status, jobs) VALUES (OLD.queue, OLD.kind, OLD.status, -1)
-    ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = jobs - 1;
+    ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = max(jobs - 1, -1000000000000);
 END;
 
 CREATE TRIGGER jobs_delete_errors AFTER DELETE ON jobs
@@ -167,9 +199,30 @@ BEGIN
     DELETE FROM job_errors WHERE job_id = OLD.id;
 END;
 
+CREATE TRIGGER jobs_keep_id BEFORE UPDATE OF id ON jobs WHEN NEW.id <> OLD.id
+BEGIN
+    SELECT RAISE(ABORT, 'an id never changes');
+END;
+
 CREATE TRIGGER jobs_not_due AFTER INSERT ON jobs
-WHEN NEW.status = 'pending' AND NEW.run_after > NEW.created_at
+WHEN NEW.id > 4503599627370496 OR NEW.status = 'pending' AND NEW.run_after > NEW.created_at
     AND NEW.run_after > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000
 BEGIN
-    UPDATE jobs SET status = 'scheduled' WHERE id = NEW.id;
+    SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
+    WHERE NEW.id > 4503599627370496
+      AND NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'jobs'), 0);
+    UPDATE jobs SET status = 'scheduled' WHERE id = NEW.id AND status = 'pending' AND run_after > created_at
+        AND run_after > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000;
+END;
+
+CREATE TRIGGER workers_keep_id BEFORE UPDATE OF id ON workers WHEN NEW.id <> OLD.id
+BEGIN
+    SELECT RAISE(ABORT, 'an id never changes');
+END;
+
+CREATE TRIGGER workers_new_id AFTER INSERT ON workers
+WHEN NEW.id > 4503599627370496
+BEGIN
+    SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
+    WHERE NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'workers'), 0);
 END;

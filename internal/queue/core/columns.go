@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -55,7 +56,16 @@ func Raw(s *string) json.RawMessage {
 	if s == nil {
 		return nil
 	}
-	return json.RawMessage(*s)
+	return JSON(*s)
+}
+
+// JSON returns the text of a JSON column as it is, or as a JSON string if it is not JSON: another program may have written
+// it with the CHECKs off, and one such row must not make a whole list unreadable.
+func JSON(text string) json.RawMessage {
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return AppendString(nil, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // Tags returns the tags in a column: a JSON list of strings. Anything else that another program put there becomes one tag.

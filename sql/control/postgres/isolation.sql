@@ -1,1 +1,1 @@
-SELECT current_setting('transaction_isolation')
+SELECT current_setting('transaction_isolation'), current_setting('client_encoding')

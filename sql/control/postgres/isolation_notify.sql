@@ -1,1 +1,1 @@
-SELECT current_setting('transaction_isolation'), CAST(pg_notify($1, $2) AS TEXT)
+SELECT current_setting('transaction_isolation'), current_setting('client_encoding'), CAST(pg_notify($1, $2) AS TEXT)

@@ -9,6 +9,9 @@ CREATE DOMAIN jobs_key AS TEXT;
 CREATE DOMAIN jobs_json AS TEXT;
 CREATE DOMAIN jobs_status AS TEXT;
 CREATE DOMAIN jobs_count AS BIGINT;
+CREATE DOMAIN jobs_timeout AS BIGINT;
+CREATE DOMAIN jobs_id AS BIGINT;
+CREATE DOMAIN jobs_text AS TEXT;
 CREATE DOMAIN jobs_attempts AS BIGINT;
 CREATE DOMAIN jobs_priority AS BIGINT;
 CREATE DOMAIN jobs_time AS BIGINT;
@@ -49,16 +52,27 @@ ALTER TABLE jobs
     ALTER COLUMN attempt TYPE jobs_count,
     ALTER COLUMN crashes TYPE jobs_count,
     ALTER COLUMN uncounted TYPE jobs_count,
-    ALTER COLUMN timeout TYPE jobs_count,
+    ALTER COLUMN timeout TYPE jobs_timeout,
     ALTER COLUMN max_attempts TYPE jobs_attempts,
     ALTER COLUMN priority TYPE jobs_priority,
-    ALTER COLUMN run_after TYPE jobs_time;
-ALTER DOMAIN jobs_name ADD CONSTRAINT jobs_name_check CHECK (length(VALUE) BETWEEN 1 AND 200) NOT VALID;
-ALTER DOMAIN jobs_key ADD CONSTRAINT jobs_key_check CHECK (length(VALUE) BETWEEN 1 AND 1000) NOT VALID;
-ALTER DOMAIN jobs_json ADD CONSTRAINT jobs_json_check CHECK (VALUE IS NULL OR CAST(VALUE AS json) IS NOT NULL) NOT VALID;
+    ALTER COLUMN run_after TYPE jobs_time,
+    ALTER COLUMN created_at TYPE jobs_time,
+    ALTER COLUMN updated_at TYPE jobs_time,
+    ALTER COLUMN started_at TYPE jobs_time,
+    ALTER COLUMN finished_at TYPE jobs_time,
+    ALTER COLUMN lease_until TYPE jobs_time,
+    ALTER COLUMN cancel_requested_at TYPE jobs_time,
+    ALTER COLUMN worker_id TYPE jobs_id,
+    ALTER COLUMN last_error TYPE jobs_text;
+ALTER DOMAIN jobs_name ADD CONSTRAINT jobs_name_check CHECK (length(VALUE) BETWEEN 1 AND 200 AND VALUE !~ '[\u0001-\u001f\u007f-\u009f]') NOT VALID;
+ALTER DOMAIN jobs_key ADD CONSTRAINT jobs_key_check CHECK (length(VALUE) BETWEEN 1 AND 1000 AND VALUE !~ '[\u0001-\u001f\u007f-\u009f]') NOT VALID;
+ALTER DOMAIN jobs_json ADD CONSTRAINT jobs_json_check CHECK (VALUE IS NULL OR CAST(VALUE AS json) IS NOT NULL AND octet_length(VALUE) <= 1048576) NOT VALID;
 ALTER DOMAIN jobs_status ADD CONSTRAINT jobs_status_check CHECK (VALUE = 'pending' OR VALUE = 'running' OR VALUE = 'done'
            OR VALUE = 'scheduled' OR VALUE = 'failed' OR VALUE = 'cancelled') NOT VALID;
-ALTER DOMAIN jobs_count ADD CONSTRAINT jobs_count_check CHECK (VALUE >= 0) NOT VALID;
+ALTER DOMAIN jobs_count ADD CONSTRAINT jobs_count_check CHECK (VALUE BETWEEN 0 AND 1000000000) NOT VALID;
+ALTER DOMAIN jobs_timeout ADD CONSTRAINT jobs_timeout_check CHECK (VALUE BETWEEN 0 AND 9223372036854775) NOT VALID;
+ALTER DOMAIN jobs_id ADD CONSTRAINT jobs_id_check CHECK (VALUE BETWEEN 1 AND 9007199254740991) NOT VALID;
+ALTER DOMAIN jobs_text ADD CONSTRAINT jobs_text_check CHECK (octet_length(VALUE) <= 1048576) NOT VALID;
 ALTER DOMAIN jobs_attempts ADD CONSTRAINT jobs_attempts_check CHECK (VALUE BETWEEN 1 AND 32767) NOT VALID;
 ALTER DOMAIN jobs_priority ADD CONSTRAINT jobs_priority_check CHECK (VALUE BETWEEN -32768 AND 32767) NOT VALID;
 ALTER DOMAIN jobs_time ADD CONSTRAINT jobs_time_check CHECK (VALUE BETWEEN 0 AND 253402300799999999) NOT VALID;
@@ -129,7 +143,15 @@ ALTER TABLE jobs
     ALTER COLUMN timeout TYPE BIGINT,
     ALTER COLUMN max_attempts TYPE BIGINT,
     ALTER COLUMN priority TYPE BIGINT,
-    ALTER COLUMN run_after TYPE BIGINT;
+    ALTER COLUMN run_after TYPE BIGINT,
+    ALTER COLUMN created_at TYPE BIGINT,
+    ALTER COLUMN updated_at TYPE BIGINT,
+    ALTER COLUMN started_at TYPE BIGINT,
+    ALTER COLUMN finished_at TYPE BIGINT,
+    ALTER COLUMN lease_until TYPE BIGINT,
+    ALTER COLUMN cancel_requested_at TYPE BIGINT,
+    ALTER COLUMN worker_id TYPE BIGINT,
+    ALTER COLUMN last_error TYPE TEXT;
 ALTER TABLE jobs
     ADD CONSTRAINT jobs_kind_check CHECK (length(kind) BETWEEN 1 AND 200),
     ADD CONSTRAINT jobs_queue_check CHECK (length(queue) BETWEEN 1 AND 200),
@@ -155,6 +177,9 @@ DROP DOMAIN jobs_key;
 DROP DOMAIN jobs_json;
 DROP DOMAIN jobs_status;
 DROP DOMAIN jobs_count;
+DROP DOMAIN jobs_timeout;
+DROP DOMAIN jobs_id;
+DROP DOMAIN jobs_text;
 DROP DOMAIN jobs_attempts;
 DROP DOMAIN jobs_priority;
 DROP DOMAIN jobs_time;

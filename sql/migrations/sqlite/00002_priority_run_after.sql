@@ -2,17 +2,19 @@
 -- SQLite cannot add a column whose default is an expression, nor widen a CHECK, so the table is made anew.
 -- AUTOINCREMENT's high-water mark moves along: an id is never given twice.
 CREATE TABLE jobs_new (
-    id          INTEGER PRIMARY KEY AUTOINCREMENT,
-    kind        TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200),
-    payload     TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(payload)),
+    id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
+    kind        TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    payload     TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
     status      TEXT    NOT NULL DEFAULT 'pending'
                 CHECK (status = 'pending' OR status = 'running' OR status = 'done'
                        OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled'),
-    attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt >= 0),
-    created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
-    updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
-    started_at  INTEGER,
-    finished_at INTEGER,
+    attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt BETWEEN 0 AND 1000000000),
+    created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                CHECK (created_at BETWEEN 0 AND 253402300799999999),
+    updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                CHECK (updated_at BETWEEN 0 AND 253402300799999999),
+    started_at  INTEGER CHECK (started_at BETWEEN 0 AND 253402300799999999),
+    finished_at INTEGER CHECK (finished_at BETWEEN 0 AND 253402300799999999),
     -- Higher runs first.
     priority    INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -32768 AND 32767),
     -- Not before this time; up to the end of the year 9999.
@@ -30,30 +32,45 @@ CREATE INDEX jobs_claim ON jobs (priority DESC, run_after, id) WHERE status = 'p
 CREATE INDEX jobs_due ON jobs (run_after) WHERE status = 'scheduled';
 
 -- A plain INSERT with a run_after in the future must not run early, nor stand in the way of due work.
--- The first comparison spares the library's own inserts the look at the clock.
+-- The comparison with created_at spares the library's own inserts the look at the clock.
+-- The trigger also refuses an id from which AUTOINCREMENT would soon reach the last one. It is one trigger and not two
+-- because each costs every insert.
 -- +goose StatementBegin
 CREATE TRIGGER jobs_not_due AFTER INSERT ON jobs
-WHEN NEW.status = 'pending' AND NEW.run_after > NEW.created_at
+WHEN NEW.id > 4503599627370496 OR NEW.status = 'pending' AND NEW.run_after > NEW.created_at
     AND NEW.run_after > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000
 BEGIN
-    UPDATE jobs SET status = 'scheduled' WHERE id = NEW.id;
+    SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
+    WHERE NEW.id > 4503599627370496
+      AND NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'jobs'), 0);
+    UPDATE jobs SET status = 'scheduled' WHERE id = NEW.id AND status = 'pending' AND run_after > created_at
+        AND run_after > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000;
+END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER jobs_keep_id BEFORE UPDATE OF id ON jobs WHEN NEW.id <> OLD.id
+BEGIN
+    SELECT RAISE(ABORT, 'an id never changes');
 END;
 -- +goose StatementEnd
 
 -- +goose Down
+DROP TRIGGER jobs_keep_id;
 DROP TRIGGER jobs_not_due;
 CREATE TABLE jobs_old (
-    id          INTEGER PRIMARY KEY AUTOINCREMENT,
-    kind        TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200),
-    payload     TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(payload)),
+    id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
+    kind        TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    payload     TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
     status      TEXT    NOT NULL DEFAULT 'pending'
                 CHECK (status = 'pending' OR status = 'running' OR status = 'done'
                        OR status = 'failed' OR status = 'cancelled'),
-    attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt >= 0),
-    created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
-    updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000),
-    started_at  INTEGER,
-    finished_at INTEGER
+    attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt BETWEEN 0 AND 1000000000),
+    created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                CHECK (created_at BETWEEN 0 AND 253402300799999999),
+    updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                CHECK (updated_at BETWEEN 0 AND 253402300799999999),
+    started_at  INTEGER CHECK (started_at BETWEEN 0 AND 253402300799999999),
+    finished_at INTEGER CHECK (finished_at BETWEEN 0 AND 253402300799999999)
 ) STRICT;
 
 INSERT INTO sqlite_sequence (name, seq) SELECT 'jobs_old', seq FROM sqlite_sequence WHERE name = 'jobs';

@@ -1,23 +1,38 @@
 -- +goose Up
 ALTER TABLE jobs ADD COLUMN max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767);
 -- Microseconds; 0 means the kind's own timeout.
-ALTER TABLE jobs ADD COLUMN timeout INTEGER NOT NULL DEFAULT 0 CHECK (timeout >= 0);
-ALTER TABLE jobs ADD COLUMN last_error TEXT;
+ALTER TABLE jobs ADD COLUMN timeout INTEGER NOT NULL DEFAULT 0 CHECK (timeout BETWEEN 0 AND 9223372036854775);
+ALTER TABLE jobs ADD COLUMN last_error TEXT CHECK (instr(last_error, char(0)) = 0 AND length(CAST(last_error AS BLOB)) <= 1048576);
 
 -- One row for every attempt that did not end well.
 CREATE TABLE job_errors (
-    id         INTEGER PRIMARY KEY,
-    job_id     INTEGER NOT NULL,
-    attempt    INTEGER NOT NULL,
-    worker_id  INTEGER,
-    started_at INTEGER,
-    ended_at   INTEGER NOT NULL,
+    id         INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
+    job_id     INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),
+    attempt    INTEGER NOT NULL CHECK (attempt BETWEEN 0 AND 1000000000),
+    worker_id  INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991),
+    started_at INTEGER CHECK (started_at BETWEEN 0 AND 253402300799999999),
+    ended_at   INTEGER NOT NULL CHECK (ended_at BETWEEN 0 AND 253402300799999999),
     cause      TEXT    NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'crash', 'lost')),
-    message    TEXT    NOT NULL,
-    stack      TEXT    NOT NULL DEFAULT ''
+    message    TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
+    stack      TEXT    NOT NULL DEFAULT '' CHECK (instr(stack, char(0)) = 0 AND length(CAST(stack AS BLOB)) <= 1048576)
 ) STRICT;
 
 CREATE INDEX job_errors_job ON job_errors (job_id, attempt);
+
+-- +goose StatementBegin
+CREATE TRIGGER job_errors_new_id AFTER INSERT ON job_errors
+WHEN NEW.id > 4503599627370496
+BEGIN
+    SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
+    WHERE NOT EXISTS (SELECT 1 FROM job_errors WHERE id = NEW.id - 1);
+END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER job_errors_keep_id BEFORE UPDATE OF id ON job_errors WHEN NEW.id <> OLD.id
+BEGIN
+    SELECT RAISE(ABORT, 'an id never changes');
+END;
+-- +goose StatementEnd
 
 -- In place of a foreign key, which costs every update of jobs an eighth and is off in other programs by default.
 -- +goose StatementBegin

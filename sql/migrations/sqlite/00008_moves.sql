@@ -3,9 +3,9 @@
 -- database, 'in' that one is being moved here and is not complete. token is the same on both sides of a move.
 CREATE TABLE moves (
     direction  TEXT    NOT NULL PRIMARY KEY CHECK (direction IN ('in', 'out')),
-    token      TEXT    NOT NULL,
-    peer       TEXT    NOT NULL,
-    started_at INTEGER NOT NULL
+    token      TEXT    NOT NULL CHECK (instr(token, char(0)) = 0 AND length(CAST(token AS BLOB)) <= 1048576),
+    peer       TEXT    NOT NULL CHECK (instr(peer, char(0)) = 0 AND length(CAST(peer AS BLOB)) <= 1048576),
+    started_at INTEGER NOT NULL CHECK (started_at BETWEEN 0 AND 253402300799999999)
 ) STRICT;
 
 -- +goose Down

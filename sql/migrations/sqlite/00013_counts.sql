@@ -2,34 +2,34 @@
 -- How many jobs of each queue and kind ended how, without reading them. What a write changes of that is added as a row to
 -- job_changes in the same transaction, and from there to the sums by any worker, every few seconds.
 CREATE TABLE job_counts (
-    queue  TEXT    NOT NULL,
-    kind   TEXT    NOT NULL,
-    status TEXT    NOT NULL,
-    jobs   INTEGER NOT NULL,
+    queue  TEXT    NOT NULL CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind   TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    status TEXT    NOT NULL CHECK (status IN ('done', 'failed', 'cancelled')),
+    jobs   INTEGER NOT NULL CHECK (jobs BETWEEN -1000000000000 AND 1000000000000),
     PRIMARY KEY (queue, kind, status)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE job_changes (
     id    INTEGER PRIMARY KEY,
-    at    INTEGER NOT NULL,
-    queue TEXT    NOT NULL,
-    kind  TEXT    NOT NULL,
+    at    INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
+    queue TEXT    NOT NULL CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind  TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     -- A final status that jobs got, or lost, or retried or crashed.
-    event TEXT    NOT NULL,
+    event TEXT    NOT NULL CHECK (length(event) BETWEEN 1 AND 200 AND instr(event, char(0)) = 0 AND event NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     -- How often that happened, and by how much the number of jobs with that status changed.
-    times INTEGER NOT NULL,
-    jobs  INTEGER NOT NULL
+    times INTEGER NOT NULL CHECK (times BETWEEN 0 AND 1000000000000),
+    jobs  INTEGER NOT NULL CHECK (jobs BETWEEN -1000000000000 AND 1000000000000)
 ) STRICT;
 
 -- What happened in each step of time (in microseconds), and how long jobs waited and ran, by classes of durations.
 CREATE TABLE job_history (
-    step     INTEGER NOT NULL,
-    start_at INTEGER NOT NULL,
-    queue    TEXT    NOT NULL,
-    kind     TEXT    NOT NULL,
-    event    TEXT    NOT NULL,
-    bucket   INTEGER NOT NULL,
-    times    INTEGER NOT NULL,
+    step     INTEGER NOT NULL CHECK (step BETWEEN 0 AND 253402300799999999),
+    start_at INTEGER NOT NULL CHECK (start_at BETWEEN 0 AND 253402300799999999),
+    queue    TEXT    NOT NULL CHECK (length(queue) BETWEEN 0 AND 200 AND instr(queue, char(0)) = 0 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind     TEXT    NOT NULL CHECK (length(kind) BETWEEN 0 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    event    TEXT    NOT NULL CHECK (length(event) BETWEEN 1 AND 200 AND instr(event, char(0)) = 0 AND event NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    bucket   INTEGER NOT NULL CHECK (bucket BETWEEN 0 AND 63),
+    times    INTEGER NOT NULL CHECK (times BETWEEN 0 AND 1000000000000),
     PRIMARY KEY (step, start_at, queue, kind, event, bucket)
 ) STRICT, WITHOUT ROWID;
 
@@ -43,7 +43,7 @@ CREATE TRIGGER jobs_delete_counts AFTER DELETE ON jobs
 WHEN OLD.status IN ('done', 'failed', 'cancelled')
 BEGIN
     INSERT INTO job_counts (queue, kind, status, jobs) VALUES (OLD.queue, OLD.kind, OLD.status, -1)
-    ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = jobs - 1;
+    ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = max(jobs - 1, -1000000000000);
 END;
 -- +goose StatementEnd
 

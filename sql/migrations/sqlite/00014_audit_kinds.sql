@@ -2,28 +2,44 @@
 -- What people changed, a row for each transaction in which somebody did: written in that transaction. A change of one job
 -- names it in job_id; one of many lists them in job_ids, and jobs is how many.
 CREATE TABLE job_audit (
-    id      INTEGER PRIMARY KEY,
-    at      INTEGER NOT NULL,
-    actor   TEXT    NOT NULL CHECK (length(actor) BETWEEN 1 AND 200),
-    action  TEXT    NOT NULL CHECK (length(action) BETWEEN 1 AND 200),
-    job_id  INTEGER,
-    kind    TEXT,
-    queue   TEXT,
-    jobs    INTEGER NOT NULL CHECK (jobs >= 0),
-    job_ids TEXT CHECK (job_ids IS NULL OR json_valid(job_ids)),
-    detail  TEXT CHECK (detail IS NULL OR json_valid(detail))
+    id      INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
+    at      INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
+    actor   TEXT    NOT NULL CHECK (length(actor) BETWEEN 1 AND 200 AND instr(actor, char(0)) = 0 AND actor NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    action  TEXT    NOT NULL CHECK (length(action) BETWEEN 1 AND 200 AND instr(action, char(0)) = 0 AND action NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    job_id  INTEGER CHECK (job_id BETWEEN 1 AND 9007199254740991),
+    kind    TEXT CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    queue   TEXT CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    jobs    INTEGER NOT NULL CHECK (jobs BETWEEN 0 AND 1000000000000),
+    job_ids TEXT CHECK (json_valid(job_ids) AND instr(job_ids, char(0)) = 0 AND length(CAST(job_ids AS BLOB)) <= 1048576 AND json_type(job_ids) = 'array' AND substr(job_ids, 2) NOT GLOB '*[^]0-9,]*'
+                        AND job_ids NOT GLOB '*' || replace(printf('%20s', ''), ' ', '[0-9]') || '*'),
+    detail  TEXT CHECK (json_valid(detail) AND instr(detail, char(0)) = 0 AND length(CAST(detail AS BLOB)) <= 1048576)
 ) STRICT;
 
 CREATE INDEX job_audit_at ON job_audit (at);
 CREATE INDEX job_audit_job ON job_audit (job_id) WHERE job_id IS NOT NULL;
 CREATE INDEX job_audit_many ON job_audit (id) WHERE job_ids IS NOT NULL;
 
+-- +goose StatementBegin
+CREATE TRIGGER job_audit_new_id AFTER INSERT ON job_audit
+WHEN NEW.id > 4503599627370496
+BEGIN
+    SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
+    WHERE NOT EXISTS (SELECT 1 FROM job_audit WHERE id = NEW.id - 1);
+END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER job_audit_keep_id BEFORE UPDATE OF id ON job_audit WHEN NEW.id <> OLD.id
+BEGIN
+    SELECT RAISE(ABORT, 'an id never changes');
+END;
+-- +goose StatementEnd
+
 -- What of a kind's jobs nobody but its handler is to see, as paths: 'card.number' of the payload, '*' for all of it. A
 -- kind that has no row hides nothing.
 CREATE TABLE sensitive_fields (
-    kind      TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200),
-    path      TEXT    NOT NULL CHECK (length(path) BETWEEN 1 AND 1000),
-    marked_at INTEGER NOT NULL,
+    kind      TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    path      TEXT    NOT NULL CHECK (length(path) BETWEEN 1 AND 1000 AND instr(path, char(0)) = 0 AND path NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    marked_at INTEGER NOT NULL CHECK (marked_at BETWEEN 0 AND 253402300799999999),
     PRIMARY KEY (kind, path)
 ) STRICT;
 

@@ -16,7 +16,7 @@ RETURNING at, queue, kind, event, times, jobs;
 INSERT INTO job_counts (queue, kind, status, jobs)
 SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = job_counts.jobs + excluded.jobs;
+ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = GREATEST(LEAST(job_counts.jobs + excluded.jobs, 1000000000000), -1000000000000);
 
 -- name: AddJobHistory :exec
 -- AddJobHistory adds to the steps of time a JSON list of [step, start_at, queue, kind, event, bucket, times].
@@ -24,7 +24,7 @@ INSERT INTO job_history (step, start_at, queue, kind, event, bucket, times)
 SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), e.value->>2, e.value->>3, e.value->>4,
        CAST(e.value->>5 AS BIGINT), CAST(e.value->>6 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (step, start_at, queue, kind, event, bucket) DO UPDATE SET times = job_history.times + excluded.times;
+ON CONFLICT (step, start_at, queue, kind, event, bucket) DO UPDATE SET times = LEAST(job_history.times + excluded.times, 1000000000000);
 
 -- name: ListJobHistory :many
 -- ListJobHistory lists what happened in those steps of one length that begin at a JSON list of times, for a JSON list of

@@ -4,6 +4,7 @@ INSERT INTO jobs (id, kind, payload, status, attempt, created_at, updated_at, st
                   priority, run_after, worker_id, lease_until, crashes, uncounted, cancel_requested_at, queue,
                   max_attempts, timeout, last_error, unique_key, request_id, user_id, tags, metadata, progress,
                   result)
+OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
        CAST(e.value->>5 AS BIGINT), CAST(e.value->>6 AS BIGINT), CAST(e.value->>7 AS BIGINT),
        CAST(e.value->>8 AS BIGINT), CAST(e.value->>9 AS BIGINT), CAST(e.value->>10 AS BIGINT),
@@ -16,6 +17,7 @@ FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 -- name: ImportJobErrors :execrows
 -- ImportJobErrors adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 INSERT INTO job_errors (id, job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
+OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), CAST(e.value->>2 AS BIGINT),
        CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT), e.value->>6,
        e.value->>7, e.value->>8
@@ -25,6 +27,7 @@ FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 -- ImportWorkers adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 INSERT INTO workers (id, name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at,
                      lease_until, ended_at, end_reason)
+OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
        e.value->>5, e.value->>6, e.value->>7, CAST(e.value->>8 AS BIGINT), CAST(e.value->>9 AS BIGINT),
        CAST(e.value->>10 AS BIGINT), CAST(e.value->>11 AS BIGINT), e.value->>12
@@ -39,6 +42,7 @@ FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 -- name: ImportAudit :execrows
 -- ImportAudit adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 INSERT INTO job_audit (id, at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
+OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), e.value->>2, e.value->>3,
        CAST(e.value->>4 AS BIGINT), e.value->>5, e.value->>6, CAST(e.value->>7 AS BIGINT), e.value->>8, e.value->>9
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);

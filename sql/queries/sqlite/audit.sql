@@ -7,7 +7,7 @@ WHERE a.id < CAST(@before_id AS BIGINT) AND a.at >= CAST(@since AS BIGINT)
     UNION ALL
     SELECT m.id FROM job_audit AS m
     WHERE m.job_ids IS NOT NULL
-      AND EXISTS (SELECT 1 FROM json_each(m.job_ids) AS e WHERE e.value = CAST(@job_id AS BIGINT)))
+      AND EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(m.job_ids) THEN m.job_ids END) AS e WHERE e.value = CAST(@job_id AS BIGINT)))
   AND (CAST(sqlc.narg('actor') AS TEXT) IS NULL OR a.actor = CAST(sqlc.narg('actor') AS TEXT))
   AND (CAST(sqlc.narg('action') AS TEXT) IS NULL OR a.action = CAST(sqlc.narg('action') AS TEXT))
 ORDER BY a.id DESC LIMIT CAST(@n AS BIGINT);

@@ -20,7 +20,7 @@ AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AN
 -- name: ClaimJobs :many
 -- ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 -- Rows come back in no order. For each kind it reads n index entries at the most, whatever else the table holds.
-UPDATE jobs SET status = 'running', attempt = attempt + 1, worker_id = CAST(@worker_id AS BIGINT),
+UPDATE jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
                 lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
                 updated_at = CAST(@now AS BIGINT)
 WHERE id IN (
@@ -40,7 +40,7 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
 -- name: ListClaimableJobs :many
 -- ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand
 -- them over. For many jobs the two cost less than an UPDATE that returns rows, where nobody else writes between them: on SQLite.
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + 1 AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
 FROM jobs AS j WHERE j.id IN (
     SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN jobs AS c ON c.id IN (
@@ -66,7 +66,7 @@ AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AN
 
 -- name: StartJobs :execrows
 -- StartJobs hands pending jobs, a JSON list of ids, to a worker.
-UPDATE jobs SET status = 'running', attempt = attempt + 1, worker_id = CAST(@worker_id AS BIGINT),
+UPDATE jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
                 lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
                 updated_at = CAST(@now AS BIGINT)
 WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);

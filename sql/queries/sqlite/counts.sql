@@ -13,14 +13,14 @@ RETURNING at, queue, kind, event, times, jobs;
 -- AddJobCounts adds to the counts a JSON list of [queue, kind, status, jobs].
 INSERT INTO job_counts (queue, kind, status, jobs)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3 FROM json_each(CAST(@items AS TEXT)) AS e WHERE true
-ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = job_counts.jobs + excluded.jobs;
+ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = max(min(job_counts.jobs + excluded.jobs, 1000000000000), -1000000000000);
 
 -- name: AddJobHistory :exec
 -- AddJobHistory adds to the steps of time a JSON list of [step, start_at, queue, kind, event, bucket, times].
 INSERT INTO job_history (step, start_at, queue, kind, event, bucket, times)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
 FROM json_each(CAST(@items AS TEXT)) AS e WHERE true
-ON CONFLICT (step, start_at, queue, kind, event, bucket) DO UPDATE SET times = job_history.times + excluded.times;
+ON CONFLICT (step, start_at, queue, kind, event, bucket) DO UPDATE SET times = min(job_history.times + excluded.times, 1000000000000);
 
 -- name: ListJobHistory :many
 -- ListJobHistory lists what happened in those steps of one length that begin at a JSON list of times, for a JSON list of

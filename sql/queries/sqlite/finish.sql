@@ -19,7 +19,7 @@ ON CONFLICT (id) DO UPDATE SET status = 'done', result = excluded.result, lease_
 -- name: ReleaseJobs :execrows
 -- ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
 -- all have the same attempt number. Jobs that are to be cancelled are left to CancelRequestedJob.
-UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + 1,
+UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
   AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = CAST(@attempt AS BIGINT)

@@ -10,8 +10,8 @@ WHERE j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
   AND (CAST(sqlc.narg('kind') AS TEXT) IS NULL OR j.kind = CAST(sqlc.narg('kind') AS TEXT))
   AND (CAST(sqlc.narg('queue') AS TEXT) IS NULL OR j.queue = CAST(sqlc.narg('queue') AS TEXT))
   AND (CAST(sqlc.narg('user_id') AS TEXT) IS NULL OR j.user_id = CAST(sqlc.narg('user_id') AS TEXT))
-  AND (CAST(sqlc.narg('tag') AS TEXT) IS NULL OR json_type(j.tags) = 'array' AND EXISTS (
-    SELECT 1 FROM json_each(j.tags) AS t WHERE t.type = 'text' AND t.value = CAST(sqlc.narg('tag') AS TEXT)))
+  AND (CAST(sqlc.narg('tag') AS TEXT) IS NULL OR CASE WHEN json_valid(j.tags) THEN json_type(j.tags) END = 'array' AND EXISTS (
+    SELECT 1 FROM json_each(CASE WHEN json_valid(j.tags) THEN j.tags END) AS t WHERE t.type = 'text' AND t.value = CAST(sqlc.narg('tag') AS TEXT)))
   AND (CAST(sqlc.narg('text') AS TEXT) IS NULL
        OR CAST(j.id AS TEXT) = CAST(sqlc.narg('text') AS TEXT)
        OR instr(lower(j.kind), lower(CAST(sqlc.narg('text') AS TEXT))) > 0

@@ -1,0 +1,1 @@
+ALTER DATABASE @name1 SET client_encoding = 'LATIN1'

@@ -1,0 +1,1 @@
+ALTER DATABASE @name1 RESET client_encoding
