@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// actor is who the changes of this command are noted as: see `sqluice audit`.
+// actor returns the name under which the audit log records this command's changes: see `sqluice audit`.
 func actor() string {
 	name := "unknown"
 	if u, err := user.Current(); err == nil && u.Username != "" {

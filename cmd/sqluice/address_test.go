@@ -33,7 +33,7 @@ func TestParseDatabase(t *testing.T) {
 			t.Errorf("%q is shown as %q, want %q: %v", text, d, want, err)
 		}
 	}
-	// And what secretAddresses says.
+	// And the addresses of secretAddresses.
 	for _, text := range []string{"", "sqlite:", ":memory:", "file:jobs.db", "http://host/jobs.db", "//host/share", "host=h"} {
 		if d, err := parseDatabase(text); err == nil {
 			t.Errorf("%q is taken for the database %q", text, d)

@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// auditFields names the flags that the library's fields come from.
+// auditFields maps the library's fields to flags.
 var auditFields = map[string]string{"actor": "--actor", "action": "--action", "job": "--job", "limit": "--limit", "cursor": "--after"}
 
 func (a *app) auditCommand() *cobra.Command {
@@ -23,21 +23,21 @@ func (a *app) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "List who changed what, newest first",
-		Long: "audit lists what people changed by the HTTP API, by this command or by a service in somebody's name: each entry is\n" +
-			"one transaction. ACTOR is the user that the service knows, token or local for others who use the API, and cli: with\n" +
-			"the user's name for this command. When there may be more, standard error names the --after of the next page. With\n" +
-			"--json it prints an array, with the ids of all jobs that were changed together and the filter that found them.",
+		Long: "audit lists the changes that people made through the HTTP API, this command or a service. Each entry is one\n" +
+			"transaction. ACTOR is the user's name from the service; token or local for other users of the API; and cli: with the\n" +
+			"user's name for this command. If there may be more, standard error names the --after of the next page. With --json it\n" +
+			"prints an array, with the ids of all jobs that were changed together and the filter that selected them.",
 		GroupID: groupJobs,
 		Args:    takesNothing(),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.Actor, "actor", "", "only changes by this `ACTOR`")
-	flags.StringVar(&action, "action", "", "only changes of this sort, such as delete")
+	flags.StringVar(&action, "action", "", "only changes by this action, such as delete")
 	flags.StringVar(&job, "job", "", "only changes of the job with this `ID`, alone or with others")
 	flags.Var(&durationValue{value: &within}, "since", "only changes within this time")
 	f.Limit = 100
-	flags.Var(&intValue{&f.Limit, 1, jobs.MaxPage}, "limit", "how many entries at the most")
-	flags.Var(&cursorValue{&f.After}, "after", "the last id of the page before")
+	flags.Var(&intValue{&f.Limit, 1, jobs.MaxPage}, "limit", "the most entries to list")
+	flags.Var(&cursorValue{&f.After}, "after", "the last id of the previous page")
 	jsonFlag(flags, &asJSON)
 	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
 		f.Action = jobs.Action(action)
@@ -79,7 +79,7 @@ func (a *app) audit(ctx context.Context, c *jobs.Client, f jobs.AuditFilter, asJ
 	return nil
 }
 
-// changed is what an entry is about.
+// changed returns the subject of an audit entry.
 func changed(e jobs.AuditEntry) string {
 	var parts []string
 	switch {

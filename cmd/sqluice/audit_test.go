@@ -13,7 +13,7 @@ func auditTests() tests {
 	return tests{"ChangesAreNoted": changesAreNoted, "SensitiveFieldsAreNotPrinted": sensitiveFieldsAreNotPrinted}
 }
 
-// changesAreNoted: each command that changes something leaves an entry with the user's name, and no other does.
+// changesAreNoted: each command that changes something makes an audit entry with the user's name, and no other command does.
 func changesAreNoted(t *testing.T, c *cli) {
 	c.enqueue("k")
 	c.enqueue("k", `{"a": 1}`)
@@ -63,7 +63,7 @@ func changesAreNoted(t *testing.T, c *cli) {
 	}
 }
 
-// sensitiveFieldsAreNotPrinted looks for a secret in everything that commands and a worker say of jobs that hold it.
+// sensitiveFieldsAreNotPrinted looks for a secret in the output of commands and of a worker about jobs that hold it.
 func sensitiveFieldsAreNotPrinted(t *testing.T, c *cli) {
 	c.ok("up")
 	c.ok("sensitive", "mark", "pay", "card.number", "result:*")

@@ -13,9 +13,9 @@ func (a *app) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy the SQLite file while everything runs",
-		Long: "backup writes a consistent copy of one moment to FILE, which must not exist yet, while workers and enqueuers\n" +
-			"go on. A copy that could not be finished is removed.\n\n" +
-			"It is for SQLite: PostgreSQL has pg_dump, and `sqluice copy` moves a queue from one to the other.",
+		Long: "backup writes a consistent copy of one moment to FILE, which must not exist yet. Workers and callers continue\n" +
+			"meanwhile. It removes an incomplete copy.\n\n" +
+			"It is for SQLite: PostgreSQL has pg_dump, and `sqluice copy` moves a queue between the engines.",
 		GroupID: groupDatabase,
 		Args:    takes(1, 1, "FILE"),
 		RunE: a.do(func(ctx context.Context, args []string) error {

@@ -10,24 +10,24 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-const benchHelp = `bench measures what the queue does on this machine with this database: how many jobs a second it takes in and runs, and
-how long a job waits from its enqueue to its start. It takes some seconds.
+const benchHelp = `bench measures the queue on this machine with this database: how many jobs a second it enqueues and runs, and how long a
+job waits from its enqueue to its start. It takes some seconds.
 
-Your jobs are left alone. Beside a SQLite file, on the same disk, bench makes a folder sqluice-bench-* with a database of
-its own; in PostgreSQL a schema sqluice_bench_*, for which the role needs the right to make schemas. Both are removed in
-the end, also after SIGINT or SIGTERM; what a second one or SIGKILL leaves behind can be deleted by hand. The machine, and
-a PostgreSQL server, are kept busy meanwhile.
+It does not touch your jobs. For SQLite it makes a folder sqluice-bench-* with a database beside the file, on the same
+disk; for PostgreSQL a schema sqluice_bench_*, for which the role needs the right to make schemas. It removes them at the
+end, also after SIGINT or SIGTERM; after a second signal or SIGKILL delete them by hand. It keeps the machine, and a
+PostgreSQL server, busy.
 
-  flush to disk, round trip   what each commit has to wait for: the disk with --durability full, a PostgreSQL server
-  insert one by one           one caller, a transaction each; at most --jobs of them, for at most 5 seconds
-  insert by 64 callers        as many at once, likewise
-  bulk insert                 --jobs in one transaction
-  drain                       run those: handlers that do nothing, --concurrency at once in each process
+  flush to disk, round trip   what each commit waits for: the disk with --durability full, a PostgreSQL server
+  insert one by one           one caller, one transaction for each job; at most --jobs jobs and 5 seconds
+  insert by 64 callers        the same with 64 concurrent callers
+  bulk insert                 --jobs jobs in one transaction
+  drain                       run them with empty handlers, --concurrency at the same time in each process
   latency                     from before the enqueue to the start of the handler, 50 jobs a second, in an idle worker
 
 With --processes N this process and N-1 others drain together, and the latency to another process is measured too.`
 
-// benchFlags are the flags of the bench command.
+// benchFlags holds the flags of the bench command.
 type benchFlags struct {
 	jobs        int
 	concurrency int
@@ -39,8 +39,8 @@ type benchFlags struct {
 }
 
 const (
-	mostBenchJobs      = 10_000_000
-	mostBenchProcesses = 64
+	maxBenchJobs      = 10_000_000
+	maxBenchProcesses = 64
 )
 
 func (a *app) benchCommand() *cobra.Command {
@@ -54,10 +54,10 @@ func (a *app) benchCommand() *cobra.Command {
 		RunE:    a.do(func(ctx context.Context, _ []string) error { return a.bench(ctx, &f) }),
 	}
 	flags := cmd.Flags()
-	flags.Var(&intValue{&f.jobs, 1, mostBenchJobs}, "jobs", "how many jobs to insert and to run")
+	flags.Var(&intValue{&f.jobs, 1, maxBenchJobs}, "jobs", "how many jobs to insert and to run")
 	flags.Var(&intValue{&f.concurrency, 1, maxConcurrency}, "concurrency", "jobs at once in a process")
-	flags.Var(&intValue{&f.payload, leastBenchPayload, jobs.MaxPayload}, "payload", "the size of a payload in bytes")
-	flags.Var(&intValue{&f.processes, 1, mostBenchProcesses}, "processes", "how many processes drain together")
+	flags.Var(&intValue{&f.payload, minBenchPayload, jobs.MaxPayload}, "payload", "the size of a payload in bytes")
+	flags.Var(&intValue{&f.processes, 1, maxBenchProcesses}, "processes", "how many processes drain together")
 	f.durability = durabilityFlag(flags)
 	f.level = func() string { return flags.Lookup("durability").Value.String() }
 	flags.BoolVar(&f.asJSON, "json", false, "print a line of JSON for each measure")
@@ -80,7 +80,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) (err error) {
 		return err
 	}
 	defer func() {
-		progress.force("removing what was made")
+		progress.force("removing the bench's database")
 		err = errors.Join(err, place.remove(ctx))
 	}()
 	b := &bench{app: a, flags: f, place: place, client: jobs.New(place.store), progress: progress}
@@ -91,7 +91,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) (err error) {
 		progress.force("measuring: " + measure.name)
 		line, note, err := measure.run(ctx)
 		if ctx.Err() != nil {
-			err = ctx.Err() // whatever that broke off; a runner that is stopped ends well
+			err = ctx.Err() // a runner that is stopped returns no error
 		}
 		progress.end()
 		if err != nil {
@@ -118,7 +118,7 @@ type bench struct {
 	base benchLine // the first measure: what every commit waits for
 }
 
-// measure is one of them; note says what limits it.
+// measure is one measurement; note says what limits it.
 type measure struct {
 	name string
 	run  func(context.Context) (line benchLine, note string, err error)

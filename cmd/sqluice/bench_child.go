@@ -19,26 +19,26 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// benchReport is what a process says of its part in a drain.
+// benchReport is a process's report on its part of a drain.
 type benchReport struct {
 	Ran, Again int64
-	LastEnd    int64 // when its last handler returned, in nanoseconds since 1970
+	LastEnd    int64 // when its last handler returned, in Unix nanoseconds
 	CPU        float64
 	PeakRSS    float64
 }
 
-// benchChild is another process of the bench. It says that it is ready, is told to begin, and answers: by a report for
-// a drain, by the wait of each job in nanoseconds for the latency.
+// benchChild is another process of the bench. It prints that it is ready, is told to start, and answers: with a report for
+// a drain, with the wait of each job in nanoseconds for the latency.
 type benchChild struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *bufio.Reader
-	errs *bytes.Buffer // to be read when it has ended
+	errs *bytes.Buffer // read only after the end of the process
 }
 
 type benchChildren []*benchChild
 
-// startChildren starts n of them and returns when they are ready. Those that were started are returned with an error, too.
+// startChildren starts n processes and returns when they are ready. With an error it returns the processes that it started.
 func (b *bench) startChildren(ctx context.Context, n int, role string) (benchChildren, error) {
 	var list benchChildren
 	for range n {
@@ -68,7 +68,7 @@ func (b *bench) startChild(ctx context.Context, role string) (*benchChild, error
 	cmd := exec.CommandContext(ctx, program, args...)
 	name := b.place.database.path
 	if b.place.database.postgres() {
-		name = b.place.database.url // with a password perhaps: everybody can see a command line
+		name = b.place.database.url // in the environment: all users can see a command line, and it may have a password
 	}
 	cmd.Env = append(b.app.env, databaseVariable+"="+name)
 	c := &benchChild{cmd: cmd, errs: &bytes.Buffer{}}
@@ -84,7 +84,7 @@ func (b *bench) startChild(ctx context.Context, role string) (*benchChild, error
 	return c, cmd.Start()
 }
 
-// hear reads a line, which must begin with a word if one is given.
+// hear reads a line, and checks that it begins with a word if one is given.
 func (c *benchChild) hear(word string) (string, error) {
 	line, err := c.out.ReadString('\n')
 	if err != nil {
@@ -92,12 +92,12 @@ func (c *benchChild) hear(word string) (string, error) {
 	}
 	line = strings.TrimSpace(line)
 	if word != "" && line != word {
-		return "", fmt.Errorf("a process of the bench said %q instead of %s", line, word)
+		return "", fmt.Errorf("a process of the bench answered %q instead of %s", line, word)
 	}
 	return line, nil
 }
 
-// wait reads how long a job waited.
+// wait returns how long a job waited.
 func (c *benchChild) wait() (time.Duration, error) {
 	line, err := c.hear("")
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *benchChild) wait() (time.Duration, error) {
 func (list benchChildren) begin() error {
 	for _, c := range list {
 		if _, err := fmt.Fprintln(c.in, "begin"); err != nil {
-			return fmt.Errorf("tell a process of the bench to begin: %w", err)
+			return fmt.Errorf("start the work of a process of the bench: %w", err)
 		}
 	}
 	return nil
@@ -125,18 +125,18 @@ func (list benchChildren) reports() ([]benchReport, error) {
 		}
 		var r benchReport
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			return nil, fmt.Errorf("a process of the bench said %q: %w", line, err)
+			return nil, fmt.Errorf("a process of the bench answered %q: %w", line, err)
 		}
 		all = append(all, r)
 	}
 	return all, nil
 }
 
-// close ends them and waits for that: the end of their input tells them to. The end of ctx has killed them.
+// close closes the processes' input, which ends them, and waits for their end. The end of ctx has killed them.
 func (list benchChildren) close(ctx context.Context) error {
 	var errs []error
 	for _, c := range list {
-		_ = c.in.Close() // it may be gone, which Wait tells
+		_ = c.in.Close() // if the process has ended, Wait returns its error
 	}
 	for _, c := range list {
 		if err := c.cmd.Wait(); err != nil && ctx.Err() == nil {
@@ -146,7 +146,7 @@ func (list benchChildren) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// benchProcessCommand is what the others are started as.
+// benchProcessCommand is the hidden command that the processes run.
 func (a *app) benchProcessCommand() *cobra.Command {
 	concurrency := 0
 	cmd := &cobra.Command{
@@ -192,9 +192,9 @@ func (a *app) benchProcess(ctx context.Context, role string, client *jobs.Client
 		return err
 	}
 	if _, err := in.ReadString('\n'); err != nil {
-		return fmt.Errorf("wait to be told to begin: %w", err)
+		return fmt.Errorf("wait for the start: %w", err)
 	}
-	// The end of the input is the end of the bench, also when the process that began it was killed.
+	// The end of the input ends the process, also when the bench is killed.
 	go func() {
 		_, _ = io.Copy(io.Discard, in) // an error is an end too
 		stop()
@@ -203,7 +203,7 @@ func (a *app) benchProcess(ctx context.Context, role string, client *jobs.Client
 	if role == benchLatency {
 		return waitForJobs(ctx, client, log, func(d time.Duration) {
 			if a.say("%d", d.Nanoseconds()) != nil {
-				stop() // nobody listens any more
+				stop() // the reader has gone
 			}
 		})
 	}

@@ -13,14 +13,14 @@ import (
 
 const (
 	latencyJobs  = 200
-	latencyWarm  = 10 // before them, which do not count
+	latencyWarm  = 10 // before them, not counted
 	latencyEvery = 20 * time.Millisecond
 	latencySlots = 10
 
 	latencyNote = "50 a second, in an idle worker"
 )
 
-// latencyHere is that of a worker in this process.
+// latencyHere measures the latency of a worker in this process.
 func (b *bench) latencyHere(ctx context.Context) (_ benchLine, _ string, err error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -42,7 +42,7 @@ func (b *bench) latencyHere(ctx context.Context) (_ benchLine, _ string, err err
 	return line, latencyNote, errors.Join(err, <-ended)
 }
 
-// latencyThere is that of a worker in another process.
+// latencyThere measures the latency of a worker in another process.
 func (b *bench) latencyThere(ctx context.Context) (_ benchLine, _ string, err error) {
 	others, err := b.startChildren(ctx, 1, benchLatency)
 	defer func() { err = errors.Join(err, others.close(ctx)) }()
@@ -88,8 +88,8 @@ func (b *bench) paced(ctx context.Context, wait func() (time.Duration, error)) (
 	return line, nil
 }
 
-// waitForJobs runs a worker until ctx ends, and tells of each job how long it waited: from before its enqueue to the
-// start of its handler, by the clock that the processes of a machine share. One job tells at a time.
+// waitForJobs runs a worker until ctx ends, and reports how long each job waited: from before its enqueue to the start of its
+// handler, by the machine's clock. Reports do not overlap.
 func waitForJobs(ctx context.Context, client *jobs.Client, log *progress, tell func(time.Duration)) error {
 	runner, err := jobs.NewRunner(client, jobs.Config{
 		Queues: map[string]int{jobs.DefaultQueue: latencySlots}, Logger: newLogger(log, "text", "warn"), Grace: -1,

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// benchLine is what a measure gives: the line of --json, in the form that the project's own benchmarks print.
+// benchLine is the result of a measurement: a line of --json, in the format of the project's own benchmarks.
 type benchLine struct {
 	System        string  `json:"system"`
 	Version       string  `json:"version,omitempty"`
@@ -29,15 +29,15 @@ type benchLine struct {
 	CPUSeconds    float64 `json:"cpu_seconds"`
 	Seconds       float64 `json:"seconds"`
 	PeakRSS       float64 `json:"peak_rss_mb,omitempty"` // of the largest process
-	LeastShare    float64 `json:"least_share,omitempty"` // of the fair share of jobs: what the process got that got least
+	LeastShare    float64 `json:"least_share,omitempty"` // the least number of jobs of a process, relative to the fair share
 	Errors        int64   `json:"errors"`
 	Duplicates    int64   `json:"duplicates"` // starts of a job beyond its first
 }
 
-// lapsForP999 is how many laps the last thousandth needs to mean something: of fewer it is the longest one.
+// lapsForP999 is how many laps a 99.9th percentile needs; with fewer laps it is the longest one.
 const lapsForP999 = 1000
 
-// setLaps notes how long single ones took.
+// setLaps sets the percentiles of single durations.
 func (l *benchLine) setLaps(laps []time.Duration) {
 	slices.Sort(laps)
 	l.P50, l.P99 = perMille(laps, 500), perMille(laps, 990)
@@ -46,7 +46,7 @@ func (l *benchLine) setLaps(laps []time.Duration) {
 	}
 }
 
-// perMille is the time in milliseconds that so many of a thousand laps, which are sorted, take at most.
+// perMille returns a percentile, in thousandths, of sorted laps, in milliseconds.
 func perMille(laps []time.Duration, n int) float64 {
 	if len(laps) == 0 {
 		return 0
@@ -60,7 +60,7 @@ func rounded(v float64, digits int) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// describe says what is measured, for people.
+// describe prints what is measured.
 func (b *bench) describe(ctx context.Context, d database) error {
 	version, err := b.place.store.EngineVersion(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (b *bench) describe(ctx context.Context, d database) error {
 	return b.app.say("%s, %s; %d jobs of %d bytes", version, printable(what, oneLine), b.flags.jobs, b.flags.payload)
 }
 
-// print writes a measure.
+// print prints a measurement.
 func (b *bench) print(l benchLine, note string) error {
 	l.System, l.Version, l.Engine, l.Settings, l.Round = "sqluice", b.version, b.engine, "default", 1
 	if !b.place.database.postgres() {

@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// The kinds of the bench's jobs. Those that are inserted one by one stay where they are: a drain takes its own kind.
+	// The kinds of the bench's jobs. A drain runs only its own kind, not the jobs of single inserts.
 	benchInsert  = "insert"
 	benchDrain   = "drain"
 	benchLatency = "latency"
 
-	// insertTime bounds what inserts one commit after the other: a disk may take 10 ms for each.
+	// insertTime bounds the measurement of single inserts: a disk may take 10 ms for each commit.
 	insertTime = 5 * time.Second
 
 	flushes    = 100
@@ -30,18 +30,18 @@ const (
 	roundTrips = 200
 	callers    = 64
 
-	// leastBenchPayload leaves room for the time that a payload holds.
-	leastBenchPayload = 40
+	// minBenchPayload leaves room for the time in a payload.
+	minBenchPayload = 40
 )
 
-// benchPayload is JSON of a size that holds a time, in nanoseconds since 1970.
+// benchPayload returns JSON of a size that holds a time, in Unix nanoseconds.
 func benchPayload(at time.Time, size int) json.RawMessage {
 	text := fmt.Appendf(nil, `{"at":%d,"pad":"`, at.UnixNano())
 	text = append(text, bytes.Repeat([]byte("x"), max(0, size-len(text)-len(`"}`)))...)
 	return append(text, `"}`...)
 }
 
-// effort is what this process has used since it began.
+// effort is what this process has used since its start.
 type effort struct {
 	began time.Time
 	cpu   time.Duration
@@ -49,7 +49,7 @@ type effort struct {
 
 func beginEffort() effort { return effort{time.Now(), cpuTime()} }
 
-// line is what n jobs took up to now.
+// line returns the result for n jobs up to now.
 func (e effort) line(n int) benchLine { return e.lineAt(n, time.Now()) }
 
 func (e effort) lineAt(n int, end time.Time) benchLine {
@@ -60,7 +60,7 @@ func (e effort) lineAt(n int, end time.Time) benchLine {
 	}
 }
 
-// repeat measures one thing again and again.
+// repeat measures one operation repeatedly.
 func repeat(ctx context.Context, n int, do func() error) (benchLine, error) {
 	e := beginEffort()
 	laps := make([]time.Duration, 0, n)
@@ -76,7 +76,7 @@ func repeat(ctx context.Context, n int, do func() error) (benchLine, error) {
 	return line, ctx.Err()
 }
 
-// flush measures the disk itself: a page is written and flushed.
+// flush measures the disk: it writes and flushes a page.
 func (b *bench) flush(ctx context.Context) (_ benchLine, _ string, err error) {
 	file, err := os.Create(filepath.Join(filepath.Dir(b.place.database.path), "flush"))
 	if err != nil {
@@ -94,7 +94,7 @@ func (b *bench) flush(ctx context.Context) (_ benchLine, _ string, err error) {
 	return b.base, "4 KiB written and flushed", err
 }
 
-// roundTrip measures the way to the server and back.
+// roundTrip measures the round trip to the server.
 func (b *bench) roundTrip(ctx context.Context) (_ benchLine, _ string, err error) {
 	b.base, err = repeat(ctx, roundTrips, func() error {
 		_, err := b.place.store.EngineVersion(ctx)
@@ -113,7 +113,7 @@ func (b *bench) insertOne(ctx context.Context) (benchLine, string, error) {
 	return line, b.commitNote(line), err
 }
 
-// commitNote says what one commit waits for.
+// commitNote returns what a commit waits for.
 func (b *bench) commitNote(l benchLine) string {
 	share := func(part float64) float64 { return 100 * min(1, part/max(l.P50, 0.001)) }
 	switch {
@@ -126,7 +126,7 @@ func (b *bench) commitNote(l benchLine) string {
 	}
 }
 
-// insertMany has callers add jobs at once, each one after the other.
+// insertMany enqueues jobs by several concurrent callers, each one job after the other.
 func (b *bench) insertMany(ctx context.Context) (benchLine, string, error) {
 	payload := benchPayload(time.Time{}, b.flags.payload)
 	e := beginEffort()
@@ -144,7 +144,7 @@ func (b *bench) insertMany(ctx context.Context) (benchLine, string, error) {
 	}
 	group.Wait()
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return benchLine{}, "", errs[i] // the others met the same
+		return benchLine{}, "", errs[i] // the other callers have the same error
 	}
 	var all []time.Duration
 	for _, list := range laps {
@@ -153,7 +153,7 @@ func (b *bench) insertMany(ctx context.Context) (benchLine, string, error) {
 	line := e.line(len(all))
 	line.Concurrency = callers
 	line.setLaps(all)
-	return line, "who waits shares a commit or has a connection of its own", nil
+	return line, "waiting callers share a commit, or each has a connection", nil
 }
 
 func (b *bench) bulk(ctx context.Context) (benchLine, string, error) {
@@ -179,7 +179,7 @@ func (b *bench) drain(ctx context.Context) (_ benchLine, _ string, err error) {
 		return benchLine{}, "", err
 	}
 	own, err := drainBench(ctx, b.client, b.flags.concurrency, b.progress)
-	if err = errors.Join(err, ctx.Err()); err != nil { // a runner that is stopped ends well
+	if err = errors.Join(err, ctx.Err()); err != nil { // a runner that is stopped returns no error
 		return benchLine{}, "", err
 	}
 	reports, err := others.reports()
@@ -207,7 +207,7 @@ func (b *bench) drain(ctx context.Context) (_ benchLine, _ string, err error) {
 	return line, "handlers that do nothing, recorded and claimed in batches", nil
 }
 
-// lastEnd is when the last handler of any process returned.
+// lastEnd returns when the last handler of any process returned.
 func lastEnd(reports []benchReport) time.Time {
 	var last int64
 	for _, r := range reports {
@@ -216,7 +216,7 @@ func lastEnd(reports []benchReport) time.Time {
 	return time.Unix(0, last)
 }
 
-// drainBench runs all jobs of the bench that there are, with others if there are any.
+// drainBench runs all jobs of the bench, together with the other processes.
 func drainBench(ctx context.Context, client *jobs.Client, concurrency int, log *progress) (benchReport, error) {
 	runner, err := jobs.NewRunner(client, jobs.Config{
 		Queues: map[string]int{jobs.DefaultQueue: concurrency}, Logger: newLogger(log, "text", "warn"), Grace: -1,
@@ -227,7 +227,7 @@ func drainBench(ctx context.Context, client *jobs.Client, concurrency int, log *
 	var ran, again, last atomic.Int64
 	jobs.Kind[json.RawMessage]{Name: benchDrain}.Handle(runner, func(_ context.Context, job jobs.Job, _ json.RawMessage) error {
 		ran.Add(1)
-		if job.Attempt > 1 { // each claim is an attempt
+		if job.Attempt > 1 { // a job was claimed more than once
 			again.Add(1)
 		}
 		last.Store(time.Now().UnixNano())

@@ -20,19 +20,19 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// benchPlace is a queue of the bench's own where the user's is: in the same folder, or on the same server.
+// benchPlace is the bench's own queue beside the user's: in the same folder, or on the same server.
 type benchPlace struct {
 	database database
 	store    jobs.Store
 	drop     func(context.Context) error
 }
 
-// dropWithin is how long the removal may take after the bench was stopped.
-const dropWithin = 30 * time.Second
+// dropTimeout bounds the removal after the bench is stopped.
+const dropTimeout = 30 * time.Second
 
-// remove closes the queue and removes it, also when ctx has ended.
+// remove closes the queue and removes it, also after the end of ctx.
 func (p *benchPlace) remove(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 	defer cancel()
 	return errors.Join(closeStore(p.store), p.drop(ctx))
 }
@@ -52,11 +52,11 @@ func makeBenchPlace(ctx context.Context, d database, log *slog.Logger, opts []sq
 	return place, nil
 }
 
-// benchFolder makes a folder beside a file, which need not be there.
+// benchFolder makes a folder beside a file, which need not exist.
 func benchFolder(ctx context.Context, d database, log *slog.Logger, opts []sqlite.Option) (*benchPlace, error) {
 	beside := d.path
 	if real, err := filepath.EvalSymlinks(beside); err == nil {
-		beside = real // the link may lead to another disk
+		beside = real // a link may lead to another disk
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(beside), "sqluice-bench-")
 	if err != nil {
@@ -72,9 +72,9 @@ func benchFolder(ctx context.Context, d database, log *slog.Logger, opts []sqlit
 	return place, nil
 }
 
-// benchSchema names a schema, which the migration makes.
+// benchSchema returns the name of a schema, which the migration makes.
 func benchSchema(ctx context.Context, d database, log *slog.Logger, _ []sqlite.Option) (*benchPlace, error) {
-	given, err := openDatabase(ctx, d, log) // with the schema that the URL names, which may be no name
+	given, err := openDatabase(ctx, d, log) // with the URL's schema, to validate its name
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func benchSchema(ctx context.Context, d database, log *slog.Logger, _ []sqlite.O
 	return place, err
 }
 
-// benchFault says what to do about a role that may not make a schema.
+// benchFault adds what to do about a role that may not make a schema.
 func benchFault(err error) error {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.Code == "42501" { // insufficient_privilege
@@ -100,7 +100,7 @@ func benchFault(err error) error {
 	return err
 }
 
-// dropSchema is on a connection of its own: those of the queue are closed, and may have been lost.
+// dropSchema uses its own connection: those of the queue are closed, and may be lost.
 func dropSchema(ctx context.Context, url, name string) (err error) {
 	defer func() {
 		if err != nil {
@@ -109,7 +109,7 @@ func dropSchema(ctx context.Context, url, name string) (err error) {
 	}()
 	config, err := pgx.ParseConfig(withoutParameters(url, "schema", "pgbouncer", "session", "notify", "poll"))
 	if err != nil {
-		return errors.New("the URL is not well formed") // which cannot be: the queue was opened by it
+		return errors.New("the URL is not well formed") // not reached: the queue was opened with this URL
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
@@ -120,7 +120,7 @@ func dropSchema(ctx context.Context, url, name string) (err error) {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// withoutParameters is a URL without some of its parameters, and otherwise as it was.
+// withoutParameters returns a URL without some of its parameters, and otherwise unchanged.
 func withoutParameters(url string, names ...string) string {
 	base, query, _ := strings.Cut(url, "?")
 	for pair := range strings.SplitSeq(query, "&") {
@@ -132,7 +132,7 @@ func withoutParameters(url string, names ...string) string {
 	return base
 }
 
-// withParameter is a URL with a parameter, given as name=value, behind the others.
+// withParameter returns a URL with a parameter, given as name=value, after the others.
 func withParameter(url, pair string) string {
 	if strings.Contains(url, "?") {
 		return url + "&" + pair

@@ -20,7 +20,7 @@ func benchRemovesItsQueueWhenItIsStopped(t *testing.T, c *cli) {
 	c.enqueue("k")
 	there := c.surroundings()
 	for measure, args := range map[string][]string{
-		// Each after the measure before, during one that takes long.
+		// Each signal arrives after another measurement, while a long one runs.
 		"flush to disk":     {"--jobs", "10000000"},
 		"insert one by one": {"--jobs", "10000000"},
 		"bulk insert":       {"--jobs", "5000", "--processes", "3"},

@@ -24,7 +24,7 @@ func benchTests() tests {
 	}
 }
 
-// surroundings are what stands beside the queue: the files of a folder, or the bench's schemas in a database.
+// surroundings returns what is beside the queue: the files of a folder, or the bench's schemas in a database.
 func (c *cli) surroundings() []string {
 	c.t.Helper()
 	d, err := parseDatabase(c.db)
@@ -80,7 +80,7 @@ func benchLeavesTheJobsAlone(t *testing.T, c *cli) {
 	for workload, want := range map[string]int{
 		"insert one by one": n, "insert by 64 callers": n, "bulk insert": n, "drain": n, "latency, same process": latencyJobs,
 	} {
-		// A slow disk does not get further than the time for inserts.
+		// On a slow disk the inserts end with their time.
 		l, ok := list[workload]
 		slow := l.Seconds >= insertTime.Seconds() && strings.HasPrefix(workload, "insert")
 		if !ok || l.N != want && !slow || l.Errors != 0 || l.Duplicates != 0 || l.Round != 1 || l.Processes != 1 || l.Seconds <= 0 {
@@ -134,7 +134,7 @@ func benchBySeveralProcesses(t *testing.T, c *cli) {
 	}
 }
 
-// A folder that a link leads to may be on another disk.
+// The folder to which a link leads may be on another disk.
 func TestBenchIsOnTheDiskOfTheDatabase(t *testing.T) {
 	there, here := t.TempDir(), t.TempDir()
 	target := filepath.Join(there, "real.db")
@@ -193,7 +193,7 @@ func TestPerMille(t *testing.T) {
 }
 
 func TestBenchPayloadsHaveTheSize(t *testing.T) {
-	for _, size := range []int{leastBenchPayload, 100, 100_000} {
+	for _, size := range []int{minBenchPayload, 100, 100_000} {
 		for _, at := range []time.Time{{}, time.Unix(0, 0), time.Now()} {
 			payload := benchPayload(at, size)
 			var sent struct{ At int64 }

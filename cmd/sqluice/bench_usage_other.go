@@ -4,8 +4,8 @@ package main
 
 import "time"
 
-// cpuTime is 0: the system is not asked.
+// cpuTime returns 0: it is not known on this system.
 func cpuTime() time.Duration { return 0 }
 
-// peakRSS is 0: the system is not asked.
+// peakRSS returns 0: it is not known on this system.
 func peakRSS() float64 { return 0 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is what this process has used so far, of its own and in the system; 0 when the system does not say.
+// cpuTime returns the CPU time of this process so far, user and system, or 0 if it is not known.
 func cpuTime() time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -18,7 +18,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakRSS is the most memory that this process had so far, in megabytes; 0 when the system does not say.
+// peakRSS returns the most memory that this process had so far, in megabytes, or 0 if it is not known.
 func peakRSS() float64 {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

@@ -11,9 +11,9 @@ import (
 func (a *app) cancelCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel ID...",
-		Short: "End jobs that have not ended",
-		Long: "cancel ends jobs that wait, and asks the worker of one that runs to stop it, which takes about a second.\n" +
-			"Of several jobs it cancels what it can, says for each of the others why not, and exits with 1.",
+		Short: "Cancel jobs that have not ended",
+		Long: "cancel cancels waiting jobs, and asks the worker of a running job to stop it, which takes about a second.\n" +
+			"If it cannot cancel some of several jobs, it cancels the others, says why not for each, and exits with 1.",
 		GroupID: groupJobs,
 		Args:    takes(1, maxIDs, "ID"),
 		RunE: a.do(func(ctx context.Context, args []string) error {

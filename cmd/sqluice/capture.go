@@ -58,8 +58,8 @@ func (t *tail) failure(err error) error {
 	return &jobs.OutputError{Err: err, Output: string(t.kept), Truncated: t.dropped}
 }
 
-// setResult makes the program's output the job's result: JSON as it is, other text as a JSON string without the line
-// break at its end, and nothing when there is none.
+// setResult sets the program's output as the job's result: JSON unchanged, other text as a JSON string without the line break at
+// its end. Without output there is no result.
 func setResult(job jobs.Job, stdout *head) error {
 	text := bytes.TrimSpace(stdout.kept)
 	if len(text) == 0 {
@@ -70,12 +70,12 @@ func setResult(job jobs.Job, stdout *head) error {
 		result = validText(wholeRunes(bytes.TrimRight(stdout.kept, "\r\n")))
 	}
 	if err := job.SetResult(result); err != nil {
-		return fmt.Errorf("keep the program's output as the result: %w", err)
+		return fmt.Errorf("store the program's output as the result: %w", err)
 	}
 	return nil
 }
 
-// wholeRunes drops the part of a character that a cut left at the end.
+// wholeRunes drops a character that a cut has left incomplete at the end.
 func wholeRunes(text []byte) []byte {
 	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
 		if start := len(text) - back; utf8.RuneStart(text[start]) {
@@ -88,7 +88,7 @@ func wholeRunes(text []byte) []byte {
 	return text
 }
 
-// validText replaces what text in a database cannot hold: bytes that are no UTF-8, and NUL.
+// validText replaces bytes that are not UTF-8, and NUL: the database cannot store them in text.
 func validText(text []byte) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\x00", "\uFFFD")
 }

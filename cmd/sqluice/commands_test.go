@@ -38,7 +38,7 @@ func TestACommandDoesNotMakeTheFile(t *testing.T) {
 	}
 }
 
-// upDownAndStatus begins with a database that has no tables, or with no file.
+// upDownAndStatus starts with a database without tables, or without a file.
 func upDownAndStatus(t *testing.T, c *cli) {
 	if out := c.ok("up"); !strings.Contains(out, "up 00001_jobs.sql") {
 		t.Errorf("up prints %q", out)
@@ -255,7 +255,7 @@ func failedReportAndRetryFailed(t *testing.T, c *cli) {
 	if stats.Jobs[jobs.StatusPending] != 3 || stats.Jobs[jobs.StatusFailed] != 1 {
 		t.Errorf("after the retry there are %+v", stats.Jobs)
 	}
-	if out := c.ok("stats"); !strings.Contains(out, "no worker takes kind a of queue default: 3 pending") {
+	if out := c.ok("stats"); !strings.Contains(out, "no worker for kind a in queue default: 3 pending") {
 		t.Errorf("stats are\n%s", out)
 	}
 }
@@ -306,7 +306,7 @@ func wait(t *testing.T, c *cli) {
 	c.fails(exitFailure, []string{"job 99", "no such job"}, "wait", "99")
 }
 
-// A context that has ended stands for a signal that came early.
+// A context that has ended stands for a signal that arrives early.
 func aStoppedCommandSaysWhy(t *testing.T, c *cli) {
 	id := c.enqueue("k")
 	for _, args := range [][]string{{"list"}, {"wait", id}, {"enqueue", "k"}, {"retry", "--failed"}} {

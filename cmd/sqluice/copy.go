@@ -15,18 +15,17 @@ import (
 )
 
 const copyHelp = `copy moves the queue from one database to another: from a SQLite file to PostgreSQL, back, or between two of a kind.
-Every row goes with all its columns: jobs with their ids, statuses, attempts and times, the errors of attempts, paused
+It copies every row with all columns: jobs with their ids, statuses, attempts and times, the errors of attempts, paused
 queues, and the workers that have ended. The target must exist ("sqluice up --db TARGET" makes it) and be empty.
 
-Stop the workers of the source first: copy refuses to begin while one lives. From then on the source is closed: enqueues
-fail at once, and no worker starts, so that nothing is left behind. The target is closed too until everything is there
-and was compared, row by row, by a count and a SHA-256 of each table. Then it opens, and the source stays closed:
-"sqluice reopen" opens it again. With --keep-open both are open in the end.
+Stop the workers of the source first: copy refuses to start while one is live. Then it closes the source: enqueues fail
+at once and no worker starts, so that no job is left behind. It closes the target too, copies all rows, and compares
+both sides by a count and a SHA-256 of each table. Then it opens the target. The source stays closed; "sqluice reopen"
+opens it again. With --keep-open, copy opens both.
 
-Programs that add or change rows with SQL of their own do not notice that the source is closed: stop them too.
+Programs that change rows with their own SQL do not notice that the source is closed: stop them too.
 
-When it is interrupted, by whatever, run the same command again: it goes on where it was. To give up, reopen the source
-and delete the target.`
+If copy is interrupted, run the same command again: it continues. To give up, reopen the source and delete the target.`
 
 func (a *app) copyCommand() *cobra.Command {
 	var from, to database
@@ -40,7 +39,7 @@ func (a *app) copyCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.Var(&databaseValue{&from}, "from", "the source: "+forms)
 	flags.Var(&databaseValue{&to}, "to", "the target, likewise")
-	flags.BoolVar(&keepOpen, "keep-open", false, "open the source again in the end: a copy, not a move")
+	flags.BoolVar(&keepOpen, "keep-open", false, "open the source again at the end: a copy, not a move")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		for _, name := range []string{"from", "to"} {
 			if !flags.Changed(name) {
@@ -86,8 +85,8 @@ func (a *app) copy(ctx context.Context, from, to database, keepOpen bool) (err e
 	return nil
 }
 
-// openSide opens a database. What a move acknowledges must survive a power loss on both sides: it ends with one side
-// saying that the other has everything.
+// openSide opens a database with full durability: at its end a move records on one side that the other has everything, and
+// both records must survive a power loss.
 func openSide(ctx context.Context, flag string, d database, log *slog.Logger) (move.Side, error) {
 	store, err := openDatabase(ctx, d, log, sqlite.WithDurability(sqlite.Full))
 	if err != nil {
@@ -95,7 +94,7 @@ func openSide(ctx context.Context, flag string, d database, log *slog.Logger) (m
 	}
 	name := d.String()
 	if file, ok := store.(interface{ Path() string }); ok {
-		name = file.Path() // whatever it was called: the other side keeps it
+		name = file.Path() // absolute: the other side stores it
 	}
 	return move.Side{Name: name, Store: store}, nil
 }
@@ -126,7 +125,7 @@ func (a *app) printMoved(report move.Report, source, target string) {
 	source, target = printable(source, oneLine), printable(target, oneLine)
 	switch {
 	case report.Since > 0 && report.Kept:
-		a.print("nothing to copy: this ended before; %s is open, and so is %s", source, target)
+		a.print("nothing to copy: the copy was completed before; %s is open, and so is %s", source, target)
 	case report.Since > 0:
 		a.print("nothing to copy: the queue is in %s since %s", target, time.UnixMicro(report.Since).UTC().Format("2006-01-02 15:04:05 UTC"))
 	case report.Kept:
@@ -139,7 +138,7 @@ func (a *app) printMoved(report move.Report, source, target string) {
 	}
 }
 
-// word is a text as a shell takes it for one word.
+// word quotes a text so that a shell reads it as one word.
 func word(text string) string {
 	if strings.ContainsAny(text, " \t\"'\\`$&|;<>()*?[]#~!{}") {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
@@ -147,7 +146,7 @@ func word(text string) string {
 	return text
 }
 
-// adviseCopy adds what can be done now.
+// adviseCopy adds to the error what the user can do.
 func adviseCopy(ctx context.Context, err error, source, target string) error {
 	if ctx.Err() != nil {
 		err = errors.Join(context.Cause(ctx), err)
@@ -158,9 +157,9 @@ func adviseCopy(ctx context.Context, err error, source, target string) error {
 	switch {
 	case errors.Is(err, move.ErrDiffer):
 		advice = fmt.Sprintf("%s is not opened: something wrote to one side with SQL of its own, or by a command such as cancel; "+
-			"to begin anew, run `sqluice reopen --db %s`, delete %s and make it anew with `sqluice up`", target, word(source), target)
+			"to start again, run `sqluice reopen --db %s`, delete %s and make it with `sqluice up`", target, word(source), target)
 	case errors.As(err, &unfinished):
-		advice = fmt.Sprintf("the move is not complete: run the same command again to go on, or give up with `sqluice reopen --db %s` and delete %s",
+		advice = fmt.Sprintf("the move is not complete: run the same command again to continue, or give up with `sqluice reopen --db %s` and delete %s",
 			word(source), target)
 	case errors.As(err, &elsewhere):
 		advice = adviseElsewhere(elsewhere, source)
@@ -174,12 +173,12 @@ func adviseCopy(ctx context.Context, err error, source, target string) error {
 	return errors.Join(err, errors.New(advice))
 }
 
-// adviseElsewhere says what can be done about a side that an earlier move has closed.
+// adviseElsewhere returns what the user can do about a side that an earlier move has closed.
 func adviseElsewhere(e *move.ElsewhereError, source string) string {
 	switch {
 	case e.Back:
-		return fmt.Sprintf("%s has its jobs still, as of that move: if nothing was done in %s since, run `sqluice reopen --db %s` and delete %s; "+
-			"else copy to a new, empty database, and delete %s", e.Name, source, word(e.Name), source, e.Name)
+		return fmt.Sprintf("%s still has its jobs, as they were at that move: if nothing has changed in %s since, run `sqluice reopen --db %s` and delete %s; "+
+			"otherwise copy to a new, empty database, and delete %s", e.Name, source, word(e.Name), source, e.Name)
 	case e.In:
 		return fmt.Sprintf("run that `sqluice copy` again to complete it, or delete %s", e.Name)
 	default:

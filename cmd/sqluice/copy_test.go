@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// copyTests are run from each engine to the other, and within SQLite. Each gets two queues without jobs.
+// copyTests run from each engine to the other, and within SQLite. Each gets two queues without jobs.
 func copyTests() map[string]func(t *testing.T, from, to *cli) {
 	return map[string]func(t *testing.T, from, to *cli){
 		"AQueueIsMoved":                      aQueueIsMoved,
@@ -95,7 +95,7 @@ func moves(c *cli) []db.Move {
 	return look(c, func(ctx context.Context, q db.Querier) ([]db.Move, error) { return q.ListMoves(ctx) })
 }
 
-// wantClosed checks what commands say about a closed queue.
+// wantClosed checks what commands print about a closed queue.
 func (c *cli) wantClosed(peer string) {
 	c.t.Helper()
 	closed := []string{"closed by a move", peer}
@@ -143,7 +143,7 @@ func aQueueIsMoved(t *testing.T, from, to *cli) {
 	if out := to.ok(copyArgs(from, to)...); !strings.Contains(out, "nothing to copy") {
 		t.Errorf("a second copy prints %q", out)
 	}
-	from.fails(exitFailure, []string{"target ", "as of that move", "sqluice reopen --db ", "new, empty database"}, copyArgs(to, from)...)
+	from.fails(exitFailure, []string{"target ", "as they were at that move", "sqluice reopen --db ", "new, empty database"}, copyArgs(to, from)...)
 	if out := from.ok("reopen"); !strings.Contains(out, "opened") {
 		t.Errorf("reopen prints %q", out)
 	}
@@ -165,7 +165,7 @@ func aCopyLeavesBothOpen(t *testing.T, from, to *cli) {
 	}
 }
 
-// large adds jobs that take several transactions to copy.
+// large enqueues jobs that take several transactions to copy.
 func (c *cli) large(n int) {
 	c.t.Helper()
 	line := `"` + strings.Repeat("x", 500<<10) + `"` + "\n"
@@ -174,7 +174,7 @@ func (c *cli) large(n int) {
 	}
 }
 
-// Where the process is when it is killed differs from run to run; that it goes on does not.
+// The position at which the process is killed differs from run to run; the next run must always continue.
 func aKilledCopyGoesOn(t *testing.T, from, to *cli) {
 	const n = 24
 	from.large(n)
@@ -241,7 +241,7 @@ func (c *cli) writing() (done func()) {
 	}
 }
 
-// The target's open transaction keeps the copy from going on after the source is closed.
+// The target's open transaction stops the copy after the source is closed.
 func aCopyKilledAtItsBeginningCanBeLeft(t *testing.T, from, to *cli) {
 	from.enqueue("k")
 	for range 2 {
@@ -310,7 +310,7 @@ func copyRefuses(t *testing.T, from, to *cli) {
 	from.fails(exitFailure, []string{"source ", "moved to " + third.db, "sqluice reopen --db "}, copyArgs(from, to)...)
 }
 
-// A schema that does not know that the queue was moved would let its jobs run a second time.
+// A schema without the record of the move would let the queue's jobs run a second time.
 func downKeepsAClosedQueue(t *testing.T, from, to *cli) {
 	const closing = 8 // the version that knows
 	from.enqueue("k")
@@ -348,7 +348,7 @@ func TestCopyUsage(t *testing.T) {
 	c.fails(exitFailure, []string{"no such database"}, "reopen")
 }
 
-// The other side's name is kept in a table that anybody can read who may use the queue.
+// Every user of the queue can read the table with the other side's name.
 func passwordsStayOut(t *testing.T, from, to *cli) {
 	to.db = strings.Replace(to.db, "@", ":secret@", 1)
 	if !strings.Contains(to.db, "secret") {

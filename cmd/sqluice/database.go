@@ -12,30 +12,30 @@ const (
 	databaseVariable = "SQLUICE_DB"
 )
 
-// database is what --db and SQLUICE_DB name: a SQLite file or a PostgreSQL database.
+// database is a SQLite file or a PostgreSQL database, as --db or SQLUICE_DB names it.
 type database struct {
 	path string // of the SQLite file; empty for PostgreSQL
-	url  string // of the PostgreSQL database, as it was given, with a password in it perhaps
+	url  string // of the PostgreSQL database, as given; it may hold a password
 }
 
 // postgres reports whether it is a PostgreSQL database.
 func (d database) postgres() bool { return d.url != "" }
 
-// forms is what parseDatabase takes, for errors and help.
+// forms lists the forms that parseDatabase accepts, for errors and help.
 const forms = "PATH, sqlite:PATH or postgres://USER@HOST/NAME"
 
 var (
 	postgresURL = regexp.MustCompile(`(?i)^postgres(ql)?://`)
 
-	// notPath finds what nobody means to be the name of a file: a URL, and what goes wrong with one. In a path :// is
-	// the same as :/, and ./ goes before one that looks like the others. C:\ and C:/ begin a path of Windows.
+	// notPath matches texts that are not meant as the name of a file: URLs, also misspelt ones. In a path :// is the same as :/,
+	// and ./ can precede a path that looks like a URL. C:\ and C:/ begin a path of Windows.
 	notPath = regexp.MustCompile(`(?i)://|^file:|^//|^postgres(ql)?:|^([^/\\]{2,}:|[^/\\]:[^/\\]).*@|^\s*(host|hostaddr|port|user|password|dbname|service)\s*=`)
 )
 
-// parseDatabase takes PATH, sqlite:PATH or PostgreSQL's URL. The error is a phrase that follows "must", and shows
-// nothing of the text, which may hold a password.
+// parseDatabase parses PATH, sqlite:PATH or PostgreSQL's URL. The error is a phrase that follows "must", and contains no part
+// of the text, which may hold a password.
 func parseDatabase(text string) (database, error) {
-	// Blanks around a URL come from files of environment variables; in a path they may be meant.
+	// Blanks around a URL often come from files of environment variables; a path may begin or end with them.
 	if trimmed := strings.TrimSpace(text); postgresURL.MatchString(trimmed) {
 		scheme, rest, _ := strings.Cut(trimmed, "://")
 		text := strings.ToLower(scheme) + "://" + rest
@@ -51,8 +51,8 @@ func parseDatabase(text string) (database, error) {
 	return database{path: path}, nil
 }
 
-// checkURL refuses a URL of which it is not certain where the password begins and ends: net/url, pgx and people do not
-// agree about special characters, and a part of the password could be shown as the name of a host or a database.
+// checkURL refuses a URL in which the password's ends are not certain: net/url, pgx and people disagree about special
+// characters, and a part of the password could be shown as the name of a host or a database.
 func checkURL(text string) error {
 	fault := errors.New("be a URL such as postgres://USER:PASSWORD@HOST:5432/NAME?sslmode=require, " +
 		"with % and two hex digits for each special character in a part: %40 for @, %2F for /, %3F for ?, %23 for #, %25 for %")
@@ -74,7 +74,7 @@ func checkURL(text string) error {
 	return nil
 }
 
-// String is the database without its password and without most of its parameters.
+// String returns the database without its password and without most of its parameters.
 func (d database) String() string {
 	if !d.postgres() {
 		return d.path
@@ -83,7 +83,7 @@ func (d database) String() string {
 	if err != nil {
 		return "postgres://..." // parseDatabase lets none through
 	}
-	// parseDatabase wants an @ in the name escaped, which package url leaves as it is.
+	// parseDatabase requires an escaped @ in the name, which package url does not escape.
 	clean := url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: parsed.Path, RawPath: strings.ReplaceAll(parsed.EscapedPath(), "@", "%40")}
 	if name := parsed.User.Username(); name != "" {
 		clean.User = url.User(name)
@@ -91,12 +91,12 @@ func (d database) String() string {
 	given, kept := parsed.Query(), url.Values{}
 	for _, name := range []string{"host", "port", "user", "dbname", "service", "schema"} {
 		if values := given[name]; len(values) > 0 {
-			kept.Set(name, values[len(values)-1]) // which is the one that counts
+			kept.Set(name, values[len(values)-1]) // the last one counts
 		}
 	}
 	clean.RawQuery = kept.Encode()
 	if clean.Path == "" && clean.Host == "" && clean.User == nil {
-		return strings.Replace(clean.String(), ":", "://", 1) // it leaves the slashes out
+		return strings.Replace(clean.String(), ":", "://", 1) // package url omits the slashes
 	}
 	return clean.String()
 }
@@ -112,7 +112,7 @@ func (v *databaseValue) Set(text string) (err error) {
 func (v *databaseValue) String() string { return v.database.String() }
 func (v *databaseValue) Type() string   { return "DATABASE" }
 
-// database is the one to work with: the flag's, the environment's or the default.
+// database returns the database of the flag, of the environment or the default.
 func (a *app) database() (database, error) {
 	if a.db != (database{}) {
 		return a.db, nil

@@ -10,7 +10,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// faultyDatabase expects every sort of command to end with 1 and to name the file and the fault.
+// faultyDatabase expects all kinds of commands to exit with 1 and to name the file and the fault.
 func faultyDatabase(c *cli, fault string) {
 	c.t.Helper()
 	for _, args := range [][]string{
@@ -182,7 +182,7 @@ func TestBackupWhileOthersWrite(t *testing.T) {
 	if s := get[schemaStatus](copied, "status"); s.State != "up to date" {
 		t.Errorf("the copy's status is %+v", s)
 	}
-	// Two jobs come in one transaction, so a consistent copy holds both or none.
+	// Each transaction adds two jobs, so a consistent copy has an even number.
 	if n := strings.Count(copied.ok("list", "--limit", "1000"), "pending"); n%2 != 1 {
 		t.Errorf("the copy has %d jobs", n)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// finalStatuses are those that jobs end with, and that whole sets of jobs can be deleted by.
+// finalStatuses returns the statuses of jobs that ended.
 func finalStatuses() []jobs.Status {
 	var final []jobs.Status
 	for _, s := range jobs.Statuses() {
@@ -25,15 +25,15 @@ func (a *app) deleteCommand() *cobra.Command {
 	var olderThan time.Duration
 	cmd := &cobra.Command{
 		Use:   "delete ID... | delete --status STATUS --older-than DURATION",
-		Short: "Remove jobs that are not running",
-		Long: "delete removes jobs with their errors: those named, or all that ended with a status longer ago than a time.\n" +
-			"A running job must be cancelled first. Of several jobs it deletes what it can, says for each of the others\n" +
-			"why not, and exits with 1.",
+		Short: "Delete jobs that are not running",
+		Long: "delete deletes jobs with their errors: those with the IDs, or all that ended with --status longer ago than\n" +
+			"--older-than. A running job must be cancelled first. If it cannot delete some of several jobs, it deletes the\n" +
+			"others, says why not for each, and exits with 1.",
 		GroupID: groupJobs,
 	}
 	flags := cmd.Flags()
 	flags.Var(statusValue(&status, finalStatuses()), "status", "delete all jobs that ended with this status")
-	flags.Var(&durationValue{value: &olderThan}, "older-than", "with --status: that ended longer ago than this")
+	flags.Var(&durationValue{value: &olderThan}, "older-than", "with --status: only jobs that ended longer ago than this")
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		byStatus, byAge := flags.Changed("status"), flags.Changed("older-than")
 		switch {

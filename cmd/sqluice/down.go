@@ -13,11 +13,11 @@ func (a *app) downCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "down",
-		Short: "Take the schema one version back",
-		Long: "down undoes the last migration, one at a time, and prints its name. What only the newer version could hold is\n" +
-			"lost; undoing the first one drops the tables with all jobs, and needs --all. A queue that a move has closed stays at\n" +
-			"the version that knows of that until it is opened again. Stop the workers first: they refuse another version of the\n" +
-			"schema. Nothing else of the database is touched.",
+		Short: "Undo the last migration",
+		Long: "down undoes the last migration and prints its name. Data that only the newer version can hold is lost. Undoing the\n" +
+			"first migration drops the tables with all jobs, and needs --all. A queue that a move has closed must be reopened\n" +
+			"before the migration that added moves can be undone. Stop the workers first: they refuse another version of the\n" +
+			"schema. down does not touch other tables.",
 		GroupID: groupDatabase,
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
@@ -45,6 +45,6 @@ func (a *app) downCommand() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "allow to undo the first migration, which drops the tables with all jobs")
+	cmd.Flags().BoolVar(&all, "all", false, "also undo the first migration, which drops the tables with all jobs")
 	return cmd
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// durabilityFor returns the options of a database for what was asked for, or an error when it has no such choice.
+// durabilityFor returns the options of a database for the flag's value, or an error if the database has no such setting.
 type durabilityFor func(database) ([]sqlite.Option, error)
 
 // durabilityFlag adds --durability.

@@ -7,8 +7,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// eachJob does something to every job of a list, as far as it goes: a job that does not exist or whose status does
-// not allow it does not keep the others from their turn, a fault of the database does. All errors come back together.
+// eachJob calls a function for every job of a list. A job that does not exist, or whose status does not allow the change, does
+// not stop the others; an error of the database does. It returns all errors.
 func eachJob(ctx context.Context, ids []int64, act func(context.Context, int64) error) error {
 	var faults []error
 	for _, id := range ids {

@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/internal/testdb"
 )
 
-// tests are those that a queue of either engine must pass, by name. Each gets a queue without jobs.
+// tests are, by name, those that a queue of either engine must pass. Each gets a queue without jobs.
 type tests map[string]func(*testing.T, *cli)
 
 func bothEngines() tests {
@@ -33,7 +33,7 @@ func TestOnSQLite(t *testing.T) {
 	bothEngines().run(t, newCLI)
 }
 
-// TestOnPostgres runs all that needs no more than databases, in one cluster.
+// TestOnPostgres runs all tests that need no more than databases, in one cluster.
 func TestOnPostgres(t *testing.T) {
 	server := newServer(t)
 	t.Run("UpDownAndStatus", func(t *testing.T) { upDownAndStatus(t, server.empty(t)) })

@@ -13,16 +13,16 @@ import (
 
 const enqueueHelp = `enqueue adds a job and prints its id. PAYLOAD is JSON, {} when left out; - reads one from standard input.
 
-With --unique or --request-id, and such a job there already, nothing is added: the id printed is that job's, and
+If a job with the same --unique or --request-id exists, no job is added: the printed id is that of the existing job, and
 standard error says so.
 
-With --stdin each line of standard input is the payload of a job (NDJSON). All jobs are added in one transaction or
-none is; a bad line is named by its number. Blank lines are skipped. The whole input is held in memory. The ids are
-printed one a line, or only the first and the last when standard output is a terminal.
+With --stdin each line of standard input is the payload of a job (NDJSON). All jobs are added in one transaction, or none
+if a line is invalid; the error names its number. Blank lines are skipped. The whole input is held in memory. The ids are
+printed one a line, or only the first and the last if standard output is a terminal.
 
-Makes the SQLite file when there is none; in PostgreSQL "sqluice up" must have made the tables.`
+enqueue makes the SQLite file if there is none. In PostgreSQL, "sqluice up" makes the tables.`
 
-// enqueueFlags are the flags of the enqueue command.
+// enqueueFlags holds the flags of the enqueue command.
 type enqueueFlags struct {
 	queue       string
 	priority    int
@@ -39,7 +39,7 @@ type enqueueFlags struct {
 	durability  durabilityFor
 }
 
-// enqueueFields names the flags that the library's fields come from.
+// enqueueFields maps the library's fields to flags.
 var enqueueFields = map[string]string{
 	"kind": "KIND", "payload": "PAYLOAD", "queue": "--queue", "priority": "--priority", "delay": "--in",
 	"run-after time": "--at", "max attempts": "--max-attempts", "timeout": "--timeout", "unique key": "--unique",
@@ -60,13 +60,13 @@ func (a *app) enqueueCommand() *cobra.Command {
 	flags.Var(&nameValue{&f.queue}, "queue", "`NAME` of the queue to put the job on")
 	flags.Var(&intValue{&f.priority, jobs.MinPriority, jobs.MaxPriority}, "priority", "higher runs first")
 	flags.Var(&durationValue{value: &f.in}, "in", "run not before this delay")
-	flags.Var(&timeValue{&f.at}, "at", "run not before this time, as of RFC 3339")
+	flags.Var(&timeValue{&f.at}, "at", "run not before this time, in the form of RFC 3339")
 	f.maxAttempts = jobs.DefaultMaxAttempts
 	flags.Var(&intValue{&f.maxAttempts, 1, jobs.MaxAttemptsLimit}, "max-attempts", "attempts before the job fails")
 	flags.Var(&durationValue{value: &f.timeout, least: time.Microsecond}, "timeout", "of one attempt (default: the worker's)")
-	flags.StringVar(&f.unique, "unique", "", "add nothing when a live job of this kind has the same `KEY`")
-	flags.StringVar(&f.requestID, "request-id", "", "add nothing when a job of this kind was ever added with the same `ID`")
-	flags.StringVar(&f.userID, "user-id", "", "note on whose behalf the job runs, by this `ID`")
+	flags.StringVar(&f.unique, "unique", "", "add nothing if a live job of this kind has the same `KEY`")
+	flags.StringVar(&f.requestID, "request-id", "", "add nothing if a job of this kind was ever added with the same `ID`")
+	flags.StringVar(&f.userID, "user-id", "", "the `ID` of the user on whose behalf the job runs")
 	flags.StringArrayVar(&f.tags, "tag", nil, "label the job with this `TAG`; may be repeated")
 	flags.BoolVar(&f.stdin, "stdin", false, "read one payload a line from standard input")
 	f.durability = durabilityFlag(flags)
@@ -77,7 +77,7 @@ func (a *app) enqueueCommand() *cobra.Command {
 			return err
 		}
 		if err := jobs.ValidateName("kind", args[0]); err != nil {
-			return nameFlags(err, enqueueFields) // before a database is made for it
+			return nameFlags(err, enqueueFields) // before a database is made
 		}
 		if f.stdin {
 			if len(args) > 1 {
@@ -90,7 +90,7 @@ func (a *app) enqueueCommand() *cobra.Command {
 	return cmd
 }
 
-// options are those of the flags that were given; the others are left to the library.
+// options returns the options for the flags that were given; the library has the other defaults.
 func (f *enqueueFlags) options(given func(string) bool) ([]jobs.EnqueueOption, error) {
 	if given("in") && given("at") {
 		return nil, usagef("--in and --at exclude each other")
@@ -122,14 +122,14 @@ func (a *app) enqueueOne(ctx context.Context, args []string, f *enqueueFlags, op
 		if payload, err = a.readPayload(ctx); err != nil {
 			return err
 		}
-		// Not through nameFlags: what stands on standard input is no part of the command line.
+		// Not through nameFlags: standard input is not part of the command line.
 		if err := jobs.ValidatePayload(payload); err != nil {
 			return fmt.Errorf("standard input: %w", err)
 		}
 	case len(args) > 1:
 		payload = json.RawMessage(args[1])
 		if err := jobs.ValidatePayload(payload); err != nil {
-			return nameFlags(err, enqueueFields) // before a database is made for it
+			return nameFlags(err, enqueueFields) // before a database is made
 		}
 	}
 	return a.withCreatedClient(ctx, f.durability, func(c *jobs.Client) error {
@@ -142,7 +142,7 @@ func (a *app) enqueueOne(ctx context.Context, args []string, f *enqueueFlags, op
 		}
 		a.print("%d", receipt.ID)
 		if receipt.Existed {
-			a.complain("job %d is there already with this unique key or request id: nothing was added", receipt.ID)
+			a.complain("job %d has this unique key or request id already: no job was added", receipt.ID)
 		}
 		return nil
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// readPayload reads one payload from standard input, without the line break that most programs end with.
+// readPayload reads one payload from standard input, without a line break at its end.
 func (a *app) readPayload(ctx context.Context) (json.RawMessage, error) {
 	data, err := io.ReadAll(io.LimitReader(newInterruptible(ctx, a.stdin), jobs.MaxPayload+3))
 	if err != nil {
@@ -25,7 +25,7 @@ func (a *app) readPayload(ctx context.Context) (json.RawMessage, error) {
 	return data, nil
 }
 
-// enqueueLines adds one job for each line of standard input, all or none.
+// enqueueLines enqueues one job for each line of standard input, all or none.
 func (a *app) enqueueLines(ctx context.Context, kind string, f *enqueueFlags, opts []jobs.EnqueueOption) error {
 	progress := newProgress(a.stderr)
 	defer progress.end()
@@ -59,7 +59,7 @@ func (a *app) printIDs(ids []int64) {
 	}
 }
 
-// readLines reads the payloads and validates each, so that an error can name its line. Lines are kept byte for byte.
+// readLines reads the payloads and validates each, so that an error can name its line. It keeps lines byte for byte.
 func readLines(r io.Reader, progress *progress) ([]json.RawMessage, error) {
 	scanner := bufio.NewScanner(r)
 	// Room for a line break beyond the largest payload.

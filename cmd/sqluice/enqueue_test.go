@@ -23,7 +23,7 @@ func enqueueFindsWhatIsThere(t *testing.T, c *cli) {
 	for _, flag := range []string{"--unique", "--request-id"} {
 		first := c.enqueue("k", flag, "x")
 		a := c.run("enqueue", "k", flag, "x")
-		if a.code != exitOK || a.out != first+"\n" || !strings.Contains(a.err, "nothing was added") {
+		if a.code != exitOK || a.out != first+"\n" || !strings.Contains(a.err, "no job was added") {
 			t.Errorf("%s again: %+v, want the id %s", flag, a, first)
 		}
 		receipt := get[struct {
@@ -52,7 +52,7 @@ func enqueuePayloads(t *testing.T, c *cli) {
 	}
 }
 
-// badPayloads are refused by every way in, without a trace.
+// badPayloads are refused by every way to enqueue, and leave nothing behind.
 func badPayloads() map[string][2]string { // the payload, and a text that the error has
 	return map[string][2]string{
 		"no JSON":        {`{"a":`, "JSON"},
@@ -112,7 +112,7 @@ func enqueueLines(t *testing.T, c *cli) {
 	}
 }
 
-// printedJSON is what the indented answer makes of a payload, apart from blanks.
+// printedJSON returns a payload as the indented answer has it, apart from blanks.
 func printedJSON(payload string) string {
 	return strings.NewReplacer("{", "{ ", "}", " }").Replace(payload)
 }
@@ -132,7 +132,7 @@ func TestTheFirstProcessesMakeTheDatabaseTogether(t *testing.T) {
 	}
 }
 
-// blockingReader blocks for ever, as a terminal at which nobody types does.
+// blockingReader blocks for ever, as a terminal without input does.
 type blockingReader struct{ reached chan struct{} }
 
 func (b blockingReader) Read([]byte) (int, error) {

@@ -17,8 +17,8 @@ func passedVariables() []string {
 	return names
 }
 
-// programEnvironment returns what programs get of the worker's environment: what programs commonly need, and the variables
-// that --env names. The database's URL, its password and the server's token stay with the worker.
+// programEnvironment returns the variables of the worker's environment that programs get: those that programs commonly need,
+// and those that --env names. Others, such as the database's URL and the server's token, are not passed.
 func programEnvironment(environment, named []string) (passed []string) {
 	for _, pair := range environment {
 		name, _, _ := strings.Cut(pair, "=")

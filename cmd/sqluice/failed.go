@@ -72,7 +72,7 @@ func (a *app) failedReport(ctx context.Context, c *jobs.Client, f jobs.FailedFil
 	return t.end()
 }
 
-// failedJobs goes through all pages, and prints each before it reads the next.
+// failedJobs prints all failed jobs, page by page.
 func (a *app) failedJobs(ctx context.Context, c *jobs.Client, f jobs.FailedFilter, asJSON bool) error {
 	now := c.Store().Now()
 	list := jsonArray{app: a}

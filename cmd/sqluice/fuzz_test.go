@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// Words that are quoted as a shell wants it come back as they were, whatever bytes they hold: names of files are bytes.
+// Words that are quoted as for a shell are split into the same words, whatever bytes they hold: names of files are bytes.
 func FuzzSplitWords(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"a", "b c"}, {"", `it's "so"`}, {`\`, "\t\n"}, {"caf\xe9", "grüße 世界"}, {"--x=y z", "$HOME *"}, {"\x00", "\xff\xfe"}, {"'a", `b"`},
@@ -44,14 +44,14 @@ func FuzzSplitWords(f *testing.F) {
 				t.Errorf("%s: splitWords(%q) = %q, %v", name, line, got, err)
 			}
 		}
-		// Any line at all splits, or has something that is not closed.
+		// Every line can be split, or has something that is not closed.
 		if words, err := splitWords(one); err != nil && !strings.ContainsAny(one, `'"\`) {
 			t.Errorf("splitWords(%q) = %q, %v", one, words, err)
 		}
 	})
 }
 
-// What is taken for a duration is the sum of its days and its rest, and nothing overflows.
+// A valid duration is the sum of its days and its rest, and does not overflow.
 func FuzzParseDuration(f *testing.F) {
 	for _, seed := range []string{"90s", "7d", "1d12h", "1h30m", "-5d", "-1h", "1.5h", "106751d", "106751d23h47m16.854775807s", "106752d", "106751d24h", "d", "1d-1h", "1dd", "+3d", "0", "٣d", "9223372036854775807d", "1e3s"} {
 		f.Add(seed)
@@ -85,7 +85,7 @@ func FuzzParseDuration(f *testing.F) {
 	})
 }
 
-// Flags refuse what they do not understand by a phrase that follows "must", and keep what they take within its bounds.
+// Flags refuse invalid values with a phrase that follows "must", and accept only values within their bounds.
 func FuzzFlagValues(f *testing.F) {
 	for _, seed := range []string{"", "1", "-1", "0x10", "1_000", "50", "200ms", "1h", "2030-01-31T15:04:05+01:00", "0000-01-01T00:00:00Z", "default=4", "a=b=5", "=3", "q=0", "q=99999", "\xff", "\x1b[2J"} {
 		f.Add(seed)
@@ -134,7 +134,7 @@ func FuzzFlagValues(f *testing.F) {
 	})
 }
 
-// Whatever names a database, what is shown of it holds no password, and names the same database again.
+// The shown form of a database has no password, and names the same database.
 func FuzzParseDatabase(f *testing.F) {
 	const secret = "s3cr3tw0rd"
 	for _, seed := range [][2]string{
@@ -181,7 +181,7 @@ func FuzzParseDatabase(f *testing.F) {
 	})
 }
 
-// What is printed gives a terminal no orders, and keeps what is harmless as it is.
+// Printed text has no control sequences for a terminal, and harmless text is unchanged.
 func FuzzPrintable(f *testing.F) {
 	for _, seed := range []string{"", "a b", "\x1b[2J", "\u202eabc", "\xff\xfe", "\u2028", "日本語", "\r\n\t", "\U000e0041", "\ufffd"} {
 		f.Add(seed)

@@ -17,7 +17,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// hostile is a server as `sqluice serve` has it, but for how long it waits.
+// hostile is a server like that of `sqluice serve`, with shorter timeouts.
 func hostile(t *testing.T, within time.Duration) (address string) {
 	t.Helper()
 	handler, err := admin.New(jobs.New(testdb.SQLite(t)), admin.Config{Logger: slog.New(slog.DiscardHandler)})
@@ -59,7 +59,7 @@ func dial(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-// answered is the status of the answer on a connection.
+// answered returns the status of the answer on a connection.
 func answered(t *testing.T, conn net.Conn) int {
 	t.Helper()
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -69,7 +69,7 @@ func answered(t *testing.T, conn net.Conn) int {
 	return answer.StatusCode
 }
 
-// closed reports whether the server has ended a connection without an answer, or with one that ends it.
+// closed reports whether the server has closed a connection without an answer, or after one.
 func closed(conn net.Conn) error {
 	_, err := io.Copy(io.Discard, conn)
 	return err
@@ -82,7 +82,7 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestHugeBodies: a gigabyte is refused before it is sent, if it says so, and after a little more than what may be sent.
+// TestHugeBodies: a gigabyte is refused before it is sent if its length is given, and otherwise soon after the limit.
 func TestHugeBodies(t *testing.T) {
 	address := hostile(t, 0)
 	const header = "POST /api/admin/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -117,7 +117,7 @@ func TestHugeBodies(t *testing.T) {
 		if sent >= 64<<20 {
 			t.Errorf("%d MiB of a body are taken", sent>>20)
 		}
-		// The server may have closed the connection before its answer was read: what it had not read makes that a reset.
+		// The server may close the connection before the client reads the answer: unread data makes that a reset.
 		if status := <-refused; status != http.StatusRequestEntityTooLarge && status != 0 {
 			t.Errorf("a body that does not end is answered with %d", status)
 		}
@@ -127,7 +127,7 @@ func TestHugeBodies(t *testing.T) {
 	}
 }
 
-// TestSlowClients are not waited for.
+// TestSlowClients: the server does not wait for slow clients.
 func TestSlowClients(t *testing.T) {
 	address := hostile(t, 200*time.Millisecond)
 	for name, text := range map[string]string{
@@ -151,7 +151,7 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// TestHugeHeaders: what is too large is refused, whatever it is, and the next is served.
+// TestHugeHeaders: headers that are too large are refused, and the next request is served.
 func TestHugeHeaders(t *testing.T) {
 	address := hostile(t, 0)
 	filters := strings.Builder{}
@@ -176,7 +176,7 @@ func TestHugeHeaders(t *testing.T) {
 	}
 }
 
-// TestManyConnections that send nothing hold little, and nobody else up.
+// TestManyConnections: connections that send nothing use few resources and do not delay others.
 func TestManyConnections(t *testing.T) {
 	address := hostile(t, 0)
 	before := live()

@@ -44,7 +44,7 @@ func fetchByHTTP10(t *testing.T, address, token string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-// http10NeedsAToken: what a proxy passes on by HTTP/1.0 is refused without a token, by a server and by a worker.
+// http10NeedsAToken: a server and a worker refuse requests by HTTP/1.0 without a token, as a proxy sends them.
 func http10NeedsAToken(t *testing.T, c *cli) {
 	c.ok("up")
 	for _, token := range []string{"", testToken} {

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// interruptible is a reader whose Read ends with its context, although the one beneath may block for ever, as a
-// terminal does. It reads ahead one block.
+// interruptible is a reader whose Read ends with its context, although the reader below may block for ever, as a terminal
+// does. It reads one block ahead.
 type interruptible struct {
 	ctx    context.Context
 	blocks chan block
@@ -24,7 +24,7 @@ func newInterruptible(ctx context.Context, r io.Reader) *interruptible {
 	return i
 }
 
-// pump ends with the context or the input; a Read that blocks for ever ends with the process.
+// pump ends with the context or the input. A Read that blocks for ever ends with the process.
 func (i *interruptible) pump(r io.Reader) {
 	for {
 		data := make([]byte, 64<<10)
@@ -57,7 +57,7 @@ func (i *interruptible) Read(p []byte) (int, error) {
 		n := copy(p, b.data)
 		i.rest = b.data[n:]
 		if len(i.rest) > 0 && b.err == io.EOF {
-			b.err = nil // the closed channel says it again
+			b.err = nil // the closed channel returns it from now on
 		}
 		return n, b.err
 	}

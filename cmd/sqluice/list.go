@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// listFields names the flags that the library's fields come from.
+// listFields maps the library's fields to flags.
 var listFields = map[string]string{"status": "--status", "limit": "--limit", "cursor": "--after", "user id": "--user-id", "tag filter": "--tag", "text": "--search"}
 
 func (a *app) listCommand() *cobra.Command {
@@ -22,7 +22,7 @@ func (a *app) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List jobs, newest first",
-		Long: "list prints a page of jobs, newest first. When there may be more, standard error names the --after of the next\n" +
+		Long: "list prints a page of jobs, newest first. If there may be more, standard error names the --after of the next\n" +
 			"page, which is the last id of this one. With --json it prints an array.",
 		GroupID: groupJobs,
 		Args:    takesNothing(),
@@ -39,13 +39,13 @@ func (a *app) listCommand() *cobra.Command {
 	flags.StringVar(&f.Tag, "tag", "", "only jobs with this `TAG`")
 	flags.StringVar(&f.Text, "search", "", "only jobs with this `TEXT` in their kind, payload, last error, request id, unique key or user id")
 	f.Limit = 100
-	flags.Var(&intValue{&f.Limit, 1, jobs.MaxPage}, "limit", "how many jobs at the most")
-	flags.Var(&cursorValue{&f.After}, "after", "the last id of the page before")
+	flags.Var(&intValue{&f.Limit, 1, jobs.MaxPage}, "limit", "the most jobs to list")
+	flags.Var(&cursorValue{&f.After}, "after", "the last id of the previous page")
 	jsonFlag(flags, &asJSON)
 	return cmd
 }
 
-// statusValue is a flag that takes one of some statuses.
+// statusValue returns a flag's value that must be one of some statuses.
 func statusValue(value *string, allowed []jobs.Status) *choiceValue {
 	choices := make([]string, len(allowed))
 	for i, s := range allowed {
@@ -77,12 +77,12 @@ func (a *app) list(ctx context.Context, c *jobs.Client, f jobs.Filter, asJSON bo
 	return nil
 }
 
-// attempts is "2/25": counted attempts of those allowed.
+// attempts returns the counted attempts and their maximum, as "2/25".
 func attempts(job jobs.Job) string {
 	return fmt.Sprintf("%d/%d", job.Attempt-job.Uncounted, job.MaxAttempts)
 }
 
-// when is the time that matters most about a job of its status.
+// when returns the time that matters most for a job's status.
 func when(now time.Time, job jobs.Job) string {
 	switch job.Status {
 	case jobs.StatusScheduled, jobs.StatusPending:

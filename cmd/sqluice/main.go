@@ -1,7 +1,7 @@
-// Command sqluice works with a job queue in a SQLite file or a PostgreSQL database: it enqueues and inspects jobs, runs
-// any program as their handler, and keeps the schema.
+// Command sqluice works with a job queue in a SQLite file or a PostgreSQL database. It enqueues and inspects jobs, runs programs
+// as their handlers, serves the dashboard and the API, and migrates the schema.
 //
-// It exits with 0 after success, 1 after a failure and 2 when the command line is wrong; `sqluice help` has the rest.
+// It exits with 0 after success, 1 after a failure and 2 if the command line is wrong. `sqluice help` describes its commands.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// Go drops SIGXFSZ by itself, so that a write beyond the file size limit is an error that the database reports.
+// Go ignores SIGXFSZ, so that a write beyond the file size limit fails with an error, which the database reports.
 func main() {
 	ctx, stop := stopOnSignal(context.Background())
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
@@ -20,8 +20,8 @@ func main() {
 	os.Exit(code)
 }
 
-// stopOnSignal returns a context that the first SIGINT or SIGTERM ends, so that the command can stop in good order;
-// the second one ends the process. stop undoes both.
+// stopOnSignal returns a context that the first SIGINT or SIGTERM ends, so that the command can stop gracefully. The second
+// signal ends the process. stop undoes both.
 func stopOnSignal(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)

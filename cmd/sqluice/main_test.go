@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// The test binary is also the command line and the programs that workers run: see TestMain.
+// The test binary is also the command and the programs that workers run: see TestMain.
 const (
 	asCommand = "SQLUICE_TEST_COMMAND" // the environment variable that makes it the command line
 	fileLimit = "SQLUICE_TEST_FSIZE"   // and the one that limits the size of the files it may write
 	asProgram = "test-program"         // the first argument that makes it a program
 )
 
-// hangGuard ends tests that would otherwise wait for ever. No test depends on how long anything takes.
+// hangGuard bounds how long a test waits before it fails. No test depends on how long anything takes.
 const hangGuard = 2 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func newCLI(t *testing.T) *cli {
 	return &cli{t, filepath.Join(t.TempDir(), "jobs.db")}
 }
 
-// shown is the database as commands print it.
+// shown returns the database as commands print it.
 func (c *cli) shown() string {
 	c.t.Helper()
 	d, err := parseDatabase(c.db)
@@ -92,7 +92,7 @@ func (c *cli) enqueue(args ...string) string {
 	return strings.TrimSpace(c.ok(append([]string{"enqueue"}, args...)...))
 }
 
-// fails runs a command that must end with the code and name all of the texts on standard error.
+// fails runs a command that must exit with the code and have all of the texts on standard error.
 func (c *cli) fails(code int, texts []string, args ...string) {
 	c.t.Helper()
 	c.failsWith(code, "", texts, args...)
@@ -129,7 +129,7 @@ func (c *cli) show(id string) jobDetails {
 	return get[jobDetails](c, "show", id)
 }
 
-// eventually waits until something that happens elsewhere is true.
+// eventually waits until a condition is true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(hangGuard); !is(); time.Sleep(10 * time.Millisecond) {

@@ -18,20 +18,20 @@ import (
 // metricsPath is where metrics are served, below the prefix if there is one.
 const metricsPath = "/metrics"
 
-// scrapesWithin is how long a worker that ends waits for those who fetch its metrics.
-const scrapesWithin = time.Second
+// scrapeTimeout is how long a worker that stops waits for running requests for its metrics.
+const scrapeTimeout = time.Second
 
 // metricsFlags say where a worker serves its metrics, and to whom.
 type metricsFlags struct {
-	address   string // nowhere when empty
+	address   string // empty means nowhere
 	tokenFile string
 	hosts     []string
 }
 
 func (f *metricsFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.address, "metrics", "", "serve metrics at http://`HOST:PORT`"+metricsPath)
-	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token that requests for metrics need (default: the token in $"+tokenVariable+")")
-	flags.StringArrayVar(&f.hosts, "host", nil, "answer requests for metrics by this `NAME` too; may be repeated")
+	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token that requests for metrics must carry (default: the token in $"+tokenVariable+")")
+	flags.StringArrayVar(&f.hosts, "host", nil, "also serve requests for metrics for this host `NAME`; may be repeated")
 }
 
 func (f *metricsFlags) check() error {
@@ -41,7 +41,7 @@ func (f *metricsFlags) check() error {
 	return nil
 }
 
-// metricsHandler serves the metrics of this process and of a client's queue by a handler's rules.
+// metricsHandler returns a handler of the metrics of this process and of a client's queue, guarded by rules.
 func metricsHandler(rules *admin.Handler, m *metrics.Metrics, c *jobs.Client, log *slog.Logger) (http.Handler, error) {
 	handler, err := metrics.Handler(log, m, metrics.NewQueue(c, log), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -51,7 +51,7 @@ func metricsHandler(rules *admin.Handler, m *metrics.Metrics, c *jobs.Client, lo
 	return rules.Guard(handler), nil
 }
 
-// withMetrics answers requests for a path by one handler and all others by another.
+// withMetrics returns a handler that passes requests for a path to one handler and all others to another.
 func withMetrics(path string, metrics, others http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == path && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
@@ -62,8 +62,8 @@ func withMetrics(path string, metrics, others http.Handler) http.Handler {
 	})
 }
 
-// serveMetrics serves the metrics of a worker until the returned function is called. That it cannot go on is no reason to
-// end the worker.
+// serveMetrics serves the metrics of a worker until stop is called. If serving fails later, it logs the error and the worker
+// continues.
 func (a *app) serveMetrics(ctx context.Context, f *metricsFlags, m *metrics.Metrics, c *jobs.Client, log *slog.Logger) (stop func(), err error) {
 	token, err := a.token(f.tokenFile)
 	if err != nil {
@@ -81,13 +81,13 @@ func (a *app) serveMetrics(ctx context.Context, f *metricsFlags, m *metrics.Metr
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // a worker that stops tells how
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // metrics are served while the worker stops
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		server := httpServer(withMetrics(metricsPath, handler, rules.Guard(http.NotFoundHandler())), log)
-		if err := serveUntil(ctx, server, listener, scrapesWithin); err != nil {
-			log.Error("metrics are not served any more", "error", err)
+		if err := serveUntil(ctx, server, listener, scrapeTimeout); err != nil {
+			log.Error("serving metrics failed", "error", err)
 		}
 	}()
 	log.Info("serving metrics", "url", fmt.Sprintf("http://%s%s", listener.Addr(), metricsPath))

@@ -12,14 +12,13 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// openDatabase opens a database, which must exist. It neither connects to a PostgreSQL server yet nor looks at the
-// schema: the first use does. log takes the engine's messages about what goes on beside the command, and may be nil;
-// the options are for SQLite.
+// openDatabase opens a database, which must exist. It does not check the schema, nor connect to a PostgreSQL server: the first
+// use does. log gets the engine's messages, and may be nil. The options are for SQLite.
 func openDatabase(ctx context.Context, d database, log *slog.Logger, opts ...sqlite.Option) (jobs.Store, error) {
 	return openObserved(ctx, d, log, nil, opts...)
 }
 
-// openObserved is openDatabase of a store that tells an observer, which may be nil.
+// openObserved is openDatabase with an observer, which may be nil.
 func openObserved(ctx context.Context, d database, log *slog.Logger, observer *jobs.Observer, opts ...sqlite.Option) (jobs.Store, error) {
 	if d.postgres() {
 		if log == nil {
@@ -27,7 +26,7 @@ func openObserved(ctx context.Context, d database, log *slog.Logger, observer *j
 		}
 		store, err := postgres.Open(ctx, d.url, postgres.WithLogger(log), postgres.WithObserver(observer))
 		if err != nil {
-			return nil, &usageError{err} // of the URL: there was no connection that could have failed
+			return nil, &usageError{err} // of the URL: Open does not connect
 		}
 		return store, nil
 	}
@@ -54,8 +53,8 @@ func (a *app) withClient(ctx context.Context, fn func(*jobs.Client) error) error
 	return errors.Join(fn(jobs.New(store)), closeStore(store))
 }
 
-// withObservedClient is withClient of a store that tells an observer, for a command that goes on: durability says how what it
-// writes is kept, and log takes the engine's messages.
+// withObservedClient is withClient with an observer, for a command that runs for long. durability returns the options of the
+// writes' durability, and log gets the engine's messages.
 func (a *app) withObservedClient(
 	ctx context.Context, durability durabilityFor, log *slog.Logger, observer *jobs.Observer, fn func(*jobs.Client) error,
 ) error {
@@ -64,7 +63,7 @@ func (a *app) withObservedClient(
 	}, fn)
 }
 
-// withOpened calls fn with a client of what open makes of the database and the options of its durability.
+// withOpened calls fn with a client of the store that open returns for the database and its options of durability.
 func (a *app) withOpened(
 	durability durabilityFor, open func(database, []sqlite.Option) (jobs.Store, error), fn func(*jobs.Client) error,
 ) error {

@@ -16,11 +16,10 @@ func jsonFlag(flags *pflag.FlagSet, asJSON *bool) {
 	flags.BoolVar(asJSON, "json", false, "print one JSON document")
 }
 
-// print writes a line of the command's answer. Like all of the answer it goes through a buffer that keeps the first
-// error, which run reports.
+// print writes a line of the command's answer. The buffer keeps the first error, which run reports.
 func (a *app) print(format string, args ...any) { _, _ = fmt.Fprintf(a.out, format+"\n", args...) }
 
-// say prints a line at once, for those who wait for it.
+// say prints a line and flushes it, for readers that wait for it.
 func (a *app) say(format string, args ...any) error {
 	a.print(format, args...)
 	return a.out.Flush()
@@ -75,7 +74,7 @@ func (j *jsonArray) end() {
 	j.app.print("\n]")
 }
 
-// table aligns rows under a header. Cells are made printable.
+// table aligns rows below a header. It makes cells printable.
 type table struct{ w *tabwriter.Writer }
 
 func newTable(out io.Writer, header ...string) *table {
@@ -90,8 +89,8 @@ func (t *table) row(cells ...string) {
 	for i, cell := range cells {
 		cells[i] = printable(cell, oneLine)
 	}
-	line := strings.TrimRight(strings.Join(cells, "\t"), "\t") // or the last column's width would follow as blanks
-	_, _ = fmt.Fprintln(t.w, line)                             // end reports an error
+	line := strings.TrimRight(strings.Join(cells, "\t"), "\t") // otherwise blanks fill the last column
+	_, _ = fmt.Fprintln(t.w, line)                             // end returns the error
 }
 
 func (t *table) end() error { return t.w.Flush() }

@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// postgresTests are of what only PostgreSQL has, or lacks.
+// postgresTests cover what PostgreSQL has and SQLite does not.
 func postgresTests() map[string]func(*testing.T, *server) {
 	return map[string]func(*testing.T, *server){
 		"NothingIsMadeButByUp":                   nothingIsMadeButByUp,
@@ -31,7 +31,7 @@ func postgresTests() map[string]func(*testing.T, *server) {
 	}
 }
 
-// connect is a connection as another program has it.
+// connect opens a connection like that of another program.
 func connect(t *testing.T, address string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), address)
@@ -59,7 +59,7 @@ func statements(t *testing.T, file string) string {
 	return string(text)
 }
 
-// relations are the tables, views, indexes and sequences of a database.
+// relations returns the tables, views, indexes and sequences of a database.
 func relations(t *testing.T, address string) []string {
 	t.Helper()
 	rows, err := connect(t, address).Query(t.Context(), statements(t, "list_relations.sql"))
@@ -101,7 +101,7 @@ func nothingIsMadeButByUp(t *testing.T, s *server) {
 	if out := c.ok("down"); !strings.Contains(out, "nothing to do") {
 		t.Errorf("down prints %q", out)
 	}
-	// goose makes its own table before it looks what there is to undo.
+	// goose makes its own table before it checks what there is to undo.
 	left := slices.DeleteFunc(relations(t, c.db), func(name string) bool { return strings.HasPrefix(name, "sqluice_goose_version") })
 	if len(left) > 0 {
 		t.Errorf("the database has %q", left)

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// lines says what printable makes of line breaks and tabs.
+// lines says how printable treats line breaks and tabs.
 type lines int
 
 const (
@@ -17,8 +17,8 @@ const (
 	keepLines              // kept
 )
 
-// printable makes text from the database or the system fit for a terminal: control and formatting characters, which
-// could move the cursor, change colours or reverse the text, come out as escapes.
+// printable makes text of the database or the system safe for a terminal: it escapes control and formatting characters, which
+// could move the cursor, change colours or reverse the text.
 func printable(s string, l lines) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -42,12 +42,12 @@ func printable(s string, l lines) string {
 	return b.String()
 }
 
-// harmful is true of control characters, formatting ones such as those that reverse text, and line separators.
+// harmful reports whether a character is a control or formatting character, or a line separator.
 func harmful(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }
 
-// escapeJSON escapes what JSON allows unescaped although terminals obey it. Such characters can stand only in strings.
+// escapeJSON escapes characters that JSON allows unescaped and that terminals obey. They can occur only in strings.
 func escapeJSON(text []byte) []byte {
 	special := func(r rune) bool { return r >= 0x7f && harmful(r) }
 	if bytes.IndexFunc(text, special) < 0 {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// isolate puts the program into a process group of its own, which a terminal's Ctrl-C does not reach. The program
-// outlives this process if that is killed: the system has no way to tell it.
+// isolate puts the program into its own process group, which a terminal's Ctrl-C does not reach. If this process is killed, the
+// program continues: this system cannot signal it then.
 func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// isolate puts the program into a process group of its own, which a terminal's Ctrl-C does not reach, and has the
-// kernel kill the program when this process is killed: nobody else would then know of it.
+// isolate puts the program into its own process group, which a terminal's Ctrl-C does not reach, and makes the kernel kill the
+// program when this process is killed.
 func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

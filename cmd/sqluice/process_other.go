@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// The system has neither process groups nor a signal that asks a program to end: it is killed by itself.
+// This system has neither process groups nor a signal that asks a program to end: only the program itself is killed.
 
 func isolate(*exec.Cmd) {}
 
 func terminate(cmd *exec.Cmd) { kill(cmd) }
 
-func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() } // it may have ended, which is what this is for
+func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() } // fails if it has ended
 
 func killRest(*exec.Cmd, <-chan time.Time) {}

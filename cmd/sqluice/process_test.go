@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// process is a command line that runs in a process of its own.
+// process is a command line in its own process.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -19,7 +19,7 @@ type process struct {
 	waited func() error
 }
 
-// start starts a command line; the test's end kills it.
+// start starts a command line; the end of the test kills it.
 func (c *cli) start(args ...string) *process {
 	c.t.Helper()
 	return c.startWith(nil, args...)
@@ -31,7 +31,7 @@ func (c *cli) startWith(env []string, args ...string) *process {
 	return c.startLogging(nil, env, args...)
 }
 
-// startLogging has standard error go to a file, if there is one.
+// startLogging writes standard error to a file, if there is one.
 func (c *cli) startLogging(log *os.File, env []string, args ...string) *process {
 	c.t.Helper()
 	binary, err := os.Executable()

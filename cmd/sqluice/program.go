@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// exitDiscard is the exit code by which a program fails its job for good: EX_DATAERR of sysexits.h.
+	// exitDiscard is the exit code by which a program discards its job: EX_DATAERR of sysexits.h.
 	exitDiscard = 65
 
-	// killAfter is how long a program that is told to end has before it is killed.
+	// killAfter is how long after SIGTERM a program is killed.
 	killAfter = 3 * time.Second
 )
 
-// program is a handler of jobs: a program and its arguments, run once for each attempt.
+// program is a handler that runs a program with its arguments once for each attempt.
 type program struct {
 	kind string
-	path string // as found at the start
+	path string // as found in PATH at the start
 	args []string
 
 	env     []string
@@ -59,7 +59,7 @@ func parseExec(text string) (*program, error) {
 	return &program{kind: kind, path: path, args: words[1:]}, nil
 }
 
-// reason is what is wrong, without the name of the file, which the error's own text may repeat twice.
+// reason returns the cause of an error without the file's name, which the error's text may have twice.
 func reason(err error) error {
 	var lookup *exec.Error
 	if errors.As(err, &lookup) {
@@ -72,26 +72,26 @@ func reason(err error) error {
 	return err
 }
 
-// handle is the handler: the payload goes to the program's standard input, and how the program ends decides what
-// becomes of the job. When ctx ends first, the program and all that it started are told to end, and then killed.
+// handle runs the program with the payload on its standard input; its exit code decides the job's outcome. When ctx ends first,
+// handle sends SIGTERM to the program's process group, and later SIGKILL.
 func (p *program) handle(ctx context.Context, job jobs.Job, payload json.RawMessage) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	stdout, stderr := &head{limit: resultLimit}, &tail{limit: errorLimit}
 	cmd := exec.Command(p.path, p.args...)
-	// os/exec takes it for no error when the program ends without having read all.
+	// os/exec ignores the error if the program ends without reading all of it.
 	cmd.Stdin = strings.NewReader(string(payload))
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.Env = append(p.env[:len(p.env):len(p.env)], jobVariables(job)...)
-	// A process that the program left behind may keep its output open: it is not waited for longer than this.
+	// A process that the program left behind may keep the output open. Wait does not wait for it any longer than this.
 	cmd.WaitDelay = killAfter
 	if err := p.starter.start(cmd); err != nil {
 		return fmt.Errorf("start %s: %w", p.path, err)
 	}
 	err := waitOrStop(ctx, cmd)
 	if stdout.dropped() > 0 {
-		p.log.Warn("the result is cut: the rest of the program's output was dropped", "job", job.ID, "kind", job.Kind,
+		p.log.Warn("the program's output is longer than a result: the rest is dropped", "job", job.ID, "kind", job.Kind,
 			"kept", resultLimit, "dropped", stdout.dropped())
 	}
 	return p.outcome(ctx, job, err, stdout, stderr)
@@ -101,7 +101,7 @@ func (p *program) handle(ctx context.Context, job jobs.Job, payload json.RawMess
 func (p *program) outcome(ctx context.Context, job jobs.Job, err error, stdout *head, stderr *tail) error {
 	var exit *exec.ExitError
 	switch {
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it ended well, though something else holds its output open
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it succeeded, although another process keeps its output open
 		return setResult(job, stdout)
 	case errors.As(err, &exit) && exit.ExitCode() == exitDiscard:
 		return jobs.Discard(stderr.failure(err))
@@ -112,8 +112,8 @@ func (p *program) outcome(ctx context.Context, job jobs.Job, err error, stdout *
 	}
 }
 
-// jobVariables tell the program which job it runs. Attempts that do not count are added to the most allowed, so that
-// the last attempt is the one whose number equals SQLUICE_MAX_ATTEMPTS.
+// jobVariables returns the variables that describe the job. SQLUICE_MAX_ATTEMPTS includes the attempts that do not count, so
+// that it equals SQLUICE_ATTEMPT in the last attempt.
 func jobVariables(job jobs.Job) []string {
 	return []string{
 		"SQLUICE_JOB_ID=" + strconv.FormatInt(job.ID, 10),
@@ -124,7 +124,7 @@ func jobVariables(job jobs.Job) []string {
 	}
 }
 
-// waitOrStop waits for the program's end, which it brings about when ctx ends.
+// waitOrStop waits for the program's end, and stops the program when ctx ends.
 func waitOrStop(ctx context.Context, cmd *exec.Cmd) error {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -138,7 +138,7 @@ func waitOrStop(ctx context.Context, cmd *exec.Cmd) error {
 	defer timer.Stop()
 	select {
 	case err := <-ended:
-		// What the program started may still be cleaning up.
+		// The program's children may still be cleaning up.
 		killRest(cmd, timer.C)
 		return err
 	case <-timer.C:

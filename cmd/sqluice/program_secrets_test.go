@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// aKey returns a key of three kilobytes, of which each part of a few characters is found nowhere else.
+// aKey returns a key of three kilobytes whose parts occur nowhere else.
 func aKey() string {
 	var key strings.Builder
 	key.WriteString("-----BEGIN KEY-----\n")
@@ -22,7 +22,7 @@ func aKey() string {
 	return key.String()
 }
 
-// keyParts returns parts of the key that would show that some of it is told.
+// keyParts returns parts of the key; a text with one of them shows a part of the key.
 func keyParts(key string) (parts []string) {
 	for at := 20; at+6 <= len(key); at += 6 {
 		parts = append(parts, strings.TrimSpace(key[at:at+6]))

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// execFlag is a value of --exec that runs a test program.
+// execFlag returns a value of --exec that runs a test program.
 func execFlag(t *testing.T, kind string, words ...string) string {
 	t.Helper()
 	binary, err := os.Executable()
@@ -28,7 +28,7 @@ func execFlag(t *testing.T, kind string, words ...string) string {
 	return line
 }
 
-// testProgram is what the test binary does as a program that a worker runs; it returns the exit code.
+// testProgram is the test binary as a program that a worker runs; it returns the exit code.
 func testProgram(name string, args []string) int {
 	switch name {
 	case "echo":
@@ -130,9 +130,9 @@ func tell(how, secret string) int {
 	return 1
 }
 
-// hang notes the process id in a file and then waits for a signal to end the process.
+// hang writes the process id to a file and then waits for a signal to end the process.
 func hang(path string) {
-	// In two steps, because whoever waits for the file reads it at once.
+	// In two steps, because the test reads the file as soon as it exists.
 	if err := os.WriteFile(path+".new", []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
 		panic(err)
 	}

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	redraw = 100 * time.Millisecond // the least time between two drawings of the progress line
+	redraw = 100 * time.Millisecond // the least time between two updates of the line
 	reline = 5 * time.Second        // the least time between two plain lines
 )
 
-// progress keeps one line up to date at the bottom of a terminal, below what else is written through it. Anything but
-// a terminal gets a plain line now and then if it is asked for.
+// progress keeps a line up to date at the bottom of a terminal, below other text written through it. If the output is not a
+// terminal, note prints plain lines at intervals.
 type progress struct {
 	terminal bool
 	width    func() int
 
 	mu   sync.Mutex
 	w    io.Writer
-	line string    // what the terminal shows now
+	line string    // shown on the terminal
 	next time.Time // when show draws again
 }
 
@@ -30,7 +30,7 @@ func newProgress(w io.Writer) *progress {
 	return &progress{w: w, terminal: isTerminal(w), width: func() int { return terminalWidth(w) }}
 }
 
-// show draws what line returns, unless it has drawn just before.
+// show draws the line that its argument returns, unless it was drawn just before.
 func (p *progress) show(line func() string) {
 	if !p.terminal {
 		return
@@ -43,7 +43,7 @@ func (p *progress) show(line func() string) {
 	}
 }
 
-// note is show for those who also want plain lines where there is no terminal; the first comes after a while.
+// note is show, and prints plain lines if there is no terminal, the first after a while.
 func (p *progress) note(line func() string) {
 	if p.terminal {
 		p.show(line)
@@ -80,7 +80,7 @@ func (p *progress) end() {
 	}
 }
 
-// Write puts text above the line. It makes progress a place for logs.
+// Write writes text above the line, so that a log can write to progress.
 func (p *progress) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,15 +95,15 @@ func (p *progress) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// draw replaces the line. Its errors matter to nobody: a terminal that is gone shows no progress.
+// draw replaces the line. It ignores errors: without a terminal there is no progress to show.
 func (p *progress) draw(line string) {
-	// One column stays free: some terminals wrap when the last is written.
+	// One column stays free: some terminals wrap after a character in the last column.
 	line = shorten(printable(line, oneLine), max(1, p.width()-1))
 	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s", line)
 	p.line = line
 }
 
-// file is what of os.File tells a terminal from the rest.
+// file is the part of os.File that is needed to detect a terminal.
 type file interface{ Fd() uintptr }
 
 func isTerminal(w any) bool {

@@ -14,15 +14,15 @@ func (a *app) pruneCommand() *cobra.Command {
 	var olderThan time.Duration
 	cmd := &cobra.Command{
 		Use:   "prune --older-than DURATION",
-		Short: "Remove jobs that ended long ago",
-		Long: "prune removes jobs that ended longer ago than a time: the done and cancelled ones, or with --status those of\n" +
-			"that status. Failed jobs wait for people, so they go only with --status failed. Workers prune by themselves\n" +
-			"what is done or cancelled for more than a day.",
+		Short: "Delete jobs that ended long ago",
+		Long: "prune deletes jobs that ended longer ago than a time: done and cancelled jobs, or with --status those of that\n" +
+			"status. It deletes failed jobs only with --status failed. Workers prune jobs by themselves that have been done or\n" +
+			"cancelled for more than a day.",
 		GroupID: groupJobs,
 	}
 	flags := cmd.Flags()
 	flags.Var(statusValue(&status, finalStatuses()), "status", "only jobs that ended with this status")
-	flags.Var(&durationValue{value: &olderThan}, "older-than", "only jobs that ended longer ago than this (needed)")
+	flags.Var(&durationValue{value: &olderThan}, "older-than", "only jobs that ended longer ago than this (required)")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if !flags.Changed("older-than") {
 			return usagef("--older-than is missing")
@@ -46,7 +46,7 @@ func (a *app) pruneCommand() *cobra.Command {
 	return cmd
 }
 
-// pruneStatus also prints how many went when it stopped half-way.
+// pruneStatus also prints how many jobs were removed if it stops early.
 func (a *app) pruneStatus(ctx context.Context, c *jobs.Client, s jobs.Status, olderThan time.Duration) error {
 	n, err := c.Prune(ctx, s, olderThan)
 	if err == nil || n > 0 {

@@ -15,7 +15,7 @@ func (a *app) queuesCommand() *cobra.Command {
 		Use:   "queues",
 		Short: "List the queues; pause and resume them",
 		Long: "queues lists the queues that hold unfinished jobs, are paused or have a worker. SLOTS is how many jobs the live\n" +
-			"workers can run at once.",
+			"workers can run at the same time.",
 		GroupID: groupRun,
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
@@ -24,8 +24,8 @@ func (a *app) queuesCommand() *cobra.Command {
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.AddCommand(
-		a.queueSwitch("pause", "Stop workers from taking jobs of a queue; what runs goes on", "paused", (*jobs.Client).PauseQueue),
-		a.queueSwitch("resume", "Let workers take jobs of a paused queue again", "resumed", (*jobs.Client).ResumeQueue),
+		a.queueSwitch("pause", "Stop workers from claiming jobs of a queue; running jobs continue", "paused", (*jobs.Client).PauseQueue),
+		a.queueSwitch("resume", "Let workers claim jobs of a paused queue again", "resumed", (*jobs.Client).ResumeQueue),
 	)
 	return cmd
 }
@@ -51,7 +51,7 @@ func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	return t.end()
 }
 
-// queueSwitch is the pause or the resume command. Doing it twice is no error.
+// queueSwitch is the pause or the resume command. Repeating it is not an error.
 func (a *app) queueSwitch(name, short, done string, set func(*jobs.Client, context.Context, string) (bool, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:   name + " NAME",

@@ -11,14 +11,14 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-const reopenHelp = `reopen opens a queue that "sqluice copy" has closed, so that jobs can be added and workers start again.
+const reopenHelp = `reopen opens a queue that "sqluice copy" has closed, so that jobs can be enqueued and workers can start again.
 
-The source of a move that has ended has all its jobs still, as they were when they were moved. Those that waited then
-run here too once a worker starts, although they may have run at the other side: reopen it to go back, and only if the
-other side is given up.
+The source of a complete move still has all its jobs, as they were when they were moved. Those that waited then run here
+too once a worker starts, although they may have run in the target. So reopen the source only to go back, and give up the
+target.
 
-A target that holds a part of the source's jobs is not opened: run "sqluice copy" again, or delete it. It has nothing
-that the source has not, and to delete a file or a schema is safer than to take rows out of one.`
+reopen refuses a target that has only a part of the source's jobs: run "sqluice copy" again, or delete the target. The
+source has all its rows.`
 
 func (a *app) reopenCommand() *cobra.Command {
 	return &cobra.Command{

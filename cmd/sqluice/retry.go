@@ -16,9 +16,9 @@ func (a *app) retryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry ID... | retry --failed",
 		Short: "Make failed, cancelled or scheduled jobs due now",
-		Long: "retry makes jobs due now with all their attempts before them: those named, or with --failed all that failed.\n" +
-			"Of several jobs it retries what it can, says for each of the others why not, and exits with 1.\n" +
-			"With --failed, jobs whose unique key another live job holds stay failed.",
+		Long: "retry makes jobs due now, with the full number of attempts: those with the IDs, or with --failed all failed jobs.\n" +
+			"If it cannot retry some of several jobs, it retries the others, says why not for each, and exits with 1.\n" +
+			"With --failed, it skips jobs whose unique key another live job holds.",
 		GroupID: groupJobs,
 	}
 	flags := cmd.Flags()

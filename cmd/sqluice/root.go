@@ -16,17 +16,17 @@ The database is named by --db or SQLUICE_DB; it is the file jobs.db by default.
   PATH, sqlite:PATH                         a SQLite file
   postgres://USER:PASSWORD@HOST:5432/NAME   a PostgreSQL database
 
-"up" makes the file, and so do "enqueue" and "work" when there is none yet. Every other command needs one. A PostgreSQL
-database is made by its own means; then "up" makes the tables, and nothing else does.
+"up" makes a SQLite file, and so do "enqueue" and "work" if there is none. All other commands need an existing one. Make a
+PostgreSQL database with the server's own commands; then "up" makes the tables.
 
-A PostgreSQL URL takes the server's parameters, such as sslmode=require and connect_timeout=5, and schema=NAME for
-tables elsewhere than in the first schema of the search_path, pgbouncer=true behind a pooler that gives each transaction
-another connection, notify=false to send no notifications, and poll=500ms for how often to look without one. What the
-URL leaves out comes from PGHOST, PGUSER and the like. Passwords are never printed; but everybody on the machine can see
-a command line, so keep them in SQLUICE_DB, in PGPASSWORD or in ~/.pgpass.
+A PostgreSQL URL may have the server's parameters, such as sslmode=require and connect_timeout=5, and these:
+schema=NAME for tables in another schema than the first of the search_path; pgbouncer=true behind a pooler in transaction
+mode; notify=false to send no notifications; poll=500ms for how often to look for jobs without a notification. PGHOST,
+PGUSER and similar variables replace missing parts. Passwords are never printed. But all users of the machine can see a
+command line, so keep them in SQLUICE_DB, in PGPASSWORD or in ~/.pgpass.
 
 Answers go to standard output; progress, logs and errors to standard error. Commands that read take --json and then
-print one JSON document. Durations are written as 90s, 10m, 1h30m or 7d. What follows -- is never read as a flag.
+print one JSON document. Durations are written as 90s, 10m, 1h30m or 7d. Arguments after -- are never flags.
 
 Exit codes: 0 success, 1 failure, 2 the command line is wrong.`
 
@@ -72,7 +72,7 @@ const (
 	groupDatabase = "database"
 )
 
-// helpCommand is cobra's but for an unknown command, which is an error here.
+// helpCommand is cobra's help command, except that an unknown command is an error.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -96,7 +96,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return usagef("%s", text)
 }
 
-// flagError words pflag's errors like the rest: the flag, the value and what is allowed.
+// flagError rewords pflag's errors: they name the flag, the value and the allowed values.
 func flagError(_ *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	if errors.As(err, &value) {

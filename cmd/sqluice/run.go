@@ -24,16 +24,16 @@ const (
 type app struct {
 	stdin  io.Reader
 	out    *bufio.Writer // standard output; flushed when the command has ended
-	stdout io.Writer     // what out writes to, to ask whether it is a terminal
+	stdout io.Writer     // below out; it may be a terminal
 	stderr io.Writer
 	env    []string // as of os.Environ
 
-	db    database // the --db flag; its zero value when that was not given
-	began bool     // a command's own function was called: the command line was understood
+	db    database // of --db; zero without the flag
+	began bool     // the command's own function was called: the command line is valid
 }
 
-// run runs one command line, without the program's name, and returns the exit code. It never exits the process, and
-// stops in good order when ctx ends.
+// run runs one command line, without the program's name, and returns the exit code. It never exits the process, and stops
+// gracefully when ctx ends.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	a := &app{stdin: stdin, out: bufio.NewWriter(stdout), stdout: stdout, stderr: stderr, env: env}
 	root := a.rootCommand()
@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if flushErr := a.out.Flush(); flushErr != nil {
-		err = errors.Join(err, fmt.Errorf("what was asked for is done, but standard output failed: %w", flushErr))
+		err = errors.Join(err, fmt.Errorf("the command succeeded, but writing to standard output failed: %w", flushErr))
 	}
 	if err == nil {
 		return exitOK
@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		err = fmt.Errorf("%w (%w)", cause, err) // such as the signal
 	}
 	a.report(err)
-	// What fails before the command's own function is cobra's doing, and always the command line's fault.
+	// An error before the command's own function is cobra's, and always a fault of the command line.
 	if usage := (*usageError)(nil); a.began && !errors.As(err, &usage) {
 		return exitFailure
 	}
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitUsage
 }
 
-// report prints an error; joined ones a line each.
+// report prints an error; each of joined errors gets a line.
 func (a *app) report(err error) {
 	if several := joined(err); several != nil {
 		for _, one := range several {
@@ -71,7 +71,7 @@ func (a *app) report(err error) {
 	a.complain("%s", err.Error())
 }
 
-// joined are the errors that errors.Join made err of. fmt.Errorf with several %w has parts too, but a text of its own.
+// joined returns the errors that errors.Join joined to err. fmt.Errorf with several %w has parts too, but its own text.
 func joined(err error) []error {
 	several, ok := err.(interface{ Unwrap() []error })
 	if !ok {
@@ -87,14 +87,14 @@ func joined(err error) []error {
 	return several.Unwrap()
 }
 
-// complain prints a line on standard error, which is where everything goes that is not the command's answer.
+// complain prints a line on standard error, which has everything but the command's answer.
 func (a *app) complain(format string, args ...any) {
 	text := strings.TrimRight(printable(fmt.Sprintf(format, args...), keepLines), "\n")
-	// There is nobody left to tell when standard error itself fails.
+	// An error of standard error itself cannot be reported.
 	_, _ = fmt.Fprintf(a.stderr, "sqluice: %s\n", text)
 }
 
-// do makes a command's function out of one that needs no cobra.
+// do turns a function that does not need cobra into a command's function.
 func (a *app) do(fn func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.began = true
@@ -102,7 +102,7 @@ func (a *app) do(fn func(ctx context.Context, args []string) error) func(*cobra.
 	}
 }
 
-// getenv is the last value of a variable, or "".
+// getenv returns the last value of a variable, or "".
 func (a *app) getenv(name string) string {
 	for i := len(a.env) - 1; i >= 0; i-- {
 		if value, ok := strings.CutPrefix(a.env[i], name+"="); ok {

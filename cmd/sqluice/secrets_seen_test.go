@@ -11,9 +11,9 @@ func secretTests() tests {
 	return tests{"SecretsAreNowhere": secretsAreNowhere, "ProgramsTellNoSecrets": programsTellNoSecrets}
 }
 
-// secretsAreNowhere: a server's token, a wrong one that somebody tried, and what a kind marks as sensitive are in no answer of
-// the server, in no output of a command and in no log at its most talkative, also when the program of a job writes its payload to
-// standard error and fails.
+// secretsAreNowhere: a server's token, a wrong token in a request, and values that a kind marks as sensitive are in no answer
+// of the server, in no output of a command and in no log at level debug, also if a program writes its payload to standard
+// error and fails.
 func secretsAreNowhere(t *testing.T, c *cli) {
 	c.ok("up")
 	c.ok("sensitive", "mark", "charge", "card", "result:*")

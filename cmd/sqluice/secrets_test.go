@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// closedPort is an address at which nobody answers: a connection is refused at once.
+// closedPort is an address at which no server listens: a connection is refused at once.
 const closedPort = "127.0.0.1:1"
 
-// secretAddresses are well-formed and odd ways to name a database, each with a password that is or contains "secret",
-// and the exit code of a command that gets it: 1 when the server is asked, 2 when the address is refused.
+// secretAddresses returns valid and invalid ways to name a database, each with a password that is or contains "secret", and
+// the exit code of a command that gets it: 1 if it asks the server, 2 if it refuses the address.
 func secretAddresses() map[string]int {
 	return map[string]int{
 		"postgres://u:secret@" + closedPort + "/n":                                 exitFailure,
@@ -88,7 +88,7 @@ func secretAddresses() map[string]int {
 	}
 }
 
-// silent expects a command to end with one of the codes, and to say nothing of the password.
+// silent expects a command to exit with one of the codes, and its output to have no password.
 func silent(t *testing.T, what string, a answer, codes ...int) {
 	t.Helper()
 	if !slices.Contains(codes, a.code) {
@@ -148,7 +148,7 @@ func TestPasswordsThatStandInTheWrongPlaceAreNotPrinted(t *testing.T) {
 	}
 }
 
-// In a process of its own, because what it links may write to standard error by itself.
+// In its own process, because linked packages may write to standard error themselves.
 func TestPasswordsAreNotPrintedByAProcess(t *testing.T) {
 	for address, code := range secretAddresses() {
 		if strings.Contains(address, "\x00") {
@@ -162,7 +162,7 @@ func TestPasswordsAreNotPrintedByAProcess(t *testing.T) {
 	}
 }
 
-// A worker waits for its server, and says so again and again.
+// A worker waits for its server, and logs that repeatedly.
 func TestPasswordsAreNotLogged(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		c := &cli{t, "postgres://u:secret@" + closedPort + "/n?sslpassword=secret"}

@@ -14,11 +14,11 @@ func (a *app) sensitiveCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "sensitive",
-		Short: "List what of jobs is not shown; mark and unmark it",
-		Long: "sensitive lists the fields that are marked as sensitive, by kind: nobody but a handler gets them. card.number is a\n" +
-			"field of the payload, items.*.token one of each element of a list, * the whole payload; result:token is a field of\n" +
-			"the result, and metadata: and progress: are likewise. Programs mark what their kinds say; marks stay until they are\n" +
-			"taken away here, and come back when such a program starts again.",
+		Short: "List sensitive fields of jobs; mark and unmark them",
+		Long: "sensitive lists the fields that are marked as sensitive, by kind. Only handlers get them. card.number is a field of\n" +
+			"the payload, items.*.token a field of each element of a list, and * the whole payload. result:token is a field of the\n" +
+			"result; metadata: and progress: work alike. Programs in Go mark the fields that their kinds declare. Unmarking a field\n" +
+			"lasts until such a program starts again.",
 		GroupID: groupJobs,
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
@@ -27,7 +27,7 @@ func (a *app) sensitiveCommand() *cobra.Command {
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.AddCommand(
-		a.markCommand("mark", "Show fields of a kind's jobs to nobody but handlers", func(ctx context.Context, c *jobs.Client, kind string, paths []string) error {
+		a.markCommand("mark", "Show fields of a kind's jobs only to handlers", func(ctx context.Context, c *jobs.Client, kind string, paths []string) error {
 			if err := c.MarkSensitive(ctx, kind, paths...); err != nil {
 				return err
 			}

@@ -18,8 +18,8 @@ import (
 	"github.com/sqluice/sqluice/metrics"
 )
 
-const serveHelp = `serve answers HTTP requests of people and programs that look after the queue, until SIGINT or SIGTERM. The
-dashboard is at /, the API below /api/admin; GET /api/admin/openapi.json describes it. GET /metrics is for Prometheus.
+const serveHelp = `serve serves the dashboard, the HTTP API and metrics until SIGINT or SIGTERM. The dashboard is at /, the API below
+/api/admin; GET /api/admin/openapi.json describes it. GET /metrics is for Prometheus.
 
 Without a token it serves only direct requests from this machine. To listen on any other address, or behind a proxy, it
 needs one: put at least 16 characters in SQLUICE_TOKEN or into the file of --token-file. Programs send it as
@@ -32,17 +32,17 @@ needs the token.`
 // tokenVariable is the environment variable with the token.
 const tokenVariable = "SQLUICE_TOKEN"
 
-// The bounds of what a server waits for; each request of the API takes the database 10 seconds at most.
+// The timeouts of a server. The database takes 10 seconds at most for each request of the API.
 const (
-	headerWithin = 5 * time.Second
-	bodyWithin   = 15 * time.Second
-	writeWithin  = 30 * time.Second
-	idleWithin   = 2 * time.Minute
-	stopWithin   = 10 * time.Second
-	mostHeader   = 16 << 10
+	headerTimeout  = 5 * time.Second
+	bodyTimeout    = 15 * time.Second
+	writeTimeout   = 30 * time.Second
+	idleTimeout    = 2 * time.Minute
+	stopTimeout    = 10 * time.Second
+	maxHeaderBytes = 16 << 10
 )
 
-// serveFlags are the flags of the serve command.
+// serveFlags holds the flags of the serve command.
 type serveFlags struct {
 	address   string
 	tokenFile string
@@ -56,7 +56,7 @@ type serveFlags struct {
 	durability durabilityFor
 }
 
-// serveFields names the flags that the library's fields come from.
+// serveFields maps the library's fields to flags.
 var serveFields = map[string]string{
 	"Hosts": "--host", "Origins": "--origin", "Prefix": "--prefix", "Token": "the token",
 }
@@ -65,17 +65,17 @@ func (a *app) serveCommand() *cobra.Command {
 	f := serveFlags{address: "127.0.0.1:8080", logFormat: "text", logLevel: "info"}
 	cmd := &cobra.Command{
 		Use:     "serve",
-		Short:   "Answer HTTP requests: the API for those who look after the queue",
+		Short:   "Serve the dashboard, the HTTP API and metrics",
 		Long:    serveHelp,
 		GroupID: groupRun,
 		Args:    takesNothing(),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.address, "addr", f.address, "`HOST:PORT` to listen on; port 0 takes any that is free")
+	flags.StringVar(&f.address, "addr", f.address, "`HOST:PORT` to listen on; port 0 means any free port")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token (default: the token in $"+tokenVariable+")")
-	flags.StringArrayVar(&f.hosts, "host", nil, "answer to this `NAME` too; may be repeated")
-	flags.StringArrayVar(&f.origins, "origin", nil, "take changes from the pages of this `URL` too; may be repeated")
-	flags.StringVar(&f.prefix, "prefix", "", "serve below this `PATH`, as behind a proxy that passes it on")
+	flags.StringArrayVar(&f.hosts, "host", nil, "also serve requests for this host `NAME`; may be repeated")
+	flags.StringArrayVar(&f.origins, "origin", nil, "also accept changes from pages of this `URL`; may be repeated")
+	flags.StringVar(&f.prefix, "prefix", "", "serve below this `PATH`, for a proxy that keeps it in requests")
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse all changes")
 	flags.Var(&choiceValue{&f.logFormat, []string{"text", "json"}}, "log-format", "how to log")
 	flags.Var(&choiceValue{&f.logLevel, []string{"debug", "info", "warn", "error"}}, "log-level", "what to log")
@@ -114,12 +114,12 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 			return errors.Join(err, listener.Close())
 		}
 		server := httpServer(withMetrics(f.prefix+metricsPath, forPrometheus, handler), log)
-		server.RegisterOnShutdown(handler.Close) // event streams do not end by themselves
-		return serveUntil(ctx, server, listener, stopWithin)
+		server.RegisterOnShutdown(handler.Close) // event streams last for minutes
+		return serveUntil(ctx, server, listener, stopTimeout)
 	})
 }
 
-// token is the one that requests have to bring; none when it is empty.
+// token returns the token that requests must carry, or "" for none.
 func (a *app) token(file string) (string, error) {
 	if file == "" {
 		return strings.TrimSpace(a.getenv(tokenVariable)), nil
@@ -135,7 +135,7 @@ func (a *app) token(file string) (string, error) {
 	return token, nil
 }
 
-// listen listens, on an address of the machine itself unless there is a token. flag is where the address comes from.
+// listen listens on an address. Unless mayBeAnywhere is set, it must be a loopback address. flag names its flag in errors.
 func listen(ctx context.Context, flag, address string, mayBeAnywhere bool) (net.Listener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
@@ -143,7 +143,7 @@ func listen(ctx context.Context, flag, address string, mayBeAnywhere bool) (net.
 		return nil, fmt.Errorf("listen on %s: %w", shown(address), err)
 	}
 	if at, ok := listener.Addr().(*net.TCPAddr); !mayBeAnywhere && (!ok || !at.IP.IsLoopback()) {
-		return nil, errors.Join(usagef("%s %q is not of this machine alone: that needs a token, in %s or --token-file",
+		return nil, errors.Join(usagef("%s %q is not a loopback address: another address needs a token, in %s or --token-file",
 			flag, shown(address), tokenVariable), listener.Close())
 	}
 	return listener, nil
@@ -151,13 +151,13 @@ func listen(ctx context.Context, flag, address string, mayBeAnywhere bool) (net.
 
 func httpServer(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerWithin, ReadTimeout: bodyWithin, WriteTimeout: writeWithin,
-		IdleTimeout: idleWithin, MaxHeaderBytes: mostHeader, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 }
 
-// serveUntil serves until ctx ends, and then lets requests end that have begun. Those that go on for longer than a while are
-// broken off: the database is closed next.
+// serveUntil serves until ctx ends, and then waits for running requests. It aborts requests that take longer than within: the
+// database is closed next.
 func serveUntil(ctx context.Context, server *http.Server, listener net.Listener, within time.Duration) error {
 	stopped := make(chan error, 1)
 	unhook := context.AfterFunc(ctx, func() {
@@ -165,13 +165,13 @@ func serveUntil(ctx context.Context, server *http.Server, listener net.Listener,
 		defer cancel()
 		err := server.Shutdown(stopping)
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = errors.Join(fmt.Errorf("stop: requests went on for %s and are broken off", within), server.Close())
+			err = errors.Join(fmt.Errorf("stop: requests ran for more than %s and are aborted", within), server.Close())
 		}
 		stopped <- err
 	})
 	err := server.Serve(listener)
 	if unhook() {
-		// It was not told to stop. Requests that have begun would go on with a database that is closed.
+		// Serve failed by itself. Running requests would continue with a closed database.
 		return errors.Join(fmt.Errorf("serve: %w", err), server.Close())
 	}
 	return <-stopped

@@ -113,8 +113,8 @@ func serves(t *testing.T, c *cli) {
 	}
 }
 
-// serveIsStopped: a request that has begun is served, an event stream ends, a connection that has sent nothing does not
-// hold the server up.
+// serveIsStopped: a running request is served, an event stream ends, and a connection that has sent nothing does not delay
+// the stop.
 func serveIsStopped(t *testing.T, c *cli) {
 	c.ok("up")
 	p, url := c.serving(nil)
@@ -197,7 +197,7 @@ func TestServeRefusesToStart(t *testing.T) {
 	c.fails(exitFailure, []string{"schema", "sqluice up"}, "serve", "--addr", "127.0.0.1:0")
 }
 
-// TestServeOutlivesTheReadersOfItsLog, as of a pipe into a program that has ended.
+// TestServeOutlivesTheReadersOfItsLog: for example when the log is a pipe into a program that has ended.
 func TestServeOutlivesTheReadersOfItsLog(t *testing.T) {
 	c := newCLI(t)
 	c.ok("up")
@@ -220,7 +220,7 @@ func TestServeOutlivesTheReadersOfItsLog(t *testing.T) {
 	}
 }
 
-// TestServeBreaksOffWhatDoesNotEnd, and says so.
+// TestServeBreaksOffWhatDoesNotEnd: requests that do not end are aborted, with an error.
 func TestServeBreaksOffWhatDoesNotEnd(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -248,7 +248,7 @@ func TestServeBreaksOffWhatDoesNotEnd(t *testing.T) {
 	}()
 	<-begun
 	stop()
-	if err := <-served; err == nil || !strings.Contains(err.Error(), "broken off") {
+	if err := <-served; err == nil || !strings.Contains(err.Error(), "aborted") {
 		t.Errorf("it ends with %v", err)
 	}
 	<-broken

@@ -14,9 +14,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// TestServers has a cluster of its own, whose roles, rules and state it changes.
+// TestServers has its own cluster, because it changes the cluster's roles, rules and state.
 func TestServers(t *testing.T) {
-	// A stop at once must not take what was acknowledged.
+	// An immediate stop must not lose acknowledged commits.
 	cluster := testdb.StartCluster(t, map[string]string{"synchronous_commit": "on"})
 	owner := &cli{t, cluster.Database(t)}
 	owner.ok("up")
@@ -148,7 +148,7 @@ func awayForAWhile(t *testing.T, cluster *testdb.Cluster, c *cli) {
 	}
 }
 
-// aStandby makes the server one, which can be read and takes no writes, and leaves it stopped.
+// aStandby makes the server a read-only standby, and leaves it stopped.
 func aStandby(t *testing.T, cluster *testdb.Cluster, c *cli) {
 	id := c.enqueue("k")
 	cluster.Stop(t, "fast")

@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// jobDetails is the answer of the show command: the job, and its attempts that did not end well.
+// jobDetails is the answer of the show command: the job and the errors of its attempts.
 type jobDetails struct {
 	jobs.Job
 	Errors []jobs.AttemptError `json:"errors"`
@@ -24,7 +24,7 @@ func (a *app) showCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "show ID",
-		Short:   "Show all there is to know of a job, with its failed attempts",
+		Short:   "Show all columns of a job, and its failed attempts",
 		GroupID: groupJobs,
 		Args:    takes(1, 1, "ID"),
 		RunE: a.do(func(ctx context.Context, args []string) error {
@@ -65,7 +65,7 @@ func (a *app) show(ctx context.Context, c *jobs.Client, id int64, asJSON bool) e
 	return nil
 }
 
-// showJob prints the columns that are set.
+// showJob prints the columns that have a value.
 func showJob(w io.Writer, now time.Time, job jobs.Job) error {
 	t := newTable(w)
 	row := func(name, value string) {
@@ -100,7 +100,7 @@ func showJob(w io.Writer, now time.Time, job jobs.Job) error {
 	return t.end()
 }
 
-// attemptsInFull also says what of the attempts did not count, and how often the worker died.
+// attemptsInFull returns the attempts with the number that does not count, and the number of crashes.
 func attemptsInFull(job jobs.Job) string {
 	s := fmt.Sprintf("%d of %d", job.Attempt-job.Uncounted, job.MaxAttempts)
 	if job.Uncounted > 0 {
@@ -112,10 +112,10 @@ func attemptsInFull(job jobs.Job) string {
 	return s
 }
 
-// showMost is how many characters of a payload or result show prints; --json prints all.
-const showMost = 1000
+// maxShown is how many characters of a payload or result show prints; --json prints all of it.
+const maxShown = 1000
 
-func compact(raw json.RawMessage) string { return shorten(string(raw), showMost) }
+func compact(raw json.RawMessage) string { return shorten(string(raw), maxShown) }
 
 func byWorker(name string) string {
 	if name == "" {

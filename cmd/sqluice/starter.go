@@ -6,9 +6,9 @@ import (
 	"runtime"
 )
 
-// starter starts all programs from one operating-system thread, which lives until close. Linux sends the signal that
-// a child is to get at its parent's death when the thread that started it ends, and Go ends threads as it likes; so
-// each start from a thread of its own would hold that thread for as long as the program runs.
+// starter starts all programs from one operating-system thread, which lives until close. Linux sends a child the signal of its
+// parent's death when the thread that started it ends, and Go ends threads at any time. Locking a thread for each program
+// would keep that thread for as long as the program runs.
 type starter struct {
 	requests chan startRequest
 	closed   chan struct{}
@@ -38,7 +38,7 @@ func (s *starter) serve() {
 	}
 }
 
-// start starts a program in a process group of its own.
+// start starts a program in its own process group.
 func (s *starter) start(cmd *exec.Cmd) error {
 	isolate(cmd)
 	r := startRequest{cmd, make(chan error, 1)}

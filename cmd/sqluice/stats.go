@@ -14,7 +14,7 @@ func (a *app) statsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "stats",
-		Short:   "Count the jobs by status, and say what waits for whom",
+		Short:   "Count the jobs by status, and show jobs without a worker",
 		GroupID: groupRun,
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
@@ -45,7 +45,7 @@ func (a *app) stats(ctx context.Context, c *jobs.Client, asJSON bool) error {
 		return err
 	}
 	for _, u := range stats.Unhandled {
-		a.print("no worker takes %s", printable(fmt.Sprintf("kind %s of queue %s: %d pending", u.Kind, u.Queue, u.Jobs), oneLine))
+		a.print("no worker for %s", printable(fmt.Sprintf("kind %s in queue %s: %d pending", u.Kind, u.Queue, u.Jobs), oneLine))
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	if sized, ok := c.Store().(interface{ WALSize() (int64, error) }); ok {
 		size, err := sized.WALSize()
 		if err != nil {
-			return fmt.Errorf("look at the WAL: %w", err)
+			return fmt.Errorf("read the size of the WAL: %w", err)
 		}
 		s.WAL = &size
 	}
@@ -90,14 +90,14 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	return t.end()
 }
 
-// walUsual is what the engine leaves of a WAL at the most.
+// walUsual is the size to which the engine truncates a WAL.
 const walUsual = 64 << 20
 
-// walSize is for people, who may have to look for the cause of a large one.
+// walSize returns the size of the WAL as text, with a hint if it is large.
 func walSize(bytes int64) string {
 	text := fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
 	if bytes > walUsual {
-		text += ": a read transaction that does not end keeps it from being brought to the database, or a large write has just ended"
+		text += ": a long read transaction prevents its checkpoint, or a large write has just ended"
 	}
 	return text
 }

@@ -27,7 +27,7 @@ func stopTests() tests {
 	}
 }
 
-// gone reports whether the process whose id a file holds has ended. One that nobody has reaped yet has ended too.
+// gone reports whether the process whose id a file holds has ended, also if its parent has not waited for it yet.
 func gone(t *testing.T, pidFile string) bool {
 	t.Helper()
 	text, err := os.ReadFile(pidFile)
@@ -41,7 +41,7 @@ func gone(t *testing.T, pidFile string) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true
 	}
-	// Systems without /proc reap by themselves what has lost its parent.
+	// Systems without /proc wait for orphans by themselves.
 	stat, err := os.ReadFile(filepath.Join("/proc", string(text), "stat"))
 	return err == nil && strings.Contains(string(stat), ") Z ")
 }
@@ -110,7 +110,7 @@ func aSecondSignalEndsTheWorkerAtOnce(t *testing.T, c *cli) {
 	worker := c.start("work", "--grace", "24h", "--exec", execFlag(t, "k", "hang", dir))
 	hanging(t, dir, id)
 	worker.signal(syscall.SIGINT)
-	// Sent again until it counts as a second one: signals that wait together are one.
+	// Sent until it counts as a second signal: pending signals are merged.
 	ended := make(chan struct{})
 	go func() {
 		_ = worker.waited() // wantExit below judges it

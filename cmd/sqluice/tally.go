@@ -18,12 +18,12 @@ type tally struct {
 	began    time.Time
 	running  atomic.Int64
 	done     atomic.Int64
-	failed   atomic.Int64 // attempts, whatever becomes of their jobs; not those that a stop cut short
+	failed   atomic.Int64 // attempts, also those that are retried; without those that a stop ended
 }
 
 func newTally(p *progress) *tally { return &tally{progress: p, began: time.Now()} }
 
-// around counts the runs of a handler and logs the good ones; the runner logs the others.
+// around counts the runs of a handler and logs successful ones; the runner logs the others.
 func (t *tally) around(h jobs.Handler[json.RawMessage], log *slog.Logger) jobs.Handler[json.RawMessage] {
 	return func(ctx context.Context, job jobs.Job, payload json.RawMessage) error {
 		started := time.Now()
@@ -48,7 +48,7 @@ func (t *tally) line() string {
 		float64(done)/time.Since(t.began).Seconds())
 }
 
-// keepShowing draws the progress line until stop, which also takes it away.
+// keepShowing draws the progress line until stop, which also removes it.
 func (t *tally) keepShowing() (stop func()) {
 	if !t.progress.terminal {
 		return func() {}

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// age is how far t is from now, in one unit: "3m ago", "in 2h", "-" for no time.
+// age returns the distance of t from now in one unit: "3m ago", "in 2h", or "-" for the zero time.
 func age(now, t time.Time) string {
-	// Not as a time.Duration, which ends at 292 years.
+	// Not as a time.Duration, whose maximum is 292 years.
 	switch seconds := now.Unix() - t.Unix(); {
 	case t.IsZero():
 		return "-"
@@ -18,7 +18,7 @@ func age(now, t time.Time) string {
 	}
 }
 
-// span is a number of seconds in its largest unit, for tables.
+// span returns a number of seconds in its largest unit, for tables.
 func span(seconds int64) string {
 	const minute, hour, day = 60, 60 * 60, 24 * 60 * 60
 	switch {
@@ -33,7 +33,7 @@ func span(seconds int64) string {
 	}
 }
 
-// moment is a time in full, local, with its age.
+// moment returns a time in full, in the local zone, with its age.
 func moment(now, t time.Time) string {
 	if t.IsZero() {
 		return "-"

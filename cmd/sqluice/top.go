@@ -10,18 +10,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const topHelp = `top shows the queues, the workers, how fast jobs come and go, and the latest failures, and looks again each --interval. A
-database that is away is shown as such, and looked for until it is back.
+const topHelp = `top shows the queues, the workers, the rates of enqueued and ended jobs, and the latest failures. It reads the database
+every --interval. If the database is unreachable, top says so and tries again.
 
   up, down, tab    choose a queue        p, r    pause or resume it, after a question
   /                show only the rows with a text; escape shows all again
   ?                help                  q       quit
 
-RUNNING is how many jobs run, of how many that the live workers can run at once. IN counts jobs that were enqueued or
-made to run again. Where standard output is no terminal, top prints what it would show once, as text, and ends; so it
-does with --once, and with --json as a document.`
+RUNNING is how many jobs run, of how many that the live workers can run at the same time. IN counts jobs that were
+enqueued or retried. If standard output is not a terminal, or with --once, top prints one frame as text and ends; with
+--json it prints one JSON document.`
 
-// topFlags are the flags of the top command.
+// topFlags holds the flags of the top command.
 type topFlags struct {
 	interval time.Duration
 	once     bool
@@ -40,8 +40,8 @@ func (a *app) topCommand() *cobra.Command {
 		RunE:    a.do(func(ctx context.Context, _ []string) error { return a.top(ctx, &f) }),
 	}
 	flags := cmd.Flags()
-	flags.Var(&durationValue{&f.interval, 200 * time.Millisecond, time.Hour}, "interval", "how often to look")
-	flags.BoolVar(&f.once, "once", false, "look once, print text and end")
+	flags.Var(&durationValue{&f.interval, 200 * time.Millisecond, time.Hour}, "interval", "how often to read the database")
+	flags.BoolVar(&f.once, "once", false, "print one frame as text and end")
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse to pause and resume queues")
 	jsonFlag(flags, &f.asJSON)
 	return cmd
@@ -60,7 +60,7 @@ func (a *app) top(ctx context.Context, f *topFlags) (err error) {
 	return a.topLive(ctx, source, f)
 }
 
-// topOnce prints one frame. Where it does not go to a terminal nothing is cut.
+// topOnce prints one frame. It does not cut lines if the output is not a terminal.
 func (a *app) topOnce(ctx context.Context, source *topSource, asJSON bool) error {
 	frame, err := source.read(ctx)
 	if err != nil {
@@ -79,9 +79,9 @@ func (a *app) topOnce(ctx context.Context, source *topSource, asJSON bool) error
 	return nil
 }
 
-// topLive shows frames until somebody quits or a signal comes.
+// topLive shows frames until the user quits or a signal arrives.
 func (a *app) topLive(ctx context.Context, source *topSource, f *topFlags) error {
-	// What a read or a change waits for ends with the view.
+	// Reads and changes that still run end with the view.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	model := newTopModel(source.database.String(), f.interval, f.readOnly, topEffects{
@@ -89,7 +89,7 @@ func (a *app) topLive(ctx context.Context, source *topSource, f *topFlags) error
 		change: func(queue string, pause bool) (bool, error) { return source.change(ctx, queue, pause) },
 	})
 	program := tea.NewProgram(model, tea.WithoutSignalHandler(), tea.WithOutput(a.stdout), tea.WithEnvironment(a.env))
-	// It is asked to quit: a program whose own context ends closes the terminal while it still reads from it.
+	// The program is asked to quit: if its context ends, it closes the terminal while it still reads from it.
 	defer context.AfterFunc(ctx, program.Quit)()
 	if _, err := program.Run(); err != nil {
 		return fmt.Errorf("show on the terminal: %w", err)

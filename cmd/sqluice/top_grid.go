@@ -11,9 +11,9 @@ import (
 // column is a column of a grid.
 type column struct {
 	title string
-	right bool // as numbers are
-	least int  // what it may be cut to; 0 never cuts it
-	worth int  // where there is no room for all columns, those that are worth least go first
+	right bool // aligned to the right, as numbers
+	least int  // the least width to which it may be cut; 0 means never
+	worth int  // columns of the least worth are left out first
 }
 
 // cell is a text with its style.
@@ -22,20 +22,20 @@ type cell struct {
 	style style
 }
 
-// row is a row of a grid; chosen marks the one that keys work on.
+// row is a row of a grid; chosen marks the row that keys act on.
 type row struct {
 	cells  []cell
 	chosen bool
 }
 
-// grid is a table that fits any width, for terminals. Its texts are printable.
+// grid is a table for terminals that fits any width. Its texts are printable.
 type grid struct {
 	columns []column
 	rows    []row
-	none    string // what stands below the header when there are no rows
+	none    string // shown if there are no rows
 }
 
-// window leaves so many rows around the chosen one, and says in the header which they are.
+// window keeps so many rows around the chosen one, and shows in the header which rows they are.
 func (g *grid) window(most int) {
 	all := len(g.rows)
 	if all <= most {
@@ -54,7 +54,7 @@ func (g *grid) window(most int) {
 
 const gap = 2 // blanks between columns
 
-// lines are the header and the rows, not wider than width; 0 means as wide as they are.
+// lines returns the header and the rows, at most width wide; 0 means no limit.
 func (g *grid) lines(width int, paint painter) []string {
 	shown, widths := g.fit(width)
 	line := func(cellOf func(i int) cell, chosen bool) string {
@@ -89,7 +89,7 @@ func (g *grid) lines(width int, paint painter) []string {
 	return lines
 }
 
-// fit chooses the columns that there is room for, and how wide each is.
+// fit chooses the columns that fit into a width, and the width of each.
 func (g *grid) fit(width int) (shown, widths []int) {
 	whole := make([]int, len(g.columns))
 	for i, c := range g.columns {
@@ -106,7 +106,7 @@ func (g *grid) fit(width int) (shown, widths []int) {
 		return whole[i]
 	}
 	room := func() int {
-		room := width - gap*len(shown) // one before the first, for the mark
+		room := width - gap*len(shown) // one gap before the first column, for the mark
 		for _, i := range shown {
 			room -= narrow(i)
 		}
@@ -142,7 +142,7 @@ func (g *grid) fit(width int) (shown, widths []int) {
 	return shown, widths
 }
 
-// pad makes a text as wide as width in columns of a terminal, where some characters take two.
+// pad fills a text with blanks to a width in columns of a terminal; some characters take two.
 func pad(text string, width int, right bool) string {
 	text = cut(text, width)
 	blanks := strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
@@ -152,7 +152,7 @@ func pad(text string, width int, right bool) string {
 	return text + blanks
 }
 
-// cut shortens a line, styles and all, to width; 0 leaves it whole.
+// cut shortens a line with its styles to width; 0 means no limit.
 func cut(text string, width int) string {
 	if width == 0 {
 		return text
@@ -160,7 +160,7 @@ func cut(text string, width int) string {
 	return ansi.Truncate(text, width, "…")
 }
 
-// wrap breaks a text into lines of that width, and cuts it where there are more than most; 0 leaves it whole.
+// wrap breaks a text into at most most lines of a width, and shortens the last one; 0 means no limit.
 func wrap(text string, width, most int) []string {
 	if width == 0 {
 		return []string{text}

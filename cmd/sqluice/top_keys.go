@@ -8,15 +8,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// topKeys are the keys that the footer names and the help explains.
+// topKeys lists the keys that the footer names and the help explains.
 var topKeys = [][2]string{
 	{"q", "quit"},
-	{"up/down", "choose a queue; tab and j/k do so too"},
-	{"p", "pause the queue: workers take no more of its jobs, and what runs goes on"},
+	{"up/down", "choose a queue; also tab, j and k"},
+	{"p", "pause the queue; its running jobs continue"},
 	{"r", "resume it"},
 	{"/", "show only rows with a text: in a name, a host, a kind or an error"},
 	{"esc", "show all rows again"},
-	{"ctrl+l", "draw everything anew"},
+	{"ctrl+l", "redraw the screen"},
 	{"?", "this help"},
 }
 
@@ -64,7 +64,7 @@ func (m *topModel) key(key tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// ask asks before a queue is paused or resumed.
+// ask asks for confirmation before a queue is paused or resumed.
 func (m *topModel) ask(pause bool) {
 	switch {
 	case m.readOnly:
@@ -91,7 +91,7 @@ func (m *topModel) answer(key tea.KeyPressMsg) tea.Cmd {
 	}
 }
 
-// edit changes the filter while it is typed; the rows follow at once.
+// edit changes the filter while the user types it; the rows follow at once.
 func (m *topModel) edit(key tea.KeyPressMsg) {
 	switch key.String() {
 	case "enter":
@@ -132,13 +132,13 @@ func (m *topModel) help() []string {
 	return lines[:min(len(lines), m.height)]
 }
 
-// view is the frame with what the model knows beside it.
+// view returns the frame with the model's state.
 func (m *topModel) view() *topView {
 	v := &topView{
 		database: m.database, frame: m.frame, rates: m.rates, filter: m.filter, chosen: m.chosen, paint: m.paint,
 		status: m.now().Format(time.TimeOnly), footer: m.footer(),
 	}
-	// A look that is slow is told of before it has failed.
+	// A slow read is shown before it fails.
 	waited := m.now().Sub(m.looking)
 	switch {
 	case m.trouble != nil:
@@ -151,7 +151,7 @@ func (m *topModel) view() *topView {
 	return v
 }
 
-// footer is the line at the bottom, in parts of which those at the end are left out where it is narrow.
+// footer returns the line at the bottom. If it is too wide, the last parts are left out.
 func (m *topModel) footer() []string {
 	switch {
 	case m.mode == asking && m.pausing:

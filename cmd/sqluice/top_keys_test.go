@@ -29,7 +29,7 @@ func TestTopAsksBeforeItChangesAQueue(t *testing.T) {
 	}
 
 	w.types("down", "tab", "tab", "p")
-	// The rows may move while somebody reads the question.
+	// The rows may move while the user reads the question.
 	moved := topExample()
 	moved.Queues = slices.Insert(moved.Queues, 0, topQueue{QueueInfo: jobs.QueueInfo{Name: "a"}})
 	moved.Queues = slices.DeleteFunc(moved.Queues, func(q topQueue) bool { return q.Name == "slow" })
@@ -38,7 +38,7 @@ func TestTopAsksBeforeItChangesAQueue(t *testing.T) {
 	w.types("y")
 	w.wants("queue slow is paused")
 	w.types("r", "y")
-	w.wants("queue a goes on") // the chosen one had gone
+	w.wants("queue a is resumed") // the selected queue is gone
 	w.fails = errors.New("permission \x1bdenied")
 	w.types("r", "Y")
 	w.wants(`queue a: permission \x1bdenied`)
@@ -157,7 +157,7 @@ func TestTopGoesOnWhenTheDatabaseIsBack(t *testing.T) {
 	w.next(topFrame{}, away)
 	w.wants("no answer since 12:00:03", "default", "resize") // what was seen last stays
 
-	// A look that takes long is told of before it fails.
+	// A slow read is shown before it fails.
 	w.next(topExample(), nil)
 	w.fires(topLook{})
 	w.lacks("no answer")
@@ -238,7 +238,7 @@ func TestTopRates(t *testing.T) {
 	check(0, 0, 0) // it is more than ten seconds ago
 	step(0, 50, 10, 0)
 	check(0, 0, 0) // a clock that stands still tells nothing
-	// Jobs that are deleted, and minutes that fall out of the hour, change nothing.
+	// Jobs that are deleted, and minutes that leave the hour, change nothing.
 	pruned := later(frame, 1, 0, 0, 0)
 	pruned.Jobs[jobs.StatusDone] -= 3
 	pruned.History.Intervals = pruned.History.Intervals[1:]

@@ -8,13 +8,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// topEffects are what the model has others do.
+// topEffects holds the functions through which the model acts on the queue.
 type topEffects struct {
 	read   func() (topFrame, error)
 	change func(queue string, pause bool) (bool, error)
 }
 
-// The messages that come back.
+// The messages that the effects return.
 type (
 	topRead struct {
 		frame topFrame
@@ -26,22 +26,22 @@ type (
 		changed bool
 		err     error
 	}
-	topLook  struct{} // it is time to look again
-	topClock struct{} // a second has gone by
+	topLook  struct{} // the next read is due
+	topClock struct{} // a second has passed
 )
 
-// topMode is what keys mean.
+// topMode says what keys mean.
 type topMode int
 
 const (
 	watching topMode = iota
-	asking           // whether to pause or resume a queue
+	asking           // for confirmation to pause or resume a queue
 	filtering
 	helping
 )
 
-// topModel is the state of the live view. A look begins an interval after the one before has ended, so that there is
-// never more than one.
+// topModel is the state of the live view. A read starts an interval after the previous one has ended, so that there is never
+// more than one.
 type topModel struct {
 	effects  topEffects
 	now      func() time.Time
@@ -53,20 +53,20 @@ type topModel struct {
 	width, height int
 	database      string
 	frame         topFrame
-	seen          bool // there has been a frame
+	seen          bool // a frame was read
 	rates         topRates
-	looking       time.Time // since when a look is under way; zero when none is
-	trouble       error     // why the last look failed
+	looking       time.Time // the start of the running read; zero if none runs
+	trouble       error     // the error of the last read
 	troubleSince  time.Time
 
 	mode    topMode
 	chosen  string // a queue
 	filter  string
-	before  string // the filter before it is edited
-	pausing bool   // what is asked for; else resuming
-	target  string // the queue that is asked about, which stays when rows move
-	changes int    // under way
-	message string // of what a key has done
+	before  string // the filter before the edit
+	pausing bool   // the confirmation is for a pause, otherwise for a resume
+	target  string // the queue of the confirmation, also if rows move
+	changes int    // that run
+	message string // about the last key
 }
 
 func newTopModel(database string, interval time.Duration, readOnly bool, effects topEffects) *topModel {
@@ -78,7 +78,7 @@ func newTopModel(database string, interval time.Duration, readOnly bool, effects
 
 func (m *topModel) Init() tea.Cmd { return tea.Batch(m.look(), m.after(time.Second, topClock{})) }
 
-// look reads a frame beside the view.
+// look reads a frame in the background.
 func (m *topModel) look() tea.Cmd {
 	m.looking = m.now()
 	return func() tea.Msg {
@@ -94,7 +94,7 @@ func topAfter(d time.Duration, msg tea.Msg) tea.Cmd {
 func (m *topModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		if msg.Width > 0 && msg.Height > 0 { // a terminal may not know
+		if msg.Width > 0 && msg.Height > 0 { // some terminals report 0
 			m.width, m.height = msg.Width, msg.Height
 		}
 	case topRead:
@@ -117,7 +117,7 @@ func (m *topModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// take shows what a look has found. When it failed the frame before it stays.
+// take shows a frame. If reading failed, it keeps the previous frame.
 func (m *topModel) take(read topRead) {
 	m.looking = time.Time{}
 	if read.err != nil {
@@ -134,7 +134,7 @@ func (m *topModel) take(read topRead) {
 	m.choose(0)
 }
 
-// choose moves the mark by so many queues, in a circle. A queue that is gone gives it to the first.
+// choose moves the selection by a number of queues, in a circle. If the selected queue is gone, it selects the first.
 func (m *topModel) choose(by int) {
 	names := m.view().queueNames()
 	if len(names) == 0 {
@@ -169,5 +169,5 @@ func (c topChanged) text() string {
 	case c.pause:
 		return queue + " is paused"
 	}
-	return queue + " goes on"
+	return queue + " is resumed"
 }

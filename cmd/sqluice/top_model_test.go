@@ -17,9 +17,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-var updateTop = flag.Bool("update-top", false, "write testdata/top anew")
+var updateTop = flag.Bool("update-top", false, "rewrite testdata/top")
 
-// watcher drives the model without a terminal: it fires timers when it is told to and keeps what effects are asked for.
+// watcher drives the model without a terminal: it fires timers on demand and records the calls of effects.
 type watcher struct {
 	t interface {
 		Helper()
@@ -85,7 +85,7 @@ func (w *watcher) send(msg tea.Msg) {
 	w.do(command)
 }
 
-// sees ends the look that is under way.
+// sees ends the running read.
 func (w *watcher) sees(frame topFrame, err error) {
 	w.t.Helper()
 	if w.reads == 0 {
@@ -95,7 +95,7 @@ func (w *watcher) sees(frame topFrame, err error) {
 	w.send(topRead{frame, err})
 }
 
-// fires lets a timer fire.
+// fires fires a timer.
 func (w *watcher) fires(msg tea.Msg) {
 	w.t.Helper()
 	i := slices.Index(w.timers, msg)
@@ -106,7 +106,7 @@ func (w *watcher) fires(msg tea.Msg) {
 	w.send(msg)
 }
 
-// next is a look that finds a frame, a second later.
+// next is a read that returns a frame, a second later.
 func (w *watcher) next(frame topFrame, err error) {
 	w.t.Helper()
 	w.clock = w.clock.Add(time.Second)
@@ -114,7 +114,7 @@ func (w *watcher) next(frame topFrame, err error) {
 	w.sees(frame, err)
 }
 
-// types presses keys: words such as "esc", or else each character.
+// types presses keys: names such as "esc", otherwise each character.
 func (w *watcher) types(keys ...string) {
 	named := map[string]tea.Key{
 		"esc": {Code: tea.KeyEscape}, "enter": {Code: tea.KeyEnter}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp},
@@ -155,7 +155,7 @@ func (w *watcher) lacks(texts ...string) {
 
 var topNoon = time.Date(2030, 1, 31, 12, 0, 0, 0, time.UTC)
 
-// topExample is a frame with what views have to cope with.
+// topExample returns a frame with difficult content for views.
 func topExample() topFrame {
 	ago := func(d time.Duration) time.Time { return topNoon.Add(-d) }
 	return topFrame{
@@ -192,7 +192,7 @@ func topExample() topFrame {
 	}
 }
 
-// later is the frame after some seconds in which jobs came and went.
+// later returns the frame after some seconds in which jobs were added and ended.
 func later(frame topFrame, seconds, in, done, failed int64) topFrame {
 	frame.At = frame.At.Add(time.Duration(seconds) * time.Second)
 	counts := map[jobs.Status]int64{}
@@ -266,7 +266,7 @@ func TestTopScreens(t *testing.T) {
 	}
 }
 
-// checkScreen looks for what no screen may be.
+// checkScreen checks what every screen must satisfy.
 func checkScreen(t interface{ Errorf(string, ...any) }, m *topModel, width, height int) {
 	content := m.View().Content
 	lines := strings.Split(content, "\n")
@@ -293,7 +293,7 @@ func checkScreen(t interface{ Errorf(string, ...any) }, m *topModel, width, heig
 	m.paint = newPainter()
 }
 
-// escapes are the escape sequences of a text.
+// escapes returns the escape sequences of a text.
 func escapes(text string) (list []string) {
 	for state := byte(0); len(text) > 0; {
 		sequence, _, n, next := ansi.DecodeSequence(text, state, nil)
@@ -305,7 +305,7 @@ func escapes(text string) (list []string) {
 	return list
 }
 
-// Whatever is in the database, and however large the terminal is, the view fits and gives no orders.
+// Whatever the database holds and whatever size the terminal has, the view fits and has no foreign escape sequences.
 func TestTopFitsEveryTerminal(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "\x1b]0;x\x07", "a\u0301\u0301\u0301", "👩‍👩‍👧‍👦", "🇩🇪🇩", "\u202eabc", "ｗｉｄｅ", "\xff\xfe", "\t\r\n"}))
 	number := rapid.Int64Range(0, 1<<62)

@@ -2,7 +2,7 @@ package main
 
 import "charm.land/lipgloss/v2"
 
-// style is how a part of the view looks. No meaning rests on it alone.
+// style is how a part of the view looks. It never carries a meaning alone.
 type style int
 
 const (
@@ -18,10 +18,10 @@ const (
 // painter gives a text without line breaks a style.
 type painter func(style, string) string
 
-// unpainted is for text without escapes.
+// unpainted returns text without escapes.
 func unpainted(_ style, text string) string { return text }
 
-// newPainter paints in the sixteen colours that a terminal's user has chosen.
+// newPainter paints in the sixteen colours of the terminal's theme.
 func newPainter() painter {
 	styles := map[style]lipgloss.Style{
 		heading:  lipgloss.NewStyle().Bold(true),

@@ -6,21 +6,21 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// topRateWithin is the time over which rates are told.
-const topRateWithin = 10 * time.Second
+// topRateWindow is the time over which rates are computed.
+const topRateWindow = 10 * time.Second
 
-// topRates are how many jobs came and ended a second, lately.
+// topRates computes how many jobs a second were added and ended recently.
 type topRates struct {
-	samples []topSample // the oldest first
+	samples []topSample // oldest first
 }
 
-// topSample is how many jobs had come and ended since the first frame.
+// topSample is how many jobs were added and ended since the first frame.
 type topSample struct {
 	at               time.Time
 	in, done, failed int64
 }
 
-// add takes the change between two frames.
+// add takes the difference between two frames.
 func (r *topRates) add(before, after topFrame) {
 	last := topSample{at: before.At}
 	if n := len(r.samples); n > 0 {
@@ -29,21 +29,21 @@ func (r *topRates) add(before, after topFrame) {
 		r.samples = append(r.samples, last)
 	}
 	if !after.At.After(last.at) {
-		return // a clock that was set back
+		return // the clock was set back
 	}
 	done := grown(before, after, func(i jobs.Interval) int64 { return i.Done })
 	failed := grown(before, after, func(i jobs.Interval) int64 { return i.Failed })
 	cancelled := grown(before, after, func(i jobs.Interval) int64 { return i.Cancelled })
-	// What has ended was there before; what has not is there still.
+	// Each job that is gone was added before; each that was added has ended or is still there.
 	in := max(0, unfinished(after)-unfinished(before)+done+failed+cancelled)
 	next := topSample{at: after.At, in: last.in + in, done: last.done + done, failed: last.failed + failed}
 	r.samples = append(r.samples, next)
-	for len(r.samples) > 2 && after.At.Sub(r.samples[1].at) >= topRateWithin {
+	for len(r.samples) > 2 && after.At.Sub(r.samples[1].at) >= topRateWindow {
 		r.samples = r.samples[1:]
 	}
 }
 
-// grown is how much more of something the history has than before. An interval that is new was empty then.
+// grown returns how much a sum over the history has grown. A new interval was empty before.
 func grown(before, after topFrame, count func(jobs.Interval) int64) (n int64) {
 	known := map[int64]int64{}
 	for _, i := range before.History.Intervals {

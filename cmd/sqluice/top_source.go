@@ -14,21 +14,21 @@ import (
 // topFailures is how many of the latest failures are read.
 const topFailures = 50
 
-// topReadWithin bounds a look at a database that does not answer.
-const topReadWithin = 10 * time.Second
+// topReadTimeout bounds a read of a database that does not answer.
+const topReadTimeout = 10 * time.Second
 
-// topFrame is what one look at the queue has found.
+// topFrame is the state of the queue at one time.
 type topFrame struct {
-	At       time.Time             `json:"at"` // by the clock that ages are told by
+	At       time.Time             `json:"at"` // by the clock to which ages are relative
 	Jobs     map[jobs.Status]int64 `json:"jobs"`
-	Oldest   time.Time             `json:"oldest_pending,omitzero"` // since when the job that waits longest has been due
+	Oldest   time.Time             `json:"oldest_pending,omitzero"` // the due time of the oldest pending job
 	Queues   []topQueue            `json:"queues"`
 	Workers  []jobs.WorkerInfo     `json:"workers"`
 	Failures []jobs.Job            `json:"failures"` // the latest first
 	History  jobs.History          `json:"history"`  // of the last hour, by the minute
 }
 
-// topQueue is a queue with what it holds beside unfinished jobs.
+// topQueue is a queue with the number of its failed jobs.
 type topQueue struct {
 	jobs.QueueInfo
 	Failed int64     `json:"failed"`
@@ -36,8 +36,8 @@ type topQueue struct {
 	Oldest time.Time `json:"oldest_pending,omitzero"`
 }
 
-// topSource reads frames of a database, which may be away at first or later: after a failure it is opened anew, since a
-// file may have been replaced. It does one thing at a time.
+// topSource reads frames of a database, which may be unreachable. After an error it opens the database again, since a file may
+// have been replaced. It does one thing at a time.
 type topSource struct {
 	database database
 
@@ -47,7 +47,7 @@ type topSource struct {
 }
 
 func (s *topSource) read(ctx context.Context) (topFrame, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, topReadWithin, fmt.Errorf("no answer within %s", topReadWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, topReadTimeout, fmt.Errorf("no answer within %s", topReadTimeout))
 	defer cancel()
 	var frame topFrame
 	err := s.do(ctx, func(c *jobs.Client) (err error) {
@@ -74,7 +74,7 @@ func readFrame(ctx context.Context, c *jobs.Client) (topFrame, error) {
 	return frame, nil
 }
 
-// frameOf adds the counts up. A queue that holds nothing but failed jobs is shown too.
+// frameOf adds up the counts. A queue with only failed jobs is shown too.
 func frameOf(counts []jobs.Count, queues []jobs.QueueInfo) topFrame {
 	frame := topFrame{Jobs: map[jobs.Status]int64{}, Queues: []topQueue{}}
 	for _, status := range jobs.Statuses() {
@@ -93,7 +93,7 @@ func frameOf(counts []jobs.Count, queues []jobs.QueueInfo) topFrame {
 		frame.Jobs[count.Status] += count.Jobs
 		q := byName[count.Queue]
 		if q == nil {
-			q = &topQueue{} // which is not shown
+			q = &topQueue{} // not shown
 		}
 		switch count.Status {
 		case jobs.StatusDone:
@@ -110,7 +110,7 @@ func frameOf(counts []jobs.Count, queues []jobs.QueueInfo) topFrame {
 	return frame
 }
 
-// earlier is the first of two times, of which each may be unknown.
+// earlier returns the earlier of two times, either of which may be zero.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -118,9 +118,9 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// change pauses or resumes a queue, and reports whether that was a change.
+// change pauses or resumes a queue, and reports whether that changed its state.
 func (s *topSource) change(ctx context.Context, queue string, pause bool) (changed bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, topReadWithin, fmt.Errorf("no answer within %s", topReadWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, topReadTimeout, fmt.Errorf("no answer within %s", topReadTimeout))
 	defer cancel()
 	err = s.do(ctx, func(c *jobs.Client) (err error) {
 		set := c.ResumeQueue
@@ -156,7 +156,7 @@ func (s *topSource) do(ctx context.Context, fn func(*jobs.Client) error) error {
 	return nil
 }
 
-// forget closes the database, so that the next look opens it anew, and returns what is to be told.
+// forget closes the database, so that the next read opens it again, and returns the error to show.
 func (s *topSource) forget(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && ctx.Err() == context.DeadlineExceeded {
 		err = fmt.Errorf("%w: %w", cause, err)
@@ -169,7 +169,7 @@ func (s *topSource) forget(ctx context.Context, err error) error {
 	return err
 }
 
-// close waits for what is under way.
+// close waits for the running call and closes the database.
 func (s *topSource) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/term"
 )
 
-// terminal is a command line on a terminal of its own.
+// terminal is a command line on its own terminal.
 type terminal struct {
 	t      *testing.T
 	keys   *os.File
@@ -31,7 +31,7 @@ func (c *cli) onTerminal(args ...string) *terminal {
 	return c.onTerminalWith(nil, args...)
 }
 
-// onTerminalWith has standard input come from elsewhere, unless it is nil.
+// onTerminalWith reads standard input from another reader, unless it is nil.
 func (c *cli) onTerminalWith(stdin io.Reader, args ...string) *terminal {
 	c.t.Helper()
 	binary, err := os.Executable()
@@ -81,7 +81,7 @@ func (tty *terminal) types(text string) {
 	}
 }
 
-// shows waits until the terminal shows a text, and has the screen drawn anew for it: else unchanged characters are left out.
+// shows waits until the terminal shows a text. It makes top redraw the screen: unchanged characters are not written again.
 func (tty *terminal) shows(text string) {
 	tty.t.Helper()
 	const drawAnew = "\x0c"
@@ -94,7 +94,7 @@ func (tty *terminal) shows(text string) {
 	})
 }
 
-// wantRestored waits for the end and compares the terminal with what it was at the beginning.
+// wantRestored waits for the end and compares the terminal's state with that at the start.
 func (tty *terminal) wantRestored() {
 	tty.t.Helper()
 	select {
@@ -172,7 +172,7 @@ func TestTopOnATerminalEndsAtASignal(t *testing.T) {
 	}
 }
 
-// Standard input may be a pipe: keys come from the terminal then, and the pipe is left alone.
+// Standard input may be a pipe: then keys come from the terminal, and the pipe is not read.
 func TestTopTakesKeysFromTheTerminal(t *testing.T) {
 	c := newCLI(t)
 	c.ok("up")

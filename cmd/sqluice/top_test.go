@@ -10,7 +10,7 @@ import (
 
 func topTests() tests { return tests{"Top": topOnce} }
 
-// topOnce is what scripts get: standard output is no terminal.
+// topOnce is what scripts get: standard output is not a terminal.
 func topOnce(t *testing.T, c *cli) {
 	c.ok("up")
 	if out := c.ok("top"); !strings.Contains(out, "no queues") || !strings.Contains(out, "no workers") || !strings.Contains(out, "no failed jobs") {
@@ -53,7 +53,7 @@ func TestTopOfNoDatabase(t *testing.T) {
 	c.fails(exitFailure, []string{"schema", "sqluice up"}, "top")
 }
 
-// topGoesOn looks, through one source, at a database that goes away and comes back.
+// topGoesOn reads, through one source, a database that becomes unreachable and returns.
 func topGoesOn(t *testing.T, c *cli, leave, comeBack func()) {
 	d, err := parseDatabase(c.db)
 	if err != nil {

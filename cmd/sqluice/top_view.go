@@ -11,23 +11,23 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// topView is what top shows: a frame and what is known beside it.
+// topView is what top shows: a frame and the state of the view.
 type topView struct {
 	database string
 	frame    topFrame
 	rates    topRates
 	filter   string
-	chosen   string // the queue that keys work on
-	status   string // the left of the first line, instead of the time
-	trouble  string // why the frame is not up to date
+	chosen   string // the queue that keys act on
+	status   string // at the left of the first line, instead of the time
+	trouble  string // why the frame is out of date
 	footer   []string
 	paint    painter
 }
 
-// roomy is the height from which there is room for more than the tables.
+// roomy is the height from which more than the tables is shown.
 const roomy = 20
 
-// lines are the view, not larger than the terminal; a width or height of 0 does not cut it.
+// lines returns the view, not larger than the terminal; a width or height of 0 means no limit.
 func (v *topView) lines(width, height int) []string {
 	head := v.head(width, height == 0 || height >= roomy)
 	var foot []string
@@ -68,7 +68,7 @@ func (v *topView) lines(width, height int) []string {
 	return append(body, foot...)[:height]
 }
 
-// head are the lines above the tables, all of them or those that matter most.
+// head returns the lines above the tables, or only the most important ones.
 func (v *topView) head(width int, all bool) []string {
 	count := func(s jobs.Status) string { return short(v.frame.Jobs[s]) + " " + string(s) }
 	first := fill([]string{v.paint(heading, "sqluice top"), printable(v.database, oneLine), v.paint(faint, v.status)}, width)
@@ -99,13 +99,13 @@ func (v *topView) head(width int, all bool) []string {
 	return lines
 }
 
-// lately is what became of jobs in the last whole minute and the last hour.
+// lately returns the outcomes of jobs in the last whole minute and the last hour.
 func (v *topView) lately() []string {
 	intervals, hour := v.frame.History.Intervals, v.frame.History.Total
 	if len(intervals) < 2 {
 		return nil
 	}
-	minute := intervals[len(intervals)-2] // the last one goes on
+	minute := intervals[len(intervals)-2] // the last minute is not complete
 	return []string{
 		"last minute " + short(minute.Done) + " done", v.painted(bad, minute.Failed, short(minute.Failed)+" failed"),
 		"last hour " + short(hour.Done) + " done", v.painted(bad, hour.Failed, short(hour.Failed)+" failed"),
@@ -113,7 +113,7 @@ func (v *topView) lately() []string {
 	}
 }
 
-// latencies are for how long jobs waited and ran in the last hour.
+// latencies returns how long jobs waited and ran in the last hour.
 func (v *topView) latencies() []string {
 	quantiles := func(l jobs.Latency) string {
 		if l.Jobs == 0 {
@@ -124,7 +124,7 @@ func (v *topView) latencies() []string {
 	return []string{"waited " + quantiles(v.frame.History.Total.Wait), "ran " + quantiles(v.frame.History.Total.Run)}
 }
 
-// brief is a duration in one unit.
+// brief returns a duration in one unit.
 func brief(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:
@@ -144,14 +144,14 @@ func (v *topView) painted(s style, n int64, text string) string {
 	return v.paint(s, text)
 }
 
-// matches is whether a row has the text that is looked for, in whatever letters.
+// matches reports whether a row contains the filter's text, in upper or lower case.
 func (v *topView) matches(texts ...string) bool {
 	return v.filter == "" || slices.ContainsFunc(texts, func(text string) bool {
 		return strings.Contains(strings.ToLower(text), strings.ToLower(v.filter))
 	})
 }
 
-// queueNames are the queues that are shown.
+// queueNames returns the queues that are shown.
 func (v *topView) queueNames() []string {
 	var names []string
 	for _, q := range v.frame.Queues {
@@ -195,7 +195,7 @@ func (v *topView) queues() grid {
 	return g
 }
 
-// lateHeartbeat is for how long a worker may show no sign of life before it stands out: as long as its lease may be.
+// lateHeartbeat is after how long without a heartbeat a worker is highlighted: the default lease.
 const lateHeartbeat = 30 * time.Second
 
 func (v *topView) workers() grid {
@@ -246,7 +246,7 @@ func (v *topView) failures() grid {
 	return g
 }
 
-// none is what stands for an empty table.
+// none returns the text in place of an empty table.
 func (v *topView) none(text string) string {
 	if v.filter != "" {
 		return text + ` with "` + printable(v.filter, oneLine) + `"`
@@ -254,10 +254,10 @@ func (v *topView) none(text string) string {
 	return text
 }
 
-// since is how long ago t is.
+// since returns how long ago t is.
 func since(now, t time.Time) string { return strings.TrimSuffix(age(now, t), " ago") }
 
-// fill puts as many parts beside each other as there is room for; the first is always shown.
+// fill puts as many parts into a line as fit; it always shows the first.
 func fill(parts []string, width int) string {
 	line := ""
 	for i, part := range parts {
@@ -276,7 +276,7 @@ func fill(parts []string, width int) string {
 	return cut(line, width)
 }
 
-// short is a number in five characters at the most, up to 9999 T.
+// short returns a number in five characters at most, up to 9999 T.
 func short(n int64) string {
 	if n < 100_000 {
 		return strconv.FormatInt(n, 10)
@@ -293,7 +293,7 @@ func short(n int64) string {
 	return strconv.FormatFloat(value, 'f', 0, 64) + unit
 }
 
-// perSecond is a rate for people.
+// perSecond returns a rate as text.
 func perSecond(rate float64) string {
 	if rate < 9.95 {
 		return strconv.FormatFloat(rate, 'f', 1, 64) + "/s"
@@ -301,7 +301,7 @@ func perSecond(rate float64) string {
 	return short(int64(rate+0.5)) + "/s"
 }
 
-// share divides the rows of a terminal among tables that want some: each gets one, then each another while it wants it.
+// share divides the rows of a terminal among tables: each gets one, then in turn another while it wants more.
 func share(room int, wanted []int) []int {
 	given := make([]int, len(wanted))
 	for grew := true; grew; {

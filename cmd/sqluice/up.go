@@ -10,17 +10,17 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-const upHelp = `up runs the migrations that the database lacks, and prints their names. Several at once do no harm.
+const upHelp = `up runs the migrations that the database lacks, and prints their names. Several processes may run it at the same time.
 
-A SQLite file is made when there is none. A PostgreSQL database must exist; the schema that schema=NAME in its URL names
-is made. The role needs the right to make tables there, which the roles of workers do not need.
+It makes a SQLite file if there is none. A PostgreSQL database must exist; up makes the schema that schema=NAME in its
+URL names. The role needs the right to make tables there; the roles of workers do not.
 
-"goose up" on sql/migrations/sqlite or sql/migrations/postgres, with -table sqluice_goose_version, is the same.`
+"goose up" on sql/migrations/sqlite or sql/migrations/postgres, with -table sqluice_goose_version, does the same.`
 
 func (a *app) upCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "up",
-		Short:   "Make the queue's tables, or bring them to this version",
+		Short:   "Make the queue's tables, or migrate them to this version",
 		Long:    upHelp,
 		GroupID: groupDatabase,
 		Args:    takesNothing(),

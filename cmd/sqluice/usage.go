@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// usageError is a fault of the command line: the exit code is 2, and nothing was done.
+// usageError is a fault of the command line: the exit code is 2, and nothing was changed.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -17,8 +17,8 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// nameFlags turns the [jobs.InvalidError]s in err's tree into a usage error that names the flags the values came
-// from. flags gives them by the library's name of the field. Any other error comes back as it is.
+// nameFlags turns the [jobs.InvalidError]s in err's tree into a usage error that names the flags of the values. flags maps the
+// library's fields to flags. It returns any other error unchanged.
 func nameFlags(err error, flags map[string]string) error {
 	var texts []string
 	for _, invalid := range invalidErrors(err) {
@@ -51,16 +51,16 @@ func invalidErrors(err error) []*jobs.InvalidError {
 	return nil
 }
 
-// takes checks that a command has from least to most arguments, which names names in their order.
+// takes checks that a command has from least to most arguments. names has their names in order.
 func takes(least, most int, names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
 			return usagef("%s is missing", names[len(args)])
 		case len(args) > most && most == 0:
-			return usagef("%q is too much: no argument is allowed", shown(args[0]))
+			return usagef("%q is not expected: the command takes no arguments", shown(args[0]))
 		case len(args) > most:
-			return usagef("%q is too much: only %s is allowed", shown(args[most]), strings.Join(names, " and "))
+			return usagef("%q is not expected: the command takes only %s", shown(args[most]), strings.Join(names, " and "))
 		}
 		return nil
 	}

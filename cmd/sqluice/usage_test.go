@@ -24,7 +24,7 @@ func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
 		{"list --limit many", []string{`--limit "many"`, "from 1 to 1000"}},
 		{"list --after -1", []string{`--after "-1"`}},
 		{"enqueue", []string{"KIND is missing"}},
-		{"enqueue k {} {}", []string{`"{}" is too much`}},
+		{"enqueue k {} {}", []string{`"{}" is not expected`}},
 		{"enqueue k --priority", []string{"--priority"}},
 		{"enqueue k --priority high", []string{`--priority "high"`, "from -32768 to 32767"}},
 		{"enqueue k --priority 32768", []string{`--priority "32768"`, "from -32768 to 32767"}},

@@ -12,9 +12,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// The flags' types. Each says what is allowed as a phrase that follows "must", which flagError completes.
+// The types of flags. Their errors are phrases that follow "must"; flagError completes them.
 
-// intValue is a whole number within bounds.
+// intValue is an integer within bounds.
 type intValue struct {
 	value       *int
 	least, most int
@@ -64,7 +64,7 @@ func (v *durationValue) Type() string { return "DURATION" }
 
 // parseDuration is time.ParseDuration with days of 24 hours in front: 90s, 1h30m, 7d, 1d12h.
 func parseDuration(text string) (time.Duration, error) {
-	fault := errors.New("be a duration such as 90s, 10m, 1h30m or 7d, of 292 years at the most")
+	fault := errors.New("be a duration such as 90s, 10m, 1h30m or 7d, of at most 292 years")
 	var days time.Duration
 	if number, rest, ok := strings.Cut(text, "d"); ok {
 		n, err := strconv.ParseInt(number, 10, 64)
@@ -90,13 +90,13 @@ func parseDuration(text string) (time.Duration, error) {
 	return days + d, nil
 }
 
-// timeValue is a time as RFC 3339 writes it.
+// timeValue is a time of RFC 3339.
 type timeValue struct{ value *time.Time }
 
 func (v *timeValue) Set(text string) error {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return errors.New("be a time as of RFC 3339, such as 2030-01-31T15:04:05Z or 2030-01-31T15:04:05+01:00")
+		return errors.New("be a time of RFC 3339, such as 2030-01-31T15:04:05Z or 2030-01-31T15:04:05+01:00")
 	}
 	*v.value = t
 	return nil
@@ -142,7 +142,7 @@ func (v *nameValue) Set(text string) error {
 func (v *nameValue) String() string { return *v.value }
 func (v *nameValue) Type() string   { return "NAME" }
 
-// orList is "a, b or c".
+// orList returns "a, b or c".
 func orList(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -151,7 +151,7 @@ func orList(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// parseID reads a job's id.
+// parseID parses a job's id.
 func parseID(text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
@@ -171,16 +171,16 @@ func parseIDs(texts []string) ([]int64, error) {
 	return ids, nil
 }
 
-// maxIDs is how many jobs one command line can name: as many as the system lets it have arguments.
+// maxIDs bounds how many jobs one command line can name: the system bounds its arguments.
 const maxIDs = math.MaxInt
 
-// cursorValue is the id that ended the page before.
+// cursorValue is the last id of the previous page.
 type cursorValue struct{ value *int64 }
 
 func (v *cursorValue) Set(text string) error {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
-		return errors.New("be the last id of the page before, a whole number from 1")
+		return errors.New("be the last id of the previous page, a whole number from 1")
 	}
 	*v.value = id
 	return nil

@@ -47,7 +47,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return cmd
 }
 
-// programVersion is the module's version, which for a build from a checkout is made of the commit, if Go knows it.
+// programVersion returns the module's version. For a build from a checkout it contains the commit, if Go knows it.
 func programVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

@@ -17,14 +17,13 @@ func (a *app) waitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait ID",
 		Short: "Wait until a job has ended, and print its result",
-		Long: "wait prints the job's result, or its status when it has none. It exits with 0 when the job is done, and with 1\n" +
-			"when it failed, was cancelled or deleted, or has not ended in time. With --json it prints the job, however it\n" +
-			"ended.",
+		Long: "wait prints the job's result, or its status if it has none. It exits with 0 if the job is done, and with 1 if it\n" +
+			"failed, was cancelled or deleted, or has not ended in time. With --json it prints the job, whatever its status.",
 		GroupID: groupJobs,
 		Args:    takes(1, 1, "ID"),
 	}
 	flags := cmd.Flags()
-	flags.Var(&durationValue{value: &timeout, least: time.Millisecond}, "timeout", "wait at most so long (default: for ever)")
+	flags.Var(&durationValue{value: &timeout, least: time.Millisecond}, "timeout", "wait at most this long (default: for ever)")
 	jsonFlag(flags, &asJSON)
 	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
 		id, err := parseID(args[0])
@@ -44,7 +43,7 @@ func (a *app) wait(ctx context.Context, c *jobs.Client, id int64, timeout time.D
 	}
 	job, err := c.Wait(ctx, id)
 	if errors.Is(err, context.DeadlineExceeded) {
-		if job.Status == "" { // not even read in time
+		if job.Status == "" { // it was not read in time
 			return fmt.Errorf("job %d has not ended after %s", id, timeout)
 		}
 		return fmt.Errorf("job %d has not ended after %s: it is %s", id, timeout, job.Status)
@@ -74,7 +73,7 @@ func (a *app) wait(ctx context.Context, c *jobs.Client, id int64, timeout time.D
 	}
 }
 
-// verb makes "failed" or "was cancelled".
+// verb returns "failed" or "was cancelled".
 func verb(s jobs.Status) string {
 	if s == jobs.StatusCancelled {
 		return "was cancelled"

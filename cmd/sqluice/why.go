@@ -13,7 +13,7 @@ func (a *app) whyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "why ID",
 		Short:   "Say why a job does not run",
-		Long:    "why prints what keeps a job from running, a line each, that first which has to be mended first.",
+		Long:    "why prints the reasons why a job does not run, one a line. The first one must be fixed first.",
 		GroupID: groupJobs,
 		Args:    takes(1, 1, "ID"),
 	}

@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// splitWords splits a command line the way shells quote, and does nothing else that a shell does: no variables, no
-// patterns, no pipes. Words are separated by blanks, tabs and line breaks. Between single quotes everything stands for
-// itself. Between double quotes a backslash takes away the meaning of a double quote or a backslash; outside quotes,
-// of any character. It goes by bytes, since names of files need not be UTF-8; all that has a meaning is one byte, which is
-// part of no other character.
+// splitWords splits a command line and its quotes as shells do, without variables, patterns and pipes. Blanks, tabs and line
+// breaks separate words. Between single quotes no character is special. Between double quotes a backslash escapes a double
+// quote or a backslash; outside quotes, any character. It works on bytes, since names of files need not be UTF-8: all special
+// characters are single bytes, which are part of no other character.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
-	inWord := false // an empty pair of quotes is a word too
+	inWord := false // a pair of quotes without content is a word too
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; c {
 		case ' ', '\t', '\n':
@@ -25,7 +24,7 @@ func splitWords(line string) ([]string, error) {
 		case '\\':
 			i++
 			if i == len(line) {
-				return nil, errors.New("a backslash at the end takes no character")
+				return nil, errors.New("a backslash at the end escapes nothing")
 			}
 			word.WriteByte(line[i])
 			inWord = true
@@ -46,7 +45,7 @@ func splitWords(line string) ([]string, error) {
 	return words, nil
 }
 
-// quoted adds what stands between the quote at line[start] and its partner, and returns the partner's place or -1.
+// quoted appends the text between the quote at line[start] and the closing one, and returns the position of that, or -1.
 func quoted(word *strings.Builder, line string, start int) int {
 	quote := line[start]
 	for i := start + 1; i < len(line); i++ {

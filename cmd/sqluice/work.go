@@ -17,36 +17,36 @@ import (
 	"github.com/sqluice/sqluice/metrics"
 )
 
-const workHelp = `work takes jobs and runs a program for each, until SIGINT or SIGTERM, or with --drain until nothing of its kinds and
-queues is pending, due or running. Kinds without an --exec are left alone.
+const workHelp = `work claims jobs and runs a program for each, until SIGINT or SIGTERM, or with --drain until no job of its kinds and
+queues is pending, due or running. It does not claim jobs of other kinds.
 
---exec KIND=CMD ARG... names the program for a kind; it may be repeated. CMD is looked up in PATH at the start. Words
-are split at blanks; single quotes, double quotes and backslashes keep blanks in a word as in a shell, but there is no
-shell: no variables, patterns or pipes. For those, write --exec "KIND=sh -c '...'".
+--exec KIND=CMD ARG... names the program for a kind; it may be repeated. CMD is looked up in PATH at the start. Blanks
+separate words; single quotes, double quotes and backslashes work as in a shell. But no shell runs: there are no
+variables, patterns or pipes. For those, write --exec "KIND=sh -c '...'".
 
 The program gets the payload on standard input, and SQLUICE_JOB_ID, SQLUICE_KIND, SQLUICE_QUEUE, SQLUICE_ATTEMPT and
 SQLUICE_MAX_ATTEMPTS in its environment. Of the worker's environment it gets PATH, HOME, LANG, LC_*, TZ, TMPDIR, USER,
 LOGNAME and SHELL, and what --env NAME names. It does not get SQLUICE_DB: a program that runs sqluice needs
 --env SQLUICE_DB. Name no variable that holds a secret which the program does not need.
 
-Exit code 0 means done, 65 failed for good; anything else is retried while attempts are left, and the last 2 KiB of
-standard error are the error's text. Standard output becomes the result: JSON as it is, other text as a JSON string;
-64 KiB of it are kept.
+Exit code 0 means done, and 65 means failed for good. After any other code the job is retried while attempts are left;
+the last 2 KiB of standard error are the error's text. Standard output becomes the result: JSON unchanged, other text as
+a JSON string; 64 KiB of it are kept.
 
-A program whose job has timed out, lost its lease or been cancelled gets SIGTERM, with all of its process group, and
-SIGKILL 3 seconds later. The same happens when --grace after the worker was told to stop is over; such a job goes back
-to the queue, and the attempt does not count. A second SIGINT or SIGTERM ends the worker at once.
+If the job times out, loses its lease or is cancelled, the program and its process group get SIGTERM, and SIGKILL 3
+seconds later. The same happens --grace after the worker was told to stop; then the job is released, and the attempt
+does not count. A second SIGINT or SIGTERM ends the worker at once.
 
-Makes the SQLite file when there is none; in PostgreSQL "sqluice up" must have made the tables. A PostgreSQL server that
-is away is waited for, at the start and later.
+work makes the SQLite file if there is none. In PostgreSQL, "sqluice up" makes the tables. If the PostgreSQL server is
+unreachable, work waits for it, at the start and later.
 
---metrics serves this worker's metrics, and those of the queue, to Prometheus: on an address of this machine, or on any
-with a token; "sqluice serve --help" says how it is sent.`
+--metrics serves this worker's metrics, and those of the queue, to Prometheus: on a loopback address, or on any address
+with a token; "sqluice serve --help" says how to send it.`
 
 // maxConcurrency bounds the programs of one queue: each is a process.
 const maxConcurrency = 10_000
 
-// workFlags are the flags of the work command.
+// workFlags holds the flags of the work command.
 type workFlags struct {
 	programs    []*program
 	env         []string       // names of variables that programs get
@@ -63,7 +63,7 @@ type workFlags struct {
 	metrics     metricsFlags
 }
 
-// workFields names the flags that the library's fields come from.
+// workFields maps the library's fields to flags.
 var workFields = map[string]string{"queue": "--queue", "worker name": "--name", "Lease": "--lease"}
 
 func (a *app) workCommand() *cobra.Command {
@@ -80,13 +80,13 @@ func (a *app) workCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.Var(&execValue{&f.programs}, "exec", "run a program for jobs of a kind; may be repeated")
 	flags.Var(&envValue{&f.env}, "env", "pass this environment variable to the programs; may be repeated")
-	flags.Var(&queueValue{f.queues}, "queue", "take jobs of this queue, N at once; may be repeated (default "+jobs.DefaultQueue+")")
-	flags.Var(&intValue{&f.concurrency, 1, maxConcurrency}, "concurrency", "jobs at once of a queue without a number of its own")
-	flags.BoolVar(&f.drain, "drain", false, "end when nothing is pending, due or running")
-	flags.Var(&durationValue{value: &f.grace}, "grace", "how long jobs may go on after a stop")
-	flags.Var(&durationValue{&f.lease, time.Second, 24 * time.Hour}, "lease", "how long a job is held without a sign of life")
-	flags.Var(&nameValue{&f.name}, "name", "the worker's `NAME` among the live ones (default: from host and process)")
-	flags.Var(&choiceValue{&f.onBoot, []string{"pending", "failed"}}, "on-boot", "what becomes of jobs whose worker is gone")
+	flags.Var(&queueValue{f.queues}, "queue", "claim jobs of this queue, N at the same time; may be repeated (default "+jobs.DefaultQueue+")")
+	flags.Var(&intValue{&f.concurrency, 1, maxConcurrency}, "concurrency", "jobs at the same time of a queue without its own number")
+	flags.BoolVar(&f.drain, "drain", false, "end when no job is pending, due or running")
+	flags.Var(&durationValue{value: &f.grace}, "grace", "how long jobs may continue after a stop")
+	flags.Var(&durationValue{&f.lease, time.Second, 24 * time.Hour}, "lease", "how long a claim is valid without renewal")
+	flags.Var(&nameValue{&f.name}, "name", "the worker's `NAME`, unique among live workers (default: from host and process)")
+	flags.Var(&choiceValue{&f.onBoot, []string{"pending", "failed"}}, "on-boot", "the new status of jobs whose worker is dead")
 	flags.Var(&choiceValue{&f.logFormat, []string{"text", "json"}}, "log-format", "how to log")
 	flags.Var(&choiceValue{&f.logLevel, []string{"debug", "info", "warn", "error"}}, "log-level", "what to log (default: info, warn on a terminal)")
 	f.durability = durabilityFlag(flags)
@@ -108,7 +108,7 @@ func (a *app) workCommand() *cobra.Command {
 		if f.logLevel == "" {
 			f.logLevel = "info"
 			if progress.terminal {
-				f.logLevel = "warn" // the progress line says the rest
+				f.logLevel = "warn" // the progress line shows the rest
 			}
 		}
 		return a.work(ctx, &f, progress)
@@ -162,7 +162,7 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 	})
 }
 
-// drain says at its end what it did not wait for.
+// drain runs until no work is left, and then logs the jobs that it did not wait for.
 func drain(ctx context.Context, runner *jobs.Runner, c *jobs.Client, log *slog.Logger) error {
 	if err := runner.Drain(ctx); err != nil || ctx.Err() != nil {
 		return err
@@ -175,15 +175,15 @@ func drain(ctx context.Context, runner *jobs.Runner, c *jobs.Client, log *slog.L
 	return nil
 }
 
-// outliveReaders keeps a worker or a server alive when whoever reads its log goes away: a lost line must not cost running
-// jobs an attempt, nor requests their answer. The signal is taken and not ignored, because programs that a worker starts inherit what is ignored.
+// outliveReaders keeps a worker or a server alive when the reader of its log has gone: a lost log line must not cost running
+// jobs an attempt, or requests their answer. It catches SIGPIPE and does not ignore it: programs inherit ignored signals.
 func outliveReaders() (undo func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGPIPE)
 	return func() { signal.Stop(signals) }
 }
 
-// config is the runner's. A handler may use up killAfter after its context ended, so it is not stuck before that.
+// config returns the runner's config. A handler may take killAfter after the end of its context, and is not stuck before that.
 func (f *workFlags) config(log *slog.Logger) jobs.Config {
 	config := jobs.Config{
 		Queues: map[string]int{}, Name: f.name, Version: programVersion(), Grace: f.grace, Lease: f.lease,

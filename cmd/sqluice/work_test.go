@@ -24,7 +24,7 @@ func workTests() tests {
 	}
 }
 
-// drain runs a worker in the test's process until it has nothing left to do.
+// drain runs a worker in the test's process until no work is left.
 func (c *cli) drain(execs ...string) answer {
 	c.t.Helper()
 	args := []string{"work", "--drain"}
@@ -90,7 +90,7 @@ func aLargeOutputIsCut(t *testing.T, c *cli) {
 	if result != strings.Repeat("x", resultLimit) {
 		t.Errorf("%d bytes were kept, want %d", len(result), resultLimit)
 	}
-	if !strings.Contains(a.err, "the result is cut") || !strings.Contains(a.err, fmt.Sprint("dropped=", 5000<<10-resultLimit)) {
+	if !strings.Contains(a.err, "longer than a result") || !strings.Contains(a.err, fmt.Sprint("dropped=", 5000<<10-resultLimit)) {
 		t.Errorf("the log does not say so:\n%s", a.err)
 	}
 }
@@ -98,7 +98,7 @@ func aLargeOutputIsCut(t *testing.T, c *cli) {
 func thePayloadGoesToStandardInput(t *testing.T, c *cli) {
 	payload := fmt.Sprintf(`{"text": %q}`, strings.Repeat("grüße ", 1000))
 	id := c.enqueue("k", payload)
-	// A program that reads nothing must not fail for it, whether the payload fits a pipe or not.
+	// A program that reads nothing must not fail because of that, whether the payload fits into a pipe or not.
 	large := strings.TrimSpace(c.runWith(strings.NewReader(`"`+strings.Repeat("x", 1_000_000)+`"`), "enqueue", "deaf", "-").out)
 	c.drain(execFlag(t, "k", "echo"), execFlag(t, "deaf", "print", "1"))
 	if job := c.show(id); !sameJSON(t, job.Result, payload) {
@@ -142,7 +142,7 @@ func uncountedAttemptsRaiseMaxAttempts(t *testing.T, c *cli) {
 
 func exitCodes(t *testing.T, c *cli) {
 	retry, discard, last := c.enqueue("retry"), c.enqueue("discard"), c.enqueue("last", "--max-attempts", "1")
-	// The first will be due again while the worker still drains, if the machine is slow; it fails alike then.
+	// On a slow machine the first job is due again while the worker still drains; it fails in the same way then.
 	c.drain(execFlag(t, "retry", "fail", "3", "try later", "1"), execFlag(t, "discard", "fail", "65", "bad data", "1"),
 		execFlag(t, "last", "fail", "1", "the last line", "1000"))
 	job := c.show(retry)

@@ -28,7 +28,7 @@ func (v *execValue) Set(text string) error {
 func (v *execValue) String() string { return "" }
 func (v *execValue) Type() string   { return "KIND=CMD" }
 
-// queueValue collects the queues of --queue, with 0 for one without a number.
+// queueValue collects the queues of --queue, with 0 for a queue without a number.
 type queueValue struct{ queues map[string]int }
 
 func (v *queueValue) Set(text string) error {
@@ -53,8 +53,8 @@ func (v *queueValue) Set(text string) error {
 func (v *queueValue) String() string { return "" }
 func (v *queueValue) Type() string   { return "NAME[=N]" }
 
-// newLogger writes above the progress line. slog's text form quotes what a terminal should not get; its JSON form
-// does not quite.
+// newLogger writes above the progress line. slog's text format quotes characters that a terminal would obey; jsonEscaper does
+// so for its JSON format.
 func newLogger(p *progress, format, level string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
