@@ -105,16 +105,20 @@ func unpackBefore(ctx context.Context, source string) error {
 	return nil
 }
 
-// command starts a command of a program on the fleet's database. Its output is with its errors.
-func (f *fleet) command(program string, stdin io.Reader, args ...string) (*process, error) {
-	r := role{Do: doProgram, Name: fmt.Sprintf("%s %d", filepath.Base(program), len(f.all)), Longest: 20 * time.Millisecond}
-	r.History = filepath.Join(f.trial.dir, fmt.Sprintf("history-%d", len(f.all)))
-	text, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
+// commandRole returns the role of the next command of a program, and of the programs that the command runs.
+func (f *fleet) commandRole(program string) role {
+	return role{
+		Do: doProgram, Name: fmt.Sprintf("%s %d", filepath.Base(program), len(f.all)), Longest: 20 * time.Millisecond,
+		History: filepath.Join(f.trial.dir, fmt.Sprintf("history-%d", len(f.all))),
 	}
-	p := &process{role: r, cmd: exec.Command(program, append([]string{"--db", f.address}, args...)...), stderr: &buffer{}, ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), roleVariable+"="+string(text)) // of the programs that it runs
+}
+
+// command starts a command of a program on the fleet's database. Its standard output and its errors share a buffer.
+func (f *fleet) command(program string, stdin io.Reader, args ...string) (*process, error) {
+	p := &process{
+		role: f.commandRole(program), cmd: exec.Command(program, append([]string{"--db", f.address}, args...)...),
+		stderr: &buffer{}, ended: make(chan struct{}),
+	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, p.stderr, p.stderr
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
@@ -133,7 +137,13 @@ func (f *fleet) workBefore(before string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.command(before, nil, "work", "--exec", fmt.Sprintf("%s='%s'", kind, self), "--concurrency", "4")
+	text, err := json.Marshal(f.commandRole(before))
+	if err != nil {
+		return nil, err
+	}
+	// Not in the worker's environment, of which its programs get few variables.
+	line := fmt.Sprintf("%s=env '%s=%s' '%s'", kind, roleVariable, text, self)
+	return f.command(before, nil, "work", "--exec", line, "--concurrency", "4")
 }
 
 // enqueueBefore has the version before add jobs, and notes what it says.
