@@ -140,7 +140,7 @@ func TestActors(t *testing.T) {
 	}
 	user = "nobody"
 	if status, _ := ask(newHandler(t, client, admin.Config{Authorize: authorize}), fromHere, [2]string{http.MethodPost, "/queues/q/pause"}, nil); status != http.StatusUnauthorized {
-		t.Errorf("who may not is answered with %d", status)
+		t.Errorf("a user without permission gets %d", status)
 	}
 }
 

@@ -124,17 +124,17 @@ func (h *Handler) bulk(r *http.Request, act changeMany, allowed ...jobs.Status) 
 // batchSize is how many jobs are changed in one transaction.
 const batchSize = 100
 
-// batches changes jobs some at a time.
+// batches changes jobs in batches.
 type batches struct {
 	act    changeMany
 	opts   []jobs.ChangeOption
-	ids    []int64 // to be changed together
-	seen   int64   // the last that was looked at
-	last   int64   // up to it all that are to be changed were
+	ids    []int64 // of the current batch
+	seen   int64   // the last job that was looked at
+	last   int64   // the position to continue after: all selected jobs up to it are changed
 	result bulkResult
 }
 
-// pass leaves a job alone.
+// pass skips a job.
 func (b *batches) pass(id int64) {
 	if b.seen = id; len(b.ids) == 0 {
 		b.last = id

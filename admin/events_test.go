@@ -212,7 +212,7 @@ func TestEventsKeepTheirPace(t *testing.T) {
 		must(t, err)
 	}
 	if again, err := listen(t, server.URL, nil).next(); err != nil || again != first {
-		t.Errorf("one that comes is told %v, %v, not %v", again, err, first)
+		t.Errorf("a new client gets %v, %v, want %v", again, err, first)
 	}
 	h.Close()
 	if c, err := r.next(); !errors.Is(err, io.EOF) {

@@ -80,7 +80,7 @@ func TestFaultyRequests(t *testing.T) {
 	} {
 		p := a.refused(http.StatusBadRequest, test.method, test.path, test.body)
 		if len(p.Detail) > 1000 || strings.Contains(p.Detail, "admin.") || strings.Contains(p.Detail, "time.") {
-			t.Errorf("%s %.80s is told %.1000s", test.method, test.body, p.Detail)
+			t.Errorf("%s %.80s gets the detail %.1000s", test.method, test.body, p.Detail)
 		}
 		if len(p.Faults) != 1 || p.Faults[0].Field != test.field || !strings.Contains(p.Faults[0].Must, test.must) {
 			t.Errorf("%s %s %.200s has the faults %+v, want %s: must %s", test.method, test.path, test.body, p.Faults, test.field, test.must)
@@ -214,7 +214,7 @@ func TestLog(t *testing.T) {
 			*r = *r.WithContext(ctx)
 		})
 		if status < 500 || log.Len() > 0 {
-			t.Errorf("whoever has gone is answered with %d, and the log has %s", status, &log)
+			t.Errorf("a client that has gone gets %d, and the log has %s", status, &log)
 		}
 		status, _ = ask(h, fromHere, stats, func(r *http.Request) {
 			ctx, cancel := context.WithTimeout(r.Context(), -1)
@@ -222,7 +222,7 @@ func TestLog(t *testing.T) {
 			*r = *r.WithContext(ctx)
 		})
 		if status != http.StatusServiceUnavailable {
-			t.Errorf("whoever has no time is answered with %d", status)
+			t.Errorf("a request whose context has ended gets %d", status)
 		}
 		must(t, client.Store().Close())
 		for _, path := range []string{"/stats", "/readyz"} {

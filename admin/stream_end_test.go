@@ -47,7 +47,7 @@ func TestStreamsEnd(t *testing.T) {
 	must(t, err)
 	must(t, answer.Body.Close())
 	if answer.StatusCode != http.StatusUnauthorized {
-		t.Errorf("who is locked out is answered with %d", answer.StatusCode)
+		t.Errorf("a locked user gets %d", answer.StatusCode)
 	}
 	eventually(t, "nobody watches for nobody", func() bool { n, watched := h.Streams(); return n == 0 && !watched })
 }

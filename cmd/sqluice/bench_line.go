@@ -73,7 +73,7 @@ func (b *bench) describe(ctx context.Context, d database) error {
 	}
 	what := fmt.Sprintf("durability %s, beside %s", b.flags.level(), d)
 	if d.postgres() {
-		what = "a schema of its own in " + d.String()
+		what = "its own schema in " + d.String()
 	}
 	return b.app.say("%s, %s; %d jobs of %d bytes", version, printable(what, oneLine), b.flags.jobs, b.flags.payload)
 }

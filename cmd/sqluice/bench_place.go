@@ -94,7 +94,7 @@ func benchSchema(ctx context.Context, d database, log *slog.Logger, _ []sqlite.O
 func benchFault(err error) error {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.Code == "42501" { // insufficient_privilege
-		return fmt.Errorf("bench makes a schema of its own, so as to leave your jobs alone, and this role may not: "+
+		return fmt.Errorf("bench makes its own schema, because it must not touch your jobs, and this role may not do that: "+
 			"name another role in the URL, or GRANT CREATE ON DATABASE to this one: %w", refused)
 	}
 	return err

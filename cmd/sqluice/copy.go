@@ -156,7 +156,7 @@ func adviseCopy(ctx context.Context, err error, source, target string) error {
 	var elsewhere *move.ElsewhereError
 	switch {
 	case errors.Is(err, move.ErrDiffer):
-		advice = fmt.Sprintf("%s is not opened: something wrote to one side with SQL of its own, or by a command such as cancel; "+
+		advice = fmt.Sprintf("%s is not opened: a program changed one side with its own SQL, or by a command such as cancel; "+
 			"to start again, run `sqluice reopen --db %s`, delete %s and make it with `sqluice up`", target, word(source), target)
 	case errors.As(err, &unfinished):
 		advice = fmt.Sprintf("the move is not complete: run the same command again to continue, or give up with `sqluice reopen --db %s` and delete %s",

@@ -21,7 +21,7 @@ const metricsPath = "/metrics"
 // scrapeTimeout is how long a worker that stops waits for running requests for its metrics.
 const scrapeTimeout = time.Second
 
-// metricsFlags say where a worker serves its metrics, and to whom.
+// metricsFlags holds the flags of a worker's metrics.
 type metricsFlags struct {
 	address   string // empty means nowhere
 	tokenFile string

@@ -152,7 +152,7 @@ func serveIsStopped(t *testing.T, c *cli) {
 	for lines.Scan() { // until the server ends it
 	}
 	if err := lines.Err(); err != nil {
-		t.Errorf("the event stream is broken off: %v", err)
+		t.Errorf("the event stream ended early: %v", err)
 	}
 	eventually(t, "it takes no more connections", func() bool {
 		conn, err := net.Dial("tcp", address)

@@ -56,7 +56,7 @@ func TestTopAsksBeforeItChangesAQueue(t *testing.T) {
 
 	same := topChanged{queue: "q", pause: true}
 	if same.text() != "queue q is paused already" || (topChanged{queue: "q"}).text() != "queue q is not paused" {
-		t.Errorf("what was so before is told as %q", same.text())
+		t.Errorf("an unchanged state is reported as %q", same.text())
 	}
 }
 
