@@ -49,7 +49,7 @@ func (r running) oldSnapshot(ctx context.Context) (end func() error, err error) 
 		return nil, err
 	}
 	end = func() error { return conn.Close(context.WithoutCancel(ctx)) }
-	_, err = conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT COUNT(*) FROM jobs")
+	_, err = conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT COUNT(*) FROM pg_class")
 	if err == nil {
 		t.Jobs = churn
 		err = r.prepare(ctx, t)

@@ -3,7 +3,7 @@
 -- psql -q -v file="$PWD/rows" -f bench/bulk_forms.sql URL. It prints microseconds a row, for statements of 1,000 rows in turn.
 SET jit = off;
 SET enable_seqscan = off;
-TRUNCATE jobs;
+TRUNCATE sqluice_jobs;
 CREATE TEMP TABLE forms AS
 SELECT CAST(jsonb_agg(p) AS text) AS list, array_agg(p) AS items, string_agg(p, chr(30)) AS joined
 FROM (SELECT '{"n":' || i || ',"pad":"' || repeat('x', 80) || '"}' AS p FROM generate_series(1, 1000) AS i) AS payloads;
@@ -26,10 +26,10 @@ BEGIN
                 statement := format('COPY jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout, created_at,'
                     || ' updated_at) FROM %L WITH (FORMAT binary)', current_setting('bulk_forms.file'));
             ELSE
-                statement := 'INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout, user_id, tags,'
+                statement := 'INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout, user_id, tags,'
                     || ' metadata, created_at, updated_at) SELECT ''noop'', ''default'', e.value, ''pending'', 0, 1000000, 25, 0, NULL,'
                     || ' NULL, NULL, 1000000, 1000000 FROM forms, ' || sources[form] || ' WITH ORDINALITY AS e (value, n)'
-                    || ' WHERE NOT EXISTS (SELECT 1 FROM moves AS m) ORDER BY e.n';
+                    || ' WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m) ORDER BY e.n';
             END IF;
             began := clock_timestamp();
             EXECUTE statement;

@@ -68,7 +68,7 @@ func (s sizes) database(ctx context.Context) (wal, table int64, err error) {
 		return wal, table, errors.Join(walErr, tableErr)
 	}
 	err = s.conn.QueryRow(ctx, `
-SELECT CAST((SELECT COALESCE(SUM(size), 0) FROM pg_ls_waldir()) AS BIGINT), pg_total_relation_size('jobs')`).Scan(&wal, &table)
+SELECT CAST((SELECT COALESCE(SUM(size), 0) FROM pg_ls_waldir()) AS BIGINT), pg_total_relation_size('sqluice_jobs')`).Scan(&wal, &table)
 	return wal, table, err
 }
 

@@ -81,7 +81,7 @@ func plainRole(ctx context.Context, t task, p *parent) (report, error) {
 	defer pool.Close()
 	return p.measure(func() (report, error) {
 		sent, err := pace(ctx, t, func(from, _ int) error {
-			_, err := pool.ExecContext(ctx, "INSERT INTO jobs (kind, payload) VALUES ('noop', ?)", fmt.Sprintf(`{"n":%d}`, from))
+			_, err := pool.ExecContext(ctx, "INSERT INTO sqluice_jobs (kind, payload) VALUES ('noop', ?)", fmt.Sprintf(`{"n":%d}`, from))
 			return err
 		})
 		return report{Sent: sent}, err

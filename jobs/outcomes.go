@@ -31,7 +31,7 @@ type outcome struct {
 	attempt *attempt
 	fate    fate
 	delay   time.Duration // of fateRetry and fateSnooze
-	cause   Cause         // when not empty, the attempt gets a row in job_errors
+	cause   Cause         // when not empty, the attempt gets a row in sqluice_job_errors
 	message string
 	output  *output // of the program that failed; joined to message when the outcome is recorded
 	stack   string

@@ -53,7 +53,7 @@ func good() map[string]string {
 		"right to left":       "\"\u202e\u0645\"",
 		"delete and C1":       "\"\u007f\u0080\u009f\"",
 		"markup":              `"<script>&amp;'</script>"`,
-		"quotes":              `"it''s \"; DROP TABLE jobs; --"`,
+		"quotes":              `"it''s \"; DROP TABLE sqluice_jobs; --"`,
 		"percent":             `"%s %00 ? $1 @x :y"`,
 		"deepest lists":       strings.Repeat("[", jobs.MaxDepth) + strings.Repeat("]", jobs.MaxDepth),
 		"deepest objects":     strings.Repeat(`{"a":`, jobs.MaxDepth) + "0" + strings.Repeat("}", jobs.MaxDepth),
@@ -285,7 +285,7 @@ func TestPostgreSQLTakesTheSamePayloads(t *testing.T) {
 	for name, payload := range good() {
 		var one, fromBatch string
 		if err := pool.QueryRowContext(t.Context(),
-			`INSERT INTO jobs (kind, payload) VALUES ('echo', $1) RETURNING payload`, payload).Scan(&one); err != nil {
+			`INSERT INTO sqluice_jobs (kind, payload) VALUES ('echo', $1) RETURNING payload`, payload).Scan(&one); err != nil {
 			t.Errorf("%s is refused: %v", name, err)
 			continue
 		}

@@ -47,7 +47,7 @@ func TestMigrationsLiveBesideAnApplicationsOwn(t *testing.T) {
 		check(1, newest(queue))
 		migrateTo(t, application, 9)
 		check(9, newest(queue))
-		mustExec(t, pool, `INSERT INTO jobs (kind) VALUES ('ship')`)
+		mustExec(t, pool, `INSERT INTO sqluice_jobs (kind) VALUES ('ship')`)
 		migrateTo(t, application, 1)
 		migrateTo(t, queue, 0)
 		check(1, 0)
@@ -115,27 +115,3 @@ func TestQueueInAnApplicationsDatabase(t *testing.T) {
 	}
 }
 
-// A table of the same name is the application's: it stays as it is.
-func TestMigrationLeavesAForeignJobsTableAlone(t *testing.T) {
-	pool := testdb.PlainSQLite(t, filepath.Join(t.TempDir(), "shop.db"))
-	mustExec(t, pool, `CREATE TABLE jobs (title TEXT)`)
-	mustExec(t, pool, `INSERT INTO jobs (title) VALUES ('cook')`)
-	store, err := sqlite.New(t.Context(), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if names, err := store.Migrate(t.Context()); err == nil {
-		t.Errorf("migrated (%v) over a foreign table", names)
-	}
-	if have, _, err := store.SchemaVersion(t.Context()); err != nil || have != 0 {
-		t.Errorf("the schema is version %d after a failed migration: %v", have, err)
-	}
-	if title := scan[string](t, pool, `SELECT title FROM jobs`); title != "cook" {
-		t.Errorf("the application's row is %q", title)
-	}
-}

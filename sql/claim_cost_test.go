@@ -16,12 +16,12 @@ import (
 // ballast are rows that no claim wants: each sort is in the way of another careless plan.
 const (
 	ballast = `
-INSERT INTO jobs (kind, status, priority, run_after, created_at, finished_at)
+INSERT INTO sqluice_jobs (kind, status, priority, run_after, created_at, finished_at)
 WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
 SELECT CASE ?1 WHEN 'unsupported' THEN 'other' ELSE 'report' END, CASE ?1 WHEN 'unsupported' THEN 'pending' ELSE ?1 END,
        32767, CASE ?1 WHEN 'scheduled' THEN 253402300799999999 ELSE i END, i, CASE ?1 WHEN 'done' THEN i WHEN 'failed' THEN i END
 FROM n`
-	wanted = `INSERT INTO jobs (kind, run_after, created_at)
+	wanted = `INSERT INTO sqluice_jobs (kind, run_after, created_at)
 WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT 'report', i, i FROM n`
 )
 
@@ -89,7 +89,7 @@ func TestCostOfAClaimDoesNotGrow(t *testing.T) {
 		for _, sort := range sorts {
 			mustExec(t, pool, ballast, sort, ballastRows)
 		}
-		mustExec(t, pool, `INSERT INTO workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until)
+		mustExec(t, pool, `INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until)
 			VALUES ('w', 'k', 'h', 1, 'v', '{}', '[]', 1, 1, 1)`)
 		conn, err := pool.Conn(t.Context())
 		if err != nil {

@@ -107,7 +107,7 @@ func TestExtremesAreRefusedOrHarmless(t *testing.T) {
 		var unportable, moves []plant
 		for _, p := range plants {
 			switch {
-			case p.table == "moves":
+			case p.table == "sqluice_moves":
 				moves = append(moves, p)
 			case portable(p):
 				byTable[p.table] = append(byTable[p.table], p)
@@ -136,7 +136,7 @@ func TestExtremesAreRefusedOrHarmless(t *testing.T) {
 		}
 		t.Run("moves", func(t *testing.T) {
 			w := make(t)
-			w.must("enqueue", w.exec(`INSERT INTO jobs (kind) VALUES ('k')`))
+			w.must("enqueue", w.exec(`INSERT INTO sqluice_jobs (kind) VALUES ('k')`))
 			for _, p := range moves {
 				w.plant([]plant{p})
 				if _, err := w.client.Why(w.ctx, 1); err != nil {
@@ -148,7 +148,7 @@ func TestExtremesAreRefusedOrHarmless(t *testing.T) {
 				if _, err := w.client.Enqueue(w.ctx, "k", json.RawMessage(`{}`)); !errors.Is(err, jobs.ErrMoved) {
 					t.Errorf("%s: an enqueue gives %v", p, err)
 				}
-				w.must("open the queue", w.exec(`DELETE FROM moves`))
+				w.must("open the queue", w.exec(`DELETE FROM sqluice_moves`))
 			}
 			w.looks()
 		})
@@ -206,7 +206,7 @@ func (w *world) looks() {
 	}
 	_, err := json.Marshal(all)
 	w.must("encode the list", err)
-	if n := scan[int64](w.T, w.plain, `SELECT COUNT(*) FROM jobs`); int64(len(all)) != n {
+	if n := scan[int64](w.T, w.plain, `SELECT COUNT(*) FROM sqluice_jobs`); int64(len(all)) != n {
 		w.Errorf("%d of %d jobs are listed", len(all), n)
 	}
 	for i, job := range all {
@@ -286,7 +286,7 @@ func (w *world) goesOn() {
 	for range 2 {
 		var id int64
 		w.must("plain INSERT", w.plain.QueryRowContext(w.ctx,
-			`INSERT INTO jobs (kind, queue, priority) VALUES ('k', 'q', -32768) RETURNING id`).Scan(&id))
+			`INSERT INTO sqluice_jobs (kind, queue, priority) VALUES ('k', 'q', -32768) RETURNING id`).Scan(&id))
 		last = append(last, id)
 	}
 	failing, err := w.client.Enqueue(w.ctx, "fails", json.RawMessage(`{}`), jobs.Queue("q"), jobs.Priority(jobs.MinPriority), jobs.MaxAttempts(1))
@@ -332,7 +332,7 @@ func (w *world) goesOn() {
 func (w *world) copies(targets map[string]func(*testing.T) *world, whole bool) {
 	w.Helper()
 	// A row of a worker that is said to live keeps a move from beginning, as it should.
-	w.must("delete the workers", w.exec(`DELETE FROM workers WHERE ended_at IS NULL`))
+	w.must("delete the workers", w.exec(`DELETE FROM sqluice_workers WHERE ended_at IS NULL`))
 	for engine, make := range targets {
 		target := make(w.T)
 		_, err := move.Run(w.ctx, move.Config{

@@ -23,7 +23,7 @@ func soundRows() map[string]struct {
 		key  string
 		rows []row
 	}{
-		"jobs": {"request_id", []row{
+		"sqluice_jobs": {"request_id", []row{
 			{"kind": "k", "queue": "q"},
 			{"kind": "k", "queue": "q", "status": "scheduled", "run_after": 1},
 			{"kind": "k", "queue": "q", "status": "running", "attempt": 1, "started_at": 1},
@@ -31,19 +31,19 @@ func soundRows() map[string]struct {
 			{"kind": "k", "queue": "q", "status": "failed", "attempt": 1, "finished_at": 2, "last_error": "no"},
 			{"kind": "k", "queue": "q", "status": "cancelled", "finished_at": 2},
 		}},
-		"workers": {"name", []row{
+		"sqluice_workers": {"name", []row{
 			{"lock_key": "1", "host": "h", "pid": 1, "version": "v", "queues": `{"q":1}`, "kinds": `["k"]`, "started_at": 1, "heartbeat_at": 1, "lease_until": 1},
 			{"lock_key": "1", "host": "h", "pid": 1, "version": "v", "queues": `{"q":1}`, "kinds": `["k"]`, "started_at": 1, "heartbeat_at": 1, "lease_until": 1,
 				"ended_at": 2, "end_reason": "crash"},
 		}},
-		"queues":           {"name", []row{{"paused_at": 1, "updated_at": 1}, {"updated_at": 1}}},
-		"job_errors":       {"message", []row{{"job_id": 1, "attempt": 1, "ended_at": 1, "cause": "error"}}},
-		"moves":            {"token", []row{{"direction": "out", "peer": "elsewhere", "started_at": 1}}},
-		"job_counts":       {"queue", []row{{"kind": "k", "status": "done", "jobs": 1}}},
-		"job_changes":      {"queue", []row{{"at": 1, "kind": "k", "event": "done", "times": 1, "jobs": 1}}},
-		"job_history":      {"queue", []row{{"step": 60_000_000, "start_at": 60_000_000, "kind": "k", "event": "done", "bucket": 0, "times": 1}}},
-		"job_audit":        {"actor", []row{{"at": 1, "action": "retry", "jobs": 1}}},
-		"sensitive_fields": {"path", []row{{"kind": "k2", "marked_at": 1}}},
+		"sqluice_queues":           {"name", []row{{"paused_at": 1, "updated_at": 1}, {"updated_at": 1}}},
+		"sqluice_job_errors":       {"message", []row{{"job_id": 1, "attempt": 1, "ended_at": 1, "cause": "error"}}},
+		"sqluice_moves":            {"token", []row{{"direction": "out", "peer": "elsewhere", "started_at": 1}}},
+		"sqluice_job_counts":       {"queue", []row{{"kind": "k", "status": "done", "jobs": 1}}},
+		"sqluice_job_changes":      {"queue", []row{{"at": 1, "kind": "k", "event": "done", "times": 1, "jobs": 1}}},
+		"sqluice_job_history":      {"queue", []row{{"step": 60_000_000, "start_at": 60_000_000, "kind": "k", "event": "done", "bucket": 0, "times": 1}}},
+		"sqluice_job_audit":        {"actor", []row{{"at": 1, "action": "retry", "jobs": 1}}},
+		"sqluice_sensitive_fields": {"path", []row{{"kind": "k2", "marked_at": 1}}},
 	}
 }
 
@@ -230,7 +230,7 @@ func (g *gardener) texts(p plant) (list []plant) {
 func oddTexts() []string {
 	return []string{
 		"", " ", "a", "a\nb", "a\rb", "a\tb", "a\x00b", "\x7f", "\u0080", "\u009f", "\u00a0", "\u2028", "\u202e", "\ufeff", "\ufffd", "\U0010ffff", "\U0001f600",
-		"../../x", "/", "%", "a&b=c#d?e", "<script>", "'; DROP TABLE jobs; --", "default", "_other",
+		"../../x", "/", "%", "a&b=c#d?e", "<script>", "'; DROP TABLE sqluice_jobs; --", "default", "_other",
 		strings.Repeat("\u00e9", 200), strings.Repeat("\u00e9", 201), strings.Repeat("\u00e9", 1000), strings.Repeat("\u00e9", 1001),
 		"-9223372036854775808", "9223372036854775807", "9223372036854775808", "pending", "running", "waiting", "done", "failed", "crash", "out", "in", "\xff", "a\xc3", "\xed\xa0\x80",
 		`{}`, `{}` + "\x00", `{`, `{} {}`, `[]`, `[1]`, `[0]`, `[-1]`, `[01]`, `[1.5]`, `[9223372036854775808]`, `[1e999999]`, `[[1]]`, `["a"]`, `["a",1]`,

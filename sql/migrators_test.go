@@ -48,7 +48,7 @@ func TestManyProcessesMigrateAtOnce(t *testing.T) {
 			if err != nil || version != newest(provider) {
 				t.Errorf("the schema is version %d, want %d: %v", version, newest(provider), err)
 			}
-			if n := scan[int64](t, pool, `SELECT COUNT(*) FROM jobs`); test.from > 0 && n != 5 {
+			if n := scan[int64](t, pool, `SELECT COUNT(*) FROM sqluice_jobs`); test.from > 0 && n != 5 {
 				t.Errorf("%d of 5 rows are left", n)
 			}
 		})

@@ -16,14 +16,14 @@ func TestPlainInsertIsAGoodJob(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool, _ := e.at(t, 0)
 		before := time.Now().Add(-time.Second)
-		mustExec(t, pool, `INSERT INTO jobs (kind, payload) VALUES ('report', '{"n": 1}')`)
-		mustExec(t, pool, `INSERT INTO jobs (kind) VALUES ('report')`)
+		mustExec(t, pool, `INSERT INTO sqluice_jobs (kind, payload) VALUES ('report', '{"n": 1}')`)
+		mustExec(t, pool, `INSERT INTO sqluice_jobs (kind) VALUES ('report')`)
 		after := time.Now().Add(time.Second)
 		got := rows(t, pool, `SELECT payload, status, queue, priority, attempt, uncounted, max_attempts, crashes, timeout,
 			run_after = created_at OR run_after - created_at BETWEEN 0 AND 1000000, updated_at - created_at BETWEEN 0 AND 1000000,
 			COALESCE(worker_id, lease_until, cancel_requested_at, started_at, finished_at),
 			COALESCE(unique_key, request_id, user_id, tags, metadata, progress, result, last_error)
-			FROM jobs ORDER BY id`)
+			FROM sqluice_jobs ORDER BY id`)
 		yes := any(true)
 		if e.name == "sqlite" {
 			yes = int64(1)
@@ -35,7 +35,7 @@ func TestPlainInsertIsAGoodJob(t *testing.T) {
 				t.Errorf("row %d is\n%v, want\n%v", i, got[i], want)
 			}
 		}
-		made := time.UnixMicro(scan[int64](t, pool, `SELECT created_at FROM jobs WHERE id = 1`))
+		made := time.UnixMicro(scan[int64](t, pool, `SELECT created_at FROM sqluice_jobs WHERE id = 1`))
 		if made.Before(before) || made.After(after) {
 			t.Errorf("created_at is %s, not between %s and %s", made, before, after)
 		}
@@ -57,7 +57,7 @@ func TestPlainInsertForLaterIsScheduled(t *testing.T) {
 			"at the birth of Unix": {0, "pending"},
 		} {
 			mustExec(t, pool, insert("kind, run_after", 2, e), name, test.runAfter)
-			if status := scan[string](t, pool, numbered("SELECT status FROM jobs WHERE kind = ?", e), name); status != test.status {
+			if status := scan[string](t, pool, numbered("SELECT status FROM sqluice_jobs WHERE kind = ?", e), name); status != test.status {
 				t.Errorf("a job for %s is %s, want %s", name, status, test.status)
 			}
 		}
@@ -140,7 +140,7 @@ func TestJobsReadableShowsTimesAsText(t *testing.T) {
 		pool, _ := e.at(t, 0)
 		fill(t, e, pool, fillV2)
 		got := rows(t, pool, `SELECT id, kind, payload, status, priority, substr(run_after, 1, 23), substr(created_at, 1, 23),
-			substr(started_at, 1, 23), substr(finished_at, 1, 23) FROM jobs_readable WHERE id IN (6, 13) ORDER BY id`)
+			substr(started_at, 1, 23), substr(finished_at, 1, 23) FROM sqluice_jobs_readable WHERE id IN (6, 13) ORDER BY id`)
 		const made = "2023-11-14T22:13:20.000"
 		want := [][]any{
 			{int64(6), "report", "0", "failed", int64(0), made, made, made, made},
@@ -149,7 +149,7 @@ func TestJobsReadableShowsTimesAsText(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("the view shows\n%v, want\n%v", got, want)
 		}
-		if view, table := columns(t, pool, "jobs_readable"), columns(t, pool, "jobs"); !reflect.DeepEqual(view, table) {
+		if view, table := columns(t, pool, "sqluice_jobs_readable"), columns(t, pool, "sqluice_jobs"); !reflect.DeepEqual(view, table) {
 			t.Errorf("the view has the columns\n%v, the table\n%v", view, table)
 		}
 	})
@@ -176,7 +176,7 @@ func columns(t *testing.T, pool *sql.DB, relation string) map[string]bool {
 
 // insert is the statement that adds a job with these columns.
 func insert(columns string, n int, e engine) string {
-	return numbered("INSERT INTO jobs ("+columns+") VALUES ("+strings.TrimSuffix(strings.Repeat("?, ", n), ", ")+")", e)
+	return numbered("INSERT INTO sqluice_jobs ("+columns+") VALUES ("+strings.TrimSuffix(strings.Repeat("?, ", n), ", ")+")", e)
 }
 
 // numbered gives the placeholders of a statement the form that the engine takes.

@@ -18,17 +18,17 @@ var tableStates = map[string][]string{
 	"analyzed empty": {`ANALYZE`},
 	"a backlog":      {fillJobs, fillErrors, `ANALYZE`},
 	"a history":      {strings.ReplaceAll(fillJobs, "'pending'", "'done'"), fillErrors, `ANALYZE`},
-	"emptied since":  {fillJobs, fillErrors, `ANALYZE`, `DELETE FROM jobs`},
+	"emptied since":  {fillJobs, fillErrors, `ANALYZE`, `DELETE FROM sqluice_jobs`},
 	"filled since":   {`ANALYZE`, fillJobs, fillErrors},
 }
 
 const (
-	fillJobs = `INSERT INTO jobs (kind, status, worker_id, unique_key, request_id, run_after, finished_at)
+	fillJobs = `INSERT INTO sqluice_jobs (kind, status, worker_id, unique_key, request_id, run_after, finished_at)
 		SELECT 'kind' || i % 10, CASE WHEN i % 100 = 0 THEN 'running' WHEN i % 10 = 1 THEN 'scheduled' WHEN i % 10 = 2 THEN 'failed'
 		       ELSE 'pending' END, CASE WHEN i % 100 = 0 THEN 1 + i % 7 END, i, i, i, CASE WHEN i % 10 = 2 THEN i END
 		FROM generate_series(1, 20000) AS n (i)`
-	fillErrors = `INSERT INTO job_errors (job_id, attempt, ended_at, cause, message)
-		SELECT j.id, 1, 1, 'error', '' FROM jobs AS j WHERE j.status = 'failed'`
+	fillErrors = `INSERT INTO sqluice_job_errors (job_id, attempt, ended_at, cause, message)
+		SELECT j.id, 1, 1, 'error', '' FROM sqluice_jobs AS j WHERE j.status = 'failed'`
 )
 
 // hotReads are the indexes on jobs by which each hot query finds its rows, and no other: the one way for all that a table
@@ -36,21 +36,21 @@ const (
 var hotReads = map[string]string{
 	"AddJobError": "", "EnqueueJob": "", "EnqueueJobs": "", "EnqueueKeylessJob": "", "HeartbeatWorker": "", "ListJobErrors": "",
 
-	"CancelRequestedJob": "jobs_pkey", "CancelRunningJob": "jobs_pkey", "CancelWaitingJob": "jobs_pkey", "CompleteJob": "jobs_pkey",
-	"CompleteJobRange": "jobs_pkey", "CompleteJobs": "jobs_pkey", "StartJobRange": "jobs_pkey", "StartJobs": "jobs_pkey", "ListClaimableJobs": "jobs_claim jobs_pkey",
-	"ListClaimableJobsOfKind": "jobs_claim", "ListClaimableKinds": "jobs_claim",
-	"CompleteJobsWithResults": "jobs_pkey", "DeleteJob": "jobs_pkey", "ExtendLeases": "jobs_pkey",
-	"FailJob": "jobs_pkey", "GetJob": "jobs_pkey", "GetJobFence": "jobs_pkey", "ReleaseJob": "jobs_pkey",
-	"RequestJobCancel": "jobs_pkey", "RetryJob": "jobs_pkey", "SetJobProgress": "jobs_pkey", "SnoozeJob": "jobs_pkey",
+	"CancelRequestedJob": "sqluice_jobs_pkey", "CancelRunningJob": "sqluice_jobs_pkey", "CancelWaitingJob": "sqluice_jobs_pkey", "CompleteJob": "sqluice_jobs_pkey",
+	"CompleteJobRange": "sqluice_jobs_pkey", "CompleteJobs": "sqluice_jobs_pkey", "StartJobRange": "sqluice_jobs_pkey", "StartJobs": "sqluice_jobs_pkey", "ListClaimableJobs": "sqluice_jobs_claim sqluice_jobs_pkey",
+	"ListClaimableJobsOfKind": "sqluice_jobs_claim", "ListClaimableKinds": "sqluice_jobs_claim",
+	"CompleteJobsWithResults": "sqluice_jobs_pkey", "DeleteJob": "sqluice_jobs_pkey", "ExtendLeases": "sqluice_jobs_pkey",
+	"FailJob": "sqluice_jobs_pkey", "GetJob": "sqluice_jobs_pkey", "GetJobFence": "sqluice_jobs_pkey", "ReleaseJob": "sqluice_jobs_pkey",
+	"RequestJobCancel": "sqluice_jobs_pkey", "RetryJob": "sqluice_jobs_pkey", "SetJobProgress": "sqluice_jobs_pkey", "SnoozeJob": "sqluice_jobs_pkey",
 
-	"ClaimJobs": "jobs_claim jobs_pkey", "EnqueueClaimedJob": "jobs_claim", "HasClaimableJobs": "jobs_claim", "HasUnfinishedJobs": "jobs_claim jobs_running",
-	"PromoteDueJobs": "jobs_due jobs_pkey", "GetNextRunAfter": "jobs_due", "DeleteFailedJobs": "jobs_failed jobs_pkey",
-	"DeleteDoneJobs": "jobs_pkey", "GetPruneStep": "jobs_pkey", "ListFailedJobs": "jobs_failed", "ListEndedJobIDs": "jobs_ended", "GetJobIDByRequestID": "jobs_request", "GetLiveJobIDByUniqueKey": "jobs_unique",
-	"RequeueJob": "jobs_pkey jobs_unique", "ListHeldJobs": "jobs_running", "CountHousework": "jobs_running",
-	"RecordStuckJobs": "jobs_pkey jobs_running",
+	"ClaimJobs": "sqluice_jobs_claim sqluice_jobs_pkey", "EnqueueClaimedJob": "sqluice_jobs_claim", "HasClaimableJobs": "sqluice_jobs_claim", "HasUnfinishedJobs": "sqluice_jobs_claim sqluice_jobs_running",
+	"PromoteDueJobs": "sqluice_jobs_due sqluice_jobs_pkey", "GetNextRunAfter": "sqluice_jobs_due", "DeleteFailedJobs": "sqluice_jobs_failed sqluice_jobs_pkey",
+	"DeleteDoneJobs": "sqluice_jobs_pkey", "GetPruneStep": "sqluice_jobs_pkey", "ListFailedJobs": "sqluice_jobs_failed", "ListEndedJobIDs": "sqluice_jobs_ended", "GetJobIDByRequestID": "sqluice_jobs_request", "GetLiveJobIDByUniqueKey": "sqluice_jobs_unique",
+	"RequeueJob": "sqluice_jobs_pkey sqluice_jobs_unique", "ListHeldJobs": "sqluice_jobs_running", "CountHousework": "sqluice_jobs_running",
+	"RecordStuckJobs": "sqluice_jobs_pkey sqluice_jobs_running",
 
 	// From the running jobs to the errors of each.
-	"CancelStuckJobs": "jobs_running", "CountCrashes": "jobs_running", "FailStuckJobs": "jobs_running", "ResetStuckJobs": "jobs_running",
+	"CancelStuckJobs": "sqluice_jobs_running", "CountCrashes": "sqluice_jobs_running", "FailStuckJobs": "sqluice_jobs_running", "ResetStuckJobs": "sqluice_jobs_running",
 }
 
 // Whole plans differ between versions of PostgreSQL, and by what the tables hold; by which index jobs are found must not.
@@ -89,7 +89,7 @@ func TestHotQueriesReadTheseIndexesOnPostgreSQL(t *testing.T) {
 	}
 }
 
-var jobsRead = regexp.MustCompile(`Scan (?:Backward )?(?:using|on) (jobs(?:_claim|_due|_ended|_failed|_failed_kind|_pkey|_request|_running|_scheduled|_unique)?)\b`)
+var jobsRead = regexp.MustCompile(`Scan (?:Backward )?(?:using|on) (sqluice_jobs(?:_claim|_due|_ended|_failed|_failed_kind|_pkey|_request|_running|_scheduled|_unique)?)\b`)
 
 // jobsReads are the indexes on jobs in a plan, or jobs for the table as a whole, and the plan.
 func jobsReads(t *testing.T, pool *sql.DB, s gates.Statement) (reads, plan string) {
@@ -133,15 +133,15 @@ func TestPostgresPlansAreGolden(t *testing.T) {
 	if version := scan[int64](t, pool, `SELECT CAST(current_setting('server_version_num') AS BIGINT) / 10000`); version != goldenPostgres {
 		t.Skipf("NOT TESTED on PostgreSQL %d: the golden plans are those of %d", version, goldenPostgres)
 	}
-	for _, table := range []string{"jobs", "job_errors", "workers", "queues", "moves"} {
+	for _, table := range []string{"sqluice_jobs", "sqluice_job_errors", "sqluice_workers", "sqluice_queues", "sqluice_moves"} {
 		mustExec(t, pool, `ALTER TABLE `+table+` SET (autovacuum_enabled = off)`) // it would come at some time
 	}
 	for _, statement := range []string{
 		fillJobs, strings.ReplaceAll(strings.ReplaceAll(fillJobs, "'pending'", "'done'"), "unique_key, request_id", "progress, result"), fillErrors,
-		`INSERT INTO workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until, ended_at, end_reason)
+		`INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until, ended_at, end_reason)
 		 SELECT 'w' || i, i, 'h', i, 'v', '{}', '[]', i, i, i, CASE WHEN i > 3 THEN i END, CASE WHEN i > 3 THEN 'stopped' END
 		 FROM generate_series(1, 100) AS n (i)`,
-		`INSERT INTO queues (name, updated_at) SELECT 'q' || i, i FROM generate_series(1, 5) AS n (i)`,
+		`INSERT INTO sqluice_queues (name, updated_at) SELECT 'q' || i, i FROM generate_series(1, 5) AS n (i)`,
 		`VACUUM (ANALYZE)`,
 		// As in the engine's transactions, for statements that the server plans once for all parameters.
 		`SET enable_seqscan = off`, `SET jit = off`, `SET plan_cache_mode = force_generic_plan`,

@@ -57,18 +57,18 @@ var hot = map[string]string{
 	"GetPruneStep": "",
 
 	// It reads the first entry.
-	"GetNextRunAfter": "jobs_due",
+	"GetNextRunAfter": "sqluice_jobs_due",
 
 	// They look at every running job: few, whatever else the table holds.
-	"CancelStuckJobs": "jobs_running", "CountCrashes": "jobs_running",
-	"HasUnfinishedJobs": "jobs_running", "CountHousework": "jobs_running", "FailStuckJobs": "jobs_running", "RecordStuckJobs": "jobs_running",
-	"ResetStuckJobs": "jobs_running",
+	"CancelStuckJobs": "sqluice_jobs_running", "CountCrashes": "sqluice_jobs_running",
+	"HasUnfinishedJobs": "sqluice_jobs_running", "CountHousework": "sqluice_jobs_running", "FailStuckJobs": "sqluice_jobs_running", "RecordStuckJobs": "sqluice_jobs_running",
+	"ResetStuckJobs": "sqluice_jobs_running",
 }
 
 var (
 	scanStep  = regexp.MustCompile(`^SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?`)
-	indexScan = regexp.MustCompile(`Scan (?:Backward )?using (\w+) on jobs\b[^\n]*(\n\s*Index Cond)?`)
-	alias     = regexp.MustCompile(`\bjobs AS (\w+)`)
+	indexScan = regexp.MustCompile(`Scan (?:Backward )?using (\w+) on sqluice_jobs\b[^\n]*(\n\s*Index Cond)?`)
+	alias     = regexp.MustCompile(`\bsqluice_jobs AS (\w+)`)
 )
 
 func TestPlansAreGolden(t *testing.T) {
@@ -94,7 +94,7 @@ func TestHotQueriesScanNoJobs(t *testing.T) {
 			continue
 		}
 		found++
-		names := []string{"jobs"}
+		names := []string{"sqluice_jobs"}
 		for _, match := range alias.FindAllStringSubmatch(s.SQL, -1) {
 			names = append(names, match[1])
 		}
@@ -116,7 +116,7 @@ func TestHotQueriesScanNoJobs(t *testing.T) {
 func TestHotQueriesHaveIndexesOnPostgreSQL(t *testing.T) {
 	pool, _ := postgresEngine(t).at(t, 0)
 	pool.SetMaxOpenConns(1) // the settings belong to a connection
-	mustExec(t, pool, `INSERT INTO jobs (kind, status, worker_id, unique_key, request_id, run_after, finished_at)
+	mustExec(t, pool, `INSERT INTO sqluice_jobs (kind, status, worker_id, unique_key, request_id, run_after, finished_at)
 		SELECT 'kind' || i % 10, CASE WHEN i % 100 = 0 THEN 'running' WHEN i % 4 = 0 THEN 'pending' WHEN i % 4 = 1 THEN 'scheduled'
 		       WHEN i % 4 = 2 THEN 'done' ELSE 'failed' END, CASE WHEN i % 100 = 0 THEN 1 + i % 700 END, i, i, i, CASE WHEN i % 4 >= 2 THEN i END
 		FROM generate_series(1, 20000) AS n (i)`)
@@ -129,7 +129,7 @@ func TestHotQueriesHaveIndexesOnPostgreSQL(t *testing.T) {
 			continue
 		}
 		text := strings.Join(postgresPlan(t, pool, s), "\n")
-		if regexp.MustCompile(`Seq Scan on jobs\b`).MatchString(text) {
+		if regexp.MustCompile(`Seq Scan on sqluice_jobs\b`).MatchString(text) {
 			t.Errorf("%s has no index on jobs:\n%s", s.Name, text)
 		}
 		for _, scan := range indexScan.FindAllStringSubmatch(text, -1) {

@@ -16,7 +16,7 @@ const (
 
 // A job of every status that version 1 knows, with odd text, times at both ends and ids with gaps.
 const fillV1 = `
-INSERT INTO jobs (` + columnsV1 + `) VALUES
+INSERT INTO sqluice_jobs (` + columnsV1 + `) VALUES
     (1, 'report', '{}', 'pending', 0, 1700000000000001, 1700000000000001, NULL, NULL),
     (2, 'report', '{"a": [1, 2.50, "x''y"],  "a": null}', 'running', 1, 1700000000000002, 1700000000000003, 1700000000000004, NULL),
     (5, 'report', '"\u2028\/ \ud83d\ude00"', 'done', 3, 1, 2, 3, 4),
@@ -25,7 +25,7 @@ INSERT INTO jobs (` + columnsV1 + `) VALUES
 
 // The same with the columns of version 2, and jobs that wait for their time: past, near and in the year 9999.
 const fillV2 = `
-INSERT INTO jobs (` + columnsV2 + `) VALUES
+INSERT INTO sqluice_jobs (` + columnsV2 + `) VALUES
     (1, 'report', '{}', 'pending', 0, 1700000000000001, 1700000000000001, NULL, NULL, 5, 1700000000000001),
     (2, 'report', '{"a": [1, 2.50, "x''y"],  "a": null}', 'running', 1, 1700000000000002, 1700000000000003, 1700000000000004, NULL, -32768, 0),
     (5, 'report', '"\u2028\/ \ud83d\ude00"', 'done', 3, 1, 2, 3, 4, 32767, 1),
@@ -36,13 +36,13 @@ INSERT INTO jobs (` + columnsV2 + `) VALUES
 
 // What the newer tables hold when a database goes down again.
 const fillNewest = `
-INSERT INTO workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until, ended_at, end_reason) VALUES
+INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until, ended_at, end_reason) VALUES
     ('live', 'k1', 'h', 1, 'v', '{}', '[]', 1, 1, 1, NULL, NULL), ('gone', 'k2', 'h', 2, 'v', '{}', '[]', 1, 1, 1, 2, 'crash');
-UPDATE jobs SET worker_id = 1, lease_until = 1700000000000099, cancel_requested_at = 7 WHERE status = 'running';
-UPDATE jobs SET queue = 'reports', max_attempts = 3, timeout = 1000000, last_error = 'no luck', unique_key = 'u' || id,
+UPDATE sqluice_jobs SET worker_id = 1, lease_until = 1700000000000099, cancel_requested_at = 7 WHERE status = 'running';
+UPDATE sqluice_jobs SET queue = 'reports', max_attempts = 3, timeout = 1000000, last_error = 'no luck', unique_key = 'u' || id,
                 request_id = 'r' || id, user_id = 'me', tags = '["t"]', metadata = '{}', progress = '1', result = '"r"';
-INSERT INTO queues (name, paused_at, updated_at) VALUES ('reports', 1, 1);
-INSERT INTO job_errors (job_id, attempt, worker_id, ended_at, cause, message) VALUES (6, 25, 2, 1, 'crash', 'gone'), (2, 1, 1, 1, 'error', 'no')`
+INSERT INTO sqluice_queues (name, paused_at, updated_at) VALUES ('reports', 1, 1);
+INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, ended_at, cause, message) VALUES (6, 25, 2, 1, 'crash', 'gone'), (2, 1, 1, 1, 'error', 'no')`
 
 // fill runs statements, of which the first may give ids. PostgreSQL takes ids only with OVERRIDING SYSTEM VALUE.
 func fill(t *testing.T, e engine, pool *sql.DB, statements string) {
@@ -61,7 +61,7 @@ func TestRowsSurviveEveryMigrationUp(t *testing.T) {
 			onEachEngine(t, func(t *testing.T, e engine) {
 				pool, provider := e.at(t, from)
 				fill(t, e, pool, rowsOf.fill)
-				query := "SELECT " + rowsOf.columns + " FROM jobs ORDER BY id"
+				query := "SELECT " + rowsOf.columns + " FROM sqluice_jobs ORDER BY id"
 				before := rows(t, pool, query)
 				for version := from + 1; version <= newest(provider); version++ {
 					migrateTo(t, provider, version)
@@ -69,7 +69,7 @@ func TestRowsSurviveEveryMigrationUp(t *testing.T) {
 						t.Fatalf("version %d changed rows:\n%v\nwere\n%v", version, after, before)
 					}
 				}
-				if n := scan[int64](t, pool, `SELECT COUNT(*) FROM jobs WHERE queue = 'default' AND max_attempts = 25
+				if n := scan[int64](t, pool, `SELECT COUNT(*) FROM sqluice_jobs WHERE queue = 'default' AND max_attempts = 25
 					AND crashes = 0 AND uncounted = 0 AND timeout = 0 AND worker_id IS NULL AND unique_key IS NULL`); n != int64(len(before)) {
 					t.Errorf("%d of %d rows have the new columns' defaults", n, len(before))
 				}
@@ -83,7 +83,7 @@ func TestJobsOfVersion1RunInTheOrderOfTheirCreation(t *testing.T) {
 		pool, provider := e.at(t, 1)
 		fill(t, e, pool, fillV1)
 		migrateTo(t, provider, 2)
-		if n := scan[int64](t, pool, `SELECT COUNT(*) FROM jobs WHERE run_after = created_at AND priority = 0`); n != 5 {
+		if n := scan[int64](t, pool, `SELECT COUNT(*) FROM sqluice_jobs WHERE run_after = created_at AND priority = 0`); n != 5 {
 			t.Errorf("%d of 5 rows are due since they were made", n)
 		}
 	})
@@ -97,15 +97,15 @@ func TestRowsSurviveEveryMigrationDown(t *testing.T) {
 		fill(t, e, pool, fillV2)
 		migrateTo(t, provider, newest(provider))
 		fill(t, e, pool, fillNewest)
-		before := rows(t, pool, "SELECT "+columnsV2+" FROM jobs ORDER BY id")
+		before := rows(t, pool, "SELECT "+columnsV2+" FROM sqluice_jobs ORDER BY id")
 		for version := newest(provider) - 1; version >= 2; version-- {
 			migrateTo(t, provider, version)
-			if after := rows(t, pool, "SELECT "+columnsV2+" FROM jobs ORDER BY id"); !reflect.DeepEqual(after, before) {
+			if after := rows(t, pool, "SELECT "+columnsV2+" FROM sqluice_jobs ORDER BY id"); !reflect.DeepEqual(after, before) {
 				t.Fatalf("going down to version %d changed rows:\n%v\nwere\n%v", version, after, before)
 			}
 		}
 		migrateTo(t, provider, 1)
-		after := rows(t, pool, "SELECT "+columnsV1+" FROM jobs ORDER BY id")
+		after := rows(t, pool, "SELECT "+columnsV1+" FROM sqluice_jobs ORDER BY id")
 		if len(after) != len(before) {
 			t.Fatalf("version 1 has %d rows, version 2 had %d", len(after), len(before))
 		}
@@ -119,7 +119,7 @@ func TestRowsSurviveEveryMigrationDown(t *testing.T) {
 			}
 		}
 		migrateTo(t, provider, newest(provider))
-		if n := scan[int64](t, pool, `SELECT COUNT(*) FROM jobs`); n != int64(len(before)) {
+		if n := scan[int64](t, pool, `SELECT COUNT(*) FROM sqluice_jobs`); n != int64(len(before)) {
 			t.Errorf("%d rows are left of %d after down and up again", n, len(before))
 		}
 		migrateTo(t, provider, 0)
@@ -135,12 +135,12 @@ func TestIDsAreNeverGivenTwice(t *testing.T) {
 		next := func(version int64) {
 			t.Helper()
 			migrateTo(t, provider, version)
-			id := scan[int64](t, pool, `INSERT INTO jobs (kind, payload) VALUES ('report', '{}') RETURNING id`)
+			id := scan[int64](t, pool, `INSERT INTO sqluice_jobs (kind, payload) VALUES ('report', '{}') RETURNING id`)
 			if id <= last {
 				t.Errorf("version %d gave id %d after %d", version, id, last)
 			}
 			last = id
-			mustExec(t, pool, `DELETE FROM jobs`)
+			mustExec(t, pool, `DELETE FROM sqluice_jobs`)
 		}
 		for range 3 {
 			next(1)

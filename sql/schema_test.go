@@ -71,7 +71,7 @@ func TestMigrationsGoUpDownUp(t *testing.T) {
 func TestMovesOutlastDown(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool, provider := e.at(t, 8)
-		mustExec(t, pool, `INSERT INTO moves (direction, token, peer, started_at) VALUES ('out', 't moved', 'elsewhere', 1)`)
+		mustExec(t, pool, `INSERT INTO sqluice_moves (direction, token, peer, started_at) VALUES ('out', 't moved', 'elsewhere', 1)`)
 		before := e.dump(t, pool)
 		_, err := provider.DownTo(t.Context(), 7)
 		if err == nil || !strings.Contains(err.Error(), "closed by a move: reopen it first") {
@@ -80,10 +80,10 @@ func TestMovesOutlastDown(t *testing.T) {
 		if after := e.dump(t, pool); after != before {
 			t.Errorf("the schema is\n%s\nno longer\n%s", after, before)
 		}
-		if n := scan[int64](t, pool, `SELECT COUNT(*) FROM moves`); n != 1 {
+		if n := scan[int64](t, pool, `SELECT COUNT(*) FROM sqluice_moves`); n != 1 {
 			t.Errorf("%d rows are left", n)
 		}
-		mustExec(t, pool, `DELETE FROM moves`)
+		mustExec(t, pool, `DELETE FROM sqluice_moves`)
 		migrateTo(t, provider, 7)
 	})
 }
@@ -96,7 +96,7 @@ func dumpSQLite(t *testing.T, pool *sql.DB) string {
 		SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND tbl_name <> ? AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
 		ORDER BY CASE type WHEN 'table' THEN 1 WHEN 'index' THEN 2 WHEN 'view' THEN 3 ELSE 4 END, name`, testdb.VersionTable) {
 		// A table that was renamed has its name in quotes.
-		text := strings.Replace(row[0].(string), `CREATE TABLE "jobs"`, "CREATE TABLE jobs", 1)
+		text := strings.Replace(row[0].(string), `CREATE TABLE "sqluice_jobs"`, "CREATE TABLE sqluice_jobs", 1)
 		fmt.Fprintf(&dump, "\n%s;\n", text)
 	}
 	return dump.String()
@@ -147,4 +147,4 @@ func dumpPostgres(t *testing.T, pool *sql.DB) string {
 }
 
 // Newer servers leave out the table's name in a view of one table.
-var schemaless = strings.NewReplacer("public.", "", "    jobs.", "    ", "(jobs.", "(", "SELECT jobs.", "SELECT ")
+var schemaless = strings.NewReplacer("public.", "", "    sqluice_jobs.", "    ", "(sqluice_jobs.", "(", "SELECT sqluice_jobs.", "SELECT ")

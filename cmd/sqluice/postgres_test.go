@@ -185,10 +185,10 @@ func aNewerSchemaIsRefused(t *testing.T, s *server) {
 
 func aForeignTableIsLeftAsItIs(t *testing.T, s *server) {
 	c := s.empty(t)
-	execute(t, c.db, "foreign_jobs.sql")
-	c.fails(exitFailure, []string{"table jobs", "another schema"}, "up")
+	execute(t, c.db, "foreign_workers.sql")
+	c.fails(exitFailure, []string{"sqluice_workers", "another schema"}, "up")
 	c.fails(exitFailure, []string{"no sqluice schema"}, "enqueue", "k")
-	if names := relations(t, c.db); !slices.Equal(names, []string{"jobs"}) {
+	if names := relations(t, c.db); !slices.Equal(names, []string{"sqluice_workers"}) {
 		t.Errorf("the database has %q", names)
 	}
 	beside := c.with("schema=queue")

@@ -10,7 +10,7 @@ import (
 )
 
 const claimJobs = `-- name: ClaimJobs :many
-UPDATE jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($1 AS BIGINT),
+UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($1 AS BIGINT),
                 lease_until = CAST($2 AS BIGINT), started_at = CAST($3 AS BIGINT),
                 updated_at = CAST($3 AS BIGINT)
 WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
@@ -20,7 +20,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
         SELECT j.id, j.priority, j.run_after
         FROM jsonb_array_elements(CAST(CAST($4 AS TEXT) AS jsonb)->'between') AS b (value)
         CROSS JOIN LATERAL (
-            SELECT i.id, i.priority, i.run_after FROM jobs AS i
+            SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
             WHERE i.status = 'pending' AND i.queue = CAST($5 AS TEXT) AND i.kind = b.value->>0
               AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
               AND i.run_after <= CAST($3 AS BIGINT)
@@ -31,7 +31,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
         SELECT j.id, j.priority, j.run_after
         FROM jsonb_array_elements(CAST(CAST($4 AS TEXT) AS jsonb)->'from') AS f (value)
         CROSS JOIN LATERAL (
-            SELECT i.id, i.priority, i.run_after FROM jobs AS i
+            SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
             WHERE i.status = 'pending' AND i.queue = CAST($5 AS TEXT) AND i.kind = f.value->>0
               AND i.priority = CAST(f.value->>1 AS BIGINT)
               AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
@@ -40,8 +40,8 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
             FOR UPDATE SKIP LOCKED
         ) AS j
     ) AS c
-    WHERE EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST($5 AS TEXT) AND q.paused_at IS NOT NULL)
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($5 AS TEXT) AND q.paused_at IS NOT NULL)
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST($6 AS BIGINT)
 ))
 RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
@@ -123,20 +123,20 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 }
 
 const enqueueClaimedJob = `-- name: EnqueueClaimedJob :one
-INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
 SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), 'running',
        CAST($4 AS BIGINT), CAST($5 AS BIGINT), CAST($6 AS BIGINT),
        CAST($7 AS BIGINT), CAST($8 AS TEXT), CAST($9 AS TEXT),
        CAST($10 AS TEXT), CAST($11 AS BIGINT), CAST($12 AS BIGINT),
        1, CAST($13 AS BIGINT), CAST($14 AS BIGINT), CAST($12 AS BIGINT)
-WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
-  AND EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST($13 AS BIGINT) AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($13 AS BIGINT) AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
   AND NOT EXISTS (
     SELECT 1 FROM jsonb_array_elements(CAST(CAST($15 AS TEXT) AS jsonb)->'between') AS b (value) /* see ClaimJobs */
     CROSS JOIN LATERAL (
-        SELECT i.id FROM jobs AS i
+        SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = b.value->>0
           AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
         LIMIT 1
@@ -145,7 +145,7 @@ WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
   AND NOT EXISTS (
     SELECT 1 FROM jsonb_array_elements(CAST(CAST($15 AS TEXT) AS jsonb)->'from') AS f (value)
     CROSS JOIN LATERAL (
-        SELECT i.id FROM jobs AS i
+        SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = f.value->>0
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
@@ -239,7 +239,7 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 }
 
 const getNextRunAfter = `-- name: GetNextRunAfter :one
-SELECT CAST(COALESCE(MIN(j.run_after), 0) AS BIGINT) AS run_after FROM jobs AS j WHERE j.status = 'scheduled'
+SELECT CAST(COALESCE(MIN(j.run_after), 0) AS BIGINT) AS run_after FROM sqluice_jobs AS j WHERE j.status = 'scheduled'
 `
 
 // GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled.
@@ -254,7 +254,7 @@ const hasClaimableJobs = `-- name: HasClaimableJobs :one
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     SELECT j.id /* kinds is not a plain list here: see ClaimJobs */ FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)->'between') AS b (value)
     CROSS JOIN LATERAL (
-        SELECT i.id FROM jobs AS i
+        SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = b.value->>0
           AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
         LIMIT 1
@@ -262,7 +262,7 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     UNION ALL
     SELECT j.id FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)->'from') AS f (value)
     CROSS JOIN LATERAL (
-        SELECT i.id FROM jobs AS i
+        SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = f.value->>0
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
@@ -271,14 +271,14 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     UNION ALL
     SELECT j.id FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)->'before') AS a (value)
     CROSS JOIN LATERAL (
-        SELECT i.id FROM jobs AS i
+        SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = a.value->>0
           AND i.priority = CAST(a.value->>1 AS BIGINT)
           AND (i.run_after, i.id) < (CAST(a.value->>2 AS BIGINT), CAST(a.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
 ) AS c
-WHERE NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
 `
 
 type HasClaimableJobsParams struct {
@@ -298,11 +298,11 @@ func (q *Queries) HasClaimableJobs(ctx context.Context, arg HasClaimableJobsPara
 const hasUnfinishedJobs = `-- name: HasUnfinishedJobs :one
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
-    (SELECT r.id FROM jobs AS r WHERE r.status = 'running' AND r.queue = CAST($2 AS TEXT) AND r.kind = k.value LIMIT 1)
+    (SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = CAST($2 AS TEXT) AND r.kind = k.value LIMIT 1)
     UNION ALL
-    (SELECT p.id FROM jobs AS p
+    (SELECT p.id FROM sqluice_jobs AS p
      WHERE p.status = 'pending' AND p.queue = CAST($2 AS TEXT) AND p.kind = k.value
-       AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL) LIMIT 1)
+       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL) LIMIT 1)
     LIMIT 1
 ) AS c
 `
@@ -324,16 +324,16 @@ func (q *Queries) HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsPa
 const listClaimableJobs = `-- name: ListClaimableJobs :many
 SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
-FROM jobs AS j WHERE j.id = ANY (ARRAY(
+FROM sqluice_jobs AS j WHERE j.id = ANY (ARRAY(
     SELECT c.id FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
     CROSS JOIN LATERAL (
-        SELECT i.id, i.priority, i.run_after FROM jobs AS i
+        SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = k.value
           AND i.run_after <= CAST($3 AS BIGINT)
         ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST($4 AS BIGINT)
     ) AS c
-    WHERE EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST($5 AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($5 AS BIGINT) AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST($4 AS BIGINT)
 ))
 `
@@ -414,7 +414,7 @@ const listClaimableJobsOfKind = `-- name: ListClaimableJobsOfKind :many
 SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.max_attempts, j.created_at,
        CAST(CASE WHEN j.uncounted <> 0 OR j.crashes <> 0 OR j.timeout <> 0
                    OR COALESCE(j.unique_key, j.request_id, j.user_id, j.tags, j.metadata) IS NOT NULL THEN 1 ELSE 0 END AS BIGINT) AS more
-FROM jobs AS j
+FROM sqluice_jobs AS j
 WHERE j.status = 'pending' AND j.queue = CAST($1 AS TEXT) AND j.kind = CAST($2 AS TEXT) AND j.run_after <= CAST($3 AS BIGINT)
 ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST($4 AS BIGINT)
 `
@@ -478,11 +478,11 @@ func (q *Queries) ListClaimableJobsOfKind(ctx context.Context, arg ListClaimable
 const listClaimableKinds = `-- name: ListClaimableKinds :many
 SELECT CAST(k.value AS TEXT) AS kind FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
-    SELECT i.id FROM jobs AS i
+    SELECT i.id FROM sqluice_jobs AS i
     WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = k.value LIMIT 1
 ) AS j
-WHERE EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST($3 AS BIGINT) AND w.ended_at IS NULL)
-AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
+WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($3 AS BIGINT) AND w.ended_at IS NULL)
+AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
 `
 
 type ListClaimableKindsParams struct {
@@ -513,9 +513,9 @@ func (q *Queries) ListClaimableKinds(ctx context.Context, arg ListClaimableKinds
 }
 
 const promoteDueJobs = `-- name: PromoteDueJobs :execrows
-UPDATE jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT)
+UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT)
 WHERE id = ANY (ARRAY(
-    SELECT d.id FROM jobs AS d
+    SELECT d.id FROM sqluice_jobs AS d
     WHERE d.status = 'scheduled' AND d.run_after <= CAST($1 AS BIGINT)
     ORDER BY d.run_after, d.id LIMIT CAST($2 AS BIGINT)
     FOR UPDATE SKIP LOCKED
@@ -537,7 +537,7 @@ func (q *Queries) PromoteDueJobs(ctx context.Context, arg PromoteDueJobsParams) 
 }
 
 const startJobRange = `-- name: StartJobRange :execrows
-UPDATE jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($1 AS BIGINT),
+UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($1 AS BIGINT),
                 lease_until = CAST($2 AS BIGINT), started_at = CAST($3 AS BIGINT),
                 updated_at = CAST($3 AS BIGINT)
 WHERE id BETWEEN CAST($4 AS BIGINT) AND CAST($5 AS BIGINT) AND COALESCE(status, '') = 'pending'
@@ -567,7 +567,7 @@ func (q *Queries) StartJobRange(ctx context.Context, arg StartJobRangeParams) (i
 }
 
 const startJobs = `-- name: StartJobs :execrows
-UPDATE jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($1 AS BIGINT),
+UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($1 AS BIGINT),
                 lease_until = CAST($2 AS BIGINT), started_at = CAST($3 AS BIGINT),
                 updated_at = CAST($3 AS BIGINT)
 WHERE COALESCE(status, '') = 'pending' AND id = ANY (CAST((

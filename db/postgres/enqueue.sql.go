@@ -10,7 +10,7 @@ import (
 )
 
 const enqueueJob = `-- name: EnqueueJob :one
-INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
                   unique_key, request_id, user_id, tags, metadata, created_at, updated_at)
 SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT),
        CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT),
@@ -18,7 +18,7 @@ SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT),
        CAST($11 AS TEXT), CAST($12 AS TEXT),
        CAST($13 AS TEXT),
        CAST($14 AS BIGINT), CAST($14 AS BIGINT)
-WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ON CONFLICT DO NOTHING
 RETURNING id
 `
@@ -65,14 +65,14 @@ func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, 
 }
 
 const enqueueJobs = `-- name: EnqueueJobs :many
-INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), e.value, CAST($3 AS TEXT), CAST($4 AS BIGINT),
        CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT),
        CAST($8 AS TEXT), CAST($9 AS TEXT), CAST($10 AS TEXT),
        CAST($11 AS BIGINT), CAST($11 AS BIGINT)
 FROM jsonb_array_elements_text(CAST(CAST($12 AS TEXT) AS jsonb)) WITH ORDINALITY AS e (value, n)
-WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ORDER BY e.n
 RETURNING id
 `
@@ -128,13 +128,13 @@ func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int
 }
 
 const enqueueKeylessJob = `-- name: EnqueueKeylessJob :one
-INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT),
        CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT),
        CAST($8 AS BIGINT), CAST($9 AS TEXT), CAST($10 AS TEXT),
        CAST($11 AS TEXT), CAST($12 AS BIGINT), CAST($12 AS BIGINT)
-WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id
 `
 
@@ -176,7 +176,7 @@ func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobPa
 }
 
 const getJobIDByRequestID = `-- name: GetJobIDByRequestID :one
-SELECT j.id FROM jobs AS j
+SELECT j.id FROM sqluice_jobs AS j
 WHERE j.kind = CAST($1 AS TEXT) AND j.request_id = CAST($2 AS TEXT) AND j.request_id IS NOT NULL
 `
 
@@ -194,7 +194,7 @@ func (q *Queries) GetJobIDByRequestID(ctx context.Context, arg GetJobIDByRequest
 }
 
 const getLiveJobIDByUniqueKey = `-- name: GetLiveJobIDByUniqueKey :one
-SELECT j.id FROM jobs AS j
+SELECT j.id FROM sqluice_jobs AS j
 WHERE j.kind = CAST($1 AS TEXT) AND j.unique_key = CAST($2 AS TEXT)
   AND j.unique_key IS NOT NULL AND j.status IN ('scheduled', 'pending', 'running')
 `

@@ -10,7 +10,7 @@ import (
 )
 
 const cancelWaitingJob = `-- name: CancelWaitingJob :many
-UPDATE jobs SET status = 'cancelled', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT)
+UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT)
 WHERE id = CAST($2 AS BIGINT) AND status IN ('scheduled', 'pending')
   AND (CAST($3 AS TEXT) IS NULL OR status = CAST($3 AS TEXT))
 RETURNING queue, kind
@@ -49,7 +49,7 @@ func (q *Queries) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobPara
 }
 
 const deleteJob = `-- name: DeleteJob :execrows
-DELETE FROM jobs WHERE id = CAST($1 AS BIGINT) AND status <> 'running'
+DELETE FROM sqluice_jobs WHERE id = CAST($1 AS BIGINT) AND status <> 'running'
   AND (CAST($2 AS TEXT) IS NULL OR status = CAST($2 AS TEXT))
 `
 
@@ -68,7 +68,7 @@ func (q *Queries) DeleteJob(ctx context.Context, arg DeleteJobParams) (int64, er
 }
 
 const requestJobCancel = `-- name: RequestJobCancel :execrows
-UPDATE jobs SET cancel_requested_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT)
+UPDATE sqluice_jobs SET cancel_requested_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT)
 WHERE id = CAST($2 AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
   AND (CAST($3 AS TEXT) IS NULL OR status = CAST($3 AS TEXT))
 `
@@ -89,15 +89,15 @@ func (q *Queries) RequestJobCancel(ctx context.Context, arg RequestJobCancelPara
 }
 
 const requeueJob = `-- name: RequeueJob :execrows
-UPDATE jobs SET status = 'pending', run_after = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT),
+UPDATE sqluice_jobs SET status = 'pending', run_after = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT),
                 uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
                 progress = NULL, result = NULL
 WHERE id = CAST($2 AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled')
   AND (CAST($3 AS TEXT) IS NULL OR status = CAST($3 AS TEXT))
   AND NOT EXISTS (
-    SELECT 1 FROM jobs AS o
-    WHERE o.kind = jobs.kind AND o.unique_key = jobs.unique_key AND o.unique_key IS NOT NULL
-      AND o.status IN ('scheduled', 'pending', 'running') AND o.id <> jobs.id)
+    SELECT 1 FROM sqluice_jobs AS o
+    WHERE o.kind = sqluice_jobs.kind AND o.unique_key = sqluice_jobs.unique_key AND o.unique_key IS NOT NULL
+      AND o.status IN ('scheduled', 'pending', 'running') AND o.id <> sqluice_jobs.id)
 `
 
 type RequeueJobParams struct {

@@ -10,9 +10,9 @@ import (
 )
 
 const closeQueue = `-- name: CloseQueue :execrows
-INSERT INTO moves (direction, token, peer, started_at)
+INSERT INTO sqluice_moves (direction, token, peer, started_at)
 SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT)
-WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ON CONFLICT DO NOTHING
 `
 
@@ -38,10 +38,10 @@ func (q *Queries) CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, 
 }
 
 const getLastIDs = `-- name: GetLastIDs :one
-SELECT CAST((SELECT COALESCE(MAX(j.id), 0) FROM jobs AS j) AS BIGINT) AS job,
-       CAST((SELECT COALESCE(MAX(e.id), 0) FROM job_errors AS e) AS BIGINT) AS job_error,
-       CAST((SELECT COALESCE(MAX(w.id), 0) FROM workers AS w) AS BIGINT) AS worker,
-       CAST((SELECT COALESCE(MAX(a.id), 0) FROM job_audit AS a) AS BIGINT) AS audit
+SELECT CAST((SELECT COALESCE(MAX(j.id), 0) FROM sqluice_jobs AS j) AS BIGINT) AS job,
+       CAST((SELECT COALESCE(MAX(e.id), 0) FROM sqluice_job_errors AS e) AS BIGINT) AS job_error,
+       CAST((SELECT COALESCE(MAX(w.id), 0) FROM sqluice_workers AS w) AS BIGINT) AS worker,
+       CAST((SELECT COALESCE(MAX(a.id), 0) FROM sqluice_job_audit AS a) AS BIGINT) AS audit
 `
 
 type GetLastIDsRow struct {
@@ -65,7 +65,7 @@ func (q *Queries) GetLastIDs(ctx context.Context) (GetLastIDsRow, error) {
 }
 
 const importAudit = `-- name: ImportAudit :execrows
-INSERT INTO job_audit (id, at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
+INSERT INTO sqluice_job_audit (id, at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), e.value->>2, e.value->>3,
        CAST(e.value->>4 AS BIGINT), e.value->>5, e.value->>6, CAST(e.value->>7 AS BIGINT), e.value->>8, e.value->>9
@@ -82,7 +82,7 @@ func (q *Queries) ImportAudit(ctx context.Context, items string) (int64, error) 
 }
 
 const importJobErrors = `-- name: ImportJobErrors :execrows
-INSERT INTO job_errors (id, job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
+INSERT INTO sqluice_job_errors (id, job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), CAST(e.value->>2 AS BIGINT),
        CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT), e.value->>6,
@@ -100,7 +100,7 @@ func (q *Queries) ImportJobErrors(ctx context.Context, items string) (int64, err
 }
 
 const importJobs = `-- name: ImportJobs :execrows
-INSERT INTO jobs (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
+INSERT INTO sqluice_jobs (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
                   priority, run_after, worker_id, lease_until, crashes, uncounted, cancel_requested_at, queue,
                   max_attempts, timeout, last_error, unique_key, request_id, user_id, tags, metadata, progress,
                   result)
@@ -125,7 +125,7 @@ func (q *Queries) ImportJobs(ctx context.Context, items string) (int64, error) {
 }
 
 const importQueues = `-- name: ImportQueues :execrows
-INSERT INTO queues (name, paused_at, updated_at)
+INSERT INTO sqluice_queues (name, paused_at, updated_at)
 SELECT e.value->>0, CAST(e.value->>1 AS BIGINT), CAST(e.value->>2 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 `
@@ -140,7 +140,7 @@ func (q *Queries) ImportQueues(ctx context.Context, items string) (int64, error)
 }
 
 const importWorkers = `-- name: ImportWorkers :execrows
-INSERT INTO workers (id, name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at,
+INSERT INTO sqluice_workers (id, name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at,
                      lease_until, ended_at, end_reason)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
@@ -159,7 +159,7 @@ func (q *Queries) ImportWorkers(ctx context.Context, items string) (int64, error
 }
 
 const listAuditFrom = `-- name: ListAuditFrom :many
-SELECT a.id, a.at, a.actor, a.action, a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM job_audit AS a WHERE a.id > CAST($1 AS BIGINT) ORDER BY a.id LIMIT CAST($2 AS BIGINT)
+SELECT a.id, a.at, a.actor, a.action, a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM sqluice_job_audit AS a WHERE a.id > CAST($1 AS BIGINT) ORDER BY a.id LIMIT CAST($2 AS BIGINT)
 `
 
 type ListAuditFromParams struct {
@@ -200,7 +200,7 @@ func (q *Queries) ListAuditFrom(ctx context.Context, arg ListAuditFromParams) ([
 }
 
 const listJobErrorsFrom = `-- name: ListJobErrorsFrom :many
-SELECT e.id, e.job_id, e.attempt, e.worker_id, e.started_at, e.ended_at, e.cause, e.message, e.stack FROM job_errors AS e WHERE e.id > CAST($1 AS BIGINT) ORDER BY e.id LIMIT CAST($2 AS BIGINT)
+SELECT e.id, e.job_id, e.attempt, e.worker_id, e.started_at, e.ended_at, e.cause, e.message, e.stack FROM sqluice_job_errors AS e WHERE e.id > CAST($1 AS BIGINT) ORDER BY e.id LIMIT CAST($2 AS BIGINT)
 `
 
 type ListJobErrorsFromParams struct {
@@ -240,7 +240,7 @@ func (q *Queries) ListJobErrorsFrom(ctx context.Context, arg ListJobErrorsFromPa
 }
 
 const listJobsFrom = `-- name: ListJobsFrom :many
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result FROM jobs AS j WHERE j.id > CAST($1 AS BIGINT) ORDER BY j.id LIMIT CAST($2 AS BIGINT)
+SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result FROM sqluice_jobs AS j WHERE j.id > CAST($1 AS BIGINT) ORDER BY j.id LIMIT CAST($2 AS BIGINT)
 `
 
 type ListJobsFromParams struct {
@@ -298,7 +298,7 @@ func (q *Queries) ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]J
 }
 
 const listMoves = `-- name: ListMoves :many
-SELECT m.direction, m.token, m.peer, m.started_at FROM moves AS m ORDER BY m.direction
+SELECT m.direction, m.token, m.peer, m.started_at FROM sqluice_moves AS m ORDER BY m.direction
 `
 
 // ListMoves lists what closes the queue: nothing as a rule.
@@ -328,7 +328,7 @@ func (q *Queries) ListMoves(ctx context.Context) ([]Move, error) {
 }
 
 const listWorkersFrom = `-- name: ListWorkersFrom :many
-SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason FROM workers AS w WHERE w.id > CAST($1 AS BIGINT) ORDER BY w.id LIMIT CAST($2 AS BIGINT)
+SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason FROM sqluice_workers AS w WHERE w.id > CAST($1 AS BIGINT) ORDER BY w.id LIMIT CAST($2 AS BIGINT)
 `
 
 type ListWorkersFromParams struct {
@@ -372,7 +372,7 @@ func (q *Queries) ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams
 }
 
 const openQueue = `-- name: OpenQueue :execrows
-DELETE FROM moves WHERE token = CAST($1 AS TEXT)
+DELETE FROM sqluice_moves WHERE token = CAST($1 AS TEXT)
 `
 
 // OpenQueue opens the queue again that the move with a token closed.
@@ -385,7 +385,7 @@ func (q *Queries) OpenQueue(ctx context.Context, token string) (int64, error) {
 }
 
 const restorePendingJobs = `-- name: RestorePendingJobs :execrows
-UPDATE jobs SET status = 'pending'
+UPDATE sqluice_jobs SET status = 'pending'
 WHERE status = 'scheduled'
   AND id IN (SELECT CAST(i.value AS BIGINT) FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS i (value))
 `

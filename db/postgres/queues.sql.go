@@ -10,7 +10,7 @@ import (
 )
 
 const listQueueRows = `-- name: ListQueueRows :many
-SELECT q.name, q.paused_at, q.updated_at FROM queues AS q ORDER BY q.name
+SELECT q.name, q.paused_at, q.updated_at FROM sqluice_queues AS q ORDER BY q.name
 `
 
 // ListQueueRows lists the queues that were ever paused.
@@ -35,10 +35,10 @@ func (q *Queries) ListQueueRows(ctx context.Context) ([]Queue, error) {
 }
 
 const pauseQueue = `-- name: PauseQueue :execrows
-INSERT INTO queues (name, paused_at, updated_at)
+INSERT INTO sqluice_queues (name, paused_at, updated_at)
 VALUES (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($2 AS BIGINT))
 ON CONFLICT (name) DO UPDATE SET paused_at = excluded.paused_at, updated_at = excluded.updated_at
-WHERE queues.paused_at IS NULL
+WHERE sqluice_queues.paused_at IS NULL
 `
 
 type PauseQueueParams struct {
@@ -56,7 +56,7 @@ func (q *Queries) PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, 
 }
 
 const resumeQueue = `-- name: ResumeQueue :execrows
-UPDATE queues SET paused_at = NULL, updated_at = CAST($1 AS BIGINT)
+UPDATE sqluice_queues SET paused_at = NULL, updated_at = CAST($1 AS BIGINT)
 WHERE name = CAST($2 AS TEXT) AND paused_at IS NOT NULL
 `
 

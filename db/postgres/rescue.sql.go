@@ -10,11 +10,11 @@ import (
 )
 
 const cancelStuckJobs = `-- name: CancelStuckJobs :many
-UPDATE jobs SET status = 'cancelled', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT),
+UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT),
                 lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NOT NULL AND EXISTS (
-    SELECT 1 FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
+    SELECT 1 FROM sqluice_job_errors AS e
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
 RETURNING queue, kind
 `
@@ -46,9 +46,9 @@ func (q *Queries) CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuck
 }
 
 const countCrashes = `-- name: CountCrashes :execrows
-UPDATE jobs SET crashes = crashes + CASE WHEN crashes < 1000000000 THEN 1 ELSE 0 END
+UPDATE sqluice_jobs SET crashes = crashes + CASE WHEN crashes < 1000000000 THEN 1 ELSE 0 END
 WHERE status = 'running' AND EXISTS (
-    SELECT 1 FROM job_errors AS e WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause = 'crash'
+    SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'crash'
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */)
 `
 
@@ -64,9 +64,9 @@ func (q *Queries) CountCrashes(ctx context.Context) (int64, error) {
 const countHousework = `-- name: CountHousework :one
 SELECT CAST(COUNT(CASE WHEN j.worker_id = CAST($1 AS BIGINT) THEN 1 END) AS BIGINT) AS held,
        CAST(COUNT(CASE WHEN w.id IS NULL OR COALESCE(j.lease_until, 0) < CAST($2 AS BIGINT) THEN 1 END) AS BIGINT) AS stuck,
-       CAST((SELECT COUNT(*) FROM workers AS s WHERE s.id = CAST($1 AS BIGINT) AND s.ended_at IS NULL) AS BIGINT) AS self,
-       CAST((SELECT COUNT(*) FROM workers AS a WHERE a.ended_at IS NULL) AS BIGINT) AS live
-FROM jobs AS j LEFT JOIN workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running'
+       CAST((SELECT COUNT(*) FROM sqluice_workers AS s WHERE s.id = CAST($1 AS BIGINT) AND s.ended_at IS NULL) AS BIGINT) AS self,
+       CAST((SELECT COUNT(*) FROM sqluice_workers AS a WHERE a.ended_at IS NULL) AS BIGINT) AS live
+FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running'
 `
 
 type CountHouseworkParams struct {
@@ -96,15 +96,15 @@ func (q *Queries) CountHousework(ctx context.Context, arg CountHouseworkParams) 
 }
 
 const failStuckJobs = `-- name: FailStuckJobs :many
-UPDATE jobs SET status = 'failed', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT),
+UPDATE sqluice_jobs SET status = 'failed', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT),
                 lease_until = NULL, last_error = (
-    SELECT e.message FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt ORDER BY e.id DESC LIMIT 1)
+    SELECT e.message FROM sqluice_job_errors AS e
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
 WHERE status = 'running'
   AND (attempt - uncounted >= max_attempts OR crashes >= CAST($2 AS BIGINT) OR CAST($3 AS BIGINT) = 1)
   AND EXISTS (
-    SELECT 1 FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
+    SELECT 1 FROM sqluice_job_errors AS e
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
 RETURNING queue, kind
 `
@@ -143,7 +143,7 @@ func (q *Queries) FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([
 }
 
 const recordStuckJobs = `-- name: RecordStuckJobs :execrows
-INSERT INTO job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
+INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
 SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST($1 AS BIGINT),
        CASE WHEN s.ended_at IS NULL AND s.worker IS NOT NULL OR s.end_reason = 'lost' THEN 'lost' ELSE 'crash' END,
        CASE WHEN s.ended_at IS NULL AND s.worker IS NOT NULL OR s.end_reason = 'lost'
@@ -152,12 +152,12 @@ FROM (
     /* Found first and then locked by its fence: a row that another rescuer gave back meanwhile, and that a live worker
        claimed, would else be looked at anew beside the workers as they were before. */
     SELECT r.id, r.attempt, w.id AS worker, w.ended_at, w.end_reason, w.name
-    FROM jobs AS r LEFT JOIN workers AS w ON w.id = r.worker_id
+    FROM sqluice_jobs AS r LEFT JOIN sqluice_workers AS w ON w.id = r.worker_id
     WHERE r.status = 'running'
       AND (COALESCE(r.lease_until, 0) < CAST($2 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
     OFFSET 0
 ) AS s
-JOIN jobs AS j ON j.id = s.id AND j.attempt = s.attempt AND COALESCE(j.status, '') = 'running'
+JOIN sqluice_jobs AS j ON j.id = s.id AND j.attempt = s.attempt AND COALESCE(j.status, '') = 'running'
 WHERE COALESCE(j.lease_until, 0) < CAST($2 AS BIGINT) OR s.worker IS NULL OR s.ended_at IS NOT NULL
 FOR UPDATE OF j SKIP LOCKED
 `
@@ -179,13 +179,13 @@ func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams
 }
 
 const resetStuckJobs = `-- name: ResetStuckJobs :many
-UPDATE jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), worker_id = NULL, lease_until = NULL,
+UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), worker_id = NULL, lease_until = NULL,
                 last_error = (
-    SELECT e.message FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt ORDER BY e.id DESC LIMIT 1)
+    SELECT e.message FROM sqluice_job_errors AS e
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
 WHERE status = 'running' AND EXISTS (
-    SELECT 1 FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
+    SELECT 1 FROM sqluice_job_errors AS e
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
 RETURNING queue, kind
 `

@@ -12,7 +12,7 @@ import (
 const findJobs = `-- name: FindJobs :many
 SELECT j.id, CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
     + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0) + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
-FROM jobs AS j
+FROM sqluice_jobs AS j
 WHERE j.id = ANY (CAST((
     SELECT CAST(translate(CAST($1 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
@@ -35,7 +35,7 @@ WHERE j.id = ANY (CAST((
        OR strpos(lower(CAST(j.user_id AS TEXT) COLLATE "C"), lower(CAST($7 AS TEXT) COLLATE "C")) > 0
        OR strpos(lower(CAST(j.last_error AS TEXT) COLLATE "C"), lower(CAST($7 AS TEXT) COLLATE "C")) > 0
        OR strpos(lower(CAST(j.payload AS TEXT) COLLATE "C"), lower(CAST($7 AS TEXT) COLLATE "C")) > 0
-          AND NOT EXISTS (SELECT 1 FROM sensitive_fields AS m WHERE m.kind = j.kind))
+          AND NOT EXISTS (SELECT 1 FROM sqluice_sensitive_fields AS m WHERE m.kind = j.kind))
 ORDER BY j.id DESC LIMIT CAST($8 AS BIGINT)
 `
 
@@ -91,7 +91,7 @@ const listEndedAmong = `-- name: ListEndedAmong :many
 SELECT CAST(e.id AS BIGINT) AS id FROM unnest(CAST((
     SELECT CAST(translate(CAST($1 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[])) AS e (id)
-WHERE NOT EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = e.id AND j.status NOT IN ('done', 'failed', 'cancelled'))
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_jobs AS j WHERE j.id = e.id AND j.status NOT IN ('done', 'failed', 'cancelled'))
 `
 
 // ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
@@ -116,10 +116,10 @@ func (q *Queries) ListEndedAmong(ctx context.Context, ids string) ([]int64, erro
 }
 
 const listEndedJobIDs = `-- name: ListEndedJobIDs :many
-SELECT j.id FROM jobs AS j
+SELECT j.id FROM sqluice_jobs AS j
 WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = ANY (ARRAY[CAST($1 AS TEXT)])
   AND j.id < CAST($2 AS BIGINT)
-ORDER BY j.status DESC, /* as jobs_ended is ordered: for the order of ids alone the server may go through all jobs */
+ORDER BY j.status DESC, /* as sqluice_jobs_ended is ordered: for the order of ids alone the server may go through all jobs */
          j.id DESC LIMIT CAST($3 AS BIGINT)
 `
 
@@ -151,7 +151,7 @@ func (q *Queries) ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams
 }
 
 const listJobIDs = `-- name: ListJobIDs :many
-SELECT j.id FROM jobs AS j WHERE j.id < CAST($1 AS BIGINT) ORDER BY j.id DESC LIMIT CAST($2 AS BIGINT)
+SELECT j.id FROM sqluice_jobs AS j WHERE j.id < CAST($1 AS BIGINT) ORDER BY j.id DESC LIMIT CAST($2 AS BIGINT)
 `
 
 type ListJobIDsParams struct {
@@ -182,11 +182,11 @@ func (q *Queries) ListJobIDs(ctx context.Context, arg ListJobIDsParams) ([]int64
 
 const listJobIDsByStatus = `-- name: ListJobIDsByStatus :many
 SELECT i.id FROM (
-    SELECT p.id FROM jobs AS p WHERE p.status = 'pending' AND CAST($1 AS TEXT) = 'pending'
+    SELECT p.id FROM sqluice_jobs AS p WHERE p.status = 'pending' AND CAST($1 AS TEXT) = 'pending'
     UNION ALL
-    SELECT s.id FROM jobs AS s WHERE s.status = 'scheduled' AND CAST($1 AS TEXT) = 'scheduled'
+    SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND CAST($1 AS TEXT) = 'scheduled'
     UNION ALL
-    SELECT r.id FROM jobs AS r WHERE r.status = 'running' AND CAST($1 AS TEXT) = 'running'
+    SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND CAST($1 AS TEXT) = 'running'
 ) AS i LIMIT CAST($2 AS BIGINT)
 `
 
@@ -218,7 +218,7 @@ func (q *Queries) ListJobIDsByStatus(ctx context.Context, arg ListJobIDsByStatus
 }
 
 const listJobs = `-- name: ListJobs :many
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result FROM jobs AS j
+SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result FROM sqluice_jobs AS j
 WHERE j.id = ANY (CAST((
     SELECT CAST(translate(CAST($1 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))

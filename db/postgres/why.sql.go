@@ -12,16 +12,16 @@ import (
 const countJobsAhead = `-- name: CountJobsAhead :one
 SELECT CAST(
     (SELECT COUNT(*) FROM (
-        SELECT h.id FROM jobs AS h
+        SELECT h.id FROM sqluice_jobs AS h
         WHERE h.status = 'pending' AND h.queue = CAST($1 AS TEXT) AND h.kind = CAST($2 AS TEXT)
           AND h.priority > CAST($3 AS BIGINT) LIMIT CAST($4 AS BIGINT)) AS higher)
     + (SELECT COUNT(*) FROM (
-        SELECT o.id FROM jobs AS o
+        SELECT o.id FROM sqluice_jobs AS o
         WHERE o.status = 'pending' AND o.queue = CAST($1 AS TEXT) AND o.kind = CAST($2 AS TEXT)
           AND o.priority = CAST($3 AS BIGINT) AND o.run_after < CAST($5 AS BIGINT)
         LIMIT CAST($4 AS BIGINT)) AS older)
     + (SELECT COUNT(*) FROM (
-        SELECT t.id FROM jobs AS t
+        SELECT t.id FROM sqluice_jobs AS t
         WHERE t.status = 'pending' AND t.queue = CAST($1 AS TEXT) AND t.kind = CAST($2 AS TEXT)
           AND t.priority = CAST($3 AS BIGINT) AND t.run_after = CAST($5 AS BIGINT)
           AND t.id < CAST($6 AS BIGINT) LIMIT CAST($4 AS BIGINT)) AS tied)
@@ -54,7 +54,7 @@ func (q *Queries) CountJobsAhead(ctx context.Context, arg CountJobsAheadParams) 
 }
 
 const countRunningJobsInQueue = `-- name: CountRunningJobsInQueue :many
-SELECT CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
+SELECT CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, CAST(COUNT(*) AS BIGINT) AS jobs FROM sqluice_jobs AS j
 WHERE j.status = 'running' AND j.queue = CAST($1 AS TEXT) GROUP BY j.worker_id
 `
 

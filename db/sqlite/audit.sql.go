@@ -10,7 +10,7 @@ import (
 )
 
 const addAudit = `-- name: AddAudit :exec
-INSERT INTO job_audit (at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
+INSERT INTO sqluice_job_audit (at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
 VALUES (CAST(?1 AS BIGINT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT),
         CAST(?5 AS TEXT), CAST(?6 AS TEXT), CAST(?7 AS BIGINT),
         CAST(?8 AS TEXT), CAST(?9 AS TEXT))
@@ -45,8 +45,8 @@ func (q *Queries) AddAudit(ctx context.Context, arg AddAuditParams) error {
 }
 
 const deleteOldAudit = `-- name: DeleteOldAudit :execrows
-DELETE FROM job_audit WHERE id IN (
-    SELECT o.id FROM job_audit AS o WHERE o.at < CAST(?1 AS BIGINT) ORDER BY o.at LIMIT CAST(?2 AS BIGINT))
+DELETE FROM sqluice_job_audit WHERE id IN (
+    SELECT o.id FROM sqluice_job_audit AS o WHERE o.at < CAST(?1 AS BIGINT) ORDER BY o.at LIMIT CAST(?2 AS BIGINT))
 `
 
 type DeleteOldAuditParams struct {
@@ -64,7 +64,7 @@ func (q *Queries) DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) 
 }
 
 const getJobSubject = `-- name: GetJobSubject :one
-SELECT j.kind, j.queue FROM jobs AS j WHERE j.id = CAST(?1 AS BIGINT)
+SELECT j.kind, j.queue FROM sqluice_jobs AS j WHERE j.id = CAST(?1 AS BIGINT)
 `
 
 type GetJobSubjectRow struct {
@@ -81,7 +81,7 @@ func (q *Queries) GetJobSubject(ctx context.Context, id int64) (GetJobSubjectRow
 }
 
 const listAudit = `-- name: ListAudit :many
-SELECT a.id, a.at, a.actor, a."action", a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM job_audit AS a
+SELECT a.id, a.at, a.actor, a."action", a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM sqluice_job_audit AS a
 WHERE a.id < CAST(?1 AS BIGINT) AND a.at >= CAST(?2 AS BIGINT)
   AND (CAST(?3 AS TEXT) IS NULL OR a.actor = CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR a.action = CAST(?4 AS TEXT))
@@ -138,12 +138,12 @@ func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]JobAudi
 }
 
 const listAuditOfJob = `-- name: ListAuditOfJob :many
-SELECT a.id, a.at, a.actor, a."action", a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM job_audit AS a
+SELECT a.id, a.at, a.actor, a."action", a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM sqluice_job_audit AS a
 WHERE a.id < CAST(?1 AS BIGINT) AND a.at >= CAST(?2 AS BIGINT)
   AND a.id IN (
-    SELECT s.id FROM job_audit AS s WHERE s.job_id = CAST(?3 AS BIGINT)
+    SELECT s.id FROM sqluice_job_audit AS s WHERE s.job_id = CAST(?3 AS BIGINT)
     UNION ALL
-    SELECT m.id FROM job_audit AS m
+    SELECT m.id FROM sqluice_job_audit AS m
     WHERE m.job_ids IS NOT NULL
       AND EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(m.job_ids) THEN m.job_ids END) AS e WHERE e.value = CAST(?3 AS BIGINT)))
   AND (CAST(?4 AS TEXT) IS NULL OR a.actor = CAST(?4 AS TEXT))

@@ -10,7 +10,7 @@ import (
 )
 
 const addJobChanges = `-- name: AddJobChanges :exec
-INSERT INTO job_changes (at, queue, kind, event, times, jobs)
+INSERT INTO sqluice_job_changes (at, queue, kind, event, times, jobs)
 SELECT CAST(?1 AS BIGINT), e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
 FROM json_each(CAST(?2 AS TEXT)) AS e
 `
@@ -27,9 +27,9 @@ func (q *Queries) AddJobChanges(ctx context.Context, arg AddJobChangesParams) er
 }
 
 const addJobCounts = `-- name: AddJobCounts :exec
-INSERT INTO job_counts (queue, kind, status, jobs)
+INSERT INTO sqluice_job_counts (queue, kind, status, jobs)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3 FROM json_each(CAST(?1 AS TEXT)) AS e WHERE true
-ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = max(min(job_counts.jobs + excluded.jobs, 1000000000000), -1000000000000)
+ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = max(min(sqluice_job_counts.jobs + excluded.jobs, 1000000000000), -1000000000000)
 `
 
 // AddJobCounts adds to the counts a JSON list of [queue, kind, status, jobs].
@@ -39,10 +39,10 @@ func (q *Queries) AddJobCounts(ctx context.Context, items string) error {
 }
 
 const addJobHistory = `-- name: AddJobHistory :exec
-INSERT INTO job_history (step, start_at, queue, kind, event, bucket, times)
+INSERT INTO sqluice_job_history (step, start_at, queue, kind, event, bucket, times)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
 FROM json_each(CAST(?1 AS TEXT)) AS e WHERE true
-ON CONFLICT (step, start_at, queue, kind, event, bucket) DO UPDATE SET times = min(job_history.times + excluded.times, 1000000000000)
+ON CONFLICT (step, start_at, queue, kind, event, bucket) DO UPDATE SET times = min(sqluice_job_history.times + excluded.times, 1000000000000)
 `
 
 // AddJobHistory adds to the steps of time a JSON list of [step, start_at, queue, kind, event, bucket, times].
@@ -54,20 +54,20 @@ func (q *Queries) AddJobHistory(ctx context.Context, items string) error {
 const countJobs = `-- name: CountJobs :many
 SELECT p.queue, p.kind, CAST('pending' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
        CAST(MIN(p.run_after) AS BIGINT) AS since
-FROM jobs AS p WHERE p.status = 'pending' GROUP BY p.queue, p.kind
+FROM sqluice_jobs AS p WHERE p.status = 'pending' GROUP BY p.queue, p.kind
 UNION ALL
 SELECT s.queue, s.kind, CAST('scheduled' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
        CAST(MIN(s.run_after) AS BIGINT) AS since
-FROM jobs AS s WHERE s.status = 'scheduled' GROUP BY s.queue, s.kind
+FROM sqluice_jobs AS s WHERE s.status = 'scheduled' GROUP BY s.queue, s.kind
 UNION ALL
 SELECT r.queue, r.kind, CAST('running' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
        CAST(0 AS BIGINT) AS since
-FROM jobs AS r WHERE r.status = 'running' GROUP BY r.queue, r.kind
+FROM sqluice_jobs AS r WHERE r.status = 'running' GROUP BY r.queue, r.kind
 UNION ALL
-SELECT c.queue, c.kind, c.status, c.jobs, CAST(0 AS BIGINT) AS since FROM job_counts AS c WHERE c.jobs <> 0
+SELECT c.queue, c.kind, c.status, c.jobs, CAST(0 AS BIGINT) AS since FROM sqluice_job_counts AS c WHERE c.jobs <> 0
 UNION ALL
 SELECT d.queue, d.kind, d.event AS status, CAST(SUM(d.jobs) AS BIGINT) AS jobs, CAST(0 AS BIGINT) AS since
-FROM job_changes AS d WHERE d.jobs <> 0 GROUP BY d.queue, d.kind, d.event
+FROM sqluice_job_changes AS d WHERE d.jobs <> 0 GROUP BY d.queue, d.kind, d.event
 `
 
 type CountJobsRow struct {
@@ -110,7 +110,7 @@ func (q *Queries) CountJobs(ctx context.Context) ([]CountJobsRow, error) {
 }
 
 const deleteEmptyJobCounts = `-- name: DeleteEmptyJobCounts :execrows
-DELETE FROM job_counts WHERE jobs = 0
+DELETE FROM sqluice_job_counts WHERE jobs = 0
 `
 
 // DeleteEmptyJobCounts removes the counts of kinds that have no job left.
@@ -123,7 +123,7 @@ func (q *Queries) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
 }
 
 const deleteJobHistory = `-- name: DeleteJobHistory :execrows
-DELETE FROM job_history WHERE step = CAST(?1 AS BIGINT) AND start_at < CAST(?2 AS BIGINT)
+DELETE FROM sqluice_job_history WHERE step = CAST(?1 AS BIGINT) AND start_at < CAST(?2 AS BIGINT)
 `
 
 type DeleteJobHistoryParams struct {
@@ -141,7 +141,7 @@ func (q *Queries) DeleteJobHistory(ctx context.Context, arg DeleteJobHistoryPara
 }
 
 const getOldestJobHistory = `-- name: GetOldestJobHistory :one
-SELECT CAST(COALESCE(MIN(h.start_at), 0) AS BIGINT) AS start_at FROM job_history AS h WHERE h.step = CAST(?1 AS BIGINT)
+SELECT CAST(COALESCE(MIN(h.start_at), 0) AS BIGINT) AS start_at FROM sqluice_job_history AS h WHERE h.step = CAST(?1 AS BIGINT)
 `
 
 // GetOldestJobHistory is when the oldest step of one length began; 0 when there is none.
@@ -154,14 +154,14 @@ func (q *Queries) GetOldestJobHistory(ctx context.Context, step int64) (int64, e
 
 const listJobHistory = `-- name: ListJobHistory :many
 SELECT h.queue, h.start_at AS at, h.event, h.bucket, h.times, CAST(0 AS BIGINT) AS noted
-FROM job_history AS h
+FROM sqluice_job_history AS h
 WHERE h.step = CAST(?1 AS BIGINT) AND h.start_at IN (SELECT t.value FROM json_each(CAST(?2 AS TEXT)) AS t)
   AND h.queue IN (SELECT q.value FROM json_each(CAST(?3 AS TEXT)) AS q)
   AND h.kind = CAST(?4 AS TEXT)
 UNION ALL
 SELECT c.queue, CAST(c.at - c.at % 60000000 AS BIGINT) AS at, c.event, CAST(0 AS BIGINT) AS bucket,
        CAST(SUM(c.times) AS BIGINT) AS times, CAST(1 AS BIGINT) AS noted
-FROM job_changes AS c
+FROM sqluice_job_changes AS c
 WHERE c.times <> 0 AND c.at >= CAST(?5 AS BIGINT) AND c.at < CAST(?6 AS BIGINT)
   AND (CAST(?4 AS TEXT) = '' OR c.kind = CAST(?4 AS TEXT))
 GROUP BY c.queue, c.at - c.at % 60000000, c.event
@@ -226,17 +226,17 @@ func (q *Queries) ListJobHistory(ctx context.Context, arg ListJobHistoryParams) 
 }
 
 const recountJobs = `-- name: RecountJobs :execrows
-INSERT INTO job_changes (at, queue, kind, event, times, jobs)
+INSERT INTO sqluice_job_changes (at, queue, kind, event, times, jobs)
 SELECT CAST(?1 AS BIGINT), w.queue, w.kind, w.status, 0, w.jobs
 FROM (
     SELECT u.queue, u.kind, u.status, CAST(SUM(u.jobs) AS BIGINT) AS jobs
     FROM (
-        SELECT j.queue, j.kind, j.status, CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
+        SELECT j.queue, j.kind, j.status, CAST(COUNT(*) AS BIGINT) AS jobs FROM sqluice_jobs AS j
         WHERE j.status IN ('done', 'failed', 'cancelled') GROUP BY j.queue, j.kind, j.status
         UNION ALL
-        SELECT c.queue, c.kind, c.status, -c.jobs AS jobs FROM job_counts AS c
+        SELECT c.queue, c.kind, c.status, -c.jobs AS jobs FROM sqluice_job_counts AS c
         UNION ALL
-        SELECT d.queue, d.kind, d.event AS status, -d.jobs AS jobs FROM job_changes AS d
+        SELECT d.queue, d.kind, d.event AS status, -d.jobs AS jobs FROM sqluice_job_changes AS d
     ) AS u
     GROUP BY u.queue, u.kind, u.status
 ) AS w
@@ -254,7 +254,7 @@ func (q *Queries) RecountJobs(ctx context.Context, now int64) (int64, error) {
 }
 
 const takeJobChanges = `-- name: TakeJobChanges :many
-DELETE FROM job_changes WHERE id IN (SELECT c.id FROM job_changes AS c ORDER BY c.id LIMIT CAST(?1 AS BIGINT))
+DELETE FROM sqluice_job_changes WHERE id IN (SELECT c.id FROM sqluice_job_changes AS c ORDER BY c.id LIMIT CAST(?1 AS BIGINT))
 RETURNING at, queue, kind, event, times, jobs
 `
 

@@ -10,7 +10,7 @@ import (
 )
 
 const addJobError = `-- name: AddJobError :exec
-INSERT INTO job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
+INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
 VALUES (CAST(?1 AS BIGINT), CAST(?2 AS BIGINT), CAST(?3 AS BIGINT), CAST(?4 AS BIGINT),
         CAST(?5 AS BIGINT), CAST(?6 AS TEXT), CAST(?7 AS TEXT), CAST(?8 AS TEXT))
 `
@@ -42,7 +42,7 @@ func (q *Queries) AddJobError(ctx context.Context, arg AddJobErrorParams) error 
 }
 
 const cancelRequestedJob = `-- name: CancelRequestedJob :execrows
-UPDATE jobs SET status = 'cancelled', last_error = CAST(?1 AS TEXT),
+UPDATE sqluice_jobs SET status = 'cancelled', last_error = CAST(?1 AS TEXT),
                 finished_at = CAST(?2 AS BIGINT), updated_at = CAST(?2 AS BIGINT), lease_until = NULL
 WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NOT NULL
   AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
@@ -72,7 +72,7 @@ func (q *Queries) CancelRequestedJob(ctx context.Context, arg CancelRequestedJob
 }
 
 const cancelRunningJob = `-- name: CancelRunningJob :execrows
-UPDATE jobs SET status = 'cancelled', last_error = CAST(?1 AS TEXT),
+UPDATE sqluice_jobs SET status = 'cancelled', last_error = CAST(?1 AS TEXT),
                 finished_at = CAST(?2 AS BIGINT), updated_at = CAST(?2 AS BIGINT), lease_until = NULL
 WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
@@ -102,7 +102,7 @@ func (q *Queries) CancelRunningJob(ctx context.Context, arg CancelRunningJobPara
 }
 
 const completeJob = `-- name: CompleteJob :execrows
-UPDATE jobs SET status = 'done', result = CAST(?1 AS TEXT), finished_at = CAST(?2 AS BIGINT),
+UPDATE sqluice_jobs SET status = 'done', result = CAST(?1 AS TEXT), finished_at = CAST(?2 AS BIGINT),
                 updated_at = CAST(?2 AS BIGINT), lease_until = NULL
 WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
@@ -134,7 +134,7 @@ func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64
 }
 
 const completeJobRange = `-- name: CompleteJobRange :execrows
-UPDATE jobs SET status = 'done', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT), lease_until = NULL
+UPDATE sqluice_jobs SET status = 'done', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT), lease_until = NULL
 WHERE id BETWEEN CAST(?2 AS BIGINT) AND CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
 `
@@ -163,9 +163,9 @@ func (q *Queries) CompleteJobRange(ctx context.Context, arg CompleteJobRangePara
 }
 
 const completeJobs = `-- name: CompleteJobs :execrows
-UPDATE jobs SET status = 'done', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
+UPDATE sqluice_jobs SET status = 'done', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
                 lease_until = NULL
-WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(?2 AS BIGINT) /* not by jobs_running */
+WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(?2 AS BIGINT) /* not by sqluice_jobs_running */
   AND attempt = CAST(?3 AS BIGINT) AND id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
 `
 
@@ -192,10 +192,10 @@ func (q *Queries) CompleteJobs(ctx context.Context, arg CompleteJobsParams) (int
 }
 
 const completeJobsWithResults = `-- name: CompleteJobsWithResults :execrows
-INSERT INTO jobs (id, kind, result, created_at)
+INSERT INTO sqluice_jobs (id, kind, result, created_at)
 SELECT j.id, j.kind, e.value->>2, CAST(?1 AS BIGINT)
 FROM (SELECT i.value, CAST(?2 AS BIGINT) AS worker_id FROM json_each(CAST(?3 AS TEXT)) AS i) AS e
-CROSS JOIN jobs AS j ON j.id = e.value->>0
+CROSS JOIN sqluice_jobs AS j ON j.id = e.value->>0
 WHERE j.status = 'running' AND j.worker_id = e.worker_id AND j.attempt = e.value->>1
 ON CONFLICT (id) DO UPDATE SET status = 'done', result = excluded.result, lease_until = NULL,
     finished_at = excluded.created_at, updated_at = excluded.created_at
@@ -217,7 +217,7 @@ func (q *Queries) CompleteJobsWithResults(ctx context.Context, arg CompleteJobsW
 }
 
 const extendLeases = `-- name: ExtendLeases :execrows
-UPDATE jobs SET lease_until = CAST(?1 AS BIGINT)
+UPDATE sqluice_jobs SET lease_until = CAST(?1 AS BIGINT)
 WHERE status = 'running' AND worker_id = CAST(?2 AS BIGINT)
   AND (id, attempt) IN (SELECT e.value->>0, e.value->>1 FROM json_each(CAST(?3 AS TEXT)) AS e)
 `
@@ -239,7 +239,7 @@ func (q *Queries) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int
 }
 
 const failJob = `-- name: FailJob :execrows
-UPDATE jobs SET status = 'failed', last_error = CAST(?1 AS TEXT), finished_at = CAST(?2 AS BIGINT),
+UPDATE sqluice_jobs SET status = 'failed', last_error = CAST(?1 AS TEXT), finished_at = CAST(?2 AS BIGINT),
                 updated_at = CAST(?2 AS BIGINT), lease_until = NULL
 WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
@@ -270,7 +270,7 @@ func (q *Queries) FailJob(ctx context.Context, arg FailJobParams) (int64, error)
 
 const getJobFence = `-- name: GetJobFence :one
 SELECT j.status, j.attempt, CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, j.queue, j.kind,
-       CAST(COALESCE(j.cancel_requested_at, 0) AS BIGINT) AS cancel_requested_at FROM jobs AS j
+       CAST(COALESCE(j.cancel_requested_at, 0) AS BIGINT) AS cancel_requested_at FROM sqluice_jobs AS j
 WHERE j.id = CAST(?1 AS BIGINT)
 `
 
@@ -299,7 +299,7 @@ func (q *Queries) GetJobFence(ctx context.Context, id int64) (GetJobFenceRow, er
 }
 
 const releaseJob = `-- name: ReleaseJob :execrows
-UPDATE jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL
 WHERE id = CAST(?2 AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(?3 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?4 AS BIGINT)
@@ -327,7 +327,7 @@ func (q *Queries) ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, 
 }
 
 const releaseJobs = `-- name: ReleaseJobs :execrows
-UPDATE jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
   AND worker_id = CAST(?2 AS BIGINT) AND attempt = CAST(?3 AS BIGINT)
@@ -357,7 +357,7 @@ func (q *Queries) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64
 }
 
 const retryJob = `-- name: RetryJob :execrows
-UPDATE jobs SET status = CAST(?1 AS TEXT), run_after = CAST(?2 AS BIGINT),
+UPDATE sqluice_jobs SET status = CAST(?1 AS TEXT), run_after = CAST(?2 AS BIGINT),
                 last_error = CAST(?3 AS TEXT), updated_at = CAST(?4 AS BIGINT),
                 worker_id = NULL, lease_until = NULL
 WHERE id = CAST(?5 AS BIGINT) AND COALESCE(status, '') = 'running'
@@ -392,7 +392,7 @@ func (q *Queries) RetryJob(ctx context.Context, arg RetryJobParams) (int64, erro
 }
 
 const setJobProgress = `-- name: SetJobProgress :execrows
-UPDATE jobs SET progress = CAST(?1 AS TEXT), updated_at = CAST(?2 AS BIGINT)
+UPDATE sqluice_jobs SET progress = CAST(?1 AS TEXT), updated_at = CAST(?2 AS BIGINT)
 WHERE id = CAST(?3 AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(?4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?5 AS BIGINT)
 `
@@ -421,7 +421,7 @@ func (q *Queries) SetJobProgress(ctx context.Context, arg SetJobProgressParams) 
 }
 
 const snoozeJob = `-- name: SnoozeJob :execrows
-UPDATE jobs SET status = CAST(?1 AS TEXT), run_after = CAST(?2 AS BIGINT),
+UPDATE sqluice_jobs SET status = CAST(?1 AS TEXT), run_after = CAST(?2 AS BIGINT),
                 updated_at = CAST(?3 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL
 WHERE id = CAST(?4 AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(?5 AS BIGINT) AND COALESCE(worker_id, 0) = CAST(?6 AS BIGINT)

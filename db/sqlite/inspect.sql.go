@@ -10,7 +10,7 @@ import (
 )
 
 const getJob = `-- name: GetJob :one
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result FROM jobs AS j WHERE j.id = CAST(?1 AS BIGINT)
+SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result FROM sqluice_jobs AS j WHERE j.id = CAST(?1 AS BIGINT)
 `
 
 // GetJob is one job.
@@ -55,7 +55,7 @@ SELECT j.id, j.kind, j.queue, CAST(COALESCE(j.finished_at, 0) AS BIGINT) AS fini
        CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
             + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0)
             + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
-FROM jobs AS j
+FROM sqluice_jobs AS j
 WHERE j.status = 'failed' AND j.finished_at >= CAST(?1 AS BIGINT)
   AND j.finished_at <= CAST(?2 AS BIGINT)
   AND (j.finished_at < CAST(?2 AS BIGINT) OR j.id < CAST(?3 AS BIGINT))
@@ -122,9 +122,9 @@ const listJobErrors = `-- name: ListJobErrors :many
 SELECT e.id, e.attempt, CAST(COALESCE(e.worker_id, 0) AS BIGINT) AS worker_id,
        CAST(COALESCE(w.name, '') AS TEXT) AS worker, CAST(COALESCE(e.started_at, 0) AS BIGINT) AS started_at,
        e.ended_at, e.cause, e.message, e.stack
-FROM job_errors AS e LEFT JOIN workers AS w ON w.id = e.worker_id
+FROM sqluice_job_errors AS e LEFT JOIN sqluice_workers AS w ON w.id = e.worker_id
 WHERE e.id IN (
-    SELECT x.id FROM job_errors AS x WHERE x.job_id = CAST(?1 AS BIGINT) AND x.id < CAST(?2 AS BIGINT)
+    SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = CAST(?1 AS BIGINT) AND x.id < CAST(?2 AS BIGINT)
     ORDER BY x.id DESC LIMIT CAST(?3 AS BIGINT))
 ORDER BY e.id DESC
 `
@@ -187,12 +187,12 @@ SELECT f.kind, CAST(f.error AS TEXT) AS error, CAST(COUNT(*) AS BIGINT) AS jobs,
        CAST(MAX(f.id) AS BIGINT) AS example_id, CAST(SUM(COUNT(*)) OVER () AS BIGINT) AS looked_at
 FROM (
     SELECT a.id, a.kind, a.error, a.finished_at FROM (
-        SELECT j.id, j.kind, COALESCE(j.last_error, '') AS error, j.finished_at FROM jobs AS j
+        SELECT j.id, j.kind, COALESCE(j.last_error, '') AS error, j.finished_at FROM sqluice_jobs AS j
         WHERE j.status = 'failed' AND j.finished_at >= CAST(?1 AS BIGINT) AND CAST(?2 AS TEXT) IS NULL
         ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST(?3 AS BIGINT)) AS a
     UNION ALL
     SELECT o.id, o.kind, o.error, o.finished_at FROM (
-        SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM jobs AS k
+        SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
         WHERE k.status = 'failed' AND k.finished_at >= CAST(?1 AS BIGINT) AND k.kind = CAST(?2 AS TEXT)
         ORDER BY k.finished_at DESC, k.id DESC LIMIT CAST(?3 AS BIGINT)) AS o
 ) AS f

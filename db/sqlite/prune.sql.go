@@ -10,7 +10,7 @@ import (
 )
 
 const deleteDoneJobs = `-- name: DeleteDoneJobs :execrows
-DELETE FROM jobs WHERE id > CAST(?1 AS BIGINT) AND id <= CAST(?2 AS BIGINT)
+DELETE FROM sqluice_jobs WHERE id > CAST(?1 AS BIGINT) AND id <= CAST(?2 AS BIGINT)
     AND status = 'done' AND finished_at < CAST(?3 AS BIGINT)
 `
 
@@ -31,8 +31,8 @@ func (q *Queries) DeleteDoneJobs(ctx context.Context, arg DeleteDoneJobsParams) 
 }
 
 const deleteFailedJobs = `-- name: DeleteFailedJobs :execrows
-DELETE FROM jobs WHERE id IN (
-    SELECT f.id FROM jobs AS f
+DELETE FROM sqluice_jobs WHERE id IN (
+    SELECT f.id FROM sqluice_jobs AS f
     WHERE (f.status = 'failed' OR f.status = 'cancelled') AND f.status = CAST(?1 AS TEXT)
       AND f.finished_at < CAST(?2 AS BIGINT)
     ORDER BY f.finished_at LIMIT CAST(?3 AS BIGINT))
@@ -58,7 +58,7 @@ const getPruneStep = `-- name: GetPruneStep :one
 SELECT CAST(COALESCE(MAX(s.id), 0) AS BIGINT) AS last_id, CAST(COALESCE(MIN(s.created_at), 0) AS BIGINT) AS created_at,
        CAST(COALESCE(SUM(CASE WHEN s.status = 'done' AND s.finished_at < CAST(?1 AS BIGINT) THEN 1 ELSE 0 END), 0) AS BIGINT) AS expired
 FROM (
-    SELECT j.id, j.created_at, j.status, j.finished_at FROM jobs AS j
+    SELECT j.id, j.created_at, j.status, j.finished_at FROM sqluice_jobs AS j
     WHERE j.id > CAST(?2 AS BIGINT) ORDER BY j.id LIMIT CAST(?3 AS BIGINT)
 ) AS s
 `

@@ -10,11 +10,11 @@ import (
 )
 
 const cancelStuckJobs = `-- name: CancelStuckJobs :many
-UPDATE jobs SET status = 'cancelled', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
+UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
                 lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NOT NULL AND EXISTS (
-    SELECT 1 FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
+    SELECT 1 FROM sqluice_job_errors AS e
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
 RETURNING queue, kind
 `
@@ -49,9 +49,9 @@ func (q *Queries) CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuck
 }
 
 const countCrashes = `-- name: CountCrashes :execrows
-UPDATE jobs SET crashes = crashes + CASE WHEN crashes < 1000000000 THEN 1 ELSE 0 END
+UPDATE sqluice_jobs SET crashes = crashes + CASE WHEN crashes < 1000000000 THEN 1 ELSE 0 END
 WHERE status = 'running' AND EXISTS (
-    SELECT 1 FROM job_errors AS e WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause = 'crash'
+    SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'crash'
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */)
 `
 
@@ -67,9 +67,9 @@ func (q *Queries) CountCrashes(ctx context.Context) (int64, error) {
 const countHousework = `-- name: CountHousework :one
 SELECT CAST(COUNT(CASE WHEN j.worker_id = CAST(?1 AS BIGINT) THEN 1 END) AS BIGINT) AS held,
        CAST(COUNT(CASE WHEN w.id IS NULL OR COALESCE(j.lease_until, 0) < CAST(?2 AS BIGINT) THEN 1 END) AS BIGINT) AS stuck,
-       CAST((SELECT COUNT(*) FROM workers AS s WHERE s.id = CAST(?1 AS BIGINT) AND s.ended_at IS NULL) AS BIGINT) AS self,
-       CAST((SELECT COUNT(*) FROM workers AS a WHERE a.ended_at IS NULL) AS BIGINT) AS live
-FROM jobs AS j LEFT JOIN workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running'
+       CAST((SELECT COUNT(*) FROM sqluice_workers AS s WHERE s.id = CAST(?1 AS BIGINT) AND s.ended_at IS NULL) AS BIGINT) AS self,
+       CAST((SELECT COUNT(*) FROM sqluice_workers AS a WHERE a.ended_at IS NULL) AS BIGINT) AS live
+FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND w.ended_at IS NULL WHERE j.status = 'running'
 `
 
 type CountHouseworkParams struct {
@@ -99,15 +99,15 @@ func (q *Queries) CountHousework(ctx context.Context, arg CountHouseworkParams) 
 }
 
 const failStuckJobs = `-- name: FailStuckJobs :many
-UPDATE jobs SET status = 'failed', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
+UPDATE sqluice_jobs SET status = 'failed', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
                 lease_until = NULL, last_error = (
-    SELECT e.message FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt ORDER BY e.id DESC LIMIT 1)
+    SELECT e.message FROM sqluice_job_errors AS e
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
 WHERE status = 'running'
   AND (attempt - uncounted >= max_attempts OR crashes >= CAST(?2 AS BIGINT) OR CAST(?3 AS BIGINT) = 1)
   AND EXISTS (
-    SELECT 1 FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
+    SELECT 1 FROM sqluice_job_errors AS e
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
 RETURNING queue, kind
 `
@@ -149,12 +149,12 @@ func (q *Queries) FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([
 }
 
 const recordStuckJobs = `-- name: RecordStuckJobs :execrows
-INSERT INTO job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
+INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
 SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(?1 AS BIGINT),
        CASE WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason = 'lost' THEN 'lost' ELSE 'crash' END,
        CASE WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason = 'lost'
             THEN 'the lease ran out: worker ' ELSE 'the process ended: worker ' END || COALESCE(w.name, 'unknown')
-FROM jobs AS j LEFT JOIN workers AS w ON w.id = j.worker_id
+FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
 WHERE j.status = 'running'
   AND (COALESCE(j.lease_until, 0) < CAST(?2 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
 `
@@ -176,13 +176,13 @@ func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams
 }
 
 const resetStuckJobs = `-- name: ResetStuckJobs :many
-UPDATE jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT), worker_id = NULL, lease_until = NULL,
+UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT), worker_id = NULL, lease_until = NULL,
                 last_error = (
-    SELECT e.message FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt ORDER BY e.id DESC LIMIT 1)
+    SELECT e.message FROM sqluice_job_errors AS e
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
 WHERE status = 'running' AND EXISTS (
-    SELECT 1 FROM job_errors AS e
-    WHERE e.job_id = jobs.id AND e.attempt = jobs.attempt AND e.cause IN ('crash', 'lost')
+    SELECT 1 FROM sqluice_job_errors AS e
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
 RETURNING queue, kind
 `

@@ -12,7 +12,7 @@ import (
 const findJobs = `-- name: FindJobs :many
 SELECT j.id, CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
     + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0) + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
-FROM jobs AS j
+FROM sqluice_jobs AS j
 WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e)
   AND (CAST(?2 AS TEXT) IS NULL OR j.status = CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) IS NULL OR j.kind = CAST(?3 AS TEXT))
@@ -28,7 +28,7 @@ WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e)
        OR instr(lower(j.user_id), lower(CAST(?7 AS TEXT))) > 0
        OR instr(lower(j.last_error), lower(CAST(?7 AS TEXT))) > 0
        OR instr(lower(j.payload), lower(CAST(?7 AS TEXT))) > 0
-          AND NOT EXISTS (SELECT 1 FROM sensitive_fields AS m WHERE m.kind = j.kind))
+          AND NOT EXISTS (SELECT 1 FROM sqluice_sensitive_fields AS m WHERE m.kind = j.kind))
 ORDER BY j.id DESC LIMIT CAST(?8 AS BIGINT)
 `
 
@@ -85,7 +85,7 @@ func (q *Queries) FindJobs(ctx context.Context, arg FindJobsParams) ([]FindJobsR
 
 const listEndedAmong = `-- name: ListEndedAmong :many
 SELECT CAST(e.value AS BIGINT) AS id FROM json_each(CAST(?1 AS TEXT)) AS e
-WHERE NOT EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = e.value AND j.status NOT IN ('done', 'failed', 'cancelled'))
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_jobs AS j WHERE j.id = e.value AND j.status NOT IN ('done', 'failed', 'cancelled'))
 `
 
 // ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
@@ -113,7 +113,7 @@ func (q *Queries) ListEndedAmong(ctx context.Context, ids string) ([]int64, erro
 }
 
 const listEndedJobIDs = `-- name: ListEndedJobIDs :many
-SELECT j.id FROM jobs AS j
+SELECT j.id FROM sqluice_jobs AS j
 WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = CAST(?1 AS TEXT)
   AND j.id < CAST(?2 AS BIGINT)
 ORDER BY j.id DESC LIMIT CAST(?3 AS BIGINT)
@@ -150,7 +150,7 @@ func (q *Queries) ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams
 }
 
 const listJobIDs = `-- name: ListJobIDs :many
-SELECT j.id FROM jobs AS j WHERE j.id < CAST(?1 AS BIGINT) ORDER BY j.id DESC LIMIT CAST(?2 AS BIGINT)
+SELECT j.id FROM sqluice_jobs AS j WHERE j.id < CAST(?1 AS BIGINT) ORDER BY j.id DESC LIMIT CAST(?2 AS BIGINT)
 `
 
 type ListJobIDsParams struct {
@@ -184,11 +184,11 @@ func (q *Queries) ListJobIDs(ctx context.Context, arg ListJobIDsParams) ([]int64
 
 const listJobIDsByStatus = `-- name: ListJobIDsByStatus :many
 SELECT i.id FROM (
-    SELECT p.id FROM jobs AS p WHERE p.status = 'pending' AND CAST(?1 AS TEXT) = 'pending'
+    SELECT p.id FROM sqluice_jobs AS p WHERE p.status = 'pending' AND CAST(?1 AS TEXT) = 'pending'
     UNION ALL
-    SELECT s.id FROM jobs AS s WHERE s.status = 'scheduled' AND CAST(?1 AS TEXT) = 'scheduled'
+    SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND CAST(?1 AS TEXT) = 'scheduled'
     UNION ALL
-    SELECT r.id FROM jobs AS r WHERE r.status = 'running' AND CAST(?1 AS TEXT) = 'running'
+    SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND CAST(?1 AS TEXT) = 'running'
 ) AS i LIMIT CAST(?2 AS BIGINT)
 `
 
@@ -223,7 +223,7 @@ func (q *Queries) ListJobIDsByStatus(ctx context.Context, arg ListJobIDsByStatus
 }
 
 const listJobs = `-- name: ListJobs :many
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result FROM jobs AS j WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e) ORDER BY j.id DESC
+SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result FROM sqluice_jobs AS j WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e) ORDER BY j.id DESC
 `
 
 // ListJobs lists the jobs of a JSON list of ids, the highest id first.

@@ -10,7 +10,7 @@ import (
 )
 
 const addSensitiveFields = `-- name: AddSensitiveFields :execrows
-INSERT INTO sensitive_fields (kind, path, marked_at)
+INSERT INTO sqluice_sensitive_fields (kind, path, marked_at)
 SELECT e.value->>0, e.value->>1, CAST(?1 AS BIGINT)
 FROM json_each(CAST(?2 AS TEXT)) AS e
 WHERE 1 = 1 /* else SQLite takes ON for the condition of a join */
@@ -32,7 +32,7 @@ func (q *Queries) AddSensitiveFields(ctx context.Context, arg AddSensitiveFields
 }
 
 const deleteSensitiveFields = `-- name: DeleteSensitiveFields :execrows
-DELETE FROM sensitive_fields
+DELETE FROM sqluice_sensitive_fields
 WHERE kind = CAST(?1 AS TEXT) AND path IN (SELECT e.value FROM json_each(CAST(?2 AS TEXT)) AS e)
 `
 
@@ -51,7 +51,7 @@ func (q *Queries) DeleteSensitiveFields(ctx context.Context, arg DeleteSensitive
 }
 
 const listAllSensitiveFields = `-- name: ListAllSensitiveFields :many
-SELECT s.kind, s.path, s.marked_at FROM sensitive_fields AS s ORDER BY s.kind, s.path
+SELECT s.kind, s.path, s.marked_at FROM sqluice_sensitive_fields AS s ORDER BY s.kind, s.path
 `
 
 // ListAllSensitiveFields lists all fields that are marked.
@@ -79,7 +79,7 @@ func (q *Queries) ListAllSensitiveFields(ctx context.Context) ([]SensitiveField,
 }
 
 const listSensitiveFields = `-- name: ListSensitiveFields :many
-SELECT s.kind, s.path FROM sensitive_fields AS s
+SELECT s.kind, s.path FROM sqluice_sensitive_fields AS s
 WHERE s.kind IN (SELECT k.value FROM json_each(CAST(?1 AS TEXT)) AS k)
 ORDER BY s.kind, s.path
 `

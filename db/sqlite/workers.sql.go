@@ -11,7 +11,7 @@ import (
 
 const countRunningJobsPerWorker = `-- name: CountRunningJobsPerWorker :many
 SELECT CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, CAST(COUNT(*) AS BIGINT) AS jobs
-FROM jobs AS j WHERE j.status = 'running' GROUP BY j.worker_id
+FROM sqluice_jobs AS j WHERE j.status = 'running' GROUP BY j.worker_id
 `
 
 type CountRunningJobsPerWorkerRow struct {
@@ -44,7 +44,7 @@ func (q *Queries) CountRunningJobsPerWorker(ctx context.Context) ([]CountRunning
 }
 
 const deleteEndedWorkers = `-- name: DeleteEndedWorkers :execrows
-DELETE FROM workers WHERE ended_at IS NOT NULL AND ended_at < CAST(?1 AS BIGINT)
+DELETE FROM sqluice_workers WHERE ended_at IS NOT NULL AND ended_at < CAST(?1 AS BIGINT)
 `
 
 // DeleteEndedWorkers drops the rows of workers that ended before a time.
@@ -57,7 +57,7 @@ func (q *Queries) DeleteEndedWorkers(ctx context.Context, before int64) (int64, 
 }
 
 const endWorker = `-- name: EndWorker :execrows
-UPDATE workers SET ended_at = CAST(?1 AS BIGINT), end_reason = CAST(?2 AS TEXT)
+UPDATE sqluice_workers SET ended_at = CAST(?1 AS BIGINT), end_reason = CAST(?2 AS TEXT)
 WHERE id = CAST(?3 AS BIGINT) AND ended_at IS NULL
 `
 
@@ -77,7 +77,7 @@ func (q *Queries) EndWorker(ctx context.Context, arg EndWorkerParams) (int64, er
 }
 
 const heartbeatWorker = `-- name: HeartbeatWorker :execrows
-UPDATE workers SET heartbeat_at = CAST(?1 AS BIGINT), lease_until = CAST(?2 AS BIGINT)
+UPDATE sqluice_workers SET heartbeat_at = CAST(?1 AS BIGINT), lease_until = CAST(?2 AS BIGINT)
 WHERE id = CAST(?3 AS BIGINT) AND ended_at IS NULL
 `
 
@@ -97,7 +97,7 @@ func (q *Queries) HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams
 }
 
 const listHeldJobs = `-- name: ListHeldJobs :many
-SELECT j.id, j.attempt, CAST(COALESCE(j.cancel_requested_at, 0) AS BIGINT) AS cancel_requested_at FROM jobs AS j
+SELECT j.id, j.attempt, CAST(COALESCE(j.cancel_requested_at, 0) AS BIGINT) AS cancel_requested_at FROM sqluice_jobs AS j
 WHERE j.status = 'running' AND j.worker_id = CAST(?1 AS BIGINT)
 `
 
@@ -132,7 +132,7 @@ func (q *Queries) ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJ
 }
 
 const listLiveWorkers = `-- name: ListLiveWorkers :many
-SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason FROM workers AS w WHERE w.ended_at IS NULL ORDER BY w.id
+SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason FROM sqluice_workers AS w WHERE w.ended_at IS NULL ORDER BY w.id
 `
 
 // ListLiveWorkers lists the workers that have not ended, oldest first.
@@ -174,11 +174,11 @@ func (q *Queries) ListLiveWorkers(ctx context.Context) ([]Worker, error) {
 }
 
 const registerWorker = `-- name: RegisterWorker :one
-INSERT INTO workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until)
+INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until)
 SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT),
        CAST(?5 AS TEXT), CAST(?6 AS TEXT), CAST(?7 AS TEXT),
        CAST(?8 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT)
-WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ON CONFLICT DO NOTHING
 RETURNING id
 `

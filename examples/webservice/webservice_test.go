@@ -165,7 +165,7 @@ func TestBadRequests(t *testing.T) {
 // mustCount fails unless the database has so many orders and jobs.
 func (s *service) mustCount(t *testing.T, orders, jobs int) {
 	t.Helper()
-	for table, want := range map[string]int{"orders": orders, "jobs": jobs} {
+	for table, want := range map[string]int{"orders": orders, "sqluice_jobs": jobs} {
 		var n int
 		if err := s.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&n); err != nil {
 			t.Fatal(err)
@@ -179,7 +179,7 @@ func (s *service) mustCount(t *testing.T, orders, jobs int) {
 func TestNoOrderWithoutItsJob(t *testing.T) {
 	s := start(t, label, time.Second)
 	_, err := s.db.ExecContext(t.Context(),
-		`CREATE TRIGGER refuse BEFORE INSERT ON jobs BEGIN SELECT RAISE(ABORT, 'no jobs today'); END`)
+		`CREATE TRIGGER refuse BEFORE INSERT ON sqluice_jobs BEGIN SELECT RAISE(ABORT, 'no jobs today'); END`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestShipmentIsWrittenOnlyWithTheJobsEnd(t *testing.T) {
 	_, answer := post(t, s.url, `{"customer": "Ada", "item": "gears"}`)
 	<-entered
 	// Another worker has taken the job, as far as the fence can tell.
-	if _, err := s.db.ExecContext(t.Context(), `UPDATE jobs SET attempt = attempt + 1`); err != nil {
+	if _, err := s.db.ExecContext(t.Context(), `UPDATE sqluice_jobs SET attempt = attempt + 1`); err != nil {
 		t.Fatal(err)
 	}
 	close(leave)

@@ -92,7 +92,7 @@ type outside struct {
 func (o *outside) round(ctx context.Context, i int) error {
 	random := o.trial.random
 	for _, p := range o.programs {
-		if _, err := p.run(ctx, o.address, statementOf("has_jobs_table")); err != nil {
+		if _, err := p.run(ctx, o.address, statementOf("has_tables")); err != nil {
 			return err
 		}
 		o.trial.count(0, 1)

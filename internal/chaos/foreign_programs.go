@@ -124,7 +124,7 @@ func (s *talk) insert(key string, n int) (map[string]int64, error) {
 
 // read begins a transaction that reads, and stays open.
 func (s *talk) read() error {
-	if err := s.say(statementOf("begin_read"), statementOf("has_jobs_table")); err != nil {
+	if err := s.say(statementOf("begin_read"), statementOf("has_tables")); err != nil {
 		return err
 	}
 	_, err := s.row()

@@ -200,7 +200,7 @@ func (f *fleet) refuses(p *process, says string) {
 
 // countsSchema is the version from which on workers count what they end. Where one of a version before went on after the
 // migration, counts are made anew, as docs/postgres.md has it for people.
-const countsSchema = 13
+const countsSchema = 9
 
 // unknownKind is a kind that no worker has a handler for.
 const unknownKind = "unknown"

@@ -41,6 +41,13 @@ func buildBefore(ctx context.Context, dir string) (earlier, error) {
 	if err != nil || len(files) == 0 {
 		return earlier{}, fmt.Errorf("the migrations before are %v: %w", files, err)
 	}
+	first, err := os.ReadFile(files[0])
+	if err != nil {
+		return earlier{}, err
+	}
+	if !bytes.Contains(first, []byte("CREATE TABLE sqluice_jobs ")) {
+		return earlier{}, fmt.Errorf("%w: the version before has tables of other names", errNoHistory)
+	}
 	schema, err := goose.NumericComponent(files[len(files)-1]) // in the order of their numbers, which have five digits
 	if err != nil {
 		return earlier{}, err

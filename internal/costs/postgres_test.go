@@ -69,7 +69,7 @@ func (e onPostgres) lab(t *testing.T) *lab {
 	conn := connect(t, url)
 	l.crashed = func(t *testing.T, enqueue func()) {
 		t.Helper()
-		_, err := conn.Exec(t.Context(), `ALTER TABLE jobs ALTER COLUMN crashes SET DEFAULT 1`)
+		_, err := conn.Exec(t.Context(), `ALTER TABLE sqluice_jobs ALTER COLUMN crashes SET DEFAULT 1`)
 		must(t, err)
 		enqueue()
 	}
@@ -131,7 +131,7 @@ func (e onPostgres) claim(t *testing.T, besides ...string) []figure {
 	}
 	// They were found, and not only looked for.
 	var done int64
-	must(t, conn.QueryRow(t.Context(), `SELECT COUNT(*) FROM jobs WHERE worker_id = 1 AND status = 'done'`).Scan(&done))
+	must(t, conn.QueryRow(t.Context(), `SELECT COUNT(*) FROM sqluice_jobs WHERE worker_id = 1 AND status = 'done'`).Scan(&done))
 	if done != claimed {
 		t.Fatalf("%d jobs were claimed and ended, not %d", done, claimed)
 	}

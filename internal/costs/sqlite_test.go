@@ -28,7 +28,7 @@ func (onSQLite) lab(t *testing.T) *lab {
 	l.crashed = func(t *testing.T, enqueue func()) {
 		t.Helper()
 		enqueue()
-		_, err := testdb.PlainSQLite(t, store.Path()).ExecContext(t.Context(), `UPDATE jobs SET crashes = 1`)
+		_, err := testdb.PlainSQLite(t, store.Path()).ExecContext(t.Context(), `UPDATE sqluice_jobs SET crashes = 1`)
 		must(t, err)
 	}
 	l.logged = func(t *testing.T) int64 {
@@ -49,7 +49,7 @@ func keepLog(t *testing.T, path string) {
 	_, err = conn.ExecContext(t.Context(), `BEGIN DEFERRED`)
 	must(t, err)
 	var n int
-	must(t, conn.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM jobs`).Scan(&n))
+	must(t, conn.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM sqluice_jobs`).Scan(&n))
 	before := logHeader(t, path)
 	t.Cleanup(func() {
 		if after := logHeader(t, path); !bytes.Equal(after, before) {

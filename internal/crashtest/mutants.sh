@@ -91,7 +91,7 @@ early_claims() {
 
 # The unique index: it stays, so that statements fit, and holds nobody off.
 unique_index() {
-    change sql/migrations/sqlite/00006_unique_keys.sql 's/^CREATE UNIQUE INDEX jobs_unique /CREATE INDEX jobs_unique /'
+    change sql/migrations/sqlite/00006_keys.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
 }
 
 # The retry of an end whose acknowledgement did not come: it is taken for recorded.
@@ -185,7 +185,7 @@ postgres_locks() {
 postgres_settling() { change sql/control/postgres/free_locks.sql 's/w\.started_at > server\.since/w.started_at > 0/'; }
 
 postgres_unique_index() {
-    change sql/migrations/postgres/00006_unique_keys.sql 's/^CREATE UNIQUE INDEX jobs_unique /CREATE INDEX jobs_unique /'
+    change sql/migrations/postgres/00006_keys.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
 }
 
 # A step of the machine's clock is noticed.

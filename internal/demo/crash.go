@@ -35,7 +35,7 @@ func printCrash(out io.Writer, lost *loss, all []jobs.Job, failures map[int64][]
 			restarted++
 		}
 	}
-	fmt.Fprintf(out, "  %s was killed while it held %s; job_errors has %s\n",
+	fmt.Fprintf(out, "  %s was killed while it held %s; sqluice_job_errors has %s\n",
 		lost.worker, plural(lost.held, "job"), plural(crashed, "crash row"))
 	fmt.Fprintf(out, "  noticed %s after the kill, by the lock that the kernel had released\n", milliseconds(noticed))
 	fmt.Fprintf(out, "  %s picked up: running again %s to %s after the kill\n",

@@ -64,7 +64,7 @@ func TestDemo(t *testing.T) {
 		`Results: 24 files parsed, 240,048 lines, 240,000 functions`,
 		`Failed jobs: 1, `,
 		`parse-go-file +1 +\d+ +broken/broken\.go:3:6: expected 'IDENT', found '\{'`,
-		`killed while it held [12] jobs?; job_errors has [12] crash rows?`,
+		`killed while it held [12] jobs?; sqluice_job_errors has [12] crash rows?`,
 		`[12] jobs? picked up: running again`,
 		`25 enqueued = 24 done \+ 1 failed`,
 		`lost: 0; attempts begun twice: 0; jobs completed twice: 0`,

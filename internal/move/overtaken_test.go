@@ -36,7 +36,7 @@ func testTwoAtOnce(l *lab) {
 // partOfIt runs the same move as another process would, which ends after a batch of its jobs.
 func (l *lab) partOfIt() {
 	l.Helper()
-	l.untilIt(func(p Progress) bool { return p.Doing == "copying jobs" && p.Rows > 0 })
+	l.untilIt(func(p Progress) bool { return p.Doing == "copying sqluice_jobs" && p.Rows > 0 })
 }
 
 // untilIt runs the same move as another process would, which ends when it has come so far.
@@ -58,7 +58,7 @@ func (l *lab) untilIt(ends func(Progress) bool) {
 // A call that is overtaken by another one ends, wherever it is, and undoes nothing.
 func testOvertaken(l *lab) {
 	l.enqueue(l.from, 45)
-	for _, doing := range []string{"waiting for transactions on " + l.to.name, "copying jobs"} {
+	for _, doing := range []string{"waiting for transactions on " + l.to.name, "copying sqluice_jobs"} {
 		c := l.config()
 		c.Progress = at(doing, l.partOfIt)
 		_, err := Run(l.ctx, c)
@@ -146,7 +146,7 @@ func (l *lab) overtakenAt(at int, all everything) (met bool) {
 	c := l.config()
 	turn := &turn{at: at, other: func() {
 		met = true
-		l.untilIt(func(p Progress) bool { return p.Doing == "comparing jobs" })
+		l.untilIt(func(p Progress) bool { return p.Doing == "comparing sqluice_jobs" })
 	}}
 	c.From.Store, c.To.Store = overtaken{c.From.Store, turn}, overtaken{c.To.Store, turn}
 	_, err := Run(l.ctx, c)

@@ -273,7 +273,7 @@ func at(doing string, fn func()) func(Progress) {
 func testDiffer(l *lab) {
 	ids := l.enqueue(l.from, 25)
 	c := l.config()
-	c.Progress = at("comparing jobs", func() {
+	c.Progress = at("comparing sqluice_jobs", func() {
 		l.write(l.from, func(ctx context.Context, q db.Querier) error {
 			_, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: time.Now().UnixMicro(), ID: ids[2]})
 			return err
@@ -281,7 +281,7 @@ func testDiffer(l *lab) {
 	})
 	for range 2 {
 		report, err := Run(l.ctx, c)
-		l.wantError(err, ErrDiffer, "row 3 of jobs is not the same")
+		l.wantError(err, ErrDiffer, "row 3 of sqluice_jobs is not the same")
 		var unfinished *UnfinishedError
 		if !errors.As(err, &unfinished) {
 			l.Errorf("the move says that it is over: %v", err)
@@ -296,18 +296,18 @@ func testDiffer(l *lab) {
 	l.remove(l.to, ids[2])
 	l.remove(l.from, ids[3])
 	_, err := Run(l.ctx, c)
-	l.wantError(err, ErrDiffer, "row 4 of jobs is only in the target")
+	l.wantError(err, ErrDiffer, "row 4 of sqluice_jobs is only in the target")
 	l.remove(l.to, ids[3])
 	l.remove(l.to, ids[4])
 	_, err = Run(l.ctx, c)
-	l.wantError(err, ErrDiffer, "row 5 of jobs is missing in the target")
+	l.wantError(err, ErrDiffer, "row 5 of sqluice_jobs is missing in the target")
 }
 
 func testOpenedMeanwhile(l *lab) {
 	l.enqueue(l.from, 25)
 	c := l.config()
 	var stillPart error
-	c.Progress = at("comparing queues", func() {
+	c.Progress = at("comparing sqluice_queues", func() {
 		_, stillPart = Reopen(l.ctx, l.side(l.to).Store)
 		if _, err := Reopen(l.ctx, l.side(l.from).Store); err != nil {
 			l.Error(err)
@@ -327,7 +327,7 @@ func testTargetOpenedMeanwhile(l *lab) {
 	l.enqueue(l.from, 25)
 	c := l.config()
 	c.Progress = func(p Progress) {
-		if p.Doing == "copying jobs" && p.Rows == 10 {
+		if p.Doing == "copying sqluice_jobs" && p.Rows == 10 {
 			for _, row := range l.closings(l.to) {
 				l.write(l.to, func(ctx context.Context, q db.Querier) error {
 					_, err := q.OpenQueue(ctx, row.Token)
@@ -362,7 +362,7 @@ func testStopped(l *lab) {
 	c := l.config()
 	var counted int64
 	c.Progress = func(p Progress) {
-		if p.Doing == "copying jobs" && p.Rows == 20 {
+		if p.Doing == "copying sqluice_jobs" && p.Rows == 20 {
 			counted = p.Percent
 			stop()
 		}

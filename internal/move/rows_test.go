@@ -172,8 +172,8 @@ func testEveryColumn(l *lab) {
 	l.wantClosed(l.from)
 
 	rows := map[string]int64{
-		"jobs": int64(len(all.jobs)), "job_errors": int64(len(all.errors)),
-		"workers": int64(len(all.workers)), "queues": int64(len(all.queues)), "job_audit": int64(len(all.audit)),
+		"sqluice_jobs": int64(len(all.jobs)), "sqluice_job_errors": int64(len(all.errors)),
+		"sqluice_workers": int64(len(all.workers)), "sqluice_queues": int64(len(all.queues)), "sqluice_job_audit": int64(len(all.audit)),
 	}
 	sums := map[string]Sum{}
 	for _, sum := range report.Sums {

@@ -38,7 +38,7 @@ type row struct {
 func tables() []table {
 	return []table{
 		{
-			name: "jobs",
+			name: "sqluice_jobs",
 			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
 				list, err := q.ListJobsFrom(ctx, db.ListJobsFromParams{AfterID: after, N: n})
 				return encodeRows("job", list, err, func(j db.Job) row {
@@ -49,7 +49,7 @@ func tables() []table {
 			last: func(r db.GetLastIDsRow) int64 { return r.Job },
 		},
 		{
-			name: "job_errors",
+			name: "sqluice_job_errors",
 			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
 				list, err := q.ListJobErrorsFrom(ctx, db.ListJobErrorsFromParams{AfterID: after, N: n})
 				return encodeRows("error", list, err, func(e db.JobError) row { return row{id: e.ID} })
@@ -58,7 +58,7 @@ func tables() []table {
 			last: func(r db.GetLastIDsRow) int64 { return r.JobError },
 		},
 		{
-			name: "workers",
+			name: "sqluice_workers",
 			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
 				list, err := q.ListWorkersFrom(ctx, db.ListWorkersFromParams{AfterID: after, N: n})
 				return encodeRows("worker", list, err, func(w db.Worker) row { return row{id: w.ID} })
@@ -67,7 +67,7 @@ func tables() []table {
 			last: func(r db.GetLastIDsRow) int64 { return r.Worker },
 		},
 		{
-			name: "job_audit",
+			name: "sqluice_job_audit",
 			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
 				list, err := q.ListAuditFrom(ctx, db.ListAuditFromParams{AfterID: after, N: n})
 				return encodeRows("change", list, err, func(a db.JobAudit) row { return row{id: a.ID} })
@@ -82,7 +82,7 @@ func tables() []table {
 // the order of their names' bytes, because engines sort text differently.
 func queues() table {
 	return table{
-		name: "queues",
+		name: "sqluice_queues",
 		list: func(ctx context.Context, q db.Querier, after, _ int64) ([]row, error) {
 			if after != first {
 				return nil, nil

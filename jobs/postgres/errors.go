@@ -85,7 +85,7 @@ func meaning(err error) error {
 		return jobs.ErrReadOnly
 	case e.Code == codePrivilege:
 		return errPrivilege
-	case e.Code == codeUnique && e.ConstraintName == "jobs_unique":
+	case e.Code == codeUnique && e.ConstraintName == "sqluice_jobs_unique":
 		return jobs.ErrUniqueTaken
 	case strings.HasPrefix(e.Code, "58"): // system errors outside PostgreSQL, such as I/O
 		return jobs.ErrDisk

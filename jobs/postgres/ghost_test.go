@@ -24,7 +24,7 @@ type ghostWorker struct {
 func ghost(t *testing.T, store *Store, name string, kinds []string) *ghostWorker {
 	t.Helper()
 	g := &ghostWorker{t: t, store: store}
-	list, err := json.Marshal(kinds)
+	list, err := json.Marshal(append([]string{}, kinds...)) // never null
 	must(t, err)
 	g.key, g.release, err = store.HoldWorkerLock(t.Context())
 	must(t, err)

@@ -21,6 +21,8 @@ import (
 // versionTable is goose's bookkeeping for the queue, so that it lives beside an application's own migrations.
 const versionTable = "sqluice_goose_version"
 
+const jobsTable = "sqluice_jobs"
+
 // migrateLock is the advisory lock of migrations: "sqluice" in ASCII.
 const migrateLock = 0x73716c75696365
 
@@ -39,7 +41,13 @@ func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error)
 	if err != nil || !there {
 		return 0, want, err
 	}
-	have, err = s.versionNow(ctx, false)
+	if have, err = s.versionNow(ctx, false); err != nil || have == 0 {
+		return have, want, err
+	}
+	if there, err = s.hasTable(ctx, jobsTable); err == nil && !there {
+		err = fmt.Errorf("the database has a queue of an earlier build of sqluice (%s is at version %d and there is no table %s), which cannot be migrated: use another database or schema, or drop its tables",
+			versionTable, have, jobsTable)
+	}
 	return have, want, err
 }
 
@@ -221,26 +229,27 @@ func (s *Store) migrationPool() *stdsql.DB {
 	return stdlib.OpenDB(*config, opts...)
 }
 
-// prepareSchema makes the queue's schema when it is not there, and refuses one in which an application has a table of
-// the queue's name.
+// prepareSchema makes the queue's schema when it is not there, and refuses one in which names of the queue are taken. The
+// first migration refuses it as well, but goose has made its own table by then.
 func (s *Store) prepareSchema(ctx context.Context) error {
-	there, err := s.hasTable(ctx, "jobs")
-	if err != nil {
+	var taken string
+	if err := s.query(ctx, &taken, "taken_names", s.options.schema); err != nil {
 		return err
 	}
-	if there {
-		return errors.New("the database has a table jobs that is not the queue's: use another schema, or rename the table")
+	if taken != "" {
+		return fmt.Errorf("the database has these names already, of an application or of another build of sqluice: %s: use another schema, or rename them", taken)
 	}
 	if s.options.schema == "" {
 		return nil
 	}
+	var there bool
 	if err := s.query(ctx, &there, "has_schema", s.options.schema); err != nil {
 		return err
 	}
 	if there { // a role that may not make schemas can use one that was made for it
 		return nil
 	}
-	_, err = s.pool.Exec(ctx, controlOn("create_schema", s.options.schema), pgx.QueryExecModeExec)
+	_, err := s.pool.Exec(ctx, controlOn("create_schema", s.options.schema), pgx.QueryExecModeExec)
 	return migrationFault(err)
 }
 

@@ -35,7 +35,9 @@ func (s *Store) settle(ctx context.Context, name string) error {
 
 // ReserveIDs sets the sequences behind the tables' ids.
 func (s *Store) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
-	for table, id := range map[string]int64{"jobs": last.Job, "job_errors": last.JobError, "workers": last.Worker, "job_audit": last.Audit} {
+	for table, id := range map[string]int64{
+		"sqluice_jobs": last.Job, "sqluice_job_errors": last.JobError, "sqluice_workers": last.Worker, "sqluice_job_audit": last.Audit,
+	} {
 		if id == 0 {
 			continue // an empty table's sequence is at its beginning
 		}

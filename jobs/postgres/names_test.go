@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sqluice/sqluice/internal/gates"
+	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -177,6 +177,21 @@ func testTwoSchemas(t *testing.T, site *site) {
 	}
 }
 
+// The list of the queue's tables is that of the migrations, and each name begins as the queue's names do.
+func TestTablesAreThoseOfTheMigrations(t *testing.T) {
+	t.Parallel()
+	address := testdb.StartPostgres(t).Database(t)
+	migrated(t, address)
+	rows, err := dial(t, address).Query(t.Context(), sqlFile(t, "list_tables"))
+	must(t, err)
+	have, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	must(t, err)
+	slices.Sort(have)
+	if !slices.Equal(have, tables()) {
+		t.Errorf("the migrations make the tables %v, the list is %v", have, tables())
+	}
+}
+
 // Every statement names the queue's tables in a way that needs no search_path.
 func testStatementsNeedNoSearchPath(t *testing.T, site *site) {
 	const schema = `Odd "$1" name`
@@ -193,11 +208,10 @@ func testStatementsNeedNoSearchPath(t *testing.T, site *site) {
 	}
 	files, err := filepath.Glob(filepath.Join(root, "sql", "control", "postgres", "*.sql"))
 	must(t, err)
-	tables := regexp.MustCompile(`\b(jobs|job_errors|workers|queues|moves|job_counts|job_changes|job_history|job_audit|sensitive_fields|sqluice_goose_version)\b`)
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err != nil {
 			t.Error(err)
-		} else if tables.Match(text) {
+		} else if tableReference.Match(text) {
 			texts[filepath.Base(file)] = string(text)
 		}
 	}

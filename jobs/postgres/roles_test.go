@@ -116,8 +116,8 @@ func TestGrantsAreMinimal(t *testing.T) {
 	}
 	want(t, "refused statements", refused(), 0)
 	for table, privileges := range map[string]string{
-		"jobs": "SELECT INSERT UPDATE DELETE", "workers": "SELECT INSERT UPDATE DELETE", "queues": "SELECT INSERT UPDATE",
-		"job_errors": "SELECT INSERT", "moves": "SELECT", "job_audit": "SELECT INSERT DELETE", "sensitive_fields": "SELECT INSERT DELETE", "sqluice_goose_version": "SELECT",
+		"sqluice_jobs": "SELECT INSERT UPDATE DELETE", "sqluice_workers": "SELECT INSERT UPDATE DELETE", "sqluice_queues": "SELECT INSERT UPDATE",
+		"sqluice_job_errors": "SELECT INSERT", "sqluice_moves": "SELECT", "sqluice_job_audit": "SELECT INSERT DELETE", "sqluice_sensitive_fields": "SELECT INSERT DELETE", "sqluice_goose_version": "SELECT",
 	} {
 		for privilege := range strings.FieldsSeq(privileges) {
 			admin := dial(t, owner)
@@ -138,8 +138,8 @@ func TestMissingPrivilege(t *testing.T) {
 	owner, worker := roles(t)
 	admin := dial(t, owner)
 	for _, test := range []struct{ revoke, text string }{
-		{"INSERT ON queue.jobs", "permission denied for table jobs"},
-		{"UPDATE ON queue.workers", "permission denied for table workers"},
+		{"INSERT ON queue.sqluice_jobs", "permission denied for table sqluice_jobs"},
+		{"UPDATE ON queue.sqluice_workers", "permission denied for table sqluice_workers"},
 		{"SELECT ON queue.sqluice_goose_version", "permission denied for table sqluice_goose_version"},
 		{"USAGE ON SCHEMA queue", "schema"},
 	} {

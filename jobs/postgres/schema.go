@@ -3,7 +3,6 @@ package postgres
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -28,10 +27,6 @@ func checkSchemaName(name string) error {
 	}
 	return nil
 }
-
-// tableReference finds the queue's tables where a statement reads or writes them: nowhere else does one of their names
-// stand after one of these words. A test prepares every statement with no schema to fall back on.
-var tableReference = regexp.MustCompile(`\b(FROM|JOIN|INTO|UPDATE|TABLE) (jobs|job_errors|workers|queues|moves|job_counts|job_changes|job_history|job_audit|sensitive_fields|sqluice_goose_version)\b`)
 
 // namespace puts the schema's name before the names of the queue's tables, so that statements find them whatever the
 // connection's search_path is: in the application's own transactions and behind a pooler it is not the queue's.

@@ -236,9 +236,9 @@ func testForeignSchemas(t *testing.T, site *site) {
 	t.Run("foreign table", func(t *testing.T) {
 		url := server.Database(t)
 		conn := dial(t, url)
-		exec(t, conn, "foreign_jobs")
+		exec(t, conn, "foreign_workers")
 		_, client := open(t, url)
-		if _, err := client.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "a table jobs that is not the queue's") {
+		if _, err := client.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "has these names already, of an application or of another build of sqluice: sqluice_workers") {
 			t.Errorf("Migrate gives %v", err)
 		}
 		var schema *jobs.SchemaError

@@ -73,7 +73,7 @@ func TestParametersOfTheURL(t *testing.T) {
 		t.Errorf("the options are %+v", o)
 	}
 	params := store.pool.Config().ConnConfig.RuntimeParams
-	if len(params) != 1 || params["application_name"] != "app" {
+	if len(params) != 2 || params["application_name"] != "app" || params["client_encoding"] != "UTF8" {
 		t.Errorf("the server is given %v", params)
 	}
 	over, err := Open(t.Context(), "postgres://h/db?schema=a&notify=false", WithSchema("b"))

@@ -56,7 +56,7 @@ func TestAWriteHoldsTheLockFromItsBeginning(t *testing.T) {
 		if _, err := q.GetJob(ctx, id); err != nil {
 			return err
 		}
-		if _, err := foreign.ExecContext(ctx, `UPDATE jobs SET priority = priority + 1`); !errors.Is(translate(err), jobs.ErrBusy) {
+		if _, err := foreign.ExecContext(ctx, `UPDATE sqluice_jobs SET priority = priority + 1`); !errors.Is(translate(err), jobs.ErrBusy) {
 			t.Errorf("another program's write meanwhile gives %v", err)
 		}
 		return add("k")(ctx, q)

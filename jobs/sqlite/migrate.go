@@ -21,15 +21,19 @@ func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error)
 	if want, err = NewestSchema(); err != nil {
 		return 0, 0, err
 	}
-	var tables int64
-	if err := s.readDB.QueryRowContext(ctx, control("has_version_table")).Scan(&tables); err != nil {
+	var versions, queue bool
+	if err := s.readDB.QueryRowContext(ctx, control("has_tables")).Scan(&versions, &queue); err != nil {
 		return 0, 0, translate(err)
 	}
-	if tables == 0 {
+	if !versions {
 		return 0, want, nil
 	}
 	if err := s.readDB.QueryRowContext(ctx, control("schema_version")).Scan(&have); err != nil {
 		return 0, 0, translate(err)
+	}
+	if have > 0 && !queue {
+		return have, want, fmt.Errorf("the database has a queue of an earlier build of sqluice (%s is at version %d and there is no table sqluice_jobs), which cannot be migrated: use another file, or drop its tables",
+			versionTable, have)
 	}
 	return have, want, nil
 }
@@ -89,7 +93,7 @@ func (s *Store) migrateLocked(ctx context.Context, run func(*goose.Provider) err
 		return &jobs.SchemaError{Have: have, Want: want}
 	}
 	if have == 0 {
-		if err := s.checkForeign(ctx); err != nil {
+		if err := s.checkNames(ctx); err != nil {
 			return err
 		}
 	}
@@ -114,14 +118,15 @@ func (s *Store) migrateLocked(ctx context.Context, run func(*goose.Provider) err
 	return translate(run(provider))
 }
 
-// checkForeign refuses a database in which an application has a table of the queue's name.
-func (s *Store) checkForeign(ctx context.Context) error {
-	var tables int64
-	if err := s.readDB.QueryRowContext(ctx, control("has_jobs_table")).Scan(&tables); err != nil {
+// checkNames refuses a database in which names of the queue are taken. The first migration refuses it as well, but goose
+// has made its own table by then.
+func (s *Store) checkNames(ctx context.Context) error {
+	var taken string
+	if err := s.readDB.QueryRowContext(ctx, control("taken_names")).Scan(&taken); err != nil {
 		return translate(err)
 	}
-	if tables > 0 {
-		return errors.New("the database has a table jobs that is not the queue's: use another file, or rename the table")
+	if taken != "" {
+		return fmt.Errorf("the database has these names already, of an application or of another build of sqluice: %s: use another file, or rename them", taken)
 	}
 	return nil
 }

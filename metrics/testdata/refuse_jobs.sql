@@ -1,4 +1,4 @@
-CREATE TRIGGER refuse_jobs BEFORE INSERT ON jobs
+CREATE TRIGGER refuse_jobs BEFORE INSERT ON sqluice_jobs
 WHEN NEW.kind = 'refused'
 BEGIN
     SELECT RAISE(ABORT, 'the application refuses');

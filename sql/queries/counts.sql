@@ -3,47 +3,47 @@
 -- that ended by what is kept of them. since is the run_after of the first of those that wait.
 SELECT p.queue, p.kind, CAST('pending' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
        CAST(MIN(p.run_after) AS BIGINT) AS since
-FROM jobs AS p WHERE p.status = 'pending' GROUP BY p.queue, p.kind
+FROM sqluice_jobs AS p WHERE p.status = 'pending' GROUP BY p.queue, p.kind
 UNION ALL
 SELECT s.queue, s.kind, CAST('scheduled' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
        CAST(MIN(s.run_after) AS BIGINT) AS since
-FROM jobs AS s WHERE s.status = 'scheduled' GROUP BY s.queue, s.kind
+FROM sqluice_jobs AS s WHERE s.status = 'scheduled' GROUP BY s.queue, s.kind
 UNION ALL
 SELECT r.queue, r.kind, CAST('running' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
        CAST(0 AS BIGINT) AS since
-FROM jobs AS r WHERE r.status = 'running' GROUP BY r.queue, r.kind
+FROM sqluice_jobs AS r WHERE r.status = 'running' GROUP BY r.queue, r.kind
 UNION ALL
-SELECT c.queue, c.kind, c.status, c.jobs, CAST(0 AS BIGINT) AS since FROM job_counts AS c WHERE c.jobs <> 0
+SELECT c.queue, c.kind, c.status, c.jobs, CAST(0 AS BIGINT) AS since FROM sqluice_job_counts AS c WHERE c.jobs <> 0
 UNION ALL
 SELECT d.queue, d.kind, d.event AS status, CAST(SUM(d.jobs) AS BIGINT) AS jobs, CAST(0 AS BIGINT) AS since
-FROM job_changes AS d WHERE d.jobs <> 0 GROUP BY d.queue, d.kind, d.event;
+FROM sqluice_job_changes AS d WHERE d.jobs <> 0 GROUP BY d.queue, d.kind, d.event;
 
 -- name: GetOldestJobHistory :one
 -- GetOldestJobHistory is when the oldest step of one length began; 0 when there is none.
-SELECT CAST(COALESCE(MIN(h.start_at), 0) AS BIGINT) AS start_at FROM job_history AS h WHERE h.step = CAST(@step AS BIGINT);
+SELECT CAST(COALESCE(MIN(h.start_at), 0) AS BIGINT) AS start_at FROM sqluice_job_history AS h WHERE h.step = CAST(@step AS BIGINT);
 
 -- name: DeleteJobHistory :execrows
 -- DeleteJobHistory removes the steps of one length that began before a time.
-DELETE FROM job_history WHERE step = CAST(@step AS BIGINT) AND start_at < CAST(@before AS BIGINT);
+DELETE FROM sqluice_job_history WHERE step = CAST(@step AS BIGINT) AND start_at < CAST(@before AS BIGINT);
 
 -- name: DeleteEmptyJobCounts :execrows
 -- DeleteEmptyJobCounts removes the counts of kinds that have no job left.
-DELETE FROM job_counts WHERE jobs = 0;
+DELETE FROM sqluice_job_counts WHERE jobs = 0;
 
 -- name: RecountJobs :execrows
 -- RecountJobs counts the jobs that ended, by reading them all, and adds what the counts are short of, or over. It is one
 -- statement, and so of one moment.
-INSERT INTO job_changes (at, queue, kind, event, times, jobs)
+INSERT INTO sqluice_job_changes (at, queue, kind, event, times, jobs)
 SELECT CAST(@now AS BIGINT), w.queue, w.kind, w.status, 0, w.jobs
 FROM (
     SELECT u.queue, u.kind, u.status, CAST(SUM(u.jobs) AS BIGINT) AS jobs
     FROM (
-        SELECT j.queue, j.kind, j.status, CAST(COUNT(*) AS BIGINT) AS jobs FROM jobs AS j
+        SELECT j.queue, j.kind, j.status, CAST(COUNT(*) AS BIGINT) AS jobs FROM sqluice_jobs AS j
         WHERE j.status IN ('done', 'failed', 'cancelled') GROUP BY j.queue, j.kind, j.status
         UNION ALL
-        SELECT c.queue, c.kind, c.status, -c.jobs AS jobs FROM job_counts AS c
+        SELECT c.queue, c.kind, c.status, -c.jobs AS jobs FROM sqluice_job_counts AS c
         UNION ALL
-        SELECT d.queue, d.kind, d.event AS status, -d.jobs AS jobs FROM job_changes AS d
+        SELECT d.queue, d.kind, d.event AS status, -d.jobs AS jobs FROM sqluice_job_changes AS d
     ) AS u
     GROUP BY u.queue, u.kind, u.status
 ) AS w

@@ -2,20 +2,20 @@
 -- CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
 -- Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
 -- (COALESCE keeps PostgreSQL from the index of running jobs, where dead entries pile up.)
-UPDATE jobs SET status = 'done', result = CAST(sqlc.narg('result_json') AS TEXT), finished_at = CAST(@now AS BIGINT),
+UPDATE sqluice_jobs SET status = 'done', result = CAST(sqlc.narg('result_json') AS TEXT), finished_at = CAST(@now AS BIGINT),
                 updated_at = CAST(@now AS BIGINT), lease_until = NULL
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: CompleteJobRange :execrows
 -- CompleteJobRange is CompleteJobs for attempts whose jobs' ids have no gap, which needs no list.
-UPDATE jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT), lease_until = NULL
+UPDATE sqluice_jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT), lease_until = NULL
 WHERE id BETWEEN CAST(@first AS BIGINT) AND CAST(@last AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: RetryJob :execrows
 -- RetryJob ends an attempt that failed and gives the job another one at run_after.
-UPDATE jobs SET status = CAST(@status AS TEXT), run_after = CAST(@run_after AS BIGINT),
+UPDATE sqluice_jobs SET status = CAST(@status AS TEXT), run_after = CAST(@run_after AS BIGINT),
                 last_error = CAST(@last_error AS TEXT), updated_at = CAST(@now AS BIGINT),
                 worker_id = NULL, lease_until = NULL
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
@@ -23,53 +23,53 @@ WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
 
 -- name: SnoozeJob :execrows
 -- SnoozeJob puts a job off until run_after; the attempt does not count.
-UPDATE jobs SET status = CAST(@status AS TEXT), run_after = CAST(@run_after AS BIGINT),
+UPDATE sqluice_jobs SET status = CAST(@status AS TEXT), run_after = CAST(@run_after AS BIGINT),
                 updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: FailJob :execrows
 -- FailJob ends a job for good: its attempts are used up, or it was discarded.
-UPDATE jobs SET status = 'failed', last_error = CAST(@last_error AS TEXT), finished_at = CAST(@now AS BIGINT),
+UPDATE sqluice_jobs SET status = 'failed', last_error = CAST(@last_error AS TEXT), finished_at = CAST(@now AS BIGINT),
                 updated_at = CAST(@now AS BIGINT), lease_until = NULL
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: CancelRunningJob :execrows
 -- CancelRunningJob ends an attempt as cancelled, by its handler's own wish or on request.
-UPDATE jobs SET status = 'cancelled', last_error = CAST(sqlc.narg('last_error') AS TEXT),
+UPDATE sqluice_jobs SET status = 'cancelled', last_error = CAST(sqlc.narg('last_error') AS TEXT),
                 finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT), lease_until = NULL
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: CancelRequestedJob :execrows
 -- CancelRequestedJob ends an attempt that did not end well as cancelled if that was asked for.
-UPDATE jobs SET status = 'cancelled', last_error = CAST(sqlc.narg('last_error') AS TEXT),
+UPDATE sqluice_jobs SET status = 'cancelled', last_error = CAST(sqlc.narg('last_error') AS TEXT),
                 finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT), lease_until = NULL
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NOT NULL
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: ReleaseJob :execrows
 -- ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
-UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: SetJobProgress :execrows
 -- SetJobProgress notes how far a running attempt has come.
-UPDATE jobs SET progress = CAST(@progress_json AS TEXT), updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET progress = CAST(@progress_json AS TEXT), updated_at = CAST(@now AS BIGINT)
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: AddJobError :exec
 -- AddJobError records an attempt that did not end well.
-INSERT INTO job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
+INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
 VALUES (CAST(@job_id AS BIGINT), CAST(@attempt AS BIGINT), CAST(@worker_id AS BIGINT), CAST(@started_at AS BIGINT),
         CAST(@ended_at AS BIGINT), CAST(@cause AS TEXT), CAST(@message AS TEXT), CAST(@stack AS TEXT));
 
 -- name: GetJobFence :one
 -- GetJobFence tells who holds, or held, a job: what a holder reads to learn the outcome of a write it is unsure of.
 SELECT j.status, j.attempt, CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, j.queue, j.kind,
-       CAST(COALESCE(j.cancel_requested_at, 0) AS BIGINT) AS cancel_requested_at FROM jobs AS j
+       CAST(COALESCE(j.cancel_requested_at, 0) AS BIGINT) AS cancel_requested_at FROM sqluice_jobs AS j
 WHERE j.id = CAST(@id AS BIGINT);

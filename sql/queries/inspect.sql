@@ -1,6 +1,6 @@
 -- name: GetJob :one
 -- GetJob is one job.
-SELECT j.* FROM jobs AS j WHERE j.id = CAST(@id AS BIGINT);
+SELECT j.* FROM sqluice_jobs AS j WHERE j.id = CAST(@id AS BIGINT);
 
 -- name: ListFailedJobs :many
 -- ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
@@ -10,7 +10,7 @@ SELECT j.id, j.kind, j.queue, CAST(COALESCE(j.finished_at, 0) AS BIGINT) AS fini
        CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
             + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0)
             + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
-FROM jobs AS j
+FROM sqluice_jobs AS j
 WHERE j.status = 'failed' AND j.finished_at >= CAST(@since AS BIGINT)
   AND j.finished_at <= CAST(@before_time AS BIGINT)
   AND (j.finished_at < CAST(@before_time AS BIGINT) OR j.id < CAST(@before_id AS BIGINT))
@@ -25,12 +25,12 @@ SELECT f.kind, CAST(f.error AS TEXT) AS error, CAST(COUNT(*) AS BIGINT) AS jobs,
        CAST(MAX(f.id) AS BIGINT) AS example_id, CAST(SUM(COUNT(*)) OVER () AS BIGINT) AS looked_at
 FROM (
     SELECT a.id, a.kind, a.error, a.finished_at FROM (
-        SELECT j.id, j.kind, COALESCE(j.last_error, '') AS error, j.finished_at FROM jobs AS j
+        SELECT j.id, j.kind, COALESCE(j.last_error, '') AS error, j.finished_at FROM sqluice_jobs AS j
         WHERE j.status = 'failed' AND j.finished_at >= CAST(@since AS BIGINT) AND CAST(sqlc.narg('kind') AS TEXT) IS NULL
         ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST(@most AS BIGINT)) AS a
     UNION ALL
     SELECT o.id, o.kind, o.error, o.finished_at FROM (
-        SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM jobs AS k
+        SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
         WHERE k.status = 'failed' AND k.finished_at >= CAST(@since AS BIGINT) AND k.kind = CAST(sqlc.narg('kind') AS TEXT)
         ORDER BY k.finished_at DESC, k.id DESC LIMIT CAST(@most AS BIGINT)) AS o
 ) AS f
@@ -42,8 +42,8 @@ ORDER BY COUNT(*) DESC, MAX(f.finished_at) DESC, MAX(f.id) DESC LIMIT CAST(@n AS
 SELECT e.id, e.attempt, CAST(COALESCE(e.worker_id, 0) AS BIGINT) AS worker_id,
        CAST(COALESCE(w.name, '') AS TEXT) AS worker, CAST(COALESCE(e.started_at, 0) AS BIGINT) AS started_at,
        e.ended_at, e.cause, e.message, e.stack
-FROM job_errors AS e LEFT JOIN workers AS w ON w.id = e.worker_id
+FROM sqluice_job_errors AS e LEFT JOIN sqluice_workers AS w ON w.id = e.worker_id
 WHERE e.id IN (
-    SELECT x.id FROM job_errors AS x WHERE x.job_id = CAST(@job_id AS BIGINT) AND x.id < CAST(@before_id AS BIGINT)
+    SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = CAST(@job_id AS BIGINT) AND x.id < CAST(@before_id AS BIGINT)
     ORDER BY x.id DESC LIMIT CAST(@n AS BIGINT))
 ORDER BY e.id DESC;

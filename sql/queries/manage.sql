@@ -1,30 +1,30 @@
 -- name: RequeueJob :execrows
 -- RequeueJob makes a failed, cancelled or scheduled job claimable now, with all its attempts before it.
 -- It leaves the job alone when another live job has taken its unique key.
-UPDATE jobs SET status = 'pending', run_after = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
+UPDATE sqluice_jobs SET status = 'pending', run_after = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
                 uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
                 progress = NULL, result = NULL
 WHERE id = CAST(@id AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled')
   AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT))
   AND NOT EXISTS (
-    SELECT 1 FROM jobs AS o
-    WHERE o.kind = jobs.kind AND o.unique_key = jobs.unique_key AND o.unique_key IS NOT NULL
-      AND o.status IN ('scheduled', 'pending', 'running') AND o.id <> jobs.id);
+    SELECT 1 FROM sqluice_jobs AS o
+    WHERE o.kind = sqluice_jobs.kind AND o.unique_key = sqluice_jobs.unique_key AND o.unique_key IS NOT NULL
+      AND o.status IN ('scheduled', 'pending', 'running') AND o.id <> sqluice_jobs.id);
 
 -- name: CancelWaitingJob :many
 -- CancelWaitingJob ends a job that has not started.
-UPDATE jobs SET status = 'cancelled', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT)
 WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending')
   AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT))
 RETURNING queue, kind;
 
 -- name: RequestJobCancel :execrows
 -- RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
-UPDATE jobs SET cancel_requested_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET cancel_requested_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT)
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
   AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT));
 
 -- name: DeleteJob :execrows
 -- DeleteJob removes a job that is not running, with its errors.
-DELETE FROM jobs WHERE id = CAST(@id AS BIGINT) AND status <> 'running'
+DELETE FROM sqluice_jobs WHERE id = CAST(@id AS BIGINT) AND status <> 'running'
   AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT));

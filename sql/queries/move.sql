@@ -1,37 +1,37 @@
 -- name: CloseQueue :execrows
 -- CloseQueue closes the queue for a move. Zero rows mean that it is closed already.
-INSERT INTO moves (direction, token, peer, started_at)
+INSERT INTO sqluice_moves (direction, token, peer, started_at)
 SELECT CAST(@direction AS TEXT), CAST(@token AS TEXT), CAST(@peer AS TEXT), CAST(@now AS BIGINT)
-WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ON CONFLICT DO NOTHING;
 
 -- name: ListMoves :many
 -- ListMoves lists what closes the queue: nothing as a rule.
-SELECT m.* FROM moves AS m ORDER BY m.direction;
+SELECT m.* FROM sqluice_moves AS m ORDER BY m.direction;
 
 -- name: OpenQueue :execrows
 -- OpenQueue opens the queue again that the move with a token closed.
-DELETE FROM moves WHERE token = CAST(@token AS TEXT);
+DELETE FROM sqluice_moves WHERE token = CAST(@token AS TEXT);
 
 -- name: ListJobsFrom :many
 -- ListJobsFrom lists jobs in the order of their ids, from after one on.
-SELECT j.* FROM jobs AS j WHERE j.id > CAST(@after_id AS BIGINT) ORDER BY j.id LIMIT CAST(@n AS BIGINT);
+SELECT j.* FROM sqluice_jobs AS j WHERE j.id > CAST(@after_id AS BIGINT) ORDER BY j.id LIMIT CAST(@n AS BIGINT);
 
 -- name: ListJobErrorsFrom :many
 -- ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.
-SELECT e.* FROM job_errors AS e WHERE e.id > CAST(@after_id AS BIGINT) ORDER BY e.id LIMIT CAST(@n AS BIGINT);
+SELECT e.* FROM sqluice_job_errors AS e WHERE e.id > CAST(@after_id AS BIGINT) ORDER BY e.id LIMIT CAST(@n AS BIGINT);
 
 -- name: ListWorkersFrom :many
 -- ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
-SELECT w.* FROM workers AS w WHERE w.id > CAST(@after_id AS BIGINT) ORDER BY w.id LIMIT CAST(@n AS BIGINT);
+SELECT w.* FROM sqluice_workers AS w WHERE w.id > CAST(@after_id AS BIGINT) ORDER BY w.id LIMIT CAST(@n AS BIGINT);
 
 -- name: ListAuditFrom :many
 -- ListAuditFrom lists what was changed in the order of the rows' ids, from after one on.
-SELECT a.* FROM job_audit AS a WHERE a.id > CAST(@after_id AS BIGINT) ORDER BY a.id LIMIT CAST(@n AS BIGINT);
+SELECT a.* FROM sqluice_job_audit AS a WHERE a.id > CAST(@after_id AS BIGINT) ORDER BY a.id LIMIT CAST(@n AS BIGINT);
 
 -- name: GetLastIDs :one
 -- GetLastIDs is the largest id of each table; 0 when it is empty.
-SELECT CAST((SELECT COALESCE(MAX(j.id), 0) FROM jobs AS j) AS BIGINT) AS job,
-       CAST((SELECT COALESCE(MAX(e.id), 0) FROM job_errors AS e) AS BIGINT) AS job_error,
-       CAST((SELECT COALESCE(MAX(w.id), 0) FROM workers AS w) AS BIGINT) AS worker,
-       CAST((SELECT COALESCE(MAX(a.id), 0) FROM job_audit AS a) AS BIGINT) AS audit;
+SELECT CAST((SELECT COALESCE(MAX(j.id), 0) FROM sqluice_jobs AS j) AS BIGINT) AS job,
+       CAST((SELECT COALESCE(MAX(e.id), 0) FROM sqluice_job_errors AS e) AS BIGINT) AS job_error,
+       CAST((SELECT COALESCE(MAX(w.id), 0) FROM sqluice_workers AS w) AS BIGINT) AS worker,
+       CAST((SELECT COALESCE(MAX(a.id), 0) FROM sqluice_job_audit AS a) AS BIGINT) AS audit;

@@ -1,14 +1,14 @@
 -- name: ListJobIDs :many
 -- ListJobIDs lists the ids of jobs, the highest first, below an id: a step of a search.
-SELECT j.id FROM jobs AS j WHERE j.id < CAST(@before_id AS BIGINT) ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
+SELECT j.id FROM sqluice_jobs AS j WHERE j.id < CAST(@before_id AS BIGINT) ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
 
 -- name: ListJobIDsByStatus :many
 -- ListJobIDsByStatus lists ids of jobs that have a status and are alive, in no order: all when they are fewer than n. Each
 -- status is read from an index of its own.
 SELECT i.id FROM (
-    SELECT p.id FROM jobs AS p WHERE p.status = 'pending' AND CAST(@status AS TEXT) = 'pending'
+    SELECT p.id FROM sqluice_jobs AS p WHERE p.status = 'pending' AND CAST(@status AS TEXT) = 'pending'
     UNION ALL
-    SELECT s.id FROM jobs AS s WHERE s.status = 'scheduled' AND CAST(@status AS TEXT) = 'scheduled'
+    SELECT s.id FROM sqluice_jobs AS s WHERE s.status = 'scheduled' AND CAST(@status AS TEXT) = 'scheduled'
     UNION ALL
-    SELECT r.id FROM jobs AS r WHERE r.status = 'running' AND CAST(@status AS TEXT) = 'running'
+    SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND CAST(@status AS TEXT) = 'running'
 ) AS i LIMIT CAST(@n AS BIGINT);

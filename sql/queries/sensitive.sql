@@ -1,3 +1,3 @@
 -- name: ListAllSensitiveFields :many
 -- ListAllSensitiveFields lists all fields that are marked.
-SELECT s.* FROM sensitive_fields AS s ORDER BY s.kind, s.path;
+SELECT s.* FROM sqluice_sensitive_fields AS s ORDER BY s.kind, s.path;

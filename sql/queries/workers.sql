@@ -1,38 +1,38 @@
 -- name: RegisterWorker :one
 -- RegisterWorker adds the row of a worker whose lock is already held and returns its id.
 -- No row means that a live worker has the name, or that the queue is closed by a move.
-INSERT INTO workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until)
+INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until)
 SELECT CAST(@name AS TEXT), CAST(@lock_key AS TEXT), CAST(@host AS TEXT), CAST(@pid AS BIGINT),
        CAST(@version AS TEXT), CAST(@queues AS TEXT), CAST(@kinds AS TEXT),
        CAST(@now AS BIGINT), CAST(@now AS BIGINT), CAST(@lease_until AS BIGINT)
-WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ON CONFLICT DO NOTHING
 RETURNING id;
 
 -- name: HeartbeatWorker :execrows
 -- HeartbeatWorker renews a worker's lease; zero rows mean that the worker was declared dead.
-UPDATE workers SET heartbeat_at = CAST(@now AS BIGINT), lease_until = CAST(@lease_until AS BIGINT)
+UPDATE sqluice_workers SET heartbeat_at = CAST(@now AS BIGINT), lease_until = CAST(@lease_until AS BIGINT)
 WHERE id = CAST(@id AS BIGINT) AND ended_at IS NULL;
 
 -- name: EndWorker :execrows
 -- EndWorker closes a worker's row; of many callers only one gets a row.
-UPDATE workers SET ended_at = CAST(@now AS BIGINT), end_reason = CAST(@end_reason AS TEXT)
+UPDATE sqluice_workers SET ended_at = CAST(@now AS BIGINT), end_reason = CAST(@end_reason AS TEXT)
 WHERE id = CAST(@id AS BIGINT) AND ended_at IS NULL;
 
 -- name: ListLiveWorkers :many
 -- ListLiveWorkers lists the workers that have not ended, oldest first.
-SELECT w.* FROM workers AS w WHERE w.ended_at IS NULL ORDER BY w.id;
+SELECT w.* FROM sqluice_workers AS w WHERE w.ended_at IS NULL ORDER BY w.id;
 
 -- name: CountRunningJobsPerWorker :many
 -- CountRunningJobsPerWorker counts the running jobs of each worker that has any.
 SELECT CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, CAST(COUNT(*) AS BIGINT) AS jobs
-FROM jobs AS j WHERE j.status = 'running' GROUP BY j.worker_id;
+FROM sqluice_jobs AS j WHERE j.status = 'running' GROUP BY j.worker_id;
 
 -- name: DeleteEndedWorkers :execrows
 -- DeleteEndedWorkers drops the rows of workers that ended before a time.
-DELETE FROM workers WHERE ended_at IS NOT NULL AND ended_at < CAST(@before AS BIGINT);
+DELETE FROM sqluice_workers WHERE ended_at IS NOT NULL AND ended_at < CAST(@before AS BIGINT);
 
 -- name: ListHeldJobs :many
 -- ListHeldJobs lists what a worker holds, and what of it is to be cancelled.
-SELECT j.id, j.attempt, CAST(COALESCE(j.cancel_requested_at, 0) AS BIGINT) AS cancel_requested_at FROM jobs AS j
+SELECT j.id, j.attempt, CAST(COALESCE(j.cancel_requested_at, 0) AS BIGINT) AS cancel_requested_at FROM sqluice_jobs AS j
 WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT);

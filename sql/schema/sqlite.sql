@@ -1,40 +1,62 @@
 -- Written by `go test ./sql -update` from the migrated database: what the migrations add up to. DO NOT EDIT.
 
-CREATE TABLE job_audit (
+CREATE TABLE sqluice_job_audit (
     id      INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
     at      INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
-    actor   TEXT    NOT NULL CHECK (length(actor) BETWEEN 1 AND 200 AND instr(actor, char(0)) = 0 AND actor NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    action  TEXT    NOT NULL CHECK (length(action) BETWEEN 1 AND 200 AND instr(action, char(0)) = 0 AND action NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    actor   TEXT    NOT NULL
+            CHECK (length(actor) BETWEEN 1 AND 200 AND instr(actor, char(0)) = 0
+                   AND actor NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    action  TEXT    NOT NULL
+            CHECK (length(action) BETWEEN 1 AND 200 AND instr(action, char(0)) = 0
+                   AND action NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     job_id  INTEGER CHECK (job_id BETWEEN 1 AND 9007199254740991),
-    kind    TEXT CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    queue   TEXT CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind    TEXT
+            CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                   AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    queue   TEXT
+            CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
+                   AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     jobs    INTEGER NOT NULL CHECK (jobs BETWEEN 0 AND 1000000000000),
-    job_ids TEXT CHECK (json_valid(job_ids) AND instr(job_ids, char(0)) = 0 AND length(CAST(job_ids AS BLOB)) <= 1048576 AND json_type(job_ids) = 'array' AND substr(job_ids, 2) NOT GLOB '*[^]0-9,]*'
-                        AND job_ids NOT GLOB '*' || replace(printf('%20s', ''), ' ', '[0-9]') || '*'),
-    detail  TEXT CHECK (json_valid(detail) AND instr(detail, char(0)) = 0 AND length(CAST(detail AS BLOB)) <= 1048576)
+    -- Numbers of at most 19 digits.
+    job_ids TEXT
+            CHECK (json_valid(job_ids) AND instr(job_ids, char(0)) = 0 AND length(CAST(job_ids AS BLOB)) <= 1048576
+                   AND json_type(job_ids) = 'array' AND substr(job_ids, 2) NOT GLOB '*[^]0-9,]*'
+                   AND job_ids NOT GLOB '*' || replace(printf('%20s', ''), ' ', '[0-9]') || '*'),
+    detail  TEXT
+            CHECK (json_valid(detail) AND instr(detail, char(0)) = 0 AND length(CAST(detail AS BLOB)) <= 1048576)
 ) STRICT;
 
-CREATE TABLE job_changes (
+CREATE TABLE sqluice_job_changes (
     id    INTEGER PRIMARY KEY,
     at    INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
-    queue TEXT    NOT NULL CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    kind  TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    queue TEXT    NOT NULL
+          CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
+                 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind  TEXT    NOT NULL
+          CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     -- A final status that jobs got, or lost, or retried or crashed.
-    event TEXT    NOT NULL CHECK (length(event) BETWEEN 1 AND 200 AND instr(event, char(0)) = 0 AND event NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    event TEXT    NOT NULL
+          CHECK (length(event) BETWEEN 1 AND 200 AND instr(event, char(0)) = 0
+                 AND event NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     -- How often that happened, and by how much the number of jobs with that status changed.
     times INTEGER NOT NULL CHECK (times BETWEEN 0 AND 1000000000000),
     jobs  INTEGER NOT NULL CHECK (jobs BETWEEN -1000000000000 AND 1000000000000)
 ) STRICT;
 
-CREATE TABLE job_counts (
-    queue  TEXT    NOT NULL CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    kind   TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+CREATE TABLE sqluice_job_counts (
+    queue  TEXT    NOT NULL
+           CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
+                  AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind   TEXT    NOT NULL
+           CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                  AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     status TEXT    NOT NULL CHECK (status IN ('done', 'failed', 'cancelled')),
     jobs   INTEGER NOT NULL CHECK (jobs BETWEEN -1000000000000 AND 1000000000000),
     PRIMARY KEY (queue, kind, status)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE job_errors (
+CREATE TABLE sqluice_job_errors (
     id         INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
     job_id     INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),
     attempt    INTEGER NOT NULL CHECK (attempt BETWEEN 0 AND 1000000000),
@@ -46,21 +68,30 @@ CREATE TABLE job_errors (
     stack      TEXT    NOT NULL DEFAULT '' CHECK (instr(stack, char(0)) = 0 AND length(CAST(stack AS BLOB)) <= 1048576)
 ) STRICT;
 
-CREATE TABLE job_history (
+CREATE TABLE sqluice_job_history (
     step     INTEGER NOT NULL CHECK (step BETWEEN 0 AND 253402300799999999),
     start_at INTEGER NOT NULL CHECK (start_at BETWEEN 0 AND 253402300799999999),
-    queue    TEXT    NOT NULL CHECK (length(queue) BETWEEN 0 AND 200 AND instr(queue, char(0)) = 0 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    kind     TEXT    NOT NULL CHECK (length(kind) BETWEEN 0 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    event    TEXT    NOT NULL CHECK (length(event) BETWEEN 1 AND 200 AND instr(event, char(0)) = 0 AND event NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    queue    TEXT    NOT NULL
+             CHECK (length(queue) BETWEEN 0 AND 200 AND instr(queue, char(0)) = 0
+                    AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind     TEXT    NOT NULL
+             CHECK (length(kind) BETWEEN 0 AND 200 AND instr(kind, char(0)) = 0
+                    AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    event    TEXT    NOT NULL
+             CHECK (length(event) BETWEEN 1 AND 200 AND instr(event, char(0)) = 0
+                    AND event NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     bucket   INTEGER NOT NULL CHECK (bucket BETWEEN 0 AND 63),
     times    INTEGER NOT NULL CHECK (times BETWEEN 0 AND 1000000000000),
     PRIMARY KEY (step, start_at, queue, kind, event, bucket)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE jobs (
+CREATE TABLE sqluice_jobs (
     id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
-    kind        TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    payload     TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
+    kind        TEXT    NOT NULL
+                CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                       AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    payload     TEXT    NOT NULL DEFAULT '{}'
+                CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
     status      TEXT    NOT NULL DEFAULT 'pending'
                 CHECK (status = 'pending' OR status = 'running' OR status = 'done'
                        OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled'),
@@ -76,42 +107,60 @@ CREATE TABLE jobs (
     -- Not before this time; up to the end of the year 9999.
     run_after   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
                 CHECK (run_after BETWEEN 0 AND 253402300799999999)
-, worker_id INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991), lease_until INTEGER CHECK (lease_until BETWEEN 0 AND 253402300799999999), crashes INTEGER NOT NULL DEFAULT 0 CHECK (crashes BETWEEN 0 AND 1000000000), uncounted INTEGER NOT NULL DEFAULT 0 CHECK (uncounted BETWEEN 0 AND 1000000000), cancel_requested_at INTEGER CHECK (cancel_requested_at BETWEEN 0 AND 253402300799999999), queue TEXT NOT NULL DEFAULT 'default' 
-    CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767), timeout INTEGER NOT NULL DEFAULT 0 CHECK (timeout BETWEEN 0 AND 9223372036854775), last_error TEXT CHECK (instr(last_error, char(0)) = 0 AND length(CAST(last_error AS BLOB)) <= 1048576), unique_key TEXT 
-    CHECK (length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0 AND unique_key NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), request_id TEXT 
-    CHECK (length(request_id) BETWEEN 1 AND 1000 AND instr(request_id, char(0)) = 0 AND request_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), user_id TEXT 
-    CHECK (length(user_id) BETWEEN 1 AND 1000 AND instr(user_id, char(0)) = 0 AND user_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), tags TEXT CHECK (json_valid(tags) AND instr(tags, char(0)) = 0 AND length(CAST(tags AS BLOB)) <= 1048576), metadata TEXT CHECK (json_valid(metadata) AND instr(metadata, char(0)) = 0 AND length(CAST(metadata AS BLOB)) <= 1048576), progress TEXT CHECK (json_valid(progress) AND instr(progress, char(0)) = 0 AND length(CAST(progress AS BLOB)) <= 1048576), result TEXT CHECK (json_valid(result) AND instr(result, char(0)) = 0 AND length(CAST(result AS BLOB)) <= 1048576)) STRICT;
+, worker_id INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991), lease_until INTEGER CHECK (lease_until BETWEEN 0 AND 253402300799999999), crashes INTEGER NOT NULL DEFAULT 0 CHECK (crashes BETWEEN 0 AND 1000000000), uncounted INTEGER NOT NULL DEFAULT 0 CHECK (uncounted BETWEEN 0 AND 1000000000), cancel_requested_at INTEGER CHECK (cancel_requested_at BETWEEN 0 AND 253402300799999999), queue TEXT NOT NULL DEFAULT 'default'
+    CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
+           AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767), timeout INTEGER NOT NULL DEFAULT 0 CHECK (timeout BETWEEN 0 AND 9223372036854775), last_error TEXT CHECK (instr(last_error, char(0)) = 0 AND length(CAST(last_error AS BLOB)) <= 1048576), unique_key TEXT
+    CHECK (length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0
+           AND unique_key NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), request_id TEXT
+    CHECK (length(request_id) BETWEEN 1 AND 1000 AND instr(request_id, char(0)) = 0
+           AND request_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), user_id TEXT
+    CHECK (length(user_id) BETWEEN 1 AND 1000 AND instr(user_id, char(0)) = 0
+           AND user_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), tags TEXT
+    CHECK (json_valid(tags) AND instr(tags, char(0)) = 0 AND length(CAST(tags AS BLOB)) <= 1048576), metadata TEXT
+    CHECK (json_valid(metadata) AND instr(metadata, char(0)) = 0 AND length(CAST(metadata AS BLOB)) <= 1048576), progress TEXT
+    CHECK (json_valid(progress) AND instr(progress, char(0)) = 0 AND length(CAST(progress AS BLOB)) <= 1048576), result TEXT
+    CHECK (json_valid(result) AND instr(result, char(0)) = 0 AND length(CAST(result AS BLOB)) <= 1048576)) STRICT;
 
-CREATE TABLE moves (
+CREATE TABLE sqluice_moves (
     direction  TEXT    NOT NULL PRIMARY KEY CHECK (direction IN ('in', 'out')),
     token      TEXT    NOT NULL CHECK (instr(token, char(0)) = 0 AND length(CAST(token AS BLOB)) <= 1048576),
     peer       TEXT    NOT NULL CHECK (instr(peer, char(0)) = 0 AND length(CAST(peer AS BLOB)) <= 1048576),
     started_at INTEGER NOT NULL CHECK (started_at BETWEEN 0 AND 253402300799999999)
 ) STRICT;
 
-CREATE TABLE queues (
-    name       TEXT    NOT NULL PRIMARY KEY CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0 AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+CREATE TABLE sqluice_queues (
+    name       TEXT    NOT NULL PRIMARY KEY
+               CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0
+                      AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     paused_at  INTEGER CHECK (paused_at BETWEEN 0 AND 253402300799999999),
     updated_at INTEGER NOT NULL CHECK (updated_at BETWEEN 0 AND 253402300799999999)
 ) STRICT;
 
-CREATE TABLE sensitive_fields (
-    kind      TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    path      TEXT    NOT NULL CHECK (length(path) BETWEEN 1 AND 1000 AND instr(path, char(0)) = 0 AND path NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+CREATE TABLE sqluice_sensitive_fields (
+    kind      TEXT    NOT NULL
+              CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                     AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    path      TEXT    NOT NULL
+              CHECK (length(path) BETWEEN 1 AND 1000 AND instr(path, char(0)) = 0
+                     AND path NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     marked_at INTEGER NOT NULL CHECK (marked_at BETWEEN 0 AND 253402300799999999),
     PRIMARY KEY (kind, path)
 ) STRICT;
 
-CREATE TABLE workers (
+CREATE TABLE sqluice_workers (
     id           INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
-    name         TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0 AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    name         TEXT    NOT NULL
+                 CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0
+                        AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     lock_key     TEXT    NOT NULL
-                 CHECK (length(lock_key) <= 200 AND instr(lock_key, char(0)) = 0 AND lock_key NOT GLOB '*[^0-9a-z]*'),
+                 CHECK (length(lock_key) <= 200 AND instr(lock_key, char(0)) = 0 AND lock_key NOT GLOB '*[^0-9A-Za-z-]*'),
     host         TEXT    NOT NULL CHECK (instr(host, char(0)) = 0 AND length(CAST(host AS BLOB)) <= 1048576),
     pid          INTEGER NOT NULL CHECK (pid BETWEEN 0 AND 4294967295),
     version      TEXT    NOT NULL CHECK (instr(version, char(0)) = 0 AND length(CAST(version AS BLOB)) <= 1048576),
-    queues       TEXT    NOT NULL CHECK (json_valid(queues) AND instr(queues, char(0)) = 0 AND length(CAST(queues AS BLOB)) <= 1048576 AND json_type(queues) = 'object'),
-    kinds        TEXT    NOT NULL CHECK (json_valid(kinds) AND instr(kinds, char(0)) = 0 AND length(CAST(kinds AS BLOB)) <= 1048576 AND json_type(kinds) = 'array'),
+    queues       TEXT    NOT NULL
+                 CHECK (json_valid(queues) AND instr(queues, char(0)) = 0 AND length(CAST(queues AS BLOB)) <= 1048576 AND json_type(queues) = 'object'),
+    kinds        TEXT    NOT NULL
+                 CHECK (json_valid(kinds) AND instr(kinds, char(0)) = 0 AND length(CAST(kinds AS BLOB)) <= 1048576 AND json_type(kinds) = 'array'),
     started_at   INTEGER NOT NULL CHECK (started_at BETWEEN 0 AND 253402300799999999),
     heartbeat_at INTEGER NOT NULL CHECK (heartbeat_at BETWEEN 0 AND 253402300799999999),
     lease_until  INTEGER NOT NULL CHECK (lease_until BETWEEN 0 AND 253402300799999999),
@@ -119,38 +168,38 @@ CREATE TABLE workers (
     end_reason   TEXT CHECK (end_reason IN ('stopped', 'crash', 'lost'))
 ) STRICT;
 
-CREATE INDEX job_audit_at ON job_audit (at);
+CREATE INDEX sqluice_job_audit_at ON sqluice_job_audit (at);
 
-CREATE INDEX job_audit_job ON job_audit (job_id) WHERE job_id IS NOT NULL;
+CREATE INDEX sqluice_job_audit_job ON sqluice_job_audit (job_id) WHERE job_id IS NOT NULL;
 
-CREATE INDEX job_audit_many ON job_audit (id) WHERE job_ids IS NOT NULL;
+CREATE INDEX sqluice_job_audit_many ON sqluice_job_audit (id) WHERE job_ids IS NOT NULL;
 
-CREATE INDEX job_errors_job ON job_errors (job_id, attempt);
+CREATE INDEX sqluice_job_errors_job ON sqluice_job_errors (job_id, attempt);
 
-CREATE INDEX jobs_claim ON jobs (queue, kind, priority DESC, run_after, id) WHERE status = 'pending';
+CREATE INDEX sqluice_jobs_claim ON sqluice_jobs (queue, kind, priority DESC, run_after, id) WHERE status = 'pending';
 
-CREATE INDEX jobs_due ON jobs (run_after) WHERE status = 'scheduled';
+CREATE INDEX sqluice_jobs_due ON sqluice_jobs (run_after) WHERE status = 'scheduled';
 
-CREATE INDEX jobs_ended ON jobs (status, id) WHERE status = 'failed' OR status = 'cancelled';
+CREATE INDEX sqluice_jobs_ended ON sqluice_jobs (status, id) WHERE status = 'failed' OR status = 'cancelled';
 
-CREATE INDEX jobs_failed ON jobs (status, finished_at) WHERE status = 'failed' OR status = 'cancelled';
+CREATE INDEX sqluice_jobs_failed ON sqluice_jobs (status, finished_at) WHERE status = 'failed' OR status = 'cancelled';
 
-CREATE INDEX jobs_failed_kind ON jobs (kind, finished_at) WHERE status = 'failed';
+CREATE INDEX sqluice_jobs_failed_kind ON sqluice_jobs (kind, finished_at) WHERE status = 'failed';
 
-CREATE UNIQUE INDEX jobs_request ON jobs (kind, request_id) WHERE request_id IS NOT NULL;
+CREATE UNIQUE INDEX sqluice_jobs_request ON sqluice_jobs (kind, request_id) WHERE request_id IS NOT NULL;
 
-CREATE INDEX jobs_running ON jobs (worker_id) WHERE status = 'running';
+CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'running';
 
-CREATE INDEX jobs_scheduled ON jobs (queue, kind, run_after) WHERE status = 'scheduled';
+CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs (queue, kind, run_after) WHERE status = 'scheduled';
 
-CREATE UNIQUE INDEX jobs_unique ON jobs (kind, unique_key)
+CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs (kind, unique_key)
     WHERE unique_key IS NOT NULL AND status IN ('scheduled', 'pending', 'running');
 
-CREATE INDEX workers_ended ON workers (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX sqluice_workers_ended ON sqluice_workers (ended_at) WHERE ended_at IS NOT NULL;
 
-CREATE UNIQUE INDEX workers_live ON workers (name) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX sqluice_workers_live ON sqluice_workers (name) WHERE ended_at IS NULL;
 
-CREATE VIEW jobs_readable AS
+CREATE VIEW sqluice_jobs_readable AS
 SELECT id, queue, kind, payload, status, priority,
        strftime('%Y-%m-%dT%H:%M:%S', run_after / 1000000, 'unixepoch') || printf('.%06dZ', run_after % 1000000) AS run_after,
        attempt, uncounted, max_attempts, crashes, worker_id,
@@ -161,68 +210,68 @@ SELECT id, queue, kind, payload, status, priority,
        strftime('%Y-%m-%dT%H:%M:%S', finished_at / 1000000, 'unixepoch') || printf('.%06dZ', finished_at % 1000000) AS finished_at,
        strftime('%Y-%m-%dT%H:%M:%S', updated_at / 1000000, 'unixepoch') || printf('.%06dZ', updated_at % 1000000) AS updated_at,
        strftime('%Y-%m-%dT%H:%M:%S', cancel_requested_at / 1000000, 'unixepoch') || printf('.%06dZ', cancel_requested_at % 1000000) AS cancel_requested_at
-FROM jobs;
+FROM sqluice_jobs;
 
-CREATE TRIGGER job_audit_keep_id BEFORE UPDATE OF id ON job_audit WHEN NEW.id <> OLD.id
+CREATE TRIGGER sqluice_job_audit_keep_id BEFORE UPDATE OF id ON sqluice_job_audit WHEN NEW.id <> OLD.id
 BEGIN
     SELECT RAISE(ABORT, 'an id never changes');
 END;
 
-CREATE TRIGGER job_audit_new_id AFTER INSERT ON job_audit
+CREATE TRIGGER sqluice_job_audit_new_id AFTER INSERT ON sqluice_job_audit
 WHEN NEW.id > 4503599627370496
 BEGIN
     SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
-    WHERE NOT EXISTS (SELECT 1 FROM job_audit WHERE id = NEW.id - 1);
+    WHERE NOT EXISTS (SELECT 1 FROM sqluice_job_audit WHERE id = NEW.id - 1);
 END;
 
-CREATE TRIGGER job_errors_keep_id BEFORE UPDATE OF id ON job_errors WHEN NEW.id <> OLD.id
+CREATE TRIGGER sqluice_job_errors_keep_id BEFORE UPDATE OF id ON sqluice_job_errors WHEN NEW.id <> OLD.id
 BEGIN
     SELECT RAISE(ABORT, 'an id never changes');
 END;
 
-CREATE TRIGGER job_errors_new_id AFTER INSERT ON job_errors
+CREATE TRIGGER sqluice_job_errors_new_id AFTER INSERT ON sqluice_job_errors
 WHEN NEW.id > 4503599627370496
 BEGIN
     SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
-    WHERE NOT EXISTS (SELECT 1 FROM job_errors WHERE id = NEW.id - 1);
+    WHERE NOT EXISTS (SELECT 1 FROM sqluice_job_errors WHERE id = NEW.id - 1);
 END;
 
-CREATE TRIGGER jobs_delete_counts AFTER DELETE ON jobs
+CREATE TRIGGER sqluice_jobs_delete_counts AFTER DELETE ON sqluice_jobs
 WHEN OLD.status IN ('done', 'failed', 'cancelled')
 BEGIN
-    INSERT INTO job_counts (queue, kind, status, jobs) VALUES (OLD.queue, OLD.kind, OLD.status, -1)
+    INSERT INTO sqluice_job_counts (queue, kind, status, jobs) VALUES (OLD.queue, OLD.kind, OLD.status, -1)
     ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = max(jobs - 1, -1000000000000);
 END;
 
-CREATE TRIGGER jobs_delete_errors AFTER DELETE ON jobs
+CREATE TRIGGER sqluice_jobs_delete_errors AFTER DELETE ON sqluice_jobs
 BEGIN
-    DELETE FROM job_errors WHERE job_id = OLD.id;
+    DELETE FROM sqluice_job_errors WHERE job_id = OLD.id;
 END;
 
-CREATE TRIGGER jobs_keep_id BEFORE UPDATE OF id ON jobs WHEN NEW.id <> OLD.id
+CREATE TRIGGER sqluice_jobs_keep_id BEFORE UPDATE OF id ON sqluice_jobs WHEN NEW.id <> OLD.id
 BEGIN
     SELECT RAISE(ABORT, 'an id never changes');
 END;
 
-CREATE TRIGGER jobs_not_due AFTER INSERT ON jobs
+CREATE TRIGGER sqluice_jobs_not_due AFTER INSERT ON sqluice_jobs
 WHEN NEW.id > 4503599627370496 OR NEW.status = 'pending' AND NEW.run_after > NEW.created_at
     AND NEW.run_after > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000
 BEGIN
     SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
     WHERE NEW.id > 4503599627370496
-      AND NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'jobs'), 0);
-    UPDATE jobs SET status = 'scheduled' WHERE id = NEW.id AND status = 'pending' AND run_after > created_at
+      AND NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'sqluice_jobs'), 0);
+    UPDATE sqluice_jobs SET status = 'scheduled' WHERE id = NEW.id AND status = 'pending' AND run_after > created_at
         AND run_after > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000;
 END;
 
-CREATE TRIGGER workers_keep_id BEFORE UPDATE OF id ON workers WHEN NEW.id <> OLD.id
+CREATE TRIGGER sqluice_workers_keep_id BEFORE UPDATE OF id ON sqluice_workers WHEN NEW.id <> OLD.id
 BEGIN
     SELECT RAISE(ABORT, 'an id never changes');
 END;
 
-CREATE TRIGGER workers_new_id AFTER INSERT ON workers
+CREATE TRIGGER sqluice_workers_new_id AFTER INSERT ON sqluice_workers
 WHEN NEW.id > 4503599627370496
 BEGIN
     SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
-    WHERE NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'workers'), 0);
+    WHERE NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'sqluice_workers'), 0);
 END;

@@ -1,6 +1,6 @@
 -- The last hour and day of a service: more by day than by night, with a failing dependency some 40 minutes ago.
 -- Buckets are classes of durations: 125 us, doubled so many times.
-DELETE FROM job_history;
+DELETE FROM sqluice_job_history;
 WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 95),
 steps (step, start_at, i) AS (
     SELECT 60000000, (CAST(unixepoch() AS INTEGER) / 60 - i) * 60000000, i FROM n WHERE i BETWEEN 1 AND 61
@@ -12,7 +12,7 @@ events (event, bucket, share) AS (VALUES
     ('wait', 3, 30), ('wait', 4, 44), ('wait', 5, 20), ('wait', 8, 7), ('wait', 9, 2),
     ('run', 7, 14), ('run', 8, 40), ('run', 9, 33), ('run', 11, 14), ('run', 13, 3)
 )
-INSERT INTO job_history (step, start_at, queue, kind, event, bucket, times)
+INSERT INTO sqluice_job_history (step, start_at, queue, kind, event, bucket, times)
 SELECT s.step, s.start_at, k.queue, k.kind, e.event, e.bucket,
        CAST(max(0, (s.step / 60000000)
             * (k.weight * e.share * (1.6 + sin(s.i / 9.0 + k.weight) + 0.35 * sin(s.i * 1.9 + k.weight) + 0.2 * sin(s.i * 3.1)) / 16.0
@@ -22,12 +22,12 @@ FROM steps AS s, kinds AS k, events AS e
 WHERE true
 ON CONFLICT DO NOTHING;
 
-INSERT INTO job_history (step, start_at, queue, kind, event, bucket, times)
-SELECT h.step, h.start_at, h.queue, '', h.event, h.bucket, CAST(SUM(h.times) AS INTEGER) FROM job_history AS h
+INSERT INTO sqluice_job_history (step, start_at, queue, kind, event, bucket, times)
+SELECT h.step, h.start_at, h.queue, '', h.event, h.bucket, CAST(SUM(h.times) AS INTEGER) FROM sqluice_job_history AS h
 GROUP BY h.step, h.start_at, h.queue, h.event, h.bucket
 UNION ALL
-SELECT h.step, h.start_at, '', h.kind, h.event, h.bucket, CAST(SUM(h.times) AS INTEGER) FROM job_history AS h
+SELECT h.step, h.start_at, '', h.kind, h.event, h.bucket, CAST(SUM(h.times) AS INTEGER) FROM sqluice_job_history AS h
 GROUP BY h.step, h.start_at, h.kind, h.event, h.bucket
 UNION ALL
-SELECT h.step, h.start_at, '', '', h.event, h.bucket, CAST(SUM(h.times) AS INTEGER) FROM job_history AS h
+SELECT h.step, h.start_at, '', '', h.event, h.bucket, CAST(SUM(h.times) AS INTEGER) FROM sqluice_job_history AS h
 GROUP BY h.step, h.start_at, h.event, h.bucket;

@@ -1,1 +1,1 @@
-UPDATE job_errors SET stack = ?1 WHERE job_id = ?2;
+UPDATE sqluice_job_errors SET stack = ?1 WHERE job_id = ?2;

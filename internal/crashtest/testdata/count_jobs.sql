@@ -1,1 +1,1 @@
-SELECT COUNT(*) FROM jobs
+SELECT COUNT(*) FROM sqluice_jobs

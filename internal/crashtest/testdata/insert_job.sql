@@ -1,1 +1,1 @@
-INSERT INTO jobs (kind, payload) VALUES ('block', '{}') RETURNING id
+INSERT INTO sqluice_jobs (kind, payload) VALUES ('block', '{}') RETURNING id

@@ -1,1 +1,1 @@
-SELECT j.id FROM jobs AS j WHERE j.queue = $1 FOR UPDATE
+SELECT j.id FROM sqluice_jobs AS j WHERE j.queue = $1 FOR UPDATE

@@ -1,1 +1,1 @@
-TRUNCATE jobs, job_errors, queues, workers, job_counts, job_changes, job_history;
+TRUNCATE sqluice_jobs, sqluice_job_errors, sqluice_queues, sqluice_workers, sqluice_job_counts, sqluice_job_changes, sqluice_job_history;

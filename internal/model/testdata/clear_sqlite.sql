@@ -1,7 +1,7 @@
-DELETE FROM jobs;
-DELETE FROM job_errors;
-DELETE FROM queues;
-DELETE FROM workers;
-DELETE FROM job_counts;
-DELETE FROM job_changes;
-DELETE FROM job_history;
+DELETE FROM sqluice_jobs;
+DELETE FROM sqluice_job_errors;
+DELETE FROM sqluice_queues;
+DELETE FROM sqluice_workers;
+DELETE FROM sqluice_job_counts;
+DELETE FROM sqluice_job_changes;
+DELETE FROM sqluice_job_history;

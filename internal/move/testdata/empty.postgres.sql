@@ -1,1 +1,1 @@
-TRUNCATE jobs, job_errors, workers, queues, moves, job_audit, sensitive_fields
+TRUNCATE sqluice_jobs, sqluice_job_errors, sqluice_workers, sqluice_queues, sqluice_moves, sqluice_job_audit, sqluice_sensitive_fields

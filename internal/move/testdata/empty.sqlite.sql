@@ -1,7 +1,7 @@
-DELETE FROM jobs;
-DELETE FROM job_errors;
-DELETE FROM workers;
-DELETE FROM queues;
-DELETE FROM moves;
-DELETE FROM job_audit;
-DELETE FROM sensitive_fields;
+DELETE FROM sqluice_jobs;
+DELETE FROM sqluice_job_errors;
+DELETE FROM sqluice_workers;
+DELETE FROM sqluice_queues;
+DELETE FROM sqluice_moves;
+DELETE FROM sqluice_job_audit;
+DELETE FROM sqluice_sensitive_fields;

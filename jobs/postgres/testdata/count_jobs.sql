@@ -1,1 +1,1 @@
-SELECT count(*) FROM jobs
+SELECT count(*) FROM sqluice_jobs

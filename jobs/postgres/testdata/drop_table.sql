@@ -1,1 +1,1 @@
-DROP TABLE queue.jobs
+DROP TABLE queue.sqluice_jobs

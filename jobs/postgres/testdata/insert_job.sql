@@ -1,1 +1,1 @@
-INSERT INTO jobs (kind) VALUES ($1) RETURNING id
+INSERT INTO sqluice_jobs (kind) VALUES ($1) RETURNING id

@@ -24,5 +24,5 @@ BEGIN
     RETURN NEW;
 END;
 $$;
-CREATE TRIGGER meddle_with_inserts BEFORE INSERT ON jobs FOR EACH ROW
+CREATE TRIGGER meddle_with_inserts BEFORE INSERT ON sqluice_jobs FOR EACH ROW
     WHEN (NEW.kind <> 'k') EXECUTE FUNCTION meddle_with_inserts();

@@ -7,5 +7,5 @@ BEGIN
     RETURN NEW;
 END;
 $$;
-CREATE TRIGGER refuse_claims BEFORE UPDATE ON jobs FOR EACH ROW
+CREATE TRIGGER refuse_claims BEFORE UPDATE ON sqluice_jobs FOR EACH ROW
     WHEN (NEW.status = 'running' AND OLD.status = 'pending') EXECUTE FUNCTION refuse_claims();

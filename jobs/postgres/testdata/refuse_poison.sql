@@ -3,5 +3,5 @@ BEGIN
     RAISE 'the application refuses';
 END;
 $$;
-CREATE TRIGGER refuse_poison BEFORE UPDATE ON jobs FOR EACH ROW
+CREATE TRIGGER refuse_poison BEFORE UPDATE ON sqluice_jobs FOR EACH ROW
     WHEN (NEW.kind = 'poison' AND NEW.status = 'done') EXECUTE FUNCTION refuse_poison();

@@ -5,5 +5,5 @@ BEGIN
     RETURN NEW;
 END;
 $$;
-CREATE TRIGGER stall_rescue BEFORE INSERT ON job_errors FOR EACH ROW
+CREATE TRIGGER stall_rescue BEFORE INSERT ON sqluice_job_errors FOR EACH ROW
     WHEN (current_setting('application_name') = 'stalls') EXECUTE FUNCTION stall_rescue();

@@ -1,1 +1,1 @@
-TRUNCATE queue.jobs
+TRUNCATE queue.sqluice_jobs

@@ -1,1 +1,1 @@
-SELECT w.lock_key FROM workers AS w WHERE w.ended_at IS NULL
+SELECT w.lock_key FROM sqluice_workers AS w WHERE w.ended_at IS NULL

@@ -1,4 +1,4 @@
-CREATE TRIGGER add_beside AFTER INSERT ON jobs WHEN NEW.kind = 'k'
+CREATE TRIGGER add_beside AFTER INSERT ON sqluice_jobs WHEN NEW.kind = 'k'
 BEGIN
-    INSERT INTO jobs (kind) VALUES ('beside');
+    INSERT INTO sqluice_jobs (kind) VALUES ('beside');
 END

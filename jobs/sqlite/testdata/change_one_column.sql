@@ -1,6 +1,6 @@
-CREATE TRIGGER change_one_column AFTER INSERT ON jobs
+CREATE TRIGGER change_one_column AFTER INSERT ON sqluice_jobs
 BEGIN
-    UPDATE jobs SET
+    UPDATE sqluice_jobs SET
         kind = CASE NEW.payload WHEN '"kind"' THEN 'other' ELSE kind END,
         queue = CASE NEW.payload WHEN '"queue"' THEN 'other' ELSE queue END,
         payload = CASE NEW.payload WHEN '"payload"' THEN '"other"' ELSE payload END,

@@ -1,1 +1,1 @@
-UPDATE jobs SET crashes = 1 WHERE id % 2 = 0
+UPDATE sqluice_jobs SET crashes = 1 WHERE id % 2 = 0

@@ -1,4 +1,4 @@
-CREATE TRIGGER ignore_inserts BEFORE INSERT ON jobs
+CREATE TRIGGER ignore_inserts BEFORE INSERT ON sqluice_jobs
 BEGIN
     SELECT RAISE(IGNORE);
 END

@@ -1,1 +1,1 @@
-INSERT INTO jobs (kind, payload) VALUES (?1, ?2) RETURNING id
+INSERT INTO sqluice_jobs (kind, payload) VALUES (?1, ?2) RETURNING id

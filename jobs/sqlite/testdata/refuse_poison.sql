@@ -1,4 +1,4 @@
-CREATE TRIGGER refuse_poison BEFORE UPDATE OF status ON jobs
+CREATE TRIGGER refuse_poison BEFORE UPDATE OF status ON sqluice_jobs
 WHEN NEW.kind = 'poison' AND NEW.status = 'done'
 BEGIN
     SELECT RAISE(ABORT, 'the application refuses');

@@ -1,1 +1,1 @@
-CREATE UNIQUE INDEX app_one_of_a_user ON jobs (user_id)
+CREATE UNIQUE INDEX app_one_of_a_user ON sqluice_jobs (user_id)

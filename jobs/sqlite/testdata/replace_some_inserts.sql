@@ -1,5 +1,5 @@
-CREATE TRIGGER replace_some_inserts BEFORE INSERT ON jobs WHEN NEW.payload LIKE '%3%'
+CREATE TRIGGER replace_some_inserts BEFORE INSERT ON sqluice_jobs WHEN NEW.payload LIKE '%3%'
 BEGIN
-    INSERT INTO jobs (kind) VALUES ('beside');
+    INSERT INTO sqluice_jobs (kind) VALUES ('beside');
     SELECT RAISE(IGNORE);
 END

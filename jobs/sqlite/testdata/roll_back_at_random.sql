@@ -1,4 +1,4 @@
-CREATE TRIGGER roll_back_at_random BEFORE INSERT ON jobs WHEN random() > 0
+CREATE TRIGGER roll_back_at_random BEFORE INSERT ON sqluice_jobs WHEN random() > 0
 BEGIN
     SELECT RAISE(ROLLBACK, 'by chance');
 END

@@ -1,4 +1,4 @@
-CREATE TRIGGER roll_back_insert BEFORE INSERT ON jobs WHEN NEW.payload = '"boom"'
+CREATE TRIGGER roll_back_insert BEFORE INSERT ON sqluice_jobs WHEN NEW.payload = '"boom"'
 BEGIN
     SELECT RAISE(ROLLBACK, 'boom');
 END

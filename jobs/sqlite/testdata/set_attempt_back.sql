@@ -1,1 +1,1 @@
-UPDATE jobs SET status = 'pending', attempt = 0 WHERE id = ?1
+UPDATE sqluice_jobs SET status = 'pending', attempt = 0 WHERE id = ?1

@@ -1,1 +1,1 @@
-LOCK TABLE job_errors IN SHARE MODE
+LOCK TABLE sqluice_job_errors IN SHARE MODE

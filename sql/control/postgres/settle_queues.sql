@@ -1,1 +1,1 @@
-LOCK TABLE queues IN SHARE MODE
+LOCK TABLE sqluice_queues IN SHARE MODE

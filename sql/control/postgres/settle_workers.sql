@@ -1,1 +1,1 @@
-LOCK TABLE workers IN SHARE MODE
+LOCK TABLE sqluice_workers IN SHARE MODE

@@ -1,22 +1,44 @@
 -- +goose Up
--- Higher priority runs first; not before run_after, up to the end of the year 9999.
-ALTER TABLE jobs ADD COLUMN priority BIGINT NOT NULL DEFAULT 0 CHECK (priority BETWEEN -32768 AND 32767);
-ALTER TABLE jobs ADD COLUMN run_after BIGINT NOT NULL DEFAULT (CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT))
-    CHECK (run_after BETWEEN 0 AND 253402300799999999);
-UPDATE jobs SET run_after = created_at;
-ALTER TABLE jobs DROP CONSTRAINT jobs_status_check;
-ALTER TABLE jobs ADD CONSTRAINT jobs_status_check
-    CHECK (status = 'pending' OR status = 'running' OR status = 'done'
-                       OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled');
+-- The names that this migration makes must be free.
+-- +goose StatementBegin
+DO $$
+DECLARE
+    taken TEXT;
+BEGIN
+    SELECT string_agg(n.name, ', ' ORDER BY n.name) INTO taken FROM unnest(ARRAY[
+        'sqluice_jobs_due', 'sqluice_jobs_not_due', 'sqluice_priority'
+    ]) AS n (name)
+    WHERE EXISTS (SELECT 1 FROM pg_class AS c WHERE c.relnamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND c.relname = n.name)
+       OR EXISTS (SELECT 1 FROM pg_type AS t WHERE t.typnamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND t.typname = n.name)
+       OR EXISTS (SELECT 1 FROM pg_proc AS p WHERE p.pronamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND p.proname = n.name);
+    IF taken IS NOT NULL THEN
+        RAISE EXCEPTION 'the database has these names already, of an application or of another build of sqluice: %', taken;
+    END IF;
+END;
+$$;
+-- +goose StatementEnd
 
-DROP INDEX jobs_claim;
-CREATE INDEX jobs_claim ON jobs (priority DESC, run_after, id) WHERE status = 'pending';
-CREATE INDEX jobs_due ON jobs (run_after) WHERE status = 'scheduled';
+-- Which job runs first, and not before which time. A job whose time has not come is scheduled.
+ALTER DOMAIN sqluice_status DROP CONSTRAINT sqluice_status_check;
+ALTER DOMAIN sqluice_status ADD CONSTRAINT sqluice_status_check CHECK (VALUE = 'pending' OR VALUE = 'running' OR VALUE = 'done'
+        OR VALUE = 'scheduled' OR VALUE = 'failed' OR VALUE = 'cancelled');
+CREATE DOMAIN sqluice_priority AS BIGINT
+    CONSTRAINT sqluice_priority_check CHECK (VALUE BETWEEN -32768 AND 32767);
+
+-- Higher priority runs first; not before run_after, up to the end of the year 9999.
+ALTER TABLE sqluice_jobs ADD COLUMN priority sqluice_priority NOT NULL DEFAULT 0;
+ALTER TABLE sqluice_jobs ADD COLUMN run_after sqluice_time NOT NULL DEFAULT (CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT));
+UPDATE sqluice_jobs SET run_after = created_at;
+
+DROP INDEX sqluice_jobs_claim;
+CREATE INDEX sqluice_jobs_claim ON sqluice_jobs (priority DESC, run_after, id) WHERE status = 'pending';
+-- Of many jobs that fall due at the same time the first ones by id are claimable first.
+CREATE INDEX sqluice_jobs_due ON sqluice_jobs (run_after, id) WHERE status = 'scheduled';
 
 -- A plain INSERT with a run_after in the future must not run early, nor stand in the way of due work.
 -- The first comparison spares the library's own inserts the call.
 -- +goose StatementBegin
-CREATE FUNCTION jobs_not_due() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION sqluice_jobs_not_due() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.run_after > CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT) THEN
         NEW.status := 'scheduled';
@@ -25,20 +47,20 @@ BEGIN
 END;
 $$;
 -- +goose StatementEnd
-CREATE TRIGGER jobs_not_due BEFORE INSERT ON jobs FOR EACH ROW
+CREATE TRIGGER sqluice_jobs_not_due BEFORE INSERT ON sqluice_jobs FOR EACH ROW
     WHEN (NEW.status = 'pending' AND NEW.run_after > NEW.created_at)
-    EXECUTE FUNCTION jobs_not_due();
+    EXECUTE FUNCTION sqluice_jobs_not_due();
 
 -- +goose Down
-DROP TRIGGER jobs_not_due ON jobs;
-DROP FUNCTION jobs_not_due();
-DROP INDEX jobs_due;
-DROP INDEX jobs_claim;
-UPDATE jobs SET status = 'pending' WHERE status = 'scheduled';
-ALTER TABLE jobs DROP CONSTRAINT jobs_status_check;
-ALTER TABLE jobs ADD CONSTRAINT jobs_status_check
-    CHECK (status = 'pending' OR status = 'running' OR status = 'done'
-                       OR status = 'failed' OR status = 'cancelled');
-ALTER TABLE jobs DROP COLUMN run_after;
-ALTER TABLE jobs DROP COLUMN priority;
-CREATE INDEX jobs_claim ON jobs (id) WHERE status = 'pending';
+DROP TRIGGER sqluice_jobs_not_due ON sqluice_jobs;
+DROP FUNCTION sqluice_jobs_not_due();
+DROP INDEX sqluice_jobs_due;
+DROP INDEX sqluice_jobs_claim;
+UPDATE sqluice_jobs SET status = 'pending' WHERE status = 'scheduled';
+ALTER TABLE sqluice_jobs DROP COLUMN run_after;
+ALTER TABLE sqluice_jobs DROP COLUMN priority;
+DROP DOMAIN sqluice_priority;
+ALTER DOMAIN sqluice_status DROP CONSTRAINT sqluice_status_check;
+ALTER DOMAIN sqluice_status ADD CONSTRAINT sqluice_status_check CHECK (VALUE = 'pending' OR VALUE = 'running' OR VALUE = 'done'
+        OR VALUE = 'failed' OR VALUE = 'cancelled');
+CREATE INDEX sqluice_jobs_claim ON sqluice_jobs (id) WHERE status = 'pending';

@@ -1,23 +1,42 @@
 -- +goose Up
+-- The names that this migration makes must be free.
+-- +goose StatementBegin
+DO $$
+DECLARE
+    taken TEXT;
+BEGIN
+    SELECT string_agg(n.name, ', ' ORDER BY n.name) INTO taken FROM unnest(ARRAY[
+        'sqluice_moves', 'sqluice_moves_pkey'
+    ]) AS n (name)
+    WHERE EXISTS (SELECT 1 FROM pg_class AS c WHERE c.relnamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND c.relname = n.name)
+       OR EXISTS (SELECT 1 FROM pg_type AS t WHERE t.typnamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND t.typname = n.name)
+       OR EXISTS (SELECT 1 FROM pg_proc AS p WHERE p.pronamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND p.proname = n.name);
+    IF taken IS NOT NULL THEN
+        RAISE EXCEPTION 'the database has these names already, of an application or of another build of sqluice: %', taken;
+    END IF;
+END;
+$$;
+-- +goose StatementEnd
+
 -- A row closes the queue: no job is added and no worker starts. 'out' says that the queue was moved to another
 -- database, 'in' that one is being moved here and is not complete. token is the same on both sides of a move.
-CREATE TABLE moves (
-    direction  TEXT   NOT NULL PRIMARY KEY CHECK (direction IN ('in', 'out')),
-    token      TEXT   NOT NULL CHECK (octet_length(token) <= 1048576),
-    peer       TEXT   NOT NULL CHECK (octet_length(peer) <= 1048576),
-    started_at BIGINT NOT NULL CHECK (started_at BETWEEN 0 AND 253402300799999999)
+CREATE TABLE sqluice_moves (
+    direction  TEXT         NOT NULL PRIMARY KEY CHECK (direction IN ('in', 'out')),
+    token      sqluice_text NOT NULL,
+    peer       sqluice_text NOT NULL,
+    started_at sqluice_time NOT NULL
 );
 
 -- +goose Down
--- A queue that is closed must not be open because nobody knows any more: its jobs may be somewhere else too.
-LOCK TABLE moves IN ACCESS EXCLUSIVE MODE;
+-- Without the table a closed queue would be open, and its jobs may be in another database too.
+LOCK TABLE sqluice_moves IN ACCESS EXCLUSIVE MODE;
 -- +goose StatementBegin
 DO $$
 BEGIN
-    IF EXISTS (SELECT 1 FROM moves) THEN
+    IF EXISTS (SELECT 1 FROM sqluice_moves) THEN
         RAISE EXCEPTION 'the queue is closed by a move: reopen it first';
     END IF;
 END;
 $$;
 -- +goose StatementEnd
-DROP TABLE moves;
+DROP TABLE sqluice_moves;

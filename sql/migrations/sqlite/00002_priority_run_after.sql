@@ -1,10 +1,30 @@
 -- +goose Up
+-- The names that this migration makes must be free.
+CREATE TEMP TABLE sqluice_taken (names TEXT);
+-- +goose StatementBegin
+CREATE TEMP TRIGGER sqluice_taken_names BEFORE INSERT ON sqluice_taken
+BEGIN
+    SELECT RAISE(ABORT, 'the database has these names already, of an application or of another build of sqluice: ' || NEW.names);
+END;
+-- +goose StatementEnd
+INSERT INTO sqluice_taken (names)
+SELECT t.names FROM (SELECT group_concat(n.name, ', ') AS names FROM (
+    SELECT s.name FROM main.sqlite_schema AS s WHERE lower(s.name) IN (
+        'sqluice_jobs_new', 'sqluice_jobs_due', 'sqluice_jobs_not_due', 'sqluice_jobs_keep_id'
+    ) ORDER BY s.name
+) AS n) AS t WHERE t.names IS NOT NULL;
+DROP TABLE sqluice_taken;
+
+-- Which job runs first, and not before which time. A job whose time has not come is scheduled.
 -- SQLite cannot add a column whose default is an expression, nor widen a CHECK, so the table is made anew.
 -- AUTOINCREMENT's high-water mark moves along: an id is never given twice.
-CREATE TABLE jobs_new (
+CREATE TABLE sqluice_jobs_new (
     id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
-    kind        TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    payload     TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
+    kind        TEXT    NOT NULL
+                CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                       AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    payload     TEXT    NOT NULL DEFAULT '{}'
+                CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
     status      TEXT    NOT NULL DEFAULT 'pending'
                 CHECK (status = 'pending' OR status = 'running' OR status = 'done'
                        OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled'),
@@ -22,45 +42,48 @@ CREATE TABLE jobs_new (
                 CHECK (run_after BETWEEN 0 AND 253402300799999999)
 ) STRICT;
 
-INSERT INTO sqlite_sequence (name, seq) SELECT 'jobs_new', seq FROM sqlite_sequence WHERE name = 'jobs';
-INSERT INTO jobs_new (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at, run_after)
-SELECT id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at, created_at FROM jobs;
-DROP TABLE jobs;
-ALTER TABLE jobs_new RENAME TO jobs;
+INSERT INTO sqlite_sequence (name, seq) SELECT 'sqluice_jobs_new', seq FROM sqlite_sequence WHERE name = 'sqluice_jobs';
+INSERT INTO sqluice_jobs_new (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at, run_after)
+SELECT id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at, created_at FROM sqluice_jobs;
+DROP TABLE sqluice_jobs;
+ALTER TABLE sqluice_jobs_new RENAME TO sqluice_jobs;
 
-CREATE INDEX jobs_claim ON jobs (priority DESC, run_after, id) WHERE status = 'pending';
-CREATE INDEX jobs_due ON jobs (run_after) WHERE status = 'scheduled';
+CREATE INDEX sqluice_jobs_claim ON sqluice_jobs (priority DESC, run_after, id) WHERE status = 'pending';
+CREATE INDEX sqluice_jobs_due ON sqluice_jobs (run_after) WHERE status = 'scheduled';
 
 -- A plain INSERT with a run_after in the future must not run early, nor stand in the way of due work.
 -- The comparison with created_at spares the library's own inserts the look at the clock.
 -- The trigger also refuses an id from which AUTOINCREMENT would soon reach the last one. It is one trigger and not two
 -- because each costs every insert.
 -- +goose StatementBegin
-CREATE TRIGGER jobs_not_due AFTER INSERT ON jobs
+CREATE TRIGGER sqluice_jobs_not_due AFTER INSERT ON sqluice_jobs
 WHEN NEW.id > 4503599627370496 OR NEW.status = 'pending' AND NEW.run_after > NEW.created_at
     AND NEW.run_after > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000
 BEGIN
     SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
     WHERE NEW.id > 4503599627370496
-      AND NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'jobs'), 0);
-    UPDATE jobs SET status = 'scheduled' WHERE id = NEW.id AND status = 'pending' AND run_after > created_at
+      AND NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'sqluice_jobs'), 0);
+    UPDATE sqluice_jobs SET status = 'scheduled' WHERE id = NEW.id AND status = 'pending' AND run_after > created_at
         AND run_after > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000;
 END;
 -- +goose StatementEnd
 -- +goose StatementBegin
-CREATE TRIGGER jobs_keep_id BEFORE UPDATE OF id ON jobs WHEN NEW.id <> OLD.id
+CREATE TRIGGER sqluice_jobs_keep_id BEFORE UPDATE OF id ON sqluice_jobs WHEN NEW.id <> OLD.id
 BEGIN
     SELECT RAISE(ABORT, 'an id never changes');
 END;
 -- +goose StatementEnd
 
 -- +goose Down
-DROP TRIGGER jobs_keep_id;
-DROP TRIGGER jobs_not_due;
-CREATE TABLE jobs_old (
+DROP TRIGGER sqluice_jobs_keep_id;
+DROP TRIGGER sqluice_jobs_not_due;
+CREATE TABLE sqluice_jobs_old (
     id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
-    kind        TEXT    NOT NULL CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    payload     TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
+    kind        TEXT    NOT NULL
+                CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                       AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    payload     TEXT    NOT NULL DEFAULT '{}'
+                CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
     status      TEXT    NOT NULL DEFAULT 'pending'
                 CHECK (status = 'pending' OR status = 'running' OR status = 'done'
                        OR status = 'failed' OR status = 'cancelled'),
@@ -73,11 +96,11 @@ CREATE TABLE jobs_old (
     finished_at INTEGER CHECK (finished_at BETWEEN 0 AND 253402300799999999)
 ) STRICT;
 
-INSERT INTO sqlite_sequence (name, seq) SELECT 'jobs_old', seq FROM sqlite_sequence WHERE name = 'jobs';
-INSERT INTO jobs_old (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at)
+INSERT INTO sqlite_sequence (name, seq) SELECT 'sqluice_jobs_old', seq FROM sqlite_sequence WHERE name = 'sqluice_jobs';
+INSERT INTO sqluice_jobs_old (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at)
 SELECT id, kind, payload, CASE status WHEN 'scheduled' THEN 'pending' ELSE status END,
-       attempt, created_at, updated_at, started_at, finished_at FROM jobs;
-DROP TABLE jobs;
-ALTER TABLE jobs_old RENAME TO jobs;
+       attempt, created_at, updated_at, started_at, finished_at FROM sqluice_jobs;
+DROP TABLE sqluice_jobs;
+ALTER TABLE sqluice_jobs_old RENAME TO sqluice_jobs;
 
-CREATE INDEX jobs_claim ON jobs (id) WHERE status = 'pending';
+CREATE INDEX sqluice_jobs_claim ON sqluice_jobs (id) WHERE status = 'pending';

@@ -1,8 +1,8 @@
 -- name: PromoteDueJobs :execrows
 -- PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
-UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT)
 WHERE id = ANY (ARRAY(
-    SELECT d.id FROM jobs AS d
+    SELECT d.id FROM sqluice_jobs AS d
     WHERE d.status = 'scheduled' AND d.run_after <= CAST(@now AS BIGINT)
     ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT)
     FOR UPDATE SKIP LOCKED
@@ -14,7 +14,7 @@ WHERE id = ANY (ARRAY(
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     SELECT j.id /* kinds is not a plain list here: see ClaimJobs */ FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'between') AS b (value)
     CROSS JOIN LATERAL (
-        SELECT i.id FROM jobs AS i
+        SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.value->>0
           AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
         LIMIT 1
@@ -22,7 +22,7 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     UNION ALL
     SELECT j.id FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'from') AS f (value)
     CROSS JOIN LATERAL (
-        SELECT i.id FROM jobs AS i
+        SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = f.value->>0
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
@@ -31,19 +31,19 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     UNION ALL
     SELECT j.id FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'before') AS a (value)
     CROSS JOIN LATERAL (
-        SELECT i.id FROM jobs AS i
+        SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = a.value->>0
           AND i.priority = CAST(a.value->>1 AS BIGINT)
           AND (i.run_after, i.id) < (CAST(a.value->>2 AS BIGINT), CAST(a.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
 ) AS c
-WHERE NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
 
 -- name: ClaimJobs :many
 -- ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 -- Rows come back in no order. For each kind it reads n index entries at the most, whatever else the table holds.
-UPDATE jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
+UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
                 lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
                 updated_at = CAST(@now AS BIGINT)
 WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
@@ -53,7 +53,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
         SELECT j.id, j.priority, j.run_after
         FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'between') AS b (value)
         CROSS JOIN LATERAL (
-            SELECT i.id, i.priority, i.run_after FROM jobs AS i
+            SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
             WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.value->>0
               AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
               AND i.run_after <= CAST(@now AS BIGINT)
@@ -64,7 +64,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
         SELECT j.id, j.priority, j.run_after
         FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'from') AS f (value)
         CROSS JOIN LATERAL (
-            SELECT i.id, i.priority, i.run_after FROM jobs AS i
+            SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
             WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = f.value->>0
               AND i.priority = CAST(f.value->>1 AS BIGINT)
               AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
@@ -73,8 +73,8 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
             FOR UPDATE SKIP LOCKED
         ) AS j
     ) AS c
-    WHERE EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 ))
 RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
@@ -85,16 +85,16 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
 -- them over. For many jobs the two cost less than an UPDATE that returns rows, where nobody else writes between them: on SQLite.
 SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
-FROM jobs AS j WHERE j.id = ANY (ARRAY(
+FROM sqluice_jobs AS j WHERE j.id = ANY (ARRAY(
     SELECT c.id FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
     CROSS JOIN LATERAL (
-        SELECT i.id, i.priority, i.run_after FROM jobs AS i
+        SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = k.value
           AND i.run_after <= CAST(@now AS BIGINT)
         ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
     ) AS c
-    WHERE EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 ));
 
@@ -102,15 +102,15 @@ FROM jobs AS j WHERE j.id = ANY (ARRAY(
 -- ListClaimableKinds lists those of the kinds, a JSON list, that have a pending job in a queue, if a worker may claim from it.
 SELECT CAST(k.value AS TEXT) AS kind FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
-    SELECT i.id FROM jobs AS i
+    SELECT i.id FROM sqluice_jobs AS i
     WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = k.value LIMIT 1
 ) AS j
-WHERE EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
+WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
 
 -- name: StartJobs :execrows
 -- StartJobs hands pending jobs, a JSON list of ids, to a worker.
-UPDATE jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
+UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
                 lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
                 updated_at = CAST(@now AS BIGINT)
 WHERE COALESCE(status, '') = 'pending' AND id = ANY (CAST((
@@ -121,20 +121,20 @@ WHERE COALESCE(status, '') = 'pending' AND id = ANY (CAST((
 -- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 -- No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list.
 -- Where what is returned is not what was given, a trigger of somebody's own has changed it: that job is nobody's to run.
-INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
 SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), 'running',
        CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT),
        CAST(@timeout AS BIGINT), CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
        CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@started_at AS BIGINT),
        1, CAST(@worker_id AS BIGINT), CAST(@lease_until AS BIGINT), CAST(@started_at AS BIGINT)
-WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
-  AND EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
   AND NOT EXISTS (
     SELECT 1 FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'between') AS b (value) /* see ClaimJobs */
     CROSS JOIN LATERAL (
-        SELECT i.id FROM jobs AS i
+        SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.value->>0
           AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
         LIMIT 1
@@ -143,7 +143,7 @@ WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
   AND NOT EXISTS (
     SELECT 1 FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'from') AS f (value)
     CROSS JOIN LATERAL (
-        SELECT i.id FROM jobs AS i
+        SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = f.value->>0
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
@@ -158,10 +158,10 @@ RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, t
 -- one statement, so that a job that goes from one to the other is not missed.
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
-    (SELECT r.id FROM jobs AS r WHERE r.status = 'running' AND r.queue = CAST(@queue AS TEXT) AND r.kind = k.value LIMIT 1)
+    (SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = CAST(@queue AS TEXT) AND r.kind = k.value LIMIT 1)
     UNION ALL
-    (SELECT p.id FROM jobs AS p
+    (SELECT p.id FROM sqluice_jobs AS p
      WHERE p.status = 'pending' AND p.queue = CAST(@queue AS TEXT) AND p.kind = k.value
-       AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL) LIMIT 1)
+       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL) LIMIT 1)
     LIMIT 1
 ) AS c;

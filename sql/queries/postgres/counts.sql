@@ -1,37 +1,37 @@
 -- name: AddJobChanges :exec
 -- AddJobChanges notes what a transaction did to jobs: a JSON list of [queue, kind, event, times, jobs].
-INSERT INTO job_changes (at, queue, kind, event, times, jobs)
+INSERT INTO sqluice_job_changes (at, queue, kind, event, times, jobs)
 SELECT CAST(@at AS BIGINT), e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: TakeJobChanges :many
 -- TakeJobChanges removes up to n notes and returns them.
-DELETE FROM job_changes WHERE id = ANY (ARRAY(
-    SELECT c.id FROM job_changes AS c ORDER BY c.id LIMIT CAST(@n AS BIGINT) FOR UPDATE SKIP LOCKED
+DELETE FROM sqluice_job_changes WHERE id = ANY (ARRAY(
+    SELECT c.id FROM sqluice_job_changes AS c ORDER BY c.id LIMIT CAST(@n AS BIGINT) FOR UPDATE SKIP LOCKED
 ))
 RETURNING at, queue, kind, event, times, jobs;
 
 -- name: AddJobCounts :exec
 -- AddJobCounts adds to the counts a JSON list of [queue, kind, status, jobs].
-INSERT INTO job_counts (queue, kind, status, jobs)
+INSERT INTO sqluice_job_counts (queue, kind, status, jobs)
 SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = GREATEST(LEAST(job_counts.jobs + excluded.jobs, 1000000000000), -1000000000000);
+ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = GREATEST(LEAST(sqluice_job_counts.jobs + excluded.jobs, 1000000000000), -1000000000000);
 
 -- name: AddJobHistory :exec
 -- AddJobHistory adds to the steps of time a JSON list of [step, start_at, queue, kind, event, bucket, times].
-INSERT INTO job_history (step, start_at, queue, kind, event, bucket, times)
+INSERT INTO sqluice_job_history (step, start_at, queue, kind, event, bucket, times)
 SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), e.value->>2, e.value->>3, e.value->>4,
        CAST(e.value->>5 AS BIGINT), CAST(e.value->>6 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
-ON CONFLICT (step, start_at, queue, kind, event, bucket) DO UPDATE SET times = LEAST(job_history.times + excluded.times, 1000000000000);
+ON CONFLICT (step, start_at, queue, kind, event, bucket) DO UPDATE SET times = LEAST(sqluice_job_history.times + excluded.times, 1000000000000);
 
 -- name: ListJobHistory :many
 -- ListJobHistory lists what happened in those steps of one length that begin at a JSON list of times, for a JSON list of
 -- queues and a kind, of which an empty name means all; and of each queue what is in no step yet, since one time and before
 -- another.
 SELECT h.queue, h.start_at AS at, h.event, h.bucket, h.times, CAST(0 AS BIGINT) AS noted
-FROM job_history AS h
+FROM sqluice_job_history AS h
 WHERE h.step = CAST(@step AS BIGINT) AND h.start_at = ANY (CAST((
     SELECT CAST(translate(CAST(@starts AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
@@ -41,7 +41,7 @@ WHERE h.step = CAST(@step AS BIGINT) AND h.start_at = ANY (CAST((
 UNION ALL
 SELECT c.queue, CAST(c.at - c.at % 60000000 AS BIGINT) AS at, c.event, CAST(0 AS BIGINT) AS bucket,
        CAST(SUM(c.times) AS BIGINT) AS times, CAST(1 AS BIGINT) AS noted
-FROM job_changes AS c
+FROM sqluice_job_changes AS c
 WHERE c.times <> 0 AND c.at >= CAST(@since AS BIGINT) AND c.at < CAST(@until AS BIGINT)
   AND (CAST(@kind AS TEXT) = '' OR c.kind = CAST(@kind AS TEXT))
 GROUP BY c.queue, c.at - c.at % 60000000, c.event;

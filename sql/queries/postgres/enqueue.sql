@@ -1,13 +1,13 @@
 -- name: EnqueueJobs :many
 -- EnqueueJobs adds one job for each payload of a JSON list of strings, alike in all else; ids rise in their order.
 -- No row means that the queue is closed by a move.
-INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), e.value, CAST(@status AS TEXT), CAST(@priority AS BIGINT),
        CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
        CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
        CAST(@now AS BIGINT), CAST(@now AS BIGINT)
 FROM jsonb_array_elements_text(CAST(CAST(@payloads AS TEXT) AS jsonb)) WITH ORDINALITY AS e (value, n)
-WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ORDER BY e.n
 RETURNING id;

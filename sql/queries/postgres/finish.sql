@@ -1,7 +1,7 @@
 -- name: CompleteJobs :execrows
 -- CompleteJobs ends attempts well and without a result: those of a JSON list of job ids that all have the same
 -- attempt number, as almost all of a batch do.
-UPDATE jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
+UPDATE sqluice_jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
                 lease_until = NULL
 WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT)
   AND attempt = CAST(@attempt AS BIGINT) AND id = ANY (CAST((
@@ -10,7 +10,7 @@ WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker
 
 -- name: CompleteJobsWithResults :execrows
 -- CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.
-UPDATE jobs AS j SET status = 'done', result = e.value->>2, finished_at = CAST(@now AS BIGINT),
+UPDATE sqluice_jobs AS j SET status = 'done', result = e.value->>2, finished_at = CAST(@now AS BIGINT),
                      updated_at = CAST(@now AS BIGINT), lease_until = NULL
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
 WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = CAST(@worker_id AS BIGINT)
@@ -19,7 +19,7 @@ WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = CAST(@wo
 -- name: ReleaseJobs :execrows
 -- ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
 -- all have the same attempt number. Jobs that are to be cancelled are left to CancelRequestedJob.
-UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL
 WHERE COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
   AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT) AND attempt = CAST(@attempt AS BIGINT)
@@ -30,11 +30,11 @@ WHERE COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
 -- name: ExtendLeases :execrows
 -- ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
 -- wait for rows that are locked (on SQLite none are), as one is by a CompleteJob in a transaction that is still open.
-UPDATE jobs SET lease_until = CAST(@lease_until AS BIGINT)
+UPDATE sqluice_jobs SET lease_until = CAST(@lease_until AS BIGINT)
 WHERE id IN (
     SELECT j.id FROM (SELECT CAST(@worker_id AS BIGINT) AS id) AS w
     CROSS JOIN jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
-    JOIN jobs AS j ON j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT)
+    JOIN sqluice_jobs AS j ON j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT)
     WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = w.id
     FOR UPDATE OF j SKIP LOCKED
 );

@@ -1,6 +1,6 @@
 -- name: ImportJobs :execrows
 -- ImportJobs adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO jobs (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
+INSERT INTO sqluice_jobs (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
                   priority, run_after, worker_id, lease_until, crashes, uncounted, cancel_requested_at, queue,
                   max_attempts, timeout, last_error, unique_key, request_id, user_id, tags, metadata, progress,
                   result)
@@ -16,7 +16,7 @@ FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportJobErrors :execrows
 -- ImportJobErrors adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO job_errors (id, job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
+INSERT INTO sqluice_job_errors (id, job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), CAST(e.value->>2 AS BIGINT),
        CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT), e.value->>6,
@@ -25,7 +25,7 @@ FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportWorkers :execrows
 -- ImportWorkers adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO workers (id, name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at,
+INSERT INTO sqluice_workers (id, name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at,
                      lease_until, ended_at, end_reason)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
@@ -35,13 +35,13 @@ FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportQueues :execrows
 -- ImportQueues adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO queues (name, paused_at, updated_at)
+INSERT INTO sqluice_queues (name, paused_at, updated_at)
 SELECT e.value->>0, CAST(e.value->>1 AS BIGINT), CAST(e.value->>2 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportAudit :execrows
 -- ImportAudit adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO job_audit (id, at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
+INSERT INTO sqluice_job_audit (id, at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), e.value->>2, e.value->>3,
        CAST(e.value->>4 AS BIGINT), e.value->>5, e.value->>6, CAST(e.value->>7 AS BIGINT), e.value->>8, e.value->>9
@@ -49,6 +49,6 @@ FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: RestorePendingJobs :execrows
 -- RestorePendingJobs makes those of a JSON list of ids pending again that the insert found not yet due by its clock.
-UPDATE jobs SET status = 'pending'
+UPDATE sqluice_jobs SET status = 'pending'
 WHERE status = 'scheduled'
   AND id IN (SELECT CAST(i.value AS BIGINT) FROM jsonb_array_elements(CAST(CAST(@ids AS TEXT) AS jsonb)) AS i (value));

@@ -1,8 +1,8 @@
 -- name: DeleteFailedJobs :execrows
 -- DeleteFailedJobs removes up to n jobs that failed or were cancelled before a time, the oldest first.
 -- It passes over rows that another process is deleting (on SQLite there are none).
-DELETE FROM jobs WHERE id = ANY (ARRAY(
-    SELECT f.id FROM jobs AS f
+DELETE FROM sqluice_jobs WHERE id = ANY (ARRAY(
+    SELECT f.id FROM sqluice_jobs AS f
     WHERE (f.status = 'failed' OR f.status = 'cancelled') AND f.status = CAST(@status AS TEXT)
       AND f.finished_at < CAST(@before AS BIGINT)
     ORDER BY f.finished_at LIMIT CAST(@n AS BIGINT)
@@ -12,8 +12,8 @@ DELETE FROM jobs WHERE id = ANY (ARRAY(
 -- name: DeleteDoneJobs :execrows
 -- DeleteDoneJobs removes the jobs after one id and up to another that are done since before a time.
 -- It passes over rows that another process is deleting (on SQLite there are none).
-DELETE FROM jobs WHERE id = ANY (ARRAY(
-    SELECT d.id FROM jobs AS d
+DELETE FROM sqluice_jobs WHERE id = ANY (ARRAY(
+    SELECT d.id FROM sqluice_jobs AS d
     WHERE d.id > CAST(@after AS BIGINT) AND d.id <= CAST(@last_id AS BIGINT)
       AND d.status = 'done' AND d.finished_at < CAST(@before AS BIGINT)
     FOR UPDATE SKIP LOCKED

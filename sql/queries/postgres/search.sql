@@ -4,7 +4,7 @@
 -- Tags that are no JSON list have no elements.
 SELECT j.id, CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
     + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0) + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
-FROM jobs AS j
+FROM sqluice_jobs AS j
 WHERE j.id = ANY (CAST((
     SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
@@ -27,12 +27,12 @@ WHERE j.id = ANY (CAST((
        OR strpos(lower(CAST(j.user_id AS TEXT) COLLATE "C"), lower(CAST(sqlc.narg('text') AS TEXT) COLLATE "C")) > 0
        OR strpos(lower(CAST(j.last_error AS TEXT) COLLATE "C"), lower(CAST(sqlc.narg('text') AS TEXT) COLLATE "C")) > 0
        OR strpos(lower(CAST(j.payload AS TEXT) COLLATE "C"), lower(CAST(sqlc.narg('text') AS TEXT) COLLATE "C")) > 0
-          AND NOT EXISTS (SELECT 1 FROM sensitive_fields AS m WHERE m.kind = j.kind))
+          AND NOT EXISTS (SELECT 1 FROM sqluice_sensitive_fields AS m WHERE m.kind = j.kind))
 ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
 
 -- name: ListJobs :many
 -- ListJobs lists the jobs of a JSON list of ids, the highest id first.
-SELECT j.* FROM jobs AS j
+SELECT j.* FROM sqluice_jobs AS j
 WHERE j.id = ANY (CAST((
     SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
@@ -40,10 +40,10 @@ ORDER BY j.id DESC;
 
 -- name: ListEndedJobIDs :many
 -- ListEndedJobIDs lists the ids of jobs that failed or were cancelled, the highest first, below an id: a step of a search.
-SELECT j.id FROM jobs AS j
+SELECT j.id FROM sqluice_jobs AS j
 WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = ANY (ARRAY[CAST(@status AS TEXT)])
   AND j.id < CAST(@before_id AS BIGINT)
-ORDER BY j.status DESC, /* as jobs_ended is ordered: for the order of ids alone the server may go through all jobs */
+ORDER BY j.status DESC, /* as sqluice_jobs_ended is ordered: for the order of ids alone the server may go through all jobs */
          j.id DESC LIMIT CAST(@n AS BIGINT);
 
 -- name: ListEndedAmong :many
@@ -51,4 +51,4 @@ ORDER BY j.status DESC, /* as jobs_ended is ordered: for the order of ids alone 
 SELECT CAST(e.id AS BIGINT) AS id FROM unnest(CAST((
     SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[])) AS e (id)
-WHERE NOT EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = e.id AND j.status NOT IN ('done', 'failed', 'cancelled'));
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_jobs AS j WHERE j.id = e.id AND j.status NOT IN ('done', 'failed', 'cancelled'));

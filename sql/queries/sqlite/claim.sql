@@ -1,8 +1,8 @@
 -- name: PromoteDueJobs :execrows
 -- PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
-UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT)
 WHERE id IN (
-    SELECT d.id FROM jobs AS d
+    SELECT d.id FROM sqluice_jobs AS d
     WHERE d.status = 'scheduled' AND d.run_after <= CAST(@now AS BIGINT)
     ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT)
 );
@@ -12,26 +12,26 @@ WHERE id IN (
 -- It looks at one index entry per kind.
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(@kinds AS TEXT)) AS k
 WHERE EXISTS (
-    SELECT 1 FROM jobs AS j
+    SELECT 1 FROM sqluice_jobs AS j
     WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
 )
-AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
+AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
 
 -- name: ClaimJobs :many
 -- ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 -- Rows come back in no order. For each kind it reads n index entries at the most, whatever else the table holds.
-UPDATE jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
+UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
                 lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
                 updated_at = CAST(@now AS BIGINT)
 WHERE id IN (
-    SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN jobs AS c ON c.id IN (
-        SELECT j.id FROM jobs AS j
+    SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
+        SELECT j.id FROM sqluice_jobs AS j
         WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
           AND j.run_after <= CAST(@now AS BIGINT)
         ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT)
     )
-    WHERE EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 )
 RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
@@ -42,15 +42,15 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
 -- them over. For many jobs the two cost less than an UPDATE that returns rows, where nobody else writes between them: on SQLite.
 SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
-FROM jobs AS j WHERE j.id IN (
-    SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN jobs AS c ON c.id IN (
-        SELECT i.id FROM jobs AS i
+FROM sqluice_jobs AS j WHERE j.id IN (
+    SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
+        SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = k.value
           AND i.run_after <= CAST(@now AS BIGINT)
         ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
     )
-    WHERE EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 );
 
@@ -58,15 +58,15 @@ FROM jobs AS j WHERE j.id IN (
 -- ListClaimableKinds lists those of the kinds, a JSON list, that have a pending job in a queue, if a worker may claim from it.
 SELECT CAST(k.value AS TEXT) AS kind FROM json_each(CAST(@kinds AS TEXT)) AS k
 WHERE EXISTS (
-    SELECT 1 FROM jobs AS j
+    SELECT 1 FROM sqluice_jobs AS j
     WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
 )
-AND EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
+AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
 
 -- name: StartJobs :execrows
 -- StartJobs hands pending jobs, a JSON list of ids, to a worker.
-UPDATE jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
+UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
                 lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
                 updated_at = CAST(@now AS BIGINT)
 WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
@@ -75,19 +75,19 @@ WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(
 -- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 -- No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list.
 -- Where what is returned is not what was given, a trigger of somebody's own has changed it: that job is nobody's to run.
-INSERT INTO jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
 SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), 'running',
        CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT),
        CAST(@timeout AS BIGINT), CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
        CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@started_at AS BIGINT),
        1, CAST(@worker_id AS BIGINT), CAST(@lease_until AS BIGINT), CAST(@started_at AS BIGINT)
-WHERE NOT EXISTS (SELECT 1 FROM moves AS m)
-  AND EXISTS (SELECT 1 FROM workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
   AND NOT EXISTS (
     SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (
-        SELECT 1 FROM jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
+        SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
     )
   )
 RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, timeout, unique_key, request_id, user_id, tags,
@@ -98,9 +98,9 @@ RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, t
 -- one statement, so that a job that goes from one to the other is not missed.
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(@kinds AS TEXT)) AS k
 WHERE EXISTS (
-    SELECT 1 FROM jobs AS r WHERE r.status = 'running' AND r.queue = CAST(@queue AS TEXT) AND r.kind = k.value
+    SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = CAST(@queue AS TEXT) AND r.kind = k.value
 )
 OR EXISTS (
-    SELECT 1 FROM jobs AS p WHERE p.status = 'pending' AND p.queue = CAST(@queue AS TEXT) AND p.kind = k.value
+    SELECT 1 FROM sqluice_jobs AS p WHERE p.status = 'pending' AND p.queue = CAST(@queue AS TEXT) AND p.kind = k.value
 )
-AND NOT EXISTS (SELECT 1 FROM queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
+AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);

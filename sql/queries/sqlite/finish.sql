@@ -1,17 +1,17 @@
 -- name: CompleteJobs :execrows
 -- CompleteJobs ends attempts well and without a result: those of a JSON list of job ids that all have the same
 -- attempt number, as almost all of a batch do.
-UPDATE jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
+UPDATE sqluice_jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
                 lease_until = NULL
-WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT) /* not by jobs_running */
+WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT) /* not by sqluice_jobs_running */
   AND attempt = CAST(@attempt AS BIGINT) AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
 
 -- name: CompleteJobsWithResults :execrows
 -- CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.
-INSERT INTO jobs (id, kind, result, created_at)
+INSERT INTO sqluice_jobs (id, kind, result, created_at)
 SELECT j.id, j.kind, e.value->>2, CAST(@now AS BIGINT)
 FROM (SELECT i.value, CAST(@worker_id AS BIGINT) AS worker_id FROM json_each(CAST(@items AS TEXT)) AS i) AS e
-CROSS JOIN jobs AS j ON j.id = e.value->>0
+CROSS JOIN sqluice_jobs AS j ON j.id = e.value->>0
 WHERE j.status = 'running' AND j.worker_id = e.worker_id AND j.attempt = e.value->>1
 ON CONFLICT (id) DO UPDATE SET status = 'done', result = excluded.result, lease_until = NULL,
     finished_at = excluded.created_at, updated_at = excluded.created_at;
@@ -19,7 +19,7 @@ ON CONFLICT (id) DO UPDATE SET status = 'done', result = excluded.result, lease_
 -- name: ReleaseJobs :execrows
 -- ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
 -- all have the same attempt number. Jobs that are to be cancelled are left to CancelRequestedJob.
-UPDATE jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
+UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NULL
   AND worker_id = CAST(@worker_id AS BIGINT) AND attempt = CAST(@attempt AS BIGINT)
@@ -28,6 +28,6 @@ WHERE status = 'running' AND cancel_requested_at IS NULL
 -- name: ExtendLeases :execrows
 -- ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
 -- wait for rows that are locked (on SQLite none are), as one is by a CompleteJob in a transaction that is still open.
-UPDATE jobs SET lease_until = CAST(@lease_until AS BIGINT)
+UPDATE sqluice_jobs SET lease_until = CAST(@lease_until AS BIGINT)
 WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT)
   AND (id, attempt) IN (SELECT e.value->>0, e.value->>1 FROM json_each(CAST(@items AS TEXT)) AS e);

@@ -2,11 +2,11 @@
 -- RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 -- lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 -- A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
-INSERT INTO job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
+INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
 SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(@now AS BIGINT),
        CASE WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason = 'lost' THEN 'lost' ELSE 'crash' END,
        CASE WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason = 'lost'
             THEN 'the lease ran out: worker ' ELSE 'the process ended: worker ' END || COALESCE(w.name, 'unknown')
-FROM jobs AS j LEFT JOIN workers AS w ON w.id = j.worker_id
+FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
 WHERE j.status = 'running'
   AND (COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL);

@@ -4,7 +4,7 @@
 -- Tags that are no JSON list have no elements.
 SELECT j.id, CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
     + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0) + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
-FROM jobs AS j
+FROM sqluice_jobs AS j
 WHERE j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
   AND (CAST(sqlc.narg('status') AS TEXT) IS NULL OR j.status = CAST(sqlc.narg('status') AS TEXT))
   AND (CAST(sqlc.narg('kind') AS TEXT) IS NULL OR j.kind = CAST(sqlc.narg('kind') AS TEXT))
@@ -20,16 +20,16 @@ WHERE j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
        OR instr(lower(j.user_id), lower(CAST(sqlc.narg('text') AS TEXT))) > 0
        OR instr(lower(j.last_error), lower(CAST(sqlc.narg('text') AS TEXT))) > 0
        OR instr(lower(j.payload), lower(CAST(sqlc.narg('text') AS TEXT))) > 0
-          AND NOT EXISTS (SELECT 1 FROM sensitive_fields AS m WHERE m.kind = j.kind))
+          AND NOT EXISTS (SELECT 1 FROM sqluice_sensitive_fields AS m WHERE m.kind = j.kind))
 ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
 
 -- name: ListJobs :many
 -- ListJobs lists the jobs of a JSON list of ids, the highest id first.
-SELECT j.* FROM jobs AS j WHERE j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e) ORDER BY j.id DESC;
+SELECT j.* FROM sqluice_jobs AS j WHERE j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e) ORDER BY j.id DESC;
 
 -- name: ListEndedJobIDs :many
 -- ListEndedJobIDs lists the ids of jobs that failed or were cancelled, the highest first, below an id: a step of a search.
-SELECT j.id FROM jobs AS j
+SELECT j.id FROM sqluice_jobs AS j
 WHERE (j.status = 'failed' OR j.status = 'cancelled') AND j.status = CAST(@status AS TEXT)
   AND j.id < CAST(@before_id AS BIGINT)
 ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
@@ -37,4 +37,4 @@ ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
 -- name: ListEndedAmong :many
 -- ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
 SELECT CAST(e.value AS BIGINT) AS id FROM json_each(CAST(@ids AS TEXT)) AS e
-WHERE NOT EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = e.value AND j.status NOT IN ('done', 'failed', 'cancelled'));
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_jobs AS j WHERE j.id = e.value AND j.status NOT IN ('done', 'failed', 'cancelled'));

@@ -1,0 +1,1 @@
+CREATE TABLE sqluice_workers (title text);

@@ -1,1 +1,0 @@
-SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = 'jobs'

@@ -1,0 +1,87 @@
+-- +goose Up
+-- The names that this migration makes must be free.
+CREATE TEMP TABLE sqluice_taken (names TEXT);
+-- +goose StatementBegin
+CREATE TEMP TRIGGER sqluice_taken_names BEFORE INSERT ON sqluice_taken
+BEGIN
+    SELECT RAISE(ABORT, 'the database has these names already, of an application or of another build of sqluice: ' || NEW.names);
+END;
+-- +goose StatementEnd
+INSERT INTO sqluice_taken (names)
+SELECT t.names FROM (SELECT group_concat(n.name, ', ') AS names FROM (
+    SELECT s.name FROM main.sqlite_schema AS s WHERE lower(s.name) IN (
+        'sqluice_job_counts', 'sqluice_job_changes', 'sqluice_job_history', 'sqluice_jobs_delete_counts'
+    ) ORDER BY s.name
+) AS n) AS t WHERE t.names IS NOT NULL;
+DROP TABLE sqluice_taken;
+
+-- How many jobs of each queue and kind ended how, without reading them. A write adds what it changes of that as a row to
+-- sqluice_job_changes in the same transaction. Every few seconds a worker adds those rows to the sums.
+CREATE TABLE sqluice_job_counts (
+    queue  TEXT    NOT NULL
+           CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
+                  AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind   TEXT    NOT NULL
+           CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                  AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    status TEXT    NOT NULL CHECK (status IN ('done', 'failed', 'cancelled')),
+    jobs   INTEGER NOT NULL CHECK (jobs BETWEEN -1000000000000 AND 1000000000000),
+    PRIMARY KEY (queue, kind, status)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sqluice_job_changes (
+    id    INTEGER PRIMARY KEY,
+    at    INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
+    queue TEXT    NOT NULL
+          CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
+                 AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind  TEXT    NOT NULL
+          CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                 AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    -- A final status that jobs got, or lost, or retried or crashed.
+    event TEXT    NOT NULL
+          CHECK (length(event) BETWEEN 1 AND 200 AND instr(event, char(0)) = 0
+                 AND event NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    -- How often that happened, and by how much the number of jobs with that status changed.
+    times INTEGER NOT NULL CHECK (times BETWEEN 0 AND 1000000000000),
+    jobs  INTEGER NOT NULL CHECK (jobs BETWEEN -1000000000000 AND 1000000000000)
+) STRICT;
+
+-- What happened in each step of time (in microseconds), and how long jobs waited and ran, by classes of durations: for each
+-- queue and kind, and added up over all kinds of a queue, all queues of a kind, and both, under empty names.
+CREATE TABLE sqluice_job_history (
+    step     INTEGER NOT NULL CHECK (step BETWEEN 0 AND 253402300799999999),
+    start_at INTEGER NOT NULL CHECK (start_at BETWEEN 0 AND 253402300799999999),
+    queue    TEXT    NOT NULL
+             CHECK (length(queue) BETWEEN 0 AND 200 AND instr(queue, char(0)) = 0
+                    AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind     TEXT    NOT NULL
+             CHECK (length(kind) BETWEEN 0 AND 200 AND instr(kind, char(0)) = 0
+                    AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    event    TEXT    NOT NULL
+             CHECK (length(event) BETWEEN 1 AND 200 AND instr(event, char(0)) = 0
+                    AND event NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    bucket   INTEGER NOT NULL CHECK (bucket BETWEEN 0 AND 63),
+    times    INTEGER NOT NULL CHECK (times BETWEEN 0 AND 1000000000000),
+    PRIMARY KEY (step, start_at, queue, kind, event, bucket)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO sqluice_job_counts (queue, kind, status, jobs)
+SELECT queue, kind, status, COUNT(*) FROM sqluice_jobs WHERE status IN ('done', 'failed', 'cancelled')
+GROUP BY queue, kind, status;
+
+-- No other program writes meanwhile, so this goes into the sums at once.
+-- +goose StatementBegin
+CREATE TRIGGER sqluice_jobs_delete_counts AFTER DELETE ON sqluice_jobs
+WHEN OLD.status IN ('done', 'failed', 'cancelled')
+BEGIN
+    INSERT INTO sqluice_job_counts (queue, kind, status, jobs) VALUES (OLD.queue, OLD.kind, OLD.status, -1)
+    ON CONFLICT (queue, kind, status) DO UPDATE SET jobs = max(jobs - 1, -1000000000000);
+END;
+-- +goose StatementEnd
+
+-- +goose Down
+DROP TRIGGER sqluice_jobs_delete_counts;
+DROP TABLE sqluice_job_history;
+DROP TABLE sqluice_job_changes;
+DROP TABLE sqluice_job_counts;

@@ -1,0 +1,81 @@
+-- +goose Up
+-- The names that this migration makes must be free.
+CREATE TEMP TABLE sqluice_taken (names TEXT);
+-- +goose StatementBegin
+CREATE TEMP TRIGGER sqluice_taken_names BEFORE INSERT ON sqluice_taken
+BEGIN
+    SELECT RAISE(ABORT, 'the database has these names already, of an application or of another build of sqluice: ' || NEW.names);
+END;
+-- +goose StatementEnd
+INSERT INTO sqluice_taken (names)
+SELECT t.names FROM (SELECT group_concat(n.name, ', ') AS names FROM (
+    SELECT s.name FROM main.sqlite_schema AS s WHERE lower(s.name) IN (
+        'sqluice_job_audit', 'sqluice_job_audit_at', 'sqluice_job_audit_job', 'sqluice_job_audit_many',
+        'sqluice_job_audit_new_id', 'sqluice_job_audit_keep_id', 'sqluice_sensitive_fields'
+    ) ORDER BY s.name
+) AS n) AS t WHERE t.names IS NOT NULL;
+DROP TABLE sqluice_taken;
+
+-- What people changed: a row for each transaction with such a change, written in that transaction. A change of one job
+-- names it in job_id; one of many lists them in job_ids, and jobs is how many.
+CREATE TABLE sqluice_job_audit (
+    id      INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
+    at      INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
+    actor   TEXT    NOT NULL
+            CHECK (length(actor) BETWEEN 1 AND 200 AND instr(actor, char(0)) = 0
+                   AND actor NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    action  TEXT    NOT NULL
+            CHECK (length(action) BETWEEN 1 AND 200 AND instr(action, char(0)) = 0
+                   AND action NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    job_id  INTEGER CHECK (job_id BETWEEN 1 AND 9007199254740991),
+    kind    TEXT
+            CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                   AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    queue   TEXT
+            CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
+                   AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    jobs    INTEGER NOT NULL CHECK (jobs BETWEEN 0 AND 1000000000000),
+    -- Numbers of at most 19 digits.
+    job_ids TEXT
+            CHECK (json_valid(job_ids) AND instr(job_ids, char(0)) = 0 AND length(CAST(job_ids AS BLOB)) <= 1048576
+                   AND json_type(job_ids) = 'array' AND substr(job_ids, 2) NOT GLOB '*[^]0-9,]*'
+                   AND job_ids NOT GLOB '*' || replace(printf('%20s', ''), ' ', '[0-9]') || '*'),
+    detail  TEXT
+            CHECK (json_valid(detail) AND instr(detail, char(0)) = 0 AND length(CAST(detail AS BLOB)) <= 1048576)
+) STRICT;
+
+CREATE INDEX sqluice_job_audit_at ON sqluice_job_audit (at);
+CREATE INDEX sqluice_job_audit_job ON sqluice_job_audit (job_id) WHERE job_id IS NOT NULL;
+CREATE INDEX sqluice_job_audit_many ON sqluice_job_audit (id) WHERE job_ids IS NOT NULL;
+
+-- +goose StatementBegin
+CREATE TRIGGER sqluice_job_audit_new_id AFTER INSERT ON sqluice_job_audit
+WHEN NEW.id > 4503599627370496
+BEGIN
+    SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
+    WHERE NOT EXISTS (SELECT 1 FROM sqluice_job_audit WHERE id = NEW.id - 1);
+END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER sqluice_job_audit_keep_id BEFORE UPDATE OF id ON sqluice_job_audit WHEN NEW.id <> OLD.id
+BEGIN
+    SELECT RAISE(ABORT, 'an id never changes');
+END;
+-- +goose StatementEnd
+
+-- What of a kind's jobs only its handler may see, as paths: 'card.number' of the payload, '*' for all of it. A kind that has
+-- no row hides nothing.
+CREATE TABLE sqluice_sensitive_fields (
+    kind      TEXT    NOT NULL
+              CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                     AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    path      TEXT    NOT NULL
+              CHECK (length(path) BETWEEN 1 AND 1000 AND instr(path, char(0)) = 0
+                     AND path NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    marked_at INTEGER NOT NULL CHECK (marked_at BETWEEN 0 AND 253402300799999999),
+    PRIMARY KEY (kind, path)
+) STRICT;
+
+-- +goose Down
+DROP TABLE sqluice_sensitive_fields;
+DROP TABLE sqluice_job_audit;

@@ -1,0 +1,149 @@
+package sql_test
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// An application's tables of everyday names stay as they are beside the queue's.
+func TestQueueBesideTablesOfEverydayNames(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		make := worlds(t, e)
+		w := make(t)
+		migrateDown(t, w)
+		everyday := []string{"jobs", "workers", "queues", "moves", "job_errors", "job_counts", "job_audit", "jobs_claim", "jobs_readable"}
+		for _, name := range everyday {
+			w.must("make a table", w.exec("CREATE TABLE "+name+" (title TEXT)"))
+			w.must("add a row", w.exec("INSERT INTO "+name+" (title) VALUES ('own')"))
+		}
+		if _, err := w.client.Migrate(w.ctx); err != nil {
+			t.Fatal(err)
+		}
+		w.goesOn()
+		w.looks()
+		migrateDown(t, w)
+		for _, name := range everyday {
+			if list := rows(t, w.plain, "SELECT * FROM "+name); fmt.Sprint(list) != "[[own]]" {
+				t.Errorf("the application's table %s has the rows %v", name, list)
+			}
+		}
+	})
+}
+
+func migrateDown(t *testing.T, w *world) {
+	t.Helper()
+	for {
+		name, err := w.store.MigrateDown(w.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "" {
+			return
+		}
+	}
+}
+
+// A database in which a name of the queue is taken is refused with the names, by the library and by goose, and is left as
+// it was.
+func TestTakenNamesAreRefused(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		make := worlds(t, e)
+		w := make(t)
+		migrateDown(t, w)
+		w.must("drop goose's table", w.exec("DROP TABLE "+testdb.VersionTable))
+		w.must("make a table", w.exec("CREATE TABLE sqluice_workers (title TEXT)"))
+		w.must("make a view", w.exec("CREATE VIEW sqluice_job_errors AS SELECT title FROM sqluice_workers"))
+		before := e.dump(t, w.plain)
+		refused := func(what string, err error) {
+			t.Helper()
+			if err == nil || !strings.Contains(err.Error(), "sqluice_job_errors, sqluice_workers") {
+				t.Errorf("%s gives %v", what, err)
+			}
+			if after := e.dump(t, w.plain); after != before {
+				t.Errorf("after %s the database has\n%s, not\n%s", what, after, before)
+			}
+		}
+		_, err := w.client.Migrate(w.ctx)
+		refused("the library", err)
+		if n := tables(t, e, w.plain, testdb.VersionTable); n != 0 {
+			t.Error("the library leaves goose's table behind")
+		}
+		_, err = testdb.Goose(t, e.dialect, w.plain).Up(w.ctx)
+		refused("goose", err)
+	})
+}
+
+func tables(t *testing.T, e engine, pool *sql.DB, name string) int64 {
+	t.Helper()
+	if e.dialect == goose.DialectSQLite3 {
+		return scan[int64](t, pool, `SELECT COUNT(*) FROM sqlite_schema WHERE name = ?`, name)
+	}
+	return scan[int64](t, pool, `SELECT COUNT(*) FROM pg_class WHERE relname = $1`, name)
+}
+
+// Each migration refuses by itself a name that it is to make.
+func TestEachMigrationRefusesItsNames(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		pool := e.empty(t)
+		provider := testdb.Goose(t, e.dialect, pool)
+		for version := int64(1); version <= newest(provider); version++ {
+			before := objects(t, e, pool)
+			migrateTo(t, provider, version)
+			made := slices.DeleteFunc(objects(t, e, pool), func(name string) bool { return slices.Contains(before, name) })
+			migrateTo(t, provider, version-1)
+			for _, name := range made {
+				if !strings.HasPrefix(name, "sqluice_") {
+					t.Errorf("version %d makes %s, which does not begin with sqluice_", version, name)
+				}
+				mustExec(t, pool, "CREATE TABLE "+name+" (title TEXT)")
+				_, err := provider.UpTo(t.Context(), version)
+				if err == nil || !strings.Contains(err.Error(), "names already") || !strings.Contains(err.Error(), name) {
+					t.Errorf("where %s is taken, version %d gives %v", name, version, err)
+				}
+				mustExec(t, pool, "DROP TABLE "+name)
+			}
+			migrateTo(t, provider, version)
+		}
+	})
+}
+
+// objects are the names of all tables, indexes, views, triggers and sequences, but for goose's own.
+func objects(t *testing.T, e engine, pool *sql.DB) (names []string) {
+	t.Helper()
+	query := `SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!' AND tbl_name <> '` + testdb.VersionTable + `'`
+	if e.dialect == goose.DialectPostgres {
+		query = `SELECT CAST(c.relname AS TEXT) FROM pg_class AS c WHERE c.relnamespace = CAST('public' AS regnamespace)
+			AND c.relname NOT LIKE '` + testdb.VersionTable + `%'`
+	}
+	for _, row := range rows(t, pool, query) {
+		names = append(names, row[0].(string))
+	}
+	return names
+}
+
+// A queue of an earlier build, which had other names, is refused by name.
+func TestEarlierBuildsAreRefused(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		for _, version := range []int64{1, 10, 15} {
+			w := worlds(t, e)(t)
+			migrateDown(t, w)
+			w.must("note the version", w.exec(numbered("INSERT INTO "+testdb.VersionTable+" (version_id, is_applied) VALUES (?, ?)", e), version, true))
+			w.must("make a table", w.exec("CREATE TABLE jobs (id BIGINT)"))
+			_, migrateErr := w.client.Migrate(w.ctx)
+			_, listErr := w.client.List(w.ctx, jobs.Filter{})
+			for what, err := range map[string]error{"migrate": migrateErr, "list": listErr} {
+				if err == nil || !strings.Contains(err.Error(), "earlier build") {
+					t.Errorf("at version %d %s gives %v", version, what, err)
+				}
+			}
+		}
+	})
+}
