@@ -114,4 +114,3 @@ func TestQueueInAnApplicationsDatabase(t *testing.T) {
 		t.Errorf("%d orders, want 2", n)
 	}
 }
-

@@ -45,7 +45,7 @@ func buildBefore(ctx context.Context, dir string) (earlier, error) {
 	if err != nil {
 		return earlier{}, err
 	}
-	if !bytes.Contains(first, []byte("CREATE TABLE sqluice_jobs ")) {
+	if !bytes.Contains(first, []byte("sqluice_jobs")) {
 		return earlier{}, fmt.Errorf("%w: the version before has tables of other names", errNoHistory)
 	}
 	schema, err := goose.NumericComponent(files[len(files)-1]) // in the order of their numbers, which have five digits
