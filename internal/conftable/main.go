@@ -1,5 +1,5 @@
-// Command conftable makes docs/conformance.md of what `go test -json` says of the conformance suite on each engine:
-// `make conformance` runs both. It fails when a test did.
+// Command conftable writes docs/conformance.md from the `go test -json` output of the conformance suite on each engine.
+// `make conformance` runs both. It exits with an error when a test failed.
 package main
 
 import (
@@ -38,7 +38,7 @@ type event struct {
 	Action, Package, Test string
 }
 
-// results are what became of each test of the suite, by engine.
+// results holds the outcome of each test of the suite, by engine.
 type results struct {
 	byTest   map[string]map[string]string // test, engine: pass, fail or skip
 	engines  []string
@@ -88,7 +88,7 @@ func read(in io.Reader) (results, error) {
 	return r, lines.Err()
 }
 
-// engineName is PostgreSQL for TestConformance of jobs/postgres, and PostgreSQL, BehindPgBouncer for
+// engineName returns PostgreSQL for TestConformance of jobs/postgres, and PostgreSQL, BehindPgBouncer for
 // TestConformanceBehindPgBouncer.
 func engineName(pkg, suite string) string {
 	name := map[string]string{"sqlite": "SQLite", "postgres": "PostgreSQL"}[path.Base(pkg)]
@@ -100,7 +100,7 @@ func engineName(pkg, suite string) string {
 
 func table(r results) string {
 	var b strings.Builder
-	b.WriteString("# What every engine is tested for\n\n")
+	b.WriteString("# Conformance tests by engine\n\n")
 	b.WriteString("Written by `make conformance`, which runs the suite in `internal/conformance` on each engine. DO NOT EDIT.\n\n")
 	fmt.Fprintf(&b, "%d tests on each of: %s.\n", len(r.byTest), strings.Join(r.engines, "; "))
 	last := ""
@@ -119,7 +119,7 @@ func table(r results) string {
 	return b.String()
 }
 
-// words takes a name such as BootBesideALiveWorker apart.
+// words splits a name such as BootBesideALiveWorker into words.
 func words(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
