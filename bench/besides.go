@@ -11,7 +11,7 @@ import (
 // roleFinished adds t.Jobs finished rows and does what autovacuum does after that many.
 const roleFinished = "finished"
 
-// besides are the surroundings, on PostgreSQL, in which a claim must not cost much more than in an empty table.
+// besides are the surroundings, on PostgreSQL, beside which a claim must not cost much more than in an empty table.
 func besides(measure func(context.Context, running) (figures, error)) []variant {
 	return []variant{
 		{"empty table", measure},
@@ -34,10 +34,10 @@ func besides(measure func(context.Context, running) (figures, error)) []variant 
 	}
 }
 
-// churn is how many jobs are enqueued and finished beside an old snapshot before anything is measured.
+// churn is the number of jobs that are enqueued and finished beside an old snapshot before the measurement.
 const churn = 50_000
 
-// oldSnapshot opens a transaction that keeps the server from removing any version of a row since it began.
+// oldSnapshot opens a transaction that keeps the server from removing any row version from its start on.
 func (r running) oldSnapshot(ctx context.Context) (end func() error, err error) {
 	t := r.task(roleBulk)
 	t.Jobs = 1 // makes the schema
@@ -64,7 +64,7 @@ func (r running) oldSnapshot(ctx context.Context) (end func() error, err error) 
 	return end, nil
 }
 
-// claimLaps is how many jobs are claimed one by one.
+// claimLaps is the number of jobs that are claimed one by one.
 const claimLaps = 2000
 
 // claims measures the transactions of a worker with one slot: each records the end of a job and claims the next.

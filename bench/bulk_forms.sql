@@ -1,6 +1,7 @@
--- What the forms of a bulk insert cost PostgreSQL: decision 39. Run it in a migrated database that may be emptied, on the server itself,
--- as a superuser, with a file that the server may write for the rows of COPY:
--- psql -q -v file="$PWD/rows" -f bench/bulk_forms.sql URL. It prints microseconds a row, for statements of 1,000 rows in turn.
+-- Measures the cost of the forms of a bulk insert on PostgreSQL: decision 39. Run it in a migrated database that may be
+-- emptied, on the server itself, as a superuser, with a file that the server may write for the rows of COPY:
+-- psql -q -v file="$PWD/rows" -f bench/bulk_forms.sql URL. It prints microseconds a row, for statements of 1,000 rows
+-- in turn.
 SET jit = off;
 SET enable_seqscan = off;
 TRUNCATE sqluice_jobs;

@@ -14,17 +14,18 @@ import (
 	"time"
 )
 
-// The protocol of worker processes, whatever they are written in: the last argument is the task as JSON. The process
-// gets ready, prints "ready", reads a line, does its work, prints "done", and prints its report as a line of JSON; then
-// it ends. Nothing else may go to its standard output; what it has to say besides goes to standard error.
+// The protocol of worker processes in any language: the last argument is the task as JSON. The process prepares, prints
+// "ready", reads a line, does its work, prints "done", prints its report as a line of JSON, and ends. Standard output
+// carries nothing else; messages go to standard error.
 
-// childArg makes this program a worker process; the task follows.
+// childArg makes this program run as a worker process; the task follows.
 const childArg = "worker-process"
 
-// killedWithin is how long a process that was killed may hold on to its output.
+// killedWithin bounds the wait for the output of a killed process.
 const killedWithin = 5 * time.Second
 
-// child is a worker process. It says that it is ready, is told to begin, says that it is done, and reports.
+// child is a worker process. It reports that it is ready, is told to begin, reports that it is done, and sends its
+// report.
 type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -65,7 +66,7 @@ func startChild(ctx context.Context, t task) (*child, error) {
 	return c, nil
 }
 
-// startChildren starts one for each task.
+// startChildren starts one process for each task.
 func startChildren(ctx context.Context, tasks []task) (children, error) {
 	var list children
 	for i, t := range tasks {
@@ -97,7 +98,7 @@ func (c *child) say(word string) error {
 	return err
 }
 
-// report reads the last word of a child that is done.
+// report reads the report of a child that is done.
 func (c *child) report() (report, error) {
 	var r report
 	err := json.NewDecoder(c.out).Decode(&r)
@@ -106,7 +107,7 @@ func (c *child) report() (report, error) {
 
 func (c *child) kill() error {
 	err := c.cmd.Process.Kill()
-	_ = c.cmd.Wait() // says only that it was killed
+	_ = c.cmd.Wait() // the error says only that it was killed
 	if errors.Is(err, os.ErrProcessDone) {
 		return nil
 	}
@@ -123,7 +124,7 @@ func (list children) kill() error {
 	return errors.Join(errs...)
 }
 
-// each stops at the first error, and then kills them all.
+// each calls fn for each child. It stops at the first error, and then kills all children.
 func (list children) each(fn func(*child) error) error {
 	for _, c := range list {
 		if err := fn(c); err != nil {
@@ -136,7 +137,7 @@ func (list children) each(fn func(*child) error) error {
 func (list children) begin() error { return list.each(func(c *child) error { return c.say("begin") }) }
 func (list children) done() error  { return list.each(func(c *child) error { return c.hear("done") }) }
 
-// reports reads what all that are done have to say.
+// reports reads the reports of all children that are done.
 func (list children) reports() ([]report, error) {
 	var all []report
 	err := list.each(func(c *child) error {
@@ -147,7 +148,7 @@ func (list children) reports() ([]report, error) {
 	return all, err
 }
 
-// runChild is a worker process.
+// runChild runs a worker process.
 func runChild(arg string) error {
 	var t task
 	if err := json.Unmarshal([]byte(arg), &t); err != nil {
@@ -190,7 +191,7 @@ type parent struct {
 	over atomic.Bool   // the end has come
 }
 
-// ready tells the parent so and waits to be told to begin.
+// ready tells the parent that this process is ready, and waits for the signal to begin.
 func (p *parent) ready() error {
 	if _, err := fmt.Println("ready"); err != nil {
 		return err
@@ -204,8 +205,7 @@ func (p *parent) ready() error {
 	return nil
 }
 
-// watch ends this process when its parent has ended without waiting for it: the parent closes the pipe only after the
-// report.
+// watch ends this process when its parent has ended early: the parent closes the pipe only after the report.
 func (p *parent) watch() {
 	if _, err := io.Copy(io.Discard, p.in); err == nil && !p.over.Load() {
 		fmt.Fprintln(os.Stderr, "bench: a worker process lost its parent")
@@ -213,7 +213,7 @@ func (p *parent) watch() {
 	}
 }
 
-// done ends what is measured, and tells the parent so.
+// done ends the measured part, and tells the parent.
 func (p *parent) done() error {
 	p.over.Store(true)
 	p.used, p.peak = cpuTime()-p.cpu, peakRSS()
@@ -221,7 +221,7 @@ func (p *parent) done() error {
 	return err
 }
 
-// measure has what fn does measured, from when the parent says begin.
+// measure measures fn, from the parent's signal to begin.
 func (p *parent) measure(fn func() (report, error)) (report, error) {
 	if err := p.ready(); err != nil {
 		return report{}, err

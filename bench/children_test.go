@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestMain lets the tests' binary be its own worker process.
+// TestMain lets the test binary run as its worker processes.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == childArg {
 		exitOn(runChild(os.Args[2]))
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// shell is a task for a worker process that is no Go program; its last argument is $0.
+// shell returns a task for a worker process that is not a Go program; its last argument is $0.
 func shell(role, script string) task {
 	return task{Role: role, command: []string{"sh", "-c", script}}
 }
@@ -85,7 +85,7 @@ func TestWorkerProcessThatHangs(t *testing.T) {
 	}
 }
 
-// Each of our systems on SQLite in each workload that is short: no job may be lost or doubled.
+// Each own system on SQLite runs each short workload: no job may be lost or doubled.
 func TestWorkloadsOnSQLite(t *testing.T) {
 	s, err := parse([]string{"-n", "500", "-concurrency", "20", "-backlog", "50", "-run", "SQLite (insert|bulk|drain)"})
 	if err != nil {
@@ -117,7 +117,7 @@ func TestWorkloadsOnSQLite(t *testing.T) {
 	}
 }
 
-// A worker process must not go on when the one that started it was killed.
+// A worker process must end when its parent was killed.
 func TestWorkerProcessWithoutParent(t *testing.T) {
 	d, err := files{}.create(t.Context(), durabilityNormal)
 	if err != nil {
@@ -134,7 +134,7 @@ func TestWorkerProcessWithoutParent(t *testing.T) {
 		}
 		waiting := c.task(roleWork, d)
 		waiting.Jobs, waiting.Concurrency = 1, 1
-		d.path += "-next" // each has tables of its own
+		d.path += "-next" // each has separate tables
 		worker, err := startChild(t.Context(), waiting)
 		if err != nil {
 			t.Fatal(err)
@@ -142,7 +142,7 @@ func TestWorkerProcessWithoutParent(t *testing.T) {
 		if err := errors.Join(worker.say("begin"), worker.in.Close()); err != nil {
 			t.Fatal(err)
 		}
-		said, err := io.ReadAll(worker.out) // to its end: nobody told it to be done
+		said, err := io.ReadAll(worker.out) // to its end: the parent never told it to be done
 		if err != nil || len(said) > 0 {
 			t.Errorf("%s said %q, %v", c.key(), said, err)
 		}

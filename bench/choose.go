@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// comparison is a workload on an engine with those that are measured in it.
+// comparison is a workload on an engine with the measured systems.
 type comparison struct {
 	workload
 	engine  string
@@ -16,7 +16,7 @@ type comparison struct {
 
 func (c comparison) title() string { return c.engine + " " + c.name }
 
-// choose finds what the command line asks for, of these, and says on out who is left out and why.
+// choose selects the comparisons that the command line asks for. It prints on out which systems are left out and why.
 func choose(s settings, all []workload, contenders []contender, out io.Writer) []comparison {
 	var engines []string
 	for _, c := range contenders {
@@ -56,7 +56,7 @@ func takesPart(c contender, w workload, out io.Writer) bool {
 	return true
 }
 
-// whoIsThere leaves out the systems that cannot be measured here, and says so.
+// whoIsThere removes the systems that cannot be measured here, and prints the reason.
 func whoIsThere(ctx context.Context, chosen []comparison, out io.Writer) []comparison {
 	missing := map[string]bool{}
 	isThere := func(c contender) bool {

@@ -107,7 +107,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What must hold for the systems and workloads that there are.
+// Rules that all systems and workloads must keep.
 func TestContendersAndWorkloads(t *testing.T) {
 	all := slices.Concat(ours(), peers())
 	seen := map[string]bool{}

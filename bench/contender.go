@@ -8,65 +8,65 @@ import (
 	"strings"
 )
 
-// contender is a system in one of its settings on an engine: what a line of the table is about. This is the seam by
-// which peers join; peer_list.go lists them.
+// contender is a system with one of its settings on an engine: one line of the table. Peers join here; peer_list.go
+// lists them.
 //
-// A contender measures nothing. The workloads (workloads.go) are written once for all, and start worker processes that
-// play roles: see the constants below. A workload takes in every contender that knows the roles it needs. A role is
-// played by this program, run again as a worker process that calls the function in roles; or, when command is set, by
-// another program, which says in can what it knows. Both speak the protocol of children.go, and get the task with the
-// durability and the settings that are meant.
+// A contender measures nothing. The workloads (workloads.go) are written once for all. They start worker processes that
+// play roles: see the constants below. A workload includes every contender that has the roles it needs. This program
+// plays a role as a worker process that calls the function in roles. When command is set, another program plays it, and
+// can lists its roles. Both speak the protocol of children.go, and get the task with its durability and settings.
 //
-// Whatever a role needs before it can begin (schema, connections, prepared statements, a worker that polls already) it
-// makes before it says that it is ready; what lies between "begin" and "done" is measured, the rest is not. A job's
-// payload is [args]; its number is what starts are counted by, so that a job that ran twice or never shows.
+// A role prepares everything (schema, connections, prepared statements, a worker that polls already) before it reports
+// that it is ready. Only the time between "begin" and "done" is measured. A job's payload is [args]. Starts are counted
+// by its number, which shows jobs that ran twice or never.
 type contender struct {
-	name       string // as "River"
+	name       string // for example "River"
 	version    string // of the module or package; see moduleVersion
 	engine     string // onSQLite, onPostgreSQL, or one of peerEngines
-	settings   string // "default", "best", or what they are
+	settings   string // "default", "best", or a description
 	durability string // durabilityNormal or durabilityFull
 
-	slots int // of drains whose handlers do nothing; as many as the run says when 0
-	share int // of a drain's jobs, for one that is too slow for all of them: a tenth for 10; all when 0
-	timed int // the same where handlers do nothing, for one whose rate there is that of a timer
+	slots int // of drains whose handlers do nothing; the number of the run when 0
+	share int // of a drain's jobs, for a slow system: a tenth for 10; all when 0
+	timed int // the same where handlers do nothing, for a system whose rate there is that of a timer
 
 	roles   map[string]role // by name, for those in this program
 	command []string        // the other program and its first arguments; the task is the last
 	can     []string        // roles that the other program knows
 
-	// present says why the system cannot be measured here, as when a program is not installed; nil when it always can.
+	// present says why the system cannot be measured here, for example because a program is not installed; nil when it
+	// always can.
 	present func(context.Context) error
-	// only, when set, are the workloads that it takes part in, by name.
+	// only, when set, names the workloads that it takes part in.
 	only []string
-	// without are workloads, by name, that it takes no part in although it knows the roles, and why: that is printed.
+	// without names workloads that it takes no part in although it has the roles, with the reason, which is printed.
 	without map[string]string
 }
 
-// role is the work of one worker process. It calls p.ready before and p.done after what is measured.
+// role is the work of one worker process. It calls p.ready before and p.done after the measured part.
 type role func(ctx context.Context, t task, p *parent) (report, error)
 
 const (
-	// roleBulk adds t.Jobs jobs, numbered from 0, with padding of t.Size bytes, in the fastest way that is durable. It
-	// makes the schema, as every role does that can come first. Drains are filled by it.
+	// roleBulk adds t.Jobs jobs, numbered from 0, with padding of t.Size bytes, in the fastest durable way. It makes
+	// the schema, as does every role that can run first. Drains are filled by it.
 	roleBulk = "bulk"
-	// roleInsert adds as many one by one, each durable by itself, from t.Callers callers at the same time: insertBy.
+	// roleInsert adds as many one by one, each durable by itself, from t.Callers concurrent callers: insertBy.
 	roleInsert = "insert"
 	// rolePaced adds t.Jobs jobs at t.Rate a second, t.Batch by one call, and reports when each was sent: pace.
 	rolePaced = "paced"
-	// roleDrain runs what there is in t.Concurrency slots, its handlers taking t.Hold each, reports each start, and is
-	// done when nothing unfinished is left in the queue, for any process. Whoever has to poll for that does it at most
-	// 10 ms apart.
+	// roleDrain runs the queue's jobs in t.Concurrency slots, with handlers that take t.Hold each. It reports each
+	// start. It is done when no process has an unfinished job left. A system that must poll for that polls at most
+	// every 10 ms.
 	roleDrain = "drain"
-	// roleWork runs a worker, which waits for jobs before it is ready, until t.Jobs jobs have been started; it gives up
-	// when none came for [lastStart], and reports those that did.
+	// roleWork runs a worker, which waits for jobs before it is ready, until t.Jobs jobs have started. It gives up when
+	// none came for [lastStart], and reports the started ones.
 	roleWork = "work"
-	// roleLatency is rolePaced and roleWork in one process. It reports what both report.
+	// roleLatency is rolePaced and roleWork in one process. It reports the figures of both.
 	roleLatency = "latency"
 	// roleIdle runs a worker, which has settled before it is ready, for t.For without a job.
 	roleIdle = "idle"
-	// roleBacklog adds t.Jobs finished rows, and as many scheduled for tomorrow at the highest priority, and does what
-	// the engine does in time after that many (checkpoint, ANALYZE).
+	// roleBacklog adds t.Jobs finished rows, and as many scheduled for tomorrow at the highest priority. Then it does
+	// the engine's later work after that many (checkpoint, ANALYZE).
 	roleBacklog = "backlog"
 )
 
@@ -75,7 +75,7 @@ const (
 	durabilityFull   = "full"   // it may not
 )
 
-// jobsIn is how many jobs of a workload, which has n, the contender gets.
+// jobsIn returns the contender's number of jobs in a workload of n.
 func (c contender) jobsIn(w workload, n int) int {
 	share := 1
 	switch {
@@ -92,7 +92,7 @@ func (c contender) key() string {
 	return strings.Join([]string{c.name, c.engine, c.settings, c.durability}, "/")
 }
 
-// plays says whether a contender knows all roles.
+// plays reports whether a contender has all roles.
 func (c contender) plays(roles ...string) bool {
 	for _, r := range roles {
 		if c.roles[r] == nil && !slices.Contains(c.can, r) {
@@ -102,14 +102,14 @@ func (c contender) plays(roles ...string) bool {
 	return true
 }
 
-// task begins the description of what a worker process of the contender is to do.
+// task begins the task of a worker process of the contender.
 func (c contender) task(role string, d database) task {
 	return task{
 		System: c.key(), Settings: c.settings, Durability: c.durability, Role: role, Path: d.path, command: c.command,
 	}
 }
 
-// moduleVersion is that of a module that this program is built with; none when it is built from a folder.
+// moduleVersion returns the version of a module that this program is built with, or "" when it is built from a folder.
 func moduleVersion(path string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -123,7 +123,7 @@ func moduleVersion(path string) string {
 	return ""
 }
 
-// findContender is the one of that key.
+// findContender returns the contender with that key.
 func findContender(all []contender, key string) (contender, error) {
 	for _, c := range all {
 		if c.key() == key {

@@ -41,7 +41,7 @@ func drainBesideBacklog(ctx context.Context, r running) (figures, error) {
 	return drainBy(1)(ctx, r)
 }
 
-// drainSlow drains jobs whose handlers take time, in many slots: does the queue keep them busy?
+// drainSlow drains jobs whose handlers take time, in many slots. It shows whether the queue keeps them busy.
 func drainSlow(takes time.Duration) func(context.Context, running) (figures, error) {
 	return func(ctx context.Context, r running) (figures, error) {
 		if err := r.prepare(ctx, r.task(roleBulk)); err != nil {
@@ -53,7 +53,7 @@ func drainSlow(takes time.Duration) func(context.Context, running) (figures, err
 	}
 }
 
-// drain has worker processes drain what is there, and counts every start.
+// drain lets worker processes drain the queue, and counts every start.
 func (r running) drain(ctx context.Context, processes int, t task) (figures, error) {
 	f, reports, err := r.together(ctx, slices.Repeat([]task{r.profiled(t)}, processes))
 	if err != nil {
@@ -78,7 +78,7 @@ func (r running) drain(ctx context.Context, processes int, t task) (figures, err
 	return f, nil
 }
 
-// stalled is how long all processes waited in vain at the end: that is not what a drain took.
+// stalled returns the time for which all processes waited in vain at the end: it is not part of a drain.
 func stalled(reports []report) time.Duration {
 	least := reports[0].Stalled
 	for _, r := range reports {

@@ -18,22 +18,22 @@ const (
 	onPostgreSQL = "PostgreSQL"
 )
 
-// engine makes a new database, of the durability that is asked for, for each run.
+// engine makes a new database with the requested durability for each run.
 type engine interface {
 	create(ctx context.Context, durability string) (database, error)
 	stop() error
 }
 
-// database is one of an engine, made for a run.
+// database is the database of one run.
 type database struct {
 	path      string               // of the file, or the URL or address
-	serverCPU func() time.Duration // what the server's processes have used so far; nil when that is not known
+	serverCPU func() time.Duration // processor time of the server's processes so far; nil when unknown
 	drop      func() error
 }
 
 type engines map[string]engine
 
-// startEngines starts what is needed. An engine is missing, and that is said, where there is none.
+// startEngines starts the required engines. Where one is not installed it prints that the engine is missing.
 func startEngines(ctx context.Context, chosen []comparison) (engines, error) {
 	starters := peerEngines()
 	starters[onSQLite] = func(context.Context) (engine, error) { return files{}, nil }
@@ -73,8 +73,8 @@ func (list engines) stop() error {
 	return errors.Join(errs...)
 }
 
-// folder makes a temporary one on a disk, which a system's /tmp may not be: durability is part of what is measured. Its
-// name is short because that of PostgreSQL's socket in it may be at most about 100 bytes.
+// folder makes a temporary folder on a disk, because durability is measured and a system's /tmp may be in memory. Its
+// name is short because the path of PostgreSQL's socket in it may have at most about 100 bytes.
 func folder() (string, error) {
 	parent := os.Getenv("TMPDIR")
 	if parent == "" {
@@ -117,7 +117,8 @@ func (s *server) administer(ctx context.Context, statement string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// settle has a PostgreSQL server do now what it else does by itself after many writes. SQLite leaves nothing for later.
+// settle makes a PostgreSQL server do now the work that it otherwise does later after many writes. SQLite leaves
+// nothing for later.
 func (d database) settle(ctx context.Context) error {
 	if !isPostgres(d.path) {
 		return nil

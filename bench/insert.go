@@ -2,7 +2,7 @@ package main
 
 import "context"
 
-// insertBy has callers of one process add jobs one by one.
+// insertBy adds jobs one by one, from the callers of one process.
 func insertBy(callers int) func(context.Context, running) (figures, error) {
 	return func(ctx context.Context, r running) (figures, error) {
 		t := r.profiled(r.task(roleInsert))

@@ -14,8 +14,8 @@ const (
 	latencySlots = 10
 )
 
-// latencySame is the time from before an insert to the start of its handler, 50 a second, in an idle worker of the same
-// process.
+// latencySame measures the time from before an insert to the start of its handler, 50 a second, in an idle worker of
+// the same process.
 func latencySame(ctx context.Context, r running) (figures, error) {
 	t := r.profiled(r.task(roleLatency))
 	t.Jobs, t.Rate, t.Concurrency = laps+warmUp, lapsPerSec, latencySlots
@@ -26,7 +26,7 @@ func latencySame(ctx context.Context, r running) (figures, error) {
 	return withLaps(f, reports[0].Sent, reports[0].Begun, warmUp)
 }
 
-// latencyOther is that time when another process adds the jobs, which plays the role.
+// latencyOther measures that time when another process adds the jobs and plays the role.
 func latencyOther(producer string) func(context.Context, running) (figures, error) {
 	return func(ctx context.Context, r running) (figures, error) {
 		t := r.profiled(r.task(roleWork))
@@ -40,11 +40,11 @@ func latencyOther(producer string) func(context.Context, running) (figures, erro
 const (
 	loadFor  = 4 * time.Second
 	loadWarm = time.Second // of it, does not count
-	// loadEvery is how far apart jobs are added: several by one call, since no caller adds single ones fast enough.
+	// loadEvery is the time between additions: several jobs by one call, since no caller adds single ones fast enough.
 	loadEvery = 5 * time.Millisecond
 )
 
-// latencyHalfLoad finds out how fast the system drains a queue, and then adds jobs half as fast.
+// latencyHalfLoad measures how fast the system drains a queue, and then adds jobs half as fast.
 func latencyHalfLoad(ctx context.Context, r running) (figures, error) {
 	drained, err := drainBy(1)(ctx, r)
 	if err != nil {
@@ -72,7 +72,7 @@ func (r running) latencyTo(ctx context.Context, worker, producer task, without i
 	return withLaps(f, reports[1].Sent, reports[0].Begun, without)
 }
 
-// withLaps adds to a run's figures what the starts of its jobs say.
+// withLaps adds the latencies of a run's jobs to its figures.
 func withLaps(f figures, sent []int64, list []begun, without int) (figures, error) {
 	if len(sent) != f.n {
 		return figures{}, fmt.Errorf("%d jobs were sent, not %d", len(sent), f.n)

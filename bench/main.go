@@ -1,9 +1,9 @@
 // Command bench measures sqluice beside hand-written loops on the bare driver, in one run: `make bench`. With -peers
 // other queues join: `make bench-peers`.
 //
-// Machines are noisy, so systems take turns, each figure is the median of the rounds, and what counts is the ratio.
-// Every run starts from a new database and prints one line of JSON; the table comes at the end. PostgreSQL's are made
-// in a temporary cluster with its default durability, or on the server that SQLUICE_BENCH_POSTGRES names.
+// Machines are noisy, so systems take turns, each figure is the median of the rounds, and the ratio is what to compare.
+// Every run starts from a new database and prints one line of JSON; the table comes at the end. PostgreSQL's databases
+// are in a temporary cluster with its default durability, or on the server that SQLUICE_BENCH_POSTGRES names.
 package main
 
 import (
@@ -43,7 +43,7 @@ func exitOn(err error) {
 	}
 }
 
-// settings are what the command line says.
+// settings are the flags of the command line.
 type settings struct {
 	jobs, rounds, concurrency, backlog int
 
@@ -114,7 +114,7 @@ func parse(arguments []string) (settings, error) {
 	return s, errors.Join(append(faults, err)...)
 }
 
-// roundsOf is how many rounds a workload has.
+// roundsOf returns the number of rounds of a workload.
 func (s settings) roundsOf(w workload) int {
 	switch {
 	case w.once:

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// run measures everything that was asked for, prints it, and fails when sqluice did.
+// run measures the selected comparisons, prints them, and fails when sqluice failed.
 func run(ctx context.Context, s settings) (err error) {
 	fmt.Printf("# %s %s/%s, %d CPUs, %d jobs, concurrency %d\n",
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), s.jobs, s.concurrency)
@@ -40,7 +40,7 @@ func run(ctx context.Context, s settings) (err error) {
 	for _, c := range chosen {
 		e := engines[c.engine]
 		if e == nil {
-			continue // left out, which was said
+			continue // left out; the reason is printed already
 		}
 		results, err := compare(ctx, s, e, c, lines.Encode)
 		all = append(all, results...)
@@ -51,7 +51,7 @@ func run(ctx context.Context, s settings) (err error) {
 	return errors.Join(table(os.Stdout, all), faults(all))
 }
 
-// compare has systems take turns, and each time another one begins.
+// compare lets systems take turns; each round another one begins.
 func compare(ctx context.Context, s settings, e engine, c comparison, say func(any) error) ([]result, error) {
 	var all []result
 	for round := range s.roundsOf(c.workload) {
@@ -75,10 +75,10 @@ func compare(ctx context.Context, s settings, e engine, c comparison, say func(a
 
 const (
 	soakMore = 3 * time.Minute // what a soak may take beside its length
-	fillMore = 5 * time.Minute // what it may take to fill in what others stand beside
+	fillMore = 5 * time.Minute // the limit for filling the database for the others
 )
 
-// limitOf is how long a run may take.
+// limitOf returns the time limit of a run.
 func (s settings) limitOf(w workload) time.Duration {
 	switch {
 	case slices.Contains(w.needs, roleSoak):
@@ -89,7 +89,7 @@ func (s settings) limitOf(w workload) time.Duration {
 	return s.limit
 }
 
-// measure is one run, in a new database.
+// measure runs one measurement in a new database.
 func measure(ctx context.Context, s settings, e engine, c comparison, system contender, v variant) (f figures, err error) {
 	d, err := e.create(ctx, system.durability)
 	if err != nil {
@@ -106,7 +106,7 @@ func measure(ctx context.Context, s settings, e engine, c comparison, system con
 	return f, err
 }
 
-// faults are those of sqluice; those of others are only shown.
+// faults returns those of sqluice; those of others are only shown.
 func faults(all []result) error {
 	var errs []error
 	for _, r := range all {

@@ -10,7 +10,7 @@ import (
 	"github.com/hibiken/asynq"
 )
 
-// asynq, https://github.com/hibiken/asynq, on a redis-server of its own (peer_redis.go).
+// asynq, https://github.com/hibiken/asynq, with a separate redis-server (peer_redis.go).
 
 const asynqBestSlots = 200
 
@@ -32,8 +32,8 @@ type asynqQueue struct {
 	inspector *asynq.Inspector
 }
 
-// openAsynq takes the pool of connections that asynq has by default, 10 for each processor, or in the best settings as
-// many as there are callers or slots (RedisClientOpt.PoolSize).
+// openAsynq uses asynq's default pool of connections, 10 for each processor. In the best settings it has as many as
+// there are callers or slots (RedisClientOpt.PoolSize).
 func openAsynq(_ context.Context, t task, f *mishaps) (goQueue, error) {
 	q := &asynqQueue{redis: asynq.RedisClientOpt{Network: "unix", Addr: t.Path}, settings: t.Settings, mishaps: f}
 	if q.settings == settingsBest {
@@ -90,7 +90,7 @@ func (q *asynqQueue) close() error {
 	return q.client.Close()
 }
 
-// asynqLogger gets errors only.
+// asynqLogger receives errors only.
 type asynqLogger struct{ mishaps *mishaps }
 
 func (asynqLogger) Debug(...any)        {}

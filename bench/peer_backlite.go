@@ -14,11 +14,11 @@ import (
 // backlite, https://github.com/mikestefanello/backlite.
 
 const (
-	backliteDefaultSlots = 10    // backlite has no default; its README takes 10
+	backliteDefaultSlots = 10    // backlite has no default; its README uses 10
 	backliteBestSlots    = 1_000 // README, "NumWorkers": a fetch takes at most as many jobs, and waits 100 ms for a free one
 )
 
-// backliteAlone is why a workload is left out.
+// backliteAlone says why a workload is left out.
 const backliteAlone = "a process never sees jobs that another adds while it works (README, \"No database polling\")"
 
 func backlites() []contender {
@@ -78,7 +78,7 @@ func openBacklite(_ context.Context, t task, f *mishaps) (goQueue, error) {
 	return q, nil
 }
 
-// newClient has the README's settings but for the slots.
+// newClient uses the README's settings except for the slots.
 func (q *backliteQueue) newClient(slots int) (*backlite.Client, error) {
 	return backlite.NewClient(backlite.ClientConfig{
 		DB: q.pool, Logger: backliteLogger{q.mishaps}, ReleaseAfter: 10 * time.Minute, NumWorkers: slots, CleanupInterval: time.Hour,
@@ -129,7 +129,7 @@ func (q *backliteQueue) work(slots int, handle func(context.Context, args) error
 	}, nil
 }
 
-// unfinished: jobs that are done leave the table.
+// unfinished: done jobs leave the table.
 func (q *backliteQueue) unfinished(ctx context.Context) (bool, error) {
 	return asks(ctx, q.pool, "SELECT EXISTS (SELECT 1 FROM backlite_tasks)")
 }

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// goQueue is a peer written in Go, opened by a worker process: what the roles below need of it.
+// goQueue is a peer written in Go, opened by a worker process: the methods that the roles below need.
 type goQueue interface {
 	add(ctx context.Context, a args) error
-	// addMany adds them in the fastest documented way that is as durable.
+	// addMany adds jobs in the fastest documented way that is as durable.
 	addMany(ctx context.Context, list []args) error
-	// work starts workers with so many slots, which call handle for each job, and returns how to stop them.
+	// work starts workers with so many slots, which call handle for each job. It returns a function that stops them.
 	work(slots int, handle func(context.Context, args) error) (stop func() error, err error)
-	// unfinished says whether a job is left that has not been run, or not been recorded as done, by any process.
+	// unfinished reports whether any process has a job left that has not run, or is not recorded as done.
 	unfinished(ctx context.Context) (bool, error)
 	close() error
 }
 
-// goPeer opens a peer, with its schema in place. What the peer logs as an error it is to give to the mishaps.
+// goPeer opens a peer, with its schema in place. The peer must report what it logs as an error to the mishaps.
 type goPeer func(ctx context.Context, t task, f *mishaps) (goQueue, error)
 
 func (open goPeer) roles() map[string]role {
@@ -73,7 +73,7 @@ func (open goPeer) paced(ctx context.Context, t task, p *parent) (report, error)
 	})
 }
 
-// paceWith goes on after an insert that failed: its job is missing later.
+// paceWith continues after a failed insert: the count then misses its job.
 func paceWith(ctx context.Context, t task, q goQueue, f *mishaps) ([]int64, error) {
 	return pace(ctx, t, func(from, to int) error {
 		if to == from+1 {
@@ -126,7 +126,7 @@ func (open goPeer) idle(ctx context.Context, t task, p *parent) (report, error) 
 	})
 }
 
-// working runs workers, which have settled before the process is ready, for as long as fn takes.
+// working runs workers, which have settled before the process is ready, while fn runs.
 func (open goPeer) working(ctx context.Context, t task, p *parent, fn func(goQueue, *mishaps, *journal) ([]int64, error)) (report, error) {
 	return open.with(ctx, t, func(q goQueue, f *mishaps) (report, error) {
 		log := newJournal(t.Jobs)
@@ -147,7 +147,7 @@ func (open goPeer) working(ctx context.Context, t task, p *parent, fn func(goQue
 	})
 }
 
-// handler notes the start of a job, and takes its time.
+// handler records the start of a job, and takes its time.
 func (l *journal) handler(d time.Duration) func(context.Context, args) error {
 	return func(ctx context.Context, a args) error {
 		l.start(a.N)
@@ -155,21 +155,20 @@ func (l *journal) handler(d time.Duration) func(context.Context, args) error {
 	}
 }
 
-// stopWithin is how long workers may take to stop.
+// stopWithin bounds the stop of workers.
 const stopWithin = 10 * time.Second
 
 const (
-	// lookEvery is how often a drain's end is looked for, and quietFor how long nothing may have started before a look:
-	// looks are not to compete with the work.
+	// lookEvery is the interval of checks for a drain's end. quietFor is the time without any start before a check:
+	// checks must not compete with the work.
 	lookEvery = 5 * time.Millisecond
 	quietFor  = 5 * time.Millisecond
-	// drainFor is when a drain is given up, so that a slow peer's figures are those of what it did until then, and not
-	// those of nothing.
+	// drainFor is the limit of a drain, so that a slow peer's figures cover its work until then.
 	drainFor = 150 * time.Second
 )
 
-// drained waits until nothing unfinished is left. It gives up jobs that do not come, and returns how long it waited for
-// them: the harness sees that they are missing.
+// drained waits until no unfinished job is left. It gives up jobs that do not come, and returns how long it waited for
+// them: the harness reports them as missing.
 func drained(ctx context.Context, q goQueue, log *journal, f *mishaps) (stalled time.Duration, err error) {
 	begin := time.Now()
 	changed, seen := begin, -1
@@ -197,7 +196,7 @@ func drained(ctx context.Context, q goQueue, log *journal, f *mishaps) (stalled 
 	}
 }
 
-// mishaps counts what went wrong in a peer while it went on, and tells the first on standard error.
+// mishaps counts faults in a peer that continues, and prints the first to standard error.
 type mishaps struct {
 	count atomic.Int64
 	told  sync.Once
@@ -215,7 +214,7 @@ func (f *mishaps) add(what string) {
 	f.told.Do(func() { fmt.Fprintln(os.Stderr, "# the first error of a worker process:", what) })
 }
 
-// logger takes records at the level of errors as mishaps, and drops all others.
+// logger counts records at the level of errors as mishaps, and drops all others.
 func (f *mishaps) logger() *slog.Logger { return slog.New(mishapHandler{f}) }
 
 type mishapHandler struct{ mishaps *mishaps }

@@ -10,7 +10,7 @@ func peers() []contender {
 	return slices.Concat(rivers(), backlites(), asynqs(), nodePeers())
 }
 
-// peerEngines start the engines that peers bring along, by name. A starter wraps errNoServer when there is none.
+// peerEngines start the engines of the peers, by name. A starter wraps errNoServer when the engine is not installed.
 func peerEngines() map[string]func(context.Context) (engine, error) {
 	return map[string]func(context.Context) (engine, error){onRedis: startRedis}
 }

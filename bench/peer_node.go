@@ -13,11 +13,11 @@ import (
 // nodeFolder has the programs of the peers for Node.js; the harness runs in bench/.
 const nodeFolder = "node"
 
-// nodeRoles are those that node/*.js can play. There is no backlog: Graphile Worker keeps no finished jobs.
+// nodeRoles are the roles of node/*.js. There is no backlog: Graphile Worker keeps no finished jobs.
 var nodeRoles = []string{roleBulk, roleInsert, rolePaced, roleDrain, roleWork, roleLatency, roleIdle}
 
-// nodePeers are the queues for Node.js on PostgreSQL. Node.js has one thread for JavaScript; that is why each is
-// measured with several processes, too.
+// nodePeers are the queues for Node.js on PostgreSQL. Node.js has one thread for JavaScript, so each is measured with
+// several processes too.
 func nodePeers() []contender {
 	const once = "settings have no part in an insert: see the best ones"
 	const slow = "it runs one job at a time, and would take longer than a run may"
@@ -38,7 +38,7 @@ func nodePeers() []contender {
 	return []contender{graphileDefault, graphile, bossDefault, boss}
 }
 
-// nodePeer is one in its best settings.
+// nodePeer returns a peer in its best settings.
 func nodePeer(name, module, file string) contender {
 	return contender{
 		name: name, version: nodeVersion(module), engine: onPostgreSQL, settings: "best", durability: durabilityFull,
@@ -47,7 +47,7 @@ func nodePeer(name, module, file string) contender {
 	}
 }
 
-// nodeVersion is the one that package.json asks for, and nothing outside of bench/.
+// nodeVersion returns the version that package.json requires, and "" outside of bench/.
 func nodeVersion(module string) string {
 	data, err := os.ReadFile(filepath.Join(nodeFolder, "package.json"))
 	if err != nil {

@@ -37,7 +37,7 @@ func testServer(t *testing.T) *server {
 	return s
 }
 
-// playNode has n processes play a role and returns what they report.
+// playNode lets n processes play a role and returns their reports.
 func playNode(t *testing.T, c contender, d database, n int, change func(*task)) []report {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -66,7 +66,7 @@ func playNode(t *testing.T, c contender, d database, n int, change func(*task)) 
 	return reports
 }
 
-// numbersOf are those of the jobs that were started, sorted.
+// numbersOf returns those of the started jobs, sorted.
 func numbersOf(reports []report) []int {
 	var list []int
 	for _, r := range reports {

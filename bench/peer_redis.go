@@ -16,7 +16,7 @@ import (
 
 const onRedis = "Redis"
 
-// redisServers are Redis's databases: a server for each run, on a socket in a temporary folder.
+// redisServers makes Redis's databases: a server for each run, on a socket in a temporary folder.
 type redisServers struct{ program string }
 
 func startRedis(context.Context) (engine, error) {
@@ -27,8 +27,8 @@ func startRedis(context.Context) (engine, error) {
 	return redisServers{program}, nil
 }
 
-// redisArgs: every change goes into the append-only file, which is flushed each second, or before each answer where
-// durability is full. Snapshots would only come between.
+// redisArgs returns the arguments. Every change goes into the append-only file, which is flushed each second, or before
+// each answer where durability is full. Snapshots would only disturb the measurement.
 func redisArgs(socket, durability string) []string {
 	flush := "everysec"
 	if durability == durabilityFull {
@@ -59,7 +59,7 @@ func (r redisServers) create(ctx context.Context, durability string) (_ database
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	drop := func() error {
-		// Nothing here is to last. That a signal ended it is no error, nor that it has ended before.
+		// The data is temporary. Neither an end by a signal nor an earlier end is an error.
 		err := cmd.Process.Signal(syscall.SIGKILL)
 		if err == nil {
 			<-ended

@@ -10,17 +10,17 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// River, https://riverqueue.com. Its driver for SQLite cannot be had in a version that fits the newest one of River, so
-// that this file is built twice: with go.mod for SQLite, and with river.mod for PostgreSQL (peer_river_program.go).
-// It holds only what both versions have.
+// River, https://riverqueue.com. Its driver for SQLite is not available in a version that fits the newest River. So
+// this file is built twice: with go.mod for SQLite, and with river.mod for PostgreSQL (peer_river_program.go). It holds
+// only the code that fits both versions.
 
-// riverUnfinished is answered by the index that River fetches jobs by.
+// riverUnfinished can be answered by the index that River fetches jobs by.
 const riverUnfinished = `SELECT EXISTS (SELECT 1 FROM river_job WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled'))`
 
-// riverConfig are the settings of both engines. The default ones are the library's. The best are those of the command
-// "river bench" (riverqueue.com/docs/benchmarks; cmd/river/riverbench in its repository says why), but for the cooldown,
-// which is FetchCooldownMin instead of the command's 2 ms: the documentation of Config.FetchCooldown says that
-// throughput is limited by it. Completions are batched in either.
+// riverConfig returns the settings of both engines. The default ones are the library's. The best are those of the
+// command "river bench" (riverqueue.com/docs/benchmarks; cmd/river/riverbench in its repository says why), except for
+// the cooldown, which is FetchCooldownMin instead of the command's 2 ms: the documentation of Config.FetchCooldown says
+// that it limits throughput. Both batch completions.
 func riverConfig(t task, f *mishaps) river.Config {
 	config := river.Config{Logger: f.logger()}
 	if t.Settings == settingsBest {
@@ -31,16 +31,17 @@ func riverConfig(t task, f *mishaps) river.Config {
 }
 
 const (
-	riverDefaultSlots = 100   // River has no default; its package documentation takes 100
+	riverDefaultSlots = 100   // River has no default; its package documentation uses 100
 	riverBestSlots    = 2_000 // of "river bench"
 )
 
-// riverTimed is the part of a drain's jobs that River gets in its default settings: it fetches as many as it has slots each 100 ms.
+// riverTimed is the part of a drain's jobs that River gets in its default settings: it fetches as many as it has slots
+// each 100 ms.
 const riverTimed = 10
 
 const riverPostgresModule = "github.com/riverqueue/river/riverdriver/riverpgxv5"
 
-// riverOnPostgreSQL are River's contenders there, but for what they run.
+// riverOnPostgreSQL are River's contenders there, except for the program that they run.
 func riverOnPostgreSQL(version string) []contender {
 	normal := contender{
 		name: "River", version: version, engine: onPostgreSQL,

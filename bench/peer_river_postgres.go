@@ -10,7 +10,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// rivers are what the program that peer_river_program.go builds knows of River.
+// rivers are the contenders that the program of peer_river_program.go has.
 func rivers() []contender {
 	list := riverOnPostgreSQL(moduleVersion(riverPostgresModule))
 	for i := range list {
@@ -21,7 +21,7 @@ func rivers() []contender {
 
 func openRiverPostgres(ctx context.Context, t task, f *mishaps) (goQueue, error) {
 	// With the pool's default number of connections: River's documentation names no other, and inserts that notify wait
-	// for each other's commits whatever it is.
+	// for each other's commits in any case.
 	pool, err := pgxpool.New(ctx, t.Path)
 	if err != nil {
 		return nil, err

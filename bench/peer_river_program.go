@@ -14,8 +14,8 @@ import (
 )
 
 // River on PostgreSQL is measured in the newest version of River, which this program cannot be built with because of
-// riversqlite: its worker processes are this program too, built with river.mod instead of go.mod and with the tag
-// riverpostgres. It is built when it is first needed, from the folder in which the benchmarks are run.
+// riversqlite. Its worker processes are this program too, built with river.mod instead of go.mod and with the tag
+// riverpostgres. It is built when it is first needed, from the folder in which the benchmarks run.
 
 //go:embed river.mod
 var riverModuleFile string
@@ -32,7 +32,7 @@ func rivers() []contender {
 	return append(riverOnSQLite(), list...)
 }
 
-// requiredVersion is the one of a module that a module file requires.
+// requiredVersion returns the version of a module that a module file requires.
 func requiredVersion(file, module string) string {
 	found := regexp.MustCompile(`(?m)^\s*(?:require\s+)?` + regexp.QuoteMeta(module) + ` (v\S+)`).FindStringSubmatch(file)
 	if found == nil {

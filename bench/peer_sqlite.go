@@ -11,8 +11,8 @@ const (
 	settingsBest    = "best"
 )
 
-// sqliteDSN names the database as every peer gets it: on the driver that sqluice uses, in WAL mode, waiting for locks,
-// and with the synchronous mode of the run's durability, as sqluice has them. SQLite's own defaults would be slower.
+// sqliteDSN names the database for every peer: on the driver that sqluice uses, in WAL mode, waiting for locks, and
+// with the synchronous mode of the run's durability, as in sqluice. SQLite's defaults would be slower.
 func sqliteDSN(t task) string {
 	synchronous := "synchronous(normal)"
 	if t.Durability == durabilityFull {
@@ -23,14 +23,14 @@ func sqliteDSN(t task) string {
 	}.Encode()
 }
 
-// asks runs a query whose answer is yes or no.
+// asks runs a query with a boolean result.
 func asks(ctx context.Context, pool *sql.DB, query string) (yes bool, err error) {
 	err = pool.QueryRowContext(ctx, query).Scan(&yes)
 	return yes, err
 }
 
-// inSettings is a peer on SQLite or Redis in its default and in its best settings, and what the workloads that are
-// measured with full durability are in the best.
+// inSettings returns a peer on SQLite or Redis with its default and its best settings, and with full durability in the
+// best settings for the workloads that measure it.
 func inSettings(c contender, defaultSlots, bestSlots int) []contender {
 	normal, best, full := c, c, c
 	normal.settings, normal.durability, normal.slots = settingsDefault, durabilityNormal, defaultSlots

@@ -30,7 +30,7 @@ func TestPeersHaveKeysAndVersionsOfTheirOwn(t *testing.T) {
 func TestGoPeersPlayTheirRoles(t *testing.T) {
 	for _, c := range peers() {
 		if c.roles == nil {
-			continue // of another program
+			continue // played by another program
 		}
 		t.Run(c.key(), func(t *testing.T) {
 			t.Parallel()
@@ -98,7 +98,7 @@ func play(t *testing.T, c contender, d database, role string, what task) report 
 	t.Helper()
 	what.Role, what.System, what.Settings, what.Durability, what.Path = role, c.key(), c.settings, c.durability, d.path
 	in, out := io.Pipe()
-	// Not closed by the writer: that would be the end of a parent.
+	// Not closed by the writer: a closed pipe would look like the end of a parent.
 	defer in.CloseWithError(io.ErrClosedPipe)
 	go io.WriteString(out, "begin\n")
 	r, err := c.roles[role](t.Context(), what, &parent{in: bufio.NewReader(in)})
@@ -108,7 +108,7 @@ func play(t *testing.T, c contender, d database, role string, what task) report 
 	return r
 }
 
-// numbers are those of the jobs that started, in their order.
+// numbers returns those of the started jobs, in order.
 func numbers(list []begun) []int {
 	var all []int
 	for _, b := range list {
@@ -118,7 +118,7 @@ func numbers(list []begun) []int {
 	return all
 }
 
-// waiting is a queue of which only the end of a drain matters.
+// waiting is a queue for tests of the end of a drain only.
 type waiting struct {
 	goQueue
 	looks int

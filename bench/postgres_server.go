@@ -21,16 +21,16 @@ import (
 // pg_checkpoint).
 const serverVariable = "SQLUICE_BENCH_POSTGRES"
 
-// startWithin is when a server that does not begin is given up.
+// startWithin is the limit for a server's start.
 const startWithin = 2 * time.Minute
 
 var errNoServer = errors.New("there is no server")
 
-// server is a PostgreSQL server in which runs make databases of their own.
+// server is a PostgreSQL server in which runs make their databases.
 type server struct {
 	url     string
-	process int          // of a temporary server; 0 when it is not ours
-	end     func() error // nil when it is not ours
+	process int          // of a temporary server; 0 for a given server
+	end     func() error // nil for a given server
 }
 
 // startServer uses the server of [serverVariable], or else starts one from the local binaries. It wraps [errNoServer]
@@ -77,12 +77,12 @@ func postgresBinaries() (string, error) {
 	return filepath.Dir(initdb), nil
 }
 
-// connections is how many the server allows: PostgreSQL's default of 100 is too few for twelve processes of those who open all that
-// their pools may hold.
+// connections is the number that the server allows: PostgreSQL's default of 100 is too few for twelve processes of
+// systems that open all connections of their pools.
 const connections = 400
 
-// startCluster makes a cluster that listens on a unix socket only, allows more connections, and has PostgreSQL's defaults in all
-// else, those of durability among them.
+// startCluster makes a cluster that listens on a unix socket only, allows more connections, and has PostgreSQL's other
+// defaults, those of durability among them.
 func startCluster(ctx context.Context, binaries, dir string) (*server, error) {
 	attributes, err := unprivileged(dir)
 	if err != nil {
@@ -114,7 +114,7 @@ func startCluster(ctx context.Context, binaries, dir string) (*server, error) {
 		}).String(),
 		process: cmd.Process.Pid,
 		end: func() error {
-			// SIGQUIT is PostgreSQL's immediate shutdown: nothing here is to last.
+			// SIGQUIT is PostgreSQL's immediate shutdown: the data is temporary.
 			return errors.Join(cmd.Process.Signal(syscall.SIGQUIT), lines.wait(cmd), os.RemoveAll(dir))
 		},
 	}
@@ -137,7 +137,7 @@ func (s *server) stop() error {
 	return s.end()
 }
 
-// urlOf is the URL of another database of the server.
+// urlOf returns the URL of another database of the server.
 func (s *server) urlOf(name string) (string, error) {
 	parsed, err := url.Parse(s.url)
 	if err != nil || parsed.Scheme != "postgres" && parsed.Scheme != "postgresql" {

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// unprivileged makes the server end with this process, however that ends, and run as another user when this one is
-// root, which PostgreSQL refuses to be. dir is given to that user. A group of its own keeps the terminal's Ctrl-C from
-// it.
+// unprivileged makes the server end with this process, however that ends. When this process runs as root, which
+// PostgreSQL refuses, the server runs as another user, who gets dir. A separate process group keeps the terminal's
+// Ctrl-C from it.
 func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT, Setpgid: true}
 	if os.Getuid() != 0 {

@@ -23,7 +23,7 @@ type pgWorker struct {
 	begun         []begun
 }
 
-// pgWorking opens a worker of the hand-written loop, which listens if it is to wait for jobs, and has fn measured.
+// pgWorking opens a worker of the hand-written loop and measures fn. The worker listens if it waits for jobs.
 func pgWorking(ctx context.Context, t task, p *parent, fn func(*pgWorker) error) (report, error) {
 	conn, err := pgOpen(ctx, t)
 	if err != nil {
@@ -46,7 +46,7 @@ func pgDrain(ctx context.Context, t task, p *parent) (report, error) {
 	return pgWorking(ctx, t, p, func(w *pgWorker) error { return w.drain(ctx) })
 }
 
-// pgWork waits for notifications, and claims what is there.
+// pgWork waits for notifications, and claims the jobs that are there.
 func pgWork(ctx context.Context, t task, p *parent) (report, error) {
 	return pgWorking(ctx, t, p, func(w *pgWorker) error {
 		for {
@@ -58,7 +58,7 @@ func pgWork(ctx context.Context, t task, p *parent) (report, error) {
 			late := wait.Err() != nil && ctx.Err() == nil
 			stop()
 			if late {
-				return nil // the harness sees what is missing
+				return nil // the harness sees the missing jobs
 			}
 			if err != nil {
 				return err

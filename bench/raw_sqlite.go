@@ -11,11 +11,11 @@ import (
 	_ "modernc.org/sqlite" // the bare driver, for the loops that show the limit
 )
 
-// rawLoop is the name of what shows the limit.
+// rawLoop is the name of the hand-written limit.
 const rawLoop = "raw loop"
 
-// The hand-written limit: one table with the columns that a queue cannot do without, one index, prepared statements,
-// claim and fenced finish of a whole batch in one transaction, the handler inline.
+// The hand-written limit: one table with the columns that every queue needs, one index, prepared statements, claim and
+// fenced finish of a whole batch in one transaction, the handler inline.
 const rawSchema = `
 CREATE TABLE IF NOT EXISTS jobs (
     id INTEGER PRIMARY KEY, queue TEXT NOT NULL, kind TEXT NOT NULL, payload TEXT NOT NULL,
@@ -87,7 +87,7 @@ func rawPaced(ctx context.Context, t task, p *parent) (report, error) {
 	})
 }
 
-// rawBatch is how many rows a statement of a bulk insert adds.
+// rawBatch is the number of rows in a statement of a bulk insert.
 const rawBatch = 1000
 
 func rawBulk(ctx context.Context, t task, p *parent) (report, error) {
@@ -126,7 +126,7 @@ SELECT 'default', 'noop', json_object('n', g, 'pad', printf('%.*c', ?3, 'x')), ?
 		})
 }
 
-// rawWith has fn do what is measured with a prepared statement.
+// rawWith measures fn with a prepared statement.
 func rawWith(ctx context.Context, t task, p *parent, query string, fn func(*sql.DB, *sql.Stmt) (report, error)) (report, error) {
 	pool, err := rawOpen(ctx, t)
 	if err != nil {

@@ -30,7 +30,7 @@ type rawWorker struct {
 	busy          int // transactions that did not get the lock in their 5 seconds
 }
 
-// rawWorking opens a worker of the hand-written loop and has fn measured.
+// rawWorking opens a worker of the hand-written loop and measures fn.
 func rawWorking(ctx context.Context, t task, p *parent, fn func(*rawWorker) error) (report, error) {
 	pool, err := rawOpen(ctx, t)
 	if err != nil {
@@ -54,7 +54,7 @@ func rawDrain(ctx context.Context, t task, p *parent) (report, error) {
 	return rawWorking(ctx, t, p, func(w *rawWorker) error { return w.drain(ctx) })
 }
 
-// rawPoll is how often an idle loop looks for jobs: SQLite tells nobody.
+// rawPoll is the interval at which an idle loop checks for jobs: SQLite sends no notification.
 const rawPoll = time.Millisecond
 
 func rawWork(ctx context.Context, t task, p *parent) (report, error) {
@@ -70,13 +70,13 @@ func rawWork(ctx context.Context, t task, p *parent) (report, error) {
 			}
 			found, err := w.await(ctx, last.Add(lastStart))
 			if err != nil || !found {
-				return err // the harness sees what is missing
+				return err // the harness sees the missing jobs
 			}
 		}
 	})
 }
 
-// await polls, with a query that takes no lock for writing, until there is a job or it is too late.
+// await polls, with a query that takes no lock for writing, until there is a job or the time is over.
 func (w *rawWorker) await(ctx context.Context, until time.Time) (found bool, err error) {
 	for !found && err == nil && time.Now().Before(until) {
 		time.Sleep(rawPoll)
@@ -91,7 +91,7 @@ func (w *rawWorker) drain(ctx context.Context) error {
 		err := w.turn(ctx)
 		var busy *sqlite.Error
 		if errors.As(err, &busy) && busy.Code()&0xff == sqlite3.SQLITE_BUSY {
-			w.busy++ // and what it holds is finished by the next one
+			w.busy++ // the next transaction finishes the held batch
 			continue
 		}
 		if err != nil || w.count == 0 {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// figures are what a run gives.
+// figures are the results of a run.
 type figures struct {
 	n           int     // jobs
 	processes   int     // that work
 	concurrency int     // slots of each
 	seconds     float64 // of the measured part
-	isRate      bool    // n, but for what was lost, by seconds says something
+	isRate      bool    // the rate is n, less the lost jobs, by seconds
 	lost        int     // jobs that did not start
 	laps        []time.Duration
 	cpu         time.Duration // of the processes that work
@@ -19,13 +19,13 @@ type figures struct {
 	peakRSS     int64         // bytes: the largest of the processes that work
 	leastShare  *float64      // of the fair share, when several work
 	slotsBusy   float64
-	errors      int // those that were reported, and jobs that did not start
+	errors      int // reported ones, and jobs that did not start
 	duplicates  int // starts of a job beyond its first
 	soak        *soaked
 }
 
-// result is a line of output. Other programs read it: the keys and their order are fixed, new ones come at the end. What a workload
-// does not measure is left out: a rate of latencies, say, or latencies of a drain.
+// result is a line of output. Other programs read it: the keys and their order are fixed, new ones come at the end. A
+// workload leaves out figures that it does not measure: a rate of latencies, say, or latencies of a drain.
 type result struct {
 	System        string   `json:"system"`
 	Version       string   `json:"version,omitempty"`
@@ -58,7 +58,7 @@ type result struct {
 
 const megabyte = 1 << 20
 
-// lapsForP999 is how many laps the last thousandth needs to mean something.
+// lapsForP999 is the number of laps that a meaningful last thousandth needs.
 const lapsForP999 = 1000
 
 func newResult(c comparison, system contender, v variant, round int, f figures, err error) result {

@@ -27,7 +27,7 @@ func payloads(from, to, size int) []args {
 	return list
 }
 
-// byCallers has callers add n jobs together, each one after the other. A caller ends at its first error.
+// byCallers lets callers add n jobs together, each one after the other. A caller ends at its first error.
 func byCallers(callers, n int, add func(i int) error) error {
 	errs := make([]error, callers)
 	var group sync.WaitGroup
@@ -55,7 +55,7 @@ func pace(ctx context.Context, t task, add func(from, to int) error) ([]int64, e
 	return sent, err
 }
 
-// paceOnly adds a task's jobs, from ... to-1 by one call, at its rate. What is late is added at once.
+// paceOnly adds a task's jobs, from ... to-1 by one call, at its rate. It adds late jobs at once.
 func paceOnly(ctx context.Context, t task, add func(from, to int) error) error {
 	batch := max(1, t.Batch)
 	begin := time.Now()
@@ -73,7 +73,7 @@ func paceOnly(ctx context.Context, t task, add func(from, to int) error) error {
 	return nil
 }
 
-// lastStart is how long a worker process waits for the next job before it gives up those that are missing.
+// lastStart is how long a worker process waits for the next job before it gives up the missing ones.
 const lastStart = 20 * time.Second
 
 // journal collects the starts of jobs in a worker process.
@@ -88,7 +88,7 @@ func newJournal(most int) *journal {
 	return &journal{list: make([]begun, 0, most), most: most, ended: make(chan struct{})}
 }
 
-// start notes that the handler of job n has begun.
+// start records that the handler of job n has begun.
 func (l *journal) start(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,7 +110,7 @@ func (l *journal) count() int {
 	return len(l.list)
 }
 
-// wait waits for the last start, or until none has come for lastStart: the harness sees what is missing then.
+// wait waits for the last start, or until none has come for lastStart: the harness then reports the missing ones.
 func (l *journal) wait(ctx context.Context) error {
 	for seen := -1; seen != l.count(); {
 		seen = l.count()
@@ -125,7 +125,7 @@ func (l *journal) wait(ctx context.Context) error {
 	return nil
 }
 
-// hold is what a handler does.
+// hold is the work of a handler.
 func hold(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil

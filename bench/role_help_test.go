@@ -66,7 +66,7 @@ func TestJournal(t *testing.T) {
 	default:
 	}
 	log.start(0)
-	log.start(0) // one more than there should be is no panic
+	log.start(0) // one start too many must not panic
 	if err := log.wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// ticks a second, in which the kernel tells processor times to every program on Linux.
+// ticks a second, in which the kernel reports processor times on Linux.
 const ticks = 100
 
-// cpu is what the processes of a temporary server have used so far; 0 when there is none.
+// cpu returns the processor time of a temporary server's processes so far; 0 without one.
 func (s *server) cpu() time.Duration {
 	if s == nil || s.process == 0 {
 		return 0
@@ -25,10 +25,10 @@ func (s *server) cpu() time.Duration {
 	return sum
 }
 
-// mostReads is how often the processes are read at most, when some end all the time.
+// mostReads bounds the reads of the processes, when some end all the time.
 const mostReads = 10
 
-// used reads the processes once, and tells whether none of them ended meanwhile.
+// used reads the processes once, and reports whether none of them ended meanwhile.
 func (s *server) used() (sum time.Duration, steady bool) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *server) used() (sum time.Duration, steady bool) {
 			continue
 		}
 		if fields[0] == "Z" {
-			steady = false // it may be among the ended already
+			steady = false // its time may be counted among the ended already
 		}
 		if precise, ok := onProcessors(filepath.Dir(path)); ok {
 			sum += precise
@@ -55,11 +55,11 @@ func (s *server) used() (sum time.Duration, steady bool) {
 	if !ok {
 		return sum, true // the server itself has ended
 	}
-	// Of its children that have ended: those that end while this reads are counted twice, or not at all.
+	// Of its children that have ended: those that end during this read are counted twice, or not at all.
 	return sum + ofTicks(after[13:15]), steady && before != nil && slices.Equal(before[13:15], after[13:15])
 }
 
-// statOf are the fields of a process's stat after its name; not ok when it has ended.
+// statOf returns the fields of a process's stat after its name; not ok when it has ended.
 func statOf(path string) (fields []string, ok bool) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -79,8 +79,8 @@ func ofTicks(fields []string) (sum time.Duration) {
 	return sum
 }
 
-// onProcessors is how long the threads of a process have run, to the nanosecond: the first number of schedstat, which not every
-// kernel has. In ticks, what an idle server uses in half a minute would be two or three.
+// onProcessors returns how long the threads of a process have run, to the nanosecond: the first number of schedstat,
+// which some kernels lack. An idle server uses only two or three ticks in half a minute.
 func onProcessors(process string) (sum time.Duration, ok bool) {
 	paths, _ := filepath.Glob(filepath.Join(process, "task", "[0-9]*", "schedstat")) // the pattern is well formed
 	for _, path := range paths {

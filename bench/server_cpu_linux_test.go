@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Where the kernel tells it to the nanosecond, it is no number of ticks.
+// Where the kernel reports the time to the nanosecond, it is no multiple of a tick.
 func TestProcessorTimeIsPrecise(t *testing.T) {
 	precise, ok := onProcessors("/proc/" + strconv.Itoa(os.Getpid()))
 	if !ok {
@@ -19,7 +19,7 @@ func TestProcessorTimeIsPrecise(t *testing.T) {
 	}
 }
 
-// What a process has used is not lost when it ends, however close to a reading that is.
+// The time of a process is not lost when it ends, however close to a reading that is.
 func TestProcessorTimeOfEnded(t *testing.T) {
 	s := &server{process: os.Getpid()}
 	last := s.cpu()
@@ -39,7 +39,7 @@ func TestProcessorTimeOfEnded(t *testing.T) {
 				running = false
 			default:
 			}
-			// The kernel tells the time of those that have ended in whole ticks, of the user and of the system.
+			// The kernel reports the time of ended processes in whole ticks, of the user and of the system.
 			now := s.cpu()
 			if now < last-2*time.Second/ticks {
 				t.Fatalf("the processes have used %s, and %s before", now, last)

@@ -13,18 +13,18 @@ const (
 	roleSoak = "soak"
 	// roleLoad is rolePaced without remembering when each job was sent.
 	roleLoad = "load"
-	// rolePrune removes t.Jobs finished jobs, all that there are.
+	// rolePrune removes t.Jobs finished jobs, which are all.
 	rolePrune = "prune"
 
-	// soakLoad is the part of what the system can do when jobs come in and are worked off at the same time, and pruned.
+	// soakLoad is the share of the system's rate with jobs that are added, worked off and pruned at the same time.
 	soakLoad = 0.7
-	// soakWarm is the beginning that does not count: the first finished jobs are pruned in it.
+	// soakWarm is the beginning that does not count: it includes the first pruning of finished jobs.
 	soakWarm = 2 * time.Minute
-	// soakLeast gives each third of what counts a round of pruning, which comes once a minute.
+	// soakLeast gives each third of the counted time a round of pruning, which comes once a minute.
 	soakLeast = soakWarm + 3*time.Minute
 	soakEvery = time.Second
 
-	// A third may have more than an earlier one by this factor and this many bytes before it counts as growth.
+	// A third may exceed an earlier one by this factor and this many bytes before it counts as growth.
 	soakFactor = 1.1
 	soakSlack  = 16 << 20
 )
@@ -40,7 +40,7 @@ type soaked struct {
 	TableLast  float64 `json:"table_mb_last"`
 }
 
-// soak has a worker under load for long: its memory, the WAL and the table must not grow.
+// soak keeps a worker under load for long: its memory, the WAL and the table must not grow.
 func soak(ctx context.Context, r running) (figures, error) {
 	if r.soak < soakLeast {
 		return figures{}, fmt.Errorf("a soak needs at least -soak %s to show anything", soakLeast)
@@ -74,8 +74,9 @@ func (r running) load(n int, rate float64) task {
 	return t
 }
 
-// throughput is how many jobs a second go through when as many come as can, and each is pruned in the end, with what the server does
-// by itself for that when a run is longer: to vacuum what was updated and pruned, and to write it to the tables.
+// throughput measures how many jobs a second pass through the system when as many come as can and each is pruned in the
+// end. It includes the server's later work in a longer run: it vacuums updated and pruned rows, and writes them to the
+// tables.
 func (r running) throughput(ctx context.Context) (float64, error) {
 	const unlimited = 1e9
 	producer := r.load(r.n, unlimited)
@@ -98,7 +99,7 @@ func (r running) throughput(ctx context.Context) (float64, error) {
 	return float64(r.n) / (through.seconds + pruned.seconds + time.Since(began).Seconds()), nil
 }
 
-// sampled is together, with samples taken in the meantime.
+// sampled is together with samples taken meanwhile.
 func (r running) sampled(ctx context.Context, sizes sizes, tasks []task) (figures, []sample, error) {
 	var samples []sample
 	watching, stop := context.WithCancel(ctx)
@@ -137,7 +138,7 @@ func summary(samples []sample, warm time.Duration) soaked {
 	}
 }
 
-// growth is an error when something grew.
+// growth returns an error when a size grew.
 func (s soaked) growth() error {
 	var errs []error
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// sample is what things weigh at a time of a soak, in bytes.
+// sample holds the sizes at a time of a soak, in bytes.
 type sample struct {
 	at              time.Duration // since its beginning
 	rss, wal, table int64
@@ -19,7 +19,7 @@ type sample struct {
 // sizes asks for the sizes of a database.
 type sizes struct {
 	path string
-	conn *pgx.Conn // nil for SQLite, whose files are only looked at from outside
+	conn *pgx.Conn // nil for SQLite, whose files are only read from outside
 }
 
 func newSizes(ctx context.Context, d database) (sizes, error) {
@@ -60,7 +60,7 @@ func (s sizes) watch(ctx context.Context, process int) ([]sample, error) {
 	}
 }
 
-// database is the size of the write-ahead log and of the jobs; SQLite's file holds little else.
+// database returns the size of the write-ahead log and of the jobs; SQLite's file holds little else.
 func (s sizes) database(ctx context.Context) (wal, table int64, err error) {
 	if s.conn == nil {
 		wal, walErr := fileSize(s.path + "-wal")
@@ -72,7 +72,7 @@ SELECT CAST((SELECT COALESCE(SUM(size), 0) FROM pg_ls_waldir()) AS BIGINT), pg_t
 	return wal, table, err
 }
 
-// fileSize is 0 when there is no such file.
+// fileSize returns 0 when the file does not exist.
 func fileSize(path string) (int64, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -39,7 +39,7 @@ func TestGrowthOfASoak(t *testing.T) {
 	}
 }
 
-// The parts of a soak together, for as long as a sample takes.
+// The parts of a soak together, for the length of a sample.
 func TestSoakInShort(t *testing.T) {
 	for name, e := range map[string]func(*testing.T) engine{
 		onSQLite: func(*testing.T) engine { return files{} }, onPostgreSQL: func(t *testing.T) engine { return testServer(t) },

@@ -13,12 +13,12 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// sqluice is our own name.
+// sqluice is the name of this project.
 const sqluice = "sqluice"
 
 var noop = jobs.Kind[args]{Name: "noop"}
 
-// ours are the limits and sqluice, which is compared with them.
+// ours are the limits, and sqluice, which is compared with them.
 func ours() []contender {
 	roles := map[string]role{
 		roleBulk: bulkRole, roleInsert: insertRole, rolePaced: pacedRole, roleDrain: drainRole, roleWork: workRole,
@@ -74,7 +74,7 @@ func isPostgres(path string) bool {
 	return strings.HasPrefix(path, "postgres://") || strings.HasPrefix(path, "postgresql://")
 }
 
-// complaints counts what a runner logs as errors.
+// complaints counts the errors that a runner logs.
 type complaints struct {
 	slog.Handler
 	count *atomic.Int64

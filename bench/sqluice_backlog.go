@@ -24,7 +24,7 @@ func backlogRole(ctx context.Context, t task, p *parent) (report, error) {
 	})
 }
 
-// finishedRole adds finished rows alone.
+// finishedRole adds only finished rows.
 func finishedRole(ctx context.Context, t task, p *parent) (report, error) {
 	return withClient(ctx, t, p, func(*jobs.Client) (report, error) { return report{}, addFinished(ctx, t) })
 }
@@ -52,8 +52,8 @@ FROM generate_series(1, CAST($2 AS BIGINT)) AS g, (SELECT CAST($1 AS BIGINT)) AS
 	return settlePostgres(ctx, conn)
 }
 
-// settlePostgres does what autovacuum and the checkpointer do in time after that many rows: a drain of a second that
-// they fall into by chance is not that of a steady state.
+// settlePostgres does the later work of autovacuum and the checkpointer after that many rows. A drain of a second that
+// meets them by chance does not show a steady state.
 func settlePostgres(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, "VACUUM (ANALYZE) jobs"); err != nil {
 		return err
@@ -62,7 +62,7 @@ func settlePostgres(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// addFinishedSQLite empties the WAL afterwards: what this left there is not part of a steady state.
+// addFinishedSQLite empties the WAL afterwards: its rest is not part of a steady state.
 func addFinishedSQLite(ctx context.Context, t task) error {
 	pool, err := sql.Open("sqlite", t.Path+"?_pragma=busy_timeout(5000)&_pragma=synchronous(1)")
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// roleClaims drains t.Jobs jobs of its own, and reports how long each transaction that claimed something took.
+	// roleClaims drains t.Jobs jobs that it adds, and reports the duration of each transaction that claimed a job.
 	roleClaims = "claims"
-	// roleClaimStatements does the same, and reports how long the claiming statement took, without the commit and its
+	// roleClaimStatements does the same, and reports the duration of the claiming statement, without the commit and its
 	// wait for the disk.
 	roleClaimStatements = "claim statements"
 )
@@ -40,7 +40,7 @@ func claimsRole(statements bool) role {
 	}
 }
 
-// timedStore measures the writes that claim something, or the claims in them.
+// timedStore measures the writes that claim jobs, or the claims in them.
 type timedStore struct {
 	jobs.Store
 	statements bool

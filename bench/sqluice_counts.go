@@ -7,14 +7,14 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// roleUncounted is roleDrain by a library that does not note for the counts what became of jobs.
+// roleUncounted is roleDrain by a library that writes no notes for the counts.
 const roleUncounted = "drain uncounted"
 
 func uncountedRole(ctx context.Context, t task, p *parent) (report, error) {
 	return drainStore(ctx, t, p, func(s jobs.Store) jobs.Store { return uncounted{s} })
 }
 
-// drainUncounted is what a drain is compared with, to see what the counts cost.
+// drainUncounted is the drain that shows the cost of the counts.
 func drainUncounted(ctx context.Context, r running) (figures, error) {
 	if err := r.prepare(ctx, r.task(roleBulk)); err != nil {
 		return figures{}, err
@@ -29,7 +29,7 @@ func (u uncounted) Write(ctx context.Context, fn func(context.Context, db.Querie
 	return u.Store.Write(ctx, func(ctx context.Context, q db.Querier) error { return fn(ctx, noteless{q}) })
 }
 
-// noteless makes no notes, so that there is nothing to add up either.
+// noteless writes no notes, so that there are none to add up either.
 type noteless struct{ db.Querier }
 
 func (noteless) AddJobChanges(context.Context, db.AddJobChangesParams) error { return nil }

@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// bulkBytes is about how much a call of EnqueueMany gets: the usual bulk is one call.
+// bulkBytes is about the size of a call of EnqueueMany: the usual bulk is one call.
 const bulkBytes = 16 << 20
 
 func bulkRole(ctx context.Context, t task, p *parent) (report, error) {
@@ -20,7 +20,7 @@ func bulkRole(ctx context.Context, t task, p *parent) (report, error) {
 	})
 }
 
-// addMany has add add a task's jobs in parts that fit into memory.
+// addMany adds a task's jobs with add, in parts that fit into memory.
 func addMany(t task, add func([]args) error) error {
 	step := bulkBytes / (t.Size + 20)
 	for from := 0; from < t.Jobs; from += step {
@@ -47,7 +47,7 @@ func pacedRole(ctx context.Context, t task, p *parent) (report, error) {
 	})
 }
 
-// adder adds one job as a caller does who has one.
+// adder adds one job, as a caller with a single job does.
 func adder(ctx context.Context, t task, client *jobs.Client) func(from, to int) error {
 	return func(from, to int) error {
 		var err error
@@ -60,7 +60,7 @@ func adder(ctx context.Context, t task, client *jobs.Client) func(from, to int) 
 	}
 }
 
-// withClient has fn do what is measured.
+// withClient measures fn.
 func withClient(ctx context.Context, t task, p *parent, fn func(*jobs.Client) (report, error)) (report, error) {
 	store, client, err := open(ctx, t)
 	if err != nil {
@@ -70,7 +70,7 @@ func withClient(ctx context.Context, t task, p *parent, fn func(*jobs.Client) (r
 	return p.measure(func() (report, error) { return fn(client) })
 }
 
-// rolePlain inserts as any other program would: plain SQL on a connection that the library knows nothing of.
+// rolePlain inserts as any other program does: plain SQL on a connection that the library does not know.
 const rolePlain = "paced plain"
 
 func plainRole(ctx context.Context, t task, p *parent) (report, error) {

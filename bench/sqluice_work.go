@@ -10,10 +10,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// bestAhead is how many jobs a worker may claim ahead in the settings for short jobs.
+// bestAhead is the number of prefetched jobs of a worker in the settings for short jobs.
 const bestAhead = 800
 
-// newRunner makes a runner that tells start of each job.
+// newRunner makes a runner that reports each start of a job to start.
 func newRunner(client *jobs.Client, t task, retention jobs.Retention, start func(n int)) (*jobs.Runner, complaints, error) {
 	complaints := newComplaints()
 	ahead := 0
@@ -82,7 +82,7 @@ func idleRole(ctx context.Context, t task, p *parent) (report, error) {
 	})
 }
 
-// withRunner has fn do what is measured while a runner runs.
+// withRunner measures fn while a runner runs.
 func withRunner(ctx context.Context, t task, p measurer, retention jobs.Retention, start func(n int),
 	fn func(context.Context, *jobs.Client) (report, error)) (report, error) {
 	store, client, err := open(ctx, t)
@@ -100,7 +100,7 @@ func withRunner(ctx context.Context, t task, p measurer, retention jobs.Retentio
 	go func() {
 		err := runner.Run(ctx)
 		ended <- err
-		stop(fmt.Errorf("the runner ended too early: %w", err)) // of no effect when it was told to
+		stop(fmt.Errorf("the runner ended too early: %w", err)) // no effect when it was told to end
 	}()
 	r, err := p.measure(func() (report, error) { return fn(ctx, client) })
 	if err != nil && ctx.Err() != nil {
@@ -111,12 +111,12 @@ func withRunner(ctx context.Context, t task, p measurer, retention jobs.Retentio
 	return r, errors.Join(err, <-ended)
 }
 
-// measurer measures what fn does.
+// measurer measures fn.
 type measurer interface {
 	measure(fn func() (report, error)) (report, error)
 }
 
-// settled is a parent that is told only after a while that its worker is ready.
+// settled is a parent that hears only after a while that its worker is ready.
 type settled struct{ parent *parent }
 
 func (s settled) measure(fn func() (report, error)) (report, error) {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// percentile is the smallest lap, in milliseconds, that p per cent of all do not exceed.
+// percentile returns the smallest lap, in milliseconds, that p per cent of all do not exceed.
 func percentile(sorted []time.Duration, p float64) float64 {
 	rank := int(math.Ceil(float64(len(sorted)) * p / 100))
 	return float64(sorted[max(rank, 1)-1].Nanoseconds()) / 1e6
 }
 
-// median is the middle one, or the mean of the middle two, and 0 when there is none.
+// median returns the middle value, or the mean of the middle two, and 0 when there is none.
 func median(values []float64) float64 {
 	n := len(values)
 	if n == 0 {
@@ -26,7 +26,8 @@ func median(values []float64) float64 {
 	return values[n/2]
 }
 
-// countStarts tells how many of the jobs 0 ... n-1 never started, and how many starts were not the first of such a job.
+// countStarts returns how many of the jobs 0 ... n-1 never started, and how many starts were not the first of their
+// job.
 func countStarts(n int, lists ...[]begun) (lost, again int) {
 	seen := make([]bool, n)
 	lost = n
@@ -43,7 +44,7 @@ func countStarts(n int, lists ...[]begun) (lost, again int) {
 	return lost, again
 }
 
-// leastShare is what the one got that got least, of what each should have got.
+// leastShare returns the smallest share of all, relative to a fair share.
 func leastShare(lists ...[]begun) float64 {
 	least, sum := math.MaxInt, 0
 	for _, list := range lists {
@@ -56,8 +57,8 @@ func leastShare(lists ...[]begun) float64 {
 	return float64(least) * float64(len(lists)) / float64(sum)
 }
 
-// slotsBusy is the share of slots that handlers occupied in the steady state: from a fifth to four fifths of all starts.
-// It is 0 when the jobs do not fill the slots often enough to have a steady state.
+// slotsBusy returns the share of slots that handlers occupied in the steady state: from a fifth to four fifths of all
+// starts. It is 0 when the jobs do not fill the slots often enough to have a steady state.
 func slotsBusy(slots int, hold time.Duration, lists ...[]begun) float64 {
 	const turns = 5
 	var at []int64
@@ -78,7 +79,8 @@ func slotsBusy(slots int, hold time.Duration, lists ...[]begun) float64 {
 	return min(1, float64(to-from)*float64(hold)/float64(length)/float64(slots))
 }
 
-// lapsOf are the times from when jobs were sent to when they first started, in the order of the jobs, without the first.
+// lapsOf returns the times from when jobs were sent to when they first started, in the order of the jobs, without the
+// first.
 func lapsOf(sent []int64, list []begun, without int) []time.Duration {
 	first := make([]int64, len(sent))
 	for _, b := range list {

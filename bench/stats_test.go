@@ -57,9 +57,9 @@ func TestCountStarts(t *testing.T) {
 	}{
 		{3, nil, 3, 0},
 		{3, [][]begun{starts(0, 1, 2)}, 0, 0},
-		{3, [][]begun{starts(0, 2), starts(2)}, 1, 1}, // as many starts as jobs, and yet
+		{3, [][]begun{starts(0, 2), starts(2)}, 1, 1}, // as many starts as jobs, but one is missing
 		{2, [][]begun{starts(0, 0, 0), starts(1)}, 0, 2},
-		{2, [][]begun{starts(0, 1, 2, -1)}, 0, 2}, // jobs that nobody added
+		{2, [][]begun{starts(0, 1, 2, -1)}, 0, 2}, // jobs that were never added
 	} {
 		if lost, again := countStarts(c.n, c.lists...); lost != c.lost || again != c.again {
 			t.Errorf("of %d jobs and the starts %v %d are lost and %d again, not %d and %d", c.n, c.lists, lost, again, c.lost, c.again)

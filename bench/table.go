@@ -7,13 +7,13 @@ import (
 	"text/tabwriter"
 )
 
-// group is what is compared with each other.
+// group is a set of lines that are compared with each other.
 type group struct {
 	engine, workload, durability string
-	system                       string // when each is compared with itself
+	system                       string // when each system is compared with itself
 }
 
-// line is what the results of all rounds of a system are printed on.
+// line has the results of all rounds of a system.
 type line struct {
 	group
 	name, settings string
@@ -72,7 +72,7 @@ func table(out io.Writer, all []result) error {
 			c.print(w, rs, base)
 		}
 		fmt.Fprintf(w, "\t%s", share(rs))
-		// Sums over all rounds: none is to be lost in a median.
+		// Sums over all rounds: a median would hide single ones.
 		errors, duplicates := 0, 0
 		for _, r := range rs {
 			errors, duplicates = errors+r.Errors, duplicates+r.Duplicates
@@ -97,7 +97,7 @@ func (c column) print(w io.Writer, rs, base []result) {
 	}
 }
 
-// medianOf leaves out the runs that gave no figures.
+// medianOf leaves out the runs without figures.
 func medianOf(rs []result, value func(result) float64) float64 {
 	var values []float64
 	for _, r := range rs {
@@ -108,7 +108,7 @@ func medianOf(rs []result, value func(result) float64) float64 {
 	return median(values)
 }
 
-// share is the least one of all rounds: none is to be lost in a median, and nothing at all is a share too.
+// share returns the least one of all rounds: a median would hide it. A share of nothing counts too.
 func share(rs []result) string {
 	text, least := "-", 0.0
 	for _, r := range rs {

@@ -42,7 +42,7 @@ func TestTable(t *testing.T) {
 	broken.Error, broken.Errors = "it hung", 1
 	all := []result{
 		one(rawLoop, "drain", 100), one(sqluice, "drain", 50), one(sqluice, "idle", 0),
-		one(sqluice, "drain", 90), one(rawLoop, "drain", 300), broken, // the turns go round
+		one(sqluice, "drain", 90), one(rawLoop, "drain", 300), broken, // systems take turns
 		one(rawLoop, "drain", 200), one(sqluice, "drain", 60),
 	}
 	all[1].LeastShare, all[3].LeastShare, all[3].Duplicates = share(0.5), share(0), 2

@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-// task is what a worker process is to do: its last argument, as JSON. Durations are nanoseconds.
+// task is the work of a worker process: its last argument, as JSON. Durations are nanoseconds.
 type task struct {
 	System      string // the contender's key
 	Settings    string
@@ -10,13 +10,13 @@ type task struct {
 	Role        string
 	Path        string        // of the database: its file, URL or address
 	Concurrency int           // slots of a worker
-	Jobs        int           // how many to add or to run; of a drain, how many there are for all processes
+	Jobs        int           // how many to add or to run; in a drain, the number for all processes together
 	Size        int           // bytes of a payload's padding
 	Callers     int           // of roleInsert
 	Rate        float64       // of rolePaced and roleLatency: jobs a second
 	Batch       int           // of rolePaced: jobs added by one call; 1 when 0
 	Hold        time.Duration // how long a handler takes
-	For         time.Duration // how long roleIdle goes on
+	For         time.Duration // the duration of roleIdle
 	Profile     string        // where this program writes a CPU profile, if anywhere
 
 	command []string // of the process when it is not this program
@@ -28,13 +28,13 @@ type begun struct {
 	At int64 // nanoseconds since 1970, of the clock that the processes of a machine share
 }
 
-// report is what a worker process says at its end. Every field may be left out where it does not apply.
+// report is the final report of a worker process. Fields that do not apply may be left out.
 type report struct {
 	CPU     time.Duration // of the process, from begin to done
 	PeakRSS int64         // bytes, at done
-	Stalled time.Duration // of a drain that gave up jobs which did not come: how long it waited for them in vain
-	Errors  int           // of handlers, inserts and the library, when the process went on after them
-	Begun   []begun       // the starts that it saw, also those of a job that has started before
+	Stalled time.Duration // of a drain that gave up missing jobs: how long it waited for them in vain
+	Errors  int           // of handlers, inserts and the library, when the process continued after them
+	Begun   []begun       // the observed starts, including repeated ones
 	Sent    []int64       // when each job was sent, by its number, as of begun.At
 	Laps    []int64       // nanoseconds, of roles that measure themselves
 }

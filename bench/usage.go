@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// cpuTime is what this process has used, user and system.
+// cpuTime returns the user and system time of this process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// peakRSS is the most memory, in bytes, that this process has had, and 0 when that cannot be known. getrusage would
-// not do: its maximum outlives exec, so that a worker process would begin with that of the process that started it.
+// peakRSS returns the peak memory of this process in bytes, and 0 when it is unknown. getrusage is no use: its maximum
+// outlives exec, so that a worker process would begin with that of its parent.
 func peakRSS() int64 { return statusBytes("/proc/self/status", "VmHWM:") }
 
-// residentBytes is how much memory a process has now, and 0 when that cannot be known.
+// residentBytes returns the memory of a process now, and 0 when it is unknown.
 func residentBytes(process int) int64 {
 	return statusBytes(fmt.Sprintf("/proc/%d/status", process), "VmRSS:")
 }
 
-// statusBytes is a field of /proc/PID/status that has the unit kB.
+// statusBytes returns a field of /proc/PID/status that has the unit kB.
 func statusBytes(path, field string) int64 {
 	data, err := os.ReadFile(path)
 	if err != nil {

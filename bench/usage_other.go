@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// peakRSS is the most memory, in bytes, that this process has had.
+// peakRSS returns the peak memory of this process in bytes.
 func peakRSS() int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -16,7 +16,7 @@ func peakRSS() int64 {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
 		return int64(u.Maxrss)
 	}
-	return int64(u.Maxrss) << 10 // elsewhere it counts in kilobytes
+	return int64(u.Maxrss) << 10 // this system counts in kilobytes
 }
 
 // residentBytes is not known here.

@@ -9,7 +9,7 @@ import (
 // padding makes a payload of about 100 bytes.
 const padding = 80
 
-// task is one of the run's system with the usual size, and all its jobs.
+// task returns one task of the run's system with the usual size and all its jobs.
 func (r running) task(role string) task {
 	t := r.contender.task(role, r.database)
 	t.Jobs, t.Concurrency, t.Size, t.Callers = r.n, r.concurrency, padding, 1
@@ -19,13 +19,13 @@ func (r running) task(role string) task {
 	return t
 }
 
-// profiled is a task that is profiled if any is: the one that a run is about.
+// profiled returns a task that is profiled if any is: the main one of a run.
 func (r running) profiled(t task) task {
 	t.Profile = r.profile
 	return t
 }
 
-// prepare plays a role that is not measured, as one that fills the queue.
+// prepare plays a role that is not measured, such as one that fills the queue.
 func (r running) prepare(ctx context.Context, t task) error {
 	_, reports, err := r.together(ctx, []task{t})
 	if err == nil && reports[0].Errors > 0 {
@@ -34,8 +34,8 @@ func (r running) prepare(ctx context.Context, t task) error {
 	return err
 }
 
-// together has worker processes begin at the same time, and returns when all are done what each reports, in their order,
-// and what the first of them, who is the one that is measured, and those that do the same, took.
+// together starts the worker processes at the same time, and waits for all. It returns each process's report, in order,
+// and the duration of the first of them, the measured one, and of those that do the same.
 func (r running) together(ctx context.Context, tasks []task) (figures, []report, error) {
 	return r.togetherWatched(ctx, tasks, func(children) {}, func() error { return nil })
 }
@@ -72,7 +72,7 @@ func (r running) togetherWatched(ctx context.Context, tasks []task, begun func(c
 	return f, reports, nil
 }
 
-// clock measures the part of a run that counts.
+// clock measures the counted part of a run.
 type clock struct {
 	database  database
 	begin     time.Time

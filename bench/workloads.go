@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// workload is what systems are compared in.
+// workload is a task in which systems are compared.
 type workload struct {
 	name    string
 	engines []string       // all when nil
@@ -13,8 +13,8 @@ type workload struct {
 	share   int            // of -n: a third for 3
 	shares  map[string]int // the same on an engine where it differs
 	long    bool           // left out unless asked for
-	once    bool           // one round, however many there are
-	brief   bool           // one round unless all workloads, or a number of rounds, are asked for
+	once    bool           // one round, whatever the number of rounds
+	brief   bool           // one round unless all workloads, or a number of rounds, are requested
 	alone   bool           // each system is compared with its own first variant instead of the first system
 	lines   []variant
 }
@@ -33,7 +33,7 @@ type running struct {
 	n         int
 }
 
-// simply is a workload's only way.
+// simply is the only variant of a workload.
 func simply(measure func(context.Context, running) (figures, error)) []variant {
 	return []variant{{measure: measure}}
 }
@@ -51,7 +51,7 @@ const (
 	handlersLong   = "drain, handlers of 1 s in 1000 slots"
 )
 
-// workloads are all there are, in the order of the table.
+// workloads returns all workloads, in the order of the table.
 func workloads() []workload {
 	return []workload{
 		{name: insertOne, needs: []string{roleInsert}, share: 2, shares: map[string]int{onPostgreSQL: 20}, lines: simply(insertBy(1))},
@@ -82,7 +82,7 @@ func workloads() []workload {
 	}
 }
 
-// jobsOn is how many jobs a run has.
+// jobsOn returns the number of jobs of a run.
 func (w workload) jobsOn(engine string, n int) int {
 	share := w.share
 	if other, ok := w.shares[engine]; ok {

@@ -12,7 +12,7 @@ const part = 10_000;
 
 const logger = new Logger(() => () => {});
 
-// A connection that breaks ends the process, and the harness says so.
+// A connection that breaks ends the process, and the harness reports it.
 const fail = (error) => {
   throw error;
 };
@@ -34,7 +34,7 @@ function preset({ Settings, Concurrency }) {
   };
 }
 
-// open connects, with so many connections that are there already.
+// open connects, with so many open connections.
 async function open({ Path }, connections) {
   const pool = new pg.Pool({ connectionString: Path, max: connections });
   pool.on("error", fail);
@@ -44,7 +44,7 @@ async function open({ Path }, connections) {
   return pool;
 }
 
-// adding gives the role what adds jobs, on a migrated schema.
+// adding gives the role a function that adds jobs, on a migrated schema.
 async function adding(task, connections, role) {
   const pool = await open(task, connections);
   const utils = await makeWorkerUtils({ pgPool: pool, preset: { worker: { logger } } });
@@ -57,7 +57,7 @@ async function adding(task, connections, role) {
   await pool.end();
 }
 
-// Worker runs jobs and notes their starts.
+// Worker runs jobs and records their starts.
 class Worker {
   static async open(task) {
     const worker = new Worker();
@@ -70,7 +70,7 @@ class Worker {
     return worker;
   }
 
-  // start returns when the worker hears of new jobs.
+  // start returns when the worker receives notifications of new jobs.
   async start() {
     const { journal } = this;
     const events = new EventEmitter();

@@ -10,8 +10,8 @@ const queue = "noop";
 // A bulk insert adds so many jobs by a call; fewer when they are large.
 const part = ({ Size }) => Math.max(1, Math.min(50_000, Math.floor(10e6 / (Size + 20))));
 
-// In its best settings a worker is woken by notifications, takes jobs in batches, two at a time, and goes on at once as
-// long as they are full.
+// In its best settings a worker is woken by notifications, takes jobs in batches, two at a time, and continues at once
+// as long as they are full.
 const isBest = ({ Settings }) => Settings === "best";
 const batches = 2;
 const workOptions = (task) =>

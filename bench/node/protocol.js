@@ -1,16 +1,16 @@
-// What every worker process does, whatever it works with: the protocol of ../children.go, the journal of starts, the
-// pace of inserts. ../task.go and ../contender.go say what the fields and roles mean.
+// The part that every worker process shares: the protocol of ../children.go, the journal of starts, the pace of
+// inserts. ../task.go and ../contender.go say what the fields and roles mean.
 
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-// A worker process waits this long for the next job before it gives up those that are missing.
+// A worker process waits this long for the next job before it gives up the missing ones.
 const lastStart = 20_000;
 
 // now is the time in microseconds since 1970: as nanoseconds it would not fit into a number.
 export const now = () => Math.round((performance.timeOrigin + performance.now()) * 1000);
 
-// nanoseconds writes a time as the harness wants it.
+// nanoseconds formats a time for the harness.
 const nanoseconds = (microseconds) => `${microseconds}000`;
 
 export const payload = (n, size) => ({ n, pad: "x".repeat(size) });
@@ -20,7 +20,7 @@ export class Parent {
   #cpu;
   #report = { CPU: 0, PeakRSS: 0 };
 
-  // ready tells the parent so and waits to be told to begin.
+  // ready tells the parent that this process is ready, and waits for the signal to begin.
   async ready() {
     const begin = new Promise((resolve, reject) => {
       process.stdin.once("data", resolve);
@@ -33,14 +33,14 @@ export class Parent {
     this.#cpu = process.cpuUsage();
   }
 
-  // done ends what is measured.
+  // done ends the measured part.
   done() {
     const { user, system } = process.cpuUsage(this.#cpu);
     this.#report = { CPU: (user + system) * 1000, PeakRSS: peakRSS() };
     process.stdout.write("done\n");
   }
 
-  // report says what was seen: the starts of a journal, and when jobs were sent.
+  // report sends the observations: the starts of a journal, and when jobs were sent.
   report({ journal, sent = [], errors = 0 }) {
     const begun = (journal?.list ?? []).map(([n, at]) => `{"N":${n},"At":${nanoseconds(at)}}`);
     const { CPU, PeakRSS } = this.#report;
@@ -73,18 +73,18 @@ export class Journal {
     });
   }
 
-  // start notes that the handler of job n has begun.
+  // start records that the handler of job n has begun.
   start(n) {
     this.list.push([n, now()]);
     if (this.list.length === this.#most) this.#end();
   }
 
-  // hold is what a handler does.
+  // hold is the work of a handler.
   hold() {
     return this.#hold > 0 ? sleep(this.#hold) : undefined;
   }
 
-  // wait waits for the last start, or until none has come for a while: the harness sees what is missing then.
+  // wait waits for the last start, or until none has come for a while: the harness then reports the missing ones.
   async wait() {
     for (let seen = -1; seen !== this.list.length; ) {
       seen = this.list.length;
@@ -96,8 +96,8 @@ export class Journal {
     }
   }
 
-  // drained waits until isEmpty says that nothing unfinished is left for any process. It asks at most each 10 ms, and
-  // only while no job is started here, so that asking does not slow down the work.
+  // drained waits until isEmpty reports that no process has an unfinished job left. It asks at most each 10 ms, and
+  // only while no job starts here, so that asking does not slow down the work.
   async drained(isEmpty) {
     for (let seen = -1; ; ) {
       await sleep(10);
@@ -107,7 +107,7 @@ export class Journal {
   }
 }
 
-// byCallers has callers add n jobs together, each one after the other.
+// byCallers lets callers add n jobs together, each one after the other.
 export async function byCallers({ Callers, Jobs }, add) {
   const caller = async (first) => {
     for (let i = first; i < Jobs; i += Callers) await add(i);
@@ -122,7 +122,7 @@ export async function inParts({ Jobs }, size, add) {
 
 const numbers = (from, to) => Array.from({ length: to - from }, (_, i) => from + i);
 
-// pace adds a task's jobs at its rate, and returns when each was sent. One that is late is added at once.
+// pace adds a task's jobs at its rate, and returns when each was sent. It adds late jobs at once.
 export async function pace({ Jobs, Rate, Batch }, add) {
   const size = Math.max(1, Batch);
   const sent = [];
@@ -138,7 +138,7 @@ export async function pace({ Jobs, Rate, Batch }, add) {
   return sent;
 }
 
-// settle is how long an idle worker is left alone before it counts.
+// settle is the rest of an idle worker before it counts.
 export const settle = () => sleep(2000);
 
 export { sleep };

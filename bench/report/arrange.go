@@ -8,15 +8,15 @@ import (
 
 const (
 	ours  = "sqluice"
-	limit = "raw loop" // what a hand-written loop reaches on an engine
+	limit = "raw loop" // the rate of a hand-written loop on an engine
 )
 
-// workload is what its rows are compared in.
+// workload is a set of rows that are compared.
 type workload struct {
 	name     string
 	metric   metric
-	rows     []*row   // by engine, in it the limit first, then ours, then the others
-	variants []string // when a system has several rows: what each is about, the first of them the plainest
+	rows     []*row   // by engine, in it the limit first, then sqluice, then the others
+	variants []string // when a system has several rows: what distinguishes each; the first is the plainest
 }
 
 // row is all rounds of one system in one workload.
@@ -30,7 +30,7 @@ type row struct {
 	failures []string // why rounds have no figures
 }
 
-// metric is the figure that a workload is about.
+// metric is the main figure of a workload.
 type metric struct {
 	unit   string
 	value  func(result) float64
@@ -48,7 +48,7 @@ var (
 	}, true}
 )
 
-// metricOf is what a workload's results are about.
+// metricOf returns the main figure of a workload's results.
 func metricOf(name string, list []result) metric {
 	isTimed := slices.ContainsFunc(list, func(r result) bool { return r.Workload == name && r.P50 > 0 && r.PerSecond == 0 })
 	switch {
@@ -75,7 +75,7 @@ func (w workload) file() string {
 	return strings.Trim(name.String(), "-") + ".svg"
 }
 
-// arrange puts the results of a workload together, in the order in which the workloads and systems first appear.
+// arrange groups the results by workload, in the order in which the workloads and systems first appear.
 func arrange(list []result) []workload {
 	type contestant struct{ workload, system, version, engine, settings, durability string }
 	var workloads []workload
@@ -109,7 +109,7 @@ func arrange(list []result) []workload {
 	return workloads
 }
 
-// findVariants sees in the settings of our rows which variants a workload has: they stand behind a comma.
+// findVariants finds a workload's variants in the settings of sqluice's rows, behind a comma.
 func (w *workload) findVariants() {
 	for _, r := range w.rows {
 		_, variant, ok := strings.Cut(r.Settings, ", ")
@@ -130,7 +130,7 @@ func engineRank(engine string) int      { return rank([]string{"SQLite", "Postgr
 func durabilityRank(durable string) int { return rank([]string{"", "normal", "full"}, durable) }
 func systemRank(system string) int      { return rank([]string{limit, ours}, system) }
 
-// rank puts what is not in the order last.
+// rank sorts values outside of the order last.
 func rank(order []string, name string) int {
 	if at := slices.Index(order, name); at >= 0 {
 		return at
@@ -138,7 +138,7 @@ func rank(order []string, name string) int {
 	return len(order)
 }
 
-// summarize makes medians. A round without a figure, because the run failed, takes no part in its median.
+// summarize computes medians. A round without a figure, because the run failed, does not count.
 func summarize(rounds []result, m metric) *row {
 	r := &row{result: rounds[0], rounds: len(rounds)}
 	for _, figure := range []func(*result) *float64{
@@ -191,7 +191,7 @@ func median(rounds []result, value func(result) float64) float64 {
 	return middle(values)
 }
 
-// medianOther is that of a figure that may be zero.
+// medianOther returns the median of a figure that may be zero.
 func medianOther(rounds []result, key string) float64 {
 	var values []float64
 	for _, one := range rounds {
@@ -214,7 +214,7 @@ func middle(values []float64) float64 {
 	return (values[half-1] + values[half]) / 2
 }
 
-// value is the figure that the workload is about, 0 where there is none.
+// value returns the main figure of the workload, or 0.
 func (w workload) value(r *row) float64 {
 	if r == nil {
 		return 0
@@ -222,7 +222,7 @@ func (w workload) value(r *row) float64 {
 	return w.metric.value(r.result)
 }
 
-// best is the best row of those that fit, nil when none has a figure.
+// best returns the best row of those that match, nil when none has a figure.
 func (w workload) best(fits func(*row) bool) *row {
 	var best *row
 	for _, r := range w.rows {
@@ -247,7 +247,7 @@ func (w workload) peerOf(r *row) *row {
 	return w.best(func(other *row) bool { return isPeer(other) && isComparable(other, r) })
 }
 
-// plainOf is the row of the same system in the workload's plainest variant, nil when there are no others.
+// plainOf returns the row of the same system in the workload's plainest variant, nil without others.
 func (w workload) plainOf(r *row) *row {
 	if len(w.variants) < 2 {
 		return nil
@@ -258,14 +258,14 @@ func (w workload) plainOf(r *row) *row {
 	})
 }
 
-// isComparable says whether rows have the same engine, durability and variant.
+// isComparable reports whether rows have the same engine, durability and variant.
 func isComparable(a, b *row) bool {
 	return a.Engine == b.Engine && sameDurability(a, b) && a.variant == b.variant
 }
 
 func isPeer(r *row) bool { return r.System != ours && r.System != limit }
 
-// sameDurability takes rows that do not say theirs for what their engine has by default.
+// sameDurability treats rows without a durability as having their engine's default.
 func sameDurability(a, b *row) bool {
 	return cmp.Or(a.Durability, defaultDurability(a.Engine)) == cmp.Or(b.Durability, defaultDurability(b.Engine))
 }
@@ -277,7 +277,7 @@ func defaultDurability(engine string) string {
 	return "normal"
 }
 
-// factor says how many times better a is than b.
+// factor returns how many times better a is than b.
 func (w workload) factor(a, b *row) float64 {
 	if w.value(a) == 0 || w.value(b) == 0 {
 		return 0

@@ -12,8 +12,8 @@ import (
 //go:embed chart.svg.tmpl
 var chartTemplate string
 
-// A bar chart is little more than rectangles at places that are worked out here; a library would bring far more than
-// it saves, and none writes colours that follow the reader's light or dark surroundings.
+// A bar chart is little more than rectangles at computed places. A library would add far more code than it saves, and
+// none writes colours that follow the reader's light or dark surroundings.
 const (
 	chartWidth = 760
 	barsTo     = 600 // the figures are to the right of it
@@ -21,10 +21,10 @@ const (
 	headHeight = 30
 
 	letter  = 7.2 // about the width of one
-	longest = 48  // letters of a name, which is cut otherwise
+	longest = 48  // letters of a name; longer ones are cut
 )
 
-// picture is what the template draws.
+// picture is the data of the template.
 type picture struct {
 	Width, Height      int
 	Left               int // where bars begin: the names are to the left of it
@@ -86,7 +86,7 @@ func chart(w workload) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// greatest is the value of the longest bar.
+// greatest returns the value of the longest bar.
 func (w workload) greatest() float64 {
 	greatest := 0.0
 	for _, r := range w.rows {
@@ -135,7 +135,7 @@ func (w workload) bar(r *row, left, y int, scale float64) bar {
 	return b
 }
 
-// figureText is what stands at the end of a bar.
+// figureText returns the text at the end of a bar.
 func (w workload) figureText(r *row) string {
 	switch {
 	case w.value(r) == 0:
@@ -158,7 +158,7 @@ func noteOf(w workload) string {
 	}
 }
 
-// describe says in words what the plot shows.
+// describe describes the plot in words.
 func describe(w workload) string {
 	texts := make([]string, len(w.rows))
 	for i, r := range w.rows {
@@ -174,7 +174,7 @@ func groupOf(r *row) string {
 	return r.Engine + ", durability " + r.Durability
 }
 
-// nameOf leaves the settings of systems out that have only one kind of them.
+// nameOf leaves out the settings of systems that have only one kind of them.
 func nameOf(r *row) string {
 	settings := r.Settings
 	if !isPeer(r) {
@@ -186,7 +186,7 @@ func nameOf(r *row) string {
 	return r.System + ", " + settings
 }
 
-// shortNameOf has room beside the bars.
+// shortNameOf fits beside the bars.
 func shortNameOf(r *row) string {
 	name := []rune(nameOf(r))
 	if len(name) <= longest {

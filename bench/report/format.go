@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// number writes a figure with three significant digits, and thousands apart; nothing where there is no figure.
+// number formats a figure with three significant digits and separated thousands, and 0 as nothing.
 func number(v float64) string {
 	if v == 0 {
 		return ""
@@ -17,7 +17,7 @@ func number(v float64) string {
 	return thousands(strconv.FormatFloat(v, 'f', min(max(digits, 0), 4), 64))
 }
 
-// count writes a number of things, all its digits.
+// count formats a number of things with all its digits.
 func count(n int) string { return thousands(strconv.Itoa(n)) }
 
 func thousands(text string) string {

@@ -16,12 +16,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	_ "modernc.org/sqlite" // tells its version
+	_ "modernc.org/sqlite" // reports its version
 
 	"github.com/sqluice/sqluice/bench/node"
 )
 
-// machine is what the figures were measured on.
+// machine describes the machine of the measurement.
 type machine struct {
 	Date       string  `json:"date"`
 	Revision   string  `json:"revision,omitempty"` // of the source
@@ -70,7 +70,7 @@ func describeMachine(ctx context.Context) (machine, error) {
 	return m, err
 }
 
-// output is what a command says, or nothing where there is no such command.
+// output returns the output of a command, or "" without such a command.
 func output(ctx context.Context, name string, args ...string) string {
 	data, err := exec.CommandContext(ctx, name, args...).Output()
 	if err != nil {
@@ -110,8 +110,8 @@ func field(file, name string) string {
 	return ""
 }
 
-// postgresVersion is that of the server that the harness uses: the one that its variable names, or else the newest of
-// the local ones. It is empty where there is none.
+// postgresVersion returns the version of the server that the harness uses: the one that its variable names, or else the
+// newest of the local ones. It is empty without one.
 func postgresVersion(ctx context.Context) (string, error) {
 	if url := os.Getenv("SQLUICE_BENCH_POSTGRES"); url != "" {
 		conn, err := pgx.Connect(ctx, url)
@@ -148,15 +148,15 @@ func sqliteVersion(ctx context.Context) (version string, err error) {
 	return version, err
 }
 
-// flushes is how often the disk is asked.
+// flushes is the number of measured flushes.
 const flushes = 300
 
-// flushTimes are the median and the 99th percentile of what it takes to have 4 KB at the end of a file on the disk,
-// in milliseconds, where temporary files lie.
+// flushTimes returns the median and the 99th percentile of an fsync after 4 KB at the end of a file on the disk of
+// temporary files, in milliseconds.
 func flushTimes() (median, p99 float64, err error) {
 	parent := os.Getenv("TMPDIR")
 	if parent == "" {
-		parent = "/var/tmp" // as the harness has it for PostgreSQL
+		parent = "/var/tmp" // like the harness for PostgreSQL
 	}
 	file, err := os.CreateTemp(parent, "sqluice-flush-")
 	if err != nil {

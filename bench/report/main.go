@@ -59,7 +59,7 @@ func run(in, out string, describe bool) error {
 	return write(all, out)
 }
 
-// write makes the page and its plots. Plots of a former page that this one does not have are removed.
+// write writes the page and its plots. It removes plots of a former page that this one does not have.
 func write(all results, out string) error {
 	notes, err := parseNotes(notesFile)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// notes are the texts of notes.md by their headings: "Introduction", "Method", "Ahead", and one for each workload of a target
-// that says what limits it.
+// notes are the texts of notes.md by their headings: "Introduction", "Method", "Ahead", and one for each workload of a
+// target that says what limits it.
 type notes map[string]string
 
 const (

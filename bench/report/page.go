@@ -13,12 +13,12 @@ import (
 //go:embed page.md.tmpl
 var pageTemplate string
 
-// pageData is what the template fills in.
+// pageData is the data of the template.
 type pageData struct {
 	Machine      machine
 	Introduction string
 	Method       string
-	Ahead        string // where another queue is
+	Ahead        string // workloads where another queue is faster
 	Targets      string
 	Limits       []limitNote
 	Sections     []section
@@ -58,7 +58,7 @@ func page(all results, workloads []workload, texts notes, folder string) ([]byte
 	return []byte(out.String()), nil
 }
 
-// failures say which rows lack rounds, and why.
+// failures names the rows that lack rounds, with the reason.
 func (w workload) failures() []string {
 	var list []string
 	for _, r := range w.rows {
@@ -71,7 +71,7 @@ func (w workload) failures() []string {
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// targetTable has the figures that were to be reached beside those that were, and the notes on those that were not.
+// targetTable returns the table of targets with the measured figures, and the notes on the missed ones.
 func targetTable(workloads []workload, texts notes) (string, []limitNote) {
 	var missed []limitNote
 	t := table{header: []string{"workload", "figure", "target", "reached", "", "best settings", "raw loop", "best peer"}, left: 2}
@@ -130,7 +130,7 @@ func beside(o outcome, other *row, isNamed bool) string {
 	return text
 }
 
-// column is one of a workload's table. It is left out where no row has anything in it.
+// column is a column of a workload's table. It is left out where no row has a value for it.
 type column struct {
 	title string
 	cell  func(workload, *row) string
@@ -222,7 +222,7 @@ func columns(w workload) []column {
 	return list
 }
 
-// versioned leaves the version of what is measured here out: the revision stands above.
+// versioned leaves out the version of sqluice: the revision stands above.
 func versioned(r *row) string {
 	if !isPeer(r) {
 		return r.System
@@ -250,7 +250,7 @@ func factorText(v float64) string {
 
 func microsecondsPerJob(w workload, r *row, seconds float64) string {
 	if w.metric.unit == cost.unit || w.metric.unit == latency.unit && r.PerSecond == 0 || r.N == 0 {
-		return "" // it was hardly working
+		return "" // it was nearly idle
 	}
 	return number(seconds * 1e6 / float64(r.N))
 }
@@ -281,12 +281,12 @@ func (w workload) table() string {
 	return t.String()
 }
 
-// plainText keeps what Markdown would take for more than text.
+// plainText escapes Markdown.
 func plainText() *strings.Replacer {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "[", `\[`, "]", `\]`)
 }
 
-// table is one in Markdown; the first columns, which hold words, are aligned to the left.
+// table formats a table in Markdown; the first columns, which hold words, are aligned to the left.
 type table struct {
 	header []string
 	left   int

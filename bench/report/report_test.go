@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// sample is what testdata/results.jsonl gives.
+// sample is the content of testdata/results.jsonl.
 func sample(t *testing.T) results {
 	t.Helper()
 	file, err := os.Open("testdata/results.jsonl")
@@ -242,7 +242,7 @@ func TestTargets(t *testing.T) {
 		{target{"SQLite", latencySame, "", p50, 0.21}, 0.21, true},
 		{target{"SQLite", latencySame, "", p99, 0.65}, 0.66, false},
 		{target{"SQLite", drainBy4, "", fairness, 0.5}, 0.81, true},
-		{target{"PostgreSQL", drain, "", perSecond, 55_000}, 56_000, true}, // always durable to the full
+		{target{"PostgreSQL", drain, "", perSecond, 55_000}, 56_000, true}, // always fully durable
 		{target{"PostgreSQL", bulkInsert, "", perSecond, 1}, 0, false},
 	} {
 		o := c.target.check(workloads)

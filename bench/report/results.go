@@ -35,7 +35,7 @@ type result struct {
 	Duplicates int      `json:"duplicates"`
 	Error      string   `json:"error"` // why there are no figures
 
-	// Others are figures that only some workloads have, by the names that they have in the file.
+	// Others are figures that only some workloads have, by their names in the file.
 	Others map[string]float64 `json:"-"`
 }
 
@@ -48,10 +48,10 @@ type machineLine struct {
 type results struct {
 	machine machine
 	list    []result
-	remarks []string // what the harness said of systems that it could not measure
+	remarks []string // remarks of the harness on systems that it could not measure
 }
 
-// read reads JSON lines. Lines that begin with # are what the harness says beside them.
+// read reads JSON lines. Lines that begin with # are remarks of the harness.
 func read(in io.Reader) (results, error) {
 	var all results
 	lines := bufio.NewScanner(in)
@@ -120,7 +120,7 @@ func (all *results) add(line []byte) error {
 	return nil
 }
 
-// addOther adds a number, or those of an object of numbers.
+// addOther adds a number, or the numbers of an object.
 func (r *result) addOther(name string, raw json.RawMessage) error {
 	var figures map[string]float64
 	if err := json.Unmarshal(raw, &figures); err != nil {
@@ -139,7 +139,7 @@ func (r *result) addOther(name string, raw json.RawMessage) error {
 	return nil
 }
 
-// knownKeys are those that a result always may have.
+// knownKeys are those that a result may always have.
 func knownKeys() (map[string]bool, error) {
 	data, err := json.Marshal(result{})
 	if err != nil {

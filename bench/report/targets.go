@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// target is a figure that the project has set itself.
+// target is a figure that the project wants to reach.
 type target struct {
 	engine, workload, durability string // durability is empty for the engine's default
 	figure                       figure
 	bound                        float64
 }
 
-// figure is something of a row that a target bounds.
+// figure is a value of a row that a target bounds.
 type figure struct {
 	name   string
 	of     func(workload, *row) (value float64, ok bool) // not ok when the row does not have it
-	isMost bool                                          // the bound is the greatest value that is allowed, not the least
+	isMost bool                                          // the bound is the greatest allowed value, not the least
 	show   func(float64) string
 	// isRatio says that the figure is a comparison already.
 	isRatio bool
@@ -31,7 +31,7 @@ var (
 	ofRedis   = figure{"times the best on Redis", known(func(w workload, r *row) float64 { return w.factor(r, w.best(onRedis)) }), false, number, true}
 	ofCore    = figure{"% of a core", known(func(_ workload, r *row) float64 { return cost.value(r.result) }), true, number, false}
 	peakRSS   = figure{"peak memory, MB", known(func(_ workload, r *row) float64 { return r.PeakRSS }), true, number, false}
-	// fairness may be 0: a process can have got nothing.
+	// fairness may be 0: a process can have got no job.
 	fairness = figure{"least of the processes' fair shares", func(_ workload, r *row) (float64, bool) {
 		if r.LeastShare == nil {
 			return 0, false
@@ -40,7 +40,7 @@ var (
 	}, false, share, true}
 )
 
-// known takes 0 for a figure that is not there.
+// known treats 0 as a missing figure.
 func known(of func(workload, *row) float64) func(workload, *row) (float64, bool) {
 	return func(w workload, r *row) (float64, bool) {
 		value := of(w, r)
@@ -66,7 +66,7 @@ const (
 	slots       = "drain, handlers of 50 ms in 1000 slots"
 )
 
-// targets are all of them, in the order of the page.
+// targets returns all of them, in the order of the page.
 func targets() []target {
 	return []target{
 		{"SQLite", drain, "", perSecond, 80_000},
@@ -99,14 +99,14 @@ func targets() []target {
 	}
 }
 
-// outcome is what became of a target.
+// outcome is the result of a target.
 type outcome struct {
 	target
 	workload workload
 	row      *row // in the default settings; nil when it was not measured
 	value    float64
 	isMet    bool
-	tuned    *row // in other settings; nil when there are none
+	tuned    *row // in other settings; nil without any
 }
 
 // check looks a target up among the figures.
@@ -119,7 +119,7 @@ func (t target) check(workloads []workload) outcome {
 		o.workload = w
 		for _, r := range w.rows {
 			durable := cmp.Or(r.Durability, defaultDurability(r.Engine)) == cmp.Or(t.durability, defaultDurability(t.engine))
-			isPlain := len(w.variants) > 1 && r.variant == w.variants[0] // what the others are measured by
+			isPlain := len(w.variants) > 1 && r.variant == w.variants[0] // the one that the others are compared with
 			value, ok := t.figure.of(w, r)
 			switch {
 			case !ok || r.System != ours || r.Engine != t.engine || !durable || isPlain:
