@@ -121,7 +121,7 @@ func TestContendersAndWorkloads(t *testing.T) {
 		}
 		seen[c.key()] = true
 		if !slices.Contains(engines, c.engine) {
-			t.Errorf("%s: nobody starts its engine", c.key())
+			t.Errorf("%s: no starter for its engine", c.key())
 		}
 		if c.durability != durabilityNormal && c.durability != durabilityFull {
 			t.Errorf("%s: what durability is %q?", c.key(), c.durability)

@@ -40,7 +40,7 @@ func rawSQLite(durability string, only []string) contender {
 			roleBacklog: rawBacklog,
 		},
 		without: map[string]string{
-			insertTogether: "its one connection commits one insert at a time, whoever calls",
+			insertTogether: "its one connection commits one insert at a time",
 			handlersShort:  inline, handlersMiddle: inline, handlersLong: inline,
 		},
 	}

@@ -16,10 +16,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// within is how long a page may take to become what a test waits for.
+// within bounds the wait for an expected state of a page.
 const within = 30 * time.Second
 
-// startChromium starts a browser, which ends with the test. Without one the test is skipped, where it need not be there.
+// startChromium starts a browser, which ends with the test. Without one the test is skipped where the browser is
+// optional.
 func startChromium(t *testing.T) context.Context {
 	t.Helper()
 	if testing.Short() {
@@ -38,7 +39,7 @@ func startChromium(t *testing.T) context.Context {
 		}
 		t.Skip("NOT TESTED in a browser: there is no Chromium")
 	}
-	// Now and then Chromium ends before it has begun.
+	// Now and then Chromium ends before it has started.
 	for try := 1; ; try++ {
 		browser, err := launch(t, program)
 		if err == nil {
@@ -65,7 +66,7 @@ func launch(t *testing.T, program string) (context.Context, error) {
 	return browser, chromedp.Do(browser)
 }
 
-// tab is a page in the browser, with all that it complains of.
+// tab is a page in the browser, with all its complaints.
 type tab struct {
 	t    *testing.T
 	ctx  context.Context
@@ -74,7 +75,7 @@ type tab struct {
 	said []string
 }
 
-// watcher runs before any script of a page: it notes refusals of the content security policy.
+// watcher runs before any script of a page: it records refusals of the content security policy.
 const watcher = `window.refusals = [];
 document.addEventListener('securitypolicyviolation', (e) => window.refusals.push(e.violatedDirective + ' ' + e.blockedURI + ' ' + e.sample));`
 
@@ -107,7 +108,7 @@ func (b *tab) note(what, text string) {
 	b.said = append(b.said, what+text)
 }
 
-// complaints are what the tab has complained of so far: an empty list, if all is well.
+// complaints returns the tab's complaints so far: an empty list, if all is well.
 func (b *tab) complaints() []string {
 	b.t.Helper()
 	refusals := eval[[]string](b, `window.refusals`)
@@ -126,7 +127,7 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// eval is what a script comes to.
+// eval returns the value of a script.
 func eval[T any](b *tab, script string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, within)
@@ -136,7 +137,7 @@ func eval[T any](b *tab, script string) T {
 	return value
 }
 
-// until waits for a script to come to something true.
+// until waits for a script to return true.
 func until(script string) chromedp.Action[chromedp.Void] {
 	return func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
 		_, err := chromedp.Poll[bool](script, chromedp.WithPollingTimeout(0))(ctx, target)
@@ -159,19 +160,19 @@ func (b *tab) see(text string) {
 	b.do(until(fmt.Sprintf(`document.body.innerText.includes(%q)`, text)))
 }
 
-// press clicks on what a selector of CSS means, and waits for the page that this leads to.
+// press clicks the element of a CSS selector, and waits for the page that this leads to.
 func (b *tab) press(selector string) {
 	b.t.Helper()
 	b.leave(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// follow goes where the link with a text leads.
+// follow follows the link with a text.
 func (b *tab) follow(link string) {
 	b.t.Helper()
 	b.leave(clickLink(link))
 }
 
-// leave does what leads to another page, and waits for that.
+// leave runs an action that leads to another page, and waits for that.
 func (b *tab) leave(action chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, within)
@@ -180,7 +181,7 @@ func (b *tab) leave(action chromedp.Action[chromedp.Void]) {
 	must(b.t, err)
 }
 
-// noScripts turns JavaScript off, as some people do.
+// noScripts turns JavaScript off.
 func (b *tab) noScripts() {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})

@@ -17,7 +17,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// cssString is a text as a string of CSS.
+// cssString returns a text as a string of CSS.
 func cssString(text string) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -101,13 +101,13 @@ func TestMendAFailure(t *testing.T) {
 	b.press(`.group:first-child button`)
 	b.see("12 jobs retried.")
 	b.visit("/jobs?kind=resize")
-	b.do(until(`document.querySelectorAll('.jobs .badge.done').length === 12`)) // without a look from here
+	b.do(until(`document.querySelectorAll('.jobs .badge.done').length === 12`)) // without a request from here
 	if said := b.complaints(); len(said) > 0 {
 		t.Errorf("the pages complain: %q", said)
 	}
 }
 
-// TestPauseAQueue: an operator pauses a queue, and the page of a job says that this is why it does not run.
+// TestPauseAQueue: an operator pauses a queue, and the page of a job gives the pause as the reason.
 func TestPauseAQueue(t *testing.T) {
 	browser := startChromium(t)
 	client := jobs.New(testdb.SQLite(t))
@@ -129,7 +129,7 @@ func TestPauseAQueue(t *testing.T) {
 	}
 }
 
-// TestTicks: ticked jobs are counted, and all of a page are ticked at once; nothing can be pressed before.
+// TestTicks: ticked jobs are counted, and all jobs of a page are ticked at once; no button is enabled before.
 func TestTicks(t *testing.T) {
 	browser := startChromium(t)
 	client := jobs.New(testdb.SQLite(t))
@@ -154,7 +154,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestKeys: with the keyboard alone one gets to the content, the filter and the jobs.
+// TestKeys: the keyboard alone reaches the content, the filter and the jobs.
 func TestKeys(t *testing.T) {
 	browser := startChromium(t)
 	client := jobs.New(testdb.SQLite(t))
@@ -187,7 +187,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestWithoutJavaScript: what is to be done can be done.
+// TestWithoutJavaScript: every change can be made.
 func TestWithoutJavaScript(t *testing.T) {
 	browser := startChromium(t)
 	client := jobs.New(testdb.SQLite(t))

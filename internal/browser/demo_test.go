@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// demo makes a queue as a service has it: with jobs in every status, a paused queue and two workers at work.
+// demo makes a queue like that of a service: with jobs in every status, a paused queue and two busy workers.
 func demo(t *testing.T) *jobs.Client {
 	t.Helper()
 	store := testdb.SQLite(t)

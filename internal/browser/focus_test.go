@@ -15,13 +15,13 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// focused is what the button with the focus is labelled; empty when none has it.
+// focused returns the label of the focused button; empty when none has the focus.
 func (b *tab) focused() string {
 	b.t.Helper()
 	return eval[string](b, `document.activeElement.localName === 'button' ? (document.activeElement.ariaLabel || document.activeElement.textContent) : ''`)
 }
 
-// focus puts it on what a selector of CSS means, once the page follows changes.
+// focus focuses the element of a CSS selector, once the page follows changes.
 func (b *tab) focus(selector string) {
 	b.t.Helper()
 	b.do(until(`!document.getElementById('live').hidden`), chromedp.Focus(chromedp.CSS(selector)))
@@ -30,8 +30,8 @@ func (b *tab) focus(selector string) {
 	}
 }
 
-// TestFocusedButtons: a page that follows a change leaves the focus on a button that does the same as before, also when it is
-// elsewhere now, and takes it from one that is gone: no other may get what is meant for that one.
+// TestFocusedButtons: a page that follows a change keeps the focus on the button with the same action, also when it has
+// moved, and drops it when the button is gone: no other button may get its key press.
 func TestFocusedButtons(t *testing.T) {
 	browser := startChromium(t)
 	client := jobs.New(testdb.SQLite(t))
@@ -73,8 +73,8 @@ func TestFocusedButtons(t *testing.T) {
 	}
 }
 
-// TestFocusedGroup: the focus stays on the button of a group of failed jobs that others of the report overtake or are overtaken
-// by, and does not go to another group when this one is gone.
+// TestFocusedGroup: the focus stays on the button of a group of failed jobs while the order of groups in the report
+// changes, and does not move to another group when this one is gone.
 func TestFocusedGroup(t *testing.T) {
 	browser := startChromium(t)
 	client := jobs.New(testdb.SQLite(t))

@@ -37,7 +37,7 @@ func serve(t *testing.T, client *jobs.Client, c admin.Config) string {
 	return server.URL + c.Prefix
 }
 
-// waitFor waits for a condition, which is looked at again and again.
+// waitFor checks a condition again and again until it holds.
 func waitFor(t *testing.T, true func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)

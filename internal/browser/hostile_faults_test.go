@@ -15,7 +15,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// forget drops what the tab has noted of answers that are faults, which is no complaint where one is expected.
+// forget drops the tab's record of error answers, where a test expects them.
 func (b *tab) forgetFaults() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -24,7 +24,7 @@ func (b *tab) forgetFaults() {
 	})
 }
 
-// submit has the page send a form by POST, which a script makes of a path below the handler and of fields.
+// submit makes the page send a form by POST, which a script builds from a path below the handler and fields.
 func (b *tab) submit(path, encoding string, fields map[string]string) {
 	b.t.Helper()
 	var script strings.Builder
@@ -51,8 +51,8 @@ func (b *tab) submit(path, encoding string, fields map[string]string) {
 	})
 }
 
-// TestHostileFaults: what is wrong with a request is told with the request's own words, on a page, in a message on one, or in a
-// problem document that somebody opens in a browser, and runs nothing.
+// TestHostileFaults: an error answer may quote the request's words, on a page, in a message on one, or in a problem
+// document that a user opens in a browser. None of them runs anything.
 func TestHostileFaults(t *testing.T) {
 	browser := startChromium(t)
 	client := jobs.New(testdb.SQLite(t))
@@ -81,7 +81,7 @@ func TestHostileFaults(t *testing.T) {
 			}
 		}
 
-		// What forms are answered with.
+		// The answers to forms.
 		b.visit("/jobs?status=pending")
 		b.submit("/queue/jobs/change", "application/x-www-form-urlencoded", map[string]string{"do": text, "back": "/queue/jobs"})
 		b.intact("the message of a fault")

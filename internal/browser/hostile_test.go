@@ -17,7 +17,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// hostile are texts that do something in a page that does not escape them.
+// hostile are texts that take effect in a page that does not escape them.
 var hostile = []string{
 	`<script>window.taken=1</script>`,
 	`</script><script>window.taken=1</script>`,
@@ -44,7 +44,7 @@ var hostile = []string{
 	`../../../static/x?a=1&b=2#c%2F%00`,
 }
 
-// straight is what messages and questions make of a text that would turn their words around.
+// straight returns the form of a text in messages and questions, where nothing may reverse their words.
 func straight(text string) string { return strings.ReplaceAll(text, "\u202e", "\uFFFD") }
 
 // hostileQueue has each of the texts in every field that a job, its errors, its queue and its worker have.
@@ -100,7 +100,7 @@ func hostileQueue(t *testing.T) (*jobs.Client, *sqlite.Store) {
 	return client, store
 }
 
-// intact fails unless a page is made of what the templates have, and nothing has run that they do not load.
+// intact fails unless a page consists of the templates' elements, and no other script has run.
 func (b *tab) intact(path string) {
 	b.t.Helper()
 	found := eval[[]string](b, `(() => {
@@ -132,7 +132,7 @@ func (b *tab) intact(path string) {
 	}
 }
 
-// shows fails unless a page shows each of the texts as it is.
+// shows fails unless a page shows each of the texts unchanged.
 func (b *tab) shows(path string, texts ...string) {
 	b.t.Helper()
 	page := eval[string](b, `document.body.textContent`)
@@ -143,7 +143,7 @@ func (b *tab) shows(path string, texts ...string) {
 	}
 }
 
-// TestHostileTexts: whatever text is in whatever field, each page shows it as it is.
+// TestHostileTexts: each page shows every text of every field unchanged.
 func TestHostileTexts(t *testing.T) {
 	browser := startChromium(t)
 	client, _ := hostileQueue(t)
@@ -172,7 +172,7 @@ func TestHostileTexts(t *testing.T) {
 					t.Errorf("%s shows the error %q", path, message)
 				}
 			}
-			// JSON escapes some of them in its own way; what a page shows has to mean the same.
+			// JSON escapes some of them differently; the shown text must mean the same.
 			for _, part := range []string{"payload", "metadata", "progress", "result"}[:map[int]int{0: 3, 1: 4, 2: 2}[n]] {
 				shown := eval[string](b, fmt.Sprintf(`document.querySelector('#%s pre').textContent`, part))
 				var value map[string]string
@@ -208,7 +208,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// TestHostileAnswers: an answer of the API that somebody opens in a browser runs nothing.
+// TestHostileAnswers: an answer of the API that a user opens in a browser runs nothing.
 func TestHostileAnswers(t *testing.T) {
 	browser := startChromium(t)
 	client, _ := hostileQueue(t)
@@ -222,7 +222,7 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// isText fails unless what the tab shows is text of a type, and nothing else.
+// isText fails unless the tab shows text of a type, and nothing else.
 func (b *tab) isText(what, mediaType string) {
 	b.t.Helper()
 	if got := eval[string](b, `document.contentType`); got != mediaType {

@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// TestLive: an open page follows what happens elsewhere, and leaves alone what somebody does in it.
+// TestLive: an open page follows changes of other processes, and keeps its user's work.
 func TestLive(t *testing.T) {
 	browser := startChromium(t)
 	client := jobs.New(testdb.SQLite(t))
@@ -47,7 +47,7 @@ func TestLive(t *testing.T) {
 		t.Errorf("the focus is on %s", at)
 	}
 
-	// What is ticked stays so, and the list as it is, until nothing is.
+	// Ticks stay, and the list does not change, until nothing is ticked.
 	b.do(chromedp.Click(chromedp.CSS(`[name=id][value="2"]`)))
 	b.see("1 job ticked")
 	enqueue("fourth")
@@ -60,7 +60,7 @@ func TestLive(t *testing.T) {
 	b.do(until(`!document.body.innerText.includes('third #3')`))
 	stays("the list")
 
-	// A job that somebody reads the stack of.
+	// A job whose stack the user reads.
 	runner, err := jobs.NewRunner(client, jobs.Config{})
 	must(t, err)
 	handle(runner, "first", func(_ context.Context, _ jobs.Job, p json.RawMessage) error { return decodeImage(string(p)) })

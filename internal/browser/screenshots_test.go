@@ -55,7 +55,7 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// smaller is the same picture in fewer bytes.
+// smaller returns the same picture in fewer bytes.
 func smaller(t *testing.T, picture []byte) []byte {
 	t.Helper()
 	image, err := png.Decode(bytes.NewReader(picture))

@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// beyondEdge is what goes on beyond the edge of a page.
+// beyondEdge returns the elements beyond the edge of a page.
 const beyondEdge = `(() => {
 	const edge = document.getElementById('main').getBoundingClientRect().right + 1;
 	const out = [];
@@ -25,8 +25,8 @@ const beyondEdge = `(() => {
 	return out.slice(0, 5);
 })()`
 
-// TestWidths: at no width is anything of a page cut off, or out of the page, as soon as its charts have been drawn for that. What
-// scrolls by itself is left out.
+// TestWidths: at no width is any element of a page cut off, or outside of the page, once its charts are drawn for that
+// width. Elements that scroll by themselves are left out.
 func TestWidths(t *testing.T) {
 	browser := startChromium(t)
 	client := demo(t)

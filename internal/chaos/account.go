@@ -12,14 +12,14 @@ import (
 	"syscall"
 )
 
-// account is a user that is not root, who may do what nobody forbids him.
+// account is an unprivileged user of the system, whom file permissions bind.
 type account struct {
 	uid, gid int
-	program  string // a copy of this one that he may run
+	program  string // a copy of this program that the user may run
 }
 
-// nobody is such a user, for a process of root.
-func (t *trial) nobody() (*account, error) {
+// unprivilegedAccount returns such a user, for a process of root.
+func (t *trial) unprivilegedAccount() (*account, error) {
 	if os.Getuid() != 0 {
 		return nil, fmt.Errorf("%w: only root can start processes of another user", errNotHere)
 	}
@@ -45,7 +45,7 @@ func (t *trial) nobody() (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Its folder is one that he passes through, and does not see into.
+	// The user may pass through its folder, but not list it.
 	return a, errors.Join(os.WriteFile(a.program, data, 0o755), os.Chmod(a.program, 0o755), os.Chmod(t.dir, 0o711))
 }
 
@@ -53,7 +53,7 @@ func (a *account) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
 }
 
-// giveFile makes a file of his.
+// giveFile gives the user a file.
 func (a *account) giveFile(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *account) giveFile(path string) error {
 	return errors.Join(file.Chown(a.uid, a.gid), file.Close())
 }
 
-// giveFolder gives him a folder and all that is in it. No process may have a database in it open.
+// giveFolder gives the user a folder and everything in it. No process may have a database in it open.
 func (a *account) giveFolder(dir string) error {
 	return filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
 		if err != nil {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cable joins two networks that have nothing but it: one for a server and one for processes that need it, as on two machines.
-// They have no name: the kernel takes them away with the last process in them, whatever ends this one.
+// cable is the only connection between two networks: one for a server and one for processes that need it, as on two
+// machines. The networks have no name: the kernel removes them with their last process, however this process ends.
 type cable struct {
 	home, near, far *os.File // the network of this process, the server's and the other one
 }
@@ -47,7 +47,7 @@ func newCable() (c *cable, err error) {
 		}
 	}
 	if err := c.atNear(func() error {
-		// The other end goes to the network that the program has open as its first file beside the usual three.
+		// The other end goes to the network that the program has open as its first file after the usual three.
 		return ip([]*os.File{c.far}, "link", "add", "dev", cableDevice, "type", "veth", "peer", "name", cableDevice, "netns", "/proc/self/fd/3")
 	}); err != nil {
 		return c, err
@@ -73,7 +73,7 @@ func ip(files []*os.File, args ...string) error {
 	return nil
 }
 
-// newNetwork makes one that lasts for as long as its file is open or a process is in it.
+// newNetwork makes a network that lasts while its file is open or a process is in it.
 func (c *cable) newNetwork() (file *os.File, err error) {
 	err = c.leave(func() error { return unix.Unshare(unix.CLONE_NEWNET) }, func() error {
 		file, err = os.Open("/proc/thread-self/ns/net")
@@ -82,8 +82,8 @@ func (c *cable) newNetwork() (file *os.File, err error) {
 	return file, err
 }
 
-// atNear and atFar run fn in a network: the processes that it starts stay there. The sockets that it opens do too, but not
-// what it does in other goroutines.
+// atNear and atFar run fn in a network: the processes that it starts stay there. So do the sockets that it opens, but
+// not the work of its other goroutines.
 func (c *cable) atNear(fn func() error) error { return c.in(c.near, fn) }
 func (c *cable) atFar(fn func() error) error  { return c.in(c.far, fn) }
 
@@ -108,7 +108,7 @@ func (c *cable) leave(enter, fn func() error) (err error) {
 	return fn()
 }
 
-// cut is a way to part the two networks without a word to either.
+// cut is a way to part the two networks without a message to either side.
 type cut struct {
 	name       string
 	make, mend func(*cable) error
@@ -124,12 +124,12 @@ func cuts() []cut {
 	return []cut{
 		{"the server's link down", func(c *cable) error { return c.atNear(link("down")) }, func(c *cable) error { return c.atNear(link("up")) }},
 		{"the worker's link down", func(c *cable) error { return c.atFar(link("down")) }, func(c *cable) error { return c.atFar(link("up")) }},
-		// What the worker says still comes to the server.
+		// The worker's packets still reach the server.
 		{"the server's answers swallowed", func(c *cable) error { return c.atNear(answers("add")) }, func(c *cable) error { return c.atNear(answers("del")) }},
 	}
 }
 
-// close gives the networks up: they go with the processes in them.
+// close gives the networks up: they end with the processes in them.
 func (c *cable) close() error {
 	var errs []error
 	for _, file := range []*os.File{c.home, c.near, c.far} {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// What is said while a cable is cut comes after it is mended, on the same connection, and not before: neither side is told.
+// Bytes sent while a cable is cut arrive after it is mended, on the same connection, and not before: neither side is
+// told.
 func TestCableIsCutSilently(t *testing.T) {
 	c, err := newCable()
 	if errors.Is(err, errNotHere) {

@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/internal/history"
 )
 
-// nightZone is where clocks are changed in those nights.
+// nightZone is the time zone whose clocks change in those nights.
 const nightZone = "Europe/Berlin"
 
 // nights are moments at which local clocks are set, or a year ends.
@@ -20,11 +20,11 @@ func nights() []time.Time {
 	}
 }
 
-// early is by how much a job may begin before its time: it has to be told from hours only.
+// early is how far before its time a job may begin: the test must only distinguish it from hours.
 const early = time.Second
 
-// night has a worker and an enqueuer whose clocks show that moment a little after they begin. Jobs that are due before it and
-// after it begin when they are due.
+// night runs a worker and an enqueuer whose clocks show that moment shortly after they begin. Jobs due before and after
+// it begin when they are due.
 func (f *fleet) night(ctx context.Context, moment time.Time) error {
 	last, err := f.lastJob(ctx)
 	if err != nil {

@@ -18,15 +18,15 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// A process whose clock may be set is told by signals to set it forward or back by an hour, and says so each time, and when
-// it is ready for that.
+// A process whose clock may be set receives signals to set it forward or back by an hour. It reports each change, and
+// when it is ready for them.
 const (
 	setForward = syscall.SIGUSR1
 	setBack    = syscall.SIGUSR2
 	saysSet    = -1
 )
 
-// openWithClock opens the database of a lane with a clock that begins at an offset, if there is one, and can be set.
+// openWithClock opens the database of a lane with a clock that starts at an offset, if there is one, and can be set.
 func (r role) openWithClock(ctx context.Context, observer *jobs.Observer) (jobs.Store, error) {
 	if !r.Settable {
 		return openStore(ctx, r.DB, observer)
@@ -51,7 +51,7 @@ func (r role) openWithClock(ctx context.Context, observer *jobs.Observer) (jobs.
 				by = -by
 			}
 			offset.Add(int64(by))
-			fmt.Println(saysSet) // to one who has gone when this fails
+			fmt.Println(saysSet) // the reader has gone when this fails
 		}
 	}()
 	if strings.HasPrefix(r.DB, "postgres://") {

@@ -12,10 +12,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// laneClocks sets the clock of one of two workers forward and back by an hour, also right before it is killed; stops all
-// processes for longer than their leases, as a laptop does that sleeps; and has workers live through the nights in which
-// clocks are changed. All jobs are done, none under one attempt twice, and a sleep costs no job an attempt. On PostgreSQL,
-// whose clock alone counts, no job runs early.
+// laneClocks sets the clock of one of two workers forward and back by an hour, also right before it is killed. It stops
+// all processes for longer than their leases, like a laptop that sleeps. It lets workers run through the nights in
+// which clocks change. All jobs are done, none twice under one attempt, and a sleep costs no job an attempt. On
+// PostgreSQL, where only the server's clock counts, no job runs early.
 func laneClocks() lane {
 	return lane{number: 8, name: "clocks", engines: []string{onSQLite, onPostgres}, run: func(ctx context.Context, t *trial) error {
 		return onQueue(ctx, t, func(f *fleet) error {
@@ -152,7 +152,7 @@ func (p *process) isSet() error {
 	}
 }
 
-// notEarly looks at a job that is not due yet. On SQLite each process goes by its own clock.
+// notEarly checks a job that is not due yet. On SQLite each process uses its machine's clock.
 func (f *fleet) notEarly(ctx context.Context, id int64) error {
 	job, err := f.client.Get(ctx, id)
 	if err != nil {
@@ -167,7 +167,7 @@ func (f *fleet) notEarly(ctx context.Context, id int64) error {
 	return f.client.Delete(ctx, id)
 }
 
-// sleepLease is long enough for workers to renew, once they are awake, before another one judges their leases.
+// sleepLease is long enough for awake workers to renew before another one judges their leases.
 const sleepLease = 9 * time.Second
 
 // sleep stops all processes while they work, and wakes them after their leases.

@@ -16,11 +16,11 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// laneDisk takes a SQLite database's disk away beneath processes that enqueue and work. A disk without room, files that may
-// not grow or not be written to: they say so, keep what they have to record, and go on when it is over. A file that was
-// deleted, moved or replaced: they say so and end. Files and folders that may not be opened any more, and a disk that may not
-// be written to: those who have them open go on, and others say why they do not. In no case is a job acknowledged that is not
-// in the file that the path named then.
+// laneDisk takes a SQLite database's disk away under processes that enqueue and work. A full disk, a limit on file
+// sizes, a read-only file: the processes report it, keep what they must record, and continue when it is over. A file
+// that was deleted, moved or replaced: they report it and end. Files and folders that may not be opened any more, and a
+// read-only disk: processes with open files continue, and others report why they cannot. In no case is a job
+// acknowledged that is not in the file that the path named then.
 func laneDisk() lane {
 	return lane{number: 5, name: "disk taken away", engines: []string{onSQLite}, run: diskTakenAway}
 }
@@ -66,7 +66,7 @@ func diskTakenAway(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// The fleet of the lane. Its jobs are large, so that they need room.
+// The fleet of the lane. Its jobs are large, so that they need space.
 const (
 	diskWorkers   = 2
 	diskEnqueuers = 2
@@ -79,9 +79,9 @@ const (
 type crew struct {
 	*fleet
 	workers, enqueuers []*process
-	acked              map[*process]int // jobs that an enqueuer says were acknowledged
-	asked              map[*process]int // and that it was asked for
-	every              time.Duration    // how far apart it is asked, at the least
+	acked              map[*process]int // jobs that an enqueuer reports as acknowledged
+	asked              map[*process]int // and the requested ones
+	every              time.Duration    // the least time between requests to it
 	last               map[*process]time.Time
 }
 
@@ -144,7 +144,7 @@ func (c *crew) addWorker() error {
 	return err
 }
 
-// busy keeps the enqueuers at work. One that has ended says why.
+// busy keeps the enqueuers at work. An enqueuer that has ended says why.
 func (c *crew) busy() error {
 	for _, p := range c.enqueuers {
 		for more := true; more; {
@@ -170,7 +170,7 @@ func (c *crew) busy() error {
 	return nil
 }
 
-// goesOn waits until each enqueuer has had jobs acknowledged, and one was run, since now.
+// goesOn waits until each enqueuer has had jobs acknowledged, and one job has run, since now.
 func (c *crew) goesOn(ctx context.Context) error {
 	now := time.Now().UnixMicro()
 	return c.each(ctx, "jobs are added and run", func(p *process, events []history.Event) bool {
@@ -183,7 +183,7 @@ func (c *crew) goesOn(ctx context.Context) error {
 	})
 }
 
-// each keeps the enqueuers at work until something is true of the history of each process.
+// each keeps the enqueuers at work until a condition holds for the history of each process.
 func (c *crew) each(ctx context.Context, what string, holds func(*process, []history.Event) bool) error {
 	left := append(append([]*process{}, c.workers...), c.enqueuers...)
 	err := until(ctx, what, func() (bool, error) {
@@ -205,7 +205,7 @@ func (c *crew) each(ctx context.Context, what string, holds func(*process, []his
 	return err
 }
 
-// finish ends the processes, judges, and looks at the file.
+// finish ends the processes, judges, and checks the file.
 func (c *crew) finish(ctx context.Context) error {
 	err := c.looking(ctx, func() error { return c.end(ctx) })
 	c.trial.checkSound(ctx, c.address)
@@ -221,7 +221,7 @@ func (c *crew) end(ctx context.Context) error {
 	return err
 }
 
-// withoutDisk has a fault come and go.
+// withoutDisk runs a fault that comes and goes.
 func (t *trial) withoutDisk(ctx context.Context, dir string, fault diskFault, rounds int) (err error) {
 	undo, err := fault.prepare(dir)
 	if err != nil {
@@ -253,7 +253,7 @@ func (t *trial) withoutDisk(ctx context.Context, dir string, fault diskFault, ro
 	return c.finish(ctx)
 }
 
-// fault is one, which lasts until each process has met it that does.
+// fault runs one fault until each affected process has met it.
 func (c *crew) fault(ctx context.Context, dir string, fault diskFault) error {
 	said := map[*process]int{}
 	for _, p := range c.workers {
@@ -280,15 +280,15 @@ func (c *crew) fault(ctx context.Context, dir string, fault diskFault) error {
 	return errors.Join(err, fault.end(c, dir))
 }
 
-// What a worker says that meets the fault while it works, and at its start.
+// The messages of a worker that meets the fault while it works, and at its start.
 const (
 	diskSaid  = "trying again"
 	startSaid = "the database is not ready"
 	begunSaid = "worker started"
 )
 
-// addLate starts a worker in the place of another one while the disk fails: it waits, unless a WAL that has begun anew has
-// room for it.
+// addLate replaces a worker by a new one while the disk fails. The new worker waits, unless a WAL that has begun anew
+// has room for it.
 func (c *crew) addLate(ctx context.Context) error {
 	gone := c.workers[0]
 	c.workers = c.workers[1:]

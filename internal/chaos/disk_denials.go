@@ -14,12 +14,12 @@ import (
 	"github.com/sqluice/sqluice/internal/history"
 )
 
-// denial is what the system does not allow any more, and then again. It does not take from processes what they have open.
+// denial is a permission that the system takes away and gives back. Processes keep the files that they have open.
 type denial struct {
 	name string
 	path string // of what is refused, from the folder of the database
 	mode os.FileMode
-	met  bool // also by those who have the database open
+	met  bool // also to processes that have the database open
 }
 
 func denials() []denial {
@@ -28,14 +28,14 @@ func denials() []denial {
 		{name: "database read-only", path: "jobs.db", mode: 0o400},
 		{name: "WAL closed", path: "jobs.db-wal", mode: 0},
 		{name: "index closed", path: "jobs.db-shm", mode: 0},
-		{name: "folder closed", path: ".", mode: 0, met: true}, // each write looks whether the path still leads to the file
+		{name: "folder closed", path: ".", mode: 0, met: true}, // each write checks that the path still leads to the file
 		{name: "folder read-only", path: ".", mode: 0o500},
 	}
 }
 
-// refused takes permissions away, and then the disk's.
+// refused takes permissions away, and then makes the disk read-only.
 func (t *trial) refused(ctx context.Context, round int) error {
-	user, err := t.nobody()
+	user, err := t.unprivilegedAccount()
 	if errors.Is(err, errNotHere) {
 		t.say("permissions: %v", err)
 	} else if err != nil {
@@ -66,7 +66,8 @@ func (t *trial) refused(ctx context.Context, round int) error {
 	return nil
 }
 
-// withoutPermission has one taken from processes of another user, one of which starts meanwhile, and given back.
+// withoutPermission takes a permission from processes of another user, one of which starts meanwhile, and gives it
+// back.
 func (t *trial) withoutPermission(ctx context.Context, dir, name string, d denial, user *account) error {
 	f, err := t.newFleet(ctx, filepath.Join(dir, "jobs.db"), name)
 	if err != nil {
@@ -106,7 +107,7 @@ func (t *trial) withoutPermission(ctx context.Context, dir, name string, d denia
 	return c.after(ctx)
 }
 
-// said is how often each worker has said that it tries again.
+// said counts the retries that each worker has reported.
 func (c *crew) said() map[*process]int {
 	said := map[*process]int{}
 	for _, p := range c.workers {
@@ -115,7 +116,7 @@ func (c *crew) said() map[*process]int {
 	return said
 }
 
-// meet waits until each process that was there before has met the fault: it says so, and acknowledges nothing.
+// meet waits until each process that ran before has met the fault: it reports it, and acknowledges nothing.
 func (c *crew) meet(ctx context.Context, said map[*process]int, began int64) error {
 	return c.each(ctx, "the fault has been met", func(p *process, events []history.Event) bool {
 		if before, there := said[p]; there || p.Do == "work" {
@@ -130,7 +131,7 @@ func (c *crew) meet(ctx context.Context, said map[*process]int, began int64) err
 	})
 }
 
-// replaceOne kills a worker and starts another one, which works, waits, or ends and says why.
+// replaceOne kills a worker and starts another one, which works, waits, or ends with the reason.
 func (c *crew) replaceOne(ctx context.Context) error {
 	gone := c.workers[0]
 	c.workers = c.workers[1:]
@@ -143,7 +144,7 @@ func (c *crew) replaceOne(ctx context.Context) error {
 	return c.judgeStart(ctx, c.workers[len(c.workers)-1])
 }
 
-// whyNot are the words of a process that the system does not let begin.
+// whyNot are the messages of a process that the system does not let begin.
 var whyNot = []string{"permission denied", "read-only", "cannot be opened"}
 
 func (c *crew) judgeStart(ctx context.Context, p *process) error {
@@ -179,7 +180,8 @@ func (p *process) hasEnded() bool {
 	}
 }
 
-// after wants the processes to go on by themselves: but those that ended at their start, which are started again.
+// after checks that the processes continue by themselves, except those that ended at their start: these are started
+// again.
 func (c *crew) after(ctx context.Context) error {
 	for i, p := range c.workers {
 		if p.hasEnded() {

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diskFault comes and goes beneath processes that go on.
+// diskFault comes and goes under processes that continue.
 type diskFault struct {
 	name       string
-	partial    bool                                   // small writes may still find room: a worker need not meet it
-	late       bool                                   // a worker that starts meanwhile is to wait for its end
-	prepare    func(dir string) (func() error, error) // makes the folder of the database fit, and undoes that
+	partial    bool                                   // small writes may still fit: a worker need not meet the fault
+	late       bool                                   // a worker that starts meanwhile must wait for its end
+	prepare    func(dir string) (func() error, error) // prepares the folder of the database, and undoes that
 	begin, end func(c *crew, dir string) error
 }
 
@@ -36,7 +36,7 @@ func diskFaults() []diskFault {
 
 func asItIs(string) (func() error, error) { return func() error { return nil }, nil }
 
-// diskSize is that of the small disk: enough for the jobs of a run.
+// diskSize is the size of the small disk: enough for the jobs of a run.
 const diskSize = 256 << 20
 
 // mountSmall mounts a file system in memory.
@@ -50,7 +50,7 @@ func mountSmall(dir string) (func() error, error) {
 
 func filler(dir string) string { return filepath.Join(dir, "filler") }
 
-// fill takes all the room that there is.
+// fill uses up all free space.
 func fill(_ *crew, dir string) error {
 	file, err := os.Create(filler(dir))
 	if err != nil {
@@ -66,7 +66,7 @@ func fill(_ *crew, dir string) error {
 	return errors.Join(err, file.Close())
 }
 
-// fileLimit is more than the processes' histories, and less than their database, will have.
+// fileLimit lies between the size of the processes' histories and that of their database.
 const fileLimit = 2 << 20
 
 // limit bounds the size of files that the processes of a fleet may write.
@@ -79,7 +79,7 @@ func (c *crew) limit(size uint64) error {
 	return nil
 }
 
-// changeable reports whether files can be made such that nobody may write to them, not even root.
+// changeable reports whether files can be made immutable, also for root.
 func changeable(dir string) (func() error, error) {
 	probe := filepath.Join(dir, "probe")
 	if err := os.WriteFile(probe, nil, 0o600); err != nil {
@@ -103,7 +103,7 @@ func changeAttribute(dir, change string) error {
 	return chattr(change, paths...)
 }
 
-// chattr is a program, because this one must not open and close a database's files.
+// chattr runs as a program, because this process must not open and close a database's files.
 func chattr(change string, paths ...string) error {
 	output, err := exec.Command("chattr", append([]string{change}, paths...)...).CombinedOutput()
 	if err != nil {

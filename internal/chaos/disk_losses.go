@@ -16,14 +16,14 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// loss is what becomes of a database's files beneath processes that use them. It cannot be undone while they run: they say
-// so and end.
+// loss is a loss of a database's files under processes that use them. It cannot be undone while they run: they report
+// it and end.
 type loss struct {
 	name string
 	take func(path string) error
-	// then brings the files into a state that others can go on with, and says where; empty when there is nothing left.
+	// then makes the files usable for others, and returns their path; empty when nothing is left.
 	then func(path string) (string, error)
-	// fresh says that what others go on with is another queue, from which path made it.
+	// fresh says that the others continue with another queue, which path made.
 	fresh bool
 }
 
@@ -45,10 +45,10 @@ func losses() []loss {
 
 func stays(path string) (string, error) { return path, nil }
 
-// freshJobs is how many jobs the queue has that replaces another.
+// freshJobs is the number of jobs in the queue that replaces another.
 const freshJobs = 20
 
-// withoutFile has files go for good, and others take over.
+// withoutFile removes files for good, and other processes take over.
 func (t *trial) withoutFile(ctx context.Context, dir, name string, l loss) error {
 	path := filepath.Join(dir, "jobs.db")
 	f, err := t.newFleet(ctx, path, name)
@@ -98,7 +98,7 @@ func (t *trial) withoutFile(ctx context.Context, dir, name string, l loss) error
 	return after.finish(ctx)
 }
 
-// freshQueue makes a queue with jobs that nobody has open.
+// freshQueue makes a queue with jobs that no process has open.
 func (t *trial) freshQueue(ctx context.Context, path, name string) (*fleet, error) {
 	f, err := t.newFleet(ctx, path, name)
 	if err != nil {
@@ -112,7 +112,7 @@ func (t *trial) freshQueue(ctx context.Context, path, name string) (*fleet, erro
 	return f, errors.Join(err, enqueuer.release())
 }
 
-// giveUp waits until all processes have ended, each with a word about the file.
+// giveUp waits until all processes have ended, each with a message about the file.
 func (c *crew) giveUp(ctx context.Context) error {
 	for _, p := range append(append([]*process{}, c.workers...), c.enqueuers...) {
 		err := until(ctx, p.Name+" ends", func() (bool, error) {
@@ -124,7 +124,7 @@ func (c *crew) giveUp(ctx context.Context) error {
 			if p.Do == "work" {
 				return false, nil
 			}
-			// An enqueuer has nothing to do with the file but when it is asked.
+			// An enqueuer uses the file only when it is asked to enqueue.
 			if _, err := fmt.Fprintln(p.stdin, 1); err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, os.ErrClosed) {
 				return false, err
 			}
@@ -140,7 +140,7 @@ func (c *crew) giveUp(ctx context.Context) error {
 	return nil
 }
 
-// noneAcknowledged wants no enqueue to be acknowledged that began when the file was gone.
+// noneAcknowledged checks that no enqueue was acknowledged that began after the file was gone.
 func (c *crew) noneAcknowledged(gone time.Time) error {
 	for _, p := range c.enqueuers {
 		events, err := p.events()

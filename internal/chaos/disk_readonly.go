@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readOnly makes a disk one that nobody may write to: the system refuses that while processes have the database open, which
-// go on. When they are gone a worker starts on it that has to wait, or says why it ends; and works when the disk may be written
-// to again.
+// readOnly makes a disk read-only. The system refuses that while processes have the database open, and they continue.
+// When they are gone, a worker starts on it. It waits, or says why it ends, and works when the disk is writable again.
 func (t *trial) readOnly(ctx context.Context, dir, name string) (err error) {
 	undo, err := mountSmall(dir)
 	if err != nil {
@@ -54,7 +53,7 @@ func (t *trial) readOnly(ctx context.Context, dir, name string) (err error) {
 		return err
 	}
 	if after.workers[0].stderr.count(begunSaid) > 0 {
-		return errors.New("a worker has begun on a disk that nobody may write to")
+		return errors.New("a worker has begun on a read-only disk")
 	}
 	if err := remount(dir, 0); err != nil {
 		return err
@@ -66,7 +65,7 @@ func (t *trial) readOnly(ctx context.Context, dir, name string) (err error) {
 	return after.after(ctx)
 }
 
-// remount changes what may be done with a file system.
+// remount changes the mount options of a file system.
 func remount(dir string, flags uintptr) error {
 	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|flags, ""); err != nil {
 		return fmt.Errorf("remount %s: %w", dir, err)

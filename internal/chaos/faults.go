@@ -15,15 +15,15 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// laneFaults has the disk fail at each operation on a file, one after the other, that enqueueing, working, migrating,
-// backing up, opening and closing make. What was acknowledged is there, also when the process dies right then; what was
-// refused is not; nothing is run twice under one attempt, and no attempt is charged; the database is sound; and the store
-// that was open all along works as soon as the disk does.
+// laneFaults makes the disk fail at each file operation, one after the other, of enqueueing, working, migrating,
+// backing up, opening and closing. Acknowledged jobs are there, also when the process dies right then; refused ones are
+// not. No attempt runs twice or is charged. The database is sound, and the store that was open all along works as soon
+// as the disk does.
 func laneFaults() lane {
 	return lane{number: 3, name: "disk faults", engines: []string{onSQLite}, run: faults}
 }
 
-// faultLabs is how many runs go on at once: they wait for the most part.
+// faultLabs is the number of concurrent runs: they mostly wait.
 const faultLabs = 8
 
 // faultLab runs operations with faults below them, one after the other.
@@ -85,7 +85,7 @@ func faults(ctx context.Context, t *trial) (err error) {
 	return context.Cause(ctx)
 }
 
-// plan runs each operation without a fault, to see how many operations on files it makes, and returns the runs to make.
+// plan runs each operation without a fault, to count its file operations, and returns the runs to make.
 func (l *faultLab) plan(ctx context.Context) ([]injection, error) {
 	var list []injection
 	for _, op := range operations() {
@@ -114,10 +114,10 @@ func (i injection) String() string {
 	return fmt.Sprintf("%s, durability %d, %s at operation %d for %d", i.op.name, i.durability, i.plan.Fault, i.plan.At, max(1, i.plan.For))
 }
 
-// perOperation is how many runs with each fault the short form makes of an operation.
+// perOperation is the number of runs with each fault that the short form makes of an operation.
 const perOperation = 6
 
-// injections are the plans for an operation that made so many operations on files.
+// injections are the plans for an operation with so many file operations.
 func (l *faultLab) injections(plain injection, seen faultvfs.Seen) []injection {
 	var list []injection
 	for _, fault := range []faultvfs.Fault{faultvfs.Fail, faultvfs.Full, faultvfs.Short} {
@@ -141,7 +141,7 @@ func (l *faultLab) injections(plain injection, seen faultvfs.Seen) []injection {
 	return list
 }
 
-// run makes one operation, with a fault if the plan has one, and checks what it left.
+// run makes one operation, with a fault if the plan has one, and checks the result.
 func (l *faultLab) run(ctx context.Context, i injection) (seen faultvfs.Seen, err error) {
 	l.runs++
 	dir := filepath.Join(l.dir, fmt.Sprint("run", l.runs))
@@ -174,8 +174,8 @@ func (l *faultLab) run(ctx context.Context, i injection) (seen faultvfs.Seen, er
 	return seen, errors.Join(s.close(), os.RemoveAll(dir))
 }
 
-// copyFolder copies the files of a folder, which no process may be writing to. SQLite's shared memory dies with the
-// processes that have it, and is left out.
+// copyFolder copies the files of a folder that no process writes to. SQLite's shared memory dies with its processes,
+// and is left out.
 func copyFolder(from, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err

@@ -19,8 +19,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// laneFirstUse starts services and commands together on an empty folder, and kills some of them in a third of the rounds:
-// every acknowledged job is there, the file is sound, and no process meets a database without tables.
+// laneFirstUse starts services and commands together on an empty folder, and kills some of them in a third of the
+// rounds. Every acknowledged job is there, the file is sound, and no process meets a database without tables.
 func laneFirstUse() lane {
 	return lane{number: 13, name: "first use", engines: []string{onSQLite}, run: func(ctx context.Context, t *trial) error {
 		program, err := buildHere(ctx, t.dir)
@@ -44,12 +44,12 @@ func laneFirstUse() lane {
 const (
 	doFirstUse = "first use"
 
-	// What starts together in a round.
+	// The processes that start together in a round.
 	firstServices = 6
 	firstCommands = 5
 	firstWorkers  = 1
 
-	// firstJobs is how many jobs a process adds.
+	// firstJobs is the number of jobs that a process adds.
 	firstJobs = 3
 )
 
@@ -68,7 +68,7 @@ type firstUser struct {
 	out    bytes.Buffer
 	errs   bytes.Buffer
 	killed bool
-	marks  []string // of the jobs that a command adds; a service prints those that were acknowledged
+	marks  []string // of the jobs that a command adds; a service prints the acknowledged ones
 }
 
 func (f *firstUse) database() string { return filepath.Join(f.dir, "jobs.db") }
@@ -105,7 +105,7 @@ func (f *firstUse) run(ctx context.Context) error {
 	return f.check(ctx)
 }
 
-// user prepares a service, a command that enqueues, or one that works.
+// user prepares a service, a command that enqueues, or a command that works.
 func (f *firstUse) user(ctx context.Context, i int) (*firstUser, error) {
 	u := &firstUser{}
 	mark := fmt.Sprintf("%d-%d", f.number, i)
@@ -136,7 +136,7 @@ func (f *firstUse) user(ctx context.Context, i int) (*firstUser, error) {
 	return u, nil
 }
 
-// addFirst is a service that makes the database, adds some jobs and says which of them were acknowledged.
+// addFirst is a service that makes the database, adds some jobs and prints the acknowledged ones.
 func (r role) addFirst(ctx context.Context) (err error) {
 	store, err := sqlite.Open(ctx, r.DB)
 	if err != nil {
@@ -163,7 +163,7 @@ func (r role) addFirst(ctx context.Context) (err error) {
 	return nil
 }
 
-// killSome kills up to four processes in the time in which the database is made.
+// killSome kills up to four processes while the database is made.
 func (f *firstUse) killSome() {
 	for range 1 + f.trial.random.IntN(4) {
 		time.Sleep(time.Duration(f.trial.random.IntN(int(25 * time.Millisecond)))) // the time of the fault
@@ -174,7 +174,7 @@ func (f *firstUse) killSome() {
 	}
 }
 
-// check looks for what was acknowledged, and whether the database can be used by one more command.
+// check looks for the acknowledged jobs, and checks that one more command can use the database.
 func (f *firstUse) check(ctx context.Context) error {
 	last := &firstUser{marks: []string{fmt.Sprint(f.number, "-last")}}
 	f.users = append(f.users, last)
@@ -211,7 +211,7 @@ func (f *firstUse) check(ctx context.Context) error {
 	return os.RemoveAll(f.dir)
 }
 
-// acknowledged returns the marks of the jobs that the process was told of as added.
+// acknowledged returns the marks of the jobs that were acknowledged to the process.
 func (u *firstUser) acknowledged() []string {
 	said := strings.Fields(u.out.String())
 	if u.marks == nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// fleet is the processes of a lane on one database. Its methods belong to one goroutine.
+// fleet is the processes of a lane on one database. One goroutine at a time may call its methods.
 type fleet struct {
 	trial   *trial
 	name    string // of its histories, in a trial with several fleets
@@ -33,12 +33,12 @@ type fleet struct {
 	all     []*process
 	ends    map[string]time.Time // of processes that were killed, by name
 
-	user *account // that its processes run as; nil for that of this process
+	user *account // the user that its processes run as; nil for the user of this process
 
-	// within starts processes in another place. nil for that of this process.
+	// within starts processes in another network. nil for the network of this process.
 	within func(start func() error) error
 
-	histories []string // of others than its processes
+	histories []string // of programs other than its processes
 }
 
 // process is this program once more, in a role.
@@ -46,7 +46,7 @@ type process struct {
 	role
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	acked  chan int // what an enqueuer says; closed at its end
+	acked  chan int // the lines that an enqueuer prints; closed at its end
 	stderr *buffer
 	ended  chan struct{}
 	err    error // once it has ended
@@ -74,7 +74,7 @@ func onQueue(ctx context.Context, t *trial, fn func(*fleet) error) error {
 	return err
 }
 
-// checkSound finds a database file that is damaged.
+// checkSound reports a damaged database file.
 func (t *trial) checkSound(ctx context.Context, path string) {
 	if damage, err := integrity(ctx, path); err != nil || damage != "ok" {
 		t.find(tally{other: []string{fmt.Sprintf("the database %s is damaged: %s, %v", path, damage, err)}})
@@ -98,7 +98,7 @@ func (f *fleet) start(r role) (*process, error) {
 		return nil, err
 	}
 	r.Seed = f.trial.random.Uint64()
-	if r.DB == "" { // else it has a way of its own
+	if r.DB == "" { // else it finds its own way
 		r.DB = f.address
 	}
 	r.History = filepath.Join(f.trial.dir, fmt.Sprintf("history-%s%d", f.name, len(f.all)))
@@ -146,7 +146,7 @@ func (f *fleet) start(r role) (*process, error) {
 	return p, nil
 }
 
-// kill ends a process at once and waits until the kernel has cleared it away.
+// kill ends a process at once and waits until the kernel has removed it.
 func (f *fleet) kill(p *process) error {
 	f.ends[p.Name] = time.Now()
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -156,7 +156,7 @@ func (f *fleet) kill(p *process) error {
 	return nil
 }
 
-// killAll ends what an unfinished lane leaves.
+// killAll ends the processes of an unfinished lane.
 func (f *fleet) killAll() {
 	for _, p := range f.all {
 		_ = p.cmd.Process.Kill() // it may have ended
@@ -164,7 +164,7 @@ func (f *fleet) killAll() {
 	}
 }
 
-// signal sends a signal; that the process has ended is no error.
+// signal sends a signal; a process that has ended is no error.
 func (p *process) signal(s syscall.Signal) error {
 	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -172,7 +172,7 @@ func (p *process) signal(s syscall.Signal) error {
 	return nil
 }
 
-// end waits for the end of a process that was asked to end, which must go well.
+// end waits for the end of a process that was asked to end. The end must be clean.
 func (p *process) end() error {
 	select {
 	case <-p.ended:
@@ -193,7 +193,7 @@ func (p *process) release() error {
 	return p.end()
 }
 
-// events are what the process has noted so far.
+// events are the events that the process has recorded so far.
 func (p *process) events() ([]history.Event, error) {
 	list, err := history.ReadFiles(p.History)
 	if errors.Is(err, os.ErrNotExist) {
@@ -262,7 +262,7 @@ func (f *fleet) drained(ctx context.Context) error {
 	return nil
 }
 
-// judge reads all histories, holds them against the database, and enters what it finds in the trial's row.
+// judge reads all histories, compares them with the database, and adds its findings to the trial's row.
 func (f *fleet) judge(ctx context.Context) ([]history.Event, []jobs.Job, error) {
 	var events []history.Event
 	for _, p := range f.all {
@@ -315,7 +315,7 @@ func (f *fleet) judge(ctx context.Context) ([]history.Event, []jobs.Job, error) 
 	return events, list, nil
 }
 
-// buffer takes a process's output while it is read.
+// buffer collects a process's output, and can be read at the same time.
 type buffer struct {
 	mu   sync.Mutex
 	data bytes.Buffer
@@ -327,7 +327,7 @@ func (b *buffer) Write(p []byte) (int, error) {
 	return b.data.Write(p)
 }
 
-// count is how often a text is in the output.
+// count counts the occurrences of a text in the output.
 func (b *buffer) count(text string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

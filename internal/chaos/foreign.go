@@ -12,9 +12,9 @@ import (
 	"github.com/sqluice/sqluice/internal/history"
 )
 
-// laneForeign has other programs, with another version of SQLite, open and close the database, write to it in transactions
-// that take long, die in the middle of one, and read without end. Nothing is lost; the WAL grows no longer than somebody
-// reads, which processes say, and shrinks then.
+// laneForeign lets other programs, with another version of SQLite, open and close the database, write to it in long
+// transactions, die in the middle of one, and read without end. Nothing is lost. The WAL grows only while a program
+// reads, which the processes report, and then shrinks.
 func laneForeign() lane {
 	return lane{number: 6, name: "foreign programs", engines: []string{onSQLite}, run: foreignPrograms}
 }
@@ -22,7 +22,7 @@ func laneForeign() lane {
 // The size of the lane. The jobs are so large that the WAL grows quickly.
 const (
 	foreignPad   = 60_000
-	foreignHold  = 300 * time.Millisecond // of a transaction, at the most
+	foreignHold  = 300 * time.Millisecond // of a transaction, at most
 	foreignLong  = 7 * time.Second        // of one that is longer than a process waits for the lock
 	walShrunk    = 64 << 20               // what is left of a WAL that had to grow
 	walSaid      = "the WAL grows"
@@ -81,14 +81,14 @@ func foreignPrograms(ctx context.Context, t *trial) error {
 	return o.sound(ctx)
 }
 
-// outside is what other programs do to the database of a crew.
+// outside holds the actions of other programs on the database of a crew.
 type outside struct {
 	*crew
 	programs []foreigner
 	notes    *history.Writer
 }
 
-// round has each program open the database, and one write.
+// round lets each program open the database, and one write.
 func (o *outside) round(ctx context.Context, i int) error {
 	random := o.trial.random
 	for _, p := range o.programs {
@@ -104,7 +104,8 @@ func (o *outside) round(ctx context.Context, i int) error {
 	return o.busyFor(ctx, time.Duration(random.IntN(int(20*time.Millisecond))))
 }
 
-// write has a program add jobs in a transaction that it keeps open for a while and then commits, or dies in.
+// write lets a program add jobs in a transaction that it keeps open for a while. The program then commits, or dies in
+// it.
 func (o *outside) write(ctx context.Context, name string, hold time.Duration, commits bool) error {
 	what := history.Refused
 	if commits {
@@ -167,7 +168,8 @@ func (c *crew) busyFor(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// pin has a program read without end until each process has said that the WAL grows, and waits then until it has shrunk.
+// pin lets a program read without end until each process has reported that the WAL grows. Then it waits until the WAL
+// has shrunk.
 func (o *outside) pin(ctx context.Context) error {
 	s, err := startTalk(ctx, o.programs[len(o.programs)-1], o.address)
 	if err != nil {
@@ -203,7 +205,7 @@ func (o *outside) wal() int64 {
 	return info.Size()
 }
 
-// sound has the other programs look at the database that is left.
+// sound lets the other programs check the database at the end.
 func (o *outside) sound(ctx context.Context) error {
 	for _, p := range o.programs {
 		text, err := p.run(ctx, o.address, statementOf("integrity_check"))

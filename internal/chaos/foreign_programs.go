@@ -24,7 +24,7 @@ for line in sys.stdin:
 database.close()
 `
 
-// statementOf is a line with a statement of sql/control.
+// statementOf returns a line with a statement of sql/control.
 func statementOf(name string) string { return sqlfiles.Control("sqlite")(name) + ";\n" }
 
 // foreigner is a program that runs the statements of its standard input on a database.
@@ -33,7 +33,7 @@ type foreigner struct {
 	args []string // before the database
 }
 
-// foreigners are the programs that there are. The last one prints each row at once.
+// foreigners are the installed programs. The last one prints each row at once.
 func foreigners() ([]foreigner, error) {
 	var list []foreigner
 	if path, err := exec.LookPath("sqlite3"); err == nil {
@@ -50,7 +50,7 @@ func (p foreigner) command(ctx context.Context, database string) *exec.Cmd {
 	return exec.CommandContext(ctx, p.name, append(append([]string{}, p.args...), database)...)
 }
 
-// run has a program open the database, run statements, and end.
+// run lets a program open the database, run statements, and end.
 func (p foreigner) run(ctx context.Context, database, statements string) (output string, err error) {
 	cmd := p.command(ctx, database)
 	cmd.Stdin = strings.NewReader(statements)
@@ -122,7 +122,7 @@ func (s *talk) insert(key string, n int) (map[string]int64, error) {
 	return ids, nil
 }
 
-// read begins a transaction that reads, and stays open.
+// read begins a read transaction, and leaves it open.
 func (s *talk) read() error {
 	if err := s.say(statementOf("begin_read"), statementOf("has_tables")); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (s *talk) read() error {
 	return err
 }
 
-// end runs last statements and waits for the program's end.
+// end runs the last statements and waits for the program's end.
 func (s *talk) end(statements string) error {
 	if err := s.say(statements); err != nil {
 		return err
@@ -155,5 +155,5 @@ func (s *talk) kill() {
 	}
 	s.ended = true
 	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait() // it says that it was killed
+	_ = s.cmd.Wait() // the error says that it was killed
 }

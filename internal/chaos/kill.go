@@ -13,16 +13,17 @@ import (
 	"github.com/sqluice/sqluice/internal/history"
 )
 
-// laneKill kills processes and stops them for a while, at any moment and while jobs are added and run: no acknowledged job
-// is lost, no attempt started twice, no end accepted from an attempt that was over, and no unique key has two live jobs.
+// laneKill kills processes and stops them for a while, at any moment while jobs are added and run. No acknowledged job
+// is lost, no attempt starts twice, no end is accepted from an attempt that was over, and no unique key has two live
+// jobs.
 func laneKill() lane {
 	return lane{number: 1, name: "kill and stop", engines: []string{onSQLite, onPostgres}, run: func(ctx context.Context, t *trial) error {
 		return onQueue(ctx, t, func(f *fleet) error { return f.killing(ctx, 9, 3, t.scaled(10_000), t.scaled(200)) })
 	}}
 }
 
-// laneKillMany is the same with 64 processes, or fewer in a small form. So many get in each other's way where there are few
-// processors: only the long form has as many jobs and faults as the other lane.
+// laneKillMany is the same with 64 processes, or fewer in a small form. So many slow each other down where there are
+// few processors: only the long form has as many jobs and faults as the other lane.
 func laneKillMany() lane {
 	return lane{number: 12, name: "kill and stop 64", engines: []string{onSQLite, onPostgres}, run: func(ctx context.Context, t *trial) error {
 		return onQueue(ctx, t, func(f *fleet) error {
@@ -42,9 +43,9 @@ const (
 type killer struct {
 	*fleet
 	workers, enqueuers []*process
-	acked              int               // jobs that enqueuers say were acknowledged
+	acked              int               // jobs that enqueuers report as acknowledged
 	halted             map[*process]bool // stopped
-	back               chan *process     // those of them whose time is over
+	back               chan *process     // those of them that are due to resume
 }
 
 func (f *fleet) killing(ctx context.Context, workers, enqueuers, jobs, faults int) error {
@@ -67,10 +68,10 @@ func (f *fleet) killing(ctx context.Context, workers, enqueuers, jobs, faults in
 		if err := k.ask(random.IntN(enqueuers), (jobs+faults-1)/faults); err != nil {
 			return err
 		}
-		// This is the time of the fault, not one to wait for anything.
+		// This is the time of the fault; it waits for nothing.
 		time.Sleep(time.Duration(random.IntN(int(60 * time.Millisecond))))
-		// How long it takes until the jobs of a killed process run again is measured without processes that are stopped,
-		// which may be in the middle of a write.
+		// The pick-up time of a killed process's jobs is measured without stopped processes, which may be in the middle
+		// of a write.
 		calm := i >= faults*6/10
 		if calm {
 			if err := k.resumeAll(); err != nil {
@@ -128,7 +129,7 @@ func (k *killer) fault(calm bool) error {
 	return k.replace(p)
 }
 
-// stop stops a process for a while, which is longer than its lease or not.
+// stop stops a process for a while, which may be longer than its lease.
 func (k *killer) stop(p *process) error {
 	random := k.trial.random
 	pause := time.Duration(random.IntN(int(300 * time.Millisecond)))
@@ -143,7 +144,7 @@ func (k *killer) stop(p *process) error {
 	return nil
 }
 
-// resume lets the next process go on whose time has come, and waits for that.
+// resume lets the next due process continue, and waits for that.
 func (k *killer) resume() error {
 	p := <-k.back
 	delete(k.halted, p)
@@ -159,7 +160,7 @@ func (k *killer) resumeAll() error {
 	return nil
 }
 
-// collect looks, without waiting, who is to go on and what the enqueuers say.
+// collect checks, without waiting, which processes must continue and what the enqueuers have printed.
 func (k *killer) collect() {
 	for {
 		select {
@@ -178,7 +179,7 @@ func (k *killer) collect() {
 	}
 }
 
-// take adds up what an enqueuer has said.
+// take adds up an enqueuer's report.
 func (k *killer) take(p *process) {
 	for {
 		select {
@@ -193,7 +194,7 @@ func (k *killer) take(p *process) {
 	}
 }
 
-// ask has an enqueuer add jobs. That it has died or is stopped does not matter: others are asked at the end.
+// ask asks an enqueuer to add jobs. It may have died or be stopped: others are asked at the end.
 func (k *killer) ask(i, n int) error {
 	_, err := fmt.Fprintln(k.enqueuers[i].stdin, n)
 	if errors.Is(err, syscall.EPIPE) {
@@ -202,9 +203,9 @@ func (k *killer) ask(i, n int) error {
 	return err
 }
 
-// topUp has the jobs added that killed enqueuers did not.
+// topUp adds the jobs that killed enqueuers did not add.
 func (k *killer) topUp(ctx context.Context, jobs int) error {
-	const portion = 50 // after which an enqueuer says how far it is
+	const portion = 50 // after which an enqueuer reports its progress
 	for asked, i := k.acked, 0; asked < jobs; i++ {
 		n := min(portion, jobs-asked)
 		if err := k.ask(i%len(k.enqueuers), n); err != nil {
@@ -225,7 +226,7 @@ func (k *killer) topUp(ctx context.Context, jobs int) error {
 	return nil
 }
 
-// replace starts a worker in the place of one, or one more.
+// replace starts a worker instead of one, or one more.
 func (k *killer) replace(old *process) error {
 	p, err := k.start(role{
 		Do: "work", Name: fmt.Sprint("worker ", len(k.all)), Lease: killLease, Grace: time.Second, Slots: killSlots, Longest: killLongest,

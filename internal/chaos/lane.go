@@ -28,13 +28,13 @@ type lane struct {
 	run     func(context.Context, *trial) error
 }
 
-// trial is one run of a lane on an engine. All that is left to chance comes from its seed, but for what the scheduler and
-// the disk do.
+// trial is one run of a lane on an engine. All random choices come from its seed, except those of the scheduler and the
+// disk.
 type trial struct {
 	engine string
 	long   bool
 	scale  float64
-	dir    string // of its own, and empty
+	dir    string // a separate, empty folder
 	random *rand.Rand
 	log    io.Writer
 
@@ -50,7 +50,7 @@ func (t *trial) say(format string, args ...any) {
 	fmt.Fprintf(t.log, format+"\n", args...)
 }
 
-// scaled is a number of jobs or faults as the flags want it.
+// scaled returns a number of jobs or faults, scaled by the flags.
 func (t *trial) scaled(n int) int { return max(1, int(float64(n)*t.scale)) }
 
 // count adds to the row's jobs and faults.
@@ -61,7 +61,7 @@ func (t *trial) count(jobs, faults int) {
 	t.faults += faults
 }
 
-// find adds to what was found wrong.
+// find adds to the faults found.
 func (t *trial) find(wrong tally) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,13 +12,13 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// label is the payload of a job: what its enqueuer calls it.
+// label is the payload of a job: the enqueuer's name for it.
 type label struct {
 	Key string `json:"key"`
 	Pad string `json:"pad,omitempty"` // so that it fills pages
 }
 
-// ledger is what a process knows of its enqueues and attempts without asking the database.
+// ledger holds a process's knowledge of its enqueues and attempts, without asking the database.
 type ledger struct {
 	mu       sync.Mutex
 	added    map[string]int64 // acknowledged, with the job's id
@@ -26,7 +26,7 @@ type ledger struct {
 	unknown  map[string]error
 	starts   map[attempt]int
 	highest  map[int64]int
-	finished map[int64]int // by how many handlers that returned nil
+	finished map[int64]int // the number of handlers that returned nil
 }
 
 // attempt names an attempt of a job.
@@ -42,7 +42,7 @@ func newLedger() *ledger {
 	}
 }
 
-// enqueue adds jobs in one call, one for each key, and notes what became of them.
+// enqueue adds jobs in one call, one for each key, and records the outcomes.
 func (l *ledger) enqueue(ctx context.Context, client *jobs.Client, pad string, keys ...string) error {
 	payloads := make([]json.RawMessage, len(keys))
 	for i, key := range keys {
@@ -75,7 +75,7 @@ func (l *ledger) enqueue(ctx context.Context, client *jobs.Client, pad string, k
 	return err
 }
 
-// start notes that a handler was called.
+// start records that a handler was called.
 func (l *ledger) start(job jobs.Job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *ledger) start(job jobs.Job) {
 	l.highest[job.ID] = max(l.highest[job.ID], job.Attempt)
 }
 
-// end notes that a handler returned nil.
+// end records that a handler returned nil.
 func (l *ledger) end(job jobs.Job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,8 +97,8 @@ func (l *ledger) ran(job jobs.Job) bool {
 	return l.finished[job.ID] > 0
 }
 
-// compare holds the jobs of a database against the ledger. charged says that attempts may have been charged to the jobs, as
-// after a crash.
+// compare compares the jobs of a database with the ledger. charged says that attempts may have been charged to the
+// jobs, as after a crash.
 func (l *ledger) compare(list []jobs.Job, charged bool) (t tally) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +144,7 @@ func (l *ledger) compare(list []jobs.Job, charged bool) (t tally) {
 	return t
 }
 
-// tally is what a comparison found wrong.
+// tally holds the differences that a comparison found.
 type tally struct{ lost, doubled, stale, other []string }
 
 func (t *tally) add(o tally) {

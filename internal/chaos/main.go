@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command chaos kills, stops and starves the queue, checks what is left of its promises, and prints a table. Each lane is
-// one sort of chaos in a file of its own; a run can be repeated by its seed.
+// Command chaos kills, stops and starves the queue, checks its promises, and prints a table. Each lane is one sort of
+// chaos in its own file. A run can be repeated by its seed.
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// playRole is the life of a process that a lane started.
+// playRole runs a process that a lane started.
 func playRole(text string) int {
 	var r role
 	err := json.Unmarshal([]byte(text), &r)
@@ -49,14 +49,14 @@ func playRole(text string) int {
 	return 0
 }
 
-// choice is what the flags say.
+// choice holds the flags.
 type choice struct {
 	lanes  []lane
 	engine string
 	seed   uint64
 	long   bool
 	scale  float64
-	lasts  time.Duration // as many rounds as that takes, and one at least
+	lasts  time.Duration // as many rounds as fit, at least one
 }
 
 // run returns the exit code: 1 when a promise was broken, 2 when a lane could not be run.
@@ -141,7 +141,7 @@ func parse(args []string, stderr io.Writer) (choice, error) {
 	return c, nil
 }
 
-// try runs a lane on an engine in a folder of its own.
+// try runs a lane on an engine in a separate folder.
 func (c choice) try(l lane, engine string, stderr io.Writer) row {
 	fmt.Fprintf(stderr, "== lane %d, %s, on %s\n", l.number, l.name, engine)
 	began := time.Now()

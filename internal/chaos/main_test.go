@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Every lane can be run, in a small form, and finds that the promises are kept.
+// Every lane can run, in a small form, and finds the promises kept.
 func TestLanes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -119,7 +119,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What a lane with disk faults compares with finds each sort of wrong.
+// The comparison of a lane with disk faults finds each sort of fault.
 func TestLedgerFindsWhatIsWrong(t *testing.T) {
 	job := func(id int64, key string, attempt int) jobs.Job {
 		return jobs.Job{ID: id, Attempt: attempt, Payload: json.RawMessage(fmt.Sprintf(`{"key":%q}`, key))}
@@ -152,8 +152,8 @@ func TestLedgerFindsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A database that is opened with normal durability does not keep what full promises: the lane would see a store that did
-// not sync.
+// A database that is opened with normal durability does not keep the promise of full: the lane would detect a store
+// that did not sync.
 func TestPowerLossIsSeen(t *testing.T) {
 	tr := &trial{engine: onSQLite, dir: t.TempDir(), random: rand.New(rand.NewPCG(1, 1)), log: io.Discard}
 	live := filepath.Join(tr.dir, "live")
@@ -186,7 +186,7 @@ func TestPowerLossIsSeen(t *testing.T) {
 	if err != nil || len(found.lost) == 0 {
 		t.Errorf("found is %+v, %v", found, err)
 	}
-	// And one whose rows are as they never were.
+	// And one whose rows never existed in that state.
 	other := slices.Clone(states)
 	for i := range other {
 		other[i].sum = "another"
@@ -201,7 +201,7 @@ func TestPowerLossIsSeen(t *testing.T) {
 	}
 }
 
-// The rounds of a lane add up: what one of them found wrong is not forgotten.
+// The rounds of a lane add up: a fault of one of them is not forgotten.
 func TestRoundsAddUp(t *testing.T) {
 	made := func(jobs int, found tally, err error) row {
 		return row{trial: &trial{jobs: jobs, faults: 1, found: found, pickups: []time.Duration{time.Second}}, err: err, took: time.Minute}
@@ -214,7 +214,7 @@ func TestRoundsAddUp(t *testing.T) {
 		t.Errorf("three rounds are %+v, %s, code %d", have, sum.took, sum.code())
 	}
 	sum.add(made(0, tally{}, errors.New("it broke off")))
-	sum.add(made(0, tally{}, nil)) // a single round without jobs is no matter then
+	sum.add(made(0, tally{}, nil)) // a single round without jobs does not matter then
 	if sum.code() != 2 {
 		t.Errorf("a round that was not finished is forgotten: code %d", sum.code())
 	}

@@ -20,12 +20,12 @@ import (
 	"github.com/sqluice/sqluice/internal/testdb"
 )
 
-// laneNetwork does to a PostgreSQL server and the network what happens to them: backends are ended one after the other, the
-// server crashes, connections are forgotten on the way, nothing passes for longer than a lease, a pooler is restarted. Each
-// process goes on by itself; nothing is lost, and no end is accepted from an attempt that was another's by then.
+// laneNetwork disturbs a PostgreSQL server and the network: backends are ended one after the other, the server crashes,
+// connections are forgotten on the way, nothing passes for longer than a lease, a pooler restarts. Each process
+// continues by itself; nothing is lost, and no end is accepted from an attempt that another worker had by then.
 //
-// Where networks can be made the server has one of its own, and a worker another one; elsewhere only a proxy stands between
-// some of the processes and the server.
+// Where networks can be made, the server has one and a worker another one. Elsewhere only a proxy stands between some
+// of the processes and the server.
 func laneNetwork() lane {
 	return lane{number: 7, name: "server and network", engines: []string{onPostgres}, run: func(ctx context.Context, t *trial) (err error) {
 		c, err := newCable()
@@ -62,7 +62,7 @@ func (c *cable) startServer(b *bench) (server *testdb.Cluster, err error) {
 	settings["listen_addresses"] = nearAddress
 	err = c.atNear(func() error {
 		server = testdb.StartCluster(b, settings)
-		// The server reads at its start whom it trusts.
+		// The server reads the trusted addresses at its start.
 		server.Stop(b, "fast")
 		file, err := os.OpenFile(filepath.Join(server.DataDir(), "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
 		if err != nil {
@@ -78,20 +78,20 @@ func (c *cable) startServer(b *bench) (server *testdb.Cluster, err error) {
 	return server, err
 }
 
-// terminateEvery is how far apart backends are ended.
+// terminateEvery is the interval between ends of backends.
 const terminateEvery = 15 * time.Millisecond
 
-// networkPace is how far apart an enqueuer is asked for jobs, so that the workers keep up.
+// networkPace is the interval at which an enqueuer is asked for jobs, so that the workers keep up.
 const networkPace = 100 * time.Millisecond
 
-// network is what the processes of a crew depend on.
+// network is the part of the environment that the processes of a crew depend on.
 type network struct {
 	*crew
 	bench  *bench
 	server *testdb.Cluster
 	relay  *relay
-	cable  *cable            // nil where there is none
-	pooler *testdb.PgBouncer // nil where there is none
+	cable  *cable            // nil without a pooler
+	pooler *testdb.PgBouncer // nil without a cable
 }
 
 func (f *fleet) badNetwork(ctx context.Context, b *bench, server *testdb.Cluster, c *cable) (err error) {
@@ -131,7 +131,7 @@ func (f *fleet) badNetwork(ctx context.Context, b *bench, server *testdb.Cluster
 	return n.suffer(ctx)
 }
 
-// through is the URL of a database by way of another address.
+// through returns the URL of a database through another address.
 func through(database url.URL, address string) string {
 	database.Host = address
 	query := database.Query()
@@ -214,10 +214,10 @@ func (n *network) suffer(ctx context.Context) error {
 	return n.end(ctx)
 }
 
-// slow is a recovery that is worth a word.
+// slow is a recovery that deserves a message.
 const slow = 3 * time.Second
 
-// recover waits until each process goes on, and notes how long each worker took.
+// recover waits until each process continues, and records how long each worker took.
 func (n *network) recover(ctx context.Context, fault string) error {
 	began := time.Now()
 	if err := n.goesOn(ctx); err != nil {
@@ -295,7 +295,7 @@ func (n *network) startAgain() error {
 	return n.cable.atNear(start)
 }
 
-// part keeps back all that goes to and from some of the processes.
+// part holds back all traffic of some of the processes.
 func (n *network) part(ctx context.Context) error {
 	n.relay.part()
 	err := n.busyFor(ctx, n.parted())
@@ -313,7 +313,7 @@ func (n *network) parted() time.Duration {
 	return pause
 }
 
-// unplug parts the networks, in each of the ways there are.
+// unplug parts the networks, in each of the possible ways.
 func (n *network) unplug(ctx context.Context) error {
 	for _, cut := range cuts() {
 		err := cut.make(n.cable)

@@ -16,22 +16,22 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// operation is what is done while the disk fails.
+// operation is an action during which the disk fails.
 type operation struct {
 	name     string
 	seed     string // the files that it begins with; none when empty
 	opens    bool   // it opens the store itself
-	arms     bool   // it says itself when the fault may come
+	arms     bool   // it reports itself when the fault may come
 	migrates bool   // the schema is not right before it
-	dear     int    // by how much fewer runs the short form makes of it
+	dear     int    // the short form makes fewer runs of it by this factor
 	do       func(context.Context, *subject) error
-	again    func(context.Context, *subject) error // what must work when the disk does
+	again    func(context.Context, *subject) error // must work when the disk does
 }
 
 // The databases that operations begin with.
 const (
 	seedQueue = "queue" // a queue with jobs
-	seedCrash = "crash" // the same, left by a process that died: its WAL is to be recovered
+	seedCrash = "crash" // the same, left by a process that died: its WAL must be recovered
 	seedOld   = "old"   // the same, one version back
 )
 
@@ -103,7 +103,7 @@ func reopen(ctx context.Context, s *subject) error {
 	return err
 }
 
-// work has a worker do all jobs. The fault comes when the first handler has been called. A worker keeps trying, so all
+// work lets a worker do all jobs. The fault comes when the first handler has been called. A worker keeps trying, so all
 // jobs end without another one.
 func work(ctx context.Context, s *subject) error {
 	ctx, cancel := context.WithTimeout(ctx, hang)
@@ -142,7 +142,7 @@ func work(ctx context.Context, s *subject) error {
 	return errors.Join(waited, err)
 }
 
-// allEnded waits until no job is waiting or running, and looks on when a look fails.
+// allEnded waits until no job is waiting or running. It continues when a check fails.
 func allEnded(ctx context.Context, s *subject) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -159,7 +159,7 @@ func allEnded(ctx context.Context, s *subject) error {
 	}
 }
 
-// checkBackup looks at a backup that was made, or makes it if that failed: nothing is in the way then.
+// checkBackup checks a backup that was made, or makes it if that failed: nothing is in the way then.
 func checkBackup(ctx context.Context, s *subject) (err error) {
 	path := filepath.Join(s.dir, "backup.db")
 	if s.err != nil {

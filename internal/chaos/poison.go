@@ -14,9 +14,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// lanePoison has handlers that exit their process, exhaust its memory or panic in a goroutine of their own: such a job has
-// failed after three crashes, and what ran beside it is done all the same. Others panic, call Goexit, do not heed the end of
-// their context, or are programs that die, take all memory or write a gigabyte: what runs in the same process loses no
+// lanePoison runs handlers that exit their process, exhaust its memory or panic in another goroutine. Such a job has
+// failed after three crashes, and its neighbours get done. Other handlers panic, call Goexit, ignore the end of their
+// context, or are programs that die, take all memory or write a gigabyte: other jobs of the same process lose no
 // attempt.
 func lanePoison() lane {
 	return lane{number: 9, name: "poison", engines: []string{onSQLite, onPostgres}, run: func(ctx context.Context, t *trial) error {
@@ -48,8 +48,8 @@ func lanePoison() lane {
 // maxCrashes is the default of [jobs.Config.MaxCrashes].
 const maxCrashes = 3
 
-// imprison has workers with a job that takes its process with it and others beside that, and starts each worker again: one
-// such job after the other, because of several at once each may be what runs beside another's victims.
+// imprison runs workers with a job that kills its process, and other jobs beside it, and starts each worker again. It
+// runs one such job after the other, because several at once may be each other's victims.
 func (f *fleet) imprison(ctx context.Context) error {
 	begin := func() (*process, error) {
 		return f.start(role{
@@ -103,7 +103,7 @@ func (f *fleet) imprison(ctx context.Context) error {
 	return nil
 }
 
-// poisoned adds a job that takes its process with it, and others before and after it.
+// poisoned adds a job that kills its process, and others before and after it.
 func (f *fleet) poisoned(ctx context.Context, name string) (poison int64, others []int64, err error) {
 	const many = 12
 	place := f.trial.random.IntN(many)
@@ -122,7 +122,7 @@ func (f *fleet) poisoned(ctx context.Context, name string) (poison int64, others
 	return poison, others, nil
 }
 
-// died wants the process to have ended by poison, and not by anything else.
+// died checks that the process was ended by poison, and by nothing else.
 func died(p *process) error {
 	for _, sign := range []string{"poison in a goroutine", "out of memory", "cannot allocate memory"} {
 		if p.stderr.holds(sign) {
@@ -143,7 +143,7 @@ func (b *buffer) holds(text string) bool {
 	return bytes.Contains(b.data.Bytes(), []byte(text))
 }
 
-// crashed wants a job to have failed after as many crashes as are too many, and each crash to be on record.
+// crashed checks that a job has failed after the maximum of crashes, and that each crash is recorded.
 func (f *fleet) crashed(ctx context.Context, id int64) error {
 	return f.each(ctx, []int64{id}, func(job jobs.Job, errs []jobs.AttemptError) {
 		if job.Status != jobs.StatusFailed || job.Crashes != maxCrashes || job.Attempt-job.Uncounted != maxCrashes || causes(errs, jobs.CauseCrash) != maxCrashes {
@@ -153,7 +153,7 @@ func (f *fleet) crashed(ctx context.Context, id int64) error {
 	})
 }
 
-// survived wants jobs that ran beside those to be done.
+// survived checks that the jobs that ran beside those are done.
 func (f *fleet) survived(ctx context.Context, ids []int64) error {
 	return f.each(ctx, ids, func(job jobs.Job, errs []jobs.AttemptError) {
 		if job.Status != jobs.StatusDone {
@@ -166,10 +166,10 @@ func (f *fleet) survived(ctx context.Context, ids []int64) error {
 	})
 }
 
-// misfitsOfAKind is how many misfits there are of each kind.
+// misfitsOfAKind is the number of misfits of each kind.
 const misfitsOfAKind = 5
 
-// misfits has a worker with handlers that end in bad ways or not at all, and others beside them.
+// misfits runs a worker with handlers that end badly or never, and others beside them.
 func (f *fleet) misfits(ctx context.Context) error {
 	worker, err := f.start(role{
 		Do: doMisfits, Name: fmt.Sprint("misfits ", len(f.all)), Lease: 30 * time.Second, Grace: time.Second, Slots: 10, Longest: 50 * time.Millisecond,
@@ -224,7 +224,7 @@ func (f *fleet) misfits(ctx context.Context) error {
 	return nil
 }
 
-// uncharged wants a job to have been run once.
+// uncharged checks that a job ran once.
 func (f *fleet) uncharged(job jobs.Job) {
 	if job.Attempt-job.Uncounted != 1 || job.Crashes > 0 {
 		f.wrong("job %d was charged %d attempts and %d crashes", job.ID, job.Attempt-job.Uncounted, job.Crashes)
@@ -260,7 +260,7 @@ func (f *fleet) allEnded(ctx context.Context, ids []int64) (bool, error) {
 	return true, nil
 }
 
-// each looks at jobs and what is on record of their failed attempts.
+// each checks jobs and the records of their failed attempts.
 func (f *fleet) each(ctx context.Context, ids []int64, check func(jobs.Job, []jobs.AttemptError)) error {
 	for _, id := range ids {
 		job, err := f.client.Get(ctx, id)

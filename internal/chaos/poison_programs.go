@@ -19,10 +19,10 @@ import (
 // programsQueue is the queue of jobs that are programs.
 const programsQueue = "programs"
 
-// memoryMost is how much memory the worker of programs may ever have had, whatever they write.
+// memoryMost bounds the memory of the worker of programs, whatever they write.
 const memoryMost = 512 << 20
 
-// programs has "sqluice work" run programs that die, take all memory, write without end or do not heed that they are to end,
+// programs lets "sqluice work" run programs that die, take all memory, write without end or ignore the request to end,
 // and others beside them.
 func (f *fleet) programs(ctx context.Context) error {
 	binary, err := buildHere(ctx, f.trial.dir)
@@ -112,7 +112,7 @@ func (f *fleet) programs(ctx context.Context) error {
 	}))
 }
 
-// checkMemory looks at the most memory that a process has ever had.
+// checkMemory checks the peak memory of a process.
 func (f *fleet) checkMemory(pid int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -126,7 +126,7 @@ func (f *fleet) checkMemory(pid int) {
 	}
 }
 
-// buildHere builds the command of the tree that this program is run in, once in a folder.
+// buildHere builds the command of this program's tree, once in a folder.
 func buildHere(ctx context.Context, dir string) (string, error) {
 	root, err := moduleRoot(ctx)
 	if err != nil {

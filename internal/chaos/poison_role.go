@@ -32,7 +32,7 @@ const (
 // exitOfPoison is the exit code of a process that its job ends.
 const exitOfPoison = 3
 
-// Kinds that take their process with them.
+// Kinds that kill their process.
 const (
 	killExit      = "exit"
 	killMemory    = "memory"
@@ -46,7 +46,7 @@ const (
 	badDeaf   = "deaf" // to the end of its context
 )
 
-// beside is the kind of jobs that run beside those that take their process with them.
+// beside is the kind of jobs that run beside those that kill their process.
 const beside = "beside"
 
 func (p *player) workInPrison(ctx context.Context) error {
@@ -94,14 +94,14 @@ func (p *player) workWithMisfits(ctx context.Context) error {
 		})
 	jobs.Kind[label]{Name: kind, RetryDelay: at0}.Handle(runner,
 		func(ctx context.Context, job jobs.Job, args label) error { return p.handle(ctx, job, args, released) })
-	// A deaf handler may be on its way out when the runner ends.
+	// A deaf handler may be returning when the runner ends.
 	if err := runner.Run(ctx); err != nil && !strings.Contains(err.Error(), "handlers that did not return") {
 		return err
 	}
 	return nil
 }
 
-// poisonRunner has the default of how many crashes are too many.
+// poisonRunner has the default maximum of crashes.
 func (p *player) poisonRunner(queues map[string]int) (*jobs.Runner, error) {
 	return jobs.NewRunner(p.client, jobs.Config{
 		Name: p.Name, Queues: queues, Lease: p.Lease, Grace: p.Grace, StuckAfter: 200 * time.Millisecond,
@@ -118,7 +118,8 @@ func handlePoison(runner *jobs.Runner, name string, poison func()) {
 	})
 }
 
-// exhaustMemory leaves the process little address space and uses that up, which ends it. It returns only when it cannot.
+// exhaustMemory leaves the process little address space and uses that up, which ends it. It returns only when it
+// cannot.
 func exhaustMemory() error {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -20,9 +20,9 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// lanePower makes up what a loss of power leaves of a database: at any moment, and of what was not synced by then any
-// sectors. With durability full everything that was acknowledged is there; with normal the queue is in a state that it had
-// at some time. It is sound in both.
+// lanePower computes the files that a loss of power leaves of a database: at any moment, with any subset of the sectors
+// not yet synced. With durability full all acknowledged jobs are there. With normal the queue is in a state that it had
+// at some time. The file is sound in both.
 func lanePower() lane {
 	return lane{number: 4, name: "power loss", engines: []string{onSQLite}, run: powerLoss}
 }
@@ -99,7 +99,7 @@ func (t *trial) powerRound(ctx context.Context, dir string, durability sqlite.Du
 	return nil
 }
 
-// powerWork makes a queue and writes to it, one transaction after the other, and says what was there after each.
+// powerWork makes a queue and writes to it, one transaction after the other, and records the state after each.
 func (t *trial) powerWork(ctx context.Context, fs *faultvfs.FS, path string, durability sqlite.Durability) (states []state, err error) {
 	store, err := sqlite.Open(ctx, path, sqlite.WithDurability(durability), sqlite.WithLogger(quiet()))
 	if err != nil {
@@ -202,7 +202,8 @@ func (w *hand) remove(ctx context.Context, job jobs.Job) error {
 	return err
 }
 
-// checkPower looks at what a loss of power left. It may be that of the write under way, too, which nobody was told of.
+// checkPower checks the files after a loss of power. The state may include the write under way, which was not
+// acknowledged.
 func checkPower(ctx context.Context, path string, states []state, moment int, durability sqlite.Durability) (t tally, err error) {
 	acknowledged := -1 // the last state
 	for i, s := range states {
@@ -231,7 +232,7 @@ func checkPower(ctx context.Context, path string, states []state, moment int, du
 		return t, err
 	}
 	if have != want {
-		// The power went before the migrations had reached the disk. They can be run again.
+		// The power failed before the migrations had reached the disk. They can be run again.
 		if durability == sqlite.Full && acknowledged >= 0 {
 			t.lost = append(t.lost, fmt.Sprintf("the schema is version %d, not %d", have, want))
 		}
@@ -259,14 +260,14 @@ func checkPower(ctx context.Context, path string, states []state, moment int, du
 	return t, nil
 }
 
-// digest is what jobs are, in short.
+// digest is a short summary of the jobs.
 func digest(list []jobs.Job) string {
 	slices.SortFunc(list, func(a, b jobs.Job) int { return int(a.ID - b.ID) })
 	hash := sha256.New()
 	for _, job := range list {
 		var p label
 		if err := json.Unmarshal(job.Payload, &p); err != nil {
-			p.Key = err.Error() // and so it differs from all that were written
+			p.Key = err.Error() // and so it differs from all written states
 		}
 		fmt.Fprintln(hash, job.ID, p.Key, len(p.Pad), job.Status, job.Attempt, job.WorkerID)
 	}

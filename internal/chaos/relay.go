@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// relay stands between processes and a server, as a network does: it takes TCP connections and passes their bytes on, until
-// it is told to keep them, to break connections or to forget some.
+// relay stands between processes and a server, as a network does. It accepts TCP connections and passes their bytes on,
+// until it is told to keep them, to break connections or to forget some.
 type relay struct {
 	listener net.Listener
 	server   string // its socket
@@ -53,12 +53,12 @@ func newRelay(server string) (*relay, error) {
 
 func (r *relay) address() string { return r.listener.Addr().String() }
 
-// connect serves a client. One that comes during a partition is not heard before its end.
+// connect serves a client. One that comes during a partition gets no answer before its end.
 func (r *relay) connect(client net.Conn) {
 	r.wait()
 	server, err := net.Dial("unix", r.server)
 	if err != nil {
-		_ = client.Close() // as the server would, which is down
+		_ = client.Close() // like a server that is down
 		return
 	}
 	l := &link{client: client, server: server}
@@ -84,7 +84,7 @@ func (r *relay) connect(client net.Conn) {
 	r.mu.Unlock()
 }
 
-// pass copies what one side says to the other until one of them ends.
+// pass copies the bytes of one side to the other until one of them ends.
 func (r *relay) pass(l *link, from, to net.Conn, look func([]byte)) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -132,7 +132,7 @@ func (l *link) hasLeft() bool {
 }
 
 func (l *link) cut() {
-	_ = l.client.Close() // one that is broken already is as good
+	_ = l.client.Close() // one that is broken already counts too
 	_ = l.server.Close()
 }
 
@@ -153,8 +153,8 @@ func (r *relay) all() []*link {
 	return list
 }
 
-// strand forgets the connections that listen or hold locks, as a firewall does that has been restarted: what is said on them
-// is lost, and neither side hears of it.
+// strand forgets the connections that listen or hold locks, like a firewall after a restart: bytes sent on them are
+// lost, and neither side is told.
 func (r *relay) strand() []*link {
 	var list []*link
 	for _, l := range r.all() {
@@ -175,7 +175,7 @@ func (r *relay) part() {
 	r.open = make(chan struct{})
 }
 
-// heal passes on what was kept back, or breaks all connections instead.
+// heal passes on the bytes that were kept back, or breaks all connections instead.
 func (r *relay) heal(lossless bool) {
 	if !lossless {
 		for _, l := range r.all() {

@@ -25,7 +25,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// role says what a process of a lane does.
+// role describes the work of a process of a lane.
 type role struct {
 	Do      string // work or enqueue
 	DB      string // a SQLite file's path or a PostgreSQL database's URL
@@ -36,13 +36,13 @@ type role struct {
 	Grace   time.Duration
 	Slots   int
 	Longest time.Duration // of a handler; it waits to be released when 0
-	Heeds   bool          // a handler that waits heeds the end of its context
-	Pad     int           // how many bytes an enqueuer adds to each job
+	Heeds   bool          // a waiting handler heeds the end of its context
+	Pad     int           // the bytes that an enqueuer adds to each job
 
 	Settable bool          // its clock can be set
 	Offset   time.Duration // of that clock at the beginning
 	Zone     string        // of the process
-	Delay    time.Duration // the longest until a job that it adds is due
+	Delay    time.Duration // the longest time until an added job is due
 }
 
 func (r role) play() error {
@@ -114,7 +114,7 @@ func (p *player) number(n int) int {
 	return p.random.IntN(n)
 }
 
-// enqueue adds as many jobs as each line of standard input asks for, and says after each how many were acknowledged.
+// enqueue adds as many jobs as each line of standard input asks for, and prints after each how many were acknowledged.
 func (p *player) enqueue(ctx context.Context) error {
 	calls := 0
 	lines := bufio.NewScanner(os.Stdin)
@@ -139,14 +139,14 @@ func (p *player) enqueue(ctx context.Context) error {
 	return lines.Err()
 }
 
-// refusedPause is how long an enqueuer that was refused leaves the database alone.
+// refusedPause is how long a refused enqueuer leaves the database alone.
 const refusedPause = 20 * time.Millisecond
 
-// uniqueKeys is how many unique keys the enqueuers share.
+// uniqueKeys is the number of unique keys that the enqueuers share.
 const uniqueKeys = 20
 
-// call adds one job, one with a unique key, or several together, and notes what it was told. acked is how many were added; the error is of the notes, or
-// one that no other call would be spared.
+// call adds one job, one with a unique key, or several together, and records the answer. acked is the number of added
+// jobs. The error is of the history, or one that every other call would get too.
 func (p *player) call(ctx context.Context, call, most int) (acked int, err error) {
 	size, unique := 1, ""
 	switch p.number(4) {
@@ -186,7 +186,7 @@ func (p *player) call(ctx context.Context, call, most int) (acked int, err error
 			return 0, told
 		}
 		fmt.Fprintln(os.Stderr, "enqueue:", told)
-		time.Sleep(refusedPause) // it is not worth to ask all the time
+		time.Sleep(refusedPause) // asking all the time is not useful
 		return 0, nil
 	}
 	if existed {
@@ -238,7 +238,7 @@ func (p *player) work(ctx context.Context) error {
 	return runner.Run(ctx)
 }
 
-// untilReleased is a context that also ends with standard input, and a channel that tells of that.
+// untilReleased returns a context that also ends with standard input, and a channel that signals that.
 func untilReleased(ctx context.Context) (context.Context, <-chan struct{}, context.CancelFunc) {
 	ctx, stop := context.WithCancel(ctx)
 	released := make(chan struct{})
@@ -268,7 +268,7 @@ func (p *player) handle(ctx context.Context, job jobs.Job, args label, released 
 	select {
 	case <-wait:
 	case <-cancelled:
-		// A handler that lost its job says that it has done it all the same: its end must be refused.
+		// A handler that lost its job reports it as done all the same: its end must be refused.
 		if !errors.Is(context.Cause(ctx), jobs.ErrLeaseLost) {
 			return ctx.Err()
 		}
@@ -279,7 +279,7 @@ func (p *player) handle(ctx context.Context, job jobs.Job, args label, released 
 	return p.notes.Write(history.Event{What: history.Return, Job: job.ID, Attempt: job.Attempt})
 }
 
-// refusals notes what a worker logs of ends that were refused.
+// refusals records a worker's log lines of refused ends.
 type refusals struct {
 	slog.Handler
 	notes *scribe
@@ -297,7 +297,7 @@ func (r *refusals) Handle(ctx context.Context, record slog.Record) error {
 			}
 			return true
 		})
-		r.notes.note(e) // whoever logs does not look at errors
+		r.notes.note(e) // callers of a logger ignore errors
 	}
 	return r.Handler.Handle(ctx, record)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// scribe writes a process's history also where there is nobody to return an error to: it keeps that for the end.
+// scribe writes a process's history. It keeps errors for the end, because its callers cannot return them.
 type scribe struct {
 	*history.Writer
 
@@ -31,7 +31,7 @@ func (s *scribe) note(e history.Event) {
 	}
 }
 
-// observer notes the ends that were committed, of jobs whose handler notes its start. A handler's return does not tell: its
+// observer records the committed ends of jobs whose handler records its start. A handler's return is not enough: its
 // process may die before the commit, and its end may be refused.
 func (s *scribe) observer() *jobs.Observer {
 	return &jobs.Observer{Finished: func(f jobs.Finished) {
@@ -41,7 +41,7 @@ func (s *scribe) observer() *jobs.Observer {
 	}}
 }
 
-// close returns what went wrong, now and before.
+// close returns the first error, now or before.
 func (s *scribe) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

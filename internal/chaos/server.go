@@ -13,9 +13,9 @@ import (
 	"github.com/sqluice/sqluice/internal/testdb"
 )
 
-// bench stands in for a test, which the temporary PostgreSQL servers of package testdb belong to.
+// bench replaces a test for the temporary PostgreSQL servers of package testdb.
 type bench struct {
-	testing.TB // what is not overridden is not used
+	testing.TB // methods that are not overridden are not used
 	ctx        context.Context
 	cleanups   []func()
 	failures   []error
@@ -54,7 +54,7 @@ func (b *bench) TempDir() string {
 	return dir
 }
 
-// onServer runs fn with a PostgreSQL server that keeps what it acknowledged, as one outside of tests does. The server ends
+// onServer runs fn with a PostgreSQL server that keeps acknowledged data, as one outside of tests does. The server ends
 // with it.
 func onServer(ctx context.Context, fn func(b *bench, server *testdb.Cluster) error) error {
 	return onBench(ctx, func(b *bench) error { return fn(b, testdb.StartCluster(b, lasting())) })
@@ -65,7 +65,7 @@ func lasting() map[string]string {
 	return map[string]string{"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_connections": "500"}
 }
 
-// onBench runs fn with a bench, and ends what that has by then.
+// onBench runs fn with a bench, and then ends the bench's resources.
 func onBench(ctx context.Context, fn func(*bench) error) (err error) {
 	b := &bench{ctx: ctx}
 	defer func() {

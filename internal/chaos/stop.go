@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// laneStop ends workers by SIGTERM under full load, again and again: each ends well, gives back what it cannot end, and no
-// attempt is charged to any job.
+// laneStop ends workers by SIGTERM under full load, again and again. Each ends cleanly and releases jobs that it cannot
+// end, and no attempt is charged to any job.
 func laneStop() lane {
 	return lane{number: 11, name: "SIGTERM", engines: []string{onSQLite, onPostgres}, run: func(ctx context.Context, t *trial) error {
 		return onQueue(ctx, t, func(f *fleet) error { return f.terminating(ctx) })
@@ -81,8 +81,8 @@ func (f *fleet) terminating(ctx context.Context) error {
 	return err
 }
 
-// busy gives the workers jobs until one is seen to run some: the others may be faster than a certain one, and all may be
-// through with them before anybody looks.
+// busy gives the workers jobs until one is seen to run some: the others may be faster than a given worker, and all jobs
+// may be done before the check.
 func (f *fleet) busy(ctx context.Context, workers []*process, enqueue func() error) (victim *process, err error) {
 	var given time.Time
 	err = until(ctx, "a worker runs jobs", func() (bool, error) {
@@ -110,7 +110,7 @@ func (f *fleet) busy(ctx context.Context, workers []*process, enqueue func() err
 	return victim, err
 }
 
-// leftNothing wants no row of a live worker, which jobs may hang on, to be left of a worker that has ended.
+// leftNothing checks that no row of a live worker is left of a worker that has ended: jobs may depend on it.
 func (f *fleet) leftNothing(ctx context.Context, p *process) error {
 	infos, err := f.client.Workers(ctx)
 	if err != nil {

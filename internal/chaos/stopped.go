@@ -8,7 +8,8 @@ import (
 	"os"
 )
 
-// stopped reports whether a child was stopped by a signal. Waiting for that would take its end from whoever waits for it.
+// stopped reports whether a child was stopped by a signal. Waiting for the signal would take the child's end from the
+// goroutine that waits for that.
 func stopped(pid int) (bool, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -21,10 +21,10 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// hang is when a wait is given up. No outcome depends on how long anything takes.
+// hang is the limit of a wait. No outcome depends on how long anything takes.
 const hang = time.Minute
 
-// subject is a database that an operation with a fault is tried on.
+// subject is a database on which an operation with a fault is tried.
 type subject struct {
 	injection
 	lab    *faultLab
@@ -44,7 +44,7 @@ func (s *subject) arm() {
 	}
 }
 
-// open opens the store and has it prepare its statements.
+// open opens the store and prepares its statements.
 func (s *subject) open(ctx context.Context) error {
 	store, err := sqlite.Open(ctx, s.path, sqlite.WithDurability(s.durability), sqlite.WithLogger(quiet()))
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *subject) close() error {
 	return store.Close()
 }
 
-// check looks at what an operation has left, now that the disk works again.
+// check checks the result of an operation, now that the disk works again.
 func (s *subject) check(ctx context.Context, i injection) error {
 	// The process dies right here.
 	image := filepath.Join(s.dir, "image")
@@ -77,7 +77,7 @@ func (s *subject) check(ctx context.Context, i injection) error {
 	if err := s.checkImage(ctx, filepath.Join(image, "jobs.db")); err != nil {
 		return fmt.Errorf("%s, dead after %v: %w", i, s.err, err)
 	}
-	// Or it goes on.
+	// Or it continues.
 	if s.op.again != nil {
 		if err := s.op.again(ctx, s); err != nil {
 			return fmt.Errorf("once more, after %v: %w", s.err, err)
@@ -101,7 +101,7 @@ func (s *subject) check(ctx context.Context, i injection) error {
 	return nil
 }
 
-// checkImage looks at a copy of the files as another process would that comes after this one died.
+// checkImage checks a copy of the files as the next process would find it after this one died.
 func (s *subject) checkImage(ctx context.Context, path string) (err error) {
 	store, err := sqlite.Open(ctx, path, sqlite.WithLogger(quiet()))
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *subject) checkImage(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// finish compares, lets a worker do what is left, compares again, and looks whether the database is sound.
+// finish compares, lets a worker do the rest, compares again, and checks that the database is sound.
 func (l *ledger) finish(ctx context.Context, client *jobs.Client, path string, charged bool) (t tally, err error) {
 	list, err := allJobs(ctx, client)
 	if err != nil {
@@ -148,7 +148,7 @@ func (l *ledger) finish(ctx context.Context, client *jobs.Client, path string, c
 	return t, err
 }
 
-// drain has a worker do all jobs.
+// drain lets a worker do all jobs.
 func (l *ledger) drain(ctx context.Context, client *jobs.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, hang)
 	defer cancel()
@@ -162,7 +162,7 @@ func (l *ledger) drain(ctx context.Context, client *jobs.Client) error {
 	return ctx.Err()
 }
 
-// runner makes a worker that notes what it starts and ends.
+// runner makes a worker that records its starts and ends.
 func (l *ledger) runner(client *jobs.Client, handler func(context.Context, jobs.Job) error) (*jobs.Runner, error) {
 	runner, err := jobs.NewRunner(client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 3}, Logger: quiet()})
 	if err != nil {
@@ -194,7 +194,7 @@ func allJobs(ctx context.Context, client *jobs.Client) ([]jobs.Job, error) {
 	}
 }
 
-// integrity is what SQLite says of a database file: "ok" or what is wrong with it.
+// integrity returns SQLite's report on a database file: "ok" or the fault.
 func integrity(ctx context.Context, path string) (said string, err error) {
 	address := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=rw&_pragma=busy_timeout(5000)"}
 	pool, err := sql.Open("sqlite", address.String())
@@ -218,7 +218,7 @@ func integrity(ctx context.Context, path string) (said string, err error) {
 	return strings.Join(lines, "; "), rows.Err()
 }
 
-// copied is the ledger as it is now.
+// copied returns the ledger as it is now.
 func (l *ledger) copied() *ledger {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// errNotHere is of a lane that this machine cannot run, for want of a server.
+// errNotHere marks a lane that this machine cannot run, for example without a server.
 var errNotHere = errors.New("not tested here")
 
 // row is a line of the table.
@@ -33,8 +33,8 @@ func (r *row) add(other row) {
 	r.trial.pickups = append(r.trial.pickups, other.trial.pickups...)
 }
 
-// code is the exit code that the row calls for. Where CI=true everything must be tested. A lane without jobs or faults has
-// shown nothing.
+// code is the exit code of the row. Where CI=true everything must be tested. A lane without jobs or faults proves
+// nothing.
 func (r row) code() int {
 	switch {
 	case r.err != nil, r.skipped != nil && os.Getenv("CI") == "true":
@@ -51,10 +51,10 @@ func (r row) empty() bool { return r.trial.jobs == 0 || r.trial.faults == 0 }
 
 func (t tally) count() int { return len(t.lost) + len(t.doubled) + len(t.stale) + len(t.other) }
 
-// shown is how many faults of each sort are told in full.
+// shown is the number of faults of each sort that are printed in full.
 const shown = 20
 
-// printFaults tells what was found wrong.
+// printFaults prints the faults found.
 func (t *trial) printFaults(out io.Writer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +97,7 @@ func printTable(out io.Writer, rows []row) {
 	}
 }
 
-// percentile is of durations, and a dash when there are none.
+// percentile formats a percentile of durations, and a dash without any.
 func percentile(list []time.Duration, p int) string {
 	if len(list) == 0 {
 		return "-"

@@ -14,9 +14,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// laneUpgrade kills migrations, and has the program of the version before beside this one: each refuses the other's schema
-// and writes nothing, a migration below a worker stops it and loses none of its jobs, and jobs of a kind that nobody knows
-// stay pending.
+// laneUpgrade kills migrations, and runs the program of the version before beside this one. Each refuses the other's
+// schema and writes nothing. A migration under a worker stops it and loses none of its jobs. Jobs of a kind that no
+// program knows stay pending.
 func laneUpgrade() lane {
 	return lane{number: 10, name: "upgrades", engines: []string{onSQLite, onPostgres}, run: func(ctx context.Context, t *trial) error {
 		return onQueue(ctx, t, func(f *fleet) error {
@@ -43,7 +43,7 @@ func laneUpgrade() lane {
 	}}
 }
 
-// ballast is a queue of jobs that migrations have to deal with.
+// ballast is a queue of jobs that migrations must handle.
 const ballast = "ballast"
 
 // killMigrations takes the schema some versions back, again and again, and kills a process that migrates.
@@ -74,7 +74,7 @@ func (f *fleet) killMigrations(ctx context.Context) error {
 			return fmt.Errorf("%s says %d:\n%s", p.Name, said, p.stderr.last())
 		}
 		began := time.Now()
-		if took == 0 { // the first one is let go on
+		if took == 0 { // the first one may complete
 			if err := p.end(); err != nil {
 				return err
 			}
@@ -123,7 +123,7 @@ func (f *fleet) killMigrations(ctx context.Context) error {
 	return nil
 }
 
-// snapshot is all that people see of the queue.
+// snapshot is everything that people see of the queue.
 func (f *fleet) snapshot(ctx context.Context) (string, error) {
 	list, err := allJobs(ctx, f.client)
 	if err != nil {
@@ -141,7 +141,7 @@ func (f *fleet) snapshot(ctx context.Context) (string, error) {
 	return string(text), err
 }
 
-// writesNothing wants the queue to be the same after fn.
+// writesNothing checks that fn does not change the queue.
 func (f *fleet) writesNothing(ctx context.Context, what string, fn func() error) error {
 	before, err := f.snapshot(ctx)
 	if err != nil {
@@ -184,7 +184,7 @@ func (f *fleet) newerRefuses(ctx context.Context) error {
 	})
 }
 
-// refuses wants a process to end by itself, in an error that says so.
+// refuses checks that a process ends by itself, with an error that names the schema.
 func (f *fleet) refuses(p *process, says string) {
 	f.trial.count(0, 1)
 	select {
@@ -198,14 +198,14 @@ func (f *fleet) refuses(p *process, says string) {
 	}
 }
 
-// countsSchema is the version from which on workers count what they end. Where one of a version before went on after the
-// migration, counts are made anew, as docs/postgres.md has it for people.
-const countsSchema = 9
+// countsSchema is the version from which on workers count the jobs that they end. Where one of a version before
+// continued after the migration, the lane recounts, as docs/postgres.md tells people to.
+const countsSchema = 13
 
 // unknownKind is a kind that no worker has a handler for.
 const unknownKind = "unknown"
 
-// upgradeBelow migrates the schema below a worker of the version before.
+// upgradeBelow migrates the schema under a worker of the version before.
 func (f *fleet) upgradeBelow(ctx context.Context, before earlier) error {
 	err := f.writesNothing(ctx, "the version before on this schema", func() error {
 		worker, err := f.workBefore(before.program)
@@ -306,7 +306,7 @@ func (f *fleet) migrateBelow(ctx context.Context, before earlier) error {
 	}
 	for _, job := range unknown {
 		if job.Status != jobs.StatusPending || job.Attempt != 0 {
-			f.wrong("job %d, whose kind nobody knows, is %s after %d attempts", job.ID, job.Status, job.Attempt)
+			f.wrong("job %d, whose kind no program knows, is %s after %d attempts", job.ID, job.Status, job.Attempt)
 		}
 		if err := f.client.Delete(ctx, job.ID); err != nil {
 			return err

@@ -30,8 +30,8 @@ type earlier struct {
 	schema  int64
 }
 
-// buildBefore builds the command as it was before the last migration was added. It may know a schema some versions older:
-// migrations may come together.
+// buildBefore builds the command as it was before the last migration was added. It may know a schema some versions
+// older: several migrations may have come together.
 func buildBefore(ctx context.Context, dir string) (earlier, error) {
 	source := filepath.Join(dir, "before")
 	if err := unpackBefore(ctx, source); err != nil {
@@ -138,7 +138,7 @@ func (f *fleet) command(program string, stdin io.Reader, args ...string) (*proce
 	return p, nil
 }
 
-// workBefore starts a worker of the version before, whose programs note what they do.
+// workBefore starts a worker of the version before, whose programs record their work.
 func (f *fleet) workBefore(before string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -153,7 +153,7 @@ func (f *fleet) workBefore(before string) (*process, error) {
 	return f.command(before, nil, "work", "--exec", line, "--concurrency", "4")
 }
 
-// enqueueBefore has the version before add jobs, and notes what it says.
+// enqueueBefore lets the version before add jobs, and records its output.
 func (f *fleet) enqueueBefore(before string, n int) error {
 	name := fmt.Sprint("enqueuer before ", len(f.all))
 	var lines strings.Builder

@@ -18,7 +18,7 @@ const (
 	doProgram = "program" // of "sqluice work --exec"
 )
 
-// What a migrating process says.
+// The messages of a migrating process.
 const (
 	saysMigrating = 1
 	saysMigrated  = 2

@@ -16,8 +16,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// laneZombie stops a worker for longer than its lease. Another one claims its job; then the first one goes on and ends the
-// job first, by a handler that heeds the end of its context or by one that does not: its end is refused.
+// laneZombie stops a worker for longer than its lease. Another one claims its job. Then the first one continues and
+// ends the job first, by a handler that heeds the end of its context or by one that does not: its end is refused.
 func laneZombie() lane {
 	return lane{number: 2, name: "zombie", engines: []string{onSQLite, onPostgres}, run: func(ctx context.Context, t *trial) error {
 		return onQueue(ctx, t, func(f *fleet) error {
@@ -68,7 +68,7 @@ func (f *fleet) zombie(ctx context.Context, round int) error {
 		return err
 	}
 	f.trial.count(0, 1)
-	if !r.Heeds { // it finds that it may end as soon as it goes on
+	if !r.Heeds { // it finds that it may end as soon as it continues
 		if err := zombie.stdin.Close(); err != nil {
 			return err
 		}
@@ -125,8 +125,8 @@ func (p *process) stop() error {
 	})
 }
 
-// betweenWrites runs fn while no process is in the middle of a write on a SQLite file: one that is stopped there keeps the
-// file locked, which nobody can undo. (A PostgreSQL server ends such a transaction after a while.)
+// betweenWrites runs fn while no process is in the middle of a write on a SQLite file: a process that is stopped there
+// keeps the file locked, which nothing can undo. (A PostgreSQL server ends such a transaction after a while.)
 func (f *fleet) betweenWrites(ctx context.Context, fn func() error) (err error) {
 	if f.trial.engine == onPostgres {
 		return fn()

@@ -17,12 +17,12 @@ import (
 
 const (
 	benchKind  = "noop"
-	benchSlots = 200 // jobs at once of a drain, and in a turn
+	benchSlots = 200 // concurrent jobs of a drain, and jobs of a cycle
 	benchBatch = 1000
 )
 
-// Benchmark measures the ways that a job takes most often, each in an empty database that open makes. The engines run it
-// as BenchmarkQueue, so that figures before and after a change can be held against each other: `make benchmarks`.
+// Benchmark measures the most frequent paths of a job, each in an empty database that open makes. The engines run it as
+// BenchmarkQueue, so that figures before and after a change can be compared: `make benchmarks`.
 func Benchmark(b *testing.B, open func(b *testing.B) jobs.Store) {
 	for _, one := range []struct {
 		name string
@@ -56,7 +56,7 @@ func benchEnqueue(b *testing.B, client *jobs.Client) int {
 	return 1
 }
 
-// benchEnqueueCallers is many of them at once.
+// benchEnqueueCallers is many concurrent callers.
 func benchEnqueueCallers(b *testing.B, client *jobs.Client) int {
 	const callers = 64
 	payload := benchPayloads(1)[0]
@@ -89,8 +89,7 @@ func benchEnqueueMany(b *testing.B, client *jobs.Client) int {
 	return benchBatch
 }
 
-// benchTurn is a runner's transaction without the runner: the ends of a batch of jobs are recorded and the next are
-// claimed.
+// benchTurn is a runner's transaction without the runner: it records the ends of a batch of jobs and claims the next.
 func benchTurn(b *testing.B, client *jobs.Client) int {
 	benchFill(b, client, (b.N+1)*benchSlots)
 	store := client.Store()
@@ -152,7 +151,7 @@ func benchTurn(b *testing.B, client *jobs.Client) int {
 	return benchSlots
 }
 
-// benchDrain is the whole way of a job from its claim to its end. Its allocations and bytes are the same in each run.
+// benchDrain is the path of a job from its claim to its end. Its allocations and bytes are the same in each run.
 func benchDrain(b *testing.B, client *jobs.Client) int {
 	benchFill(b, client, b.N)
 	runner, err := jobs.NewRunner(client, jobs.Config{

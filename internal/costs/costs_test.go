@@ -16,23 +16,23 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// engine is what the tests need to know of a database to measure the same on both.
+// engine is the part of a database that the tests need to measure the same on both.
 type engine struct {
 	name      string
 	lab       func(*testing.T) *lab
-	claim     func(t *testing.T, besides ...string) []figure // what each statement of a turn asks for, beside such rows
+	claim     func(t *testing.T, besides ...string) []figure // the reads of each statement of a cycle, beside such rows
 	logMore   float64                                        // 0: the log is the same each time
 	claimMore float64                                        // 0: the pages are the same each time
 	another   bool                                           // version than that of the golden files
 }
 
-// lab is a migrated database of its own for one figure.
+// lab is a migrated database for one figure.
 type lab struct {
 	store   *watched
 	client  *jobs.Client
 	logged  func(*testing.T) int64   // bytes in the write-ahead log
-	keepLog func(*testing.T)         // lets nothing be taken out of it; may be nil
-	crashed func(*testing.T, func()) // makes jobs that are enqueued in the function such that have crashed once
+	keepLog func(*testing.T)         // prevents removal from it; may be nil
+	crashed func(*testing.T, func()) // makes jobs that are enqueued in the function look as if they had crashed once
 }
 
 func newLab(store jobs.Store, trips func() int64) *lab {
@@ -40,7 +40,7 @@ func newLab(store jobs.Store, trips func() int64) *lab {
 	return &lab{store: w, client: jobs.New(w)}
 }
 
-// many is how many jobs are enqueued at once.
+// many is the number of jobs that are enqueued at once.
 const many = 1000
 
 func measure(t *testing.T, e engine) {
@@ -65,7 +65,7 @@ func measure(t *testing.T, e engine) {
 	})
 }
 
-// mustBeGolden skips what is held for one version of the engine where there is another. CI must have that one.
+// mustBeGolden skips figures for one version of the engine where there is another. CI must have that version.
 func (e engine) mustBeGolden(t *testing.T) {
 	t.Helper()
 	switch {
@@ -101,8 +101,8 @@ func statements(t *testing.T, e engine) *figures {
 	return f
 }
 
-// count adds how many of each there are, and how many round trips a transaction with these statements takes as a rule: the
-// first one on a connection takes more, and now and then housekeeping comes in between.
+// count returns the number of each, and the usual round trips of a transaction with these statements: the first one on
+// a connection takes more, and now and then maintenance comes in between.
 func (f *figures) count(what string, list []asked, typical ...string) {
 	counts, trips := map[string]int{"transactions": 0, "reads": 0}, map[int64]int{}
 	for _, a := range list {
@@ -118,7 +118,7 @@ func (f *figures) count(what string, list []asked, typical ...string) {
 			trips[a.trips]++
 		}
 	}
-	delete(counts, "GetNextRunAfter") // a turn asks when the last answer is old, too; that it asks seldom shows in its round trips
+	delete(counts, "GetNextRunAfter") // a cycle asks when the last answer is old, too; its round trips show that it asks seldom
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		f.add(float64(counts[name]), what+", "+name)
 	}
@@ -127,7 +127,7 @@ func (f *figures) count(what string, list []asked, typical ...string) {
 	}
 }
 
-// mostOften is the number that was counted most often.
+// mostOften returns the most frequent number.
 func mostOften(times map[int64]int) int64 {
 	return slices.MaxFunc(slices.Sorted(maps.Keys(times)), func(a, b int64) int { return times[a] - times[b] })
 }
@@ -140,7 +140,7 @@ func enqueueOne(t *testing.T, l *lab, n int) {
 	}
 }
 
-// logs measures what goes to the write-ahead log, which is what a disk has to take.
+// logs measures the bytes of the write-ahead log, which a disk must take.
 func logs(t *testing.T, e engine) *figures {
 	t.Helper()
 	f := &figures{more: e.logMore}
@@ -174,10 +174,10 @@ func logs(t *testing.T, e engine) *figures {
 	return f
 }
 
-// claimed is how many jobs the measured claim takes.
+// claimed is the number of jobs that the measured claim takes.
 const claimed = 200
 
-// step is a statement of a turn.
+// step is a statement of a cycle.
 type step struct {
 	name string
 	args any
@@ -185,7 +185,8 @@ type step struct {
 	want int64
 }
 
-// steps are those that a turn and the look before it consist of. The wanted jobs have the first ids, and all are alike.
+// steps are the statements of a cycle and of the check before it. The wanted jobs have the first ids, and all are
+// alike.
 func steps() []step {
 	now := time.Now().UnixMicro()
 	ids := make([]byte, 0, 8*claimed)
@@ -209,8 +210,8 @@ func steps() []step {
 	}
 }
 
-// claims counts the pages of the database that a turn asks for, in a table with nothing else and beside 100,000 finished
-// and 100,000 scheduled jobs.
+// claims counts the database pages that a cycle reads, in a table with nothing else and beside 100,000 finished and
+// 100,000 scheduled jobs.
 func claims(t *testing.T, e engine) *figures {
 	t.Helper()
 	f := &figures{more: e.claimMore, few: 20 * e.claimMore}

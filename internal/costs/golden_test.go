@@ -13,20 +13,20 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// figure is what something costs.
+// figure is the cost of something.
 type figure struct {
 	name  string
 	value float64
 }
 
-// figures of one sort. What is not the same at each run may be more than in the golden file by a share.
+// figures of one sort. Those that vary between runs may exceed the golden file by a share.
 type figures struct {
 	more float64 // 0 means exactly
 	list []figure
-	few  float64 // so much more is allowed as well, of figures that are small
+	few  float64 // this much more is allowed as well, for small figures
 }
 
-// add notes a figure, to a tenth.
+// add records a figure, to a tenth.
 func (f *figures) add(value float64, name string) {
 	f.list = append(f.list, figure{name, math.Round(10*value) / 10})
 }
@@ -53,7 +53,7 @@ func (f *figures) text(file string) string {
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// faults are how the figures differ from those of a golden file's text.
+// faults returns the differences between the figures and a golden file's text.
 func (f *figures) faults(file, golden string) ([]string, error) {
 	body, ok := strings.CutPrefix(golden, f.head(file))
 	if !ok {
@@ -97,11 +97,11 @@ func cutLast(line string) (before, last string, ok bool) {
 	return strings.TrimSpace(line[:i]), line[i+1:], true
 }
 
-// tries is how often something is measured before it is taken to be dearer: what the queue does by the clock comes in
-// between on a machine that stands still for seconds, and what is dearer is so each time.
+// tries is how often a cost is measured before it counts as higher: on a machine that stands still for seconds the
+// queue's work by the clock adds to it, but a real rise shows each time.
 const tries = 3
 
-// hold holds what is measured against a golden file, or writes that with -update.
+// hold compares the measured figures with a golden file, or writes the file with -update.
 func hold(t *testing.T, file string, measure func() *figures) {
 	t.Helper()
 	path := filepath.Join("testdata", file)

@@ -9,8 +9,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// idle counts what it takes that a runner with nothing to do has a job: one that its own client adds, which is handed to it, and one
-// that another adds, which it claims.
+// idle counts the cost of a job for a runner without work: one that its client adds, which is handed to it, and one
+// that another client adds, which it claims.
 func idle(t *testing.T, l *lab, f *figures) {
 	t.Helper()
 	const each = 20
@@ -31,7 +31,7 @@ func idle(t *testing.T, l *lab, f *figures) {
 	ended := make(chan error, 1)
 	go func() { ended <- runner.Run(running) }()
 
-	// When the runner has come to rest no signal tells; a job that comes before is claimed with an end, or by itself.
+	// No signal says that the runner is idle; a job that comes before is claimed together with an end, or by itself.
 	for _, one := range []struct {
 		what  string
 		by    *jobs.Client

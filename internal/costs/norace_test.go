@@ -2,5 +2,5 @@
 
 package costs
 
-// raced is whether the race detector runs, which allocates memory of its own and makes SQLite twenty times slower.
+// raced says that the race detector runs, which allocates memory and makes SQLite twenty times slower.
 const raced = false

@@ -9,26 +9,26 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// hang is when a drain that stands still is given up: no figure depends on how long anything takes.
+// hang is the limit of a drain: no figure depends on how long anything takes.
 const hang = 2 * time.Minute
 
-// slots is how many jobs run at once, and drained how many there are. All slots are full until the end. There are as many as
-// a turn may claim however long turns take: with more, the number of turns would depend on that.
+// slots is the number of concurrent jobs, and drained the number of all. All slots are full until the end. There are as
+// many as a cycle may claim however long cycles take: with more, the number of cycles would depend on that.
 const (
 	slots   = 100
 	drained = 100 * slots
 )
 
-// pace makes the turns of a runner the same each time, whatever the scheduler does: how many outcomes one transaction
-// records depends otherwise on which handlers have returned by then.
+// pace makes the cycles of a runner the same each time, whatever the scheduler does. Otherwise the number of outcomes
+// in a transaction depends on which handlers have returned by then.
 //
-// No handler returns until all slots are full and all that ended before is recorded. Then that of the last job does: the runner
-// records its end by itself. While that turn is at its first statement, all others return, and the turn waits until they have: the
-// next one records the rest, and claims as many, in the same transaction or in another at the same time. So the turns record 1,
-// slots-1, 1, slots-1 and so on.
+// No handler returns until all slots are full and all earlier ends are recorded. Then the last job's handler returns:
+// the runner records its end by itself. During the first statement of that cycle all other handlers return, and the
+// cycle waits for them. The next one records the rest, and claims as many, in the same transaction or in another at the
+// same time. So the cycles record 1, slots-1, 1, slots-1 and so on.
 //
-// How many jobs a runner claims ahead of free slots depends on how long they and the turns take. Beside jobs that were
-// running when a process died it claims none ahead, and so all jobs here are such: see fill.
+// The number of prefetched jobs depends on the durations of jobs and cycles. Beside jobs that were running when a
+// process died a runner prefetches none, so all jobs here are such: see fill.
 type pace struct {
 	mu        sync.Mutex
 	running   []context.Context // of the handlers that wait
@@ -51,7 +51,7 @@ func (p *pace) handle(ctx context.Context, _ jobs.Job, job payload) error {
 	}
 }
 
-// enter returns what a handler has to wait for.
+// enter returns the channel that a handler must wait for.
 func (p *pace) enter(ctx context.Context, job payload) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +98,7 @@ func (p *pace) statement(name string) {
 	p.running, p.full, p.release = p.running[:0], make(chan struct{}), make(chan struct{})
 }
 
-// payload is one of about 100 bytes, the same number for all jobs.
+// payload is a payload of about 100 bytes, the same number for all jobs.
 type payload struct {
 	N   int    `json:"n"`
 	Pad string `json:"pad"`
@@ -133,7 +133,7 @@ func (l *lab) drain(t *testing.T) {
 	must(t, ctx.Err())
 }
 
-// fill adds what drain runs: jobs that have crashed once.
+// fill adds the jobs of drain: they have crashed once.
 func (l *lab) fill(t *testing.T) {
 	t.Helper()
 	l.crashed(t, func() {

@@ -18,16 +18,17 @@ import (
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
-// goldenPostgres is the major version whose log and pages are held: others write and read a little more or less.
+// goldenPostgres is the major version whose log and pages are compared: others write and read a little more or less.
 const goldenPostgres = 15
 
-// logMore is what the server writes to its log by itself may vary the figures by: a page is pruned in passing, or not.
+// logMore is the allowed variation of the figures by the server's own writes to its log: a page is pruned in passing,
+// or not.
 const logMore = 0.05
 
-// claimMore is what the server's own bookkeeping, of free space and visible pages, may vary the pages by.
+// claimMore is the allowed variation of the pages by the server's own bookkeeping of free space and visible pages.
 const claimMore = 0.1
 
-// TestPostgres has a cluster of its own, in which nothing goes on but what is measured.
+// TestPostgres has a separate cluster, in which nothing else runs.
 func TestPostgres(t *testing.T) {
 	cluster := testdb.StartCluster(t, map[string]string{
 		"autovacuum": "off", "full_page_writes": "off", "checkpoint_timeout": "1d", "max_wal_size": "16GB",
@@ -89,8 +90,8 @@ func connect(t *testing.T, url string) *pgx.Conn {
 	return conn
 }
 
-// claim counts the blocks that each statement of a turn asks for, as the server says, with the settings and the plans of
-// the engine's own transactions.
+// claim counts the blocks that each statement of a cycle reads, as the server reports them, with the settings and the
+// plans of the engine's own transactions.
 func (e onPostgres) claim(t *testing.T, besides ...string) []figure {
 	t.Helper()
 	url := e.Copy(t, e.template)
@@ -103,7 +104,7 @@ func (e onPostgres) claim(t *testing.T, besides ...string) []figure {
 	for _, file := range append([]string{"postgres.wanted.sql"}, besides...) {
 		run(read(t, file))
 	}
-	run(`ANALYZE`) // and no VACUUM: which pages it finds visible to all depends on what else goes on in the server
+	run(`ANALYZE`) // and no VACUUM: which pages it finds visible to all depends on the server's other activity
 	conn = connect(t, url)
 	for _, setting := range []string{"enable_seqscan = off", "jit = off", "plan_cache_mode = force_generic_plan"} {
 		run(`SET ` + setting)
@@ -129,7 +130,7 @@ func (e onPostgres) claim(t *testing.T, besides ...string) []figure {
 		must(t, err)
 		list = append(list, figure{step.name, blocks})
 	}
-	// They were found, and not only looked for.
+	// They were found, not only searched for.
 	var done int64
 	must(t, conn.QueryRow(t.Context(), `SELECT COUNT(*) FROM sqluice_jobs WHERE worker_id = 1 AND status = 'done'`).Scan(&done))
 	if done != claimed {
@@ -138,7 +139,7 @@ func (e onPostgres) claim(t *testing.T, besides ...string) []figure {
 	return list
 }
 
-// literals are a statement's arguments as SQL; the fields of its struct stand in the order of its parameters.
+// literals returns a statement's arguments as SQL; the fields of its struct stand in the order of its parameters.
 func literals(args any) string {
 	if args == nil {
 		return ""
@@ -159,7 +160,7 @@ func literals(args any) string {
 	return "(" + strings.Join(list, ", ") + ")"
 }
 
-// everyPriority is the list of kinds in the form that the engine gives it.
+// everyPriority returns the list of kinds in the engine's form.
 const everyPriority = `{"between": [["noop", -2147483648, 2147483647]], "from": [], "before": []}`
 
 func blocksOf(explained string) (float64, error) {

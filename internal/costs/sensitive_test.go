@@ -7,8 +7,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// sensitive holds that a kind with sensitive fields costs a look, or a mark, once in a process, and after that what every
-// other kind costs.
+// sensitive checks that a kind with sensitive fields costs a read, or a mark, once in a process, and after that as much
+// as every other kind.
 func sensitive(t *testing.T, e engine) {
 	l := e.lab(t)
 	kind := jobs.Kind[string]{Name: "marked", Sensitive: []string{"*", "result:a.b"}}

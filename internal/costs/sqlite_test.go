@@ -14,7 +14,7 @@ import (
 )
 
 func TestSQLite(t *testing.T) {
-	// How often what was noted is added up in a drain goes by the clock, and so by how long the drain takes.
+	// How often notes are added up in a drain depends on the clock, and so on the drain's duration.
 	measure(t, engine{name: "sqlite", lab: onSQLite{}.lab, claim: onSQLite{}.claim, logMore: 0.01})
 }
 
@@ -60,7 +60,7 @@ func keepLog(t *testing.T, path string) {
 	})
 }
 
-// logHeader is what another log would begin with.
+// logHeader returns the header of the current log; another log would begin with another one.
 func logHeader(t *testing.T, path string) []byte {
 	t.Helper()
 	file, err := os.Open(path + "-wal")
@@ -72,7 +72,7 @@ func logHeader(t *testing.T, path string) []byte {
 	return header
 }
 
-// claim counts the database pages that each statement of a turn asks for.
+// claim counts the database pages that each statement of a cycle reads.
 func (onSQLite) claim(t *testing.T, besides ...string) []figure {
 	t.Helper()
 	pool := testdb.PlainSQLite(t, testdb.SQLite(t).Path())
@@ -99,7 +99,7 @@ func (onSQLite) claim(t *testing.T, besides ...string) []figure {
 	return list
 }
 
-// pages is how many pages a connection has asked for so far.
+// pages returns how many pages a connection has read so far.
 func pages(t *testing.T, conn *sql.Conn) int {
 	t.Helper()
 	total := 0

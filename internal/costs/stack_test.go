@@ -10,15 +10,15 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A slot whose handler waits has a stack of 4 KB, which is the most of what a thousand of them take: decoding a payload,
-// which goes deepest, must not need the next size, 8 KB.
+// A slot with a waiting handler has a stack of 4 KB, which is most of the memory of a thousand of them. Decoding a
+// payload, which goes deepest, must not need the next size, 8 KB.
 func TestStackOfASlot(t *testing.T) {
 	if raced {
 		t.Skip("the race detector needs more stack")
 	}
 	const most = 6 << 10
 	var took uint64
-	for range tries { // the stacks of others come and go
+	for range tries { // the stacks of other goroutines come and go
 		if took = stackOfASlot(t); took < most {
 			return
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// byTheClock are the statements that a runner's housekeeper and pruner run by the clock, whatever jobs there are: how
-// many of them come into a measured time depends on how long that is. What consists of nothing else is not counted.
+// byTheClock are the statements that a runner's maintenance runs by the clock, whatever jobs there are. How many fall
+// into a measured time depends on its length. Transactions with only such statements are not counted.
 var byTheClock = []string{
 	"ListLiveWorkers", "ListHeldJobs", "CountHousework", "DeleteEndedWorkers", "DeleteOldAudit",
 	"TakeJobChanges", "AddJobCounts", "AddJobHistory", "GetOldestJobHistory", "DeleteJobHistory", "DeleteEmptyJobCounts",
@@ -27,15 +27,15 @@ func TestStatementsByTheClockExist(t *testing.T) {
 	}
 }
 
-// watched is a store that notes what is asked of it.
+// watched is a store that records the calls of a runner.
 type watched struct {
 	jobs.Store
 	before func(statement string) // called before each statement of a transaction; may be nil
 	after  func(asked)            // called after each transaction; may be nil
 	trips  func() int64           // round trips to the server so far
 
-	hears          bool // runners are told of news
-	withoutHistory bool // what is kept of how long jobs took is not written: how much that is goes by how long they took
+	hears          bool // runners receive notifications
+	withoutHistory bool // durations of jobs are not written: the amount depends on the durations
 
 	mu    sync.Mutex
 	asked []asked
@@ -110,8 +110,8 @@ type withoutHistory struct{ db.Querier }
 
 func (withoutHistory) AddJobHistory(context.Context, string) error { return nil }
 
-// Listen gives a channel that nothing comes through unless the runners are to hear: what wakes a runner comes when it comes, and a
-// drain of jobs that are all there already needs none of it.
+// Listen returns a silent channel unless the runners should receive notifications: wake-ups come at random times, and a
+// drain of jobs that are all there already needs none.
 func (s *watched) Listen(signals jobs.Signal, queues []string) (<-chan struct{}, func()) {
 	if s.hears {
 		return s.Store.Listen(signals, queues)
@@ -119,7 +119,7 @@ func (s *watched) Listen(signals jobs.Signal, queues []string) (<-chan struct{},
 	return make(chan struct{}), func() {}
 }
 
-// take returns what was asked since the last call, but for what goes by the clock.
+// take returns the calls since the last take, without those that run by the clock.
 func (s *watched) take() []asked {
 	s.mu.Lock()
 	defer s.mu.Unlock()

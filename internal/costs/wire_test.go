@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// wire is a connection that counts round trips: how often something is written after something was read.
+// wire is a connection that counts round trips: how often a write follows a read.
 type wire struct {
 	net.Conn
 	trips *atomic.Int64

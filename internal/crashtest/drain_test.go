@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Twelve processes drain 5,000 jobs: each is started once, none is lost, and no caller meets a locked database.
+// Twelve processes drain 5,000 jobs: each starts once, none is lost, and no caller meets a locked database.
 func TestTwelveProcesses(t *testing.T) {
 	for _, ahead := range []int{0, 800} {
 		t.Run(fmt.Sprint(ahead, " ahead"), func(t *testing.T) { twelveProcesses(t, ahead) })

@@ -16,7 +16,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// onEachEngine runs a test on an empty queue of each engine. address is what the processes open it by.
+// onEachEngine runs a test on an empty queue of each engine. Processes open it by address.
 func onEachEngine(t *testing.T, test func(t *testing.T, address string, client *jobs.Client)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
@@ -29,7 +29,7 @@ func onEachEngine(t *testing.T, test func(t *testing.T, address string, client *
 	})
 }
 
-// sqliteQueue makes a migrated database in a folder of the test's own.
+// sqliteQueue makes a migrated database in a folder of the test.
 func sqliteQueue(t *testing.T) (path string, client *jobs.Client) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "jobs.db")
@@ -56,8 +56,8 @@ func migrated(t *testing.T, store jobs.Store) *jobs.Client {
 	return client
 }
 
-// betweenWrites runs fn while no process is in the middle of a write on a SQLite file: one that is stopped there keeps
-// the file locked, which nobody can undo. (A PostgreSQL server ends such a transaction after a while.)
+// betweenWrites runs fn while no process is in the middle of a write on a SQLite file: a process that is stopped there
+// keeps the file locked, which nothing can undo. (A PostgreSQL server ends such a transaction after a while.)
 func betweenWrites(t *testing.T, address string, fn func()) {
 	t.Helper()
 	if (role{DB: address}).onPostgres() {

@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Enqueuers are killed while they enqueue: every id that was acknowledged is there, and what was enqueued together is
+// Enqueuers are killed while they enqueue: every acknowledged id is there, and jobs that were enqueued together are
 // there together.
 func TestKilledEnqueuers(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, address string, client *jobs.Client) {
@@ -28,7 +28,7 @@ func TestKilledEnqueuers(t *testing.T) {
 		}
 		sum := checkEnqueues(t, client, enqueuers)
 		if len(sum.added) < 4*300 || sum.refused > 0 || sum.unknown > 0 {
-			t.Errorf("%d jobs were acknowledged, %d calls failed, and of %d nobody knows", len(sum.added), sum.refused, sum.unknown)
+			t.Errorf("%d jobs were acknowledged, %d calls failed, and %d have an unknown outcome", len(sum.added), sum.refused, sum.unknown)
 		}
 		if !(role{DB: address}).onPostgres() {
 			checkIntegrity(t, address)
@@ -63,8 +63,8 @@ func TestPlainInsertWakes(t *testing.T) {
 	worker.release()
 }
 
-// latencies has a job added n times, each time after the worker has started the one before, and returns how long that
-// took. It gives up when all together take longer than limit.
+// latencies adds a job n times, each time after the worker has started the one before, and returns the durations. It
+// gives up when all together take longer than limit.
 func latencies(t *testing.T, adder, worker *process, n int, limit time.Duration) []time.Duration {
 	t.Helper()
 	end := time.Now().Add(limit)

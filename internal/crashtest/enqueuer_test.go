@@ -20,15 +20,15 @@ import (
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
-// mark is the payload of the jobs of one call of an enqueuer: who made it, and its number. The enqueuer's history says
-// what became of each call: "added" for every job it was given an id for, "refused" when it failed, "unknown" when its
-// outcome is not known.
+// mark is the payload of the jobs of one call of an enqueuer: the enqueuer's name and the call's number. The enqueuer's
+// history records the outcome of each call: "added" for every job with an id, "refused" when it failed, "unknown" when
+// its outcome is not known.
 type mark struct {
 	By string `json:"by"`
 	N  int    `json:"n"`
 }
 
-// size is how many jobs the call adds: one and ten take turns.
+// size is the number of jobs that the call adds: one and ten take turns.
 func (m mark) size() int {
 	if m.N%2 == 0 {
 		return 1
@@ -36,7 +36,7 @@ func (m mark) size() int {
 	return 10
 }
 
-// enqueue adds jobs, one and ten at a time, and notes the id of each one after it was acknowledged.
+// enqueue adds jobs, one and ten at a time, and records the id of each one after it was acknowledged.
 func (r role) enqueue(ctx context.Context, client *jobs.Client) error {
 	h, err := openHistory(r.History)
 	if err != nil {
@@ -50,7 +50,7 @@ func (r role) enqueue(ctx context.Context, client *jobs.Client) error {
 		case err != nil && client.Store().CanRetry(err):
 			fmt.Fprintf(os.Stderr, "call %d: %v\n", n, err)
 			err = h.write("refused", 0, n)
-			time.Sleep(10 * time.Millisecond) // as callers do, whose server may be away
+			time.Sleep(10 * time.Millisecond) // like callers whose server may be away
 		}
 		if err != nil {
 			return err
@@ -84,8 +84,8 @@ func (m mark) enqueue(ctx context.Context, client *jobs.Client) ([]int64, error)
 	return client.EnqueueMany(ctx, "quick", payloads)
 }
 
-// ask enqueues a job for each line of standard input, every other one in a transaction of its own, and prints its id,
-// and when that was acknowledged.
+// ask enqueues a job for each line of standard input, every other one in a separate transaction, and prints its id and
+// the time of its acknowledgement.
 func (r role) ask(ctx context.Context, client *jobs.Client) error {
 	conn, err := pgx.Connect(ctx, r.DB)
 	if err != nil {
@@ -131,14 +131,14 @@ func (r role) insert() error {
 	return errors.Join(lines.Err(), pool.Close())
 }
 
-// tally is what enqueuers noted, in calls, but for the acknowledged jobs.
+// tally is the enqueuers' record, in calls, without the acknowledged jobs.
 type tally struct {
 	added            []int64
 	refused, unknown int
 }
 
-// checkEnqueues compares what enqueuers noted with the jobs that are there: every acknowledged job is, nothing is of a
-// call that failed, and what was enqueued together is there together and once.
+// checkEnqueues compares the enqueuers' record with the jobs in the database: every acknowledged job is there, no job
+// of a failed call is, and jobs that were enqueued together are there together and once.
 func checkEnqueues(t *testing.T, client *jobs.Client, enqueuers []*process) tally {
 	t.Helper()
 	there := map[mark][]int64{}
@@ -190,7 +190,7 @@ func allJobs(t *testing.T, client *jobs.Client) []jobs.Job {
 	}
 }
 
-// checkDone wants every job done, and returns how many there are.
+// checkDone checks that every job is done, and returns their number.
 func checkDone(t *testing.T, client *jobs.Client) int {
 	t.Helper()
 	checkCounts(t, client)
@@ -203,7 +203,7 @@ func checkDone(t *testing.T, client *jobs.Client) int {
 	return len(list)
 }
 
-// checkCounts wants the counts of jobs that ended to be what counting them anew gives, whatever was killed meanwhile.
+// checkCounts checks that the counts of ended jobs equal a recount, whatever was killed meanwhile.
 func checkCounts(t *testing.T, client *jobs.Client) {
 	t.Helper()
 	wrong, err := client.Recount(t.Context())

@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// history is the file that a process appends to. A line that was written outlives the process that wrote it.
+// history is the file that a process appends to. A written line outlives the process that wrote it.
 type history struct{ file *os.File }
 
 func openHistory(path string) (*history, error) {
@@ -35,7 +35,7 @@ type event struct {
 	at     time.Time
 }
 
-// readHistory reads the whole lines of a history; a process that was killed may have left half a one.
+// readHistory reads the whole lines of a history; a killed process may have left half a line.
 func readHistory(t *testing.T, path string) []event {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -58,7 +58,7 @@ func readHistory(t *testing.T, path string) []event {
 	return events
 }
 
-// only picks the events of one sort and attempt.
+// only returns the events of one sort and attempt.
 func only(events []event, what string, attempt int) []event {
 	var list []event
 	for _, e := range events {
@@ -69,7 +69,7 @@ func only(events []event, what string, attempt int) []event {
 	return list
 }
 
-// every is the events of a kind, of whatever attempts.
+// every returns the events of a kind, of any attempt.
 func every(events []event, what string) []event {
 	var list []event
 	for _, e := range events {
@@ -80,7 +80,7 @@ func every(events []event, what string) []event {
 	return list
 }
 
-// checkOnce reports when n jobs did not each run once: claims that were given back before the handler was called are no
+// checkOnce reports when n jobs did not each run once: claims that were released before the handler was called are no
 // runs.
 func checkOnce(t *testing.T, events []event, n int) {
 	t.Helper()
@@ -89,8 +89,8 @@ func checkOnce(t *testing.T, events []event, n int) {
 	}
 }
 
-// checkStarts reports attempts that were started more than once, over all processes, and returns how many jobs were
-// started at all.
+// checkStarts reports attempts that were started more than once, over all processes, and returns the number of started
+// jobs.
 func checkStarts(t *testing.T, events []event) int {
 	t.Helper()
 	type attempt struct {

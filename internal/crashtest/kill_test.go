@@ -11,10 +11,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A worker is killed with 50 running jobs: a worker that runs beside it has them running again.
+// A worker is killed with 50 running jobs: a worker that runs beside it runs them again.
 func TestKillPickedUpByAnother(t *testing.T) { testKill(t, false) }
 
-// A worker is killed with 50 running jobs: the next start has them running again.
+// A worker is killed with 50 running jobs: the next start runs them again.
 func TestKillPickedUpByARestart(t *testing.T) { testKill(t, true) }
 
 func testKill(t *testing.T, restart bool) {
@@ -23,7 +23,7 @@ func testKill(t *testing.T, restart bool) {
 
 func killOne(t *testing.T, address string, client *jobs.Client, restart bool) {
 	const n = 50
-	// A second live worker has jobs of its own, and nobody touches them.
+	// A second live worker has jobs, and no other worker touches them.
 	own := enqueueMany(t, client, "block", 5, jobs.Queue("other"))
 	live := start(t, role{Do: "worker", DB: address, Name: "live", Queues: map[string]int{"other": 5}})
 	live.started(len(own), 1)
@@ -61,7 +61,7 @@ func killOne(t *testing.T, address string, client *jobs.Client, restart bool) {
 		}
 	}
 	if t.Failed() {
-		return // what follows waits for jobs to end that are not where they should be
+		return // the code below waits for jobs that may not be in the expected state
 	}
 	next.release()
 	live.release()
@@ -82,7 +82,7 @@ func wantCrash(t *testing.T, client *jobs.Client, id int64) {
 	}
 }
 
-// Workers are killed again and again while they drain: no attempt is started twice and no job is lost.
+// Workers are killed again and again while they drain: no attempt starts twice and no job is lost.
 func TestKillAgainAndAgain(t *testing.T) { onEachEngine(t, killAgainAndAgain) }
 
 func killAgainAndAgain(t *testing.T, address string, client *jobs.Client) {

@@ -12,18 +12,18 @@ import (
 // roleVariable holds the role, as JSON, of a process that a test started.
 const roleVariable = "SQLUICE_CRASHTEST_ROLE"
 
-// role says what a process of a test does.
+// role describes the work of a process of a test.
 type role struct {
 	Do      string         // worker, drain, enqueue, ask, insert or halfway
 	DB      string         // the database: a SQLite file's path or a PostgreSQL database's URL
-	History string         // where the process appends what it does
+	History string         // where the process records its actions
 	Name    string         // of the worker or enqueuer
 	Queues  map[string]int // of the worker
-	Ahead   int            // what the worker may claim ahead
+	Ahead   int            // the worker's Config.Ahead
 	Lease   string         // of the worker, as a duration; the default when empty
-	Poll    string         // how often a PostgreSQL store looks unasked, as a duration; the default when empty
-	Jobs    int            // how many jobs the enqueuer adds; without it, it goes on until it is killed
-	Job     int64          // which one halfway is about to cancel
+	Poll    string         // the poll interval of a PostgreSQL store, as a duration; the default when empty
+	Jobs    int            // the number of jobs that the enqueuer adds; without it, it continues until it is killed
+	Job     int64          // the job that halfway is about to cancel
 }
 
 func TestMain(m *testing.M) {

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Takes one safeguard after another out of a copy of the tree, committed or not, and shows which tests catch it. A
-# mutant that no test catches is a failure. Names of mutants as arguments choose some of them.
+# Removes one safeguard after another from a copy of the tree, committed or not, and shows which tests catch it. A
+# mutant that no test catches is a failure. Names of mutants as arguments select some of them.
 #
-# With -n as the first argument nothing is run: it takes seconds to see that each mutant still fits the tree, that is that
-# what it takes out is there.
+# With -n as the first argument no test runs: it checks in seconds that each mutant still fits the tree, that is that
+# the code it removes is there.
 #
-# "unchanged" is the tree as it is, which must pass all those tests: else they would catch anything.
+# "unchanged" is the tree as it is, which must pass all those tests: otherwise they would catch anything.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -16,9 +16,9 @@ export CGO_ENABLED=0
 # The statements of package db are generated: sqlc makes them anew from the changed SQL.
 generate() { go run -tags tools github.com/sqlc-dev/sqlc/cmd/sqlc generate; }
 
-# Each mutant is a function that changes the copy, and in the list at the end the tests that are to catch it.
+# Each mutant is a function that changes the copy. The list at the end has the tests that must catch it.
 
-# change FILE EXPRESSION...: each expression must still fit the file, or the mutant would be none.
+# change FILE EXPRESSION...: each expression must still fit the file, or the mutant would change nothing.
 change() {
     local file=$1 expression before
     shift
@@ -40,14 +40,14 @@ no_attempt_in_batches() {
         's/ AND j\.attempt = e\.value->>1//' 's/\(id, attempt\) IN \(SELECT e\.value->>0, e\.value->>1/id IN (SELECT e.value->>0/'
 }
 
-# Half of the fence: the worker is looked at, the attempt is not.
+# Half of the fence: the worker is compared, the attempt is not.
 attempt() {
     change sql/queries/finish.sql 's/^  AND attempt = CAST\(@attempt AS BIGINT\)/  AND CAST(@attempt AS BIGINT) > 0/'
     no_attempt_in_batches
     generate
 }
 
-# The fence: a finishing write looks at the job's id and status, but not at who holds which attempt.
+# The fence: a finishing write compares the job's id and status, but neither attempt nor worker.
 fence() {
     change sql/queries/finish.sql 's/^  AND attempt = CAST\(@attempt AS BIGINT\)/  AND CAST(@attempt AS BIGINT) > 0/' \
         "s/ AND $(column worker_id) = CAST\(@worker_id AS BIGINT\)/ AND CAST(@worker_id AS BIGINT) > 0/"
@@ -64,7 +64,7 @@ finish_status() {
     generate
 }
 
-# The status guard of what people do to a job: retry, cancel, delete.
+# The status guard of changes by people: retry, cancel, delete.
 manage_status() {
     change sql/queries/manage.sql "s/ AND status IN \('failed', 'cancelled', 'scheduled'\)//" \
         "s/ AND status IN \('scheduled', 'pending'\)//" "s/ AND $(column status) = 'running'//" "s/ AND status <> 'running'//"
@@ -74,40 +74,40 @@ manage_status() {
 # The lock that a write takes at its beginning: it is taken when the first row is written.
 immediate_lock() { change sql/control/sqlite/begin.sql 's/BEGIN IMMEDIATE/BEGIN/'; }
 
-# The boot check: whoever looks after workers takes every other one for dead.
+# The boot check: every other worker is taken for dead.
 boot_check() { change jobs/rescue.go 's/^\tcase taken:$/\tcase !taken:\n\tcase taken:/'; }
 
-# What a claim checks of its worker: that nobody declared it dead.
+# The claim's check of its worker: that it was not declared dead.
 dead_claims() {
     change sql/queries/sqlite/claim.sql 's/(WHERE w\.id = CAST\(@worker_id AS BIGINT\)) AND w\.ended_at IS NULL\)/\1)/'
     generate
 }
 
-# The time of a job that is claimable already: the clock may have been set back since it was found due.
+# The time of a job that is claimable already: the clock may have been set back since it fell due.
 early_claims() {
     change sql/queries/sqlite/claim.sql 's/ AND [ij]\.run_after <= CAST\(@now AS BIGINT\)/ AND CAST(@now AS BIGINT) > 0/'
     generate
 }
 
-# The unique index: it stays, so that statements fit, and holds nobody off.
+# The unique index: it stays, so that statements fit, and no longer enforces the key.
 unique_index() {
     change sql/migrations/sqlite/00006_keys.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
 }
 
-# The retry of an end whose acknowledgement did not come: it is taken for recorded.
+# The retry of an end whose acknowledgement did not come: it counts as recorded.
 unknown_end() { change jobs/pump.go 's/^\tp\.putBack\(outcomes\)$/\tif !errors.Is(err, ErrUnknownOutcome) {\n\t\tp.putBack(outcomes)\n\t}/'; }
 
 # Jobs that the next crash fails run one at a time.
 last_chance() { change jobs/lastchance.go 's/^\treturn job\.Crashes > 0 \&\& .*$/\treturn false/'; }
 
-# PostgreSQL's own statements. Those that both engines share are the business of the mutants above.
+# PostgreSQL's own statements. The mutants above cover those that both engines share.
 
 no_attempt_on_postgres() {
     change sql/queries/postgres/finish.sql 's/ AND attempt = CAST\(@attempt AS BIGINT\)/ AND CAST(@attempt AS BIGINT) > 0/' \
         's/ AND j\.attempt = CAST\(e\.value->>1 AS BIGINT\)//'
 }
 
-# Half of the fence, and the whole of it.
+# Half of the fence, and the whole fence.
 postgres_attempt() {
     no_attempt_on_postgres
     generate
@@ -126,7 +126,7 @@ postgres_status() {
     generate
 }
 
-# A claim locks the rows that it chooses, and passes over those that others have locked.
+# A claim locks the rows that it chooses, and skips those that others have locked.
 postgres_claim_unlocked() {
     change sql/queries/postgres/claim.sql '/^ {6,}FOR UPDATE SKIP LOCKED$/d'
     generate
@@ -136,7 +136,7 @@ postgres_claim_waits() {
     generate
 }
 
-# What a claim checks of its worker: that nobody declared it dead.
+# The claim's check of its worker: that it was not declared dead.
 postgres_dead_claims() {
     change sql/queries/postgres/claim.sql 's/(w\.id = CAST\(@worker_id AS BIGINT\)) AND w\.ended_at IS NULL/\1/'
     generate
@@ -148,7 +148,7 @@ postgres_early_claims() {
     generate
 }
 
-# A renewal passes over rows that are locked: it must not wait for a handler's open transaction.
+# A renewal skips locked rows: it must not wait for a handler's open transaction.
 postgres_renewal_waits() {
     change sql/queries/postgres/finish.sql 's/ FOR UPDATE OF j SKIP LOCKED/ FOR UPDATE OF j/'
     generate
@@ -160,19 +160,19 @@ postgres_rescue_unlocked() {
     generate
 }
 
-# What a rescue has found is looked at anew by its attempt when it is locked: a live worker may hold it by then.
+# A rescue checks again, by its attempt, each job that it has locked: a live worker may hold it by then.
 postgres_rescue_fence() {
     change sql/queries/postgres/rescue.sql 's/ON j\.id = s\.id AND j\.attempt = s\.attempt AND /ON j.id = s.id AND /'
     generate
 }
 
-# A runner that finds a job and cannot claim it, as its row is locked, looks ever less often.
+# A runner that finds a job and cannot claim it, because its row is locked, checks ever less often.
 postgres_busy_loop() { change jobs/pump.go 's/min\(lookFirst<<min\(p\.misses, 10\), lookLast\)/lookFirst/'; }
 
-# A move waits for what is being written, whatever the table.
+# A move waits for uncommitted writes, in any table.
 postgres_settle() { change jobs/postgres/move.go 's/"settle_errors", //'; }
 
-# Migrators that wait keep no snapshot, and neither does the one that migrates.
+# Waiting migrators keep no snapshot, and neither does the one that migrates.
 postgres_migrators() { change jobs/postgres/migrate.go 's/^\tnext := "rollback"$/\tnext := "server_time"/' 's/^\t\tnext = "no_timeouts".*$/\t\treturn true, nil/'; }
 
 # The worker's lock: each one seems free.
@@ -181,7 +181,7 @@ postgres_locks() {
     change sql/control/postgres/try_lock.sql 's/pg_try_advisory_xact_lock\(\$1\)/CAST($1 AS BIGINT) IS NOT NULL/'
 }
 
-# The time that workers get after a restart of the server to take their locks again.
+# The time for workers after a restart of the server to take their locks again.
 postgres_settling() { change sql/control/postgres/free_locks.sql 's/w\.started_at > server\.since/w.started_at > 0/'; }
 
 postgres_unique_index() {
@@ -191,10 +191,10 @@ postgres_unique_index() {
 # A step of the machine's clock is noticed.
 postgres_clock() { change jobs/postgres/clock.go 's/^\tif step\.Abs\(\) < stepLeast \{$/\tif step.Abs() >= 0 {/'; }
 
-# A commit whose connection broke counts as one that did not happen, and the write is run again.
+# A commit whose connection broke counts as not done, and the write runs again.
 postgres_outcome() { change jobs/postgres/transact.go 's/committed, unknown := .*$/committed, unknown := false, error(nil)/'; }
 
-# What a commit claimed whose outcome stayed unknown is given back.
+# The jobs of a commit with an unknown outcome are released.
 postgres_strays() { change jobs/housekeep.go 's/return h\.releaseStrays\(ctx, held\)/return nil/'; }
 
 # A server that crashed is trusted with the number of a transaction.
@@ -203,10 +203,10 @@ postgres_life() { change sql/control/postgres/transaction_status.sql 's/ = \$2/ 
 # The server ends transactions whose process is stopped.
 postgres_idle() { change sql/control/postgres/transaction.sql "s/'idle_in_transaction_session_timeout', '[^']*'/'idle_in_transaction_session_timeout', '0'/"; }
 
-# The doorbell that rings when an enqueue is committed.
+# The notification of a committed enqueue.
 postgres_doorbell() { change jobs/postgres/querier.go 's/if s.options.silent /if true || s.options.silent /'; }
 
-# tests are the packages and tests that are to catch a mutant.
+# tests are the packages and tests that must catch a mutant.
 tests() {
     case $1 in
     # Others would wait in vain for workers that take each other for dead.
@@ -274,14 +274,14 @@ if [ "${1:-}" = -n ]; then
     exit "$faults"
 fi
 
-# try NAME TESTS...: changes a copy, runs the tests, and sets verdict and names those that failed.
+# try NAME TESTS...: changes a copy, runs the tests, and sets verdict and the names of failed tests.
 try() {
     local name=$1 copy=$work/tree log=$work/log
     shift
     fresh .
     verdict=SURVIVED
     failed=
-    # Not in a condition, where the shell would go on after an error.
+    # Not in a condition, where the shell would continue after an error.
     set +e
     (set -e; cd "$copy"; "$name") >"$log" 2>&1
     local result=$?
@@ -292,10 +292,10 @@ try() {
         return
     fi
     (cd "$copy" && go test -count=1 -short -timeout 400s "$@") >"$log" 2>&1 && return
-    # A test that failed only because one below it did is not named.
+    # A test that failed only because a sub-test did is not listed.
     failed=$(sed -nE 's/^ *--- FAIL: ([^ ]+).*/\1/p' "$log" | LC_ALL=C sort -u |
         awk 'NR > 1 && index($0, last "/") != 1 { print last } { last = $0 } END { print last }' | paste -sd' ')
-    # A run that ended in another way has not caught anything.
+    # A run that ended in another way has caught nothing.
     verdict=caught
     if [ -z "$failed" ]; then
         verdict=BROKEN
@@ -303,7 +303,7 @@ try() {
     fi
 }
 
-# The tree as it is passes each set of tests, or they would catch anything.
+# The tree as it is passes each set of tests; otherwise they would catch anything.
 unchanged() { :; }
 declare -A passed
 

@@ -22,14 +22,14 @@ import (
 // seedVariable names the environment variable that repeats a run's choices.
 const seedVariable = "SQLUICE_CRASHTEST_SEED"
 
-// durableCluster starts a server that keeps what it acknowledged, as one outside of tests does.
+// durableCluster starts a server that keeps acknowledged data, as one outside of tests does.
 func durableCluster(t *testing.T) *testdb.Cluster {
 	t.Helper()
 	return testdb.StartCluster(t, map[string]string{"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"})
 }
 
 // Every 20 ms the server ends one of the queue's connections, and in the middle of the work it crashes and starts
-// again. No acknowledged job is lost, what failed did not happen, no attempt is started twice, and everything is done at
+// again. No acknowledged job is lost, failed calls did not happen, no attempt starts twice, and every job is done at
 // the end.
 func TestPostgresTerminatedBackends(t *testing.T) {
 	t.Run("Restart", func(t *testing.T) {
@@ -104,7 +104,7 @@ func chaos(t *testing.T, n int, crash func(t *testing.T, cluster *testdb.Cluster
 		before.ended+after.ended, len(sum.added), sum.refused, sum.unknown, there, len(starts))
 }
 
-// newSeed is chosen anew for each run, or the one to repeat.
+// newSeed returns a new seed for each run, or the one to repeat.
 func newSeed(t *testing.T) uint64 {
 	t.Helper()
 	seed := rand.Uint64()
@@ -125,7 +125,7 @@ type terminator struct {
 	ended  int // after stop
 }
 
-// terminate has the server end a random one of the queue's connections every 20 ms, until stop.
+// terminate makes the server end a random one of the queue's connections every 20 ms, until stop.
 func terminate(t *testing.T, cluster *testdb.Cluster, address string, seed uint64) *terminator {
 	t.Helper()
 	config, err := pgx.ParseConfig(address)

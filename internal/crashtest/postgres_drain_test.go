@@ -25,7 +25,7 @@ func TestPostgresProcesses(t *testing.T) {
 }
 
 // A transaction that has read the queue stays open while jobs come and go, so that no row version that it may see can
-// be cleared away: the jobs are done all the same, each once, and it still sees the queue as it was.
+// be removed. The jobs are done all the same, each once, and the transaction still sees the queue as it was.
 func TestPostgresOldSnapshot(t *testing.T) {
 	address, client := postgresQueue(t, testdb.StartPostgres(t))
 	enqueueMany(t, client, "block", 3, jobs.Queue("before"))
@@ -46,8 +46,8 @@ func TestPostgresOldSnapshot(t *testing.T) {
 	must(t, tx.Commit(t.Context()))
 }
 
-// drainWhileAdding has processes work on the queue named default while two others add jobs to it, and checks that each
-// job was started once.
+// drainWhileAdding lets processes work on the queue named default while two others add jobs to it, and checks that each
+// job started once.
 func drainWhileAdding(t *testing.T, address string, client *jobs.Client, processes, n int) {
 	t.Helper()
 	var workers, enqueuers []*process
@@ -64,7 +64,7 @@ func drainWhileAdding(t *testing.T, address string, client *jobs.Client, process
 	}
 	sum := checkEnqueues(t, client, enqueuers)
 	if len(sum.added) < n || sum.refused > 0 || sum.unknown > 0 {
-		t.Errorf("%d jobs were acknowledged, %d calls failed, and of %d nobody knows", len(sum.added), sum.refused, sum.unknown)
+		t.Errorf("%d jobs were acknowledged, %d calls failed, and %d have an unknown outcome", len(sum.added), sum.refused, sum.unknown)
 	}
 	eventually(t, "all jobs are done", func() bool { return unfinished(t, client, "default") == 0 })
 	var events []event
@@ -100,7 +100,7 @@ func unfinished(t *testing.T, client *jobs.Client, queue string) int64 {
 	return 0
 }
 
-// statement is one that only tests run.
+// statement is a statement of tests only.
 func statement(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name + ".sql")

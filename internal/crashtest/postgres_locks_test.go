@@ -12,8 +12,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A handler's transaction that has completed its job stays open for longer than the lease. Its row is locked, and
-// nobody waits for it: the worker goes on renewing its leases, and no other takes any of its jobs.
+// A handler's transaction that has completed its job stays open for longer than the lease. Its row is locked, and no
+// write waits for it: the worker keeps renewing its leases, and no other worker takes any of its jobs.
 func TestPostgresOpenCompletion(t *testing.T) {
 	address, client := postgresQueue(t, testdb.StartPostgres(t))
 	const lease = time.Second
@@ -51,7 +51,7 @@ func TestPostgresOpenCompletion(t *testing.T) {
 	}
 }
 
-// heartbeat is when a worker has last renewed its lease; the zero time when it is not among the live ones.
+// heartbeat returns the time of a worker's last renewal; the zero time when it is not among the live ones.
 func heartbeat(t *testing.T, client *jobs.Client, name string) time.Time {
 	t.Helper()
 	workers, err := client.Workers(t.Context())
@@ -64,8 +64,8 @@ func heartbeat(t *testing.T, client *jobs.Client, name string) time.Time {
 	return time.Time{}
 }
 
-// An application's transaction has locked jobs that wait: workers pass over them and run the others, and these when it
-// has ended.
+// An application's transaction has locked waiting jobs: workers skip them and run the others, and these when it has
+// ended.
 func TestPostgresLockedJobs(t *testing.T) {
 	address, client := postgresQueue(t, testdb.StartPostgres(t))
 	locked := enqueueMany(t, client, "quick", 50, jobs.Priority(1))
@@ -97,8 +97,8 @@ func TestPostgresLockedJobs(t *testing.T) {
 	worker.release()
 }
 
-// A process is stopped for ever, or its machine is gone, in the middle of a transaction. The server ends that after a
-// while, and what it had locked goes on.
+// A process is stopped for ever, or its machine is gone, in the middle of a transaction. The server ends the
+// transaction after a while, and releases its locks.
 func TestPostgresStoppedHalfway(t *testing.T) {
 	address, client := postgresQueue(t, testdb.StartPostgres(t))
 	id := enqueueMany(t, client, "quick", 1)[0]

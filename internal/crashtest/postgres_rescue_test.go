@@ -13,8 +13,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Eight workers start at once beside jobs whose worker is gone. Each job is rescued by one of them: it has one row that
-// tells of the crash, counts it once and is run once more.
+// Eight workers start at once beside jobs whose worker is gone. One of them rescues each job: it has one row for the
+// crash, counts it once and runs once more.
 func TestPostgresManyRescuers(t *testing.T) {
 	address, client := postgresQueue(t, testdb.StartPostgres(t))
 	ids := enqueueMany(t, client, "quick", 2000)

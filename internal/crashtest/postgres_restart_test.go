@@ -14,14 +14,14 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// The server goes away for a while and comes back, and with it went the locks and connections of all workers. A worker
-// that starts then, before the others are back, does not take them for dead: everybody keeps what it runs.
+// The server goes away for a while and comes back, without the locks and connections of all workers. A worker that
+// starts then, before the others are back, does not take them for dead: every worker keeps its jobs.
 func TestPostgresRestartKeepsWorkers(t *testing.T) {
 	// The leases end while the server is away.
 	t.Run("ShortLease", func(t *testing.T) {
 		restartBesideWorkers(t, 2*time.Second, func([]*process) func() { return func() {} })
 	})
-	// One is back only after the new worker has looked at the locks.
+	// One is back only after the new worker has checked the locks.
 	t.Run("LateWorker", func(t *testing.T) {
 		restartBesideWorkers(t, 12*time.Second, func(workers []*process) func() {
 			workers[0].stop()
@@ -30,7 +30,8 @@ func TestPostgresRestartKeepsWorkers(t *testing.T) {
 	})
 }
 
-// restartBesideWorkers calls delay before the server starts again, and what it returns when a new worker has started.
+// restartBesideWorkers calls delay before the server starts again, and the function that it returned when a new worker
+// has started.
 func restartBesideWorkers(t *testing.T, lease time.Duration, delay func([]*process) func()) {
 	const n, each = 4, 5
 	cluster := testdb.StartCluster(t, nil)
@@ -57,7 +58,7 @@ func restartBesideWorkers(t *testing.T, lease time.Duration, delay func([]*proce
 	early.said("the database is not ready")
 	cluster.Start(t)
 	restarted := time.Now()
-	early.said("worker started") // and so it has looked at the locks
+	early.said("worker started") // so it has checked the locks
 	resume()
 	eventually(t, "all workers have renewed their leases twice", func() bool {
 		list, err := client.Workers(t.Context())
@@ -88,7 +89,7 @@ func restartBesideWorkers(t *testing.T, lease time.Duration, delay func([]*proce
 	checkOnce(t, events, len(ids))
 }
 
-// workerIDs are the rows of the live workers but for the early one.
+// workerIDs returns the rows of the live workers except the early one.
 func workerIDs(t *testing.T, client *jobs.Client) []int64 {
 	t.Helper()
 	list, err := client.Workers(t.Context())

@@ -9,8 +9,8 @@ import (
 	"github.com/sqluice/sqluice/internal/testdb"
 )
 
-// A worker that looks by itself only once a minute starts what another process enqueues, also in a transaction of its
-// own: notifications alone can tell it in time.
+// A worker that polls only once a minute starts jobs that another process enqueues, also in a transaction: only
+// notifications can tell it in time.
 func TestPostgresWake(t *testing.T) {
 	const poll = time.Minute
 	address, _ := postgresQueue(t, testdb.StartPostgres(t))
@@ -18,7 +18,7 @@ func TestPostgresWake(t *testing.T) {
 		Do: "worker", DB: address, Name: "idle", Queues: map[string]int{"default": 100}, Poll: poll.String(),
 	})
 	worker.said("worker started")
-	// What a poll finds comes too late for the limit.
+	// A job found by a poll exceeds the limit.
 	list := latencies(t, start(t, role{Do: "ask", DB: address}), worker, 300, poll-10*time.Second)
 	logLatencies(t, "from the enqueue's return", list)
 	worker.release()

@@ -20,7 +20,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// hang is when a test that waits for something is given up: no test depends on how long anything takes.
+// hang is the limit of a wait: no test depends on how long anything takes.
 const hang = 3 * time.Minute
 
 // process is a process that a test started.
@@ -92,11 +92,11 @@ func (p *process) stop() {
 	}
 }
 
-// kill ends the process at once and waits until the kernel has cleared it away.
+// kill ends the process at once and waits until the kernel has removed it.
 func (p *process) kill() {
 	p.t.Helper()
 	p.signal(syscall.SIGKILL)
-	_ = p.wait() // it says that the process was killed
+	_ = p.wait() // the error says that the process was killed
 }
 
 // release lets blocked jobs end and the worker with them.
@@ -125,7 +125,7 @@ func (p *process) said(text string) {
 	eventually(p.t, "a process says "+text, func() bool { return strings.Contains(p.stderr.String(), text) })
 }
 
-// buffer takes a process's output while it is read.
+// buffer collects a process's output, and can be read at the same time.
 type buffer struct {
 	mu   sync.Mutex
 	data bytes.Buffer

@@ -44,7 +44,7 @@ func (r role) play() error {
 	return errors.Join(err, store.Close())
 }
 
-// work runs a worker. It ends when standard input does, or when its role is to drain and nothing is left.
+// work runs a worker. It ends when standard input does, or when its role is to drain and no job is left.
 func (r role) work(ctx context.Context, client *jobs.Client) error {
 	h, err := openHistory(r.History)
 	if err != nil {
@@ -90,7 +90,7 @@ func (r role) work(ctx context.Context, client *jobs.Client) error {
 	})
 	kind("block", func(ctx context.Context, job jobs.Job) error {
 		if lost, err := untilReleased(ctx, h, job, released); lost || err != nil {
-			return err // none when it is lost: so it claims to have done the job
+			return err // no error when the lease is lost: the handler claims to have done the job
 		}
 		return errors.Join(job.SetResult(r.Name), h.note("done", job))
 	})
@@ -103,7 +103,7 @@ func (r role) work(ctx context.Context, client *jobs.Client) error {
 	return runner.Run(ctx)
 }
 
-// untilReleased keeps a handler from ending until its worker is to end, or its lease is lost.
+// untilReleased keeps a handler from ending until its worker must end, or its lease is lost.
 func untilReleased(ctx context.Context, h *history, job jobs.Job, released <-chan struct{}) (lost bool, err error) {
 	select {
 	case <-released:
@@ -134,7 +134,7 @@ func (r role) halfway(ctx context.Context, store jobs.Store) error {
 	})
 }
 
-// complete ends its job in a transaction of its own, and leaves that open until the worker is to end.
+// complete ends its job in a transaction that it leaves open until the worker must end.
 func (r role) complete(ctx context.Context, h *history, job jobs.Job, released <-chan struct{}) (err error) {
 	conn, err := pgx.Connect(ctx, r.DB)
 	if err != nil {

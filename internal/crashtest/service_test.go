@@ -13,9 +13,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// serve is a service with a worker in it: it adds jobs, now and then, and runs them by the same client, so that most are handed over.
-// Its history has them as an enqueuer's and as a worker's, and each one that was handed over as "handed". It ends when standard
-// input does.
+// serve is a service with a worker in it: it adds jobs, now and then, and runs them by the same client, so that most
+// are handed over. Its history records them as an enqueuer's and as a worker's, and each handed over job as "handed".
+// It ends when standard input does.
 func (r role) serve(ctx context.Context) error {
 	h, err := openHistory(r.History)
 	if err != nil {

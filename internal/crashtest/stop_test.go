@@ -9,8 +9,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A process is stopped for longer than its lease and its job is taken over. When it goes on it finds the lease lost,
-// and its finish is refused. (On PostgreSQL a stopped process keeps its lock as well: only its lease tells.)
+// A process is stopped for longer than its lease, and another takes its job over. When it continues it finds the lease
+// lost, and its finish is refused. (On PostgreSQL a stopped process keeps its lock as well: only its lease tells.)
 func TestStoppedPastTheLease(t *testing.T) { onEachEngine(t, stopPastTheLease) }
 
 func stopPastTheLease(t *testing.T, address string, client *jobs.Client) {
@@ -24,7 +24,7 @@ func stopPastTheLease(t *testing.T, address string, client *jobs.Client) {
 	taker.started(1, 2)
 	stopped.signal(syscall.SIGCONT)
 
-	// Its handler sees the lost lease and returns as if it had done the job, which is refused.
+	// Its handler sees the lost lease and reports the job as done, which is refused.
 	eventually(t, "the stopped process sees the lost lease", func() bool { return len(only(stopped.events(), "lost", 1)) == 1 })
 	stopped.said("the attempt's end was refused")
 	job, err := client.Get(t.Context(), id)
@@ -42,7 +42,7 @@ func stopPastTheLease(t *testing.T, address string, client *jobs.Client) {
 	if len(errs) != 1 || errs[0].Cause != jobs.CauseLost || errs[0].Worker != "stopped" {
 		t.Errorf("the job has the errors %+v", errs)
 	}
-	// It has made a new worker of itself and goes on.
+	// It has registered as a new worker and continues.
 	again := enqueueMany(t, client, "block", 1)[0]
 	eventually(t, "the stopped process works again", func() bool { return len(stopped.events()) == 3 })
 	stopped.release()

@@ -7,8 +7,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// audit holds the database against what was enqueued and against what the workers noted themselves, and returns what
-// does not agree.
+// audit compares the database with the enqueued jobs and with the workers' journals, and returns the differences.
 func audit(ids []int64, all []jobs.Job, failures map[int64][]jobs.AttemptError, notes account) []string {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -41,8 +40,8 @@ func audit(ids []int64, all []jobs.Job, failures map[int64][]jobs.AttemptError, 
 		if n := notes.returned[attempt{job.ID, job.Attempt}]; n != 1 {
 			fault("attempt %d of job %d ended the job, and its handler returned %d times", job.Attempt, job.ID, n)
 		}
-		// Every attempt but a last one that was done has a row of its own that says how it ended, unless it was given back
-		// before it began.
+		// Every attempt except a last one that was done has a row that says how it ended, unless it was released before
+		// it began.
 		ended := len(failures[job.ID])
 		if job.Status == jobs.StatusDone {
 			ended++
@@ -55,7 +54,7 @@ func audit(ids []int64, all []jobs.Job, failures map[int64][]jobs.AttemptError, 
 }
 
 // repeated counts the jobs whose handler returned in two attempts: the process died between the handler's return and
-// the commit of the job's end, so the database never took the first one for an end.
+// the commit of the job's end, so the database never recorded the first one as an end.
 func repeated(notes account) int {
 	returns := map[int64]int{}
 	for of := range notes.returned {

@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// conclude reports what the database says of the run, and fails when the audit does.
+// conclude prints the run's results from the database, and fails when the audit does.
 func (d *demo) conclude(ctx context.Context, ids []int64, lost *loss) error {
 	all, err := d.list(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *demo) list(ctx context.Context) ([]jobs.Job, error) {
 	}
 }
 
-// attemptErrors reads, for every job that did not end well at its first attempt, the attempts that did not.
+// attemptErrors reads the failed attempts of every job that did not succeed at its first one.
 func (d *demo) attemptErrors(ctx context.Context, all []jobs.Job) (map[int64][]jobs.AttemptError, error) {
 	failures := map[int64][]jobs.AttemptError{}
 	for _, job := range all {

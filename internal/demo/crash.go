@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// printCrash says, from the database alone, what became of the jobs of the worker that was killed.
+// printCrash prints, from the database alone, the fate of the killed worker's jobs.
 func printCrash(out io.Writer, lost *loss, all []jobs.Job, failures map[int64][]jobs.AttemptError) {
 	fmt.Fprintln(out, "\nCrash")
 	if lost == nil {
@@ -25,7 +25,7 @@ func printCrash(out io.Writer, lost *loss, all []jobs.Job, failures map[int64][]
 			crashed++
 			noticed = max(noticed, e.EndedAt.Sub(lost.at))
 			if job.Attempt != e.Attempt+1 {
-				continue // the row tells only of the last attempt's start
+				continue // the row has only the last attempt's start
 			}
 			again := job.StartedAt.Sub(lost.at)
 			if restarted == 0 || again < fastest {

@@ -13,14 +13,14 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// look is how often the demo looks at the queue.
+// look is the interval of the demo's reads of the queue.
 const look = 50 * time.Millisecond
 
 // demo is one run of it.
 type demo struct {
 	folder  string // of the files to parse
 	workers int
-	slots   int // jobs that a worker runs at once
+	slots   int // concurrent jobs of a worker
 	keep    bool
 	out     io.Writer
 	errors  *os.File // the worker processes write to it themselves

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeTree makes a folder of Go files that each take long enough to parse for a worker to be caught at it.
+// writeTree makes a folder of Go files that each take long enough to parse for the test to catch a worker at it.
 func writeTree(t *testing.T, files int) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -96,7 +96,7 @@ func TestStoppedDemoCleansUp(t *testing.T) {
 	}
 }
 
-// callOn is a writer that calls a function when it is given a text.
+// callOn is a writer that calls a function when it receives a text.
 type callOn struct {
 	text string
 	call func()

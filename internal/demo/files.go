@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// toolchainSource is the folder of the Go toolchain's own source.
+// toolchainSource returns the source folder of the Go toolchain.
 func toolchainSource(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // patience is how long a worker that was asked to stop may take before it is killed.
 const patience = 15 * time.Second
 
-// fleet is the demo's worker processes. Its methods belong to one goroutine.
+// fleet holds the demo's worker processes. One goroutine at a time may call its methods.
 type fleet struct {
 	demo    *demo
 	ends    chan end
@@ -62,7 +62,7 @@ func (f *fleet) start(ctx context.Context, name string) error {
 
 func (f *fleet) alive() int { return len(f.running) }
 
-// byPID is the running worker with a process id, or nil.
+// byPID returns the running worker with a process id, or nil.
 func (f *fleet) byPID(pid int) *process {
 	for _, p := range f.running {
 		if p.cmd.Process.Pid == pid {
@@ -72,7 +72,7 @@ func (f *fleet) byPID(pid int) *process {
 	return nil
 }
 
-// ended takes a process off the list; the error is its own, unless the demo killed it.
+// ended removes a process from the list; the error is its own, unless the demo killed it.
 func (f *fleet) ended(e end) error {
 	e.process.cancel()
 	delete(f.running, e.process.name)
@@ -82,7 +82,7 @@ func (f *fleet) ended(e end) error {
 	return nil
 }
 
-// stop asks all that still run to stop and waits for them.
+// stop asks all running workers to stop and waits for them.
 func (f *fleet) stop() error {
 	for _, p := range f.running {
 		p.cancel()
@@ -90,7 +90,7 @@ func (f *fleet) stop() error {
 	var faults []error
 	for f.alive() > 0 {
 		e := <-f.ends
-		// A worker that stopped well because it was asked to is reported as such by Wait.
+		// Wait also returns an error for a worker that stopped cleanly on request.
 		if errors.Is(e.err, context.Canceled) {
 			e.err = nil
 		}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// freeze stops a process between two of its instructions; it does not notice.
+// freeze stops a process without its knowledge.
 func freeze(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
 
 func thaw(p *os.Process) error { return p.Signal(syscall.SIGCONT) }

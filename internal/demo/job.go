@@ -30,7 +30,7 @@ type facts struct {
 // parseFile is the demo's kind of job. Its attempts are for crashes: an error fails the job at once.
 var parseFile = jobs.Kind[file]{Name: "parse-go-file", MaxAttempts: 3}
 
-// parse is the handler's work. A syntax error comes back as the parser's own message.
+// parse is the handler's work. It returns a syntax error as the parser's own message.
 func parse(folder, path string) (facts, error) {
 	source, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(path)))
 	if err != nil {

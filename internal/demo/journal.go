@@ -16,8 +16,8 @@ type attempt struct {
 	attempt int
 }
 
-// journal is a worker process's own account of what its handlers did, for the audit to hold against the database.
-// Every line is one write to the file, so that what was noted outlives the process.
+// journal is a worker process's own record of its handlers, which the audit compares with the database. Every line is
+// one write to the file, so that it outlives the process.
 type journal struct{ file *os.File }
 
 const (
@@ -41,7 +41,7 @@ func (j *journal) note(what string, job jobs.Job) error {
 
 func (j *journal) close() error { return j.file.Close() }
 
-// account is what all journals say together: how often each attempt began and returned.
+// account holds all journals together: how often each attempt began and returned.
 type account struct {
 	began    map[attempt]int
 	returned map[attempt]int

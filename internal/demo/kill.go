@@ -11,18 +11,18 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// replacement is the name of the worker that is started when one was killed.
+// replacement is the name of the worker that replaces a killed one.
 const replacement = "replacement"
 
 // loss is a worker that was killed.
 type loss struct {
 	worker string
 	pid    int
-	held   int // jobs that it was running
+	held   int // its running jobs
 	at     time.Time
 }
 
-// kill kills a worker that holds jobs, and starts another. It returns nil when none holds any just now.
+// kill kills a worker that holds jobs, and starts another. It returns nil when none holds any at this moment.
 func (d *demo) kill(ctx context.Context, workers *fleet) (*loss, error) {
 	infos, err := d.client.Workers(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func (d *demo) kill(ctx context.Context, workers *fleet) (*loss, error) {
 	}
 	victim := workers.byPID(infos[i].PID)
 
-	// Its jobs last about a millisecond each. Frozen, it still holds at the kill what was counted before it.
+	// Its jobs last about a millisecond each. While it is frozen, it still holds the counted jobs at the kill.
 	if err := freeze(victim.cmd.Process); errors.Is(err, os.ErrProcessDone) {
 		return nil, nil
 	} else if err != nil {
@@ -52,7 +52,7 @@ func (d *demo) kill(ctx context.Context, workers *fleet) (*loss, error) {
 	return lost, workers.start(ctx, replacement)
 }
 
-// held is how many jobs the database says that a worker is running.
+// held returns the number of a worker's running jobs in the database.
 func (d *demo) held(ctx context.Context, worker int64) (int, error) {
 	infos, err := d.client.Workers(ctx)
 	for _, w := range infos {

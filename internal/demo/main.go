@@ -1,5 +1,5 @@
-// Command demo shows the queue at its main job on real input: a job for every .go file of a folder, worker processes
-// that parse them, one of which is killed on the way, and an audit of what became of every job. `make demo` runs it.
+// Command demo runs the queue on real input: a job for every .go file of a folder, worker processes that parse them,
+// one of which is killed meanwhile, and an audit of every job. `make demo` runs it.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// workerCommand, as the first argument, makes the process one of the demo's own workers.
+// workerCommand, as the first argument, makes the process one of the demo's workers.
 const workerCommand = "worker"
 
 func main() {

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows how far the jobs are: a bar that is drawn over and over on a terminal, a line for each tenth on
-// anything else.
+// progress shows the progress of the jobs: a bar that is redrawn on a terminal, a line for each tenth otherwise.
 type progress struct {
 	out      io.Writer
 	terminal bool

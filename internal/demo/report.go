@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// top is how many lines the tables have.
+// top is the number of lines of the tables.
 const top = 8
 
 // parsed is a file with its facts, as a job's payload and result have them.
@@ -113,7 +113,7 @@ func printLargest(out io.Writer, list []parsed) {
 	table.Flush()
 }
 
-// printFailed is the failed-job report, which the queue itself makes.
+// printFailed prints the queue's own report of failed jobs.
 func (d *demo) printFailed(ctx context.Context, all []jobs.Job) error {
 	report, err := d.client.FailedReport(ctx, jobs.FailedFilter{Limit: top})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// count writes a number with a comma between each three digits.
+// count formats a number with a comma between each three digits.
 func count(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
@@ -22,7 +22,7 @@ func plural(n int, thing string) string {
 	return count(n) + " " + thing + "s"
 }
 
-// shorten cuts text to n characters and makes it fit for a terminal, whatever the parsed files hold.
+// shorten cuts text to n characters and makes it safe for a terminal, whatever the parsed files hold.
 func shorten(text string, n int) string {
 	clean := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -16,7 +16,7 @@ import (
 // databaseName is the queue's file in the demo's temporary folder.
 const databaseName = "jobs.db"
 
-// runWorker is the life of a worker process: it runs jobs until none is left.
+// runWorker runs a worker process until no job is left.
 func runWorker(ctx context.Context, args []string, stderr io.Writer) (err error) {
 	flags := flag.NewFlagSet(workerCommand, flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -40,7 +40,7 @@ func runWorker(ctx context.Context, args []string, stderr io.Writer) (err error)
 
 	runner, err := jobs.NewRunner(jobs.New(store), jobs.Config{
 		Name: *name, Queues: map[string]int{jobs.DefaultQueue: *slots},
-		// The demo's end reports every failed job, so only what is wrong with the worker itself is worth a line.
+		// The demo's end reports every failed job, so only faults of the worker itself are printed.
 		Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	if err != nil {
@@ -50,8 +50,8 @@ func runWorker(ctx context.Context, args []string, stderr io.Writer) (err error)
 	return runner.Drain(ctx)
 }
 
-// handler parses a file and keeps the journal. A syntax error, or a file that cannot be read, is so the next time too:
-// the job fails at once.
+// handler parses a file and keeps the journal. A syntax error, or an unreadable file, fails the next time too: the job
+// fails at once.
 func handler(folder string, notes *journal) jobs.Handler[file] {
 	return func(_ context.Context, job jobs.Job, args file) error {
 		if err := notes.note(began, job); err != nil {

@@ -7,7 +7,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// The functions that SQLite calls, by what they take.
+// The functions that SQLite calls, by their parameters.
 type (
 	openFunc   = func(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uintptr) int32
 	deleteFunc = func(tls *libc.TLS, vfs, name uintptr, syncDir int32) int32
@@ -24,7 +24,7 @@ type (
 	barrierFunc  = func(tls *libc.TLS, file uintptr)
 )
 
-// calls holds the functions of a layer, for as long as SQLite has their addresses.
+// calls holds the functions of a layer, while SQLite has their addresses.
 type calls struct {
 	open        openFunc
 	delete      deleteFunc
@@ -62,10 +62,10 @@ func (c *calls) installMethods(m *lib.Tsqlite3_io_methods) {
 	}
 }
 
-// at is what lies at an address of SQLite's.
+// at returns the value at an address of SQLite's.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
 
-// address is what SQLite, which was C, calls a function by.
+// address returns the value by which SQLite, which was C, calls a function.
 func address[F any](fn *F) uintptr { return *(*uintptr)(unsafe.Pointer(fn)) }
 
 // function is the opposite of address.

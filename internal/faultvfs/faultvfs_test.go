@@ -16,7 +16,7 @@ import (
 	"github.com/sqluice/sqluice/internal/faultvfs"
 )
 
-// The tests read database files by other means than SQLite, which would drop the locks of the other kind.
+// The tests read database files without SQLite, which would drop locks of the other kind.
 func TestMain(m *testing.M) {
 	if _, err := sqlite.OFDLocking(true); err != nil && !errors.Is(err, sqlite.ErrOFDLockingUnavailable) {
 		panic(err)
@@ -91,7 +91,7 @@ func TestOnlyTheFolderIsCovered(t *testing.T) {
 	}
 }
 
-// Each fault reaches the caller as what it is, leaves nothing behind, and is over when it is over.
+// Each fault reaches the caller under its name, leaves nothing behind, and ends as planned.
 func TestFaults(t *testing.T) {
 	for name, test := range map[string]struct {
 		plan faultvfs.Plan
@@ -122,7 +122,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A plan befalls the operation that it names, or that one and all after it.
+// A plan affects the operation that it names, or that one and all after it.
 func TestPlanCounts(t *testing.T) {
 	dir := t.TempDir()
 	fs := install(t, dir)
@@ -154,7 +154,7 @@ func TestPlanCounts(t *testing.T) {
 	}
 }
 
-// Of what was not synced nothing is left, all of it, or something; what was is always there.
+// Of unsynced writes none, all, or some survive; synced writes always do.
 func TestImages(t *testing.T) {
 	for name, test := range map[string]struct {
 		pragmas    string
@@ -182,8 +182,8 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// A database's first journal is gone for good when its WAL was synced for the first time, and not before: else a loss of
-// power would bring it back, and with it the empty database.
+// A database's first journal is gone for good after its WAL was synced for the first time, and not before: otherwise a
+// loss of power would bring it back, and the empty database with it.
 func TestDeletionsLastWithTheFolder(t *testing.T) {
 	dir, image := t.TempDir(), t.TempDir()
 	fs := install(t, dir)

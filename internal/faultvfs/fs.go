@@ -16,18 +16,18 @@ import (
 type FS struct {
 	dir     string // with a separator at its end
 	tls     *libc.TLS
-	memory  []uintptr // what Remove frees
+	memory  []uintptr // memory that Remove frees
 	vfs     uintptr   // the sqlite3_vfs of this layer
 	below   *lib.Tsqlite3_vfs
 	belowAt uintptr
 	methods uintptr // the sqlite3_io_methods of files that go through the layer
-	calls   calls   // what those methods and the VFS point to, which the garbage collector does not see
+	calls   calls   // referenced by those methods and the VFS, which the garbage collector does not see
 
 	mu   sync.Mutex
 	open map[uintptr]*file // by the address of SQLite's sqlite3_file
 	plan *Plan
 	seen Seen
-	tape *tape // nil while nothing is noted
+	tape *tape // nil while nothing is recorded
 }
 
 // file is an open file. Its lower sqlite3_file lies behind the upper one.
@@ -35,14 +35,14 @@ type file struct {
 	path    string
 	below   uintptr
 	methods *lib.Tsqlite3_io_methods
-	folder  bool // its next sync is one of its folder as well
+	folder  bool // its next sync also syncs its folder
 }
 
-// lower is where the lower sqlite3_file begins.
+// lower is the offset of the lower sqlite3_file.
 const lower = 16
 
-// Install makes the layer the default VFS of the process, for files below a folder; all others are left to the VFS that
-// was the default before. Layers may be stacked, and are removed in the opposite order.
+// Install makes the layer the default VFS of the process, for files below a folder. All other files use the VFS that
+// was the default before. Layers may be stacked; remove them in the opposite order.
 func Install(dir string) (*FS, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *FS) register() error {
 
 	f.calls = f.newCalls()
 	vfs := at[lib.Tsqlite3_vfs](f.vfs)
-	*vfs = *f.below // what is not replaced below does not look at the VFS that it is called by
+	*vfs = *f.below // methods that are not replaced below ignore the VFS that they are called by
 	vfs.FpNext, vfs.FzName, vfs.FszOsFile = 0, nameAt, f.below.FszOsFile+lower
 	f.calls.installVFS(vfs)
 	f.calls.installMethods(at[lib.Tsqlite3_io_methods](f.methods))
@@ -124,21 +124,21 @@ func (f *FS) free() {
 	f.tls.Close()
 }
 
-// Arm makes a plan count from now on, in place of any other.
+// Arm makes a plan count from now on. It replaces any other plan.
 func (f *FS) Arm(p Plan) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.plan, f.seen = &p, Seen{}
 }
 
-// Count begins to count anew, without a plan.
+// Count restarts the count, without a plan.
 func (f *FS) Count() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.plan, f.seen = nil, Seen{}
 }
 
-// Disarm drops the plan and says what became of it.
+// Disarm drops the plan and returns its result.
 func (f *FS) Disarm() Seen {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,14 +146,14 @@ func (f *FS) Disarm() Seen {
 	return f.seen
 }
 
-// Hits is how many operations the fault has befallen so far.
+// Hits returns how many operations the fault has affected so far.
 func (f *FS) Hits() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.seen.Hits
 }
 
-// befalls counts an operation and says whether the fault befalls it.
+// befalls counts an operation and reports whether the fault affects it.
 func (f *FS) befalls(k Kind) (fault Fault, hit bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

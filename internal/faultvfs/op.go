@@ -5,7 +5,7 @@ import lib "modernc.org/sqlite/lib"
 // Kind is a sort of operation on a file.
 type Kind int
 
-// Any stands for all kinds. Unlocking is none: SQLite takes it for granted that it works.
+// Any stands for all kinds. Unlocking is not among them: SQLite assumes that it works.
 const (
 	Any Kind = iota
 	Open
@@ -28,7 +28,7 @@ func (k Kind) String() string {
 	}[k]
 }
 
-// failure is what SQLite is told when an operation fails.
+// failure is SQLite's error code for a failed operation.
 func (k Kind) failure() int32 {
 	return [kinds]int32{
 		lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_IOERR_DELETE, lib.SQLITE_IOERR_ACCESS, lib.SQLITE_IOERR_READ,
@@ -37,36 +37,35 @@ func (k Kind) failure() int32 {
 	}[k]
 }
 
-// Fault is what happens in place of an operation.
+// Fault is the replacement for an operation.
 type Fault int
 
 const (
-	// Fail is an error of the device, before anything was done.
+	// Fail is an error of the device, before it did anything.
 	Fail Fault = iota
-	// Full is a write for which there is no room.
+	// Full is a write without free space.
 	Full
-	// Short is a write of which only the first half found room. (There are no short reads: SQLite takes what is missing
-	// for zeros beyond the end of the file, so a device that has a file's middle come short lies to it as one does that
-	// changes bytes.)
+	// Short is a write of which only the first half fits. (There are no short reads: SQLite reads missing bytes as
+	// zeros beyond the end of the file, so a device that loses a file's middle lies like one that changes bytes.)
 	Short
 )
 
 func (f Fault) String() string { return [...]string{"fail", "full", "short"}[f] }
 
-// Fits reports whether the fault can befall an operation: room is needed only to write.
+// Fits reports whether the fault can affect an operation: only writes need space.
 func (f Fault) Fits(k Kind) bool { return f == Fail || k == Write }
 
-// Plan says which operation a fault befalls, and for how long.
+// Plan says which operation a fault affects, and for how long.
 type Plan struct {
 	Kind  Kind
-	At    int // the first one that the fault befalls, counted from 1 among those of the kind that the fault fits
-	For   int // how many it befalls one after the other: 1 when 0
+	At    int // the first affected one, counted from 1 among those of the kind that the fault fits
+	For   int // how many it affects one after the other: 1 when 0
 	Fault Fault
 }
 
-// Seen is what became of a plan.
+// Seen is the result of a plan.
 type Seen struct {
-	Ops  [kinds]int // how many operations there were; those of Any are all
-	Hits int        // how many of them the fault befell
+	Ops  [kinds]int // the number of operations; for Any of all
+	Hits int        // how many of them the fault affected
 	Hit  Kind       // the first of them
 }

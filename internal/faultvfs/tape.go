@@ -13,7 +13,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// sector is what a device writes as a whole or not at all.
+// sector is the unit that a device writes as a whole or not at all.
 const sector = 512
 
 type action int
@@ -25,22 +25,22 @@ const (
 	synced
 )
 
-// change is one thing done to a file.
+// change is one change of a file.
 type change struct {
 	path   string
 	what   action
-	offset int64 // of what was written, or the new size
+	offset int64 // the written bytes, or the new size
 	data   []byte
-	folder bool // the folder was synced as well: deletions up to then outlive a loss of power
+	folder bool // the folder was synced as well: earlier deletions survive a loss of power
 }
 
-// tape is what was done to the files since a moment.
+// tape records the changes of the files since a moment.
 type tape struct {
-	before  map[string][]byte // what was in them then, all of it on the device
+	before  map[string][]byte // their content then, all of it on the device
 	changes []change
 }
 
-// Record begins to note what is written. What is in the files by then counts as being on the device. Files in the folder
+// Record begins to record writes. The current content of the files counts as being on the device. Files in the folder
 // that SQLite does not open, and its shared memory, are left out.
 func (f *FS) Record() error {
 	before := map[string][]byte{}
@@ -60,7 +60,7 @@ func (f *FS) Record() error {
 	return nil
 }
 
-// Moment is how many changes were noted since Record.
+// Moment returns the number of changes recorded since Record.
 func (f *FS) Moment() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +70,7 @@ func (f *FS) Moment() int {
 	return len(f.tape.changes)
 }
 
-// noted does something to a file and notes it if it succeeded.
+// noted changes a file and records the change if it succeeded.
 func (f *FS) noted(c change, do func() int32) int32 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,8 +82,8 @@ func (f *FS) noted(c change, do func() int32) int32 {
 	return rc
 }
 
-// Image writes to a folder what a loss of power at a moment could have left of the files: of what was not synced by then,
-// each sector is there with a probability. 1 is the death of the process alone.
+// Image writes to a folder a possible state of the files after a loss of power at a moment: each unsynced sector is
+// there with a probability. 1 is the death of the process alone.
 func (f *FS) Image(dir string, moment int, kept float64, random *rand.Rand) error {
 	f.mu.Lock()
 	if f.tape == nil || moment > len(f.tape.changes) {
@@ -152,7 +152,7 @@ func resized(data []byte, size int64) []byte {
 	return append(data, make([]byte, size-int64(len(data)))...)
 }
 
-// sectors are the bounds of the parts of a write that fall into one sector each.
+// sectors returns the bounds of the parts of a write in one sector each.
 func sectors(offset int64, size int) func(yield func(from, to int) bool) {
 	return func(yield func(from, to int) bool) {
 		for from := 0; from < size; {

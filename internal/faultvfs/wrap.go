@@ -7,7 +7,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// newCalls makes the functions of the layer: each meets its fault or does what the one below does.
+// newCalls makes the functions of the layer: each meets its fault or calls the one below.
 func (f *FS) newCalls() calls {
 	return calls{
 		open: f.xOpen, delete: f.xDelete, access: f.xAccess, close: f.xClose, read: f.xRead, write: f.xWrite,
@@ -46,7 +46,7 @@ func (f *FS) newCalls() calls {
 func (f *FS) xOpen(tls *libc.TLS, _, name, p uintptr, flags int32, outFlags uintptr) int32 {
 	open := function[openFunc](f.below.FxOpen)
 	path := ""
-	if name != 0 { // else it is a temporary file
+	if name != 0 { // without a name it is a temporary file
 		path = libc.GoString(name)
 	}
 	if !f.covers(path) {
@@ -69,8 +69,8 @@ func (f *FS) xOpen(tls *libc.TLS, _, name, p uintptr, flags int32, outFlags uint
 	return rc
 }
 
-// newJournal reports whether a file is one whose first sync is followed by one of its folder: SQLite's default VFS for unix
-// does that for journals that it may have made.
+// newJournal reports whether a file is one whose first sync is followed by one of its folder: SQLite's default VFS for
+// unix does that for journals that it may have made.
 func newJournal(flags int32) bool {
 	return flags&lib.SQLITE_OPEN_CREATE != 0 && flags&(lib.SQLITE_OPEN_MAIN_JOURNAL|lib.SQLITE_OPEN_SUPER_JOURNAL|lib.SQLITE_OPEN_WAL) != 0
 }
@@ -146,7 +146,7 @@ func (f *FS) xTruncate(tls *libc.TLS, p uintptr, size int64) int32 {
 	})
 }
 
-// xSync fails before the device got anything.
+// xSync fails before any data reaches the device.
 func (f *FS) xSync(tls *libc.TLS, p uintptr, flags int32) int32 {
 	file := f.fileAt(p)
 	if _, hit := f.befalls(Sync); hit {

@@ -1,3 +1,3 @@
-// Package fuzz holds fuzz targets that need both engines, side by side: what one takes the other takes too, and both
-// give the same back. Targets of a single package stand beside its tests. run.sh runs them all.
+// Package fuzz holds fuzz targets that need both engines: both accept the same input, and both return it unchanged.
+// Targets of a single package stand beside its tests. run.sh runs them all.
 package fuzz

@@ -16,7 +16,7 @@ type engine struct {
 	client *jobs.Client
 }
 
-// engines are SQLite and PostgreSQL; where there is no server the target is skipped, as all tests of that engine are.
+// engines are SQLite and PostgreSQL. Without a server the target is skipped, as all tests of that engine are.
 func engines(f *testing.F) []engine {
 	f.Helper()
 	server := testdb.StartPostgres(f)

@@ -12,8 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Whatever filter and cursor a page is asked for by, both engines give the same one, and pages joined together are all
-// jobs, each once.
+// For every filter and cursor both engines return the same page, and pages joined together are all jobs, each once.
 func FuzzPages(f *testing.F) {
 	f.Add("failed", "k", "", "", int64(0), int64(0), 3)
 	f.Add("", "", "default", "a", int64(5), int64(1), 1)

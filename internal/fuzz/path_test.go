@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// Whatever a path looks like, the queue is in the file of that name and nowhere else, or is refused.
+// For every path the queue is in the file of that name and nowhere else, or the path is refused.
 func FuzzSQLitePath(f *testing.F) {
 	for _, seed := range []string{
 		"jobs.db", "a b", "a?mode=memory", "a#b", "a%20b", "file:a", "file:a?vfs=x", ":memory:", "sqlite:a", "a&_pragma=x", "ä", "日本", "a\xff", "a\x00b",

@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Both engines take the same payloads, alone, in batches and as metadata, and give back the same bytes.
+// Both engines accept the same payloads, alone, in batches and as metadata, and return the same bytes.
 func FuzzPayload(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `null`, `""`, `-0`, ` {"a" : [1.0, 1e400, -1E-400] } `, `{"a":1,"a":2}`, `"\u0000"`, `"\ud800"`, `"\ud83d\ude00"`, `"\udc00\ud800"`,

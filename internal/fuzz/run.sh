@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for FUZZTIME (default 10 s each). Arguments choose targets by a part of their name. An input
-# that fails is written below testdata/fuzz, where every later `go test` runs it: commit it with what mends it.
+# Runs every fuzz target for FUZZTIME (default 10 s each). Arguments select targets by a part of their name. A failing
+# input is written below testdata/fuzz, where every later `go test` runs it: commit it with the fix.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 time=${FUZZTIME:-10s}

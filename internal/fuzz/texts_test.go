@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Both engines take the same names, keys, ids and tags, give them back, and find jobs by them.
+// Both engines accept the same names, keys, ids and tags, return them, and find jobs by them.
 func FuzzTexts(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"k", "a", "b"}, {"K", "a", "A"}, {"k ", "a", "a "}, {"é", "e\u0301", "é"}, {"k", "\x00", ""}, {"k\n", "\x7f", "\u0080"}, {"\xff", "a\xff", "a"},
@@ -28,7 +28,7 @@ func FuzzTexts(f *testing.F) {
 	})
 }
 
-// texts uses the texts in one queue, and tells what was taken.
+// texts uses the texts in one queue, and returns which were accepted.
 func texts(t *testing.T, e engine, name, one, two string) (outcome string) {
 	t.Helper()
 	note := func(what string, err error) bool {
@@ -68,7 +68,7 @@ func texts(t *testing.T, e engine, name, one, two string) (outcome string) {
 	return outcome + keys(t, e, one, two, note)
 }
 
-// keys holds two unique keys against each other: they are the same job when they are the same bytes, and not else.
+// keys compares two unique keys: they name the same job if and only if they are the same bytes.
 func keys(t *testing.T, e engine, one, two string, note func(string, error) bool) string {
 	t.Helper()
 	first, err := e.client.Enqueue(t.Context(), "k", []byte("{}"), jobs.Unique(one))

@@ -30,8 +30,8 @@ func TestCallbacksAreDocumented(t *testing.T) {
 	}
 }
 
-// plainTypes are types of other packages that have no code of the application, or whose code the page speaks of as a whole:
-// contexts, transactions, pools and stores.
+// plainTypes are types of other packages that have no code of the application, or whose code the page describes as a
+// whole: contexts, transactions, pools and stores.
 var plainTypes = []string{
 	"context.Context", "context.CancelFunc", "time.Duration", "time.Time", "json.RawMessage", "sql.DB", "sql.Tx", "pgx.Tx",
 	"pgxpool.Pool", "jobs.Store", "jobs.Tx", "jobs.Client", "jobs.Job", "jobs.Signal", "jobs.Observer", "db.Querier", "db.GetLastIDsRow",

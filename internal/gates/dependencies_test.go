@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// usable are the licences that what programs link may have: they ask for no more than that their text is kept.
+// usable are the licences that linked code may have: they require only that their text is kept.
 func usable() []string { return []string{"MIT", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0"} }
 
-// direct are the modules that go.mod asks for itself.
+// direct are the modules that go.mod requires itself.
 func direct(t *testing.T) []string {
 	t.Helper()
 	var list []string
@@ -46,7 +46,8 @@ func TestDependenciesAreExplained(t *testing.T) {
 	if want, got := slices.Sorted(slices.Values(direct(t))), slices.Sorted(maps.Keys(rows)); !slices.Equal(want, got) {
 		t.Errorf("go.mod names\n%s\ndocs/dependencies.md\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
 	}
-	// A new machine has only what was needed so far, and a module without a folder seems to have no licence.
+	// A new machine has only the modules that were needed so far, and a module without a folder seems to have no
+	// licence.
 	download := exec.CommandContext(t.Context(), "go", append([]string{"mod", "download"}, direct(t)...)...)
 	download.Dir = root(t)
 	if output, err := download.CombinedOutput(); err != nil {
@@ -72,7 +73,7 @@ func TestLicencesOfWhatIsLinked(t *testing.T) {
 	}
 }
 
-// listed are the folders of modules that go list names.
+// listed returns the folders of modules that go list names.
 func listed(t *testing.T, args ...string) map[string]string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", args...)
@@ -90,7 +91,7 @@ func listed(t *testing.T, args ...string) map[string]string {
 	return folders
 }
 
-// licence is the one in a module's folder, by its text.
+// licence returns the licence in a module's folder, by its text.
 func licence(t *testing.T, folder string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "LICENSE*"))
@@ -111,7 +112,7 @@ func licence(t *testing.T, folder string) string {
 	return ""
 }
 
-// licenceOf goes by what comes first: some add the licence of a part at the end, or mention others.
+// licenceOf uses the first match: some files add the licence of a part at the end, or mention others.
 func licenceOf(text string) string {
 	text = strings.ToLower(strings.Join(strings.Fields(text), " "))
 	first, found := len(text), ""

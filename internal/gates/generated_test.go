@@ -51,7 +51,7 @@ func firstDifference(a, b string) string {
 	return "one is longer"
 }
 
-// structs are the types of a generated folder as text, but for those that belong to the engine.
+// structs returns the types of a generated folder as text, except those that belong to the engine.
 func structs(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	list := map[string]string{}
@@ -94,7 +94,7 @@ func fieldsOf(s *ast.StructType) string {
 	return text.String()
 }
 
-// interface{} is what sqlc makes of a parameter that it does not understand.
+// sqlc generates interface{} for a parameter that it does not understand.
 func TestGeneratedCodeIsTyped(t *testing.T) {
 	untyped := regexp.MustCompile(`interface ?\{|\bany\b`)
 	list := regexp.MustCompile(`\[\]`)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Package variables are constants that Go cannot write as such (sentinel errors, tables, patterns): nothing assigns to
+// Package variables are constants that Go cannot write as such (sentinel errors, tables, patterns): no code assigns to
 // them, takes their address or stores in them, and none is a lock or a counter.
 func TestNoMutablePackageVariables(t *testing.T) {
 	folders := map[string][]source{}
@@ -29,8 +29,8 @@ func TestNoMutablePackageVariables(t *testing.T) {
 
 var stateful = regexp.MustCompile(`^\*?(sync|atomic)\.`)
 
-// mutations says where the package variables of a folder's files change. Imports are left unresolved: only the
-// package's own names matter, so type errors are of no interest.
+// mutations returns where the package variables of a folder's files change. Imports are left unresolved: only the
+// package's own names matter, so type errors are ignored.
 func mutations(list []source) []string {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
 	config := types.Config{Error: func(error) {}, Importer: noImports{}}

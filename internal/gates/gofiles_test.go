@@ -24,7 +24,7 @@ var statement = regexp.MustCompile(`(?s)\b(SELECT\s.+\sFROM\s|SELECT\s+\w+\(|INS
 	`(CREATE|DROP|ALTER)\s+(TABLE|INDEX|VIEW|TRIGGER|UNIQUE)\s|PRAGMA\s+\w|VACUUM\b|BEGIN\s+IMMEDIATE)` +
 	`|^\s*(?i:select\s.+\sfrom\s|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s|create\s+table\s|pragma\s+\w+\s*=)`)
 
-// Those write other SQL than the queue's: an application's, and the administration of test servers.
+// Their SQL is not the queue's: an application's, and the administration of test servers.
 var ownSQL = regexp.MustCompile(`^(examples|internal/testdb)/`)
 
 func TestNoSQLInGoStrings(t *testing.T) {

@@ -53,7 +53,7 @@ func (s source) line(node ast.Node) int { return s.set.Position(node.Pos()).Line
 
 func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
-// written are the Go files that people write.
+// written returns the Go files that people write.
 func written(t *testing.T) []source {
 	t.Helper()
 	var list []source

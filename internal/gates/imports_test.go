@@ -10,7 +10,7 @@ import (
 
 const module = "github.com/sqluice/sqluice"
 
-// packages maps each package of the module to all that a program with it links, but for the standard library.
+// packages maps each package of the module to every package that a program with it links, without the standard library.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "list", "-e", "-f", `{{.ImportPath}} {{join .Deps " "}}`, "./...")
@@ -29,8 +29,8 @@ func packages(t *testing.T) map[string][]string {
 	return list
 }
 
-// links says what the packages whose path matches may link beside the standard library, and what they may not. The
-// first rule that matches counts; but is what may be linked all the same. This module's own packages stand without its name.
+// links says which packages the matching packages may link beside the standard library, and which not. The first rule
+// that matches counts; but lists exceptions to not. This module's own packages stand without its name.
 var links = []struct{ packages, may, mayNot, but string }{
 	{packages: `sql|db/sqlite`, may: `^$`},
 	{packages: `db/postgres`, may: `^(github.com/jackc|golang.org/x)/`},
@@ -86,7 +86,8 @@ func TestImportDirection(t *testing.T) {
 	}
 }
 
-// What a program downloads for an engine: these modules and no other. Metrics and tracing are for those who import them.
+// A program that uses an engine downloads these modules and no other. Metrics and tracing are for programs that import
+// them.
 func TestModulesOfAnEngine(t *testing.T) {
 	both := []string{
 		"github.com/mfridman/interpolate", "github.com/pressly/goose/v3", "github.com/sethvargo/go-retry", module,
@@ -117,7 +118,7 @@ func TestModulesOfAnEngine(t *testing.T) {
 	}
 }
 
-// The generated PostgreSQL code is the engine's own business, and tests are anybody's.
+// Only the engine may import the generated PostgreSQL code, and tests.
 func TestOnlyTheEngineImportsItsGeneratedCode(t *testing.T) {
 	for _, file := range written(t) {
 		for _, spec := range file.tree.Imports {

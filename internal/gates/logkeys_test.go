@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A log line is a text in words, without the values, which have keys: those of one sort the same in all lines.
+// A log line is a text in words, without the values. Values have keys, and the same sort of value has the same key in
+// all lines.
 func TestLogLinesHaveTextsAndKeys(t *testing.T) {
 	lines := 0
 	for _, file := range written(t) {
@@ -38,7 +39,7 @@ func TestLogLinesHaveTextsAndKeys(t *testing.T) {
 	}
 }
 
-// isLogger goes by the names that loggers have here.
+// isLogger recognises loggers by their names in this repository.
 func isLogger(expr ast.Expr) bool {
 	switch e := expr.(type) {
 	case *ast.Ident:

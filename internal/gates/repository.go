@@ -1,5 +1,5 @@
-// Package gates tests the repository itself: which package may import which, what generated code and SQL files may
-// hold, how long a file may be. Outside its tests it holds what those of package sql need too.
+// Package gates tests the repository itself: imports of packages, rules for generated code and SQL files, lengths of
+// files, words of comments and pages. Its code outside of tests is shared with package sql.
 package gates
 
 import (
@@ -31,8 +31,8 @@ func Root() (string, error) {
 	}
 }
 
-// Files are the files below a folder of the repository whose names end in suffix, as slash-separated paths relative
-// to root. Hidden folders, testdata and modules of their own are passed over.
+// Files returns the files below a folder of the repository whose names end in suffix, as slash-separated paths relative
+// to root. It skips hidden folders, testdata and nested modules.
 func Files(root, folder, suffix string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
@@ -54,7 +54,7 @@ func Files(root, folder, suffix string) ([]string, error) {
 	return files, err
 }
 
-// enter returns fs.SkipDir for the folders that are passed over.
+// enter returns fs.SkipDir for skipped folders.
 func enter(root, path, name string) error {
 	if path == root {
 		return nil

@@ -60,7 +60,7 @@ func queries(t *testing.T) []query {
 	return list
 }
 
-// sqlc makes the comment after the name the Go doc, which begins with the name.
+// sqlc turns the comment after the name into the Go doc, which begins with the name.
 func TestEveryQueryHasAComment(t *testing.T) {
 	for _, q := range queries(t) {
 		if len(q.comment) == 0 || !strings.HasPrefix(q.comment[0], q.name+" ") {
@@ -69,7 +69,7 @@ func TestEveryQueryHasAComment(t *testing.T) {
 	}
 }
 
-// outermost is a statement without what stands in parentheses.
+// outermost returns a statement without the text in parentheses.
 func outermost(text string) string {
 	inner := regexp.MustCompile(`\([^()]*\)`)
 	for inner.MatchString(text) {
@@ -78,7 +78,7 @@ func outermost(text string) string {
 	return text
 }
 
-// Outside these rules sqlc is silently wrong for SQLite: DESIGN.md section 4 says what happens otherwise.
+// Outside these rules sqlc is silently wrong for SQLite: decision 1 has the rules.
 func TestQueriesKeepToWhatSqlcGetsRight(t *testing.T) {
 	rules := []struct {
 		broken *regexp.Regexp
@@ -100,7 +100,7 @@ func TestQueriesKeepToWhatSqlcGetsRight(t *testing.T) {
 	seen := map[string]bool{}
 	for _, q := range queries(t) {
 		for _, rule := range rules {
-			// A LIMIT in a look-up of one row may be a plain number: nothing is bound to it.
+			// A LIMIT in a look-up of one row may be a plain number: it is no parameter.
 			text := regexp.MustCompile(`LIMIT 1\b`).ReplaceAllString(q.text, "")
 			if found := rule.broken.FindString(text); found != "" {
 				t.Errorf("%s: %s has %q: %s", q.file, q.name, found, rule.says)

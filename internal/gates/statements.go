@@ -17,7 +17,7 @@ type Statement struct {
 	Name    string // of the query, such as ClaimJobs
 	Command string // :one, :many, :exec or :execrows
 	SQL     string // with numbered placeholders
-	Args    int    // how many values its method passes
+	Args    int    // the number of values that its method passes
 }
 
 // Placeholders are the numbers of a statement's placeholders, ?1 or $1, each once and in order.
@@ -74,7 +74,7 @@ func Statements(folder string) ([]Statement, error) {
 	return statements, nil
 }
 
-// collect notes the constants of a file, and with how many values each is run.
+// collect records the constants of a file, and the number of values with which each runs.
 func collect(tree *ast.File, texts map[string]string, calls map[string]int) error {
 	var fault error
 	ast.Inspect(tree, func(node ast.Node) bool {

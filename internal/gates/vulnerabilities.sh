@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fails when the code calls something with a known vulnerability. Where the database of them (vuln.go.dev, or GOVULNDB)
-# cannot be reached that is said, and fails nothing: it is no fault of the code.
+# Fails when the code calls something with a known vulnerability. When the database (vuln.go.dev, or GOVULNDB) cannot be
+# reached it prints that and succeeds: the code is not at fault.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)

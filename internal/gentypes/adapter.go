@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// adapter writes the type that makes the generated PostgreSQL queries a db.Querier: each method converts its argument
-// and what it returns, which are the same field for field.
+// adapter writes the type that makes the generated PostgreSQL queries a db.Querier. Each method converts its argument
+// and its results, which are the same field for field.
 func adapter(querier, to string) error {
 	return eachMethod(querier, to, adapterHead, adapterMethod)
 }
 
-// eachMethod writes a file: a head, and what is made of each method of a Querier.
+// eachMethod writes a file: a head, and the text that write makes of each method of a Querier.
 func eachMethod(querier, to, head string, write func(*ast.Field) (string, error)) error {
 	tree, err := parser.ParseFile(token.NewFileSet(), querier, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -75,8 +75,8 @@ func interfaceMethods(tree *ast.File, name string) []*ast.Field {
 	return nil
 }
 
-// adapterMethod knows the shapes that sqlc makes: at most one argument beside the context; an error, or a value, a row
-// or a list of them with an error.
+// adapterMethod handles the shapes that sqlc generates: at most one argument beside the context; an error, or a value,
+// a row or a list of them with an error.
 func adapterMethod(m *ast.Field) (string, error) {
 	name := m.Names[0].Name
 	function := m.Type.(*ast.FuncType)
@@ -113,7 +113,7 @@ func adapterMethod(m *ast.Field) (string, error) {
 	return "", fmt.Errorf("method %s returns something new: %T", name, results[0].Type)
 }
 
-// own reports whether a type is one of the generated package's, not Go's.
+// own reports whether a type belongs to the generated package, not to Go.
 func own(name string) bool { return strings.ToUpper(name[:1]) == name[:1] }
 
 func shared(name string) string {

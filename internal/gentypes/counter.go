@@ -5,8 +5,8 @@ import (
 	"go/ast"
 )
 
-// counter writes the type that tells of each statement of a db.Querier before it runs it. It is for tests of what the
-// queue costs: a statement that somebody adds is counted without anybody having to think of it.
+// counter writes the type that reports each statement of a db.Querier before it runs. Tests of the queue's costs use
+// it: a new statement is counted automatically.
 func counter(querier, to string) error {
 	return eachMethod(querier, to, counterHead, counterMethod)
 }

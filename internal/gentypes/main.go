@@ -1,6 +1,6 @@
-// Command gentypes writes db/types.go, an alias for every type that sqlc generated for SQLite;
-// db/timed.go, which times statements; jobs/postgres/queries.go, which gives what it generated for PostgreSQL those types;
-// and internal/costs/counted_test.go, which counts statements. `make generate` runs it from the root of the repository.
+// Command gentypes writes four files: db/types.go, an alias for every type that sqlc generated for SQLite; db/timed.go,
+// which times statements; jobs/postgres/queries.go, which gives the generated PostgreSQL code those types; and
+// internal/costs/counted_test.go, which counts statements. `make generate` runs it from the root of the repository.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// aliases writes an alias for each type that belongs to no engine.
+// aliases writes an alias for each type that belongs to no single engine.
 func aliases(from, to string) error {
 	files, err := filepath.Glob(filepath.Join(from, "*.go"))
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"go/ast"
 )
 
-// shape is a method of a Querier as a type around another writes it.
+// shape describes a method of a Querier for a type that wraps it.
 type shape struct {
 	name    string
 	params  string // with their types
@@ -14,7 +14,7 @@ type shape struct {
 	values  string // names for them
 }
 
-// shapeOf knows the shapes that adapterMethod knows. named gives a type's name where the method is to be written.
+// shapeOf handles the shapes of adapterMethod. named returns a type's name in the file of the new method.
 func shapeOf(m *ast.Field, named func(string) string) (shape, error) {
 	function := m.Type.(*ast.FuncType)
 	s := shape{name: m.Names[0].Name, params: "ctx context.Context", args: "ctx", results: "error", values: "err"}

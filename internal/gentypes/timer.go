@@ -5,8 +5,8 @@ import (
 	"go/ast"
 )
 
-// timer writes the type that tells of each statement of a db.Querier after it has run, and how long that took. It is the
-// one place by which every statement is measured, whatever the engine.
+// timer writes the type that reports each statement of a db.Querier after it has run, with its duration. It is the one
+// place that measures every statement, on every engine.
 func timer(querier, to string) error {
 	return eachMethod(querier, to, timerHead, timerMethod)
 }

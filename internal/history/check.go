@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// Row is a job as the database has it at the end.
+// Row is a job in the database at the end.
 type Row struct {
 	ID      int64
-	Key     string // that its enqueuer gave it
+	Key     string // the key that its enqueuer gave it
 	Attempt int    // the number of its claims
 	Done    bool
 	By      int // the attempt whose result it has; 0 when it has none
 }
 
-// Report is what a check found. What is promised to be never is told one by one.
+// Report is the result of a check. Broken promises are listed one by one.
 type Report struct {
 	Acked     int // enqueues that were acknowledged and added a job
 	Refused   int
-	Recovered int // enqueues whose outcome nobody was told, and that did happen
-	Missed    int // and those that did not
+	Recovered int // enqueues without a known outcome that did happen
+	Missed    int // enqueues without a known outcome that did not happen
 	Started   int // jobs
 	Starts    int // attempts
 
@@ -33,13 +33,13 @@ type Report struct {
 	Unique     []string // jobs that were live at the same time with one unique key
 }
 
-// Faults is how many promises were broken.
+// Faults returns the number of broken promises.
 func (r Report) Faults() int {
 	return len(r.Lost) + len(r.Unexpected) + len(r.Doubled) + len(r.Stale) + len(r.Unique)
 }
 
-// Check holds events, of all processes and in any order, against each other and against the jobs that are there after
-// everything was done. Without rows it goes by the events alone.
+// Check compares events, of all processes and in any order, with each other and with the jobs that are there after all
+// work was done. Without rows it uses the events alone.
 func Check(events []Event, rows []Row) Report {
 	c := collect(events)
 	var r Report
@@ -53,7 +53,7 @@ func Check(events []Event, rows []Row) Report {
 	return r
 }
 
-// enqueue is what an enqueuer noted of one key.
+// enqueue is the enqueuers' record of one key.
 type enqueue struct {
 	unique  string
 	outcome What // Unknown until it was told
@@ -69,20 +69,20 @@ type attempt struct {
 	number int
 }
 
-// work is what workers noted of one job.
+// work is the workers' record of one job.
 type work struct {
 	key     string
 	highest int           // attempt that was started
 	first   int64         // start
-	last    map[int]int64 // when an attempt was running for sure: at its start, and at its handler's return
+	last    map[int]int64 // when an attempt was certainly running: at its start, and at its handler's return
 	started map[int]int64
 	ok      map[int][]int64
 	stale   map[int]bool
 
-	returned bool // a handler's return was noted, or what follows from one
+	returned bool // a handler's return was recorded, or an event that implies it
 }
 
-// collected are events by what they are about.
+// collected holds events by their subject.
 type collected struct {
 	enqueues map[string]*enqueue
 	jobs     map[int64]*work
@@ -148,9 +148,9 @@ func (c *collected) work(e Event) {
 	}
 }
 
-// checkEnqueues compares what was enqueued with what is there and what was run.
+// checkEnqueues compares enqueued jobs with those in the database and those that ran.
 func (c *collected) checkEnqueues(r *Report, rows []Row) {
-	ids := map[string]map[int64]bool{} // of the jobs with a key, by what is there and by what was run
+	ids := map[string]map[int64]bool{} // of the jobs with a key, by the rows and by the runs
 	note := func(key string, id int64) {
 		if ids[key] == nil {
 			ids[key] = map[int64]bool{}
@@ -213,8 +213,8 @@ func (c *collected) checkEnqueues(r *Report, rows []Row) {
 	}
 }
 
-// checkExisted looks at an enqueue that added nothing because a job with its unique key was there. Where that is not so, what
-// was asked for is never done.
+// checkExisted checks an enqueue that added nothing because a job with its unique key was there. If that is wrong, the
+// requested job is never done.
 func (c *collected) checkExisted(r *Report, key string, q *enqueue, known bool, there map[int64]Row) {
 	if _, ok := there[q.job]; known && !ok {
 		r.Lost = append(r.Lost, fmt.Sprintf("%q was not added because of job %d, which is not there", key, q.job))
@@ -222,7 +222,7 @@ func (c *collected) checkExisted(r *Report, key string, q *enqueue, known bool, 
 	}
 	w := c.jobs[q.job]
 	if w == nil {
-		return // not run by anybody who noted it: that is looked at elsewhere
+		return // not run by a worker that recorded it: another check covers that
 	}
 	if owner := c.enqueues[w.key]; owner != nil && owner.unique != q.unique {
 		r.Unique = append(r.Unique, fmt.Sprintf("%q was not added because of job %d, whose unique key is %q and not %q", key, q.job, owner.unique, q.unique))
@@ -255,8 +255,8 @@ func (c *collected) checkStarts(r *Report) {
 	}
 }
 
-// checkEnds finds completions by an attempt after which another one was started: nobody completes a job but the holder of
-// its last attempt.
+// checkEnds finds completions by an attempt after which another one was started: only the holder of the last attempt
+// may complete a job.
 func (c *collected) checkEnds(r *Report, rows []Row) {
 	for id, w := range c.jobs {
 		ends := 0
@@ -295,7 +295,7 @@ func (c *collected) checkEnds(r *Report, rows []Row) {
 	}
 }
 
-// live is a time in which a job was neither ended nor still to be added, for sure: it may have been longer.
+// live is a time in which a job certainly existed and had not ended: it may have been longer.
 type live struct {
 	key, unique string
 	from, to    int64
@@ -309,7 +309,7 @@ func (c *collected) checkUnique(r *Report) {
 		if q == nil || q.unique == "" || w.highest == 0 {
 			continue
 		}
-		// It was added before it was run and before its enqueuer heard of it, if that ever did, and ended after its last
+		// It was added before it ran and before its enqueuer heard of it, if it ever did, and ended after its last
 		// attempt's handler.
 		l := live{w.key, q.unique, w.first, w.last[w.highest]}
 		if q.outcome == Acked && !q.existed {
@@ -332,8 +332,8 @@ func (c *collected) checkUnique(r *Report) {
 	}
 }
 
-// Pickups are how long it took from the end of a process until another attempt was started of each job whose handler it was
-// running. Those that never were are no matter of time: Check finds them lost.
+// Pickups returns the times from the end of a process until another attempt started of each job whose handler it was
+// running. Jobs without another attempt are left out: Check finds them lost.
 func Pickups(events []Event, ends map[string]time.Time) []time.Duration {
 	type holder struct {
 		process string

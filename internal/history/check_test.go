@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// good is a history of three jobs in which everything went as promised: the second was run twice, as its first worker died
-// and a zombie's completion was refused, and the outcome of the third's enqueue was never told.
+// good is a history of three jobs without a fault: the second ran twice, because its first worker died and a zombie's
+// completion was refused, and the outcome of the third's enqueue was never known.
 func good() ([]Event, []Row) {
 	events := []Event{
 		{What: Invoke, Key: "one", Unique: "u", Process: "e", At: 10},
@@ -62,7 +62,7 @@ func TestNothingIsFoundWhereNothingIsWrong(t *testing.T) {
 	}
 }
 
-// Each sort of violation is planted into the good history, and is the only thing that is found.
+// Each sort of violation is planted into the good history, and is the only finding.
 func TestPlantedViolations(t *testing.T) {
 	lost := func(r Report) []string { return r.Lost }
 	unexpected := func(r Report) []string { return r.Unexpected }
@@ -95,7 +95,7 @@ func TestPlantedViolations(t *testing.T) {
 		"AcknowledgedAsAnotherByEvents": {func(e []Event, _ []Row) ([]Event, []Row) {
 			return append(e, Event{What: Acked, Key: "seven", Job: 1, At: 70}), nil
 		}, lost, `"seven" was acknowledged as job 1, which was run as "one"`},
-		"DoneByNobody": {func(e []Event, r []Row) ([]Event, []Row) {
+		"DoneByNone": {func(e []Event, r []Row) ([]Event, []Row) {
 			r[0].By = 0
 			return slices.DeleteFunc(e, func(e Event) bool { return e.Job == 1 && (e.What == Return || e.What == Ok) }), r
 		}, lost, `"one", job 1, is done, and no handler of it has returned`},
@@ -108,9 +108,9 @@ func TestPlantedViolations(t *testing.T) {
 			Event{What: Acked, Key: "seven", Unique: "v", Job: 2, Existed: true, At: 36}), unique,
 			`"seven" was not added because of job 2, whose unique key is "u" and not "v"`},
 		"NeverEnqueued": {func(e []Event, r []Row) ([]Event, []Row) {
-			return e, append(r, Row{ID: 9, Key: "nobody's", Done: true})
+			return e, append(r, Row{ID: 9, Key: "unknown's", Done: true})
 		}, unexpected, "never enqueued"},
-		"RunAndNeverEnqueued": {add(Event{What: Start, Key: "nobody's", Job: 9, Attempt: 1, At: 70}), unexpected, "never enqueued"},
+		"RunAndNeverEnqueued": {add(Event{What: Start, Key: "unknown's", Job: 9, Attempt: 1, At: 70}), unexpected, "never enqueued"},
 		"RefusedAndThere": {func(e []Event, r []Row) ([]Event, []Row) {
 			return e, append(r, Row{ID: 9, Key: "five", Done: true})
 		}, unexpected, "was refused"},
@@ -147,7 +147,7 @@ func TestPlantedViolations(t *testing.T) {
 				Event{What: Start, Key: "seven", Job: 7, Attempt: 1, At: 49}, Event{What: Return, Job: 7, Attempt: 1, At: 70})
 			return e, append(r, Row{ID: 7, Key: "seven", Attempt: 1, Done: true, By: 1})
 		}, unique, `"two" and "seven" were live at once with the unique key "u"`},
-		"LiveAtOnceAndNobodyWasTold": {func(e []Event, r []Row) ([]Event, []Row) {
+		"LiveAtOnceUntold": {func(e []Event, r []Row) ([]Event, []Row) {
 			e = append(e, Event{What: Invoke, Key: "seven", Unique: "u", At: 48},
 				Event{What: Start, Key: "seven", Job: 7, Attempt: 1, At: 49}, Event{What: Return, Job: 7, Attempt: 1, At: 70})
 			return e, append(r, Row{ID: 7, Key: "seven", Attempt: 1, Done: true, By: 1})
@@ -166,7 +166,7 @@ func TestPlantedViolations(t *testing.T) {
 	}
 }
 
-// A worker that was stopped between the claim and the handler's call starts it when the job is long done by another.
+// A worker that was stopped between the claim and the handler's call starts it when another has long finished the job.
 func TestALateStartIsNoSecondLife(t *testing.T) {
 	events, rows := good()
 	events = append(events,
@@ -209,7 +209,7 @@ func TestFiles(t *testing.T) {
 		}
 		must(t, w.Close())
 	}
-	// The next process to write there goes on, and one that was killed left half a line.
+	// The next process to write there continues, and a killed one left half a line.
 	torn(t, paths[1])
 	have, err := ReadFiles(paths...)
 	must(t, err)

@@ -1,6 +1,6 @@
-// Package history checks what several processes did with a queue, in the way of Jepsen's total-queue test: each notes in a
-// file of its own what it is about to do, what it was told, and what it did, and afterwards all are read together and held
-// against the promises.
+// Package history checks the actions of several processes on a queue, in the way of Jepsen's total-queue test. Each
+// process records in its own file its intentions, the answers and its actions. Afterwards all files are read together
+// and compared with the promises.
 package history
 
 import (
@@ -13,19 +13,20 @@ import (
 	"time"
 )
 
-// What says what happened.
+// The kinds of events.
 type What string
 
 const (
-	// Invoke, and then one of Acked, Refused and Unknown, are of an enqueue, which Key names. A process that died left the
-	// Invoke alone, which is like Unknown. An Acked with Existed says that a job was there that has the unique key.
+	// Invoke, and then one of Acked, Refused and Unknown, belong to an enqueue, which Key names. A process that died
+	// left the Invoke alone, which is like Unknown. An Acked with Existed says that a job with the unique key existed.
 	Invoke  What = "invoke"
 	Acked   What = "acked"
 	Refused What = "refused"
 	Unknown What = "unknown"
 
-	// Start is the call of an attempt's handler. Ok says that its completion was committed, and Stale that it was refused,
-	// because the attempt is not held any more; Return says only that the handler returned and meant to complete the job.
+	// Start is the call of an attempt's handler. Ok says that its completion was committed. Stale says that it was
+	// refused, because another worker holds the job. Return says only that the handler returned and meant to complete
+	// the job.
 	Start  What = "start"
 	Return What = "return"
 	Ok     What = "ok"
@@ -53,7 +54,7 @@ type Writer struct {
 	process string
 }
 
-// Append opens the history of a process, which outlives it: what was written is with the kernel.
+// Append opens the history of a process, which outlives it: written lines are with the kernel.
 func Append(path, process string) (*Writer, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -62,7 +63,7 @@ func Append(path, process string) (*Writer, error) {
 	return &Writer{file, process}, nil
 }
 
-// Write appends an event, which gets the process's name and the time, in one write: lines of several goroutines do not mix.
+// Write appends an event with the process's name and the time, in one write: lines of several goroutines do not mix.
 func (w *Writer) Write(e Event) error {
 	e.Process, e.At = w.process, time.Now().UnixMicro()
 	line, err := json.Marshal(e)
@@ -76,7 +77,7 @@ func (w *Writer) Write(e Event) error {
 // Close closes the file.
 func (w *Writer) Close() error { return w.file.Close() }
 
-// Read reads the whole lines of a history; a process that was killed may have left half a one at the end.
+// Read reads the whole lines of a history; a killed process may have left half a line at the end.
 func Read(from io.Reader) ([]Event, error) {
 	var list []Event
 	lines := bufio.NewReader(from)

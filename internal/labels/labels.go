@@ -1,4 +1,4 @@
-// Package labels bounds the labels of metrics: names that whoever may enqueue has chosen.
+// Package labels bounds the labels of metrics. Their names are chosen by any program that may enqueue.
 package labels
 
 import (
@@ -7,21 +7,22 @@ import (
 )
 
 const (
-	// Most is how many pairs of a queue and a kind are told apart: each has series of its own, in package metrics some sixty.
+	// Most is the number of distinct pairs of a queue and a kind: each has separate series, in package metrics some
+	// sixty.
 	Most = 500
 
-	// Other stands for all that come after them.
+	// Other stands for all later pairs.
 	Other = "_other"
 )
 
-// Names are the pairs of a queue and a kind that have series of their own. The zero value knows none. Methods are safe for
+// Names holds the pairs of a queue and a kind with separate series. The zero value holds none. Methods are safe for
 // concurrent use.
 type Names struct {
 	mu    sync.RWMutex
-	known map[[2]string][2]string // the pair as it is, and as a label takes it
+	known map[[2]string][2]string // the pair unchanged, and in the form of a label
 }
 
-// Of gives the values of the labels.
+// Of returns the values of the labels.
 func (n *Names) Of(queue, kind string) (string, string) {
 	pair := [2]string{queue, kind}
 	n.mu.RLock()
@@ -42,7 +43,7 @@ func (n *Names) learn(pair [2]string) [2]string {
 	if len(n.known) >= Most {
 		return [2]string{Other, Other}
 	}
-	// A row that another program wrote may have a name that is no text, which no label can be.
+	// A row of another program may have a name that is no text, which no label can be.
 	label := [2]string{strings.ToValidUTF8(pair[0], "\uFFFD"), strings.ToValidUTF8(pair[1], "\uFFFD")}
 	if n.known == nil {
 		n.known = map[[2]string][2]string{}

@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// isDue says whether a scheduled job's time has come.
+// isDue reports whether a scheduled job's time has come.
 func (q *queue) isDue(j *job) bool {
 	return j.Status == jobs.StatusScheduled && !j.RunAfter.After(q.now)
 }
@@ -24,8 +24,8 @@ func (q *queue) promote(n int64) int64 {
 	return int64(len(due))
 }
 
-// untied is n, or the next larger number of due jobs that does not cut between two with one due time: which of those
-// is promoted first is left open.
+// untied returns n, or the next larger number of due jobs that does not separate jobs with one due time: their order of
+// promotion is undefined.
 func (q *queue) untied(n int64) int64 {
 	var times []time.Time
 	for _, j := range q.having(q.isDue) {
@@ -38,18 +38,18 @@ func (q *queue) untied(n int64) int64 {
 	return n
 }
 
-// better is the order in which jobs of a queue are handed out.
+// better is the order in which jobs of a queue are claimed.
 func better(a, b *job) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.RunAfter.Compare(b.RunAfter), cmp.Compare(a.ID, b.ID))
 }
 
-// isEarly says whether a job is pending before its time, which happens when the clock is set back: no worker gets it until
-// that time has come again.
+// isEarly reports whether a job is pending before its time, which happens when the clock is set back: no worker gets it
+// until that time has come again.
 func (q *queue) isEarly(j *job) bool {
 	return j.Status == jobs.StatusPending && j.RunAfter.After(q.now)
 }
 
-// claim hands up to n pending jobs of some kinds to a live worker, the best first.
+// claim gives up to n pending jobs of some kinds to a live worker, the best first.
 func (q *queue) claim(w *worker, name string, kinds []string, n int, lease time.Duration) []*job {
 	if w == nil || !w.endedAt.IsZero() || !q.pauses[name].PausedAt.IsZero() {
 		return nil

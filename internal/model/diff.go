@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// differences says in which exported fields, elements and entries two values of one type differ. Byte slices and
-// times are compared as what they are; nil and empty are the same for other slices and for maps.
+// differences returns the exported fields, elements and entries in which two values of one type differ. Byte slices and
+// times are compared by value; nil and empty are equal for other slices and for maps.
 func differences[T any](have, want T) []string {
 	return compare("", reflect.ValueOf(&have).Elem(), reflect.ValueOf(&want).Elem())
 }

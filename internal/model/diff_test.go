@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// What the comparison does not see the whole test does not.
+// A difference that the comparison misses is one that the whole test misses.
 func TestDifferences(t *testing.T) {
 	at := start
 	base := func() view {

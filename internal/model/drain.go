@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// drain is a runner that works until nothing is left to do.
+// drain is a runner that works until no job is left.
 type drain struct {
 	name       string
 	queues     map[string]int
@@ -19,7 +19,7 @@ type drain struct {
 	endings    []ending
 }
 
-// ending is what a handler does.
+// ending is the behaviour of a handler.
 type ending struct {
 	what    ended
 	message string
@@ -43,10 +43,10 @@ const (
 	endsInPanic     ended = "panic"
 )
 
-// tries is how often a job may come back in one drain before its handler returns nil.
+// tries bounds how often a job may come back in one drain before its handler returns nil.
 const tries = 3
 
-// of is how the handler of an attempt ends; run counts the job's attempts in this drain from 1.
+// of returns how the handler of an attempt ends; run counts the job's attempts in this drain from 1.
 func (d drain) of(j jobs.Job, id int64, run int) ending {
 	if run > tries {
 		return ending{what: endsWell}
@@ -54,14 +54,14 @@ func (d drain) of(j jobs.Job, id int64, run int) ending {
 	return d.endings[(id+int64(j.Attempt))%int64(len(d.endings))]
 }
 
-// retryDelay is that of the kinds.
+// retryDelay is the retry delay of the kinds.
 func retryDelay(n int) time.Duration { return time.Duration(n-1) * time.Second }
 
 // aStack stands for every stack that Go wrote.
 const aStack = "(a stack)"
 
-// drain does what a runner with one slot does, and returns the jobs as its handlers got them. No worker that lives has
-// its name; one that is gone makes room.
+// drain does the work of a runner with one slot, and returns the jobs as its handlers got them. No live worker has its
+// name; an ended one makes room.
 func (q *queue) drain(d drain, info jobs.WorkerInfo) []jobs.Job {
 	w := q.register(info, d.lease)
 	if w == nil {
@@ -78,7 +78,7 @@ func (q *queue) drain(d drain, info jobs.WorkerInfo) []jobs.Job {
 			q.endWorker(w.id, "stopped")
 			return starts
 		}
-		start := j.Job // what is not known at the claim is not there
+		start := j.Job // fields that are not known at the claim are not set
 		start.Progress, start.Result, start.LastError = nil, nil, ""
 		starts = append(starts, start)
 		runs[j.ID]++
@@ -132,14 +132,15 @@ func (q *queue) fail(j *job, f fence, o outcome) {
 	q.record(f, o)
 }
 
-// busy says whether a drain would wait for a job of a queue and kind: for one that runs, or that is pending before its time.
+// busy reports whether a drain would wait for a job of a queue and kind: for a running one, or one that is pending
+// before its time.
 func (q *queue) busy(name, kind string) bool {
 	return slices.ContainsFunc(q.jobs, func(j *job) bool {
 		return (j.Status == jobs.StatusRunning || q.isEarly(j)) && j.Queue == name && j.Kind == kind
 	})
 }
 
-// encoded is what the library keeps of a Go value.
+// encoded returns the library's encoding of a Go value.
 func encoded(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Few of each, so that steps meet; among them what quoting and encoding could get wrong. The simplest stand first: a
+// Few of each, so that steps meet; among them values that are hard to quote and encode. The simplest are first: a
 // failure is shrunk towards them.
 var (
 	kinds      = []string{"k", `it's "odd" \`, "\u00e9\u2028\U0001F600"}
@@ -44,8 +44,8 @@ func seldom(t *rapid.T, label string, n int) bool {
 	return rapid.IntRange(0, n-1).Draw(t, label) == n-1
 }
 
-// some draws different ones, in any order. rapid has a generator for that, which draws again what it has drawn before;
-// a sequence in which that happened cannot be shrunk.
+// some draws distinct values, in any order. rapid has a generator for that, which draws again after a repeated value; a
+// sequence in which that happened cannot be shrunk.
 func some[T any](t *rapid.T, label string, from []T, least, most int) []T {
 	rest := slices.Clone(from)
 	var list []T

@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// engine is a database that is compared with the model, and how the model's ids are written in it.
+// engine is a database that is compared with the model, with its mapping of the model's ids.
 type engine struct {
 	name   string
 	clock  *clock
@@ -22,16 +22,16 @@ type engine struct {
 	client *jobs.Client
 	clear  func(context.Context) error // removes all rows
 
-	// begins are the ways in which an application can begin a transaction of its own.
+	// begins are the ways in which an application can begin its transactions.
 	begins []func(context.Context) (transaction, error)
 
 	// open opens the database, as a process does at its start.
 	open func(context.Context) (jobs.Store, error)
 
-	// another says that steps need a store as another process has one.
+	// another says that steps need a store like that of another process.
 	another bool
 
-	// unlocked waits until a lock that was released is free. nil when it is at once.
+	// unlocked waits until a released lock is free. nil when it is free at once.
 	unlocked func(ctx context.Context, key string) error
 
 	seen          view // at the last look
@@ -86,7 +86,7 @@ func (e *engine) begin(t *testing.T) {
 	}
 }
 
-// restart is the end of the process that the test plays, with the locks of all its workers, and the start of another one.
+// restart ends the process that the test plays, with the locks of all its workers, and starts another one.
 func (e *engine) restart(ctx context.Context) error {
 	for id := range e.locks {
 		if err := e.releaseLock(ctx, id, false); err != nil {
@@ -105,7 +105,7 @@ func (e *engine) restart(ctx context.Context) error {
 	return nil
 }
 
-// statements are those of a file in testdata.
+// statements returns those of a file in testdata.
 func statements(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
@@ -115,14 +115,14 @@ func statements(t *testing.T, file string) string {
 	return string(text)
 }
 
-// reset makes the database as good as new, but for the ids it gives.
+// reset makes the database as good as new, except for its next ids.
 func (e *engine) reset(ctx context.Context) error {
 	e.client, e.seen = jobs.New(e.store), view{}
 	e.jobs, e.workers, e.locks = newIDs(), newIDs(), map[int64]workerLock{}
 	return e.clear(ctx)
 }
 
-// clock is what all engines and the model go by. Runners read it from their own goroutines.
+// clock is the clock of all engines and the model. Runners read it from their goroutines.
 type clock struct{ micros atomic.Int64 }
 
 func (c *clock) now() time.Time { return time.UnixMicro(c.micros.Load()).UTC() }
@@ -146,7 +146,7 @@ type ids struct {
 
 func newIDs() *ids { return &ids{theirs: map[int64]int64{}, ours: map[int64]int64{}} }
 
-// learn notes the id that the engine gave to a new row, and says whether it is above all before it, as it must.
+// learn records the engine's id of a new row, and reports whether it is above all before it, as required.
 func (i *ids) learn(ours, theirs int64) bool {
 	rises := theirs > i.last
 	i.theirs[ours], i.ours[theirs], i.last = theirs, ours, theirs
@@ -164,7 +164,7 @@ func (i *ids) forget(last int64) {
 	i.last = i.theirs[last]
 }
 
-// to is the engine's id; one that the model never gave is one that the engine has not given either.
+// to returns the engine's id; an id that the model never gave maps to one that the engine has not given either.
 func (i *ids) to(ours int64) int64 {
 	if theirs, ok := i.theirs[ours]; ok || ours == 0 {
 		return theirs
@@ -172,7 +172,7 @@ func (i *ids) to(ours int64) int64 {
 	return 1<<40 + ours
 }
 
-// from is the model's id; one that it does not know is negative, so that it differs from all that it does.
+// from returns the model's id; an unknown id is negative, so that it differs from all known ones.
 func (i *ids) from(theirs int64) int64 {
 	if ours, ok := i.ours[theirs]; ok || theirs == 0 {
 		return ours
@@ -188,7 +188,7 @@ func (i *ids) list(ours []int64) []int64 {
 	return list
 }
 
-// releaseLock lets go of the lock of a worker that the test plays, if it holds that.
+// releaseLock releases the lock of a worker that the test plays, if it holds one.
 func (e *engine) releaseLock(ctx context.Context, worker int64, ended bool) error {
 	lock, held := e.locks[worker]
 	if !held {
@@ -201,7 +201,7 @@ func (e *engine) releaseLock(ctx context.Context, worker int64, ended bool) erro
 	return e.unlocked(ctx, lock.key)
 }
 
-// elsewhere does something in a store as another process has one, by the test's clock.
+// elsewhere runs a function on a store like that of another process, with the test's clock.
 func (e *engine) elsewhere(ctx context.Context, do func(jobs.Store) error) error {
 	if !e.another {
 		return do(e.store)

@@ -7,12 +7,12 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// order is what is to be enqueued: what the options say, but for the payload.
+// order describes an enqueue: the options, without the payload.
 type order struct {
 	jobs.Job               // kind, queue, priority, attempts, timeout, keys, user, tags and metadata as the row has them
 	at       time.Time     // when given
 	in       time.Duration // otherwise
-	bad      bool          // one of the options is to be refused
+	bad      bool          // one of the options must be refused
 }
 
 // enqueue adds a job, unless one with the request id is kept, or a live one has the unique key.
@@ -38,8 +38,8 @@ func (q *queue) enqueueMany(o order, payloads []json.RawMessage, bad bool) ([]in
 	return ids, nil
 }
 
-// inTheWay is the job because of which none is added, or 0. A request id counts for as long as the job's row is kept,
-// and more than a unique key, which counts until the job ends; both count among the jobs of one kind.
+// inTheWay returns the job that prevents an enqueue, or 0. A request id counts while the job's row is kept, and takes
+// precedence over a unique key, which counts until the job ends. Both count among the jobs of one kind.
 func (q *queue) inTheWay(o order) int64 {
 	for _, j := range q.jobs {
 		if j.Kind == o.Kind && o.RequestID != "" && j.RequestID == o.RequestID {
@@ -72,5 +72,5 @@ func (q *queue) add(o order, payload []byte) int64 {
 	return j.ID
 }
 
-// micros is a time as a row keeps it.
+// micros returns a time as a row keeps it.
 func micros(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }

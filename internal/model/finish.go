@@ -7,12 +7,12 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// fence is what every write of a holder names.
+// fence identifies the attempt in every write of a holder.
 type fence struct {
 	job, attempt, worker int64
 }
 
-// held is the job that a fence names, or nil when that attempt is over.
+// held returns the job that a fence names, or nil when that attempt is over.
 func (q *queue) held(f fence) *job {
 	j := q.job(f.job)
 	if j == nil || j.Status != jobs.StatusRunning || int64(j.Attempt) != f.attempt || j.WorkerID != f.worker {
@@ -36,17 +36,17 @@ func (q *queue) complete(fences []fence, results []json.RawMessage) int64 {
 	return n
 }
 
-// end gives a job a final status. Who held it last stays known.
+// end gives a job a final status. Its last holder stays known.
 func (q *queue) end(j *job, status jobs.Status) {
 	j.Status, j.FinishedAt, j.UpdatedAt, j.LeaseUntil = status, q.now, q.now, time.Time{}
 }
 
-// again makes a job wait that was running.
+// again makes a running job wait.
 func (q *queue) again(j *job, status jobs.Status) {
 	j.Status, j.UpdatedAt, j.WorkerID, j.LeaseUntil = status, q.now, 0, time.Time{}
 }
 
-// fate is what becomes of a job after an attempt that did not just end well.
+// fate is the status of a job after an attempt that did not simply succeed.
 type fate string
 
 const (
@@ -57,7 +57,7 @@ const (
 	released  fate = "released"
 )
 
-// outcome is the end of an attempt that did not just end well.
+// outcome is the end of an attempt that did not simply succeed.
 type outcome struct {
 	fate    fate
 	delay   time.Duration // of retried and snoozed
@@ -66,8 +66,8 @@ type outcome struct {
 	stack   string
 }
 
-// record ends an attempt and says what became of the job: what the outcome says, cancelled when somebody has asked for
-// that in the meantime, nothing when the attempt was over.
+// record ends an attempt and returns the job's fate: that of the outcome, cancelled when a cancel was requested
+// meanwhile, none when the attempt was over.
 func (q *queue) record(f fence, o outcome) (fate, bool) {
 	j := q.held(f)
 	if j == nil {
@@ -106,7 +106,7 @@ func (q *queue) record(f fence, o outcome) (fate, bool) {
 	return o.fate, true
 }
 
-// progress notes how far an attempt has come.
+// progress records the progress of an attempt.
 func (q *queue) progress(f fence, text []byte) int64 {
 	j := q.held(f)
 	if j == nil {

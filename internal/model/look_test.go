@@ -8,10 +8,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// page is how many jobs are listed at once: few, so that there are several pages.
+// page is the size of a page of jobs: small, so that there are several pages.
 const page = 10
 
-// look reads what the public API shows, with the model's ids.
+// look reads the public API's view, with the model's ids.
 func (e *engine) look(ctx context.Context) (view, error) {
 	v := view{Jobs: map[int64]jobs.Job{}, Errors: map[int64][]jobs.AttemptError{}}
 	for _, part := range []func(context.Context, *view) error{e.lookAtJobs, e.lookAtStats, e.lookAtFailed, e.lookAtWorkers} {
@@ -23,7 +23,7 @@ func (e *engine) look(ctx context.Context) (view, error) {
 	return v, nil
 }
 
-// lookAtJobs reads what is shown of one job alone only when the job's row is not as it was at the last look.
+// lookAtJobs reads a single job's view only when the job's row has changed since the last look.
 func (e *engine) lookAtJobs(ctx context.Context, v *view) error {
 	list, err := e.allJobs(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (e *engine) allJobs(ctx context.Context) ([]jobs.Job, error) {
 	}
 }
 
-// errorsOf also reads the job by itself: that must give what the list gave.
+// errorsOf also reads the job by itself: that must equal the list's entry.
 func (e *engine) errorsOf(ctx context.Context, listed jobs.Job) ([]jobs.AttemptError, error) {
 	one, err := e.client.Get(ctx, listed.ID)
 	if err != nil {
@@ -116,7 +116,7 @@ func (e *engine) allFailed(ctx context.Context) ([]int64, error) {
 	}
 }
 
-// report is the failed-job report with the model's ids.
+// report returns the report of failed jobs with the model's ids.
 func (e *engine) report(ctx context.Context, f jobs.FailedFilter) ([]jobs.FailedGroup, error) {
 	report, err := e.client.FailedReport(ctx, f)
 	for i := range report.Groups {

@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// hang is when a sequence of steps is given up: nothing in it depends on how long anything takes.
+// hang is the limit of a sequence of steps: nothing in it depends on how long anything takes.
 const hang = 2 * time.Minute
 
 func TestModel(t *testing.T) {
@@ -50,8 +50,8 @@ func checkModel(t *testing.T, c *clock, engines []*engine) {
 	})
 }
 
-// start is far from any real clock's time, so that a time of one of those shows. It lies in the future because a server
-// that has just started lets those workers settle that began before it did.
+// start is far from any real clock's time, so that such a time shows. It lies in the future, because a server that has
+// just started gives workers that began before it time to settle.
 var start = time.Date(2101, 2, 3, 4, 5, 6, 789012000, time.UTC)
 
 // machine does each step on the model and on the engines.
@@ -63,8 +63,8 @@ type machine struct {
 	faults  []string
 }
 
-// check compares all that is visible. It alone fails the test, so that a fault which shows in one step may be shrunk
-// to one that shows in another; and its message is always the same, so that what differs may change on the way.
+// check compares everything visible. It alone fails the test, so that a fault found in one step can be shrunk to one
+// found in another. Its message is always the same, so that the difference may change on the way.
 func (m *machine) check(t *rapid.T) {
 	if len(m.faults) == 0 {
 		m.compare()
@@ -84,7 +84,7 @@ func (m *machine) lookAnew() {
 	}
 }
 
-// compare looks at all engines.
+// compare compares all engines with the model.
 func (m *machine) compare() {
 	want := m.model.view()
 	for _, e := range m.engines {
@@ -107,7 +107,7 @@ func (m *machine) fault(e *engine, what string, differences ...string) {
 	}
 }
 
-// each does something on every engine and compares the answer with the model's.
+// each runs a function on every engine and compares the answer with the model's.
 func each[T any](m *machine, what string, want T, wantErr error, do func(e *engine) (T, error)) {
 	for _, e := range m.engines {
 		have, err := do(e)
@@ -128,7 +128,7 @@ func isError(have, want error) bool {
 	return errors.Is(have, want)
 }
 
-// releaseLocks makes the workers that the test played let go.
+// releaseLocks releases the locks of the workers that the test played.
 func (m *machine) releaseLocks(t *rapid.T) {
 	for _, e := range m.engines {
 		for id := range e.locks {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// fewChecks is how many sequences are tried where nobody says how many: rapid's own default takes too long for every
-// run.
+// fewChecks is the default number of sequences: rapid's own default takes too long for every run.
 const fewChecks = "30"
 
 func TestMain(m *testing.M) {

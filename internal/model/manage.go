@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// cancel ends a job that waits and asks for the end of one that runs.
+// cancel ends a waiting job and requests the end of a running one.
 func (q *queue) cancel(id int64) (jobs.Status, error) {
 	j := q.job(id)
 	switch {
@@ -27,7 +27,7 @@ func (q *queue) cancel(id int64) (jobs.Status, error) {
 	}
 }
 
-// retry makes a job due now with all its attempts before it.
+// retry makes a job due now with all its attempts again.
 func (q *queue) retry(id int64) error {
 	j := q.job(id)
 	switch {
@@ -47,7 +47,7 @@ func (q *queue) retry(id int64) error {
 	return nil
 }
 
-// retryFailed retries what a filter means, the latest first, and passes over those whose unique key is taken.
+// retryFailed retries the jobs of a filter, the latest first, and skips those whose unique key is taken.
 func (q *queue) retryFailed(f jobs.FailedFilter) int64 {
 	var n int64
 	for _, j := range q.failed(f) {
@@ -58,7 +58,7 @@ func (q *queue) retryFailed(f jobs.FailedFilter) int64 {
 	return n
 }
 
-// failed are the failed jobs that a filter means, the latest first.
+// failed returns the failed jobs of a filter, the latest first.
 func (q *queue) failed(f jobs.FailedFilter) []*job {
 	list := q.having(func(j *job) bool {
 		return j.Status == jobs.StatusFailed && !j.FinishedAt.Before(micros(f.Since)) && (f.Kind == "" || j.Kind == f.Kind)
@@ -90,7 +90,7 @@ func (q *queue) prune(status jobs.Status, age time.Duration) (int64, error) {
 	return q.remove(func(j *job) bool { return j.Status == status && j.FinishedAt.Before(micros(q.now.Add(-age))) }), nil
 }
 
-// pause stops claims from a queue and says whether that changed anything.
+// pause stops claims from a queue and reports whether that changed anything.
 func (q *queue) pause(name string) bool {
 	if !q.pauses[name].PausedAt.IsZero() {
 		return false

@@ -8,19 +8,19 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// peeked is what runners read beside that which the public API shows.
+// peeked is the data that runners read beyond the public API.
 type peeked struct {
-	Claimable, Unfinished int64 // how many of some kinds have such jobs in a queue
+	Claimable, Unfinished int64 // the number of such jobs in a queue by kind
 	NextRunAfter          time.Time
 	Work                  housework
 	Held                  []heldJob
-	Status                jobs.Status // of one job; empty when it is not there
+	Status                jobs.Status // of one job; empty when it does not exist
 	Attempt, Holder       int64       // of the same
 	Leases                map[int64]time.Time
 	Pauses                map[string]pause
 }
 
-// housework counts what a worker looks after.
+// housework counts the maintenance work of a worker.
 type housework struct{ Held, Stuck, Self, Live int64 }
 
 // heldJob is a running job of one worker.
@@ -29,7 +29,7 @@ type heldJob struct {
 	CancelRequested time.Time
 }
 
-// glance says what a runner looks at.
+// glance selects the data that a runner reads.
 type glance struct {
 	queue       string
 	kinds       []string

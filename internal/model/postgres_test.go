@@ -20,8 +20,7 @@ func openPostgres(t *testing.T, c *clock) *engine {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	// A store remembers for how long its claims took, and which jobs they were; for a slow server that changes what the
-	// next ones look at.
+	// A store remembers the duration and the jobs of its claims; on a slow server that changes its next checks.
 	e := &engine{name: "PostgreSQL", clock: c, another: true}
 	e.open = func(context.Context) (jobs.Store, error) { return postgres.New(pool) }
 	e.begin(t)

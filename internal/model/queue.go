@@ -9,10 +9,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// errInvalid stands for every [jobs.InvalidError]: which input is bad is known to whoever drew it.
+// errInvalid stands for every [jobs.InvalidError]: the test that drew the input knows which part is bad.
 var errInvalid = errors.New("invalid input")
 
-// queue is all that the database holds. Ids are its own: 1, 2, 3 ... in the order in which rows were added.
+// queue is the content of the database. It numbers ids 1, 2, 3 ... in the order in which rows were added.
 type queue struct {
 	now        time.Time
 	jobs       []*job           // by id
@@ -22,13 +22,13 @@ type queue struct {
 	lastWorker int64
 }
 
-// job is a row as people see it, and the attempts of it that did not end well, in order.
+// job is a row as people see it, with its failed attempts in order.
 type job struct {
 	jobs.Job
 	errors []attemptError
 }
 
-// attemptError is told apart from what people see because that shows the worker's name, for as long as its row is kept.
+// attemptError is separate from the public view, because that shows the worker's name while its row is kept.
 type attemptError struct {
 	jobs.AttemptError
 	worker int64
@@ -41,7 +41,7 @@ type pause struct {
 
 func newQueue(now time.Time) *queue { return &queue{now: now, pauses: map[string]pause{}} }
 
-// clone is the state that a rollback comes back to.
+// clone copies the state for a rollback.
 func (q *queue) clone() *queue {
 	c := *q
 	c.pauses = maps.Clone(q.pauses)
@@ -59,7 +59,7 @@ func (q *queue) clone() *queue {
 	return &c
 }
 
-// job is the one with an id, or nil.
+// job returns the job with an id, or nil.
 func (q *queue) job(id int64) *job {
 	for _, j := range q.jobs {
 		if j.ID == id {
@@ -69,7 +69,7 @@ func (q *queue) job(id int64) *job {
 	return nil
 }
 
-// having are the jobs that a condition holds for, by id.
+// having returns the jobs for which a condition holds, by id.
 func (q *queue) having(holds func(*job) bool) []*job {
 	var list []*job
 	for _, j := range q.jobs {

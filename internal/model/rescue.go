@@ -4,21 +4,21 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// rescue says how stuck jobs are dealt with.
+// rescue describes a rescue of stuck jobs.
 type rescue struct {
-	worker      int64  // when not 0, its row is ended first, and nothing is done when it has ended already
+	worker      int64  // when not 0, its row is ended first; if it has ended already, nothing happens
 	reason      string // of that end: crash or lost
-	judgeLeases bool   // a lease that is over makes a job stuck, whatever its worker does
+	judgeLeases bool   // a lease that is over makes a job stuck, whatever its worker's state
 	maxCrashes  int
 	failAll     bool
 }
 
-// rescued is how many rows each part of a rescue changed.
+// rescued counts the rows that each part of a rescue changed.
 type rescued struct {
 	Workers, Attempts, Crashes, Cancelled, Failed, Reset int64
 }
 
-// isStuck says whether nobody works on a running job any more.
+// isStuck reports whether no worker works on a running job any more.
 func (q *queue) isStuck(j *job, judgeLeases bool) bool {
 	if j.Status != jobs.StatusRunning {
 		return false
@@ -27,7 +27,7 @@ func (q *queue) isStuck(j *job, judgeLeases bool) bool {
 	return w == nil || !w.endedAt.IsZero() || judgeLeases && j.LeaseUntil.Before(q.now)
 }
 
-// rescue gives stuck jobs back, or ends those that were to be cancelled, have no attempt left or crash too often.
+// rescue releases stuck jobs, or ends those with a cancel request, without an attempt left or with too many crashes.
 func (q *queue) rescue(r rescue) rescued {
 	var n rescued
 	if r.worker != 0 {
@@ -75,7 +75,7 @@ func (q *queue) noteStuck(j *job) attemptError {
 	return e
 }
 
-// boot is what a starting runner does before its first claim: it goes by locks only.
+// boot is the rescue of a starting runner before its first claim: it uses locks only.
 func (q *queue) boot(maxCrashes int, failAll bool) {
 	q.rescueUnlocked(maxCrashes, failAll)
 	q.rescue(rescue{maxCrashes: maxCrashes, failAll: failAll})

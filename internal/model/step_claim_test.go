@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// claim makes due jobs pending and hands some of a queue to a worker, as the turn of a runner does.
+// claim makes due jobs pending and gives some jobs of a queue to a worker, as a runner's cycle does.
 func (m *machine) claim(t *rapid.T) {
 	id := m.anyWorker(t)
 	name := m.anyQueue(t)
@@ -52,8 +52,8 @@ func (m *machine) claim(t *rapid.T) {
 	})
 }
 
-// writeElsewhere runs statements as another process does: what a store remembers of its own claims, and how long they
-// took, must not matter here.
+// writeElsewhere runs statements as another process does: a store's memory of its claims, and their duration, must not
+// matter here.
 func (e *engine) writeElsewhere(ctx context.Context, fn func(ctx context.Context, q db.Querier) error) error {
 	return e.elsewhere(ctx, func(store jobs.Store) error { return store.Write(ctx, fn) })
 }
@@ -75,7 +75,7 @@ func jobIDs(list []jobs.Job) []int64 {
 	return ids
 }
 
-// claimed is what a claim tells of a job.
+// claimed is the part of a job that a claim returns.
 func claimed(j jobs.Job) jobs.Job {
 	return jobs.Job{
 		ID: j.ID, Kind: j.Kind, Queue: j.Queue, Payload: j.Payload, Priority: j.Priority, RunAfter: j.RunAfter,

@@ -16,13 +16,13 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// drain has a real runner work until nothing is left to do, with handlers that end as was drawn.
+// drain lets a real runner work until no job is left, with handlers that end as drawn.
 func (m *machine) drain(t *rapid.T) {
 	m.drainAs(t, m.drawDrain(t))
 }
 
-// crash kills all processes at once, as a machine does that stops, and starts a runner that no job is for: its boot gives back
-// what the workers held.
+// crash kills all processes at once, like a machine that stops, and starts a runner without jobs: its boot releases the
+// workers' jobs.
 func (m *machine) crash(t *rapid.T) {
 	for _, w := range m.model.workers {
 		w.locked = false
@@ -30,21 +30,21 @@ func (m *machine) crash(t *rapid.T) {
 	t.Logf("crash and restart")
 	each(m, "crash", struct{}{}, nil, func(e *engine) (struct{}, error) { return struct{}{}, e.restart(m.ctx) })
 	d := m.drawDrain(t)
-	d.kinds = []string{"of nobody"}
+	d.kinds = []string{"unhandled"}
 	m.drainAs(t, d)
 }
 
 func (m *machine) drainAs(t *rapid.T, d drain) {
 	ready := m.model.clone()
 	ready.boot(d.maxCrashes, d.failAll)
-	for name := range d.queues { // the drain would wait for what a worker of the test holds, and for a clock that stands still
+	for name := range d.queues { // the drain would wait for a job of a test worker, and for a clock that stands still
 		d.kinds = slices.DeleteFunc(d.kinds, func(kind string) bool { return ready.busy(name, kind) })
 	}
-	// A runner promotes so many at once; then which come first is left open.
+	// A runner promotes so many at once; then the order is undefined.
 	if len(d.kinds) == 0 || len(m.model.having(m.model.isDue)) > 100 {
 		return
 	}
-	m.forget(7 * 24 * time.Hour) // as the runner's pruner does at a time of its own
+	m.forget(7 * 24 * time.Hour) // the runner's pruner does this at its own time
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func (e *engine) drainWith(ctx context.Context, client *jobs.Client, d drain) ([
 				return e.handle(ctx, job, end)
 			})
 	}
-	ctx, cancel := context.WithTimeout(ctx, hang/4) // a drain that does not end is a fault that is seen here first
+	ctx, cancel := context.WithTimeout(ctx, hang/4) // a drain that does not end is a fault that shows here first
 	defer cancel()
 	if err := runner.Drain(ctx); err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func (m *machine) learnJobs(e *engine, ours, theirs []int64) {
 	}
 }
 
-// payload draws one, and whether it is to be refused.
+// payload draws a payload, and whether it must be refused.
 func payload(t *rapid.T) (json.RawMessage, bool) {
 	if seldom(t, "bad payload", 30) {
 		return json.RawMessage(pick(t, "payload", badPayloads)), true
@@ -65,7 +65,7 @@ func payload(t *rapid.T) (json.RawMessage, bool) {
 	return text(t, "payload"), false
 }
 
-// order draws options and what they mean. Those that are not drawn are left out.
+// order draws options and their meaning. Options that are not drawn are left out.
 func (m *machine) order(t *rapid.T) (order, []jobs.EnqueueOption) {
 	o := order{Job: jobs.Job{
 		Kind: pick(t, "kind", kinds), Queue: jobs.DefaultQueue, MaxAttempts: jobs.DefaultMaxAttempts,
@@ -83,7 +83,7 @@ func (m *machine) order(t *rapid.T) (order, []jobs.EnqueueOption) {
 	return o, opts
 }
 
-// option draws the value of one option and notes in the order what it means.
+// option draws the value of one option and records its meaning in the order.
 func (m *machine) option(t *rapid.T, name string, o *order) jobs.EnqueueOption {
 	switch name {
 	case "Queue":
@@ -129,7 +129,7 @@ func value(t *rapid.T, label string) any {
 	return pick(t, label, []any{1, "<&> \u2028", map[string]any{"b": 1.5, "a": nil}, json.RawMessage(` [ 1e400 ,"\u0041" ] `)})
 }
 
-// badOption draws one that is refused.
+// badOption draws an option that is refused.
 func (m *machine) badOption(t *rapid.T) jobs.EnqueueOption {
 	return pick(t, "bad option", []func() jobs.EnqueueOption{
 		func() jobs.EnqueueOption { return jobs.Queue("") },

@@ -17,7 +17,7 @@ import (
 // stale are the ways in which a fence can be wrong; most are right.
 var stale = []string{"", "", "", "", "the attempt before", "another worker", "the attempt after"}
 
-// fence draws that of a job, most often of one that runs, and now and then makes it wrong.
+// fence draws the fence of a job, most often of a running one, and now and then makes it wrong.
 func (m *machine) fence(t *rapid.T) fence {
 	running := m.model.having(func(j *job) bool { return j.Status == jobs.StatusRunning })
 	var id int64
@@ -67,10 +67,10 @@ func (m *machine) fences(t *rapid.T, worker int64) []fence {
 	return list
 }
 
-// isAnyThird makes some jobs join those that a statement is meant for.
+// isAnyThird adds some jobs to those that a statement is meant for.
 func isAnyThird(j *job) bool { return j.ID%3 == 0 }
 
-// items is the JSON list [[id, attempt], ...], or [[id, attempt, result], ...], that batch statements take.
+// items returns the JSON list [[id, attempt], ...], or [[id, attempt, result], ...], for batch statements.
 func (e *engine) items(fences []fence, results []json.RawMessage) string {
 	var list []string
 	for i, f := range fences {
@@ -102,7 +102,7 @@ func (m *machine) complete(t *rapid.T) {
 	})
 }
 
-// change does something in a transaction that changes a number of rows.
+// change runs a function in a transaction that changes a number of rows.
 func (m *machine) change(t *rapid.T, what string, want int64, do func(context.Context, *engine, db.Querier) (int64, error)) {
 	each(m, what, want, nil, func(e *engine) (n int64, err error) {
 		err = e.store.Write(m.ctx, func(ctx context.Context, q db.Querier) (err error) {
@@ -115,7 +115,8 @@ func (m *machine) change(t *rapid.T, what string, want int64, do func(context.Co
 	})
 }
 
-// recount puts the counts right after statements that the library notes in the same transaction, and that a step runs alone.
+// recount corrects the counts after statements that the library notes in the same transaction, and that a step runs
+// alone.
 func recount(ctx context.Context, q db.Querier) error {
 	_, err := q.RecountJobs(ctx, 0)
 	return err
@@ -161,7 +162,7 @@ func (m *machine) completeWithResults(t *rapid.T) {
 	})
 }
 
-// progress notes how far an attempt has come.
+// progress records the progress of an attempt.
 func (m *machine) progress(t *rapid.T) {
 	f := m.fence(t)
 	data := text(t, "progress")
@@ -205,7 +206,7 @@ func (m *machine) outcome(t *rapid.T) {
 	})
 }
 
-// record writes an outcome as the pump of a runner does.
+// record writes an outcome as the producer of a runner does.
 func (e *engine) record(ctx context.Context, q db.Querier, at, startedAt time.Time, f fence, o outcome) (fate, error) {
 	id, worker, now := e.jobs.to(f.job), e.workers.to(f.worker), micro(at)
 	message := &o.message

@@ -14,7 +14,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// list looks at the jobs that a filter means.
+// list lists the jobs of a filter.
 func (m *machine) list(t *rapid.T) {
 	f := jobs.Filter{Limit: rapid.IntRange(0, 5).Draw(t, "limit")}
 	for _, name := range some(t, "filters", []string{"Tag", "Status", "UserID", "Kind", "Queue", "After"}, 1, 3) {
@@ -42,7 +42,7 @@ func (m *machine) list(t *rapid.T) {
 	})
 }
 
-// report looks at the failed jobs that a filter means.
+// report reads the report of failed jobs of a filter.
 func (m *machine) report(t *rapid.T) {
 	f := m.failedFilter(t)
 	want := m.model.report(f)
@@ -50,7 +50,7 @@ func (m *machine) report(t *rapid.T) {
 	each(m, "report", want, nil, func(e *engine) ([]jobs.FailedGroup, error) { return e.report(m.ctx, f) })
 }
 
-// wait waits for a job that has ended or is not there.
+// wait waits for a job that has ended or does not exist.
 func (m *machine) wait(t *rapid.T) {
 	id := m.anyJob(t)
 	var want jobs.Job
@@ -68,7 +68,7 @@ func (m *machine) wait(t *rapid.T) {
 	})
 }
 
-// peek looks at what runners read.
+// peek reads the data that runners read.
 func (m *machine) peek(t *rapid.T) {
 	g := glance{
 		queue: pick(t, "queue", queues), kinds: some(t, "kinds", kinds, 1, len(kinds)), worker: m.anyWorker(t), job: m.anyJob(t),
@@ -147,7 +147,7 @@ func (e *engine) peekRows(ctx context.Context, q db.Querier, p *peeked) error {
 	return err
 }
 
-// fromMicro takes 0 for no time.
+// fromMicro maps 0 to no time.
 func fromMicro(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}

@@ -8,10 +8,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// ages are how long ago something ended that is pruned.
+// ages are the ages of pruned jobs.
 var ages = []time.Duration{0, 1, time.Microsecond, time.Second, time.Hour, 24 * time.Hour}
 
-// anyJob draws the id of a job, be it there or not.
+// anyJob draws the id of a job, which may not exist.
 func (m *machine) anyJob(t *rapid.T) int64 {
 	if len(m.model.jobs) == 0 || seldom(t, "a job that may be gone", 10) {
 		return rapid.Int64Range(1, m.model.lastJob+1).Draw(t, "job")
@@ -27,7 +27,7 @@ func idsOf(list []*job) []int64 {
 	return all
 }
 
-// jobWith draws the id of a job that a condition holds for, if there is one, and now and then of any job.
+// jobWith draws the id of a job for which a condition holds, if there is one, and now and then of any job.
 func (m *machine) jobWith(t *rapid.T, holds func(*job) bool) int64 {
 	list := m.model.having(holds)
 	if len(list) == 0 || seldom(t, "any job", 3) {
@@ -36,7 +36,7 @@ func (m *machine) jobWith(t *rapid.T, holds func(*job) bool) int64 {
 	return pick(t, "job", idsOf(list))
 }
 
-// cancel cancels any job; those that run more often than others.
+// cancel cancels any job, running ones more often.
 func (m *machine) cancel(t *rapid.T) {
 	id := m.jobWith(t, func(j *job) bool { return j.Status == jobs.StatusRunning })
 	want, wantErr := m.model.cancel(id)
@@ -44,7 +44,7 @@ func (m *machine) cancel(t *rapid.T) {
 	each(m, "cancel", want, wantErr, func(e *engine) (jobs.Status, error) { return e.client.Cancel(m.ctx, e.jobs.to(id)) })
 }
 
-// retry retries any job; those that failed or were cancelled more often than others.
+// retry retries any job, failed and cancelled ones more often.
 func (m *machine) retry(t *rapid.T) {
 	id := m.jobWith(t, func(j *job) bool { return j.Status == jobs.StatusFailed || j.Status == jobs.StatusCancelled })
 	wantErr := m.model.retry(id)
@@ -54,7 +54,7 @@ func (m *machine) retry(t *rapid.T) {
 	})
 }
 
-// retryFailed retries all failed jobs that a filter means.
+// retryFailed retries all failed jobs of a filter.
 func (m *machine) retryFailed(t *rapid.T) {
 	f := m.failedFilter(t)
 	want := m.model.retryFailed(f)
@@ -113,7 +113,7 @@ func (m *machine) pause(t *rapid.T) {
 	}
 }
 
-// advance sets the clock forward: by some time, or to where something changes.
+// advance sets the clock forward: by some time, or to the time of a change.
 func (m *machine) advance(t *rapid.T) {
 	steps := []time.Duration{time.Microsecond, time.Second, time.Minute, time.Hour, 24 * time.Hour, 10 * 24 * time.Hour}
 	for _, j := range m.model.jobs {

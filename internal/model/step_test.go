@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// step is one thing to do: how often compared with others, and when there is any sense in it.
+// step is an action, with its weight and a condition for when it makes sense.
 type step struct {
 	weight int
 	name   string
@@ -17,8 +17,8 @@ type step struct {
 	do     func(*rapid.T)
 }
 
-// step draws what to do next, from all that there is, so that the same draw means the same when other steps are left
-// out. The first names are drawn more often than their weights say.
+// step draws the next action from all actions, so that the same draw means the same when other steps are left out. The
+// first names are drawn more often than their weights say.
 func (m *machine) step(t *rapid.T) {
 	var all []string
 	steps := map[string]step{}
@@ -29,7 +29,7 @@ func (m *machine) step(t *rapid.T) {
 	if rapid.Bool().Draw(t, "a microsecond later") {
 		m.setClock(m.model.now.Add(time.Microsecond))
 	}
-	const draws = 10 // in vain, then nothing is done
+	const draws = 10 // draws that led to no step; then nothing is done
 	for range draws {
 		if s := steps[pick(t, "step", all)]; s.when() {
 			s.do(t)

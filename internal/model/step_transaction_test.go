@@ -4,8 +4,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// transaction does some steps in a transaction of the application's own, commits it or rolls it back. Meanwhile it
-// shows what was done, and the others show nothing of it.
+// transaction does some steps in an application's transaction and commits it or rolls it back. Meanwhile its client
+// shows the changes, and the others do not.
 func (m *machine) transaction(t *rapid.T) {
 	commit, way := rapid.Bool().Draw(t, "commit"), rapid.IntRange(0, 1).Draw(t, "way to begin")
 	steps := map[string]func(*rapid.T){
@@ -32,8 +32,7 @@ func (m *machine) transaction(t *rapid.T) {
 	t.Logf("committed: %v", commit)
 }
 
-// join makes all engines' clients work inside transactions until end is called, which must also be called after an
-// error.
+// join makes all engines' clients work inside transactions until end is called. Call end after an error too.
 func (m *machine) join(way int) (end func(commit bool, before *queue), err error) {
 	var joined []*engine
 	var open []transaction

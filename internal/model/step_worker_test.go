@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// leases are how long a worker or a claim is good for.
+// leases are the lengths of leases of workers and claims.
 var leases = []time.Duration{time.Minute, time.Second, 24 * time.Hour}
 
 // startWorker adds the row and the lock of a worker that the test plays.
@@ -59,7 +59,7 @@ func (m *machine) startWorker(t *rapid.T) {
 
 func micro(t time.Time) int64 { return t.UnixMicro() }
 
-// anyWorker draws the id of a worker, be it there or not; those that live more often than those that ended.
+// anyWorker draws the id of a worker, which may not exist, live ones more often.
 func (m *machine) anyWorker(t *rapid.T) int64 {
 	var all []int64
 	for _, w := range m.model.live() {
@@ -76,7 +76,7 @@ func (m *machine) anyWorker(t *rapid.T) int64 {
 	return pick(t, "worker", all)
 }
 
-// stopWorker ends the row of a worker, as one does that stops, whether it has given back its jobs or not.
+// stopWorker ends the row of a worker, as a stopping worker does, whether it has released its jobs or not.
 func (m *machine) stopWorker(t *rapid.T) {
 	id := m.anyWorker(t)
 	want := m.model.endWorker(id, "stopped")
@@ -106,7 +106,7 @@ func (m *machine) killWorker(t *rapid.T) {
 	})
 }
 
-// heartbeat renews the lease of a worker and those of its jobs, as it believes them to be.
+// heartbeat renews the lease of a worker and those of the jobs that it believes to hold.
 func (m *machine) heartbeat(t *rapid.T) {
 	id := m.anyWorker(t)
 	fences := m.fences(t, id)
@@ -130,7 +130,7 @@ func (m *machine) heartbeat(t *rapid.T) {
 	})
 }
 
-// rescue deals with stuck jobs, by the statements that runners use.
+// rescue rescues stuck jobs, by the statements of runners.
 func (m *machine) rescue(t *rapid.T) {
 	r := rescue{
 		judgeLeases: rapid.Bool().Draw(t, "judge leases"), maxCrashes: rapid.IntRange(1, 3).Draw(t, "max crashes"),
@@ -185,7 +185,7 @@ func (e *engine) rescue(ctx context.Context, at time.Time, r rescue) (n rescued,
 	return n, err
 }
 
-// forgetWorkers drops the rows of workers that ended.
+// forgetWorkers removes the rows of ended workers.
 func (m *machine) forgetWorkers(t *rapid.T) {
 	m.forget(pick(t, "age", ages))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// view is what the public API shows of a queue.
+// view is the public API's view of a queue.
 type view struct {
 	Order   []int64 // of the jobs: newest first
 	Jobs    map[int64]jobs.Job
@@ -49,7 +49,7 @@ func (q *queue) errorsOf(j *job) []jobs.AttemptError {
 	return list
 }
 
-// list are the jobs that a filter means, newest first.
+// list returns the jobs of a filter, newest first.
 func (q *queue) list(f jobs.Filter) []jobs.Job {
 	var list []jobs.Job
 	for _, j := range slices.Backward(q.jobs) {
@@ -117,14 +117,14 @@ func (q *queue) stats() jobs.Stats {
 	return stats
 }
 
-// isTaken says whether a live worker takes jobs of this queue and kind.
+// isTaken reports whether a live worker takes jobs of this queue and kind.
 func (q *queue) isTaken(j *job) bool {
 	return slices.ContainsFunc(q.live(), func(w *worker) bool {
 		return w.Queues[j.Queue] > 0 && slices.Contains(w.Kinds, j.Kind)
 	})
 }
 
-// earliest is the earlier of two times, of which the first may be none.
+// earliest returns the earlier of two times, of which the first may be zero.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b

@@ -7,7 +7,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// worker is a row of the table workers, and whether somebody holds the worker's lock.
+// worker is a row of the table workers, and whether a process holds the worker's lock.
 type worker struct {
 	jobs.WorkerInfo
 	id        int64
@@ -17,7 +17,7 @@ type worker struct {
 	locked    bool
 }
 
-// worker is the one with an id, or nil when its row is not kept.
+// worker returns the worker with an id, or nil when its row is not kept.
 func (q *queue) worker(id int64) *worker {
 	for _, w := range q.workers {
 		if w.id == id {
@@ -27,7 +27,7 @@ func (q *queue) worker(id int64) *worker {
 	return nil
 }
 
-// live are the workers whose rows say that they have not ended.
+// live returns the workers whose rows have not ended.
 func (q *queue) live() []*worker {
 	var list []*worker
 	for _, w := range q.workers {
@@ -38,7 +38,7 @@ func (q *queue) live() []*worker {
 	return list
 }
 
-// register adds a worker, or nil when a live one has the name.
+// register adds a worker, or returns nil when a live one has the name.
 func (q *queue) register(info jobs.WorkerInfo, lease time.Duration) *worker {
 	if slices.ContainsFunc(q.live(), func(w *worker) bool { return w.Name == info.Name }) {
 		return nil
@@ -70,7 +70,7 @@ func (q *queue) endWorker(id int64, reason string) int64 {
 	return 1
 }
 
-// forget drops the rows of workers that ended longer ago than age.
+// forget removes the rows of workers that ended longer ago than age.
 func (q *queue) forget(age time.Duration) int64 {
 	before := len(q.workers)
 	q.workers = slices.DeleteFunc(q.workers, func(w *worker) bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A move that has ended is not made a second time, also when the target has done and deleted everything since.
+// A finished move does not run a second time, also when the target has done and deleted every job since.
 func testAgain(l *lab) {
 	ids := l.enqueue(l.from, 25)
 	l.moves(l.config())
@@ -50,7 +50,8 @@ func testKeepOpen(l *lab) {
 	l.refused(c, ErrNotEmpty)
 }
 
-// What was being added when the source was closed is moved too, also where it touches no other table.
+// Rows that are being added when the source is closed are moved too, also when their transaction touches no other
+// table.
 func testLateJob(l *lab) {
 	late := l.side(l.from).Store
 	l.late(late, func(ctx context.Context, q db.Querier, _ int64) error {
@@ -84,7 +85,7 @@ func testLatePause(l *lab) {
 	}
 }
 
-// late moves a queue of one job, whose id write gets, while what it writes is not committed yet.
+// late moves a queue of one job with the id of write, while its transaction is not committed yet.
 func (l *lab) late(late jobs.Store, write func(ctx context.Context, q db.Querier, id int64) error) {
 	l.Helper()
 	id := l.enqueue(l.from, 1)[0]
@@ -104,7 +105,7 @@ func (l *lab) late(late jobs.Store, write func(ctx context.Context, q db.Querier
 	c := l.config()
 	ended := make(chan error, 1)
 	if l.from.waits == nil {
-		// Nobody else can write while the transaction is open.
+		// No other transaction can write while this one is open.
 		c.From.Store = &hooked{c.From.Store, commit}
 	}
 	go func() {

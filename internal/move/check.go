@@ -11,8 +11,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// checkIdle returns an error while workers of the source live, or jobs run. Those of workers that are gone are rescued
-// first: a runner that would do so may not be there.
+// checkIdle returns an error while workers of the source live, or jobs run. It rescues jobs of dead workers first: no
+// runner may be there to do so.
 func (m *mover) checkIdle(ctx context.Context) error {
 	if err := jobs.New(m.From.Store).RescueGone(ctx, m.Logger); err != nil {
 		return m.From.fault(err)
@@ -42,7 +42,7 @@ func (m *mover) checkIdle(ctx context.Context) error {
 	return nil
 }
 
-// alive is ErrLive with the workers' names.
+// alive returns ErrLive with the workers' names.
 func alive(workers []db.Worker, now time.Time) error {
 	var names []string
 	for _, w := range workers {
@@ -58,7 +58,7 @@ func (m *mover) checkEmpty(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(has.rows) == 0 && len(has.live) > 0 { // it was tried out, perhaps, and its worker killed
+	if len(has.rows) == 0 && len(has.live) > 0 { // the target was tried out, perhaps, and its worker killed
 		if err := jobs.New(m.To.Store).RescueGone(ctx, m.Logger); err != nil {
 			return m.To.fault(err)
 		}
@@ -75,9 +75,9 @@ func (m *mover) checkEmpty(ctx context.Context) error {
 	return nil
 }
 
-// contents is what would stand in the way of rows that are added.
+// contents counts the rows that would conflict with the moved ones.
 type contents struct {
-	rows []string // what there is but for workers, in words
+	rows []string // everything except workers, in words
 	live []db.Worker
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// undoWithin is how long opening a side again may take after the move was refused or interrupted.
+// undoWithin bounds the reopening of a side after the move was refused or interrupted.
 const undoWithin = 30 * time.Second
 
-// closeSource begins a move. What can be refused without closing anything is refused before.
+// closeSource begins a move. It makes every check first that needs no closing.
 func (m *mover) closeSource(ctx context.Context) error {
 	m.Progress(Progress{Doing: "looking at both sides", Percent: -1})
 	if err := m.checkEmpty(ctx); err != nil {
@@ -33,15 +33,15 @@ func (m *mover) closeSource(ctx context.Context) error {
 	return m.closeTarget(ctx)
 }
 
-// closeTarget goes on when the source is closed and the target is not. Whatever fails here opens the source again:
+// closeTarget continues when the source is closed and the target is not. Every failure here opens the source again:
 // nothing has been copied.
 func (m *mover) closeTarget(ctx context.Context) error {
-	// What is being added to the source is added before this returns, or not at all.
+	// Rows that are being added to the source are committed before this returns, or rolled back.
 	m.Progress(Progress{Doing: "waiting for transactions on " + m.From.Name, Percent: -1})
 	if err := m.From.Store.Settle(ctx); err != nil {
 		return m.undo(ctx, m.From.fault(fmt.Errorf("wait for transactions: %w", err)))
 	}
-	// A worker may have started between the first look and the closing; none can now.
+	// A worker may have started between the first check and the closing; none can now.
 	if err := m.checkIdle(ctx); err != nil {
 		return m.undo(ctx, err)
 	}
@@ -52,9 +52,8 @@ func (m *mover) closeTarget(ctx context.Context) error {
 	return m.undoBoth(ctx, err)
 }
 
-// prepareTarget closes the target and makes sure that it was empty by then. Ids are reserved before the first row comes,
-// because a role that may not do that is better found out now. Of several calls for one move one alone comes to an end
-// here, and adds rows.
+// prepareTarget closes the target and checks that it was empty by then. It reserves ids before the first row comes: a
+// role without that right should fail now. Of several calls for one move only one completes this and adds rows.
 func (m *mover) prepareTarget(ctx context.Context) error {
 	if err := m.To.close(ctx, in, m.token+markPreparing, m.From.Name); err != nil {
 		return err
@@ -69,8 +68,8 @@ func (m *mover) prepareTarget(ctx context.Context) error {
 	if err := m.reserveIDs(ctx, m.token+markPreparing); err != nil {
 		return err
 	}
-	// Workers that have ended are nobody's history where there are no jobs, and may stand in the way by their ids. They are
-	// deleted in the transaction by which one call alone goes on: the rows of a call that is faster are not taken away.
+	// Ended workers are no history where there are no jobs, and their ids may conflict. The transaction that only one
+	// call completes deletes them, so that no call removes the rows of a faster one.
 	filling := db.CloseQueueParams{Direction: in, Token: m.token, Peer: m.From.Name}
 	n, err := m.To.mark(ctx, m.token+markPreparing, filling, func(ctx context.Context, q db.Querier) error {
 		_, err := q.DeleteEndedWorkers(ctx, math.MaxInt64)
@@ -82,8 +81,8 @@ func (m *mover) prepareTarget(ctx context.Context) error {
 	return err
 }
 
-// close adds the row that closes a side, and makes sure that it is the only one: two moves can close one database at
-// the same time, in different directions.
+// close adds the row that closes a side, and checks that it is the only one: two moves can close one database at the
+// same time, in different directions.
 func (s Side) close(ctx context.Context, direction, token, peer string) error {
 	err := s.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		_, err := q.CloseQueue(ctx, db.CloseQueueParams{
@@ -112,8 +111,8 @@ func (s Side) close(ctx context.Context, direction, token, peer string) error {
 	return nil
 }
 
-// mark replaces the row with a token by another one, and does what is to be done in the same transaction. Zero rows mean that
-// there is no such row any more, and nothing was done.
+// mark replaces the row with a token by another one, and runs fn in the same transaction. Zero rows mean that the row
+// no longer exists, and nothing was done.
 func (s Side) mark(
 	ctx context.Context, token string, row db.CloseQueueParams, also func(context.Context, db.Querier) error,
 ) (n int64, err error) {
@@ -139,7 +138,7 @@ func (s Side) mark(
 	return n, nil
 }
 
-// open removes the row with a token. Zero rows mean that there is none.
+// open removes the row with a token. It returns zero rows when there is none.
 func (s Side) open(ctx context.Context, token string) (n int64, err error) {
 	err = s.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		n, err = q.OpenQueue(ctx, token)
@@ -151,7 +150,7 @@ func (s Side) open(ctx context.Context, token string) (n int64, err error) {
 	return n, nil
 }
 
-// undo opens the source again, also when ctx has ended, and returns why.
+// undo opens the source again, also when ctx has ended, and returns the cause.
 func (m *mover) undo(ctx context.Context, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 	defer cancel()
@@ -176,5 +175,5 @@ func (m *mover) undoBoth(ctx context.Context, why error) error {
 	case row != nil && row.Token == m.token+markPreparing:
 		return &UnfinishedError{errors.Join(why, openErr)}
 	}
-	return m.undo(ctx, why) // the target is not closed by this move: perhaps because the role may not do that
+	return m.undo(ctx, why) // the target is not closed by this move: perhaps the role lacks the right
 }

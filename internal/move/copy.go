@@ -9,13 +9,13 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// mostInBatch is how many rows are added in one transaction.
+// mostInBatch is the maximum of rows in one transaction.
 const mostInBatch = 500
 
-// errTwice is returned when the target is not as this call left it.
+// errTwice is returned when the target has changed since this call's last write.
 var errTwice = errors.New("another `sqluice copy` writes to it")
 
-// copyAll adds to the target what it lacks.
+// copyAll adds to the target all rows that it lacks.
 func (m *mover) copyAll(ctx context.Context) error {
 	has, err := m.To.lastIDs(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s Side) lastIDs(ctx context.Context) (last db.GetLastIDsRow, err error) {
 	return last, s.fault(err)
 }
 
-// copyTable goes on after the target's last row.
+// copyTable continues after the target's last row.
 func (m *mover) copyTable(ctx context.Context, t table, has, end int64) error {
 	after := has
 	if has == 0 {
@@ -89,7 +89,7 @@ func nextBatch(ctx context.Context, r *reader, most int) ([]row, error) {
 	return batch, nil
 }
 
-// add adds rows to the target in one transaction, if its last row is still the one that the batch follows.
+// add adds rows to the target in one transaction, if its last row is still the one before the batch.
 func (m *mover) add(ctx context.Context, t table, follows int64, batch []row) error {
 	items := listOf(batch)
 	err := m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
@@ -114,14 +114,14 @@ func (m *mover) add(ctx context.Context, t table, follows int64, batch []row) er
 	return nil
 }
 
-// checkClosed makes sure that nobody has opened the target meanwhile: its jobs may be running then.
+// checkClosed checks that the target was not opened meanwhile: its jobs may be running then.
 func (m *mover) checkClosed(ctx context.Context, q db.Querier) error {
 	rows, err := q.ListMoves(ctx)
 	if err != nil {
 		return err
 	}
 	if len(rows) != 1 || rows[0].Direction != in || rows[0].Token != m.token {
-		return errors.New("somebody has opened the queue before all was there")
+		return errors.New("the queue was opened before the copy was complete")
 	}
 	return nil
 }
@@ -137,8 +137,8 @@ func addRows(ctx context.Context, q db.Querier, t table, items string, batch []r
 	return nil
 }
 
-// restorePending makes jobs pending again whose time the target took for not yet come: its clock may be behind, and the
-// table's trigger looks at every row that is added.
+// restorePending makes jobs pending again that the target made scheduled: its clock may be behind, and the table's
+// trigger checks every added row.
 func restorePending(ctx context.Context, q db.Querier, batch []row) error {
 	var ids []int64
 	for _, row := range batch {
@@ -157,7 +157,7 @@ func restorePending(ctx context.Context, q db.Querier, batch []row) error {
 	return err
 }
 
-// copyQueues adds all queues in one transaction; they are there already when this was done before.
+// copyQueues adds all queues in one transaction; an earlier call may have added them.
 func (m *mover) copyQueues(ctx context.Context) error {
 	rows, err := newReader(m.From, queues(), first).page(ctx, mostRows)
 	if err != nil || len(rows) == 0 {
@@ -180,7 +180,7 @@ func (m *mover) copyQueues(ctx context.Context) error {
 	return nil
 }
 
-// listOf is a JSON list of the rows.
+// listOf returns a JSON list of the rows.
 func listOf(rows []row) string {
 	list := make([]byte, 0, bytesOf(rows)+int64(len(rows))+2)
 	list = append(list, '[')

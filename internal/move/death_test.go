@@ -12,8 +12,8 @@ import (
 
 var errDead = errors.New("the process is dead")
 
-// fate is when the process dies, or meets a fault that passes, counted in its uses of both databases. To die after it
-// has read is to die before, so that reads count for faults alone.
+// fate says when the process dies, or meets a passing fault, counted in its uses of both databases. A death after a
+// read equals one before the next use, so reads count for faults alone.
 type fate struct {
 	at     int
 	passes bool // the use at this place fails, without effect, and all others work
@@ -31,7 +31,7 @@ func (f *fate) use(do func() error) error {
 		return do()
 	case f.uses == f.at: // it dies after this one
 		f.met = true
-		_ = do() // whose outcome nobody hears of
+		_ = do() // whose outcome never reaches the caller
 	}
 	return errDead
 }
@@ -61,8 +61,8 @@ func (m mortal) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
 	return m.fate.use(func() error { return m.Store.ReserveIDs(ctx, last) })
 }
 
-// Wherever the process dies, or a database fails, running the same move again completes it, and no moment is such that
-// jobs could run on both sides.
+// Wherever the process dies, or a database fails, the same move completes when it runs again, and at no moment could
+// jobs run on both sides.
 func testDeathAnywhere(l *lab) { l.dieEverywhere(false) }
 
 func testDeathOfACopy(l *lab) { l.dieEverywhere(true) }
@@ -81,7 +81,7 @@ func (l *lab) dieEverywhere(keepOpen bool) {
 			if passes {
 				name = fmt.Sprintf("fails at use %d", at)
 			}
-			l.store(l.to) // it is to outlive the sub-test
+			l.store(l.to) // it must outlive the sub-test
 			met = false
 			l.Run(name, func(t *testing.T) {
 				sub := *l
@@ -130,12 +130,13 @@ func (l *lab) dieAt(f *fate, all everything, keepOpen bool) (met bool) {
 	return f.met
 }
 
-// over reports whether the last step of a copy was done: then nothing tells of it any more, and there is nothing to do.
+// over reports whether the last step of a copy was done: then no row shows the move any more, and nothing is left to
+// do.
 func (l *lab) over() bool {
 	return len(l.closings(l.from)) == 0 && len(l.closings(l.to)) == 0 && len(l.everything(l.to).jobs) > 0
 }
 
-// checkBetween checks what must hold at any moment: a target that is open has no jobs, or all of a source that is not.
+// checkBetween checks the rule for any moment: an open target has no jobs, or all jobs of a closed source.
 func (l *lab) checkBetween(keepOpen bool) {
 	l.Helper()
 	from, to := l.closings(l.from), l.closings(l.to)

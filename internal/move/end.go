@@ -8,11 +8,11 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// errOpened is returned when the source is not closed as it was: jobs may be in it that the target has not.
-var errOpened = errors.New("somebody has opened the queue meanwhile, or ended the move")
+// errOpened is returned when the source is no longer closed as before: it may have jobs that the target lacks.
+var errOpened = errors.New("the queue was opened meanwhile, or the move ended")
 
-// end marks the source, opens the target, and last, if it is to be kept, the source. This order leaves no moment at
-// which a job could be lost or copied twice.
+// end marks the source, opens the target, and last, if it must stay open, the source. In this order no moment allows a
+// job to be lost or copied twice.
 func (m *mover) end(ctx context.Context) error {
 	mark := markMoved
 	if m.KeepOpen {
@@ -35,7 +35,7 @@ func (m *mover) end(ctx context.Context) error {
 	return err
 }
 
-// again is for a move that ended before, perhaps but for the last step.
+// again handles a move that ended before, perhaps without the last step.
 func (m *mover) again(ctx context.Context, s state) (Report, error) {
 	report := Report{Kept: m.KeepOpen, Since: s.since}
 	if !m.KeepOpen {

@@ -10,14 +10,14 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// nobody is the kind of jobs and the name of workers that are never to be seen.
-const nobody = "sqluice copy"
+// probeName is the kind of jobs and the name of workers that are never committed.
+const probeName = "sqluice copy"
 
-// errLook ends a transaction that was begun only to see what it would do.
+// errLook ends a transaction that only tries a change.
 var errLook = errors.New("not to be committed")
 
-// reserveIDs makes the target give ids above all that either side ever gave: also those of jobs and workers that are
-// deleted, which logs and the application's own tables may still name.
+// reserveIDs makes the target give ids above all that either side ever gave. That includes ids of deleted jobs and
+// workers, which logs and the application's tables may still name.
 func (m *mover) reserveIDs(ctx context.Context, targetToken string) error {
 	from, err := m.From.givenIDs(ctx, m.token+m.mark)
 	if err != nil {
@@ -40,8 +40,8 @@ func (m *mover) reserveIDs(ctx context.Context, targetToken string) error {
 	return nil
 }
 
-// givenIDs is the last id that a side gave in each table: the one before those that a new job and a new worker would
-// get, which are not added in the end. For this transaction alone the side is open.
+// givenIDs returns the last id that a side gave in each table: the one before the ids of a new job and a new worker,
+// which are rolled back. The side is open for this transaction only.
 func (s Side) givenIDs(ctx context.Context, token string) (given db.GetLastIDsRow, err error) {
 	err = s.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		if given, err = q.GetLastIDs(ctx); err != nil {
@@ -51,14 +51,14 @@ func (s Side) givenIDs(ctx context.Context, token string) (given db.GetLastIDsRo
 			return err
 		}
 		job, err := q.EnqueueJob(ctx, db.EnqueueJobParams{
-			Kind: nobody, Queue: jobs.DefaultQueue, Payload: "{}", Status: string(jobs.StatusPending), MaxAttempts: 1,
+			Kind: probeName, Queue: jobs.DefaultQueue, Payload: "{}", Status: string(jobs.StatusPending), MaxAttempts: 1,
 		})
 		if err == nil {
 			given.Job = max(given.Job, job-1)
 		} else if !errors.Is(err, sql.ErrNoRows) { // which means that the sequence is behind the rows
 			return err
 		}
-		worker, err := q.RegisterWorker(ctx, db.RegisterWorkerParams{Name: nobody, Queues: "{}", Kinds: "[]"})
+		worker, err := q.RegisterWorker(ctx, db.RegisterWorkerParams{Name: probeName, Queues: "{}", Kinds: "[]"})
 		if err == nil {
 			given.Worker = max(given.Worker, worker-1)
 		} else if !errors.Is(err, sql.ErrNoRows) {
@@ -72,8 +72,8 @@ func (s Side) givenIDs(ctx context.Context, token string) (given db.GetLastIDsRo
 	return given, s.fault(fmt.Errorf("find the last ids: %w", err))
 }
 
-// useUp adds rows with the last ids to the target and removes them again, unless there are such: SQLite remembers the
-// largest id that a table ever had, and has no other way to be told.
+// useUp adds rows with the last ids to the target and removes them again, unless they exist: SQLite remembers the
+// largest id that a table ever had, and offers no other way to set it.
 func (m *mover) useUp(ctx context.Context, given db.GetLastIDsRow) error {
 	return m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		last, err := q.GetLastIDs(ctx)
@@ -94,7 +94,7 @@ func (m *mover) useUp(ctx context.Context, given db.GetLastIDsRow) error {
 
 func useUpJob(ctx context.Context, q db.Querier, id int64) error {
 	text, err := encode(db.Job{
-		ID: id, Kind: nobody, Payload: "{}", Status: string(jobs.StatusPending), Queue: jobs.DefaultQueue, MaxAttempts: 1,
+		ID: id, Kind: probeName, Payload: "{}", Status: string(jobs.StatusPending), Queue: jobs.DefaultQueue, MaxAttempts: 1,
 	})
 	if err != nil {
 		return err
@@ -106,10 +106,10 @@ func useUpJob(ctx context.Context, q db.Querier, id int64) error {
 	return err
 }
 
-// useUpWorker adds a worker that ended before all others, so that it can be told from them.
+// useUpWorker adds a worker that ended before all others, so that it can be distinguished from them.
 func useUpWorker(ctx context.Context, q db.Querier, id int64) error {
-	ended, reason := int64(0), "stopped"
-	text, err := encode(db.Worker{ID: id, Name: nobody, Queues: "{}", Kinds: "[]", EndedAt: &ended, EndReason: &reason})
+	ended, reason := int64(math.MinInt64), "stopped"
+	text, err := encode(db.Worker{ID: id, Name: probeName, Queues: "{}", Kinds: "[]", EndedAt: &ended, EndReason: &reason})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// hang is when a test that waits for something is given up: no test depends on how long anything takes.
+// hang is the limit of a wait: no test depends on how long anything takes.
 const hang = 2 * time.Minute
 
 // tests are run from each engine to each.
@@ -106,10 +106,10 @@ type place struct {
 	name  string
 	open  func() (jobs.Store, error)
 	empty func(t *testing.T)      // removes all rows
-	waits func(t *testing.T) bool // somebody waits for a lock on a table; nil where there are none
+	waits func(t *testing.T) bool // a transaction waits for a lock on a table; nil where there are no such locks
 }
 
-// sqliteEngine copies a migrated file, which costs less than to migrate for each test.
+// sqliteEngine copies a migrated file, which is cheaper than a migration for each test.
 func sqliteEngine(t *testing.T) engine {
 	path := filepath.Join(t.TempDir(), "template.db")
 	store, err := sqlite.Open(t.Context(), path)
@@ -217,7 +217,7 @@ func (l *lab) side(p *place) Side {
 	return Side{Name: p.name, Store: store}
 }
 
-// store is the test's own on a place.
+// store is the test's store on a place.
 func (l *lab) store(p *place) jobs.Store {
 	l.Helper()
 	if l.stores[p] == nil {
@@ -226,7 +226,7 @@ func (l *lab) store(p *place) jobs.Store {
 	return l.stores[p]
 }
 
-// remove deletes a job by SQL, which no closing keeps from it.
+// remove deletes a job by SQL, which a closed queue allows.
 func (l *lab) remove(p *place, id int64) {
 	l.Helper()
 	l.write(p, func(ctx context.Context, q db.Querier) error {
@@ -240,7 +240,7 @@ func (l *lab) client(p *place) *jobs.Client {
 	return jobs.New(l.store(p))
 }
 
-// config is a move with small batches, so that little is enough for several.
+// config is a move with small batches, so that few rows make several.
 func (l *lab) config() Config {
 	l.Helper()
 	return Config{From: l.side(l.from), To: l.side(l.to), batch: 10}
@@ -254,7 +254,7 @@ func (l *lab) must(err error) {
 	}
 }
 
-// moves runs a move that must end well.
+// moves runs a move that must succeed.
 func (l *lab) moves(c Config) Report {
 	l.Helper()
 	report, err := Run(l.ctx, c)
@@ -280,7 +280,7 @@ func (l *lab) write(p *place, fn func(ctx context.Context, q db.Querier) error) 
 	l.must(l.store(p).Write(l.ctx, fn))
 }
 
-// everything is all that is in a place but for its closing.
+// everything is the content of a place except its closing.
 type everything struct {
 	jobs    []db.Job
 	errors  []db.JobError
@@ -361,7 +361,7 @@ func (l *lab) wantClosed(p *place) {
 	}
 }
 
-// eventually waits until something that happens elsewhere is true.
+// eventually waits until a condition of another goroutine holds.
 func (l *lab) eventually(what string, is func() bool) {
 	l.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)

@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// history counts what the handlers did, on whichever side.
+// history counts the runs of handlers on both sides.
 type history struct {
 	mu     sync.Mutex
 	starts map[int64]int // of handlers
@@ -19,7 +19,7 @@ type history struct {
 	total  int
 }
 
-// handle does what a job's payload says: fail or snooze that often, then end well.
+// handle follows a job's payload: it fails or snoozes that often, then succeeds.
 func (h *history) handle(_ context.Context, job jobs.Job, args plan) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -42,7 +42,7 @@ type plan struct {
 	Discard      bool
 }
 
-// work runs jobs on a place until so many handlers have run in all, or all is done.
+// work runs jobs on a place until so many handlers have run in total, or all jobs are done.
 func (l *lab) work(p *place, h *history, until int) {
 	l.Helper()
 	ctx, stop := context.WithCancel(l.ctx)
@@ -103,7 +103,7 @@ func testEveryJobIsDoneOnce(l *lab) {
 		if p.Discard {
 			status, ends, errs = jobs.StatusFailed, 0, errs+1
 		}
-		returned := job.Uncounted - p.Snooze // claims that were given back before they began, when the worker stopped
+		returned := job.Uncounted - p.Snooze // claims that were released before they began, when the worker stopped
 		if h.starts[id] != runs || h.ends[id] != ends || job.Status != status || returned < 0 || job.Attempt != runs+returned {
 			l.Errorf("job %d with %+v: %d runs, %d ends, %+v", id, p, h.starts[id], h.ends[id], job)
 		}
@@ -112,7 +112,7 @@ func testEveryJobIsDoneOnce(l *lab) {
 		if len(list) != errs {
 			l.Errorf("job %d with %+v has %d errors: %+v", id, p, len(list), list)
 		}
-		// A request is remembered wherever the queue is.
+		// A request id is remembered on whichever side the queue is.
 		again, err := jobs.Kind[plan]{Name: "k"}.Enqueue(l.ctx, final, p, jobs.RequestID(job.RequestID))
 		l.must(err)
 		if again.ID != id || !again.Existed {

@@ -1,19 +1,19 @@
 // Package move moves a queue from one database to another, of the same engine or not.
 //
-// Both databases are closed meanwhile, each by a row in its table moves with the same token: the source, so that no job
-// is added that would be left behind, and the target, so that no job runs that is not all there. What an interrupted
-// move left is found by these rows, and the next call of [Run] goes on from there:
+// Both databases are closed meanwhile, each by a row in its table moves with the same token: the source, so that no added
+// job is left behind, and the target, so that no job runs before the copy is complete. After an interrupted move these
+// rows show its state, and the next call of [Run] continues from there:
 //
-//	source       target         what comes next
-//	open         open           look at both sides, close the source
-//	out          open           wait until nobody writes to the source, close the target
-//	out          in, preparing  wait until nobody writes to the target, which must be empty; mark it
+//	source       target         next step
+//	open         open           check both sides, close the source
+//	out          open           wait for writes to the source, close the target
+//	out          in, preparing  wait for writes to the target, which must be empty; mark it
 //	out          in             add what the target lacks, compare, mark the source
 //	out, moved   in             the same, because the target may have lost something since; open the target
 //	out, moved   open           nothing
 //
-// The source is marked as ended before the target is opened. So a source that is not marked was moved nowhere yet, and
-// one that is marked is never copied a second time, even when the target has done and pruned all jobs since.
+// The source is marked as ended before the target is opened. So an unmarked source was moved nowhere yet, and
+// a marked one is never copied a second time, even when the target has done and pruned all jobs since.
 package move
 
 import (
@@ -27,31 +27,31 @@ import (
 
 // Side is one of the two databases.
 type Side struct {
-	Name  string // in messages and in the other side's table moves, where anybody can read it: without a password
+	Name  string // in messages and in the other side's table moves, which other users can read: without a password
 	Store jobs.Store
 
 	role string // source or target, for errors
 }
 
-// Config says what to move where.
+// Config describes a move.
 type Config struct {
 	From, To Side
 	KeepOpen bool // the source is open again in the end, with all its jobs: a copy
 
 	Progress func(Progress) // called now and then; may be nil
-	Logger   *slog.Logger   // for workers that are found gone
+	Logger   *slog.Logger   // for workers that are found dead
 
 	batch int // rows in a transaction; set by tests
 }
 
-// Progress says what is being done.
+// Progress describes the current step.
 type Progress struct {
 	Doing   string
 	Rows    int64 // so far
-	Percent int64 // of the ids, which is about that of the rows; -1 where there is nothing to count
+	Percent int64 // of the ids, which is about that of the rows; -1 when unknown
 }
 
-// Report is how a move ended.
+// Report is the result of a move.
 type Report struct {
 	Sums  []Sum // of every table; none when the move had ended before
 	Kept  bool  // the source is open
@@ -65,13 +65,13 @@ var (
 	// ErrLive is returned when a worker of the source, or of the target, lives. The error names it.
 	ErrLive = errors.New("workers are alive: stop them first")
 
-	// ErrNotEmpty is returned when the target has something in it.
+	// ErrNotEmpty is returned when the target has rows.
 	ErrNotEmpty = errors.New("the target must be empty")
 
 	// ErrElsewhere is returned when one of the sides is closed by another move.
 	ErrElsewhere = errors.New("it is closed by another move")
 
-	// ErrDiffer is returned when the sides are not the same in the end. The target stays closed.
+	// ErrDiffer is returned when the sides differ in the end. The target stays closed.
 	ErrDiffer = errors.New("source and target differ")
 )
 
@@ -87,7 +87,7 @@ type ElsewhereError struct {
 func (e *ElsewhereError) Error() string { return e.err.Error() }
 func (e *ElsewhereError) Unwrap() error { return e.err }
 
-// UnfinishedError is an error after which the source is closed, and perhaps the target: [Run] goes on from there, or
+// UnfinishedError is an error after which the source is closed, and perhaps the target. [Run] continues from there, or
 // [Reopen] gives up.
 type UnfinishedError struct{ Err error }
 
@@ -101,7 +101,7 @@ type mover struct {
 	mark  string // what the source's token ends with
 }
 
-// Run moves the queue, or goes on with a move that was interrupted. Errors name the side.
+// Run moves the queue, or continues a move that was interrupted. Errors name the side.
 func Run(ctx context.Context, config Config) (Report, error) {
 	m := &mover{Config: config}
 	m.From.role, m.To.role = "source", "target"
@@ -144,12 +144,12 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	return Report{Sums: sums, Kept: m.KeepOpen}, nil
 }
 
-// fill makes the target the same as the source. The sums come with an error that is ErrDiffer, too.
+// fill makes the target equal to the source. It returns the sums also with an error that is ErrDiffer.
 func (m *mover) fill(ctx context.Context) ([]Sum, error) {
 	if err := m.copyAll(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := jobs.New(m.To.Store).Recount(ctx); err != nil { // rows that are added as they are, are in no count
+	if _, err := jobs.New(m.To.Store).Recount(ctx); err != nil { // rows that are added with their status are in no count
 		return nil, m.To.fault(err)
 	}
 	return m.compare(ctx)

@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Of two calls at the same time one alone adds each row, whichever is faster, and one at least comes to the end.
+// Of two concurrent calls only one adds each row, whichever is faster, and at least one completes.
 func testTwoAtOnce(l *lab) {
 	all := oddities()
 	l.put(l.from, all)
@@ -39,7 +39,7 @@ func (l *lab) partOfIt() {
 	l.untilIt(func(p Progress) bool { return p.Doing == "copying sqluice_jobs" && p.Rows > 0 })
 }
 
-// untilIt runs the same move as another process would, which ends when it has come so far.
+// untilIt runs the same move as another process would, which ends at a given step.
 func (l *lab) untilIt(ends func(Progress) bool) {
 	l.Helper()
 	ctx, stop := context.WithCancel(l.ctx)
@@ -55,7 +55,7 @@ func (l *lab) untilIt(ends func(Progress) bool) {
 	}
 }
 
-// A call that is overtaken by another one ends, wherever it is, and undoes nothing.
+// A call that is overtaken by another one ends at once, and undoes nothing.
 func testOvertaken(l *lab) {
 	l.enqueue(l.from, 45)
 	for _, doing := range []string{"waiting for transactions on " + l.to.name, "copying sqluice_jobs"} {
@@ -112,7 +112,8 @@ func (o overtaken) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error 
 	return o.Store.ReserveIDs(ctx, last)
 }
 
-// Wherever a call is overtaken, by another one that adds all and does not open the target yet, it takes nothing of that away.
+// A call may be overtaken at any place by another one that adds all rows and does not open the target yet. It removes
+// none of them.
 func testOvertakenAnywhere(l *lab) {
 	all := oddities()
 	all.jobs = all.jobs[:len(all.jobs)-20]
@@ -122,7 +123,7 @@ func testOvertakenAnywhere(l *lab) {
 		step = 7
 	}
 	for at, met := 1, true; met; at += step {
-		l.store(l.from) // these are to outlive the sub-test
+		l.store(l.from) // these must outlive the sub-test
 		l.store(l.to)
 		l.Run(fmt.Sprintf("before use %d", at), func(t *testing.T) {
 			sub := *l

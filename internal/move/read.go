@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// mostRows is how many rows are read in one statement, and fewer when they are large: rows of several megabytes
+	// mostRows is the number of rows read in one statement, and fewer when they are large: rows of several megabytes
 	// each are possible.
 	mostRows = 100
 
-	// mostBytes is about how many bytes of rows are held, or written in one transaction.
+	// mostBytes is about the number of bytes of rows that are held, or written in one transaction.
 	mostBytes = 4 << 20
 )
 
@@ -28,7 +28,7 @@ func newReader(side Side, t table, after int64) *reader {
 	return &reader{side: side, table: t, after: after, n: mostRows}
 }
 
-// page returns the next rows, most of them at the most; none at the end.
+// page returns the next rows, at most so many; none at the end.
 func (r *reader) page(ctx context.Context, most int) ([]row, error) {
 	var rows []row
 	err := r.side.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
@@ -54,7 +54,7 @@ func bytesOf(rows []row) int64 {
 	return n
 }
 
-// cursor goes through a table row by row.
+// cursor reads a table row by row.
 type cursor struct {
 	reader *reader
 	rows   []row

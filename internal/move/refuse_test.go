@@ -50,11 +50,11 @@ func testNotEmpty(l *lab) {
 	}
 	l.to.empty(l.T)
 	id := l.enqueue(l.to, 1)[0]
-	l.must(target.Delete(jobs.WithActor(l.ctx, "somebody"), id))
+	l.must(target.Delete(jobs.WithActor(l.ctx, "ann"), id))
 	l.refused(l.config(), ErrNotEmpty, "target "+l.to.name, "notes of what people changed")
 }
 
-// Programs that use the target already have marked what theirs is; that stays, and what the source has comes to it.
+// Programs that use the target already have marked their fields; these marks stay, and those of the source are added.
 func testMarksOfBothSides(l *lab) {
 	mark := func(p *place, items string) {
 		l.write(p, func(ctx context.Context, q db.Querier) error {
@@ -101,7 +101,7 @@ func (l *lab) ghost(p *place, name string, lock bool, lease time.Duration) (id i
 
 func testLiveWorker(l *lab) {
 	l.enqueue(l.from, 1)
-	_, die := l.ghost(l.from, "anna", true, -time.Hour) // stopped for a while: its lock tells that it lives
+	_, die := l.ghost(l.from, "anna", true, -time.Hour) // stopped for a while: its lock shows that it lives
 	_, _ = l.ghost(l.from, "berta", false, time.Hour)
 	l.refused(l.config(), ErrLive, "source "+l.from.name, `"berta" (process 17 on there, last seen `)
 	die()
@@ -146,7 +146,7 @@ func testDeadWorker(l *lab) {
 		cause   jobs.Cause
 		crashes int
 	}{
-		{jobs.StatusPending, jobs.CauseCrash, 6}, // how many are too many is a runner's business
+		{jobs.StatusPending, jobs.CauseCrash, 6}, // the maximum is a runner's setting
 		{jobs.StatusPending, jobs.CauseCrash, 1},
 		{jobs.StatusCancelled, jobs.CauseCrash, 1},
 		{jobs.StatusPending, jobs.CauseLost, 0},
@@ -190,7 +190,7 @@ func testSame(l *lab) {
 	c.To = l.side(l.from)
 	c.To.Name = "another name for it"
 	l.refused(c, ErrSame)
-	// And when the first attempt was cut off after the closing.
+	// The same when the first attempt was cut off after the closing.
 	l.write(l.from, func(ctx context.Context, q db.Querier) error {
 		_, err := q.CloseQueue(ctx, db.CloseQueueParams{Direction: out, Token: "t", Peer: c.To.Name})
 		return err
@@ -258,7 +258,7 @@ func testElsewhere(l *lab) {
 	l.wantError(err, ErrElsewhere, "target "+l.to.name)
 }
 
-// at calls a function when a move says for the first time that it does something.
+// at calls a function when a move first reports a step.
 func at(doing string, fn func()) func(Progress) {
 	return func(p Progress) {
 		if fn != nil && p.Doing == doing {
@@ -269,7 +269,7 @@ func at(doing string, fn func()) func(Progress) {
 	}
 }
 
-// A program that heeds no closing is found out by the comparison.
+// The comparison detects a program that ignores the closing.
 func testDiffer(l *lab) {
 	ids := l.enqueue(l.from, 25)
 	c := l.config()
@@ -322,7 +322,7 @@ func testOpenedMeanwhile(l *lab) {
 	l.wantError(err, ErrElsewhere, "target "+l.to.name)
 }
 
-// A target that is opened by force, its jobs perhaps running, gets no more.
+// A target that is opened by force, its jobs perhaps running, gets no more rows.
 func testTargetOpenedMeanwhile(l *lab) {
 	l.enqueue(l.from, 25)
 	c := l.config()
@@ -336,7 +336,7 @@ func testTargetOpenedMeanwhile(l *lab) {
 			}
 		}
 	}
-	if _, err := Run(l.ctx, c); err == nil || !strings.Contains(err.Error(), "somebody has opened the queue") {
+	if _, err := Run(l.ctx, c); err == nil || !strings.Contains(err.Error(), "the queue was opened") {
 		l.Errorf("the move into an open queue ends with %v", err)
 	}
 	if n := len(l.everything(l.to).jobs); n != 10 {
@@ -345,7 +345,7 @@ func testTargetOpenedMeanwhile(l *lab) {
 	l.wantClosed(l.from)
 }
 
-// A stop while nothing is copied leaves nothing closed; a later one is gone on from.
+// A stop before the first copied row leaves nothing closed; a move that stops later can continue.
 func testStopped(l *lab) {
 	l.enqueue(l.from, 45)
 	for _, doing := range []string{"waiting for transactions on " + l.from.name, "waiting for transactions on " + l.to.name} {
@@ -408,7 +408,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%+v, %+v: %+v, %v", test.from, test.to, s, err)
 		}
 	}
-	// A move to a second target has a token of its own, and what it left in the first is no part of it.
+	// A move to a second target has a new token, and the rows in the first target are no part of it.
 	for _, pair := range [][2]*db.Move{{source("t"), target("u")}, {source("t moved"), target("t moved")}, {nil, target("t")}} {
 		if _, err := judge(from, to, pair[0], pair[1]); !errors.Is(err, ErrElsewhere) {
 			t.Errorf("%+v, %+v: %v", pair[0], pair[1], err)

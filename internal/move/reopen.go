@@ -9,10 +9,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// ErrPart is returned by Reopen for the target of a move that has a part of the source's rows, or all of them.
+// ErrPart is returned by Reopen for the target of a move that has some or all of the source's rows.
 var ErrPart = errors.New("it holds what an unfinished move has copied")
 
-// Reopened is what had closed the queue.
+// Reopened describes the move that had closed the queue.
 type Reopened struct {
 	Closed bool   // it was closed
 	In     bool   // as the target of a move that had copied nothing yet
@@ -20,8 +20,8 @@ type Reopened struct {
 	Peer   string // the other side
 }
 
-// Reopen opens a queue that a move closed. It gives the move up: one that goes on finds it opened, and ends with an
-// error. It refuses a target in which something is: its jobs are the source's, and it may not have all of them.
+// Reopen opens a queue that a move closed. It gives the move up: a move that continues finds it opened, and ends with
+// an error. It refuses a target with rows: its jobs are the source's, and some may be missing.
 func Reopen(ctx context.Context, store jobs.Store) (Reopened, error) {
 	var done Reopened
 	err := store.Write(ctx, func(ctx context.Context, q db.Querier) error {

@@ -23,7 +23,7 @@ const (
 	nastyName = "[31m \"\\'`<a href=\"x\">&amp;\u2028\u00a0\u202e\U0001F600e\u0301%_$1{}[],null"
 )
 
-// oddities are rows at the bounds of what the schema allows, with NULL beside what is empty.
+// oddities are rows at the bounds of the schema, with NULL beside empty values.
 func oddities() everything {
 	job := func(id int64, status jobs.Status, change func(*db.Job)) db.Job {
 		j := db.Job{
@@ -91,7 +91,7 @@ func oddities() everything {
 	return all
 }
 
-// put adds rows as they are.
+// put adds rows with all their columns.
 func (l *lab) put(p *place, all everything) {
 	l.Helper()
 	put := func(add func(db.Querier, context.Context, string) (int64, error), n int, item func(int) any) {
@@ -127,7 +127,7 @@ func (l *lab) put(p *place, all everything) {
 	put(db.Querier.ImportQueues, len(queues), func(i int) any { return queues[i] })
 }
 
-// wantEverything compares a place with what should be there, field by field.
+// wantEverything compares a place with the expected content, field by field.
 func (l *lab) wantEverything(p *place, want everything) {
 	l.Helper()
 	have := l.everything(p)
@@ -187,7 +187,7 @@ func testEveryColumn(l *lab) {
 	}
 }
 
-// The sums depend on the rows alone: not on the engine, not on the way the rows went.
+// The sums depend on the rows alone: not on the engine, not on the path of the rows.
 func testThereAndBack(l *lab) {
 	l.put(l.from, oddities())
 	first := l.moves(l.config())
@@ -201,7 +201,7 @@ func testThereAndBack(l *lab) {
 	l.wantOpen(back)
 }
 
-// Such a row comes about when the clock of the source is ahead.
+// Such a row exists when the clock of the source is ahead.
 func testPendingStaysPending(l *lab) {
 	soon := l.side(l.to).Store.Now().AddDate(1, 0, 0).UnixMicro()
 	all := everything{queues: map[string]db.Queue{}}
@@ -239,7 +239,7 @@ func (l *lab) nextIDs(p *place) (job, worker int64) {
 	return job, worker
 }
 
-// An id that was given once never comes again, wherever the queue is, also when the rows with the largest ids are gone.
+// An id is never given twice, on whichever side the queue is, also when the rows with the largest ids are deleted.
 func testIDsAreNeverGivenTwice(l *lab) {
 	l.enqueue(l.from, 20)
 	oldJob, oldWorker := l.nextIDs(l.from)
@@ -275,7 +275,7 @@ func testIDsOfTheTargetAreNeverGivenTwice(l *lab) {
 	}
 }
 
-// Whoever tries the target out with a worker first has rows of workers in it.
+// A target that was tried out with a worker first has rows of workers.
 func testEndedWorkersOfTheTargetMakeRoom(l *lab) {
 	for range 3 {
 		l.nextIDs(l.to)

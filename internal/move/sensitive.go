@@ -8,8 +8,8 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// copySensitive marks in the target what is marked in the source, before any job comes that has it: the target can be read
-// all the time. What programs have marked in the target already stays marked, so the sides need not be the same in this.
+// copySensitive copies the source's marks to the target before any job with such a field: the target can be read all
+// the time. Marks that programs have added to the target stay, so the sides may differ in this.
 func (m *mover) copySensitive(ctx context.Context) error {
 	var rows []db.SensitiveField
 	err := m.From.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {

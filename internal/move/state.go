@@ -16,11 +16,11 @@ const (
 	in  = "in"  // to here
 )
 
-// What a side's token ends with, but for a source that is being copied and a target that is being filled.
+// The end of a side's token, except for a source that is being copied and a target that is being filled.
 const (
-	markPreparing = " preparing" // the target: it may hold other rows than the source's
+	markPreparing = " preparing" // the target: it may hold rows that the source lacks
 	markMoved     = " moved"     // the source: the move has ended
-	markCopied    = " copied"    // the source: likewise, and it is to be opened again
+	markCopied    = " copied"    // the source: likewise, and it must be opened again
 )
 
 // unmark splits a token.
@@ -33,7 +33,7 @@ func unmark(text string) (token, mark string) {
 	return text, ""
 }
 
-// step is what comes next.
+// step is the next step.
 type step int
 
 const (
@@ -43,7 +43,7 @@ const (
 	stepEnded
 )
 
-// state is what the rows in moves of both sides say.
+// state is the content of moves on both sides.
 type state struct {
 	step  step
 	token string
@@ -51,7 +51,7 @@ type state struct {
 	since int64 // when the source was closed or marked
 }
 
-// look finds out where a move stands.
+// look reads the state of a move.
 func (m *mover) look(ctx context.Context) (state, error) {
 	if m.From.Name == m.To.Name {
 		return state{}, ErrSame
@@ -72,7 +72,7 @@ func (m *mover) look(ctx context.Context) (state, error) {
 	return s, nil
 }
 
-// judge says what comes next, or why nothing may.
+// judge returns the next step, or the reason why there is none.
 func judge(fromSide, toSide Side, from, to *db.Move) (state, error) {
 	switch {
 	case from == nil && to == nil:
@@ -102,12 +102,12 @@ func judge(fromSide, toSide Side, from, to *db.Move) (state, error) {
 	return s, nil
 }
 
-// elsewhere is an [ElsewhereError] for a side that a row closes.
+// elsewhere returns an [ElsewhereError] for a side that a row closes.
 func (s Side) elsewhere(row *db.Move, back bool) error {
 	return &ElsewhereError{Name: s.Name, In: row.Direction == in, Back: back, err: s.fault(elsewhere(row))}
 }
 
-// elsewhere is ErrElsewhere with what a row says about the other move.
+// elsewhere returns ErrElsewhere with the row's data about the other move.
 func elsewhere(row *db.Move) error {
 	date := time.UnixMicro(row.StartedAt).UTC().Format("2006-01-02 15:04:05 UTC")
 	_, mark := unmark(row.Token)
@@ -121,7 +121,7 @@ func elsewhere(row *db.Move) error {
 	}
 }
 
-// moves is the row that closes a side, or nil.
+// moves returns the row that closes a side, or nil.
 func (s Side) moves(ctx context.Context) (*db.Move, error) {
 	var rows []db.Move
 	err := s.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {

@@ -19,7 +19,7 @@ import (
 // first is before the first row of a table.
 const first = math.MinInt64
 
-// table is one that is copied row by row, in the order of the rows' ids.
+// table is a table that is copied row by row, in the order of the rows' ids.
 type table struct {
 	name string
 	list func(ctx context.Context, q db.Querier, after, n int64) ([]row, error)
@@ -31,10 +31,10 @@ type table struct {
 type row struct {
 	id      int64
 	text    []byte
-	pending bool // a job that the target may find not yet due by its clock
+	pending bool // a job that the target's clock may find not yet due
 }
 
-// tables are those with ids, in the order in which they are copied: errors refer to jobs.
+// tables are those with ids, in the order of copying: errors refer to jobs.
 func tables() []table {
 	return []table{
 		{
@@ -134,8 +134,7 @@ func encode(item any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// portable reports whether a value comes back from every engine as it is. The library lets in nothing else; other
-// programs may.
+// portable reports whether every engine returns a value unchanged. The library accepts no others; other programs may.
 func portable(value any) bool {
 	text := ""
 	switch value := value.(type) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Has spin search every state of lease.pml: as it is nothing may fail, and without a safeguard what it guards must.
+# Searches every state of lease.pml with spin. Unchanged it must hold; without a safeguard its assertion must fail.
 # Needs spin (https://spinroot.com; Debian has a package of that name) and gcc.
 set -euo pipefail
 model=$(cd "$(dirname "$0")" && pwd)/lease.pml
@@ -10,10 +10,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# search NAME: writes what the search says to the file said.
+# search NAME: writes spin's output to the file said.
 search() {
     spin -a "-D$1" "$model"
-    # -w: the array bounds that gcc warns of are checked by the model's own assertions.
+    # -w: the model's own assertions check the array bounds that gcc warns of.
     gcc -w -O2 -DSAFETY -DCOLLAPSE -o pan pan.c
     ./pan -m1000000 -w22 >said 2>&1
     if grep -Eq 'search depth too small|out of memory' said; then
@@ -32,7 +32,7 @@ fi
 states=$(sed -n 's/^ *\([0-9]*\) states, stored$/\1/p' said)
 echo "holds in all $states states"
 
-# fails WITHOUT VIOLATION: the model must fail, and by this.
+# fails WITHOUT VIOLATION: the model must fail with this violation.
 fails() {
     search "$1"
     if ! grep -Fq "$2" said; then

@@ -1,23 +1,23 @@
-/* A job's life among workers that crash, stop for longer than their lease and come back: claim, extend, finish, release,
-   rescue and retry by hand, as the statements in sql/queries make them. Each write is one atomic step, as a transaction
-   is; everything else may happen in between. check.sh searches all that can happen.
+/* A job's life among workers that crash, stop for longer than their lease and resume: claim, extend, finish, release,
+   rescue and retry by hand, as the statements in sql/queries do them. Each write is one atomic step, as a transaction
+   is; any other step may happen in between. check.sh searches every state.
 
-   It promises, and asserts:
+   It asserts these promises:
    - an attempt begins once (begun), and ends once (ended);
-   - a finishing write is accepted only from who holds the job (holding), and a rescue takes a job only from a worker
+   - a finishing write is accepted only from the holder of the job (holding), and a rescue takes a job only from a worker
      that is gone or whose lease is over;
-   - no job is lost: a job that has not ended can always be claimed, finished or rescued by somebody. A search that gets
-     stuck before is reported as an invalid end state.
+   - no job is lost: some worker can always claim, finish or rescue a job that has not ended. spin reports a search that
+     gets stuck before as an invalid end state.
 
-   Defining one of NO_FENCE, NO_ATTEMPT, NO_STATUS, FALLING, NO_RESCUE or HASTY takes a safeguard out; then it must fail. */
+   Defining one of NO_FENCE, NO_ATTEMPT, NO_STATUS, FALLING, NO_RESCUE or HASTY removes a safeguard; then it must fail. */
 
 #define WORKERS 2 /* processes, the first of which may die */
-#define SLOTS 2   /* jobs that each runs at once */
+#define SLOTS 2   /* concurrent jobs of each */
 #define MOST 2    /* attempts that count: max_attempts */
 #define RELEASES 1
 #define RETRIES 1 /* by hand */
 #define NUMBERS 8 /* attempt numbers, from 1; more than there can be */
-#define NOBODY 255
+#define NO_WORKER 255
 
 mtype = { pending, running, done, failed };
 
@@ -25,16 +25,16 @@ mtype = { pending, running, done, failed };
 mtype status = pending;
 byte attempt;
 byte uncounted;
-byte worker = NOBODY; /* worker_id */
+byte worker = NO_WORKER; /* worker_id */
 bool over;            /* lease_until has passed */
 
 /* The world. */
-bool up[WORKERS];     /* the process lives: nobody else can take its lock */
+bool up[WORKERS];     /* the process lives: no other can take its lock */
 byte releases;
 byte retries;
 
-/* What is really so, which no process can see. */
-byte holding = NOBODY; /* the slot whose attempt it is */
+/* The true state, which no process can see. */
+byte holding = NO_WORKER; /* the slot whose attempt it is */
 byte begun[NUMBERS];
 byte ended[NUMBERS];
 
@@ -62,7 +62,7 @@ byte ended[NUMBERS];
 inline end() {
 	ended[attempt]++;
 	assert(ended[attempt] == 1);
-	holding = NOBODY;
+	holding = NO_WORKER;
 	over = false
 }
 
@@ -75,7 +75,7 @@ inline accepted() {
 inline again_or_failed() {
 	if
 	:: attempt - uncounted >= MOST -> status = failed
-	:: else -> status = pending; worker = NOBODY
+	:: else -> status = pending; worker = NO_WORKER
 	fi
 }
 
@@ -94,11 +94,11 @@ claim:
 		assert(mine < NUMBERS);
 		begun[mine]++;
 		assert(begun[mine] == 1);
-		assert(holding == NOBODY);
+		assert(holding == NO_WORKER);
 		holding = _pid
 	   }
 	fi;
-	/* The handler runs here, and may be stopped for as long as it likes. */
+	/* The handler runs here, and may be stopped for any time. */
 	do
 	:: !up[me] -> goto gone
 	:: atomic { up[me] && over && HELD -> over = false } /* ExtendLeases */
@@ -124,7 +124,7 @@ claim:
 		:: HELD ->
 			accepted();
 			status = pending;
-			worker = NOBODY;
+			worker = NO_WORKER;
 #ifdef FALLING
 			attempt--
 #else
@@ -140,15 +140,15 @@ gone:
 	mine = 0
 }
 
-/* A worker that lives looks for others that are gone, and for leases that are over. Which one it is makes no difference:
-   its writes look at nothing of its own. */
+/* A live worker looks for dead ones, and for leases that are over. Which one it is makes no difference:
+   its writes compare no state of that worker. */
 proctype rescuer() {
-	byte dead = NOBODY;
+	byte dead = NO_WORKER;
 	do
 	:: ENDED -> break
 #ifndef NO_RESCUE
 #ifdef HASTY
-	:: atomic { status == running -> dead = worker }; /* as on boot, without a look at the lock */
+	:: atomic { status == running -> dead = worker }; /* as on boot, without a check of the lock */
 #else
 	:: atomic { status == running && !up[worker] -> dead = worker }; /* TakeWorkerLock gets the lock */
 #endif
@@ -160,14 +160,14 @@ proctype rescuer() {
 			again_or_failed()
 		:: else -> skip
 		fi;
-		dead = NOBODY
+		dead = NO_WORKER
 	   }
 	:: atomic { status == running && over -> end(); again_or_failed() }
 #endif
 	od
 }
 
-/* Time goes by, a process dies, and somebody retries what has failed. */
+/* Time passes, a process dies, and a person retries a failed job. */
 proctype world() {
 	do
 	:: ENDED -> break
@@ -176,7 +176,7 @@ proctype world() {
 	:: atomic { status == failed && retries < RETRIES ->
 		retries++;
 		status = pending;
-		worker = NOBODY;
+		worker = NO_WORKER;
 		uncounted = attempt
 	   }
 	od

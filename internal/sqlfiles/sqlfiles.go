@@ -9,9 +9,9 @@ import (
 	"github.com/sqluice/sqluice/sql"
 )
 
-// Control gives the statements of an engine's folder in sql/control by the names of their files, without the ending. They are read
-// once, at the first call of what it returns, which may be called concurrently. A name without a file is a fault in the program: it
-// panics.
+// Control returns a function that returns the statements of an engine's folder in sql/control by the names of their
+// files, without the ending. The first call reads them; it may be called concurrently. A name without a file is a fault
+// in the program: it panics.
 func Control(engine string) func(name string) string {
 	all := sync.OnceValue(func() map[string]string { return read(path.Join("control", engine)) })
 	return func(name string) string {

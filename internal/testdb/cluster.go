@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Cluster is a PostgreSQL server of the test's own, made from the local binaries, which the test can stop and start. It
+// Cluster is a PostgreSQL server of one test, made from the local binaries, which the test can stop and start. It
 // listens on a unix socket only.
 type Cluster struct {
 	*Postgres
@@ -24,12 +24,12 @@ type Cluster struct {
 	running    *process // nil while it is stopped
 }
 
-// StartCluster makes a cluster and starts it; at the end of the test it is stopped and its files are removed. Without
+// StartCluster makes a cluster and starts it. At the end of the test it is stopped and its files are removed. Without
 // binaries the test is skipped, and fails where CI=true.
 //
-// Settings are the server's own and win over the defaults, which keep nothing safe on the disk, since no cluster
-// outlives its test. With them an immediate stop loses the last commits: {"synchronous_commit": "on"} is enough to keep
-// those, because the machine goes on; "fsync" and "full_page_writes" make the server as slow as a real one.
+// Settings are the server's, and override the defaults, which sync nothing to the disk, since no cluster outlives its
+// test. So an immediate stop loses the last commits. {"synchronous_commit": "on"} is enough to keep those, because the
+// machine keeps running; "fsync" and "full_page_writes" make the server as slow as a real one.
 func StartCluster(tb testing.TB, settings map[string]string) *Cluster {
 	tb.Helper()
 	binaries, err := postgresBinaries()
@@ -83,7 +83,7 @@ func (c *Cluster) Stop(tb testing.TB, mode string) {
 	}
 }
 
-// Start starts the server again, with the data and at the address that it had, and returns when it takes connections.
+// Start starts the server again, with its former data and address, and returns when it accepts connections.
 func (c *Cluster) Start(tb testing.TB) {
 	tb.Helper()
 	if c.running != nil {
@@ -94,7 +94,8 @@ func (c *Cluster) Start(tb testing.TB) {
 	c.running = startProcess(tb, command, "database system is ready to accept") // a standby accepts "read-only connections"
 }
 
-// DataDir is where the server keeps its data: a test that stops it can make it a standby, by an empty standby.signal.
+// DataDir returns the server's data folder: a test that stops the server can make it a standby, by an empty
+// standby.signal.
 func (c *Cluster) DataDir() string { return filepath.Join(c.dir, "data") }
 
 // shortDir makes a folder that is removed at the end of the test. It is not tb.TempDir, because a socket's path may be

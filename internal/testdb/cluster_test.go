@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/internal/testdb"
 )
 
-// one runs a statement on a connection of its own and returns the value that it gives.
+// one runs a statement on a separate connection and returns its value.
 func one[T any](t *testing.T, url, statement string) (value T, err error) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -47,7 +47,7 @@ func TestClusterStopsAndStarts(t *testing.T) {
 		cluster.Start(t)
 		wantOne(t, url, `SELECT count(*)::int FROM kept`, i+1)
 	}
-	cluster.Database(t) // to be dropped, or not, when the server is gone
+	cluster.Database(t) // whether it could be dropped does not matter when the server is gone
 	cluster.Stop(t, "fast")
 }
 

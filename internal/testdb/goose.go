@@ -10,10 +10,10 @@ import (
 	sqluice "github.com/sqluice/sqluice/sql"
 )
 
-// VersionTable is where goose keeps the version of the queue's schema.
+// VersionTable is goose's version table for the queue's schema.
 const VersionTable = "sqluice_goose_version"
 
-// Goose returns goose on the queue's own migrations for a dialect, for tests that stop at a version on the way.
+// Goose returns goose with the queue's migrations for a dialect, for tests that stop at a version on the way.
 func Goose(tb testing.TB, dialect goose.Dialect, pool *sql.DB) *goose.Provider {
 	tb.Helper()
 	folder := "migrations/postgres"

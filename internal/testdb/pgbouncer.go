@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// PgBouncer is a connection pooler of the test's own before a PostgreSQL server. It listens on a unix socket only.
+// PgBouncer is a connection pooler of one test in front of a PostgreSQL server. It listens on a unix socket only.
 type PgBouncer struct {
 	program    string
 	dir        string // of the socket and the configuration
@@ -23,9 +23,9 @@ type PgBouncer struct {
 	running    *process // nil while it is stopped
 }
 
-// StartPgBouncer starts pgbouncer before the server that the URL of one of its users leads to, for all its databases
-// and users; at the end of the test it is stopped. It pools transactions unless the settings, which are pgbouncer's own,
-// say otherwise. Without the program the test is skipped, and fails where CI=true.
+// StartPgBouncer starts pgbouncer in front of the server that the URL of one of its users leads to, for all its
+// databases and users. At the end of the test it is stopped. It pools transactions unless the settings, which are
+// pgbouncer's, say otherwise. Without the program the test is skipped, and fails where CI=true.
 func StartPgBouncer(tb testing.TB, clusterURL string, settings map[string]string) *PgBouncer {
 	tb.Helper()
 	program, err := exec.LookPath("pgbouncer")
@@ -66,7 +66,7 @@ func StartPgBouncer(tb testing.TB, clusterURL string, settings map[string]string
 	return b
 }
 
-// URL is the way to a server's database through the pooler.
+// URL returns the URL of a server's database through the pooler.
 func (b *PgBouncer) URL(databaseURL string) string {
 	parsed, err := url.Parse(databaseURL)
 	if err != nil {

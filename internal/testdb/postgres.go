@@ -19,10 +19,10 @@ import (
 // Its user must be allowed to create databases.
 const PostgresVariable = "SQLUICE_TEST_POSTGRES"
 
-// Postgres is a server in which tests make databases of their own.
+// Postgres is a server in which tests make their databases.
 type Postgres struct {
 	url     string
-	cluster *Cluster // whose server this is; nil when it is not the test's own
+	cluster *Cluster // the temporary server; nil for a given one
 }
 
 // StartPostgres returns the server of [PostgresVariable], or else that of a [Cluster]. Without either the test is
@@ -35,13 +35,13 @@ func StartPostgres(tb testing.TB) *Postgres {
 	return StartCluster(tb, nil).Postgres
 }
 
-// unavailable ends a test that cannot be run here.
+// unavailable ends a test that cannot run here.
 func unavailable(tb testing.TB, err error) {
 	tb.Helper()
 	notTested(tb, "PostgreSQL", err, "install PostgreSQL or set "+PostgresVariable+" to a server's URL")
 }
 
-// notTested ends a test for want of a server.
+// notTested ends a test without a server.
 func notTested(tb testing.TB, server string, err error, remedy string) {
 	tb.Helper()
 	if os.Getenv("CI") == "true" {
@@ -83,8 +83,8 @@ func (p *Postgres) create(tb testing.TB, template string) string {
 	return parsed.String()
 }
 
-// Pool makes an empty database and returns a pool on it, which is closed when the test ends. It prepares nothing by itself,
-// so that the schema can change below it.
+// Pool makes an empty database and returns a pool on it, which is closed when the test ends. The pool prepares no
+// statements by itself, so that the schema can change.
 func (p *Postgres) Pool(tb testing.TB) *sql.DB {
 	tb.Helper()
 	parsed, err := url.Parse(p.Database(tb))
@@ -115,9 +115,9 @@ func execOnce(ctx context.Context, url, statement string) (err error) {
 	return conn.Close(ctx)
 }
 
-// Template makes a database, fills it with fill, and returns its name for [Postgres.Copy]: to copy one costs less than to
-// migrate for every test. Where the server can do that, texts have the order of a language there, as in most databases
-// that are in use, and not that of their bytes.
+// Template makes a database, fills it with fill, and returns its name for [Postgres.Copy]: a copy is cheaper than a
+// migration for every test. Where the server supports it, texts sort by the order of a language there, as in most real
+// databases, and not by their bytes.
 func (p *Postgres) Template(tb testing.TB, fill func(url string)) (name string) {
 	tb.Helper()
 	template := "template0"
@@ -129,7 +129,7 @@ func (p *Postgres) Template(tb testing.TB, fill func(url string)) (name string) 
 	return databaseName(tb, url)
 }
 
-// hasLanguages says whether a database can have the order of a language: from PostgreSQL 15 on, if it was built so.
+// hasLanguages reports whether a database can have the order of a language: from PostgreSQL 15 on, if it was built so.
 func (p *Postgres) hasLanguages(tb testing.TB) (has bool) {
 	tb.Helper()
 	conn, err := pgx.Connect(tb.Context(), p.url)
@@ -144,7 +144,7 @@ func (p *Postgres) hasLanguages(tb testing.TB) (has bool) {
 	return has
 }
 
-// Copy makes a database like a template, which is dropped when the test ends, and returns its URL.
+// Copy makes a database from a template. It is dropped when the test ends. Copy returns its URL.
 func (p *Postgres) Copy(tb testing.TB, template string) string {
 	tb.Helper()
 	return p.create(tb, template)

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// hang is when a server that says nothing is given up.
+// hang is the limit of a wait for a silent server.
 const hang = 2 * time.Minute
 
-// process is a server of the test's own, known by what it writes to its log.
+// process is a server of one test. Its state is read from its log.
 type process struct {
 	command *exec.Cmd
 	ready   chan struct{} // closed when the server accepts connections
@@ -51,7 +51,7 @@ func (p *process) stop(signal os.Signal) error {
 	return errors.Join(p.command.Process.Signal(signal), p.wait())
 }
 
-// wait reaps the server; that it was ended by our signal is no error.
+// wait reaps the server; an end by the test's signal is no error.
 func (p *process) wait() error {
 	<-p.ended
 	err := p.command.Wait()
@@ -62,8 +62,8 @@ func (p *process) wait() error {
 	return err
 }
 
-// follow reads the log to its end: a server whose log nobody reads stands still when the pipe is full. Its lines may be
-// long, for it repeats the statements that fail.
+// follow reads the log to its end: a server blocks when the pipe of its log is full. Lines may be long, because the
+// server repeats failing statements.
 func (p *process) follow(log io.Reader, readyText string) {
 	defer close(p.ended)
 	isReady := false

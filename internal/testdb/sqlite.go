@@ -1,5 +1,5 @@
 // Package testdb makes databases for tests: SQLite files, and PostgreSQL from the server's own binaries. Everything
-// it makes is gone when the test ends. Only tests import it.
+// that it makes is removed when the test ends. Only tests import it.
 package testdb
 
 import (

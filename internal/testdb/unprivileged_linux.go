@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// unprivileged makes a server end with the test process, however that ends, and run as another user when the
-// tests run as root, which PostgreSQL and PgBouncer refuse to do. dir is given to that user.
+// unprivileged makes a server end with the test process, however that ends. When the tests run as root, which
+// PostgreSQL and PgBouncer refuse, the server runs as another user, who gets dir.
 func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Getuid() != 0 {

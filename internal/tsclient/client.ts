@@ -1,6 +1,6 @@
-// Drives a server's API with a client whose types openapi-typescript has made from openapi.json: node out/client.js URL TOKEN.
-// The queue is empty. Who reads standard output runs the due jobs when it says "drain", of which those of the kind "bad"
-// fail, and answers "drained".
+// Drives a server's API with a client whose types openapi-typescript has made from openapi.json: node out/client.js URL
+// TOKEN. The queue is empty. The reader of standard output runs the due jobs when it reads "drain", of which those of
+// the kind "bad" fail, and answers "drained".
 import assert from "node:assert/strict";
 import { createInterface } from "node:readline";
 import createClient from "openapi-fetch";
@@ -12,14 +12,14 @@ const [baseUrl = "", token = ""] = process.argv.slice(2);
 const client = createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${token}` } });
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
-// data is what a request was answered with, which must not be a problem.
+// data returns a request's answer, which must not be a problem.
 function data<T>(answer: { data?: T; error?: Problem; response: Response }): NonNullable<T> {
   assert.equal(answer.error, undefined, `${answer.response.url}: ${JSON.stringify(answer.error)}`);
   assert(answer.data !== undefined && answer.data !== null, answer.response.url);
   return answer.data;
 }
 
-// problem is what a request was refused with.
+// problem returns the problem of a refused request.
 function problem(answer: { error?: Problem; response: Response }, status: number, name: string): Problem {
   assert(answer.error, `${answer.response.url} is answered with ${answer.response.status}`);
   assert.equal(answer.response.headers.get("Content-Type"), "application/problem+json");
@@ -29,7 +29,7 @@ function problem(answer: { error?: Problem; response: Response }, status: number
   return answer.error;
 }
 
-// drain has the test run all jobs that are due.
+// drain lets the test run all jobs that are due.
 async function drain(): Promise<void> {
   console.log("drain");
   assert.equal((await answers.next()).value, "drained");
@@ -113,7 +113,7 @@ async function problems(): Promise<void> {
   assert.deepEqual(data(await client.GET("/api/admin/workers")), { workers: [] });
 }
 
-// events reads the stream until it tells of a change.
+// events reads the stream until it reports a change.
 async function events(): Promise<void> {
   const stop = new AbortController();
   const answer = await client.GET("/api/admin/events", { parseAs: "stream", signal: stop.signal });

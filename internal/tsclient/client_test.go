@@ -20,7 +20,7 @@ import (
 
 const token = "a token of some length"
 
-// TestClient has a program in TypeScript list, enqueue, retry and all the rest at a server that runs by itself.
+// TestClient lets a program in TypeScript make every kind of request at a separate server.
 func TestClient(t *testing.T) {
 	folder := build(t)
 	store := testdb.SQLite(t)
@@ -55,7 +55,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// build makes the client in a folder of its own: the types, and the program, which has to be well typed.
+// build makes the client in a separate folder: the types, and the program, which must be well typed.
 func build(t *testing.T) (folder string) {
 	t.Helper()
 	folder = modules(t, "tsconfig.json", "client.ts")
@@ -72,7 +72,8 @@ func build(t *testing.T) (folder string) {
 	return folder
 }
 
-// modules makes a folder with those that package-lock.json pins, none of whose scripts is run, and with copies of files.
+// modules makes a folder with the modules that package-lock.json pins, none of whose scripts runs, and with copies of
+// files.
 func modules(t *testing.T, files ...string) (folder string) {
 	t.Helper()
 	for _, program := range []string{"npm", "node"} {
@@ -103,7 +104,7 @@ func run(t *testing.T, folder, program string, args ...string) (output []byte, e
 	return cmd.CombinedOutput()
 }
 
-// serve starts `sqluice serve`, and returns where it serves.
+// serve starts `sqluice serve`, and returns its address.
 func serve(t *testing.T, path string) (url string) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "sqluice")

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestGrafanaDashboard holds the dashboard's file to the types of Grafana's own schema, which know every field of a dashboard
-// and of what its panels share.
+// TestGrafanaDashboard checks the dashboard's file against the types of Grafana's own schema, which know every field of
+// a dashboard and the shared fields of its panels.
 func TestGrafanaDashboard(t *testing.T) {
 	folder := modules(t, "grafana.d.ts")
 	text, err := os.ReadFile("../../docs/grafana/sqluice.json")
@@ -18,7 +18,7 @@ func TestGrafanaDashboard(t *testing.T) {
 	if output, err := checkDashboard(t, folder, text); err != nil {
 		t.Errorf("Grafana's types refuse the dashboard: %v\n%s", err, output)
 	}
-	// What is wrong is found.
+	// The check finds a fault.
 	for _, c := range []struct{ field, wrong, says string }{
 		{`"schemaVersion": 39`, `"schemaVersion": "39"`, "not assignable to type 'number'"},
 		{`"title": "sqluice"`, `"titel": "sqluice"`, "titel"},
