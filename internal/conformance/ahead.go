@@ -29,8 +29,8 @@ func (f *fixture) addMany(kind string, n int, opts ...jobs.EnqueueOption) []int6
 	return ids
 }
 
-// stuckBehind starts a runner with one slot. It runs short jobs, from which it learns to claim ahead, and then one that
-// goes on until release is closed; it has claimed some of those behind that one.
+// stuckBehind starts a runner with one slot. It runs short jobs, after which it prefetches, and then one that runs
+// until release is closed. It has prefetched some of the jobs behind that one.
 func (f *fixture) stuckBehind(config jobs.Config, release chan struct{}, handle func(jobs.Job)) (r *running, slow int64, behind []int64) {
 	f.Helper()
 	f.addMany("short", 200, jobs.Priority(2))
@@ -49,7 +49,7 @@ func (f *fixture) stuckBehind(config jobs.Config, release chan struct{}, handle 
 	return r, slow, behind
 }
 
-// testAheadOthers: an idle worker gets what another has claimed and cannot run.
+// testAheadOthers: an idle worker gets the jobs that another has claimed and cannot run.
 func testAheadOthers(f *fixture) {
 	release := make(chan struct{})
 	_, slow, behind := f.stuckBehind(jobs.Config{}, release, func(job jobs.Job) {
@@ -66,7 +66,7 @@ func testAheadOthers(f *fixture) {
 	want(f, "status of the slow job", f.ended(slow).Status, jobs.StatusDone)
 }
 
-// testAheadStop: what waits for a slot is given back before the handlers have ended.
+// testAheadStop: jobs that wait for a slot are released before the handlers have ended.
 func testAheadStop(f *fixture) {
 	release := make(chan struct{})
 	r, slow, behind := f.stuckBehind(jobs.Config{Grace: hang}, release, func(job jobs.Job) {
@@ -100,7 +100,7 @@ func testAheadCancelled(f *fixture) {
 	want(f, "status of the slow job", f.ended(slow).Status, jobs.StatusDone)
 }
 
-// testAheadGoexit: a handler that ends its goroutine does not take the job with it that would be next there.
+// testAheadGoexit: a handler that ends its goroutine does not lose the next job of that slot.
 func testAheadGoexit(f *fixture) {
 	ids := f.addMany("k", 300, jobs.MaxAttempts(1))
 	var ran atomic.Int64
@@ -120,7 +120,7 @@ func testAheadGoexit(f *fixture) {
 	want(f, "jobs that failed", failed, len(ids)/3)
 }
 
-// testAheadTimeout: a job's time begins with its handler, not while it waits for a slot.
+// testAheadTimeout: a job's timeout starts with its handler, not while it waits for a slot.
 func testAheadTimeout(f *fixture) {
 	f.addMany("short", 200, jobs.Priority(2))
 	f.enqueue("slow", jobs.Priority(1))
@@ -141,7 +141,8 @@ func testAheadTimeout(f *fixture) {
 	want(f, "status", f.get(behind[0]).Status, jobs.StatusDone)
 }
 
-// testAheadRisky: what a crash would fail does not wait for a slot, and nothing waits beside what may be to blame for one.
+// testAheadRisky: a job that a crash would fail does not wait for a slot, and no job waits beside one that may cause a
+// crash.
 func testAheadRisky(f *fixture) {
 	for _, risky := range []struct {
 		name    string

@@ -16,14 +16,14 @@ var auditTests = []test{
 	{"EveryChange", testAuditEveryChange},
 	{"Many", testAuditMany},
 	{"NothingChanged", testAuditNothingChanged},
-	{"Nobody", testAuditNobody},
+	{"NoActor", testAuditNoActor},
 	{"InTheCallersTransaction", testAuditInTransaction},
 	{"Actor", testAuditActor},
 	{"Filters", testAuditFilters},
 	{"OldEntries", testAuditOldEntries},
 }
 
-// audit lists what people changed, oldest first.
+// audit returns the changes by people, oldest first.
 func (f *fixture) audit(filter jobs.AuditFilter) []jobs.AuditEntry {
 	f.Helper()
 	list, err := f.client.Audit(f.ctx, filter)
@@ -32,10 +32,10 @@ func (f *fixture) audit(filter jobs.AuditFilter) []jobs.AuditEntry {
 	return list
 }
 
-// as is a context for what somebody changes.
+// as returns a context with an actor.
 func (f *fixture) as(actor string) context.Context { return jobs.WithActor(f.ctx, actor) }
 
-// wantAudit compares all entries but for their ids and times.
+// wantAudit compares all entries without their ids and times.
 func (f *fixture) wantAudit(wanted ...jobs.AuditEntry) {
 	f.Helper()
 	have := f.audit(jobs.AuditFilter{})
@@ -55,7 +55,7 @@ func (f *fixture) wantAudit(wanted ...jobs.AuditEntry) {
 }
 
 func testAuditEveryChange(f *fixture) {
-	payload := json.RawMessage(`"the payload is nobody's business here"`)
+	payload := json.RawMessage(`"the payload is not noted"`)
 	receipt, err := f.client.Enqueue(f.as("ann"), "k", payload, jobs.Queue("q"), jobs.RequestID("r"))
 	f.must(err)
 	id := receipt.ID
@@ -98,7 +98,7 @@ func testAuditEveryChange(f *fixture) {
 	)
 }
 
-// What many jobs have in common is one entry for each transaction, with the jobs that were changed and no others.
+// Many jobs that change together are one entry for each transaction, with the changed jobs and no others.
 func testAuditMany(f *fixture) {
 	const n = 1203
 	var payloads []json.RawMessage
@@ -207,8 +207,8 @@ func testAuditNothingChanged(f *fixture) {
 	f.wantAudit()
 }
 
-// What a service does by itself is nobody's, nor is what its runners do, whoever started them.
-func testAuditNobody(f *fixture) {
+// A service's own changes have no actor, nor have those of its runners, whatever context started them.
+func testAuditNoActor(f *fixture) {
 	id := f.enqueue("k")
 	_, err := f.client.Cancel(f.ctx, id)
 	f.must(err)
@@ -217,7 +217,7 @@ func testAuditNobody(f *fixture) {
 		_, err := f.client.Enqueue(ctx, "other", json.RawMessage("{}"))
 		return err
 	}))
-	f.must(r.Drain(f.as("whoever started it")))
+	f.must(r.Drain(f.as("starter")))
 	want(f, "status", f.get(id).Status, jobs.StatusDone)
 	f.must(f.client.Delete(f.ctx, id))
 	f.wantAudit()
@@ -243,7 +243,7 @@ func testAuditInTransaction(f *fixture) {
 	}
 }
 
-// A change whose author has no name that can be noted is not made.
+// A change whose actor has an invalid name is not made.
 func testAuditActor(f *fixture) {
 	id := f.enqueue("k")
 	for _, actor := range []string{"", "a\nb", "\xff", strings.Repeat("\u00e9", jobs.MaxNameLength+1)} {
@@ -306,7 +306,7 @@ func testAuditFilters(f *fixture) {
 		{"job among many", jobs.AuditFilter{Job: ids[2]}, []jobs.AuditEntry{all[2], all[5]}},
 		{"job and action", jobs.AuditFilter{Job: ids[2], Action: jobs.ActionCancel}, all[5:6]},
 		{"job and actor", jobs.AuditFilter{Job: ids[2], Actor: "ann"}, all[2:3]},
-		{"job that nobody changed", jobs.AuditFilter{Job: 12345}, nil},
+		{"job without changes", jobs.AuditFilter{Job: 12345}, nil},
 		{"job below an entry", jobs.AuditFilter{Job: ids[2], After: all[5].ID}, all[2:3]},
 		{"since", jobs.AuditFilter{Since: f.store.Now().Add(time.Hour)}, nil},
 		{"since long ago", jobs.AuditFilter{Since: f.store.Now().Add(-time.Hour)}, all},

@@ -26,17 +26,7 @@ func callbackTests() []test {
 	return tests
 }
 
-// testName joins the words of texts to a name such as ErrorOfAHandlersErrorPanic.
-func testName(texts ...string) string {
-	var name strings.Builder
-	separators := strings.NewReplacer("'", "", ".", " ")
-	for word := range strings.FieldsSeq(separators.Replace(strings.Join(texts, " "))) {
-		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
-	}
-	return name.String()
-}
-
-// misuse is what a callback does in place of its work.
+// misuse is what a callback does instead of its work.
 type misuse struct {
 	name string
 	do   func(release <-chan struct{})
@@ -50,24 +40,24 @@ func misuses() []misuse {
 	}
 }
 
-// caller says whose goroutine calls a callback.
+// caller says which goroutine calls a callback.
 type caller int
 
 const (
-	callerQueue   caller = iota // one of the callback's own
+	callerQueue   caller = iota // a separate one of the callback
 	callerAttempt               // the attempt's
 	callerProgram               // the one on which the program calls the library
 )
 
 // callback is one row of the table.
 type callback struct {
-	name   string // as docs/callbacks.md has it
+	name   string // as in docs/callbacks.md
 	caller caller
 	set    func(s *site, bad func())
 	stuck  bool // the victim's handler does not return either
 }
 
-// staysStuck reports whether the victim's handler goes on to the end of the test.
+// staysStuck reports whether the victim's handler runs to the end of the test.
 func (c callback) staysStuck(m misuse) bool {
 	return c.stuck || m.name == "Block" && c.caller == callerAttempt
 }
@@ -256,14 +246,14 @@ func testMarshaledOnce(f *fixture) {
 	want(f, "calls of MarshalJSON", calls, n)
 }
 
-// testWritesGoOn: a function of a transaction that does not return leaves no lock behind. Functions of the application are
-// never such, but the engine holds all the same.
+// testWritesGoOn: a function of a transaction that does not return leaves no lock behind. Functions of the application
+// never run there, but the engine copes with such functions too.
 func testWritesGoOn(f *fixture) {
 	for _, m := range misuses()[:2] { // nothing can be done about one that blocks
 		var callers sync.WaitGroup
 		for range 8 {
 			callers.Go(func() {
-				// Those who share the transaction may fail with it.
+				// Other callers in the transaction may fail with it.
 				_ = f.store.WriteTogether(f.ctx, func(context.Context, db.Querier) error { m.do(nil); return nil })
 			})
 			callers.Go(func() {

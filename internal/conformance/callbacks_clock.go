@@ -11,8 +11,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// RunClock runs a runner whose engine's clock, an option WithClock, does what it must not after a while: the neighbour's
-// lease is renewed, other jobs are added and run, and the runner ends. open opens a migrated database with the clock.
+// RunClock runs a runner whose engine's clock, an option WithClock, misbehaves after a while. The neighbour's lease is
+// renewed, other jobs are added and run, and the runner ends. open opens a migrated database with the clock.
 func RunClock(t *testing.T, open func(t *testing.T, now func() time.Time) Store) {
 	for _, m := range misuses() {
 		t.Run(m.name, func(t *testing.T) {
@@ -32,7 +32,7 @@ func RunClock(t *testing.T, open func(t *testing.T, now func() time.Time) Store)
 			f.Cleanup(func() { close(release) })
 			id := f.enqueue("neighbour", jobs.MaxAttempts(1))
 			started, end := make(chan struct{}), make(chan struct{})
-			// A clock that does not answer is waited for once, for a second.
+			// The library waits for a clock without an answer once, for a second.
 			r := f.start(jobs.Config{Lease: 4 * time.Second}, on("other", nothing), on("neighbour", func(ctx context.Context, _ jobs.Job) error {
 				close(started)
 				select {

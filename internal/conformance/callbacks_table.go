@@ -226,7 +226,7 @@ type hookedFormat struct {
 
 func (e hookedFormat) Format(fmt.State, rune) { e.onFormat() }
 
-// hookedString is a value that becomes a text by a function.
+// hookedString is a value that a function converts to a text.
 type hookedString struct{ onString func() }
 
 func (v hookedString) String() string {
@@ -234,7 +234,7 @@ func (v hookedString) String() string {
 	return "broken"
 }
 
-// hookedJSON is a value that becomes JSON by a function.
+// hookedJSON is a value that a function encodes as JSON.
 type hookedJSON struct{ onMarshal func() }
 
 func (v hookedJSON) MarshalJSON() ([]byte, error) {
@@ -242,7 +242,7 @@ func (v hookedJSON) MarshalJSON() ([]byte, error) {
 	return []byte("{}"), nil
 }
 
-// largeArgs is a payload of almost the largest size that calls a function to become JSON.
+// largeArgs is a payload of almost the largest size that a function encodes as JSON.
 type largeArgs struct{ onMarshal func() }
 
 func (v largeArgs) MarshalJSON() ([]byte, error) {
@@ -253,10 +253,11 @@ func (v largeArgs) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON takes any JSON.
 func (*hookedJSON) UnmarshalJSON([]byte) error { return nil }
 
-// remoteArgs is a payload that asks a test what to do while it is decoded: no value of it is there to be given a function.
+// remoteArgs is a payload that asks a test for instructions while it is decoded: no value of it exists before that
+// could get a function.
 type remoteArgs struct{}
 
-// serveMisuse has bad called at the end of a connection, and returns a payload whose remoteArgs does the same as bad.
+// serveMisuse calls bad at the end of a connection, and returns a payload whose remoteArgs does the same as bad.
 func serveMisuse(bad func()) (payload string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -285,7 +286,7 @@ func serveMisuse(bad func()) (payload string) {
 func (*remoteArgs) UnmarshalJSON(data []byte) error {
 	var address string
 	if json.Unmarshal(data, &address) != nil || address == "" {
-		return nil // it has nobody to ask
+		return nil // no test answers
 	}
 	conn, err := net.Dial("tcp", address)
 	if err != nil {

@@ -61,8 +61,8 @@ func testCancelRunning(f *fixture) {
 	want(f, "errors", len(f.errors(id)), 0)
 }
 
-// cancelInside runs a job whose handler is cancelled by somebody else and returns err at once, before the runner can
-// have noticed.
+// cancelInside runs a job that another caller cancels during its handler. The handler returns err at once, before the
+// runner can have noticed.
 func (f *fixture) cancelInside(err error, opts ...jobs.EnqueueOption) jobs.Job {
 	f.Helper()
 	there := f.elsewhere()

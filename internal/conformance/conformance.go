@@ -9,29 +9,29 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Store is an engine's store together with what tests need behind the library's back.
+// Store is an engine's store together with what tests need beyond the public API.
 type Store interface {
 	jobs.Store
 
-	// Begin starts a transaction of the application's own on the queue's database.
+	// Begin starts an application's transaction on the queue's database.
 	Begin(ctx context.Context) (Tx, error)
 
-	// LeaveLock makes a worker's lock what it is after the worker's process died: free to be taken, and there.
+	// LeaveLock leaves a worker's lock as after the death of its process: it exists, and is free.
 	LeaveLock(key string) error
 
 	// HoldInspections holds all connections that Inspect may use at once, as reads do that do not end, until release.
 	HoldInspections(ctx context.Context) (release func(), err error)
 }
 
-// Tx is a transaction of the application's own.
+// Tx is an application's transaction.
 type Tx interface {
 	jobs.Tx
 	Commit() error
 	Rollback() error
 }
 
-// Open opens a migrated database that is the test's own: calls with the same t open one database again, as another process
-// would. It closes what it opened when the test ends.
+// Open opens a migrated database for one test: calls with the same t open one database again, as another process would.
+// It closes the database when the test ends.
 type Open = func(t *testing.T, observers ...*jobs.Observer) Store
 
 // Run runs the suite.

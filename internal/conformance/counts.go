@@ -25,7 +25,7 @@ var countsTests = []test{
 	{"HistoryIsBounded", testHistoryKept},
 }
 
-// wantCounts compares the counts with what the list of all jobs says.
+// wantCounts compares the counts with the list of all jobs.
 func (f *fixture) wantCounts() {
 	f.Helper()
 	type key struct {
@@ -147,7 +147,8 @@ func testCountsRolledBack(f *fixture) {
 	f.wantCounts()
 }
 
-// What a rescue has ended is not counted again when the handler returns, although the row has still its attempt and worker.
+// A job that a rescue has ended is not counted again when the handler returns, although the row still has its attempt
+// and worker.
 func testCountsRescued(f *fixture) {
 	id := f.enqueue("k", jobs.MaxAttempts(1))
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -176,7 +177,7 @@ func testCountsRescued(f *fixture) {
 	f.wantCounts()
 }
 
-// Several clients and runners, of which some add up counts meanwhile, do what they like.
+// Several clients and runners, of which some add up counts meanwhile, make random changes.
 func testCountsAtRandom(f *fixture) {
 	random := rand.New(rand.NewPCG(uint64(len(f.Name())), 1))
 	fate := func(context.Context, jobs.Job) error { return nil }
@@ -223,7 +224,7 @@ func testCountsAtRandom(f *fixture) {
 
 func testRecount(f *fixture) {
 	id := f.enqueue("k")
-	f.write(func(ctx context.Context, q db.Querier) error { // as a program does that does not keep the counts
+	f.write(func(ctx context.Context, q db.Querier) error { // like a program that does not keep the counts
 		_, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: f.store.Now().UnixMicro(), ID: id})
 		return err
 	})
@@ -296,7 +297,8 @@ func testHistoryFilter(f *fixture) {
 	}
 }
 
-// The history of several queues is that of each, and an empty name stands for all, before and after it was added up.
+// The history of several queues equals that of each, and an empty name stands for all, before and after it was added
+// up.
 func testHistories(f *fixture) {
 	queues := map[string]int{"a": 1, "b": 1, "<c>": 1}
 	for queue := range queues {
@@ -362,7 +364,7 @@ func testHistoryFaults(f *fixture) {
 	}
 }
 
-// Steps that are too old are removed with the jobs that are.
+// Steps that are too old are removed with the jobs of that age.
 func testHistoryKept(f *fixture) {
 	now := f.store.Now()
 	f.write(func(ctx context.Context, q db.Querier) error {

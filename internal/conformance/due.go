@@ -71,7 +71,8 @@ func testManyDue(f *fixture) {
 	want(f, "jobs that ran", len(seen), n)
 }
 
-// A worker that always finds jobs to claim hears nothing of one that falls due before all that it knew of, and finds it soon.
+// A worker that always finds jobs to claim gets no notification of one that falls due before all that it knew of, and
+// finds it soon.
 func testDueInDrain(f *fixture) {
 	const n, first = 1000, 20
 	_, err := jobs.Kind[letter]{Name: "k"}.EnqueueMany(f.ctx, f.client, make([]letter, n))
@@ -125,7 +126,7 @@ func testDueBacklog(f *fixture) {
 	close(release)
 }
 
-// Jobs that nobody here can run fall due first, more than one transaction promotes; nothing wakes the runner but time.
+// Jobs of kinds without a handler here fall due first, more than one transaction promotes; only time wakes the runner.
 func testDueBehindForeign(f *fixture) {
 	at := f.store.Now().Add(300 * time.Millisecond)
 	mine := f.enqueue("k", jobs.At(at.Add(time.Millisecond)))

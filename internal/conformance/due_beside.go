@@ -7,10 +7,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// These are of jobs that fall due in one queue while a worker is busy with another, or is never without news. The busy jobs end when
-// that one has begun: when it is forgotten, the test does not end.
+// Here jobs fall due in one queue while a worker is busy with another, or gets notifications all the time. The busy
+// jobs end when the due one has begun: if it is forgotten, the test does not end.
 
-// busyUntil is a handler that goes on until a channel is closed.
+// busyUntil is a handler that runs until a channel is closed.
 func busyUntil(over <-chan struct{}) func(context.Context, jobs.Job) error {
 	return func(ctx context.Context, _ jobs.Job) error {
 		select {
@@ -30,9 +30,9 @@ func testDueBesideNews(f *fixture) {
 	soon := make(chan struct{})
 	f.start(jobs.Config{Queues: map[string]int{"soon": 1, "busy": 1, "brief": 1}},
 		on("soon", closing(soon)), on("busy", busyUntil(soon)), on("brief", nothing))
-	for range 3 { // so that it claims by news without a look
+	for range 3 { // so that it claims after a notification without a check
 		f.ended(f.enqueue("brief", jobs.Queue("brief")))
-		time.Sleep(50 * time.Millisecond) // it may rest then; that it does not makes the test say less
+		time.Sleep(50 * time.Millisecond) // it may be idle then; otherwise the test proves less
 	}
 	f.must(f.inTx(func(tx Tx) error {
 		client := f.client.With(tx)
@@ -59,7 +59,7 @@ func testDueInStream(f *fixture) {
 				return nil
 			default:
 			}
-			_, err := f.client.Enqueue(ctx, "link", []byte("{}")) // the next, so that there is always one, and news while one runs
+			_, err := f.client.Enqueue(ctx, "link", []byte("{}")) // the next, so that there is always one, and a notification while one runs
 			time.Sleep(5 * time.Millisecond)
 			return err
 		}),
@@ -89,7 +89,7 @@ func testSnoozedBeside(f *fixture) {
 		}),
 		on("busy", busyUntil(again)),
 		on("brief", func(context.Context, jobs.Job) error { brief <- struct{}{}; return nil }))
-	for range 3 { // so that it claims by news without a look
+	for range 3 { // so that it claims after a notification without a check
 		f.enqueue("brief", jobs.Queue("busy"))
 		receive(f, "a brief job", brief)
 	}

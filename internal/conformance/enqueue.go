@@ -169,7 +169,7 @@ func wantInvalid(f *fixture, what string, err error) {
 }
 
 func testManyInOrder(f *fixture) {
-	payloads := make([]letter, 3500) // more than one statement's worth
+	payloads := make([]letter, 3500) // more than fits into one statement
 	for i := range payloads {
 		payloads[i].To = fmt.Sprint(i)
 	}
@@ -229,13 +229,13 @@ func testManyAtOnce(f *fixture) {
 	stats, err := f.client.Stats(f.ctx)
 	f.must(err)
 	want(f, "pending jobs", stats.Jobs[jobs.StatusPending], n)
-	// What the process took from the system, not what passed through it: the payloads together are 100 MB.
+	// The memory that the process took from the system: the payloads together are 100 MB.
 	if grown := int64(after.Sys) - int64(before.Sys); grown > 96<<20 {
 		f.Errorf("the process grew by %d MB", grown>>20)
 	}
 }
 
-// Callers who add jobs at the same time may share a transaction and statements. Each is told the id of its own job.
+// Concurrent callers that add jobs may share a transaction and statements. Each gets the id of its job.
 func testManyCallers(f *fixture) {
 	const callers, each = 64, 20
 	type added struct {

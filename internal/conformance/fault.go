@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// faultTests are what the application, the clock or sheer size can do to a runner.
+// faultTests cover faults of the application, of the clock and of sheer size.
 var faultTests = []test{
 	{"PanicInTheError", testPanicInError},
 	{"PanicInTheRetryDelay", testPanicInRetryDelay},
@@ -21,7 +21,7 @@ var faultTests = []test{
 	{"ClockSetBack", testClockBack},
 }
 
-// textless is an error whose nil pointer, returned as an error, is Go's classic trap.
+// textless is an error whose nil pointer, returned as an error, is not nil.
 type textless struct{ text string }
 
 func (e *textless) Error() string { return e.text }
@@ -87,7 +87,7 @@ func testClockForward(f *fixture) {
 		return nil
 	}))
 	receive(f, "the start", started)
-	// Right after a renewal: the next look of the housekeeper has none to make, and by then judges leases.
+	// Right after a renewal: the next check of the maintenance has none to make, and judges leases by then.
 	f.eventually("the lease is renewed", func() bool {
 		workers, err := client.Workers(f.ctx)
 		f.must(err)
@@ -124,7 +124,7 @@ func testClockForwardAtBoot(f *fixture) {
 	want(f, "attempt", f.ended(id).Attempt, 1)
 }
 
-// A job that was found due by a clock that was wrong, and has been set back since, waits for its time like any other.
+// A job that fell due by a wrong clock, which has been set back since, waits for its time like any other.
 func testClockBack(f *fixture) {
 	store := clocked{f.store, new(atomic.Int64)}
 	client := jobs.New(store)

@@ -25,7 +25,7 @@ var fenceTests = []test{
 	{"DeadWorkerClaimsNothing", testDeadClaimsNothing},
 }
 
-// testFence has a handler whose job is taken over by another worker while it runs: whatever it returns is refused.
+// testFence runs a handler whose job is taken over by another worker: whatever it returns is refused.
 func testFence(f *fixture, result string, end error) {
 	id := f.enqueue("k")
 	var attempt int64
@@ -48,7 +48,7 @@ func testFence(f *fixture, result string, end error) {
 	want(f, "result", string(f.get(id).Result), `"by the ghost"`)
 }
 
-// takeDuring runs a handler once and stops the runner after its outcome was dealt with.
+// takeDuring runs a handler once and stops the runner after it has handled the outcome.
 func (f *fixture) takeDuring(handler func(ctx context.Context, job jobs.Job) error) {
 	f.Helper()
 	returned := make(chan struct{})
@@ -60,14 +60,14 @@ func (f *fixture) takeDuring(handler func(ctx context.Context, job jobs.Job) err
 	f.must(r.stop())
 }
 
-// testOldAttempt: the handler of an attempt goes on after its own worker has claimed the job anew.
+// testOldAttempt: the handler of an attempt is still running when its own worker claims the job again.
 func testOldAttempt(f *fixture) {
 	id := f.enqueue("k")
 	var same *ghost
 	f.takeDuring(func(_ context.Context, job jobs.Job) error {
 		same = &ghost{f: f, id: job.WorkerID}
 		var rows []db.ClaimJobsRow
-		f.write(func(ctx context.Context, q db.Querier) (err error) { // in one, so that the runner does not come first
+		f.write(func(ctx context.Context, q db.Querier) (err error) { // in one transaction, so that the runner does not come first
 			if err := f.reset(ctx, q, job); err != nil {
 				return err
 			}
@@ -143,8 +143,8 @@ func testHeldFenced(f *fixture) {
 	f.must(errors.Join(old.release(true), next.release(true)))
 }
 
-// testEndedStay tries every statement that changes a held job, and those that people use, on jobs that have ended:
-// the status guard keeps them as they are.
+// testEndedStay tries every statement that changes a held job, and those of people, on ended jobs: the status guard
+// keeps them unchanged.
 func testEndedStay(f *fixture) {
 	g := f.ghost("g", time.Hour)
 	defer func() { f.must(g.release(true)) }()

@@ -11,17 +11,17 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// hang is when a test that waits for something is given up: no test depends on how long anything takes.
+// hang is the limit of a wait: no test depends on how long anything takes.
 const hang = 2 * time.Minute
 
-// fixture is one test with a database of its own.
+// fixture is one test with its database.
 type fixture struct {
 	*testing.T
 	ctx    context.Context
 	open   Open
 	store  Store
 	client *jobs.Client
-	plain  bool // statements were run that the library does not run by themselves: they are in no count
+	plain  bool // statements ran that the library does not run alone: they are in no count
 }
 
 func newFixture(t *testing.T, open Open) *fixture {
@@ -33,7 +33,7 @@ func newFixture(t *testing.T, open Open) *fixture {
 	return f
 }
 
-// checkCounts reads, after every test, whether the counts of jobs are what counting them anew gives.
+// checkCounts checks after every test whether the counts of jobs equal a recount.
 func (f *fixture) checkCounts() {
 	ctx := context.Background()
 	if f.plain || f.client.CheckSchema(ctx) != nil {
@@ -45,7 +45,7 @@ func (f *fixture) checkCounts() {
 	}
 }
 
-// elsewhere is a client as another process has one: with a store of its own on the same database.
+// elsewhere returns a client like that of another process: with a separate store on the same database.
 func (f *fixture) elsewhere() *jobs.Client {
 	f.Helper()
 	return jobs.New(f.open(f.T))
@@ -92,7 +92,7 @@ func (f *fixture) errors(id int64) []jobs.AttemptError {
 	return list
 }
 
-// eventually waits until a condition on the database holds, which no signal tells of.
+// eventually waits until a condition on the database holds, for which no signal exists.
 func (f *fixture) eventually(what string, holds func() bool) {
 	f.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -117,7 +117,7 @@ func (f *fixture) becomes(id int64, status jobs.Status) jobs.Job {
 	return job
 }
 
-// want compares and goes on, so that one run shows all differences.
+// want compares and continues, so that one run shows all differences.
 func want[T comparable](f *fixture, what string, have, want T) {
 	f.Helper()
 	if have != want {

@@ -9,7 +9,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// ghost is a worker of another process as its traces show it: a row, a lock and jobs that it claimed.
+// ghost is a worker of another process as the database shows it: a row, a lock and claimed jobs.
 type ghost struct {
 	f       *fixture
 	id      int64
@@ -17,7 +17,7 @@ type ghost struct {
 	release func(ended bool) error
 }
 
-// ghost adds a worker that lives: it holds its lock.
+// ghost adds a live worker: it holds its lock.
 func (f *fixture) ghost(name string, lease time.Duration) *ghost {
 	f.Helper()
 	g := &ghost{f: f}
@@ -28,7 +28,7 @@ func (f *fixture) ghost(name string, lease time.Duration) *ghost {
 	return g
 }
 
-// lockless adds a worker of a process that has no lock to show that it lives.
+// lockless adds a worker of a process without a lock.
 func (f *fixture) lockless(name string, lease time.Duration) *ghost {
 	f.Helper()
 	g := &ghost{f: f, release: func(bool) error { return nil }}
@@ -67,15 +67,15 @@ func (g *ghost) claimWith(ctx context.Context, q db.Querier, n int64, lease time
 	})
 }
 
-// die leaves the traces of a process that was killed.
+// die leaves the state after a killed process.
 func (g *ghost) die() {
 	g.f.Helper()
 	g.f.must(g.release(true))
 	g.f.must(g.f.store.LeaveLock(g.key))
 }
 
-// takeOver gives the job of a handler that runs here to a ghost, as happens when its lease is over: the job is reset
-// and claimed anew, in one transaction, so that the handler's own worker does not come first.
+// takeOver gives the job of a running handler to a ghost, as happens when its lease is over: the job is reset and
+// claimed anew, in one transaction, so that the handler's own worker does not come first.
 func (f *fixture) takeOver(job jobs.Job) (attempt int64, holder *ghost) {
 	f.Helper()
 	g := f.ghost("taker", time.Hour)

@@ -16,7 +16,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// handoverTests are of jobs that are added claimed, for a runner of the same client that has nothing to do.
+// handoverTests cover jobs that are added as claimed, for an idle runner of the same client.
 var handoverTests = []test{
 	{"IsAsAfterAClaim", testHandedIsClaimed},
 	{"OneTransaction", testHandedInOneTransaction},
@@ -32,7 +32,7 @@ var handoverTests = []test{
 	{"NotToAWorkerThatWasDeclaredDead", testNotHandedToDeadWorker},
 }
 
-// handing is a client whose runner has nothing to do, so that what is added is handed to it.
+// handing is a client with an idle runner, to which added jobs are handed over.
 type handing struct {
 	f      *fixture
 	client *jobs.Client
@@ -82,8 +82,8 @@ func (h *handing) decline() (receipt jobs.Receipt, declined bool) {
 	return receipt, handed && slices.Contains(h.seen.asked()[before:], "EnqueueKeylessJob")
 }
 
-// hand adds jobs, each after the one before is done, until one was handed over, which it returns as its handler saw it. When the
-// runner has come to rest no signal tells.
+// hand adds jobs, each after the one before is done, until one was handed over, and returns it as its handler saw it.
+// No signal says that the runner is idle.
 func (h *handing) hand(opts ...jobs.EnqueueOption) jobs.Job {
 	h.f.Helper()
 	for {
@@ -109,7 +109,7 @@ func testHandedIsClaimed(f *fixture) {
 	if row.CreatedAt.IsZero() || row.StartedAt.Before(row.CreatedAt) || row.FinishedAt.Before(row.StartedAt) {
 		f.Errorf("times are %v, %v, %v", row.CreatedAt, row.StartedAt, row.FinishedAt)
 	}
-	// But for what the end made of it, the handler saw its row.
+	// The handler saw its row, except for the changes of its end.
 	row.Status, row.FinishedAt, row.UpdatedAt, row.LeaseUntil = job.Status, job.FinishedAt, job.UpdatedAt, job.LeaseUntil
 	row.WorkerID, row.StartedAt = job.WorkerID, job.StartedAt
 	if have, wanted := fmt.Sprintf("%+v", exported(job)), fmt.Sprintf("%+v", exported(row)); have != wanted {
@@ -117,7 +117,7 @@ func testHandedIsClaimed(f *fixture) {
 	}
 }
 
-// exported are the fields of a job that are told.
+// exported returns the public fields of a job.
 func exported(job jobs.Job) map[string]any {
 	fields := map[string]any{}
 	v := reflect.ValueOf(job)
@@ -129,7 +129,7 @@ func exported(job jobs.Job) map[string]any {
 	return fields
 }
 
-// No statement but one is needed to add the job and to claim it, and the observer is told of both.
+// One statement adds and claims the job, and the observer receives both events.
 func testHandedInOneTransaction(f *fixture) {
 	h := f.handing()
 	h.hand()
@@ -154,7 +154,7 @@ func testHandedInOneTransaction(f *fixture) {
 
 func testNotHandedToPausedQueue(f *fixture) {
 	h := f.handing()
-	for tried := false; !tried; { // the runner may not have come to rest
+	for tried := false; !tried; { // the runner may not be idle yet
 		h.hand()
 		_, err := f.client.PauseQueue(f.ctx, jobs.DefaultQueue)
 		f.must(err)
@@ -167,10 +167,10 @@ func testNotHandedToPausedQueue(f *fixture) {
 	}
 }
 
-// A better job that nobody told the runner of is run first.
+// A better job without a notification runs first.
 func testNotHandedBeforeBetter(f *fixture) {
 	h := f.handing()
-	for tried := false; !tried; { // the runner may not have come to rest, or find the better job by chance
+	for tried := false; !tried; { // the runner may not be idle yet, or find the better job by chance
 		h.hand()
 		var better int64
 		f.write(func(ctx context.Context, q db.Querier) (err error) {
@@ -232,15 +232,16 @@ func testNotHandedBeyondSlots(f *fixture) {
 
 type mark struct{}
 
-// marked is for the writes that a failing store is to fail in.
+// marked marks the writes that fail in a failing store.
 func marked(ctx context.Context) context.Context { return context.WithValue(ctx, mark{}, true) }
 
-// failing is a store in which marked transactions fail: so many before their commit, or, as far as is told, one after it.
+// failing is a store in which marked transactions fail: so many before their commit, or one after it, so that its
+// outcome is unknown.
 type failing struct {
 	jobs.Store
 	before atomic.Int64
 	after  atomic.Bool
-	stuck  atomic.Bool // those that somebody waits for with a limit wait as long
+	stuck  atomic.Bool // calls with a time limit wait as long
 	waited atomic.Bool
 	err    error
 }
@@ -274,7 +275,8 @@ func (s *failing) write(ctx context.Context, write func(context.Context, work) e
 	return err
 }
 
-// What was handed over by a transaction that failed is not there, and the slot is free for the next. It is tried once more without.
+// A job that was handed over by a failed transaction is not there, and the slot is free for the next. The enqueue runs
+// once more without the handover.
 func testFailedHandover(f *fixture) {
 	store := &failing{err: errors.New("no")}
 	h := f.handing(func(s jobs.Store) jobs.Store { store.Store = s; return store })
@@ -299,17 +301,17 @@ func testFailedHandover(f *fixture) {
 	want(f, "running jobs", stats.Jobs[jobs.StatusRunning], 0)
 }
 
-// others is a store in which others go on while one waits.
+// others is a store in which other callers continue while one waits.
 type others struct{ *failing }
 
 func (others) WritesAlone() bool { return false }
 
-// A job whose insert waits, as for a lock of somebody's, keeps the slot for a while, and is added then as ever.
+// A job whose insert waits, for example for a lock, keeps the slot for a while, and is then inserted normally.
 func testStuckHandover(f *fixture) {
 	store := &failing{}
 	h := f.handing(func(s jobs.Store) jobs.Store { store.Store = s; return others{store} })
 	h.hand()
-	for handed := false; !handed; { // until the runner had come to rest: else its enqueue fails as it should
+	for handed := false; !handed; { // until the runner was idle: otherwise its enqueue fails as it should
 		store.stuck.Store(true)
 		ctx, cancel := context.WithTimeout(marked(f.ctx), 5*time.Second)
 		receipt, err := h.client.Enqueue(ctx, "k", json.RawMessage("{}"))
@@ -323,7 +325,7 @@ func testStuckHandover(f *fixture) {
 	f.must(h.runner.stop())
 }
 
-// Who adds a job does not learn whether it is there; it is, and runs.
+// The caller does not learn whether the job exists; it does, and runs.
 func testHandoverOfUnknownOutcome(f *fixture) {
 	store := &failing{err: jobs.ErrUnknownOutcome}
 	h := f.handing(func(s jobs.Store) jobs.Store { store.Store = s; return store })
@@ -339,11 +341,11 @@ func testHandoverOfUnknownOutcome(f *fixture) {
 	f.must(h.runner.stop())
 }
 
-// No job that was added while runners stop is left with one of them.
+// No job that was added while runners stop stays with one of them.
 func testHandoversAtStop(f *fixture) {
 	ctx, stop := context.WithCancel(f.ctx)
 	defer stop()
-	unrun := make(chan struct{}, 50) // so that they do not add more than runs
+	unrun := make(chan struct{}, 50) // so that they do not add more than can run
 	var enqueues sync.WaitGroup
 	for range 3 {
 		enqueues.Go(func() {
@@ -384,7 +386,7 @@ func testHandoversAtStop(f *fixture) {
 	want(f, "jobs that are not done", stats.Jobs[jobs.StatusRunning]+stats.Jobs[jobs.StatusPending]+stats.Jobs[jobs.StatusFailed], 0)
 }
 
-// A drain does not end before what its handlers have added.
+// A drain does not end before the jobs that its handlers have added.
 func testHandoversInDrain(f *fixture) {
 	const long = 30
 	f.enqueue("k", jobs.Metadata(long))
@@ -404,7 +406,7 @@ func testHandoversInDrain(f *fixture) {
 // A worker that others have ended gets no job, and the job is not lost.
 func testNotHandedToDeadWorker(f *fixture) {
 	h := f.handing()
-	for tried := false; !tried; { // the runner may not have come to rest, or know already
+	for tried := false; !tried; { // the runner may not be idle yet, or know already
 		dead := h.hand().WorkerID
 		f.write(func(ctx context.Context, q db.Querier) error {
 			workers, err := q.ListLiveWorkers(ctx)

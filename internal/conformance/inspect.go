@@ -86,7 +86,7 @@ func testListFilters(f *fixture) {
 	}
 }
 
-// A tag finds the jobs that have it and no others, whatever it and its neighbours are.
+// A tag finds the jobs that have it and no others, whatever its characters and its neighbours.
 func testListOddTags(f *fixture) {
 	tags := []string{
 		"a", "A", "ab", "b", ",", `","`, `"`, `""`, `\`, `\\`, `\"`, `a,`, `,b`, `a","b`, `["a"]`, "[", "]", "{}", "null", "1", " ", " a",
@@ -115,7 +115,7 @@ func testListOddTags(f *fixture) {
 	}
 }
 
-// Other programs write the list as they like, or something else than a list: that is found or not, and never an error.
+// Other programs write the list in any form, or another value: it is found or not, and never an error.
 func testListForeignTags(f *fixture) {
 	for _, t := range []struct {
 		column, tag string
@@ -134,7 +134,7 @@ func testListForeignTags(f *fixture) {
 	}
 }
 
-// A program that writes nanoseconds, or nonsense, is refused.
+// Another program may have written nanoseconds, or nonsense: the row is shown all the same, and can be encoded as JSON.
 func testForeignTimes(f *fixture) {
 	for _, at := range []int64{math.MaxInt64, math.MinInt64, -1, 1_700_000_000_000_000_000} {
 		for column := 5; column <= 8; column++ {
@@ -244,8 +244,8 @@ func testListFailedPages(f *fixture) {
 	want(f, "failed jobs on all pages", len(seen), 7)
 }
 
-// failedInTurn adds jobs that failed one second after the other, and returns their ids: the first ones are of another kind,
-// with another error, than the last.
+// failedInTurn adds jobs that failed one second after the other, and returns their ids. The first ones have another
+// kind and another error than the last.
 func (f *fixture) failedInTurn(first, last int) (ids []int64) {
 	f.Helper()
 	template := f.failedRow("old", "was bad")
@@ -263,7 +263,7 @@ func (f *fixture) failedInTurn(first, last int) (ids []int64) {
 	return ids
 }
 
-// The report is of the latest failed jobs, or the latest of one kind, and says that there are more.
+// The report covers the latest failed jobs, or the latest of one kind, and says that there are more.
 func testFailedReportBound(f *fixture) {
 	ids := f.failedInTurn(jobs.MostReported/2+1, jobs.MostReported/2)
 	report, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{})
@@ -280,7 +280,7 @@ func testFailedReportBound(f *fixture) {
 	}
 }
 
-// Of many failed jobs each page goes on where the one before it ended, whatever else it asks for.
+// Each page of many failed jobs continues where the one before it ended, for every filter.
 func testManyFailed(f *fixture) {
 	done := f.enqueue("done")
 	f.drain(jobs.Config{}, on("done", nothing))
@@ -314,7 +314,7 @@ func testManyFailed(f *fixture) {
 	}
 }
 
-// Failed jobs at a glance are told without what is large.
+// Client.Failures returns failed jobs without large fields.
 func testFailures(f *fixture) {
 	long := strings.Repeat("\u00fc", 3000)
 	f.fail("a", long)
@@ -336,7 +336,7 @@ func testFailures(f *fixture) {
 	want(f, "failures of one kind", len(list), 1)
 }
 
-// A page of large failed jobs is cut, and the next goes on.
+// A page of large failed jobs is cut, and the next continues.
 func testListFailedLarge(f *fixture) {
 	large := []byte(`"` + strings.Repeat("x", jobs.MaxPayload-2) + `"`)
 	const all = 12

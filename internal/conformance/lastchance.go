@@ -8,8 +8,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Of jobs that their next crash fails, a worker runs one at a time, and others beside it: what ran each time beside the one
-// that kills its process does not fail with it.
+// Of jobs that their next crash fails, a worker runs one at a time, beside other jobs: the neighbours of the one that
+// kills its process do not fail with it.
 func testLastChances(f *fixture) {
 	ids := f.many(3)
 	for range 2 {

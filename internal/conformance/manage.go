@@ -83,7 +83,7 @@ func testRetryUnique(f *fixture) {
 }
 
 func testRetryFailed(f *fixture) {
-	const n = 1100 // more than one transaction's worth
+	const n = 1100 // more than fits into one transaction
 	payloads := make([]json.RawMessage, n)
 	for i := range payloads {
 		payloads[i] = json.RawMessage("1")
@@ -156,7 +156,7 @@ func testPrune(f *fixture) {
 	_, err = f.client.Prune(f.ctx, jobs.StatusDone, -1)
 	wantInvalid(f, "a negative age", err)
 
-	payloads := make([]letter, 1200) // more than one transaction's worth
+	payloads := make([]letter, 1200) // more than fits into one transaction
 	_, err = jobs.Kind[letter]{Name: "k"}.EnqueueMany(f.ctx, f.client, payloads)
 	f.must(err)
 	f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 100}}, on("k", nothing))
@@ -165,7 +165,7 @@ func testPrune(f *fixture) {
 	want(f, "pruned many jobs", n, 1200)
 }
 
-// testOnlyIf: a job that somebody else has changed since it was looked at is left alone.
+// testOnlyIf: a job that has changed since the caller read it is not changed.
 func testOnlyIf(f *fixture) {
 	retry := func(id int64, s jobs.Status) error { return f.client.Retry(f.ctx, id, jobs.OnlyIf(s)) }
 	remove := func(id int64, s jobs.Status) error { return f.client.Delete(f.ctx, id, jobs.OnlyIf(s)) }

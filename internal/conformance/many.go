@@ -2,5 +2,5 @@
 
 package conformance
 
-// many is how many jobs are enqueued at once.
+// many is the number of jobs that are enqueued at once.
 const many = 100_000

@@ -9,8 +9,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// RunMeddling tests that triggers of the application on inserts of jobs have their way when a job is handed to a runner as it is
-// added. They are those of testdata/meddle_with_inserts.sql, which exec runs.
+// RunMeddling tests that triggers of the application on inserts of jobs take effect when a job is handed over. The
+// triggers are those of testdata/meddle_with_inserts.sql, which exec runs.
 func RunMeddling(t *testing.T, open Open, exec func(ctx context.Context, store Store, text string) error) {
 	text, err := os.ReadFile(filepath.Join("testdata", "meddle_with_inserts.sql"))
 	if err != nil {
@@ -51,8 +51,8 @@ func ranOnce(h *handing, id int64) jobs.Job {
 	return job
 }
 
-// ranNever wants the job to be where the trigger put it, untouched. It is taken away: one that stays pending stands in the way of
-// handovers.
+// ranNever checks that the job is where the trigger put it, untouched. Then it removes the job: one that stays pending
+// prevents handovers.
 func ranNever(h *handing, id int64) {
 	h.f.Helper()
 	h.hand() // the slot is free

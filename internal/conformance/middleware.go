@@ -24,7 +24,7 @@ var middlewareTests = []test{
 	{"RunPanics", testRunMiddlewarePanics},
 }
 
-// notes is what middleware or an observer was told, in its order.
+// notes are the events that a middleware or an observer received, in order.
 type notes struct {
 	mu   sync.Mutex
 	list []string
@@ -49,7 +49,7 @@ func (n *notes) want(f *fixture, what string, list ...string) {
 	}
 }
 
-// telling is an enqueue's middleware that notes what it sees.
+// telling is an enqueue's middleware that records its calls.
 func (n *notes) telling(name string) jobs.EnqueueMiddleware {
 	return func(next jobs.EnqueueFunc) jobs.EnqueueFunc {
 		return func(ctx context.Context, r *jobs.EnqueueRequest) error {
@@ -123,7 +123,7 @@ func testEnqueueRefused(f *fixture) {
 	want(f, "pending jobs", stats.Jobs[jobs.StatusPending], 0)
 }
 
-// An enqueue that returns no error has added a job, and one.
+// An enqueue that returns no error has added exactly one job.
 func testEnqueueOnce(f *fixture) {
 	calling := func(times int) *jobs.Client {
 		return jobs.New(f.store, jobs.WithMiddleware(func(next jobs.EnqueueFunc) jobs.EnqueueFunc {

@@ -34,7 +34,7 @@ var observeTests = []test{
 	{"Several", testObserveSeveral},
 }
 
-// seen keeps all that an observer is told. Tests wait for told before they read it.
+// seen keeps all events of an observer. Tests wait for told before they read it.
 type seen struct {
 	told     func()
 	mu       sync.Mutex
@@ -181,7 +181,7 @@ func testObserveFates(f *fixture) {
 	}
 }
 
-// What became of the job counts, not what its handler said afterwards.
+// The recorded fate of the job counts, not what its handler returned afterwards.
 func testObserveCompleteTx(f *fixture) {
 	client, seen := f.observed()
 	id := f.enqueue("k")
@@ -277,7 +277,7 @@ func testObserveTurns(f *fixture) {
 	}
 }
 
-// Each write is counted once, with whomever it shared a transaction.
+// Each write is counted once, whichever callers shared its transaction.
 func testObserveCommits(f *fixture) {
 	client, seen := f.observed()
 	const callers = 40
@@ -318,7 +318,7 @@ func testObserveStatements(f *fixture) {
 	}
 }
 
-// What the database cannot do is a fault; what callers want of it and cannot have is none.
+// A failure of the database is a fault; a refused request is none.
 func testObserveFaults(f *fixture) {
 	s := &seen{}
 	store := s.open(f)
@@ -332,7 +332,7 @@ func testObserveFaults(f *fixture) {
 	ended, cancel := context.WithCancel(f.ctx)
 	cancel()
 	if _, err := client.Enqueue(ended, "k", json.RawMessage("{}")); err == nil {
-		f.Error("a job was enqueued for somebody who does not wait for it")
+		f.Error("a job was enqueued for a cancelled caller")
 	}
 	s.told()
 	want(f, "faults before there is one", len(s.failed), 0)
@@ -371,7 +371,8 @@ func testObserveWakes(f *fixture) {
 			return holds()
 		})
 	}
-	// A job that finds a free slot is handed over, which wakes nobody. While the only slot is taken there is none.
+	// A job that finds a free slot is handed over, which wakes no runner. While the only slot is taken there is no
+	// handover.
 	held, err := client.Enqueue(f.ctx, "held", json.RawMessage("{}"))
 	f.must(err)
 	receive(f, "the held job runs", running)

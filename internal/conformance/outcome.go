@@ -119,7 +119,7 @@ func testDiscard(f *fixture) {
 	f.wantError(job.ID, jobs.CauseError, "hopeless")
 }
 
-// wantError looks at the one attempt of a job that did not end well.
+// wantError checks the one failed attempt of a job.
 func (f *fixture) wantError(id int64, cause jobs.Cause, message string) jobs.AttemptError {
 	f.Helper()
 	list := f.errors(id)

@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// readersTests are what people and programs read beside a runner of the same store.
+// readersTests cover reads of people and programs beside a runner of the same store.
 var readersTests = []test{
 	{"HoldUpNoRunner", testReadersHoldUpNoRunner},
 	{"StatementsOfManyWaiters", testStatementsOfManyWaiters},
@@ -99,7 +99,7 @@ func testStatementsOfManyWaiters(f *fixture) {
 	}
 }
 
-// A waiter by itself reads its job and asks for nothing else.
+// A single waiter reads its job and nothing else.
 func testStatementsOfALoneWaiter(f *fixture) {
 	var mu sync.Mutex
 	names := map[string]int{}
@@ -124,7 +124,7 @@ func testStatementsOfALoneWaiter(f *fixture) {
 	}
 }
 
-// Waiters that come and go, with others or alone, miss no end.
+// Waiters that start and stop, with others or alone, miss no end.
 func testWaitersJoinAndLeave(f *fixture) {
 	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 4}}, on("k", nothing))
 	var all sync.WaitGroup
@@ -148,8 +148,8 @@ func testWaitersJoinAndLeave(f *fixture) {
 	all.Wait()
 }
 
-// Of many searches at once one runs at a time, whatever client asks for it. A statement that looks into jobs reads at most
-// 1 MiB of them, unless one job is larger.
+// Of many concurrent searches one runs at a time, whichever client starts it. A statement that looks into jobs reads at
+// most 1 MiB of them, unless one job is larger.
 func testSearchesAreBounded(f *fixture) {
 	const size, searches = 300 << 10, 3
 	payload := []byte(`"` + strings.Repeat("x", size-2) + `"`)
@@ -175,7 +175,7 @@ func testSearchesAreBounded(f *fixture) {
 	}
 }
 
-// searched notes how many searches use it at once, and into how much a statement of theirs looks.
+// searched counts concurrent searches, and the jobs and bytes that their statements read.
 type searched struct {
 	jobs.Store
 	size                int64
@@ -203,7 +203,7 @@ type searchedQuerier struct {
 }
 
 func (q searchedQuerier) FindJobs(ctx context.Context, params db.FindJobsParams) ([]db.FindJobsRow, error) {
-	if params != (db.FindJobsParams{Ids: params.Ids, N: params.N}) { // else it reads the sizes alone
+	if params != (db.FindJobsParams{Ids: params.Ids, N: params.N}) { // other statements read the sizes alone
 		q.looksInto(params.Ids)
 	}
 	return q.Querier.FindJobs(ctx, params)

@@ -54,8 +54,8 @@ func testBoot(f *fixture, policy jobs.OnBoot) {
 		job := f.get(id)
 		switch {
 		case i == 2:
-			want(f, "attempt of the job that nobody held", job.Attempt, 1)
-			want(f, "status of the job that nobody held", job.Status, jobs.StatusDone)
+			want(f, "attempt of the job without a holder", job.Attempt, 1)
+			want(f, "status of the job without a holder", job.Status, jobs.StatusDone)
 			continue
 		case policy == jobs.OnBootFailed:
 			want(f, "status", job.Status, jobs.StatusFailed)
@@ -211,7 +211,7 @@ func testUnknownHolder(f *fixture) {
 	f.wantError(id, jobs.CauseCrash, "unknown")
 }
 
-// testNoLock: a worker without a lock, as behind a pooler, lives as long as its lease says.
+// testNoLock: a worker without a lock, as behind a pooler, lives until its lease is over.
 func testNoLock(f *fixture) {
 	id := f.many(1)[0]
 	g := f.lockless("unlocked", time.Hour)

@@ -36,7 +36,7 @@ func testAttemptsUsedUp(f *fixture) {
 	}
 }
 
-// delay runs a job that fails once and returns how long it is put off.
+// delay runs a job that fails once and returns its delay.
 func (f *fixture) delay(kind jobs.Kind[json.RawMessage], err error) time.Duration {
 	f.Helper()
 	id := f.enqueue(kind.Name)
@@ -48,7 +48,7 @@ func (f *fixture) delay(kind jobs.Kind[json.RawMessage], err error) time.Duratio
 
 func testDefaultDelay(f *fixture) {
 	id := f.enqueue("k", jobs.Tags("t"))
-	// The delay of the first attempt is about a second: the job is there again before the drain ends, or is not.
+	// The delay of the first attempt is about a second: the job may be due again before the drain ends.
 	started := make(chan int, 10)
 	f.start(jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
 		started <- job.Attempt

@@ -27,14 +27,14 @@ func onKind(kind jobs.Kind[json.RawMessage], handler func(ctx context.Context, j
 	}
 }
 
-// again is a kind whose failed attempts are repeated at once.
+// again is a kind whose failed attempts are retried at once.
 func again(name string) jobs.Kind[json.RawMessage] {
 	return jobs.Kind[json.RawMessage]{Name: name, RetryDelay: func(jobs.Job, error) time.Duration { return 0 }}
 }
 
 func nothing(context.Context, jobs.Job) error { return nil }
 
-// running is a runner at work.
+// running is a started runner.
 type running struct {
 	f      *fixture
 	cancel context.CancelFunc
@@ -157,7 +157,7 @@ func testConcurrencyPerQueue(f *fixture) {
 	}
 	var mu sync.Mutex
 	now, most := map[string]int{}, map[string]int{}
-	// Three of b must be there at once, or nobody gets on.
+	// Three of b must run at once, or none of them ends.
 	full := make(chan struct{})
 	f.drain(jobs.Config{Queues: limits}, on("k", func(ctx context.Context, job jobs.Job) error {
 		mu.Lock()
@@ -187,7 +187,7 @@ func testConcurrencyPerQueue(f *fixture) {
 	}
 }
 
-// testHandlersOfAllKinds: all slots' handlers run at once, however others of the same worker end.
+// testHandlersOfAllKinds: the handlers of all slots run at once, however others of the same worker end.
 func testHandlersOfAllKinds(f *fixture) {
 	const slots = 64
 	f.addMany("waits", slots, jobs.Queue("waiting"))
@@ -226,7 +226,7 @@ func testHandlersOfAllKinds(f *fixture) {
 	want(f, "jobs that failed", failed, 4*slots)
 }
 
-// poked is a store that wakes its listeners only when the test does.
+// poked is a store that wakes its listeners only on the test's command.
 type poked struct {
 	jobs.Store
 	wake chan struct{}
@@ -250,7 +250,7 @@ func testFreedSlotIsFilled(f *fixture) {
 			return nil
 		}))
 	first := receive(f, "the first job", started)
-	// The runner takes the second poke when it is done with the first: it has looked at the idle queue by then.
+	// The runner takes the second poke after the first: it has checked the idle queue by then.
 	for range 2 {
 		select {
 		case store.wake <- struct{}{}:
@@ -299,7 +299,7 @@ func testDrainWaitsForOthers(f *fixture) {
 	want(f, "status", f.get(id).Status, jobs.StatusDone)
 }
 
-// counting tells of each read, so that a test knows that a runner has looked.
+// counting reports each read, so that a test knows that a runner has checked.
 type counting struct {
 	jobs.Store
 	looked chan struct{}

@@ -16,7 +16,7 @@ var schemaTests = []test{
 	{"ChangedWhileRunning", testSchemaChangedWhileRunning},
 }
 
-// testSchemaChangedWhileRunning: a runner that finds another schema gives its jobs back, at no cost.
+// testSchemaChangedWhileRunning: a runner that finds another schema releases its jobs, at no cost.
 func testSchemaChangedWhileRunning(f *fixture) {
 	id := f.enqueue("k")
 	started := make(chan struct{})

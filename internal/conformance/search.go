@@ -17,8 +17,8 @@ var searchTests = []test{
 	{"LatestErrors", testLatestErrors},
 }
 
-// Text is found in each of the columns, in either case of ASCII letters and no others, and as it is: no character of it
-// stands for another.
+// Text is found in each of the columns, in either case of ASCII letters and of no others, and literally: no character
+// of it stands for another.
 func testSearchText(f *fixture) {
 	at := map[string]int64{}
 	add := func(name, kind, payload string, opts ...jobs.EnqueueOption) {
@@ -70,14 +70,13 @@ func testSearchText(f *fixture) {
 	}
 }
 
-// A page does not look at more than so many jobs, and says how far it has looked. Jobs of a status of which there are few
-// are found in spite of all others.
+// A page reads only so many jobs, and says where it stopped. Jobs of a rare status are found in spite of all others.
 func testSearchBounds(f *fixture) {
 	needle := f.enqueue("needle")
 	cancelled := f.enqueue("k")
 	_, err := f.client.Cancel(f.ctx, cancelled)
 	f.must(err)
-	const others = 12_000 // more than one page looks at
+	const others = 12_000 // more than one page reads
 	_, err = f.client.EnqueueMany(f.ctx, "k", slices.Repeat([]json.RawMessage{[]byte("{}")}, others))
 	f.must(err)
 	for name, filter := range map[string]jobs.Filter{"kind": {Kind: "needle"}, "text": {Text: "needle"}, "status": {Kind: "needle", Status: jobs.StatusPending}} {
@@ -111,7 +110,7 @@ func testSearchBounds(f *fixture) {
 	want(f, "cancelled jobs after the last", len(page.Jobs), 0)
 }
 
-// A page of large jobs is cut, and the next goes on.
+// A page of large jobs is cut, and the next continues.
 func testSearchLargeJobs(f *fixture) {
 	large := []byte(`"` + strings.Repeat("x", jobs.MaxPayload-2) + `"`)
 	const all = 12

@@ -15,7 +15,7 @@ import (
 )
 
 var sensitiveTests = []test{
-	{"NobodyButTheHandler", testSensitive},
+	{"OnlyTheHandler", testSensitive},
 	{"MarkedByARunner", testSensitiveByRunner},
 	{"MarkedByMany", testSensitiveMany},
 	{"InTheCallersTransaction", testSensitiveInTransaction},
@@ -26,7 +26,7 @@ var sensitiveTests = []test{
 	{"DecodeErrors", testSensitiveDecodeErrors},
 }
 
-// hush is what must not be seen.
+// hush is the value that must not be shown.
 const hush = "4111-1111"
 
 type payment struct {
@@ -42,7 +42,7 @@ func aPayment() (p payment) {
 
 var pay = jobs.Kind[payment]{Name: "pay", Sensitive: []string{"card.number", "items.*.token", "result:*", "progress:code", "metadata:key"}}
 
-// wantHidden looks at a job in every way that a client has to show it.
+// wantHidden reads a job through every method of a client that shows it.
 func (f *fixture) wantHidden(id int64) {
 	f.Helper()
 	for _, client := range []*jobs.Client{f.client, f.elsewhere()} {
@@ -53,7 +53,7 @@ func (f *fixture) wantHidden(id int64) {
 		failed, err := client.ListFailed(f.ctx, jobs.FailedFilter{Kind: job.Kind}, jobs.Job{})
 		f.must(err)
 		seen := append(append([]jobs.Job{job}, list...), failed...)
-		for _, text := range []string{hush, "tea", "411"} { // whoever can find it can guess it
+		for _, text := range []string{hush, "tea", "411"} { // a search that finds a value allows guesses
 			found, err := client.List(f.ctx, jobs.Filter{Text: text, Kind: job.Kind})
 			f.must(err)
 			want(f, "jobs that are found by what their payload has", len(found), 0)
@@ -166,7 +166,7 @@ func testSensitiveInTransaction(f *fixture) {
 			f.wantHidden(id)
 		}
 	}
-	// Another process finds them there and need not mark again, whatever becomes of its transactions.
+	// Another process finds the marks there and need not mark again, whatever becomes of its transactions.
 	other := f.elsewhere()
 	for _, end := range []error{rollback, nil} {
 		var id int64
@@ -187,7 +187,7 @@ func testSensitiveInTransaction(f *fixture) {
 	}
 }
 
-// A program that knows less of a kind, or is older, does not uncover what others hide.
+// A program that knows less of a kind, or is older, does not uncover fields that others hide.
 func testSensitiveMarksStay(f *fixture) {
 	receipt, err := pay.Enqueue(f.ctx, f.client, aPayment())
 	f.must(err)
@@ -218,7 +218,7 @@ func testSensitiveUnreadable(f *fixture) {
 func testSensitiveUnmark(f *fixture) {
 	id := f.enqueue("pay")
 	f.must(f.client.MarkSensitive(f.as("ann"), "pay", "*", "result:*"))
-	f.must(f.client.MarkSensitive(f.as("ann"), "pay", "*")) // nothing new
+	f.must(f.client.MarkSensitive(f.as("ann"), "pay", "*")) // no new mark
 	want(f, "payload", string(f.get(id).Payload), `"[redacted]"`)
 	n, err := f.client.UnmarkSensitive(f.as("bob"), "pay", "*", "other")
 	f.must(err)
@@ -238,7 +238,7 @@ func testSensitiveUnmark(f *fixture) {
 	)
 }
 
-// A kind whose marks nobody can read is enqueued nowhere, and handled nowhere.
+// A kind with unreadable marks is enqueued nowhere, and handled nowhere.
 func testSensitiveFaults(f *fixture) {
 	bad := jobs.Kind[payment]{Name: "pay", Sensitive: []string{"card..number"}}
 	_, err := bad.Enqueue(f.ctx, f.client, aPayment())
@@ -256,7 +256,7 @@ func testSensitiveFaults(f *fixture) {
 	bad.Handle(f.runner(f.client, jobs.Config{}), func(context.Context, jobs.Job, payment) error { return nil })
 }
 
-// What a payload holds that does not fit its type is neither in the error nor in the log.
+// The part of a payload that does not fit its type is neither in the error nor in the log.
 func testSensitiveDecodeErrors(f *fixture) {
 	strict := jobs.Kind[struct{ Card int8 }]{Name: "strict", Sensitive: []string{"card"}}
 	receipt, err := f.client.Enqueue(f.ctx, "strict", json.RawMessage(`{"card": 41111111}`))

@@ -22,7 +22,7 @@ var sensitiveErrorTests = []test{
 	{"Output", testSensitiveOutput},
 }
 
-// lines is a log that several may write to.
+// lines is a log with concurrent writers.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -40,13 +40,13 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// hushedPanic is an error whose text cannot be had without another panic.
+// hushedPanic is an error whose Error method panics.
 type hushedPanic struct{}
 
 func (hushedPanic) Error() string { panic("no card " + hush) }
 
-// However an attempt ends, and whatever its handler then says of what is sensitive, neither the job nor the attempt's error nor
-// the log nor the report nor the audit has it.
+// However an attempt ends, and whatever its handler then reports, no sensitive value is in the job, the attempt's
+// error, the log, the report or the audit.
 func testSensitiveEnds(f *fixture) {
 	ends := []struct {
 		name   string
@@ -130,7 +130,8 @@ func testSensitiveEnds(f *fixture) {
 	}
 }
 
-// A runner that knows a kind by its name alone heeds what others have marked, also while it runs. What is not marked is told.
+// A runner that knows a kind by its name alone heeds the marks of others, also while it runs. Unmarked values are
+// shown.
 func testSensitiveMarkedElsewhere(f *fixture) {
 	ran := make(chan struct{}, 1)
 	f.start(jobs.Config{}, func(r *jobs.Runner) {
@@ -152,7 +153,7 @@ func testSensitiveMarkedElsewhere(f *fixture) {
 	want(f, "error after", fails().LastError, `cannot do {"card":"[redacted]"}`)
 }
 
-// A value on which the cut of a long error falls is not half of it told.
+// When the cut of a long error falls on a value, not even half of it is shown.
 func testSensitiveLongErrors(f *fixture) {
 	const mostMessage = 4 << 10
 	long := strings.Repeat("c", 2*mostMessage)
@@ -175,7 +176,7 @@ func testSensitiveLongErrors(f *fixture) {
 	}
 }
 
-// A middleware can tell others of an error what is recorded of it, also when the attempt's time is over and with the result
+// A middleware can pass on the recorded text of an error, also when the attempt's time is over, and with the result
 // that the handler has set.
 func testSensitiveForMiddleware(f *fixture) {
 	const key = "meta-77"

@@ -11,8 +11,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A program's output is recorded with the attempt's error, without what the kind marks and without the parts of it that a cut
-// left. Middleware does not get it.
+// A program's output is recorded with the attempt's error, without marked values and without the parts of them that a
+// cut left. Middleware does not get it.
 func testSensitiveOutput(f *fixture) {
 	exit := errors.New("exit status 1")
 	long := strings.Repeat("long-", 1000)

@@ -7,10 +7,10 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// fenceList is the list of attempts that the batch statements take.
+// fenceList returns the list of attempts for the batch statements.
 func fenceList(id, attempt int64) string { return fmt.Sprintf("[[%d,%d]]", id, attempt) }
 
-// statements are some that change one job, by their names; they return how many rows they changed.
+// statements are some that change one job, by their names; each returns the number of changed rows.
 type statements map[string]func(context.Context, db.Querier) (int64, error)
 
 // holderStatements are those that only the holder of a running job may use.
@@ -62,7 +62,7 @@ func holderStatements(worker, id, attempt, now int64) statements {
 	}
 }
 
-// peoplesStatements are those by which people act on jobs that wait or run.
+// peoplesStatements are those by which people change waiting or running jobs.
 func peoplesStatements(id, now int64) statements {
 	return statements{
 		"CancelWaitingJob": func(ctx context.Context, q db.Querier) (int64, error) {

@@ -109,7 +109,7 @@ func testStopClaimsNothing(f *fixture) {
 	want(f, "attempt of the job that waited", f.get(waiting).Attempt, 0)
 }
 
-// testStopCancelled: a job that somebody cancelled does not come back because its worker stops.
+// testStopCancelled: a job with a cancel request does not come back because its worker stops.
 func testStopCancelled(f *fixture) {
 	id := f.enqueue("k")
 	started := make(chan struct{})

@@ -47,8 +47,8 @@ func testDoneAfterTimeout(f *fixture) {
 	want(f, "status of a job whose work is done", job.Status, jobs.StatusDone)
 }
 
-// testIgnoredContext has a handler that goes on after its context ended: its attempt is ended without it and reported,
-// and its slot stays taken until it returns.
+// testIgnoredContext runs a handler that continues after its context ended: its attempt is ended without it and
+// reported, and its slot stays taken until it returns.
 func testIgnoredContext(f *fixture) {
 	log := &journal{}
 	release, returned := make(chan struct{}), make(chan struct{})
@@ -66,7 +66,7 @@ func testIgnoredContext(f *fixture) {
 	f.eventually("the handler is reported", func() bool { return log.holds("handler ignores the end of its context") })
 
 	waiting := f.enqueue("k")
-	// Another worker's job makes the runner look; with its slot taken it leaves the job alone.
+	// Another worker's job makes the runner check; with its slot taken it leaves the job alone.
 	f.elsewhere().Store().Announce(jobs.WorkReady)
 	workers, err := f.client.Workers(f.ctx)
 	f.must(err)
@@ -82,7 +82,7 @@ func testIgnoredContext(f *fixture) {
 	f.must(r.stop())
 }
 
-// journal keeps what is logged.
+// journal keeps the log.
 type journal struct {
 	mu    sync.Mutex
 	lines []string

@@ -25,7 +25,7 @@ var transactionTests = []test{
 	{"CompleteOutsideAHandler", testCompleteOutside},
 }
 
-// inTx runs fn in a transaction of the application's own and commits it.
+// inTx runs fn in an application's transaction and commits it.
 func (f *fixture) inTx(fn func(tx Tx) error) error {
 	tx, err := f.store.Begin(f.ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func testEnqueueRolledBack(f *fixture) {
 	want(f, "number of jobs", len(list), 0)
 }
 
-// started starts a runner and waits until it has done a first job, so that what comes next has to wake it.
+// started starts a runner and waits until it has done a first job, so that the next one must wake it.
 func (f *fixture) started(config jobs.Config, handles ...handle) {
 	f.Helper()
 	f.start(config, append(handles, on("first", nothing))...)
@@ -183,7 +183,7 @@ func testCompleteRolledBack(f *fixture) {
 	f.wantError(job.ID, jobs.CauseError, "no")
 }
 
-// testRollbackKeepsLease has a handler that goes on after the rollback of a CompleteTx: its lease is still renewed.
+// testRollbackKeepsLease runs a handler that continues after the rollback of a CompleteTx: its lease is still renewed.
 func testRollbackKeepsLease(f *fixture) {
 	id := f.enqueue("k")
 	rolledBack, release := make(chan struct{}), make(chan struct{})

@@ -25,8 +25,9 @@ func (s afterStatement) Join(tx jobs.Tx) (db.Querier, error) {
 	return db.Timed(q, s.hook), nil
 }
 
-// A change in a caller's transaction that fails half-way leaves nothing of it there, so that the caller can go on and commit:
-// else the counts and the audit would not know of what it did. Here its context ends after each of its statements in turn.
+// A change in a caller's transaction that fails half-way leaves no part of it there, so that the caller can continue
+// and commit. Otherwise the counts and the audit would miss the changes. Here its context ends after each of its
+// statements in turn.
 func testFailedChanges(f *fixture) {
 	var ids []int64
 	for range 3 {
@@ -74,7 +75,7 @@ func testFailedChanges(f *fixture) {
 			statements = n
 			err = change(ctx, observed.With(tx))
 			end()
-			if err == nil { // it had no more statements to come
+			if err == nil { // it had no more statements
 				f.must(tx.Rollback())
 				want(f, what+": there was one to fail at", n > 1, true)
 				break
@@ -107,7 +108,7 @@ func testFailedChanges(f *fixture) {
 	}
 }
 
-// Nor is anything left of a change that finds the queue closed by a move, which it looks at last.
+// A change that finds the queue closed by a move, which it checks last, leaves no part either.
 func testFailedChangeOfAMovedQueue(f *fixture) {
 	id := f.enqueue("k")
 	f.closeQueue()
@@ -122,5 +123,5 @@ func testFailedChangeOfAMovedQueue(f *fixture) {
 		_, err := q.OpenQueue(ctx, "t")
 		return err
 	})
-	f.plain = false // what was written keeps no count
+	f.plain = false // these writes keep no counts
 }

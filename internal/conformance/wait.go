@@ -75,7 +75,7 @@ func testWaitContext(f *fixture) {
 	want(f, "status as last seen", job.Status, jobs.StatusPending)
 }
 
-// testWatch: changes wake a watcher in whatever process they are made.
+// testWatch: changes of every process wake a watcher.
 func testWatch(f *fixture) {
 	there := f.elsewhere()
 	changed, stop := there.Watch()

@@ -60,7 +60,7 @@ func testWhyNotDue(f *fixture) {
 	}
 }
 
-// testWhyNoWorker: one that takes other kinds, or other queues, is none.
+// testWhyNoWorker: a worker for other kinds, or other queues, does not count.
 func testWhyNoWorker(f *fixture) {
 	id := f.enqueue("k")
 	r := f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("other", nothing))
@@ -142,7 +142,7 @@ func testWhyDue(f *fixture) {
 	f.must(r.stop())
 }
 
-// testWhySlotsOfEachWorker: what one worker holds, also beyond its slots, takes none of another's.
+// testWhySlotsOfEachWorker: jobs of one worker, also beyond its slots, take none of another's.
 func testWhySlotsOfEachWorker(f *fixture) {
 	busy, idle := f.ghost("busy", time.Hour), f.ghost("idle", time.Hour)
 	f.many(20)
@@ -158,7 +158,7 @@ func testWhySlotsOfEachWorker(f *fixture) {
 	f.must(errors.Join(busy.release(true), idle.release(true)))
 }
 
-// testWhyLeaseOver: what the last worker held when it was killed runs no more, whatever its status says.
+// testWhyLeaseOver: jobs of a killed last worker do not run any more, whatever their status.
 func testWhyLeaseOver(f *fixture) {
 	id := f.enqueue("k")
 	g := f.ghost("killed", time.Hour)
@@ -185,7 +185,7 @@ func testWhyEnded(f *fixture) {
 	third := f.enqueue("k", jobs.Unique("key"))
 	f.drain(jobs.Config{}, on("k", nothing))
 	f.enqueue("k", jobs.Unique("key"))
-	f.wantWhy(third, jobs.ReasonEnded) // it is done: nobody would retry it
+	f.wantWhy(third, jobs.ReasonEnded) // it is done and cannot be retried
 	row := f.failedRow("k", "bad")
 	row[8] = nil
 	f.importJob(row)
