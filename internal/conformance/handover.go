@@ -73,7 +73,7 @@ func (h *handing) add(kind string, opts ...jobs.EnqueueOption) (receipt jobs.Rec
 	return receipt, slices.Contains(h.seen.asked()[before:], "EnqueueClaimedJob"), err
 }
 
-// decline adds a job, and reports whether it was to be handed over and was not.
+// decline adds a job that the runner should decline, and reports whether it did.
 func (h *handing) decline() (receipt jobs.Receipt, declined bool) {
 	h.f.Helper()
 	before := len(h.seen.asked())

@@ -16,7 +16,7 @@ func ValidateJSON(field string, data []byte) error {
 		return err
 	}
 	if !json.Valid(data) {
-		return jobtype.NewInvalidError(field, "", "be valid JSON: "+jsonFault(data)) // not quoted: it may hold what is not to be seen
+		return jobtype.NewInvalidError(field, "", "be valid JSON: "+jsonFault(data)) // not quoted: it may hold a secret
 	}
 	return checkEscapes(field, data)
 }

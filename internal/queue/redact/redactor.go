@@ -36,7 +36,7 @@ type redactor struct {
 	taken []json.RawMessage
 }
 
-// value copies a value of which the paths are to be hidden.
+// value copies a value and redacts what the paths lead to.
 func (r *redactor) value(paths [][]string) {
 	r.space()
 	start := r.at
