@@ -200,7 +200,7 @@ func (f *fleet) refuses(p *process, says string) {
 
 // countsSchema is the version from which on workers count the jobs that they end. Where one of a version before
 // continued after the migration, the lane recounts, as docs/postgres.md tells people to.
-const countsSchema = 13
+const countsSchema = 9
 
 // unknownKind is a kind that no worker has a handler for.
 const unknownKind = "unknown"

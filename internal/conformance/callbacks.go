@@ -26,6 +26,16 @@ func callbackTests() []test {
 	return tests
 }
 
+// testName joins the words of texts to a name such as ErrorOfAHandlersErrorPanic.
+func testName(texts ...string) string {
+	var name strings.Builder
+	separators := strings.NewReplacer("'", "", ".", " ")
+	for word := range strings.FieldsSeq(separators.Replace(strings.Join(texts, " "))) {
+		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return name.String()
+}
+
 // misuse is what a callback does instead of its work.
 type misuse struct {
 	name string

@@ -134,7 +134,7 @@ func testListForeignTags(f *fixture) {
 	}
 }
 
-// Another program may have written nanoseconds, or nonsense: the row is shown all the same, and can be encoded as JSON.
+// A program that writes nanoseconds, or nonsense, is refused.
 func testForeignTimes(f *fixture) {
 	for _, at := range []int64{math.MaxInt64, math.MinInt64, -1, 1_700_000_000_000_000_000} {
 		for column := 5; column <= 8; column++ {

@@ -108,7 +108,7 @@ func useUpJob(ctx context.Context, q db.Querier, id int64) error {
 
 // useUpWorker adds a worker that ended before all others, so that it can be distinguished from them.
 func useUpWorker(ctx context.Context, q db.Querier, id int64) error {
-	ended, reason := int64(math.MinInt64), "stopped"
+	ended, reason := int64(0), "stopped"
 	text, err := encode(db.Worker{ID: id, Name: probeName, Queues: "{}", Kinds: "[]", EndedAt: &ended, EndReason: &reason})
 	if err != nil {
 		return err
