@@ -13,7 +13,7 @@ STATICCHECK := go run -tags tools honnef.co/go/tools/cmd/staticcheck
 GOOSE_VERSION := v3.29.0
 GOOSE_TAGS    := no_azuresql no_clickhouse no_libsql no_mssql no_mysql no_vertica no_ydb
 
-# Go hides what passing packages say, also that tests were skipped.
+# Go hides the output of passing packages, skipped tests included.
 POSTGRES_NOTE := if [ -z "$${SQLUICE_TEST_POSTGRES:-}" ] && ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then \
 	echo "NOT TESTED on PostgreSQL: install it, or set SQLUICE_TEST_POSTGRES to a server's URL"; fi
 
@@ -77,8 +77,8 @@ generated: ## Fail when generated code is not what the SQL gives, or sqlc vet fi
 vulnerabilities: ## Fail when the code calls something with a known vulnerability; says so where that cannot be looked up
 	internal/gates/vulnerabilities.sh
 
-# The race detector needs cgo and a C compiler; without them the tests still run. -short leaves out what says nothing of
-# races and takes ten times as long under it: `make test` runs that, and `make race` everything.
+# The race detector needs cgo and a C compiler; without them the tests still run. -short leaves out tests that
+# find no races and take ten times as long under it: `make test` runs those, and `make race` runs everything.
 .PHONY: test-check
 test-check:
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
@@ -134,7 +134,7 @@ chaos-long: ## The same for hours
 bench: ## Measure the queue beside hand-written loops on the bare drivers, on both engines (2 to 4 minutes)
 	cd bench && go run . $(BENCH_FLAGS)
 
-# What the harness says goes to a file, because a pipe would hide that it failed: tail -f bench/results/run.log.
+# The harness writes to a file, because a pipe would hide its failure: tail -f bench/results/run.log.
 .PHONY: bench-peers
 bench-peers: ## Measure everything beside the other queues and write docs/performance.md (takes hours; BENCH_FLAGS narrows it)
 	@if command -v npm >/dev/null; then cd bench/node && npm ci --ignore-scripts --no-audit --no-fund; \
@@ -150,7 +150,7 @@ performance: ## Write docs/performance.md from the last results of bench-peers
 	cd bench && go run ./report -in results/latest.jsonl -out ../docs/performance.md
 
 # Run it before and after a change, with BENCHMARKS=before.txt and BENCHMARKS=after.txt. Then
-# `go run golang.org/x/perf/cmd/benchstat@latest before.txt after.txt` says what differs, and whether that is chance.
+# `go run golang.org/x/perf/cmd/benchstat@latest before.txt after.txt` shows the differences, and whether they are significant.
 # BENCHMARK_FLAGS='-bench /Drain' narrows it.
 BENCHMARKS ?= bin/benchmarks.txt
 .PHONY: benchmarks

@@ -12,12 +12,12 @@ import (
 )
 
 var aheadTests = []test{
-	{"OthersGetWhatOnlyWaits", testAheadOthers},
-	{"StopGivesBack", testAheadStop},
+	{"OthersGetWaitingJobs", testAheadOthers},
+	{"StopReleases", testAheadStop},
 	{"Cancelled", testAheadCancelled},
 	{"Goexit", testAheadGoexit},
 	{"TimeBeginsWithTheHandler", testAheadTimeout},
-	{"NothingRiskyWaits", testAheadRisky},
+	{"NoRiskyJobWaits", testAheadRisky},
 }
 
 // addMany adds jobs with the payload {}.

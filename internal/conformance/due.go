@@ -10,11 +10,11 @@ import (
 
 var dueTests = []test{
 	{"NotEarly", testNotEarly},
-	{"SoonerThanTheSleeperKnew", testSooner},
+	{"EarlierThanTheKnownTime", testSooner},
 	{"ManyDueAtOnce", testManyDue},
 	{"PriorityOfADueBacklog", testDueBacklog},
-	{"DueInTheMidstOfADrain", testDueInDrain},
-	{"DueBesideAJobOfTheSameNews", testDueBesideNews},
+	{"DueDuringADrain", testDueInDrain},
+	{"DueBesideAnotherNewJob", testDueBesideNews},
 	{"DueInASteadyStream", testDueInStream},
 	{"SnoozedBesideABusyQueue", testSnoozedBeside},
 	{"DueBehindForeignKinds", testDueBehindForeign},

@@ -18,7 +18,7 @@ import (
 
 // handoverTests cover jobs that are added as claimed, for an idle runner of the same client.
 var handoverTests = []test{
-	{"IsAsAfterAClaim", testHandedIsClaimed},
+	{"EqualsAClaim", testHandedIsClaimed},
 	{"OneTransaction", testHandedInOneTransaction},
 	{"NotToAPausedQueue", testNotHandedToPausedQueue},
 	{"NotBeforeBetterJobs", testNotHandedBeforeBetter},

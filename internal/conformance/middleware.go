@@ -17,7 +17,7 @@ var middlewareTests = []test{
 	{"EnqueueOfOneAndOfMany", testEnqueueMiddleware},
 	{"EnqueueIsChanged", testEnqueueChanged},
 	{"EnqueueIsRefused", testEnqueueRefused},
-	{"EnqueueOnceAndNotNever", testEnqueueOnce},
+	{"EnqueueExactlyOnce", testEnqueueOnce},
 	{"EnqueueInATransaction", testEnqueueMiddlewareInTx},
 	{"RunOrder", testRunMiddlewareOrder},
 	{"RunChangesTheError", testRunMiddlewareError},

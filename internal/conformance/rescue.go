@@ -13,7 +13,7 @@ import (
 var rescueTests = []test{
 	{"NameOfALiveWorker", testNameTaken},
 	{"NameOfADeadWorker", testNameFree},
-	{"BootGivesBack", func(f *fixture) { testBoot(f, jobs.OnBootPending) }},
+	{"BootReleases", func(f *fixture) { testBoot(f, jobs.OnBootPending) }},
 	{"BootFails", func(f *fixture) { testBoot(f, jobs.OnBootFailed) }},
 	{"BootBesideALiveWorker", testBootBesideLive},
 	{"CrashWhileRunning", testCrashWhileRunning},
