@@ -96,7 +96,7 @@ func (f *fleet) killing(ctx context.Context, workers, enqueuers, jobs, faults in
 	events, _, err := f.judge(ctx)
 	f.trial.pickups = history.Pickups(events, f.ends)
 	if err == nil && !slices.ContainsFunc(events, func(e history.Event) bool { return e.What == history.Ok }) {
-		err = errors.New("no worker has noted an end that was committed: what is wrong with ends would not be seen")
+		err = errors.New("no worker has recorded a committed end: faults of ends would not be seen")
 	}
 	return err
 }

@@ -141,5 +141,5 @@ func exhaustMemory() error {
 	for range 1 << 14 {
 		all = append(all, make([]byte, 1<<20))
 	}
-	return fmt.Errorf("%d MiB were to be had with a limit of %d bytes", len(all), limits.Cur)
+	return fmt.Errorf("%d MiB could be allocated with a limit of %d bytes", len(all), limits.Cur)
 }

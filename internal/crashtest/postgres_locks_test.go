@@ -21,7 +21,7 @@ func TestPostgresOpenCompletion(t *testing.T) {
 	beside := enqueueMany(t, client, "block", 1)[0]
 	queues := map[string]int{"default": 2}
 	worker := start(t, role{Do: "worker", DB: address, Name: "worker", Queues: queues, Lease: lease.String()})
-	eventually(t, "the job is completed but for the commit", func() bool { return len(only(worker.events(), "complete", 1)) == 1 })
+	eventually(t, "the job is completed, not committed", func() bool { return len(only(worker.events(), "complete", 1)) == 1 })
 	other := start(t, role{Do: "worker", DB: address, Name: "other", Queues: queues, Lease: "3s"})
 	other.said("worker started")
 
@@ -103,7 +103,7 @@ func TestPostgresStoppedHalfway(t *testing.T) {
 	address, client := postgresQueue(t, testdb.StartPostgres(t))
 	id := enqueueMany(t, client, "quick", 1)[0]
 	halfway := start(t, role{Do: "halfway", DB: address, Job: id})
-	eventually(t, "the transaction has cancelled the job but for the commit", func() bool {
+	eventually(t, "the transaction has cancelled the job, not committed", func() bool {
 		return len(only(halfway.events(), "halfway", 1)) == 1
 	})
 	halfway.stop()

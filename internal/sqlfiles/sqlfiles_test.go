@@ -18,7 +18,7 @@ func TestControl(t *testing.T) {
 		func() {
 			defer func() {
 				if p := recover(); p != "no statement of "+engine+" is called nothing" {
-					t.Errorf("a statement of %s that there is not: %v", engine, p)
+					t.Errorf("a missing statement of %s: %v", engine, p)
 				}
 			}()
 			control("nothing")
