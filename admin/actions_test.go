@@ -11,6 +11,7 @@ import (
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func statusOf(t *testing.T, client *jobs.Client, id int64) jobs.Status {
@@ -72,7 +73,7 @@ func TestFormsOfAllThatMatch(t *testing.T) {
 		has(t, "the question", v.send("/jobs/change", all), "Cancel all jobs that are pending, of the kind a, with the tag t1?", `name="kind" value="a"`, `name="tag" value="t1"`)
 		all.Set("sure", "yes")
 		has(t, "after it", v.send("/jobs/change", all), "5 jobs cancelled.", "<h1>Jobs</h1>")
-		list, err := client.List(t.Context(), jobs.Filter{Status: jobs.StatusCancelled})
+		list, err := inspect.New(client).List(t.Context(), inspect.Filter{Status: jobs.StatusCancelled})
 		must(t, err)
 		for _, j := range list {
 			if j.Kind != "a" || j.Tags[0] != "t1" {
@@ -84,7 +85,7 @@ func TestFormsOfAllThatMatch(t *testing.T) {
 		}
 		// Without a status, nothing is changed.
 		has(t, "without a status", v.send("/jobs/change", url.Values{"do": {"delete all"}, "sure": {"yes"}, "back": {"/jobs"}}), `class="flash bad"`, "status")
-		if list, err := client.List(t.Context(), jobs.Filter{}); err != nil || len(list) != 30 {
+		if list, err := inspect.New(client).List(t.Context(), inspect.Filter{}); err != nil || len(list) != 30 {
 			t.Errorf("%d jobs are left: %v", len(list), err)
 		}
 	})
@@ -116,7 +117,7 @@ func TestFormsOfQueues(t *testing.T) {
 		v := visit(t, client, admin.Config{})
 		for _, name := range []string{"mail", "a/b", `<"'&>`, "/"} {
 			has(t, "after a pause", v.send("/queues/pause", url.Values{"name": {name}, "back": {"/queues"}}), `class="flash good"`, "paused", ">Paused<", ">Resume<")
-			list, err := client.Queues(t.Context())
+			list, err := inspect.New(client).Queues(t.Context())
 			must(t, err)
 			if len(list) != 1 || list[0].Name != name || list[0].PausedAt.IsZero() {
 				t.Errorf("the queues are %+v", list)

@@ -19,6 +19,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 type receipt struct {
@@ -38,7 +39,7 @@ type listed struct {
 
 type detail struct {
 	jobs.Job
-	Errors []jobs.AttemptError
+	Errors []inspect.AttemptError
 	Next   int64 `json:"attempts_next"`
 }
 
@@ -200,7 +201,7 @@ func TestChangesOfOneJob(t *testing.T) {
 			t.Errorf("the cancelled job is %s", j.Status)
 		}
 		a.refused(http.StatusConflict, http.MethodPost, "/jobs/1/cancel", "")
-		if d := get[jobs.Diagnosis](a, http.MethodGet, "/jobs/1/why", ""); len(d.Findings) != 1 || d.Findings[0].Reason != jobs.ReasonEnded {
+		if d := get[inspect.Diagnosis](a, http.MethodGet, "/jobs/1/why", ""); len(d.Findings) != 1 || d.Findings[0].Reason != inspect.ReasonEnded {
 			t.Errorf("the cancelled job does not run because of %+v", d)
 		}
 		if j := get[detail](a, http.MethodPost, "/jobs/1/retry", ""); j.Status != jobs.StatusPending {
@@ -319,23 +320,23 @@ func TestBulkGetsOn(t *testing.T) {
 func TestOverview(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		a := serve(t, client, admin.Config{})
-		get[struct{ Queues []jobs.QueueInfo }](a, http.MethodGet, "/queues", "")
+		get[struct{ Queues []inspect.QueueInfo }](a, http.MethodGet, "/queues", "")
 		for i := range 4 {
 			_, err := client.Enqueue(t.Context(), "bad", fmt.Appendf(nil, "%d", i), jobs.MaxAttempts(1))
 			must(t, err)
 		}
 		run(t, client)
 		a.enqueue("good", 2)
-		report := get[jobs.FailedReport](a, http.MethodGet, "/failed?limit=5", "")
+		report := get[inspect.FailedReport](a, http.MethodGet, "/failed?limit=5", "")
 		if report.Jobs != 4 || report.Older || len(report.Groups) != 1 || report.Groups[0].Jobs != 4 || report.Groups[0].Error != "it is bad" {
 			t.Errorf("the report is %+v", report)
 		}
 		for path, want := range map[string]int{"?kind=good": 0, "?since=2090-01-01T00:00:00Z": 0, "?since=2001-01-01T00:00:00%2B01:00": 1} {
-			if groups := get[jobs.FailedReport](a, http.MethodGet, "/failed"+path, "").Groups; len(groups) != want {
+			if groups := get[inspect.FailedReport](a, http.MethodGet, "/failed"+path, "").Groups; len(groups) != want {
 				t.Errorf("the report with %s has %d groups", path, len(groups))
 			}
 		}
-		stats := get[jobs.Stats](a, http.MethodGet, "/stats", "")
+		stats := get[inspect.Stats](a, http.MethodGet, "/stats", "")
 		if stats.Jobs[jobs.StatusFailed] != 4 || stats.Jobs[jobs.StatusPending] != 2 || len(stats.Unhandled) != 1 {
 			t.Errorf("the counts are %+v", stats)
 		}
@@ -361,12 +362,12 @@ func TestOverview(t *testing.T) {
 			}
 			get[pausing](a, http.MethodPost, "/queues/"+escape(name)+"/resume", "")
 		}
-		queues := get[struct{ Queues []jobs.QueueInfo }](a, http.MethodGet, "/queues", "").Queues
+		queues := get[struct{ Queues []inspect.QueueInfo }](a, http.MethodGet, "/queues", "").Queues
 		if len(queues) != 2 || queues[0].Name != "a/b c" || queues[0].PausedAt.IsZero() || queues[1].Pending != 2 {
 			t.Errorf("the queues are %+v", queues)
 		}
 		a.refused(http.StatusBadRequest, http.MethodPost, "/queues/"+strings.Repeat("q", 201)+"/pause", "")
-		get[struct{ Workers []jobs.WorkerInfo }](a, http.MethodGet, "/workers", "")
+		get[struct{ Workers []inspect.WorkerInfo }](a, http.MethodGet, "/workers", "")
 		for _, path := range []string{"/healthz", "/readyz"} {
 			if got := get[map[string]string](a, http.MethodGet, path, ""); got["status"] != "ok" {
 				t.Errorf("%s is answered with %v", path, got)
@@ -394,7 +395,7 @@ func TestWorkersAreListed(t *testing.T) {
 		defer stop()
 		go func() { ended <- runner.Run(ctx) }()
 		<-running
-		workers := get[struct{ Workers []jobs.WorkerInfo }](a, http.MethodGet, "/workers", "").Workers
+		workers := get[struct{ Workers []inspect.WorkerInfo }](a, http.MethodGet, "/workers", "").Workers
 		if len(workers) != 1 || workers[0].Name != "ann" || workers[0].Version != "v1" || workers[0].Queues["q"] != 3 || workers[0].Running != 1 {
 			t.Errorf("the workers are %+v", workers)
 		}

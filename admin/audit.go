@@ -5,23 +5,24 @@ import (
 	"strconv"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 type auditList struct {
-	Entries []jobs.AuditEntry `json:"entries"`
-	Next    int64             `json:"next,omitempty"` // the after of the next page, if there may be one
+	Entries []inspect.AuditEntry `json:"entries"`
+	Next    int64                `json:"next,omitempty"` // the after of the next page, if there may be one
 }
 
 func (h *Handler) audit(r *http.Request) (answer, error) {
 	q := queryOf(r, "actor", "action", "job", "since", "after", "limit")
-	filter := jobs.AuditFilter{
-		Actor: q.text("actor"), Action: jobs.Action(q.text("action")), Job: q.job("job"), Since: q.time("since"),
+	filter := inspect.AuditFilter{
+		Actor: q.text("actor"), Action: inspect.Action(q.text("action")), Job: q.job("job"), Since: q.time("since"),
 		After: q.cursor("after"), Limit: q.limit(),
 	}
 	if q.fault != nil {
 		return answer{}, q.fault
 	}
-	entries, err := h.client.Audit(r.Context(), filter)
+	entries, err := inspect.New(h.client).Audit(r.Context(), filter)
 	if err != nil {
 		return answer{}, err
 	}

@@ -4,14 +4,14 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // auditView is a page of the audit log.
 type auditView struct {
 	auditList
 	listFilter
-	Actions []jobs.Action // to filter by
+	Actions []inspect.Action // to filter by
 }
 
 func (h *Handler) auditPage(r *http.Request) (view, error) {
@@ -19,9 +19,9 @@ func (h *Handler) auditPage(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := auditView{a.body.(auditList), listFilterOf(r), []jobs.Action{
-		jobs.ActionEnqueue, jobs.ActionRetry, jobs.ActionCancel, jobs.ActionDelete, jobs.ActionPrune, jobs.ActionPause, jobs.ActionResume,
-		jobs.ActionMark, jobs.ActionUnmark,
+	v := auditView{a.body.(auditList), listFilterOf(r), []inspect.Action{
+		inspect.ActionEnqueue, inspect.ActionRetry, inspect.ActionCancel, inspect.ActionDelete, inspect.ActionPrune, inspect.ActionPause, inspect.ActionResume,
+		inspect.ActionMark, inspect.ActionUnmark,
 	}}
 	return view{"audit", "Audit", v}, nil
 }
@@ -43,6 +43,6 @@ func (v auditView) Filtered() bool {
 const maxNamedJobs = 5
 
 // Named returns the jobs of an entry that are listed.
-func (v auditView) Named(e jobs.AuditEntry) []int64 {
+func (v auditView) Named(e inspect.AuditEntry) []int64 {
 	return e.JobIDs[:min(len(e.JobIDs), maxNamedJobs)]
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 type auditList struct {
-	Entries []jobs.AuditEntry
+	Entries []inspect.AuditEntry
 	Next    int64
 }
 
@@ -59,7 +60,7 @@ func TestChangesAreNoted(t *testing.T) {
 				continue
 			}
 			jobsOfMany += e.Jobs
-			if e.Action != jobs.ActionCancel || string(e.Detail) != `{"filter":{"kind":"many","status":"pending"}}` || len(e.JobIDs) != int(e.Jobs) {
+			if e.Action != inspect.ActionCancel || string(e.Detail) != `{"filter":{"kind":"many","status":"pending"}}` || len(e.JobIDs) != int(e.Jobs) {
 				t.Errorf("an entry of the bulk change is %+v with %s", e, e.Detail)
 			}
 		}
@@ -122,7 +123,7 @@ func TestActors(t *testing.T) {
 	} {
 		user = test.user
 		h := newHandler(t, client, test.config)
-		before, err := client.Audit(t.Context(), jobs.AuditFilter{})
+		before, err := inspect.New(client).Audit(t.Context(), inspect.AuditFilter{})
 		must(t, err)
 		status, _ := ask(h, fromHere, [2]string{http.MethodPost, "/queues/" + fmt.Sprint("q", len(before)) + "/pause"}, func(r *http.Request) {
 			if test.config.Token != "" {
@@ -132,7 +133,7 @@ func TestActors(t *testing.T) {
 		if status != http.StatusOK {
 			t.Fatalf("%q is answered with %d", test.user, status)
 		}
-		list, err := client.Audit(t.Context(), jobs.AuditFilter{})
+		list, err := inspect.New(client).Audit(t.Context(), inspect.AuditFilter{})
 		must(t, err)
 		if len(list) != len(before)+1 || list[0].Actor != test.actor {
 			t.Errorf("a change by %q is noted as %+v", test.user, list[0])
@@ -148,7 +149,7 @@ func TestActors(t *testing.T) {
 func TestSensitiveFieldsAreNotAnswered(t *testing.T) {
 	const secret = "4111-1111"
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
-		must(t, client.MarkSensitive(t.Context(), "pay", "card.number", "metadata:*"))
+		must(t, inspect.New(client).MarkSensitive(t.Context(), "pay", "card.number", "metadata:*"))
 		a := serve(t, client, admin.Config{})
 		silent := func(method, path, body string) {
 			t.Helper()

@@ -10,6 +10,7 @@ import (
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // TestPageOfManyFailed: the report says that it covers the latest failed jobs, and how many there are.
@@ -20,7 +21,7 @@ func TestPageOfManyFailed(t *testing.T) {
 	must(t, err)
 	_, err = testdb.PlainSQLite(t, store.Path()).ExecContext(t.Context(), string(text))
 	must(t, err)
-	_, err = client.Recount(t.Context())
+	_, err = inspect.New(client).Recount(t.Context())
 	must(t, err)
 	v := visit(t, client, admin.Config{})
 	page := v.page("/failed")
@@ -29,10 +30,10 @@ func TestPageOfManyFailed(t *testing.T) {
 		t.Errorf("the report is of older jobs too:\n%s", page)
 	}
 	a := serve(t, client, admin.Config{})
-	if report := get[jobs.FailedReport](a, http.MethodGet, "/failed", ""); !report.Older || report.Jobs != jobs.MostReported || len(report.Groups) != 1 {
+	if report := get[inspect.FailedReport](a, http.MethodGet, "/failed", ""); !report.Older || report.Jobs != inspect.MostReported || len(report.Groups) != 1 {
 		t.Errorf("the report is %+v", report)
 	}
-	if report := get[jobs.FailedReport](a, http.MethodGet, "/failed?kind=rare", ""); report.Older || report.Jobs != 5 || len(report.Groups) != 1 {
+	if report := get[inspect.FailedReport](a, http.MethodGet, "/failed?kind=rare", ""); report.Older || report.Jobs != 5 || len(report.Groups) != 1 {
 		t.Errorf("the report of a kind is %+v", report)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // bulkTimeout bounds how long one request of a bulk change takes. Its answer says how far it came.
@@ -37,15 +38,15 @@ type bulkResult struct {
 }
 
 func (h *Handler) retryMany(r *http.Request) (answer, error) {
-	return h.bulk(r, h.client.RetryMany, retryable()...)
+	return h.bulk(r, inspect.New(h.client).RetryMany, retryable()...)
 }
 
 func (h *Handler) cancelMany(r *http.Request) (answer, error) {
-	return h.bulk(r, h.client.CancelMany, cancellable()...)
+	return h.bulk(r, inspect.New(h.client).CancelMany, cancellable()...)
 }
 
 func (h *Handler) deleteMany(r *http.Request) (answer, error) {
-	return h.bulk(r, h.client.DeleteMany, deletable()...)
+	return h.bulk(r, inspect.New(h.client).DeleteMany, deletable()...)
 }
 
 func retryable() []jobs.Status {
@@ -73,7 +74,7 @@ func (h *Handler) bulk(r *http.Request, act changeMany, allowed ...jobs.Status) 
 	if err != nil {
 		return answer{}, err
 	}
-	filter := jobs.Filter{Status: q.Status, After: q.After}
+	filter := inspect.Filter{Status: q.Status, After: q.After}
 	for _, f := range []struct {
 		name string
 		from *string

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // chart holds lines over the same steps of time. Templates draw it as SVG, and the script replaces that by an interactive chart.
@@ -29,7 +29,7 @@ type chartLine struct {
 }
 
 // newChart returns a chart of a history.
-func newChart(title, unit string, h jobs.History, lines ...series) chart {
+func newChart(title, unit string, h inspect.History, lines ...series) chart {
 	c := chart{Title: title, Unit: unit, Step: int64(h.Step / time.Second)}
 	for _, s := range lines {
 		line := chartLine{Name: s.name, Class: s.class, Area: s.area}
@@ -52,26 +52,26 @@ func newChart(title, unit string, h jobs.History, lines ...series) chart {
 type series struct {
 	name, class string
 	area        bool
-	value       func(jobs.Interval) *float64
+	value       func(inspect.Interval) *float64
 }
 
 // countSeries returns a series of numbers of jobs.
-func countSeries(name, class string, area bool, of func(jobs.Interval) int64) series {
-	return series{name, class, area, func(i jobs.Interval) *float64 { return new(float64(of(i))) }}
+func countSeries(name, class string, area bool, of func(inspect.Interval) int64) series {
+	return series{name, class, area, func(i inspect.Interval) *float64 { return new(float64(of(i))) }}
 }
 
 // latencySeries returns the series of the quantiles of a duration.
-func latencySeries(of func(jobs.Interval) jobs.Latency) []series {
+func latencySeries(of func(inspect.Interval) inspect.Latency) []series {
 	var list []series
 	for _, quantile := range []struct {
 		name, class string
-		of          func(jobs.Latency) time.Duration
+		of          func(inspect.Latency) time.Duration
 	}{
-		{"p99", "p99", func(l jobs.Latency) time.Duration { return l.P99 }},
-		{"p90", "p90", func(l jobs.Latency) time.Duration { return l.P90 }},
-		{"p50", "p50", func(l jobs.Latency) time.Duration { return l.P50 }},
+		{"p99", "p99", func(l inspect.Latency) time.Duration { return l.P99 }},
+		{"p90", "p90", func(l inspect.Latency) time.Duration { return l.P90 }},
+		{"p50", "p50", func(l inspect.Latency) time.Duration { return l.P50 }},
 	} {
-		list = append(list, series{quantile.name, quantile.class, false, func(i jobs.Interval) *float64 {
+		list = append(list, series{quantile.name, quantile.class, false, func(i inspect.Interval) *float64 {
 			if of(i).Jobs == 0 {
 				return nil
 			}

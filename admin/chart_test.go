@@ -9,6 +9,7 @@ import (
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // TestChartPaths: a line has a gap where there is no value, and the area below it is closed at both sides of the gap.
@@ -48,7 +49,7 @@ func TestHistory(t *testing.T) {
 		for query, want := range map[string][2]int64{
 			"": {3, 2}, "?queue=other": {0, 2}, "?kind=good": {3, 0}, "?kind=none": {0, 0}, "?step_s=900&since=" + time.Now().UTC().Add(-24*time.Hour).Format(time.RFC3339): {3, 2},
 		} {
-			history := get[jobs.History](a, http.MethodGet, "/history"+query, "")
+			history := get[inspect.History](a, http.MethodGet, "/history"+query, "")
 			if history.Total.Done != want[0] || history.Total.Failed != want[1] || len(history.Intervals) < 60 {
 				t.Errorf("the history of %q has %d intervals, in all %+v, want %v", query, len(history.Intervals), history.Total, want)
 			}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // visitSlow returns a visitor of a server whose time for a request is over whenever it reads the clock.
@@ -97,7 +98,7 @@ func TestFormsGoOn(t *testing.T) {
 			}
 		}
 		has(t, "the last part", v.send(path, fields), "1 job deleted.", "<h1>Jobs</h1>")
-		if list, err := client.List(t.Context(), jobs.Filter{}); err != nil || len(list) != 1 || list[0].ID != 1 || list[0].Status != jobs.StatusPending {
+		if list, err := inspect.New(client).List(t.Context(), inspect.Filter{}); err != nil || len(list) != 1 || list[0].ID != 1 || list[0].Status != jobs.StatusPending {
 			t.Errorf("what is left is %+v, %v", list, err)
 		}
 		for _, after := range []string{"x", "0", "-1", "99999999999999999999", "1.5"} {

@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
@@ -193,7 +193,7 @@ func TestEvents(t *testing.T) {
 		if p := a.refused(http.StatusServiceUnavailable, http.MethodGet, "/events", ""); p.Type != "urn:sqluice:problem:closing" {
 			t.Errorf("a closed handler refuses with %+v", p)
 		}
-		get[jobs.Stats](a, http.MethodGet, "/stats", "")
+		get[inspect.Stats](a, http.MethodGet, "/stats", "")
 		a.refused(http.StatusBadRequest, http.MethodGet, "/events?kind=k", "")
 	})
 }

@@ -4,11 +4,12 @@ import (
 	"net/http"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // failedView is the failed-job report.
 type failedView struct {
-	jobs.FailedReport
+	inspect.FailedReport
 	All  int64 // the number of failed jobs
 	More bool  // there may be more groups
 }
@@ -17,13 +18,13 @@ func (h *Handler) failedPage(r *http.Request) (view, error) {
 	if err := noQuery(r); err != nil {
 		return view{}, err
 	}
-	report, err := h.client.FailedReport(r.Context(), jobs.FailedFilter{Limit: maxPageSize})
+	report, err := inspect.New(h.client).FailedReport(r.Context(), inspect.FailedFilter{Limit: maxPageSize})
 	if err != nil {
 		return view{}, err
 	}
 	v := failedView{FailedReport: report, All: report.Jobs, More: len(report.Groups) == maxPageSize}
 	if report.Older {
-		counts, err := h.client.Counts(r.Context())
+		counts, err := inspect.New(h.client).Counts(r.Context())
 		if err != nil {
 			return view{}, err
 		}

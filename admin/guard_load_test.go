@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // load keeps a runner of the process busy until the end of the test, and returns the number of jobs that it has run.
@@ -33,7 +34,7 @@ func load(t *testing.T, client *jobs.Client) *atomic.Int64 {
 				return
 			}
 			for n-done.Load() > 500 && ctx.Err() == nil { // the queue is never empty, nor does it grow for ever
-				if _, err := client.Stats(context.WithoutCancel(ctx)); err != nil {
+				if _, err := inspect.New(client).Stats(context.WithoutCancel(ctx)); err != nil {
 					added <- err
 					return
 				}

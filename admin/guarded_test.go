@@ -8,6 +8,7 @@ import (
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // A guarded handler serves the same requests as the API, and refusals are alike.
@@ -68,7 +69,7 @@ func TestGuardKnowsWhoAsks(t *testing.T) {
 	if status, _ := ask(guarded, fromFar, [2]string{http.MethodPost, "/anything"}, header("X-User", "ann")); status != http.StatusOK {
 		t.Errorf("it is answered with %d", status)
 	}
-	entries, err := client.Audit(t.Context(), jobs.AuditFilter{})
+	entries, err := inspect.New(client).Audit(t.Context(), inspect.AuditFilter{})
 	must(t, err)
 	if len(entries) != 1 || entries[0].Actor != "ann" || entries[0].Queue != "mail" {
 		t.Errorf("noted is %+v", entries)

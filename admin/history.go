@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // history answers with the outcomes of jobs in steps of time.
 func (h *Handler) history(r *http.Request) (answer, error) {
 	q := queryOf(r, "queue", "kind", "since", "until", "step_s")
-	filter := jobs.HistoryFilter{
+	filter := inspect.HistoryFilter{
 		Queue: q.text("queue"), Kind: q.text("kind"), Since: q.time("since"), Until: q.time("until"), Step: q.seconds("step_s"),
 	}
 	if q.fault != nil {
 		return answer{}, q.fault
 	}
-	history, err := h.client.History(r.Context(), filter)
+	history, err := inspect.New(h.client).History(r.Context(), filter)
 	return answer{body: history}, err
 }
 

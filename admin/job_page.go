@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // jobView is the page of a job.
 type jobView struct {
 	detail
-	Why     []jobs.Finding // why it does not run
-	Worker  string         // the name of the worker that runs it
+	Why     []inspect.Finding // why it does not run
+	Worker  string            // the name of the worker that runs it
 	Changes []jobAction
 }
 
@@ -24,19 +25,19 @@ func (h *Handler) jobPage(r *http.Request) (view, error) {
 	}
 	v := jobView{detail: a.body.(detail)}
 	v.Changes = jobActionsFor(v.Status)
-	diagnosis, err := h.client.Why(r.Context(), v.ID)
+	diagnosis, err := inspect.New(h.client).Why(r.Context(), v.ID)
 	if err != nil {
 		return view{}, err
 	}
 	if diagnosis.Status == v.Status { // otherwise the job has changed since it was read
-		v.Why = slices.DeleteFunc(diagnosis.Findings, func(f jobs.Finding) bool { return f.Reason == jobs.ReasonEnded }) // the page shows the status
+		v.Why = slices.DeleteFunc(diagnosis.Findings, func(f inspect.Finding) bool { return f.Reason == inspect.ReasonEnded }) // the page shows the status
 	}
 	if v.Status == jobs.StatusRunning {
-		workers, err := h.client.Workers(r.Context())
+		workers, err := inspect.New(h.client).Workers(r.Context())
 		if err != nil {
 			return view{}, err
 		}
-		if i := slices.IndexFunc(workers, func(w jobs.WorkerInfo) bool { return w.ID == v.WorkerID }); i >= 0 {
+		if i := slices.IndexFunc(workers, func(w inspect.WorkerInfo) bool { return w.ID == v.WorkerID }); i >= 0 {
 			v.Worker = workers[i].Name
 		}
 	}
@@ -48,7 +49,7 @@ type timelineEntry struct {
 	At    time.Time
 	What  string
 	Class string // of CSS: its colour
-	Error *jobs.AttemptError
+	Error *inspect.AttemptError
 	Note  string
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // The bounds of a list of jobs.
@@ -46,7 +47,7 @@ type jobList struct {
 func (h *Handler) listJobs(r *http.Request) (answer, error) {
 	q := queryOf(r, "status", "kind", "queue", "user_id", "tag", "q", "after", "limit")
 	limit := q.limit()
-	filter := jobs.Filter{
+	filter := inspect.Filter{
 		Status: jobs.Status(q.text("status")), Kind: q.text("kind"), Queue: q.text("queue"), UserID: q.text("user_id"),
 		Tag: q.text("tag"), Text: q.text("q"), After: q.cursor("after"),
 	}
@@ -83,9 +84,9 @@ func (j job) bytes() int {
 
 // eachJob calls fn for at most limit jobs that a filter selects, newest first, and returns the cursor of the next page, or 0 if
 // there are no more jobs. It may call fn for fewer jobs and still return a cursor: see [jobs.Client.ListPage].
-func (h *Handler) eachJob(ctx context.Context, f jobs.Filter, limit int, fn func(context.Context, jobs.Job) error) (next int64, err error) {
+func (h *Handler) eachJob(ctx context.Context, f inspect.Filter, limit int, fn func(context.Context, jobs.Job) error) (next int64, err error) {
 	f.Limit = limit
-	page, err := h.client.ListPage(ctx, f)
+	page, err := inspect.New(h.client).ListPage(ctx, f)
 	if err != nil {
 		return 0, err
 	}
@@ -100,8 +101,8 @@ func (h *Handler) eachJob(ctx context.Context, f jobs.Filter, limit int, fn func
 // detail is a job with the errors of its attempts.
 type detail struct {
 	jobs.Job
-	Errors []jobs.AttemptError `json:"errors"`
-	Next   int64               `json:"attempts_next,omitempty"` // the attempts_after of earlier attempts, if there are any
+	Errors []inspect.AttemptError `json:"errors"`
+	Next   int64                  `json:"attempts_next,omitempty"` // the attempts_after of earlier attempts, if there are any
 }
 
 // attemptsPerPage is how many attempts an answer has. A job with many attempts has as many errors and stacks.
@@ -123,7 +124,7 @@ func (h *Handler) detail(ctx context.Context, id, after int64) (answer, error) {
 		return answer{}, err
 	}
 	d := detail{Job: j}
-	if d.Errors, d.Next, err = h.client.LatestErrors(ctx, id, after, attemptsPerPage); err != nil {
+	if d.Errors, d.Next, err = inspect.New(h.client).LatestErrors(ctx, id, after, attemptsPerPage); err != nil {
 		return answer{}, err
 	}
 	return answer{body: d}, nil
@@ -134,7 +135,7 @@ func (h *Handler) why(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	diagnosis, err := h.client.Why(r.Context(), id)
+	diagnosis, err := inspect.New(h.client).Why(r.Context(), id)
 	return answer{body: diagnosis}, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // jobsView is a page of the list of jobs.
@@ -14,7 +15,7 @@ type jobsView struct {
 	listFilter
 	Queues []string // to filter by
 	Kinds  []string // to filter by
-	counts []jobs.Count
+	counts []inspect.Count
 }
 
 func (h *Handler) jobsPage(r *http.Request) (view, error) {
@@ -23,16 +24,16 @@ func (h *Handler) jobsPage(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	v := jobsView{jobList: a.body.(jobList), listFilter: listFilterOf(r)}
-	if v.counts, err = h.client.Counts(r.Context()); err != nil {
+	if v.counts, err = inspect.New(h.client).Counts(r.Context()); err != nil {
 		return view{}, err
 	}
-	v.Queues = v.names("queue", func(n jobs.Count) string { return n.Queue })
-	v.Kinds = v.names("kind", func(n jobs.Count) string { return n.Kind })
+	v.Queues = v.names("queue", func(n inspect.Count) string { return n.Queue })
+	v.Kinds = v.names("kind", func(n inspect.Count) string { return n.Kind })
 	return view{"jobs", "Jobs", v}, nil
 }
 
 // names returns the names that jobs have, and the one in the filter, sorted.
-func (v jobsView) names(field string, of func(jobs.Count) string) []string {
+func (v jobsView) names(field string, of func(inspect.Count) string) []string {
 	list := []string{v.Get(field)}
 	for _, n := range v.counts {
 		list = append(list, of(n))
@@ -47,7 +48,7 @@ func (v jobsView) Count(s jobs.Status) int64 {
 }
 
 // total returns how many jobs have a status, a queue and a kind. An empty queue or kind means all.
-func total(counts []jobs.Count, s jobs.Status, queue, kind string) (sum int64) {
+func total(counts []inspect.Count, s jobs.Status, queue, kind string) (sum int64) {
 	for _, n := range counts {
 		if n.Status == s && (queue == "" || n.Queue == queue) && (kind == "" || n.Kind == kind) {
 			sum += n.Jobs

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // latestFailures is how many failed jobs the overview shows.
@@ -16,13 +17,13 @@ const latestFailures = 6
 
 // overview is the data of the overview page.
 type overview struct {
-	Stats    jobs.Stats
-	Hour     jobs.History
-	Day      jobs.History
+	Stats    inspect.Stats
+	Hour     inspect.History
+	Day      inspect.History
 	Range    string    // of the charts: "hour" or "day"
 	Queues   queueList // the busiest
 	Workers  []workerLine
-	Failures []jobs.Failure
+	Failures []inspect.Failure
 }
 
 func (h *Handler) overviewPage(r *http.Request) (view, error) {
@@ -42,7 +43,7 @@ func (h *Handler) overviewPage(r *http.Request) (view, error) {
 
 func (h *Handler) overview(ctx context.Context) (overview, error) {
 	var o overview
-	now, err := h.client.Snapshot(ctx)
+	now, err := inspect.New(h.client).Snapshot(ctx)
 	if err != nil {
 		return o, err
 	}
@@ -52,28 +53,28 @@ func (h *Handler) overview(ctx context.Context) (overview, error) {
 	if o.Queues.Lines, o.Hour, err = h.queueLines(ctx, busy); err != nil {
 		return o, err
 	}
-	if o.Day, err = h.client.History(ctx, h.lastDay()); err != nil {
+	if o.Day, err = inspect.New(h.client).History(ctx, h.lastDay()); err != nil {
 		return o, err
 	}
-	o.Failures, err = h.client.Failures(ctx, jobs.FailedFilter{Limit: latestFailures}, jobs.Failure{})
+	o.Failures, err = inspect.New(h.client).Failures(ctx, inspect.FailedFilter{Limit: latestFailures}, inspect.Failure{})
 	return o, err
 }
 
 // lastHour returns the filter of the last hour, by the minute.
-func lastHour() jobs.HistoryFilter { return jobs.HistoryFilter{} }
+func lastHour() inspect.HistoryFilter { return inspect.HistoryFilter{} }
 
-func (h *Handler) lastDay() jobs.HistoryFilter {
+func (h *Handler) lastDay() inspect.HistoryFilter {
 	now := h.client.Store().Now()
-	return jobs.HistoryFilter{Since: now.Add(-24 * time.Hour), Until: now, Step: 15 * time.Minute}
+	return inspect.HistoryFilter{Since: now.Add(-24 * time.Hour), Until: now, Step: 15 * time.Minute}
 }
 
 // maxAlerts is how many pairs of a queue and a kind without a worker the overview names.
 const maxAlerts = 5
 
 // Unhandled returns the pairs of a queue and a kind without a worker that have the most jobs.
-func (o overview) Unhandled() []jobs.UnhandledWork {
+func (o overview) Unhandled() []inspect.UnhandledWork {
 	list := slices.Clone(o.Stats.Unhandled)
-	slices.SortStableFunc(list, func(a, b jobs.UnhandledWork) int { return cmp.Compare(b.Jobs, a.Jobs) })
+	slices.SortStableFunc(list, func(a, b inspect.UnhandledWork) int { return cmp.Compare(b.Jobs, a.Jobs) })
 	return list[:min(len(list), maxAlerts)]
 }
 
@@ -100,7 +101,7 @@ func (o overview) Slots() (n int) {
 func (o overview) Running() int64 { return o.Stats.Jobs[jobs.StatusRunning] }
 
 // Shown returns the history in the charts.
-func (o overview) Shown() jobs.History {
+func (o overview) Shown() inspect.History {
 	if o.Range == "day" {
 		return o.Day
 	}
@@ -118,18 +119,18 @@ func (o overview) Each() string {
 // Throughput returns the chart of the jobs' outcomes.
 func (o overview) Throughput() chart {
 	return newChart("Jobs that ended, by the "+o.Each(), "jobs", o.Shown(),
-		countSeries("Done", "done", true, func(i jobs.Interval) int64 { return i.Done }),
-		countSeries("Retried", "pending", false, func(i jobs.Interval) int64 { return i.Retried }),
-		countSeries("Cancelled", "cancelled", false, func(i jobs.Interval) int64 { return i.Cancelled }),
-		countSeries("Failed", "failed", true, func(i jobs.Interval) int64 { return i.Failed }))
+		countSeries("Done", "done", true, func(i inspect.Interval) int64 { return i.Done }),
+		countSeries("Retried", "pending", false, func(i inspect.Interval) int64 { return i.Retried }),
+		countSeries("Cancelled", "cancelled", false, func(i inspect.Interval) int64 { return i.Cancelled }),
+		countSeries("Failed", "failed", true, func(i inspect.Interval) int64 { return i.Failed }))
 }
 
 // Wait returns the chart of how long jobs waited for a worker.
 func (o overview) Wait() chart {
-	return newChart("How long jobs waited, by the "+o.Each(), "ms", o.Shown(), latencySeries(func(i jobs.Interval) jobs.Latency { return i.Wait })...)
+	return newChart("How long jobs waited, by the "+o.Each(), "ms", o.Shown(), latencySeries(func(i inspect.Interval) inspect.Latency { return i.Wait })...)
 }
 
 // Run returns the chart of how long jobs ran.
 func (o overview) Run() chart {
-	return newChart("How long jobs ran, by the "+o.Each(), "ms", o.Shown(), latencySeries(func(i jobs.Interval) jobs.Latency { return i.Run })...)
+	return newChart("How long jobs ran, by the "+o.Each(), "ms", o.Shown(), latencySeries(func(i inspect.Interval) inspect.Latency { return i.Run })...)
 }

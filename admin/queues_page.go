@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // How many queues pages show, and for how many of them the last hour, which costs a read each.
@@ -19,8 +19,8 @@ const (
 
 // queueLine is a queue as pages show it.
 type queueLine struct {
-	jobs.QueueInfo
-	Hour jobs.History // empty after the first maxHistories queues
+	inspect.QueueInfo
+	Hour inspect.History // empty after the first maxHistories queues
 }
 
 // queueList holds the queues that a page shows.
@@ -32,7 +32,7 @@ type queueList struct {
 // Spark returns the chart of the jobs that ended in the last hour.
 func (q queueLine) Spark() chart {
 	return newChart("Jobs that ended in the last hour", "jobs", q.Hour,
-		countSeries("ended", "running", true, func(i jobs.Interval) int64 { return i.Done + i.Failed + i.Cancelled }))
+		countSeries("ended", "running", true, func(i inspect.Interval) int64 { return i.Done + i.Failed + i.Cancelled }))
 }
 
 // Paused reports whether the queue is paused.
@@ -42,7 +42,7 @@ func (h *Handler) queuesPage(r *http.Request) (view, error) {
 	if err := noQuery(r); err != nil {
 		return view{}, err
 	}
-	list, err := h.client.Queues(r.Context())
+	list, err := inspect.New(h.client).Queues(r.Context())
 	if err != nil {
 		return view{}, err
 	}
@@ -53,23 +53,23 @@ func (h *Handler) queuesPage(r *http.Request) (view, error) {
 }
 
 // busiest returns the queues with the most pending and running jobs, by name.
-func busiest(list []jobs.QueueInfo) []jobs.QueueInfo {
+func busiest(list []inspect.QueueInfo) []inspect.QueueInfo {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b jobs.QueueInfo) int { return cmp.Compare(b.Pending+b.Running, a.Pending+a.Running) })
+	slices.SortStableFunc(list, func(a, b inspect.QueueInfo) int { return cmp.Compare(b.Pending+b.Running, a.Pending+a.Running) })
 	list = list[:min(len(list), maxBusiest)]
-	slices.SortFunc(list, func(a, b jobs.QueueInfo) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b inspect.QueueInfo) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
 // queueLines returns the queues with the last hour of the first ones, and the last hour of all queues together.
-func (h *Handler) queueLines(ctx context.Context, list []jobs.QueueInfo) (lines []queueLine, all jobs.History, err error) {
+func (h *Handler) queueLines(ctx context.Context, list []inspect.QueueInfo) (lines []queueLine, all inspect.History, err error) {
 	names := []string{""}
 	for _, q := range list[:min(len(list), maxHistories)] {
 		names = append(names, q.Name)
 	}
-	hours, err := h.client.Histories(ctx, lastHour(), names...)
+	hours, err := inspect.New(h.client).Histories(ctx, lastHour(), names...)
 	if err != nil {
-		return nil, jobs.History{}, err
+		return nil, inspect.History{}, err
 	}
 	for i, q := range list {
 		line := queueLine{QueueInfo: q}

@@ -18,6 +18,7 @@ import (
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func TestFaultyRequests(t *testing.T) {
@@ -86,7 +87,7 @@ func TestFaultyRequests(t *testing.T) {
 			t.Errorf("%s %s %.200s has the faults %+v, want %s: must %s", test.method, test.path, test.body, p.Faults, test.field, test.must)
 		}
 	}
-	if stats := get[jobs.Stats](a, http.MethodGet, "/stats", ""); stats.Jobs[jobs.StatusPending] != 0 {
+	if stats := get[inspect.Stats](a, http.MethodGet, "/stats", ""); stats.Jobs[jobs.StatusPending] != 0 {
 		t.Errorf("a refused request has left %+v", stats)
 	}
 }

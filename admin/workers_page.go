@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // lateAfter is after how long without a heartbeat a worker is shown as late. A worker sends one each ten seconds.
@@ -12,7 +12,7 @@ const lateAfter = 15 * time.Second
 
 // workerLine is a worker as pages show it.
 type workerLine struct {
-	jobs.WorkerInfo
+	inspect.WorkerInfo
 	Slots int
 	Late  bool // its heartbeat is overdue
 }
@@ -21,14 +21,14 @@ func (h *Handler) workersPage(r *http.Request) (view, error) {
 	if err := noQuery(r); err != nil {
 		return view{}, err
 	}
-	list, err := h.client.Workers(r.Context())
+	list, err := inspect.New(h.client).Workers(r.Context())
 	if err != nil {
 		return view{}, err
 	}
 	return view{"workers", "Workers", h.workerLines(list)}, nil
 }
 
-func (h *Handler) workerLines(list []jobs.WorkerInfo) []workerLine {
+func (h *Handler) workerLines(list []inspect.WorkerInfo) []workerLine {
 	lines := make([]workerLine, 0, len(list))
 	for _, w := range list {
 		line := workerLine{WorkerInfo: w, Late: h.now().Sub(w.Heartbeat) > lateAfter}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // soakKeep is how long a soak's finished jobs stay.
@@ -45,7 +46,7 @@ func loadRole(ctx context.Context, t task, p *parent) (report, error) {
 
 func pruneRole(ctx context.Context, t task, p *parent) (report, error) {
 	return withClient(ctx, t, p, func(client *jobs.Client) (report, error) {
-		n, err := client.Prune(ctx, jobs.StatusDone, 0)
+		n, err := inspect.New(client).Prune(ctx, jobs.StatusDone, 0)
 		if err == nil && n != int64(t.Jobs) {
 			err = fmt.Errorf("%d jobs were pruned, not %d", n, t.Jobs)
 		}

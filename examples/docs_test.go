@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -103,10 +104,10 @@ func TestContractRuns(t *testing.T) {
 	if err != nil || job.Kind != "thumbnail" || job.Status != jobs.StatusDone || string(job.Result) != values["result"] {
 		t.Errorf("the contract's job is %+v, %v", job, err)
 	}
-	if later, err := client.List(ctx, jobs.Filter{Kind: "digest"}); err != nil || len(later) != 1 || later[0].Status != jobs.StatusScheduled {
+	if later, err := inspect.New(client).List(ctx, inspect.Filter{Kind: "digest"}); err != nil || len(later) != 1 || later[0].Status != jobs.StatusScheduled {
 		t.Errorf("the contract's later job is %+v, %v", later, err)
 	}
-	if workers, err := client.Workers(ctx); err != nil || len(workers) != 0 {
+	if workers, err := inspect.New(client).Workers(ctx); err != nil || len(workers) != 0 {
 		t.Errorf("the contract leaves workers %+v, %v", workers, err)
 	}
 }

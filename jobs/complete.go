@@ -6,6 +6,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/stats"
 )
 
 // CompleteTx ends the handler's job well inside the caller's transaction: the handler's own writes and the end of the
@@ -38,9 +39,9 @@ func CompleteTx(ctx context.Context, tx Tx, job Job, result any) error {
 		job.held.cancel(ErrLeaseLost)
 		return fmt.Errorf("complete job %d: %w", job.ID, ErrLeaseLost)
 	}
-	done := changes{}
-	done.ended(job.Queue, job.Kind, StatusDone, 1)
-	if err := done.write(ctx, q, params.Now); err != nil {
+	done := stats.Changes{}
+	done.Ended(job.Queue, job.Kind, StatusDone, 1)
+	if err := done.Write(ctx, q, params.Now); err != nil {
 		return fmt.Errorf("complete job %d: note it: %w", job.ID, err)
 	}
 	job.held.session.mu.Lock()

@@ -80,7 +80,7 @@ contexts and gives unfinished jobs back without costing them an attempt.
 # Inspection
 
 A [Client] has what an application's own code calls. Lists, counts, history, failed reports and changes of many jobs are for
-the people who look after the queue; the command sqluice and package admin show them.
+the people who look after the queue: package jobs/inspect has them; the command sqluice and package admin show them.
 
 # Observation
 

@@ -8,7 +8,9 @@ import (
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -84,7 +86,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 	if err != nil {
 		return Receipt{}, err
 	}
-	who, err := authorOf(ctx)
+	author, err := audit.Of(ctx)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -103,7 +105,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 		return Receipt{}, err
 	}
 	note := func(ctx context.Context, q db.Querier, id int64) error {
-		return who.note(ctx, q, params.Now, AuditEntry{Action: ActionEnqueue, JobID: id, Kind: params.Kind, Queue: params.Queue, Jobs: 1})
+		return author.Record(ctx, q, params.Now, audit.Entry{Action: jobtype.ActionEnqueue, JobID: id, Kind: params.Kind, Queue: params.Queue, Jobs: 1})
 	}
 	var receipt Receipt
 	add := func(ctx context.Context, q db.Querier) error {
@@ -114,19 +116,19 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 		return note(ctx, q, receipt.ID)
 	}
 	switch {
-	case c.tx == nil && e.uniqueKey == nil && e.requestID == nil:
+	case c.scope().Tx == nil && e.uniqueKey == nil && e.requestID == nil:
 		receipt, err = c.writeJob(ctx, params, note)
-	case c.tx == nil || who != nil: // a job with a key may have to wait for the end of a transaction that adds the same one
-		err = c.write(ctx, WorkAdded, add) // in a caller's with its note or not at all
+	case c.scope().Tx == nil || author != nil: // a job with a key may have to wait for the end of a transaction that adds the same one
+		err = c.scope().Write(ctx, WorkAdded, add) // in a caller's with its note or not at all
 	default:
-		err = c.join(ctx, add)
+		err = c.scope().Join(ctx, add)
 	}
 	if err == nil {
 		added := 1
 		if receipt.Existed {
 			added = 0
 		}
-		tellEnqueued(c.store.Observer(), e, added, receipt.Existed, c.tx != nil)
+		tellEnqueued(c.store.Observer(), e, added, receipt.Existed, c.scope().Tx != nil)
 	}
 	return receipt, err
 }
@@ -149,7 +151,7 @@ func insert(ctx context.Context, q db.Querier, p db.EnqueueJobParams) (Receipt, 
 // whyNotAdded is the error of an insert that went well, and added nothing: the queue is closed, or a trigger of the application
 // did that.
 func whyNotAdded(ctx context.Context, q db.Querier) error {
-	if err := openQueue(ctx, q); err != nil {
+	if err := lifecycle.CheckOpen(ctx, q); err != nil {
 		return err
 	}
 	return errors.New("the database added no job")
@@ -184,7 +186,7 @@ func insertOrFind(ctx context.Context, q db.Querier, params db.EnqueueJobParams)
 				return Receipt{}, err
 			}
 		}
-		if err := openQueue(ctx, q); err != nil {
+		if err := lifecycle.CheckOpen(ctx, q); err != nil {
 			return Receipt{}, err
 		}
 	}
@@ -219,7 +221,7 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 	if err != nil {
 		return nil, err
 	}
-	who, err := authorOf(ctx)
+	author, err := audit.Of(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +245,7 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 		return nil, err
 	}
 	var ids []int64
-	err = c.write(ctx, WorkAdded, func(ctx context.Context, q db.Querier) error {
+	err = c.scope().Write(ctx, WorkAdded, func(ctx context.Context, q db.Querier) error {
 		ids = make([]int64, 0, n)
 		for list, err := range b.lists() {
 			if err != nil {
@@ -259,30 +261,13 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 			}
 			ids = append(ids, added...)
 		}
-		return who.noteAdded(ctx, q, params.Now, e, ids)
+		return author.RecordMany(ctx, q, params.Now, audit.Entry{Action: jobtype.ActionEnqueue, Kind: e.kind, Queue: e.queue, JobIDs: ids})
 	})
 	if err != nil {
 		return nil, err
 	}
-	tellEnqueued(c.store.Observer(), e, len(ids), false, c.tx != nil)
+	tellEnqueued(c.store.Observer(), e, len(ids), false, c.scope().Tx != nil)
 	return ids, nil
-}
-
-// noteAdded notes jobs that were added together.
-func (a *author) noteAdded(ctx context.Context, q db.Querier, now int64, e *enqueue, ids []int64) error {
-	if a == nil {
-		return nil
-	}
-	entry := AuditEntry{Action: ActionEnqueue, Kind: e.kind, Queue: e.queue, Jobs: int64(len(ids))}
-	if len(ids) <= mostListed {
-		entry.JobIDs = ids
-	} else {
-		var err error
-		if entry.Detail, err = detailOf(map[string]int64{"first": ids[0], "last": ids[len(ids)-1]}); err != nil {
-			return err
-		}
-	}
-	return a.note(ctx, q, now, entry)
 }
 
 // mark makes sure that the marks of the kind's fields are there before the job is.

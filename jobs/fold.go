@@ -1,17 +1,13 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/stats"
 )
 
 const (
@@ -23,18 +19,6 @@ const (
 	foldLook  = time.Minute
 	foldLast  = 5 * time.Second // how long it may take at the end
 )
-
-// span is an event in a queue, of a kind, in a step of time.
-type span struct {
-	start time.Time
-	change
-	bucket int64
-}
-
-// compare is the order in which sums are written.
-func (a span) compare(b span) int {
-	return cmp.Or(a.start.Compare(b.start), a.change.compare(b.change), cmp.Compare(a.bucket, b.bucket))
-}
 
 // foldOften adds up, while there is something to add up.
 func (s *session) foldOften(ctx context.Context) {
@@ -61,7 +45,7 @@ func (s *session) fold(ctx context.Context) error {
 	if !noted {
 		return nil
 	}
-	left, err := s.client.fold(ctx, spans)
+	left, err := s.client.addUp(ctx, spans)
 	if err != nil {
 		if errors.Is(err, ErrUnknownOutcome) {
 			left = nil // they may have been added, and better too few than twice
@@ -71,100 +55,19 @@ func (s *session) fold(ctx context.Context) error {
 	return err
 }
 
-// fold takes the notes that are there, and adds them, with how long jobs waited and ran, to the sums. It returns what of the
-// latter was not added.
-func (c *Client) fold(ctx context.Context, durations map[span]int64) (left map[span]int64, err error) {
-	for {
-		more := false
-		err := c.write(ctx, 0, func(ctx context.Context, q db.Querier) error {
-			notes, err := q.TakeJobChanges(ctx, foldMost)
-			if err != nil {
-				return err
-			}
-			more = len(notes) == foldMost
-			counts, history := changes{}, maps.Clone(durations)
-			if history == nil {
-				history = map[span]int64{}
-			}
-			for _, n := range notes {
-				if n.Jobs != 0 {
-					counts.add(n.Queue, n.Kind, n.Event, 0, n.Jobs)
-				}
-				if n.Times != 0 {
-					history[span{core.Time(n.At).Truncate(fineStep), change{n.Queue, n.Kind, n.Event}, 0}] += n.Times
-				}
-			}
-			if err := addCounts(ctx, q, counts); err != nil {
-				return err
-			}
-			return addHistory(ctx, q, history)
+// addUp moves the changes that the database has into the sums, together with durations. It returns those of the durations
+// that were not added.
+func (c *Client) addUp(ctx context.Context, durations stats.Durations) (left stats.Durations, err error) {
+	for more := true; more; durations = nil {
+		err := c.scope().Write(ctx, 0, func(ctx context.Context, q db.Querier) (err error) {
+			more, err = stats.AddUp(ctx, q, foldMost, durations)
+			return err
 		})
 		if err != nil {
 			return durations, fmt.Errorf("add up counts: %w", err)
 		}
-		durations = nil
-		if !more {
-			return nil, nil
-		}
 	}
-}
-
-func addCounts(ctx context.Context, q db.Querier, counts changes) error {
-	var items [][]any
-	for _, key := range slices.SortedFunc(maps.Keys(counts), change.compare) {
-		if n := counts[key].jobs; n != 0 {
-			items = append(items, []any{key.queue, key.kind, key.event, n})
-		}
-	}
-	if len(items) == 0 {
-		return nil
-	}
-	list, err := json.Marshal(items)
-	if err != nil {
-		return err
-	}
-	return q.AddJobCounts(ctx, string(list))
-}
-
-func addHistory(ctx context.Context, q db.Querier, fine map[span]int64) error {
-	if len(fine) == 0 {
-		return nil
-	}
-	fine = withSums(fine)
-	coarse := map[span]int64{}
-	for key, n := range fine {
-		key.start = key.start.Truncate(coarseStep)
-		coarse[key] += n
-	}
-	var items [][]any
-	for _, sums := range []struct {
-		step  time.Duration
-		times map[span]int64
-	}{{fineStep, fine}, {coarseStep, coarse}} {
-		for _, key := range slices.SortedFunc(maps.Keys(sums.times), span.compare) {
-			items = append(items, []any{
-				sums.step.Microseconds(), core.Micros(key.start), key.queue, key.kind, key.event, key.bucket, sums.times[key],
-			})
-		}
-	}
-	list, err := json.Marshal(items)
-	if err != nil {
-		return err
-	}
-	return q.AddJobHistory(ctx, string(list))
-}
-
-// withSums adds the sums over all kinds of a queue, over all queues of a kind, and over both, under empty names.
-func withSums(fine map[span]int64) map[span]int64 {
-	all := make(map[span]int64, 2*len(fine))
-	for key, n := range fine {
-		all[key] += n
-		for _, of := range []change{{key.queue, "", key.event}, {"", key.kind, key.event}, {"", "", key.event}} {
-			key.change = of
-			all[key] += n
-		}
-	}
-	return all
+	return nil, nil
 }
 
 // noteRecorded notes how long the jobs waited and ran whose ends were committed, and that there is something to add up.
@@ -178,31 +81,25 @@ func (s *session) noteRecorded(t *turn) {
 		if !a.ran {
 			continue
 		}
-		of := change{a.job.Queue, a.job.Kind, eventWait}
-		start := a.job.due().Add(a.waited + a.took).Truncate(fineStep)
-		s.spans[span{start, of, bucketOf(a.waited)}]++
-		of.event = eventRun
-		s.spans[span{start, of, bucketOf(a.took)}]++
+		s.spans.Add(a.job.Queue, a.job.Kind, a.job.due().Add(a.waited+a.took), a.waited, a.took)
 	}
 	s.noted = s.noted || len(t.outcomes) > 0
 }
 
 // takeSpans takes what is to be added up; noted tells whether notes may be there as well.
-func (s *session) takeSpans() (spans map[span]int64, noted bool) {
+func (s *session) takeSpans() (spans stats.Durations, noted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	spans, noted = s.spans, s.noted
-	s.spans, s.noted = map[span]int64{}, false
+	s.spans, s.noted = stats.Durations{}, false
 	return spans, noted
 }
 
 // keepSpans keeps what could not be added up for the next time.
-func (s *session) keepSpans(spans map[span]int64) {
+func (s *session) keepSpans(spans stats.Durations) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key, n := range spans {
-		s.spans[key] += n
-	}
+	s.spans.Merge(spans)
 	s.noted = true
 }
 
@@ -211,4 +108,19 @@ func (s *session) note() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.noted = true
+}
+
+// noteOutcome adds to the changes of a transaction what the end of an attempt made of its job.
+func noteOutcome(done stats.Changes, o outcome) {
+	job := &o.attempt.job
+	switch o.fate {
+	case fateDone:
+		done.Ended(job.Queue, job.Kind, StatusDone, 1)
+	case fateFail:
+		done.Ended(job.Queue, job.Kind, StatusFailed, 1)
+	case fateCancel:
+		done.Ended(job.Queue, job.Kind, StatusCancelled, 1)
+	case fateRetry:
+		done.Add(job.Queue, job.Kind, stats.EventRetried, 1, 0)
+	}
 }

@@ -162,7 +162,7 @@ func (h *handover) end() {
 // writeJob adds a job without keys in a transaction of its own, and hands it to a runner that has nothing to do, or else tells all
 // who may have one.
 func (c *Client) writeJob(ctx context.Context, job db.EnqueueJobParams, noted func(context.Context, db.Querier, int64) error) (Receipt, error) {
-	if err := c.outside(ctx); err != nil {
+	if err := c.scope().CheckOutside(ctx); err != nil {
 		return Receipt{}, err
 	}
 	var receipt Receipt

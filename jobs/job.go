@@ -51,7 +51,8 @@ func (j Job) Counted() int { return j.Attempt - j.Uncounted }
 // AttemptsLeft returns how many more attempts the job has after this one before it fails.
 func (j Job) AttemptsLeft() int { return max(0, j.MaxAttempts-j.Counted()) }
 
-func jobFromRow(r db.Job) Job {
+// FromRow returns a row of the table jobs as a Job.
+func FromRow(r db.Job) Job {
 	return Job{
 		ID: r.ID, Kind: r.Kind, Queue: r.Queue, Payload: core.JSON(r.Payload), Status: Status(r.Status),
 		Priority: int(r.Priority), RunAfter: core.Time(r.RunAfter),

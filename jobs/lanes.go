@@ -3,6 +3,8 @@ package jobs
 import (
 	"slices"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 const (
@@ -175,7 +177,7 @@ func (s *session) giveBack() {
 	for _, l := range s.lanes {
 		s.unclaim(l.overdue(now.Add(-aheadFor)))
 		if len(l.ahead) > 0 {
-			oldest = earlier(oldest, l.ahead[0].claimed)
+			oldest = core.Earlier(oldest, l.ahead[0].claimed)
 		}
 	}
 	s.back = nil

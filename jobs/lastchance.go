@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/stats"
 )
 
 // lastChanceMost is the longest time for which a job on its last chance is put off.
@@ -21,7 +22,7 @@ func (s *session) lastChance(job Job) bool {
 
 // putOff puts off, at no cost, all of a queue's claimed jobs that are on their last chance but the best one, and that as well
 // if the worker runs such a job already.
-func (t *turn) putOff(ctx context.Context, q db.Querier, claimed []*attempt, done changes) ([]*attempt, error) {
+func (t *turn) putOff(ctx context.Context, q db.Querier, claimed []*attempt, done stats.Changes) ([]*attempt, error) {
 	s := t.session
 	last := func(a *attempt) bool { return s.lastChance(a.job) }
 	if !slices.ContainsFunc(claimed, last) {

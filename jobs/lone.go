@@ -7,6 +7,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/stats"
 )
 
 // A claim beside which there is nothing to record, as of the first job after a rest, is one statement. Where others may write
@@ -49,11 +50,11 @@ func (t *turn) claimAlone(ctx context.Context) error {
 	}
 	return s.store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		t.claimed = nil
-		done := changes{}
+		done := stats.Changes{}
 		if t.claimed, err = t.putOff(ctx, q, claimed, done); err != nil {
 			return err
 		}
-		if err := done.write(ctx, q, core.Micros(s.store.Now())); err != nil {
+		if err := done.Write(ctx, q, core.Micros(s.store.Now())); err != nil {
 			return fmt.Errorf("note what was put off: %w", err)
 		}
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // endOfTime is the first instant that RFC 3339 cannot write.
@@ -134,7 +135,7 @@ func TestOptionsBeyondTheirBounds(t *testing.T) {
 			}
 		}
 	}
-	list, err := client.List(t.Context(), jobs.Filter{})
+	list, err := inspect.New(client).List(t.Context(), inspect.Filter{})
 	if err != nil || len(list) != 0 {
 		t.Errorf("%d jobs were added: %v", len(list), err)
 	}

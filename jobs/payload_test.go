@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/pressly/goose/v3"
-
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // good are payloads that every engine takes and gives back as they are.
@@ -223,7 +223,7 @@ func TestEnqueueManyRefusesAll(t *testing.T) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
-	list, err := client.List(t.Context(), jobs.Filter{})
+	list, err := inspect.New(client).List(t.Context(), inspect.Filter{})
 	if err != nil || len(list) != 0 {
 		t.Errorf("%d jobs were added: %v", len(list), err)
 	}
@@ -242,7 +242,7 @@ func TestKindsRefuseWhatMarshalersWrite(t *testing.T) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
-	list, err := client.List(t.Context(), jobs.Filter{})
+	list, err := inspect.New(client).List(t.Context(), inspect.Filter{})
 	if err != nil || len(list) != 0 {
 		t.Errorf("%d jobs were added: %v", len(list), err)
 	}

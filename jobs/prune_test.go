@@ -9,35 +9,36 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/prune"
 )
 
 func TestPruneAgain(t *testing.T) {
 	for _, test := range []struct {
 		name        string
-		sum         pruned
+		sum         prune.Result
 		since, took time.Duration
 		want        time.Duration
 	}{
-		{"nothing there", pruned{}, time.Minute, 0, pruneEvery},
-		{"few", pruned{looked: 1000, deleted: 900}, time.Minute, time.Second, pruneEvery},
-		{"few in a short time", pruned{looked: 1000, deleted: 900}, 5 * time.Second, time.Second, 9 * time.Second},
-		{"none in a short time", pruned{looked: 0}, 5 * time.Second, time.Second, 9 * time.Second},
-		{"as many as are to be", pruned{looked: pruneMany, deleted: pruneMany}, 20 * time.Second, 2 * time.Second, 18 * time.Second},
-		{"twice as many", pruned{looked: 2 * pruneMany, deleted: 2 * pruneMany}, 20 * time.Second, 2 * time.Second, 8 * time.Second},
-		{"half as many", pruned{looked: pruneMany, deleted: pruneMany / 2}, 20 * time.Second, 2 * time.Second, 38 * time.Second},
-		{"a quarter as many", pruned{looked: pruneMany, deleted: pruneMany / 4}, 20 * time.Second, 2 * time.Second, 38 * time.Second},
-		{"very many", pruned{looked: 1e7, deleted: 1e7}, time.Minute, 500 * time.Millisecond, pruneSoonest},
-		{"very many, slowly", pruned{looked: 1e7, deleted: 1e7}, time.Minute, time.Hour, pruneSoonest},
-		{"very many behind dead rows", pruned{1e7, 1e7, 2 * time.Second}, time.Minute, 20 * time.Second, 18 * time.Second},
-		{"very many behind very many dead rows", pruned{1e7, 1e7, time.Minute}, time.Minute, time.Hour, pruneEvery},
-		{"after very many", pruned{looked: 2 * pruneMany, deleted: pruneMany}, 61 * time.Second, time.Second, pruneEvery},
-		{"some in vain", pruned{looked: 5 * pruneMany / 2, deleted: pruneMany}, 10 * time.Second, time.Second, 14 * time.Second},
-		{"just worth it", pruned{looked: 1e7, deleted: 1e6}, 4 * time.Second, 0, 8 * time.Second},
-		{"looked in vain, shortly", pruned{looked: 1000, deleted: 99}, time.Minute, 10 * time.Millisecond, pruneEvery},
-		{"looked in vain, for long, in a short time", pruned{looked: 1e6}, 5 * time.Second, time.Second, 9 * time.Second},
-		{"looked in vain, shortly, in a short time", pruned{looked: 500}, 5 * time.Second, 10 * time.Millisecond, 9990 * time.Millisecond},
-		{"looked in vain for long", pruned{looked: 1e6, deleted: 1}, time.Minute, 6 * time.Second, 10 * time.Minute},
-		{"looked in vain for very long", pruned{looked: 1e9}, time.Minute, time.Hour, pruneLatest},
+		{"nothing there", prune.Result{}, time.Minute, 0, pruneEvery},
+		{"few", prune.Result{Examined: 1000, Deleted: 900}, time.Minute, time.Second, pruneEvery},
+		{"few in a short time", prune.Result{Examined: 1000, Deleted: 900}, 5 * time.Second, time.Second, 9 * time.Second},
+		{"none in a short time", prune.Result{Examined: 0}, 5 * time.Second, time.Second, 9 * time.Second},
+		{"as many as are to be", prune.Result{Examined: pruneMany, Deleted: pruneMany}, 20 * time.Second, 2 * time.Second, 18 * time.Second},
+		{"twice as many", prune.Result{Examined: 2 * pruneMany, Deleted: 2 * pruneMany}, 20 * time.Second, 2 * time.Second, 8 * time.Second},
+		{"half as many", prune.Result{Examined: pruneMany, Deleted: pruneMany / 2}, 20 * time.Second, 2 * time.Second, 38 * time.Second},
+		{"a quarter as many", prune.Result{Examined: pruneMany, Deleted: pruneMany / 4}, 20 * time.Second, 2 * time.Second, 38 * time.Second},
+		{"very many", prune.Result{Examined: 1e7, Deleted: 1e7}, time.Minute, 500 * time.Millisecond, pruneSoonest},
+		{"very many, slowly", prune.Result{Examined: 1e7, Deleted: 1e7}, time.Minute, time.Hour, pruneSoonest},
+		{"very many behind dead rows", prune.Result{Examined: 1e7, Deleted: 1e7, FirstRead: 2 * time.Second}, time.Minute, 20 * time.Second, 18 * time.Second},
+		{"very many behind very many dead rows", prune.Result{Examined: 1e7, Deleted: 1e7, FirstRead: time.Minute}, time.Minute, time.Hour, pruneEvery},
+		{"after very many", prune.Result{Examined: 2 * pruneMany, Deleted: pruneMany}, 61 * time.Second, time.Second, pruneEvery},
+		{"some in vain", prune.Result{Examined: 5 * pruneMany / 2, Deleted: pruneMany}, 10 * time.Second, time.Second, 14 * time.Second},
+		{"just worth it", prune.Result{Examined: 1e7, Deleted: 1e6}, 4 * time.Second, 0, 8 * time.Second},
+		{"looked in vain, shortly", prune.Result{Examined: 1000, Deleted: 99}, time.Minute, 10 * time.Millisecond, pruneEvery},
+		{"looked in vain, for long, in a short time", prune.Result{Examined: 1e6}, 5 * time.Second, time.Second, 9 * time.Second},
+		{"looked in vain, shortly, in a short time", prune.Result{Examined: 500}, 5 * time.Second, 10 * time.Millisecond, 9990 * time.Millisecond},
+		{"looked in vain for long", prune.Result{Examined: 1e6, Deleted: 1}, time.Minute, 6 * time.Second, 10 * time.Minute},
+		{"looked in vain for very long", prune.Result{Examined: 1e9}, time.Minute, time.Hour, pruneLatest},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if have := pruneAgain(test.sum, test.since, test.took); have != test.want {
@@ -64,7 +65,7 @@ func TestKeepPruning(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				began, removed, passes := time.Now(), int64(0), 0
-				(&session{}).keepPruning(ctx, pruneEvery/2, func() (pruned, error) {
+				(&session{}).keepPruning(ctx, pruneEvery/2, func() (prune.Result, error) {
 					found := int64(test.rate*time.Since(began).Seconds()) - removed
 					time.Sleep(time.Duration(found) * test.each)
 					removed += found
@@ -74,7 +75,7 @@ func TestKeepPruning(t *testing.T) {
 					if passes == 100 {
 						cancel()
 					}
-					return pruned{looked: found, deleted: found}, nil
+					return prune.Result{Examined: found, Deleted: found}, nil
 				})
 			})
 		})
@@ -85,20 +86,20 @@ func TestKeepPruning(t *testing.T) {
 func TestKeepPruningPauses(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		result pruned
+		result prune.Result
 		err    error
 		pause  time.Duration
 	}{
-		{"nothing there", pruned{}, nil, pruneEvery},
-		{"failed at once", pruned{}, errors.New("no"), pruneEvery},
-		{"failed after much", pruned{looked: 1e6, deleted: 1e6}, errors.New("no"), pruneFailed},
+		{"nothing there", prune.Result{}, nil, pruneEvery},
+		{"failed at once", prune.Result{}, errors.New("no"), pruneEvery},
+		{"failed after much", prune.Result{Examined: 1e6, Deleted: 1e6}, errors.New("no"), pruneFailed},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const first = 100 * time.Millisecond
 				ctx, cancel := context.WithCancel(t.Context())
 				began, passes := time.Now(), 0
-				(&session{}).keepPruning(ctx, first, func() (pruned, error) {
+				(&session{}).keepPruning(ctx, first, func() (prune.Result, error) {
 					if have, wanted := time.Since(began), first+time.Duration(passes)*test.pause; have != wanted {
 						t.Errorf("pass %d begins after %s, not %s", passes, have, wanted)
 					}
@@ -123,7 +124,7 @@ func TestKeepPruningTogether(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range processes {
 			all.Go(func() {
-				(&session{}).keepPruning(ctx, time.Duration(i)*7*time.Second, func() (pruned, error) {
+				(&session{}).keepPruning(ctx, time.Duration(i)*7*time.Second, func() (prune.Result, error) {
 					mu.Lock()
 					found := int64(rate*time.Since(began).Seconds()) - removed
 					removed += found
@@ -133,7 +134,7 @@ func TestKeepPruningTogether(t *testing.T) {
 					}
 					mu.Unlock()
 					time.Sleep(time.Duration(found) * 2 * time.Microsecond)
-					return pruned{looked: found, deleted: found}, nil
+					return prune.Result{Examined: found, Deleted: found}, nil
 				})
 			})
 		}
@@ -154,7 +155,7 @@ func TestPruneWalk(t *testing.T) {
 		store := &pruning{steps: []time.Duration{walk, time.Minute, time.Minute}}
 		s := &session{client: New(store), config: Config{Retention: Retention{Cancelled: Forever, Failed: Forever}}}
 		sum, err := s.pruneOnce(t.Context())
-		if err == nil || sum.walk != walk || sum.looked != 2*chunk {
+		if err == nil || sum.FirstRead != walk || sum.Examined != 2*prune.Chunk {
 			t.Errorf("%+v, %v", sum, err)
 		}
 	})

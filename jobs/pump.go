@@ -400,17 +400,9 @@ func (s *session) drained(ctx context.Context, queues []string) bool {
 // sleep is when the pump has to look again by itself; the zero time means never.
 func (p *pump) sleep(next time.Time) time.Time {
 	if p.drain {
-		return earlier(next, p.store.Now().Add(min(drainFirst<<min(max(p.vain, p.misses), 10), drainLast)))
+		return core.Earlier(next, p.store.Now().Add(min(drainFirst<<min(max(p.vain, p.misses), 10), drainLast)))
 	}
 	return next
-}
-
-// earlier is the earlier of two times, of which a may be none.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // recorded takes what was recorded off the list of running attempts.

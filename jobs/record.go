@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/stats"
 )
 
 // largeResult is from when on a result goes by itself, in bytes.
@@ -16,7 +17,7 @@ const largeResult = 32 << 10
 // record writes outcomes, inside the pump's transaction, and returns those that were refused because the lease was
 // lost. Attempts that ended well go in one statement; the others, which are rarer, one by one. It notes in done what
 // becomes of jobs here, and not what had become of them before.
-func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome, done changes) (lost []outcome, err error) {
+func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome, done stats.Changes) (lost []outcome, err error) {
 	if err := withhold(ctx, q, outcomes); err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome, 
 }
 
 // recordReturned gives back jobs whose handlers were not called. Those that somebody else holds now are no loss.
-func (s *session) recordReturned(ctx context.Context, q db.Querier, h holder, group []outcome, now int64, done changes) error {
+func (s *session) recordReturned(ctx context.Context, q db.Querier, h holder, group []outcome, now int64, done stats.Changes) error {
 	n, err := q.ReleaseJobs(ctx, db.ReleaseJobsParams{Now: now, WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
 	if err != nil || n == int64(len(group)) {
 		return err
@@ -87,7 +88,7 @@ func (s *session) recordReturned(ctx context.Context, q db.Querier, h holder, gr
 			return err
 		}
 		if n > 0 {
-			done.ended(o.attempt.job.Queue, o.attempt.job.Kind, StatusCancelled, 1)
+			done.Ended(o.attempt.job.Queue, o.attempt.job.Kind, StatusCancelled, 1)
 		}
 	}
 	return nil
@@ -95,7 +96,7 @@ func (s *session) recordReturned(ctx context.Context, q db.Querier, h holder, gr
 
 // recordAlone writes the end of one attempt that ended well: a large result, which is not wrapped in JSON for a batch, and
 // one that may have been recorded before, which then is not counted twice.
-func (s *session) recordAlone(ctx context.Context, q db.Querier, o outcome, done changes) (bool, error) {
+func (s *session) recordAlone(ctx context.Context, q db.Querier, o outcome, done stats.Changes) (bool, error) {
 	n, err := q.CompleteJob(ctx, db.CompleteJobParams{
 		ResultJson: o.result, Now: core.Micros(s.store.Now()), ID: o.attempt.job.ID,
 		Attempt: int64(o.attempt.job.Attempt), WorkerID: o.attempt.job.WorkerID,
@@ -106,7 +107,7 @@ func (s *session) recordAlone(ctx context.Context, q db.Querier, o outcome, done
 	if n == 0 {
 		return s.ended(ctx, q, o)
 	}
-	done.recorded(o)
+	noteOutcome(done, o)
 	return true, nil
 }
 
@@ -160,18 +161,18 @@ func fences(outcomes []outcome) string {
 
 // completed notes for the counts that n of a group were completed, and adds the others, who have lost their lease, to lost.
 // None of a group may have been recorded before, so what is done by its attempt is done by the statement.
-func (s *session) completed(ctx context.Context, q db.Querier, group []outcome, n int64, done changes, lost []outcome) ([]outcome, error) {
+func (s *session) completed(ctx context.Context, q db.Querier, group []outcome, n int64, done stats.Changes, lost []outcome) ([]outcome, error) {
 	for _, o := range group {
 		ended := n == int64(len(group))
 		if !ended {
 			row, err := q.GetJobFence(ctx, o.attempt.job.ID)
-			if err != nil && notFound(err) != ErrNotFound {
+			if err != nil && core.NotFound(err) != ErrNotFound {
 				return nil, err
 			}
 			ended = err == nil && Status(row.Status) == StatusDone && o.isOf(row)
 		}
 		if ended {
-			done.recorded(o)
+			noteOutcome(done, o)
 		} else {
 			lost = append(lost, o)
 		}
@@ -186,7 +187,7 @@ func (s *session) ended(ctx context.Context, q db.Querier, o outcome) (bool, err
 		return false, nil
 	}
 	row, err := q.GetJobFence(ctx, o.attempt.job.ID)
-	if notFound(err) == ErrNotFound {
+	if core.NotFound(err) == ErrNotFound {
 		return false, nil
 	}
 	status := Status(row.Status)
@@ -199,7 +200,7 @@ func (o outcome) isOf(row db.GetJobFenceRow) bool {
 }
 
 // recordOne writes an outcome that is not a plain success; false means that the lease was lost.
-func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome, done changes) (bool, error) {
+func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome, done stats.Changes) (bool, error) {
 	now := s.store.Now()
 	id, attempt, worker := o.attempt.job.ID, int64(o.attempt.job.Attempt), o.attempt.job.WorkerID
 	// A due time in the far future is cut to the last one that the schema takes.
@@ -222,7 +223,7 @@ func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome, done c
 		}
 		if n > 0 {
 			o.attempt.recorded = fateCancel
-			done.ended(o.attempt.job.Queue, o.attempt.job.Kind, StatusCancelled, 1)
+			done.Ended(o.attempt.job.Queue, o.attempt.job.Kind, StatusCancelled, 1)
 			return true, s.addError(ctx, q, o, now)
 		}
 	}
@@ -254,7 +255,7 @@ func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome, done c
 		}
 		return ended, err
 	}
-	done.recorded(o)
+	noteOutcome(done, o)
 	return true, s.addError(ctx, q, o, now)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/stats"
 )
 
 // boot looks after jobs whose worker is gone, before the first claim. It goes by locks only: a lease that is over may
@@ -141,19 +142,19 @@ func (s *session) rescue(ctx context.Context, failAll bool, before int64, end *d
 		if reset, err = q.ResetStuckJobs(ctx, now); err != nil {
 			return err
 		}
-		done := changes{}
+		done := stats.Changes{}
 		for _, job := range cancelled {
-			done.add(job.Queue, job.Kind, eventCrashed, 1, 0)
-			done.ended(job.Queue, job.Kind, StatusCancelled, 1)
+			done.Add(job.Queue, job.Kind, stats.EventCrashed, 1, 0)
+			done.Ended(job.Queue, job.Kind, StatusCancelled, 1)
 		}
 		for _, job := range failed {
-			done.add(job.Queue, job.Kind, eventCrashed, 1, 0)
-			done.ended(job.Queue, job.Kind, StatusFailed, 1)
+			done.Add(job.Queue, job.Kind, stats.EventCrashed, 1, 0)
+			done.Ended(job.Queue, job.Kind, StatusFailed, 1)
 		}
 		for _, job := range reset {
-			done.add(job.Queue, job.Kind, eventCrashed, 1, 0)
+			done.Add(job.Queue, job.Kind, stats.EventCrashed, 1, 0)
 		}
-		return done.write(ctx, q, now)
+		return done.Write(ctx, q, now)
 	})
 	if err != nil {
 		return fmt.Errorf("rescue jobs of gone workers: %w", err)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -175,7 +176,7 @@ type Runner struct {
 // NewRunner returns a runner, or all faults of the config together.
 func NewRunner(client *Client, config Config) (*Runner, error) {
 	config, err := config.withDefaults()
-	if client.tx != nil {
+	if client.scope().Tx != nil {
 		err = errors.Join(err, errors.New("the client works inside a transaction"))
 	}
 	if err != nil {
@@ -227,7 +228,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 	}
 	session := newSession(r, string(kinds), drain)
 	defer session.flush()
-	err = session.run(withoutActor(ctx))
+	err = session.run(audit.Without(ctx))
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil // stopped before it had begun
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/callback"
+	"github.com/sqluice/sqluice/internal/queue/stats"
 )
 
 // flushWithin is how long a session waits at its end for observers, and for its logger, to take what was told before.
@@ -53,7 +54,7 @@ type session struct {
 	resting  bool               // the pump waits for news
 	engaged  bool               // a job is being handed over
 	refused  map[fence]struct{} // attempts whose end the database does not take
-	spans    map[span]int64     // how long jobs waited and ran, not yet in the history
+	spans    stats.Durations    // how long jobs waited and ran, not yet in the history
 	noted    bool               // there may be notes to be added up
 }
 
@@ -68,7 +69,7 @@ func newSession(r *Runner, kinds string, drain bool) *session {
 		store: r.client.store, observer: r.client.store.Observer(), client: r.client, config: r.config, log: callback.Logger(r.config.Logger), handlers: r.handlers,
 		kinds: kinds, drain: drain, settled: make(chan struct{}, 1), next: make(chan *attempt), finished: make(chan struct{}),
 		running: map[fence]*attempt{}, lanes: newLanes(r.config), refused: map[fence]struct{}{},
-		spans: map[span]int64{}, noted: true,
+		spans: stats.Durations{}, noted: true,
 	}
 }
 

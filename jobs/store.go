@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // Store is a database that holds the queue: what an engine (jobs/sqlite, jobs/postgres) provides and package jobs
@@ -105,18 +106,11 @@ type Store interface {
 }
 
 // Signal is a set of things that a commit can make true.
-type Signal uint8
+type Signal = jobtype.Signal
 
 const (
-	// WorkReady means that a job may be claimable or falls due sooner than known.
-	WorkReady Signal = 1 << iota
-	// JobEnded means that a job reached a final status.
-	JobEnded
-	// WorkAdded is announced in place of WorkReady by enqueues, for engines whose transactions tell other processes of
-	// them by themselves. Listeners listen for WorkReady.
-	WorkAdded
-
-	// ChangesOnly, beside what somebody listens for, means that it is no news that there may be some: an engine that wakes
-	// listeners now and then for want of anything better looks first whether anything has changed. Nobody announces it.
-	ChangesOnly
+	WorkReady   = jobtype.WorkReady   // a job may be claimable or falls due sooner than known
+	JobEnded    = jobtype.JobEnded    // a job reached a final status
+	WorkAdded   = jobtype.WorkAdded   // announced in place of WorkReady by enqueues
+	ChangesOnly = jobtype.ChangesOnly // no periodic wake-ups without a change
 )

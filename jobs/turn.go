@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/stats"
 )
 
 const (
@@ -47,7 +48,7 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 	defer func() { t.held = time.Since(began) }()
 	t.begin()
 	var err error
-	done := changes{}
+	done := stats.Changes{}
 	if len(t.outcomes) > 0 {
 		if t.lost, err = s.record(ctx, q, t.outcomes, done); err != nil {
 			return fmt.Errorf("record outcomes: %w", err)
@@ -58,7 +59,7 @@ func (t *turn) write(ctx context.Context, q db.Querier) error {
 			return err
 		}
 	}
-	if err := done.write(ctx, q, core.Micros(s.store.Now())); err != nil {
+	if err := done.Write(ctx, q, core.Micros(s.store.Now())); err != nil {
 		return fmt.Errorf("note what was recorded: %w", err)
 	}
 	return nil
@@ -85,7 +86,7 @@ func (t *turn) begin() {
 }
 
 // claim makes due jobs claimable and claims for each queue what it wants.
-func (t *turn) claim(ctx context.Context, q db.Querier, done changes) error {
+func (t *turn) claim(ctx context.Context, q db.Querier, done stats.Changes) error {
 	s := t.session
 	now := s.store.Now()
 	if err := t.promoteDue(ctx, q, core.Micros(now)); err != nil {
@@ -136,7 +137,7 @@ func (s *session) attempt(row db.ClaimJobsRow, queue string, worker int64, now, 
 // returnRisky gives back those of a queue's claimed jobs that would have to wait for a slot and had better not: should the
 // process die, a crash is charged to all that it holds. A job on its last attempt would fail without having run; and beside
 // one that was running when a process died before, the others would be charged again and again.
-func (t *turn) returnRisky(ctx context.Context, q db.Querier, queue string, claimed []*attempt, done changes) ([]*attempt, error) {
+func (t *turn) returnRisky(ctx context.Context, q db.Querier, queue string, claimed []*attempt, done stats.Changes) ([]*attempt, error) {
 	slots := int(t.slots[queue])
 	if len(claimed) <= slots {
 		return claimed, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/stats"
 )
 
 // splitting is a store whose transactions end after some time, with jobs without end.
@@ -68,7 +69,7 @@ func splitPump(t *testing.T, store *splitting, ends int, handle func()) *pump {
 	config := Config{Queues: map[string]int{DefaultQueue: 1000}, Lease: time.Minute, MaxCrashes: 3}
 	s := &session{
 		store: store, config: config, log: slog.New(slog.DiscardHandler), running: map[fence]*attempt{}, lanes: newLanes(config),
-		spans: map[span]int64{}, settled: make(chan struct{}, 1), next: make(chan *attempt), finished: make(chan struct{}),
+		spans: stats.Durations{}, settled: make(chan struct{}, 1), next: make(chan *attempt), finished: make(chan struct{}),
 		values:   context.Background(),
 		handlers: map[string]handler{"k": {kind: "k", run: func(context.Context, *Job) error { handle(); return nil }}},
 	}
@@ -99,7 +100,7 @@ func TestLastChanceWaitsForTheEndOfAnother(t *testing.T) {
 		}
 		snoozed := &snoozing{}
 		other := &attempt{session: p.session, job: Job{ID: 2, Kind: "k", Queue: DefaultQueue, Attempt: 3, Crashes: 2, Payload: json.RawMessage("0")}}
-		kept, err := turn.putOff(t.Context(), snoozed, []*attempt{other}, changes{})
+		kept, err := turn.putOff(t.Context(), snoozed, []*attempt{other}, stats.Changes{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // Tx is a caller's own transaction, made by an engine's Tx function (sqlite.Tx, postgres.Tx).
-type Tx interface {
-	// Handle is what the engine's Join knows its own transactions by.
-	Handle() any
-
-	// Savepoint runs the engine's statement of that name: savepoint, which sets one, rollback_to, which undoes what came after
-	// it, or release, which forgets it.
-	Savepoint(ctx context.Context, statement string) error
-}
+type Tx = jobtype.Tx
 
 // OwnTx is a transaction that an engine began for [Client.Tx].
 type OwnTx interface {
@@ -27,9 +23,6 @@ type OwnTx interface {
 	Rollback(ctx context.Context) error
 }
 
-// errOuterClient is returned inside [Client.Tx] by the client that began the transaction.
-var errOuterClient = errors.New("this client is outside the transaction of Client.Tx: use the client that the function was given")
-
 // Tx runs fn in a transaction on a connection of its own and commits it when fn returns nil. All that fn does with the client
 // that it is given is committed together or not at all. When fn returns an error, panics or calls runtime.Goexit, nothing
 // is; Tx returns fn's error as it is. The error is [ErrUnknownOutcome] when the connection broke during the commit.
@@ -40,10 +33,10 @@ var errOuterClient = errors.New("this client is outside the transaction of Clien
 //
 // Tx is for programs that have no transaction; those that have one use [Client.With].
 func (c *Client) Tx(ctx context.Context, fn func(ctx context.Context, tx *Client) error) error {
-	if c.tx != nil {
-		return part(ctx, c.tx, func() error { return fn(ctx, c) })
+	if c.scope().Tx != nil {
+		return engine.Savepoint(ctx, c.scope().Tx, func() error { return fn(ctx, c) })
 	}
-	if err := c.outside(ctx); err != nil {
+	if err := c.scope().CheckOutside(ctx); err != nil {
 		return err
 	}
 	tx, err := c.store.BeginOwn(ctx)
@@ -56,24 +49,13 @@ func (c *Client) Tx(ctx context.Context, fn func(ctx context.Context, tx *Client
 			_ = tx.Rollback(context.WithoutCancel(ctx)) // the server and the file undo it in any case
 		}
 	}()
-	err = fn(context.WithValue(ctx, insideTx{}, c.given), c.With(tx))
+	err = fn(c.scope().Inside(ctx), c.With(tx))
 	ended = true
 	if err != nil {
 		return errors.Join(err, tx.Rollback(context.WithoutCancel(ctx)))
 	}
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit the transaction: %w", err)
-	}
-	return nil
-}
-
-// insideTx is the key of the store whose transaction a context belongs to.
-type insideTx struct{}
-
-// outside returns an error when ctx belongs to a transaction of the store, which an operation outside would wait for.
-func (c *Client) outside(ctx context.Context) error {
-	if store, inside := ctx.Value(insideTx{}).(Store); inside && store == c.given {
-		return errOuterClient
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 )
 
 // worker is the session's row in the workers table and the lock that says that it lives.
@@ -79,7 +80,7 @@ func (s *session) addWorker(ctx context.Context, params db.RegisterWorkerParams)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return id, err
 		}
-		if err := s.store.Read(ctx, openQueue); err != nil {
+		if err := s.store.Read(ctx, lifecycle.CheckOpen); err != nil {
 			return 0, err
 		}
 		if err := s.rescueWorkers(ctx, s.config.OnBoot == OnBootFailed, 0); err != nil {

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/labels"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 const (
@@ -39,8 +39,8 @@ type reading struct {
 	at     time.Time
 	ok     bool
 	clock  time.Time // by the store's clock
-	stats  jobs.Stats
-	queues []jobs.QueueInfo
+	stats  inspect.Stats
+	queues []inspect.QueueInfo
 }
 
 // NewQueue returns a collector of a client's queue. It logs to log when the database cannot be read; a goroutine of its
@@ -114,8 +114,8 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 }
 
 // sumQueues returns the queues by label, with the sum of those that share a label.
-func sumQueues(known *labels.Names, list []jobs.QueueInfo) map[string]jobs.QueueInfo {
-	sums := map[string]jobs.QueueInfo{}
+func sumQueues(known *labels.Names, list []inspect.QueueInfo) map[string]inspect.QueueInfo {
+	sums := map[string]inspect.QueueInfo{}
 	for _, info := range list {
 		name, _ := known.Of(info.Name, "")
 		sum := sums[name]
@@ -140,8 +140,8 @@ func (q *Queue) read() reading {
 	defer cancel()
 	var r reading
 	var err error
-	if r.stats, err = q.client.Stats(ctx); err == nil {
-		r.queues, err = q.client.Queues(ctx)
+	if r.stats, err = inspect.New(q.client).Stats(ctx); err == nil {
+		r.queues, err = inspect.New(q.client).Queues(ctx)
 	}
 	if err != nil {
 		q.log.Error("reading the queue for its metrics failed", "error", err)

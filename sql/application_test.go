@@ -8,9 +8,9 @@ import (
 	"testing/fstest"
 
 	"github.com/pressly/goose/v3"
-
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -106,7 +106,7 @@ func TestQueueInAnApplicationsDatabase(t *testing.T) {
 	}
 	order(false, 2)
 	kept := order(true, 3)
-	list, err := client.List(ctx, jobs.Filter{})
+	list, err := inspect.New(client).List(ctx, inspect.Filter{})
 	if err != nil || len(list) != 1 || list[0].ID != kept {
 		t.Errorf("after a rollback and a commit there are the jobs %v, want only %d: %v", list, kept, err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/sqluice/sqluice/internal/move"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/postgres"
 	"github.com/sqluice/sqluice/metrics"
 )
@@ -142,10 +143,10 @@ func TestExtremesAreRefusedOrHarmless(t *testing.T) {
 			w.must("enqueue", w.exec(`INSERT INTO sqluice_jobs (kind) VALUES ('k')`))
 			for _, p := range moves {
 				w.plant([]plant{p})
-				if _, err := w.client.Why(w.ctx, 1); err != nil {
+				if _, err := inspect.New(w.client).Why(w.ctx, 1); err != nil {
 					t.Errorf("%s: why gives %v", p, err)
 				}
-				if _, err := w.client.Stats(w.ctx); err != nil {
+				if _, err := inspect.New(w.client).Stats(w.ctx); err != nil {
 					t.Errorf("%s: stats give %v", p, err)
 				}
 				if _, err := w.client.Enqueue(w.ctx, "k", json.RawMessage(`{}`)); !errors.Is(err, jobs.ErrMoved) {
@@ -198,7 +199,7 @@ func (w *world) looks() {
 	w.Helper()
 	var all []jobs.Job
 	for after := int64(0); ; {
-		page, err := w.client.ListPage(w.ctx, jobs.Filter{After: after, Limit: jobs.MaxPage})
+		page, err := inspect.New(w.client).ListPage(w.ctx, inspect.Filter{After: after, Limit: inspect.MaxPage})
 		if err != nil {
 			w.Fatalf("list: %v", err)
 		}
@@ -216,19 +217,19 @@ func (w *world) looks() {
 		if i%10 > 0 && len(all) > 100 {
 			continue
 		}
-		_, err := w.client.Why(w.ctx, job.ID)
+		_, err := inspect.New(w.client).Why(w.ctx, job.ID)
 		w.must("why", err)
-		_, err = w.client.Errors(w.ctx, job.ID)
+		_, err = inspect.New(w.client).Errors(w.ctx, job.ID)
 		w.must("errors", err)
 	}
-	_, err = w.client.Failures(w.ctx, jobs.FailedFilter{}, jobs.Failure{})
+	_, err = inspect.New(w.client).Failures(w.ctx, inspect.FailedFilter{}, inspect.Failure{})
 	w.must("failures", err)
-	_, err = w.client.Audit(w.ctx, jobs.AuditFilter{Job: 1})
+	_, err = inspect.New(w.client).Audit(w.ctx, inspect.AuditFilter{Job: 1})
 	w.must("audit of a job", err)
-	_, err = w.client.SensitiveFields(w.ctx)
+	_, err = inspect.New(w.client).SensitiveFields(w.ctx)
 	w.must("sensitive fields", err)
-	for _, f := range []jobs.Filter{{Tag: "a"}, {Text: "a"}, {Kind: "k", Status: jobs.StatusPending}} {
-		_, err = w.client.List(w.ctx, f)
+	for _, f := range []inspect.Filter{{Tag: "a"}, {Text: "a"}, {Kind: "k", Status: jobs.StatusPending}} {
+		_, err = inspect.New(w.client).List(w.ctx, f)
 		w.must("search", err)
 	}
 
@@ -316,11 +317,11 @@ func (w *world) goesOn() {
 	}
 	cancel()
 	w.must("run", <-ended)
-	list, err := w.client.Errors(w.ctx, failing.ID)
+	list, err := inspect.New(w.client).Errors(w.ctx, failing.ID)
 	if err != nil || len(list) != 1 {
 		w.Errorf("the job that fails has the errors %v, %v", list, err)
 	}
-	_, err = w.client.Recount(w.ctx)
+	_, err = inspect.New(w.client).Recount(w.ctx)
 	w.must("recount", err)
 	acting := jobs.WithActor(w.ctx, "somebody")
 	_, err = w.client.PauseQueue(acting, "q")
@@ -359,7 +360,7 @@ func (w *world) prunes() {
 	w.Helper()
 	for _, status := range jobs.Statuses() {
 		if status.Final() {
-			_, err := w.client.Prune(w.ctx, status, 0)
+			_, err := inspect.New(w.client).Prune(w.ctx, status, 0)
 			w.must("prune", err)
 		}
 	}

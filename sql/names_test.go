@@ -8,9 +8,8 @@ import (
 	"testing"
 
 	"github.com/pressly/goose/v3"
-
 	"github.com/sqluice/sqluice/internal/testdb"
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // An application's tables of everyday names stay as they are beside the queue's.
@@ -138,7 +137,7 @@ func TestEarlierBuildsAreRefused(t *testing.T) {
 			w.must("note the version", w.exec(numbered("INSERT INTO "+testdb.VersionTable+" (version_id, is_applied) VALUES (?, ?)", e), version, true))
 			w.must("make a table", w.exec("CREATE TABLE jobs (id BIGINT)"))
 			_, migrateErr := w.client.Migrate(w.ctx)
-			_, listErr := w.client.List(w.ctx, jobs.Filter{})
+			_, listErr := inspect.New(w.client).List(w.ctx, inspect.Filter{})
 			for what, err := range map[string]error{"migrate": migrateErr, "list": listErr} {
 				if err == nil || !strings.Contains(err.Error(), "earlier build") {
 					t.Errorf("at version %d %s gives %v", version, what, err)

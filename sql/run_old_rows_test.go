@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
-
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // hang is when a runner that does not end by itself is given up.
@@ -62,7 +62,7 @@ func TestJobsOfOldVersionsRun(t *testing.T) {
 			if seen := drain(t, client); !maps.Equal(seen, again) {
 				t.Errorf("ran %v after the retries, want %v", seen, again)
 			}
-			list, err := client.List(t.Context(), jobs.Filter{})
+			list, err := inspect.New(client).List(t.Context(), inspect.Filter{})
 			if err != nil {
 				t.Fatal(err)
 			}

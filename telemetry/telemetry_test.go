@@ -10,6 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+	"github.com/sqluice/sqluice/telemetry"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -17,11 +22,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/sqluice/sqluice/internal/testdb"
-	"github.com/sqluice/sqluice/jobs"
-	"github.com/sqluice/sqluice/jobs/sqlite"
-	"github.com/sqluice/sqluice/telemetry"
 )
 
 // lab is a queue with its traces and metrics.
@@ -242,7 +242,7 @@ func TestAPanicEndsTheSpanAndStaysTheAttempts(t *testing.T) {
 	if run.Status.Code != codes.Error {
 		t.Errorf("the status is %v", run.Status)
 	}
-	list, err := l.client.Errors(t.Context(), id)
+	list, err := inspect.New(l.client).Errors(t.Context(), id)
 	l.must(err)
 	if len(list) != 1 || list[0].Cause != jobs.CausePanic || !strings.Contains(list[0].Stack, "TestAPanicEndsTheSpan") {
 		t.Errorf("the attempt's errors are %+v", list)

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+	"github.com/sqluice/sqluice/telemetry"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/codes"
-
-	"github.com/sqluice/sqluice/jobs"
-	"github.com/sqluice/sqluice/telemetry"
 )
 
 // TestSpansHaveNothingSensitive: no span has a value that its kind marks as sensitive, however the handler's error has it.
@@ -36,7 +36,7 @@ func TestSpansHaveNothingSensitive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, telemetry.Config{})
-			l.must(l.client.MarkSensitive(t.Context(), "k", "card", "result:*"))
+			l.must(inspect.New(l.client).MarkSensitive(t.Context(), "k", "card", "result:*"))
 			_, err := l.client.Enqueue(t.Context(), "k", json.RawMessage(`{"card":"4111-1111","what":"tea"}`), jobs.MaxAttempts(1), jobs.Timeout(50*time.Millisecond))
 			l.must(err)
 			l.drain(handle)

@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // auditFields maps the library's fields to flags.
 var auditFields = map[string]string{"actor": "--actor", "action": "--action", "job": "--job", "limit": "--limit", "cursor": "--after"}
 
 func (a *app) auditCommand() *cobra.Command {
-	var f jobs.AuditFilter
+	var f inspect.AuditFilter
 	var action, job string
 	var within time.Duration
 	var asJSON bool
@@ -36,11 +36,11 @@ func (a *app) auditCommand() *cobra.Command {
 	flags.StringVar(&job, "job", "", "only changes of the job with this `ID`, alone or with others")
 	flags.Var(&durationValue{value: &within}, "since", "only changes within this time")
 	f.Limit = 100
-	flags.Var(&intValue{&f.Limit, 1, jobs.MaxPage}, "limit", "the most entries to list")
+	flags.Var(&intValue{&f.Limit, 1, inspect.MaxPage}, "limit", "the most entries to list")
 	flags.Var(&cursorValue{&f.After}, "after", "the last id of the previous page")
 	jsonFlag(flags, &asJSON)
 	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
-		f.Action = jobs.Action(action)
+		f.Action = inspect.Action(action)
 		if job != "" {
 			id, err := parseID(job)
 			if err != nil {
@@ -58,8 +58,8 @@ func (a *app) auditCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) audit(ctx context.Context, c *jobs.Client, f jobs.AuditFilter, asJSON bool) error {
-	list, err := c.Audit(ctx, f)
+func (a *app) audit(ctx context.Context, c *jobs.Client, f inspect.AuditFilter, asJSON bool) error {
+	list, err := inspect.New(c).Audit(ctx, f)
 	if err != nil {
 		return nameFlags(err, auditFields)
 	}
@@ -80,7 +80,7 @@ func (a *app) audit(ctx context.Context, c *jobs.Client, f jobs.AuditFilter, asJ
 }
 
 // changed returns the subject of an audit entry.
-func changed(e jobs.AuditEntry) string {
+func changed(e inspect.AuditEntry) string {
 	var parts []string
 	switch {
 	case e.JobID != 0:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func auditTests() tests {
@@ -34,7 +35,7 @@ func changesAreNoted(t *testing.T, c *cli) {
 	if u, err := user.Current(); err == nil {
 		name = "cli:" + u.Username
 	}
-	entries := get[[]jobs.AuditEntry](c, "audit")
+	entries := get[[]inspect.AuditEntry](c, "audit")
 	var actions []string
 	for _, e := range slices.Backward(entries) {
 		actions = append(actions, string(e.Action))
@@ -46,10 +47,10 @@ func changesAreNoted(t *testing.T, c *cli) {
 	if have := strings.Join(actions, " "); have != want {
 		t.Errorf("the entries are %s, not %s", have, want)
 	}
-	if list := get[[]jobs.AuditEntry](c, "audit", "--job", "2"); len(list) != 3 || list[0].Action != jobs.ActionDelete || list[0].Kind != "k" {
+	if list := get[[]inspect.AuditEntry](c, "audit", "--job", "2"); len(list) != 3 || list[0].Action != inspect.ActionDelete || list[0].Kind != "k" {
 		t.Errorf("the entries of a job are %+v", list)
 	}
-	if list := get[[]jobs.AuditEntry](c, "audit", "--actor", name, "--action", "pause", "--since", "1h"); len(list) != 1 || list[0].Queue != "q" {
+	if list := get[[]inspect.AuditEntry](c, "audit", "--actor", name, "--action", "pause", "--since", "1h"); len(list) != 1 || list[0].Queue != "q" {
 		t.Errorf("the entries of a pause are %+v", list)
 	}
 	a := c.run("audit", "--limit", "2")

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func benchTests() tests {
@@ -96,7 +96,7 @@ func benchLeavesTheJobsAlone(t *testing.T, c *cli) {
 	if after := c.show(id); after.Status != jobs.StatusPending || !after.UpdatedAt.Equal(before.UpdatedAt) {
 		t.Errorf("the user's job is %+v, %+v before", after, before)
 	}
-	if stats := get[jobs.Stats](c, "stats"); stats.Jobs[jobs.StatusPending] != 1 || stats.Jobs[jobs.StatusDone] != 0 {
+	if stats := get[inspect.Stats](c, "stats"); stats.Jobs[jobs.StatusPending] != 1 || stats.Jobs[jobs.StatusDone] != 0 {
 		t.Errorf("the user's queue is %+v", stats)
 	}
 	if left := c.surroundings(); !slices.Equal(left, there) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func commandTests() tests {
@@ -216,7 +217,7 @@ func why(t *testing.T, c *cli) {
 	if out := c.ok("why", "1"); !strings.Contains(out, "not-due: it is due at") || !strings.Contains(out, `no-worker: no live worker takes jobs of the kind "k"`) {
 		t.Errorf("why prints %q", out)
 	}
-	if d := get[jobs.Diagnosis](c, "why", "1"); d.Job != 1 || d.Status != jobs.StatusScheduled || len(d.Findings) != 2 {
+	if d := get[inspect.Diagnosis](c, "why", "1"); d.Job != 1 || d.Status != jobs.StatusScheduled || len(d.Findings) != 2 {
 		t.Errorf("why is %+v", d)
 	}
 	c.fails(exitFailure, []string{"job 2", "no such job"}, "why", "2")
@@ -232,7 +233,7 @@ func failedReportAndRetryFailed(t *testing.T, c *cli) {
 	}
 	c.enqueue("b")
 	c.ok("work", "--drain", "--exec", execFlag(t, "a", "fail", "65", "broken", "1"), "--exec", execFlag(t, "b", "fail", "65", "gone", "1"))
-	groups := get[[]jobs.FailedGroup](c, "failed")
+	groups := get[[]inspect.FailedGroup](c, "failed")
 	if len(groups) != 2 || groups[0].Kind != "a" || groups[0].Jobs != 3 || !strings.Contains(groups[0].Error, "broken") || groups[1].Jobs != 1 {
 		t.Errorf("the report is %+v", groups)
 	}
@@ -245,13 +246,13 @@ func failedReportAndRetryFailed(t *testing.T, c *cli) {
 	if out := c.ok("failed"); strings.Count(out, "\n") != 3 || !strings.Contains(out, "broken") {
 		t.Errorf("the report is\n%s", out)
 	}
-	if groups := get[[]jobs.FailedGroup](c, "failed", "--since", "0s"); len(groups) != 0 {
+	if groups := get[[]inspect.FailedGroup](c, "failed", "--since", "0s"); len(groups) != 0 {
 		t.Errorf("within the last 0 s failed %+v", groups)
 	}
 	if out := c.ok("retry", "--failed", "--kind", "a"); out != "made pending: 3\n" {
 		t.Errorf("retry prints %q", out)
 	}
-	stats := get[jobs.Stats](c, "stats")
+	stats := get[inspect.Stats](c, "stats")
 	if stats.Jobs[jobs.StatusPending] != 3 || stats.Jobs[jobs.StatusFailed] != 1 {
 		t.Errorf("after the retry there are %+v", stats.Jobs)
 	}
@@ -268,7 +269,7 @@ func pruneAndDeleteByAge(t *testing.T, c *cli) {
 		c.ok("cancel", c.enqueue("k", "--in", "1h"))
 		c.ok("work", "--drain", "--exec", execFlag(t, "good", "echo"), "--exec", execFlag(t, "bad", "fail", "65", "no", "1"))
 	}
-	count := func(s jobs.Status) int64 { return get[jobs.Stats](c, "stats").Jobs[s] }
+	count := func(s jobs.Status) int64 { return get[inspect.Stats](c, "stats").Jobs[s] }
 	finish()
 	if out := c.ok("prune", "--older-than", "1h"); out != "0 done jobs: deleted\n0 cancelled jobs: deleted\n" {
 		t.Errorf("prune of nothing prints %q", out)
@@ -330,7 +331,7 @@ func queues(t *testing.T, c *cli) {
 			t.Errorf("pause prints %q, want %q", out, want)
 		}
 	}
-	queues := get[[]jobs.QueueInfo](c, "queues")
+	queues := get[[]inspect.QueueInfo](c, "queues")
 	if len(queues) != 1 || queues[0].Name != "slow" || queues[0].Pending != 1 || queues[0].PausedAt.IsZero() {
 		t.Errorf("the queues are %+v", queues)
 	}

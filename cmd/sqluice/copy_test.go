@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // copyTests run from each engine to the other, and within SQLite. Each gets two queues without jobs.
@@ -198,7 +199,7 @@ func aKilledCopyGoesOn(t *testing.T, from, to *cli) {
 		t.Errorf("in the end the target is closed by %+v and has jobs up to %d", moves(to), lastJob(to))
 	}
 	to.drain(execFlag(t, "k", "print", "1"))
-	if s := get[jobs.Stats](to, "stats"); s.Jobs[jobs.StatusDone] != n {
+	if s := get[inspect.Stats](to, "stats"); s.Jobs[jobs.StatusDone] != n {
 		t.Errorf("after the drain there are %+v", s.Jobs)
 	}
 	done := look(to, func(ctx context.Context, q db.Querier) ([]db.Job, error) {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func (a *app) failedCommand() *cobra.Command {
@@ -20,7 +20,7 @@ func (a *app) failedCommand() *cobra.Command {
 		Short: "Report the failed jobs, grouped by kind and error",
 		Long: fmt.Sprintf("failed groups the failed jobs by kind and error, the most frequent first, with the first and last time and an\n"+
 			"example's id for `sqluice show`. It looks at the latest %d. With --all it lists every failed job instead, the\n"+
-			"latest first.", jobs.MostReported),
+			"latest first.", inspect.MostReported),
 		GroupID: groupJobs,
 		Args:    takesNothing(),
 	}
@@ -31,7 +31,7 @@ func (a *app) failedCommand() *cobra.Command {
 	jsonFlag(flags, &asJSON)
 	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
 		return a.withClient(ctx, func(c *jobs.Client) error {
-			f := jobs.FailedFilter{Kind: kind, Limit: jobs.MaxPage}
+			f := inspect.FailedFilter{Kind: kind, Limit: inspect.MaxPage}
 			if flags.Changed("since") {
 				f.Since = c.Store().Now().Add(-within)
 			}
@@ -44,8 +44,8 @@ func (a *app) failedCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) failedReport(ctx context.Context, c *jobs.Client, f jobs.FailedFilter, asJSON bool) error {
-	report, err := c.FailedReport(ctx, f)
+func (a *app) failedReport(ctx context.Context, c *jobs.Client, f inspect.FailedFilter, asJSON bool) error {
+	report, err := inspect.New(c).FailedReport(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -73,11 +73,11 @@ func (a *app) failedReport(ctx context.Context, c *jobs.Client, f jobs.FailedFil
 }
 
 // failedJobs prints all failed jobs, page by page.
-func (a *app) failedJobs(ctx context.Context, c *jobs.Client, f jobs.FailedFilter, asJSON bool) error {
+func (a *app) failedJobs(ctx context.Context, c *jobs.Client, f inspect.FailedFilter, asJSON bool) error {
 	now := c.Store().Now()
 	list := jsonArray{app: a}
 	for last := (jobs.Job{}); ; {
-		page, err := c.ListFailed(ctx, f, last)
+		page, err := inspect.New(c).ListFailed(ctx, f, last)
 		if err != nil {
 			return err
 		}

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // listFields maps the library's fields to flags.
 var listFields = map[string]string{"status": "--status", "limit": "--limit", "cursor": "--after", "user id": "--user-id", "tag filter": "--tag", "text": "--search"}
 
 func (a *app) listCommand() *cobra.Command {
-	var f jobs.Filter
+	var f inspect.Filter
 	var status string
 
 	var asJSON bool
@@ -39,7 +39,7 @@ func (a *app) listCommand() *cobra.Command {
 	flags.StringVar(&f.Tag, "tag", "", "only jobs with this `TAG`")
 	flags.StringVar(&f.Text, "search", "", "only jobs with this `TEXT` in their kind, payload, last error, request id, unique key or user id")
 	f.Limit = 100
-	flags.Var(&intValue{&f.Limit, 1, jobs.MaxPage}, "limit", "the most jobs to list")
+	flags.Var(&intValue{&f.Limit, 1, inspect.MaxPage}, "limit", "the most jobs to list")
 	flags.Var(&cursorValue{&f.After}, "after", "the last id of the previous page")
 	jsonFlag(flags, &asJSON)
 	return cmd
@@ -54,8 +54,8 @@ func statusValue(value *string, allowed []jobs.Status) *choiceValue {
 	return &choiceValue{value, choices}
 }
 
-func (a *app) list(ctx context.Context, c *jobs.Client, f jobs.Filter, asJSON bool) error {
-	page, err := c.List(ctx, f)
+func (a *app) list(ctx context.Context, c *jobs.Client, f inspect.Filter, asJSON bool) error {
+	page, err := inspect.New(c).List(ctx, f)
 	if err != nil {
 		return nameFlags(err, listFields)
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // postgresTests cover what PostgreSQL has and SQLite does not.
@@ -234,7 +234,7 @@ func anUnknownDatabaseIsAFailure(t *testing.T, s *server) {
 func aWorkerEndsWhenItsSchemaGoes(t *testing.T, s *server) {
 	c := s.queue(t)
 	worker := c.start("work", "--exec", execFlag(t, "k", "echo"))
-	eventually(t, "the worker is listed", func() bool { return len(get[[]jobs.WorkerInfo](c, "workers")) == 1 })
+	eventually(t, "the worker is listed", func() bool { return len(get[[]inspect.WorkerInfo](c, "workers")) == 1 })
 	c.ok("down")
 	worker.wantExit(exitFailure)
 	if text := worker.errs.String(); !strings.Contains(text, "older") || !strings.Contains(text, "sqluice up") {

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func (a *app) pruneCommand() *cobra.Command {
@@ -48,7 +48,7 @@ func (a *app) pruneCommand() *cobra.Command {
 
 // pruneStatus also prints how many jobs were removed if it stops early.
 func (a *app) pruneStatus(ctx context.Context, c *jobs.Client, s jobs.Status, olderThan time.Duration) error {
-	n, err := c.Prune(ctx, s, olderThan)
+	n, err := inspect.New(c).Prune(ctx, s, olderThan)
 	if err == nil || n > 0 {
 		a.print("%d %s jobs: deleted", n, s)
 	}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func (a *app) queuesCommand() *cobra.Command {
@@ -31,7 +31,7 @@ func (a *app) queuesCommand() *cobra.Command {
 }
 
 func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON bool) error {
-	queues, err := c.Queues(ctx)
+	queues, err := inspect.New(c).Queues(ctx)
 	if err != nil {
 		return err
 	}

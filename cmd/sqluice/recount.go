@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func (a *app) recountCommand() *cobra.Command {
@@ -18,7 +18,7 @@ func (a *app) recountCommand() *cobra.Command {
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
 			return a.withClient(ctx, func(c *jobs.Client) error {
-				wrong, err := c.Recount(ctx)
+				wrong, err := inspect.New(c).Recount(ctx)
 				if err == nil {
 					a.print("corrected counts: %d", wrong)
 				}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func (a *app) retryCommand() *cobra.Command {
@@ -43,11 +43,11 @@ func (a *app) retryCommand() *cobra.Command {
 		}
 		return a.withClient(ctx, func(c *jobs.Client) error {
 			if failed {
-				f := jobs.FailedFilter{Kind: kind}
+				f := inspect.FailedFilter{Kind: kind}
 				if flags.Changed("since") {
 					f.Since = c.Store().Now().Add(-within)
 				}
-				n, err := c.RetryFailed(ctx, f)
+				n, err := inspect.New(c).RetryFailed(ctx, f)
 				if err == nil || n > 0 {
 					a.print("made pending: %d", n)
 				}

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func (a *app) sensitiveCommand() *cobra.Command {
@@ -28,14 +28,14 @@ func (a *app) sensitiveCommand() *cobra.Command {
 	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.AddCommand(
 		a.markCommand("mark", "Show fields of a kind's jobs only to handlers", func(ctx context.Context, c *jobs.Client, kind string, paths []string) error {
-			if err := c.MarkSensitive(ctx, kind, paths...); err != nil {
+			if err := inspect.New(c).MarkSensitive(ctx, kind, paths...); err != nil {
 				return err
 			}
 			a.print("kind %s: marked", printable(kind, oneLine))
 			return nil
 		}),
 		a.markCommand("unmark", "Show fields of a kind's jobs again", func(ctx context.Context, c *jobs.Client, kind string, paths []string) error {
-			n, err := c.UnmarkSensitive(ctx, kind, paths...)
+			n, err := inspect.New(c).UnmarkSensitive(ctx, kind, paths...)
 			if err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ func (a *app) sensitiveCommand() *cobra.Command {
 }
 
 func (a *app) sensitive(ctx context.Context, c *jobs.Client, asJSON bool) error {
-	fields, err := c.SensitiveFields(ctx)
+	fields, err := inspect.New(c).SensitiveFields(ctx)
 	if err != nil {
 		return err
 	}

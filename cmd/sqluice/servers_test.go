@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // TestServers has its own cluster, because it changes the cluster's roles, rules and state.
@@ -61,7 +62,7 @@ func aPasswordIsUsedAndNotShown(t *testing.T, c *cli) {
 		silent(t, strings.Join(args, " "), c.run(args...), exitOK)
 	}
 	worker := c.start("work", "--log-level", "debug", "--name", "w", "--exec", program)
-	eventually(t, "the worker is listed", func() bool { return len(get[[]jobs.WorkerInfo](c, "workers")) == 1 })
+	eventually(t, "the worker is listed", func() bool { return len(get[[]inspect.WorkerInfo](c, "workers")) == 1 })
 	silent(t, "workers", c.run("workers"), exitOK)
 	silent(t, "workers --json", c.run("workers", "--json"), exitOK)
 	silent(t, "a second worker of the name", c.run("work", "--name", "w", "--exec", program), exitFailure)
@@ -143,7 +144,7 @@ func awayForAWhile(t *testing.T, cluster *testdb.Cluster, c *cli) {
 	if job := c.show(second); job.Status != jobs.StatusPending {
 		t.Errorf("the job of another queue is %s", job.Status)
 	}
-	if workers := get[[]jobs.WorkerInfo](c, "workers"); len(workers) != 0 {
+	if workers := get[[]inspect.WorkerInfo](c, "workers"); len(workers) != 0 {
 		t.Errorf("the workers are %+v", workers)
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // jobDetails is the answer of the show command: the job and the errors of its attempts.
 type jobDetails struct {
 	jobs.Job
-	Errors []jobs.AttemptError `json:"errors"`
+	Errors []inspect.AttemptError `json:"errors"`
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -44,7 +44,7 @@ func (a *app) show(ctx context.Context, c *jobs.Client, id int64, asJSON bool) e
 	if err != nil {
 		return err
 	}
-	failures, err := c.Errors(ctx, id)
+	failures, err := inspect.New(c).Errors(ctx, id)
 	if err != nil {
 		return err
 	}

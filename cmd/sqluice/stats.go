@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func (a *app) statsCommand() *cobra.Command {
@@ -26,7 +26,7 @@ func (a *app) statsCommand() *cobra.Command {
 }
 
 func (a *app) stats(ctx context.Context, c *jobs.Client, asJSON bool) error {
-	stats, err := c.Stats(ctx)
+	stats, err := inspect.New(c).Stats(ctx)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func stopTests() tests {
@@ -95,7 +96,7 @@ func aStopGivesTheJobBackWithoutCostingAnAttempt(t *testing.T, c *cli) {
 	if !gone(t, pidFile) {
 		t.Error("the program still runs")
 	}
-	if workers := get[[]jobs.WorkerInfo](c, "workers"); len(workers) != 0 {
+	if workers := get[[]inspect.WorkerInfo](c, "workers"); len(workers) != 0 {
 		t.Errorf("the workers are %+v", workers)
 	}
 	c.drain(execFlag(t, "k", "hang", dir)) // it hangs at the first attempt only
@@ -141,7 +142,7 @@ func anotherWorkerPicksUpWhatAKilledOneRan(t *testing.T, c *cli) {
 	first := c.start("work", "--name", "first", "--exec", flag)
 	pidFile := hanging(t, dir, id)
 	second := c.start("work", "--name", "second", "--exec", flag)
-	eventually(t, "both workers are listed", func() bool { return len(get[[]jobs.WorkerInfo](c, "workers")) == 2 })
+	eventually(t, "both workers are listed", func() bool { return len(get[[]inspect.WorkerInfo](c, "workers")) == 2 })
 	if out := c.ok("workers"); !strings.Contains(out, "first") || !strings.Contains(out, "second") || !strings.Contains(out, "default=10") {
 		t.Errorf("the workers are\n%s", out)
 	}
@@ -179,7 +180,7 @@ func aWorkersNameIsTakenWhileItLives(t *testing.T, c *cli) {
 	c.ok("up")
 	flag := execFlag(t, "k", "echo")
 	first := c.start("work", "--name", "w", "--exec", flag)
-	eventually(t, "the worker is listed", func() bool { return len(get[[]jobs.WorkerInfo](c, "workers")) == 1 })
+	eventually(t, "the worker is listed", func() bool { return len(get[[]inspect.WorkerInfo](c, "workers")) == 1 })
 	c.fails(exitFailure, []string{`"w"`, "live worker", "--name"}, "work", "--drain", "--name", "w", "--exec", flag)
 	first.signal(syscall.SIGKILL)
 	first.wantExit(-1)

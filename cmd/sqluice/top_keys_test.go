@@ -9,9 +9,9 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"pgregory.net/rapid"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+	"pgregory.net/rapid"
 )
 
 func TestTopAsksBeforeItChangesAQueue(t *testing.T) {
@@ -31,7 +31,7 @@ func TestTopAsksBeforeItChangesAQueue(t *testing.T) {
 	w.types("down", "tab", "tab", "p")
 	// The rows may move while the user reads the question.
 	moved := topExample()
-	moved.Queues = slices.Insert(moved.Queues, 0, topQueue{QueueInfo: jobs.QueueInfo{Name: "a"}})
+	moved.Queues = slices.Insert(moved.Queues, 0, topQueue{QueueInfo: inspect.QueueInfo{Name: "a"}})
 	moved.Queues = slices.DeleteFunc(moved.Queues, func(q topQueue) bool { return q.Name == "slow" })
 	w.next(moved, nil)
 	w.wants(`pause queue "slow"? y/n`)
@@ -246,7 +246,7 @@ func TestTopRates(t *testing.T) {
 	check(0, 0, 0)
 	frame = pruned
 	next := later(frame, 9, 0, 0, 0)
-	next.History.Intervals = append(next.History.Intervals, jobs.Interval{Start: next.At, Done: 20, Cancelled: 10})
+	next.History.Intervals = append(next.History.Intervals, inspect.Interval{Start: next.At, Done: 20, Cancelled: 10})
 	rates.add(frame, next)
 	check(3, 2, 0) // a new minute begins
 }

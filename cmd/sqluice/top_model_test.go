@@ -12,9 +12,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
-	"pgregory.net/rapid"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+	"pgregory.net/rapid"
 )
 
 var updateTop = flag.Bool("update-top", false, "rewrite testdata/top")
@@ -166,21 +166,21 @@ func topExample() topFrame {
 			jobs.StatusCancelled: 1,
 		},
 		Queues: []topQueue{
-			{QueueInfo: jobs.QueueInfo{Name: "default", Pending: 5, Running: 3, Scheduled: 7, Slots: 50}, Failed: 1, Done: 3_512_000, Oldest: ago(3 * time.Minute)},
-			{QueueInfo: jobs.QueueInfo{Name: "mail\x1b[2J\u202e", Pending: 4, Slots: 4}, Failed: 1, Done: 345, Oldest: ago(time.Second)},
-			{QueueInfo: jobs.QueueInfo{Name: "reports", Pending: 2}, Oldest: ago(time.Minute)},
-			{QueueInfo: jobs.QueueInfo{Name: "slow", Pending: 1, PausedAt: ago(2 * time.Hour), Slots: 4}, Oldest: ago(2 * time.Minute)},
-			{QueueInfo: jobs.QueueInfo{Name: "日本語のとても長いキューの名前", Slots: 1}},
+			{QueueInfo: inspect.QueueInfo{Name: "default", Pending: 5, Running: 3, Scheduled: 7, Slots: 50}, Failed: 1, Done: 3_512_000, Oldest: ago(3 * time.Minute)},
+			{QueueInfo: inspect.QueueInfo{Name: "mail\x1b[2J\u202e", Pending: 4, Slots: 4}, Failed: 1, Done: 345, Oldest: ago(time.Second)},
+			{QueueInfo: inspect.QueueInfo{Name: "reports", Pending: 2}, Oldest: ago(time.Minute)},
+			{QueueInfo: inspect.QueueInfo{Name: "slow", Pending: 1, PausedAt: ago(2 * time.Hour), Slots: 4}, Oldest: ago(2 * time.Minute)},
+			{QueueInfo: inspect.QueueInfo{Name: "日本語のとても長いキューの名前", Slots: 1}},
 		},
-		History: jobs.History{
-			Intervals: []jobs.Interval{{Start: ago(2 * time.Minute), Done: 60}, {Start: ago(time.Minute), Done: 45, Failed: 1}, {Start: ago(0), Done: 3}},
-			Total: jobs.Interval{
+		History: inspect.History{
+			Intervals: []inspect.Interval{{Start: ago(2 * time.Minute), Done: 60}, {Start: ago(time.Minute), Done: 45, Failed: 1}, {Start: ago(0), Done: 3}},
+			Total: inspect.Interval{
 				Done: 3412, Failed: 2, Retried: 17, Crashed: 1,
-				Wait: jobs.Latency{Jobs: 3414, P50: 700 * time.Microsecond, P90: 12 * time.Millisecond, P99: 1500 * time.Millisecond},
-				Run:  jobs.Latency{Jobs: 3414, P50: 40 * time.Millisecond, P90: 12 * time.Second, P99: 90 * time.Minute},
+				Wait: inspect.Latency{Jobs: 3414, P50: 700 * time.Microsecond, P90: 12 * time.Millisecond, P99: 1500 * time.Millisecond},
+				Run:  inspect.Latency{Jobs: 3414, P50: 40 * time.Millisecond, P90: 12 * time.Second, P99: 90 * time.Minute},
 			},
 		},
-		Workers: []jobs.WorkerInfo{
+		Workers: []inspect.WorkerInfo{
 			{ID: 1, Name: "api-1", Host: "alpha", PID: 4711, Running: 2, Queues: map[string]int{"default": 50, "slow": 4},
 				StartedAt: ago(26 * time.Hour), Heartbeat: ago(4 * time.Second)},
 			{ID: 2, Name: "mailer", Host: "ホスト", PID: 7, Running: 1, Queues: map[string]int{"mail": 4}, StartedAt: ago(time.Minute), Heartbeat: ago(time.Minute)},
@@ -213,7 +213,7 @@ func later(frame topFrame, seconds, in, done, failed int64) topFrame {
 func TestTopScreens(t *testing.T) {
 	many := topExample()
 	for i := range 12 {
-		many.Queues = append(many.Queues, topQueue{QueueInfo: jobs.QueueInfo{Name: "tenant-" + string(rune('a'+i)), Pending: int64(i)}})
+		many.Queues = append(many.Queues, topQueue{QueueInfo: inspect.QueueInfo{Name: "tenant-" + string(rune('a'+i)), Pending: int64(i)}})
 	}
 	shows := func(frames ...topFrame) func(*watcher) {
 		return func(w *watcher) {
@@ -317,18 +317,18 @@ func TestTopFitsEveryTerminal(t *testing.T) {
 		}
 		for range rapid.IntRange(0, 30).Draw(t, "queues") {
 			q := topQueue{Failed: number.Draw(t, "failed"), Done: number.Draw(t, "done"), Oldest: moment.Draw(t, "oldest")}
-			q.QueueInfo = jobs.QueueInfo{Name: text.Draw(t, "name"), Pending: number.Draw(t, "pending"), Slots: rapid.IntRange(0, 1000).Draw(t, "slots")}
+			q.QueueInfo = inspect.QueueInfo{Name: text.Draw(t, "name"), Pending: number.Draw(t, "pending"), Slots: rapid.IntRange(0, 1000).Draw(t, "slots")}
 			if rapid.Bool().Draw(t, "paused") {
 				q.PausedAt = moment.Draw(t, "paused at")
 			}
 			frame.Queues = append(frame.Queues, q)
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "minutes") {
-			frame.History.Intervals = append(frame.History.Intervals, jobs.Interval{Done: number.Draw(t, "done"), Failed: number.Draw(t, "failed")})
+			frame.History.Intervals = append(frame.History.Intervals, inspect.Interval{Done: number.Draw(t, "done"), Failed: number.Draw(t, "failed")})
 		}
-		frame.History.Total.Wait = jobs.Latency{Jobs: 1, P50: time.Duration(number.Draw(t, "wait"))}
+		frame.History.Total.Wait = inspect.Latency{Jobs: 1, P50: time.Duration(number.Draw(t, "wait"))}
 		for range rapid.IntRange(0, 5).Draw(t, "workers") {
-			frame.Workers = append(frame.Workers, jobs.WorkerInfo{
+			frame.Workers = append(frame.Workers, inspect.WorkerInfo{
 				Name: text.Draw(t, "name"), Host: text.Draw(t, "host"), Running: number.Draw(t, "running"),
 				Queues: map[string]int{text.Draw(t, "queue"): 5}, Heartbeat: moment.Draw(t, "heartbeat"), StartedAt: moment.Draw(t, "started"),
 			})

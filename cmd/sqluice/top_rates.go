@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // topRateWindow is the time over which rates are computed.
@@ -31,9 +32,9 @@ func (r *topRates) add(before, after topFrame) {
 	if !after.At.After(last.at) {
 		return // the clock was set back
 	}
-	done := grown(before, after, func(i jobs.Interval) int64 { return i.Done })
-	failed := grown(before, after, func(i jobs.Interval) int64 { return i.Failed })
-	cancelled := grown(before, after, func(i jobs.Interval) int64 { return i.Cancelled })
+	done := grown(before, after, func(i inspect.Interval) int64 { return i.Done })
+	failed := grown(before, after, func(i inspect.Interval) int64 { return i.Failed })
+	cancelled := grown(before, after, func(i inspect.Interval) int64 { return i.Cancelled })
 	// Each job that is gone was added before; each that was added has ended or is still there.
 	in := max(0, unfinished(after)-unfinished(before)+done+failed+cancelled)
 	next := topSample{at: after.At, in: last.in + in, done: last.done + done, failed: last.failed + failed}
@@ -44,7 +45,7 @@ func (r *topRates) add(before, after topFrame) {
 }
 
 // grown returns how much a sum over the history has grown. A new interval was empty before.
-func grown(before, after topFrame, count func(jobs.Interval) int64) (n int64) {
+func grown(before, after topFrame, count func(inspect.Interval) int64) (n int64) {
 	known := map[int64]int64{}
 	for _, i := range before.History.Intervals {
 		known[i.Start.UnixMicro()] = count(i)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // topFailures is how many of the latest failures are read.
@@ -23,14 +24,14 @@ type topFrame struct {
 	Jobs     map[jobs.Status]int64 `json:"jobs"`
 	Oldest   time.Time             `json:"oldest_pending,omitzero"` // the due time of the oldest pending job
 	Queues   []topQueue            `json:"queues"`
-	Workers  []jobs.WorkerInfo     `json:"workers"`
+	Workers  []inspect.WorkerInfo  `json:"workers"`
 	Failures []jobs.Job            `json:"failures"` // the latest first
-	History  jobs.History          `json:"history"`  // of the last hour, by the minute
+	History  inspect.History       `json:"history"`  // of the last hour, by the minute
 }
 
 // topQueue is a queue with the number of its failed jobs.
 type topQueue struct {
-	jobs.QueueInfo
+	inspect.QueueInfo
 	Failed int64     `json:"failed"`
 	Done   int64     `json:"done"`
 	Oldest time.Time `json:"oldest_pending,omitzero"`
@@ -58,16 +59,16 @@ func (s *topSource) read(ctx context.Context) (topFrame, error) {
 }
 
 func readFrame(ctx context.Context, c *jobs.Client) (topFrame, error) {
-	now, err := c.Snapshot(ctx)
+	now, err := inspect.New(c).Snapshot(ctx)
 	if err != nil {
 		return topFrame{}, err
 	}
 	frame := frameOf(now.Counts, now.Queues)
 	frame.Workers = now.Workers
-	if frame.Failures, err = c.ListFailed(ctx, jobs.FailedFilter{Limit: topFailures}, jobs.Job{}); err != nil {
+	if frame.Failures, err = inspect.New(c).ListFailed(ctx, inspect.FailedFilter{Limit: topFailures}, jobs.Job{}); err != nil {
 		return topFrame{}, err
 	}
-	if frame.History, err = c.History(ctx, jobs.HistoryFilter{}); err != nil {
+	if frame.History, err = inspect.New(c).History(ctx, inspect.HistoryFilter{}); err != nil {
 		return topFrame{}, err
 	}
 	frame.At = c.Store().Now()
@@ -75,7 +76,7 @@ func readFrame(ctx context.Context, c *jobs.Client) (topFrame, error) {
 }
 
 // frameOf adds up the counts. A queue with only failed jobs is shown too.
-func frameOf(counts []jobs.Count, queues []jobs.QueueInfo) topFrame {
+func frameOf(counts []inspect.Count, queues []inspect.QueueInfo) topFrame {
 	frame := topFrame{Jobs: map[jobs.Status]int64{}, Queues: []topQueue{}}
 	for _, status := range jobs.Statuses() {
 		frame.Jobs[status] = 0
@@ -86,7 +87,7 @@ func frameOf(counts []jobs.Count, queues []jobs.QueueInfo) topFrame {
 	}
 	for _, count := range counts {
 		if count.Status == jobs.StatusFailed && byName[count.Queue] == nil {
-			byName[count.Queue] = &topQueue{QueueInfo: jobs.QueueInfo{Name: count.Queue}}
+			byName[count.Queue] = &topQueue{QueueInfo: inspect.QueueInfo{Name: count.Queue}}
 		}
 	}
 	for _, count := range counts {

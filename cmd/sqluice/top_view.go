@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // topView is what top shows: a frame and the state of the view.
@@ -115,7 +116,7 @@ func (v *topView) lately() []string {
 
 // latencies returns how long jobs waited and ran in the last hour.
 func (v *topView) latencies() []string {
-	quantiles := func(l jobs.Latency) string {
+	quantiles := func(l inspect.Latency) string {
 		if l.Jobs == 0 {
 			return "-"
 		}

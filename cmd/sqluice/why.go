@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func (a *app) whyCommand() *cobra.Command {
@@ -24,7 +24,7 @@ func (a *app) whyCommand() *cobra.Command {
 			return err
 		}
 		return a.withClient(ctx, func(c *jobs.Client) error {
-			diagnosis, err := c.Why(ctx, ids[0])
+			diagnosis, err := inspect.New(c).Why(ctx, ids[0])
 			if err != nil {
 				return err
 			}

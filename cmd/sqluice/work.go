@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/metrics"
 )
 
@@ -167,7 +167,7 @@ func drain(ctx context.Context, runner *jobs.Runner, c *jobs.Client, log *slog.L
 	if err := runner.Drain(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
-	stats, err := c.Stats(ctx)
+	stats, err := inspect.New(c).Stats(ctx)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 func (a *app) workersCommand() *cobra.Command {
@@ -31,7 +31,7 @@ func (a *app) workersCommand() *cobra.Command {
 }
 
 func (a *app) workers(ctx context.Context, c *jobs.Client, asJSON bool) error {
-	workers, err := c.Workers(ctx)
+	workers, err := inspect.New(c).Workers(ctx)
 	if err != nil {
 		return err
 	}

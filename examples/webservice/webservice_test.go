@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // hang guards against tests that wait for ever; nothing is measured by it.
@@ -296,7 +297,7 @@ func TestSIGTERM(t *testing.T) {
 	if err != nil || job.Status != jobs.StatusDone && job.Status != jobs.StatusPending {
 		t.Errorf("job %+v, %v", job, err)
 	}
-	if workers, err := next.client.Workers(t.Context()); err != nil || len(workers) != 0 {
+	if workers, err := inspect.New(next.client).Workers(t.Context()); err != nil || len(workers) != 0 {
 		t.Errorf("workers %+v, %v", workers, err)
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // cssString returns a text as a string of CSS.
@@ -81,7 +81,7 @@ func TestMendAFailure(t *testing.T) {
 		must(t, <-ended)
 	}()
 	failed := func() int64 {
-		stats, err := client.Stats(t.Context())
+		stats, err := inspect.New(client).Stats(t.Context())
 		must(t, err)
 		return stats.Jobs[jobs.StatusFailed]
 	}

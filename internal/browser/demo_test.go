@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // demo makes a queue like that of a service: with jobs in every status, a paused queue and two busy workers.
@@ -74,7 +75,7 @@ func demo(t *testing.T) *jobs.Client {
 	add("rebuild_search_index", `{"shard": %d}`, 3, jobs.Timeout(1e12))
 	add("thumbnail", `{"image": "uploads/2026/11/n%d.png", "width": 1280}`, 11, jobs.Queue("media"), jobs.Tags("upload"))
 	waitFor(t, func() bool {
-		list, err := client.List(t.Context(), jobs.Filter{Status: jobs.StatusRunning})
+		list, err := inspect.New(client).List(t.Context(), inspect.Filter{Status: jobs.StatusRunning})
 		must(t, err)
 		return len(list) == 7
 	})
@@ -93,7 +94,7 @@ func demo(t *testing.T) *jobs.Client {
 
 func lastID(t *testing.T, client *jobs.Client) int64 {
 	t.Helper()
-	list, err := client.List(t.Context(), jobs.Filter{Status: jobs.StatusScheduled, Limit: 1})
+	list, err := inspect.New(client).List(t.Context(), inspect.Filter{Status: jobs.StatusScheduled, Limit: 1})
 	must(t, err)
 	return list[0].ID
 }

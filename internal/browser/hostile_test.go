@@ -14,6 +14,7 @@ import (
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -94,7 +95,7 @@ func hostileQueue(t *testing.T) (*jobs.Client, *sqlite.Store) {
 		must(t, err)
 		other, err := client.Enqueue(t.Context(), "other", []byte("{}"), jobs.Queue("other"))
 		must(t, err)
-		_, err = client.CancelMany(jobs.WithActor(t.Context(), text), []int64{other.ID}, jobs.AuditDetail(map[string]any{"filter": map[string]string{"q": text}}))
+		_, err = inspect.New(client).CancelMany(jobs.WithActor(t.Context(), text), []int64{other.ID}, jobs.AuditDetail(map[string]any{"filter": map[string]string{"q": text}}))
 		must(t, err)
 	}
 	return client, store

@@ -10,9 +10,9 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
-
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // TestScreenshots writes pictures of every page, with the data of the demo, into the folder that $SQLUICE_SCREENSHOTS
@@ -25,7 +25,7 @@ func TestScreenshots(t *testing.T) {
 	browser := startChromium(t)
 	client := demo(t)
 	b := open(t, browser, serve(t, client, admin.Config{}))
-	failed, err := client.List(t.Context(), jobs.Filter{Status: jobs.StatusFailed, Kind: "thumbnail", Limit: 1})
+	failed, err := inspect.New(client).List(t.Context(), inspect.Filter{Status: jobs.StatusFailed, Kind: "thumbnail", Limit: 1})
 	must(t, err)
 	must(t, os.MkdirAll(folder, 0o755))
 	for _, page := range []struct{ name, path string }{

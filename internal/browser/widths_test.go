@@ -7,9 +7,9 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
-
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // beyondEdge returns the elements beyond the edge of a page.
@@ -31,7 +31,7 @@ func TestWidths(t *testing.T) {
 	browser := startChromium(t)
 	client := demo(t)
 	b := open(t, browser, serve(t, client, admin.Config{}))
-	failed, err := client.List(t.Context(), jobs.Filter{Status: jobs.StatusFailed, Kind: "thumbnail", Limit: 1})
+	failed, err := inspect.New(client).List(t.Context(), inspect.Filter{Status: jobs.StatusFailed, Kind: "thumbnail", Limit: 1})
 	must(t, err)
 	for _, path := range []string{"/", "/jobs", "/jobs?status=failed", fmt.Sprint("/jobs/", failed[0].ID), "/failed", "/queues", "/workers", "/audit"} {
 		b.visit(path)

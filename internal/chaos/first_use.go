@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -187,7 +188,7 @@ func (f *firstUse) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := jobs.New(store).List(ctx, jobs.Filter{Limit: 200})
+	list, err := inspect.New(jobs.New(store)).List(ctx, inspect.Filter{Limit: 200})
 	if err := errors.Join(err, store.Close()); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/sqluice/sqluice/internal/history"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -246,7 +247,7 @@ func (f *fleet) drained(ctx context.Context) error {
 	var left map[jobs.Status]int64
 	for before := int64(math.MaxInt64); before > 0; {
 		err := until(ctx, "more jobs have ended", func() (bool, error) {
-			stats, err := f.client.Stats(ctx)
+			stats, err := inspect.New(f.client).Stats(ctx)
 			left = stats.Jobs
 			n := left[jobs.StatusPending] + left[jobs.StatusRunning] + left[jobs.StatusScheduled]
 			if err != nil || n >= before {
@@ -303,7 +304,7 @@ func (f *fleet) judge(ctx context.Context) ([]history.Event, []jobs.Job, error) 
 	for _, e := range events {
 		seen[e.What]++
 	}
-	wrong, err := f.client.Recount(ctx)
+	wrong, err := inspect.New(f.client).Recount(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -99,7 +100,7 @@ func reopen(ctx context.Context, s *subject) error {
 	if s.store == nil {
 		return s.open(ctx)
 	}
-	_, err := s.client.Stats(ctx)
+	_, err := inspect.New(s.client).Stats(ctx)
 	return err
 }
 
@@ -147,7 +148,7 @@ func allEnded(ctx context.Context, s *subject) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		stats, err := s.client.Stats(ctx)
+		stats, err := inspect.New(s.client).Stats(ctx)
 		if err == nil && stats.Jobs[jobs.StatusPending]+stats.Jobs[jobs.StatusRunning]+stats.Jobs[jobs.StatusScheduled] == 0 {
 			return nil
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // programsQueue is the queue of jobs that are programs.
@@ -94,13 +95,13 @@ func (f *fleet) programs(ctx context.Context) error {
 	if err := <-ended; err != nil {
 		f.wrong("the worker of programs does not end well: %v\n%s", err, said.last())
 	}
-	err = f.each(ctx, bad, func(job jobs.Job, errs []jobs.AttemptError) {
+	err = f.each(ctx, bad, func(job jobs.Job, errs []inspect.AttemptError) {
 		if job.Status != jobs.StatusFailed || job.Crashes != 0 || causes(errs, fails[job.Kind]) != 1 {
 			f.wrong("job %d, the program %s, is %s after %d crashes, with the errors %.500v", job.ID, job.Kind, job.Status, job.Crashes, errs)
 		}
 		f.trial.count(1, len(errs))
 	})
-	return errors.Join(err, f.each(ctx, good, func(job jobs.Job, _ []jobs.AttemptError) {
+	return errors.Join(err, f.each(ctx, good, func(job jobs.Job, _ []inspect.AttemptError) {
 		if job.Status != jobs.StatusDone {
 			f.wrong("job %d, the program %s, is %s: %s", job.ID, job.Kind, job.Status, job.LastError)
 		}

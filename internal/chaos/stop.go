@@ -8,6 +8,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // laneStop ends workers by SIGTERM under full load, again and again. Each ends cleanly and releases jobs that it cannot
@@ -92,7 +94,7 @@ func (f *fleet) busy(ctx context.Context, workers []*process, enqueue func() err
 				return false, err
 			}
 		}
-		infos, err := f.client.Workers(ctx)
+		infos, err := inspect.New(f.client).Workers(ctx)
 		for _, p := range workers {
 			select {
 			case <-p.ended:
@@ -112,7 +114,7 @@ func (f *fleet) busy(ctx context.Context, workers []*process, enqueue func() err
 
 // leftNothing checks that no row of a live worker is left of a worker that has ended: jobs may depend on it.
 func (f *fleet) leftNothing(ctx context.Context, p *process) error {
-	infos, err := f.client.Workers(ctx)
+	infos, err := inspect.New(f.client).Workers(ctx)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/sqlfiles"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -54,7 +55,7 @@ func (s *subject) open(ctx context.Context) error {
 	if s.op.seed == "" || s.op.migrates {
 		return nil
 	}
-	_, err = s.client.Stats(ctx)
+	_, err = inspect.New(s.client).Stats(ctx)
 	return err
 }
 
@@ -185,7 +186,7 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 func allJobs(ctx context.Context, client *jobs.Client) ([]jobs.Job, error) {
 	var list []jobs.Job
 	for after := int64(0); ; {
-		page, err := client.List(ctx, jobs.Filter{Queue: jobs.DefaultQueue, After: after, Limit: jobs.MaxPage})
+		page, err := inspect.New(client).List(ctx, inspect.Filter{Queue: jobs.DefaultQueue, After: after, Limit: inspect.MaxPage})
 		if err != nil || len(page) == 0 {
 			return list, err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/history"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // laneUpgrade kills migrations, and runs the program of the version before beside this one. Each refuses the other's
@@ -103,7 +104,7 @@ func (f *fleet) killMigrations(ctx context.Context) error {
 	f.trial.count(len(ids), killed)
 	there := 0
 	for after := int64(0); ; {
-		page, err := f.client.List(ctx, jobs.Filter{Queue: ballast, Status: jobs.StatusPending, After: after, Limit: jobs.MaxPage})
+		page, err := inspect.New(f.client).List(ctx, inspect.Filter{Queue: ballast, Status: jobs.StatusPending, After: after, Limit: inspect.MaxPage})
 		if err != nil {
 			return err
 		}
@@ -115,8 +116,8 @@ func (f *fleet) killMigrations(ctx context.Context) error {
 	if there != len(ids) {
 		f.trial.find(tally{lost: []string{fmt.Sprintf("of %d jobs %d are there after migrations were killed", len(ids), there)}})
 	}
-	for list := range slices.Chunk(ids, jobs.MaxPage) {
-		if _, err := f.client.DeleteMany(ctx, list); err != nil {
+	for list := range slices.Chunk(ids, inspect.MaxPage) {
+		if _, err := inspect.New(f.client).DeleteMany(ctx, list); err != nil {
 			return err
 		}
 	}
@@ -129,11 +130,11 @@ func (f *fleet) snapshot(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	workers, err := f.client.Workers(ctx)
+	workers, err := inspect.New(f.client).Workers(ctx)
 	if err != nil {
 		return "", err
 	}
-	counts, err := f.client.Counts(ctx)
+	counts, err := inspect.New(f.client).Counts(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -271,7 +272,7 @@ func (f *fleet) migrateBelow(ctx context.Context, before earlier) error {
 	}
 	f.refuses(worker, "newer")
 	if before.schema < countsSchema {
-		if _, err := f.client.Recount(ctx); err != nil {
+		if _, err := inspect.New(f.client).Recount(ctx); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/history"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // laneZombie stops a worker for longer than its lease. Another one claims its job. Then the first one continues and
@@ -88,7 +89,7 @@ func (f *fleet) zombie(ctx context.Context, round int) error {
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, zombie.stderr.last())
 	}
-	list, err := f.client.List(ctx, jobs.Filter{Status: jobs.StatusRunning})
+	list, err := inspect.New(f.client).List(ctx, inspect.Filter{Status: jobs.StatusRunning})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var aheadTests = []test{
@@ -157,7 +158,7 @@ func testAheadRisky(f *fixture) {
 			ghost := f.ghost("died", time.Hour)
 			ghost.claim(1, time.Hour)
 			ghost.die()
-			f.must(f.client.RescueGone(f.ctx, quiet()))
+			f.must(inspect.New(f.client).RescueGone(f.ctx, quiet()))
 		}
 		f.addMany("short", 200, jobs.Priority(2))
 		slow := f.enqueue("slow", jobs.Priority(1))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var auditTests = []test{
@@ -24,9 +25,9 @@ var auditTests = []test{
 }
 
 // audit returns the changes by people, oldest first.
-func (f *fixture) audit(filter jobs.AuditFilter) []jobs.AuditEntry {
+func (f *fixture) audit(filter inspect.AuditFilter) []inspect.AuditEntry {
 	f.Helper()
-	list, err := f.client.Audit(f.ctx, filter)
+	list, err := inspect.New(f.client).Audit(f.ctx, filter)
 	f.must(err)
 	slices.Reverse(list)
 	return list
@@ -36,9 +37,9 @@ func (f *fixture) audit(filter jobs.AuditFilter) []jobs.AuditEntry {
 func (f *fixture) as(actor string) context.Context { return jobs.WithActor(f.ctx, actor) }
 
 // wantAudit compares all entries without their ids and times.
-func (f *fixture) wantAudit(wanted ...jobs.AuditEntry) {
+func (f *fixture) wantAudit(wanted ...inspect.AuditEntry) {
 	f.Helper()
-	have := f.audit(jobs.AuditFilter{})
+	have := f.audit(inspect.AuditFilter{})
 	for i := range have {
 		if have[i].ID <= 0 || have[i].At.IsZero() || have[i].At.After(f.store.Now()) {
 			f.Errorf("entry %d has the id %d and the time %v", i, have[i].ID, have[i].At)
@@ -47,7 +48,7 @@ func (f *fixture) wantAudit(wanted ...jobs.AuditEntry) {
 	}
 	h, err := json.MarshalIndent(have, "", " ")
 	f.must(err)
-	w, err := json.MarshalIndent(append([]jobs.AuditEntry{}, wanted...), "", " ")
+	w, err := json.MarshalIndent(append([]inspect.AuditEntry{}, wanted...), "", " ")
 	f.must(err)
 	if string(h) != string(w) {
 		f.Errorf("the entries are\n%s\nnot\n%s", h, w)
@@ -82,19 +83,19 @@ func testAuditEveryChange(f *fixture) {
 	f.must(f.client.Delete(f.as("eve"), id))
 	ids, err := f.client.EnqueueMany(f.as("ann"), "k", []json.RawMessage{payload, payload})
 	f.must(err)
-	one := jobs.AuditEntry{JobID: id, Kind: "k", Queue: "q", Jobs: 1}
-	by := func(e jobs.AuditEntry, actor string, action jobs.Action) jobs.AuditEntry {
+	one := inspect.AuditEntry{JobID: id, Kind: "k", Queue: "q", Jobs: 1}
+	by := func(e inspect.AuditEntry, actor string, action inspect.Action) inspect.AuditEntry {
 		e.Actor, e.Action = actor, action
 		return e
 	}
-	retried := by(one, "cleo", jobs.ActionRetry)
+	retried := by(one, "cleo", inspect.ActionRetry)
 	retried.Detail = json.RawMessage(`{"why":"again"}`)
 	f.wantAudit(
-		by(one, "ann", jobs.ActionEnqueue),
-		jobs.AuditEntry{Actor: "bob", Action: jobs.ActionPause, Queue: "q"},
-		jobs.AuditEntry{Actor: "bob", Action: jobs.ActionResume, Queue: "q"},
-		by(one, "ann", jobs.ActionCancel), retried, by(one, "dan", jobs.ActionCancel), by(one, "eve", jobs.ActionDelete),
-		jobs.AuditEntry{Actor: "ann", Action: jobs.ActionEnqueue, Kind: "k", Queue: "default", Jobs: 2, JobIDs: ids},
+		by(one, "ann", inspect.ActionEnqueue),
+		inspect.AuditEntry{Actor: "bob", Action: inspect.ActionPause, Queue: "q"},
+		inspect.AuditEntry{Actor: "bob", Action: inspect.ActionResume, Queue: "q"},
+		by(one, "ann", inspect.ActionCancel), retried, by(one, "dan", inspect.ActionCancel), by(one, "eve", inspect.ActionDelete),
+		inspect.AuditEntry{Actor: "ann", Action: inspect.ActionEnqueue, Kind: "k", Queue: "default", Jobs: 2, JobIDs: ids},
 	)
 }
 
@@ -112,13 +113,13 @@ func testAuditMany(f *fixture) {
 	filter := jobs.AuditDetail(map[string]any{"filter": map[string]string{"kind": "k"}})
 	given := append([]int64{1 << 40}, ids...)
 	slices.Reverse(given)
-	changed, err := f.client.CancelMany(f.as("bob"), given, filter)
+	changed, err := inspect.New(f.client).CancelMany(f.as("bob"), given, filter)
 	f.must(err)
 	want(f, "cancelled jobs", changed, n-1)
-	changed, err = f.client.RetryMany(f.as("bob"), ids[:3], jobs.OnlyIf(jobs.StatusCancelled))
+	changed, err = inspect.New(f.client).RetryMany(f.as("bob"), ids[:3], jobs.OnlyIf(jobs.StatusCancelled))
 	f.must(err)
 	want(f, "retried jobs", changed, 3)
-	changed, err = f.client.DeleteMany(f.as("bob"), ids[1:4], jobs.OnlyIf(jobs.StatusPending))
+	changed, err = inspect.New(f.client).DeleteMany(f.as("bob"), ids[1:4], jobs.OnlyIf(jobs.StatusPending))
 	f.must(err)
 	want(f, "deleted jobs", changed, 2)
 	for _, id := range ids[:10] {
@@ -128,7 +129,7 @@ func testAuditMany(f *fixture) {
 		}
 	}
 
-	entries := f.audit(jobs.AuditFilter{})
+	entries := f.audit(inspect.AuditFilter{})
 	want(f, "entries", len(entries), 1+3+1+1)
 	added := entries[0]
 	if added.Jobs != n || added.JobIDs != nil || string(added.Detail) == "" {
@@ -136,7 +137,7 @@ func testAuditMany(f *fixture) {
 	}
 	var cancelled []int64
 	for _, e := range entries[1:4] {
-		if e.Action != jobs.ActionCancel || e.Actor != "bob" || e.Jobs != int64(len(e.JobIDs)) || string(e.Detail) != `{"filter":{"kind":"k"}}` {
+		if e.Action != inspect.ActionCancel || e.Actor != "bob" || e.Jobs != int64(len(e.JobIDs)) || string(e.Detail) != `{"filter":{"kind":"k"}}` {
 			f.Errorf("an entry of those that were cancelled is %+v", e)
 		}
 		cancelled = append(cancelled, e.JobIDs...)
@@ -148,21 +149,21 @@ func testAuditMany(f *fixture) {
 	want(f, "jobs of the delete", entries[5].Jobs, 2)
 
 	failed := []int64{f.fail("bad", "x"), f.fail("bad", "x")}
-	count, err := f.client.RetryFailed(f.as("cleo"), jobs.FailedFilter{Kind: "bad"})
+	count, err := inspect.New(f.client).RetryFailed(f.as("cleo"), inspect.FailedFilter{Kind: "bad"})
 	f.must(err)
 	want(f, "retried failed jobs", count, 2)
-	last := f.audit(jobs.AuditFilter{Actor: "cleo"})
-	if len(last) != 1 || last[0].Action != jobs.ActionRetry || last[0].Kind != "bad" || last[0].Jobs != 2 ||
+	last := f.audit(inspect.AuditFilter{Actor: "cleo"})
+	if len(last) != 1 || last[0].Action != inspect.ActionRetry || last[0].Kind != "bad" || last[0].Jobs != 2 ||
 		!slices.Contains(last[0].JobIDs, failed[0]) || !slices.Contains(last[0].JobIDs, failed[1]) ||
 		string(last[0].Detail) != `{"filter":{"kind":"bad","status":"failed"}}` {
 		f.Errorf("the entries of a retry of what failed are %+v", last)
 	}
 
-	pruned, err := f.client.Prune(f.as("dan"), jobs.StatusCancelled, 0)
+	pruned, err := inspect.New(f.client).Prune(f.as("dan"), jobs.StatusCancelled, 0)
 	f.must(err)
 	var noted int64
-	for _, e := range f.audit(jobs.AuditFilter{Actor: "dan"}) {
-		if e.Action != jobs.ActionPrune || !strings.Contains(string(e.Detail), `"status":"cancelled"`) {
+	for _, e := range f.audit(inspect.AuditFilter{Actor: "dan"}) {
+		if e.Action != inspect.ActionPrune || !strings.Contains(string(e.Detail), `"status":"cancelled"`) {
 			f.Errorf("an entry of a prune is %+v", e)
 		}
 		noted += e.Jobs
@@ -186,14 +187,14 @@ func testAuditNothingChanged(f *fixture) {
 	if err := f.client.Delete(ctx, id, jobs.OnlyIf(jobs.StatusFailed)); !errors.Is(err, jobs.ErrStatus) {
 		f.Errorf("to delete a job with another status gives %v", err)
 	}
-	changed, err := f.client.RetryMany(ctx, []int64{id, 12345})
+	changed, err := inspect.New(f.client).RetryMany(ctx, []int64{id, 12345})
 	f.must(err)
 	want(f, "retried jobs", changed, 0)
 	_, err = f.client.ResumeQueue(ctx, "q")
 	f.must(err)
-	_, err = f.client.RetryFailed(ctx, jobs.FailedFilter{})
+	_, err = inspect.New(f.client).RetryFailed(ctx, inspect.FailedFilter{})
 	f.must(err)
-	_, err = f.client.Prune(ctx, jobs.StatusDone, 0)
+	_, err = inspect.New(f.client).Prune(ctx, jobs.StatusDone, 0)
 	f.must(err)
 	_, err = f.client.EnqueueMany(ctx, "k", nil)
 	f.must(err)
@@ -202,7 +203,7 @@ func testAuditNothingChanged(f *fixture) {
 	f.wantMoved("an enqueue", err)
 	_, err = f.client.Cancel(ctx, id)
 	f.wantMoved("a cancel", err)
-	_, err = f.client.CancelMany(ctx, []int64{id})
+	_, err = inspect.New(f.client).CancelMany(ctx, []int64{id})
 	f.wantMoved("a cancel of many", err)
 	f.wantAudit()
 }
@@ -239,7 +240,7 @@ func testAuditInTransaction(f *fixture) {
 		if end == nil {
 			n = 1
 		}
-		want(f, "entries", len(f.audit(jobs.AuditFilter{})), n)
+		want(f, "entries", len(f.audit(inspect.AuditFilter{})), n)
 	}
 }
 
@@ -254,15 +255,15 @@ func testAuditActor(f *fixture) {
 		wantInvalid(f, "an enqueue of many", err)
 		_, err = f.client.Cancel(ctx, id)
 		wantInvalid(f, "a cancel", err)
-		_, err = f.client.CancelMany(ctx, []int64{id})
+		_, err = inspect.New(f.client).CancelMany(ctx, []int64{id})
 		wantInvalid(f, "a cancel of many", err)
 		wantInvalid(f, "a retry", f.client.Retry(ctx, id))
 		wantInvalid(f, "a delete", f.client.Delete(ctx, id))
 		_, err = f.client.PauseQueue(ctx, "q")
 		wantInvalid(f, "a pause", err)
-		_, err = f.client.RetryFailed(ctx, jobs.FailedFilter{})
+		_, err = inspect.New(f.client).RetryFailed(ctx, inspect.FailedFilter{})
 		wantInvalid(f, "a retry of what failed", err)
-		_, err = f.client.Prune(ctx, jobs.StatusDone, 0)
+		_, err = inspect.New(f.client).Prune(ctx, jobs.StatusDone, 0)
 		wantInvalid(f, "a prune", err)
 	}
 	_, err := f.client.Cancel(f.as("ann"), id, jobs.AuditDetail(func() {}))
@@ -270,13 +271,13 @@ func testAuditActor(f *fixture) {
 		f.Error("a detail that is no JSON is taken")
 	}
 	want(f, "status", f.get(id).Status, jobs.StatusPending)
-	want(f, "jobs", len(f.list(jobs.Filter{})), 1)
+	want(f, "jobs", len(f.list(inspect.Filter{})), 1)
 	f.wantAudit()
 
 	name := strings.Repeat("\u00e9", jobs.MaxNameLength)
 	_, err = f.client.Cancel(f.as(name), id)
 	f.must(err)
-	want(f, "actor", f.audit(jobs.AuditFilter{})[0].Actor, name)
+	want(f, "actor", f.audit(inspect.AuditFilter{})[0].Actor, name)
 }
 
 func testAuditFilters(f *fixture) {
@@ -286,44 +287,44 @@ func testAuditFilters(f *fixture) {
 		f.must(err)
 		ids = append(ids, receipt.ID)
 	}
-	_, err := f.client.CancelMany(f.as("bob"), ids[1:3])
+	_, err := inspect.New(f.client).CancelMany(f.as("bob"), ids[1:3])
 	f.must(err)
 	_, err = f.client.Cancel(f.as("bob"), ids[0])
 	f.must(err)
 	_, err = f.client.PauseQueue(f.as("bob"), "q")
 	f.must(err)
-	all := f.audit(jobs.AuditFilter{})
+	all := f.audit(inspect.AuditFilter{})
 	want(f, "entries", len(all), 8)
 	for _, t := range []struct {
 		name   string
-		filter jobs.AuditFilter
-		want   []jobs.AuditEntry
+		filter inspect.AuditFilter
+		want   []inspect.AuditEntry
 	}{
-		{"actor", jobs.AuditFilter{Actor: "bob"}, all[5:]},
-		{"action", jobs.AuditFilter{Action: jobs.ActionCancel}, all[5:7]},
-		{"both", jobs.AuditFilter{Actor: "ann", Action: jobs.ActionCancel}, nil},
-		{"job", jobs.AuditFilter{Job: ids[0]}, []jobs.AuditEntry{all[0], all[6]}},
-		{"job among many", jobs.AuditFilter{Job: ids[2]}, []jobs.AuditEntry{all[2], all[5]}},
-		{"job and action", jobs.AuditFilter{Job: ids[2], Action: jobs.ActionCancel}, all[5:6]},
-		{"job and actor", jobs.AuditFilter{Job: ids[2], Actor: "ann"}, all[2:3]},
-		{"job without changes", jobs.AuditFilter{Job: 12345}, nil},
-		{"job below an entry", jobs.AuditFilter{Job: ids[2], After: all[5].ID}, all[2:3]},
-		{"since", jobs.AuditFilter{Since: f.store.Now().Add(time.Hour)}, nil},
-		{"since long ago", jobs.AuditFilter{Since: f.store.Now().Add(-time.Hour)}, all},
-		{"after", jobs.AuditFilter{After: all[3].ID}, all[:3]},
-		{"limit", jobs.AuditFilter{Limit: 2}, all[6:]},
+		{"actor", inspect.AuditFilter{Actor: "bob"}, all[5:]},
+		{"action", inspect.AuditFilter{Action: inspect.ActionCancel}, all[5:7]},
+		{"both", inspect.AuditFilter{Actor: "ann", Action: inspect.ActionCancel}, nil},
+		{"job", inspect.AuditFilter{Job: ids[0]}, []inspect.AuditEntry{all[0], all[6]}},
+		{"job among many", inspect.AuditFilter{Job: ids[2]}, []inspect.AuditEntry{all[2], all[5]}},
+		{"job and action", inspect.AuditFilter{Job: ids[2], Action: inspect.ActionCancel}, all[5:6]},
+		{"job and actor", inspect.AuditFilter{Job: ids[2], Actor: "ann"}, all[2:3]},
+		{"job without changes", inspect.AuditFilter{Job: 12345}, nil},
+		{"job below an entry", inspect.AuditFilter{Job: ids[2], After: all[5].ID}, all[2:3]},
+		{"since", inspect.AuditFilter{Since: f.store.Now().Add(time.Hour)}, nil},
+		{"since long ago", inspect.AuditFilter{Since: f.store.Now().Add(-time.Hour)}, all},
+		{"after", inspect.AuditFilter{After: all[3].ID}, all[:3]},
+		{"limit", inspect.AuditFilter{Limit: 2}, all[6:]},
 	} {
 		have := f.audit(t.filter)
-		same := slices.EqualFunc(have, t.want, func(a, b jobs.AuditEntry) bool { return a.ID == b.ID })
+		same := slices.EqualFunc(have, t.want, func(a, b inspect.AuditEntry) bool { return a.ID == b.ID })
 		if !same {
 			f.Errorf("filter by %s gives %+v, not %+v", t.name, have, t.want)
 		}
 	}
-	for name, filter := range map[string]jobs.AuditFilter{
-		"negative limit": {Limit: -1}, "high limit": {Limit: jobs.MaxPage + 1}, "negative cursor": {After: -1}, "negative job": {Job: -1},
+	for name, filter := range map[string]inspect.AuditFilter{
+		"negative limit": {Limit: -1}, "high limit": {Limit: inspect.MaxPage + 1}, "negative cursor": {After: -1}, "negative job": {Job: -1},
 		"actor with a NUL": {Actor: "a\x00"}, "action that is no UTF-8": {Action: "\xff"},
 	} {
-		_, err := f.client.Audit(f.ctx, filter)
+		_, err := inspect.New(f.client).Audit(f.ctx, filter)
 		wantInvalid(f, name, err)
 	}
 }
@@ -343,7 +344,7 @@ func testAuditOldEntries(f *fixture) {
 			want(f, "deleted entries", n, step.deleted)
 			return err
 		})
-		list := f.audit(jobs.AuditFilter{})
+		list := f.audit(inspect.AuditFilter{})
 		want(f, "entries that are left", int64(len(list)), step.left)
 		want(f, "time of the oldest", list[0].At.UnixMicro(), 11-step.left)
 	}

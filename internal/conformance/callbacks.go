@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // callbackTests run each function that an application gives to package jobs with a panic, with runtime.Goexit and with a
@@ -283,7 +284,7 @@ func testCallbacksListed(f *fixture) {
 	}
 	for _, t := range []reflect.Type{
 		reflect.TypeFor[jobs.Config](), reflect.TypeFor[jobs.Observer](), reflect.TypeFor[jobs.Kind[any]](),
-		reflect.TypeFor[jobs.Retention](), reflect.TypeFor[jobs.Filter](),
+		reflect.TypeFor[jobs.Retention](), reflect.TypeFor[inspect.Filter](),
 	} {
 		name, _, _ := strings.Cut(t.Name(), "[")
 		for field := range t.Fields() {

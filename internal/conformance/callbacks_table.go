@@ -14,6 +14,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // callbacks is the table of the functions, and methods of values, that a program gives to package jobs.
@@ -152,7 +153,7 @@ func programCallbacks() []callback {
 		}},
 		{name: "MarshalJSON of AuditDetail", caller: callerProgram, set: func(s *site, bad func()) {
 			s.program = func(ctx context.Context, c *jobs.Client) error {
-				_, err := c.CancelMany(jobs.WithActor(ctx, "ann"), []int64{1 << 40}, jobs.AuditDetail(hookedJSON{bad}))
+				_, err := inspect.New(c).CancelMany(jobs.WithActor(ctx, "ann"), []int64{1 << 40}, jobs.AuditDetail(hookedJSON{bad}))
 				return err
 			}
 		}},

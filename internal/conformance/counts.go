@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var countsTests = []test{
@@ -33,8 +34,8 @@ func (f *fixture) wantCounts() {
 		status      jobs.Status
 	}
 	want := map[key]int64{}
-	for page := (jobs.Filter{Limit: jobs.MaxPage}); ; {
-		list, err := f.client.List(f.ctx, page)
+	for page := (inspect.Filter{Limit: inspect.MaxPage}); ; {
+		list, err := inspect.New(f.client).List(f.ctx, page)
 		f.must(err)
 		for _, job := range list {
 			want[key{job.Queue, job.Kind, job.Status}]++
@@ -44,7 +45,7 @@ func (f *fixture) wantCounts() {
 			break
 		}
 	}
-	counts, err := f.client.Counts(f.ctx)
+	counts, err := inspect.New(f.client).Counts(f.ctx)
 	f.must(err)
 	for _, n := range counts {
 		k := key{n.Queue, n.Kind, n.Status}
@@ -122,14 +123,14 @@ func testCountsEveryWay(f *fixture) {
 	f.wantCounts()
 	f.must(f.client.Delete(f.ctx, waiting))
 	f.must(f.client.Delete(f.ctx, due))
-	n, err := f.client.RetryFailed(f.ctx, jobs.FailedFilter{})
+	n, err := inspect.New(f.client).RetryFailed(f.ctx, inspect.FailedFilter{})
 	f.must(err)
 	want(f, "retried", n, 2)
 	f.wantCounts()
 	f.drain(jobs.Config{}, handles...)
 	f.wantCounts()
 	for _, status := range []jobs.Status{jobs.StatusDone, jobs.StatusFailed, jobs.StatusCancelled} {
-		_, err := f.client.Prune(f.ctx, status, 0)
+		_, err := inspect.New(f.client).Prune(f.ctx, status, 0)
 		f.must(err)
 		f.wantCounts()
 	}
@@ -228,11 +229,11 @@ func testRecount(f *fixture) {
 		_, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: f.store.Now().UnixMicro(), ID: id})
 		return err
 	})
-	wrong, err := f.client.Recount(f.ctx)
+	wrong, err := inspect.New(f.client).Recount(f.ctx)
 	f.must(err)
 	want(f, "the number of wrong counts", wrong, 1)
 	f.wantCounts()
-	wrong, err = f.client.Recount(f.ctx)
+	wrong, err = inspect.New(f.client).Recount(f.ctx)
 	f.must(err)
 	want(f, "the number of wrong counts", wrong, 0)
 }
@@ -255,10 +256,10 @@ func testHistory(f *fixture) {
 			return nil
 		}))
 	f.must(f.client.Delete(f.ctx, 1)) // history outlives jobs
-	for _, filter := range []jobs.HistoryFilter{
+	for _, filter := range []inspect.HistoryFilter{
 		{}, {Step: 5 * time.Minute}, {Step: time.Hour, Since: before.Add(-24 * time.Hour)}, {Since: before.Add(-24 * time.Hour)},
 	} {
-		h, err := f.client.History(f.ctx, filter)
+		h, err := inspect.New(f.client).History(f.ctx, filter)
 		f.must(err)
 		t := h.Total
 		want(f, "done", t.Done, 4)
@@ -287,10 +288,10 @@ func testHistoryFilter(f *fixture) {
 	f.enqueue("k", jobs.Queue("b"))
 	f.enqueue("l", jobs.Queue("b"))
 	f.drain(jobs.Config{Queues: map[string]int{"a": 1, "b": 1}}, on("k", nothing), on("l", nothing))
-	for filter, done := range map[jobs.HistoryFilter]int64{
+	for filter, done := range map[inspect.HistoryFilter]int64{
 		{Queue: "b"}: 2, {Kind: "k"}: 2, {Queue: "b", Kind: "k"}: 1, {Queue: "c"}: 0,
 	} {
-		h, err := f.client.History(f.ctx, filter)
+		h, err := inspect.New(f.client).History(f.ctx, filter)
 		f.must(err)
 		want(f, "done", h.Total.Done, done)
 		want(f, "runs", h.Total.Run.Jobs, done)
@@ -306,13 +307,13 @@ func testHistories(f *fixture) {
 	}
 	f.enqueue("l", jobs.Queue("b"))
 	f.drain(jobs.Config{Queues: queues}, on("k", nothing), on("l", nothing))
-	check := func(when string, ended map[string]int64, filter jobs.HistoryFilter) {
+	check := func(when string, ended map[string]int64, filter inspect.HistoryFilter) {
 		f.Helper()
 		names := []string{"b", "", "<c>", "nobody", "b"}
-		list, err := f.client.Histories(f.ctx, filter, names...)
+		list, err := inspect.New(f.client).Histories(f.ctx, filter, names...)
 		f.must(err)
 		for i, name := range names {
-			one, err := f.client.History(f.ctx, jobs.HistoryFilter{Queue: name, Kind: filter.Kind, Step: filter.Step, Since: filter.Since, Until: filter.Until})
+			one, err := inspect.New(f.client).History(f.ctx, inspect.HistoryFilter{Queue: name, Kind: filter.Kind, Step: filter.Step, Since: filter.Since, Until: filter.Until})
 			f.must(err)
 			if !reflect.DeepEqual(list[i], one) {
 				f.Errorf("%s: the history of %q among others is %+v, by itself %+v", when, name, list[i].Total, one.Total)
@@ -321,8 +322,8 @@ func testHistories(f *fixture) {
 		}
 	}
 	now := f.store.Now()
-	hour := jobs.HistoryFilter{Since: now.Add(-time.Hour), Until: now.Add(time.Hour)}
-	month := jobs.HistoryFilter{Since: now.Add(-30 * 24 * time.Hour), Until: now.Add(time.Hour), Step: time.Hour}
+	hour := inspect.HistoryFilter{Since: now.Add(-time.Hour), Until: now.Add(time.Hour)}
+	month := inspect.HistoryFilter{Since: now.Add(-30 * 24 * time.Hour), Until: now.Add(time.Hour), Step: time.Hour}
 	check("added up", map[string]int64{"": 4, "b": 2, "<c>": 1}, hour)
 	check("added up by the hour", map[string]int64{"": 4, "b": 2, "<c>": 1}, month)
 	_, err := f.client.Cancel(f.ctx, f.enqueue("k", jobs.Queue("b")))
@@ -331,10 +332,10 @@ func testHistories(f *fixture) {
 	check("noted, by the hour", map[string]int64{"": 5, "b": 3, "<c>": 1}, month)
 	hour.Kind = "k"
 	check("of a kind", map[string]int64{"": 4, "b": 2, "<c>": 1}, hour)
-	list, err := f.client.Histories(f.ctx, hour)
+	list, err := inspect.New(f.client).Histories(f.ctx, hour)
 	f.must(err)
 	want(f, "histories of no queue", len(list), 0)
-	list, err = f.client.Histories(f.ctx, hour, "a\n", "\x00", "\xff") // which other programs may have made
+	list, err = inspect.New(f.client).Histories(f.ctx, hour, "a\n", "\x00", "\xff") // which other programs may have made
 	f.must(err)
 	for i, h := range list {
 		want(f, "jobs of a queue that no engine can name", h.Total.Done, 0)
@@ -344,7 +345,7 @@ func testHistories(f *fixture) {
 
 func testHistoryFaults(f *fixture) {
 	now := f.store.Now()
-	for field, filter := range map[string]jobs.HistoryFilter{
+	for field, filter := range map[string]inspect.HistoryFilter{
 		"step":  {Step: time.Second},
 		"since": {Since: now, Until: now},
 		"Since": {Since: now.Add(time.Hour)},
@@ -357,7 +358,7 @@ func testHistoryFaults(f *fixture) {
 		"kind":  {Kind: "\xff"},
 	} {
 		var invalid *jobs.InvalidError
-		_, err := f.client.History(f.ctx, filter)
+		_, err := inspect.New(f.client).History(f.ctx, filter)
 		if !errors.As(err, &invalid) || invalid.Field != strings.ToLower(field) {
 			f.Errorf("the error for %+v is %v", filter, err)
 		}
@@ -378,16 +379,16 @@ func testHistoryKept(f *fixture) {
 		return nil
 	})
 	f.drain(jobs.Config{}, on("k", nothing)) // adds up
-	done := func(filter jobs.HistoryFilter) int64 {
-		h, err := f.client.History(f.ctx, filter)
+	done := func(filter inspect.HistoryFilter) int64 {
+		h, err := inspect.New(f.client).History(f.ctx, filter)
 		f.must(err)
 		return h.Total.Done
 	}
-	month := jobs.HistoryFilter{Since: now.Add(-40 * 24 * time.Hour), Step: time.Hour}
-	day := jobs.HistoryFilter{Since: now.Add(-24 * time.Hour), Step: time.Minute}
+	month := inspect.HistoryFilter{Since: now.Add(-40 * 24 * time.Hour), Step: time.Hour}
+	day := inspect.HistoryFilter{Since: now.Add(-24 * time.Hour), Step: time.Minute}
 	want(f, "done in 40 days", done(month), 3)
 	want(f, "done in a day, by the minute", done(day), 2)
-	f.must(f.client.PruneHistory(f.ctx))
+	f.must(inspect.New(f.client).PruneHistory(f.ctx))
 	want(f, "done in 40 days", done(month), 2)
 	want(f, "done in a day, by the minute", done(day), 1)
 }

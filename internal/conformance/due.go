@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var dueTests = []test{
@@ -117,7 +118,7 @@ func testDueBacklog(f *fixture) {
 	release <- struct{}{}
 	receive(f, "another start", ran)
 	f.eventually("all are promoted", func() bool {
-		stats, err := f.client.Stats(f.ctx)
+		stats, err := inspect.New(f.client).Stats(f.ctx)
 		f.must(err)
 		return stats.Jobs[jobs.StatusScheduled] == 0
 	})

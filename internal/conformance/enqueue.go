@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var enqueueTests = []test{
@@ -155,7 +156,7 @@ func testBadInput(f *fixture) {
 		_, err := f.client.Enqueue(f.ctx, c.kind, json.RawMessage(c.payload), c.option)
 		wantInvalid(f, c.name, err)
 	}
-	list, err := f.client.List(f.ctx, jobs.Filter{})
+	list, err := inspect.New(f.client).List(f.ctx, inspect.Filter{})
 	f.must(err)
 	want(f, "number of jobs", len(list), 0)
 }
@@ -204,7 +205,7 @@ func testManyAllOrNothing(f *fixture) {
 	if err != nil && !strings.Contains(err.Error(), "payload 2400") {
 		f.Errorf("the bad payload is not named by: %v", err)
 	}
-	stats, err := f.client.Stats(f.ctx)
+	stats, err := inspect.New(f.client).Stats(f.ctx)
 	f.must(err)
 	want(f, "pending jobs", stats.Jobs[jobs.StatusPending], 0)
 }
@@ -226,7 +227,7 @@ func testManyAtOnce(f *fixture) {
 	f.must(err)
 	runtime.ReadMemStats(&after)
 	want(f, "number of ids", len(ids), n)
-	stats, err := f.client.Stats(f.ctx)
+	stats, err := inspect.New(f.client).Stats(f.ctx)
 	f.must(err)
 	want(f, "pending jobs", stats.Jobs[jobs.StatusPending], n)
 	// The memory that the process took from the system: the payloads together are 100 MB.
@@ -293,7 +294,7 @@ func testManyCallers(f *fixture) {
 			}
 		}
 	}
-	stats, err := f.client.Stats(f.ctx)
+	stats, err := inspect.New(f.client).Stats(f.ctx)
 	f.must(err)
 	want(f, "jobs", stats.Jobs[jobs.StatusPending]+stats.Jobs[jobs.StatusScheduled], int64(len(seen)))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // faultTests cover faults of the application, of the clock and of sheer size.
@@ -89,13 +90,13 @@ func testClockForward(f *fixture) {
 	receive(f, "the start", started)
 	// Right after a renewal: the next check of the maintenance has none to make, and judges leases by then.
 	f.eventually("the lease is renewed", func() bool {
-		workers, err := client.Workers(f.ctx)
+		workers, err := inspect.New(client).Workers(f.ctx)
 		f.must(err)
 		return workers[0].Heartbeat.After(workers[0].StartedAt)
 	})
 	store.ahead.Store(int64(time.Hour))
 	f.eventually("the worker has renewed its lease, or lost it", func() bool {
-		workers, err := client.Workers(f.ctx)
+		workers, err := inspect.New(client).Workers(f.ctx)
 		f.must(err)
 		return len(f.errors(id)) > 0 || len(workers) == 1 && workers[0].Heartbeat.After(f.store.Now().Add(time.Minute))
 	})
@@ -139,7 +140,7 @@ func testClockBack(f *fixture) {
 	job := f.get(id)
 	want(f, "status before its time", job.Status, jobs.StatusPending)
 	want(f, "attempt before its time", job.Attempt, 0)
-	f.wantWhy(id, jobs.ReasonClock)
+	f.wantWhy(id, inspect.ReasonClock)
 	store.ahead.Store(int64(2 * time.Hour))
 	want(f, "status after its time", f.ended(id).Status, jobs.StatusDone)
 }

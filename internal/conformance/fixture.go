@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // hang is the limit of a wait: no test depends on how long anything takes.
@@ -39,7 +40,7 @@ func (f *fixture) checkCounts() {
 	if f.plain || f.client.CheckSchema(ctx) != nil {
 		return
 	}
-	wrong, err := f.client.Recount(ctx)
+	wrong, err := inspect.New(f.client).Recount(ctx)
 	if err != nil || wrong != 0 {
 		f.Errorf("%d counts of jobs are wrong, %v", wrong, err)
 	}
@@ -85,9 +86,9 @@ func (f *fixture) ended(id int64) jobs.Job {
 	return job
 }
 
-func (f *fixture) errors(id int64) []jobs.AttemptError {
+func (f *fixture) errors(id int64) []inspect.AttemptError {
 	f.Helper()
-	list, err := f.client.Errors(f.ctx, id)
+	list, err := inspect.New(f.client).Errors(f.ctx, id)
 	f.must(err)
 	return list
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // handoverTests cover jobs that are added as claimed, for an idle runner of the same client.
@@ -296,7 +297,7 @@ func testFailedHandover(f *fixture) {
 	}
 	f.must(h.runner.stop())
 	want(f, "other jobs that ran", len(h.ran), 0)
-	stats, err := f.client.Stats(f.ctx)
+	stats, err := inspect.New(f.client).Stats(f.ctx)
 	f.must(err)
 	want(f, "running jobs", stats.Jobs[jobs.StatusRunning], 0)
 }
@@ -374,14 +375,14 @@ func testHandoversAtStop(f *fixture) {
 		}))
 		receive(f, "a job", ran)
 		f.must(r.stop())
-		stats, err := f.client.Stats(f.ctx)
+		stats, err := inspect.New(f.client).Stats(f.ctx)
 		f.must(err)
 		want(f, "running jobs", stats.Jobs[jobs.StatusRunning], 0)
 	}
 	stop()
 	enqueues.Wait()
 	f.drain(jobs.Config{}, on("k", nothing))
-	stats, err := f.client.Stats(f.ctx)
+	stats, err := inspect.New(f.client).Stats(f.ctx)
 	f.must(err)
 	want(f, "jobs that are not done", stats.Jobs[jobs.StatusRunning]+stats.Jobs[jobs.StatusPending]+stats.Jobs[jobs.StatusFailed], 0)
 }

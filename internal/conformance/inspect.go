@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var inspectTests = []test{
@@ -34,9 +35,9 @@ var inspectTests = []test{
 	{"NotFound", testGetNotFound},
 }
 
-func (f *fixture) list(filter jobs.Filter) []int64 {
+func (f *fixture) list(filter inspect.Filter) []int64 {
 	f.Helper()
-	list, err := f.client.List(f.ctx, filter)
+	list, err := inspect.New(f.client).List(f.ctx, filter)
 	f.must(err)
 	ids := make([]int64, len(list))
 	for i, job := range list {
@@ -51,37 +52,37 @@ func testListFilters(f *fixture) {
 	c := f.enqueue("a", jobs.In(time.Hour), jobs.UserID("v"))
 	for _, t := range []struct {
 		name   string
-		filter jobs.Filter
+		filter inspect.Filter
 		want   []int64
 	}{
-		{"none", jobs.Filter{}, []int64{c, b, a}},
-		{"status", jobs.Filter{Status: jobs.StatusPending}, []int64{b, a}},
-		{"kind", jobs.Filter{Kind: "a"}, []int64{c, a}},
-		{"queue", jobs.Filter{Queue: "q"}, []int64{b}},
-		{"user", jobs.Filter{UserID: "u"}, []int64{a}},
-		{"tag", jobs.Filter{Tag: "red"}, []int64{a}},
-		{"tag with a quote", jobs.Filter{Tag: `qu"ote`}, []int64{a}},
-		{"part of a tag", jobs.Filter{Tag: "re"}, nil},
-		{"kind and status", jobs.Filter{Kind: "a", Status: jobs.StatusScheduled}, []int64{c}},
-		{"after", jobs.Filter{After: b}, []int64{a}},
+		{"none", inspect.Filter{}, []int64{c, b, a}},
+		{"status", inspect.Filter{Status: jobs.StatusPending}, []int64{b, a}},
+		{"kind", inspect.Filter{Kind: "a"}, []int64{c, a}},
+		{"queue", inspect.Filter{Queue: "q"}, []int64{b}},
+		{"user", inspect.Filter{UserID: "u"}, []int64{a}},
+		{"tag", inspect.Filter{Tag: "red"}, []int64{a}},
+		{"tag with a quote", inspect.Filter{Tag: `qu"ote`}, []int64{a}},
+		{"part of a tag", inspect.Filter{Tag: "re"}, nil},
+		{"kind and status", inspect.Filter{Kind: "a", Status: jobs.StatusScheduled}, []int64{c}},
+		{"after", inspect.Filter{After: b}, []int64{a}},
 	} {
 		if ids := f.list(t.filter); !slices.Equal(ids, t.want) {
 			f.Errorf("filter by %s gives %v, not %v", t.name, ids, t.want)
 		}
 	}
-	for name, filter := range map[string]jobs.Filter{
-		"unknown status": {Status: "lost"}, "negative limit": {Limit: -1}, "high limit": {Limit: jobs.MaxPage + 1},
+	for name, filter := range map[string]inspect.Filter{
+		"unknown status": {Status: "lost"}, "negative limit": {Limit: -1}, "high limit": {Limit: inspect.MaxPage + 1},
 		"negative cursor": {After: -1}, "kind with a NUL": {Kind: "a\x00"}, "queue that is no UTF-8": {Queue: "\xff"},
 		"user with a NUL": {UserID: "a\x00b"}, "user that is no UTF-8": {UserID: "\xff"},
 		"long user": {UserID: strings.Repeat("u", jobs.MaxKeyLength+1)}, "tag with a NUL": {Tag: "\x00"},
 	} {
-		_, err := f.client.List(f.ctx, filter)
+		_, err := inspect.New(f.client).List(f.ctx, filter)
 		wantInvalid(f, name, err)
 	}
 	for name, kind := range map[string]string{"kind with a NUL": "a\x00", "kind that is no UTF-8": "\xff", "long kind": strings.Repeat("k", jobs.MaxNameLength+1)} {
-		_, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{Kind: kind})
+		_, err := inspect.New(f.client).FailedReport(f.ctx, inspect.FailedFilter{Kind: kind})
 		wantInvalid(f, "a report of a "+name, err)
-		_, err = f.client.ListFailed(f.ctx, jobs.FailedFilter{Kind: kind}, jobs.Job{})
+		_, err = inspect.New(f.client).ListFailed(f.ctx, inspect.FailedFilter{Kind: kind}, jobs.Job{})
 		wantInvalid(f, "failed jobs of a "+name, err)
 	}
 }
@@ -109,7 +110,7 @@ func testListOddTags(f *fixture) {
 		}
 		slices.Sort(wanted)
 		slices.Reverse(wanted)
-		if ids := f.list(jobs.Filter{Tag: tag, Limit: jobs.MaxPage}); !slices.Equal(ids, wanted) {
+		if ids := f.list(inspect.Filter{Tag: tag, Limit: inspect.MaxPage}); !slices.Equal(ids, wanted) {
 			f.Errorf("the tag %q finds %v, not %v", tag, ids, wanted)
 		}
 	}
@@ -130,7 +131,7 @@ func testListForeignTags(f *fixture) {
 		row := f.failedRow("k", "bad")
 		row[columnTags] = t.column
 		f.importJob(row)
-		want(f, t.column+" has the tag "+t.tag, slices.Equal(f.list(jobs.Filter{Tag: t.tag, Limit: 1}), []int64{row[0].(int64)}), t.found)
+		want(f, t.column+" has the tag "+t.tag, slices.Equal(f.list(inspect.Filter{Tag: t.tag, Limit: 1}), []int64{row[0].(int64)}), t.found)
 	}
 }
 
@@ -160,7 +161,7 @@ func testListPages(f *fixture) {
 	}
 	var all []int64
 	for after := int64(0); ; after = all[len(all)-1] {
-		page := f.list(jobs.Filter{After: after, Limit: 3})
+		page := f.list(inspect.Filter{After: after, Limit: 3})
 		all = append(all, page...)
 		if len(page) < 3 {
 			break
@@ -176,7 +177,7 @@ func testFailedReport(f *fixture) {
 	f.fail("a", "often")
 	last := f.fail("a", "often")
 	f.fail("b", "often")
-	report, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{})
+	report, err := inspect.New(f.client).FailedReport(f.ctx, inspect.FailedFilter{})
 	f.must(err)
 	groups := report.Groups
 	want(f, "jobs in all groups", report.Jobs, 4)
@@ -186,14 +187,14 @@ func testFailedReport(f *fixture) {
 	if first.Kind != "a" || first.Error != "often" || first.Jobs != 2 || first.ExampleID != last || !first.FirstSeen.Before(first.LastSeen) {
 		f.Errorf("the most frequent group is %+v", first)
 	}
-	report, err = f.client.FailedReport(f.ctx, jobs.FailedFilter{Kind: "b"})
+	report, err = inspect.New(f.client).FailedReport(f.ctx, inspect.FailedFilter{Kind: "b"})
 	f.must(err)
 	want(f, "groups of one kind", len(report.Groups), 1)
 	want(f, "jobs of one kind", report.Jobs, 1)
-	report, err = f.client.FailedReport(f.ctx, jobs.FailedFilter{Since: f.store.Now().Add(time.Hour)})
+	report, err = inspect.New(f.client).FailedReport(f.ctx, inspect.FailedFilter{Since: f.store.Now().Add(time.Hour)})
 	f.must(err)
 	want(f, "groups of the future", len(report.Groups), 0)
-	_, err = f.client.FailedReport(f.ctx, jobs.FailedFilter{Limit: -1})
+	_, err = inspect.New(f.client).FailedReport(f.ctx, inspect.FailedFilter{Limit: -1})
 	wantInvalid(f, "a negative limit", err)
 }
 
@@ -207,7 +208,7 @@ func testFailedReportTies(f *fixture) {
 	wanted := append(kinds, "b")
 	slices.Reverse(wanted)
 	for n := 1; n <= len(wanted); n++ {
-		report, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{Limit: n})
+		report, err := inspect.New(f.client).FailedReport(f.ctx, inspect.FailedFilter{Limit: n})
 		f.must(err)
 		want(f, "jobs in all groups", report.Jobs, int64(len(wanted)))
 		var have []string
@@ -228,7 +229,7 @@ func testListFailedPages(f *fixture) {
 	f.drain(jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return jobs.Discard(nil) }))
 	seen := map[int64]bool{}
 	for last := (jobs.Job{}); ; {
-		page, err := f.client.ListFailed(f.ctx, jobs.FailedFilter{Limit: 2}, last)
+		page, err := inspect.New(f.client).ListFailed(f.ctx, inspect.FailedFilter{Limit: 2}, last)
 		f.must(err)
 		if len(page) == 0 {
 			break
@@ -265,17 +266,17 @@ func (f *fixture) failedInTurn(first, last int) (ids []int64) {
 
 // The report covers the latest failed jobs, or the latest of one kind, and says that there are more.
 func testFailedReportBound(f *fixture) {
-	ids := f.failedInTurn(jobs.MostReported/2+1, jobs.MostReported/2)
-	report, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{})
+	ids := f.failedInTurn(inspect.MostReported/2+1, inspect.MostReported/2)
+	report, err := inspect.New(f.client).FailedReport(f.ctx, inspect.FailedFilter{})
 	f.must(err)
-	want(f, "jobs in all groups", report.Jobs, jobs.MostReported)
+	want(f, "jobs in all groups", report.Jobs, inspect.MostReported)
 	want(f, "older ones", report.Older, true)
-	if g := report.Groups; len(g) != 2 || g[0].Kind != "new" || g[0].Jobs != jobs.MostReported/2 || g[1].Jobs != g[0].Jobs || g[1].FirstSeen.UnixMicro() != 1_700_000_001_000_000 {
+	if g := report.Groups; len(g) != 2 || g[0].Kind != "new" || g[0].Jobs != inspect.MostReported/2 || g[1].Jobs != g[0].Jobs || g[1].FirstSeen.UnixMicro() != 1_700_000_001_000_000 {
 		f.Errorf("the groups are %+v", g)
 	}
-	report, err = f.client.FailedReport(f.ctx, jobs.FailedFilter{Kind: "old", Limit: 1})
+	report, err = inspect.New(f.client).FailedReport(f.ctx, inspect.FailedFilter{Kind: "old", Limit: 1})
 	f.must(err)
-	if g := report.Groups; len(g) != 1 || g[0].Jobs != jobs.MostReported/2+1 || g[0].ExampleID != ids[jobs.MostReported/2] || report.Older {
+	if g := report.Groups; len(g) != 1 || g[0].Jobs != inspect.MostReported/2+1 || g[0].ExampleID != ids[inspect.MostReported/2] || report.Older {
 		f.Errorf("the report of one kind is %+v", report)
 	}
 }
@@ -288,18 +289,18 @@ func testManyFailed(f *fixture) {
 	ids := f.failedInTurn(first, last)
 	slices.Reverse(ids)
 	for _, t := range []struct {
-		filter jobs.Filter
+		filter inspect.Filter
 		want   []int64
 	}{
-		{jobs.Filter{Status: jobs.StatusFailed, Limit: 300}, ids},
-		{jobs.Filter{Status: jobs.StatusFailed, Kind: "old", Limit: 250}, ids[last:]},
-		{jobs.Filter{Status: jobs.StatusFailed, Text: "IS BAD", After: ids[10], Limit: 200}, ids[11:last]},
-		{jobs.Filter{Status: jobs.StatusCancelled}, nil},
-		{jobs.Filter{Status: jobs.StatusDone}, []int64{done}},
+		{inspect.Filter{Status: jobs.StatusFailed, Limit: 300}, ids},
+		{inspect.Filter{Status: jobs.StatusFailed, Kind: "old", Limit: 250}, ids[last:]},
+		{inspect.Filter{Status: jobs.StatusFailed, Text: "IS BAD", After: ids[10], Limit: 200}, ids[11:last]},
+		{inspect.Filter{Status: jobs.StatusCancelled}, nil},
+		{inspect.Filter{Status: jobs.StatusDone}, []int64{done}},
 	} {
 		var have []int64
 		for filter := t.filter; ; {
-			page, err := f.client.ListPage(f.ctx, filter)
+			page, err := inspect.New(f.client).ListPage(f.ctx, filter)
 			f.must(err)
 			for _, j := range page.Jobs {
 				have = append(have, j.ID)
@@ -319,7 +320,7 @@ func testFailures(f *fixture) {
 	long := strings.Repeat("\u00fc", 3000)
 	f.fail("a", long)
 	last := f.fail("b", "short")
-	list, err := f.client.Failures(f.ctx, jobs.FailedFilter{}, jobs.Failure{})
+	list, err := inspect.New(f.client).Failures(f.ctx, inspect.FailedFilter{}, inspect.Failure{})
 	f.must(err)
 	if len(list) != 2 || list[0].ID != last || list[0].Error != "short" || list[0].Kind != "b" || list[0].Queue != "default" {
 		f.Fatalf("the failures are %+v", list)
@@ -328,10 +329,10 @@ func testFailures(f *fixture) {
 	f.must(err)
 	want(f, "when it failed", list[0].FailedAt, job.FinishedAt)
 	want(f, "the begin of a long error", list[1].Error, long[:2*1000])
-	list, err = f.client.Failures(f.ctx, jobs.FailedFilter{}, list[0])
+	list, err = inspect.New(f.client).Failures(f.ctx, inspect.FailedFilter{}, list[0])
 	f.must(err)
 	want(f, "failures before the last", len(list), 1)
-	list, err = f.client.Failures(f.ctx, jobs.FailedFilter{Kind: "b"}, jobs.Failure{})
+	list, err = inspect.New(f.client).Failures(f.ctx, inspect.FailedFilter{Kind: "b"}, inspect.Failure{})
 	f.must(err)
 	want(f, "failures of one kind", len(list), 1)
 }
@@ -347,7 +348,7 @@ func testListFailedLarge(f *fixture) {
 	f.drain(jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return jobs.Discard(nil) }))
 	seen := 0
 	for last := (jobs.Job{}); ; {
-		page, err := f.client.ListFailed(f.ctx, jobs.FailedFilter{}, last)
+		page, err := inspect.New(f.client).ListFailed(f.ctx, inspect.FailedFilter{}, last)
 		f.must(err)
 		if len(page) == 0 {
 			break
@@ -378,7 +379,7 @@ func testStats(f *fixture) {
 	}))
 	defer close(release)
 	receive(f, "the start", started)
-	stats, err := f.client.Stats(f.ctx)
+	stats, err := inspect.New(f.client).Stats(f.ctx)
 	f.must(err)
 	for _, status := range jobs.Statuses() {
 		want(f, "number of "+string(status)+" jobs", stats.Jobs[status], 1)
@@ -386,23 +387,23 @@ func testStats(f *fixture) {
 	want(f, "workers", stats.Workers, 1)
 	want(f, "oldest pending", stats.OldestPending, pending.RunAfter)
 	want(f, "next due", stats.NextDue, due.RunAfter)
-	if wanted := []jobs.UnhandledWork{{Queue: "q", Kind: "nobody", Jobs: 1}}; !slices.Equal(stats.Unhandled, wanted) {
+	if wanted := []inspect.UnhandledWork{{Queue: "q", Kind: "nobody", Jobs: 1}}; !slices.Equal(stats.Unhandled, wanted) {
 		f.Errorf("unhandled work is %v", stats.Unhandled)
 	}
 }
 
 func testUnhandledOrder(f *fixture) {
-	var wanted []jobs.UnhandledWork
+	var wanted []inspect.UnhandledWork
 	for _, name := range []string{"A", "B", "_", "a", "a a", "aa", "b", "\u00e9"} { // as their bytes are
-		wanted = append(wanted, jobs.UnhandledWork{Queue: "Q", Kind: name, Jobs: 1}, jobs.UnhandledWork{Queue: name, Kind: "k", Jobs: 1})
+		wanted = append(wanted, inspect.UnhandledWork{Queue: "Q", Kind: name, Jobs: 1}, inspect.UnhandledWork{Queue: name, Kind: "k", Jobs: 1})
 	}
 	for _, w := range wanted {
 		f.enqueue(w.Kind, jobs.Queue(w.Queue))
 	}
-	slices.SortFunc(wanted, func(a, b jobs.UnhandledWork) int {
+	slices.SortFunc(wanted, func(a, b inspect.UnhandledWork) int {
 		return cmp.Or(strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind))
 	})
-	stats, err := f.client.Stats(f.ctx)
+	stats, err := inspect.New(f.client).Stats(f.ctx)
 	f.must(err)
 	if !slices.Equal(stats.Unhandled, wanted) {
 		f.Errorf("unhandled work is %v, not %v", stats.Unhandled, wanted)
@@ -416,7 +417,7 @@ func testQueues(f *fixture) {
 	f.must(err)
 	f.start(jobs.Config{Queues: map[string]int{"c": 7}}, on("k", nothing))
 	f.ended(f.enqueue("k", jobs.Queue("c")))
-	queues, err := f.client.Queues(f.ctx)
+	queues, err := inspect.New(f.client).Queues(f.ctx)
 	f.must(err)
 	if len(queues) != 3 {
 		f.Fatalf("queues are %+v", queues)
@@ -425,10 +426,10 @@ func testQueues(f *fixture) {
 	if a.Name != "a" || a.PausedAt.IsZero() {
 		f.Errorf("the paused queue is %+v", a)
 	}
-	if wanted := (jobs.QueueInfo{Name: "b", Scheduled: 1, Pending: 1, Oldest: waiting.RunAfter}); b != wanted {
+	if wanted := (inspect.QueueInfo{Name: "b", Scheduled: 1, Pending: 1, Oldest: waiting.RunAfter}); b != wanted {
 		f.Errorf("the waiting queue is %+v", b)
 	}
-	if wanted := (jobs.QueueInfo{Name: "c", Slots: 7}); c != wanted {
+	if wanted := (inspect.QueueInfo{Name: "c", Slots: 7}); c != wanted {
 		f.Errorf("the worked queue is %+v", c)
 	}
 }
@@ -443,7 +444,7 @@ func testWorkers(f *fixture) {
 			return nil
 		}), on("l", nothing))
 	receive(f, "the start", started)
-	workers, err := f.client.Workers(f.ctx)
+	workers, err := inspect.New(f.client).Workers(f.ctx)
 	f.must(err)
 	if len(workers) != 1 {
 		f.Fatalf("workers are %+v", workers)
@@ -455,7 +456,7 @@ func testWorkers(f *fixture) {
 	}
 	close(release)
 	f.must(r.stop())
-	workers, err = f.client.Workers(f.ctx)
+	workers, err = inspect.New(f.client).Workers(f.ctx)
 	f.must(err)
 	want(f, "workers after the stop", len(workers), 0)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var manageTests = []test{
@@ -94,13 +95,13 @@ func testRetryFailed(f *fixture) {
 		on("many", func(context.Context, jobs.Job) error { return jobs.Discard(nil) }))
 	first, second := f.fail("k", "bad", jobs.Unique("u")), f.fail("k", "bad", jobs.Unique("u"))
 
-	retried, err := f.client.RetryFailed(f.ctx, jobs.FailedFilter{Kind: "many"})
+	retried, err := inspect.New(f.client).RetryFailed(f.ctx, inspect.FailedFilter{Kind: "many"})
 	f.must(err)
 	want(f, "retried jobs", retried, n)
-	retried, err = f.client.RetryFailed(f.ctx, jobs.FailedFilter{Since: f.store.Now().Add(time.Hour)})
+	retried, err = inspect.New(f.client).RetryFailed(f.ctx, inspect.FailedFilter{Since: f.store.Now().Add(time.Hour)})
 	f.must(err)
 	want(f, "retried jobs of the future", retried, 0)
-	retried, err = f.client.RetryFailed(f.ctx, jobs.FailedFilter{})
+	retried, err = inspect.New(f.client).RetryFailed(f.ctx, inspect.FailedFilter{})
 	f.must(err)
 	want(f, "retried jobs of two with one key", retried, 1)
 	if a, b := f.get(first).Status, f.get(second).Status; a == b {
@@ -140,10 +141,10 @@ func testRefusedWhileRunning(f *fixture) {
 func testPrune(f *fixture) {
 	done, failed := f.one(nothing).ID, f.fail("bad", "bad")
 	waiting := f.enqueue("waiting")
-	n, err := f.client.Prune(f.ctx, jobs.StatusDone, time.Hour)
+	n, err := inspect.New(f.client).Prune(f.ctx, jobs.StatusDone, time.Hour)
 	f.must(err)
 	want(f, "pruned young jobs", n, 0)
-	n, err = f.client.Prune(f.ctx, jobs.StatusDone, 0)
+	n, err = inspect.New(f.client).Prune(f.ctx, jobs.StatusDone, 0)
 	f.must(err)
 	want(f, "pruned done jobs", n, 1)
 	if _, err := f.client.Get(f.ctx, done); !errors.Is(err, jobs.ErrNotFound) {
@@ -151,16 +152,16 @@ func testPrune(f *fixture) {
 	}
 	want(f, "status of another", f.get(failed).Status, jobs.StatusFailed)
 	want(f, "status of another", f.get(waiting).Status, jobs.StatusPending)
-	_, err = f.client.Prune(f.ctx, jobs.StatusPending, 0)
+	_, err = inspect.New(f.client).Prune(f.ctx, jobs.StatusPending, 0)
 	wantInvalid(f, "a status that is not final", err)
-	_, err = f.client.Prune(f.ctx, jobs.StatusDone, -1)
+	_, err = inspect.New(f.client).Prune(f.ctx, jobs.StatusDone, -1)
 	wantInvalid(f, "a negative age", err)
 
 	payloads := make([]letter, 1200) // more than fits into one transaction
 	_, err = jobs.Kind[letter]{Name: "k"}.EnqueueMany(f.ctx, f.client, payloads)
 	f.must(err)
 	f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 100}}, on("k", nothing))
-	n, err = f.client.Prune(f.ctx, jobs.StatusDone, 0)
+	n, err = inspect.New(f.client).Prune(f.ctx, jobs.StatusDone, 0)
 	f.must(err)
 	want(f, "pruned many jobs", n, 1200)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var middlewareTests = []test{
@@ -118,7 +119,7 @@ func testEnqueueRefused(f *fixture) {
 	if _, err := client.EnqueueMany(f.ctx, "k", []json.RawMessage{json.RawMessage("{}")}); !errors.Is(err, refusal) {
 		f.Errorf("EnqueueMany gives %v", err)
 	}
-	stats, err := f.client.Stats(f.ctx)
+	stats, err := inspect.New(f.client).Stats(f.ctx)
 	f.must(err)
 	want(f, "pending jobs", stats.Jobs[jobs.StatusPending], 0)
 }
@@ -141,7 +142,7 @@ func testEnqueueOnce(f *fixture) {
 		if (err == nil) != (times == 1) {
 			f.Errorf("with %d calls of next Enqueue gives %v", times, err)
 		}
-		stats, err := f.client.Stats(f.ctx)
+		stats, err := inspect.New(f.client).Stats(f.ctx)
 		f.must(err)
 		want(f, "pending jobs", stats.Jobs[jobs.StatusPending], jobsAdded)
 	}
@@ -156,7 +157,7 @@ func testEnqueueMiddlewareInTx(f *fixture) {
 	f.must(err)
 	f.must(tx.Rollback())
 	n.want(f, "the middleware saw", "a before k default [] , 1", "a payload 1", "a after 1 ids, existed false, <nil>")
-	stats, err := f.client.Stats(f.ctx)
+	stats, err := inspect.New(f.client).Stats(f.ctx)
 	f.must(err)
 	want(f, "pending jobs", stats.Jobs[jobs.StatusPending], 0)
 }

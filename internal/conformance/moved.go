@@ -7,6 +7,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var movedTests = []test{
@@ -51,14 +52,14 @@ func testMoved(f *fixture) {
 	f.wantMoved("a cancel", err)
 	f.wantMoved("a retry", f.client.Retry(f.ctx, cancelled))
 	f.wantMoved("a delete", f.client.Delete(f.ctx, cancelled))
-	pruned, err := f.client.Prune(f.ctx, jobs.StatusCancelled, 0)
+	pruned, err := inspect.New(f.client).Prune(f.ctx, jobs.StatusCancelled, 0)
 	f.wantMoved("a prune", err)
 	want(f, "jobs that it says it pruned", pruned, 0)
 	_, err = f.client.PauseQueue(f.ctx, "q")
 	f.wantMoved("a pause", err)
 	f.wantMoved("a runner", f.runner(f.client, jobs.Config{}, on("k", nothing)).Run(f.ctx))
 
-	list, err := f.client.List(f.ctx, jobs.Filter{})
+	list, err := inspect.New(f.client).List(f.ctx, inspect.Filter{})
 	f.must(err)
 	want(f, "number of jobs", len(list), 2)
 	want(f, "status", f.get(id).Status, before.Status)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var observeTests = []test{
@@ -257,7 +258,7 @@ func testObserveTurns(f *fixture) {
 	f.becomes(f.enqueue("k", jobs.In(time.Millisecond)), jobs.StatusScheduled)
 	r := f.startOn(client, jobs.Config{}, on("k", nothing))
 	f.eventually("all are done", func() bool {
-		stats, err := f.client.Stats(f.ctx)
+		stats, err := inspect.New(f.client).Stats(f.ctx)
 		f.must(err)
 		return stats.Jobs[jobs.StatusDone] == 32
 	})

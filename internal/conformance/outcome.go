@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var outcomeTests = []test{
@@ -120,7 +121,7 @@ func testDiscard(f *fixture) {
 }
 
 // wantError checks the one failed attempt of a job.
-func (f *fixture) wantError(id int64, cause jobs.Cause, message string) jobs.AttemptError {
+func (f *fixture) wantError(id int64, cause jobs.Cause, message string) inspect.AttemptError {
 	f.Helper()
 	list := f.errors(id)
 	if len(list) != 1 {

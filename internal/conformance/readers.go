@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // readersTests cover reads of people and programs beside a runner of the same store.
@@ -43,7 +44,7 @@ func testReadersHoldUpNoRunner(f *fixture) {
 	g.die()
 	want(f, "attempt after the crash", receive(f, "the start", started), 2)
 	f.eventually("the lease is renewed", func() bool {
-		workers, err := there.Workers(f.ctx)
+		workers, err := inspect.New(there).Workers(f.ctx)
 		f.must(err)
 		return len(workers) == 1 && workers[0].Heartbeat.After(workers[0].StartedAt)
 	})
@@ -158,11 +159,11 @@ func testSearchesAreBounded(f *fixture) {
 		f.must(err)
 	}
 	store := &searched{Store: f.store, size: size}
-	for name, filter := range map[string]jobs.Filter{"text": {Text: "y"}, "found": {Text: "x"}, "queue": {Queue: "other"}, "none": {}} {
+	for name, filter := range map[string]inspect.Filter{"text": {Text: "y"}, "found": {Text: "x"}, "queue": {Queue: "other"}, "none": {}} {
 		var all sync.WaitGroup
 		for range searches {
 			all.Go(func() {
-				if _, err := jobs.New(store).List(f.ctx, filter); err != nil {
+				if _, err := inspect.New(jobs.New(store)).List(f.ctx, filter); err != nil {
 					f.Error(err)
 				}
 			})

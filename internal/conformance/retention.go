@@ -7,6 +7,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var retentionTests = []test{
@@ -43,6 +44,6 @@ func testRetention(f *fixture) {
 	})
 	want(f, "status of a failed job, which is kept by default", f.get(failed).Status, jobs.StatusFailed)
 	want(f, "status of a cancelled job, which is to be kept", f.get(cancelled).Status, jobs.StatusCancelled)
-	f.eventually("an old note of a change is removed", func() bool { return len(f.audit(jobs.AuditFilter{})) == 1 })
-	want(f, "who made the change that is still noted", f.audit(jobs.AuditFilter{})[0].Actor, "ann")
+	f.eventually("an old note of a change is removed", func() bool { return len(f.audit(inspect.AuditFilter{})) == 1 })
+	want(f, "who made the change that is still noted", f.audit(inspect.AuditFilter{})[0].Actor, "ann")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var retryTests = []test{
@@ -70,7 +71,7 @@ func testKindDelay(f *fixture) {
 
 func testRetryIn(f *fixture) {
 	want(f, "delay", f.delay(again("k"), jobs.RetryIn(time.Minute, errors.New("later"))), time.Minute)
-	list, err := f.client.List(f.ctx, jobs.Filter{})
+	list, err := inspect.New(f.client).List(f.ctx, inspect.Filter{})
 	f.must(err)
 	want(f, "last error", list[0].LastError, "later")
 	want(f, "uncounted", list[0].Uncounted, 0)

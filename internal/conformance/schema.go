@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var schemaTests = []test{
@@ -42,7 +43,7 @@ func testSchemaChangedWhileRunning(f *fixture) {
 	f.must(err)
 	want(f, "status", job.Status, jobs.StatusPending)
 	want(f, "attempts that do not count", job.Uncounted, 1)
-	list, err := other.Errors(f.ctx, id)
+	list, err := inspect.New(other).Errors(f.ctx, id)
 	f.must(err)
 	want(f, "errors", len(list), 0)
 }
@@ -85,7 +86,7 @@ func testNoSchema(f *fixture) {
 func (f *fixture) wantRefused(text string, have int64) {
 	f.Helper()
 	_, enqueueErr := f.client.Enqueue(f.ctx, "k", []byte("{}"))
-	_, listErr := f.client.List(f.ctx, jobs.Filter{})
+	_, listErr := inspect.New(f.client).List(f.ctx, inspect.Filter{})
 	for verb, err := range map[string]error{
 		"enqueue": enqueueErr, "list": listErr, "check": f.client.CheckSchema(f.ctx),
 		"run": f.runner(f.client, jobs.Config{}, on("k", nothing)).Run(f.ctx),

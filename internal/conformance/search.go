@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var searchTests = []test{
@@ -46,7 +47,7 @@ func testSearchText(f *fixture) {
 			wanted = append(wanted, at[name])
 		}
 		if text == fmt.Sprint(at["kind"]) { // which may be in a payload as well
-			list := f.list(jobs.Filter{Text: text})
+			list := f.list(inspect.Filter{Text: text})
 			if !slices.Contains(list, at["kind"]) {
 				f.Errorf("the id %s finds %v", text, list)
 			}
@@ -54,18 +55,18 @@ func testSearchText(f *fixture) {
 		}
 		slices.Sort(wanted)
 		slices.Reverse(wanted)
-		if ids := f.list(jobs.Filter{Text: text}); !slices.Equal(ids, wanted) {
+		if ids := f.list(inspect.Filter{Text: text}); !slices.Equal(ids, wanted) {
 			f.Errorf("the text %q finds %v, not %v (%v)", text, ids, wanted, names)
 		}
 	}
-	if ids := f.list(jobs.Filter{Text: "e", Status: jobs.StatusFailed, Kind: "bad"}); len(ids) != 0 {
+	if ids := f.list(inspect.Filter{Text: "e", Status: jobs.StatusFailed, Kind: "bad"}); len(ids) != 0 {
 		f.Errorf("a text that the failed job does not have finds %v", ids)
 	}
-	if ids := f.list(jobs.Filter{Text: "disk", Status: jobs.StatusFailed}); !slices.Equal(ids, []int64{at["bad"]}) {
+	if ids := f.list(inspect.Filter{Text: "disk", Status: jobs.StatusFailed}); !slices.Equal(ids, []int64{at["bad"]}) {
 		f.Errorf("the text of the failed job finds %v", ids)
 	}
 	for name, text := range map[string]string{"NUL": "a\x00", "no UTF-8": "\xff", "length": strings.Repeat("a", jobs.MaxKeyLength+1)} {
-		_, err := f.client.ListPage(f.ctx, jobs.Filter{Text: text})
+		_, err := inspect.New(f.client).ListPage(f.ctx, inspect.Filter{Text: text})
 		wantInvalid(f, "text with "+name, err)
 	}
 }
@@ -79,10 +80,10 @@ func testSearchBounds(f *fixture) {
 	const others = 12_000 // more than one page reads
 	_, err = f.client.EnqueueMany(f.ctx, "k", slices.Repeat([]json.RawMessage{[]byte("{}")}, others))
 	f.must(err)
-	for name, filter := range map[string]jobs.Filter{"kind": {Kind: "needle"}, "text": {Text: "needle"}, "status": {Kind: "needle", Status: jobs.StatusPending}} {
+	for name, filter := range map[string]inspect.Filter{"kind": {Kind: "needle"}, "text": {Text: "needle"}, "status": {Kind: "needle", Status: jobs.StatusPending}} {
 		pages := 0
 		for filter.After = 0; ; pages++ {
-			page, err := f.client.ListPage(f.ctx, filter)
+			page, err := inspect.New(f.client).ListPage(f.ctx, filter)
 			f.must(err)
 			if len(page.Jobs) == 1 && page.Jobs[0].ID == needle {
 				break
@@ -100,12 +101,12 @@ func testSearchBounds(f *fixture) {
 			f.Errorf("by %s: the list has %v", name, ids)
 		}
 	}
-	page, err := f.client.ListPage(f.ctx, jobs.Filter{Status: jobs.StatusCancelled})
+	page, err := inspect.New(f.client).ListPage(f.ctx, inspect.Filter{Status: jobs.StatusCancelled})
 	f.must(err)
 	if len(page.Jobs) != 1 || page.Jobs[0].ID != cancelled || page.Next != 0 {
 		f.Errorf("the cancelled jobs are %+v", page)
 	}
-	page, err = f.client.ListPage(f.ctx, jobs.Filter{Status: jobs.StatusCancelled, After: cancelled})
+	page, err = inspect.New(f.client).ListPage(f.ctx, inspect.Filter{Status: jobs.StatusCancelled, After: cancelled})
 	f.must(err)
 	want(f, "cancelled jobs after the last", len(page.Jobs), 0)
 }
@@ -119,8 +120,8 @@ func testSearchLargeJobs(f *fixture) {
 		f.must(err)
 	}
 	var ids []int64
-	for filter := (jobs.Filter{}); ; {
-		page, err := f.client.ListPage(f.ctx, filter)
+	for filter := (inspect.Filter{}); ; {
+		page, err := inspect.New(f.client).ListPage(f.ctx, filter)
 		f.must(err)
 		if n := len(page.Jobs); n == 0 || n == all {
 			f.Fatalf("a page has %d of %d large jobs", n, all)
@@ -132,7 +133,7 @@ func testSearchLargeJobs(f *fixture) {
 			break
 		}
 	}
-	if list := f.list(jobs.Filter{}); len(list) != all || !slices.Equal(list, ids) {
+	if list := f.list(inspect.Filter{}); len(list) != all || !slices.Equal(list, ids) {
 		f.Errorf("the list has %v, the pages %v", list, ids)
 	}
 }
@@ -145,7 +146,7 @@ func testLatestErrors(f *fixture) {
 	}))
 	var attempts [][]int
 	for before := int64(0); ; {
-		list, next, err := f.client.LatestErrors(f.ctx, id, before, 3)
+		list, next, err := inspect.New(f.client).LatestErrors(f.ctx, id, before, 3)
 		f.must(err)
 		var page []int
 		for _, e := range list {
@@ -159,11 +160,11 @@ func testLatestErrors(f *fixture) {
 	if want := "[[5 6 7] [2 3 4] [1]]"; fmt.Sprint(attempts) != want {
 		f.Errorf("the pages have %v, not %s", attempts, want)
 	}
-	all, err := f.client.Errors(f.ctx, id)
+	all, err := inspect.New(f.client).Errors(f.ctx, id)
 	f.must(err)
 	want(f, "all errors", len(all), 7)
-	_, _, err = f.client.LatestErrors(f.ctx, id, -1, 3)
+	_, _, err = inspect.New(f.client).LatestErrors(f.ctx, id, -1, 3)
 	wantInvalid(f, "negative cursor", err)
-	_, _, err = f.client.LatestErrors(f.ctx, id, 0, jobs.MaxPage+1)
+	_, _, err = inspect.New(f.client).LatestErrors(f.ctx, id, 0, inspect.MaxPage+1)
 	wantInvalid(f, "high limit", err)
 }

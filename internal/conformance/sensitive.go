@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var sensitiveTests = []test{
@@ -48,13 +49,13 @@ func (f *fixture) wantHidden(id int64) {
 	for _, client := range []*jobs.Client{f.client, f.elsewhere()} {
 		job, err := client.Get(f.ctx, id)
 		f.must(err)
-		list, err := client.List(f.ctx, jobs.Filter{Kind: job.Kind})
+		list, err := inspect.New(client).List(f.ctx, inspect.Filter{Kind: job.Kind})
 		f.must(err)
-		failed, err := client.ListFailed(f.ctx, jobs.FailedFilter{Kind: job.Kind}, jobs.Job{})
+		failed, err := inspect.New(client).ListFailed(f.ctx, inspect.FailedFilter{Kind: job.Kind}, jobs.Job{})
 		f.must(err)
 		seen := append(append([]jobs.Job{job}, list...), failed...)
 		for _, text := range []string{hush, "tea", "411"} { // a search that finds a value allows guesses
-			found, err := client.List(f.ctx, jobs.Filter{Text: text, Kind: job.Kind})
+			found, err := inspect.New(client).List(f.ctx, inspect.Filter{Text: text, Kind: job.Kind})
 			f.must(err)
 			want(f, "jobs that are found by what their payload has", len(found), 0)
 		}
@@ -122,7 +123,7 @@ func testSensitiveByRunner(f *fixture) {
 		})
 	})
 	receive(f, "the start", started)
-	fields, err := f.client.SensitiveFields(f.ctx)
+	fields, err := inspect.New(f.client).SensitiveFields(f.ctx)
 	f.must(err)
 	if sorted := slices.Sorted(slices.Values(pay.Sensitive)); len(fields) != 1 || !slices.Equal(slices.Sorted(slices.Values(fields["pay"])), sorted) {
 		f.Errorf("marked fields are %v", fields)
@@ -209,7 +210,7 @@ func testSensitiveUnreadable(f *fixture) {
 	receipt, err := f.client.Enqueue(f.ctx, "pay", json.RawMessage(`["`+hush+`"]`), jobs.Metadata(hush))
 	f.must(err)
 	f.wantHidden(receipt.ID)
-	n, err := f.client.UnmarkSensitive(f.ctx, "pay", "what..is this")
+	n, err := inspect.New(f.client).UnmarkSensitive(f.ctx, "pay", "what..is this")
 	f.must(err)
 	want(f, "marks that were taken", n, 1)
 	want(f, "payload", string(f.get(receipt.ID).Payload), `["`+hush+`"]`)
@@ -217,24 +218,24 @@ func testSensitiveUnreadable(f *fixture) {
 
 func testSensitiveUnmark(f *fixture) {
 	id := f.enqueue("pay")
-	f.must(f.client.MarkSensitive(f.as("ann"), "pay", "*", "result:*"))
-	f.must(f.client.MarkSensitive(f.as("ann"), "pay", "*")) // no new mark
+	f.must(inspect.New(f.client).MarkSensitive(f.as("ann"), "pay", "*", "result:*"))
+	f.must(inspect.New(f.client).MarkSensitive(f.as("ann"), "pay", "*")) // no new mark
 	want(f, "payload", string(f.get(id).Payload), `"[redacted]"`)
-	n, err := f.client.UnmarkSensitive(f.as("bob"), "pay", "*", "other")
+	n, err := inspect.New(f.client).UnmarkSensitive(f.as("bob"), "pay", "*", "other")
 	f.must(err)
 	want(f, "marks that were taken", n, 1)
-	n, err = f.client.UnmarkSensitive(f.as("bob"), "other", "*")
+	n, err = inspect.New(f.client).UnmarkSensitive(f.as("bob"), "other", "*")
 	f.must(err)
 	want(f, "marks that another kind had", n, 0)
 	want(f, "payload", string(f.get(id).Payload), `{}`)
-	fields, err := f.client.SensitiveFields(f.ctx)
+	fields, err := inspect.New(f.client).SensitiveFields(f.ctx)
 	f.must(err)
 	if len(fields) != 1 || !slices.Equal(fields["pay"], []string{"result:*"}) {
 		f.Errorf("marked fields are %v", fields)
 	}
 	f.wantAudit(
-		jobs.AuditEntry{Actor: "ann", Action: jobs.ActionMark, Kind: "pay", Detail: json.RawMessage(`{"fields":["*","result:*"]}`)},
-		jobs.AuditEntry{Actor: "bob", Action: jobs.ActionUnmark, Kind: "pay", Detail: json.RawMessage(`{"fields":["*","other"]}`)},
+		inspect.AuditEntry{Actor: "ann", Action: inspect.ActionMark, Kind: "pay", Detail: json.RawMessage(`{"fields":["*","result:*"]}`)},
+		inspect.AuditEntry{Actor: "bob", Action: inspect.ActionUnmark, Kind: "pay", Detail: json.RawMessage(`{"fields":["*","other"]}`)},
 	)
 }
 
@@ -245,9 +246,9 @@ func testSensitiveFaults(f *fixture) {
 	wantInvalid(f, "an enqueue", err)
 	_, err = bad.EnqueueMany(f.ctx, f.client, []payment{aPayment()})
 	wantInvalid(f, "an enqueue of many", err)
-	wantInvalid(f, "a mark", f.client.MarkSensitive(f.ctx, "pay", "a..b"))
-	wantInvalid(f, "a mark of a kind without a name", f.client.MarkSensitive(f.ctx, "", "a"))
-	want(f, "jobs", len(f.list(jobs.Filter{})), 0)
+	wantInvalid(f, "a mark", inspect.New(f.client).MarkSensitive(f.ctx, "pay", "a..b"))
+	wantInvalid(f, "a mark of a kind without a name", inspect.New(f.client).MarkSensitive(f.ctx, "", "a"))
+	want(f, "jobs", len(f.list(inspect.Filter{})), 0)
 	defer func() {
 		if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), "card..number") {
 			f.Errorf("Handle says %v", p)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var sensitiveErrorTests = []test{
@@ -111,9 +112,9 @@ func testSensitiveEnds(f *fixture) {
 			}
 		}
 	}
-	groups, err := f.client.FailedReport(f.ctx, jobs.FailedFilter{})
+	groups, err := inspect.New(f.client).FailedReport(f.ctx, inspect.FailedFilter{})
 	f.must(err)
-	entries, err := f.client.Audit(f.ctx, jobs.AuditFilter{})
+	entries, err := inspect.New(f.client).Audit(f.ctx, inspect.AuditFilter{})
 	f.must(err)
 	text, err := json.Marshal([]any{groups, entries})
 	f.must(err)
@@ -149,7 +150,7 @@ func testSensitiveMarkedElsewhere(f *fixture) {
 		return job
 	}
 	want(f, "error before", fails().LastError, `cannot do {"card":"`+hush+`"}`)
-	f.must(f.elsewhere().MarkSensitive(f.ctx, "plain", "card"))
+	f.must(inspect.New(f.elsewhere()).MarkSensitive(f.ctx, "plain", "card"))
 	want(f, "error after", fails().LastError, `cannot do {"card":"[redacted]"}`)
 }
 

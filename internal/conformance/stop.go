@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var stopTests = []test{
@@ -93,7 +94,7 @@ func testStopStuck(f *fixture) {
 	job := f.get(id)
 	want(f, "status", job.Status, jobs.StatusPending)
 	want(f, "uncounted", job.Uncounted, 1)
-	workers, err := f.client.Workers(f.ctx)
+	workers, err := inspect.New(f.client).Workers(f.ctx)
 	f.must(err)
 	want(f, "workers after the stop", len(workers), 0)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var timeoutTests = []test{
@@ -68,7 +69,7 @@ func testIgnoredContext(f *fixture) {
 	waiting := f.enqueue("k")
 	// Another worker's job makes the runner check; with its slot taken it leaves the job alone.
 	f.elsewhere().Store().Announce(jobs.WorkReady)
-	workers, err := f.client.Workers(f.ctx)
+	workers, err := inspect.New(f.client).Workers(f.ctx)
 	f.must(err)
 	want(f, "jobs that the worker holds", workers[0].Running, 0)
 	want(f, "status of a job while the slot is taken", f.get(waiting).Status, jobs.StatusPending)

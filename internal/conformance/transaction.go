@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var transactionTests = []test{
@@ -82,7 +83,7 @@ func testEnqueueRolledBack(f *fixture) {
 	if !errors.Is(err, no) {
 		f.Fatal(err)
 	}
-	list, err := f.client.List(f.ctx, jobs.Filter{})
+	list, err := inspect.New(f.client).List(f.ctx, inspect.Filter{})
 	f.must(err)
 	want(f, "number of jobs", len(list), 0)
 }
@@ -146,7 +147,7 @@ func (f *fixture) business(tx Tx) error {
 
 func (f *fixture) wantBusiness(n int) {
 	f.Helper()
-	list, err := f.client.List(f.ctx, jobs.Filter{Kind: "business"})
+	list, err := inspect.New(f.client).List(f.ctx, inspect.Filter{Kind: "business"})
 	f.must(err)
 	want(f, "committed writes of the application", len(list), n)
 }

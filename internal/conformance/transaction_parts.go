@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // afterStatement is a store that calls a function after each statement in a caller's transaction.
@@ -43,17 +44,23 @@ func testFailedChanges(f *fixture) {
 		}
 	}})
 	for name, change := range map[string]func(ctx context.Context, c *jobs.Client) error{
-		"a cancel":         func(ctx context.Context, c *jobs.Client) error { _, err := c.Cancel(ctx, ids[0]); return err },
-		"a cancel of many": func(ctx context.Context, c *jobs.Client) error { _, err := c.CancelMany(ctx, ids); return err },
-		"a delete":         func(ctx context.Context, c *jobs.Client) error { return c.Delete(ctx, ids[0]) },
-		"a delete of many": func(ctx context.Context, c *jobs.Client) error { _, err := c.DeleteMany(ctx, ids); return err },
-		"a retry":          func(ctx context.Context, c *jobs.Client) error { return c.Retry(ctx, failed) },
+		"a cancel": func(ctx context.Context, c *jobs.Client) error { _, err := c.Cancel(ctx, ids[0]); return err },
+		"a cancel of many": func(ctx context.Context, c *jobs.Client) error {
+			_, err := inspect.New(c).CancelMany(ctx, ids)
+			return err
+		},
+		"a delete": func(ctx context.Context, c *jobs.Client) error { return c.Delete(ctx, ids[0]) },
+		"a delete of many": func(ctx context.Context, c *jobs.Client) error {
+			_, err := inspect.New(c).DeleteMany(ctx, ids)
+			return err
+		},
+		"a retry": func(ctx context.Context, c *jobs.Client) error { return c.Retry(ctx, failed) },
 		"a retry of many": func(ctx context.Context, c *jobs.Client) error {
-			_, err := c.RetryMany(ctx, []int64{failed})
+			_, err := inspect.New(c).RetryMany(ctx, []int64{failed})
 			return err
 		},
 		"a prune": func(ctx context.Context, c *jobs.Client) error {
-			_, err := c.Prune(ctx, jobs.StatusFailed, 0)
+			_, err := inspect.New(c).Prune(ctx, jobs.StatusFailed, 0)
 			return err
 		},
 		"a pause": func(ctx context.Context, c *jobs.Client) error { _, err := c.PauseQueue(ctx, "q"); return err },
@@ -92,10 +99,10 @@ func testFailedChanges(f *fixture) {
 			}
 			want(f, "status after "+what, f.get(failed).Status, jobs.StatusFailed)
 			f.wantCounts()
-			added, err := f.client.List(f.ctx, jobs.Filter{Kind: "new"})
+			added, err := inspect.New(f.client).List(f.ctx, inspect.Filter{Kind: "new"})
 			f.must(err)
 			want(f, "jobs that were added by "+what, len(added), 0)
-			queues, err := f.client.Queues(f.ctx)
+			queues, err := inspect.New(f.client).Queues(f.ctx)
 			f.must(err)
 			for _, q := range queues {
 				want(f, "queue is paused after "+what, q.PausedAt.IsZero(), true)
@@ -114,7 +121,7 @@ func testFailedChangeOfAMovedQueue(f *fixture) {
 	f.closeQueue()
 	tx, err := f.store.Begin(f.ctx)
 	f.must(err)
-	_, err = f.client.With(tx).CancelMany(f.as("ann"), []int64{id})
+	_, err = inspect.New(f.client.With(tx)).CancelMany(f.as("ann"), []int64{id})
 	f.wantMoved("a cancel in a transaction", err)
 	f.must(tx.Commit())
 	want(f, "status", f.get(id).Status, jobs.StatusPending)

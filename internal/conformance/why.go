@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var whyTests = []test{
@@ -26,11 +27,11 @@ var whyTests = []test{
 }
 
 // wantWhy checks the reasons why a job does not run, in order.
-func (f *fixture) wantWhy(id int64, want ...jobs.Reason) jobs.Diagnosis {
+func (f *fixture) wantWhy(id int64, want ...inspect.Reason) inspect.Diagnosis {
 	f.Helper()
-	d, err := f.client.Why(f.ctx, id)
+	d, err := inspect.New(f.client).Why(f.ctx, id)
 	f.must(err)
-	var reasons []jobs.Reason
+	var reasons []inspect.Reason
 	for _, finding := range d.Findings {
 		reasons = append(reasons, finding.Reason)
 		if finding.Text == "" {
@@ -47,14 +48,14 @@ func (f *fixture) wantWhy(id int64, want ...jobs.Reason) jobs.Diagnosis {
 func (f *fixture) live(n int) {
 	f.Helper()
 	f.eventually("the workers are registered", func() bool {
-		list, err := f.client.Workers(f.ctx)
+		list, err := inspect.New(f.client).Workers(f.ctx)
 		f.must(err)
 		return len(list) == n
 	})
 }
 
 func testWhyNotDue(f *fixture) {
-	d := f.wantWhy(f.enqueue("k", jobs.In(time.Hour)), jobs.ReasonNotDue, jobs.ReasonNoWorker)
+	d := f.wantWhy(f.enqueue("k", jobs.In(time.Hour)), inspect.ReasonNotDue, inspect.ReasonNoWorker)
 	if !strings.Contains(d.Findings[0].Text, "in 1h0m0s") && !strings.Contains(d.Findings[0].Text, "in 59m") {
 		f.Errorf("a job that is due in an hour does not run because %s", d.Findings[0].Text)
 	}
@@ -65,11 +66,11 @@ func testWhyNoWorker(f *fixture) {
 	id := f.enqueue("k")
 	r := f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("other", nothing))
 	f.live(1)
-	f.wantWhy(id, jobs.ReasonNoWorker)
+	f.wantWhy(id, inspect.ReasonNoWorker)
 	f.must(r.stop())
 	r = f.start(jobs.Config{Queues: map[string]int{"other": 1}}, on("k", nothing))
 	f.live(1)
-	f.wantWhy(id, jobs.ReasonNoWorker)
+	f.wantWhy(id, inspect.ReasonNoWorker)
 	f.must(r.stop())
 }
 
@@ -77,17 +78,17 @@ func testWhyPaused(f *fixture) {
 	_, err := f.client.PauseQueue(f.ctx, jobs.DefaultQueue)
 	f.must(err)
 	id := f.enqueue("k")
-	f.wantWhy(id, jobs.ReasonPaused, jobs.ReasonNoWorker)
+	f.wantWhy(id, inspect.ReasonPaused, inspect.ReasonNoWorker)
 	r := f.start(jobs.Config{}, on("k", nothing))
 	f.live(1)
-	f.wantWhy(id, jobs.ReasonPaused)
+	f.wantWhy(id, inspect.ReasonPaused)
 	f.must(r.stop())
 }
 
 func testWhyMoved(f *fixture) {
 	id := f.enqueue("k")
 	f.closeQueue()
-	d := f.wantWhy(id, jobs.ReasonMoved, jobs.ReasonNoWorker)
+	d := f.wantWhy(id, inspect.ReasonMoved, inspect.ReasonNoWorker)
 	if strings.Contains(d.Findings[0].Text, "elsewhere") {
 		f.Errorf("the other database is named in %q", d.Findings[0].Text)
 	}
@@ -110,22 +111,22 @@ func (f *fixture) slotTaken() (r *running, holder int64, release chan struct{}) 
 
 func testWhySlots(f *fixture) {
 	r, running, release := f.slotTaken()
-	f.wantWhy(running, jobs.ReasonRunning)
+	f.wantWhy(running, inspect.ReasonRunning)
 	first := f.enqueue("k")
-	f.wantWhy(first, jobs.ReasonSlots)
+	f.wantWhy(first, inspect.ReasonSlots)
 	f.enqueue("unknown", jobs.Priority(9)) // no worker of the queue takes it
 	f.enqueue("k", jobs.Queue("other"), jobs.Priority(9))
 	f.enqueue("k", jobs.Priority(9))
 	f.enqueue("block", jobs.Priority(1))
 	last := f.enqueue("k")
-	f.wantWhy(first, jobs.ReasonSlots, jobs.ReasonAhead)
-	d := f.wantWhy(last, jobs.ReasonSlots, jobs.ReasonAhead)
+	f.wantWhy(first, inspect.ReasonSlots, inspect.ReasonAhead)
+	d := f.wantWhy(last, inspect.ReasonSlots, inspect.ReasonAhead)
 	if !strings.HasPrefix(d.Findings[1].Text, "3 jobs") {
 		f.Errorf("before the last job are %s", d.Findings[1].Text)
 	}
 	_, err := f.client.Cancel(f.ctx, running)
 	f.must(err)
-	f.wantWhy(running, jobs.ReasonRunning, jobs.ReasonCancel)
+	f.wantWhy(running, inspect.ReasonRunning, inspect.ReasonCancel)
 	close(release)
 	f.must(r.stop())
 }
@@ -135,9 +136,9 @@ func testWhyDue(f *fixture) {
 	r, _, release := f.slotTaken()
 	id := f.enqueue("k", jobs.In(time.Millisecond))
 	f.eventually("the job is due", func() bool { return !f.get(id).RunAfter.After(f.store.Now()) })
-	f.wantWhy(id, jobs.ReasonSlots)
+	f.wantWhy(id, inspect.ReasonSlots)
 	f.enqueue("k", jobs.Priority(9))
-	f.wantWhy(id, jobs.ReasonSlots, jobs.ReasonAhead)
+	f.wantWhy(id, inspect.ReasonSlots, inspect.ReasonAhead)
 	close(release)
 	f.must(r.stop())
 }
@@ -148,13 +149,13 @@ func testWhySlotsOfEachWorker(f *fixture) {
 	f.many(20)
 	want(f, "jobs of the busy worker", len(busy.claim(20, time.Hour)), 20)
 	id := f.enqueue("k")
-	f.wantWhy(id, jobs.ReasonSoon)
+	f.wantWhy(id, inspect.ReasonSoon)
 	f.many(9, jobs.Priority(9))
 	want(f, "jobs of the idle worker", len(idle.claim(9, time.Hour)), 9)
-	f.wantWhy(id, jobs.ReasonSoon)
+	f.wantWhy(id, inspect.ReasonSoon)
 	f.many(1, jobs.Priority(9))
 	want(f, "jobs of the idle worker", len(idle.claim(1, time.Hour)), 1)
-	f.wantWhy(id, jobs.ReasonSlots)
+	f.wantWhy(id, inspect.ReasonSlots)
 	f.must(errors.Join(busy.release(true), idle.release(true)))
 }
 
@@ -163,7 +164,7 @@ func testWhyLeaseOver(f *fixture) {
 	id := f.enqueue("k")
 	g := f.ghost("killed", time.Hour)
 	g.claim(1, time.Hour)
-	f.wantWhy(id, jobs.ReasonRunning)
+	f.wantWhy(id, inspect.ReasonRunning)
 	g.die()
 	f.write(func(ctx context.Context, q db.Querier) error {
 		_, err := q.ExtendLeases(ctx, db.ExtendLeasesParams{
@@ -171,25 +172,25 @@ func testWhyLeaseOver(f *fixture) {
 		})
 		return err
 	})
-	f.wantWhy(id, jobs.ReasonRunning, jobs.ReasonLease)
+	f.wantWhy(id, inspect.ReasonRunning, inspect.ReasonLease)
 }
 
 func testWhyEnded(f *fixture) {
 	first := f.enqueue("k", jobs.Unique("key"), jobs.MaxAttempts(1))
 	f.drain(jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return errors.New("no") }))
-	f.wantWhy(first, jobs.ReasonEnded)
+	f.wantWhy(first, inspect.ReasonEnded)
 	second := f.enqueue("k", jobs.Unique("key"))
-	d := f.wantWhy(first, jobs.ReasonEnded, jobs.ReasonUniqueKey)
+	d := f.wantWhy(first, inspect.ReasonEnded, inspect.ReasonUniqueKey)
 	f.must(f.client.Delete(f.ctx, second))
-	f.wantWhy(first, jobs.ReasonEnded)
+	f.wantWhy(first, inspect.ReasonEnded)
 	third := f.enqueue("k", jobs.Unique("key"))
 	f.drain(jobs.Config{}, on("k", nothing))
 	f.enqueue("k", jobs.Unique("key"))
-	f.wantWhy(third, jobs.ReasonEnded) // it is done and cannot be retried
+	f.wantWhy(third, inspect.ReasonEnded) // it is done and cannot be retried
 	row := f.failedRow("k", "bad")
 	row[8] = nil
 	f.importJob(row)
-	if d := f.wantWhy(row[0].(int64), jobs.ReasonEnded); strings.Contains(d.Findings[0].Text, "0001") {
+	if d := f.wantWhy(row[0].(int64), inspect.ReasonEnded); strings.Contains(d.Findings[0].Text, "0001") {
 		f.Errorf("a job that another program ended without a time %s", d.Findings[0].Text)
 	}
 	if !strings.Contains(d.Findings[0].Text, "failed") {
@@ -198,7 +199,7 @@ func testWhyEnded(f *fixture) {
 }
 
 func testWhyNotFound(f *fixture) {
-	if _, err := f.client.Why(f.ctx, 77); !errors.Is(err, jobs.ErrNotFound) {
+	if _, err := inspect.New(f.client).Why(f.ctx, 77); !errors.Is(err, jobs.ErrNotFound) {
 		f.Errorf("an unknown job does not run because of %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // Twelve processes drain 5,000 jobs: each starts once, none is lost, and no caller meets a locked database.
@@ -45,7 +46,7 @@ func twelveProcesses(t *testing.T, ahead int) {
 		t.Errorf("%d of %d jobs were started", started, n)
 	}
 	checkOnce(t, events, n)
-	stats, err := client.Stats(t.Context())
+	stats, err := inspect.New(client).Stats(t.Context())
 	must(t, err)
 	if stats.Jobs[jobs.StatusDone] != n {
 		t.Errorf("the database says %v", stats.Jobs)

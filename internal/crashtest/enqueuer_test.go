@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
@@ -180,7 +180,7 @@ func allJobs(t *testing.T, client *jobs.Client) []jobs.Job {
 	t.Helper()
 	var list []jobs.Job
 	for after := int64(0); ; {
-		page, err := client.List(t.Context(), jobs.Filter{Queue: jobs.DefaultQueue, After: after, Limit: jobs.MaxPage})
+		page, err := inspect.New(client).List(t.Context(), inspect.Filter{Queue: jobs.DefaultQueue, After: after, Limit: inspect.MaxPage})
 		must(t, err)
 		if len(page) == 0 {
 			return list
@@ -206,7 +206,7 @@ func checkDone(t *testing.T, client *jobs.Client) int {
 // checkCounts checks that the counts of ended jobs equal a recount, whatever was killed meanwhile.
 func checkCounts(t *testing.T, client *jobs.Client) {
 	t.Helper()
-	wrong, err := client.Recount(t.Context())
+	wrong, err := inspect.New(client).Recount(t.Context())
 	if err != nil || wrong != 0 {
 		t.Errorf("%d counts of jobs are wrong, %v", wrong, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // A worker is killed with 50 running jobs: a worker that runs beside it runs them again.
@@ -56,7 +57,7 @@ func killOne(t *testing.T, address string, client *jobs.Client, restart bool) {
 	for _, id := range own {
 		job, err := client.Get(t.Context(), id)
 		must(t, err)
-		if errs, err := client.Errors(t.Context(), id); err != nil || len(errs) > 0 || job.Status != jobs.StatusRunning || job.Attempt != 1 {
+		if errs, err := inspect.New(client).Errors(t.Context(), id); err != nil || len(errs) > 0 || job.Status != jobs.StatusRunning || job.Attempt != 1 {
 			t.Errorf("job %d of the live worker is %s with attempt %d and the errors %v, %v", id, job.Status, job.Attempt, errs, err)
 		}
 	}
@@ -75,7 +76,7 @@ func killOne(t *testing.T, address string, client *jobs.Client, restart bool) {
 
 func wantCrash(t *testing.T, client *jobs.Client, id int64) {
 	t.Helper()
-	errs, err := client.Errors(t.Context(), id)
+	errs, err := inspect.New(client).Errors(t.Context(), id)
 	must(t, err)
 	if len(errs) != 1 || errs[0].Cause != jobs.CauseCrash || errs[0].Attempt != 1 || errs[0].Worker != "doomed" {
 		t.Errorf("job %d has the errors %+v", id, errs)
@@ -104,7 +105,7 @@ func killAgainAndAgain(t *testing.T, address string, client *jobs.Client) {
 			if len(victim.events()) > 20 {
 				return true
 			}
-			stats, err := client.Stats(t.Context())
+			stats, err := inspect.New(client).Stats(t.Context())
 			must(t, err)
 			return stats.Jobs[jobs.StatusDone] == n
 		})

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // Four and twelve processes drain 5,000 jobs while other processes add them: each is started once, and none is lost.
@@ -90,7 +90,7 @@ func drainWhileAdding(t *testing.T, address string, client *jobs.Client, process
 // unfinished counts the jobs of a queue that have not ended.
 func unfinished(t *testing.T, client *jobs.Client, queue string) int64 {
 	t.Helper()
-	queues, err := client.Queues(t.Context())
+	queues, err := inspect.New(client).Queues(t.Context())
 	must(t, err)
 	for _, q := range queues {
 		if q.Name == queue {

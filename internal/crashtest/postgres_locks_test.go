@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // A handler's transaction that has completed its job stays open for longer than the lease. Its row is locked, and no
@@ -54,7 +54,7 @@ func TestPostgresOpenCompletion(t *testing.T) {
 // heartbeat returns the time of a worker's last renewal; the zero time when it is not among the live ones.
 func heartbeat(t *testing.T, client *jobs.Client, name string) time.Time {
 	t.Helper()
-	workers, err := client.Workers(t.Context())
+	workers, err := inspect.New(client).Workers(t.Context())
 	must(t, err)
 	for _, w := range workers {
 		if w.Name == name {

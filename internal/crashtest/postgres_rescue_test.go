@@ -11,6 +11,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // Eight workers start at once beside jobs whose worker is gone. One of them rescues each job: it has one row for the
@@ -54,7 +55,7 @@ func TestPostgresManyRescuers(t *testing.T) {
 		t.Errorf("%d of %d jobs were started", started, len(ids))
 	}
 	for _, job := range allJobs(t, client) {
-		errs, err := client.Errors(t.Context(), job.ID)
+		errs, err := inspect.New(client).Errors(t.Context(), job.ID)
 		must(t, err)
 		if job.Status != jobs.StatusDone || job.Attempt-job.Uncounted != 2 || job.Crashes != 1 || len(errs) != 1 {
 			t.Fatalf("job %d is %s with attempt %d, %d crashes and the errors %v", job.ID, job.Status, job.Attempt, job.Crashes, errs)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // The server goes away for a while and comes back, without the locks and connections of all workers. A worker that
@@ -61,9 +62,9 @@ func restartBesideWorkers(t *testing.T, lease time.Duration, delay func([]*proce
 	early.said("worker started") // so it has checked the locks
 	resume()
 	eventually(t, "all workers have renewed their leases twice", func() bool {
-		list, err := client.Workers(t.Context())
+		list, err := inspect.New(client).Workers(t.Context())
 		must(t, err)
-		return len(list) >= n && !slices.ContainsFunc(list, func(w jobs.WorkerInfo) bool {
+		return len(list) >= n && !slices.ContainsFunc(list, func(w inspect.WorkerInfo) bool {
 			return w.Name != "early" && w.Heartbeat.Before(restarted.Add(lease/3))
 		})
 	})
@@ -73,7 +74,7 @@ func restartBesideWorkers(t *testing.T, lease time.Duration, delay func([]*proce
 	for _, id := range ids {
 		job, err := client.Get(t.Context(), id)
 		must(t, err)
-		errs, err := client.Errors(t.Context(), id)
+		errs, err := inspect.New(client).Errors(t.Context(), id)
 		must(t, err)
 		if len(errs) > 0 || job.Status != jobs.StatusRunning || job.Attempt != 1 {
 			t.Fatalf("job %d is %s with attempt %d and the errors %v", id, job.Status, job.Attempt, errs)
@@ -92,7 +93,7 @@ func restartBesideWorkers(t *testing.T, lease time.Duration, delay func([]*proce
 // workerIDs returns the rows of the live workers except the early one.
 func workerIDs(t *testing.T, client *jobs.Client) []int64 {
 	t.Helper()
-	list, err := client.Workers(t.Context())
+	list, err := inspect.New(client).Workers(t.Context())
 	must(t, err)
 	var ids []int64
 	for _, w := range list {

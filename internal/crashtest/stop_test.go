@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // A process is stopped for longer than its lease, and another takes its job over. When it continues it finds the lease
@@ -37,7 +38,7 @@ func stopPastTheLease(t *testing.T, address string, client *jobs.Client) {
 	if job.Status != jobs.StatusDone || job.Attempt != 2 || string(job.Result) != `"taker"` {
 		t.Errorf("the job is %s with attempt %d and the result %s", job.Status, job.Attempt, job.Result)
 	}
-	errs, err := client.Errors(t.Context(), id)
+	errs, err := inspect.New(client).Errors(t.Context(), id)
 	must(t, err)
 	if len(errs) != 1 || errs[0].Cause != jobs.CauseLost || errs[0].Worker != "stopped" {
 		t.Errorf("the job has the errors %+v", errs)

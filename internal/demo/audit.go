@@ -5,10 +5,11 @@ import (
 	"io"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // audit compares the database with the enqueued jobs and with the workers' journals, and returns the differences.
-func audit(ids []int64, all []jobs.Job, failures map[int64][]jobs.AttemptError, notes account) []string {
+func audit(ids []int64, all []jobs.Job, failures map[int64][]inspect.AttemptError, notes account) []string {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 

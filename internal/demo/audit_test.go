@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // scene is a run that the audit accepts: job 1 crashed once and was done at its second attempt, job 2 failed.
 type scene struct {
 	ids      []int64
 	all      []jobs.Job
-	failures map[int64][]jobs.AttemptError
+	failures map[int64][]inspect.AttemptError
 	notes    account
 }
 
@@ -19,7 +20,7 @@ func newScene() *scene {
 	return &scene{
 		ids: []int64{1, 2},
 		all: []jobs.Job{{ID: 2, Status: jobs.StatusFailed, Attempt: 1}, {ID: 1, Status: jobs.StatusDone, Attempt: 2}},
-		failures: map[int64][]jobs.AttemptError{
+		failures: map[int64][]inspect.AttemptError{
 			1: {{Attempt: 1, Cause: jobs.CauseCrash}},
 			2: {{Attempt: 1, Cause: jobs.CauseError}},
 		},

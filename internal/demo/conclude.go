@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // conclude prints the run's results from the database, and fails when the audit does.
@@ -42,9 +43,9 @@ func (d *demo) conclude(ctx context.Context, ids []int64, lost *loss) error {
 // list reads all jobs, page by page.
 func (d *demo) list(ctx context.Context) ([]jobs.Job, error) {
 	var all []jobs.Job
-	filter := jobs.Filter{Limit: jobs.MaxPage}
+	filter := inspect.Filter{Limit: inspect.MaxPage}
 	for {
-		page, err := d.client.List(ctx, filter)
+		page, err := inspect.New(d.client).List(ctx, filter)
 		if err != nil {
 			return nil, err
 		}
@@ -57,13 +58,13 @@ func (d *demo) list(ctx context.Context) ([]jobs.Job, error) {
 }
 
 // attemptErrors reads the failed attempts of every job that did not succeed at its first one.
-func (d *demo) attemptErrors(ctx context.Context, all []jobs.Job) (map[int64][]jobs.AttemptError, error) {
-	failures := map[int64][]jobs.AttemptError{}
+func (d *demo) attemptErrors(ctx context.Context, all []jobs.Job) (map[int64][]inspect.AttemptError, error) {
+	failures := map[int64][]inspect.AttemptError{}
 	for _, job := range all {
 		if job.Attempt == 1 && job.Status == jobs.StatusDone {
 			continue
 		}
-		list, err := d.client.Errors(ctx, job.ID)
+		list, err := inspect.New(d.client).Errors(ctx, job.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // printCrash prints, from the database alone, the fate of the killed worker's jobs.
-func printCrash(out io.Writer, lost *loss, all []jobs.Job, failures map[int64][]jobs.AttemptError) {
+func printCrash(out io.Writer, lost *loss, all []jobs.Job, failures map[int64][]inspect.AttemptError) {
 	fmt.Fprintln(out, "\nCrash")
 	if lost == nil {
 		fmt.Fprintln(out, "  no worker was caught holding jobs before all had ended; try a larger folder")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -104,7 +105,7 @@ func (d *demo) work(ctx context.Context, total int) (lost *loss, err error) {
 			}
 		case <-ticker.C:
 		}
-		stats, err := d.client.Stats(ctx)
+		stats, err := inspect.New(d.client).Stats(ctx)
 		if err != nil {
 			return nil, err
 		}

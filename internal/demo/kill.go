@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // replacement is the name of the worker that replaces a killed one.
@@ -24,11 +24,11 @@ type loss struct {
 
 // kill kills a worker that holds jobs, and starts another. It returns nil when none holds any at this moment.
 func (d *demo) kill(ctx context.Context, workers *fleet) (*loss, error) {
-	infos, err := d.client.Workers(ctx)
+	infos, err := inspect.New(d.client).Workers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(infos, func(w jobs.WorkerInfo) bool { return w.Running > 0 && workers.byPID(w.PID) != nil })
+	i := slices.IndexFunc(infos, func(w inspect.WorkerInfo) bool { return w.Running > 0 && workers.byPID(w.PID) != nil })
 	if i < 0 {
 		return nil, nil
 	}
@@ -54,7 +54,7 @@ func (d *demo) kill(ctx context.Context, workers *fleet) (*loss, error) {
 
 // held returns the number of a worker's running jobs in the database.
 func (d *demo) held(ctx context.Context, worker int64) (int, error) {
-	infos, err := d.client.Workers(ctx)
+	infos, err := inspect.New(d.client).Workers(ctx)
 	for _, w := range infos {
 		if w.ID == worker {
 			return int(w.Running), err

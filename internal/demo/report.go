@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // top is the number of lines of the tables.
@@ -115,7 +116,7 @@ func printLargest(out io.Writer, list []parsed) {
 
 // printFailed prints the queue's own report of failed jobs.
 func (d *demo) printFailed(ctx context.Context, all []jobs.Job) error {
-	report, err := d.client.FailedReport(ctx, jobs.FailedFilter{Limit: top})
+	report, err := inspect.New(d.client).FailedReport(ctx, inspect.FailedFilter{Limit: top})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // For every filter and cursor both engines return the same page, and pages joined together are all jobs, each once.
@@ -24,19 +25,19 @@ func FuzzPages(f *testing.F) {
 		fill(f, e)
 	}
 	f.Fuzz(func(t *testing.T, status, kind, queue, tag string, after, micros int64, limit int) {
-		filter := jobs.Filter{Status: jobs.Status(status), Kind: kind, Queue: queue, Tag: tag, After: after, Limit: limit}
-		failed := jobs.FailedFilter{Kind: kind, Limit: limit}
+		filter := inspect.Filter{Status: jobs.Status(status), Kind: kind, Queue: queue, Tag: tag, After: after, Limit: limit}
+		failed := inspect.FailedFilter{Kind: kind, Limit: limit}
 		before := jobs.Job{ID: after}
 		if micros != 0 {
 			before.FinishedAt, failed.Since = time.UnixMicro(micros).UTC(), time.UnixMicro(after).UTC()
 		}
 		var pages []string
 		for _, e := range both {
-			page, err := e.client.List(t.Context(), filter)
+			page, err := inspect.New(e.client).List(t.Context(), filter)
 			text := fmt.Sprint(refused(t, e, "list", err), idsOf(page))
-			page, err = e.client.ListFailed(t.Context(), failed, before)
+			page, err = inspect.New(e.client).ListFailed(t.Context(), failed, before)
 			text += fmt.Sprint(refused(t, e, "list failed", err), idsOf(page))
-			report, err := e.client.FailedReport(t.Context(), failed)
+			report, err := inspect.New(e.client).FailedReport(t.Context(), failed)
 			text += fmt.Sprint(refused(t, e, "report", err), len(report.Groups), report.Jobs)
 			pages = append(pages, text)
 			if limit > 0 && limit < 20 {
@@ -84,7 +85,7 @@ func walk(t *testing.T, e engine, limit int) {
 	t.Helper()
 	var all, failed []int64
 	for after := int64(0); ; {
-		page, err := e.client.List(t.Context(), jobs.Filter{After: after, Limit: limit})
+		page, err := inspect.New(e.client).List(t.Context(), inspect.Filter{After: after, Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +96,7 @@ func walk(t *testing.T, e engine, limit int) {
 		after = page[len(page)-1].ID
 	}
 	for last := (jobs.Job{}); ; {
-		page, err := e.client.ListFailed(t.Context(), jobs.FailedFilter{Limit: limit}, last)
+		page, err := inspect.New(e.client).ListFailed(t.Context(), inspect.FailedFilter{Limit: limit}, last)
 		if err != nil {
 			t.Fatal(err)
 		}

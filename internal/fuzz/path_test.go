@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -51,7 +52,7 @@ func FuzzSQLitePath(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q is not found again: %v", name, err)
 		}
-		list, err := jobs.New(again).List(t.Context(), jobs.Filter{})
+		list, err := inspect.New(jobs.New(again)).List(t.Context(), inspect.Filter{})
 		if err != nil || len(list) != 1 {
 			t.Errorf("%q has %d jobs when it is opened again: %v", name, len(list), err)
 		}

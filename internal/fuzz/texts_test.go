@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // Both engines accept the same names, keys, ids and tags, return them, and find jobs by them.
@@ -44,7 +45,7 @@ func texts(t *testing.T, e engine, name, one, two string) (outcome string) {
 		if err != nil || job.Kind != name || job.Queue != one {
 			t.Errorf("%s: the kind %q and queue %q came back as %q, %q: %v", e.name, name, one, job.Kind, job.Queue, err)
 		}
-		found, err := e.client.List(t.Context(), jobs.Filter{Kind: name, Queue: one})
+		found, err := inspect.New(e.client).List(t.Context(), inspect.Filter{Kind: name, Queue: one})
 		if err != nil || len(found) != 1 || found[0].ID != receipt.ID {
 			t.Errorf("%s: by the kind %q and queue %q it found %d jobs: %v", e.name, name, one, len(found), err)
 		}
@@ -55,7 +56,7 @@ func texts(t *testing.T, e engine, name, one, two string) (outcome string) {
 		if err != nil || job.UserID != one || job.RequestID != name || !slices.Contains(job.Tags, two) {
 			t.Errorf("%s: %q, %q and the tag %q came back as %+v: %v", e.name, one, name, two, job, err)
 		}
-		found, err := e.client.List(t.Context(), jobs.Filter{UserID: one, Tag: two})
+		found, err := inspect.New(e.client).List(t.Context(), inspect.Filter{UserID: one, Tag: two})
 		if err != nil || len(found) != 1 || found[0].ID != receipt.ID {
 			t.Errorf("%s: by the user %q and tag %q it found %d jobs: %v", e.name, one, two, len(found), err)
 		}

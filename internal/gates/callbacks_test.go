@@ -17,7 +17,7 @@ func TestCallbacksAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	for _, folder := range []string{"jobs", "jobs/sqlite", "jobs/postgres", "admin", "metrics", "telemetry"} {
+	for _, folder := range []string{"jobs", "jobs/inspect", "jobs/sqlite", "jobs/postgres", "admin", "metrics", "telemetry"} {
 		for _, name := range callbacksOf(t, folder) {
 			found++
 			if !strings.Contains(string(page), "`"+name+"`") {
@@ -35,6 +35,7 @@ func TestCallbacksAreDocumented(t *testing.T) {
 var plainTypes = []string{
 	"context.Context", "context.CancelFunc", "time.Duration", "time.Time", "json.RawMessage", "sql.DB", "sql.Tx", "pgx.Tx",
 	"pgxpool.Pool", "jobs.Store", "jobs.Tx", "jobs.Client", "jobs.Job", "jobs.Signal", "jobs.Observer", "db.Querier", "db.GetLastIDsRow",
+	"db.Job", "jobs.Cause", "jobs.ChangeOption", "jobs.Status",
 	"http.Request", "http.ResponseWriter", "template.HTML", "prometheus.Desc", "jobs.EnqueueRequest",
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // A difference that the comparison misses is one that the whole test misses.
@@ -18,8 +19,8 @@ func TestDifferences(t *testing.T) {
 			Jobs: map[int64]jobs.Job{
 				1: {ID: 1, Payload: json.RawMessage("{}"), Tags: []string{"a"}, RunAfter: at}, 2: {ID: 2, Timeout: time.Second},
 			},
-			Errors: map[int64][]jobs.AttemptError{1: {{Attempt: 1, Message: "bad"}}},
-			Stats:  jobs.Stats{Jobs: map[jobs.Status]int64{jobs.StatusDone: 1}},
+			Errors: map[int64][]inspect.AttemptError{1: {{Attempt: 1, Message: "bad"}}},
+			Stats:  inspect.Stats{Jobs: map[jobs.Status]int64{jobs.StatusDone: 1}},
 		}
 	}
 	change := func(id int64, change func(*jobs.Job)) func(*view) {
@@ -34,7 +35,7 @@ func TestDifferences(t *testing.T) {
 		want   []string
 	}{
 		"nothing":            {func(*view) {}, nil},
-		"an empty list":      {func(v *view) { v.Queues = []jobs.QueueInfo{} }, nil},
+		"an empty list":      {func(v *view) { v.Queues = []inspect.QueueInfo{} }, nil},
 		"the order":          {func(v *view) { v.Order = []int64{1, 2} }, []string{".Order[0] is 1, not 2", ".Order[1] is 2, not 1"}},
 		"a space":            {change(1, func(j *jobs.Job) { j.Payload = json.RawMessage("{ }") }), []string{`.Jobs[1].Payload is "{ }", not "{}"`}},
 		"no JSON for none":   {change(1, func(j *jobs.Job) { j.Result = json.RawMessage("") }), []string{`.Jobs[1].Result is "", not ""`}},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // drain is a runner that works until no job is left.
@@ -62,7 +63,7 @@ const aStack = "(a stack)"
 
 // drain does the work of a runner with one slot, and returns the jobs as its handlers got them. No live worker has its
 // name; an ended one makes room.
-func (q *queue) drain(d drain, info jobs.WorkerInfo) []jobs.Job {
+func (q *queue) drain(d drain, info inspect.WorkerInfo) []jobs.Job {
 	w := q.register(info, d.lease)
 	if w == nil {
 		q.rescueUnlocked(d.maxCrashes, d.failAll)

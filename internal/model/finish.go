@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // fence identifies the attempt in every write of a holder.
@@ -74,7 +75,7 @@ func (q *queue) record(f fence, o outcome) (fate, bool) {
 		return "", false
 	}
 	if o.cause != "" {
-		j.errors = append(j.errors, attemptError{worker: f.worker, AttemptError: jobs.AttemptError{
+		j.errors = append(j.errors, attemptError{worker: f.worker, AttemptError: inspect.AttemptError{
 			Attempt: j.Attempt, Cause: o.cause, Message: o.message, Stack: o.stack, StartedAt: j.StartedAt, EndedAt: q.now,
 		}})
 	}

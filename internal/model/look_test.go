@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // page is the size of a page of jobs: small, so that there are several pages.
@@ -13,7 +14,7 @@ const page = 10
 
 // look reads the public API's view, with the model's ids.
 func (e *engine) look(ctx context.Context) (view, error) {
-	v := view{Jobs: map[int64]jobs.Job{}, Errors: map[int64][]jobs.AttemptError{}}
+	v := view{Jobs: map[int64]jobs.Job{}, Errors: map[int64][]inspect.AttemptError{}}
 	for _, part := range []func(context.Context, *view) error{e.lookAtJobs, e.lookAtStats, e.lookAtFailed, e.lookAtWorkers} {
 		if err := part(ctx, &v); err != nil {
 			return v, err
@@ -43,7 +44,7 @@ func (e *engine) lookAtJobs(ctx context.Context, v *view) error {
 }
 
 func (e *engine) lookAtStats(ctx context.Context, v *view) (err error) {
-	v.Stats, err = e.client.Stats(ctx)
+	v.Stats, err = inspect.New(e.client).Stats(ctx)
 	return err
 }
 
@@ -51,15 +52,15 @@ func (e *engine) lookAtFailed(ctx context.Context, v *view) (err error) {
 	if v.Failed, err = e.allFailed(ctx); err != nil {
 		return err
 	}
-	v.Report, err = e.report(ctx, jobs.FailedFilter{})
+	v.Report, err = e.report(ctx, inspect.FailedFilter{})
 	return err
 }
 
 func (e *engine) lookAtWorkers(ctx context.Context, v *view) (err error) {
-	if v.Queues, err = e.client.Queues(ctx); err != nil {
+	if v.Queues, err = inspect.New(e.client).Queues(ctx); err != nil {
 		return err
 	}
-	v.Workers, err = e.client.Workers(ctx)
+	v.Workers, err = inspect.New(e.client).Workers(ctx)
 	for i := range v.Workers {
 		v.Workers[i].ID = e.workers.from(v.Workers[i].ID)
 	}
@@ -70,7 +71,7 @@ func (e *engine) lookAtWorkers(ctx context.Context, v *view) (err error) {
 func (e *engine) allJobs(ctx context.Context) ([]jobs.Job, error) {
 	var all []jobs.Job
 	for after := int64(0); ; after = all[len(all)-1].ID {
-		list, err := e.client.List(ctx, jobs.Filter{After: after, Limit: page})
+		list, err := inspect.New(e.client).List(ctx, inspect.Filter{After: after, Limit: page})
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +83,7 @@ func (e *engine) allJobs(ctx context.Context) ([]jobs.Job, error) {
 }
 
 // errorsOf also reads the job by itself: that must equal the list's entry.
-func (e *engine) errorsOf(ctx context.Context, listed jobs.Job) ([]jobs.AttemptError, error) {
+func (e *engine) errorsOf(ctx context.Context, listed jobs.Job) ([]inspect.AttemptError, error) {
 	one, err := e.client.Get(ctx, listed.ID)
 	if err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func (e *engine) errorsOf(ctx context.Context, listed jobs.Job) ([]jobs.AttemptE
 	if faults := differences(one, listed); faults != nil {
 		return nil, fmt.Errorf("Get and List differ for job %d: %v", e.jobs.from(listed.ID), faults)
 	}
-	list, err := e.client.Errors(ctx, listed.ID)
+	list, err := inspect.New(e.client).Errors(ctx, listed.ID)
 	for i := range list {
 		if strings.HasPrefix(list[i].Stack, "goroutine ") {
 			list[i].Stack = aStack
@@ -102,7 +103,7 @@ func (e *engine) errorsOf(ctx context.Context, listed jobs.Job) ([]jobs.AttemptE
 func (e *engine) allFailed(ctx context.Context) ([]int64, error) {
 	var all []int64
 	for last := (jobs.Job{}); ; {
-		list, err := e.client.ListFailed(ctx, jobs.FailedFilter{Limit: page}, last)
+		list, err := inspect.New(e.client).ListFailed(ctx, inspect.FailedFilter{Limit: page}, last)
 		if err != nil {
 			return nil, err
 		}
@@ -117,8 +118,8 @@ func (e *engine) allFailed(ctx context.Context) ([]int64, error) {
 }
 
 // report returns the report of failed jobs with the model's ids.
-func (e *engine) report(ctx context.Context, f jobs.FailedFilter) ([]jobs.FailedGroup, error) {
-	report, err := e.client.FailedReport(ctx, f)
+func (e *engine) report(ctx context.Context, f inspect.FailedFilter) ([]inspect.FailedGroup, error) {
+	report, err := inspect.New(e.client).FailedReport(ctx, f)
 	for i := range report.Groups {
 		report.Groups[i].ExampleID = e.jobs.from(report.Groups[i].ExampleID)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // cancel ends a waiting job and requests the end of a running one.
@@ -48,7 +49,7 @@ func (q *queue) retry(id int64) error {
 }
 
 // retryFailed retries the jobs of a filter, the latest first, and skips those whose unique key is taken.
-func (q *queue) retryFailed(f jobs.FailedFilter) int64 {
+func (q *queue) retryFailed(f inspect.FailedFilter) int64 {
 	var n int64
 	for _, j := range q.failed(f) {
 		if q.retry(j.ID) == nil {
@@ -59,7 +60,7 @@ func (q *queue) retryFailed(f jobs.FailedFilter) int64 {
 }
 
 // failed returns the failed jobs of a filter, the latest first.
-func (q *queue) failed(f jobs.FailedFilter) []*job {
+func (q *queue) failed(f inspect.FailedFilter) []*job {
 	list := q.having(func(j *job) bool {
 		return j.Status == jobs.StatusFailed && !j.FinishedAt.Before(micros(f.Since)) && (f.Kind == "" || j.Kind == f.Kind)
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // errInvalid stands for every [jobs.InvalidError]: the test that drew the input knows which part is bad.
@@ -30,7 +31,7 @@ type job struct {
 
 // attemptError is separate from the public view, because that shows the worker's name while its row is kept.
 type attemptError struct {
-	jobs.AttemptError
+	inspect.AttemptError
 	worker int64
 }
 

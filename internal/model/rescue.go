@@ -2,6 +2,7 @@ package model
 
 import (
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // rescue describes a rescue of stuck jobs.
@@ -68,7 +69,7 @@ func (q *queue) noteStuck(j *job) attemptError {
 			cause, text = jobs.CauseLost, "the lease ran out: worker "
 		}
 	}
-	e := attemptError{worker: j.WorkerID, AttemptError: jobs.AttemptError{
+	e := attemptError{worker: j.WorkerID, AttemptError: inspect.AttemptError{
 		Attempt: j.Attempt, Cause: cause, Message: text + name, StartedAt: j.StartedAt, EndedAt: q.now,
 	}}
 	j.errors = append(j.errors, e)

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+	"pgregory.net/rapid"
 )
 
 // drain lets a real runner work until no job is left, with handlers that end as drawn.
@@ -49,7 +49,7 @@ func (m *machine) drainAs(t *rapid.T, d drain) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := m.model.drain(d, jobs.WorkerInfo{
+	want := m.model.drain(d, inspect.WorkerInfo{
 		Name: d.name, Host: host, PID: os.Getpid(), Queues: d.queues, Kinds: d.kinds,
 	})
 	t.Logf("drain %+v: %d attempts", d, len(want))

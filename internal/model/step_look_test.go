@@ -8,15 +8,15 @@ import (
 	"slices"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+	"pgregory.net/rapid"
 )
 
 // list lists the jobs of a filter.
 func (m *machine) list(t *rapid.T) {
-	f := jobs.Filter{Limit: rapid.IntRange(0, 5).Draw(t, "limit")}
+	f := inspect.Filter{Limit: rapid.IntRange(0, 5).Draw(t, "limit")}
 	for _, name := range some(t, "filters", []string{"Tag", "Status", "UserID", "Kind", "Queue", "After"}, 1, 3) {
 		switch name {
 		case "Status":
@@ -38,7 +38,7 @@ func (m *machine) list(t *rapid.T) {
 	each(m, "list", want, nil, func(e *engine) ([]jobs.Job, error) {
 		theirs := f
 		theirs.After = e.jobs.to(f.After)
-		return e.jobList(e.client.List(m.ctx, theirs))
+		return e.jobList(inspect.New(e.client).List(m.ctx, theirs))
 	})
 }
 
@@ -47,7 +47,7 @@ func (m *machine) report(t *rapid.T) {
 	f := m.failedFilter(t)
 	want := m.model.report(f)
 	t.Logf("report %+v: %d groups", f, len(want))
-	each(m, "report", want, nil, func(e *engine) ([]jobs.FailedGroup, error) { return e.report(m.ctx, f) })
+	each(m, "report", want, nil, func(e *engine) ([]inspect.FailedGroup, error) { return e.report(m.ctx, f) })
 }
 
 // wait waits for a job that has ended or does not exist.

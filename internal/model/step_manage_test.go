@@ -3,9 +3,9 @@ package model
 import (
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+	"pgregory.net/rapid"
 )
 
 // ages are the ages of pruned jobs.
@@ -59,11 +59,11 @@ func (m *machine) retryFailed(t *rapid.T) {
 	f := m.failedFilter(t)
 	want := m.model.retryFailed(f)
 	t.Logf("retry failed jobs of %+v: %d", f, want)
-	each(m, "retry failed", want, nil, func(e *engine) (int64, error) { return e.client.RetryFailed(m.ctx, f) })
+	each(m, "retry failed", want, nil, func(e *engine) (int64, error) { return inspect.New(e.client).RetryFailed(m.ctx, f) })
 }
 
-func (m *machine) failedFilter(t *rapid.T) jobs.FailedFilter {
-	var f jobs.FailedFilter
+func (m *machine) failedFilter(t *rapid.T) inspect.FailedFilter {
+	var f inspect.FailedFilter
 	if rapid.Bool().Draw(t, "filter by kind") {
 		f.Kind = pick(t, "kind", kinds)
 	}
@@ -96,7 +96,7 @@ func (m *machine) prune(t *rapid.T) {
 	}
 	want, wantErr := m.model.prune(status, age)
 	t.Logf("prune %s jobs older than %s: %d, %v", status, age, want, wantErr)
-	each(m, "prune", want, wantErr, func(e *engine) (int64, error) { return e.client.Prune(m.ctx, status, age) })
+	each(m, "prune", want, wantErr, func(e *engine) (int64, error) { return inspect.New(e.client).Prune(m.ctx, status, age) })
 }
 
 // pause pauses or resumes a queue.

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+	"pgregory.net/rapid"
 )
 
 // leases are the lengths of leases of workers and claims.
@@ -17,7 +16,7 @@ var leases = []time.Duration{time.Minute, time.Second, 24 * time.Hour}
 
 // startWorker adds the row and the lock of a worker that the test plays.
 func (m *machine) startWorker(t *rapid.T) {
-	info := jobs.WorkerInfo{
+	info := inspect.WorkerInfo{
 		Name: pick(t, "name", workers), Host: "host", PID: 42, Version: pick(t, "version", []string{"", "v1"}),
 		Queues: map[string]int{}, Kinds: some(t, "kinds", kinds, 1, 3),
 	}

@@ -8,23 +8,24 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // view is the public API's view of a queue.
 type view struct {
 	Order   []int64 // of the jobs: newest first
 	Jobs    map[int64]jobs.Job
-	Errors  map[int64][]jobs.AttemptError // of each job
-	Failed  []int64                       // ids, the latest first
-	Report  []jobs.FailedGroup
-	Stats   jobs.Stats
-	Queues  []jobs.QueueInfo
-	Workers []jobs.WorkerInfo
+	Errors  map[int64][]inspect.AttemptError // of each job
+	Failed  []int64                          // ids, the latest first
+	Report  []inspect.FailedGroup
+	Stats   inspect.Stats
+	Queues  []inspect.QueueInfo
+	Workers []inspect.WorkerInfo
 }
 
 func (q *queue) view() view {
 	v := view{
-		Jobs: map[int64]jobs.Job{}, Errors: map[int64][]jobs.AttemptError{}, Report: q.report(jobs.FailedFilter{}), Stats: q.stats(),
+		Jobs: map[int64]jobs.Job{}, Errors: map[int64][]inspect.AttemptError{}, Report: q.report(inspect.FailedFilter{}), Stats: q.stats(),
 		Queues: q.queues(), Workers: q.workerInfos(),
 	}
 	for _, j := range slices.Backward(q.jobs) {
@@ -32,14 +33,14 @@ func (q *queue) view() view {
 		v.Jobs[j.ID] = j.Job
 		v.Errors[j.ID] = q.errorsOf(j)
 	}
-	for _, j := range q.failed(jobs.FailedFilter{}) {
+	for _, j := range q.failed(inspect.FailedFilter{}) {
 		v.Failed = append(v.Failed, j.ID)
 	}
 	return v
 }
 
-func (q *queue) errorsOf(j *job) []jobs.AttemptError {
-	var list []jobs.AttemptError
+func (q *queue) errorsOf(j *job) []inspect.AttemptError {
+	var list []inspect.AttemptError
 	for _, e := range j.errors {
 		if w := q.worker(e.worker); w != nil {
 			e.Worker = w.Name
@@ -50,7 +51,7 @@ func (q *queue) errorsOf(j *job) []jobs.AttemptError {
 }
 
 // list returns the jobs of a filter, newest first.
-func (q *queue) list(f jobs.Filter) []jobs.Job {
+func (q *queue) list(f inspect.Filter) []jobs.Job {
 	var list []jobs.Job
 	for _, j := range slices.Backward(q.jobs) {
 		if len(list) == f.Limit && f.Limit != 0 {
@@ -66,18 +67,18 @@ func (q *queue) list(f jobs.Filter) []jobs.Job {
 }
 
 // report groups failed jobs by kind and error.
-func (q *queue) report(f jobs.FailedFilter) []jobs.FailedGroup {
+func (q *queue) report(f inspect.FailedFilter) []inspect.FailedGroup {
 	type key struct{ kind, message string }
-	groups := map[key]*jobs.FailedGroup{}
+	groups := map[key]*inspect.FailedGroup{}
 	for _, j := range q.failed(f) {
 		g := groups[key{j.Kind, j.LastError}]
 		if g == nil { // failed gives the latest first
-			g = &jobs.FailedGroup{Kind: j.Kind, Error: j.LastError, LastSeen: j.FinishedAt}
+			g = &inspect.FailedGroup{Kind: j.Kind, Error: j.LastError, LastSeen: j.FinishedAt}
 			groups[key{j.Kind, j.LastError}] = g
 		}
 		g.Jobs, g.FirstSeen, g.ExampleID = g.Jobs+1, j.FinishedAt, max(g.ExampleID, j.ID)
 	}
-	var list []jobs.FailedGroup
+	var list []inspect.FailedGroup
 	for _, g := range groups {
 		list = append(list, *g)
 	}
@@ -86,22 +87,22 @@ func (q *queue) report(f jobs.FailedFilter) []jobs.FailedGroup {
 }
 
 // frequent is the order of the report.
-func frequent(a, b jobs.FailedGroup) int {
+func frequent(a, b inspect.FailedGroup) int {
 	return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), b.LastSeen.Compare(a.LastSeen), cmp.Compare(b.ExampleID, a.ExampleID))
 }
 
-func (q *queue) stats() jobs.Stats {
-	stats := jobs.Stats{Jobs: map[jobs.Status]int64{}, Workers: len(q.live())}
+func (q *queue) stats() inspect.Stats {
+	stats := inspect.Stats{Jobs: map[jobs.Status]int64{}, Workers: len(q.live())}
 	for _, status := range jobs.Statuses() {
 		stats.Jobs[status] = int64(len(q.having(func(j *job) bool { return j.Status == status })))
 	}
-	unhandled := map[jobs.UnhandledWork]int64{}
+	unhandled := map[inspect.UnhandledWork]int64{}
 	for _, j := range q.jobs {
 		switch j.Status {
 		case jobs.StatusPending:
 			stats.OldestPending = earliest(stats.OldestPending, j.RunAfter)
 			if !q.isTaken(j) {
-				unhandled[jobs.UnhandledWork{Queue: j.Queue, Kind: j.Kind}]++
+				unhandled[inspect.UnhandledWork{Queue: j.Queue, Kind: j.Kind}]++
 			}
 		case jobs.StatusScheduled:
 			stats.NextDue = earliest(stats.NextDue, j.RunAfter)
@@ -111,7 +112,7 @@ func (q *queue) stats() jobs.Stats {
 		work.Jobs = n
 		stats.Unhandled = append(stats.Unhandled, work)
 	}
-	slices.SortFunc(stats.Unhandled, func(a, b jobs.UnhandledWork) int {
+	slices.SortFunc(stats.Unhandled, func(a, b inspect.UnhandledWork) int {
 		return cmp.Or(strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind))
 	})
 	return stats
@@ -132,9 +133,9 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-func (q *queue) queues() []jobs.QueueInfo {
-	infos := map[string]jobs.QueueInfo{}
-	change := func(name string, change func(*jobs.QueueInfo)) {
+func (q *queue) queues() []inspect.QueueInfo {
+	infos := map[string]inspect.QueueInfo{}
+	change := func(name string, change func(*inspect.QueueInfo)) {
 		info := infos[name]
 		info.Name = name
 		change(&info)
@@ -143,28 +144,28 @@ func (q *queue) queues() []jobs.QueueInfo {
 	for _, j := range q.jobs {
 		switch j.Status {
 		case jobs.StatusScheduled:
-			change(j.Queue, func(i *jobs.QueueInfo) { i.Scheduled++ })
+			change(j.Queue, func(i *inspect.QueueInfo) { i.Scheduled++ })
 		case jobs.StatusPending:
-			change(j.Queue, func(i *jobs.QueueInfo) { i.Pending, i.Oldest = i.Pending+1, earliest(i.Oldest, j.RunAfter) })
+			change(j.Queue, func(i *inspect.QueueInfo) { i.Pending, i.Oldest = i.Pending+1, earliest(i.Oldest, j.RunAfter) })
 		case jobs.StatusRunning:
-			change(j.Queue, func(i *jobs.QueueInfo) { i.Running++ })
+			change(j.Queue, func(i *inspect.QueueInfo) { i.Running++ })
 		}
 	}
 	for name, row := range q.pauses {
 		if !row.PausedAt.IsZero() {
-			change(name, func(i *jobs.QueueInfo) { i.PausedAt = row.PausedAt })
+			change(name, func(i *inspect.QueueInfo) { i.PausedAt = row.PausedAt })
 		}
 	}
 	for _, w := range q.live() {
 		for name, slots := range w.Queues {
-			change(name, func(i *jobs.QueueInfo) { i.Slots += slots })
+			change(name, func(i *inspect.QueueInfo) { i.Slots += slots })
 		}
 	}
-	return slices.SortedFunc(maps.Values(infos), func(a, b jobs.QueueInfo) int { return strings.Compare(a.Name, b.Name) })
+	return slices.SortedFunc(maps.Values(infos), func(a, b inspect.QueueInfo) int { return strings.Compare(a.Name, b.Name) })
 }
 
-func (q *queue) workerInfos() []jobs.WorkerInfo {
-	var list []jobs.WorkerInfo
+func (q *queue) workerInfos() []inspect.WorkerInfo {
+	var list []inspect.WorkerInfo
 	for _, w := range q.live() {
 		info := w.WorkerInfo
 		info.Running = int64(len(q.having(func(j *job) bool { return j.Status == jobs.StatusRunning && j.WorkerID == w.id })))

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // worker is a row of the table workers, and whether a process holds the worker's lock.
 type worker struct {
-	jobs.WorkerInfo
+	inspect.WorkerInfo
 	id        int64
 	lease     time.Time
 	endedAt   time.Time
@@ -39,7 +39,7 @@ func (q *queue) live() []*worker {
 }
 
 // register adds a worker, or returns nil when a live one has the name.
-func (q *queue) register(info jobs.WorkerInfo, lease time.Duration) *worker {
+func (q *queue) register(info inspect.WorkerInfo, lease time.Duration) *worker {
 	if slices.ContainsFunc(q.live(), func(w *worker) bool { return w.Name == info.Name }) {
 		return nil
 	}

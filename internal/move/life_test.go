@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // history counts the runs of handlers on both sides.
@@ -107,7 +108,7 @@ func testEveryJobIsDoneOnce(l *lab) {
 		if h.starts[id] != runs || h.ends[id] != ends || job.Status != status || returned < 0 || job.Attempt != runs+returned {
 			l.Errorf("job %d with %+v: %d runs, %d ends, %+v", id, p, h.starts[id], h.ends[id], job)
 		}
-		list, err := final.Errors(l.ctx, id)
+		list, err := inspect.New(final).Errors(l.ctx, id)
 		l.must(err)
 		if len(list) != errs {
 			l.Errorf("job %d with %+v has %d errors: %+v", id, p, len(list), list)
@@ -122,7 +123,7 @@ func testEveryJobIsDoneOnce(l *lab) {
 	if h.total != want {
 		l.Errorf("%d handlers ran, not %d", h.total, want)
 	}
-	waiting, err := final.List(l.ctx, jobs.Filter{Queue: "paused"})
+	waiting, err := inspect.New(final).List(l.ctx, inspect.Filter{Queue: "paused"})
 	if err != nil || len(waiting) != 1 || waiting[0].Status != jobs.StatusPending {
 		l.Errorf("the paused queue has %+v, %v", waiting, err)
 	}

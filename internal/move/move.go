@@ -23,6 +23,7 @@ import (
 	"log/slog"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // Side is one of the two databases.
@@ -149,7 +150,7 @@ func (m *mover) fill(ctx context.Context) ([]Sum, error) {
 	if err := m.copyAll(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := jobs.New(m.To.Store).Recount(ctx); err != nil { // rows that are added with their status are in no count
+	if _, err := inspect.New(jobs.New(m.To.Store)).Recount(ctx); err != nil { // rows that are added with their status are in no count
 		return nil, m.To.fault(err)
 	}
 	return m.compare(ctx)

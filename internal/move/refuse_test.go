@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // refused runs a move that must be refused with an error that names all texts, and leave both sides open.
@@ -153,7 +154,7 @@ func testDeadWorker(l *lab) {
 	} {
 		job, err := moved.Get(l.ctx, ids[i])
 		l.must(err)
-		errs, err := moved.Errors(l.ctx, ids[i])
+		errs, err := inspect.New(moved).Errors(l.ctx, ids[i])
 		l.must(err)
 		if job.Status != want.status || job.Crashes != want.crashes || len(errs) != 1 || errs[0].Cause != want.cause {
 			l.Errorf("job %d is %s after %d crashes with the errors %+v, not %+v", ids[i], job.Status, job.Crashes, errs, want)

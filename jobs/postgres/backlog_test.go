@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var backlogTests = []engineTest{
@@ -63,7 +64,7 @@ func (b *backlog) wantDone(t *testing.T) {
 
 func countDone(t *testing.T, client *jobs.Client) (done int64) {
 	t.Helper()
-	counts, err := client.Counts(t.Context())
+	counts, err := inspect.New(client).Counts(t.Context())
 	must(t, err)
 	for _, c := range counts {
 		if c.Status == jobs.StatusDone {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var collideTests = []engineTest{
@@ -131,7 +132,7 @@ func testLongCompleteTx(t *testing.T, site *site) {
 	worker := get(t, client, ids[0]).WorkerID
 	before := store.Now()
 	eventually(t, "the worker renews its own lease", func() bool {
-		workers, err := client.Workers(t.Context())
+		workers, err := inspect.New(client).Workers(t.Context())
 		must(t, err)
 		for _, w := range workers {
 			if w.ID == worker {
@@ -145,7 +146,7 @@ func testLongCompleteTx(t *testing.T, site *site) {
 	close(release)
 	for _, id := range ids {
 		wantDone(t, client, id, 1)
-		list, err := client.Errors(t.Context(), id)
+		list, err := inspect.New(client).Errors(t.Context(), id)
 		must(t, err)
 		want(t, "errors of the job", len(list), 0)
 	}
@@ -185,7 +186,7 @@ func testRescuersAtOnce(t *testing.T, site *site) {
 		for _, id := range ids {
 			wantDone(t, client, id, 2)
 			job := get(t, client, id)
-			list, err := client.Errors(t.Context(), id)
+			list, err := inspect.New(client).Errors(t.Context(), id)
 			must(t, err)
 			if len(list) != 1 || list[0].Cause != jobs.CauseCrash || list[0].Attempt != 1 || job.Crashes != 1 {
 				t.Errorf("round %d: job %d has %d crashes and the errors %v", round, id, job.Crashes, list)

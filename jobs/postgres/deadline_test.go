@@ -7,6 +7,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var deadlineTests = []engineTest{
@@ -104,7 +105,7 @@ func testWriteBehindALockedTable(t *testing.T, site *site) {
 			must(t, tx.Rollback(t.Context()))
 			must(t, write())
 			must(t, write())
-			list, err := client.List(t.Context(), jobs.Filter{})
+			list, err := inspect.New(client).List(t.Context(), inspect.Filter{})
 			must(t, err)
 			want(t, "jobs", len(list), 2)
 		})

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // A database that does not store texts in UTF-8 is refused by name, before anything is written to it.
@@ -51,7 +51,7 @@ func TestClientEncodingOfTheRoleDoesNotMatter(t *testing.T) {
 	job, err := client.Get(t.Context(), r.ID)
 	must(t, err)
 	want(t, "the payload", string(job.Payload), foreignText)
-	list, err := client.List(t.Context(), jobs.Filter{Tag: "☃"})
+	list, err := inspect.New(client).List(t.Context(), inspect.Filter{Tag: "☃"})
 	must(t, err)
 	want(t, "jobs with the tag", len(list), 1)
 

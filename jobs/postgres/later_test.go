@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var laterTests = []engineTest{
@@ -87,7 +88,7 @@ func testLaterFails(t *testing.T, site *site) {
 			if err == nil || !strings.Contains(err.Error(), "json") {
 				t.Errorf("the write gives %v", err)
 			}
-			queues, err := client.Queues(t.Context())
+			queues, err := inspect.New(client).Queues(t.Context())
 			must(t, err)
 			for _, q := range queues {
 				if !q.PausedAt.IsZero() {

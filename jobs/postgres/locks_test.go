@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var locksTests = []engineTest{
@@ -68,7 +69,7 @@ func testLockConnectionEnds(t *testing.T, site *site) {
 	close(release)
 	wantDone(t, client, id, 1)
 	must(t, stop())
-	list, err := client.Errors(t.Context(), id)
+	list, err := inspect.New(client).Errors(t.Context(), id)
 	must(t, err)
 	want(t, "errors of the job", len(list), 0)
 }
@@ -85,7 +86,7 @@ func testProcessDies(t *testing.T, site *site) {
 	want(t, "status while the process lives", get(t, client, id).Status, jobs.StatusRunning)
 	p.leave()
 	wantDone(t, client, id, 2)
-	list, err := client.Errors(t.Context(), id)
+	list, err := inspect.New(client).Errors(t.Context(), id)
 	must(t, err)
 	if len(list) != 1 || list[0].Cause != jobs.CauseCrash || list[0].Worker != "doomed" {
 		t.Errorf("the errors are %v", list)
@@ -191,7 +192,7 @@ func testKeysOfOtherEngines(t *testing.T, site *site) {
 	}
 	done()
 	must(t, live.release(true))
-	workers, err := client.Workers(t.Context())
+	workers, err := inspect.New(client).Workers(t.Context())
 	must(t, err)
 	want(t, "workers", len(workers), 2)
 }
@@ -242,13 +243,13 @@ func TestServerRestartKillsNoWorker(t *testing.T) {
 	cluster.Start(t)
 	// When the one that did die is found, the others were looked at too.
 	eventually(t, "the dead worker is found", func() bool {
-		workers, err := client.Workers(t.Context())
-		return err == nil && !slices.ContainsFunc(workers, func(w jobs.WorkerInfo) bool { return w.Name == "dead" })
+		workers, err := inspect.New(client).Workers(t.Context())
+		return err == nil && !slices.ContainsFunc(workers, func(w inspect.WorkerInfo) bool { return w.Name == "dead" })
 	})
 	close(release)
 	for _, id := range ids {
 		wantDone(t, client, id, 1)
-		list, err := client.Errors(t.Context(), id)
+		list, err := inspect.New(client).Errors(t.Context(), id)
 		must(t, err)
 		want(t, "errors of the job", len(list), 0)
 	}

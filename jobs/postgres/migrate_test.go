@@ -12,9 +12,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
-
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var migrateTests = []engineTest{
@@ -205,7 +205,7 @@ func testTruncate(t *testing.T, site *site) {
 	drain(t, client, jobs.Config{}, handlers{"k": fail})
 	run(t, dial(t, url), "truncate_jobs")
 	want(t, "the next job's id", enqueue(t, client, "k"), id)
-	list, err := client.Errors(t.Context(), id)
+	list, err := inspect.New(client).Errors(t.Context(), id)
 	must(t, err)
 	want(t, "errors of the next job", len(list), 0)
 }

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
 	"github.com/sqluice/sqluice/internal/gates"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var namesTests = []engineTest{
@@ -121,15 +121,15 @@ func lifeOfJobs(t *testing.T, store *Store, client *jobs.Client) {
 
 	_, err = client.ResumeQueue(ctx, "other")
 	must(t, err)
-	list, err := client.ListFailed(ctx, jobs.FailedFilter{}, jobs.Job{})
+	list, err := inspect.New(client).ListFailed(ctx, inspect.FailedFilter{}, jobs.Job{})
 	must(t, err)
 	want(t, "failed jobs", len(list), 1)
 	must(t, client.Retry(ctx, bad))
-	_, err = client.Stats(ctx)
+	_, err = inspect.New(client).Stats(ctx)
 	must(t, err)
-	_, err = client.Workers(ctx)
+	_, err = inspect.New(client).Workers(ctx)
 	must(t, err)
-	n, err := client.Prune(ctx, jobs.StatusDone, 0)
+	n, err := inspect.New(client).Prune(ctx, jobs.StatusDone, 0)
 	must(t, err)
 	want(t, "pruned jobs", n, 6)
 	must(t, client.Delete(ctx, bad))
@@ -164,7 +164,7 @@ func testTwoSchemas(t *testing.T, site *site) {
 	id := enqueue(t, elsewhere, "k")
 	drain(t, second, jobs.Config{}, handlers{"k": nothing})
 	wantDone(t, second, id, 1)
-	list, err := first.List(t.Context(), jobs.Filter{})
+	list, err := inspect.New(first).List(t.Context(), inspect.Filter{})
 	must(t, err)
 	want(t, "jobs in the other schema", len(list), 0)
 	if got := notifications(); len(got) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var oneTests = []engineTest{
@@ -140,7 +141,7 @@ func testOneIsolated(t *testing.T, site *site) {
 			})
 		}
 		all.Wait()
-		stats, err := client.Stats(t.Context())
+		stats, err := inspect.New(client).Stats(t.Context())
 		must(t, err)
 		want(t, "jobs that were claimed", stats.Jobs[jobs.StatusRunning], 200)
 	}

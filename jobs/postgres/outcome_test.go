@@ -13,6 +13,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var outcomeTests = []engineTest{
@@ -33,7 +34,7 @@ func add(kind string) db.EnqueueJobParams {
 // rows is how many jobs of a kind there are.
 func rows(t *testing.T, client *jobs.Client, kind string) int {
 	t.Helper()
-	list, err := client.List(t.Context(), jobs.Filter{Kind: kind, Limit: 1000})
+	list, err := inspect.New(client).List(t.Context(), inspect.Filter{Kind: kind, Limit: 1000})
 	must(t, err)
 	return len(list)
 }

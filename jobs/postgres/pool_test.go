@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var poolTests = []engineTest{
@@ -98,7 +98,7 @@ func testPruneOnTheCallersConnection(t *testing.T, site *site) {
 	must(t, jobs.New(store).CheckSchema(t.Context()))
 	tx, err := pool.Begin(t.Context())
 	must(t, err)
-	n, err := jobs.New(store).With(Tx(tx)).Prune(t.Context(), jobs.StatusDone, 0)
+	n, err := inspect.New(jobs.New(store).With(Tx(tx))).Prune(t.Context(), jobs.StatusDone, 0)
 	if err != nil || n != 1 {
 		t.Errorf("%d jobs were pruned: %v", n, err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var recountTests = []engineTest{
@@ -29,7 +30,7 @@ func testTwoRecounts(t *testing.T, site *site) {
 	endUncounted(t, store, client)
 	tx, err := dial(t, url).Begin(t.Context())
 	must(t, err)
-	wrong, err := client.With(Tx(tx)).Recount(t.Context())
+	wrong, err := inspect.New(client.With(Tx(tx))).Recount(t.Context())
 	must(t, err)
 	want(t, "counts that the first one finds wrong", wrong, 1)
 
@@ -40,7 +41,7 @@ func testTwoRecounts(t *testing.T, site *site) {
 	second := make(chan answer, 1)
 	go func() {
 		for {
-			wrong, err := client.Recount(t.Context())
+			wrong, err := inspect.New(client).Recount(t.Context())
 			if err != nil && store.CanRetry(err) { // it waits for a lock for some seconds only
 				continue
 			}
@@ -54,7 +55,7 @@ func testTwoRecounts(t *testing.T, site *site) {
 	a := receive(t, "the second recount", second)
 	must(t, a.err)
 	want(t, "counts that the second one finds wrong", a.wrong, 0)
-	counts, err := client.Counts(t.Context())
+	counts, err := inspect.New(client).Counts(t.Context())
 	must(t, err)
 	if len(counts) != 1 || counts[0].Status != jobs.StatusCancelled || counts[0].Jobs != 1 {
 		t.Errorf("the counts are %+v", counts)
@@ -67,14 +68,14 @@ func testRecountBesideFolds(t *testing.T, site *site) {
 	endUncounted(t, store, client)
 	tx, err := dial(t, url).Begin(t.Context())
 	must(t, err)
-	_, err = client.With(Tx(tx)).Recount(t.Context())
+	_, err = inspect.New(client.With(Tx(tx))).Recount(t.Context())
 	must(t, err)
 	id := enqueue(t, client, "k")
 	drain(t, client, jobs.Config{}, handlers{"k": nothing}) // which adds up at its end
 	must(t, client.Delete(t.Context(), id))
-	must(t, client.PruneHistory(t.Context()))
+	must(t, inspect.New(client).PruneHistory(t.Context()))
 	must(t, tx.Commit(t.Context()))
-	wrong, err := client.Recount(t.Context())
+	wrong, err := inspect.New(client).Recount(t.Context())
 	must(t, err)
 	want(t, "counts that are wrong in the end", wrong, 0)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // A rescue stops between the first of two jobs that it has found and the second. Meanwhile another worker starts, rescues
@@ -23,7 +24,7 @@ func TestARescueBesideALiveWorker(t *testing.T) {
 
 	_, stalls := open(t, with(url, "application_name=stalls"))
 	rescued := make(chan error, 1)
-	go func() { rescued <- stalls.RescueGone(t.Context(), slog.New(slog.DiscardHandler)) }()
+	go func() { rescued <- inspect.New(stalls).RescueGone(t.Context(), slog.New(slog.DiscardHandler)) }()
 	admin := dial(t, url)
 	eventually(t, "the rescue has stopped at the first job", func() bool { return scan[bool](t, admin, "is_stalled") })
 
@@ -46,7 +47,7 @@ func TestARescueBesideALiveWorker(t *testing.T) {
 	close(release)
 	for _, id := range ids {
 		wantDone(t, client, id, 2)
-		errs, err := client.Errors(t.Context(), id)
+		errs, err := inspect.New(client).Errors(t.Context(), id)
 		must(t, err)
 		want(t, "errors of a job", len(errs), 1)
 	}

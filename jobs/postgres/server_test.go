@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var serverTests = []engineTest{
@@ -102,7 +102,7 @@ func TestServerGoesAway(t *testing.T) {
 			cluster.Start(t)
 			for _, id := range ids {
 				wantDone(t, client, id, 1)
-				list, err := client.Errors(t.Context(), id)
+				list, err := inspect.New(client).Errors(t.Context(), id)
 				must(t, err)
 				want(t, "errors of the job", len(list), 0)
 			}
@@ -257,7 +257,7 @@ func testForeignSchemas(t *testing.T, site *site) {
 		ended := make(chan error, 1)
 		go func() { ended <- stop.Run(context.Background()) }()
 		eventually(t, "the runner is at work", func() bool {
-			workers, err := client.Workers(t.Context())
+			workers, err := inspect.New(client).Workers(t.Context())
 			must(t, err)
 			return len(workers) == 1
 		})

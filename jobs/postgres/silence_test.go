@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var silenceTests = []engineTest{
@@ -38,8 +38,8 @@ func testStrandedConnections(t *testing.T, site *site) {
 	}})
 	long := enqueue(t, client, "long")
 	receive(t, "the start of the long job", started)
-	worker := func() jobs.WorkerInfo {
-		workers, err := client.Workers(t.Context())
+	worker := func() inspect.WorkerInfo {
+		workers, err := inspect.New(client).Workers(t.Context())
 		must(t, err)
 		if len(workers) != 1 {
 			t.Fatalf("%d workers live", len(workers))

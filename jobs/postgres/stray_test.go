@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var strayTests = []engineTest{
@@ -52,7 +53,7 @@ func testStrayClaims(t *testing.T, site *site) {
 		want(t, "attempts of it that do not count", job.Uncounted, round+1)
 		eventually(t, "that is logged", func() bool { return log.count("gave back jobs") == round+1 })
 	}
-	list, err := client.Errors(t.Context(), stray)
+	list, err := inspect.New(client).Errors(t.Context(), stray)
 	must(t, err)
 	want(t, "errors of the stray", len(list), 0)
 	want(t, "status of the held job", get(t, client, held).Status, jobs.StatusRunning)
@@ -83,7 +84,7 @@ func testClaimCutOff(t *testing.T, site *site) {
 	p.comeBack()
 	wantDone(t, client, id, 2)
 	want(t, "attempts that do not count", get(t, client, id).Uncounted, 1)
-	list, err := client.Errors(t.Context(), id)
+	list, err := inspect.New(client).Errors(t.Context(), id)
 	must(t, err)
 	want(t, "errors of the job", len(list), 0)
 	must(t, stop())

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -193,8 +193,8 @@ func testIsolationLevels(t *testing.T, site *site) {
 					"a retry":      func() error { return in.Retry(t.Context(), id) },
 					"a cancel":     func() error { _, err := in.Cancel(t.Context(), enqueue(t, client, "k")); return err },
 					"a delete":     func() error { return in.Delete(t.Context(), enqueue(t, client, "k")) },
-					"a prune":      func() error { _, err := in.Prune(t.Context(), jobs.StatusFailed, time.Hour); return err },
-					"a recount":    func() error { _, err := in.Recount(t.Context()); return err },
+					"a prune":      func() error { _, err := inspect.New(in).Prune(t.Context(), jobs.StatusFailed, time.Hour); return err },
+					"a recount":    func() error { _, err := inspect.New(in).Recount(t.Context()); return err },
 					"a pause":      func() error { _, err := in.PauseQueue(t.Context(), "q"); return err },
 					"a resumption": func() error { _, err := in.ResumeQueue(t.Context(), "q"); return err },
 				} {
@@ -209,7 +209,7 @@ func testIsolationLevels(t *testing.T, site *site) {
 				_, err = in.Get(t.Context(), id)
 				must(t, err)
 				must(t, tx.Commit(t.Context()))
-				list, err := client.List(t.Context(), jobs.Filter{Kind: "new"})
+				list, err := inspect.New(client).List(t.Context(), inspect.Filter{Kind: "new"})
 				must(t, err)
 				want(t, "jobs were added", len(list) > 0, taken)
 				for _, job := range list {
@@ -252,7 +252,7 @@ func testCompleteInTransactions(t *testing.T, site *site) {
 			receive(t, "the rollback", first)
 			wantDone(t, client, id, 2)
 			want(t, "result", string(get(t, client, id).Result), `"r"`)
-			list, err := client.List(t.Context(), jobs.Filter{Kind: "business", Queue: sort})
+			list, err := inspect.New(client).List(t.Context(), inspect.Filter{Kind: "business", Queue: sort})
 			must(t, err)
 			want(t, "the application's own writes", len(list), 1)
 			must(t, stop())

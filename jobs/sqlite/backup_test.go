@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/faultvfs"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // A backup under load is a state that there was: of what was enqueued together it holds all or nothing.
@@ -67,7 +68,7 @@ func TestABackupIsRead(t *testing.T) {
 	store, err := Open(t.Context(), path, MustExist())
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
-	if list, err := jobs.New(store).List(t.Context(), jobs.Filter{}); err != nil || len(list) != 1 {
+	if list, err := inspect.New(jobs.New(store)).List(t.Context(), inspect.Filter{}); err != nil || len(list) != 1 {
 		t.Errorf("the backup holds %v, %v", list, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // Workers of a crowd leave news alone for a while after they looked in vain, and stand back before they claim. A job that
@@ -41,7 +42,7 @@ func TestACrowdMissesNoJob(t *testing.T) {
 		})
 	}
 	eventually(t, "all workers are there", func() bool {
-		list, err := client.Workers(ctx)
+		list, err := inspect.New(client).Workers(ctx)
 		return err == nil && len(list) == workers
 	})
 	for range each {

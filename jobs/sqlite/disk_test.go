@@ -13,6 +13,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/faultvfs"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // failing opens a queue whose disk can be made to fail.
@@ -182,7 +183,7 @@ func TestAnEndOfUnknownOutcomeIsWrittenAgain(t *testing.T) {
 	if job.Status != jobs.StatusDone || job.Attempt != 1 || calls != 1 {
 		t.Errorf("after %d calls the job is %s, attempt %d", calls, job.Status, job.Attempt)
 	}
-	wrong, err := client.Recount(t.Context())
+	wrong, err := inspect.New(client).Recount(t.Context())
 	must(t, err)
 	if wrong != 0 {
 		t.Errorf("%d counts were wrong", wrong)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // withPages makes SQLite say that the disk is full when the database has so many pages.
@@ -63,7 +64,7 @@ func TestFull(t *testing.T) {
 			t.Errorf("job %d is %s after attempt %d", id, job.Status, job.Attempt)
 		}
 	}
-	if errs, err := client.Errors(t.Context(), big); err != nil || len(errs) != 0 {
+	if errs, err := inspect.New(client).Errors(t.Context(), big); err != nil || len(errs) != 0 {
 		t.Errorf("the job has the errors %v, %v", errs, err)
 	}
 	must(t, stop())

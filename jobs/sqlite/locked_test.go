@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // Another program that keeps the write lock makes writes fail, all that wait at once, and reads go on.
@@ -36,7 +37,7 @@ func TestLocked(t *testing.T) {
 	}
 	must(t, foreign.Rollback())
 	enqueue(t, client, "k")
-	list, err := client.List(t.Context(), jobs.Filter{})
+	list, err := inspect.New(client).List(t.Context(), inspect.Filter{})
 	must(t, err)
 	if len(list) != 2 {
 		t.Errorf("%d jobs are there, not the two that were acknowledged", len(list))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // replace puts an empty queue where another was.
@@ -133,7 +134,7 @@ func TestFileBesideDeleted(t *testing.T) {
 			}
 			must(t, store.Close())
 			_, client = queueAt(t, path, MustExist())
-			if list, err := client.List(t.Context(), jobs.Filter{}); err != nil || len(list) != 2 {
+			if list, err := inspect.New(client).List(t.Context(), inspect.Filter{}); err != nil || len(list) != 2 {
 				t.Errorf("the jobs are %v, %v", list, err)
 			}
 		})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/sqluice/sqluice/db"
 )
@@ -35,4 +37,23 @@ func ReadFields(ctx context.Context, q db.Querier, kinds []string) (map[string]F
 		fields[r.Kind].Hide(r.Path)
 	}
 	return fields, nil
+}
+
+// AddMarks marks fields of kinds and returns how many were not marked before. now is in microseconds.
+func AddMarks(ctx context.Context, q db.Querier, now int64, fields map[string][]string) (int64, error) {
+	items := [][2]string{}
+	for _, kind := range slices.Sorted(maps.Keys(fields)) { // always in the same order, so that two callers do not deadlock
+		for _, path := range slices.Sorted(slices.Values(fields[kind])) {
+			items = append(items, [2]string{kind, path})
+		}
+	}
+	list, err := json.Marshal(items)
+	if err != nil {
+		return 0, err
+	}
+	n, err := q.AddSensitiveFields(ctx, db.AddSensitiveFieldsParams{Now: now, Items: string(list)})
+	if err != nil {
+		return 0, fmt.Errorf("mark sensitive fields: %w", err)
+	}
+	return n, nil
 }

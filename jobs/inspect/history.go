@@ -1,4 +1,4 @@
-package jobs
+package inspect
 
 import (
 	"cmp"
@@ -12,32 +12,25 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/stats"
+	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// The two lengths of steps in which history is kept, and for how long.
-const (
-	fineStep   = time.Minute
-	coarseStep = 15 * time.Minute
+// mostIntervals bounds the number of intervals of a History.
+const mostIntervals = 3000
 
-	keepFine   = 6 * time.Hour
-	keepCoarse = 30 * 24 * time.Hour
-
-	// mostIntervals bounds what History returns.
-	mostIntervals = 3000
-)
-
-// HistoryFilter chooses what [Client.History] tells. The zero value means the last hour, minute by minute, of all jobs.
+// HistoryFilter says what [Inspector.History] returns. The zero value means the last hour of all jobs by the minute.
 type HistoryFilter struct {
-	Queue string        // only of this queue, if not empty
-	Kind  string        // only of this kind, if not empty
+	Queue string        // if not empty, only of this queue
+	Kind  string        // if not empty, only of this kind
 	Since time.Time     // an hour before Until if zero
 	Until time.Time     // now if zero
-	Step  time.Duration // whole minutes; 0: a minute, or a quarter of an hour where minutes are not kept so long
+	Step  time.Duration // whole minutes; 0 means a minute, or a quarter of an hour where minutes are not kept that long
 }
 
-// Latency tells how long jobs waited, or ran. Its quantiles are estimates from classes of durations, whose ends are a
-// factor of two apart. A zero Latency means no jobs.
+// Latency is how long jobs waited or ran. Its quantiles are estimated from buckets of durations, whose bounds are a factor of
+// two apart. A zero Latency means no jobs.
 type Latency struct {
 	Jobs int64         `json:"jobs"`
 	P50  time.Duration `json:"p50"`
@@ -45,61 +38,62 @@ type Latency struct {
 	P99  time.Duration `json:"p99"`
 }
 
-// Interval is what happened in one step of time.
+// Interval counts what happened in one step of time.
 type Interval struct {
 	Start     time.Time `json:"start"`
 	Done      int64     `json:"done"`
 	Failed    int64     `json:"failed"` // for good
 	Cancelled int64     `json:"cancelled"`
-	Retried   int64     `json:"retried"` // attempts that failed, of jobs that got another one
-	Crashed   int64     `json:"crashed"` // attempts whose process ended, or whose lease ran out
-	Wait      Latency   `json:"wait"`    // from when jobs were due to when their handlers began
-	Run       Latency   `json:"run"`     // what their handlers took
+	Retried   int64     `json:"retried"` // failed attempts of jobs that got another attempt
+	Crashed   int64     `json:"crashed"` // attempts whose process ended or whose lease ran out
+	Wait      Latency   `json:"wait"`    // from when jobs fell due until their handlers began
+	Run       Latency   `json:"run"`     // of the handlers
 }
 
-// History is a time series of what became of jobs.
+// History counts what became of jobs, in steps of time.
 type History struct {
 	Step      time.Duration `json:"step"`
-	Intervals []Interval    `json:"intervals"` // without gaps, the earliest first
+	Intervals []Interval    `json:"intervals"` // the earliest first, without gaps
 	Total     Interval      `json:"total"`
 }
 
-// History tells what became of jobs in steps of time: by the minute for the last 6 hours, by quarters of an hour for the
-// last 30 days. The events are exact, and outlive the jobs; how long jobs waited and ran is known up to some seconds ago,
-// and not of the last seconds before a process was killed. The error is an [InvalidError] for a filter that means nothing.
-func (c *Client) History(ctx context.Context, f HistoryFilter) (History, error) {
-	list, err := c.histories(ctx, f, []string{f.Queue})
+// History returns what became of jobs in steps of time: by the minute for the last 6 hours, by quarters of an hour for the
+// last 30 days. The counts of events are exact and outlive the jobs. How long jobs waited and ran is known up to some seconds
+// ago, and not of the last seconds before a process was killed. The error is a [jobs.InvalidError] for a filter that is not
+// valid.
+func (in *Inspector) History(ctx context.Context, f HistoryFilter) (History, error) {
+	list, err := in.histories(ctx, f, []string{f.Queue})
 	if err != nil {
 		return History{}, err
 	}
 	return list[0], nil
 }
 
-// Histories is [Client.History] of each of some queues, read at once. An empty name stands for all queues together. The
+// Histories returns the [Inspector.History] of several queues, read at once. An empty name stands for all queues together. The
 // filter's own Queue is not used. A name that no queue can have gives an empty history and no error: another program may
-// have added a job under such a name, and [Client.Queues] returns it.
-func (c *Client) Histories(ctx context.Context, f HistoryFilter, queues ...string) ([]History, error) {
+// have added a job under such a name, and [Inspector.Queues] returns it.
+func (in *Inspector) Histories(ctx context.Context, f HistoryFilter, queues ...string) ([]History, error) {
 	if len(queues) == 0 {
 		return nil, nil
 	}
-	return c.histories(ctx, f, queues)
+	return in.histories(ctx, f, queues)
 }
 
-func (c *Client) histories(ctx context.Context, f HistoryFilter, queues []string) ([]History, error) {
-	now := c.store.Now()
+func (in *Inspector) histories(ctx context.Context, f HistoryFilter, queues []string) ([]History, error) {
+	now := in.scope.Now()
 	if err := f.complete(now); err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
-	kept := fineStep
-	if f.Step%coarseStep == 0 {
-		kept = coarseStep
+	kept := stats.FineStep
+	if f.Step%stats.CoarseStep == 0 {
+		kept = stats.CoarseStep
 	}
 	names, err := json.Marshal(slices.DeleteFunc(slices.Clone(queues), func(name string) bool { return !portableText(name) }))
 	if err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
 	var rows []db.ListJobHistoryRow
-	err = c.read(ctx, func(ctx context.Context, q db.Querier) error {
+	err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		var err error
 		rows, err = q.ListJobHistory(ctx, db.ListJobHistoryParams{
 			Step: kept.Microseconds(), Starts: f.starts(kept, now), Queues: string(names), Kind: f.Kind,
@@ -119,7 +113,7 @@ func (c *Client) histories(ctx context.Context, f HistoryFilter, queues []string
 		if s := byQueue[row.Queue]; s != nil {
 			s.add(at, row)
 		}
-		// What is in no step yet is told of each queue alone, and of all by no row of its own.
+		// Rows that are not added up yet stand for one queue each: there is none for the sum of all.
 		if s := byQueue[""]; s != nil && row.Noted == 1 {
 			s.add(at, row)
 		}
@@ -134,9 +128,9 @@ func (c *Client) histories(ctx context.Context, f HistoryFilter, queues []string
 // portableText reports whether every engine takes a text as a parameter.
 func portableText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
-// complete puts the defaults into the filter, and its beginning where a step begins.
+// complete sets the filter's defaults and truncates Since to the beginning of a step.
 func (f *HistoryFilter) complete(now time.Time) error {
-	if err := cmp.Or(validateFilter("queue", f.Queue, MaxNameLength), validateFilter("kind", f.Kind, MaxNameLength)); err != nil {
+	if err := cmp.Or(checkFilter("queue", f.Queue, jobs.MaxNameLength), checkFilter("kind", f.Kind, jobs.MaxNameLength)); err != nil {
 		return err
 	}
 	if f.Until.IsZero() {
@@ -146,13 +140,13 @@ func (f *HistoryFilter) complete(now time.Time) error {
 		f.Since = f.Until.Add(-time.Hour)
 	}
 	if f.Step == 0 {
-		f.Step = fineStep
-		if f.Since.Before(now.Add(-keepFine)) || f.Until.Sub(f.Since) > keepFine {
-			f.Step = coarseStep
+		f.Step = stats.FineStep
+		if f.Since.Before(now.Add(-stats.KeepFine)) || f.Until.Sub(f.Since) > stats.KeepFine {
+			f.Step = stats.CoarseStep
 		}
 	}
 	switch {
-	case f.Step < 0 || f.Step%fineStep != 0 || f.Step > keepCoarse:
+	case f.Step < 0 || f.Step%stats.FineStep != 0 || f.Step > stats.KeepCoarse:
 		return jobtype.NewInvalidError("step", f.Step.String(), "be whole minutes, at most 30 days")
 	case f.Since.Before(time.Unix(0, 0)) || f.Until.After(core.Latest):
 		return jobtype.NewInvalidError("since", f.Since.UTC().Format(time.RFC3339), "be a time between the years 1970 and 9999")
@@ -165,18 +159,18 @@ func (f *HistoryFilter) complete(now time.Time) error {
 	return nil
 }
 
-// starts are the times at which the steps of a length begin that are kept, as a JSON list. Nothing is kept for longer than
-// twice the time after which it is removed, unless no worker has removed anything.
+// starts returns the beginnings of the steps of a length, as a JSON list. It leaves out steps older than twice the time for
+// which they are kept: they are there only when no worker has removed anything.
 func (f *HistoryFilter) starts(length time.Duration, now time.Time) string {
-	keep := keepFine
-	if length == coarseStep {
-		keep = keepCoarse
+	keep := stats.KeepFine
+	if length == stats.CoarseStep {
+		keep = stats.KeepCoarse
 	}
 	first, last := f.Since, f.Until
 	if oldest := now.Add(-2 * keep).Truncate(length); first.Before(oldest) {
 		first = oldest
 	}
-	if end := now.Add(keep); last.After(end) { // the clocks of others
+	if end := now.Add(keep); last.After(end) { // clocks of other hosts may be ahead
 		last = end
 	}
 	var list []int64
@@ -186,7 +180,7 @@ func (f *HistoryFilter) starts(length time.Duration, now time.Time) string {
 	return core.JSONIDs(list)
 }
 
-// series is what happened in a queue.
+// series adds up what happened in a queue.
 type series struct {
 	steps []step
 	total step
@@ -205,10 +199,10 @@ func (s *series) history(f HistoryFilter) History {
 	return h
 }
 
-// step adds up what happened in a step of time.
+// step adds up what happened in one step of time.
 type step struct {
 	events    map[string]int64
-	wait, run map[int64]int64 // how many durations of each class
+	wait, run map[int64]int64 // number of durations by bucket
 }
 
 func (s *step) add(row db.ListJobHistoryRow) {
@@ -216,9 +210,9 @@ func (s *step) add(row db.ListJobHistoryRow) {
 		s.events, s.wait, s.run = map[string]int64{}, map[int64]int64{}, map[int64]int64{}
 	}
 	switch row.Event {
-	case eventWait:
+	case stats.EventWait:
 		s.wait[row.Bucket] += row.Times
-	case eventRun:
+	case stats.EventRun:
 		s.run[row.Bucket] += row.Times
 	default:
 		s.events[row.Event] += row.Times
@@ -227,14 +221,14 @@ func (s *step) add(row db.ListJobHistoryRow) {
 
 func (s *step) interval(start time.Time) Interval {
 	return Interval{
-		Start: start, Done: s.events[string(StatusDone)], Failed: s.events[string(StatusFailed)],
-		Cancelled: s.events[string(StatusCancelled)], Retried: s.events[eventRetried], Crashed: s.events[eventCrashed],
+		Start: start, Done: s.events[string(jobs.StatusDone)], Failed: s.events[string(jobs.StatusFailed)],
+		Cancelled: s.events[string(jobs.StatusCancelled)], Retried: s.events[stats.EventRetried], Crashed: s.events[stats.EventCrashed],
 		Wait: latency(s.wait), Run: latency(s.run),
 	}
 }
 
 func latency(counts map[int64]int64) Latency {
-	l := Latency{P50: quantile(counts, 0.5), P90: quantile(counts, 0.9), P99: quantile(counts, 0.99)}
+	l := Latency{P50: stats.Quantile(counts, 0.5), P90: stats.Quantile(counts, 0.9), P99: stats.Quantile(counts, 0.99)}
 	for _, n := range counts {
 		l.Jobs += n
 	}

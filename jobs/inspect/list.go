@@ -1,4 +1,4 @@
-package jobs
+package inspect
 
 import (
 	"context"
@@ -8,39 +8,39 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
-	"github.com/sqluice/sqluice/jobs/jobtype"
+	"github.com/sqluice/sqluice/jobs"
 )
 
 // Filter says which jobs are listed. Zero values do not filter.
 type Filter struct {
-	Status Status
+	Status jobs.Status
 	Kind   string
 	Queue  string
 	UserID string
 	Tag    string
 
-	// Text is in the job's kind, payload, last error, request id, unique key or user id, or is its id. The payload is
-	// searched as the JSON text that it is, and not at all if the kind marks anything as sensitive. ASCII letters are the same in upper and lower case, and no others are.
+	// Text is a part of the job's kind, payload, last error, request id, unique key or user id, or is its id. The payload is
+	// searched as JSON text, and not at all if the kind marks anything as sensitive. The case of ASCII letters is ignored.
 	Text string
 
 	After int64 // jobs enqueued before the one with this id: the last id of the page before
 	Limit int   // 100 when 0; at most MaxPage
 }
 
-// Page is a part of a list.
+// Page is a part of a list of jobs.
 type Page struct {
-	Jobs []Job
-	Next int64 // the After of the page that goes on; 0 when there are no more jobs
+	Jobs []jobs.Job
+	Next int64 // the After of the next page; 0 when there are no more jobs
 }
 
-// pageBytes is how large the large columns of a page's jobs may be together.
+// pageBytes bounds the sum of a page's large columns.
 const pageBytes = 8 << 20
 
-// List returns jobs, newest first: as many as the filter's Limit if there are, however long it takes to find them.
-func (c *Client) List(ctx context.Context, f Filter) ([]Job, error) {
-	list := []Job{}
+// List returns jobs, newest first: as many as the filter's Limit if there are, however long the search takes.
+func (in *Inspector) List(ctx context.Context, f Filter) ([]jobs.Job, error) {
+	list := []jobs.Job{}
 	for {
-		p, err := c.ListPage(ctx, f)
+		p, err := in.ListPage(ctx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -56,15 +56,15 @@ func (c *Client) List(ctx context.Context, f Filter) ([]Job, error) {
 	}
 }
 
-// ListPage returns jobs, newest first, and does not look for them for long: a page may have fewer jobs than the filter's
-// Limit, or none, and yet a Next, which is how far it has looked. It may also be cut because jobs are large.
-func (c *Client) ListPage(ctx context.Context, f Filter) (Page, error) {
+// ListPage returns jobs, newest first. It bounds the work of one call: a page may have fewer jobs than the filter's Limit, or
+// none, and yet a Next, where the search goes on. A page is also cut short where jobs are large.
+func (in *Inspector) ListPage(ctx context.Context, f Filter) (Page, error) {
 	params, err := f.params()
 	if err != nil {
 		return Page{}, fmt.Errorf("list jobs: %w", err)
 	}
-	if c.tx == nil { // else others may wait for the transaction
-		release, err := c.store.Shared().searches.take(ctx)
+	if in.scope.Tx == nil { // a caller's transaction may hold locks, so it does not wait for other searches
+		release, err := in.scope.Searches.Take(ctx)
 		if err != nil {
 			return Page{}, fmt.Errorf("list jobs: %w", err)
 		}
@@ -72,7 +72,7 @@ func (c *Client) ListPage(ctx context.Context, f Filter) (Page, error) {
 		defer func() { release(searchPause(time.Since(began))) }()
 	}
 	var p Page
-	err = c.read(ctx, func(ctx context.Context, q db.Querier) error {
+	err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		s := search{params: params, before: f.After, status: f.Status}
 		if f.After == 0 {
 			s.before = math.MaxInt64
@@ -83,16 +83,16 @@ func (c *Client) ListPage(ctx context.Context, f Filter) (Page, error) {
 			return err
 		}
 		p = Page{Next: s.next}
+		var all []db.Job
 		for part := range portions(s.found, bytesOf) {
 			rows, err := q.ListJobs(ctx, core.JSONIDs(idsOf(part)))
 			if err != nil {
 				return err
 			}
-			for _, row := range rows {
-				p.Jobs = append(p.Jobs, jobFromRow(row))
-			}
+			all = append(all, rows...)
 		}
-		return c.hide(ctx, q, p.Jobs)
+		p.Jobs, err = in.show(ctx, q, all)
+		return err
 	})
 	if err != nil {
 		return Page{}, fmt.Errorf("list jobs: %w", err)
@@ -100,18 +100,18 @@ func (c *Client) ListPage(ctx context.Context, f Filter) (Page, error) {
 	return p, nil
 }
 
-// params checks a filter.
+// params returns the statement's parameters, and an InvalidError for a filter that matches nothing by its form.
 func (f Filter) params() (db.FindJobsParams, error) {
 	params := db.FindJobsParams{
 		Status: core.Optional(string(f.Status)), Kind: core.Optional(f.Kind), Queue: core.Optional(f.Queue), UserID: core.Optional(f.UserID),
 		Tag: core.Optional(f.Tag), Text: core.Optional(f.Text),
 	}
 	var err error
-	if params.N, err = page(f.Limit); err != nil {
+	if params.N, err = pageSize(f.Limit); err != nil {
 		return params, err
 	}
 	if f.Status != "" {
-		if _, err := ParseStatus(string(f.Status)); err != nil {
+		if _, err := jobs.ParseStatus(string(f.Status)); err != nil {
 			return params, err
 		}
 	}
@@ -119,15 +119,12 @@ func (f Filter) params() (db.FindJobsParams, error) {
 		field, value string
 		most         int
 	}{
-		{"kind", f.Kind, MaxNameLength}, {"queue", f.Queue, MaxNameLength}, {"user id", f.UserID, MaxKeyLength},
-		{"tag filter", f.Tag, MaxNameLength}, {"text", f.Text, MaxKeyLength},
+		{"kind", f.Kind, jobs.MaxNameLength}, {"queue", f.Queue, jobs.MaxNameLength}, {"user id", f.UserID, jobs.MaxKeyLength},
+		{"tag filter", f.Tag, jobs.MaxNameLength}, {"text", f.Text, jobs.MaxKeyLength},
 	} {
-		if err := validateFilter(name.field, name.value, name.most); err != nil {
+		if err := checkFilter(name.field, name.value, name.most); err != nil {
 			return params, err
 		}
 	}
-	if f.After < 0 {
-		return params, jobtype.NewInvalidError("cursor", fmt.Sprint(f.After), "not be negative")
-	}
-	return params, nil
+	return params, checkCursor("cursor", f.After)
 }

@@ -1,4 +1,4 @@
-package jobs
+package inspect
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs"
 )
 
-// Snapshot is all that waits, runs and works, read once: what a view of everything shows. Its parts are what the methods of
-// their names return.
+// Snapshot is what waits, runs and works, read at once for an overview. Its fields are what the methods of their names return.
 type Snapshot struct {
 	Counts  []Count
 	Stats   Stats
@@ -21,10 +21,10 @@ type Snapshot struct {
 	Workers []WorkerInfo
 }
 
-// Snapshot reads [Client.Counts], [Client.Stats], [Client.Queues] and [Client.Workers] at once.
-func (c *Client) Snapshot(ctx context.Context) (Snapshot, error) {
+// Snapshot reads [Inspector.Counts], [Inspector.Stats], [Inspector.Queues] and [Inspector.Workers] at once.
+func (in *Inspector) Snapshot(ctx context.Context) (Snapshot, error) {
 	var s Snapshot
-	err := c.read(ctx, func(ctx context.Context, q db.Querier) error {
+	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		var err error
 		if s.Counts, err = countJobs(ctx, q); err != nil {
 			return fmt.Errorf("count jobs: %w", err)
@@ -98,9 +98,9 @@ func kindsFromColumn(s string) []string {
 }
 
 func statsOf(counts []Count, workers []WorkerInfo) Stats {
-	stats := Stats{Jobs: map[Status]int64{}, Workers: len(workers)}
-	for _, status := range Statuses() {
-		stats.Jobs[status] = 0
+	s := Stats{Jobs: map[jobs.Status]int64{}, Workers: len(workers)}
+	for _, status := range jobs.Statuses() {
+		s.Jobs[status] = 0
 	}
 	type work struct{ queue, kind string }
 	taken := map[work]bool{}
@@ -112,18 +112,18 @@ func statsOf(counts []Count, workers []WorkerInfo) Stats {
 		}
 	}
 	for _, n := range counts {
-		stats.Jobs[n.Status] += n.Jobs
+		s.Jobs[n.Status] += n.Jobs
 		switch n.Status {
-		case StatusPending:
-			stats.OldestPending = earlier(stats.OldestPending, n.Since)
+		case jobs.StatusPending:
+			s.OldestPending = core.Earlier(s.OldestPending, n.Since)
 			if !taken[work{n.Queue, n.Kind}] {
-				stats.Unhandled = append(stats.Unhandled, UnhandledWork{n.Queue, n.Kind, n.Jobs})
+				s.Unhandled = append(s.Unhandled, UnhandledWork{n.Queue, n.Kind, n.Jobs})
 			}
-		case StatusScheduled:
-			stats.NextDue = earlier(stats.NextDue, n.Since)
+		case jobs.StatusScheduled:
+			s.NextDue = core.Earlier(s.NextDue, n.Since)
 		}
 	}
-	return stats
+	return s
 }
 
 func queuesOf(counts []Count, rows []db.Queue, workers []WorkerInfo) []QueueInfo {
@@ -136,13 +136,13 @@ func queuesOf(counts []Count, rows []db.Queue, workers []WorkerInfo) []QueueInfo
 	}
 	for _, n := range counts {
 		switch n.Status {
-		case StatusScheduled:
+		case jobs.StatusScheduled:
 			queue(n.Queue).Scheduled += n.Jobs
-		case StatusPending:
+		case jobs.StatusPending:
 			info := queue(n.Queue)
 			info.Pending += n.Jobs
-			info.Oldest = earlier(info.Oldest, n.Since)
-		case StatusRunning:
+			info.Oldest = core.Earlier(info.Oldest, n.Since)
+		case jobs.StatusRunning:
 			queue(n.Queue).Running += n.Jobs
 		}
 	}

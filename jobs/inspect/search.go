@@ -1,4 +1,4 @@
-package jobs
+package inspect
 
 import (
 	"cmp"
@@ -10,12 +10,12 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs"
 )
 
-// The bounds of a search, so that none takes long or much memory whatever the table holds, and none of its statements keeps a
-// processor for long.
+// The bounds of the time and memory that a search takes, and of the time that each of its statements keeps a processor.
 const (
-	// searchFirst is how many jobs a search looks at first; the next step is twice as long, as long as steps are quick.
+	// searchFirst is how many jobs the first step of a search reads. Each further step reads twice as many, while steps are quick.
 	searchFirst  = 500
 	searchMost   = 10_000
 	searchWithin = 30 * time.Millisecond
@@ -23,21 +23,21 @@ const (
 	// searchBytes is how many bytes one statement reads of large columns, unless one job alone has more.
 	searchBytes = 1 << 20
 
-	// After a search that took longer than searchQuick the next one waits as long again, so that searches take half of the time of
-	// one processor, but not longer than searchPauseMost: it may have waited for a lock.
+	// After a search that took longer than searchQuick the next one waits as long as that took, so that searches use at most half
+	// of one processor. It waits at most searchPauseMost, because the search may have waited for a lock.
 	searchQuick     = 10 * time.Millisecond
 	searchPauseMost = 250 * time.Millisecond
 
-	// fewJobs of a status are found by its index, however many others there are.
+	// fewJobs is up to how many jobs of a status are found by the index of statuses.
 	fewJobs = 10_000
 )
 
-// search looks for the jobs of a page, step by step.
+// search finds the jobs of a page, step by step.
 type search struct {
 	params  db.FindJobsParams // without ids
-	status  Status
+	status  jobs.Status
 	before  int64
-	few     []int64 // all jobs of the status below before, the highest id first, when byIndex
+	few     []int64 // when byIndex: all jobs of the status with ids below before, the highest first
 	byIndex bool
 	begun   time.Time
 
@@ -46,7 +46,7 @@ type search struct {
 	next  int64 // the id after which the next page goes on; 0 at the end
 }
 
-// run fills found and next.
+// run sets found and next.
 func (s *search) run(ctx context.Context, q db.Querier) error {
 	if err := s.start(ctx, q); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *search) run(ctx context.Context, q db.Querier) error {
 	}
 }
 
-// searchPause returns how long the next search waits after one that took so long.
+// searchPause returns how long the next search waits after one that took this long.
 func searchPause(took time.Duration) time.Duration {
 	if took < searchQuick {
 		return 0
@@ -82,8 +82,8 @@ func searchPause(took time.Duration) time.Duration {
 	return min(took, searchPauseMost)
 }
 
-// find adds those of the ids that the filter means to the page. goesOn is false when the page ends with one of them. The sizes
-// come first, which are read from where a row begins: for all else SQLite reads the payload too, even for columns behind it.
+// find adds the jobs among ids that match the filter. goesOn is false when the page ends with one of them. It reads the sizes
+// first, which stand at the beginning of a row: to read any column behind the payload SQLite reads the payload too.
 func (s *search) find(ctx context.Context, q db.Querier, ids []int64) (goesOn bool, err error) {
 	rows, err := q.FindJobs(ctx, db.FindJobsParams{Ids: core.JSONIDs(ids), N: int64(len(ids))})
 	if err != nil {
@@ -105,12 +105,12 @@ func (s *search) find(ctx context.Context, q db.Querier, ids []int64) (goesOn bo
 			return false, err
 		}
 		last = part[len(part)-1].ID
-		runtime.Gosched() // SQLite computes in this process: let goroutines run that are ready
+		runtime.Gosched() // SQLite computes in this process, so let other goroutines run
 	}
 	return true, nil
 }
 
-// add adds jobs to the page. goesOn is false when the page is complete with some of them.
+// add adds jobs to the page. goesOn is false when the page became full.
 func (s *search) add(rows []db.FindJobsRow) (goesOn bool) {
 	for _, r := range rows {
 		if s.bytes += r.Bytes; s.bytes > pageBytes && len(s.found) > 0 {
@@ -126,7 +126,7 @@ func (s *search) add(rows []db.FindJobsRow) (goesOn bool) {
 	return true
 }
 
-// portions splits rows so that the large columns of each portion have at most searchBytes, unless it is one job.
+// portions splits rows so that the large columns of each portion have at most searchBytes, unless it is one row.
 func portions[T any](rows []T, bytesOf func(T) int64) iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
 		for len(rows) > 0 {
@@ -153,7 +153,7 @@ func idsOf(rows []db.FindJobsRow) []int64 {
 	return ids
 }
 
-// start finds the jobs of a status by its index when they are few, and alive: others are found in the order of their ids.
+// start finds the jobs of a live status by its index when they are few. Others are found in the order of their ids.
 func (s *search) start(ctx context.Context, q db.Querier) error {
 	if s.status == "" || s.status.Final() {
 		return nil
@@ -172,14 +172,14 @@ func (s *search) start(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-// step returns the next ids to look at, fewer than n at the end.
+// step returns the next ids to search, fewer than n at the end.
 func (s *search) step(ctx context.Context, q db.Querier, n int) ([]int64, error) {
 	switch {
 	case s.byIndex:
 		ids := s.few[:min(n, len(s.few))]
 		s.few = s.few[len(ids):]
 		return ids, nil
-	case s.status == StatusFailed, s.status == StatusCancelled:
+	case s.status == jobs.StatusFailed, s.status == jobs.StatusCancelled:
 		return q.ListEndedJobIDs(ctx, db.ListEndedJobIDsParams{Status: string(s.status), BeforeID: s.before, N: int64(n)})
 	}
 	return q.ListJobIDs(ctx, db.ListJobIDsParams{BeforeID: s.before, N: int64(n)})

@@ -1,6 +1,7 @@
-package jobs
+package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,25 +11,26 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Action is what somebody did.
-type Action string
+// Action is a change that the audit log records.
+type Action = jobtype.Action
 
 const (
-	ActionEnqueue Action = "enqueue" // added jobs
-	ActionRetry   Action = "retry"   // made jobs due now
-	ActionCancel  Action = "cancel"  // ended jobs, or asked the workers that run them to
-	ActionDelete  Action = "delete"  // removed jobs
-	ActionPrune   Action = "prune"   // removed jobs that ended long ago
-	ActionPause   Action = "pause"   // stopped claims from a queue
-	ActionResume  Action = "resume"  // allowed them again
-	ActionMark    Action = "mark"    // marked fields of a kind as sensitive
-	ActionUnmark  Action = "unmark"  // took such marks away
+	ActionEnqueue = jobtype.ActionEnqueue // added jobs
+	ActionRetry   = jobtype.ActionRetry   // made jobs due now
+	ActionCancel  = jobtype.ActionCancel  // ended jobs, or asked the workers that run them to
+	ActionDelete  = jobtype.ActionDelete  // removed jobs
+	ActionPrune   = jobtype.ActionPrune   // removed jobs that ended long ago
+	ActionPause   = jobtype.ActionPause   // stopped claims from a queue
+	ActionResume  = jobtype.ActionResume  // allowed them again
+	ActionMark    = jobtype.ActionMark    // marked fields of a kind as sensitive
+	ActionUnmark  = jobtype.ActionUnmark  // removed such marks
 )
 
-// AuditEntry is what somebody changed in one transaction. Which fields are set depends on the action.
+// AuditEntry is a change that an actor made in one transaction. Which fields are set depends on the action.
 type AuditEntry struct {
 	ID     int64           `json:"id"`
 	At     time.Time       `json:"at"`
@@ -37,9 +39,9 @@ type AuditEntry struct {
 	JobID  int64           `json:"job_id,omitempty"` // of a change of one job
 	Kind   string          `json:"kind,omitempty"`
 	Queue  string          `json:"queue,omitempty"`
-	Jobs   int64           `json:"jobs"`              // how many were changed
-	JobIDs []int64         `json:"job_ids,omitempty"` // of a change of many, up to 1000
-	Detail json.RawMessage `json:"detail,omitempty"`  // an object: which filter found the jobs, and the like
+	Jobs   int64           `json:"jobs"`              // how many jobs were changed
+	JobIDs []int64         `json:"job_ids,omitempty"` // of a change of up to 1000 jobs
+	Detail json.RawMessage `json:"detail,omitempty"`  // an object, such as the filter that found the jobs: see [jobs.AuditDetail]
 }
 
 // AuditFilter says which entries Audit returns. Zero values do not filter.
@@ -48,35 +50,29 @@ type AuditFilter struct {
 	Action Action
 	Job    int64 // changes of this job, alone or with others
 	Since  time.Time
-	After  int64 // entries before the one with this id: the last id of the page before
+	After  int64 // entries older than the one with this id: the last id of the page before
 	Limit  int   // 100 when 0; at most MaxPage
 }
 
-// Audit returns what people changed, newest first: see [WithActor]. Runners remove entries when [Retention.Audit] is over.
-func (c *Client) Audit(ctx context.Context, f AuditFilter) ([]AuditEntry, error) {
-	list, err := c.audit(ctx, f)
+// Audit returns the changes that actors made, newest first: see [jobs.WithActor]. Runners remove entries that are older than
+// Audit of [jobs.Retention].
+func (in *Inspector) Audit(ctx context.Context, f AuditFilter) ([]AuditEntry, error) {
+	list, err := in.audit(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("list changes: %w", err)
 	}
 	return list, nil
 }
 
-func (c *Client) audit(ctx context.Context, f AuditFilter) ([]AuditEntry, error) {
-	n, err := page(f.Limit)
+func (in *Inspector) audit(ctx context.Context, f AuditFilter) ([]AuditEntry, error) {
+	n, err := pageSize(f.Limit)
+	err = cmp.Or(
+		err,
+		checkFilter("actor", f.Actor, jobs.MaxNameLength), checkFilter("action", string(f.Action), jobs.MaxNameLength),
+		checkCursor("cursor", f.After), checkCursor("job", f.Job),
+	)
 	if err != nil {
 		return nil, err
-	}
-	if err := validateFilter("actor", f.Actor, MaxNameLength); err != nil {
-		return nil, err
-	}
-	if err := validateFilter("action", string(f.Action), MaxNameLength); err != nil {
-		return nil, err
-	}
-	if f.After < 0 {
-		return nil, jobtype.NewInvalidError("cursor", fmt.Sprint(f.After), "not be negative")
-	}
-	if f.Job < 0 {
-		return nil, jobtype.NewInvalidError("job", fmt.Sprint(f.Job), "not be negative")
 	}
 	before := f.After
 	if before == 0 {
@@ -86,7 +82,7 @@ func (c *Client) audit(ctx context.Context, f AuditFilter) ([]AuditEntry, error)
 		BeforeID: before, Since: since(f.Since), Actor: core.Optional(f.Actor), Action: core.Optional(string(f.Action)), N: n,
 	}
 	var rows []db.JobAudit
-	err = c.read(ctx, func(ctx context.Context, q db.Querier) error {
+	err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		var err error
 		if f.Job == 0 {
 			rows, err = q.ListAudit(ctx, params)

@@ -1,4 +1,4 @@
-package jobs
+package stats
 
 import (
 	"maps"
@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// finest is the upper end of the shortest class of durations. Each further class ends at twice the time of the one before.
+// finest is the upper bound of bucket 0. Each further bucket ends at twice the duration of the one before.
 const finest = 125 * time.Microsecond
 
-// bucketOf is the class of a duration.
+// bucketOf returns the bucket of a duration.
 func bucketOf(d time.Duration) int64 {
 	if d <= finest {
 		return 0
@@ -19,8 +19,8 @@ func bucketOf(d time.Duration) int64 {
 	return int64(bits.Len64(uint64((d - 1) / finest)))
 }
 
-// bucketEnds are the bounds of a class: longer than from, at most to.
-func bucketEnds(bucket int64) (from, to time.Duration) {
+// bucketBounds returns the bounds of a bucket: its durations are longer than from and at most to.
+func bucketBounds(bucket int64) (from, to time.Duration) {
 	const most = 46 // beyond it, a Duration overflows
 	if bucket > 0 {
 		from = finest << min(bucket-1, most)
@@ -28,9 +28,9 @@ func bucketEnds(bucket int64) (from, to time.Duration) {
 	return from, finest << min(max(bucket, 0), most)
 }
 
-// quantile estimates the duration that a share of the durations, counted by class, do not exceed: within its class, whose
-// ends are a factor of two apart, it takes them to lie evenly.
-func quantile(counts map[int64]int64, share float64) time.Duration {
+// Quantile estimates the duration that the given share of durations does not exceed. counts holds the number of durations by
+// bucket; within a bucket they are taken to be spread evenly. It returns 0 for no durations.
+func Quantile(counts map[int64]int64, share float64) time.Duration {
 	var total int64
 	for _, n := range counts {
 		total += n
@@ -43,7 +43,7 @@ func quantile(counts map[int64]int64, share float64) time.Duration {
 			before += n
 			continue
 		}
-		from, to := bucketEnds(bucket)
+		from, to := bucketBounds(bucket)
 		inside := math.Max(0, rank-float64(before)) / float64(n)
 		return from + time.Duration(inside*float64(to-from))
 	}

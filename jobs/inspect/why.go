@@ -1,4 +1,4 @@
-package jobs
+package inspect
 
 import (
 	"context"
@@ -10,83 +10,85 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs"
 )
 
-// Reason is why a job does not run.
+// Reason is the sort of a [Finding].
 type Reason string
 
 const (
 	ReasonEnded     Reason = "ended"            // it has a final status
 	ReasonUniqueKey Reason = "unique-key-taken" // it has ended, and another live job holds its unique key: it cannot be retried
-	ReasonRunning   Reason = "running"          // it does run
-	ReasonLease     Reason = "lease-over"       // the worker that runs it gives no sign of life, and there is none to rescue it yet
+	ReasonRunning   Reason = "running"          // it runs
+	ReasonLease     Reason = "lease-over"       // the lease of the worker that runs it is over, and no worker has rescued the job yet
 	ReasonCancel    Reason = "to-be-cancelled"  // it runs, and its worker was asked to stop it
-	ReasonNotDue    Reason = "not-due"          // its time has not come
-	ReasonClock     Reason = "clock"            // it waits for a worker before its time: by SQL, or because the clock was set back
+	ReasonNotDue    Reason = "not-due"          // its run-after time is to come
+	ReasonClock     Reason = "clock"            // it is pending before its run-after time: by SQL, or because the clock was set back
 	ReasonMoved     Reason = "queue-moved"      // the queue is closed by a move to another database, or from one
-	ReasonPaused    Reason = "queue-paused"     // nobody claims from its queue
+	ReasonPaused    Reason = "queue-paused"     // no worker claims from its queue
 	ReasonNoWorker  Reason = "no-worker"        // no live worker takes its kind from its queue
-	ReasonSlots     Reason = "slots-taken"      // each of those workers holds as many jobs of its queue as it runs at once
-	ReasonAhead     Reason = "jobs-ahead"       // others are to run before it
+	ReasonSlots     Reason = "slots-taken"      // the workers that take it have no free slot
+	ReasonAhead     Reason = "jobs-ahead"       // other jobs run before it
 	ReasonSoon      Reason = "soon"             // a worker is about to claim it
 )
 
-// Finding is one reason why a job does not run, in words.
+// Finding is one reason why a job does not run.
 type Finding struct {
 	Reason Reason `json:"reason"`
-	Text   string `json:"text"`
+	Text   string `json:"text"` // for people
 }
 
-// Diagnosis says why a job does not run.
+// Diagnosis is why a job does not run.
 type Diagnosis struct {
-	Job      int64     `json:"job"`
-	Status   Status    `json:"status"`
-	Findings []Finding `json:"findings"` // at least one, the first one first to be mended
+	Job      int64       `json:"job"`
+	Status   jobs.Status `json:"status"`
+	Findings []Finding   `json:"findings"` // at least one; the first one must be mended first
 }
 
-// countAhead is up to how many jobs that are claimed before another are counted, of each sort; more are "at least" so many.
+// countAhead is up to how many jobs of one kind ahead of a job are counted. Of more the finding says "at least".
 const countAhead = 10_000
 
-// Why says why a job does not run, as far as the database knows it. The error is [ErrNotFound] when there is no such job.
-func (c *Client) Why(ctx context.Context, id int64) (Diagnosis, error) {
+// Why returns why a job does not run, as far as the database has it. The error is [jobs.ErrNotFound] when there is no such job.
+func (in *Inspector) Why(ctx context.Context, id int64) (Diagnosis, error) {
 	var w why
-	err := c.read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		w, err = look(ctx, q, id)
+	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		w, err = readJob(ctx, q, id)
 		return err
 	})
 	if err != nil {
-		return Diagnosis{}, fmt.Errorf("why job %d does not run: %w", id, notFound(err))
+		return Diagnosis{}, fmt.Errorf("why job %d does not run: %w", id, core.NotFound(err))
 	}
-	workers, err := c.Workers(ctx)
+	workers, err := in.Workers(ctx)
 	if err != nil {
 		return Diagnosis{}, fmt.Errorf("why job %d does not run: %w", id, err)
 	}
-	now := c.store.Now()
-	if err := c.read(ctx, func(ctx context.Context, q db.Querier) error { return w.count(ctx, q, workers, now) }); err != nil {
+	now := in.scope.Now()
+	if err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error { return w.count(ctx, q, workers, now) }); err != nil {
 		return Diagnosis{}, fmt.Errorf("why job %d does not run: %w", id, err)
 	}
 	return Diagnosis{Job: id, Status: w.job.Status, Findings: w.findings(now)}, nil
 }
 
-// why is what there is to know of a job that does not run.
+// why collects what the findings say of a job.
 type why struct {
-	job      Job
+	job      jobs.Job
 	movedAt  time.Time // when a move closed the queue
 	pausedAt time.Time
-	holder   int64        // of its unique key, when it has ended
-	takers   []WorkerInfo // the live workers that take it
-	slots    int64        // of those for its queue
-	running  int64        // jobs of its queue that they hold
-	free     int64        // slots without one
+	holder   int64        // of an ended job: the live job that has its unique key
+	takers   []WorkerInfo // the live workers that take its kind from its queue
+	slots    int64        // of the takers, for its queue
+	running  int64        // jobs of its queue that the takers hold
+	free     int64        // slots without a job
 	ahead    int64
 }
 
-func look(ctx context.Context, q db.Querier, id int64) (why, error) {
+// readJob reads the job, and what concerns its queue and its unique key.
+func readJob(ctx context.Context, q db.Querier, id int64) (why, error) {
 	row, err := q.GetJob(ctx, id)
 	if err != nil {
 		return why{}, err
 	}
-	w := why{job: jobFromRow(row)}
+	w := why{job: jobs.FromRow(row)}
 	moves, err := q.ListMoves(ctx)
 	if err != nil {
 		return why{}, err
@@ -112,13 +114,13 @@ func look(ctx context.Context, q db.Querier, id int64) (why, error) {
 	return w, err
 }
 
-// waits reports whether a job waits for a worker: also one that is scheduled and has fallen due, which stays so until a
+// waits reports whether the job waits for a worker. A scheduled job that has fallen due does too: it stays scheduled until a
 // worker has a slot for it.
 func (w *why) waits(now time.Time) bool {
-	return w.job.Status == StatusPending || w.job.Status == StatusScheduled && !w.job.RunAfter.After(now)
+	return w.job.Status == jobs.StatusPending || w.job.Status == jobs.StatusScheduled && !w.job.RunAfter.After(now)
 }
 
-// count counts what is in the way of a job that waits: the jobs that run, and those that its workers claim before it.
+// count counts, for a job that waits, the jobs that run and those that its workers claim before it.
 func (w *why) count(ctx context.Context, q db.Querier, workers []WorkerInfo, now time.Time) (err error) {
 	w.takers, w.slots, w.running, w.free, w.ahead = nil, 0, 0, 0, 0
 	var kinds []string
@@ -143,7 +145,7 @@ func (w *why) count(ctx context.Context, q db.Querier, workers []WorkerInfo, now
 		slots := int64(taker.Queues[w.job.Queue])
 		w.slots += slots
 		w.running += running[taker.ID]
-		w.free += max(0, slots-running[taker.ID]) // one may hold more than it has slots for: see Config.Ahead
+		w.free += max(0, slots-running[taker.ID]) // a worker may hold more jobs than slots: see jobs.Config.Ahead
 	}
 	slices.Sort(kinds)
 	for _, kind := range slices.Compact(kinds) {
@@ -155,13 +157,13 @@ func (w *why) count(ctx context.Context, q db.Querier, workers []WorkerInfo, now
 			return err
 		}
 		if w.ahead += n; w.ahead >= countAhead {
-			break // enough to know: there may be many kinds
+			break // there may be many kinds
 		}
 	}
 	return nil
 }
 
-// moment is a time in words; other programs may have set none.
+// moment returns a time as text. Other programs may have left it unset.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return "an unknown time"
@@ -169,7 +171,7 @@ func moment(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// findings are the reasons, the first one first to be mended.
+// findings returns the reasons; the first one must be mended first.
 func (w *why) findings(now time.Time) []Finding {
 	var list []Finding
 	say := func(reason Reason, format string, args ...any) {
@@ -179,11 +181,11 @@ func (w *why) findings(now time.Time) []Finding {
 	switch {
 	case j.Status.Final():
 		say(ReasonEnded, "it is %s since %s", j.Status, moment(j.FinishedAt))
-		if w.holder != 0 && j.Status != StatusDone {
+		if w.holder != 0 && j.Status != jobs.StatusDone {
 			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, core.Quote(j.UniqueKey))
 		}
 		return list
-	case j.Status == StatusRunning:
+	case j.Status == jobs.StatusRunning:
 		say(ReasonRunning, "worker %d has run it since %s", j.WorkerID, moment(j.StartedAt))
 		if j.LeaseUntil.Before(now) {
 			say(ReasonLease, "that worker's lease ended at %s: it is gone or does not answer, and no other has rescued the job yet", moment(j.LeaseUntil))
@@ -192,7 +194,7 @@ func (w *why) findings(now time.Time) []Finding {
 			say(ReasonCancel, "its worker was asked at %s to stop it", j.CancelRequested.Format(time.RFC3339))
 		}
 		return list
-	case j.Status == StatusScheduled && j.RunAfter.After(now):
+	case j.Status == jobs.StatusScheduled && j.RunAfter.After(now):
 		say(ReasonNotDue, "it is due at %s, in %s", j.RunAfter.Format(time.RFC3339), j.RunAfter.Sub(now).Round(time.Second))
 	case j.RunAfter.After(now):
 		say(ReasonClock, "it is pending but due only at %s, in %s: it was made so by SQL, or the clock was set back",

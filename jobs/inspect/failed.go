@@ -1,4 +1,4 @@
-package jobs
+package inspect
 
 import (
 	"context"
@@ -8,16 +8,17 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs"
 )
 
-// MostReported is how many failed jobs [Client.FailedReport] groups: the core.Latest ones.
+// MostReported is how many failed jobs [Inspector.FailedReport] groups at most: the latest ones.
 const MostReported = 2000
 
-// FailedReport is what failed, grouped.
+// FailedReport is failed jobs, grouped by kind and error.
 type FailedReport struct {
-	Groups []FailedGroup `json:"groups"` // the most frequent first, then the one with the core.Latest failure
-	Jobs   int64         `json:"jobs"`   // how many failed jobs are in all groups, also in those that the limit left out
-	Older  bool          `json:"older"`  // there may be failed jobs before these, which are in no group: see [MostReported]
+	Groups []FailedGroup `json:"groups"` // the most frequent first, then the one with the latest failure
+	Jobs   int64         `json:"jobs"`   // how many failed jobs all groups have together, with those that the limit left out
+	Older  bool          `json:"older"`  // there may be older failed jobs, which are in no group: see [MostReported]
 }
 
 // FailedGroup is a line of the failed-job report: the jobs of one kind that failed with one error.
@@ -30,30 +31,30 @@ type FailedGroup struct {
 	ExampleID int64     `json:"example_id"`
 }
 
-// FailedFilter says which failed jobs are meant. Zero values do not filter.
+// FailedFilter says which failed jobs a method returns or changes. Zero values do not filter.
 type FailedFilter struct {
 	Kind  string
 	Since time.Time
 	Limit int // 100 when 0; at most MaxPage
 }
 
-// check returns how many rows are asked for.
+// check returns the number of rows that the limit asks for, and an InvalidError for a filter that is not valid.
 func (f FailedFilter) check() (int64, error) {
-	if err := validateFilter("kind", f.Kind, MaxNameLength); err != nil {
+	if err := checkFilter("kind", f.Kind, jobs.MaxNameLength); err != nil {
 		return 0, err
 	}
-	return page(f.Limit)
+	return pageSize(f.Limit)
 }
 
-// FailedReport groups the failed jobs by kind and error: the core.Latest [MostReported] that the filter means, since there is no
-// bound to how many are kept. The limit is one of groups.
-func (c *Client) FailedReport(ctx context.Context, f FailedFilter) (FailedReport, error) {
+// FailedReport groups the latest [MostReported] failed jobs that match the filter by kind and error. The filter's Limit bounds
+// the number of groups.
+func (in *Inspector) FailedReport(ctx context.Context, f FailedFilter) (FailedReport, error) {
 	n, err := f.check()
 	if err != nil {
 		return FailedReport{}, fmt.Errorf("report failed jobs: %w", err)
 	}
 	var rows []db.ReportFailedJobsRow
-	err = c.read(ctx, func(ctx context.Context, q db.Querier) error {
+	err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		var err error
 		rows, err = q.ReportFailedJobs(ctx, db.ReportFailedJobsParams{
 			Since: since(f.Since), Kind: core.Optional(f.Kind), Most: MostReported, N: n,
@@ -75,7 +76,7 @@ func (c *Client) FailedReport(ctx context.Context, f FailedFilter) (FailedReport
 	return report, nil
 }
 
-// Failure is a failed job at a glance.
+// Failure is a summary of a failed job.
 type Failure struct {
 	ID       int64     `json:"id"`
 	Kind     string    `json:"kind"`
@@ -84,11 +85,11 @@ type Failure struct {
 	FailedAt time.Time `json:"failed_at"`
 }
 
-// Failures returns failed jobs at a glance, the core.Latest first. before is the last one of the page before; its zero value
-// starts.
-func (c *Client) Failures(ctx context.Context, f FailedFilter, before Failure) ([]Failure, error) {
+// Failures returns summaries of failed jobs, the latest first. before is the last one of the page before, and the zero value for
+// the first page.
+func (in *Inspector) Failures(ctx context.Context, f FailedFilter, before Failure) ([]Failure, error) {
 	var rows []db.ListFailedJobsRow
-	err := c.readFailed(ctx, f, before.FailedAt, before.ID, func(_ context.Context, _ db.Querier, list []db.ListFailedJobsRow) error {
+	err := in.readFailed(ctx, f, before.FailedAt, before.ID, func(_ context.Context, _ db.Querier, list []db.ListFailedJobsRow) error {
 		rows = list
 		return nil
 	})
@@ -102,32 +103,32 @@ func (c *Client) Failures(ctx context.Context, f FailedFilter, before Failure) (
 	return list, nil
 }
 
-// ListFailed returns failed jobs, the core.Latest first. before is the last job of the page before; its zero value starts. A page
-// is cut short where jobs are large, and only the one after the last is empty.
-func (c *Client) ListFailed(ctx context.Context, f FailedFilter, before Job) ([]Job, error) {
+// ListFailed returns failed jobs, the latest first. before is the last job of the page before, and the zero value for the first
+// page. A page is cut short where jobs are large. A page is empty only when no jobs are left.
+func (in *Inspector) ListFailed(ctx context.Context, f FailedFilter, before jobs.Job) ([]jobs.Job, error) {
 	beforeTime, beforeID := before.FinishedAt, before.ID
 	for {
-		var list []Job
+		var list []jobs.Job
 		var heads []db.ListFailedJobsRow
-		err := c.readFailed(ctx, f, beforeTime, beforeID, func(ctx context.Context, q db.Querier, rows []db.ListFailedJobsRow) error {
+		err := in.readFailed(ctx, f, beforeTime, beforeID, func(ctx context.Context, q db.Querier, rows []db.ListFailedJobsRow) error {
 			heads = rows
-			var err error
-			if list, err = failedJobs(ctx, q, heads); err != nil {
-				return err
+			stillFailed, err := readStillFailed(ctx, q, heads)
+			if err == nil {
+				list, err = in.show(ctx, q, stillFailed)
 			}
-			return c.hide(ctx, q, list)
+			return err
 		})
 		if err != nil || len(list) > 0 || len(heads) == 0 {
 			return list, err
 		}
-		// All of them have been changed since.
+		// All of them were changed after their summaries were read.
 		last := heads[len(heads)-1]
 		beforeTime, beforeID = core.Time(last.FinishedAt), last.ID
 	}
 }
 
-// failedJobs reads the jobs of a page, as many as its bytes allow, but for those that do not stand there any more.
-func failedJobs(ctx context.Context, q db.Querier, heads []db.ListFailedJobsRow) ([]Job, error) {
+// readStillFailed reads the jobs of a page, as many as its bytes allow, without those that were changed since.
+func readStillFailed(ctx context.Context, q db.Querier, heads []db.ListFailedJobsRow) ([]db.Job, error) {
 	n, bytes := 0, int64(0)
 	for _, head := range heads {
 		if bytes += head.Bytes; bytes > pageBytes && n > 0 {
@@ -150,18 +151,18 @@ func failedJobs(ctx context.Context, q db.Querier, heads []db.ListFailedJobsRow)
 			byID[row.ID] = row
 		}
 	}
-	list := make([]Job, 0, n)
+	list := make([]db.Job, 0, n)
 	for _, head := range heads {
 		row := byID[head.ID]
-		if row.Status == string(StatusFailed) && row.FinishedAt != nil && *row.FinishedAt == head.FinishedAt {
-			list = append(list, jobFromRow(row))
+		if row.Status == string(jobs.StatusFailed) && row.FinishedAt != nil && *row.FinishedAt == head.FinishedAt {
+			list = append(list, row)
 		}
 	}
 	return list, nil
 }
 
-// readFailed reads a page of failed jobs at a glance for fn, which reads on.
-func (c *Client) readFailed(
+// readFailed reads a page of summaries, and calls fn in the same transaction or connection.
+func (in *Inspector) readFailed(
 	ctx context.Context, f FailedFilter, beforeTime time.Time, beforeID int64,
 	fn func(context.Context, db.Querier, []db.ListFailedJobsRow) error,
 ) error {
@@ -173,7 +174,7 @@ func (c *Client) readFailed(
 	}
 	var err error
 	if params.N, err = f.check(); err == nil {
-		err = c.read(ctx, func(ctx context.Context, q db.Querier) error {
+		err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
 			rows, err := q.ListFailedJobs(ctx, params)
 			if err != nil {
 				return err
@@ -185,11 +186,4 @@ func (c *Client) readFailed(
 		return fmt.Errorf("list failed jobs: %w", err)
 	}
 	return nil
-}
-
-func since(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return core.Micros(t)
 }

@@ -1,0 +1,15 @@
+// Package engine is the way from a client to its database. A Scope is what one client's statements run in: the store's
+// connections, or the caller's transaction.
+//
+// The parts of the queue that work for a client outside package jobs (jobs/inspect, lifecycle, prune) take a Scope. They get
+// it from the client without a method that users of the module could call:
+//
+//	package jobs:     type sealed = engine.Sealed
+//	                  type Client struct { sealed; ... }   // promotes engine's unexported method
+//	package inspect:  scope := engine.ScopeOf(client)      // compiles for types that embed Sealed
+//
+// Sealed has no exported field or method, so the documentation of Client shows nothing of it. Programs outside this module
+// cannot import this package.
+//
+// The package knows no engine by name, no runner and no job.
+package engine

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Func is a function that runs statements.
+type Func = func(context.Context, db.Querier) error
+
+// Store is the part of jobs.Store that a Scope uses.
+type Store interface {
+	Read(ctx context.Context, fn func(context.Context, db.Querier) error) error
+	Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error
+	Write(ctx context.Context, fn func(context.Context, db.Querier) error) error
+	Join(tx jobtype.Tx) (db.Querier, error)
+	Announce(signals jobtype.Signal)
+	Now() time.Time
+}
+
+// Scope is what a client's statements run in. A Scope is not changed after it was sealed, and may be used concurrently
+// unless it has a Tx.
+type Scope struct {
+	Store    Store
+	Identity any        // the store that the client was made with, by which clients of one store know each other
+	Tx       jobtype.Tx // the caller's transaction; nil means that the store's connections are used
+	Revealed bool       // results include the fields that kinds mark as sensitive
+	Searches *Exclusive // lets the searches of all clients of a store run one at a time
+
+	// RescueGone resets the jobs of workers that are gone. Package jobs provides it, because a runner's session does it.
+	RescueGone func(ctx context.Context, log *slog.Logger) error
+}
+
+// Now returns the time of the clock that leases and due times are compared with.
+func (s *Scope) Now() time.Time { return s.Store.Now() }
+
+// Read runs fn on the connections for inspection, or in the caller's transaction.
+func (s *Scope) Read(ctx context.Context, fn Func) error {
+	if s.Tx != nil {
+		return s.Join(ctx, fn)
+	}
+	if err := s.CheckOutside(ctx); err != nil {
+		return err
+	}
+	return s.Store.Inspect(ctx, fn)
+}
+
+// ReadAsRunner runs fn on the connections for runners, or in the caller's transaction.
+func (s *Scope) ReadAsRunner(ctx context.Context, fn Func) error {
+	if s.Tx != nil {
+		return s.Join(ctx, fn)
+	}
+	return s.Store.Read(ctx, fn)
+}
+
+// Join runs fn in the caller's transaction.
+func (s *Scope) Join(ctx context.Context, fn Func) error {
+	q, err := s.Store.Join(s.Tx)
+	if err != nil {
+		return err
+	}
+	return fn(ctx, q)
+}
+
+// Write runs fn in a transaction and then announces the signals. The store may run fn more than once.
+//
+// In the caller's transaction it announces nothing: the commit is still to come, and Join sees to that. When fn fails there,
+// its statements are undone and the rest of the transaction stays, because the caller may commit it all the same.
+func (s *Scope) Write(ctx context.Context, signals jobtype.Signal, fn Func) error {
+	if s.Tx != nil {
+		return Savepoint(ctx, s.Tx, func() error { return s.Join(ctx, fn) })
+	}
+	if err := s.CheckOutside(ctx); err != nil {
+		return err
+	}
+	if err := s.Store.Write(ctx, fn); err != nil {
+		return err
+	}
+	if signals != 0 {
+		s.Store.Announce(signals)
+	}
+	return nil
+}
+
+// Savepoint runs fn, and undoes its statements when it returns an error. The transaction is then as it was before, unless the
+// database has ended it. The end of ctx does not stop the undoing.
+func Savepoint(ctx context.Context, tx jobtype.Tx, fn func() error) error {
+	if err := tx.Savepoint(ctx, "savepoint"); err != nil {
+		return err
+	}
+	err := fn()
+	end := []string{"release"}
+	if err != nil {
+		end = []string{"rollback_to", "release"}
+	}
+	for _, statement := range end {
+		if failed := tx.Savepoint(context.WithoutCancel(ctx), statement); failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	return err
+}

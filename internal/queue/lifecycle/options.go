@@ -1,0 +1,41 @@
+package lifecycle
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Options are what a caller says of a change.
+type Options struct {
+	Only   jobtype.Status // the status that the job must have; any when empty
+	Detail any            // for the audit log: encodes to a JSON object
+}
+
+// only returns the status as a statement's parameter.
+func (o Options) only() *string { return core.Optional(string(o.Only)) }
+
+// check returns an error that is [jobtype.ErrStatus] when the job does not have the status that it must have.
+func (o Options) check(status jobtype.Status) error {
+	if o.Only == "" || status == o.Only {
+		return nil
+	}
+	return statusError(fmt.Sprintf("it is %s, not %s", status, o.Only))
+}
+
+// ErrUnchanged is returned when the job is already in the requested state.
+var ErrUnchanged = errors.New("it is so already")
+
+// Refused reports whether an error says only that the job's state does not allow the change, or needs none.
+func Refused(err error) bool {
+	return errors.Is(err, ErrUnchanged) || errors.Is(err, jobtype.ErrNotFound) || errors.Is(err, jobtype.ErrStatus) ||
+		errors.Is(err, jobtype.ErrUniqueTaken)
+}
+
+// statusError is a [jobtype.ErrStatus] with the job's status in its text.
+type statusError string
+
+func (e statusError) Error() string        { return string(e) }
+func (e statusError) Is(target error) bool { return target == jobtype.ErrStatus }

@@ -1,0 +1,108 @@
+package lifecycle
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/stats"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Request is a change of one job that a caller asks for: Retry, CancelJob or Delete. now is in microseconds.
+type Request = func(ctx context.Context, q db.Querier, now, id int64, o Options, done stats.Changes) error
+
+// Retry makes a failed, cancelled or scheduled job pending, with all its attempts before it. The error is
+// [jobtype.ErrNotFound], [jobtype.ErrStatus] or [jobtype.ErrUniqueTaken] when it cannot be retried.
+func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, done stats.Changes) error {
+	for {
+		job, err := q.GetJobFence(ctx, id)
+		if err != nil {
+			return core.NotFound(err)
+		}
+		status := jobtype.Status(job.Status)
+		if err := o.check(status); err != nil {
+			return err
+		}
+		if status != jobtype.StatusFailed && status != jobtype.StatusCancelled && status != jobtype.StatusScheduled {
+			return statusError(fmt.Sprintf("it is %s, not failed, cancelled or scheduled", status))
+		}
+		n, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: now, ID: id, Only: &job.Status})
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			done.Revived(job.Queue, job.Kind, status)
+			return nil
+		}
+		if again, err := statusOf(ctx, q, id); err != nil || again == status {
+			return cmp.Or(err, jobtype.ErrUniqueTaken)
+		}
+		// The status changed between the two statements (not on SQLite, where one transaction writes at a time).
+	}
+}
+
+// Cancel ends a job that has not started, and requests the end of one that runs. became is cancelled in the first case and
+// running in the second. The error is [jobtype.ErrNotFound] or [jobtype.ErrStatus] when it cannot be cancelled, and
+// [ErrUnchanged] when the end of the running job was requested before.
+func Cancel(ctx context.Context, q db.Querier, now, id int64, o Options, done stats.Changes) (became jobtype.Status, err error) {
+	for {
+		cancelled, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id, Only: o.only()})
+		if err != nil {
+			return "", err
+		}
+		if len(cancelled) > 0 {
+			done.Ended(cancelled[0].Queue, cancelled[0].Kind, jobtype.StatusCancelled, 1)
+			return jobtype.StatusCancelled, nil
+		}
+		n, err := q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: now, ID: id, Only: o.only()})
+		if err != nil || n > 0 {
+			return jobtype.StatusRunning, err
+		}
+		job, err := q.GetJobFence(ctx, id)
+		if err != nil {
+			return "", core.NotFound(err)
+		}
+		status := jobtype.Status(job.Status)
+		if status.Final() {
+			return "", statusError(fmt.Sprintf("it is %s already", status))
+		}
+		if err := o.check(status); err != nil {
+			return "", err
+		}
+		if status == jobtype.StatusRunning && job.CancelRequestedAt != 0 {
+			return jobtype.StatusRunning, ErrUnchanged
+		}
+		// It went from running to waiting between the statements (not on SQLite, where one transaction writes at a time).
+	}
+}
+
+// CancelJob is Cancel as a [Request].
+func CancelJob(ctx context.Context, q db.Querier, now, id int64, o Options, done stats.Changes) error {
+	_, err := Cancel(ctx, q, now, id, o, done)
+	return err
+}
+
+// Delete removes a job that is not running, with its errors. The error is [jobtype.ErrNotFound] or [jobtype.ErrStatus] when
+// it cannot be deleted. Triggers keep the counts.
+func Delete(ctx context.Context, q db.Querier, _, id int64, o Options, _ stats.Changes) error {
+	n, err := q.DeleteJob(ctx, db.DeleteJobParams{ID: id, Only: o.only()})
+	if err != nil || n > 0 {
+		return err
+	}
+	status, err := statusOf(ctx, q, id)
+	if err != nil {
+		return err
+	}
+	if err := o.check(status); err != nil {
+		return err
+	}
+	return statusError(fmt.Sprintf("it is %s: cancel it first", status))
+}
+
+func statusOf(ctx context.Context, q db.Querier, id int64) (jobtype.Status, error) {
+	fence, err := q.GetJobFence(ctx, id)
+	return jobtype.Status(fence.Status), core.NotFound(err)
+}

@@ -1,0 +1,75 @@
+package stats
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// The events that are counted beside the final statuses, whose names are events too.
+const (
+	EventRetried = "retried"
+	EventCrashed = "crashed"
+	EventWait    = "wait" // how long jobs were due before their handlers began, by bucket
+	EventRun     = "run"  // how long their handlers took, by bucket
+)
+
+// Changes is what one transaction did to jobs, for the counts and the history. Live jobs are counted by their indexes, those
+// that ended only by these rows.
+type Changes map[series]change
+
+// series is what is counted: an event in a queue, of a kind.
+type series struct{ queue, kind, event string }
+
+// change is how often the event happened, and by how much the number of jobs with the status of this name changed.
+type change struct{ times, jobs int64 }
+
+// Add adds how often an event happened, and the change of the number of jobs with the status of this name.
+func (c Changes) Add(queue, kind, event string, times, jobs int64) {
+	key := series{queue, kind, event}
+	sum := c[key]
+	c[key] = change{sum.times + times, sum.jobs + jobs}
+}
+
+// Ended adds n jobs that reached a final status.
+func (c Changes) Ended(queue, kind string, status jobtype.Status, n int64) {
+	c.Add(queue, kind, string(status), n, n)
+}
+
+// Revived adds a job that waits again and had the given status before.
+func (c Changes) Revived(queue, kind string, was jobtype.Status) {
+	if was.Final() {
+		c.Add(queue, kind, string(was), 0, -1)
+	}
+}
+
+// Write appends the changes to job_changes. It must run in the transaction that made them.
+func (c Changes) Write(ctx context.Context, q db.Querier, now int64) error {
+	if len(c) == 0 {
+		return nil
+	}
+	items := make([]byte, 1, 80*len(c)+2)
+	items[0] = '['
+	for key, sum := range c {
+		if len(items) > 1 {
+			items = append(items, ',')
+		}
+		items = append(items, '[')
+		for _, text := range []string{key.queue, key.kind, key.event} {
+			items = append(core.AppendString(items, text), ',')
+		}
+		items = append(strconv.AppendInt(items, sum.times, 10), ',')
+		items = append(strconv.AppendInt(items, sum.jobs, 10), ']')
+	}
+	return q.AddJobChanges(ctx, db.AddJobChangesParams{At: now, Items: string(append(items, ']'))})
+}
+
+// compare is the order in which sums are written. It is the same in all processes, so that two of them do not deadlock.
+func (s series) compare(other series) int {
+	return cmp.Or(strings.Compare(s.queue, other.queue), strings.Compare(s.kind, other.kind), strings.Compare(s.event, other.event))
+}

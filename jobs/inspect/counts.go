@@ -1,0 +1,77 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// Count is how many jobs of a queue and kind have a status.
+type Count struct {
+	Queue  string      `json:"queue"`
+	Kind   string      `json:"kind"`
+	Status jobs.Status `json:"status"`
+	Jobs   int64       `json:"jobs"`
+	Since  time.Time   `json:"since,omitzero"` // of pending and scheduled jobs: when the first of them fell or will fall due
+}
+
+// Counts returns the number of jobs of each queue, kind and status, in this order. Counts of 0 are left out. It does not read
+// jobs that ended, however many are kept: every write keeps their counts up to date. Programs that change rows by SQL of their
+// own may make the counts wrong: see [Inspector.Recount].
+func (in *Inspector) Counts(ctx context.Context) ([]Count, error) {
+	var list []Count
+	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		var err error
+		list, err = countJobs(ctx, q)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count jobs: %w", err)
+	}
+	return list, nil
+}
+
+func countJobs(ctx context.Context, q db.Querier) ([]Count, error) {
+	rows, err := q.CountJobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	type key struct{ queue, kind, status string }
+	sums := map[key]Count{}
+	for _, row := range rows {
+		of := key{row.Queue, row.Kind, row.Status}
+		sum := sums[of]
+		sums[of] = Count{row.Queue, row.Kind, jobs.Status(row.Status), sum.Jobs + row.Jobs, core.Time(row.Since)}
+	}
+	order := jobs.Statuses()
+	maps.DeleteFunc(sums, func(_ key, sum Count) bool { return sum.Jobs == 0 })
+	// The server may order texts by a collation.
+	return slices.SortedFunc(maps.Values(sums), func(a, b Count) int {
+		return cmp.Or(strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind),
+			cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status)))
+	}), nil
+}
+
+// Recount counts the jobs that ended by reading them all, and corrects what [Inspector.Counts] returns. It returns how many
+// counts were wrong. It is needed only after jobs were changed by SQL other than the library's. On SQLite it blocks all
+// writers while it reads.
+func (in *Inspector) Recount(ctx context.Context) (int64, error) {
+	var wrong int64
+	err := in.scope.Write(ctx, 0, func(ctx context.Context, q db.Querier) error {
+		var err error
+		wrong, err = q.RecountJobs(ctx, core.Micros(in.scope.Now()))
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("recount jobs: %w", err)
+	}
+	return wrong, nil
+}

@@ -1,0 +1,16 @@
+// Package inspect lists, counts and explains jobs, and changes many of them at once. It is for pages, commands, monitors and
+// scripts; package jobs has what an application's own code calls.
+//
+// An [Inspector] is made of a client and shows what the client shows:
+//
+//	inspector := inspect.New(client)                // redacted: see jobs.Kind.Sensitive
+//	inspector := inspect.New(client.Revealed())     // with what kinds mark as sensitive
+//	inspector := inspect.New(client.In(tx))         // inside the caller's transaction
+//
+// Its reads use connections of their own, so that no number of them delays a runner. Its changes are recorded in the audit
+// log when their context has an actor: see [jobs.WithActor] and [Inspector.Audit].
+//
+// The files by subject: list and search (jobs by a filter), failed (the report of failures), errors (a job's attempts), counts
+// and history (sums), snapshot, stats and why (what waits, what works, and why a job does not run), many, retryfailed, prune
+// and rescue (changes), sensitive (marks of fields), audit (who changed what).
+package inspect

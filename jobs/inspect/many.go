@@ -1,0 +1,76 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/audit"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/stats"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// chunk is how many jobs one transaction changes, so that other writers get their turn.
+const chunk = 500
+
+// RetryMany is [jobs.Client.Retry] for many jobs, in transactions of a few hundred. It returns how many it changed, and leaves
+// those alone that Retry would refuse. An error half-way leaves some of them retried.
+func (in *Inspector) RetryMany(ctx context.Context, ids []int64, opts ...jobs.ChangeOption) (int, error) {
+	return in.changeMany(ctx, ActionRetry, jobs.WorkReady, ids, opts, lifecycle.Retry)
+}
+
+// CancelMany is [jobs.Client.Cancel] for many jobs as RetryMany is Retry.
+func (in *Inspector) CancelMany(ctx context.Context, ids []int64, opts ...jobs.ChangeOption) (int, error) {
+	return in.changeMany(ctx, ActionCancel, jobs.WorkReady|jobs.JobEnded, ids, opts, lifecycle.CancelJob)
+}
+
+// DeleteMany is [jobs.Client.Delete] for many jobs as RetryMany is Retry.
+func (in *Inspector) DeleteMany(ctx context.Context, ids []int64, opts ...jobs.ChangeOption) (int, error) {
+	return in.changeMany(ctx, ActionDelete, jobs.JobEnded, ids, opts, lifecycle.Delete)
+}
+
+func (in *Inspector) changeMany(
+	ctx context.Context, action Action, signals jobs.Signal, ids []int64, opts []jobs.ChangeOption, request lifecycle.Request,
+) (total int, err error) {
+	var options lifecycle.Options
+	for _, opt := range opts {
+		opt(&options)
+	}
+	author, err := audit.Of(ctx)
+	var detail json.RawMessage
+	if err == nil {
+		detail, err = author.Detail(options.Detail)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%s %d jobs: %w", action, len(ids), err)
+	}
+	for part := range slices.Chunk(ids, chunk) {
+		part = slices.Sorted(slices.Values(part)) // always in the same order, so that two callers do not deadlock
+		var changed []int64
+		err := lifecycle.Change(ctx, in.scope, signals, func(ctx context.Context, q db.Querier) error {
+			changed = changed[:0]
+			now, done := core.Micros(in.scope.Now()), stats.Changes{}
+			for _, id := range part {
+				err := request(ctx, q, now, id, options, done)
+				if err == nil {
+					changed = append(changed, id)
+				} else if !lifecycle.Refused(err) {
+					return err
+				}
+			}
+			if err := done.Write(ctx, q, now); err != nil {
+				return err
+			}
+			return author.RecordMany(ctx, q, now, audit.Entry{Action: action, JobIDs: changed, Detail: detail})
+		})
+		if err != nil {
+			return total, fmt.Errorf("%s %d jobs: %w", action, len(ids), err)
+		}
+		total += len(changed)
+	}
+	return total, nil
+}

@@ -1,0 +1,88 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/audit"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/stats"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// RetryFailed makes all failed jobs that the filter matches due now and returns how many: in transactions of a few
+// hundred, so an error half-way leaves some of them retried. Jobs whose unique key another live job holds stay failed.
+// The filter's Limit is not used.
+func (in *Inspector) RetryFailed(ctx context.Context, f FailedFilter) (int64, error) {
+	total, err := in.retryFailed(ctx, f)
+	if err != nil {
+		return total, fmt.Errorf("retry failed jobs: %w", err)
+	}
+	return total, nil
+}
+
+func (in *Inspector) retryFailed(ctx context.Context, f FailedFilter) (total int64, err error) {
+	author, err := audit.Of(ctx)
+	if err != nil {
+		return 0, err
+	}
+	detail, err := author.Detail(f.detail())
+	if err != nil {
+		return 0, err
+	}
+	f.Limit = chunk
+	for last := (Failure{}); ; {
+		part, err := in.Failures(ctx, f, last)
+		if err != nil || len(part) == 0 {
+			return total, err
+		}
+		last = part[len(part)-1]
+		n, err := in.retryPart(ctx, part, author, audit.Entry{Action: ActionRetry, Kind: f.Kind, Detail: detail})
+		if total += n; err != nil {
+			return total, err
+		}
+	}
+}
+
+// retryPart retries those of the jobs that are still failed: some may have been retried or cancelled since they were listed.
+func (in *Inspector) retryPart(ctx context.Context, part []Failure, author *audit.Author, entry audit.Entry) (int64, error) {
+	failed := string(jobs.StatusFailed)
+	var retried []int64
+	err := lifecycle.Change(ctx, in.scope, jobs.WorkReady, func(ctx context.Context, q db.Querier) error {
+		retried = retried[:0]
+		now, done := core.Micros(in.scope.Now()), stats.Changes{}
+		for _, job := range part {
+			n, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: now, ID: job.ID, Only: &failed})
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				retried = append(retried, job.ID)
+				done.Revived(job.Queue, job.Kind, jobs.StatusFailed)
+			}
+		}
+		if err := done.Write(ctx, q, now); err != nil {
+			return err
+		}
+		entry.JobIDs = retried
+		return author.RecordMany(ctx, q, now, entry)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(retried)), nil
+}
+
+// detail is what the audit log records of the filter.
+func (f FailedFilter) detail() any {
+	filter := map[string]any{"status": jobs.StatusFailed}
+	if f.Kind != "" {
+		filter["kind"] = f.Kind
+	}
+	if !f.Since.IsZero() {
+		filter["since"] = f.Since
+	}
+	return map[string]any{"filter": filter}
+}

@@ -1,0 +1,77 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// Stats is an overview of the queue.
+type Stats struct {
+	Jobs          map[jobs.Status]int64 `json:"jobs"`                    // how many jobs have each status
+	OldestPending time.Time             `json:"oldest_pending,omitzero"` // when the pending job that waits longest fell due
+	NextDue       time.Time             `json:"next_due,omitzero"`       // when the next scheduled job falls due
+	Workers       int                   `json:"workers"`                 // that are live
+	Unhandled     []UnhandledWork       `json:"unhandled,omitempty"`     // due jobs that no live worker takes, by queue and kind
+}
+
+// UnhandledWork is pending jobs of a queue and kind that no live worker takes.
+type UnhandledWork struct {
+	Queue string `json:"queue"`
+	Kind  string `json:"kind"`
+	Jobs  int64  `json:"jobs"`
+}
+
+// Stats returns the number of jobs by status, and what waits.
+func (in *Inspector) Stats(ctx context.Context) (Stats, error) {
+	s, err := in.Snapshot(ctx)
+	return s.Stats, err
+}
+
+// WorkerInfo is a live worker: a running [jobs.Runner] of some process.
+type WorkerInfo struct {
+	ID        int64          `json:"id"`
+	Name      string         `json:"name"`
+	Host      string         `json:"host"`
+	PID       int            `json:"pid"`
+	Version   string         `json:"version"`
+	Queues    map[string]int `json:"queues"` // slots by queue: how many of its jobs the worker runs at once
+	Kinds     []string       `json:"kinds"`
+	Running   int64          `json:"running"` // jobs that it holds now
+	StartedAt time.Time      `json:"started_at"`
+	Heartbeat time.Time      `json:"heartbeat_at"`
+}
+
+// Workers returns the workers that have not ended, oldest first. A worker whose process died is returned for about a second.
+func (in *Inspector) Workers(ctx context.Context) ([]WorkerInfo, error) {
+	var workers []WorkerInfo
+	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		var err error
+		workers, err = listWorkers(ctx, q)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list workers: %w", err)
+	}
+	return workers, nil
+}
+
+// QueueInfo is a queue that has live jobs, is paused, or has a live worker.
+type QueueInfo struct {
+	Name      string    `json:"name"`
+	Scheduled int64     `json:"scheduled"`
+	Pending   int64     `json:"pending"`
+	Running   int64     `json:"running"`
+	Oldest    time.Time `json:"oldest_pending,omitzero"` // when the pending job that waits longest fell due
+	PausedAt  time.Time `json:"paused_at,omitzero"`
+	Slots     int       `json:"slots"` // how many jobs the live workers can run at once
+}
+
+// Queues returns the queues, ordered by name.
+func (in *Inspector) Queues(ctx context.Context) ([]QueueInfo, error) {
+	s, err := in.Snapshot(ctx)
+	return s.Queues, err
+}
