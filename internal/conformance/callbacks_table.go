@@ -179,6 +179,13 @@ func (s faultyReads) Read(ctx context.Context, fn func(context.Context, db.Queri
 	return s.Store.Read(ctx, fn)
 }
 
+func (s faultyReads) Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	if ctx.Value(faultyReads{}) != nil {
+		return errFaultyRead
+	}
+	return s.Store.Inspect(ctx, fn)
+}
+
 // hookedLog is a log handler that calls functions first.
 type hookedLog struct {
 	slog.Handler
