@@ -24,7 +24,7 @@ BEGIN
     FOR round IN 1..60 LOOP
         FOR form IN 1..5 LOOP
             IF form = 5 THEN
-                statement := format('COPY jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout, created_at,'
+                statement := format('COPY sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout, created_at,'
                     || ' updated_at) FROM %L WITH (FORMAT binary)', current_setting('bulk_forms.file'));
             ELSE
                 statement := 'INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout, user_id, tags,'

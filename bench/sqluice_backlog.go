@@ -44,7 +44,7 @@ func addFinishedPostgres(ctx context.Context, t task) error {
 	defer conn.Close(ctx)
 	_, err = conn.Exec(ctx, `
 INSERT INTO sqluice_jobs (kind, payload, status, attempt, worker_id, run_after, created_at, updated_at, started_at, finished_at)
-SELECT 'noop', json_build_object('n', g, 'pad', repeat('x', CAST($3 AS INTEGER)))::text, 'done', 1, 0, t, t, t, t, t
+SELECT 'noop', json_build_object('n', g, 'pad', repeat('x', CAST($3 AS INTEGER)))::text, 'done', 1, 1, t, t, t, t, t
 FROM generate_series(1, CAST($2 AS BIGINT)) AS g, (SELECT CAST($1 AS BIGINT)) AS n (t)`, time.Now().UnixMicro(), t.Jobs, t.Size)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ FROM generate_series(1, CAST($2 AS BIGINT)) AS g, (SELECT CAST($1 AS BIGINT)) AS
 // settlePostgres does the later work of autovacuum and the checkpointer after that many rows. A drain of a second that
 // meets them by chance does not show a steady state.
 func settlePostgres(ctx context.Context, conn *pgx.Conn) error {
-	if _, err := conn.Exec(ctx, "VACUUM (ANALYZE) jobs"); err != nil {
+	if _, err := conn.Exec(ctx, "VACUUM (ANALYZE)"); err != nil {
 		return err
 	}
 	_, err := conn.Exec(ctx, "CHECKPOINT")
@@ -72,7 +72,7 @@ func addFinishedSQLite(ctx context.Context, t task) error {
 	_, err = pool.ExecContext(ctx, `
 INSERT INTO sqluice_jobs (kind, payload, status, attempt, worker_id, run_after, created_at, updated_at, started_at, finished_at)
 WITH RECURSIVE numbers (g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM numbers WHERE g < ?2)
-SELECT 'noop', json_object('n', g, 'pad', printf('%.*c', ?3, 'x')), 'done', 1, 0, ?1, ?1, ?1, ?1, ?1 FROM numbers`,
+SELECT 'noop', json_object('n', g, 'pad', printf('%.*c', ?3, 'x')), 'done', 1, 1, ?1, ?1, ?1, ?1, ?1 FROM numbers`,
 		time.Now().UnixMicro(), t.Jobs, t.Size)
 	if err != nil {
 		return err

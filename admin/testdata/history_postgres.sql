@@ -2,7 +2,7 @@
 -- kept of their history.
 INSERT INTO sqluice_jobs (kind, queue, payload, status, attempt, worker_id, run_after, created_at, updated_at, started_at, finished_at, last_error, user_id, tags)
 SELECT 'kind-' || (g % 20), 'queue-' || (g % 5), json_build_object('n', g, 'pad', repeat('x', 60))::text,
-       CASE WHEN g % 35 = 0 THEN 'failed' WHEN g % 70 = 1 THEN 'cancelled' ELSE 'done' END, 1, 0, t, t, t, t, t,
+       CASE WHEN g % 35 = 0 THEN 'failed' WHEN g % 70 = 1 THEN 'cancelled' ELSE 'done' END, 1, 1, t, t, t, t, t,
        CASE WHEN g % 35 = 0 THEN 'error ' || (g % 50) END, 'user-' || (g % 1000), CASE WHEN g % 10 = 0 THEN '["big"]' END
 FROM generate_series(1, :rows) AS g, LATERAL (SELECT :now - (:rows - g) * (CAST(2592000000000 AS BIGINT) / :rows) AS t) AS x;
 

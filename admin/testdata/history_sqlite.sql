@@ -3,7 +3,7 @@
 INSERT INTO sqluice_jobs (kind, queue, payload, status, attempt, worker_id, run_after, created_at, updated_at, started_at, finished_at, last_error, user_id, tags)
 WITH RECURSIVE numbers (g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM numbers WHERE g < :rows)
 SELECT 'kind-' || (g % 20), 'queue-' || (g % 5), json_object('n', g, 'pad', printf('%.*c', 60, 'x')),
-       CASE WHEN g % 35 = 0 THEN 'failed' WHEN g % 70 = 1 THEN 'cancelled' ELSE 'done' END, 1, 0, t, t, t, t, t,
+       CASE WHEN g % 35 = 0 THEN 'failed' WHEN g % 70 = 1 THEN 'cancelled' ELSE 'done' END, 1, 1, t, t, t, t, t,
        CASE WHEN g % 35 = 0 THEN 'error ' || (g % 50) END, 'user-' || (g % 1000), CASE WHEN g % 10 = 0 THEN '["big"]' END
 FROM (SELECT g, :now - (:rows - g) * (30 * 86400 * 1000000 / :rows) AS t FROM numbers);
 
