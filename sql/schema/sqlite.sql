@@ -19,11 +19,11 @@ CREATE TABLE sqluice_job_audit (
     jobs    INTEGER NOT NULL CHECK (jobs BETWEEN 0 AND 1000000000000),
     -- Numbers of at most 19 digits.
     job_ids TEXT
-            CHECK (json_valid(job_ids) AND instr(job_ids, char(0)) = 0 AND length(CAST(job_ids AS BLOB)) <= 1048576
+            CHECK (job_ids IS NULL OR json_valid(job_ids) AND instr(job_ids, char(0)) = 0 AND length(CAST(job_ids AS BLOB)) <= 1048576
                    AND json_type(job_ids) = 'array' AND substr(job_ids, 2) NOT GLOB '*[^]0-9,]*'
                    AND job_ids NOT GLOB '*' || replace(printf('%20s', ''), ' ', '[0-9]') || '*'),
     detail  TEXT
-            CHECK (json_valid(detail) AND instr(detail, char(0)) = 0 AND length(CAST(detail AS BLOB)) <= 1048576)
+            CHECK (detail IS NULL OR json_valid(detail) AND instr(detail, char(0)) = 0 AND length(CAST(detail AS BLOB)) <= 1048576)
 ) STRICT;
 
 CREATE TABLE sqluice_job_changes (
@@ -116,10 +116,10 @@ CREATE TABLE sqluice_jobs (
            AND request_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), user_id TEXT
     CHECK (length(user_id) BETWEEN 1 AND 1000 AND instr(user_id, char(0)) = 0
            AND user_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), tags TEXT
-    CHECK (json_valid(tags) AND instr(tags, char(0)) = 0 AND length(CAST(tags AS BLOB)) <= 1048576), metadata TEXT
-    CHECK (json_valid(metadata) AND instr(metadata, char(0)) = 0 AND length(CAST(metadata AS BLOB)) <= 1048576), progress TEXT
-    CHECK (json_valid(progress) AND instr(progress, char(0)) = 0 AND length(CAST(progress AS BLOB)) <= 1048576), result TEXT
-    CHECK (json_valid(result) AND instr(result, char(0)) = 0 AND length(CAST(result AS BLOB)) <= 1048576)) STRICT;
+    CHECK (tags IS NULL OR json_valid(tags) AND instr(tags, char(0)) = 0 AND length(CAST(tags AS BLOB)) <= 1048576), metadata TEXT
+    CHECK (metadata IS NULL OR json_valid(metadata) AND instr(metadata, char(0)) = 0 AND length(CAST(metadata AS BLOB)) <= 1048576), progress TEXT
+    CHECK (progress IS NULL OR json_valid(progress) AND instr(progress, char(0)) = 0 AND length(CAST(progress AS BLOB)) <= 1048576), result TEXT
+    CHECK (result IS NULL OR json_valid(result) AND instr(result, char(0)) = 0 AND length(CAST(result AS BLOB)) <= 1048576)) STRICT;
 
 CREATE TABLE sqluice_moves (
     direction  TEXT    NOT NULL PRIMARY KEY CHECK (direction IN ('in', 'out')),

@@ -26,13 +26,13 @@ ALTER TABLE sqluice_jobs ADD COLUMN user_id TEXT
     CHECK (length(user_id) BETWEEN 1 AND 1000 AND instr(user_id, char(0)) = 0
            AND user_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*');
 ALTER TABLE sqluice_jobs ADD COLUMN tags TEXT
-    CHECK (json_valid(tags) AND instr(tags, char(0)) = 0 AND length(CAST(tags AS BLOB)) <= 1048576);
+    CHECK (tags IS NULL OR json_valid(tags) AND instr(tags, char(0)) = 0 AND length(CAST(tags AS BLOB)) <= 1048576);
 ALTER TABLE sqluice_jobs ADD COLUMN metadata TEXT
-    CHECK (json_valid(metadata) AND instr(metadata, char(0)) = 0 AND length(CAST(metadata AS BLOB)) <= 1048576);
+    CHECK (metadata IS NULL OR json_valid(metadata) AND instr(metadata, char(0)) = 0 AND length(CAST(metadata AS BLOB)) <= 1048576);
 ALTER TABLE sqluice_jobs ADD COLUMN progress TEXT
-    CHECK (json_valid(progress) AND instr(progress, char(0)) = 0 AND length(CAST(progress AS BLOB)) <= 1048576);
+    CHECK (progress IS NULL OR json_valid(progress) AND instr(progress, char(0)) = 0 AND length(CAST(progress AS BLOB)) <= 1048576);
 ALTER TABLE sqluice_jobs ADD COLUMN result TEXT
-    CHECK (json_valid(result) AND instr(result, char(0)) = 0 AND length(CAST(result AS BLOB)) <= 1048576);
+    CHECK (result IS NULL OR json_valid(result) AND instr(result, char(0)) = 0 AND length(CAST(result AS BLOB)) <= 1048576);
 
 -- At most one live job of a kind has a unique key; a request id is taken for as long as its row is kept.
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs (kind, unique_key)

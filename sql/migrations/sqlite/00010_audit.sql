@@ -37,11 +37,11 @@ CREATE TABLE sqluice_job_audit (
     jobs    INTEGER NOT NULL CHECK (jobs BETWEEN 0 AND 1000000000000),
     -- Numbers of at most 19 digits.
     job_ids TEXT
-            CHECK (json_valid(job_ids) AND instr(job_ids, char(0)) = 0 AND length(CAST(job_ids AS BLOB)) <= 1048576
+            CHECK (job_ids IS NULL OR json_valid(job_ids) AND instr(job_ids, char(0)) = 0 AND length(CAST(job_ids AS BLOB)) <= 1048576
                    AND json_type(job_ids) = 'array' AND substr(job_ids, 2) NOT GLOB '*[^]0-9,]*'
                    AND job_ids NOT GLOB '*' || replace(printf('%20s', ''), ' ', '[0-9]') || '*'),
     detail  TEXT
-            CHECK (json_valid(detail) AND instr(detail, char(0)) = 0 AND length(CAST(detail AS BLOB)) <= 1048576)
+            CHECK (detail IS NULL OR json_valid(detail) AND instr(detail, char(0)) = 0 AND length(CAST(detail AS BLOB)) <= 1048576)
 ) STRICT;
 
 CREATE INDEX sqluice_job_audit_at ON sqluice_job_audit (at);
