@@ -13,8 +13,11 @@ import (
 // waits for a migration by another process, and leaves nothing beside a database that belongs to another program.
 func (s *Store) migrateEmpty(ctx context.Context) error {
 	done, err := s.isNewest(ctx)
-	if done || err != nil {
+	if err != nil {
 		return err
+	}
+	if done {
+		return s.forgetLeft(ctx)
 	}
 	empty, err := s.isEmpty(ctx)
 	if err != nil {
@@ -31,15 +34,20 @@ func (s *Store) migrateEmpty(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if done, err = s.isNewest(ctx); done || err != nil {
+	if done, err = s.isNewest(ctx); err != nil {
 		return err
+	}
+	if done {
+		return s.forgetUnfinished()
 	}
 	if empty, err = s.isEmpty(ctx); err != nil {
 		return err
 	}
-	unfinished, err := s.side.exists(unfinishedFile)
-	if err != nil || !empty && !unfinished {
-		return err
+	if !empty {
+		unfinished, err := s.isUnfinished(ctx)
+		if err != nil || !unfinished {
+			return err
+		}
 	}
 	return s.migrateLocked(ctx, func(p *goose.Provider) error { return s.up(ctx, p, nil) })
 }
@@ -47,6 +55,18 @@ func (s *Store) migrateEmpty(ctx context.Context) error {
 func (s *Store) isNewest(ctx context.Context) (bool, error) {
 	have, want, err := s.SchemaVersion(ctx)
 	return err == nil && have == want, err
+}
+
+// isUnfinished reports whether a first migration was cut off. Its first step creates goose's table: without that table the
+// mark belongs to an earlier database of the same name.
+func (s *Store) isUnfinished(ctx context.Context) (bool, error) {
+	marked, err := s.side.exists(unfinishedFile)
+	if err != nil || !marked {
+		return false, err
+	}
+	var tables int64
+	err = s.readDB.QueryRowContext(ctx, control("has_version_table")).Scan(&tables)
+	return tables > 0, translate(err)
 }
 
 // isEmpty reports whether the database holds nothing that any program has put there.
@@ -82,6 +102,29 @@ func (s *Store) up(ctx context.Context, p *goose.Provider, each func(name string
 		return err
 	}
 	return s.forgetUnfinished()
+}
+
+// forgetLeft removes the mark of a first migration that ended and was killed before it removed the mark. With it, a newer
+// version of this library would migrate the database without being asked.
+func (s *Store) forgetLeft(ctx context.Context) error {
+	there, err := s.side.exists(unfinishedFile)
+	if err == nil && there {
+		unlock, err := s.lockFile(ctx, migrateFile)
+		if err != nil {
+			return ignorePermission(err)
+		}
+		defer unlock()
+		return ignorePermission(s.forgetUnfinished())
+	}
+	return ignorePermission(err)
+}
+
+// ignorePermission returns nil for a file that this user may not open: another user of the database removes the mark.
+func ignorePermission(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return err
 }
 
 // forgetUnfinished removes the file that says that the first migration is under way.

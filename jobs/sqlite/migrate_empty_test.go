@@ -39,6 +39,30 @@ func TestMigrateEmpty(t *testing.T) {
 		}
 		must(t, client.CheckSchema(t.Context()))
 	})
+	t.Run("a mark that was left", func(t *testing.T) {
+		store, _ := queue(t)
+		file, err := store.side.open(unfinishedFile)
+		must(t, err)
+		must(t, file.Close())
+		enqueue(t, openEmpty(t, store.Path()), "k")
+		if there, err := store.side.exists(unfinishedFile); there || err != nil {
+			t.Errorf("the mark of the first migration is left: %t, %v", there, err)
+		}
+	})
+	t.Run("a mark beside a database of another program", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "app.db")
+		exec(t, plain(t, path), "foreign_table")
+		side := sideFolderOf(path)
+		for _, name := range []string{migrateFile, unfinishedFile} {
+			file, err := side.open(name)
+			must(t, err)
+			must(t, file.Close())
+		}
+		var schema *jobs.SchemaError
+		if err := openEmpty(t, path).CheckSchema(t.Context()); !errors.As(err, &schema) {
+			t.Errorf("the schema gives %v", err)
+		}
+	})
 	t.Run("an older schema", func(t *testing.T) {
 		store, _ := queue(t)
 		_, err := store.MigrateDown(t.Context())

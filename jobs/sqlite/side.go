@@ -222,7 +222,12 @@ func adoptFolder(root *os.Root, mode os.FileMode, like os.FileInfo) error {
 			return errors.Join(err, folder.Close())
 		}
 	}
-	return errors.Join(err, adopt(folder, mode, like), folder.Close())
+	// A shared folder with the setgid bit gives new files its group. The side folder inherits the bit and must keep it.
+	made, statErr := folder.Stat()
+	if err := errors.Join(err, statErr); err != nil {
+		return errors.Join(err, folder.Close())
+	}
+	return errors.Join(adopt(folder, mode|made.Mode()&os.ModeSetgid, like), folder.Close())
 }
 
 // openIn opens a file and creates it when it is missing.

@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -10,13 +11,18 @@ import (
 // openCarefully keeps an open from following a link and from waiting for the other end of a FIFO.
 const openCarefully = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// giveAway makes the owner of like the owner of a file that this process, as root, has just created.
+// giveAway makes the owner of like the owner of a file that this process, as root, has just created. Root in a container
+// may lack the right to do so, or the owner may have no number there; the file then stays root's, as SQLite's own files do.
 func giveAway(file *os.File, like os.FileInfo) error {
 	stat, ok := like.Sys().(*syscall.Stat_t)
-	if !ok || os.Geteuid() != 0 || stat.Uid == 0 {
+	if !ok || os.Geteuid() != 0 {
 		return nil
 	}
-	return file.Chown(int(stat.Uid), int(stat.Gid))
+	err := file.Chown(int(stat.Uid), int(stat.Gid))
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) {
+		return nil
+	}
+	return err
 }
 
 // links returns how many names a file has.

@@ -224,6 +224,42 @@ func TestNewSideFilesAreLikeTheDatabase(t *testing.T) {
 	}
 }
 
+// In a folder with the setgid bit, files get the group of the folder. The files of the side folder do too, also when root
+// creates them for a database of its own.
+func TestSideFilesInheritTheGroupOfASetgidFolder(t *testing.T) {
+	folder := t.TempDir()
+	if os.Geteuid() == 0 {
+		must(t, os.Chown(folder, 0, nobodyID))
+	}
+	must(t, os.Chmod(folder, 0o770|os.ModeSetgid))
+	path := filepath.Join(folder, "jobs.db")
+	must(t, os.WriteFile(path, nil, 0o660))
+	must(t, use(t, path))
+	database, err := os.Stat(path)
+	must(t, err)
+	side, err := os.Stat(path + "-sqluice")
+	must(t, err)
+	if side.Mode()&os.ModeSetgid == 0 {
+		t.Errorf("the mode of the side folder is %s", side.Mode())
+	}
+	for _, name := range []string{"", gateFile, bellFile, migrateFile} {
+		info, err := os.Stat(filepath.Join(path+"-sqluice", name))
+		must(t, err)
+		if group(t, info) != group(t, database) {
+			t.Errorf("the group of %s is %d, that of the database %d", info.Name(), group(t, info), group(t, database))
+		}
+	}
+}
+
+func group(t *testing.T, info os.FileInfo) uint32 {
+	t.Helper()
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		t.Fatal("the system does not tell the group of a file")
+	}
+	return stat.Gid
+}
+
 // A file that is there already keeps its mode and owner: another user may have put it there.
 func TestOldSideFilesKeepTheirMode(t *testing.T) {
 	store, _ := queue(t)
