@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Backup copies the database with VACUUM INTO: a consistent state of one moment, while readers and writers go on. The
@@ -26,6 +27,9 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("%s: %w", path, os.ErrExist)
 	}
+	if err := checkBackupName(path); err != nil {
+		return err
+	}
 	if err := checkNotStale(path); err != nil {
 		return err
 	}
@@ -39,6 +43,17 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 		return err
 	}
 	return s.publish(draft, path)
+}
+
+// checkBackupName refuses a name that SQLite or this package gives to files beside a database. The next program that opens
+// the database would take the backup for such a file and delete it.
+func checkBackupName(path string) error {
+	for _, suffix := range []string{"-wal", "-shm", "-journal", "-sqluice"} {
+		if strings.HasSuffix(path, suffix) {
+			return fmt.Errorf("%s: names that end in %s belong to files beside a database: choose another name", path, suffix)
+		}
+	}
+	return nil
 }
 
 func (s *Store) backupInto(ctx context.Context, path string) error {

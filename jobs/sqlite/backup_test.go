@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -106,5 +107,19 @@ func TestABackupThatFailsLeavesNothing(t *testing.T) {
 	_, backup := queueAt(t, path, MustExist())
 	if _, err := backup.Get(t.Context(), 1); err != nil {
 		t.Error(err)
+	}
+}
+
+// SQLite deletes a file beside a database that has the name of its journal or WAL, whatever it holds.
+func TestBackupRefusesNamesOfSQLite(t *testing.T) {
+	store, _ := queue(t)
+	for _, suffix := range []string{"-wal", "-shm", "-journal", "-sqluice"} {
+		path := filepath.Join(t.TempDir(), "other.db"+suffix)
+		if err := store.Backup(t.Context(), path); err == nil || !strings.Contains(err.Error(), suffix) {
+			t.Errorf("a backup to %s gives %v", path, err)
+		}
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s exists: %v", path, err)
+		}
 	}
 }
