@@ -64,9 +64,9 @@ func (s *Store) isUnfinished(ctx context.Context) (bool, error) {
 	if err != nil || !marked {
 		return false, err
 	}
-	var tables int64
-	err = s.readDB.QueryRowContext(ctx, control("has_version_table")).Scan(&tables)
-	return tables > 0, translate(err)
+	var versions, queue bool
+	err = s.readDB.QueryRowContext(ctx, control("has_tables")).Scan(&versions, &queue)
+	return versions, translate(err)
 }
 
 // isEmpty reports whether the database holds nothing that any program has put there.
