@@ -22,7 +22,7 @@ func (h *Handler) audit(r *http.Request) (answer, error) {
 	if q.fault != nil {
 		return answer{}, q.fault
 	}
-	entries, err := inspect.New(h.client).Audit(r.Context(), filter)
+	entries, err := h.inspector.Audit(r.Context(), filter)
 	if err != nil {
 		return answer{}, err
 	}

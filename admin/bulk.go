@@ -38,15 +38,15 @@ type bulkResult struct {
 }
 
 func (h *Handler) retryMany(r *http.Request) (answer, error) {
-	return h.bulk(r, inspect.New(h.client).RetryMany, retryable()...)
+	return h.bulk(r, h.inspector.RetryMany, retryable()...)
 }
 
 func (h *Handler) cancelMany(r *http.Request) (answer, error) {
-	return h.bulk(r, inspect.New(h.client).CancelMany, cancellable()...)
+	return h.bulk(r, h.inspector.CancelMany, cancellable()...)
 }
 
 func (h *Handler) deleteMany(r *http.Request) (answer, error) {
-	return h.bulk(r, inspect.New(h.client).DeleteMany, deletable()...)
+	return h.bulk(r, h.inspector.DeleteMany, deletable()...)
 }
 
 func retryable() []jobs.Status {
@@ -61,7 +61,7 @@ func deletable() []jobs.Status {
 	return []jobs.Status{jobs.StatusScheduled, jobs.StatusPending, jobs.StatusDone, jobs.StatusFailed, jobs.StatusCancelled}
 }
 
-// changeMany is a method of a client: see [jobs.Client.RetryMany].
+// changeMany is a method of an inspector: see [inspect.Inspector.RetryMany].
 type changeMany = func(ctx context.Context, ids []int64, opts ...jobs.ChangeOption) (int, error)
 
 // bulk changes the jobs that a filter selects, newest first, a batch in each transaction.

@@ -18,13 +18,13 @@ func (h *Handler) failedPage(r *http.Request) (view, error) {
 	if err := noQuery(r); err != nil {
 		return view{}, err
 	}
-	report, err := inspect.New(h.client).FailedReport(r.Context(), inspect.FailedFilter{Limit: maxPageSize})
+	report, err := h.inspector.FailedReport(r.Context(), inspect.FailedFilter{Limit: maxPageSize})
 	if err != nil {
 		return view{}, err
 	}
 	v := failedView{FailedReport: report, All: report.Jobs, More: len(report.Groups) == maxPageSize}
 	if report.Older {
-		counts, err := inspect.New(h.client).Counts(r.Context())
+		counts, err := h.inspector.Counts(r.Context())
 		if err != nil {
 			return view{}, err
 		}

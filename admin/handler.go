@@ -18,6 +18,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 const (
@@ -65,6 +66,7 @@ type Config struct {
 // by HTTP/1.1 or newer, for localhost or an address of the machine, and without a header field that a proxy adds.
 type Handler struct {
 	client      *jobs.Client
+	inspector   *inspect.Inspector
 	config      Config
 	log         *slog.Logger
 	mux         *http.ServeMux
@@ -80,7 +82,7 @@ type Handler struct {
 // New returns a Handler for a client's queue. The error joins all faults of the Config, each a [jobs.InvalidError].
 func New(client *jobs.Client, c Config) (*Handler, error) {
 	h := &Handler{
-		client: client, config: c, log: c.Logger, mux: http.NewServeMux(), crossOrigin: http.NewCrossOriginProtection(), now: time.Now,
+		client: client, inspector: inspect.New(client), config: c, log: c.Logger, mux: http.NewServeMux(), crossOrigin: http.NewCrossOriginProtection(), now: time.Now,
 		heartbeatEvery: heartbeatEvery, eventTimeout: eventTimeout, maxStreamAge: maxStreamAge,
 	}
 	if h.log == nil {

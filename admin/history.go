@@ -19,7 +19,7 @@ func (h *Handler) history(r *http.Request) (answer, error) {
 	if q.fault != nil {
 		return answer{}, q.fault
 	}
-	history, err := inspect.New(h.client).History(r.Context(), filter)
+	history, err := h.inspector.History(r.Context(), filter)
 	return answer{body: history}, err
 }
 

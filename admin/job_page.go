@@ -25,7 +25,7 @@ func (h *Handler) jobPage(r *http.Request) (view, error) {
 	}
 	v := jobView{detail: a.body.(detail)}
 	v.Changes = jobActionsFor(v.Status)
-	diagnosis, err := inspect.New(h.client).Why(r.Context(), v.ID)
+	diagnosis, err := h.inspector.Why(r.Context(), v.ID)
 	if err != nil {
 		return view{}, err
 	}
@@ -33,7 +33,7 @@ func (h *Handler) jobPage(r *http.Request) (view, error) {
 		v.Why = slices.DeleteFunc(diagnosis.Findings, func(f inspect.Finding) bool { return f.Reason == inspect.ReasonEnded }) // the page shows the status
 	}
 	if v.Status == jobs.StatusRunning {
-		workers, err := inspect.New(h.client).Workers(r.Context())
+		workers, err := h.inspector.Workers(r.Context())
 		if err != nil {
 			return view{}, err
 		}

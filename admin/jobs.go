@@ -83,10 +83,10 @@ func (j job) bytes() int {
 }
 
 // eachJob calls fn for at most limit jobs that a filter selects, newest first, and returns the cursor of the next page, or 0 if
-// there are no more jobs. It may call fn for fewer jobs and still return a cursor: see [jobs.Client.ListPage].
+// there are no more jobs. It may call fn for fewer jobs and still return a cursor: see [inspect.Inspector.ListPage].
 func (h *Handler) eachJob(ctx context.Context, f inspect.Filter, limit int, fn func(context.Context, jobs.Job) error) (next int64, err error) {
 	f.Limit = limit
-	page, err := inspect.New(h.client).ListPage(ctx, f)
+	page, err := h.inspector.ListPage(ctx, f)
 	if err != nil {
 		return 0, err
 	}
@@ -124,7 +124,7 @@ func (h *Handler) detail(ctx context.Context, id, after int64) (answer, error) {
 		return answer{}, err
 	}
 	d := detail{Job: j}
-	if d.Errors, d.Next, err = inspect.New(h.client).LatestErrors(ctx, id, after, attemptsPerPage); err != nil {
+	if d.Errors, d.Next, err = h.inspector.LatestErrors(ctx, id, after, attemptsPerPage); err != nil {
 		return answer{}, err
 	}
 	return answer{body: d}, nil
@@ -135,7 +135,7 @@ func (h *Handler) why(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	diagnosis, err := inspect.New(h.client).Why(r.Context(), id)
+	diagnosis, err := h.inspector.Why(r.Context(), id)
 	return answer{body: diagnosis}, err
 }
 

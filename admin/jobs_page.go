@@ -24,7 +24,7 @@ func (h *Handler) jobsPage(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	v := jobsView{jobList: a.body.(jobList), listFilter: listFilterOf(r)}
-	if v.counts, err = inspect.New(h.client).Counts(r.Context()); err != nil {
+	if v.counts, err = h.inspector.Counts(r.Context()); err != nil {
 		return view{}, err
 	}
 	v.Queues = v.names("queue", func(n inspect.Count) string { return n.Queue })

@@ -16,7 +16,7 @@ func (h *Handler) failed(r *http.Request) (answer, error) {
 	if q.fault != nil {
 		return answer{}, q.fault
 	}
-	report, err := inspect.New(h.client).FailedReport(r.Context(), filter)
+	report, err := h.inspector.FailedReport(r.Context(), filter)
 	return answer{body: report}, err
 }
 
@@ -24,7 +24,7 @@ func (h *Handler) stats(r *http.Request) (answer, error) {
 	if err := noQuery(r); err != nil {
 		return answer{}, err
 	}
-	stats, err := inspect.New(h.client).Stats(r.Context())
+	stats, err := h.inspector.Stats(r.Context())
 	return answer{body: stats}, err
 }
 
@@ -32,7 +32,7 @@ func (h *Handler) queues(r *http.Request) (answer, error) {
 	if err := noQuery(r); err != nil {
 		return answer{}, err
 	}
-	list, err := inspect.New(h.client).Queues(r.Context())
+	list, err := h.inspector.Queues(r.Context())
 	return answer{body: map[string]any{"queues": list}}, err
 }
 
@@ -87,7 +87,7 @@ func (h *Handler) workers(r *http.Request) (answer, error) {
 	if err := noQuery(r); err != nil {
 		return answer{}, err
 	}
-	list, err := inspect.New(h.client).Workers(r.Context())
+	list, err := h.inspector.Workers(r.Context())
 	return answer{body: map[string]any{"workers": list}}, err
 }
 

@@ -43,7 +43,7 @@ func (h *Handler) overviewPage(r *http.Request) (view, error) {
 
 func (h *Handler) overview(ctx context.Context) (overview, error) {
 	var o overview
-	now, err := inspect.New(h.client).Snapshot(ctx)
+	now, err := h.inspector.Snapshot(ctx)
 	if err != nil {
 		return o, err
 	}
@@ -53,10 +53,10 @@ func (h *Handler) overview(ctx context.Context) (overview, error) {
 	if o.Queues.Lines, o.Hour, err = h.queueLines(ctx, busy); err != nil {
 		return o, err
 	}
-	if o.Day, err = inspect.New(h.client).History(ctx, h.lastDay()); err != nil {
+	if o.Day, err = h.inspector.History(ctx, h.lastDay()); err != nil {
 		return o, err
 	}
-	o.Failures, err = inspect.New(h.client).Failures(ctx, inspect.FailedFilter{Limit: latestFailures}, inspect.Failure{})
+	o.Failures, err = h.inspector.Failures(ctx, inspect.FailedFilter{Limit: latestFailures}, inspect.Failure{})
 	return o, err
 }
 

@@ -42,7 +42,7 @@ func (h *Handler) queuesPage(r *http.Request) (view, error) {
 	if err := noQuery(r); err != nil {
 		return view{}, err
 	}
-	list, err := inspect.New(h.client).Queues(r.Context())
+	list, err := h.inspector.Queues(r.Context())
 	if err != nil {
 		return view{}, err
 	}
@@ -67,7 +67,7 @@ func (h *Handler) queueLines(ctx context.Context, list []inspect.QueueInfo) (lin
 	for _, q := range list[:min(len(list), maxHistories)] {
 		names = append(names, q.Name)
 	}
-	hours, err := inspect.New(h.client).Histories(ctx, lastHour(), names...)
+	hours, err := h.inspector.Histories(ctx, lastHour(), names...)
 	if err != nil {
 		return nil, inspect.History{}, err
 	}

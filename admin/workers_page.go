@@ -21,7 +21,7 @@ func (h *Handler) workersPage(r *http.Request) (view, error) {
 	if err := noQuery(r); err != nil {
 		return view{}, err
 	}
-	list, err := inspect.New(h.client).Workers(r.Context())
+	list, err := h.inspector.Workers(r.Context())
 	if err != nil {
 		return view{}, err
 	}

@@ -41,7 +41,7 @@ type Kind[T any] struct {
 	// case; one with a dot in it cannot be said: mark what it is in.
 	//
 	// The marks are kept in the database, so that other programs heed them: they are added when a runner starts that handles
-	// the kind, or a job of it is enqueued by way of it, and go only by [Client.UnmarkSensitive].
+	// the kind, or a job of it is enqueued by way of it, and go only by UnmarkSensitive of package jobs/inspect.
 	//
 	// Strings and numbers of these fields are taken out of the errors, panics and stacks that attempts are recorded with, too,
 	// and of the runner's log: those of at least 4 bytes, as they are, or quoted, or escaped as in a URL. Other forms of them,

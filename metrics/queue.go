@@ -140,8 +140,9 @@ func (q *Queue) read() reading {
 	defer cancel()
 	var r reading
 	var err error
-	if r.stats, err = inspect.New(q.client).Stats(ctx); err == nil {
-		r.queues, err = inspect.New(q.client).Queues(ctx)
+	inspector := inspect.New(q.client)
+	if r.stats, err = inspector.Stats(ctx); err == nil {
+		r.queues, err = inspector.Queues(ctx)
 	}
 	if err != nil {
 		q.log.Error("reading the queue for its metrics failed", "error", err)

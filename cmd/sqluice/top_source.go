@@ -59,16 +59,17 @@ func (s *topSource) read(ctx context.Context) (topFrame, error) {
 }
 
 func readFrame(ctx context.Context, c *jobs.Client) (topFrame, error) {
-	now, err := inspect.New(c).Snapshot(ctx)
+	inspector := inspect.New(c)
+	now, err := inspector.Snapshot(ctx)
 	if err != nil {
 		return topFrame{}, err
 	}
 	frame := frameOf(now.Counts, now.Queues)
 	frame.Workers = now.Workers
-	if frame.Failures, err = inspect.New(c).ListFailed(ctx, inspect.FailedFilter{Limit: topFailures}, jobs.Job{}); err != nil {
+	if frame.Failures, err = inspector.ListFailed(ctx, inspect.FailedFilter{Limit: topFailures}, jobs.Job{}); err != nil {
 		return topFrame{}, err
 	}
-	if frame.History, err = inspect.New(c).History(ctx, inspect.HistoryFilter{}); err != nil {
+	if frame.History, err = inspector.History(ctx, inspect.HistoryFilter{}); err != nil {
 		return topFrame{}, err
 	}
 	frame.At = c.Store().Now()

@@ -315,7 +315,7 @@ func testManyFailed(f *fixture) {
 	}
 }
 
-// Client.Failures returns failed jobs without large fields.
+// Inspector.Failures returns failed jobs without large fields.
 func testFailures(f *fixture) {
 	long := strings.Repeat("\u00fc", 3000)
 	f.fail("a", long)

@@ -1,0 +1,118 @@
+package inspect_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+// Letter is the payload of a job that sends a letter.
+type Letter struct{ To string }
+
+// Send is a kind of job.
+var Send = jobs.Kind[Letter]{Name: "send", MaxAttempts: 1}
+
+// A page of the newest jobs, and the one after it.
+func ExampleInspector_ListPage() {
+	ctx, client, closeAll := openQueue()
+	defer closeAll()
+	_, err := Send.EnqueueMany(ctx, client, []Letter{{"Ada"}, {"Grace"}, {"Edsger"}})
+	check(err)
+
+	inspector := inspect.New(client)
+	filter := inspect.Filter{Kind: Send.Name, Limit: 2}
+	for {
+		page, err := inspector.ListPage(ctx, filter)
+		check(err)
+		for _, job := range page.Jobs {
+			fmt.Println(job.ID, job.Status, string(job.Payload))
+		}
+		if page.Next == 0 {
+			break
+		}
+		filter.After = page.Next
+	}
+	// Output:
+	// 3 pending {"To":"Edsger"}
+	// 2 pending {"To":"Grace"}
+	// 1 pending {"To":"Ada"}
+}
+
+// What failed, by kind and error, and another try for all of it. The audit log records the actor.
+func ExampleInspector_RetryFailed() {
+	ctx, client, closeAll := openQueue()
+	defer closeAll()
+	_, err := Send.EnqueueMany(ctx, client, []Letter{{"Ada"}, {"Grace"}})
+	check(err)
+	runner, err := jobs.NewRunner(client, jobs.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	check(err)
+	Send.Handle(runner, func(context.Context, jobs.Job, Letter) error { return errors.New("the post office is closed") })
+	check(runner.Drain(ctx))
+
+	inspector := inspect.New(client)
+	report, err := inspector.FailedReport(ctx, inspect.FailedFilter{})
+	check(err)
+	for _, group := range report.Groups {
+		fmt.Printf("%d jobs of %s: %s\n", group.Jobs, group.Kind, group.Error)
+	}
+
+	n, err := inspector.RetryFailed(jobs.WithActor(ctx, "ada"), inspect.FailedFilter{Kind: Send.Name})
+	check(err)
+	fmt.Println("retried", n)
+
+	entries, err := inspector.Audit(ctx, inspect.AuditFilter{})
+	check(err)
+	for _, entry := range entries {
+		fmt.Println(entry.Actor, entry.Action, entry.Jobs)
+	}
+	// Output:
+	// 2 jobs of send: the post office is closed
+	// retried 2
+	// ada retry 2
+}
+
+// Why a job does not run.
+func ExampleInspector_Why() {
+	ctx, client, closeAll := openQueue()
+	defer closeAll()
+	receipt, err := Send.Enqueue(ctx, client, Letter{"Ada"})
+	check(err)
+
+	diagnosis, err := inspect.New(client).Why(ctx, receipt.ID)
+	check(err)
+	for _, finding := range diagnosis.Findings {
+		fmt.Println(finding.Reason+":", finding.Text)
+	}
+	// Output: no-worker: no live worker takes jobs of the kind "send" from queue "default"
+}
+
+// openQueue opens a queue in a new file.
+func openQueue() (context.Context, *jobs.Client, func()) {
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "sqluice")
+	check(err)
+	store, err := sqlite.Open(ctx, filepath.Join(folder, "jobs.db"))
+	check(err)
+	client := jobs.New(store)
+	_, err = client.Migrate(ctx)
+	check(err)
+	return ctx, client, func() {
+		check(store.Close())
+		check(os.RemoveAll(folder))
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
