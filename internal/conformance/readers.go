@@ -113,6 +113,7 @@ func testStatementsOfALoneWaiter(f *fixture) {
 	job, err := jobs.New(store).Wait(f.ctx, f.enqueue("k"))
 	f.must(err)
 	want(f, "status", job.Status, jobs.StatusDone)
+	f.must(store.Observer().Flush(f.ctx))
 	mu.Lock()
 	defer mu.Unlock()
 	for name := range names {
