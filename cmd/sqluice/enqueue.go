@@ -98,6 +98,12 @@ func (f *enqueueFlags) options(given func(string) bool) ([]jobs.EnqueueOption, e
 	if f.stdin && (given("unique") || given("request-id")) {
 		return nil, usagef("--unique and --request-id name one job: they cannot be given with --stdin")
 	}
+	// The library takes an empty key for none; here it is most likely a variable of a script that is not set.
+	for _, text := range []struct{ flag, value string }{{"unique", f.unique}, {"request-id", f.requestID}, {"user-id", f.userID}} {
+		if given(text.flag) && text.value == "" {
+			return nil, usagef("--%s must not be empty: leave it out for none", text.flag)
+		}
+	}
 	opts := []jobs.EnqueueOption{jobs.Queue(f.queue), jobs.Priority(f.priority), jobs.MaxAttempts(f.maxAttempts), jobs.Tags(f.tags...)}
 	for _, o := range []struct {
 		flag   string
