@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 
+	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
@@ -18,7 +19,7 @@ func (c *Client) rescueGone(ctx context.Context, log *slog.Logger) error {
 		return fmt.Errorf("rescue jobs of gone workers: %w", err)
 	}
 	s := newSession(runner, "[]", false)
-	defer s.flush()
+	defer callback.Flush(s.observer, s.log, "the rescue")
 	before := core.Micros(s.store.Now())
 	return errors.Join(s.rescueWorkers(ctx, false, before), s.rescueStuck(ctx, false, before))
 }

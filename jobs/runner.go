@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/redact"
@@ -227,7 +228,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 		return fmt.Errorf("run: %w", err)
 	}
 	session := newSession(r, string(kinds), drain)
-	defer session.flush()
+	defer callback.Flush(session.observer, session.log, "the runner")
 	err = session.run(audit.Without(ctx))
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil // stopped before it had begun

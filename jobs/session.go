@@ -15,9 +15,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/stats"
 )
 
-// flushWithin is how long a session waits at its end for observers, and for its logger, to take what was told before.
-const flushWithin = 2 * time.Second
-
 // session is one call of Run. Five goroutines share it: the pump, which claims and records; the housekeeper, which keeps
 // leases alive and looks after jobs whose worker is gone; the pruner; what adds up counts; what hurries a stop. Others run the
 // attempts (slots.go), or add a job that is claimed already (handover.go).
@@ -71,19 +68,6 @@ func newSession(r *Runner, kinds string, drain bool) *session {
 		running: map[fence]*attempt{}, lanes: newLanes(r.config), refused: map[fence]struct{}{},
 		spans: stats.Durations{}, noted: true,
 	}
-}
-
-// flush waits for the observers and then for the logger, flushWithin for each. Those that take longer go on without the
-// session.
-func (s *session) flush() {
-	ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
-	defer cancel()
-	if err := s.observer.Flush(ctx); err != nil {
-		s.log.Warn("an observer takes too long: the runner does not wait for it any longer", "waited", flushWithin)
-	}
-	ctx, cancel = context.WithTimeout(context.Background(), flushWithin)
-	defer cancel()
-	_ = callback.FlushLogger(ctx, s.log) // there is nowhere to say that the log is late
 }
 
 func (s *session) run(ctx context.Context) error {

@@ -20,9 +20,6 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// flushWithin is how long Close waits for observers, and for its logger, to take what was told before.
-const flushWithin = 2 * time.Second
-
 // Store is a queue in a PostgreSQL database. Make one with [Open] or [New].
 type Store struct {
 	pool       *pgxpool.Pool
@@ -240,18 +237,6 @@ func (s *Store) Close() error {
 	if s.ownPool {
 		s.pool.Close()
 	}
-	s.flush()
+	callback.Flush(s.options.observer, s.options.logger, "Close")
 	return nil
-}
-
-// flush waits for the observers and then for the logger, flushWithin for each.
-func (s *Store) flush() {
-	ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
-	defer cancel()
-	if err := s.options.observer.Flush(ctx); err != nil {
-		s.options.logger.Warn("an observer takes too long: Close does not wait for it any longer", "waited", flushWithin)
-	}
-	ctx, cancel = context.WithTimeout(context.Background(), flushWithin)
-	defer cancel()
-	_ = callback.FlushLogger(ctx, s.options.logger) // there is nowhere to say that the log is late
 }

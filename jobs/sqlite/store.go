@@ -19,9 +19,6 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// flushWithin is how long Close waits for observers, and for its logger, to take what was told before.
-const flushWithin = 2 * time.Second
-
 // readers is how many connections read at once for runners.
 const readers = 4
 
@@ -232,18 +229,6 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.hub.close()
 	s.writer.close()
-	s.flush()
+	callback.Flush(s.options.observer, s.options.logger, "Close")
 	return errors.Join(s.forget(), s.inspectDB.Close(), s.readDB.Close(), s.writeDB.Close())
-}
-
-// flush waits for the observers and then for the logger, flushWithin for each.
-func (s *Store) flush() {
-	ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
-	defer cancel()
-	if err := s.options.observer.Flush(ctx); err != nil {
-		s.options.logger.Warn("an observer takes too long: Close does not wait for it any longer", "waited", flushWithin)
-	}
-	ctx, cancel = context.WithTimeout(context.Background(), flushWithin)
-	defer cancel()
-	_ = callback.FlushLogger(ctx, s.options.logger) // there is nowhere to say that the log is late
 }
