@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"time"
 
@@ -30,8 +31,9 @@ type attempt struct {
 	reported  bool      // its handler was reported as stuck
 
 	ran      bool          // its handler was called and has returned, after it had
-	waited   time.Duration // to be called since the job was due, and
-	took     time.Duration // so long
+	waited   time.Duration // from when the job was due until its handler was called
+	readied  time.Duration // from the claim until its handler was called
+	took     time.Duration // by the handler
 	recorded fate          // what was made of the outcome: somebody may have cancelled the job, or taken it
 }
 
@@ -41,10 +43,11 @@ func (a *attempt) attrs() []any {
 	return []any{"job", a.job.ID, "kind", a.job.Kind, "queue", a.job.Queue, "attempt", a.job.Attempt}
 }
 
-// waitedUntil is how long the job had been due at a time: up to the claim by the clock of due times, and by this process's
-// from there on.
+// waitedUntil returns how long the job had been due at a time: up to the claim by the clock of due times, and by this
+// process's clock from then on. It is at most the longest duration, which a job has that was due at the time 0.
 func (a *attempt) waitedUntil(t time.Time) time.Duration {
-	return max(0, a.job.StartedAt.Sub(a.job.due())) + t.Sub(a.claimed)
+	before, after := max(0, a.job.StartedAt.Sub(a.job.due())), max(0, t.Sub(a.claimed))
+	return before + min(after, math.MaxInt64-before)
 }
 
 // claim makes the attempt's context. Callers hold the session's mu.
@@ -136,7 +139,7 @@ func (a *attempt) end(o outcome, began time.Time, called bool) (next *attempt) {
 		s.log.Warn("a handler returned after its attempt had been ended without it", a.attrs()...)
 	} else {
 		o.result = a.result
-		a.ran, a.waited = called, a.waitedUntil(began)
+		a.ran, a.waited, a.readied = called, a.waitedUntil(began), began.Sub(a.claimed)
 		lost = s.settle(a, o, now.Sub(began))
 	}
 	wake := !s.patience || !s.mayGather()

@@ -81,7 +81,8 @@ func (s *session) noteRecorded(t *turn) {
 		if !a.ran {
 			continue
 		}
-		s.spans.Add(a.job.Queue, a.job.Kind, a.job.due().Add(a.waited+a.took), a.waited, a.took)
+		// From the claim on: a plain INSERT may have set a due time of long ago or of the year 9999.
+		s.spans.Add(a.job.Queue, a.job.Kind, a.job.StartedAt.Add(a.readied+a.took), a.waited, a.took)
 	}
 	s.noted = s.noted || len(t.outcomes) > 0
 }
