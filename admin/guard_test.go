@@ -265,11 +265,11 @@ func TestPrefixes(t *testing.T) {
 // TestPasswords: a browser is asked for a password only if there is a token, which is the password.
 func TestPasswords(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
-	nobody := func(*http.Request) (string, error) { return "", errors.New("nobody") }
+	refuseAll := func(*http.Request) (string, error) { return "", errors.New("refused") }
 	for name, test := range map[string]struct {
 		config admin.Config
 		basic  bool
-	}{"a token": {admin.Config{Token: token}, true}, "rules of the service's own": {admin.Config{Authorize: nobody}, false}, "neither": {admin.Config{}, false}} {
+	}{"a token": {admin.Config{Token: token}, true}, "rules of the service's own": {admin.Config{Authorize: refuseAll}, false}, "neither": {admin.Config{}, false}} {
 		status, header := ask(newHandler(t, client, test.config), fromFar, [2]string{http.MethodGet, "/stats"}, nil)
 		asked := header.Values("WWW-Authenticate")
 		if basic := strings.Contains(strings.Join(asked, " "), "Basic"); status != http.StatusUnauthorized || basic != test.basic || len(asked) == 0 {

@@ -210,7 +210,7 @@ func (h *Handler) enqueue(r *http.Request) (answer, error) {
 
 // onJob changes the job in the request's path, and answers with the changed job.
 func (h *Handler) onJob(r *http.Request, act func(context.Context, int64, ...jobs.ChangeOption) error) (answer, error) {
-	id, err := jobID(r, noBody)
+	id, err := jobID(r, refuseBody)
 	if err == nil {
 		err = act(r.Context(), id)
 	}
@@ -237,7 +237,7 @@ func (h *Handler) cancel(ctx context.Context, id int64, opts ...jobs.ChangeOptio
 }
 
 func (h *Handler) deleteJob(r *http.Request) (answer, error) {
-	id, err := jobID(r, noBody)
+	id, err := jobID(r, refuseBody)
 	if err == nil {
 		err = h.client.Delete(r.Context(), id)
 	}

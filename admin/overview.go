@@ -72,7 +72,7 @@ func (h *Handler) markSlash(r *http.Request) *http.Request {
 }
 
 func (h *Handler) setQueue(r *http.Request, paused bool, set func(context.Context, string) (bool, error)) (answer, error) {
-	if err := noBody(r); err != nil {
+	if err := refuseBody(r); err != nil {
 		return answer{}, err
 	}
 	name := r.PathValue("name")

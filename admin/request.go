@@ -123,8 +123,8 @@ func readBody(w http.ResponseWriter, r *http.Request) error {
 // noQuery refuses a query, for routes without parameters.
 func noQuery(r *http.Request) error { return queryOf(r).fault }
 
-// noBody refuses a query and a body, for routes that take neither.
-func noBody(r *http.Request) error {
+// refuseBody refuses a query and a body, for routes that take neither.
+func refuseBody(r *http.Request) error {
 	if err := noQuery(r); err != nil {
 		return err
 	}

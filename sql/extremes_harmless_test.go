@@ -97,7 +97,7 @@ func (w *world) plant(plants []plant) {
 	}
 }
 
-// A value that plain SQL may give a column is refused, or is harmless to all other jobs and to whoever looks at them.
+// A value that plain SQL may give a column is refused, or is harmless to all other jobs, lists and pages.
 func TestExtremesAreRefusedOrHarmless(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it says nothing of races and takes minutes under the race detector")

@@ -19,7 +19,7 @@ import (
 )
 
 // Programs that start together all migrate, on a file that does not exist yet or is old: each migration runs once, and
-// nobody sees an error.
+// no program sees an error.
 func TestManyProcessesMigrateAtOnce(t *testing.T) {
 	for _, test := range []struct {
 		processes int

@@ -77,7 +77,7 @@ type ClaimJobsRow struct {
 }
 
 // ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
-// Rows come back in no order. For each kind it reads n index entries at the most, whatever else the table holds.
+// Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
 	rows, err := q.db.Query(ctx, claimJobs,
 		arg.WorkerID,
@@ -196,7 +196,7 @@ type EnqueueClaimedJobRow struct {
 
 // EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 // No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list.
-// Where what is returned is not what was given, a trigger of somebody's own has changed it: that job is nobody's to run.
+// Where the row differs from what was given, an application's trigger has changed it: the caller must not run that job.
 func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error) {
 	row := q.db.QueryRow(ctx, enqueueClaimedJob,
 		arg.Kind,
@@ -366,7 +366,7 @@ type ListClaimableJobsRow struct {
 }
 
 // ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand
-// them over. For many jobs the two cost less than an UPDATE that returns rows, where nobody else writes between them: on SQLite.
+// them over. For many jobs the two cost less than an UPDATE that returns rows. No other writer may come between them, as on SQLite.
 func (q *Queries) ListClaimableJobs(ctx context.Context, arg ListClaimableJobsParams) ([]ListClaimableJobsRow, error) {
 	rows, err := q.db.Query(ctx, listClaimableJobs,
 		arg.Kinds,

@@ -349,7 +349,7 @@ type ReleaseJobsParams struct {
 }
 
 // ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
-// all have the same attempt number. Jobs that are to be cancelled are left to CancelRequestedJob.
+// all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
 func (q *Queries) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error) {
 	result, err := q.db.Exec(ctx, releaseJobs,
 		arg.Now,

@@ -24,7 +24,7 @@ type CancelStuckJobsRow struct {
 	Kind  string
 }
 
-// CancelStuckJobs ends the stuck jobs that were to be cancelled.
+// CancelStuckJobs ends the stuck jobs whose cancellation was requested.
 func (q *Queries) CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuckJobsRow, error) {
 	rows, err := q.db.Query(ctx, cancelStuckJobs, now)
 	if err != nil {

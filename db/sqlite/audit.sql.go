@@ -28,7 +28,7 @@ type AddAuditParams struct {
 	Detail *string
 }
 
-// AddAudit notes what somebody changed, in the transaction that changes it.
+// AddAudit records what an actor changed, in the transaction that changes it.
 func (q *Queries) AddAudit(ctx context.Context, arg AddAuditParams) error {
 	_, err := q.db.ExecContext(ctx, addAudit,
 		arg.Now,

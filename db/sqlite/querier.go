@@ -9,7 +9,7 @@ import (
 )
 
 type Querier interface {
-	// AddAudit notes what somebody changed, in the transaction that changes it.
+	// AddAudit records what an actor changed, in the transaction that changes it.
 	AddAudit(ctx context.Context, arg AddAuditParams) error
 	// AddJobChanges notes what a transaction did to jobs: a JSON list of [queue, kind, event, times, jobs].
 	AddJobChanges(ctx context.Context, arg AddJobChangesParams) error
@@ -25,12 +25,12 @@ type Querier interface {
 	CancelRequestedJob(ctx context.Context, arg CancelRequestedJobParams) (int64, error)
 	// CancelRunningJob ends an attempt as cancelled, by its handler's own wish or on request.
 	CancelRunningJob(ctx context.Context, arg CancelRunningJobParams) (int64, error)
-	// CancelStuckJobs ends the stuck jobs that were to be cancelled.
+	// CancelStuckJobs ends the stuck jobs whose cancellation was requested.
 	CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuckJobsRow, error)
 	// CancelWaitingJob ends a job that has not started.
 	CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) ([]CancelWaitingJobRow, error)
 	// ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
-	// Rows come back in no order. For each kind it reads n index entries at the most, whatever else the table holds.
+	// Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 	ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error)
 	// CloseQueue closes the queue for a move. Zero rows mean that it is closed already.
 	CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, error)
@@ -82,7 +82,7 @@ type Querier interface {
 	EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error)
 	// EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 	// No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list.
-	// Where what is returned is not what was given, a trigger of somebody's own has changed it: that job is nobody's to run.
+	// Where the row differs from what was given, an application's trigger has changed it: the caller must not run that job.
 	EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error)
 	// EnqueueJob adds one job and returns its id.
 	// No row means that the unique key is held by a live job, the request id is taken, or the queue is closed by a move.
@@ -154,7 +154,7 @@ type Querier interface {
 	// ListAuditOfJob lists what was done to one job since a time, newest first, below an id: alone, or with others.
 	ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]JobAudit, error)
 	// ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand
-	// them over. For many jobs the two cost less than an UPDATE that returns rows, where nobody else writes between them: on SQLite.
+	// them over. For many jobs the two cost less than an UPDATE that returns rows. No other writer may come between them, as on SQLite.
 	ListClaimableJobs(ctx context.Context, arg ListClaimableJobsParams) ([]ListClaimableJobsRow, error)
 	// ListClaimableJobsOfKind lists up to n due jobs of a queue and a kind, best first by priority, run_after, id, for those who know
 	// that the kind may be claimed. Unless more is 0, a job has values in columns that most leave empty, and that are not listed.
@@ -168,7 +168,7 @@ type Querier interface {
 	// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
 	// bytes their large columns have.
 	ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error)
-	// ListHeldJobs lists what a worker holds, and what of it is to be cancelled.
+	// ListHeldJobs lists the jobs that a worker holds, and when their cancellation was requested.
 	ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJobsRow, error)
 	// ListJobErrors lists the latest attempts of a job that did not end well, before an error, the latest first.
 	ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([]ListJobErrorsRow, error)
@@ -193,7 +193,7 @@ type Querier interface {
 	ListMoves(ctx context.Context) ([]Move, error)
 	// ListQueueRows lists the queues that were ever paused.
 	ListQueueRows(ctx context.Context) ([]Queue, error)
-	// ListSensitiveFields lists what is not to be seen of the jobs of some kinds, a JSON list.
+	// ListSensitiveFields lists the fields that are hidden in the jobs of some kinds, a JSON list.
 	ListSensitiveFields(ctx context.Context, kinds string) ([]ListSensitiveFieldsRow, error)
 	// ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
 	ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams) ([]Worker, error)
@@ -216,7 +216,7 @@ type Querier interface {
 	// ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
 	ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, error)
 	// ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
-	// all have the same attempt number. Jobs that are to be cancelled are left to CancelRequestedJob.
+	// all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
 	ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error)
 	// ReportFailedJobs groups the latest of the jobs that failed since a time by kind and error, the most frequent first, then
 	// the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups.

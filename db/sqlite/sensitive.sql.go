@@ -89,7 +89,7 @@ type ListSensitiveFieldsRow struct {
 	Path string
 }
 
-// ListSensitiveFields lists what is not to be seen of the jobs of some kinds, a JSON list.
+// ListSensitiveFields lists the fields that are hidden in the jobs of some kinds, a JSON list.
 func (q *Queries) ListSensitiveFields(ctx context.Context, kinds string) ([]ListSensitiveFieldsRow, error) {
 	rows, err := q.db.QueryContext(ctx, listSensitiveFields, kinds)
 	if err != nil {

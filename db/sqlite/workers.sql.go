@@ -107,7 +107,7 @@ type ListHeldJobsRow struct {
 	CancelRequestedAt int64
 }
 
-// ListHeldJobs lists what a worker holds, and what of it is to be cancelled.
+// ListHeldJobs lists the jobs that a worker holds, and when their cancellation was requested.
 func (q *Queries) ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJobsRow, error) {
 	rows, err := q.db.QueryContext(ctx, listHeldJobs, workerID)
 	if err != nil {

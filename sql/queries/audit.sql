@@ -1,5 +1,5 @@
 -- name: AddAudit :exec
--- AddAudit notes what somebody changed, in the transaction that changes it.
+-- AddAudit records what an actor changed, in the transaction that changes it.
 INSERT INTO sqluice_job_audit (at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
 VALUES (CAST(@now AS BIGINT), CAST(@actor AS TEXT), CAST(@action AS TEXT), CAST(sqlc.narg('job_id') AS BIGINT),
         CAST(sqlc.narg('kind') AS TEXT), CAST(sqlc.narg('queue') AS TEXT), CAST(@jobs AS BIGINT),

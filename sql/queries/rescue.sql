@@ -15,7 +15,7 @@ WHERE status = 'running' AND EXISTS (
     LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all errors for it, instead of those of each running job */);
 
 -- name: CancelStuckJobs :many
--- CancelStuckJobs ends the stuck jobs that were to be cancelled.
+-- CancelStuckJobs ends the stuck jobs whose cancellation was requested.
 UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
                 lease_until = NULL
 WHERE status = 'running' AND cancel_requested_at IS NOT NULL AND EXISTS (

@@ -33,6 +33,6 @@ FROM sqluice_jobs AS j WHERE j.status = 'running' GROUP BY j.worker_id;
 DELETE FROM sqluice_workers WHERE ended_at IS NOT NULL AND ended_at < CAST(@before AS BIGINT);
 
 -- name: ListHeldJobs :many
--- ListHeldJobs lists what a worker holds, and what of it is to be cancelled.
+-- ListHeldJobs lists the jobs that a worker holds, and when their cancellation was requested.
 SELECT j.id, j.attempt, CAST(COALESCE(j.cancel_requested_at, 0) AS BIGINT) AS cancel_requested_at FROM sqluice_jobs AS j
 WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT);

@@ -19,7 +19,7 @@ END;
 $$;
 -- +goose StatementEnd
 
--- Who runs a job, and for how long it is theirs.
+-- Which worker runs a job, and until when.
 CREATE DOMAIN sqluice_id AS BIGINT
     CONSTRAINT sqluice_id_check CHECK (VALUE BETWEEN 1 AND 9007199254740991);
 CREATE DOMAIN sqluice_text AS TEXT

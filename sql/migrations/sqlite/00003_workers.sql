@@ -16,7 +16,7 @@ SELECT t.names FROM (SELECT group_concat(n.name, ', ') AS names FROM (
 ) AS n) AS t WHERE t.names IS NOT NULL;
 DROP TABLE sqluice_taken;
 
--- Who runs a job, and for how long it is theirs. A worker is one running Runner. The row of a worker that ended stays for
+-- Which worker runs a job, and until when. A worker is one running Runner. The row of a worker that ended stays for
 -- a while, so that a job's history can name it. A process that can take the lock called lock_key knows that the worker is gone.
 CREATE TABLE sqluice_workers (
     id           INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),

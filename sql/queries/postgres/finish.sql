@@ -18,7 +18,7 @@ WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = CAST(@wo
 
 -- name: ReleaseJobs :execrows
 -- ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
--- all have the same attempt number. Jobs that are to be cancelled are left to CancelRequestedJob.
+-- all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
 UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL
 WHERE COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL

@@ -1,5 +1,5 @@
 -- name: ListSensitiveFields :many
--- ListSensitiveFields lists what is not to be seen of the jobs of some kinds, a JSON list.
+-- ListSensitiveFields lists the fields that are hidden in the jobs of some kinds, a JSON list.
 SELECT s.kind, s.path FROM sqluice_sensitive_fields AS s
 WHERE s.kind IN (SELECT k.value FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value))
 ORDER BY s.kind, s.path;

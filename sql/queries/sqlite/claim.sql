@@ -19,7 +19,7 @@ AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS 
 
 -- name: ClaimJobs :many
 -- ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
--- Rows come back in no order. For each kind it reads n index entries at the most, whatever else the table holds.
+-- Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
                 lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
                 updated_at = CAST(@now AS BIGINT)
@@ -39,7 +39,7 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
 
 -- name: ListClaimableJobs :many
 -- ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand
--- them over. For many jobs the two cost less than an UPDATE that returns rows, where nobody else writes between them: on SQLite.
+-- them over. For many jobs the two cost less than an UPDATE that returns rows. No other writer may come between them, as on SQLite.
 SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
 FROM sqluice_jobs AS j WHERE j.id IN (
@@ -74,7 +74,7 @@ WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(
 -- name: EnqueueClaimedJob :one
 -- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 -- No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list.
--- Where what is returned is not what was given, a trigger of somebody's own has changed it: that job is nobody's to run.
+-- Where the row differs from what was given, an application's trigger has changed it: the caller must not run that job.
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
 SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), 'running',

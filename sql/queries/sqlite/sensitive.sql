@@ -1,5 +1,5 @@
 -- name: ListSensitiveFields :many
--- ListSensitiveFields lists what is not to be seen of the jobs of some kinds, a JSON list.
+-- ListSensitiveFields lists the fields that are hidden in the jobs of some kinds, a JSON list.
 SELECT s.kind, s.path FROM sqluice_sensitive_fields AS s
 WHERE s.kind IN (SELECT k.value FROM json_each(CAST(@kinds AS TEXT)) AS k)
 ORDER BY s.kind, s.path;
