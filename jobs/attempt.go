@@ -24,7 +24,7 @@ type attempt struct {
 	kept    bool // a slot is kept for it
 	begun   bool // it has a slot
 
-	over      bool      // its outcome is settled: nobody waits for the handler any more
+	over      bool      // its outcome is settled: the session no longer waits for the handler
 	completed bool      // CompleteTx ran: whether it was committed is known when the handler returns
 	result    *string   // set by SetResult
 	endedAt   time.Time // when the housekeeper first saw its context ended
@@ -34,7 +34,7 @@ type attempt struct {
 	waited   time.Duration // from when the job was due until its handler was called
 	readied  time.Duration // from the claim until its handler was called
 	took     time.Duration // by the handler
-	recorded fate          // what was made of the outcome: somebody may have cancelled the job, or taken it
+	recorded fate          // what the completer recorded: another process may have cancelled the job or claimed it
 }
 
 func (a *attempt) fence() fence { return fence{a.job.ID, int64(a.job.Attempt)} }
@@ -74,7 +74,7 @@ func (a *attempt) clock() {
 // execution is one call of an attempt's handler. It is kept small: a slot whose handler waits should need a stack of 4 KB.
 type execution struct {
 	attempt  *attempt
-	next     *attempt // what is to be run next in the same slot, if an attempt waits
+	next     *attempt // the attempt to run next in the same slot; nil when none waits
 	began    time.Time
 	err      error // the handler's
 	called   bool  // the handler was called

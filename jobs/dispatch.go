@@ -18,7 +18,8 @@ func (s *session) dispatch(claimed []*attempt) {
 	s.mu.Lock()
 	for _, a := range claimed {
 		if old := s.running[a.fence()]; old != nil {
-			// Somebody lowered the attempt number by SQL and made the fence void: the older handler is the lost one.
+			// A statement of plain SQL lowered the attempt number, so two attempts share a fence: the older handler has lost its
+			// lease.
 			old.cancel(ErrLeaseLost)
 			if o := (outcome{attempt: old, fate: fateLost}); s.settle(old, o, now.Sub(old.claimed)) {
 				lost = append(lost, o)

@@ -27,7 +27,7 @@ func (s *session) foldOften(ctx context.Context) {
 		began := time.Now()
 		if began.Sub(looked) >= foldLook {
 			looked = began
-			s.note() // others may have noted something, and nobody else may be there to add it up
+			s.note() // other processes may have noted changes and ended before they added them up
 		}
 		err := s.fold(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -74,7 +74,7 @@ func (c *Client) addUp(ctx context.Context, durations stats.Durations) (left sta
 // Callers hold mu.
 func (s *session) noteRecorded(t *turn) {
 	for _, o := range t.lost {
-		o.attempt.ran = false // not here, as far as anybody is told
+		o.attempt.ran = false // the observer is told that this process did not run the attempt to its end
 	}
 	for _, o := range t.outcomes {
 		a := o.attempt
@@ -87,7 +87,8 @@ func (s *session) noteRecorded(t *turn) {
 	s.noted = s.noted || len(t.outcomes) > 0
 }
 
-// takeSpans takes what is to be added up; noted tells whether notes may be there as well.
+// takeSpans returns the durations to add up and clears them; noted reports whether the database may hold notes to add up as
+// well.
 func (s *session) takeSpans() (spans stats.Durations, noted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

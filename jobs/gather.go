@@ -24,7 +24,8 @@ func (p *pump) gather() {
 	}
 }
 
-// patient sets whether the pump is to be left alone by outcomes that others may join, and reports whether it may be.
+// patient sets whether outcomes that others may join wake the pump. It returns whether the pump now waits for more outcomes:
+// false when patient is false or when gathering is not worthwhile.
 func (s *session) patient(patient bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

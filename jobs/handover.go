@@ -12,24 +12,25 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
-// A job whose runner is in the same process and has nothing to do is handed to it: it is added as one that is claimed already, in
-// one transaction in place of two, and its handler begins when that is committed.
+// A job whose runner is idle in the same process is handed to it: one transaction inserts the job as claimed, in place of two
+// transactions, and its handler begins after the commit.
 
 const (
-	// The bounds of how long a queue is let alone after a job could not be handed over, as while it is paused or has others: longer
-	// each time in a row. Such a try has cost a round trip on PostgreSQL, or a transaction.
+	// handFirst and handLast bound how long a queue is left alone after it declined a job, for example while it is paused or has
+	// others: longer each time in a row. A declined handover costs a round trip on PostgreSQL, or a transaction.
 	handFirst = 10 * time.Millisecond
 	handLast  = time.Second
 
-	// handMost is how long a slot is kept for a job whose insert waits, as for somebody's lock, where others can go on meanwhile.
+	// handMost is how long a slot is kept for a job whose insert waits, for example for a row lock, on an engine where others
+	// can write meanwhile.
 	handMost = time.Second
 )
 
-// errChanged ends a transaction in which a trigger of the application has changed a job that was to be handed over: another queue,
-// a time to come, another status. It is added as ever then, for whom it may concern.
+// errChanged ends a transaction in which a trigger of the application changed the job that was being handed over: another queue,
+// a later time, another status. The job is then inserted normally.
 var errChanged = errors.New("a trigger has changed the job")
 
-// desk is where who adds a job finds the sessions of the client's runners.
+// desk lists the sessions of this client's running runners.
 type desk struct {
 	mu       sync.Mutex
 	sessions []*session // never changed, but replaced
@@ -60,7 +61,7 @@ func (d *desk) engage(kind, queue string) *handover {
 	return nil
 }
 
-// handover is the way of a job from who adds it to a session.
+// handover inserts one job as claimed by a session of this process, which then runs it.
 type handover struct {
 	session *session
 	queue   string
@@ -72,8 +73,8 @@ type handover struct {
 	kept    bool     // the slot still is
 }
 
-// engage keeps a slot and begins a turn for a job that is to be handed over: one job at a time, and only while the pump waits for
-// news and has a slot that is free. What comes faster than that is claimed by the pump, many in one transaction.
+// engage reserves a slot and begins a turn for one handover. It returns nil unless the pump waits for a notification, the queue
+// has a free slot and no other handover goes on: jobs that arrive faster are claimed by the pump, many in one transaction.
 func (s *session) engage(kind, queue string) *handover {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +88,7 @@ func (s *session) engage(kind, queue string) *handover {
 	return &handover{session: s, queue: queue, worker: s.worker.id, turn: s.begin(), began: time.Now(), kept: true}
 }
 
-// insert adds a job for the session to run; added is false when the queue declines it, and where there is no handover.
+// insert inserts a job as claimed by the session; added is false when the queue declines it, and for a nil handover.
 func (h *handover) insert(ctx context.Context, q db.Querier, p db.EnqueueJobParams) (receipt Receipt, added bool, err error) {
 	if h == nil {
 		return Receipt{}, false, nil
@@ -118,7 +119,7 @@ func (h *handover) insert(ctx context.Context, q db.Querier, p db.EnqueueJobPara
 	return Receipt{ID: row.ID}, true, nil
 }
 
-// asGiven reports whether a job is what it was to be.
+// asGiven reports whether the inserted row has the values that the enqueue gave: whether no trigger changed it.
 func asGiven(row db.EnqueueClaimedJobRow, arg db.EnqueueClaimedJobParams) bool {
 	return row.Kind == arg.Kind && row.Queue == arg.Queue && row.Payload == arg.Payload && row.Status == string(StatusRunning) &&
 		row.Priority == arg.Priority && row.RunAfter == arg.RunAfter && row.MaxAttempts == arg.MaxAttempts && row.Timeout == arg.Timeout &&
@@ -126,7 +127,7 @@ func asGiven(row db.EnqueueClaimedJobRow, arg db.EnqueueClaimedJobParams) bool {
 		row.UniqueKey == nil && row.RequestID == nil && row.CreatedAt == arg.Now && row.Attempt == 1 && row.WorkerID != nil && *row.WorkerID == arg.WorkerID
 }
 
-// start has the handler begin, if the transaction that was committed has claimed the job, and reports whether that is so.
+// start dispatches the job that the committed transaction claimed. It returns false when the transaction claimed none.
 func (h *handover) start() (taken bool) {
 	if h.claimed == nil {
 		return false
@@ -159,8 +160,8 @@ func (h *handover) end() {
 	}
 }
 
-// writeJob adds a job without keys in a transaction of its own, and hands it to a runner that has nothing to do, or else tells all
-// who may have one.
+// writeJob inserts a job without keys in a separate transaction. It hands the job to an idle runner of this process, or else
+// announces new work.
 func (c *Client) writeJob(ctx context.Context, job db.EnqueueJobParams, noted func(context.Context, db.Querier, int64) error) (Receipt, error) {
 	if err := c.scope().CheckOutside(ctx); err != nil {
 		return Receipt{}, err
@@ -192,12 +193,12 @@ func (c *Client) writeJob(ctx context.Context, job db.EnqueueJobParams, noted fu
 	return receipt, err
 }
 
-// handOver adds a job by a handover that add belongs to. Unless that is final, it is to be added as ever: what kept it from being
-// added may be that it was to run at once.
+// handOver inserts a job by a handover that add belongs to. final is false when the caller must insert the job normally: the
+// handover itself may have caused the failure.
 func (c *Client) handOver(ctx context.Context, h *handover, add func(context.Context, db.Querier) error) (final bool, err error) {
 	defer h.end() // also when a handler of events of the application panics
 	limited, cancel := ctx, context.CancelFunc(func() {})
-	if !c.store.WritesAlone() { // else who waits has everybody wait
+	if !c.store.WritesAlone() { // on SQLite a waiting writer blocks all others, so no timeout is set
 		limited, cancel = context.WithTimeout(ctx, handMost)
 	}
 	defer cancel()

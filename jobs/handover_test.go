@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// resting is a session whose pump waits for news, with two slots.
+// resting returns a session whose pump waits for a notification, with two slots.
 func resting(t *testing.T) *session {
 	return &session{
 		store: &splitting{}, values: t.Context(), settled: make(chan struct{}, 1), next: make(chan *attempt), finished: make(chan struct{}),
@@ -140,8 +140,7 @@ func TestHandoverThatIsRunAgain(t *testing.T) {
 	}
 }
 
-// stubborn is a store whose transactions by themselves end with an error, maybe when nobody waits any more, and in which shared ones
-// work.
+// stubborn is a store whose Write returns an error, with waits only after its context has ended. Its WriteTogether succeeds.
 type stubborn struct {
 	splitting
 	err    error
@@ -175,7 +174,8 @@ func (q *fickle) EnqueueKeylessJob(context.Context, db.EnqueueKeylessJobParams) 
 	return 2, nil
 }
 
-// What fails because it was to be handed over is added once more, and what fails anyway is not.
+// A job whose handover fails is inserted normally. An error that the normal insert would return too is returned without a second
+// insert.
 func TestHandoverThatFails(t *testing.T) {
 	no := errors.New("no")
 	for name, test := range map[string]struct {
@@ -216,7 +216,7 @@ func TestHandoverThatFails(t *testing.T) {
 	}
 }
 
-// Who waits for all to end hears of the end of a handover, also where the job itself has ended before.
+// A stopping or draining session is signalled when a handover ends, also when the handed-over job itself has ended before.
 func TestEndOfAHandoverIsTold(t *testing.T) {
 	for name, wait := range map[string]func(*session){
 		"stop": func(s *session) { s.closing = true }, "drain": func(s *session) { s.drain = true }, "neither": func(*session) {},
@@ -259,7 +259,7 @@ func TestKeptSlot(t *testing.T) {
 	}
 }
 
-// A job that nobody here knows of is no stray while a turn goes on that may have claimed it.
+// A held job that this session does not know is no stray while a turn goes on that may have claimed it.
 func TestStrays(t *testing.T) {
 	held := map[fence]db.ListHeldJobsRow{{1, 1}: {}}
 	s := resting(t)

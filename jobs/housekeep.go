@@ -23,7 +23,7 @@ type housekeeper struct {
 	lastClock time.Time // by the clock of the leases, which can be set, and runs on while the machine sleeps
 	renewed   time.Time
 	trustFrom time.Time        // before it, leases are not judged
-	strays    map[fence]uint64 // what nobody here knew of at the last look, with how many turns had begun at the first one
+	strays    map[fence]uint64 // held jobs that the session did not know at the last look, with the number of turns begun at the first look
 }
 
 // keepHouse renews the worker's and its jobs' leases, cancels handlers whose job was cancelled or lost, reports
@@ -67,8 +67,8 @@ func (h *housekeeper) look(ctx context.Context) error {
 	now := time.Now()
 	clock := h.store.Now()
 	if now.Sub(h.lastTick) > 3*tick || clock.Sub(h.lastClock).Abs() > 3*tick {
-		// This process did not run for a while, or the clock was set: leases that look over may not be. Everybody gets
-		// time to renew, this worker first.
+		// This process did not run for a while, or the clock was set: leases that look expired may not be. Every worker gets
+		// time to renew, this one first.
 		h.trustFrom = now.Add(h.config.Lease / 3)
 		h.renewed = time.Time{}
 	}
@@ -95,7 +95,7 @@ func (h *housekeeper) look(ctx context.Context) error {
 	if now.Before(h.trustFrom) {
 		before = 0
 	}
-	// One statement tells where there is something to look after, and where nothing runs and nobody else lives, that is all.
+	// One statement tells what needs work. Where no job runs and no other worker lives, no other statement follows.
 	work, err := h.housework(ctx, before)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (h *housekeeper) checkHeld(ctx context.Context, n int64) error {
 	return h.releaseStrays(ctx, held)
 }
 
-// cancelLost cancels the handlers of attempts that this worker does not hold any more, or that are to be cancelled.
+// cancelLost cancels the handlers of attempts that this worker no longer holds, or whose job has a cancel request.
 func (h *housekeeper) cancelLost(attempts []*attempt, held map[fence]db.ListHeldJobsRow) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -254,7 +254,7 @@ func (h *housekeeper) revive(ctx context.Context) error {
 	}
 	err = errors.Join(err, h.register(ctx))
 	if errors.Is(err, ErrWorkerName) {
-		h.giveUp(err) // somebody has taken the name: two must not share it
+		h.giveUp(err) // another worker has taken the name: two must not share it
 	}
 	h.signal()
 	return err

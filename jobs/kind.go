@@ -33,19 +33,19 @@ type Kind[T any] struct {
 	// many have. It is called on the attempt's goroutine. [DefaultRetryDelay] when nil.
 	RetryDelay func(job Job, err error) time.Duration
 
-	// Sensitive names what of its jobs nobody but the handler is to see: [Redacted] stands in its place in what a [Client]
-	// returns, and so in the HTTP API, on its pages, in the command's answers and in logs. "card.number" is the field number
-	// of the field card of the payload, "items.token" or "items.*.token" the field token of each element of the list items,
-	// "accounts.*.token" that of each member of the object accounts, whatever its name, and "*" the whole payload.
-	// "metadata:", "progress:" or "result:" before it mean those, as in "result:token". Names are compared whatever their
-	// case; one with a dot in it cannot be said: mark what it is in.
+	// Sensitive names the fields of its jobs that only the handler may see: [Redacted] stands in their place in what a [Client]
+	// returns, and so in the HTTP API, on its pages, in the command's answers and in logs. "card.number" is the field number of
+	// the field card of the payload, "items.token" or "items.*.token" the field token of each element of the list items,
+	// "accounts.*.token" that of each member of the object accounts, whatever its name, and "*" the whole payload. The prefixes
+	// "metadata:", "progress:" and "result:" name fields of those instead, as in "result:token". Letter case is ignored. A field
+	// whose name contains a dot cannot be named: mark the object that holds it.
 	//
-	// The marks are kept in the database, so that other programs heed them: they are added when a runner starts that handles
-	// the kind, or a job of it is enqueued by way of it, and go only by UnmarkSensitive of package jobs/inspect.
+	// The marks are kept in the database, so that other programs honour them. A runner adds them when it starts with a handler
+	// for the kind, and an enqueue by the kind adds them too. Only UnmarkSensitive of package jobs/inspect removes them.
 	//
-	// Strings and numbers of these fields are taken out of the errors, panics and stacks that attempts are recorded with, too,
-	// and of the runner's log: those of at least 4 bytes, as they are, or quoted, or escaped as in a URL. Other forms of them,
-	// such as a part or a hash, are not found. Not covered are keys, user ids and tags: put nothing secret there.
+	// Strings and numbers of these fields are also removed from the recorded errors, panics and stacks of attempts, and from the
+	// runner's log: values of at least 4 bytes, as they are, quoted, or escaped as in a URL. Other forms of a value, such as a
+	// part or a hash, are not found. Keys, user ids and tags are not covered: put no secret there.
 	Sensitive []string
 }
 
@@ -124,9 +124,8 @@ func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
 	return e
 }
 
-// discreet is an error of package json without the values that it quotes: errors are kept and shown, and what of a payload is
-// not to be seen may be known to the database alone. Other errors, which are those of the application's own types, are kept
-// where the kind itself marks nothing.
+// discreet returns an error of package json without the values that it quotes: errors are stored and shown, and a sensitive
+// payload must stay in the database. Other errors come from the application's own types: they are kept unless sensitive is set.
 func discreet(err error, sensitive bool) error {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		return fmt.Errorf("the field %s is no %s", core.Quote(wrong.Field), wrong.Type)

@@ -31,12 +31,12 @@ type lane struct {
 	most     int       // of the jobs ahead
 	active   int       // handlers that have not returned
 	kept     int       // slots for jobs that are being handed over
-	declined int       // how often in a row it did not take a job that was to be handed over
+	declined int       // how often in a row the queue declined a job that was being handed over
 	handNext time.Time // when it is asked again
 	ahead    []*attempt
 	room     int           // for jobs ahead, as far as it is known
 	brake    int           // from here on the room grows slowly: it was too much before; 0 when it never was
-	not      int           // for how many turns nothing is to be claimed ahead
+	not      int           // for how many turns prefetching pauses
 	late     time.Duration // the longest time since the last turn that a job waited for its slot
 	pace     time.Duration // how long attempts took lately, 0 while none has ended
 	weight   int           // the bytes of their payloads

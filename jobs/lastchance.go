@@ -13,9 +13,9 @@ import (
 // lastChanceMost is the longest time for which a job on its last chance is put off.
 const lastChanceMost = time.Minute
 
-// lastChance reports whether the next crash fails a job that has crashed before. A process that dies charges all that it ran,
-// because nobody can tell which of them ended it; so what ran beside such a job each time would fail with it. Therefore a
-// worker runs one job on its last chance at a time. A drain, which has an end, does not wait for them so long.
+// lastChance reports whether the next crash fails a job that has crashed before. A process that dies charges a crash to every
+// job that it ran, because no record tells which of them ended it; so jobs that ran beside such a job each time would fail with
+// it. Therefore a worker runs one job on its last chance at a time. A drain must end, so it does not apply this rule.
 func (s *session) lastChance(job Job) bool {
 	return job.Crashes > 0 && job.Crashes >= s.config.MaxCrashes-1 && !s.drain
 }

@@ -13,8 +13,9 @@ import (
 // A claim beside which there is nothing to record, as of the first job after a rest, is one statement. Where others may write
 // meanwhile, and a statement is a round trip, it and its commit go in one, in place of three.
 
-// claimsAlone reports whether a turn only claims from one queue, for free slots, after a notification. It promotes due jobs after the
-// claim. While a job runs that may kill the process, no other that would be put off for it is to be claimed, even for a moment.
+// claimsAlone reports whether a turn only claims from one queue, for free slots, after a notification. The turn then promotes
+// due jobs after the claim. While a suspect job runs it returns false, because the claim could take a job that must wait for
+// that one.
 func (p *pump) claimsAlone(t *turn) bool {
 	if p.store.WritesAlone() || len(t.outcomes) > 0 || t.behind || len(t.wants) != 1 || !p.woken ||
 		!p.next.IsZero() && !p.next.After(p.store.Now()) {

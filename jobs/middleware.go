@@ -68,7 +68,7 @@ func (r *EnqueueRequest) Job() Job {
 	return job
 }
 
-// Len is how many jobs are to be added.
+// Len returns the number of jobs that the request enqueues.
 func (r *EnqueueRequest) Len() int { return r.jobs }
 
 // Payload is that of the ith job, counted from 0. It must not be changed.
@@ -113,7 +113,8 @@ func (r *EnqueueRequest) run(ctx context.Context) error {
 	return nil
 }
 
-// pass makes a request pass the middleware. Nobody is told that jobs are there when they are not.
+// pass passes a request through the middleware. It returns an error when a middleware returned nil without enqueuing, so that no
+// caller takes the jobs for enqueued.
 func (r *EnqueueRequest) pass(ctx context.Context) error {
 	r.enqueue.encoded = false // it sees payloads, and may change them against the rule
 	if err := r.client.around(ctx, r); err != nil {

@@ -15,7 +15,7 @@ type observed struct {
 	observer *Observer
 }
 
-// observe returns the store itself when nobody wants to know.
+// observe returns the store itself when its observer has no callback for reads and writes.
 func observe(store Store) Store {
 	o := store.Observer()
 	if o == nil || o.Queried == nil && o.Failed == nil {
@@ -54,8 +54,8 @@ func (s observed) Join(tx Tx) (db.Querier, error) {
 
 type work = func(context.Context, db.Querier) error
 
-// watch tells of the statements, and of an error that is the database's: what the function itself finds, such as a job that
-// is not there, is none. Nor is a caller who waits no longer.
+// watch tells the observer of the statements, and of an error of the database. An error of fn itself, such as a missing job, is
+// not one of the database, and a cancelled context is not a failure.
 func (s observed) watch(ctx context.Context, do func(context.Context, work) error, fn work) error {
 	var own error
 	failed := false

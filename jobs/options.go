@@ -8,8 +8,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// EnqueueOption says how a job is to be run. Options are values: keep and reuse them freely. A later option of the
-// same sort wins over an earlier one.
+// EnqueueOption sets how a job is enqueued and run. Options are values: keep and reuse them freely. A later option of the same
+// sort wins over an earlier one.
 type EnqueueOption func(*enqueue)
 
 // enqueue is what the options and the kind make of one job, or of many that are alike but for their payloads.

@@ -21,7 +21,7 @@ type outage struct {
 
 func newOutage(log *slog.Logger) *outage { return &outage{log: log, now: time.Now} }
 
-// failed notes a failure. Those that are not told of are there for who looks for the fault, at the level of debugging.
+// failed notes a failure. It logs the first one, and then one every tellEvery, at the level; it logs all others at debug level.
 func (o *outage) failed(level slog.Level, text string, args ...any) {
 	now := o.now()
 	if o.failures == 0 {

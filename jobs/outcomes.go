@@ -23,7 +23,7 @@ const (
 	fateCancel
 	fateRelease
 	fateReturn // the attempt was not begun
-	fateLost   // nothing is recorded: the attempt belongs to nobody here
+	fateLost   // nothing is recorded: this worker no longer holds the attempt
 )
 
 // outcome is the end of an attempt, to be recorded.

@@ -48,7 +48,7 @@ func TestPruneAgain(t *testing.T) {
 	}
 }
 
-// Of jobs that end at some rate each pass finds about as many as are to be; of few that a minute brings.
+// Each pass prunes about as many jobs as ended at a given rate since the last pass. At a low rate it prunes those of a minute.
 func TestKeepPruning(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -161,7 +161,7 @@ func TestPruneWalk(t *testing.T) {
 	})
 }
 
-// pruning is a store of jobs of which none is to be removed; its looks take some time, and the last one fails.
+// pruning is a store without jobs to prune; its looks take some time, and the last one fails.
 type pruning struct {
 	Store
 	steps []time.Duration

@@ -30,7 +30,7 @@ const (
 	lookFirst = time.Millisecond
 	lookLast  = time.Second
 
-	// lockedPause is when an outcome is tried again whose row somebody has locked.
+	// lockedPause is the time after which an outcome whose row is locked by another transaction is tried again.
 	lockedPause = 10 * time.Second
 
 	// The bounds of when a draining runner looks again whether others' jobs have ended: most of them soon have.
@@ -51,12 +51,12 @@ type pump struct {
 	took     time.Duration   // the time of the last turn's write
 	portion  portion         // how many jobs of a queue a turn claims
 	misses   int             // turns that claimed nothing though there was something, since the last that did
-	woken    bool            // by the news of a job
-	trusting bool            // the last such news was worth a claim: the next is not looked into first
+	woken    bool            // by a notification of a job
+	trusting bool            // the last notification led to a claim: the pump claims after the next one without a look first
 	vain     int             // looks in a row that found nothing
 	late     int             // how many times in a row others were faster
 	stood    bool            // it has stood back since it found a job
-	quiet    time.Time       // until when news is left alone
+	quiet    time.Time       // until when the pump ignores notifications
 }
 
 // pump runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
@@ -191,15 +191,15 @@ func (p *pump) look(ctx context.Context, wants map[string]int64) (found, drained
 	return false, false
 }
 
-// heard notes whether the news that woke the pump was worth it. Where many workers wait for the same jobs, most of them
-// come too late, and a look costs less than a claim in vain.
+// heard notes whether the notification that woke the pump led to a claim. Where many workers wait for the same jobs, most of
+// them come too late, and a look costs less than a claim in vain.
 func (p *pump) heard(worth bool) {
 	if p.woken {
 		p.woken, p.trusting = false, worth
 	}
 }
 
-// follow does what is to be done after a turn is committed.
+// follow updates the pump's state after a turn is committed.
 func (p *pump) follow(t *turn) {
 	tellTurned(p.observer, t)
 	if p.store.WritesAlone() {
@@ -224,8 +224,8 @@ func (p *pump) follow(t *turn) {
 			p.hungry[queue] = t.more[queue] || t.short[queue] || t.lone
 		}
 		if !t.worth && len(t.claimed) == 0 && !p.behind {
-			// Somebody was faster, or a job is pending before its time: by SQL, or because the clock was set back.
-			// So may a job be that is due and locked: its time, which is past, is nothing to wait for.
+			// Another worker claimed the job first, or a job is pending before its time: by SQL, or because the clock was set
+			// back. An overdue locked job must not set the timer.
 			again := p.store.Now().Add(min(lookFirst<<min(p.misses, 10), lookLast))
 			if next.IsZero() || next.After(again) || t.promoted == 0 && t.promote > 0 {
 				next = again
@@ -261,7 +261,7 @@ func (p *pump) failed(t *turn, err error, stopping bool) error {
 	if busy := errors.Is(err, ErrBusy); len(outcomes) > 0 && (busy || !p.store.CanRetry(err)) {
 		outcomes = p.recordApart(outcomes)
 		if busy && len(outcomes) > 0 && !stopping {
-			// Somebody has locked these rows, as an application's own transaction may for long: the others go on.
+			// Another transaction has locked these rows, perhaps for long: the other outcomes are recorded without them.
 			p.putBackLater(outcomes)
 			outcomes = nil
 		}
@@ -446,7 +446,7 @@ func (s *session) abort(cause error) error {
 	}
 }
 
-// unusable returns the error that ends the run, or nil when the write is to be tried again.
+// unusable returns the error that ends the run, or nil when the pump must retry the write.
 func unusable(err error) error {
 	var schema *SchemaError
 	if errors.Is(err, ErrClosed) || errors.Is(err, ErrReplaced) || errors.As(err, &schema) {

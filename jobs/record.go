@@ -76,13 +76,13 @@ func (s *session) record(ctx context.Context, q db.Querier, outcomes []outcome, 
 	return lost, nil
 }
 
-// recordReturned gives back jobs whose handlers were not called. Those that somebody else holds now are no loss.
+// recordReturned releases jobs whose handlers were not called. Those that another worker holds now are not counted as lost.
 func (s *session) recordReturned(ctx context.Context, q db.Querier, h holder, group []outcome, now int64, done stats.Changes) error {
 	n, err := q.ReleaseJobs(ctx, db.ReleaseJobsParams{Now: now, WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
 	if err != nil || n == int64(len(group)) {
 		return err
 	}
-	for _, o := range group { // somebody may have asked for an end in the meantime
+	for _, o := range group { // a caller may have requested the cancellation meanwhile
 		n, err := q.CancelRequestedJob(ctx, db.CancelRequestedJobParams{Now: now, ID: o.attempt.job.ID, Attempt: h.attempt, WorkerID: h.worker})
 		if err != nil {
 			return err
@@ -180,8 +180,8 @@ func (s *session) completed(ctx context.Context, q db.Querier, group []outcome, 
 	return lost, nil
 }
 
-// ended reads whether an outcome that no statement could write was recorded before, as far as that is possible: else somebody
-// has taken the job, and may have ended it as this attempt's.
+// ended reports whether an outcome that no statement could write was recorded before, as far as the row tells. Otherwise another
+// worker has claimed the job, and may have ended it with the same result as this attempt.
 func (s *session) ended(ctx context.Context, q db.Querier, o outcome) (bool, error) {
 	if !o.apart {
 		return false, nil
@@ -214,7 +214,7 @@ func (s *session) recordOne(ctx context.Context, q db.Querier, o outcome, done s
 	}
 	var n int64
 	var err error
-	if o.fate != fateCancel { // somebody may have asked for that in the meantime
+	if o.fate != fateCancel { // a caller may have requested the cancellation meanwhile
 		n, err = q.CancelRequestedJob(ctx, db.CancelRequestedJobParams{
 			LastError: core.Optional(o.message), Now: core.Micros(now), ID: id, Attempt: attempt, WorkerID: worker,
 		})

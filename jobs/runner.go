@@ -28,7 +28,7 @@ const (
 	OnBootFailed
 )
 
-// Forever, as a retention, keeps jobs until somebody deletes them.
+// Forever, as a retention, keeps jobs until a caller deletes them.
 const Forever time.Duration = -1
 
 // Retention is how long ended jobs are kept, by status. 0 means the default, [Forever] means what it says.
@@ -212,8 +212,8 @@ func (r *Runner) handle(h handler) {
 // database, or handlers that did not return. A runner runs once.
 func (r *Runner) Run(ctx context.Context) error { return r.start(ctx, false) }
 
-// Drain is Run that also ends, with nil, as soon as no job that it has a handler for is pending, due or running in
-// its queues, whoever runs it. Jobs that are scheduled for later, and queues that are paused, are not waited for.
+// Drain is Run that also ends, with nil, as soon as no job that it has a handler for is pending, due or running in its queues.
+// Jobs that other runners run count too. It does not wait for jobs scheduled for later or for queues that are paused.
 func (r *Runner) Drain(ctx context.Context) error { return r.start(ctx, true) }
 
 func (r *Runner) start(ctx context.Context, drain bool) error {

@@ -48,7 +48,7 @@ type session struct {
 	ending   error              // why the contexts of all handlers ended
 	turns    uint64             // how many have begun
 	open     []uint64           // the numbers of those whose handlers have not, in their order
-	resting  bool               // the pump waits for news
+	resting  bool               // the pump waits for a notification
 	engaged  bool               // a job is being handed over
 	refused  map[fence]struct{} // attempts whose end the database does not take
 	spans    stats.Durations    // how long jobs waited and ran, not yet in the history
@@ -145,8 +145,8 @@ func (s *session) reach(ctx context.Context, step func(context.Context) error) e
 	}
 }
 
-// passing reports whether an error is a state of the database that a starting runner waits out. A fault that somebody has to
-// mend, such as a wrong password or a file that may not be written to, ends it.
+// passing reports whether an error is a state of the database that a starting runner waits out. A fault that a person has to
+// fix, such as a wrong password or a file without write permission, ends the runner.
 func passing(err error) bool {
 	for _, state := range []error{ErrUnavailable, ErrReadOnly, ErrBusy, ErrFull, ErrDisk, ErrUnknownOutcome} {
 		if errors.Is(err, state) {
@@ -244,8 +244,8 @@ func (s *session) abandon() {
 	s.signal()
 }
 
-// settle notes an attempt's outcome and how long it took, the first time only. It reports whether that was the last thing to do
-// for it: the observer is to be told. Callers hold mu.
+// settle notes an attempt's outcome and how long it took, the first time only. It returns true when the lease was lost: the
+// attempt is then forgotten, and the caller tells the observer. Callers hold mu.
 func (s *session) settle(a *attempt, o outcome, took time.Duration) (lost bool) {
 	if a.over {
 		return false

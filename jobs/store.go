@@ -30,16 +30,16 @@ type Store interface {
 	// the write happened.
 	Write(ctx context.Context, fn func(context.Context, db.Querier) error) error
 
-	// WriteTogether is Write for a function that is short and waits for nobody, as one that adds a job does: an engine
-	// whose commits are dear has callers who come at the same time share a transaction.
+	// WriteTogether is Write for a function that is short and waits for no other, for example one that inserts a job: an engine
+	// whose commits are expensive makes concurrent callers share a transaction.
 	WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error
 
-	// WriteOne is Write for a function that runs one statement, a claim: an engine may have it committed in the same round trip,
-	// whatever the function returns, and tells nobody of it. The end of ctx does not stop it. Where the connection breaks nobody asks
-	// what became of it: that is [ErrUnknownOutcome].
+	// WriteOne is Write for a function that runs one statement, a claim: an engine may commit it in the same round trip,
+	// whatever the function returns, and announces nothing. The end of ctx does not stop it. When the connection breaks,
+	// WriteOne does not ask for the outcome and returns [ErrUnknownOutcome].
 	WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error
 
-	// WritesAlone reports whether one transaction writes at a time and others wait for it: a long one is in everybody's way.
+	// WritesAlone reports whether only one transaction writes at a time: a long one then blocks all other writers.
 	WritesAlone() bool
 
 	// Now is the clock that leases and due times are compared with.
@@ -60,14 +60,14 @@ type Store interface {
 	// Announce tells listeners, here and in other processes, what a commit of this process made true.
 	Announce(signals Signal)
 
-	// HoldWorkerLock takes a new lock that says that a worker lives, for as long as the process lives or until release,
-	// and returns the key by which others find it. ended says that the worker's row says so too, and that nobody needs
-	// the lock any more; else others find the lock free, and the worker gone. No key means that the store has no locks,
-	// so that only the lease can tell.
+	// HoldWorkerLock takes a new lock that says that a worker lives, for as long as the process lives or until release, and
+	// returns the key by which other processes find it. ended tells release that the worker's row says that it ended, so that
+	// the lock is no longer needed; else other processes find the lock free and take the worker for dead. An empty key means
+	// that the store has no locks, so that only the lease can tell.
 	HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error)
 
-	// FreeWorkerLocks returns those of other workers' locks that TakeWorkerLock is worth trying on: at the least all
-	// whose worker is gone.
+	// FreeWorkerLocks returns those of other workers' locks that TakeWorkerLock is worth trying on: at least all whose worker is
+	// dead.
 	FreeWorkerLocks(ctx context.Context, keys []string) ([]string, error)
 
 	// TakeWorkerLock tries the lock of another worker. taken means that the worker is gone, and that the caller now
@@ -98,7 +98,7 @@ type Store interface {
 	// to a fault of the statement.
 	CanRetry(err error) bool
 
-	// Observer is told what happens; nil for nobody. It is the same for as long as the store lives.
+	// Observer returns the observer that is told what happens, or nil. It is the same for as long as the store lives.
 	Observer() *Observer
 
 	// Close waits for writes under way and closes the connections.

@@ -8,8 +8,8 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
-// releaseStrays gives back, at no cost, jobs that the database says this worker holds and that nobody here knows of:
-// they were claimed by a transaction that was committed although the pump saw it fail. Their fence tells.
+// releaseStrays releases jobs, at no cost, that the database says this worker holds and that this session does not know: a
+// transaction claimed them whose commit looked like a failure to the pump. Each is found by its fence.
 func (h *housekeeper) releaseStrays(ctx context.Context, held map[fence]db.ListHeldJobsRow) error {
 	strays := h.findStrays(held)
 	if len(strays) == 0 {

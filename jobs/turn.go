@@ -24,7 +24,7 @@ type turn struct {
 	outcomes []outcome
 	wants    map[string]int64
 	slots    map[string]int64 // how many of those begin at once
-	worth    bool             // there was something to record, so that nobody looked whether there is something to claim
+	worth    bool             // there was something to record, so that the turn did not check first whether there is something to claim
 	behind   bool             // the turn before promoted as many jobs as it might: promote more, also when none can be claimed
 	lone     bool             // it claims by one statement, and a look for due jobs follows
 
@@ -199,7 +199,7 @@ func (t *turn) signals() Signal {
 		case fateDone, fateCancel:
 			signals |= JobEnded
 		default:
-			signals |= WorkReady | JobEnded // which of them depends on whether the job was to be cancelled
+			signals |= WorkReady | JobEnded // which of them depends on whether the job had a cancel request
 		}
 	}
 	return signals

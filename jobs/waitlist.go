@@ -24,8 +24,8 @@ const (
 	// waitMost is how many jobs one statement looks at: that takes milliseconds of a processor.
 	waitMost = 2000
 
-	// waitRest is for how many times as long as a look took the next one is put off: looks for many waiters take a tenth of one
-	// processor at the most.
+	// waitRest is how many times the duration of a look passes before the next one: looks for many waiters take at most a tenth
+	// of one processor.
 	waitRest = 9
 )
 

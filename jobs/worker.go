@@ -22,8 +22,8 @@ type worker struct {
 	release func(ended bool) error
 }
 
-// register takes a fresh lock, then adds the worker's row: so whoever reads the row finds the lock held, or knows that
-// the worker is gone.
+// register takes a new lock, then inserts the worker's row: a process that reads the row finds the lock held, or knows that the
+// worker is dead.
 func (s *session) register(ctx context.Context) error {
 	host, err := os.Hostname()
 	if err != nil {

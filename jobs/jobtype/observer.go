@@ -50,7 +50,7 @@ type Observer struct {
 	// Failed is called when the database failed a read or a transaction: one of its statements, its commit, or the way there.
 	Failed func(err error)
 
-	// Woken is called when somebody who waits for news, as a runner without work does, is told to look.
+	// Woken is called when a listener, such as a runner without work, is told to look for work.
 	Woken func(WakeSource)
 
 	queues []*callback.Queue // of the observers that this one tells; empty in one that the application made
