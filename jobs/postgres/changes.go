@@ -36,7 +36,7 @@ func (h *hub) pollChanges() {
 	}
 }
 
-// wantsChanges reports whether somebody listens for changes only.
+// wantsChanges reports whether a listener wants ChangesOnly.
 func (h *hub) wantsChanges() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

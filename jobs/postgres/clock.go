@@ -29,7 +29,7 @@ const (
 // clock is the server's clock as far as this process knows it: the local one and the difference that was measured last.
 type clock struct {
 	local     func() time.Time
-	monotonic func() time.Time // a clock that nobody sets
+	monotonic func() time.Time // a clock that cannot be set
 
 	mu    sync.Mutex
 	ahead time.Duration // of the server
@@ -72,7 +72,8 @@ func (c *clock) known() bool {
 	return !c.taken.local.IsZero()
 }
 
-// old reports whether the last measurement is to be followed by another: once in a while, whatever comes of that.
+// old reports whether the caller must measure again. It returns true at most once per sampleEvery, also when a measurement
+// fails.
 func (c *clock) old() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

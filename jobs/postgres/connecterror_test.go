@@ -14,13 +14,13 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// withoutTLS is the address of a server that has no TLS, and nobody in it either.
+// withoutTLS returns the address of a server that refuses TLS.
 func withoutTLS(t *testing.T) string {
 	t.Helper()
 	return answering(t, func(conn net.Conn) { _, _ = conn.Write([]byte("N")) }) // a client that is gone needs no answer
 }
 
-// strange is the address of a server that has a certificate which nobody knows.
+// strange returns the address of a server whose certificate no client trusts.
 func strange(t *testing.T) string {
 	t.Helper()
 	web := httptest.NewTLSServer(nil) // makes one
@@ -59,7 +59,7 @@ func answering(t *testing.T, answer func(net.Conn)) string {
 	return listener.Addr().String()
 }
 
-// nobody is an address at which no server listens.
+// unserved returns an address at which no server listens.
 func nobody(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -16,7 +16,7 @@ var deadlineTests = []engineTest{
 	{"WriteBehindALockedTable", testWriteBehindALockedTable},
 }
 
-// A write that waits for a row or a table ends with its caller's context, has done nothing, and leaves nobody waiting.
+// A write that waits for a row or a table ends with its caller's context, changes nothing and leaves no other session waiting.
 func testWriteThatWaits(t *testing.T, site *site) {
 	for lock, statement := range map[string]string{"row": "lock_job", "table": "lock_jobs"} {
 		t.Run(lock, func(t *testing.T) {

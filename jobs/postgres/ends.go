@@ -9,17 +9,17 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A notification reaches every process that listens, and wakes two of each: its own and the server's. That jobs have ended
-// matters only to somebody who waits for one, as Wait does and an open dashboard. So whoever waits says so, and workers tell of
-// ends only while they have heard of somebody.
+// A notification wakes two processes for each listener: the listener and the server's process for it. That a job has ended
+// matters only to a listener for JobEnded, such as Wait or an open dashboard. So a process with such a listener announces that
+// it waits, and workers announce ended jobs only while they have heard of a waiting process.
 
 const (
-	// waitsEvery is how often a process says that somebody in it waits. Others go by that for heardFor, so that two such
-	// messages in a row may be lost.
+	// waitsEvery is how often a process repeats that a listener of its own waits for ended jobs. Other processes rely on that
+	// for heardFor, so that two such messages in a row may be lost.
 	waitsEvery = 10 * time.Second
 	heardFor   = 35 * time.Second
 
-	// answerSpread is how long those who wait let each other answer somebody who asks, at the most: one answer is enough.
+	// answerSpread is the longest random delay before a waiting process answers one that asks: one answer is enough for all.
 	answerSpread = 20 * time.Millisecond
 
 	// sayAgain is when a message is sent again that could not be sent.
@@ -28,22 +28,24 @@ const (
 
 // What processes tell each other in notifications without a signal, in place of a queue.
 const (
-	saysWaits = "waits" // somebody waits for jobs to end
-	saysAsks  = "asks"  // I have begun to listen: does somebody wait?
+	saysWaits = "waits" // a listener of the sender waits for jobs to end
+	saysAsks  = "asks"  // the sender has begun to listen and asks whether any process waits
 	saysBoth  = saysWaits + "+" + saysAsks
 )
 
-// ends decides whether others are to hear of jobs that have ended, and who answers those that ask. Whoever uses it holds the hub's mu.
+// ends decides whether this process announces ended jobs, and whether it answers processes that ask. The caller holds the hub's
+// mu.
 type ends struct {
-	hears  bool      // the connection that listens is there: it would be known if somebody waited
-	until  time.Time // until when somebody is known to wait
-	untold bool      // jobs ended and nobody was told
+	hears  bool      // the listening connection is up: this process hears of waiting processes
+	until  time.Time // until when a process is known to wait
+	untold bool      // jobs ended and were not announced
 
-	asked     bool // somebody asked, and nobody has answered yet
-	answering bool // and this process will, unless another one does
+	asked     bool // a process asked, and none has answered yet
+	answering bool // this process will answer, unless another one does first
 }
 
-// begin notes that the connection listens, and returns what is to be said then. Who is silent tells nobody of ends, and need not ask.
+// begin notes that the connection listens, and returns the word to send, or "". With notifications off (silent) this process
+// never announces ended jobs, so it does not ask.
 func (e *ends) begin(waits, silent bool) (word string) {
 	e.hears = true
 	switch {
@@ -57,28 +59,28 @@ func (e *ends) begin(waits, silent bool) (word string) {
 	return saysAsks
 }
 
-// tell reports whether jobs that ended now are to be told of, and keeps in mind when not.
+// tell reports whether to announce jobs that ended now. When it returns false it remembers that some were not announced.
 func (e *ends) tell(now time.Time) bool {
 	told := !e.hears || now.Before(e.until)
 	e.untold = e.untold || !told
 	return told
 }
 
-// heard notes that somebody waits. It reports whether jobs have ended that nobody was told of: who waits looks at a job after it
-// has begun to listen, but what it said may have come here only after the job had ended, which that look did not see yet.
+// heard notes that a process waits, and returns whether jobs have ended unannounced. A waiting process looks at its job after it
+// begins to listen; but its message may arrive here after the job has ended, and that look may have come before.
 func (e *ends) heard(now time.Time) (owing bool) {
 	e.until, e.asked = now.Add(heardFor), false
 	return e.owing()
 }
 
-// owing reports whether jobs have ended that nobody was told of, once.
+// owing reports whether jobs have ended unannounced since the last call.
 func (e *ends) owing() bool {
 	owing := e.untold
 	e.untold = false
 	return owing
 }
 
-// ask notes that somebody asks who waits. It reports whether this process is to begin to answer, after a while.
+// ask notes that a process asks which processes wait. It reports whether the caller must call answer after a delay.
 func (e *ends) ask(waits bool) (begin bool) {
 	e.asked = true
 	begin = waits && !e.answering
@@ -86,15 +88,16 @@ func (e *ends) ask(waits bool) (begin bool) {
 	return begin
 }
 
-// answer reports, after that while, whether the answer is still needed.
+// answer reports, after that delay, whether the answer is still needed.
 func (e *ends) answer(waits bool) bool {
 	needed := e.asked && waits
 	e.asked, e.answering = false, false
 	return needed
 }
 
-// begins is when the connection listens. What was said before it did is not known, so it asks; and who listened while it was away
-// may not know that somebody waits here. It is another connection that says so: people see by pg_stat_activity which one listens.
+// begins is called when the connection listens. It asks which processes wait, since their earlier messages were missed, and
+// repeats that this process waits, for processes that began to listen meanwhile. It sends on another connection, so that
+// pg_stat_activity shows which one listens.
 func (h *hub) begins() {
 	h.mu.Lock()
 	h.quiet = false
@@ -105,7 +108,8 @@ func (h *hub) begins() {
 	}
 }
 
-// deafens is when the connection that listens is lost. Who waits cannot be heard now.
+// deafens is called when the listening connection is lost. This process no longer hears of waiting processes, so it announces
+// all ended jobs.
 func (h *hub) deafens() {
 	h.mu.Lock()
 	h.quiet = true
@@ -117,7 +121,7 @@ func (h *hub) deafens() {
 	}
 }
 
-// said takes what another process told in place of a queue. It reports whether that was one of the words above.
+// said handles what another process sent in place of a queue. It reports whether that was one of the words above.
 func (h *hub) said(word string) bool {
 	if word != saysWaits && word != saysAsks && word != saysBoth {
 		return false
@@ -135,8 +139,8 @@ func (h *hub) said(word string) bool {
 	return true
 }
 
-// answer says that somebody waits here, unless another process says that of itself meanwhile: after a restart of the server all
-// ask at once, and as many answers to each would be many.
+// answer announces that this process waits, unless another process answers during a random delay: after a restart of the server
+// all processes ask at once, and each needs only one answer.
 func (h *hub) answer() {
 	if !h.rest(rand.N(answerSpread)) {
 		return
@@ -149,7 +153,7 @@ func (h *hub) answer() {
 	}
 }
 
-// waits reports whether somebody here waits for jobs to end. Callers hold mu.
+// waits reports whether a listener of this process waits for jobs to end. Callers hold mu.
 func (h *hub) waits() bool {
 	for l := range h.listeners {
 		if l.signals&jobs.JobEnded != 0 {
@@ -159,11 +163,12 @@ func (h *hub) waits() bool {
 	return false
 }
 
-// maySoonWait reports whether somebody here waits for jobs to end, or has since that was last said: who comes before it would be said
-// again says nothing, as when a service waits for one job after another. Callers hold mu.
+// maySoonWait reports whether a listener of this process waits for jobs to end, or did at the last announcement. A listener that
+// comes before the next announcement causes none, for example in a service that waits for one job after another. Callers hold
+// mu.
 func (h *hub) maySoonWait() bool { return h.saying || h.waits() }
 
-// sayWaits says again and again that somebody here waits, until nobody does.
+// sayWaits announces every waitsEvery that this process waits, until no listener waits for ended jobs.
 func (h *hub) sayWaits() {
 	for {
 		h.mu.Lock()
@@ -180,8 +185,8 @@ func (h *hub) sayWaits() {
 	}
 }
 
-// insist says a word until it can be sent, or the hub is closed. Who does not hear has no use for what it would bring: when the
-// connection listens, that says so.
+// insist sends a word, and retries until it is sent, the hub is closed, or the listening connection is lost: begins sends a word
+// again when the connection is back.
 func (h *hub) insist(word string) {
 	for h.hears() && h.say(h.ctx, 0, word) != nil && h.rest(sayAgain) {
 		continue

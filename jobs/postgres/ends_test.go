@@ -21,10 +21,11 @@ var endsTests = []engineTest{
 	{"WorkIsToldWithoutEnds", testWorkIsToldWithoutEnds},
 }
 
-// saysEach has a store say so often that somebody in it waits.
+// saysEach sets how often a store announces that it waits.
 func saysEach(d time.Duration) Option { return func(o *options) { o.waitsEvery = d } }
 
-// Whoever does not hear who waits tells of all that ends; whoever does, while somebody waits, and once of what it kept to itself.
+// A process that cannot hear of waiting processes announces all ended jobs. A process that can announces them while another one
+// waits, and announces once what it had left out.
 func TestEnds(t *testing.T) {
 	now := time.Now()
 	var e ends
@@ -103,8 +104,8 @@ func announced(t *testing.T, store *Store, signals jobs.Signal) {
 	})
 }
 
-// A worker tells nobody of ends while nobody waits; when somebody begins to, of those that one may have missed, and of those to
-// come.
+// A worker announces no ended jobs while no process waits. When a process begins to wait, the worker announces once those that
+// the process may have missed, and then the ones to come.
 func testEndsAreToldWhileSomebodyWaits(t *testing.T, site *site) {
 	worker, client, url := site.queue(t, WithPoll(time.Minute))
 	notifications := listen(t, url, "sqluice")
@@ -146,7 +147,8 @@ func testEndsAreToldToWhoWaitedBefore(t *testing.T, site *site) {
 	eventually(t, "the end is told", func() bool { return endsTold(notifications()) > 0 })
 }
 
-// Who waits for one job after another says so seldom; a worker that asks in between two of them hears of it all the same.
+// A process that waits for one job after another announces that seldom; a worker that asks between two waits is answered all the
+// same.
 func testEndsAreToldToWhoWaitsAgain(t *testing.T, site *site) {
 	other, _, url := site.queue(t, WithPoll(time.Minute), saysEach(time.Hour))
 	notifications := listenToAll(t, url, "sqluice")
@@ -189,7 +191,7 @@ func testEndsAreToldByWhoDoesNotHear(t *testing.T, site *site) {
 	p.comeBack()
 }
 
-// What a process kept to itself it tells when it ends: somebody may just have begun to wait.
+// A process that closes announces the ended jobs that it had left out: another process may just have begun to wait.
 func testEndsAreToldAtTheEnd(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	notifications := listen(t, url, "sqluice")
@@ -202,8 +204,8 @@ func testEndsAreToldAtTheEnd(t *testing.T, site *site) {
 	want(t, "ends told at the end", endsTold(notifications()), 1)
 }
 
-// Whoever waits says so at once and again, for as long as somebody waits, and anew when somebody does later; whoever waits for work
-// alone does not.
+// A process that waits announces it at once and repeatedly while a listener waits, and again when one waits later. A process
+// that listens for work only does not.
 func testWhoWaitsSaysSo(t *testing.T, site *site) {
 	for name, opts := range map[string][]Option{"": nil, "without notifications": {WithoutNotify()}} {
 		t.Run(name, func(t *testing.T) {
@@ -241,8 +243,8 @@ func testWhoWaitsSaysSo(t *testing.T, site *site) {
 	untilWord(t, notifications, saysWaits) // and not after an hour
 }
 
-// Whoever begins to listen asks who waits, once it would hear the answer, and says that it waits itself; without notifications it
-// has nobody to tell, and only says that.
+// A process that begins to listen asks which processes wait, once it can hear the answer, and announces that it waits itself.
+// With notifications off it announces no ended jobs, so it does not ask.
 func testWhoListensAsks(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	notifications := listenToAll(t, url, "sqluice")
@@ -273,7 +275,7 @@ func testWhoListensAsks(t *testing.T, site *site) {
 	}
 }
 
-// What is told of work beside ends is told, whoever waits.
+// Work that is announced together with ended jobs is announced even when no process waits.
 func testWorkIsToldWithoutEnds(t *testing.T, site *site) {
 	store, _, url := site.queue(t)
 	notifications := listen(t, url, "sqluice")

@@ -51,7 +51,7 @@ func translate(err error) error {
 	var connect *pgconn.ConnectError
 	switch {
 	case !errors.As(err, &connect):
-	case errors.Is(err, jobs.ErrUnknownOutcome): // nobody could be asked either
+	case errors.Is(err, jobs.ErrUnknownOutcome): // the server could not be asked for the outcome either
 		err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, connectionError{connect})
 	default:
 		err = connectionError{connect}

@@ -23,9 +23,9 @@ const (
 	slowLooks = 3
 	slowRow   = 50 * time.Microsecond
 
-	// Vacuum comes once a minute at the most, so that a backlog that is worked off leaves as many dead entries as jobs are
-	// claimed. manyClaims of them cost a claim about a tenth of a millisecond. A look through them that takes less than quickLook
-	// says that they are few.
+	// Autovacuum runs at most once a minute, so that a backlog that is worked off leaves as many dead entries as jobs are
+	// claimed. manyClaims of them cost a claim about a tenth of a millisecond. A look through them that takes less than
+	// quickLook shows that they are few.
 	manyClaims = 20_000
 	quickLook  = time.Millisecond
 
@@ -63,7 +63,7 @@ type floor struct {
 	claims  int                        // jobs that were claimed since dead entries were found to be few
 	from    map[string]map[int64]place // kind, priority: where to begin
 	looking bool                       // below the floors, soon or just now
-	missed  bool                       // somebody looked above them meanwhile, maybe because of a job below them
+	missed  bool                       // a claim looked above the floors meanwhile, and may have missed a job below them
 	again   time.Time                  // when to look there next
 	givenUp int                        // how often from was
 }
@@ -126,7 +126,7 @@ type view struct {
 	givenUp int    // how often the floors had been given up
 }
 
-// view gives the part of a queue that is to be looked at.
+// view returns the part of a queue that a claim must look at.
 func (f *floors) view(queue, kinds string) (v view, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -164,8 +164,8 @@ func (f *floors) view(queue, kinds string) (v view, err error) {
 	return v, err
 }
 
-// look has what is below the floors looked at, in its time. The news that a claim above them follows may have been of a job
-// below, and may be the only one: a look that has begun already, and may have passed that job, is followed by another.
+// look schedules a look below the floors. The notification that led to a claim above them may have been of a job below, and may
+// be the only one for it: a look that goes on already may have passed that job, so another follows.
 func (f *floors) look(key floorKey, q *floor) {
 	if q.looking {
 		q.missed = true
@@ -208,8 +208,8 @@ func (f *floors) failedBelow(key floorKey) {
 	f.queues[key].missed = true
 }
 
-// lookedBelow notes what a look below the floors found, and how long it took. It reports whether the floors are gone: what
-// is below them is to be claimed, and the next claims find out anew where they have come to.
+// lookedBelow notes what a look below the floors found, and how long it took. It reports whether the floors are dropped: then
+// the next claims take the jobs below them and find new floors.
 func (f *floors) lookedBelow(key floorKey, took time.Duration, found bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -42,7 +42,7 @@ type hub struct {
 	pending   jobs.Signal
 	ringing   bool // a goroutine sends what is pending
 	ends      ends
-	saying    bool // a goroutine says that somebody waits for jobs to end
+	saying    bool // a goroutine announces that a listener waits for jobs to end
 	ctx       context.Context
 	stop      context.CancelFunc
 	running   sync.WaitGroup
@@ -65,7 +65,7 @@ func (h *hub) listen(signals jobs.Signal, queues []string) (<-chan struct{}, fun
 	defer h.mu.Unlock()
 	h.listeners[l] = struct{}{}
 	if !h.started && !h.closed {
-		// They go on when nobody listens any more: somebody who waited once will again, and a connection is dear.
+		// They go on when no listener is left: a program that listened once will again, and a connection is expensive.
 		h.started = true
 		h.running.Go(h.poll)
 		h.running.Go(h.follow)
@@ -108,15 +108,15 @@ func (h *hub) wake(signals jobs.Signal, queue string, source jobs.WakeSource) {
 	}
 }
 
-// poll wakes everybody now and then, for commits that no notification told of: of plain SQL, of a process without
-// notifications, or while the listening connection was lost.
+// poll wakes all listeners periodically, for commits without a notification: of plain SQL, of a process with notifications off,
+// or while the listening connection was lost.
 func (h *hub) poll() {
 	for h.rest(h.pollEvery()) {
 		h.wake(jobs.WorkReady|jobs.JobEnded, "", h.pollSource())
 	}
 }
 
-// pollSource tells a look for want of anything better from one that should find nothing.
+// pollSource returns WakePoll when polls replace notifications, and WakeSafety when a poll should find nothing.
 func (h *hub) pollSource() jobs.WakeSource {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -162,9 +162,9 @@ func (h *hub) follow() {
 	})
 }
 
-// notification is what one says: the sender's token, the signals as a number, and the queue that has work, if that is all that
-// happened; or, without a signal, one of the words of ends.go. Whatever else comes, such as a bare NOTIFY by people or programs,
-// wakes everybody.
+// notification returns the payload of a NOTIFY: the sender's token, the signals as a number, and the queue that has work, if
+// nothing else happened; or, without a signal, one of the words of ends.go. Any other payload, such as that of a bare NOTIFY by
+// a person or a program, wakes all listeners.
 func notification(token string, signals jobs.Signal, queue string) string {
 	return fmt.Sprintf("%s/%d/%s", token, signals, queue)
 }
@@ -203,7 +203,7 @@ func (h *hub) announce(signals jobs.Signal) {
 	}
 }
 
-// tell tells other processes soon, of ends only where somebody may wait for them.
+// tell announces signals to other processes soon; ended jobs only where a process may wait for them.
 func (h *hub) tell(signals jobs.Signal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -240,7 +240,7 @@ func (h *hub) ring() {
 			h.mu.Unlock()
 		} // else others will find out by polling
 		if signals&jobs.WorkReady != 0 {
-			pause = ringFirst // somebody may wait for work
+			pause = ringFirst // another process may wait for work
 		}
 		h.rest(pause)
 	}
@@ -276,7 +276,7 @@ func (h *hub) close() {
 	h.mu.Lock()
 	pending := h.pending // as after a stop that gave jobs back
 	if h.ends.owing() && !h.store.options.silent {
-		pending |= jobs.JobEnded // somebody may just have begun to wait
+		pending |= jobs.JobEnded // another process may just have begun to wait
 	}
 	h.mu.Unlock()
 	if pending != 0 {

@@ -26,8 +26,9 @@ type deferred struct {
 	args []any
 }
 
-// deferring sends a statement without rows with the next one, which spares a round trip. Nobody learns how many rows it changed;
-// its error is that of the next one, or of the commit. One that is not prepared yet goes by itself: see opening.
+// deferring sends a statement without rows together with the next one, which saves a round trip. It does not return how many
+// rows changed; the next statement, or the commit, returns its error. A statement that is not prepared yet is sent by itself:
+// see opening.
 type deferring struct {
 	opening
 	transaction *transaction

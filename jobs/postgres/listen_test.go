@@ -36,8 +36,8 @@ func testListeningConnectionEnds(t *testing.T, site *site) {
 	}
 }
 
-// Who watches for changes hears of each that no bell tells of, and of nothing while there is none, however often it is
-// looked for.
+// A listener for changes is woken by each change that no notification announces. It is not woken without a change, however often
+// the store polls.
 func testNothingChanges(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	store, own := open(t, url, WithPoll(time.Millisecond))
@@ -91,7 +91,7 @@ func testNothingChanges(t *testing.T, site *site) {
 	}
 }
 
-// What is committed while nobody listens is found when the connection is back.
+// A commit while the listening connection is lost is found when the connection is back.
 func testCommitWhileListeningIsLost(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	p := newProxy(t, url)

@@ -11,8 +11,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Somebody has locked the row of the only job that is due. A worker that has nothing else to do finds it at each look and
-// gets it at none: it looks ever less often, down to about once a second, as its housekeeper does.
+// Another transaction has locked the row of the only due job. An idle worker finds the job at each look and cannot claim it: it
+// looks less and less often, down to about once a second, as its housekeeper does.
 func TestALockedDueRowIsNoBusyLoop(t *testing.T) {
 	site := newSite(t, testdb.StartPostgres(t))
 	for name, opts := range map[string][]jobs.EnqueueOption{

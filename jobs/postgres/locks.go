@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// settling is how long after a start of the server, or a crash of it, a free lock says nothing of a worker that was there
-// before: each has to make its connection anew, which it tries every reconnectLast at the least.
+// settling is how long after a start or a crash of the server a free lock says nothing about a worker of before: each worker
+// must connect anew, which it tries at least every reconnectLast.
 const settling = 3*time.Second + reconnectLast
 
 // HoldWorkerLock takes an advisory lock on a connection of its own. The server releases it when that connection ends,
@@ -71,9 +71,9 @@ func (s *Store) HoldWorkerLock(ctx context.Context) (key string, release func(en
 	return strconv.FormatInt(number, 10), release, nil
 }
 
-// FreeWorkerLocks tries all locks in one statement, and those that it finds free again a little later. A server that has
-// just started has none yet: see settling. A process that has just missed its own lock judges nobody: what broke its
-// connection, such as a proxy before the server that was restarted, broke others' too.
+// FreeWorkerLocks tries all locks in one statement, and those that it finds free again a little later. A server that has just
+// started has none yet: see settling. A process that has just missed its own lock judges no other worker: what broke its
+// connection, such as a restarted proxy before the server, broke the others' connections too.
 func (s *Store) FreeWorkerLocks(ctx context.Context, keys []string) ([]string, error) {
 	if missed := s.missed.Load(); missed != nil && time.Since(*missed) < s.options.settling {
 		return nil, nil

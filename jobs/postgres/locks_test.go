@@ -94,8 +94,8 @@ func testProcessDies(t *testing.T, site *site) {
 	must(t, stop())
 }
 
-// A process that has lost its own connection takes nobody for dead for a while: a proxy that is restarted breaks all, and
-// each comes back in its own time. Who has not lost it goes on.
+// A process that has lost its own connection takes no worker for dead for a while: a restarted proxy breaks all connections, and
+// each process reconnects in its own time. A process that has not lost its connection goes on.
 func testWhoMissedItsLockJudgesNobody(t *testing.T, site *site) {
 	store, _, url := site.queue(t)
 	g := ghost(t, store, "w", nil)

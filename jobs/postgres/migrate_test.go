@@ -40,8 +40,8 @@ func testSchemaGone(t *testing.T, site *site) {
 	want(t, "version", have, 0)
 }
 
-// Programs that start together all migrate: each migration runs once, and nobody sees an error, however impatient the
-// role is made.
+// Programs that start together all migrate: each migration runs once, and no program sees an error, however short the role's
+// timeouts are.
 func testManyMigrateAtOnce(t *testing.T, site *site) {
 	server := site.server
 	for _, test := range []struct {

@@ -21,8 +21,8 @@ var notificationsTests = []engineTest{
 	{"TellsAtTheEnd", testTellsAtTheEnd},
 }
 
-// listen makes a plain connection listen on a channel. The function returned gives what was sent there since it was last
-// called: all that was committed before the call, but for what processes tell each other of who waits.
+// listen makes a plain connection listen on a channel. The returned function returns the notifications since its last call, of
+// all that was committed before the call, without the words of ends.go.
 func listen(t *testing.T, url, channel string) func() []string {
 	t.Helper()
 	all := listenToAll(t, url, channel)
@@ -32,7 +32,7 @@ func listen(t *testing.T, url, channel string) func() []string {
 	}
 }
 
-// wordOf is what a notification says of who waits, if it does.
+// wordOf returns the word of ends.go that a notification carries, or "".
 func wordOf(text string) string {
 	_, word, _ := strings.Cut(text, "/0/")
 	return word
@@ -126,7 +126,7 @@ func testWithoutNotify(t *testing.T, site *site) {
 	}
 }
 
-// Whoever knows the channel can ring the bell, by plain SQL, and do no harm.
+// Any role that knows the channel can notify by plain SQL, and does no harm.
 func testForeignNotifications(t *testing.T, site *site) {
 	_, client, url := site.queue(t, WithPoll(time.Minute))
 	work(t, client, jobs.Config{}, handlers{"k": nothing})

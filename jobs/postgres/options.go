@@ -19,7 +19,7 @@ type Option func(*options)
 type options struct {
 	schema     string
 	session    string // URL of the server itself, when the other leads to a pooler
-	pooled     bool   // somebody said so
+	pooled     bool   // the application said that the URL leads to a pooler
 	silent     bool
 	poll       time.Duration
 	logger     *slog.Logger
@@ -32,7 +32,7 @@ type options struct {
 	confirm    time.Duration    // when a lock that was found free is looked at again before its worker counts as gone
 	settling   time.Duration    // how long a process that missed its own lock judges no other's
 	local      func() time.Time // this machine's clock
-	waitsEvery time.Duration    // how often it is said that somebody here waits for jobs to end
+	waitsEvery time.Duration    // how often the hub announces that a listener waits for jobs to end
 	onCommit   func()           // for tests: called between a transaction's last statement and its commit
 }
 

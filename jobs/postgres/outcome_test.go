@@ -175,7 +175,7 @@ func testAcknowledgementsAreTrue(t *testing.T, site *site) {
 	t.Logf("%d connections were cut, %d enqueues refused", cuts.Load(), refused.Load())
 }
 
-// When the server stays away, nobody can tell; when it comes back in time, it tells.
+// While the server stays away the outcome of a commit is unknown; when the server comes back in time, it tells the outcome.
 func TestServerAwayAtCommit(t *testing.T) {
 	t.Parallel()
 	cluster := testdb.StartCluster(t, map[string]string{"synchronous_commit": "on"})
@@ -207,7 +207,7 @@ func TestServerAwayAtCommit(t *testing.T) {
 					}
 					return pass
 				}, func() {
-					p.leave() // nobody is to ask before the server is down
+					p.leave() // the store must not ask for the outcome before the server is down
 					close(stopped)
 				})
 				written := make(chan error, 1)
@@ -276,8 +276,8 @@ func TestNumberOfATransactionGivenAnew(t *testing.T) {
 	}
 }
 
-// A connection belongs to the life of the server in which it was made. When somebody sets the statistics back that tell of
-// it, what the connection loses at its commit may not be said to have happened; the next connection knows again.
+// A connection belongs to the life of the server in which it was made. When a person resets the statistics that tell the
+// server's life, the outcome of a commit lost by the connection is unknown; the next connection knows the life again.
 func TestStatisticsSetBack(t *testing.T) {
 	t.Parallel()
 	cluster := testdb.StartCluster(t, nil)

@@ -36,8 +36,8 @@ func useUp(t *testing.T, store *Store) (release func()) {
 	}
 }
 
-// Whoever gets no connection of the pool is told so, with its size, after the time that one may take, and not after many
-// times that.
+// A caller that gets no connection of the pool gets an error that tells the pool's size, after the time that one attempt may
+// take and not after many times that.
 func testPoolUsedUp(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	id := enqueue(t, client, "k")

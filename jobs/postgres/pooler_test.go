@@ -40,7 +40,7 @@ func testPoolerIsNoticed(t *testing.T, site *site) {
 		"with a session":         {url: pooler.URL(url), opts: []Option{WithSession(url)}, locks: true},
 		"known, with a session":  {url: with(pooler.URL(url), "pgbouncer=true"), opts: []Option{WithSession(url)}, locks: true},
 		"with a session through": {url: url, opts: []Option{WithSession(url)}, locks: true, prepares: true},
-		// A pooler may tell its clients the server's process number, so that nobody but the user knows of it.
+		// A pooler may show its clients the server's process number, so that only the user knows of the pooler.
 		"said, with a session":   {url: with(url, "pgbouncer=true"), opts: []Option{WithSession(url)}, locks: true},
 		"said without there one": {url: with(url, "pgbouncer=true")},
 	} {

@@ -40,7 +40,7 @@ type proxy struct {
 	after  func()                // called before a commit's fate, but for pass, becomes known
 	seen   int                   // commits
 	dialed int                   // connections
-	away   bool                  // whoever comes is refused
+	away   bool                  // new connections are refused
 	over   chan struct{}         // closed at the end of the test
 }
 
@@ -115,7 +115,7 @@ func (p *proxy) connect(client net.Conn, running *sync.WaitGroup) {
 		l.cut()
 		return
 	}
-	p.wait() // the server hears of nobody from whom it hears nothing
+	p.wait() // while the gate is shut, the server must not see a connection either
 	server, err := net.Dial("unix", p.server)
 	if err != nil {
 		l.cut() // as the server would, which is down

@@ -27,8 +27,8 @@ func (s *Store) querier(conn dbpostgres.DBTX, prepare bool, own *transaction) db
 // never does nothing, where it is not known whether a transaction is committed. No jobs are claimed or given back there.
 func never(func()) {}
 
-// recounting has one recount wait for the end of another: two at once would each find the same counts wrong, and put them
-// right twice. The lock stands in nobody else's way.
+// recounting makes a recount wait for the end of another: two at once would each find the same counts wrong, and correct them
+// twice. The lock blocks nothing else.
 type recounting struct {
 	db.Querier
 	conn placed
@@ -62,7 +62,7 @@ func takeOne(results pgx.BatchResults) error {
 	return err
 }
 
-// once are the arguments of a statement that is not to be prepared.
+// once returns the arguments of a statement that the server must not prepare.
 func once(args ...any) []any { return append([]any{pgx.QueryExecModeExec}, args...) }
 
 // placed puts every statement in the queue's schema. It prepares them only where that was prepared for: the server keeps

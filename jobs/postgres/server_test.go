@@ -59,8 +59,8 @@ func testServerDownAtStart(t *testing.T, site *site) {
 	must(t, stop())
 }
 
-// A server that goes away under a runner at work, and comes back: what has ended meanwhile is recorded then, every job
-// is run once, and nobody knocks without a pause.
+// A server goes away under a busy runner and comes back: the runner then records the attempts that ended meanwhile, each job
+// runs once, and the store pauses between its attempts to connect.
 func TestServerGoesAway(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"fast", "immediate"} {
@@ -95,7 +95,7 @@ func TestServerGoesAway(t *testing.T) {
 			eventually(t, "the runner notices", func() bool { return failures() > 2 })
 			dials, failed := p.dials(), failures()
 			eventually(t, "the runner has tried a few times more", func() bool { return failures() >= failed+8 })
-			// Those of its two own connections, which are made anew once a second at the least, come to it.
+			// The store's two separate connections, each of which reconnects at least once a second, are counted too.
 			if more, tried := p.dials()-dials, failures()-failed; more > 12*(tried+1) {
 				t.Errorf("%d connections were tried for %d failures", more, tried)
 			}

@@ -20,8 +20,8 @@ const (
 	// groupMost is how many functions share a transaction.
 	groupMost = 64
 
-	// groupStuck is how long no group may end before those who wait for one write alone: a lock that the application took
-	// holds up whose insert needs it, and nobody else.
+	// groupStuck is how long no group may end before callers that wait for one write alone: a lock that the application holds
+	// then delays only the insert that needs it.
 	groupStuck = 250 * time.Millisecond
 
 	// groupGrace is how long a group goes on when the context of a member has ended.
@@ -132,7 +132,7 @@ func (t *together) take() []*member {
 	return taken
 }
 
-// next ends a group and begins another when somebody waits.
+// next ends a group and begins another when a member waits.
 func (t *together) next() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

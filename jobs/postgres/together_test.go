@@ -96,7 +96,7 @@ func testShareACommit(t *testing.T, site *site) {
 	want(t, "commits", f.commits.Load(), groupsMost+1)
 }
 
-// Who causes an error gets it, and the others' writes happen.
+// The function that causes an error gets it, and the writes of the others are committed.
 func testErrorIsOnesOwn(t *testing.T, site *site) {
 	f := newFull(t, site, time.Hour)
 	own := errors.New("one's own")
@@ -125,7 +125,7 @@ func testErrorIsOnesOwn(t *testing.T, site *site) {
 	want(t, "jobs", rows(t, f.client, "k"), 6)
 }
 
-// Who must go does not have to wait for the others of its group, and they do not go with it.
+// A member whose context ends returns without waiting for the others of its group, whose writes are committed.
 func testEndOfAMembersContext(t *testing.T, site *site) {
 	f := newFull(t, site, time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -178,7 +178,7 @@ func testStuckGroups(t *testing.T, site *site) {
 	}
 }
 
-// A panic outside all functions, as in an application's hook of the pool, strands nobody.
+// A panic outside all functions, as in an application's hook of the pool, leaves no member waiting.
 func testPanicOfALeader(t *testing.T, site *site) {
 	f := newFull(t, site, time.Hour)
 	others := []*member{{wake: make(chan role, 1)}, {wake: make(chan role, 1)}}

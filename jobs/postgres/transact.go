@@ -19,9 +19,9 @@ import (
 // reruns is how often a transaction is run that collides with others or whose connection breaks before its commit.
 const reruns = 8
 
-// Write runs fn in a transaction. The end of ctx ends it, as while it waits for a row that somebody has locked, but not
-// its commit. When the connection breaks during that, the server is asked whether it happened, so that the returned error
-// tells; only when that cannot be found out it is [jobs.ErrUnknownOutcome].
+// Write runs fn in a transaction. The end of ctx ends fn, also while it waits for a locked row, but not the commit. When the
+// connection breaks during the commit, the store asks the server for the outcome, and the returned error tells it. Write returns
+// [jobs.ErrUnknownOutcome] only when the server cannot tell.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	return s.write(ctx, 1, s.transact, fn)
 }
@@ -330,13 +330,13 @@ func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
 	return t.conn.Conn().PgConn().ExecBatch(t.watch.ctx, &b).ReadAll()
 }
 
-// wasCommitted asks the server what became of a transaction whose connection was lost, for as long as it may still be
-// under way there, or the server is away.
+// wasCommitted asks the server for the outcome of a transaction whose connection was lost. It blocks while the transaction may
+// still be running there, or while the server is away.
 //
-// A server that crashed forgets the transactions that it had not begun to write down, and a standby that was promoted may
-// never have heard of them; both give their numbers anew. So the answer counts only in the same life of the server: its
-// statistics tell, which a crash sets back and which are each server's own. (Who sets them back by hand makes the connections
-// that there are belong to a life that is over: what such a one loses at its commit is unknown.)
+// A server that crashed forgets the transactions that it had not begun to write down, and a standby that was promoted may never
+// have heard of them; both assign their numbers anew. So the answer counts only in the same life of the server. Its statistics
+// tell the life: a crash resets them, and each server has separate ones. (A person who resets them by hand makes the existing
+// connections belong to an earlier life: the outcome of a commit that such a connection loses is unknown.)
 func (s *Store) wasCommitted(id int64, life string) (bool, error) {
 	s.renew() // the others may be lost as well, and not tell
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.options.asking, errSilent)
