@@ -83,7 +83,7 @@ func (w *writes) addWaiting(ctx context.Context) error {
 	return a.failed
 }
 
-// addEach adds jobs whose ids are to be those from first on.
+// addEach inserts jobs one by one. Their ids must follow one another from first on; otherwise it returns errUncounted.
 func (w *writes) addEach(ctx context.Context, list []db.EnqueueKeylessJobParams, first int64) error {
 	for i, arg := range list {
 		id, err := w.add(ctx, arg)

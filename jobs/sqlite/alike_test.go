@@ -204,7 +204,7 @@ func TestAlikeJobsAreAddedByOneStatement(t *testing.T) {
 	}
 }
 
-// Nobody's job was added before its caller wanted that.
+// Jobs that one statement inserts get the latest of their callers' times, so that no job has a time before its caller's.
 func TestAlikeJobsAreOfTheLastOnesTime(t *testing.T) {
 	store, _ := queue(t)
 	steps := alikeSteps(5)
@@ -292,7 +292,8 @@ func TestAlikeJobsOfAClosedQueue(t *testing.T) {
 	}
 }
 
-// What SQLite rolls back by itself is rolled back: nothing runs after it, whoever meets the error and goes on.
+// When SQLite rolls back a transaction by itself, no later statement of it runs, even when the caller ignores the error and goes
+// on.
 func TestAlikeJobsAfterARollback(t *testing.T) {
 	for name, swallow := range map[string]func(context.Context, db.Querier){
 		"nothing": func(context.Context, db.Querier) {},

@@ -60,7 +60,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 }
 
-// A backup is a database without a WAL: whoever opens it first may just want to read.
+// A backup is a database without a WAL: the first process that opens it may only be allowed to read.
 func TestABackupIsRead(t *testing.T) {
 	_, client := queue(t)
 	enqueue(t, client, "k")

@@ -15,8 +15,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A folder that may not be entered for a while keeps nobody from writing for good: what a worker has to record is worth another
-// try, and no enqueue is acknowledged meanwhile.
+// A folder without permission to enter stops writes only while that lasts: a runner retries what it has to record, and no
+// enqueue is acknowledged meanwhile.
 func TestFolderClosedForAWhile(t *testing.T) {
 	store, client := queue(t)
 	enqueue(t, client, "k")
@@ -38,8 +38,8 @@ func TestFolderClosedForAWhile(t *testing.T) {
 	enqueue(t, client, "k")
 }
 
-// whileClosed runs fn while the folder may not be entered by whoever runs it. Root may enter any: its thread is another user's
-// meanwhile.
+// whileClosed runs fn while this process may not enter the folder. Root may enter any folder, so its thread runs fn as another
+// user.
 func whileClosed(t *testing.T, dir string, fn func() error) error {
 	t.Helper()
 	must(t, os.Chmod(dir, 0))

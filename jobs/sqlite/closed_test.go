@@ -35,8 +35,8 @@ func TestStoreClosedUnderAWorker(t *testing.T) {
 	}
 }
 
-// Whoever lowers the attempt number by SQL makes the fence void: at least the older handler must not end the newer one's
-// attempt.
+// A statement of plain SQL that lowers the attempt number makes two attempts share a fence: at least the older handler must not
+// end the newer attempt.
 func TestAttemptSetBack(t *testing.T) {
 	store, client := queue(t)
 	id := enqueue(t, client, "k")

@@ -47,8 +47,8 @@ func imageOf(t *testing.T, path string) string {
 	return image
 }
 
-// When the sync of a commit fails the transaction is in the WAL all the same. This process does not see it, and yet it has
-// happened for whoever opens the file after this one died: so nobody can be told that it failed.
+// When the sync of a commit fails, the transaction is in the WAL all the same. This process does not see it, but a process that
+// opens the file after this one died does. So the outcome is unknown.
 func TestACommitWhoseSyncFailsIsOfUnknownOutcome(t *testing.T) {
 	disk, store, client := failing(t, WithDurability(Full))
 	disk.Arm(faultvfs.Plan{Kind: faultvfs.Sync, At: 1})
@@ -86,8 +86,8 @@ func TestACommitOnAFullDiskHasFailed(t *testing.T) {
 	}
 }
 
-// A group whose commit is in doubt is run again one by one. Whoever comes through has happened; the others may have, as part
-// of the group, whatever kept them from it the second time.
+// A group whose commit is in doubt is run again one by one. A write that succeeds then is committed. The outcome of a write that
+// fails is unknown, whatever the second failure was: it may have been committed with the group.
 func TestAGroupInDoubt(t *testing.T) {
 	disk, store, _ := failing(t, WithDurability(Full))
 	leading, lead := make(chan struct{}), make(chan struct{})

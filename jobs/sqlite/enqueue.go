@@ -27,9 +27,9 @@ func (w *writes) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJob
 	return id, err
 }
 
-// add adds the job by a statement that does nothing else: it returns no rows, for which SQLite would make a temporary table,
-// and has no list of rows to add, for which it would make another. What that one does not add, because the queue is closed
-// by a move or somebody's own index or trigger forbids it, goes the usual way, which finds out why.
+// add inserts the job by a statement that does nothing else: it returns no rows, for which SQLite would make a temporary table,
+// and takes no list of rows, for which it would make another. A job that this statement does not insert, because a move closed
+// the queue or the application's own index or trigger forbids it, is inserted by the general statement, which returns the cause.
 func (w *writes) add(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
 	w.args = arguments(w.args[:0], arg.Kind, arg.Queue, arg.Payload, arg.Status, arg.Priority, arg.RunAfter, arg.MaxAttempts, arg.Timeout,
 		optional(arg.UserID), optional(arg.Tags), optional(arg.Metadata), arg.Now, arg.Now)
@@ -88,9 +88,9 @@ func (w *writes) EnqueueClaimedJob(ctx context.Context, arg db.EnqueueClaimedJob
 	return row, nil
 }
 
-// EnqueueJobs adds the jobs by a statement that returns no ids, for which SQLite would make a temporary table. A single INSERT
-// gives ids without a gap, so that they are known from where they begin, unless a trigger of somebody's own adds jobs beside, or
-// somebody has changed the counter of ids.
+// EnqueueJobs inserts the jobs by a statement that returns no ids, for which SQLite would make a temporary table. A single
+// INSERT assigns ids without a gap, so that the first id gives all, unless a trigger of the application inserts jobs too or
+// another program has changed the id counter.
 func (w *writes) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]int64, error) {
 	if w.uncounted {
 		return w.Queries.EnqueueJobs(ctx, arg)

@@ -48,7 +48,7 @@ func TestQuickEnqueueAddsTheSame(t *testing.T) {
 	}
 }
 
-// What keeps a job from being added is told as ever, and what came before it in the transaction is kept.
+// A refused enqueue returns the same error as the general statement, and earlier writes of the transaction are kept.
 func TestQuickEnqueueThatIsRefused(t *testing.T) {
 	for name, want := range map[string]error{"close_queue": jobs.ErrMoved, "ignore_inserts": nil, "refuse_second_user": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -292,7 +292,7 @@ func TestEnqueueManyBesideATriggerAndAnError(t *testing.T) {
 	}
 }
 
-// Whatever somebody made of the counter of ids.
+// EnqueueMany works after another program changed the id counter.
 func TestEnqueueManyAfterTheCounterWasChanged(t *testing.T) {
 	for _, name := range []string{"forget_last_id", "fractional_last_id"} {
 		store, client := queue(t)

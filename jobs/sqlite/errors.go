@@ -67,9 +67,9 @@ func isCode(err error, code int) bool {
 	return errors.As(err, &e) && e.Code()&0xff == code
 }
 
-// inDoubt marks the error of a commit that the device refused: by then the whole transaction may be in the WAL, as when only
-// the sync that follows failed. SQLite overwrites it with the next write; but when all processes die or close the file
-// before one, whoever opens it next takes the transaction for a committed one.
+// inDoubt marks the error of a commit that the device refused: by then the whole transaction may be in the WAL, as when only the
+// sync that follows failed. SQLite overwrites it with the next write; but when all processes die or close the file before that,
+// the next process to open the file takes the transaction for a committed one.
 func inDoubt(err error) error {
 	if isCode(err, lib.SQLITE_IOERR) {
 		return fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
@@ -77,8 +77,8 @@ func inDoubt(err error) error {
 	return err
 }
 
-// CanRetry reports whether waiting may help: the database is locked, the disk is full or fails, the files of a database that is
-// open cannot be looked at, as when somebody has closed their folder.
+// CanRetry reports whether waiting may help: the database is locked, the disk is full or fails, or the files of an open database
+// cannot be inspected, for example because their folder may not be entered.
 func (s *Store) CanRetry(err error) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

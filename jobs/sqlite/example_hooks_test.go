@@ -11,8 +11,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// Middleware around enqueues sees what is to be added, and may change or refuse it; middleware around runs sees what a
-// handler is given and what it returns.
+// Middleware around enqueues sees the jobs to enqueue, and may change or refuse them; middleware around runs sees what a handler
+// is given and what it returns.
 func Example_middleware() {
 	ctx := context.Background()
 	store, closeStore := openStore(ctx)

@@ -12,7 +12,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// Greeting is the payload of a job that greets somebody.
+// Greeting is the payload of a job that greets a person.
 type Greeting struct{ Name string }
 
 // Greet is a kind of job: its name in the database and the type of its payload.

@@ -25,7 +25,7 @@ const (
 // wait for seconds while one process writes on and on. flock's queue is the kernel's and wakes the next at once.
 type gate struct {
 	file    *os.File
-	written func() time.Time // when the database was last written to, by anybody
+	written func() time.Time // returns when any process last wrote to the database
 
 	mu      sync.Mutex
 	waiting bool // a wait that was given up has not ended yet

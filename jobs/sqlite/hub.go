@@ -13,8 +13,8 @@ import (
 // ringEvery is the shortest time between two rings of the doorbell: more would cost a busy writer and tell nothing.
 const ringEvery = time.Millisecond
 
-// hub tells listeners of commits: of this process's at once, of other processes' by a watch on the database, which
-// runs only while somebody listens.
+// hub tells listeners of commits: of those of this process at once, of other processes' by a watch on the database, which runs
+// only while there are listeners.
 type hub struct {
 	store *Store
 	bell  func() *os.File // writing to it tells other processes' watches that a commit is visible now; may be nil
@@ -112,7 +112,7 @@ func (h *hub) wake(signals jobs.Signal, source jobs.WakeSource) {
 	}
 }
 
-// deaf reports whether every listener has a wake waiting, so that a look would tell nobody anything.
+// deaf reports whether every listener already has a wake waiting, so that a look could wake none.
 func (h *hub) deaf() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

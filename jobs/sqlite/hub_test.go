@@ -37,7 +37,7 @@ func TestForeignCommitWakes(t *testing.T) {
 
 func TestWakeGoesBySignal(t *testing.T) {
 	store, _ := queue(t)
-	h := newHub(store) // without a watch, which would wake everybody
+	h := newHub(store) // without a watch, which would wake all listeners
 	h.close()
 	work, stopWork := h.listen(jobs.WorkReady)
 	end, stopEnd := h.listen(jobs.JobEnded)
@@ -59,7 +59,7 @@ func TestWakeGoesBySignal(t *testing.T) {
 	stopEnd() // twice does no harm
 }
 
-// Whoever waits for changes of any kind hears of writes that nobody announces; others do not.
+// A listener for changes of any kind hears of writes that are not announced; other listeners do not.
 func TestWriteIsAChange(t *testing.T) {
 	store, _ := queue(t)
 	changed, stopChanged := store.Listen(jobs.WorkReady|jobs.JobEnded|jobs.ChangesOnly, nil)
@@ -96,7 +96,7 @@ func TestWatchRunsWhileSomebodyListens(t *testing.T) {
 	}
 }
 
-// Who no longer listens does not wait for what the watch waits for: a write that waits for another program's.
+// A listener that leaves does not wait for what the watch waits for: a write that waits for another program's.
 func TestLeavingWaitsForNoWrite(t *testing.T) {
 	store, _ := queue(t)
 	store.writer.stmts.Lock()

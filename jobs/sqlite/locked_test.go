@@ -44,7 +44,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// A write holds the lock from its beginning: what it reads first nobody changes before it writes.
+// A write holds the lock from its beginning: no other program changes what it read before it writes.
 func TestAWriteHoldsTheLockFromItsBeginning(t *testing.T) {
 	store, client := queue(t)
 	id := enqueue(t, client, "k")

@@ -63,7 +63,7 @@ func (s *Store) MigrateDown(ctx context.Context) (string, error) {
 	return name, err
 }
 
-// migrate drops the statements that were prepared for the old schema, before and after: somebody may have prepared some in
+// migrate drops the statements that were prepared for the old schema, before and after: another caller may have prepared some in
 // the meantime.
 func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) error {
 	if err := s.forget(); err != nil {

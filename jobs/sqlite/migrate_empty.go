@@ -76,8 +76,8 @@ func (s *Store) isEmpty(ctx context.Context) (bool, error) {
 	return traces == 0, translate(err)
 }
 
-// up runs all migrations that are missing and calls each for the name of each one that ran. While the first ones run a file
-// of the side folder says so: whoever finds it after a kill may go on.
+// up runs all missing migrations and calls each with the name of every one that ran. While it creates a new schema, a file in
+// the side folder says so: a process that finds it after a kill may go on.
 func (s *Store) up(ctx context.Context, p *goose.Provider, each func(name string)) error {
 	have, _, err := s.SchemaVersion(ctx)
 	if err != nil {

@@ -206,7 +206,7 @@ func resolve(path string) (string, error) {
 	return "", errors.New("too many links")
 }
 
-// connect makes the first connection. It changes nothing in a file that exists, which may be somebody else's.
+// connect makes the first connection. It changes nothing in an existing file, which may belong to another application.
 func (s *Store) connect(ctx context.Context) error {
 	if err := checkConnection(ctx, s.writeDB, s.options); err != nil {
 		return err
@@ -232,7 +232,7 @@ func (s *Store) openGate() (*gate, error) {
 	return newGate(file, s.written), nil
 }
 
-// written is when the database was last written to, by anybody: to its WAL, or by a checkpoint.
+// written returns when any process last wrote to the database: to its WAL, or by a checkpoint.
 func (s *Store) written() time.Time {
 	var last time.Time
 	for _, path := range []string{s.path + "-wal", s.path} {

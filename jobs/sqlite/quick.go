@@ -32,7 +32,7 @@ func prepareQuick(ctx context.Context, conn *sql.Conn, name string) (q quick, er
 	return q, err
 }
 
-// exec does not heed a context: what began is not to be cancelled half-way.
+// exec ignores the caller's context: a statement that has begun must not be cancelled half-way.
 func (q quick) exec(args []driver.NamedValue) (result driver.Result, err error) {
 	err = q.conn.Raw(func(any) error {
 		stmt, ok := q.stmt.(driver.StmtExecContext)

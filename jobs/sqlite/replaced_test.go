@@ -71,8 +71,8 @@ func TestIdleRunnerNoticesReplacedFile(t *testing.T) {
 	}
 }
 
-// A file that is moved away while a transaction is committed, and then back, has it: nobody may have been told that it failed,
-// nor any of those who shared it.
+// A file that is moved away during a commit, and then back, holds the transaction: no caller may have been told that the write
+// failed, and no caller that shared its group.
 func TestFileMovedDuringAWriteAndBack(t *testing.T) {
 	store, _ := queue(t)
 	away := store.Path() + ".away"
@@ -111,8 +111,8 @@ func TestFileMovedDuringAWriteAndBack(t *testing.T) {
 	}
 }
 
-// A commit goes to the WAL. Who deletes that, or the index that keeps processes together, leaves the process with files that
-// nobody else will open: it says so and writes nothing more. Its end brings what the WAL held to the database.
+// A commit goes to the WAL. When a person deletes the WAL, or the index that processes share, the store keeps files open that no
+// other process will open: it returns an error and writes nothing more. Close copies what the WAL held to the database.
 func TestFileBesideDeleted(t *testing.T) {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		t.Run(suffix, func(t *testing.T) {
@@ -141,8 +141,8 @@ func TestFileBesideDeleted(t *testing.T) {
 	}
 }
 
-// What was acknowledged before the WAL was deleted is brought to the database by who notices it: there need not be a last
-// process that does so at its end.
+// The first process that notices a deleted WAL copies the acknowledged writes in it to the database: the copy must not depend on
+// a last process that would make it on closing.
 func TestWhatADeletedWALHolds(t *testing.T) {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		t.Run(suffix, func(t *testing.T) {

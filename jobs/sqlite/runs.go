@@ -144,7 +144,7 @@ func (w *writes) listOfKind(ctx context.Context, arg db.ClaimJobsParams, kind st
 	return rows, filled, err
 }
 
-// held are the rows of those jobs that a worker holds: not of one whose claim a trigger of somebody's own has ignored.
+// held returns the rows of those jobs that a worker holds: it leaves out a job whose claim a trigger of the application ignored.
 func (w *writes) held(ctx context.Context, worker int64, rows []db.ClaimJobsRow) ([]db.ClaimJobsRow, error) {
 	var held []db.ClaimJobsRow
 	for _, row := range rows {

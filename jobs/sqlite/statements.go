@@ -61,7 +61,7 @@ func (s *statements) PrepareContext(ctx context.Context, query string) (*sql.Stm
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if other := s.kept[query]; other != nil { // somebody was faster
+	if other := s.kept[query]; other != nil { // another caller prepared it first
 		return other, stmt.Close()
 	}
 	s.kept[query] = stmt
@@ -92,7 +92,7 @@ func (s *statements) QueryRowContext(ctx context.Context, query string, args ...
 	return stmt.QueryRowContext(ctx, args...)
 }
 
-// close closes all that were prepared. Nobody may use them any more.
+// close closes all prepared statements. The caller must not use them afterwards.
 func (s *statements) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

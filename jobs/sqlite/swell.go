@@ -16,8 +16,8 @@ const (
 	walTellEvery = 30 * time.Second
 )
 
-// swell tells of a WAL that grows, as it does without bound while one read transaction goes on, whoever's: no checkpoint can
-// get past it, and reads become slower.
+// swell logs that the WAL grows. It grows without bound while one read transaction goes on, of any process: no checkpoint can
+// get past that, and reads become slower.
 type swell struct {
 	logger *slog.Logger
 	path   string

@@ -20,8 +20,8 @@ const (
 // errMissed ends the watch on the directory: a commit was found that no event told of.
 var errMissed = errors.New("a commit was found that the system did not tell of")
 
-// watch wakes all listeners after commits of other connections until ctx ends. A fault of the database is none of the
-// watch's business: it looks again, and whoever reads or writes meets the fault too.
+// watch wakes all listeners after commits of other connections until ctx ends. It ignores a fault of the database and looks
+// again: the next caller that reads or writes meets the fault too.
 func (h *hub) watch(ctx context.Context) {
 	version := &dataVersion{store: h.store}
 	err := h.watchEvents(ctx, version)

@@ -92,11 +92,11 @@ func (h *hub) follow(ctx context.Context, version *dataVersion, events *events) 
 	skipped, inRow, rest := false, 0, deafLeast
 	for step := 0; ctx.Err() == nil; {
 		if skipped = h.deaf(); skipped {
-			time.Sleep(rest) // nobody could be told more than they know
+			time.Sleep(rest) // every listener has a wake waiting already
 			rest = min(2*rest, deafMost)
 		} else if rest = deafLeast; version.changed(ctx) {
 			h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakeEvent)
-			runtime.Gosched() // who was woken goes on here: another processor would have to be woken too
+			runtime.Gosched() // the woken goroutine goes on here: another processor would have to be woken too
 			pause(lookEvery)
 		}
 		if step == len(tail) {

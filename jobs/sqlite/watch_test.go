@@ -26,7 +26,7 @@ func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// What the store writes itself is no news to its watch; what anybody else does is, also when it lies between.
+// The store's own writes are no change to its watch; a write of another program is, also between two own writes.
 func TestOwnWritesAreNoNews(t *testing.T) {
 	store, _ := queue(t)
 	foreign := plain(t, store.Path())
@@ -59,7 +59,7 @@ func TestOwnWritesAreNoNews(t *testing.T) {
 	}
 }
 
-// While there is no schema that the statements fit, nothing can be seen; what happened meanwhile is news afterwards.
+// Without a schema that the statements fit, the watch sees nothing; what happened meanwhile is a change afterwards.
 func TestWatchAcrossMigrations(t *testing.T) {
 	store, err := Open(t.Context(), t.TempDir()+"/jobs.db")
 	must(t, err)

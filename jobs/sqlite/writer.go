@@ -23,9 +23,9 @@ const most = 500
 // gateRetry is how long writes go on without a gate that could not be opened before it is tried again.
 const gateRetry = time.Minute
 
-// writer commits in groups. The first caller to find nobody writing becomes the leader: it runs, in one transaction,
-// its own function and those of all who wait by then, and hands leadership to one of those who came meanwhile. So a
-// lone caller pays for no goroutine switch, and many callers share a commit, with no delay added for either.
+// writer is the group commit. The first caller that finds no leader becomes the leader: in one transaction it runs its own
+// function and those of all callers that wait by then, and hands leadership to a caller that came meanwhile. So a lone caller
+// pays for no goroutine switch, and many callers share a commit, with no delay added for either.
 type writer struct {
 	files    *files
 	openGate func() (*gate, error)
@@ -174,7 +174,7 @@ func (w *writer) run(group []*request) {
 		return
 	}
 	for _, r := range group {
-		r.err = translate(err) // nobody's fault: each would meet, and wait for, the same
+		r.err = translate(err) // no member caused the error: each would meet, and wait for, the same
 	}
 }
 
@@ -264,8 +264,8 @@ func (w *writer) transact(group ...*request) (begun bool, err error) {
 		w.committed(len(group), time.Since(began))
 	}
 	w.changed()
-	// A file may have been deleted or replaced since the look before. Then this went to one that nobody opens again, but who
-	// moves it back, or to a WAL that only those can bring to the database who have it open.
+	// A file may have been deleted or replaced since the check before. Then the commit went to a file that no process opens
+	// again unless a person moves it back, or to a WAL that only the processes that hold it open can copy to the database.
 	if err := w.files.kept(); err != nil {
 		if errors.Is(err, jobs.ErrReplaced) {
 			err = errors.Join(err, w.writes.salvage())
