@@ -20,7 +20,7 @@ func resting(t *testing.T) *session {
 	}
 }
 
-func TestWhoTakesAJob(t *testing.T) {
+func TestSessionsThatTakeAJob(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*session)
 		kind   string
@@ -56,7 +56,7 @@ func TestWhoTakesAJob(t *testing.T) {
 		}
 		var d desk
 		if d.engage(kind, queue) != nil {
-			t.Errorf("%s: there is a handover to nobody", name)
+			t.Errorf("%s: there is a handover without a session that takes it", name)
 		}
 		d.open(s)
 		kept := s.lanes["q"].kept
@@ -84,7 +84,7 @@ func TestQueueThatDeclines(t *testing.T) {
 		for n, wait := range []time.Duration{handFirst, 2 * handFirst, 4 * handFirst, 8 * handFirst, 16 * handFirst, 32 * handFirst, 64 * handFirst, handLast, handLast} {
 			h := s.engage("k", "q")
 			if h == nil {
-				t.Fatalf("nobody takes job %d", n)
+				t.Fatalf("no session takes job %d", n)
 			}
 			if h.end(); s.engaged || l.kept != 0 || !s.idle() || len(s.settled) != 1 {
 				t.Fatalf("after job %d: engaged %t, %d slots kept, idle %t, %d signals", n, s.engaged, l.kept, s.idle(), len(s.settled))

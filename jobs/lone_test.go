@@ -10,7 +10,7 @@ import (
 )
 
 // A turn claims alone where it has nothing else to do, and where that spares round trips.
-func TestWhoClaimsAlone(t *testing.T) {
+func TestTurnsThatClaimAlone(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*pump, *turn)
 		alone  bool

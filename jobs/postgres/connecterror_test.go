@@ -60,7 +60,7 @@ func answering(t *testing.T, answer func(net.Conn)) string {
 }
 
 // unserved returns an address at which no server listens.
-func nobody(t *testing.T) string {
+func unserved(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -103,7 +103,7 @@ func TestServerWithAWrongCertificate(t *testing.T) {
 // Of several hosts each has its own cause, and as long as one of them may come, a runner waits.
 func TestCausesOfSeveralHosts(t *testing.T) {
 	t.Parallel()
-	refuses, away := withoutTLS(t), nobody(t)
+	refuses, away := withoutTLS(t), unserved(t)
 	for _, hosts := range [][]string{{refuses, away}, {away, refuses}} {
 		store, client := open(t, fmt.Sprintf("postgres://u:s3cr3t@%s/db?sslmode=require", strings.Join(hosts, ",")))
 		_, err := client.Enqueue(t.Context(), "k", []byte("{}"))

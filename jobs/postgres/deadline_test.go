@@ -44,7 +44,7 @@ func testWriteThatWaits(t *testing.T, site *site) {
 			if err := receive(t, "the end of the write", done); !errors.Is(err, context.Canceled) {
 				t.Errorf("the error is %v", err)
 			}
-			eventually(t, "nobody waits in the server", func() bool { return waiting() == 0 })
+			eventually(t, "no session waits in the server", func() bool { return waiting() == 0 })
 			must(t, tx.Rollback(t.Context()))
 			want(t, "status", get(t, client, id).Status, jobs.StatusPending)
 		})

@@ -11,13 +11,13 @@ import (
 )
 
 var endsTests = []engineTest{
-	{"ToldWhileSomebodyWaits", testEndsAreToldWhileSomebodyWaits},
-	{"ToldToWhoWaitedBefore", testEndsAreToldToWhoWaitedBefore},
-	{"ToldByWhoDoesNotHear", testEndsAreToldByWhoDoesNotHear},
+	{"ToldWhileAProcessWaits", testEndsAreToldWhileAProcessWaits},
+	{"ToldToAnEarlierWaiter", testEndsAreToldToAnEarlierWaiter},
+	{"ToldWithoutAListeningConnection", testEndsAreToldWithoutAListeningConnection},
 	{"ToldAtTheEnd", testEndsAreToldAtTheEnd},
-	{"ToldToWhoWaitsAgain", testEndsAreToldToWhoWaitsAgain},
-	{"WhoWaitsSaysSo", testWhoWaitsSaysSo},
-	{"WhoListensAsks", testWhoListensAsks},
+	{"ToldToARepeatedWaiter", testEndsAreToldToARepeatedWaiter},
+	{"WaitingProcessAnnouncesIt", testWaitingProcessAnnouncesIt},
+	{"ListeningProcessAsks", testListeningProcessAsks},
 	{"WorkIsToldWithoutEnds", testWorkIsToldWithoutEnds},
 }
 
@@ -63,7 +63,7 @@ func TestOneAnswerIsEnough(t *testing.T) {
 	e.ask(true)
 	want(t, "it is needed for one who asked after that", e.answer(true), true)
 	e.ask(true)
-	want(t, "it is needed when nobody waits any more", e.answer(false), false)
+	want(t, "it is needed when no process waits any more", e.answer(false), false)
 }
 
 // endsTold counts the notifications that tell of ends.
@@ -106,7 +106,7 @@ func announced(t *testing.T, store *Store, signals jobs.Signal) {
 
 // A worker announces no ended jobs while no process waits. When a process begins to wait, the worker announces once those that
 // the process may have missed, and then the ones to come.
-func testEndsAreToldWhileSomebodyWaits(t *testing.T, site *site) {
+func testEndsAreToldWhileAProcessWaits(t *testing.T, site *site) {
 	worker, client, url := site.queue(t, WithPoll(time.Minute))
 	notifications := listen(t, url, "sqluice")
 	defer listening(t, worker, jobs.WorkReady)()
@@ -114,7 +114,7 @@ func testEndsAreToldWhileSomebodyWaits(t *testing.T, site *site) {
 		enqueue(t, client, "k")
 		drain(t, client, jobs.Config{}, handlers{"k": nothing})
 	}
-	want(t, "ends told while nobody waits", endsTold(notifications()), 0)
+	want(t, "ends told while no process waits", endsTold(notifications()), 0)
 
 	other, _ := open(t, url, WithPoll(time.Minute), saysEach(time.Hour))
 	wake, stop := other.Listen(jobs.JobEnded, nil)
@@ -133,8 +133,8 @@ func testEndsAreToldWhileSomebodyWaits(t *testing.T, site *site) {
 	receive(t, "the wake by it", wake)
 }
 
-// A worker that begins to listen hears of those who wait already, though they have said so before.
-func testEndsAreToldToWhoWaitedBefore(t *testing.T, site *site) {
+// A worker that begins to listen learns which processes wait, although they announced it before.
+func testEndsAreToldToAnEarlierWaiter(t *testing.T, site *site) {
 	other, client, url := site.queue(t, WithPoll(time.Minute), saysEach(time.Hour))
 	notifications := listen(t, url, "sqluice")
 	defer listening(t, other, jobs.JobEnded)()
@@ -149,7 +149,7 @@ func testEndsAreToldToWhoWaitedBefore(t *testing.T, site *site) {
 
 // A process that waits for one job after another announces that seldom; a worker that asks between two waits is answered all the
 // same.
-func testEndsAreToldToWhoWaitsAgain(t *testing.T, site *site) {
+func testEndsAreToldToARepeatedWaiter(t *testing.T, site *site) {
 	other, _, url := site.queue(t, WithPoll(time.Minute), saysEach(time.Hour))
 	notifications := listenToAll(t, url, "sqluice")
 	leave := listening(t, other, jobs.JobEnded)
@@ -171,8 +171,9 @@ func testEndsAreToldToWhoWaitsAgain(t *testing.T, site *site) {
 	receive(t, "the wake by its end", wake)
 }
 
-// A process that does not listen cannot know who waits; one that no longer does tells of what it kept to itself, too.
-func testEndsAreToldByWhoDoesNotHear(t *testing.T, site *site) {
+// A process that does not listen cannot know which processes wait, so it announces all ended jobs; when its listening connection is
+// lost, it also announces those that it had left out.
+func testEndsAreToldWithoutAListeningConnection(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	notifications := listen(t, url, "sqluice")
 	_, err := client.Cancel(t.Context(), enqueue(t, client, "k"))
@@ -183,7 +184,7 @@ func testEndsAreToldByWhoDoesNotHear(t *testing.T, site *site) {
 	worker, _ := open(t, url, WithPoll(time.Minute), WithSession(p.url(url)))
 	defer listening(t, worker, jobs.WorkReady)()
 	announced(t, worker, jobs.JobEnded)
-	want(t, "ends told while nobody waits", endsTold(notifications()), 0)
+	want(t, "ends told while no process waits", endsTold(notifications()), 0)
 	p.leave()
 	eventually(t, "what was not told is", func() bool { return endsTold(notifications()) > 0 })
 	worker.Announce(jobs.JobEnded)
@@ -199,14 +200,14 @@ func testEndsAreToldAtTheEnd(t *testing.T, site *site) {
 	must(t, err)
 	listening(t, worker, jobs.WorkReady)()
 	announced(t, worker, jobs.JobEnded)
-	want(t, "ends told while nobody waits", endsTold(notifications()), 0)
+	want(t, "ends told while no process waits", endsTold(notifications()), 0)
 	must(t, worker.Close())
 	want(t, "ends told at the end", endsTold(notifications()), 1)
 }
 
 // A process that waits announces it at once and repeatedly while a listener waits, and again when one waits later. A process
 // that listens for work only does not.
-func testWhoWaitsSaysSo(t *testing.T, site *site) {
+func testWaitingProcessAnnouncesIt(t *testing.T, site *site) {
 	for name, opts := range map[string][]Option{"": nil, "without notifications": {WithoutNotify()}} {
 		t.Run(name, func(t *testing.T) {
 			_, client, url := site.queue(t)
@@ -245,7 +246,7 @@ func testWhoWaitsSaysSo(t *testing.T, site *site) {
 
 // A process that begins to listen asks which processes wait, once it can hear the answer, and announces that it waits itself.
 // With notifications off it announces no ended jobs, so it does not ask.
-func testWhoListensAsks(t *testing.T, site *site) {
+func testListeningProcessAsks(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	notifications := listenToAll(t, url, "sqluice")
 	for _, c := range []struct {

@@ -229,7 +229,7 @@ func TestWhatIsBelowTheFloorsIsClaimedNext(t *testing.T) {
 	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
 	scopeOf(t, f)
 	if !f.lookedBelow(testKey, 2*slowLook, true) {
-		t.Error("nobody is woken")
+		t.Error("no worker is woken")
 	}
 	if s, _ := scopeOf(t, f); len(s.From) > 0 {
 		t.Errorf("the claim begins at the floors: %s", text(t, s))

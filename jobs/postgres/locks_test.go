@@ -17,7 +17,7 @@ import (
 var locksTests = []engineTest{
 	{"LockConnectionEnds", testLockConnectionEnds},
 	{"ProcessDies", testProcessDies},
-	{"WhoMissedItsLockJudgesNobody", testWhoMissedItsLockJudgesNobody},
+	{"MissedLockJudgesNoWorker", testMissedLockJudgesNoWorker},
 	{"RescueNeedsNoSecondConnection", testRescueNeedsNoSecondConnection},
 	{"KeysOfOtherEngines", testKeysOfOtherEngines},
 	{"LockIsReleased", testLockIsReleased},
@@ -96,7 +96,7 @@ func testProcessDies(t *testing.T, site *site) {
 
 // A process that has lost its own connection takes no worker for dead for a while: a restarted proxy breaks all connections, and
 // each process reconnects in its own time. A process that has not lost its connection goes on.
-func testWhoMissedItsLockJudgesNobody(t *testing.T, site *site) {
+func testMissedLockJudgesNoWorker(t *testing.T, site *site) {
 	store, _, url := site.queue(t)
 	g := ghost(t, store, "w", nil)
 	must(t, g.release(true)) // as after a loss of its connection, until it has another

@@ -15,7 +15,7 @@ import (
 
 var togetherTests = []engineTest{
 	{"ShareACommit", testShareACommit},
-	{"ErrorIsOnesOwn", testErrorIsOnesOwn},
+	{"ErrorGoesToItsCaller", testErrorGoesToItsCaller},
 	{"EndOfAMembersContext", testEndOfAMembersContext},
 	{"StuckGroups", testStuckGroups},
 	{"PanicOfALeader", testPanicOfALeader},
@@ -97,9 +97,9 @@ func testShareACommit(t *testing.T, site *site) {
 }
 
 // The function that causes an error gets it, and the writes of the others are committed.
-func testErrorIsOnesOwn(t *testing.T, site *site) {
+func testErrorGoesToItsCaller(t *testing.T, site *site) {
 	f := newFull(t, site, time.Hour)
-	own := errors.New("one's own")
+	own := errors.New("the member's error")
 	errs := make([]error, 9)
 	for i := range errs {
 		f.group.Go(func() {

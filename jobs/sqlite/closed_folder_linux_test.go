@@ -47,8 +47,8 @@ func whileClosed(t *testing.T, dir string, fn func() error) error {
 	if os.Geteuid() == 0 {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		const nobody = 65534
-		must(t, unix.Setfsuid(nobody))
+		const otherUser = 65534
+		must(t, unix.Setfsuid(otherUser))
 		defer func() { must(t, unix.Setfsuid(0)) }()
 	}
 	return fn()

@@ -131,9 +131,9 @@ func TestQuickEnqueueOfAClaimedJobAddsTheSame(t *testing.T) {
 	}
 	both("little", little, false)
 	both("much", much, false)
-	nobody := little
-	nobody.WorkerID = 12345
-	both("no worker", nobody, true)
+	unknownWorker := little
+	unknownWorker.WorkerID = 12345
+	both("no worker", unknownWorker, true)
 	c.add(t, "k", 0, 1)
 	both("a job waits", little, true)
 	both("a job waits in another queue", much, false)

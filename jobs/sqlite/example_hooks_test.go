@@ -18,12 +18,12 @@ func Example_middleware() {
 	store, closeStore := openStore(ctx)
 	defer closeStore()
 
-	errNobody := errors.New("a greeting is for somebody")
+	errNoName := errors.New("a greeting needs a name")
 	client := jobs.New(store, jobs.WithMiddleware(func(next jobs.EnqueueFunc) jobs.EnqueueFunc {
 		return func(ctx context.Context, r *jobs.EnqueueRequest) error {
 			for i := range r.Len() {
 				if payload, err := r.Payload(i); err != nil || string(payload) == `{"Name":""}` {
-					return errors.Join(errNobody, err)
+					return errors.Join(errNoName, err)
 				}
 			}
 			r.Set(jobs.Metadata(map[string]string{"from": "the example"}))
@@ -31,7 +31,7 @@ func Example_middleware() {
 		}
 	}))
 	_, err := Greet.Enqueue(ctx, client, Greeting{})
-	fmt.Println("refused:", errors.Is(err, errNobody))
+	fmt.Println("refused:", errors.Is(err, errNoName))
 	_, err = Greet.Enqueue(ctx, client, Greeting{Name: "Ada"})
 	check(err)
 

@@ -71,7 +71,7 @@ func TestWriteIsAChange(t *testing.T) {
 	}
 }
 
-func TestWatchRunsWhileSomebodyListens(t *testing.T) {
+func TestWatchRunsWhileListenersExist(t *testing.T) {
 	store, _ := queue(t)
 	watching := func() bool {
 		store.hub.mu.Lock()
@@ -82,16 +82,16 @@ func TestWatchRunsWhileSomebodyListens(t *testing.T) {
 		wake, stopA := store.Listen(jobs.WorkReady, nil) // which begins to watch, and so has the first wake
 		_, stopB := store.Listen(jobs.JobEnded, nil)
 		if !watching() {
-			t.Error("nobody watches")
+			t.Error("no watch runs")
 		}
 		receive(t, "the first wake", wake)
 		stopA()
 		if !watching() {
-			t.Error("nobody watches for the second listener")
+			t.Error("no watch runs for the second listener")
 		}
 		stopB()
 		if watching() {
-			t.Error("the watch goes on for nobody")
+			t.Error("the watch goes on without listeners")
 		}
 	}
 }

@@ -39,7 +39,7 @@ func traps() []trap {
 
 const (
 	attackedVariable = "SQLUICE_ATTACKED_AS_OTHER" // set in the process that runs the attacks as another user
-	nobodyID         = 65534
+	otherUserID      = 65534
 	oldKey           = "aaaaaaaaaaaaaaaaaaaaaaaaaa"
 )
 
@@ -68,7 +68,7 @@ func attack(t *testing.T, place string, trap trap) {
 	must(t, os.WriteFile(path, nil, 0o666))
 	must(t, os.Chmod(path, 0o666))
 	if os.Geteuid() == 0 {
-		must(t, errors.Join(os.Chown(inside, nobodyID, nobodyID), os.Chown(path, nobodyID, nobodyID)))
+		must(t, errors.Join(os.Chown(inside, otherUserID, otherUserID), os.Chown(path, otherUserID, otherUserID)))
 	}
 	at := path + "-sqluice"
 	if place != "" {
@@ -160,11 +160,11 @@ func attackAsOther(t *testing.T) {
 	program, err := os.ReadFile(self)
 	must(t, err)
 	copied := filepath.Join(folder, "test")
-	must(t, errors.Join(os.WriteFile(copied, program, 0o755), os.Chown(folder, nobodyID, nobodyID)))
+	must(t, errors.Join(os.WriteFile(copied, program, 0o755), os.Chown(folder, otherUserID, otherUserID)))
 	cmd := osexec.CommandContext(t.Context(), copied, "-test.run=^TestSideFolderAttacks$", "-test.v")
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), attackedVariable+"=1", "TMPDIR="+folder, "HOME="+folder)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyID, Gid: nobodyID}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: otherUserID, Gid: otherUserID}}
 	said, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(said), "PASS") {
 		t.Errorf("%v\n%s", err, said)
@@ -199,7 +199,7 @@ func TestNewSideFilesAreLikeTheDatabase(t *testing.T) {
 		must(t, os.WriteFile(path, nil, 0o600))
 		must(t, os.Chmod(path, mode))
 		if os.Geteuid() == 0 {
-			must(t, os.Chown(path, nobodyID, nobodyID))
+			must(t, os.Chown(path, otherUserID, otherUserID))
 		}
 		must(t, use(t, path))
 		entries, err := os.ReadDir(path + "-sqluice")
@@ -217,7 +217,7 @@ func TestNewSideFilesAreLikeTheDatabase(t *testing.T) {
 			if info.Mode().Perm() != want {
 				t.Errorf("the mode of %s is %s, not %s", file, info.Mode().Perm(), want)
 			}
-			if stat, ok := info.Sys().(*syscall.Stat_t); !ok || os.Geteuid() == 0 && stat.Uid != nobodyID {
+			if stat, ok := info.Sys().(*syscall.Stat_t); !ok || os.Geteuid() == 0 && stat.Uid != otherUserID {
 				t.Errorf("%s does not belong to the database's owner", file)
 			}
 		}
@@ -229,7 +229,7 @@ func TestNewSideFilesAreLikeTheDatabase(t *testing.T) {
 func TestSideFilesInheritTheGroupOfASetgidFolder(t *testing.T) {
 	folder := t.TempDir()
 	if os.Geteuid() == 0 {
-		must(t, os.Chown(folder, 0, nobodyID))
+		must(t, os.Chown(folder, 0, otherUserID))
 	}
 	must(t, os.Chmod(folder, 0o770|os.ModeSetgid))
 	path := filepath.Join(folder, "jobs.db")

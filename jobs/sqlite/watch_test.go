@@ -27,14 +27,14 @@ func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 }
 
 // The store's own writes are no change to its watch; a write of another program is, also between two own writes.
-func TestOwnWritesAreNoNews(t *testing.T) {
+func TestOwnWritesAreNoChange(t *testing.T) {
 	store, _ := queue(t)
 	foreign := plain(t, store.Path())
 	version := &dataVersion{store: store}
 	own := func() { must(t, store.Write(t.Context(), add("own"))) }
 	other := func() { scan[int64](t, foreign, "insert_job", "k", "{}") }
 	if !version.changed(t.Context()) {
-		t.Error("the first look is no news")
+		t.Error("the first look finds no change")
 	}
 	for _, step := range []struct {
 		name   string
@@ -54,7 +54,7 @@ func TestOwnWritesAreNoNews(t *testing.T) {
 			write()
 		}
 		if got := version.changed(t.Context()); got != step.want {
-			t.Errorf("%s: news: %t", step.name, got)
+			t.Errorf("%s: changed: %t", step.name, got)
 		}
 	}
 }
@@ -66,16 +66,16 @@ func TestWatchAcrossMigrations(t *testing.T) {
 	t.Cleanup(func() { must(t, store.Close()) })
 	version := &dataVersion{store: store}
 	if version.changed(t.Context()) {
-		t.Error("there is news of a database without a schema")
+		t.Error("a database without a schema has changed")
 	}
 	for range 2 {
 		_, err = store.Migrate(t.Context())
 		must(t, err)
 		if !version.changed(t.Context()) {
-			t.Error("a migration is no news")
+			t.Error("a migration is no change")
 		}
 		if version.changed(t.Context()) {
-			t.Error("there is news of nothing")
+			t.Error("a change is found without a write")
 		}
 	}
 }
