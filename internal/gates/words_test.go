@@ -35,10 +35,6 @@ var marks = []mark{
 // nameMark matches names that stand for an unnamed actor.
 var nameMark = regexp.MustCompile(`(?i:some|any|every)body|[nN]obody|(?i:whoever)`)
 
-// unmended are the folders that still have marks, because the redesign of package jobs rewrites them file by file. A
-// folder without marks must leave the list, which ends empty.
-var unmended = []string{"jobs"}
-
 // passage is a piece of text of a file.
 type passage struct {
 	line int
@@ -47,7 +43,6 @@ type passage struct {
 
 // Comments, names and pages say who does what. String literals are not checked: they may quote other people.
 func TestPlainWords(t *testing.T) {
-	found := map[string][]string{}
 	top := root(t)
 	err := filepath.WalkDir(top, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -64,36 +59,14 @@ func TestPlainWords(t *testing.T) {
 			return err
 		}
 		faults, err := faultsOf(filepath.ToSlash(relative), file)
-		if len(faults) > 0 {
-			folder := folderOf(filepath.ToSlash(relative))
-			found[folder] = append(found[folder], faults...)
+		for _, fault := range faults {
+			t.Error(fault)
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, folder := range unmended {
-		if len(found[folder]) == 0 {
-			t.Errorf("%s has no marks left: remove it from unmended", folder)
-		}
-		delete(found, folder)
-	}
-	for _, faults := range found {
-		for _, fault := range faults {
-			t.Error(fault)
-		}
-	}
-}
-
-// folderOf returns the folder of unmended that holds a file, or else the file's own folder.
-func folderOf(file string) string {
-	for _, folder := range unmended {
-		if strings.HasPrefix(file, folder+"/") {
-			return folder
-		}
-	}
-	return path.Dir(file)
 }
 
 // faultsOf returns the marks of a file, called name in the messages.
