@@ -15,7 +15,7 @@ type observed struct {
 	observer *Observer
 }
 
-// observe returns the store itself when its observer has no callback for reads and writes.
+// observe returns the store itself when its observer has neither Queried nor Failed.
 func observe(store Store) Store {
 	o := store.Observer()
 	if o == nil || o.Queried == nil && o.Failed == nil {

@@ -48,7 +48,8 @@ func TestPruneAgain(t *testing.T) {
 	}
 }
 
-// Each pass prunes about as many jobs as ended at a given rate since the last pass. At a low rate it prunes those of a minute.
+// Where many jobs end, each pass finds about pruneMany of them, or more when pruneMany would take less than the shortest pause.
+// Where few end, a pass finds those of a minute.
 func TestKeepPruning(t *testing.T) {
 	for _, test := range []struct {
 		name        string

@@ -180,8 +180,8 @@ func (s *session) completed(ctx context.Context, q db.Querier, group []outcome, 
 	return lost, nil
 }
 
-// ended reports whether an outcome that no statement could write was recorded before, as far as the row tells. Otherwise another
-// worker has claimed the job, and may have ended it with the same result as this attempt.
+// ended reports whether an outcome that no statement could write was recorded before. Otherwise another process has changed
+// the job. It cannot recognize a change by another process that ended the job and left this attempt's fence in the row.
 func (s *session) ended(ctx context.Context, q db.Querier, o outcome) (bool, error) {
 	if !o.apart {
 		return false, nil

@@ -50,7 +50,7 @@ type Observer struct {
 	// Failed is called when the database failed a read or a transaction: one of its statements, its commit, or the way there.
 	Failed func(err error)
 
-	// Woken is called when a listener, such as a runner without work, is told to look for work.
+	// Woken is called when a listener, such as a runner without work, is woken to look at the database.
 	Woken func(WakeSource)
 
 	queues []*callback.Queue // of the observers that this one tells; empty in one that the application made
