@@ -189,7 +189,8 @@ func later[A any](q *callback.Queue, f func(A)) func(A) {
 }
 
 // Flush waits until the functions of a store's observer have returned for everything that happened before, as a test or a
-// program that ends needs it. The error is ctx's. It may be called on nil.
+// program that ends needs it. It is called on what Store.Observer returns: the program's own observer has no queue, and nothing to
+// wait for. The error is ctx's. It may be called on nil.
 func (o *Observer) Flush(ctx context.Context) error {
 	if o == nil {
 		return nil

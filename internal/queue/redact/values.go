@@ -52,8 +52,9 @@ func addTexts(found map[string]bool, raw json.RawMessage) {
 	for _, v := range leaves(in) {
 		switch v := v.(type) {
 		case string:
-			add(v, inner(strconv.Quote(v)), inner(strconv.QuoteToASCII(v)), url.QueryEscape(v), url.PathEscape(v))
+			add(v, inner(strconv.Quote(v)), inner(strconv.QuoteToASCII(v)))
 			add(jsonForms(v)...)
+			add(urlForms(v)...)
 		case json.Number:
 			add(v.String())
 			if f, err := v.Float64(); err == nil {
@@ -81,6 +82,19 @@ func jsonForms(s string) []string {
 	}
 	slashes := strings.NewReplacer("/", `\/`)
 	return []string{inner(string(forHTML)), plain, ascii.String(), slashes.Replace(plain), slashes.Replace(ascii.String())}
+}
+
+// urlForms returns a string as it stands in a URL: as Go escapes it in a query, in a part of a path and in a whole path; with %20
+// for a space, as PHP's rawurlencode and Python's quote do, the second of which keeps slashes; and as encodeURIComponent and
+// encodeURI of JavaScript do.
+func urlForms(s string) []string {
+	query := url.QueryEscape(s)
+	percent := strings.ReplaceAll(query, "+", "%20")
+	component := strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(percent)
+	whole := strings.NewReplacer("%3B", ";", "%2F", "/", "%3F", "?", "%3A", ":", "%40", "@", "%26", "&", "%3D", "=", "%2B", "+",
+		"%24", "$", "%2C", ",", "%23", "#").Replace(component)
+	path := (&url.URL{Path: s}).EscapedPath()
+	return []string{query, url.PathEscape(s), path, percent, strings.ReplaceAll(percent, "%2F", "/"), component, whole}
 }
 
 // leaves are the strings and numbers of a JSON value, each time when a name is there twice. The names themselves are not among
