@@ -24,8 +24,10 @@ for line in sys.stdin:
 database.close()
 `
 
-// statementOf returns a line with a statement of sql/control.
-func statementOf(name string) string { return sqlfiles.Control("sqlite")(name) + ";\n" }
+// statementOf returns a statement of sql/control in one line. The file may have several, but none that is a comment.
+func statementOf(name string) string {
+	return strings.ReplaceAll(sqlfiles.Control("sqlite")(name), "\n", " ") + ";\n"
+}
 
 // foreigner is a program that runs the statements of its standard input on a database.
 type foreigner struct {
