@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -298,14 +297,7 @@ func TestBulkGetsOn(t *testing.T) {
 			_, err := client.Enqueue(t.Context(), "k", []byte("{}"))
 			must(t, err)
 		}
-		h := newHandler(t, client, admin.Config{})
-		now := time.Now()
-		h.SetClock(func() time.Time {
-			now = now.Add(time.Minute)
-			return now
-		})
-		server := httptest.NewServer(h)
-		t.Cleanup(server.Close)
+		server := startSlow(t, client)
 		a := &api{t, server.URL + base, client, readContract(t)}
 		want := []bulkResult{{1, 0, 3}, {1, 0, 2}, {1, 0, 0}}
 		for i, after := range []int64{0, 3, 2} {

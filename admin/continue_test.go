@@ -21,8 +21,8 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// visitSlow returns a visitor of a server whose time for a request is over whenever it reads the clock.
-func visitSlow(t *testing.T, client *jobs.Client) *visitor {
+// startSlow starts a server whose time for a request is over whenever it reads the clock.
+func startSlow(t *testing.T, client *jobs.Client) *httptest.Server {
 	t.Helper()
 	h := newHandler(t, client, admin.Config{})
 	now := time.Now()
@@ -32,6 +32,13 @@ func visitSlow(t *testing.T, client *jobs.Client) *visitor {
 	})
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
+	return server
+}
+
+// visitSlow returns a visitor of a server of startSlow.
+func visitSlow(t *testing.T, client *jobs.Client) *visitor {
+	t.Helper()
+	server := startSlow(t, client)
 	jar, err := cookiejar.New(nil)
 	must(t, err)
 	return &visitor{t, &http.Client{Jar: jar}, server.URL, ""}

@@ -36,10 +36,11 @@ func notLocal(r *http.Request) string {
 	if !r.ProtoAtLeast(1, 1) { // what nginx sends by default; browsers and HTTP libraries have not for decades
 		return "has the version HTTP/1.0, as a proxy sends it"
 	}
+	prefixes, fields := proxyPrefixes(), proxyFields()
 	for name := range r.Header {
 		// A field without a value counts: the client may have sent it before the proxy added its own.
 		hasPrefix := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-		if slices.ContainsFunc(proxyPrefixes(), hasPrefix) || slices.Contains(proxyFields(), name) {
+		if slices.ContainsFunc(prefixes, hasPrefix) || slices.Contains(fields, name) {
 			return fmt.Sprintf("has the header field %s, which proxies add", name)
 		}
 	}

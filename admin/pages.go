@@ -137,7 +137,7 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v vie
 		Name: v.name, Title: v.title, Theme: themeOf(r), ReadOnly: h.config.ReadOnly, Fragment: r.Header.Get(fragmentHeader) != "",
 		Here: r.URL.RequestURI(), Data: v.data,
 	}
-	if r.Method == http.MethodPost { // the answer to a form has no URL of its own
+	if r.Method == http.MethodPost { // the URL of a form is not that of its answer
 		f.Here = h.back(r)
 	} else if r.Method == http.MethodGet && status == http.StatusOK { // the page of an error does not follow changes
 		f.Events = h.config.Prefix + base + "/events"

@@ -243,7 +243,8 @@ func request(ctx context.Context, url string) (*http.Response, error) {
 	return http.DefaultClient.Do(r)
 }
 
-// crash starts a worker of its own process, kills it, and returns how long the runner here took to notice; 0 when ctx ended.
+// crash starts a worker in a new process and kills it. It returns how long this process's runner took to notice, and 0 when ctx
+// ended.
 func (l *readersLab) crash(ctx context.Context) time.Duration {
 	program := exec.CommandContext(ctx, os.Args[0], "-test.run", "^TestBenchVictim$")
 	program.Env = append(os.Environ(), victimVariable+"="+l.place)

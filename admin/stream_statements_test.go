@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// However many event streams there are, none of them runs statements of its own to learn of changes.
+// No event stream runs statements of its own to learn of changes.
 func TestStreamsRunNoStatements(t *testing.T) {
 	var statements atomic.Int64
 	observer := &jobs.Observer{Queried: func(string, time.Duration, error) { statements.Add(1) }}

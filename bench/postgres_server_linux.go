@@ -10,7 +10,7 @@ import (
 )
 
 // unprivileged makes the server end with this process, however that ends. When this process runs as root, which
-// PostgreSQL refuses, the server runs as another user, who gets dir. A separate process group keeps the terminal's
+// PostgreSQL refuses, another user runs the server and owns dir. A separate process group keeps the terminal's
 // Ctrl-C from it.
 func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT, Setpgid: true}

@@ -222,7 +222,7 @@ func (w workload) value(r *row) float64 {
 	return w.metric.value(r.result)
 }
 
-// best returns the best row of those that match, nil when none has a figure.
+// best returns the best of the matching rows, or nil when no row has a figure.
 func (w workload) best(fits func(*row) bool) *row {
 	var best *row
 	for _, r := range w.rows {

@@ -139,7 +139,7 @@ func (r *result) addOther(name string, raw json.RawMessage) error {
 	return nil
 }
 
-// knownKeys are those that a result may always have.
+// knownKeys are the keys that every result may have.
 func knownKeys() (map[string]bool, error) {
 	data, err := json.Marshal(result{})
 	if err != nil {

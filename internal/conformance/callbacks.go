@@ -117,15 +117,7 @@ func testCallback(f *fixture, c callback, m misuse) {
 	neighbour := f.enqueue("neighbour", jobs.Priority(1), jobs.MaxAttempts(1))
 	started, end := make(chan struct{}), make(chan struct{})
 	runner := f.runner(client, s.config,
-		on("neighbour", func(ctx context.Context, _ jobs.Job) error {
-			close(started)
-			select {
-			case <-end:
-				return nil
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}),
+		on("neighbour", runsUntil(started, end)),
 		on("other", nothing),
 		func(r *jobs.Runner) {
 			jobs.Kind[remoteArgs]{Name: "victim", RetryDelay: s.delay}.Handle(r, func(ctx context.Context, job jobs.Job, _ remoteArgs) error {
@@ -184,6 +176,19 @@ func testCallback(f *fixture, c callback, m misuse) {
 		}
 	} else {
 		f.must(err)
+	}
+}
+
+// runsUntil is a handler that closes started and then runs until end is closed.
+func runsUntil(started, end chan struct{}) func(context.Context, jobs.Job) error {
+	return func(ctx context.Context, _ jobs.Job) error {
+		close(started)
+		select {
+		case <-end:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 

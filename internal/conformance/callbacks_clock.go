@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"encoding/json"
 	"sync"
 	"sync/atomic"
@@ -33,15 +32,7 @@ func RunClock(t *testing.T, open func(t *testing.T, now func() time.Time) Store)
 			id := f.enqueue("neighbour", jobs.MaxAttempts(1))
 			started, end := make(chan struct{}), make(chan struct{})
 			// The library waits for a clock without an answer once, for a second.
-			r := f.start(jobs.Config{Lease: 4 * time.Second}, on("other", nothing), on("neighbour", func(ctx context.Context, _ jobs.Job) error {
-				close(started)
-				select {
-				case <-end:
-					return nil
-				case <-ctx.Done():
-					return context.Cause(ctx)
-				}
-			}))
+			r := f.start(jobs.Config{Lease: 4 * time.Second}, on("other", nothing), on("neighbour", runsUntil(started, end)))
 			receive(f, "the neighbour's start", started)
 			bad.Store(true)
 			receive(f, "the call of the clock", called)

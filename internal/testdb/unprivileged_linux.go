@@ -10,7 +10,7 @@ import (
 )
 
 // unprivileged makes a server end with the test process, however that ends. When the tests run as root, which
-// PostgreSQL and PgBouncer refuse, the server runs as another user, who gets dir.
+// PostgreSQL and PgBouncer refuse, another user runs the server and owns dir.
 func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Getuid() != 0 {

@@ -139,11 +139,7 @@ func readStillFailed(ctx context.Context, q db.Querier, heads []db.ListFailedJob
 	heads = heads[:n]
 	byID := make(map[int64]db.Job, n)
 	for part := range portions(heads, func(head db.ListFailedJobsRow) int64 { return head.Bytes }) {
-		ids := make([]int64, len(part))
-		for i, head := range part {
-			ids[i] = head.ID
-		}
-		rows, err := q.ListJobs(ctx, core.JSONIDs(ids))
+		rows, err := q.ListJobs(ctx, jsonIDs(part, func(head db.ListFailedJobsRow) int64 { return head.ID }))
 		if err != nil {
 			return nil, err
 		}

@@ -85,7 +85,7 @@ func (in *Inspector) ListPage(ctx context.Context, f Filter) (Page, error) {
 		p = Page{Next: s.next}
 		var all []db.Job
 		for part := range portions(s.found, bytesOf) {
-			rows, err := q.ListJobs(ctx, core.JSONIDs(idsOf(part)))
+			rows, err := q.ListJobs(ctx, jsonIDs(part, idOf))
 			if err != nil {
 				return err
 			}

@@ -99,7 +99,7 @@ func (s *search) find(ctx context.Context, q db.Querier, ids []int64) (goesOn bo
 			return false, nil
 		}
 		params := s.params
-		params.Ids, params.N = core.JSONIDs(idsOf(part)), s.params.N-int64(len(s.found))
+		params.Ids, params.N = jsonIDs(part, idOf), s.params.N-int64(len(s.found))
 		matches, err := q.FindJobs(ctx, params)
 		if err != nil || !s.add(matches) {
 			return false, err
@@ -145,12 +145,15 @@ func portions[T any](rows []T, bytesOf func(T) int64) iter.Seq[[]T] {
 
 func bytesOf(r db.FindJobsRow) int64 { return r.Bytes }
 
-func idsOf(rows []db.FindJobsRow) []int64 {
+func idOf(r db.FindJobsRow) int64 { return r.ID }
+
+// jsonIDs returns the ids of rows as a JSON list, the form in which statements take them.
+func jsonIDs[T any](rows []T, idOf func(T) int64) string {
 	ids := make([]int64, len(rows))
 	for i, r := range rows {
-		ids[i] = r.ID
+		ids[i] = idOf(r)
 	}
-	return ids
+	return core.JSONIDs(ids)
 }
 
 // start finds the jobs of a live status by its index when they are few. Others are found in the order of their ids.

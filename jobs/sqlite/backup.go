@@ -113,16 +113,9 @@ func copyTo(from *os.File, path string, mode os.FileMode) error {
 
 // removeIfSame removes a file if the path still leads to the one that is open.
 func removeIfSame(path string, file *os.File) error {
-	found, err := os.Lstat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
+	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	opened, err := file.Stat()
-	if err != nil || !os.SameFile(found, opened) {
-		return err
-	}
-	return os.Remove(path)
+	return errors.Join(removeSame(root, filepath.Base(path), file), root.Close())
 }

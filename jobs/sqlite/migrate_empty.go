@@ -108,15 +108,15 @@ func (s *Store) up(ctx context.Context, p *goose.Provider, each func(name string
 // version of this library would migrate the database without being asked.
 func (s *Store) forgetLeft(ctx context.Context) error {
 	there, err := s.side.exists(unfinishedFile)
-	if err == nil && there {
-		unlock, err := s.lockFile(ctx, migrateFile)
-		if err != nil {
-			return ignorePermission(err)
-		}
-		defer unlock()
-		return ignorePermission(s.forgetUnfinished())
+	if err != nil || !there {
+		return ignorePermission(err)
 	}
-	return ignorePermission(err)
+	unlock, err := s.lockFile(ctx, migrateFile)
+	if err != nil {
+		return ignorePermission(err)
+	}
+	defer unlock()
+	return ignorePermission(s.forgetUnfinished())
 }
 
 // ignorePermission returns nil for a file that this user may not open: another user of the database removes the mark.

@@ -30,24 +30,12 @@ func TestMigrateEmpty(t *testing.T) {
 		store, client := queue(t)
 		_, err := store.MigrateDown(t.Context())
 		must(t, err)
-		file, err := store.side.open(unfinishedFile)
-		must(t, err)
-		must(t, file.Close())
-		enqueue(t, openEmpty(t, store.Path()), "k")
-		if there, err := store.side.exists(unfinishedFile); there || err != nil {
-			t.Errorf("the mark of the first migration is left: %t, %v", there, err)
-		}
+		wantMarkRemoved(t, store)
 		must(t, client.CheckSchema(t.Context()))
 	})
 	t.Run("a mark that was left", func(t *testing.T) {
 		store, _ := queue(t)
-		file, err := store.side.open(unfinishedFile)
-		must(t, err)
-		must(t, file.Close())
-		enqueue(t, openEmpty(t, store.Path()), "k")
-		if there, err := store.side.exists(unfinishedFile); there || err != nil {
-			t.Errorf("the mark of the first migration is left: %t, %v", there, err)
-		}
+		wantMarkRemoved(t, store)
 	})
 	t.Run("a mark beside a database of another program", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "app.db")
@@ -84,5 +72,17 @@ func TestMigrateEmpty(t *testing.T) {
 				t.Errorf("a folder was left beside a database of another program: %v", err)
 			}
 		})
+	}
+}
+
+// wantMarkRemoved leaves the mark of a first migration, and fails unless the next open that may migrate removes it.
+func wantMarkRemoved(t *testing.T, store *Store) {
+	t.Helper()
+	file, err := store.side.open(unfinishedFile)
+	must(t, err)
+	must(t, file.Close())
+	enqueue(t, openEmpty(t, store.Path()), "k")
+	if there, err := store.side.exists(unfinishedFile); there || err != nil {
+		t.Errorf("the mark of the first migration is left: %t, %v", there, err)
 	}
 }

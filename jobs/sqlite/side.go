@@ -89,6 +89,7 @@ func (s sideFolder) remove(name string, file *os.File) error {
 	return errors.Join(removeSame(root, name, file), root.Close())
 }
 
+// removeSame removes a file of a folder if the name still belongs to the file that is open. A file that is gone is no error.
 func removeSame(root *os.Root, name string, file *os.File) error {
 	found, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -21,7 +21,7 @@ func ValidateJSON(field string, data []byte) error {
 	return checkEscapes(field, data)
 }
 
-// ValidateEncoded is validateJSON for what package json has written, which is JSON for certain.
+// ValidateEncoded is ValidateJSON for what package json has written, which is JSON for certain.
 func ValidateEncoded(field string, data []byte) error {
 	if err := validateText(field, data); err != nil {
 		return err
