@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/runner"
 )
 
 // Client enqueues jobs, waits for them and changes them; package jobs/inspect lists and counts them. Make one with [New]. It has
@@ -15,7 +16,7 @@ type Client struct {
 	store      Store // the same, observed
 	middleware []EnqueueMiddleware
 	around     EnqueueFunc // nil without middleware
-	desk       *desk
+	runners    *runner.Registry
 	marks      *marks
 }
 
@@ -24,7 +25,7 @@ type sealed = engine.Sealed
 
 // New returns a client of the queue in a store.
 func New(store Store, opts ...ClientOption) *Client {
-	c := &Client{given: store, store: observe(store), desk: &desk{}, marks: newMarks()}
+	c := &Client{given: store, store: observe(store), runners: &runner.Registry{}, marks: newMarks()}
 	c = c.with(engine.Scope{Store: c.store, Identity: store, Searches: &store.Shared().searches})
 	for _, opt := range opts {
 		opt(c)
@@ -56,7 +57,6 @@ func (c *Client) scope() *engine.Scope { return engine.ScopeOf(c) }
 // with returns a copy of the client with another scope.
 func (c *Client) with(scope engine.Scope) *Client {
 	other := *c
-	scope.RescueGone = other.rescueGone
 	other.sealed = engine.Seal(scope)
 	return &other
 }
@@ -89,16 +89,5 @@ func (c *Client) CheckSchema(ctx context.Context) error {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
 	defer done(0)
-	return checkSchema(ctx, c.store)
-}
-
-func checkSchema(ctx context.Context, store Store) error {
-	have, want, err := store.SchemaVersion(ctx)
-	if err != nil {
-		return fmt.Errorf("read the schema's version: %w", err)
-	}
-	if have != want {
-		return &SchemaError{Have: have, Want: want}
-	}
-	return nil
+	return engine.CheckSchema(ctx, c.store)
 }

@@ -65,6 +65,10 @@ type (
 	// InvalidError is returned for bad input, before anything is written. It names the field, the value and the bound.
 	InvalidError = jobtype.InvalidError
 
+	// OutputError is the error of a handler that ran a program: how the program ended, and the end of what it wrote. What the
+	// kind marks as sensitive (see [Kind.Sensitive]) is withheld from it before it is shortened.
+	OutputError = jobtype.OutputError
+
 	// SchemaError is returned by the first use of a database whose schema this library was not built for; nothing is read
 	// or written. When the schema is changed while a program runs, its runners stop within about a second, as if their
 	// context had ended, and return it.

@@ -8,6 +8,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/internal/queue/stats"
@@ -38,7 +39,7 @@ func (c *Client) Get(ctx context.Context, id int64) (Job, error) {
 		if !c.scope().Revealed {
 			err = redact.Rows(ctx, q, one)
 		}
-		job = FromRow(one[0])
+		job = jobrow.Of(one[0])
 		return err
 	})
 	if err != nil {

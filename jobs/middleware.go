@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/runner"
 )
 
 // EnqueueFunc adds the jobs of a request.
@@ -141,22 +142,4 @@ func (c Config) around(run func(context.Context, *Job) error) func(context.Conte
 // FateOf is what an error that a handler returned asks for: [FateDone] for nil, [FateSnoozed], [FateCancelled], [FateFailed]
 // for what [Snooze], [Cancel] and [Discard] made, else [FateRetry]. It is for middleware. What becomes of the job depends
 // also on the attempts that are left, and on why the attempt's context ended.
-func FateOf(err error) Fate {
-	if err == nil {
-		return FateDone
-	}
-	var said *verdict
-	if !errors.As(err, &said) {
-		return FateRetry
-	}
-	switch said.kind {
-	case verdictSnooze:
-		return FateSnoozed
-	case verdictCancel:
-		return FateCancelled
-	case verdictDiscard:
-		return FateFailed
-	default:
-		return FateRetry
-	}
-}
+func FateOf(err error) Fate { return runner.FateOf(err) }

@@ -76,73 +76,10 @@ func (s observed) watch(ctx context.Context, do func(context.Context, work) erro
 	return err
 }
 
-// The functions below take an observer that may be nil.
-
+// tellEnqueued takes an observer that may be nil.
 func tellEnqueued(o *Observer, e *enqueue, jobs int, existed, inTx bool) {
 	if o == nil || o.Enqueued == nil {
 		return
 	}
 	o.Enqueued(Enqueued{Kind: e.kind, Queue: e.queue, Jobs: jobs, Existed: existed, InTx: inTx})
-}
-
-func tellStarted(o *Observer, a *attempt) {
-	if o == nil || o.Started == nil {
-		return
-	}
-	o.Started(Started{Kind: a.job.Kind, Queue: a.job.Queue, ID: a.job.ID, Attempt: a.job.Attempt, Waited: a.waitedUntil(time.Now())})
-}
-
-// tellFinished tells of an attempt that has begun.
-func tellFinished(o *Observer, end outcome, f fate) {
-	if o == nil || o.Finished == nil || !end.attempt.begun {
-		return
-	}
-	job := &end.attempt.job
-	event := Finished{
-		Kind: job.Kind, Queue: job.Queue, ID: job.ID, Attempt: job.Attempt, Fate: f.public(), Took: end.attempt.took,
-	}
-	if f == fateRetry || f == fateFail || f == fateCancel {
-		event.Cause, event.Error = end.cause, end.message
-	}
-	o.Finished(event)
-}
-
-func (f fate) public() Fate {
-	switch f {
-	case fateDone:
-		return FateDone
-	case fateRetry:
-		return FateRetry
-	case fateSnooze:
-		return FateSnoozed
-	case fateFail:
-		return FateFailed
-	case fateCancel:
-		return FateCancelled
-	case fateRelease, fateReturn:
-		return FateReleased
-	default:
-		return FateLost
-	}
-}
-
-func tellTurned(o *Observer, t *turn) {
-	if o == nil || o.Turned == nil {
-		return
-	}
-	o.Turned(Turned{Recorded: len(t.outcomes), Claimed: len(t.claimed), Promoted: int(t.promoted), Took: t.took})
-}
-
-func tellRescued(o *Observer, r Rescued) {
-	if o == nil || o.Rescued == nil {
-		return
-	}
-	o.Rescued(r)
-}
-
-func tellWoken(o *Observer, source WakeSource) {
-	if o == nil || o.Woken == nil {
-		return
-	}
-	o.Woken(source)
 }

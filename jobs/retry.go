@@ -1,24 +1,30 @@
 package jobs
 
 import (
-	"math"
-	"math/rand/v2"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/runner"
 )
 
 // MaxRetryDelay caps [DefaultRetryDelay].
-const MaxRetryDelay = 24 * time.Hour
+const MaxRetryDelay = runner.MaxRetryDelay
 
 // DefaultRetryDelay returns the delay before the next attempt of a job of which n attempts counted (see [Job.Counted]): n^4
 // seconds, 10 % more or less at random so that jobs that failed together do not come back together, and at most
 // [MaxRetryDelay]. After 1, 2, 3 ... failed attempts that is 1 s, 16 s, 81 s, 4 min, 10 min ... The curve is River's and
 // Sidekiq's; 25 attempts take about 10 days. The error makes no difference.
-func DefaultRetryDelay(job Job, _ error) time.Duration { return retryDelay(job.Counted()) }
-
-func retryDelay(n int) time.Duration {
-	const spread = 0.1
-	most := MaxRetryDelay.Seconds()
-	seconds := min(math.Pow(float64(max(1, n)), 4), most) // before the spread, so that the longest delays have one too
-	seconds *= 1 - spread + 2*spread*rand.Float64()
-	return time.Duration(min(seconds, most) * float64(time.Second))
+func DefaultRetryDelay(job Job, _ error) time.Duration {
+	return runner.DefaultRetryDelay(job, nil)
 }
+
+// Snooze, returned by a handler, puts the job off by d; the attempt does not count. A negative d means 0.
+func Snooze(d time.Duration) error { return runner.Snooze(d) }
+
+// Cancel, returned by a handler, ends the job as cancelled, with err (which may be nil) as the reason.
+func Cancel(err error) error { return runner.Cancel(err) }
+
+// Discard, returned by a handler, fails the job for good although attempts may be left.
+func Discard(err error) error { return runner.Discard(err) }
+
+// RetryIn, returned by a handler, is a failed attempt whose next one comes after d instead of the kind's delay.
+func RetryIn(d time.Duration, err error) error { return runner.RetryIn(d, err) }

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,10 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/redact"
+	"github.com/sqluice/sqluice/internal/queue/runner"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -29,7 +29,7 @@ const (
 )
 
 // Forever, as a retention, keeps jobs until a caller deletes them.
-const Forever time.Duration = -1
+const Forever = maintenance.Forever
 
 // Retention is how long ended jobs are kept, by status. 0 means the default, [Forever] means what it says.
 type Retention struct {
@@ -129,8 +129,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.StuckAfter < 0 {
 		faults = append(faults, jobtype.NewInvalidError("StuckAfter", c.StuckAfter.String(), "not be negative"))
 	}
-	if c.Ahead < 0 || c.Ahead > claimMost {
-		faults = append(faults, jobtype.NewInvalidError("Ahead", fmt.Sprint(c.Ahead), fmt.Sprintf("be between 0 and %d", claimMost)))
+	if c.Ahead < 0 || c.Ahead > runner.ClaimMost {
+		faults = append(faults, jobtype.NewInvalidError("Ahead", fmt.Sprint(c.Ahead), fmt.Sprintf("be between 0 and %d", runner.ClaimMost)))
 	}
 	if c.MaxCrashes < 0 {
 		faults = append(faults, jobtype.NewInvalidError("MaxCrashes", fmt.Sprint(c.MaxCrashes), "not be negative"))
@@ -156,21 +156,13 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// handler is what a runner knows of a kind.
-type handler struct {
-	kind       string
-	timeout    time.Duration
-	retryDelay func(Job, error) time.Duration
-	sensitive  []string
-	run        func(context.Context, *Job) error // which copies the job
-}
-
 // Runner claims jobs and runs them: make one with [NewRunner], give it handlers with [Kind.Handle], and call Run.
 // It claims only kinds that it has handlers for.
 type Runner struct {
 	client   *Client
 	config   Config
-	handlers map[string]handler
+	handlers map[string]runner.Handler
+	marks    map[string][]string // of the kinds that have handlers
 	started  atomic.Bool
 }
 
@@ -183,7 +175,16 @@ func NewRunner(client *Client, config Config) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new runner: %w", err)
 	}
-	return &Runner{client: client, config: config, handlers: map[string]handler{}}, nil
+	return &Runner{client: client, config: config, handlers: map[string]runner.Handler{}, marks: map[string][]string{}}, nil
+}
+
+// handler is what a runner is told of a kind.
+type handler struct {
+	kind       string
+	timeout    time.Duration
+	retryDelay func(Job, error) time.Duration
+	sensitive  []string
+	run        func(context.Context, *Job) error // which copies the job
 }
 
 func (r *Runner) handle(h handler) {
@@ -202,8 +203,12 @@ func (r *Runner) handle(h handler) {
 	if h.retryDelay == nil {
 		h.retryDelay = DefaultRetryDelay
 	}
-	h.run = r.config.around(h.run)
-	r.handlers[h.kind] = h
+	r.handlers[h.kind] = runner.Handler{
+		Timeout: h.timeout, RetryDelay: h.retryDelay, Run: r.config.around(h.run),
+	}
+	if len(h.sensitive) > 0 {
+		r.marks[h.kind] = h.sensitive
+	}
 }
 
 // Run claims and runs jobs until ctx ends. Then it stops claiming, lets handlers finish for [Config.Grace], cancels
@@ -223,13 +228,10 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 	if r.started.Swap(true) {
 		return errors.New("run: a runner runs once: make a new one")
 	}
-	kinds, err := json.Marshal(slices.Sorted(maps.Keys(r.handlers)))
-	if err != nil {
-		return fmt.Errorf("run: %w", err)
-	}
-	session := newSession(r, string(kinds), drain)
-	defer callback.Flush(session.observer, session.log, "the runner")
-	err = session.run(audit.Without(ctx))
+	err := runner.Run(audit.Without(ctx), r.config.internal(drain), runner.Options{
+		Scope: r.client.scope(), Registry: r.client.runners, Handlers: r.handlers,
+		Prepare: func(ctx context.Context) error { return r.client.mark(ctx, r.marks) },
+	})
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil // stopped before it had begun
 	}
@@ -237,4 +239,13 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 		return fmt.Errorf("run: %w", err)
 	}
 	return nil
+}
+
+// internal returns the config as the engine room takes it.
+func (c Config) internal(drain bool) runner.Config {
+	return runner.Config{
+		Queues: c.Queues, Prefetch: c.Ahead, Name: c.Name, Version: c.Version, Grace: c.Grace, Lease: c.Lease, Timeout: c.Timeout,
+		StuckAfter: c.StuckAfter, FailOnBoot: c.OnBoot == OnBootFailed, MaxCrashes: c.MaxCrashes,
+		Retention: maintenance.Retention(c.Retention), Log: c.Logger, Drain: drain,
+	}
 }

@@ -75,7 +75,7 @@ manage_status() {
 immediate_lock() { change sql/control/sqlite/begin.sql 's/BEGIN IMMEDIATE/BEGIN/'; }
 
 # The boot check: every other worker is taken for dead.
-boot_check() { change jobs/rescue.go 's/^\tcase taken:$/\tcase !taken:\n\tcase taken:/'; }
+boot_check() { change internal/queue/maintenance/rescuer.go 's/^\tcase taken:$/\tcase !taken:\n\tcase taken:/'; }
 
 # The claim's check of its worker: that it was not declared dead.
 dead_claims() {
@@ -95,10 +95,10 @@ unique_index() {
 }
 
 # The retry of an end whose acknowledgement did not come: it counts as recorded.
-unknown_end() { change jobs/pump.go 's/^\tp\.putBack\(outcomes\)$/\tif !errors.Is(err, ErrUnknownOutcome) {\n\t\tp.putBack(outcomes)\n\t}/'; }
+unknown_end() { change internal/queue/runner/producer.go 's/^\tp\.putBack\(outcomes\)$/\tif !errors.Is(err, jobtype.ErrUnknownOutcome) {\n\t\tp.putBack(outcomes)\n\t}/'; }
 
 # Jobs that the next crash fails run one at a time.
-last_chance() { change jobs/lastchance.go 's/^\treturn job\.Crashes > 0 \&\& .*$/\treturn false/'; }
+last_chance() { change internal/queue/runner/quarantine.go 's/^\treturn job\.Crashes > 0 \&\& .*$/\treturn false/'; }
 
 # PostgreSQL's own statements. The mutants above cover those that both engines share.
 
@@ -167,7 +167,7 @@ postgres_rescue_fence() {
 }
 
 # A runner that finds a job and cannot claim it, because its row is locked, checks ever less often.
-postgres_busy_loop() { change jobs/pump.go 's/min\(lookFirst<<min\(p\.misses, 10\), lookLast\)/lookFirst/'; }
+postgres_busy_loop() { change internal/queue/runner/producer.go 's/min\(lookFirst<<min\(p\.misses, 10\), lookLast\)/lookFirst/'; }
 
 # A move waits for uncommitted writes, in any table.
 postgres_settle() { change jobs/postgres/move.go 's/"settle_errors", //'; }
@@ -195,7 +195,7 @@ postgres_clock() { change jobs/postgres/clock.go 's/^\tif step\.Abs\(\) < stepLe
 postgres_outcome() { change jobs/postgres/transact.go 's/committed, unknown := .*$/committed, unknown := false, error(nil)/'; }
 
 # The jobs of a commit with an unknown outcome are released.
-postgres_strays() { change jobs/housekeep.go 's/return h\.releaseStrays\(ctx, held\)/return nil/'; }
+postgres_strays() { change internal/queue/runner/heartbeat.go 's/return h\.releaseOrphans\(ctx, held\)/return nil/'; }
 
 # A server that crashed is trusted with the number of a transaction.
 postgres_life() { change sql/control/postgres/transaction_status.sql 's/ = \$2/ <> $2 || $2/'; }
@@ -261,7 +261,7 @@ if [ "${1:-}" = -n ]; then
     shift
     generate() { :; }
     for name in ${*:-$all}; do
-        fresh sql jobs
+        fresh sql jobs internal/queue
         set +e
         (set -e; cd "$work/tree"; "$name"; tests "$name" >/dev/null)
         result=$?

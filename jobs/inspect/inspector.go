@@ -8,6 +8,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -32,7 +33,7 @@ func (in *Inspector) show(ctx context.Context, q db.Querier, rows []db.Job) ([]j
 	}
 	list := make([]jobs.Job, len(rows))
 	for i, row := range rows {
-		list[i] = jobs.FromRow(row)
+		list[i] = jobrow.Of(row)
 	}
 	return list, nil
 }

@@ -2,7 +2,12 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"math"
+
+	"github.com/sqluice/sqluice/internal/callback"
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
 )
 
 // RescueGone resets the jobs of workers that are gone, for programs that cannot wait for a runner to do it. Each such worker
@@ -12,7 +17,16 @@ import (
 // A worker is gone when its lock is free, or its lease is over. Unlike a starting runner, this does not wait for workers that
 // wake up with the machine at this moment: such a worker loses its jobs, which then run again.
 //
-// log gets a line for each worker that was gone. The client must not work inside a transaction.
+// log gets a line for each worker that was gone; slog.Default when nil. The client must not work inside a transaction.
 func (in *Inspector) RescueGone(ctx context.Context, log *slog.Logger) error {
-	return in.scope.RescueGone(ctx, log)
+	if in.scope.Tx != nil {
+		return errors.New("rescue jobs of gone workers: the client works inside a transaction")
+	}
+	if log == nil {
+		log = slog.Default()
+	}
+	log = callback.Logger(log)
+	defer callback.Flush(in.scope.Store.Observer(), log, "the rescue")
+	rescuer := maintenance.Rescuer{Store: in.scope.Store, Log: log, MaxCrashes: math.MaxInt32}
+	return rescuer.All(ctx)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -88,7 +89,7 @@ func readJob(ctx context.Context, q db.Querier, id int64) (why, error) {
 	if err != nil {
 		return why{}, err
 	}
-	w := why{job: jobs.FromRow(row)}
+	w := why{job: jobrow.Of(row)}
 	moves, err := q.ListMoves(ctx)
 	if err != nil {
 		return why{}, err

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -13,14 +12,23 @@ import (
 // Func is a function that runs statements.
 type Func = func(context.Context, db.Querier) error
 
-// Store is the part of jobs.Store that a Scope uses.
+// Store is the part of jobs.Store that works with jobs. jobs.Store says what each method promises.
 type Store interface {
 	Read(ctx context.Context, fn func(context.Context, db.Querier) error) error
 	Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error
 	Write(ctx context.Context, fn func(context.Context, db.Querier) error) error
-	Join(tx jobtype.Tx) (db.Querier, error)
-	Announce(signals jobtype.Signal)
+	WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error
+	WritesAlone() bool
 	Now() time.Time
+	Join(tx jobtype.Tx) (db.Querier, error)
+	Listen(signals jobtype.Signal, queues []string) (wake <-chan struct{}, stop func())
+	Announce(signals jobtype.Signal)
+	HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error)
+	FreeWorkerLocks(ctx context.Context, keys []string) ([]string, error)
+	TakeWorkerLock(ctx context.Context, key string) (taken bool, done func(), err error)
+	SchemaVersion(ctx context.Context) (have, want int64, err error)
+	CanRetry(err error) bool
+	Observer() *jobtype.Observer
 }
 
 // Scope is what a client's statements run in. A Scope is not changed after it was sealed, and may be used concurrently
@@ -31,9 +39,6 @@ type Scope struct {
 	Tx       jobtype.Tx // the caller's transaction; nil means that the store's connections are used
 	Revealed bool       // results include the fields that kinds mark as sensitive
 	Searches *Exclusive // lets the searches of all clients of a store run one at a time
-
-	// RescueGone resets the jobs of workers that are gone. Package jobs provides it, because a runner's session does it.
-	RescueGone func(ctx context.Context, log *slog.Logger) error
 }
 
 // Now returns the time of the clock that leases and due times are compared with.

@@ -1,0 +1,12 @@
+// Package maintenance keeps a queue's database in order while runners work:
+//
+//	Rescuer  resets the jobs of workers that are gone
+//	Pruner   removes what has been kept long enough: jobs that ended, rows of workers, the audit log, the history
+//	Rollup   adds up what transactions note of jobs to counts and history
+//
+// Pruner and Rollup are services: a runner starts each Run on a goroutine of its own, and it returns when its context ends.
+// The rescuer has no loop: a runner's heartbeat calls it, because both need the same look at the workers. Package
+// jobs/inspect calls it too, without a runner.
+//
+// The package knows no attempt and no handler. What a runner has in memory it gives to Rollup.
+package maintenance

@@ -1,0 +1,236 @@
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/outage"
+	"github.com/sqluice/sqluice/internal/queue/stats"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Rescuer resets the jobs of workers that are gone. The zero value of an optional field is ready for use; all methods may be
+// called concurrently.
+type Rescuer struct {
+	Store      engine.Store
+	Log        *slog.Logger
+	MaxCrashes int          // a job fails with this crash
+	FailAll    bool         // Boot fails all jobs of gone workers; optional
+	Self       func() int64 // the id of the caller's own worker, which is not gone; 0 for none. Optional
+	Rescued    func()       // called after jobs were reset; optional
+
+	workers atomic.Int64 // how many were live at the last Housework
+}
+
+// Workers returns how many workers were live at the last Housework, the caller's own one included.
+func (r *Rescuer) Workers() int64 { return r.workers.Load() }
+
+func (r *Rescuer) self() int64 {
+	if r.Self == nil {
+		return 0
+	}
+	return r.Self()
+}
+
+// Boot looks after jobs whose worker is gone, before the first claim. It goes by locks only: a lease that is over may be that
+// of a worker which wakes up with this machine at this moment. The heartbeat judges those a little later.
+func (r *Rescuer) Boot(ctx context.Context) error {
+	err := errors.Join(r.EndGoneWorkers(ctx, r.FailAll, 0), r.resetStuck(ctx, r.FailAll, 0))
+	if err != nil && ctx.Err() == nil && outage.Unusable(err) == nil && !r.Store.CanRetry(err) {
+		// One row that the database does not let go (say, for an application's own trigger) must not keep workers from
+		// starting. The heartbeat tries again.
+		r.Log.Error("cannot rescue jobs of gone workers", "error", err)
+		return nil
+	}
+	return err
+}
+
+// All does what runners do all the time, once: it resets the jobs of workers whose lock is free or whose lease is over.
+func (r *Rescuer) All(ctx context.Context) error {
+	now := core.Micros(r.Store.Now())
+	return errors.Join(r.EndGoneWorkers(ctx, false, now), r.resetStuck(ctx, false, now))
+}
+
+// EndGoneWorkers ends the workers whose lock can be taken, or whose lease ended before a time (0 judges no lease), and resets
+// their jobs. One that cannot be looked after does not keep the others from it.
+func (r *Rescuer) EndGoneWorkers(ctx context.Context, failAll bool, before int64) error {
+	var workers []db.Worker
+	err := r.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		workers, err = q.ListLiveWorkers(ctx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list workers: %w", err)
+	}
+	var keys []string
+	for _, w := range workers {
+		if w.ID != r.self() && w.LockKey != "" {
+			keys = append(keys, w.LockKey)
+		}
+	}
+	if len(keys) > 0 {
+		if keys, err = r.Store.FreeWorkerLocks(ctx, keys); err != nil {
+			return fmt.Errorf("look after workers: %w", err)
+		}
+	}
+	var errs []error
+	for _, w := range workers {
+		errs = append(errs, r.endGoneWorker(ctx, w, slices.Contains(keys, w.LockKey), failAll, before))
+	}
+	return errors.Join(errs...)
+}
+
+// endGoneWorker resets the jobs of another worker if that is gone: by its lock, if that seems free, or because its lease
+// ended before a time (0 judges no lease). The lock stays taken until that is committed.
+func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll bool, before int64) error {
+	if w.ID == r.self() {
+		return nil
+	}
+	var taken bool
+	var done func()
+	if free {
+		var err error
+		if taken, done, err = r.Store.TakeWorkerLock(ctx, w.LockKey); err != nil {
+			return fmt.Errorf("look after worker %s: %w", core.Quote(w.Name), err)
+		}
+	}
+	reason := "crash"
+	switch {
+	case taken:
+		defer done()
+	case w.LeaseUntil < before:
+		reason = "lost" // its process is stopped, or on another host
+	default:
+		return nil
+	}
+	return r.Reset(ctx, failAll, before, &db.EndWorkerParams{EndReason: reason, ID: w.ID}, w.Name)
+}
+
+// resetStuck resets jobs that run although their worker has ended, and those whose lease ended before a time (0 judges no
+// lease).
+func (r *Rescuer) resetStuck(ctx context.Context, failAll bool, before int64) error {
+	work, err := r.Housework(ctx, before)
+	if err != nil || work.Stuck == 0 {
+		return err
+	}
+	return r.Reset(ctx, failAll, before, nil, "")
+}
+
+// Housework counts what there is to look after: jobs are stuck whose lease ended before a time (0 judges no lease).
+func (r *Rescuer) Housework(ctx context.Context, before int64) (work db.CountHouseworkRow, err error) {
+	err = r.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		work, err = q.CountHousework(ctx, db.CountHouseworkParams{WorkerID: r.self(), LeaseBefore: before})
+		return err
+	})
+	if err != nil {
+		return work, fmt.Errorf("count what there is to look after: %w", err)
+	}
+	r.workers.Store(work.Live)
+	return work, nil
+}
+
+// rescued is what one rescue did.
+type rescued struct {
+	ended     bool // the worker
+	attempts  int64
+	cancelled []db.CancelStuckJobsRow
+	failed    []db.FailStuckJobsRow
+	reset     []db.ResetStuckJobsRow
+}
+
+// Reset ends a worker, when one is given, and resets all stuck jobs: to be cancelled if that was asked, failed if no attempt
+// is left, they crashed too often or failAll, pending otherwise. Of several rescuers one does the work.
+func (r *Rescuer) Reset(ctx context.Context, failAll bool, before int64, end *db.EndWorkerParams, name string) error {
+	var done rescued
+	err := r.Store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		done, err = r.reset(ctx, q, failAll, before, end)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("rescue jobs of gone workers: %w", err)
+	}
+	r.tell(done, end, name)
+	return nil
+}
+
+// reset is Reset inside its transaction.
+func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before int64, end *db.EndWorkerParams) (done rescued, err error) {
+	now := core.Micros(r.Store.Now())
+	if end != nil {
+		end.Now = now
+		n, err := q.EndWorker(ctx, *end)
+		if done.ended = n > 0; err != nil || !done.ended {
+			return done, err
+		}
+	}
+	if done.attempts, err = q.RecordStuckJobs(ctx, db.RecordStuckJobsParams{Now: now, LeaseBefore: before}); err != nil || done.attempts == 0 {
+		return done, err
+	}
+	if _, err = q.CountCrashes(ctx); err != nil {
+		return done, err
+	}
+	if done.cancelled, err = q.CancelStuckJobs(ctx, now); err != nil {
+		return done, err
+	}
+	all := int64(0)
+	if failAll {
+		all = 1
+	}
+	done.failed, err = q.FailStuckJobs(ctx, db.FailStuckJobsParams{Now: now, MaxCrashes: int64(r.MaxCrashes), FailAll: all})
+	if err != nil {
+		return done, err
+	}
+	if done.reset, err = q.ResetStuckJobs(ctx, now); err != nil {
+		return done, err
+	}
+	return done, done.changes().Write(ctx, q, now)
+}
+
+// changes is what a rescue did to the counts.
+func (done rescued) changes() stats.Changes {
+	changes := stats.Changes{}
+	for _, job := range done.cancelled {
+		changes.Add(job.Queue, job.Kind, stats.EventCrashed, 1, 0)
+		changes.Ended(job.Queue, job.Kind, jobtype.StatusCancelled, 1)
+	}
+	for _, job := range done.failed {
+		changes.Add(job.Queue, job.Kind, stats.EventCrashed, 1, 0)
+		changes.Ended(job.Queue, job.Kind, jobtype.StatusFailed, 1)
+	}
+	for _, job := range done.reset {
+		changes.Add(job.Queue, job.Kind, stats.EventCrashed, 1, 0)
+	}
+	return changes
+}
+
+// tell logs and announces what was committed.
+func (r *Rescuer) tell(done rescued, end *db.EndWorkerParams, name string) {
+	if done.ended {
+		r.Log.Warn("a worker is gone", "worker", name, "reason", end.EndReason, "jobs", done.attempts)
+	}
+	if o := r.Store.Observer(); (done.ended || done.attempts > 0) && o != nil && o.Rescued != nil {
+		event := jobtype.Rescued{
+			Reason: jobtype.CauseLost, Attempts: int(done.attempts),
+			Pending: len(done.reset), Failed: len(done.failed), Cancelled: len(done.cancelled),
+		}
+		if done.ended {
+			event.Worker, event.Reason = name, jobtype.Cause(end.EndReason)
+		}
+		o.Rescued(event)
+	}
+	if done.attempts == 0 {
+		return
+	}
+	r.Log.Warn("rescued jobs of gone workers", "pending", len(done.reset), "failed", len(done.failed), "cancelled", len(done.cancelled))
+	if r.Rescued != nil {
+		r.Rescued()
+	}
+	r.Store.Announce(jobtype.WorkReady | jobtype.JobEnded)
+}

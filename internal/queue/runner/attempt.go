@@ -1,0 +1,69 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Attempt is one run of a job by this process, and the Holder of its handler's copy. The state's mu guards its mutable fields.
+type Attempt struct {
+	executor *executor
+	job      jobtype.Job
+	handler  Handler
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	stop     context.CancelFunc // of the timeout
+	claimed  time.Time
+	kept     bool // a slot is kept for it
+	begun    bool // it has a slot
+
+	over      bool      // its outcome is settled: the run no longer waits for the handler
+	completed bool      // CompleteTx ran: whether it was committed is known when the handler returns
+	result    *string   // set by SetResult
+	endedAt   time.Time // when the heartbeat first saw its context ended
+	reported  bool      // its handler was reported as stuck
+
+	ran      bool          // its handler was called and has returned, after it had
+	waited   time.Duration // from when the job was due until its handler was called
+	readied  time.Duration // from the claim until its handler was called
+	took     time.Duration // by the handler
+	recorded fate          // what the completer recorded: another process may have cancelled the job or claimed it
+}
+
+func (a *Attempt) fence() fence { return fence{a.job.ID, int64(a.job.Attempt)} }
+
+func (a *Attempt) attrs() []any {
+	return []any{"job", a.job.ID, "kind", a.job.Kind, "queue", a.job.Queue, "attempt", a.job.Attempt}
+}
+
+// waitedUntil returns how long the job had been due at a time: up to the claim by the clock of due times, and by this
+// process's clock from then on. It is at most the longest duration, which a job has that was due at the time 0.
+func (a *Attempt) waitedUntil(t time.Time) time.Duration {
+	before, after := max(0, a.job.StartedAt.Sub(a.job.Due())), max(0, t.Sub(a.claimed))
+	return before + min(after, math.MaxInt64-before)
+}
+
+// claim makes the attempt's context. Callers hold mu.
+func (a *Attempt) claim(now time.Time) {
+	a.claimed = now
+	a.ctx, a.cancel = context.WithCancelCause(a.executor.values)
+	a.stop = func() {}
+	if a.executor.ending != nil {
+		a.cancel(a.executor.ending)
+	}
+}
+
+// clock has the time for the handler run from now on.
+func (a *Attempt) clock() {
+	timeout := cmp.Or(a.job.Timeout, a.handler.Timeout, a.executor.config.Timeout)
+	if timeout <= 0 {
+		return
+	}
+	a.executor.mu.Lock()
+	defer a.executor.mu.Unlock()
+	a.ctx, a.stop = context.WithTimeoutCause(a.ctx, timeout, jobtype.ErrTimeout)
+}

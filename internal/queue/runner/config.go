@@ -1,0 +1,46 @@
+package runner
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// ClaimMost is how many jobs of one queue one statement claims, and so the most that can be prefetched.
+const ClaimMost = 1000
+
+// Config says how a run works. jobs.Config documents the fields and fills in the defaults: a Config has none.
+type Config struct {
+	Queues     map[string]int // slots by queue
+	Prefetch   int            // jobs of each queue
+	Name       string         // made from host and process id when empty
+	Version    string
+	Grace      time.Duration
+	Lease      time.Duration
+	Timeout    time.Duration
+	StuckAfter time.Duration
+	FailOnBoot bool
+	MaxCrashes int
+	Retention  maintenance.Retention
+	Log        *slog.Logger
+	Drain      bool // the run ends when no job is left
+}
+
+// Handler is what a run knows of a kind.
+type Handler struct {
+	Timeout    time.Duration
+	RetryDelay func(job jobtype.Job, err error) time.Duration
+	Run        func(ctx context.Context, job *jobtype.Job) error // which copies the job
+}
+
+// Options are what a run needs beside its Config.
+type Options struct {
+	Scope    *engine.Scope
+	Registry *Registry
+	Handlers map[string]Handler              // by kind
+	Prepare  func(ctx context.Context) error // called before the worker claims; an outage is waited out
+}

@@ -1,0 +1,199 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
+	"github.com/sqluice/sqluice/internal/queue/stats"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+const (
+	// The bounds of how many scheduled jobs become pending in one transaction: a few more than it claims, and when
+	// that was not enough the most, so that a million that fall due at once do not hold up other writes for long.
+	promoteLeast = 100
+	promoteMost  = 1000
+)
+
+// cycle is one transaction of the producer. write may run more than once.
+type cycle struct {
+	*completer
+	executor *executor
+	outcomes []outcome
+	wants    map[string]int64
+	slots    map[string]int64 // how many of those begin at once
+	worth    bool             // there was something to record, so that the cycle did not check first whether there is something to claim
+	behind   bool             // the cycle before promoted as many jobs as it might: promote more, also when none can be claimed
+	lone     bool             // it claims by one statement, and a look for due jobs follows
+
+	lost     []outcome
+	promote  int64 // how many jobs it might promote
+	promoted int64
+	claimed  []*Attempt
+	more     map[string]bool // queues in which another claim may find something
+	short    map[string]bool // queues that gave some, but less than was wanted
+	returned map[string]bool // queues from which jobs were claimed that must not wait for a slot
+	next     time.Time       // when the next scheduled job falls due, if it has looked
+	took     time.Duration   // the time of its transaction
+	held     time.Duration   // how long its statements took, which is most of the time that it held SQLite's write lock
+}
+
+func (c *cycle) promotes() bool { return c.behind || len(c.wants) > 0 }
+
+func (c *cycle) write(ctx context.Context, q db.Querier) error {
+	began := time.Now()
+	defer func() { c.held = time.Since(began) }()
+	c.reset()
+	var err error
+	done := stats.Changes{}
+	if len(c.outcomes) > 0 {
+		if c.lost, err = c.record(ctx, q, c.outcomes, done); err != nil {
+			return fmt.Errorf("record outcomes: %w", err)
+		}
+	}
+	if c.promotes() {
+		if err := c.claim(ctx, q, done); err != nil {
+			return err
+		}
+	}
+	if err := done.Write(ctx, q, core.Micros(c.store.Now())); err != nil {
+		return fmt.Errorf("note what was recorded: %w", err)
+	}
+	return nil
+}
+
+// commit runs the cycle as one transaction.
+func (c *cycle) commit(ctx context.Context) error {
+	began := time.Now()
+	var err error
+	if c.lone {
+		err = c.claimAlone(ctx)
+	} else {
+		err = c.store.Write(ctx, c.write)
+	}
+	c.took = time.Since(began)
+	return err
+}
+
+// reset forgets what an earlier run of write did.
+func (c *cycle) reset() {
+	c.lost, c.claimed, c.next = nil, nil, time.Time{}
+	c.more, c.short, c.returned = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	c.promote, c.promoted = 0, 0
+}
+
+// claim makes due jobs claimable and claims for each queue what it wants.
+func (c *cycle) claim(ctx context.Context, q db.Querier, done stats.Changes) error {
+	now := c.store.Now()
+	if err := c.promoteDue(ctx, q, core.Micros(now)); err != nil {
+		return err
+	}
+	for queue, n := range c.wants {
+		claimed, err := c.claimFrom(ctx, q, queue, n, now)
+		if err != nil {
+			return err
+		}
+		if claimed, err = c.putOff(ctx, q, claimed, done); err != nil {
+			return err
+		}
+		if claimed, err = c.returnRisky(ctx, q, queue, claimed, done); err != nil {
+			return err
+		}
+		c.claimed = append(c.claimed, claimed...)
+	}
+	return nil
+}
+
+// claimFrom claims up to n jobs of a queue.
+func (c *cycle) claimFrom(ctx context.Context, q db.Querier, queue string, n int64, now time.Time) ([]*Attempt, error) {
+	worker, lease := c.workerID(), now.Add(c.config.Lease)
+	rows, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
+		WorkerID: worker, LeaseUntil: core.Micros(lease), Now: core.Micros(now), Kinds: c.kinds, Queue: queue, N: n,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim jobs: %w", err)
+	}
+	c.more[queue] = int64(len(rows)) == n
+	c.short[queue] = len(rows) > 0 || c.worth
+	claimed := make([]*Attempt, len(rows))
+	for i, row := range rows {
+		claimed[i] = c.executor.attempt(jobrow.Claimed(row, queue, worker, now, lease))
+	}
+	return claimed, nil
+}
+
+// returnRisky gives back those of a queue's claimed jobs that would have to wait for a slot and had better not: should the
+// process die, a crash is charged to all that it holds. A job on its last attempt would fail without having run; and beside
+// one that was running when a process died before, the others would be charged again and again.
+func (c *cycle) returnRisky(ctx context.Context, q db.Querier, queue string, claimed []*Attempt, done stats.Changes) ([]*Attempt, error) {
+	slots := int(c.slots[queue])
+	if len(claimed) <= slots {
+		return claimed, nil
+	}
+	slices.SortFunc(claimed, better)
+	suspect := slices.ContainsFunc(claimed, func(a *Attempt) bool { return a.job.Crashes > 0 })
+	kept, back := claimed[:slots:slots], map[holder][]outcome{}
+	for i, a := range claimed[slots:] {
+		if suspect || a.job.AttemptsLeft() == 0 {
+			addByHolder(back, outcome{attempt: a}, len(claimed)-slots-i)
+		} else {
+			kept = append(kept, a)
+		}
+	}
+	if len(back) > 0 {
+		c.returned[queue] = true
+	}
+	for h, group := range back {
+		if err := c.recordReturned(ctx, q, h, group, core.Micros(c.store.Now()), done); err != nil {
+			return nil, fmt.Errorf("give claimed jobs back: %w", err)
+		}
+	}
+	return kept, nil
+}
+
+// promoteDue makes due jobs claimable, so that the claim chooses among them by priority.
+func (c *cycle) promoteDue(ctx context.Context, q db.Querier, now int64) error {
+	next, err := q.GetNextRunAfter(ctx)
+	if err != nil {
+		return fmt.Errorf("find the next due job: %w", err)
+	}
+	if next != 0 && next <= now {
+		c.promote = promoteMost
+		if !c.behind {
+			c.promote = promoteLeast
+			for _, n := range c.wants {
+				c.promote = min(c.promote+2*n, promoteMost)
+			}
+		}
+		if c.promoted, err = q.PromoteDueJobs(ctx, db.PromoteDueJobsParams{Now: now, N: c.promote}); err != nil {
+			return fmt.Errorf("promote due jobs: %w", err)
+		}
+		if next, err = q.GetNextRunAfter(ctx); err != nil {
+			return fmt.Errorf("find the next due job: %w", err)
+		}
+	}
+	c.next = core.Time(next)
+	return nil
+}
+
+// signals is what others want to know of the cycle.
+func (c *cycle) signals() jobtype.Signal {
+	var signals jobtype.Signal
+	if len(c.returned) > 0 {
+		signals |= jobtype.WorkReady
+	}
+	for _, o := range c.outcomes {
+		switch o.fate {
+		case fateDone, fateCancel:
+			signals |= jobtype.JobEnded
+		default:
+			signals |= jobtype.WorkReady | jobtype.JobEnded // which of them depends on whether the job had a cancel request
+		}
+	}
+	return signals
+}

@@ -1,0 +1,123 @@
+package runner
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/outage"
+	"github.com/sqluice/sqluice/internal/queue/stats"
+
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// endless is a store with jobs without end, whose transactions take some time.
+type endless struct {
+	engine.Store
+	alone             bool
+	recording, claims time.Duration
+}
+
+func (s *endless) WritesAlone() bool           { return s.alone }
+func (s *endless) Now() time.Time              { return time.Now() }
+func (s *endless) Announce(jobtype.Signal)     {}
+func (s *endless) Observer() *jobtype.Observer { return nil }
+
+func (s *endless) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	q := &endlessQuerier{}
+	err := fn(ctx, q)
+	if q.recorded > 0 {
+		time.Sleep(s.recording)
+	}
+	if q.claimed > 0 {
+		time.Sleep(s.claims)
+	}
+	return err
+}
+
+func (s *endless) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.Write(ctx, fn)
+}
+
+type endlessQuerier struct {
+	db.Querier
+	recorded, claimed int64
+}
+
+func (q *endlessQuerier) CompleteJobs(_ context.Context, arg db.CompleteJobsParams) (int64, error) {
+	q.recorded = int64(strings.Count(arg.Ids, ",") + 1)
+	return q.recorded, nil
+}
+
+func (q *endlessQuerier) AddJobChanges(context.Context, db.AddJobChangesParams) error { return nil }
+
+func (q *endlessQuerier) GetNextRunAfter(context.Context) (int64, error) { return 0, nil }
+
+func (q *endlessQuerier) ClaimJobs(_ context.Context, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
+	rows := make([]db.ClaimJobsRow, arg.N)
+	for i := range rows {
+		rows[i] = db.ClaimJobsRow{ID: 1000 + int64(i), Kind: "k", Payload: "0", Attempt: 1, MaxAttempts: 2, RunAfter: arg.Now}
+	}
+	q.claimed = arg.N
+	return rows, nil
+}
+
+// endlessProducer returns a producer with so many ends to record.
+func endlessProducer(t *testing.T, store engine.Store, ends int, handle func()) *producer {
+	t.Helper()
+	config := Config{Queues: map[string]int{jobtype.DefaultQueue: 1000}, Lease: time.Minute, MaxCrashes: 3}
+	handlers := map[string]Handler{"k": {Run: func(context.Context, *jobtype.Job) error { handle(); return nil }}}
+	r := runOf(t, store, config, handlers)
+	for i := range ends {
+		a := r.attemptOf(db.ClaimJobsRow{ID: int64(i + 1), Kind: "k", Attempt: 1})
+		r.running[a.fence()] = a
+		r.outcomes = append(r.outcomes, outcome{attempt: a})
+	}
+	return &producer{run: r, hungry: map[string]bool{}, alarm: newAlarm(store.Now), trouble: outage.New(r.log)}
+}
+
+func (p *producer) cycleOf(wants int64) *cycle {
+	return &cycle{
+		completer: p.completer, executor: p.executor, outcomes: p.outcomes, worth: len(p.outcomes) > 0,
+		wants: map[string]int64{jobtype.DefaultQueue: wants}, slots: map[string]int64{jobtype.DefaultQueue: wants},
+	}
+}
+
+// While the end of a job on its last chance is not recorded, another such job does not begin.
+func TestLastChanceWaitsForTheEndOfAnother(t *testing.T) {
+	p := endlessProducer(t, &endless{}, 1, nil)
+	ended := p.outcomes[0].attempt
+	ended.over, ended.job.Crashes = true, 2
+	for _, recorded := range []bool{true, false} {
+		c := p.cycleOf(1)
+		if !recorded {
+			c.outcomes = nil
+		}
+		snoozed := &snoozing{}
+		other := p.attemptOf(db.ClaimJobsRow{ID: 2, Kind: "k", Attempt: 3, Crashes: 2, Payload: "0"})
+		kept, err := c.putOff(t.Context(), snoozed, []*Attempt{other}, stats.Changes{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if begins := len(kept) == 1; begins != recorded || snoozed.jobs != 1-len(kept) {
+			t.Errorf("with the end recorded in the same cycle: %t; the other begins: %t, put off: %d", recorded, begins, snoozed.jobs)
+		}
+	}
+}
+
+type snoozing struct {
+	db.Querier
+	jobs int
+}
+
+func (*snoozing) CancelRequestedJob(context.Context, db.CancelRequestedJobParams) (int64, error) {
+	return 0, nil
+}
+
+func (q *snoozing) SnoozeJob(context.Context, db.SnoozeJobParams) (int64, error) {
+	q.jobs++
+	return 1, nil
+}

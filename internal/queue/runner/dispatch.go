@@ -1,0 +1,57 @@
+package runner
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// dispatch starts the handlers of claimed jobs, best first, as far as there are slots.
+func (x *executor) dispatch(claimed []*Attempt) {
+	if len(claimed) == 0 {
+		return
+	}
+	slices.SortFunc(claimed, better)
+	now := time.Now()
+	starting := claimed[:0]
+	var lost []outcome
+	x.mu.Lock()
+	for _, a := range claimed {
+		if old := x.running[a.fence()]; old != nil {
+			// A statement of plain SQL lowered the attempt number, so two attempts share a fence: the older handler has lost its
+			// lease.
+			old.cancel(jobtype.ErrLeaseLost)
+			if o := (outcome{attempt: old, fate: fateLost}); x.settle(old, o, now.Sub(old.claimed)) {
+				lost = append(lost, o)
+			}
+		}
+		a.claim(now)
+		x.running[a.fence()] = a
+		if !x.queues[a.job.Queue].add(a) {
+			x.returnOverdueIn(prefetchFor)
+			continue
+		}
+		starting = append(starting, a)
+	}
+	if x.closing {
+		x.returnPrefetched()
+	}
+	x.mu.Unlock()
+	for _, a := range starting {
+		x.start(a)
+	}
+	for _, o := range lost {
+		tellFinished(x.observer, o, fateLost)
+	}
+}
+
+// better is the order in which jobs are run.
+func better(a, b *Attempt) int {
+	return cmp.Or(
+		cmp.Compare(b.job.Priority, a.job.Priority),
+		a.job.RunAfter.Compare(b.job.RunAfter),
+		cmp.Compare(a.job.ID, b.job.ID),
+	)
+}

@@ -1,0 +1,25 @@
+// Package runner claims jobs and runs their handlers: one Run is one worker. Its parts, each in a file of its name:
+//
+//	producer      the loop: records what has ended, promotes what is due, claims for free slots, rests
+//	  policy      pure decisions of the loop: batchsize, contention, gather, alarm
+//	  cycle       the loop's one transaction: completer's writes, promotion, claim, quarantine
+//	slots         the places of one queue, and prefetch: jobs that were claimed before a place is free
+//	executor      the goroutines that run attempts
+//	attempt       one run of one job; verdict and outcome say what its end means; retry says when the next one comes
+//	completer     writes the ends of attempts in batches
+//	registration  the worker's row and its lock
+//	heartbeat     renews leases, cancels attempts that were cancelled or lost, calls the rescuer; orphans are claims that
+//	              no part of this process knows of
+//	handover      an enqueue of this process that gives its job to an idle runner, by Registry
+//
+// A job's way:
+//
+//	cycle.claim -> executor.dispatch -> slots.add -> executor.start -> Attempt.run -> Attempt.judge -> state.settle
+//	            -> producer.take -> cycle.write -> completer.record -> completer.recorded
+//
+// Parts share env, which does not change during a run, and state, whose mutex guards all that does. Services of package
+// maintenance run beside the loop.
+//
+// The package knows jobs as rows (Job). It does not know package jobs, which decodes payloads, wraps handlers in middleware
+// and shows people its own types.
+package runner

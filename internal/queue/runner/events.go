@@ -1,0 +1,47 @@
+package runner
+
+import (
+	"time"
+
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// The functions below take an observer that may be nil.
+
+func tellStarted(o *jobtype.Observer, a *Attempt) {
+	if o == nil || o.Started == nil {
+		return
+	}
+	o.Started(jobtype.Started{
+		Kind: a.job.Kind, Queue: a.job.Queue, ID: a.job.ID, Attempt: a.job.Attempt, Waited: a.waitedUntil(time.Now()),
+	})
+}
+
+// tellFinished tells of an attempt that has begun.
+func tellFinished(o *jobtype.Observer, end outcome, f fate) {
+	if o == nil || o.Finished == nil || !end.attempt.begun {
+		return
+	}
+	job := &end.attempt.job
+	event := jobtype.Finished{
+		Kind: job.Kind, Queue: job.Queue, ID: job.ID, Attempt: job.Attempt, Fate: f.public(), Took: end.attempt.took,
+	}
+	if f == fateRetry || f == fateFail || f == fateCancel {
+		event.Cause, event.Error = end.cause, end.message
+	}
+	o.Finished(event)
+}
+
+func tellCycle(o *jobtype.Observer, recorded, claimed, promoted int, took time.Duration) {
+	if o == nil || o.Turned == nil {
+		return
+	}
+	o.Turned(jobtype.Turned{Recorded: recorded, Claimed: claimed, Promoted: promoted, Took: took})
+}
+
+func tellWoken(o *jobtype.Observer, source jobtype.WakeSource) {
+	if o == nil || o.Woken == nil {
+		return
+	}
+	o.Woken(source)
+}

@@ -1,0 +1,256 @@
+package runner
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
+
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// resting returns a run whose producer waits for a notification, with two slots.
+func resting(t *testing.T) *run {
+	r := runOf(t, &endless{}, Config{Queues: map[string]int{"q": 2}}, map[string]Handler{"k": {Run: func(context.Context, *jobtype.Job) error { return nil }}})
+	r.worker, r.resting = worker{id: 7}, true
+	return r
+}
+
+func TestRunsThatTakeAJob(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*run)
+		kind   string
+		queue  string
+		taken  bool
+	}{
+		"idle":              {taken: true},
+		"one slot left":     {change: func(s *run) { s.queues["q"].active = 1 }, taken: true},
+		"no slot left":      {change: func(s *run) { s.queues["q"].active = 2 }},
+		"slots kept":        {change: func(s *run) { s.queues["q"].active, s.queues["q"].kept = 1, 1 }},
+		"producer at work":  {change: func(s *run) { s.resting = false }},
+		"another job":       {change: func(s *run) { s.reserve("k", "q") }},
+		"outcomes":          {change: func(s *run) { s.outcomes = make([]outcome, 1) }},
+		"stopping":          {change: func(s *run) { s.closing = true }},
+		"handlers ended":    {change: func(s *run) { s.ending = jobtype.ErrStopping }},
+		"fault":             {change: func(s *run) { s.fatal = errors.New("no") }},
+		"declared dead":     {change: func(s *run) { s.worker = worker{} }},
+		"declined":          {change: func(s *run) { s.queues["q"].handover.until = time.Now().Add(time.Hour) }},
+		"declined long ago": {change: func(s *run) { s.queues["q"].handover.until = time.Now().Add(-time.Hour) }, taken: true},
+		"another kind":      {kind: "other"},
+		"another queue":     {queue: "other"},
+	} {
+		s := resting(t)
+		if test.change != nil {
+			test.change(s)
+		}
+		kind, queue := "k", "q"
+		if test.kind != "" {
+			kind = test.kind
+		}
+		if test.queue != "" {
+			queue = test.queue
+		}
+		var d Registry
+		if d.reserve(kind, queue) != nil {
+			t.Errorf("%s: there is a handover without a run that takes it", name)
+		}
+		d.add(s)
+		kept := s.queues["q"].kept
+		if h := d.reserve(kind, queue); (h != nil) != test.taken {
+			t.Errorf("%s: a job is taken: %t", name, h != nil)
+		} else if test.taken && (s.queues["q"].kept != kept+1 || s.idle() || h.worker != 7) {
+			t.Errorf("%s: %d slots are kept, idle: %t, by the worker %d", name, s.queues["q"].kept, s.idle(), h.worker)
+		}
+		d.remove(s)
+		left := resting(t)
+		d.remove(left) // is not there
+		d.add(left)
+		d.remove(left)
+		if d.reserve("k", "q") != nil {
+			t.Errorf("%s: a run that has left takes a job", name)
+		}
+	}
+}
+
+// A queue that declines jobs is asked less and less often, until it takes one.
+func TestQueueThatDeclines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := resting(t)
+		l := s.queues["q"]
+		for n, wait := range []time.Duration{handoverFirst, 2 * handoverFirst, 4 * handoverFirst, 8 * handoverFirst, 16 * handoverFirst, 32 * handoverFirst, 64 * handoverFirst, handoverLast, handoverLast} {
+			h := s.reserve("k", "q")
+			if h == nil {
+				t.Fatalf("no run takes job %d", n)
+			}
+			if h.end(); s.handingOver || l.kept != 0 || !s.idle() || len(s.changed) != 1 {
+				t.Fatalf("after job %d: engaged %t, %d slots kept, idle %t, %d signals", n, s.handingOver, l.kept, s.idle(), len(s.changed))
+			}
+			<-s.changed
+			time.Sleep(wait - 1)
+			if s.reserve("k", "q") != nil {
+				t.Fatalf("job %d came too soon", n+1)
+			}
+			time.Sleep(time.Nanosecond)
+		}
+		h := s.reserve("k", "q")
+		h.claimed = s.executor.attempt(jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now()))
+		taken := h.start()
+		if h.end(); !taken || l.handover.declined != 0 {
+			t.Errorf("it has declined %d jobs in a row", l.handover.declined)
+		}
+		synctest.Wait() // the handler has returned
+		close(s.finished)
+		if s.handingOver || l.kept != 0 || l.active != 0 || len(s.outcomes) != 1 || s.idle() {
+			t.Errorf("engaged %t, %d slots kept, %d active, %d outcomes", s.handingOver, l.kept, l.active, len(s.outcomes))
+		}
+	})
+}
+
+// fickle claims what is added at its first run only.
+type fickle struct {
+	db.Querier
+	runs int
+}
+
+func (q *fickle) EnqueueClaimedJob(_ context.Context, p db.EnqueueClaimedJobParams) (db.EnqueueClaimedJobRow, error) {
+	if q.runs++; q.runs > 1 {
+		return db.EnqueueClaimedJobRow{}, sql.ErrNoRows
+	}
+	return db.EnqueueClaimedJobRow{
+		ID: 1, Kind: p.Kind, Queue: p.Queue, Payload: p.Payload, Status: string(jobtype.StatusRunning), Attempt: 1, WorkerID: &p.WorkerID, CreatedAt: p.Now,
+	}, nil
+}
+
+// A transaction that is run again may not claim what it has claimed at first.
+func TestHandoverThatIsRunAgain(t *testing.T) {
+	s := resting(t)
+	h, q := s.reserve("k", "q"), &fickle{}
+	for run, want := range []bool{true, false} {
+		_, added, err := h.Insert(t.Context(), q, db.EnqueueJobParams{Kind: "k", Queue: "q"})
+		if err != nil || added != want || (h.claimed != nil) != want {
+			t.Errorf("run %d: added %t, claimed %t, %v", run, added, h.claimed != nil, err)
+		}
+	}
+	if h.start() {
+		t.Error("the job that was not claimed is started")
+	}
+}
+
+// A stopping or draining run is signalled when a handover ends, also when the handed-over job itself has ended before.
+func TestEndOfAHandoverIsTold(t *testing.T) {
+	for name, wait := range map[string]func(*run){
+		"stop": func(s *run) { s.closing = true }, "drain": func(s *run) { s.config.Drain = true }, "neither": func(*run) {},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := resting(t)
+			h := s.reserve("k", "q")
+			h.claimed = s.executor.attempt(jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now()))
+			h.start()
+			synctest.Wait() // the handler has returned
+			close(s.finished)
+			<-s.changed
+			wait(s)
+			if h.end(); len(s.changed) == 1 != (name != "neither") {
+				t.Errorf("%s: %d signals", name, len(s.changed))
+			}
+		})
+	}
+}
+
+// While a slot is kept, nothing else gets it; a job that waits for one neither.
+func TestKeptSlot(t *testing.T) {
+	q := &slots{total: 2, prefetch: prefetch{most: 10, room: 10}}
+	q.kept = 1
+	if q.free() != 1 || q.wants(0, true, false) != 1 {
+		t.Errorf("%d slots are free, and %d jobs are wanted", q.free(), q.wants(0, true, false))
+	}
+	if q.prefetch.pace = time.Millisecond; q.wants(time.Second, true, false) != 1 {
+		t.Error("jobs are wanted that would wait")
+	}
+	first, second, handed := &Attempt{}, &Attempt{}, &Attempt{kept: true}
+	if !q.add(first) || q.add(second) {
+		t.Error("a slot that is kept is given away")
+	}
+	if q.next(time.Now()) != nil {
+		t.Error("a job that waits takes a slot that is kept")
+	}
+	if !q.add(handed) || q.kept != 0 || q.active != 2 {
+		t.Errorf("%d slots are kept, %d active", q.kept, q.active)
+	}
+}
+
+// stubborn is a store whose Write returns an error, with waits only after its context has ended.
+type stubborn struct {
+	endless
+	err      error
+	waits    bool
+	declines bool
+}
+
+func (s *stubborn) CanRetry(err error) bool { return errors.Is(err, jobtype.ErrBusy) }
+
+func (s *stubborn) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	q := &fickle{}
+	if s.declines {
+		q.runs = 1
+	}
+	if err := fn(ctx, q); err != nil {
+		return err
+	}
+	if s.waits {
+		<-ctx.Done()
+	}
+	return s.err
+}
+
+// A job whose handover fails is inserted normally. An error that the normal insert would return too is returned without a second
+// insert.
+func TestHandoverThatFails(t *testing.T) {
+	no := errors.New("no")
+	for name, test := range map[string]struct {
+		store stubborn
+		limit time.Duration // of the caller
+		again bool          // the job is inserted once more
+	}{
+		"its own fault":                      {store: stubborn{err: no}, again: true},
+		"a queue that declines":              {store: stubborn{err: no, declines: true}},
+		"a passing state":                    {store: stubborn{err: jobtype.ErrBusy}},
+		"an outcome that is not known":       {store: stubborn{err: jobtype.ErrUnknownOutcome}},
+		"too late":                           {store: stubborn{err: no, waits: true}, again: true},
+		"too late, a passing state":          {store: stubborn{err: jobtype.ErrBusy, waits: true}, again: true},
+		"too late, a queue that declines":    {store: stubborn{err: no, waits: true, declines: true}, again: true},
+		"the caller's end":                   {store: stubborn{err: no, waits: true}, limit: handoverMost / 2},
+		"the caller's end where others wait": {store: stubborn{err: no, waits: true, endless: endless{alone: true}}, limit: 2 * handoverMost},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &test.store
+			r := resting(t)
+			r.store = store
+			var g Registry
+			g.add(r)
+			ctx, cancel := context.WithTimeout(t.Context(), max(test.limit, time.Nanosecond))
+			if test.limit == 0 {
+				ctx = t.Context()
+			}
+			defer cancel()
+			final, err := g.HandOver(ctx, "k", "q", func(h *Handover) engine.Func {
+				return func(ctx context.Context, q db.Querier) error {
+					_, _, err := h.Insert(ctx, q, db.EnqueueJobParams{Kind: "k", Queue: "q"})
+					return err
+				}
+			})
+			if final == test.again || !errors.Is(err, store.err) {
+				t.Errorf("%s: it is final: %t, %v", name, final, err)
+			}
+			if r.handingOver || r.queues["q"].kept != 0 || len(r.cycles.open) > 0 || r.queues["q"].active > 0 {
+				t.Errorf("%s: the handover goes on", name)
+			}
+		})
+	}
+}

@@ -1,0 +1,255 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/outage"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// tick is how often the heartbeat looks, at least: what the promises "noticed within about a second" rest on.
+const tick = time.Second
+
+// heartbeat is the service that renews the worker's and its jobs' leases, cancels handlers whose job was cancelled or lost,
+// reports handlers that do not heed their context, and rescues the jobs of other workers that are gone.
+type heartbeat struct {
+	*run
+	stop context.CancelFunc // stops the run, as the end of its context does
+
+	lastTick  time.Time // by the process's clock
+	lastClock time.Time // by the clock of the leases, which can be set, and runs on while the machine sleeps
+	renewed   time.Time
+	trustFrom time.Time        // before it, leases are not judged
+	orphans   map[fence]uint64 // held jobs that the run did not know at the last look, with the number of cycles begun at the first look
+}
+
+// Name implements maintenance.Service.
+func (*heartbeat) Name() string { return "heartbeat" }
+
+// Run implements maintenance.Service.
+func (h *heartbeat) Run(ctx context.Context) {
+	now := time.Now()
+	h.lastTick, h.lastClock, h.renewed = now, h.store.Now(), now
+	h.trustFrom = now.Add(h.config.Lease / 3) // the others may just have woken up with this machine
+	trouble := outage.New(h.log)
+	every := min(tick, h.config.Lease/4) // so that a renewal is never late
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := h.look(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		pause := every
+		switch fatal := outage.Unusable(err); {
+		case err == nil:
+			trouble.Over("housekeeping works again")
+		case fatal != nil:
+			h.giveUp(fatal)
+			return
+		default:
+			trouble.Failed(slog.LevelError, "housekeeping failed; trying again", "error", err)
+			pause = max(every, min(outage.Backoff(trouble.Failures()), h.config.Lease/3))
+		}
+		ticker.Reset(pause)
+	}
+}
+
+// giveUp makes the producer end the run.
+func (h *heartbeat) giveUp(err error) {
+	if h.endRun(err) {
+		h.log.Error("the schema has changed: stopping", "error", err)
+		h.stop()
+	}
+	h.signal()
+}
+
+func (h *heartbeat) look(ctx context.Context) error {
+	now := time.Now()
+	clock := h.store.Now()
+	if now.Sub(h.lastTick) > 3*tick || clock.Sub(h.lastClock).Abs() > 3*tick {
+		// This process did not run for a while, or the clock was set: leases that look expired may not be. Every worker gets
+		// time to renew, this one first.
+		h.trustFrom = now.Add(h.config.Lease / 3)
+		h.renewed = time.Time{}
+	}
+	h.lastTick, h.lastClock = now, clock
+
+	if now.Sub(h.renewed) >= h.config.Lease/3 {
+		all, err := h.renew(ctx)
+		if err != nil || time.Since(now) > tick {
+			// The database was locked for long, for the others as well: they get time to renew too.
+			h.trustFrom = time.Now().Add(h.config.Lease / 3)
+		}
+		if err != nil {
+			return err
+		}
+		if all {
+			h.renewed = now
+		}
+	}
+	if err := engine.CheckSchema(ctx, h.store); err != nil {
+		return err
+	}
+	// By the clock as it was when the look began: a step since then shows only at the next look.
+	before := core.Micros(clock)
+	if now.Before(h.trustFrom) {
+		before = 0
+	}
+	// One statement tells what needs work. Where no job runs and no other worker lives, no other statement follows.
+	work, err := h.rescuer.Housework(ctx, before)
+	if err != nil {
+		return err
+	}
+	if err := h.checkHeld(ctx, work.Held); err != nil {
+		return err
+	}
+	h.reportStuck(now)
+	if work.Live > work.Self {
+		err = h.rescuer.EndGoneWorkers(ctx, false, before)
+	}
+	if work.Self == 0 {
+		return errors.Join(err, h.revive(ctx))
+	}
+	if work.Stuck > 0 {
+		err = errors.Join(err, h.rescuer.Reset(ctx, false, before, nil, ""))
+	}
+	return err
+}
+
+// renew extends the worker's lease and those of its jobs. all is false when some of them were not: they have just
+// ended, or are locked by a CompleteTx that is not committed yet, and that may be rolled back.
+func (h *heartbeat) renew(ctx context.Context) (all bool, err error) {
+	held := map[int64][]outcome{}
+	for _, a := range h.attempts() {
+		held[a.job.WorkerID] = append(held[a.job.WorkerID], outcome{attempt: a})
+	}
+	id := h.workerID()
+	err = h.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		all = true
+		now := h.store.Now()
+		lease := core.Micros(now.Add(h.config.Lease))
+		if _, err := q.HeartbeatWorker(ctx, db.HeartbeatWorkerParams{Now: core.Micros(now), LeaseUntil: lease, ID: id}); err != nil {
+			return err
+		}
+		for worker, list := range held {
+			n, err := q.ExtendLeases(ctx, db.ExtendLeasesParams{LeaseUntil: lease, WorkerID: worker, Items: fences(list)})
+			if err != nil {
+				return err
+			}
+			all = all && n == int64(len(list))
+		}
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("renew leases: %w", err)
+	}
+	return all, nil
+}
+
+// checkHeld compares what runs here with what the database says this worker holds, which were so many a moment ago.
+func (h *heartbeat) checkHeld(ctx context.Context, n int64) error {
+	// The list comes first: what is claimed after it is not in it, and so not missed below.
+	attempts := h.attempts()
+	if n == 0 && len(attempts) == 0 {
+		h.orphans = nil
+		return nil
+	}
+	held := map[fence]db.ListHeldJobsRow{}
+	err := h.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		rows, err := q.ListHeldJobs(ctx, h.workerID())
+		for _, row := range rows {
+			held[fence{row.ID, row.Attempt}] = row
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list held jobs: %w", err)
+	}
+	h.cancelLost(attempts, held)
+	return h.releaseOrphans(ctx, held)
+}
+
+// cancelLost cancels the handlers of attempts that this worker no longer holds, or whose job has a cancel request.
+func (h *heartbeat) cancelLost(attempts []*Attempt, held map[fence]db.ListHeldJobsRow) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range attempts {
+		row, ok := held[a.fence()]
+		switch {
+		case a.over || !ok && a.completed: // it has ended
+		case !ok:
+			h.log.Warn("the lease was lost: the handler is cancelled", a.attrs()...)
+			a.cancel(jobtype.ErrLeaseLost)
+		case row.CancelRequestedAt != 0:
+			a.cancel(jobtype.ErrCancelRequested)
+		}
+	}
+}
+
+// reportStuck ends the attempts of handlers that go on long after their context ended. Their slots stay taken.
+func (h *heartbeat) reportStuck(now time.Time) {
+	for _, a := range h.overdue(now) {
+		why := context.Cause(a.ctx)
+		h.log.Error("handler ignores the end of its context: its attempt is ended without it, its slot stays taken",
+			append(a.attrs(), "cause", why)...)
+		go h.executor.endWithout(a, why, now.Sub(a.claimed)) // it may have to wait for the kind's RetryDelay
+	}
+}
+
+// overdue are the attempts whose handlers still run StuckAfter after their context ended.
+func (h *heartbeat) overdue(now time.Time) []*Attempt {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ending != nil {
+		return nil // the runner stops and has its own limit
+	}
+	var list []*Attempt
+	for _, a := range h.running {
+		switch {
+		case a.over || a.reported || !a.begun || a.ctx.Err() == nil:
+		case a.endedAt.IsZero():
+			a.endedAt = now
+		case now.Sub(a.endedAt) >= h.config.StuckAfter:
+			a.reported = true
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// revive makes a new worker of one that others declared dead: its jobs are theirs now.
+func (h *heartbeat) revive(ctx context.Context) error {
+	h.mu.Lock()
+	old := h.worker
+	h.worker = worker{}
+	for _, a := range h.running {
+		if !a.over {
+			a.cancel(jobtype.ErrLeaseLost)
+		}
+	}
+	h.mu.Unlock()
+	h.log.Warn("this worker was declared dead: its jobs are lost to others, and it starts anew", "worker", h.config.Name)
+	var err error
+	if old.release != nil {
+		err = old.release(true)
+	}
+	err = errors.Join(err, h.registration.add(ctx))
+	if errors.Is(err, jobtype.ErrWorkerName) {
+		h.giveUp(err) // another worker has taken the name: two must not share it
+	}
+	h.signal()
+	return err
+}

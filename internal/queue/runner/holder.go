@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/stats"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+var _ jobtype.Holder = (*Attempt)(nil)
+
+// SetResult implements jobtype.Holder.
+func (a *Attempt) SetResult(v any) error {
+	data, err := core.Encode("result", v)
+	if err != nil {
+		return fmt.Errorf("job %d: %w", a.job.ID, err)
+	}
+	a.executor.mu.Lock()
+	defer a.executor.mu.Unlock()
+	a.result = &data
+	return nil
+}
+
+// SetProgress implements jobtype.Holder.
+func (a *Attempt) SetProgress(ctx context.Context, v any) error {
+	data, err := core.Encode("progress", v)
+	if err != nil {
+		return fmt.Errorf("job %d: %w", a.job.ID, err)
+	}
+	store := a.executor.store
+	var n int64
+	err = store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		n, err = q.SetJobProgress(ctx, db.SetJobProgressParams{
+			ProgressJson: data, Now: core.Micros(store.Now()), ID: a.job.ID, Attempt: int64(a.job.Attempt), WorkerID: a.job.WorkerID,
+		})
+		return err
+	})
+	if err == nil && n == 0 {
+		a.cancel(jobtype.ErrLeaseLost)
+		err = jobtype.ErrLeaseLost
+	}
+	if err != nil {
+		return fmt.Errorf("set the progress of job %d: %w", a.job.ID, err)
+	}
+	return nil
+}
+
+// CompleteTx implements jobtype.Holder.
+func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) error {
+	params := db.CompleteJobParams{
+		Now: core.Micros(a.executor.store.Now()), ID: a.job.ID, Attempt: int64(a.job.Attempt), WorkerID: a.job.WorkerID,
+	}
+	if result != nil {
+		data, err := core.Encode("result", result)
+		if err != nil {
+			return err
+		}
+		params.ResultJson = &data
+	}
+	q, err := a.executor.store.Join(tx)
+	if err != nil {
+		return err
+	}
+	n, err := q.CompleteJob(ctx, params)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		a.cancel(jobtype.ErrLeaseLost)
+		return jobtype.ErrLeaseLost
+	}
+	done := stats.Changes{}
+	done.Ended(a.job.Queue, a.job.Kind, jobtype.StatusDone, 1)
+	if err := done.Write(ctx, q, params.Now); err != nil {
+		return fmt.Errorf("note it: %w", err)
+	}
+	a.executor.mu.Lock()
+	defer a.executor.mu.Unlock()
+	a.completed = true
+	return nil
+}

@@ -1,0 +1,89 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+)
+
+const (
+	// The bounds of when the producer looks again after it found a job that it could not claim. Another worker may hold its
+	// row locked for the time of a claim and then not take it; and it may be pending before its time.
+	lookFirst = time.Millisecond
+	lookLast  = time.Second
+
+	// The bounds of when a draining runner looks again whether others' jobs have ended: most of them soon have.
+	drainFirst = time.Millisecond
+	drainLast  = 100 * time.Millisecond
+)
+
+// look finds out without the write lock whether a cycle would claim anything; drained means that the run is over. A fault
+// counts as found: the cycle meets it again and deals with it.
+func (p *producer) look(ctx context.Context, wants map[string]int64) (found, drained bool) {
+	found, next, err := p.peek(ctx, wants)
+	if err != nil {
+		return ctx.Err() == nil, false
+	}
+	p.next = next
+	if found {
+		return true, false
+	}
+	if p.config.Drain && p.drained(ctx) {
+		return false, true
+	}
+	p.trouble.Over("the database works again")
+	p.misses = 0
+	p.trust(false)
+	p.contention.foundNothing()
+	for queue := range wants { // and no other: one without a free slot was not looked at
+		delete(p.hungry, queue)
+	}
+	p.alarm.set(p.nextLook(next))
+	return false, false
+}
+
+// peek reads whether there is anything to claim or promote, and when the next job falls due.
+func (p *producer) peek(ctx context.Context, wants map[string]int64) (found bool, next time.Time, err error) {
+	err = p.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		us, err := q.GetNextRunAfter(ctx)
+		if err != nil {
+			return err
+		}
+		next = core.Time(us)
+		found = us != 0 && us <= core.Micros(p.store.Now())
+		for queue := range wants {
+			if found {
+				break
+			}
+			kinds, err := q.HasClaimableJobs(ctx, db.HasClaimableJobsParams{Kinds: p.kinds, Queue: queue})
+			if err != nil {
+				return err
+			}
+			found = kinds > 0
+		}
+		return nil
+	})
+	return found, next, err
+}
+
+// drained reports whether a drain is complete: nothing runs here, and no other worker runs what could come back.
+func (p *producer) drained(ctx context.Context) bool {
+	if !p.idle() {
+		return false
+	}
+	var unfinished int64
+	err := p.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		unfinished = 0
+		for _, queue := range p.names {
+			n, err := q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Queue: queue, Kinds: p.kinds})
+			if err != nil {
+				return err
+			}
+			unfinished += n
+		}
+		return nil
+	})
+	return err == nil && unfinished == 0
+}

@@ -1,0 +1,92 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// A cycle claims alone where it has nothing else to do, and where that spares round trips.
+func TestCyclesThatClaimAlone(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*producer, *cycle)
+		alone  bool
+	}{
+		"slots for all":               {alone: true},
+		"due later":                   {change: func(p *producer, _ *cycle) { p.next = time.Now().Add(time.Hour) }, alone: true},
+		"due":                         {change: func(p *producer, _ *cycle) { p.next = time.Now() }},
+		"on one machine":              {change: func(p *producer, _ *cycle) { p.store.(*endless).alone = true }},
+		"ends to record":              {change: func(_ *producer, c *cycle) { c.outcomes = make([]outcome, 1) }},
+		"more to promote":             {change: func(_ *producer, c *cycle) { c.behind = true }},
+		"without a notification":      {change: func(p *producer, _ *cycle) { p.notified = false }},
+		"a job that killed a process": {change: func(p *producer, _ *cycle) { p.queues["another"] = &slots{suspects: 1} }},
+		"two queues":                  {change: func(_ *producer, c *cycle) { c.wants["other"], c.slots["other"] = 1, 1 }},
+		"no queue":                    {change: func(_ *producer, c *cycle) { delete(c.wants, "q") }},
+		"jobs ahead of a slot":        {change: func(_ *producer, c *cycle) { c.wants["q"]++ }},
+	} {
+		p := &producer{run: runOf(t, &endless{}, Config{Queues: map[string]int{"q": 2}}, nil), notified: true}
+		c := &cycle{completer: p.completer, executor: p.executor, wants: map[string]int64{"q": 2}, slots: map[string]int64{"q": 2}}
+		if test.change != nil {
+			test.change(p, c)
+		}
+		if p.claimsAlone(c) != test.alone {
+			t.Errorf("%s: it claims alone: %t", name, !test.alone)
+		}
+	}
+}
+
+// lonely is a store whose transactions of one statement fail, so many of them, and the next one claims something.
+type lonely struct {
+	endless
+	failures int
+	ones     int
+}
+
+// barren has nothing to claim.
+type barren struct{ endlessQuerier }
+
+func (*barren) ClaimJobs(context.Context, db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
+	return nil, nil
+}
+
+func (s *lonely) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	s.ones++
+	if s.ones > s.failures+1 {
+		return fn(ctx, &barren{})
+	}
+	if err := s.endless.Write(ctx, fn); err != nil {
+		return err
+	}
+	if s.ones <= s.failures {
+		return jobtype.ErrUnknownOutcome
+	}
+	return nil
+}
+
+// What a claim alone has claimed begins when it is known to be committed, and what may fall due is looked for after it.
+func TestClaimAlone(t *testing.T) {
+	store := &lonely{failures: 1}
+	p := endlessProducer(t, store, 0, func() {})
+	for round, want := range []int{0, 1, 1, 1} {
+		c := &cycle{completer: p.completer, executor: p.executor, wants: map[string]int64{jobtype.DefaultQueue: 1}, slots: map[string]int64{jobtype.DefaultQueue: 1}, lone: true}
+		p.hungry[jobtype.DefaultQueue] = false
+		err := c.commit(t.Context())
+		if err == nil {
+			p.follow(c)
+		}
+		if (want == 0) != errors.Is(err, jobtype.ErrUnknownOutcome) || store.ones != round+1 {
+			t.Errorf("round %d, after %d: the error is %v", round, store.ones, err)
+		}
+		p.mu.Lock()
+		running := len(p.running)
+		p.mu.Unlock()
+		if running != want || p.hungry[jobtype.DefaultQueue] != (round > 0) {
+			t.Errorf("round %d: %d jobs run, hungry: %t", round, running, p.hungry[jobtype.DefaultQueue])
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package runner
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/redact"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+const (
+	// maxOutput is how many bytes of an OutputError's output are recorded.
+	maxOutput = 2 << 10
+
+	// maxOutputSearched is how many bytes of it are searched for marked values; what precedes them is dropped.
+	maxOutputSearched = 1 << 20
+)
+
+// output is the end of a program's output as an outcome holds it until it is recorded.
+type output struct {
+	text      string // clean
+	truncated bool   // its beginning is missing
+}
+
+// newOutput returns the output that is searched and recorded, or nil if there is none.
+func newOutput(e *jobtype.OutputError) *output {
+	text, truncated := e.Output, e.Truncated
+	if over := len(text) - maxOutputSearched; over > 0 {
+		text, truncated = text[over:], true
+	}
+	if truncated { // the cut may have left the end of a character
+		for i := 1; i < utf8.UTFMax && text != "" && !utf8.RuneStart(text[0]); i++ {
+			text = text[1:]
+		}
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	return &output{text: core.Clean(text, redact.MostText), truncated: truncated}
+}
+
+// recorded returns what is recorded of the output: its end, without the marked values.
+func (o output) recorded(values []string) string {
+	text := strings.TrimSpace(redact.WithholdCut(o.text, values, redact.CutEnds{Start: o.truncated, End: true}))
+	truncated := o.truncated
+	if over := len(text) - maxOutput; over > 0 {
+		text, truncated = strings.ToValidUTF8(text[over:], ""), true
+	}
+	if truncated {
+		if _, rest, ok := strings.Cut(text, "\n"); ok && strings.TrimSpace(rest) != "" {
+			text = rest
+		}
+	}
+	return text
+}
+
+// joinOutput returns the message that is recorded of an error and of its program's output. Both are without marked values.
+func joinOutput(message, output string) string {
+	if output == "" {
+		return core.Cut(message, maxMessage)
+	}
+	return core.Cut(message, maxMessage-maxOutput-len(": ")) + ": " + output
+}

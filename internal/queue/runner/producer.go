@@ -1,0 +1,295 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/outage"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+const (
+	// triesAtStop is how many failed writes in a row a stopping runner puts up with.
+	triesAtStop = 5
+
+	// lockedPause is the time after which an outcome whose row is locked by another transaction is tried again.
+	lockedPause = 10 * time.Second
+)
+
+// producer is the loop of a run that records outcomes and claims jobs, both in one transaction. Only the goroutine that runs
+// it touches its fields.
+type producer struct {
+	*run
+	names      []string // of the queues
+	wake       <-chan struct{}
+	alarm      *alarm
+	hungry     map[string]bool // queues that may hold jobs to claim
+	behind     bool            // more jobs are due than were promoted
+	next       time.Time       // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
+	trouble    *outage.Outage  // writes that failed, since the last that did not
+	took       time.Duration   // the time of the last cycle's write
+	batch      batchSize       // how many jobs of a queue a cycle claims
+	misses     int             // cycles that claimed nothing though there was something, since the last that did
+	notified   bool            // by a notification of a job, since the last cycle
+	trusting   bool            // the last notification led to a claim: the producer claims after the next one without a look first
+	contention contention
+}
+
+// produce runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
+func (r *run) produce(ctx context.Context) error {
+	names := slices.Sorted(maps.Keys(r.config.Queues))
+	wake, stop := r.store.Listen(jobtype.WorkReady, names)
+	defer stop()
+	alone := r.store.WritesAlone()
+	p := &producer{
+		run: r, names: names, wake: wake, alarm: newAlarm(r.store.Now),
+		hungry: map[string]bool{}, trouble: outage.New(r.log), batch: firstBatchSize(alone),
+		contention: contention{writesAlone: alone, workers: r.rescuer.Workers},
+	}
+	defer p.alarm.stop()
+	p.lookEverywhere()
+	for {
+		done, err := p.step(ctx)
+		if done {
+			return err
+		}
+	}
+}
+
+// step rests, looks, or makes one cycle. done means that the run is over.
+func (p *producer) step(ctx context.Context) (done bool, err error) {
+	if fatal := p.fatalError(); fatal != nil {
+		return true, p.abort(fatal, p.config.StuckAfter)
+	}
+	p.gather()
+	stopping := ctx.Err() != nil
+	if stopping {
+		p.behind = false
+	}
+	outcomes, wants, free := p.take(stopping)
+	if len(outcomes) == 0 && !p.behind {
+		if len(wants) == 0 {
+			if stopping && p.idle() {
+				return true, p.stuck()
+			}
+			p.rest()
+			return false, nil
+		}
+		if !p.notified || !p.trusting {
+			if found, drained := p.look(ctx, wants); drained {
+				return true, p.stuck()
+			} else if !found || p.standsBack() {
+				return false, nil
+			}
+		}
+	}
+	c := &cycle{
+		completer: p.completer, executor: p.executor,
+		outcomes: outcomes, wants: wants, slots: free, worth: len(outcomes) > 0, behind: p.behind,
+	}
+	c.lone = p.claimsAlone(c)
+	err = p.commit(ctx, c, stopping)
+	return err != nil, err
+}
+
+// commit commits a cycle and does what follows from it.
+func (p *producer) commit(ctx context.Context, c *cycle, stopping bool) error {
+	p.mu.Lock()
+	number := p.cycles.begin()
+	p.mu.Unlock()
+	err := c.commit(context.WithoutCancel(ctx))
+	if err == nil {
+		p.took = c.took
+		p.follow(c)
+	}
+	p.mu.Lock()
+	p.cycles.end(number)
+	p.mu.Unlock()
+	if err != nil {
+		return p.failed(c, err, stopping)
+	}
+	p.trouble.Over("the database works again")
+	return nil
+}
+
+// lookEverywhere makes the producer look at all its queues.
+func (p *producer) lookEverywhere() {
+	for _, queue := range p.names {
+		p.hungry[queue] = true
+	}
+}
+
+// rest waits until there may be something to do.
+func (p *producer) rest() {
+	wake := p.wake
+	var over <-chan time.Time
+	if wait := time.Until(p.contention.quietUntil); wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		wake, over = nil, timer.C
+	}
+	p.setResting(true)
+	defer p.setResting(false)
+	select {
+	case <-p.changed:
+		runtime.Gosched() // handlers that are about to end as well join the next cycle
+	case <-wake:
+		p.lookEverywhere()
+		p.notified = true
+	case <-p.alarm.ring:
+		p.lookEverywhere()
+		tellWoken(p.observer, jobtype.WakeTimer)
+	case <-over:
+	}
+}
+
+// standsBack pauses where other workers were faster before, and returns true when the producer must look again.
+func (p *producer) standsBack() bool {
+	pause := p.contention.pauseBeforeClaim()
+	if pause == 0 {
+		return false
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.changed: // the cycle that records it claims as well
+	}
+	return true
+}
+
+// trust notes whether the notification that woke the producer led to a claim. Where many workers wait for the same jobs, most
+// of them come too late, and a look costs less than a claim in vain.
+func (p *producer) trust(worth bool) {
+	if p.notified {
+		p.notified, p.trusting = false, worth
+	}
+}
+
+// follow updates the producer's state after a cycle is committed, and starts what it claimed.
+func (p *producer) follow(c *cycle) {
+	tellCycle(p.observer, len(c.outcomes), len(c.claimed), int(c.promoted), c.took)
+	if p.store.WritesAlone() {
+		p.batch = p.batch.learn(len(c.outcomes)+len(c.claimed), c.held)
+	}
+	p.completer.recorded(c)
+	if c.promotes() {
+		p.behind = c.promoted > 0 && c.promoted == c.promote
+		if !c.lone {
+			p.next = c.next
+		}
+	}
+	if len(c.claimed) > 0 {
+		p.contention.claimed()
+	}
+	if len(c.wants) > 0 {
+		p.followClaim(c)
+	}
+	if c.promoted > 0 {
+		p.lookEverywhere() // they may be for any queue, also for one that was not claimed from just now
+	}
+	p.executor.pausePrefetch(c.returned)
+	p.executor.dispatch(c.claimed)
+	if signals := c.signals(); signals != 0 {
+		p.store.Announce(signals)
+	}
+}
+
+// followClaim decides which queues to look at again, and when.
+func (p *producer) followClaim(c *cycle) {
+	p.trust(len(c.claimed) > 0)
+	next := p.next
+	for queue := range c.wants {
+		// A claim that came short may have missed rows that another worker had locked and then did not take: a look, which
+		// takes no locks, tells.
+		p.hungry[queue] = c.more[queue] || c.short[queue] || c.lone
+	}
+	if !c.worth && len(c.claimed) == 0 && !p.behind {
+		// Another worker claimed the job first, or a job is pending before its time: by SQL, or because the clock was set
+		// back. An overdue locked job must not set the timer.
+		again := p.store.Now().Add(min(lookFirst<<min(p.misses, 10), lookLast))
+		if next.IsZero() || next.After(again) || c.promoted == 0 && c.promote > 0 {
+			next = again
+		}
+		p.misses++
+		p.contention.claimedNothing()
+	} else {
+		p.misses = 0
+	}
+	p.alarm.set(p.nextLook(next))
+}
+
+// failed keeps the outcomes of a cycle that was not committed and waits; its error ends the run.
+func (p *producer) failed(c *cycle, err error, stopping bool) error {
+	if fatal := outage.Unusable(err); fatal != nil {
+		return p.abort(fatal, p.config.StuckAfter)
+	}
+	outcomes := c.outcomes
+	if errors.Is(err, jobtype.ErrUnknownOutcome) {
+		for i := range outcomes {
+			outcomes[i].apart = true
+		}
+	}
+	if busy := errors.Is(err, jobtype.ErrBusy); len(outcomes) > 0 && (busy || !p.store.CanRetry(err)) {
+		outcomes = p.completer.recordApart(outcomes)
+		if busy && len(outcomes) > 0 && !stopping {
+			// Another transaction has locked these rows, perhaps for long: the other outcomes are recorded without them.
+			p.putBackLater(outcomes)
+			outcomes = nil
+		}
+	}
+	p.putBack(outcomes)
+	p.trouble.Failed(slog.LevelError, "cannot write to the database; trying again", "error", err, "outcomes", len(outcomes))
+	if stopping && p.trouble.Failures() > triesAtStop {
+		return fmt.Errorf("outcomes that could not be recorded, and whose leases will run out: %d: %w", len(outcomes), err)
+	}
+	time.Sleep(outage.Backoff(p.trouble.Failures()))
+	return nil
+}
+
+// take takes what waits to be recorded and, unless the run is stopping, how many jobs the queues could take. It does both at
+// one moment: the job of each slot that it finds free is recorded in the same cycle, which is spared another one for it.
+func (p *producer) take(stopping bool) (outcomes []outcome, wants, free map[string]int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	outcomes = p.takeOutcomes()
+	if !stopping {
+		wants, free = p.demand(len(outcomes) > 0)
+	}
+	return outcomes, wants, free
+}
+
+// demand returns how many jobs each hungry queue could take, and for how many of them it has slots; worth says that there is
+// a cycle anyway. Callers hold mu.
+func (p *producer) demand(worth bool) (wants, free map[string]int64) {
+	wants, free = map[string]int64{}, map[string]int64{}
+	if p.worker.id == 0 {
+		return wants, free // declared dead and not registered anew yet
+	}
+	suspects := p.config.FailOnBoot || p.holdsSuspects() // with FailOnBoot a crash costs more than an attempt
+	for queue, hungry := range p.hungry {
+		if !hungry {
+			continue
+		}
+		q := p.queues[queue]
+		if n := min(q.wants(p.took, worth, suspects), p.batch.of(q.total)); n > 0 {
+			wants[queue], free[queue] = int64(n), int64(q.free())
+		}
+	}
+	return wants, free
+}
+
+// nextLook returns when the producer looks again by itself; the zero time means never. next is when a job falls due.
+func (p *producer) nextLook(next time.Time) time.Time {
+	if p.config.Drain {
+		return core.Earlier(next, p.store.Now().Add(min(drainFirst<<min(max(p.contention.vain, p.misses), 10), drainLast)))
+	}
+	return next
+}

@@ -1,0 +1,120 @@
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/outage"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// worker is the run's row in the workers table and the lock that says that it lives.
+type worker struct {
+	id      int64 // 0 while not registered
+	release func(ended bool) error
+}
+
+// registration adds and removes the run's worker.
+type registration struct {
+	*env
+	*state
+	rescuer *maintenance.Rescuer
+}
+
+// add takes a new lock, then inserts the worker's row: a process that reads the row finds the lock held, or knows that the
+// worker is dead.
+func (r *registration) add(ctx context.Context) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	if r.config.Name == "" {
+		r.config.Name = fmt.Sprintf("%s-%d-%s", core.Clean(host, 100), os.Getpid(), strings.ToLower(rand.Text()[:6]))
+	}
+	queues, err := json.Marshal(r.config.Queues)
+	if err != nil {
+		return err
+	}
+	key, release, err := r.store.HoldWorkerLock(ctx)
+	if err != nil {
+		return fmt.Errorf("register worker: %w", err)
+	}
+	id, err := r.addWorker(ctx, db.RegisterWorkerParams{
+		Name: r.config.Name, LockKey: key, Host: host, Pid: int64(os.Getpid()), Version: r.config.Version,
+		Queues: string(queues), Kinds: r.kinds,
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("register worker %s: %w", core.Quote(r.config.Name), err), release(true))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.worker = worker{id: id, release: release}
+	return nil
+}
+
+// How often, and how far apart, a name is tried that a live worker seems to have: a server notices the death of a
+// process later than its supervisor, which starts it again, and after its own start it gives workers time to come back.
+const (
+	nameTries = 25
+	namePause = 200 * time.Millisecond
+)
+
+// addWorker adds the row; a worker of the same name that is gone makes room first.
+func (r *registration) addWorker(ctx context.Context, params db.RegisterWorkerParams) (int64, error) {
+	for try := range nameTries {
+		if try == 2 {
+			r.log.Warn("another worker has this name: waiting in case that it has just ended", "worker", r.config.Name)
+		}
+		if try > 1 && !outage.Sleep(ctx, namePause) {
+			break
+		}
+		var id int64
+		err := r.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+			now := r.store.Now()
+			params.Now, params.LeaseUntil = core.Micros(now), core.Micros(now.Add(r.config.Lease))
+			var err error
+			id, err = q.RegisterWorker(ctx, params)
+			return err
+		})
+		if !errors.Is(err, sql.ErrNoRows) {
+			return id, err
+		}
+		if err := r.store.Read(ctx, lifecycle.CheckOpen); err != nil {
+			return 0, err
+		}
+		if err := r.rescuer.EndGoneWorkers(ctx, r.config.FailOnBoot, 0); err != nil {
+			return 0, err
+		}
+	}
+	return 0, jobtype.ErrWorkerName
+}
+
+// remove ends the worker's row and releases its lock, in this order.
+func (r *registration) remove(ctx context.Context) error {
+	r.mu.Lock()
+	w := r.worker
+	r.worker = worker{}
+	r.mu.Unlock()
+	if w.release == nil {
+		return nil
+	}
+	err := r.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		_, err := q.EndWorker(ctx, db.EndWorkerParams{Now: core.Micros(r.store.Now()), EndReason: "stopped", ID: w.id})
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("unregister worker: %w", err)
+	}
+	return errors.Join(err, w.release(err == nil))
+}

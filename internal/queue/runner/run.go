@@ -1,0 +1,160 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sqluice/sqluice/internal/callback"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/outage"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// run is one call of Run: the parts of a worker, put together.
+type run struct {
+	*env
+	*state
+	executor     *executor
+	completer    *completer
+	registration *registration
+	rescuer      *maintenance.Rescuer
+	rollup       *maintenance.Rollup
+	registry     *Registry
+	scope        *engine.Scope
+	prepare      func(context.Context) error
+}
+
+// Run claims jobs and runs them until ctx ends, or, with Config.Drain, until no job is left. Then it stops claiming, lets
+// handlers finish for Config.Grace, cancels those that are left, and gives unfinished jobs back. Its error says what kept it
+// from starting or working. It waits a while for the observer and the logger.
+func Run(ctx context.Context, config Config, o Options) error {
+	kinds, err := json.Marshal(slices.Sorted(maps.Keys(o.Handlers)))
+	if err != nil {
+		return err
+	}
+	e := &env{
+		store: o.Scope.Store, observer: o.Scope.Store.Observer(), config: config, log: callback.Logger(config.Log), handlers: o.Handlers,
+		kinds: string(kinds), values: context.WithoutCancel(ctx),
+	}
+	defer callback.Flush(e.observer, e.log, "the runner")
+	return newRun(e, o).run(ctx)
+}
+
+func newRun(e *env, o Options) *run {
+	s := newState(newSlots(e.config))
+	rollup := maintenance.NewRollup(o.Scope, e.log)
+	rescuer := &maintenance.Rescuer{
+		Store: e.store, Log: e.log, MaxCrashes: e.config.MaxCrashes, FailAll: e.config.FailOnBoot, Self: s.workerID, Rescued: rollup.Note,
+	}
+	return &run{
+		env: e, state: s, rescuer: rescuer, rollup: rollup, registry: o.Registry, scope: o.Scope, prepare: o.Prepare,
+		executor:     &executor{env: e, state: s, next: make(chan *Attempt)},
+		completer:    &completer{env: e, state: s, rollup: rollup},
+		registration: &registration{env: e, state: s, rescuer: rescuer},
+	}
+}
+
+func (r *run) run(ctx context.Context) error {
+	if err := r.reach(ctx, func(ctx context.Context) error { return engine.CheckSchema(ctx, r.store) }); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer r.endHandlers(context.Canceled)
+
+	// What keeps the worker alive goes on until the last outcome is recorded, so it does not end with ctx.
+	keep, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopKeeping()
+	if err := r.reach(ctx, r.registration.add); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{r.prepare, r.rescuer.Boot} {
+		if err := r.reach(ctx, step); err != nil {
+			return errors.Join(err, r.registration.remove(keep))
+		}
+	}
+	r.log.Info("worker started", "worker", r.config.Name, "queues", r.config.Queues, "kinds", slices.Sorted(maps.Keys(r.handlers)))
+
+	var beside sync.WaitGroup
+	for _, service := range r.services(stop) {
+		beside.Go(func() { service.Run(keep) })
+	}
+	beside.Go(func() { r.hurryStop(ctx) })
+	r.registry.add(r)
+	err := r.produce(ctx)
+	r.registry.remove(r)
+	close(r.finished)
+	stopKeeping()
+	beside.Wait()
+	r.rollup.Finish(ctx)
+	err = errors.Join(err, r.schemaFault(), r.registration.remove(context.WithoutCancel(ctx)))
+	r.log.Info("worker stopped", "worker", r.config.Name)
+	return err
+}
+
+// services are what works beside the producer. A new one is a line here.
+func (r *run) services(stop context.CancelFunc) []maintenance.Service {
+	return []maintenance.Service{
+		&heartbeat{run: r, stop: stop},
+		&maintenance.Pruner{Scope: r.scope, Retention: r.config.Retention, Log: r.log, Pruned: r.rollup.Note},
+		r.rollup,
+	}
+}
+
+// reach takes a step of the start, and waits for a database that is not ready yet, as when a server starts with the machine
+// or is a standby until the one before it is given up.
+func (r *run) reach(ctx context.Context, step func(context.Context) error) error {
+	trouble := outage.New(r.log)
+	for {
+		err := step(ctx)
+		if err == nil {
+			trouble.Over("the database is ready")
+		}
+		if !outage.Passing(err) || ctx.Err() != nil {
+			return err
+		}
+		pause := outage.Backoff(trouble.Failures() + 1)
+		trouble.Failed(slog.LevelWarn, "the database is not ready; trying again", "error", err, "pause", pause)
+		if !outage.Sleep(ctx, pause) {
+			return ctx.Err()
+		}
+	}
+}
+
+// hurryStop cancels the handlers when the grace of a stop is over, and wakes the producer for each step of a stop.
+func (r *run) hurryStop(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-r.finished:
+		return
+	}
+	r.executor.closeQueues()
+	r.signal()
+	if r.config.Grace > 0 && !r.goesOnFor(r.config.Grace) {
+		return
+	}
+	r.endHandlers(jobtype.ErrStopping)
+	if r.goesOnFor(r.config.StuckAfter) {
+		r.abandon()
+	}
+}
+
+// abandon gives back the jobs of handlers that do not return, so that the run can stop without them.
+func (r *run) abandon() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, a := range r.running {
+		if !a.over {
+			r.log.Error("handler does not return: its job is given back without it", a.attrs()...)
+			r.settle(a, outcome{attempt: a, fate: fateRelease}, time.Since(a.claimed))
+		}
+	}
+	r.signal()
+}

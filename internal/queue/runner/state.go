@@ -1,0 +1,252 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// state is what the parts of a run share and change. mu guards it, but for the channels: one mutex, because an attempt that
+// ends frees a slot and adds an outcome at one moment, and the producer takes both at one moment.
+type state struct {
+	changed  chan struct{} // a signal to the producer: an outcome waits, or an attempt has ended
+	finished chan struct{} // closed when the producer has returned
+
+	mu          sync.Mutex
+	worker      worker
+	running     map[fence]*Attempt // claimed: those whose handlers have not returned, and outcomes that are not recorded
+	outcomes    []outcome          // to be recorded
+	refused     map[fence]struct{} // attempts whose end the database does not take
+	queues      map[string]*slots
+	returnTimer *time.Timer // returns prefetched jobs that wait too long; nil when none waits
+	cycles      cycles
+	resting     bool  // the producer waits for a notification
+	gathering   bool  // the producer waits for more outcomes
+	handingOver bool  // a job is being handed over
+	closing     bool  // nothing is prefetched any more
+	ending      error // why the contexts of all handlers ended
+	fatal       error // what the heartbeat found that must end the run
+	schema      error // what it found that must stop it
+}
+
+func newState(queues map[string]*slots) *state {
+	return &state{
+		changed: make(chan struct{}, 1), finished: make(chan struct{}),
+		running: map[fence]*Attempt{}, refused: map[fence]struct{}{}, queues: queues,
+	}
+}
+
+// fence names an attempt: no two have the same.
+type fence struct {
+	job     int64
+	attempt int64
+}
+
+// cycles are the transactions that may have claimed jobs whose handlers have not begun.
+type cycles struct {
+	begun uint64   // how many have begun
+	open  []uint64 // the numbers of those that have not ended, in their order
+}
+
+// begin returns the number of a new cycle.
+func (c *cycles) begin() uint64 {
+	c.begun++
+	c.open = append(c.open, c.begun)
+	return c.begun
+}
+
+// end says that the cycle's handlers have begun, or that there are none.
+func (c *cycles) end(number uint64) {
+	c.open = slices.DeleteFunc(c.open, func(n uint64) bool { return n == number })
+}
+
+// signal makes the producer look at what has changed.
+func (s *state) signal() {
+	select {
+	case s.changed <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// workerID returns the id of the worker's row; 0 while it has none.
+func (s *state) workerID() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.worker.id
+}
+
+// attempts returns those whose handlers run, and those whose outcome could not be recorded yet: both hold their leases.
+func (s *state) attempts() []*Attempt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.running))
+}
+
+// settle notes an attempt's outcome and how long it took, the first time only. It returns true when the lease was lost: the
+// attempt is then forgotten, and the caller tells the observer. Callers hold mu.
+func (s *state) settle(a *Attempt, o outcome, took time.Duration) (lost bool) {
+	if a.over {
+		return false
+	}
+	a.over, a.took = true, took
+	if o.fate == fateLost {
+		s.forget(a)
+		return true
+	}
+	o.apart = a.completed
+	s.outcomes = append(s.outcomes, o)
+	return false
+}
+
+// forget takes an attempt off the list of those that run. Its place may be another's: see dispatch. Callers hold mu.
+func (s *state) forget(a *Attempt) {
+	if s.running[a.fence()] == a {
+		delete(s.running, a.fence())
+	}
+}
+
+// takeOutcomes takes no more results than one transaction should write. Callers hold mu.
+func (s *state) takeOutcomes() []outcome {
+	size := 0
+	for i, o := range s.outcomes {
+		if o.result != nil {
+			size += len(*o.result)
+		}
+		if size > resultsMost && i > 0 {
+			taken := s.outcomes[:i:i]
+			s.outcomes = s.outcomes[i:]
+			return taken
+		}
+	}
+	taken := s.outcomes
+	s.outcomes = make([]outcome, 0, len(taken)) // about as many will come again
+	return taken
+}
+
+// putBack keeps outcomes that could not be recorded for the next cycle.
+func (s *state) putBack(outcomes []outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outcomes = append(outcomes, s.outcomes...)
+}
+
+// putBackLater keeps outcomes whose rows are locked, for a cycle some seconds later.
+func (s *state) putBackLater(outcomes []outcome) {
+	time.AfterFunc(lockedPause, func() {
+		s.putBack(outcomes)
+		s.signal()
+	})
+}
+
+// idle reports whether nothing is left to record, no handler is waited for, and no job is being handed over.
+func (s *state) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.running) == 0 && len(s.outcomes) == 0 && len(s.cycles.open) == 0
+}
+
+// holdsSuspects reports whether jobs are here that were running when a process died before. Callers hold mu.
+func (s *state) holdsSuspects() bool {
+	for _, q := range s.queues {
+		if q.suspects > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *state) setResting(resting bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resting = resting
+}
+
+// endHandlers ends the contexts of all handlers, now and later. A parent of these contexts would do the same, but would keep
+// a list of them, which is a tenth of what a job that does nothing costs this process.
+func (s *state) endHandlers(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending != nil {
+		return
+	}
+	s.ending = cause
+	for _, a := range s.running {
+		a.cancel(cause)
+	}
+}
+
+// endRun makes the producer end the run with an error. With a SchemaError it returns true, and the run ends as if it was
+// stopped: what runs may end, and is recorded or given back. Each version of the schema can take that from the program of
+// the one before.
+func (s *state) endRun(err error) (stops bool) {
+	var schema *jobtype.SchemaError
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if errors.As(err, &schema) {
+		s.schema = err
+		return true
+	}
+	s.fatal = err
+	return false
+}
+
+func (s *state) schemaFault() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.schema
+}
+
+func (s *state) fatalError() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fatal
+}
+
+// stuck is the error for handlers that had not returned when the run stopped.
+func (s *state) stuck() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, q := range s.queues {
+		n += q.active
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("handlers that did not return after their context was cancelled: %d", n)
+}
+
+// abort cancels the handlers, whose work cannot be recorded any more, and waits a while for them to return.
+func (s *state) abort(cause error, within time.Duration) error {
+	s.endHandlers(jobtype.ErrStopping)
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	for {
+		stuck := s.stuck()
+		if stuck == nil {
+			return cause
+		}
+		select {
+		case <-s.changed:
+		case <-timer.C:
+			return errors.Join(cause, stuck)
+		}
+	}
+}
+
+// goesOnFor reports whether the run still goes on after d.
+func (s *state) goesOnFor(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.finished:
+		return false
+	}
+}

@@ -1,0 +1,83 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// verdict is an error by which a handler says what becomes of its job.
+type verdict struct {
+	kind  verdictKind
+	delay time.Duration
+	err   error
+}
+
+type verdictKind int
+
+const (
+	verdictSnooze verdictKind = iota
+	verdictCancel
+	verdictDiscard
+	verdictRetry
+)
+
+func (v *verdict) Error() string {
+	switch v.kind {
+	case verdictSnooze:
+		return fmt.Sprintf("snooze for %s", v.delay)
+	case verdictCancel:
+		return fmt.Sprintf("cancel: %v", v.err)
+	case verdictDiscard:
+		return fmt.Sprintf("discard: %v", v.err)
+	default:
+		return fmt.Sprintf("retry in %s: %v", v.delay, v.err)
+	}
+}
+
+func (v *verdict) Unwrap() error { return v.err }
+
+// Snooze returns the error of jobs.Snooze.
+func Snooze(d time.Duration) error { return &verdict{kind: verdictSnooze, delay: max(0, d)} }
+
+// Cancel returns the error of jobs.Cancel.
+func Cancel(err error) error { return &verdict{kind: verdictCancel, err: err} }
+
+// Discard returns the error of jobs.Discard.
+func Discard(err error) error {
+	if err == nil {
+		err = errors.New("discarded by its handler")
+	}
+	return &verdict{kind: verdictDiscard, err: err}
+}
+
+// RetryIn returns the error of jobs.RetryIn.
+func RetryIn(d time.Duration, err error) error {
+	if err == nil {
+		err = errors.New("to be retried")
+	}
+	return &verdict{kind: verdictRetry, delay: max(0, d), err: err}
+}
+
+// FateOf returns what an error that a handler returned asks for: see jobs.FateOf.
+func FateOf(err error) jobtype.Fate {
+	if err == nil {
+		return jobtype.FateDone
+	}
+	var said *verdict
+	if !errors.As(err, &said) {
+		return jobtype.FateRetry
+	}
+	switch said.kind {
+	case verdictSnooze:
+		return jobtype.FateSnoozed
+	case verdictCancel:
+		return jobtype.FateCancelled
+	case verdictDiscard:
+		return jobtype.FateFailed
+	default:
+		return jobtype.FateRetry
+	}
+}

@@ -1,0 +1,108 @@
+package jobtype
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Job is one job as its row has it. A handler's copy has what is known at the claim: its end is not.
+// Zero times and empty strings stand for columns that are not set.
+type Job struct {
+	ID       int64           `json:"id"`
+	Kind     string          `json:"kind"`
+	Queue    string          `json:"queue"`
+	Payload  json.RawMessage `json:"payload"`
+	Status   Status          `json:"status"`
+	Priority int             `json:"priority"` // higher runs first
+	RunAfter time.Time       `json:"run_after"`
+
+	Attempt     int           `json:"attempt"`      // how often the job was claimed; with WorkerID it is the fence
+	Uncounted   int           `json:"uncounted"`    // attempts that do not count: snoozed or released
+	MaxAttempts int           `json:"max_attempts"` // counted attempts before the job fails
+	Crashes     int           `json:"crashes"`      // attempts in which the worker's process died
+	Timeout     time.Duration `json:"timeout_ns"`   // of one attempt; 0 means the kind's own
+
+	UniqueKey string          `json:"unique_key,omitempty"`
+	RequestID string          `json:"request_id,omitempty"`
+	UserID    string          `json:"user_id,omitempty"`
+	Tags      []string        `json:"tags,omitempty"`
+	Metadata  json.RawMessage `json:"metadata,omitempty"`
+	Progress  json.RawMessage `json:"progress,omitempty"`
+	Result    json.RawMessage `json:"result,omitempty"`
+	LastError string          `json:"last_error,omitempty"`
+
+	WorkerID        int64     `json:"worker_id,omitempty"`
+	LeaseUntil      time.Time `json:"lease_until,omitzero"`
+	CancelRequested time.Time `json:"cancel_requested_at,omitzero"`
+	CreatedAt       time.Time `json:"created_at"`
+	StartedAt       time.Time `json:"started_at,omitzero"`
+	FinishedAt      time.Time `json:"finished_at,omitzero"`
+	UpdatedAt       time.Time `json:"updated_at"`
+
+	held Holder // set in a handler's copy
+}
+
+// Counted returns how many attempts of the job count, the current one included: all but those that were snoozed or released.
+func (j Job) Counted() int { return j.Attempt - j.Uncounted }
+
+// AttemptsLeft returns how many more attempts the job has after this one before it fails.
+func (j Job) AttemptsLeft() int { return max(0, j.MaxAttempts-j.Counted()) }
+
+// Due returns since when the job has been claimable: a plain INSERT may give it a time long ago.
+func (j *Job) Due() time.Time {
+	if j.RunAfter.Before(j.CreatedAt) {
+		return j.CreatedAt
+	}
+	return j.RunAfter
+}
+
+// Holder is the attempt that a handler's copy of a job belongs to. Its methods are those of Job of the same names, and
+// jobs.CompleteTx.
+type Holder interface {
+	SetResult(v any) error
+	SetProgress(ctx context.Context, v any) error
+	Withhold(ctx context.Context, text string) (string, error)
+	CompleteTx(ctx context.Context, tx Tx, result any) error
+}
+
+// SetHolder makes a job the copy of an attempt's handler.
+func (j *Job) SetHolder(h Holder) { j.held = h }
+
+// Holder returns the attempt that the job was claimed by; nil outside a handler.
+func (j *Job) Holder() Holder { return j.held }
+
+// SetResult sets the result that the job will have when its handler returns nil: any value that encodes to JSON of
+// at most [MaxPayload] bytes. The last call counts. It is an error outside a handler.
+func (j Job) SetResult(v any) error {
+	if j.held == nil {
+		return ErrNotHeld("set the result of", j.ID)
+	}
+	return j.held.SetResult(v)
+}
+
+// SetProgress notes how far the attempt has come, as any value that encodes to JSON; others see it at once. The error
+// is [ErrLeaseLost] when another worker has taken the job. It is an error outside a handler.
+func (j Job) SetProgress(ctx context.Context, v any) error {
+	if j.held == nil {
+		return ErrNotHeld("set the progress of", j.ID)
+	}
+	return j.held.SetProgress(ctx, v)
+}
+
+// Withhold returns a text about the attempt, such as its handler's error, as it would be recorded: without what the kind
+// marks as sensitive, and no longer than is recorded. It is for middleware that passes the text on. It reads the marks from
+// the database. With an error, as outside a handler, the text is [Redacted]. Give it whole texts: of a text that was
+// shortened before, it recognises a part of a value only before an ellipsis.
+func (j Job) Withhold(ctx context.Context, text string) (string, error) {
+	if j.held == nil {
+		return Redacted, ErrNotHeld("withhold a text about", j.ID)
+	}
+	return j.held.Withhold(ctx, text)
+}
+
+// ErrNotHeld returns the error of a method that was called outside a handler.
+func ErrNotHeld(verb string, id int64) error {
+	return fmt.Errorf("%s job %d: only the Job that a handler was called with can do this", verb, id)
+}
