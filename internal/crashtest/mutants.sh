@@ -95,7 +95,7 @@ unique_index() {
 }
 
 # The retry of an end whose acknowledgement did not come: it counts as recorded.
-unknown_end() { change internal/queue/runner/producer.go 's/^\tp\.putBack\(outcomes\)$/\tif !errors.Is(err, jobtype.ErrUnknownOutcome) {\n\t\tp.putBack(outcomes)\n\t}/'; }
+unknown_end() { change internal/queue/runner/producer.go 's/^\tp\.putBack\(ended\)$/\tif !errors.Is(err, jobtype.ErrUnknownOutcome) {\n\t\tp.putBack(ended)\n\t}/'; }
 
 # Jobs that the next crash fails run one at a time.
 last_chance() { change internal/queue/runner/quarantine.go 's/^\treturn job\.Crashes > 0 \&\& .*$/\treturn false/'; }

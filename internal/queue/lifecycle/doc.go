@@ -1,6 +1,11 @@
-// Package lifecycle changes what state a job is in, at a caller's request: retry, cancel, delete. Each is a function over a
-// db.Querier that runs in the caller's transaction, checks the job's status, and adds what it did to the stats.Changes that
-// the caller writes before the commit.
+// Package lifecycle changes what state a job is in. Each change is a function over a db.Querier that runs in the caller's
+// transaction and adds what it did to the stats.Changes that the caller writes before the commit:
+//
+//	Finish         the ends of attempts, of any number of jobs: done, retried, snoozed, failed, cancelled, released
+//	Return, Snooze the ends of attempts whose handlers were not called
+//	Retry, Cancel, Delete   what a caller asks for
+//
+// Before an end is recorded, what the job's kind marks as sensitive is withheld from its texts (Withhold).
 //
 // Change runs such functions for a client, and refuses when the queue is closed by a move (CheckOpen). The package keeps no
 // state and starts no goroutine. It knows no runner.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -27,11 +28,11 @@ type Attempt struct {
 	endedAt   time.Time // when the heartbeat first saw its context ended
 	reported  bool      // its handler was reported as stuck
 
-	ran      bool          // its handler was called and has returned, after it had
-	waited   time.Duration // from when the job was due until its handler was called
-	readied  time.Duration // from the claim until its handler was called
-	took     time.Duration // by the handler
-	recorded fate          // what the completer recorded: another process may have cancelled the job or claimed it
+	ran     bool          // its handler was called and has returned, after it had
+	waited  time.Duration // from when the job was due until its handler was called
+	readied time.Duration // from the claim until its handler was called
+	took    time.Duration // by the handler
+	end     lifecycle.End // once it is over
 }
 
 func (a *Attempt) fence() fence { return fence{a.job.ID, int64(a.job.Attempt)} }

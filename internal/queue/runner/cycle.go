@@ -9,6 +9,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -24,14 +25,14 @@ const (
 type cycle struct {
 	*completer
 	executor *executor
-	outcomes []outcome
+	ended    []*Attempt // to be recorded
 	wants    map[string]int64
 	slots    map[string]int64 // how many of those begin at once
 	worth    bool             // there was something to record, so that the cycle did not check first whether there is something to claim
 	behind   bool             // the cycle before promoted as many jobs as it might: promote more, also when none can be claimed
 	lone     bool             // it claims by one statement, and a look for due jobs follows
 
-	lost     []outcome
+	lost     []*lifecycle.End
 	promote  int64 // how many jobs it might promote
 	promoted int64
 	claimed  []*Attempt
@@ -51,9 +52,9 @@ func (c *cycle) write(ctx context.Context, q db.Querier) error {
 	c.reset()
 	var err error
 	done := stats.Changes{}
-	if len(c.outcomes) > 0 {
-		if c.lost, err = c.record(ctx, q, c.outcomes, done); err != nil {
-			return fmt.Errorf("record outcomes: %w", err)
+	if len(c.ended) > 0 {
+		if c.lost, err = lifecycle.Finish(ctx, q, c.store.Now(), c.ends(c.ended), done); err != nil {
+			return fmt.Errorf("record ends of attempts: %w", err)
 		}
 	}
 	if c.promotes() {
@@ -137,19 +138,18 @@ func (c *cycle) returnRisky(ctx context.Context, q db.Querier, queue string, cla
 	}
 	slices.SortFunc(claimed, better)
 	suspect := slices.ContainsFunc(claimed, func(a *Attempt) bool { return a.job.Crashes > 0 })
-	kept, back := claimed[:slots:slots], map[holder][]outcome{}
-	for i, a := range claimed[slots:] {
+	kept, back := claimed[:slots:slots], []*Attempt{}
+	for _, a := range claimed[slots:] {
 		if suspect || a.job.AttemptsLeft() == 0 {
-			addByHolder(back, outcome{attempt: a}, len(claimed)-slots-i)
+			a.end = lifecycle.End{Job: &a.job, Fate: lifecycle.FateReturn}
+			back = append(back, a)
 		} else {
 			kept = append(kept, a)
 		}
 	}
 	if len(back) > 0 {
 		c.returned[queue] = true
-	}
-	for h, group := range back {
-		if err := c.recordReturned(ctx, q, h, group, core.Micros(c.store.Now()), done); err != nil {
+		if err := lifecycle.Return(ctx, q, c.store.Now(), c.ends(back), done); err != nil {
 			return nil, fmt.Errorf("give claimed jobs back: %w", err)
 		}
 	}
@@ -187,9 +187,9 @@ func (c *cycle) signals() jobtype.Signal {
 	if len(c.returned) > 0 {
 		signals |= jobtype.WorkReady
 	}
-	for _, o := range c.outcomes {
-		switch o.fate {
-		case fateDone, fateCancel:
+	for _, a := range c.ended {
+		switch a.end.Fate {
+		case lifecycle.FateDone, lifecycle.FateCancel:
 			signals |= jobtype.JobEnded
 		default:
 			signals |= jobtype.WorkReady | jobtype.JobEnded // which of them depends on whether the job had a cancel request

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/clock"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/internal/queue/stats"
 
@@ -74,14 +76,15 @@ func endlessProducer(t *testing.T, store engine.Store, ends int, handle func()) 
 	for i := range ends {
 		a := r.attemptOf(db.ClaimJobsRow{ID: int64(i + 1), Kind: "k", Attempt: 1})
 		r.running[a.fence()] = a
-		r.outcomes = append(r.outcomes, outcome{attempt: a})
+		a.end = lifecycle.End{Job: &a.job}
+		r.ended = append(r.ended, a)
 	}
-	return &producer{run: r, hungry: map[string]bool{}, alarm: newAlarm(store.Now), trouble: outage.New(r.log)}
+	return &producer{run: r, hungry: map[string]bool{}, alarm: clock.NewAlarm(store.Now), trouble: outage.New(r.log)}
 }
 
 func (p *producer) cycleOf(wants int64) *cycle {
 	return &cycle{
-		completer: p.completer, executor: p.executor, outcomes: p.outcomes, worth: len(p.outcomes) > 0,
+		completer: p.completer, executor: p.executor, ended: p.ended, worth: len(p.ended) > 0,
 		wants: map[string]int64{jobtype.DefaultQueue: wants}, slots: map[string]int64{jobtype.DefaultQueue: wants},
 	}
 }
@@ -89,12 +92,12 @@ func (p *producer) cycleOf(wants int64) *cycle {
 // While the end of a job on its last chance is not recorded, another such job does not begin.
 func TestLastChanceWaitsForTheEndOfAnother(t *testing.T) {
 	p := endlessProducer(t, &endless{}, 1, nil)
-	ended := p.outcomes[0].attempt
+	ended := p.ended[0]
 	ended.over, ended.job.Crashes = true, 2
 	for _, recorded := range []bool{true, false} {
 		c := p.cycleOf(1)
 		if !recorded {
-			c.outcomes = nil
+			c.ended = nil
 		}
 		snoozed := &snoozing{}
 		other := p.attemptOf(db.ClaimJobsRow{ID: 2, Kind: "k", Attempt: 3, Crashes: 2, Payload: "0"})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -16,15 +17,15 @@ func (x *executor) dispatch(claimed []*Attempt) {
 	slices.SortFunc(claimed, better)
 	now := time.Now()
 	starting := claimed[:0]
-	var lost []outcome
+	var lost []*Attempt
 	x.mu.Lock()
 	for _, a := range claimed {
 		if old := x.running[a.fence()]; old != nil {
 			// A statement of plain SQL lowered the attempt number, so two attempts share a fence: the older handler has lost its
 			// lease.
 			old.cancel(jobtype.ErrLeaseLost)
-			if o := (outcome{attempt: old, fate: fateLost}); x.settle(old, o, now.Sub(old.claimed)) {
-				lost = append(lost, o)
+			if x.settle(old, lifecycle.End{Job: &old.job, Fate: lifecycle.FateLost}, now.Sub(old.claimed)) {
+				lost = append(lost, old)
 			}
 		}
 		a.claim(now)
@@ -42,8 +43,8 @@ func (x *executor) dispatch(claimed []*Attempt) {
 	for _, a := range starting {
 		x.start(a)
 	}
-	for _, o := range lost {
-		tellFinished(x.observer, o, fateLost)
+	for _, a := range lost {
+		tellFinished(x.observer, a, lifecycle.FateLost)
 	}
 }
 

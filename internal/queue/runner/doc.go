@@ -1,12 +1,14 @@
 // Package runner claims jobs and runs their handlers: one Run is one worker. Its parts, each in a file of its name:
 //
 //	producer      the loop: records what has ended, promotes what is due, claims for free slots, rests
-//	  policy      pure decisions of the loop: batchsize, contention, gather, alarm
-//	  cycle       the loop's one transaction: completer's writes, promotion, claim, quarantine
+//	  policy      decisions of the loop without a statement: batchsize, contention, gather
+//	  look        reads whether there is anything to claim, before a cycle takes the write lock
+//	  cycle       the loop's one transaction: ends of attempts, promotion, claim, quarantine
 //	slots         the places of one queue, and prefetch: jobs that were claimed before a place is free
 //	executor      the goroutines that run attempts
-//	attempt       one run of one job; verdict and outcome say what its end means; retry says when the next one comes
-//	completer     writes the ends of attempts in batches
+//	attempt       one run of one job; execution calls its handler; judge says what its end means; retry says when the next
+//	              attempt comes; verdict is how a handler says it
+//	completer     records the ends of attempts in batches, by lifecycle.Finish
 //	registration  the worker's row and its lock
 //	heartbeat     renews leases, cancels attempts that were cancelled or lost, calls the rescuer; orphans are claims that
 //	              no part of this process knows of
@@ -20,6 +22,5 @@
 // Parts share env, which does not change during a run, and state, whose mutex guards all that does. Services of package
 // maintenance run beside the loop.
 //
-// The package knows jobs as rows (Job). It does not know package jobs, which decodes payloads, wraps handlers in middleware
-// and shows people its own types.
+// The package does not know package jobs, which decodes payloads, and wraps handlers in middleware.
 package runner

@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -18,16 +19,16 @@ func tellStarted(o *jobtype.Observer, a *Attempt) {
 }
 
 // tellFinished tells of an attempt that has begun.
-func tellFinished(o *jobtype.Observer, end outcome, f fate) {
-	if o == nil || o.Finished == nil || !end.attempt.begun {
+func tellFinished(o *jobtype.Observer, a *Attempt, f lifecycle.Fate) {
+	if o == nil || o.Finished == nil || !a.begun {
 		return
 	}
-	job := &end.attempt.job
+	job := &a.job
 	event := jobtype.Finished{
-		Kind: job.Kind, Queue: job.Queue, ID: job.ID, Attempt: job.Attempt, Fate: f.public(), Took: end.attempt.took,
+		Kind: job.Kind, Queue: job.Queue, ID: job.ID, Attempt: job.Attempt, Fate: f.Public(), Took: a.took,
 	}
-	if f == fateRetry || f == fateFail || f == fateCancel {
-		event.Cause, event.Error = end.cause, end.message
+	if f == lifecycle.FateRetry || f == lifecycle.FateFail || f == lifecycle.FateCancel {
+		event.Cause, event.Error = a.end.Cause, a.end.Message
 	}
 	o.Finished(event)
 }

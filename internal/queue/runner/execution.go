@@ -46,9 +46,9 @@ func (e *execution) settle() {
 	} else if !e.returned {
 		e.err, stack, e.exiting = errors.New("the handler called runtime.Goexit"), string(debug.Stack()), true
 	}
-	o := e.attempt.judge(e.err, stack)
+	end := e.attempt.judge(e.err, stack)
 	e.settled = true
-	e.next = e.attempt.executor.end(e.attempt, o, e.began, e.called)
+	e.next = e.attempt.executor.end(e.attempt, end, e.began, e.called)
 }
 
 // finish ends the attempt when the application's code that settle calls ended by runtime.Goexit. When this goroutine ends,

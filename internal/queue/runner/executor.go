@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -46,8 +47,8 @@ func (x *executor) attempt(job jobtype.Job) *Attempt {
 	return a
 }
 
-// end gives the slot of an attempt to the next one that waits for it, if any, and its outcome to the producer.
-func (x *executor) end(a *Attempt, o outcome, began time.Time, called bool) (next *Attempt) {
+// end gives the slot of an attempt to the next one that waits for it, if any, and its end to the producer.
+func (x *executor) end(a *Attempt, end lifecycle.End, began time.Time, called bool) (next *Attempt) {
 	now := time.Now()
 	x.mu.Lock()
 	q := x.queues[a.job.Queue]
@@ -57,14 +58,14 @@ func (x *executor) end(a *Attempt, o outcome, began time.Time, called bool) (nex
 	if a.over {
 		x.log.Warn("a handler returned after its attempt had been ended without it", a.attrs()...)
 	} else {
-		o.result = a.result
+		end.Result = a.result
 		a.ran, a.waited, a.readied = called, a.waitedUntil(began), began.Sub(a.claimed)
-		lost = x.settle(a, o, now.Sub(began))
+		lost = x.settle(a, end, now.Sub(began))
 	}
 	wake := !x.gathering || !x.mayGather()
 	x.mu.Unlock()
 	if lost {
-		tellFinished(x.observer, o, fateLost)
+		tellFinished(x.observer, a, lifecycle.FateLost)
 	}
 	a.stop()
 	a.cancel(nil)
@@ -76,12 +77,12 @@ func (x *executor) end(a *Attempt, o outcome, began time.Time, called bool) (nex
 
 // endWithout settles an attempt whose handler has not returned.
 func (x *executor) endWithout(a *Attempt, why error, took time.Duration) {
-	o := a.overrun(why, x.config.StuckAfter)
+	end := a.overrun(why, x.config.StuckAfter)
 	x.mu.Lock()
-	lost := x.settle(a, o, took)
+	lost := x.settle(a, end, took)
 	x.mu.Unlock()
 	if lost {
-		tellFinished(x.observer, o, fateLost)
+		tellFinished(x.observer, a, lifecycle.FateLost)
 	}
 	x.signal()
 }

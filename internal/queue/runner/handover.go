@@ -47,7 +47,7 @@ func (r *run) reserve(kind, queue string) *Handover {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	q := r.queues[queue]
-	if q == nil || q.free() == 0 || r.handlers[kind].Run == nil || !r.resting || r.handingOver || len(r.outcomes) > 0 ||
+	if q == nil || q.free() == 0 || r.handlers[kind].Run == nil || !r.resting || r.handingOver || len(r.ended) > 0 ||
 		r.closing || r.ending != nil || r.fatal != nil || r.worker.id == 0 || time.Now().Before(q.handover.until) {
 		return nil
 	}

@@ -35,7 +35,7 @@ func TestRunsThatTakeAJob(t *testing.T) {
 		"slots kept":        {change: func(s *run) { s.queues["q"].active, s.queues["q"].kept = 1, 1 }},
 		"producer at work":  {change: func(s *run) { s.resting = false }},
 		"another job":       {change: func(s *run) { s.reserve("k", "q") }},
-		"outcomes":          {change: func(s *run) { s.outcomes = make([]outcome, 1) }},
+		"outcomes":          {change: func(s *run) { s.ended = make([]*Attempt, 1) }},
 		"stopping":          {change: func(s *run) { s.closing = true }},
 		"handlers ended":    {change: func(s *run) { s.ending = jobtype.ErrStopping }},
 		"fault":             {change: func(s *run) { s.fatal = errors.New("no") }},
@@ -106,8 +106,8 @@ func TestQueueThatDeclines(t *testing.T) {
 		}
 		synctest.Wait() // the handler has returned
 		close(s.finished)
-		if s.handingOver || l.kept != 0 || l.active != 0 || len(s.outcomes) != 1 || s.idle() {
-			t.Errorf("engaged %t, %d slots kept, %d active, %d outcomes", s.handingOver, l.kept, l.active, len(s.outcomes))
+		if s.handingOver || l.kept != 0 || l.active != 0 || len(s.ended) != 1 || s.idle() {
+			t.Errorf("engaged %t, %d slots kept, %d active, %d outcomes", s.handingOver, l.kept, l.active, len(s.ended))
 		}
 	})
 }

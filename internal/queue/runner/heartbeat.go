@@ -10,6 +10,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -132,9 +133,9 @@ func (h *heartbeat) look(ctx context.Context) error {
 // renew extends the worker's lease and those of its jobs. all is false when some of them were not: they have just
 // ended, or are locked by a CompleteTx that is not committed yet, and that may be rolled back.
 func (h *heartbeat) renew(ctx context.Context) (all bool, err error) {
-	held := map[int64][]outcome{}
+	held := map[int64][]*lifecycle.End{}
 	for _, a := range h.attempts() {
-		held[a.job.WorkerID] = append(held[a.job.WorkerID], outcome{attempt: a})
+		held[a.job.WorkerID] = append(held[a.job.WorkerID], &lifecycle.End{Job: &a.job})
 	}
 	id := h.workerID()
 	err = h.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
@@ -145,7 +146,7 @@ func (h *heartbeat) renew(ctx context.Context) (all bool, err error) {
 			return err
 		}
 		for worker, list := range held {
-			n, err := q.ExtendLeases(ctx, db.ExtendLeasesParams{LeaseUntil: lease, WorkerID: worker, Items: fences(list)})
+			n, err := q.ExtendLeases(ctx, db.ExtendLeasesParams{LeaseUntil: lease, WorkerID: worker, Items: lifecycle.Fences(list)})
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -81,4 +82,20 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 	defer a.executor.mu.Unlock()
 	a.completed = true
 	return nil
+}
+
+// Withhold implements jobtype.Holder.
+func (a *Attempt) Withhold(ctx context.Context, text string) (withheld string, err error) {
+	x := a.executor
+	x.mu.Lock()
+	result := a.result
+	x.mu.Unlock()
+	err = x.store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		withheld, err = lifecycle.Withhold(ctx, q, &a.job, result, text)
+		return err
+	})
+	if err != nil {
+		return jobtype.Redacted, fmt.Errorf("withhold a text about job %d: %w", a.job.ID, err)
+	}
+	return withheld, nil
 }

@@ -40,7 +40,7 @@ func (p *producer) look(ctx context.Context, wants map[string]int64) (found, dra
 	for queue := range wants { // and no other: one without a free slot was not looked at
 		delete(p.hungry, queue)
 	}
-	p.alarm.set(p.nextLook(next))
+	p.alarm.Set(p.nextLook(next))
 	return false, false
 }
 

@@ -17,7 +17,7 @@ import (
 // due jobs after the claim. While a suspect job runs it returns false, because the claim could take a job that must wait for
 // that one.
 func (p *producer) claimsAlone(c *cycle) bool {
-	if p.store.WritesAlone() || len(c.outcomes) > 0 || c.behind || len(c.wants) != 1 || !p.notified ||
+	if p.store.WritesAlone() || len(c.ended) > 0 || c.behind || len(c.wants) != 1 || !p.notified ||
 		!p.next.IsZero() && !p.next.After(p.store.Now()) {
 		return false
 	}

@@ -21,7 +21,7 @@ func TestCyclesThatClaimAlone(t *testing.T) {
 		"due later":                   {change: func(p *producer, _ *cycle) { p.next = time.Now().Add(time.Hour) }, alone: true},
 		"due":                         {change: func(p *producer, _ *cycle) { p.next = time.Now() }},
 		"on one machine":              {change: func(p *producer, _ *cycle) { p.store.(*endless).alone = true }},
-		"ends to record":              {change: func(_ *producer, c *cycle) { c.outcomes = make([]outcome, 1) }},
+		"ends to record":              {change: func(_ *producer, c *cycle) { c.ended = make([]*Attempt, 1) }},
 		"more to promote":             {change: func(_ *producer, c *cycle) { c.behind = true }},
 		"without a notification":      {change: func(p *producer, _ *cycle) { p.notified = false }},
 		"a job that killed a process": {change: func(p *producer, _ *cycle) { p.queues["another"] = &slots{suspects: 1} }},

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/clock"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -19,17 +20,17 @@ const (
 	// triesAtStop is how many failed writes in a row a stopping runner puts up with.
 	triesAtStop = 5
 
-	// lockedPause is the time after which an outcome whose row is locked by another transaction is tried again.
+	// lockedPause is the time after which an end whose row is locked by another transaction is tried again.
 	lockedPause = 10 * time.Second
 )
 
-// producer is the loop of a run that records outcomes and claims jobs, both in one transaction. Only the goroutine that runs
+// producer is the loop of a run that records ends and claims jobs, both in one transaction. Only the goroutine that runs
 // it touches its fields.
 type producer struct {
 	*run
 	names      []string // of the queues
 	wake       <-chan struct{}
-	alarm      *alarm
+	alarm      *clock.Alarm
 	hungry     map[string]bool // queues that may hold jobs to claim
 	behind     bool            // more jobs are due than were promoted
 	next       time.Time       // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
@@ -49,11 +50,11 @@ func (r *run) produce(ctx context.Context) error {
 	defer stop()
 	alone := r.store.WritesAlone()
 	p := &producer{
-		run: r, names: names, wake: wake, alarm: newAlarm(r.store.Now),
+		run: r, names: names, wake: wake, alarm: clock.NewAlarm(r.store.Now),
 		hungry: map[string]bool{}, trouble: outage.New(r.log), batch: firstBatchSize(alone),
 		contention: contention{writesAlone: alone, workers: r.rescuer.Workers},
 	}
-	defer p.alarm.stop()
+	defer p.alarm.Stop()
 	p.lookEverywhere()
 	for {
 		done, err := p.step(ctx)
@@ -73,8 +74,8 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 	if stopping {
 		p.behind = false
 	}
-	outcomes, wants, free := p.take(stopping)
-	if len(outcomes) == 0 && !p.behind {
+	ended, wants, free := p.take(stopping)
+	if len(ended) == 0 && !p.behind {
 		if len(wants) == 0 {
 			if stopping && p.idle() {
 				return true, p.stuck()
@@ -92,7 +93,7 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 	}
 	c := &cycle{
 		completer: p.completer, executor: p.executor,
-		outcomes: outcomes, wants: wants, slots: free, worth: len(outcomes) > 0, behind: p.behind,
+		ended: ended, wants: wants, slots: free, worth: len(ended) > 0, behind: p.behind,
 	}
 	c.lone = p.claimsAlone(c)
 	err = p.commit(ctx, c, stopping)
@@ -143,7 +144,7 @@ func (p *producer) rest() {
 	case <-wake:
 		p.lookEverywhere()
 		p.notified = true
-	case <-p.alarm.ring:
+	case <-p.alarm.Ring():
 		p.lookEverywhere()
 		tellWoken(p.observer, jobtype.WakeTimer)
 	case <-over:
@@ -175,9 +176,9 @@ func (p *producer) trust(worth bool) {
 
 // follow updates the producer's state after a cycle is committed, and starts what it claimed.
 func (p *producer) follow(c *cycle) {
-	tellCycle(p.observer, len(c.outcomes), len(c.claimed), int(c.promoted), c.took)
+	tellCycle(p.observer, len(c.ended), len(c.claimed), int(c.promoted), c.took)
 	if p.store.WritesAlone() {
-		p.batch = p.batch.learn(len(c.outcomes)+len(c.claimed), c.held)
+		p.batch = p.batch.learn(len(c.ended)+len(c.claimed), c.held)
 	}
 	p.completer.recorded(c)
 	if c.promotes() {
@@ -223,32 +224,32 @@ func (p *producer) followClaim(c *cycle) {
 	} else {
 		p.misses = 0
 	}
-	p.alarm.set(p.nextLook(next))
+	p.alarm.Set(p.nextLook(next))
 }
 
-// failed keeps the outcomes of a cycle that was not committed and waits; its error ends the run.
+// failed keeps the ends of a cycle that was not committed and waits; its error ends the run.
 func (p *producer) failed(c *cycle, err error, stopping bool) error {
 	if fatal := outage.Unusable(err); fatal != nil {
 		return p.abort(fatal, p.config.StuckAfter)
 	}
-	outcomes := c.outcomes
+	ended := c.ended
 	if errors.Is(err, jobtype.ErrUnknownOutcome) {
-		for i := range outcomes {
-			outcomes[i].apart = true
+		for _, a := range ended {
+			a.end.Apart = true
 		}
 	}
-	if busy := errors.Is(err, jobtype.ErrBusy); len(outcomes) > 0 && (busy || !p.store.CanRetry(err)) {
-		outcomes = p.completer.recordApart(outcomes)
-		if busy && len(outcomes) > 0 && !stopping {
-			// Another transaction has locked these rows, perhaps for long: the other outcomes are recorded without them.
-			p.putBackLater(outcomes)
-			outcomes = nil
+	if busy := errors.Is(err, jobtype.ErrBusy); len(ended) > 0 && (busy || !p.store.CanRetry(err)) {
+		ended = p.completer.recordApart(ended)
+		if busy && len(ended) > 0 && !stopping {
+			// Another transaction has locked these rows, perhaps for long: the other ends are recorded without them.
+			p.putBackLater(ended)
+			ended = nil
 		}
 	}
-	p.putBack(outcomes)
-	p.trouble.Failed(slog.LevelError, "cannot write to the database; trying again", "error", err, "outcomes", len(outcomes))
+	p.putBack(ended)
+	p.trouble.Failed(slog.LevelError, "cannot write to the database; trying again", "error", err, "outcomes", len(ended))
 	if stopping && p.trouble.Failures() > triesAtStop {
-		return fmt.Errorf("outcomes that could not be recorded, and whose leases will run out: %d: %w", len(outcomes), err)
+		return fmt.Errorf("outcomes that could not be recorded, and whose leases will run out: %d: %w", len(ended), err)
 	}
 	time.Sleep(outage.Backoff(p.trouble.Failures()))
 	return nil
@@ -256,14 +257,14 @@ func (p *producer) failed(c *cycle, err error, stopping bool) error {
 
 // take takes what waits to be recorded and, unless the run is stopping, how many jobs the queues could take. It does both at
 // one moment: the job of each slot that it finds free is recorded in the same cycle, which is spared another one for it.
-func (p *producer) take(stopping bool) (outcomes []outcome, wants, free map[string]int64) {
+func (p *producer) take(stopping bool) (ended []*Attempt, wants, free map[string]int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	outcomes = p.takeOutcomes()
+	ended = p.takeEnded()
 	if !stopping {
-		wants, free = p.demand(len(outcomes) > 0)
+		wants, free = p.demand(len(ended) > 0)
 	}
-	return outcomes, wants, free
+	return ended, wants, free
 }
 
 // demand returns how many jobs each hungry queue could take, and for how many of them it has slots; worth says that there is

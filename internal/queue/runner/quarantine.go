@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -40,7 +41,8 @@ func (c *cycle) putOff(ctx context.Context, q db.Querier, claimed []*Attempt, do
 		}
 		// The longer the more often that was in vain: the job before it may be long.
 		delay := min(time.Duration(1+a.job.Uncounted)*time.Second, lastChanceMost)
-		if _, err := c.recordOne(ctx, q, outcome{attempt: a, fate: fateSnooze, delay: delay}, done); err != nil {
+		end := &lifecycle.End{Job: &a.job, Fate: lifecycle.FateSnooze, Delay: delay}
+		if err := lifecycle.Snooze(ctx, q, c.store.Now(), end, done); err != nil {
 			return nil, fmt.Errorf("put off a job on its last chance: %w", err)
 		}
 	}
@@ -49,5 +51,5 @@ func (c *cycle) putOff(ctx context.Context, q db.Querier, claimed []*Attempt, do
 
 // records reports whether the cycle records the end of an attempt.
 func (c *cycle) records(a *Attempt) bool {
-	return slices.ContainsFunc(c.outcomes, func(o outcome) bool { return o.attempt == a })
+	return slices.Contains(c.ended, a)
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -22,15 +23,15 @@ func DefaultRetryDelay(job jobtype.Job, _ error) time.Duration {
 }
 
 // failed retries while attempts are left.
-func (a *Attempt) failed(o outcome, err error, cause jobtype.Cause) outcome {
-	return a.failedWith(o, cause, err, a.handler.RetryDelay)
+func (a *Attempt) failed(end lifecycle.End, err error, cause jobtype.Cause) lifecycle.End {
+	return a.failedWith(end, cause, err, a.handler.RetryDelay)
 }
 
-func (a *Attempt) failedWith(o outcome, cause jobtype.Cause, err error, delay func(jobtype.Job, error) time.Duration) outcome {
-	o.cause, o.fate = cause, fateFail
+func (a *Attempt) failedWith(end lifecycle.End, cause jobtype.Cause, err error, delay func(jobtype.Job, error) time.Duration) lifecycle.End {
+	end.Cause, end.Fate = cause, lifecycle.FateFail
 	if a.job.AttemptsLeft() > 0 {
-		o.fate = fateRetry
-		o.delay = max(0, delay(a.job, err))
+		end.Fate = lifecycle.FateRetry
+		end.Delay = max(0, delay(a.job, err))
 	}
-	return o
+	return end
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 )
 
 // returnOverdue returns to the queue what has waited for a slot for too long: another worker may have one that is free. It
@@ -60,7 +61,7 @@ func (x *executor) returnPrefetched() {
 func (x *executor) unclaim(list []*Attempt) {
 	for _, a := range list {
 		x.queues[a.job.Queue].drop(a)
-		x.settle(a, outcome{attempt: a, fate: fateReturn}, 0)
+		x.settle(a, lifecycle.End{Job: &a.job, Fate: lifecycle.FateReturn}, 0)
 		a.cancel(nil)
 	}
 	if len(list) > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -153,7 +154,7 @@ func (r *run) abandon() {
 	for _, a := range r.running {
 		if !a.over {
 			r.log.Error("handler does not return: its job is given back without it", a.attrs()...)
-			r.settle(a, outcome{attempt: a, fate: fateRelease}, time.Since(a.claimed))
+			r.settle(a, lifecycle.End{Job: &a.job, Fate: lifecycle.FateRelease}, time.Since(a.claimed))
 		}
 	}
 	r.signal()

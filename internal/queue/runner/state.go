@@ -8,25 +8,26 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // state is what the parts of a run share and change. mu guards it, but for the channels: one mutex, because an attempt that
-// ends frees a slot and adds an outcome at one moment, and the producer takes both at one moment.
+// frees a slot and waits to be recorded at one moment, and the producer takes both at one moment.
 type state struct {
-	changed  chan struct{} // a signal to the producer: an outcome waits, or an attempt has ended
+	changed  chan struct{} // a signal to the producer: an attempt has ended
 	finished chan struct{} // closed when the producer has returned
 
 	mu          sync.Mutex
 	worker      worker
-	running     map[fence]*Attempt // claimed: those whose handlers have not returned, and outcomes that are not recorded
-	outcomes    []outcome          // to be recorded
+	running     map[fence]*Attempt // claimed: those whose handlers have not returned, and those whose ends are not recorded
+	ended       []*Attempt         // to be recorded
 	refused     map[fence]struct{} // attempts whose end the database does not take
 	queues      map[string]*slots
 	returnTimer *time.Timer // returns prefetched jobs that wait too long; nil when none waits
 	cycles      cycles
 	resting     bool  // the producer waits for a notification
-	gathering   bool  // the producer waits for more outcomes
+	gathering   bool  // the producer waits for more ends
 	handingOver bool  // a job is being handed over
 	closing     bool  // nothing is prefetched any more
 	ending      error // why the contexts of all handlers ended
@@ -40,6 +41,9 @@ func newState(queues map[string]*slots) *state {
 		running: map[fence]*Attempt{}, refused: map[fence]struct{}{}, queues: queues,
 	}
 }
+
+// resultsMost is about how many bytes of results one transaction writes.
+const resultsMost = 4 << 20
 
 // fence names an attempt: no two have the same.
 type fence struct {
@@ -80,26 +84,26 @@ func (s *state) workerID() int64 {
 	return s.worker.id
 }
 
-// attempts returns those whose handlers run, and those whose outcome could not be recorded yet: both hold their leases.
+// attempts returns those whose handlers run, and those whose ends could not be recorded yet: both hold their leases.
 func (s *state) attempts() []*Attempt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Values(s.running))
 }
 
-// settle notes an attempt's outcome and how long it took, the first time only. It returns true when the lease was lost: the
+// settle notes an attempt's end and how long it took, the first time only. It returns true when the lease was lost: the
 // attempt is then forgotten, and the caller tells the observer. Callers hold mu.
-func (s *state) settle(a *Attempt, o outcome, took time.Duration) (lost bool) {
+func (s *state) settle(a *Attempt, end lifecycle.End, took time.Duration) (lost bool) {
 	if a.over {
 		return false
 	}
-	a.over, a.took = true, took
-	if o.fate == fateLost {
+	a.over, a.took, a.end = true, took, end
+	if end.Fate == lifecycle.FateLost {
 		s.forget(a)
 		return true
 	}
-	o.apart = a.completed
-	s.outcomes = append(s.outcomes, o)
+	a.end.Apart = a.completed
+	s.ended = append(s.ended, a)
 	return false
 }
 
@@ -110,35 +114,35 @@ func (s *state) forget(a *Attempt) {
 	}
 }
 
-// takeOutcomes takes no more results than one transaction should write. Callers hold mu.
-func (s *state) takeOutcomes() []outcome {
+// takeEnded takes no more results than one transaction should write. Callers hold mu.
+func (s *state) takeEnded() []*Attempt {
 	size := 0
-	for i, o := range s.outcomes {
-		if o.result != nil {
-			size += len(*o.result)
+	for i, a := range s.ended {
+		if a.end.Result != nil {
+			size += len(*a.end.Result)
 		}
 		if size > resultsMost && i > 0 {
-			taken := s.outcomes[:i:i]
-			s.outcomes = s.outcomes[i:]
+			taken := s.ended[:i:i]
+			s.ended = s.ended[i:]
 			return taken
 		}
 	}
-	taken := s.outcomes
-	s.outcomes = make([]outcome, 0, len(taken)) // about as many will come again
+	taken := s.ended
+	s.ended = make([]*Attempt, 0, len(taken)) // about as many will come again
 	return taken
 }
 
-// putBack keeps outcomes that could not be recorded for the next cycle.
-func (s *state) putBack(outcomes []outcome) {
+// putBack keeps attempts whose ends could not be recorded for the next cycle.
+func (s *state) putBack(ended []*Attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.outcomes = append(outcomes, s.outcomes...)
+	s.ended = append(ended, s.ended...)
 }
 
-// putBackLater keeps outcomes whose rows are locked, for a cycle some seconds later.
-func (s *state) putBackLater(outcomes []outcome) {
+// putBackLater keeps attempts whose rows are locked, for a cycle some seconds later.
+func (s *state) putBackLater(ended []*Attempt) {
 	time.AfterFunc(lockedPause, func() {
-		s.putBack(outcomes)
+		s.putBack(ended)
 		s.signal()
 	})
 }
@@ -147,7 +151,7 @@ func (s *state) putBackLater(outcomes []outcome) {
 func (s *state) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.running) == 0 && len(s.outcomes) == 0 && len(s.cycles.open) == 0
+	return len(s.running) == 0 && len(s.ended) == 0 && len(s.cycles.open) == 0
 }
 
 // holdsSuspects reports whether jobs are here that were running when a process died before. Callers hold mu.

@@ -1,4 +1,4 @@
-package runner
+package lifecycle
 
 import (
 	"strings"
@@ -9,6 +9,12 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
+// The bounds of an error's texts as they are recorded, in bytes.
+const (
+	maxMessage = 4 << 10
+	maxStack   = 16 << 10
+)
+
 const (
 	// maxOutput is how many bytes of an OutputError's output are recorded.
 	maxOutput = 2 << 10
@@ -17,14 +23,14 @@ const (
 	maxOutputSearched = 1 << 20
 )
 
-// output is the end of a program's output as an outcome holds it until it is recorded.
-type output struct {
+// Output is the end of a program's output as an End holds it until it is recorded.
+type Output struct {
 	text      string // clean
 	truncated bool   // its beginning is missing
 }
 
-// newOutput returns the output that is searched and recorded, or nil if there is none.
-func newOutput(e *jobtype.OutputError) *output {
+// NewOutput returns the output that is searched and recorded, or nil if there is none.
+func NewOutput(e *jobtype.OutputError) *Output {
 	text, truncated := e.Output, e.Truncated
 	if over := len(text) - maxOutputSearched; over > 0 {
 		text, truncated = text[over:], true
@@ -37,11 +43,11 @@ func newOutput(e *jobtype.OutputError) *output {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	return &output{text: core.Clean(text, redact.MostText), truncated: truncated}
+	return &Output{text: core.Clean(text, redact.MostText), truncated: truncated}
 }
 
 // recorded returns what is recorded of the output: its end, without the marked values.
-func (o output) recorded(values []string) string {
+func (o Output) recorded(values []string) string {
 	text := strings.TrimSpace(redact.WithholdCut(o.text, values, redact.CutEnds{Start: o.truncated, End: true}))
 	truncated := o.truncated
 	if over := len(text) - maxOutput; over > 0 {

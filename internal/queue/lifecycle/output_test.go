@@ -1,4 +1,4 @@
-package runner
+package lifecycle
 
 import (
 	"errors"
@@ -38,7 +38,7 @@ func TestRecordedOutput(t *testing.T) {
 		"a cut within a character":         {long[2:] + " after", true, long, "[redacted] after"},
 		"a value before the recorded part": {secret + filler + "\nlast", false, secret, "[redacted]" + filler + "\nlast"},
 	} {
-		out := newOutput(&jobtype.OutputError{Err: errors.New("exit status 1"), Output: test.output, Truncated: test.cut})
+		out := NewOutput(&jobtype.OutputError{Err: errors.New("exit status 1"), Output: test.output, Truncated: test.cut})
 		got := ""
 		if out != nil {
 			got = out.recorded([]string{test.secret})
@@ -58,20 +58,12 @@ func TestRecordedOutputStaysWithinItsLimit(t *testing.T) {
 		"bytes": strings.Repeat("\xff", 3*maxOutput), "characters": strings.Repeat("\U0001F512", maxOutput), "much": strings.Repeat("x", 2*maxOutputSearched),
 		"values": strings.Repeat("secret ", 2*maxOutput),
 	} {
-		out := newOutput(&jobtype.OutputError{Err: errors.New("e"), Output: text})
+		out := NewOutput(&jobtype.OutputError{Err: errors.New("e"), Output: text})
 		if got := out.recorded([]string{"secret"}); len(got) > maxOutput || !utf8.ValidString(got) || got == "" || len(out.text) > 3*maxOutputSearched {
 			t.Errorf("%s: %d bytes, valid %v", name, len(got), utf8.ValidString(got))
 		}
 	}
 	if got := joinOutput(strings.Repeat("m", 2*maxMessage), strings.Repeat("o", maxOutput)); len(got) != maxMessage || !strings.HasSuffix(got, "ooo") {
 		t.Errorf("with a long error the message has %d bytes and ends with %q", len(got), got[len(got)-10:])
-	}
-}
-
-func TestOutputError(t *testing.T) {
-	cause := errors.New("exit status 1")
-	err := Discard(&jobtype.OutputError{Err: cause, Output: "secret"})
-	if !errors.Is(err, cause) || strings.Contains(err.Error(), "secret") {
-		t.Errorf("the error is %v", err)
 	}
 }

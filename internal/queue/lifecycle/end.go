@@ -1,0 +1,79 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/stats"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Fate is what becomes of a job after an attempt.
+type Fate int
+
+const (
+	FateDone Fate = iota
+	FateRetry
+	FateSnooze
+	FateFail
+	FateCancel
+	FateRelease
+	FateReturn // the attempt was not begun
+	FateLost   // nothing is recorded: this worker no longer holds the attempt
+)
+
+// Public returns what an observer is told.
+func (f Fate) Public() jobtype.Fate {
+	switch f {
+	case FateDone:
+		return jobtype.FateDone
+	case FateRetry:
+		return jobtype.FateRetry
+	case FateSnooze:
+		return jobtype.FateSnoozed
+	case FateFail:
+		return jobtype.FateFailed
+	case FateCancel:
+		return jobtype.FateCancelled
+	case FateRelease, FateReturn:
+		return jobtype.FateReleased
+	default:
+		return jobtype.FateLost
+	}
+}
+
+// End is the end of an attempt, to be recorded.
+type End struct {
+	Job       *jobtype.Job // as it was claimed: its id, attempt and worker are the fence
+	Fate      Fate
+	Delay     time.Duration // of FateRetry and FateSnooze
+	Cause     jobtype.Cause // when not empty, the attempt gets a row in sqluice_job_errors
+	Message   string
+	Output    *Output // of the program that failed; joined to Message when the end is recorded
+	Stack     string
+	Result    *string
+	Apart     bool // it may have been recorded before: by CompleteTx, or by a write of unknown outcome
+	Completed bool // CompleteTx ran in the attempt
+
+	// Recorded is what Finish recorded: another process may have cancelled the job or claimed it.
+	Recorded Fate
+}
+
+// isIn reports whether a job's row has the fence of the attempt.
+func (e *End) isIn(row db.GetJobFenceRow) bool {
+	return row.Attempt == int64(e.Job.Attempt) && row.WorkerID == e.Job.WorkerID
+}
+
+// note adds to the changes of a transaction what the end of the attempt made of its job.
+func (e *End) note(done stats.Changes) {
+	switch e.Fate {
+	case FateDone:
+		done.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusDone, 1)
+	case FateFail:
+		done.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusFailed, 1)
+	case FateCancel:
+		done.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusCancelled, 1)
+	case FateRetry:
+		done.Add(e.Job.Queue, e.Job.Kind, stats.EventRetried, 1, 0)
+	}
+}

@@ -1,0 +1,169 @@
+package lifecycle
+
+import (
+	"context"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/stats"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// largeResult is from when on a result goes by itself, in bytes.
+const largeResult = 32 << 10
+
+// Finish writes the ends of attempts: every way out of running that a worker takes. It returns those that were refused because
+// the lease was lost, and sets Recorded. Attempts that ended well go in one statement; the others, which are rarer, one by
+// one. It notes in done what becomes of jobs here, and not what had become of them before.
+func Finish(ctx context.Context, q db.Querier, now time.Time, ends []*End, done stats.Changes) (lost []*End, err error) {
+	if err := withhold(ctx, q, ends); err != nil {
+		return nil, err
+	}
+	f := finisher{q: q, now: now, done: done}
+	plain, withResult, returned := groups{}, groups{}, groups{}
+	for i, e := range ends {
+		e.Recorded = e.Fate
+		written := true
+		switch {
+		case e.Fate == FateReturn:
+			returned.add(e, len(ends)-i)
+		case e.Fate != FateDone:
+			written, err = f.other(ctx, e)
+		case e.Apart || e.Result != nil && len(*e.Result) > largeResult:
+			written, err = f.complete(ctx, e)
+		case e.Result == nil:
+			plain.add(e, len(ends)-i)
+		default:
+			withResult.add(e, len(ends)-i)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !written {
+			f.lost = append(f.lost, e)
+		}
+	}
+	for h, group := range plain {
+		n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{Now: core.Micros(now), WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
+		if err == nil {
+			err = f.completed(ctx, group, n)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for h, group := range withResult {
+		n, err := q.CompleteJobsWithResults(ctx, db.CompleteJobsWithResultsParams{Now: core.Micros(now), WorkerID: h.worker, Items: Fences(group)})
+		if err == nil {
+			err = f.completed(ctx, group, n)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for h, group := range returned {
+		if err := f.returned(ctx, h, group); err != nil {
+			return nil, err
+		}
+	}
+	return f.lost, nil
+}
+
+// Return releases jobs whose handlers were not called. Those that another worker holds now are left alone.
+func Return(ctx context.Context, q db.Querier, now time.Time, ends []*End, done stats.Changes) error {
+	f, all := finisher{q: q, now: now, done: done}, groups{}
+	for i, e := range ends {
+		all.add(e, len(ends)-i)
+	}
+	for h, group := range all {
+		if err := f.returned(ctx, h, group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Snooze writes one attempt's FateSnooze. It does nothing when the lease was lost.
+func Snooze(ctx context.Context, q db.Querier, now time.Time, e *End, done stats.Changes) error {
+	f := finisher{q: q, now: now, done: done}
+	_, err := f.other(ctx, e)
+	return err
+}
+
+// finisher writes ends in one transaction.
+type finisher struct {
+	q    db.Querier
+	now  time.Time
+	done stats.Changes
+	lost []*End
+}
+
+// complete writes the end of one attempt that ended well: with a large result, which is not wrapped in JSON for a batch, or
+// one that may have been recorded before, which then is not counted twice.
+func (f *finisher) complete(ctx context.Context, e *End) (bool, error) {
+	n, err := f.q.CompleteJob(ctx, db.CompleteJobParams{
+		ResultJson: e.Result, Now: core.Micros(f.now), ID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID,
+	})
+	if err != nil {
+		return false, err
+	}
+	if n == 0 {
+		return f.ended(ctx, e)
+	}
+	e.note(f.done)
+	return true, nil
+}
+
+// completed notes for the counts that n of a group were completed, and adds the others, who have lost their lease, to lost.
+// None of a group may have been recorded before, so what is done by its attempt is done by the statement.
+func (f *finisher) completed(ctx context.Context, group []*End, n int64) error {
+	for _, e := range group {
+		ended := n == int64(len(group))
+		if !ended {
+			row, err := f.q.GetJobFence(ctx, e.Job.ID)
+			if err != nil && core.NotFound(err) != jobtype.ErrNotFound {
+				return err
+			}
+			ended = err == nil && jobtype.Status(row.Status) == jobtype.StatusDone && e.isIn(row)
+		}
+		if ended {
+			e.note(f.done)
+		} else {
+			f.lost = append(f.lost, e)
+		}
+	}
+	return nil
+}
+
+// returned releases jobs whose handlers were not called.
+func (f *finisher) returned(ctx context.Context, h holder, group []*End) error {
+	n, err := f.q.ReleaseJobs(ctx, db.ReleaseJobsParams{Now: core.Micros(f.now), WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
+	if err != nil || n == int64(len(group)) {
+		return err
+	}
+	for _, e := range group { // a caller may have requested the cancellation meanwhile
+		n, err := f.q.CancelRequestedJob(ctx, db.CancelRequestedJobParams{Now: core.Micros(f.now), ID: e.Job.ID, Attempt: h.attempt, WorkerID: h.worker})
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			f.done.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusCancelled, 1)
+		}
+	}
+	return nil
+}
+
+// ended reports whether an end that no statement could write was recorded before. Otherwise another process has changed the
+// job. It cannot recognize a change by another process that ended the job and left this attempt's fence in the row.
+func (f *finisher) ended(ctx context.Context, e *End) (bool, error) {
+	if !e.Apart {
+		return false, nil
+	}
+	row, err := f.q.GetJobFence(ctx, e.Job.ID)
+	if core.NotFound(err) == jobtype.ErrNotFound {
+		return false, nil
+	}
+	status := jobtype.Status(row.Status)
+	return status.Final() && (e.Fate != FateDone || status == jobtype.StatusDone) && e.isIn(row), err
+}
