@@ -39,6 +39,11 @@ type Store interface {
 	// WriteOne does not ask for the outcome and returns [ErrUnknownOutcome].
 	WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error
 
+	// Together runs functions in their order inside the transaction that a write's function has begun, with that function's
+	// context and Querier. An engine may send the first statement of each in one round trip: none of these may depend on what
+	// another function returns, and further statements of a function may come after all of them. One function runs at a time.
+	Together(ctx context.Context, q db.Querier, fns ...func(context.Context, db.Querier) error) error
+
 	// WritesAlone reports whether only one transaction writes at a time: a long one then blocks all other writers.
 	WritesAlone() bool
 

@@ -24,6 +24,7 @@ func TestEngine(t *testing.T) {
 		{"Deadline", deadlineTests},
 		{"Ends", endsTests},
 		{"Later", laterTests},
+		{"Pipeline", pipelineTests},
 		{"Listen", listenTests},
 		{"Locks", locksTests},
 		{"Migrate", migrateTests},

@@ -294,7 +294,7 @@ func (f floored) HasUnfinishedJobs(ctx context.Context, arg db.HasUnfinishedJobs
 }
 
 // from runs a statement that looks for pending jobs of a queue from its floors on, and notes how long it took for so many.
-func (f floored) from(queue, kinds string, look func(kinds string) (jobs int, err error)) (view, error) {
+func (f floored) from(ctx context.Context, queue, kinds string, look func(kinds string) (jobs int, err error)) (view, error) {
 	v, err := f.view(queue, kinds)
 	if err != nil {
 		return v, err
@@ -302,13 +302,17 @@ func (f floored) from(queue, kinds string, look func(kinds string) (jobs int, er
 	began := f.now()
 	n, err := look(v.text)
 	if v.all && (err == nil || errors.Is(err, pgx.ErrNoRows)) {
-		f.looked(v.key, f.now().Sub(began), n)
+		took := f.now().Sub(began)
+		if p, ok := ctx.Value(inPipeline{}).(*pipelinePlace); ok && !p.began.IsZero() {
+			took = time.Since(p.began) // it waited for the other statements before that
+		}
+		f.looked(v.key, took, n)
 	}
 	return v, err
 }
 
 func (f floored) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsParams) (n int64, err error) {
-	_, err = f.from(arg.Queue, arg.Kinds, func(kinds string) (_ int, err error) {
+	_, err = f.from(ctx, arg.Queue, arg.Kinds, func(kinds string) (_ int, err error) {
 		arg.Kinds = kinds
 		n, err = f.looks.HasClaimableJobs(ctx, arg)
 		return 1, err
@@ -317,7 +321,7 @@ func (f floored) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsPa
 }
 
 func (f floored) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, err error) {
-	v, err := f.from(arg.Queue, arg.Kinds, func(kinds string) (_ int, err error) {
+	v, err := f.from(ctx, arg.Queue, arg.Kinds, func(kinds string) (_ int, err error) {
 		arg.Kinds = kinds
 		rows, err = f.queries.ClaimJobs(ctx, arg)
 		return len(rows), err
@@ -329,7 +333,7 @@ func (f floored) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) (rows []
 }
 
 func (f floored) EnqueueClaimedJob(ctx context.Context, arg db.EnqueueClaimedJobParams) (row db.EnqueueClaimedJobRow, err error) {
-	v, err := f.from(arg.Queue, arg.Kinds, func(kinds string) (_ int, err error) {
+	v, err := f.from(ctx, arg.Queue, arg.Kinds, func(kinds string) (_ int, err error) {
 		arg.Kinds = kinds
 		row, err = f.queries.EnqueueClaimedJob(ctx, arg)
 		return 1, err

@@ -28,6 +28,11 @@ var _ dbpostgres.DBTX = opening{}
 
 // send returns the results of a statement whose forerunners went well; nil when there were none.
 func (o opening) send(ctx context.Context, sql string, args []any) (pgx.BatchResults, error) {
+	if p, ok := ctx.Value(inPipeline{}).(*pipelinePlace); ok {
+		if results, err := p.wait(sql, args); results != nil || err != nil {
+			return results, err
+		}
+	}
 	if o.first != nil && !o.prepared(sql) {
 		return nil, o.first()
 	}

@@ -94,7 +94,8 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 	if prepare && ctx.Done() == nil { // else its end could not end a statement that goes with the commit
 		q = noting{q, deferring{direct, t}}
 	}
-	if err := fn(w.ctx, q); err != nil {
+	t.direct = direct
+	if err := fn(context.WithValue(w.ctx, inTransaction{}, t), q); err != nil {
 		return err
 	}
 	over = true
@@ -122,7 +123,8 @@ type transaction struct {
 	conn  *pgxpool.Conn
 	watch *watch
 
-	prepare bool // statements may be prepared on the connection
+	prepare bool    // statements may be prepared on the connection
+	direct  opening // the connection, as statements use it
 
 	begun bool // or may be
 	id    int64

@@ -118,6 +118,16 @@ func (s *Store) WriteTogether(ctx context.Context, fn func(context.Context, db.Q
 	return s.Write(ctx, fn)
 }
 
+// Together implements [jobs.Store]: there are no round trips.
+func (s *Store) Together(ctx context.Context, q db.Querier, fns ...func(context.Context, db.Querier) error) error {
+	for _, fn := range fns {
+		if err := fn(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ready looks at the schema at first use: statements are prepared only on one that they were made for.
 func (s *Store) ready(ctx context.Context) error {
 	s.mu.RLock()

@@ -18,6 +18,7 @@ type Store interface {
 	Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error
 	Write(ctx context.Context, fn func(context.Context, db.Querier) error) error
 	WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error
+	Together(ctx context.Context, q db.Querier, fns ...func(context.Context, db.Querier) error) error
 	WritesAlone() bool
 	Now() time.Time
 	Join(tx jobtype.Tx) (db.Querier, error)

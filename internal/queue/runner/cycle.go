@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/stats"
@@ -30,6 +31,7 @@ type cycle struct {
 	slots    map[string]int64 // how many of those begin at once
 	worth    bool             // there was something to record, so that the cycle did not check first whether there is something to claim
 	behind   bool             // the cycle before promoted as many jobs as it might: promote more, also when none can be claimed
+	due      time.Time        // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
 	lone     bool             // it claims by one statement, and a look for due jobs follows
 
 	lost     []*lifecycle.End
@@ -46,23 +48,43 @@ type cycle struct {
 
 func (c *cycle) promotes() bool { return c.behind || len(c.wants) > 0 }
 
+// write records ends, promotes what is due and claims, in this order, and then judges what was claimed.
 func (c *cycle) write(ctx context.Context, q db.Querier) error {
 	began := time.Now()
 	defer func() { c.held = time.Since(began) }()
 	c.reset()
-	var err error
-	done := stats.Changes{}
+	now, done := c.store.Now(), stats.Changes{}
+	claimed := make(map[string][]*Attempt, len(c.wants))
+	var steps []engine.Func
 	if len(c.ended) > 0 {
-		if c.lost, err = lifecycle.Finish(ctx, q, c.store.Now(), c.ends(c.ended), done); err != nil {
-			return fmt.Errorf("record ends of attempts: %w", err)
-		}
+		steps = append(steps, func(ctx context.Context, q db.Querier) (err error) {
+			if c.lost, err = lifecycle.Finish(ctx, q, now, c.ends(c.ended), done); err != nil {
+				return fmt.Errorf("record ends of attempts: %w", err)
+			}
+			return nil
+		})
 	}
 	if c.promotes() {
-		if err := c.claim(ctx, q, done); err != nil {
+		if !c.due.IsZero() && !c.due.After(now) {
+			steps = append(steps, func(ctx context.Context, q db.Querier) error { return c.promoteDue(ctx, q, now) })
+		}
+		for queue, n := range c.wants {
+			steps = append(steps, func(ctx context.Context, q db.Querier) (err error) {
+				claimed[queue], err = c.claimFrom(ctx, q, queue, n, now)
+				return err
+			})
+		}
+		steps = append(steps, c.findNext)
+	}
+	if err := c.store.Together(ctx, q, steps...); err != nil {
+		return err
+	}
+	for queue, attempts := range claimed {
+		if err := c.keep(ctx, q, queue, attempts, done); err != nil {
 			return err
 		}
 	}
-	if err := done.Write(ctx, q, core.Micros(c.store.Now())); err != nil {
+	if err := done.Write(ctx, q, core.Micros(now)); err != nil {
 		return fmt.Errorf("note what was recorded: %w", err)
 	}
 	return nil
@@ -88,26 +110,14 @@ func (c *cycle) reset() {
 	c.promote, c.promoted = 0, 0
 }
 
-// claim makes due jobs claimable and claims for each queue what it wants.
-func (c *cycle) claim(ctx context.Context, q db.Querier, done stats.Changes) error {
-	now := c.store.Now()
-	if err := c.promoteDue(ctx, q, core.Micros(now)); err != nil {
-		return err
+// keep takes in what was claimed from a queue, but for jobs that must not run now.
+func (c *cycle) keep(ctx context.Context, q db.Querier, queue string, claimed []*Attempt, done stats.Changes) error {
+	claimed, err := c.putOff(ctx, q, claimed, done)
+	if err == nil {
+		claimed, err = c.returnRisky(ctx, q, queue, claimed, done)
 	}
-	for queue, n := range c.wants {
-		claimed, err := c.claimFrom(ctx, q, queue, n, now)
-		if err != nil {
-			return err
-		}
-		if claimed, err = c.putOff(ctx, q, claimed, done); err != nil {
-			return err
-		}
-		if claimed, err = c.returnRisky(ctx, q, queue, claimed, done); err != nil {
-			return err
-		}
-		c.claimed = append(c.claimed, claimed...)
-	}
-	return nil
+	c.claimed = append(c.claimed, claimed...)
+	return err
 }
 
 // claimFrom claims up to n jobs of a queue.
@@ -157,25 +167,25 @@ func (c *cycle) returnRisky(ctx context.Context, q db.Querier, queue string, cla
 }
 
 // promoteDue makes due jobs claimable, so that the claim chooses among them by priority.
-func (c *cycle) promoteDue(ctx context.Context, q db.Querier, now int64) error {
+func (c *cycle) promoteDue(ctx context.Context, q db.Querier, now time.Time) (err error) {
+	c.promote = promoteMost
+	if !c.behind {
+		c.promote = promoteLeast
+		for _, n := range c.wants {
+			c.promote = min(c.promote+2*n, promoteMost)
+		}
+	}
+	if c.promoted, err = q.PromoteDueJobs(ctx, db.PromoteDueJobsParams{Now: core.Micros(now), N: c.promote}); err != nil {
+		return fmt.Errorf("promote due jobs: %w", err)
+	}
+	return nil
+}
+
+// findNext finds out when the next scheduled job falls due.
+func (c *cycle) findNext(ctx context.Context, q db.Querier) error {
 	next, err := q.GetNextRunAfter(ctx)
 	if err != nil {
 		return fmt.Errorf("find the next due job: %w", err)
-	}
-	if next != 0 && next <= now {
-		c.promote = promoteMost
-		if !c.behind {
-			c.promote = promoteLeast
-			for _, n := range c.wants {
-				c.promote = min(c.promote+2*n, promoteMost)
-			}
-		}
-		if c.promoted, err = q.PromoteDueJobs(ctx, db.PromoteDueJobsParams{Now: now, N: c.promote}); err != nil {
-			return fmt.Errorf("promote due jobs: %w", err)
-		}
-		if next, err = q.GetNextRunAfter(ctx); err != nil {
-			return fmt.Errorf("find the next due job: %w", err)
-		}
 	}
 	c.next = core.Time(next)
 	return nil

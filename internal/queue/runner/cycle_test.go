@@ -44,6 +44,15 @@ func (s *endless) WriteOne(ctx context.Context, fn func(context.Context, db.Quer
 	return s.Write(ctx, fn)
 }
 
+func (s *endless) Together(ctx context.Context, q db.Querier, fns ...func(context.Context, db.Querier) error) error {
+	for _, fn := range fns {
+		if err := fn(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 type endlessQuerier struct {
 	db.Querier
 	recorded, claimed int64

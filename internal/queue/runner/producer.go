@@ -93,7 +93,7 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 	}
 	c := &cycle{
 		completer: p.completer, executor: p.executor,
-		ended: ended, wants: wants, slots: free, worth: len(ended) > 0, behind: p.behind,
+		ended: ended, wants: wants, slots: free, worth: len(ended) > 0, behind: p.behind, due: p.next,
 	}
 	c.lone = p.claimsAlone(c)
 	err = p.commit(ctx, c, stopping)

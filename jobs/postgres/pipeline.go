@@ -1,0 +1,148 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// errStopped is what the functions of a pipeline get that another function's error has ended.
+var errStopped = errors.New("another statement of the transaction failed")
+
+// inTransaction is the context key of the transaction that a write's function runs in.
+type inTransaction struct{}
+
+// inPipeline is the context key of a function's place in a pipeline.
+type inPipeline struct{}
+
+// statementText is a statement that waits to be sent.
+type statementText struct {
+	sql  string
+	args []any
+}
+
+// pipelinePlace is a function's place in a pipeline. Its first statement waits until the server has answered it.
+type pipelinePlace struct {
+	resume  func() (statementText, bool) // runs the function up to its next statement; false when it has ended
+	yield   func(statementText) bool
+	waits   bool
+	direct  bool             // further statements go by themselves
+	results pgx.BatchResults // the next answer is that of this function's statement
+	began   time.Time        // when the answer before it had been read
+	err     error            // what the function returned
+}
+
+// wait has a statement wait for its turn. It returns the results to read the answer from, and nil when the statement must be
+// sent by itself.
+func (p *pipelinePlace) wait(sql string, args []any) (pgx.BatchResults, error) {
+	if p.direct {
+		return nil, nil
+	}
+	if !p.yield(statementText{sql, args}) {
+		return nil, errStopped
+	}
+	results := p.results
+	p.results = nil
+	if results == nil {
+		return nil, nil
+	}
+	return sharedResults{results}, nil
+}
+
+// sharedResults are those of a whole pipeline: the reader of one answer does not close them.
+type sharedResults struct{ pgx.BatchResults }
+
+func (sharedResults) Close() error { return nil }
+
+// Together implements [jobs.Store].
+func (s *Store) Together(ctx context.Context, q db.Querier, fns ...func(context.Context, db.Querier) error) error {
+	t, _ := ctx.Value(inTransaction{}).(*transaction)
+	if t == nil || !t.prepare || len(fns) < 2 {
+		return inOrder(ctx, q, fns)
+	}
+	return t.pipeline(ctx, q, fns)
+}
+
+// pipeline runs each function up to its first statement, sends these in one round trip, and goes on with each when its answer
+// is there.
+func (t *transaction) pipeline(ctx context.Context, q db.Querier, fns []func(context.Context, db.Querier) error) error {
+	places, statements := make([]*pipelinePlace, len(fns)), make([]statementText, 0, len(fns))
+	prepared := true
+	for i, fn := range fns {
+		p := &pipelinePlace{}
+		places[i] = p
+		resume, stop := iter.Pull(func(yield func(statementText) bool) {
+			p.yield = yield
+			p.err = fn(context.WithValue(ctx, inPipeline{}, p), q)
+		})
+		defer stop()
+		p.resume = resume
+		var s statementText
+		if s, p.waits = resume(); p.waits {
+			statements = append(statements, s)
+			prepared = prepared && t.direct.prepared(s.sql)
+		} else if p.err != nil {
+			return p.err
+		}
+	}
+	if prepared {
+		if err := t.sendTogether(ctx, places, statements); err != nil {
+			return err
+		}
+	}
+	for _, p := range places {
+		if p.direct = true; p.waits {
+			p.resume()
+		}
+		if p.err != nil {
+			return p.err
+		}
+	}
+	return nil
+}
+
+// sendTogether sends statements and has the functions read the answers.
+func (t *transaction) sendTogether(ctx context.Context, places []*pipelinePlace, statements []statementText) (err error) {
+	var batch pgx.Batch
+	take := t.sendWith(&batch)
+	for _, s := range statements {
+		batch.Queue(s.sql, s.args...)
+	}
+	t.watch.extend()
+	results := t.conn.Conn().SendBatch(ctx, &batch)
+	defer func() {
+		if closeErr := results.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	if take != nil {
+		if err := take(results); err != nil {
+			return err
+		}
+	}
+	for _, p := range places {
+		if !p.waits {
+			continue
+		}
+		p.results, p.began = results, time.Now()
+		if _, p.waits = p.resume(); p.err != nil {
+			return p.err
+		}
+	}
+	return nil
+}
+
+// inOrder runs functions one after another.
+func inOrder(ctx context.Context, q db.Querier, fns []func(context.Context, db.Querier) error) error {
+	for _, fn := range fns {
+		if err := fn(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
