@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -74,6 +75,34 @@ func (h *Handler) bulk(r *http.Request, act changeMany, allowed ...jobs.Status) 
 	if err != nil {
 		return answer{}, err
 	}
+	filter, err := q.selected()
+	if err != nil {
+		return answer{}, err
+	}
+	b := batches{act: act, opts: []jobs.ChangeOption{
+		jobs.OnlyIf(q.Status), // the status may have changed since the job was listed
+		jobs.AuditDetail(map[string]any{"filter": q.filter()}),
+	}, only: q.Error, now: h.now, until: h.now().Add(bulkTimeout), last: q.After}
+	b.result.Next, err = h.eachJob(r.Context(), filter, limit, b.visit)
+	if err == nil || errors.Is(err, errEnough) {
+		if flushed := b.flush(r.Context()); flushed != nil {
+			err = flushed
+		}
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, errEnough):
+		b.result.Next, err = b.last, nil
+	case b.result.Changed > 0:
+		// The answer reports the jobs that were changed; the next request meets the error again.
+		h.logError(r, "a bulk change stopped early", err)
+		b.result.Next, err = b.last, nil
+	}
+	return answer{body: b.result}, err
+}
+
+// selected returns the filter for the jobs to look at. Of those, only jobs with the request's error are changed.
+func (q bulkRequest) selected() (inspect.Filter, error) {
 	filter := inspect.Filter{Status: q.Status, After: q.After}
 	for _, f := range []struct {
 		name string
@@ -83,56 +112,46 @@ func (h *Handler) bulk(r *http.Request, act changeMany, allowed ...jobs.Status) 
 		switch {
 		case f.from == nil:
 		case *f.from == "": // it would select all jobs
-			return answer{}, &jobs.InvalidError{Field: f.name, Must: "not be empty; leave it out for all"}
+			return filter, &jobs.InvalidError{Field: f.name, Must: "not be empty; leave it out for all"}
 		default:
 			*f.to = *f.from
 		}
 	}
-	b := batches{act: act, opts: []jobs.ChangeOption{
-		jobs.OnlyIf(q.Status), // the status may have changed since the job was listed
-		jobs.AuditDetail(map[string]any{"filter": q.filter()}),
-	}, last: q.After}
-	looked := false
-	enough := errors.New("enough for one request")
-	until := h.now().Add(bulkTimeout)
-	next, err := h.eachJob(r.Context(), filter, limit, func(ctx context.Context, j jobs.Job) error {
-		// Each request looks at one job at least, however long finding it took: otherwise repeating it would never advance.
-		if looked && h.now().After(until) {
-			return enough
-		}
-		if looked = true; q.Error != nil && j.LastError != *q.Error {
-			b.pass(j.ID)
-			return nil
-		}
-		return b.add(ctx, j.ID)
-	})
-	if err == nil || errors.Is(err, enough) {
-		if flushed := b.flush(r.Context()); flushed != nil {
-			err = flushed
-		}
-	}
-	b.result.Next = next
-	if err != nil && (errors.Is(err, enough) || b.result.Changed > 0) {
-		// The answer reports the jobs that were changed; the next request meets the error again.
-		if !errors.Is(err, enough) {
-			h.logError(r, "a bulk change stopped early", err)
-		}
-		b.result.Next, err = b.last, nil
-	}
-	return answer{body: b.result}, err
+	return filter, nil
 }
 
 // batchSize is how many jobs are changed in one transaction.
 const batchSize = 100
 
+// errEnough means that one request of a bulk change has taken long enough.
+var errEnough = errors.New("enough for one request")
+
 // batches changes jobs in batches.
 type batches struct {
 	act    changeMany
 	opts   []jobs.ChangeOption
-	ids    []int64 // of the current batch
-	seen   int64   // the last job that was looked at
-	last   int64   // the position to continue after: all selected jobs up to it are changed
+	only   *string // the error of the jobs to change; nil means all jobs
+	now    func() time.Time
+	until  time.Time // when the request has taken long enough
+	looked bool      // at a job
+	ids    []int64   // of the current batch
+	seen   int64     // the last job that was looked at
+	last   int64     // the position to continue after: all selected jobs up to it are changed
 	result bulkResult
+}
+
+// visit changes a job, or skips it. The error is errEnough when the request has taken long enough.
+func (b *batches) visit(ctx context.Context, j jobs.Job) error {
+	// Each request looks at one job at least, however long finding it took: otherwise repeating it would never advance.
+	if b.looked && b.now().After(b.until) {
+		return errEnough
+	}
+	b.looked = true
+	if b.only != nil && j.LastError != *b.only {
+		b.pass(j.ID)
+		return nil
+	}
+	return b.add(ctx, j.ID)
 }
 
 // pass skips a job.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hibiken/asynq"
+	"github.com/sqluice/sqluice/internal/serveruser"
 )
 
 const onRedis = "Redis"
@@ -45,10 +46,11 @@ func (r redisServers) create(ctx context.Context, durability string) (_ database
 	if err != nil {
 		return database{}, err
 	}
-	attributes, err := unprivileged(dir)
+	attributes, err := serveruser.Attributes(dir)
 	if err != nil {
 		return database{}, errors.Join(err, os.RemoveAll(dir))
 	}
+	separate(attributes)
 	socket := filepath.Join(dir, "redis.sock")
 	var log bytes.Buffer
 	cmd := exec.Command(r.program, redisArgs(socket, durability)...)

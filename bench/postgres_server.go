@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/serveruser"
 )
 
 // serverVariable names the environment variable that holds the URL of a server to measure instead of a temporary one.
@@ -84,10 +86,11 @@ const connections = 400
 // startCluster makes a cluster that listens on a unix socket only, allows more connections, and has PostgreSQL's other
 // defaults, those of durability among them.
 func startCluster(ctx context.Context, binaries, dir string) (*server, error) {
-	attributes, err := unprivileged(dir)
+	attributes, err := serveruser.Attributes(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoServer, err)
 	}
+	separate(attributes)
 	data := filepath.Join(dir, "data")
 	initdb := exec.CommandContext(ctx, filepath.Join(binaries, "initdb"), "--pgdata="+data, "--username=sqluice",
 		"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions")

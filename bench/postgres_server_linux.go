@@ -1,38 +1,6 @@
 package main
 
-import (
-	"errors"
-	"fmt"
-	"os"
-	"os/user"
-	"strconv"
-	"syscall"
-)
+import "syscall"
 
-// unprivileged makes the server end with this process, however that ends. When this process runs as root, which
-// PostgreSQL refuses, another user runs the server and owns dir. A separate process group keeps the terminal's
-// Ctrl-C from it.
-func unprivileged(dir string) (*syscall.SysProcAttr, error) {
-	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT, Setpgid: true}
-	if os.Getuid() != 0 {
-		return attributes, nil
-	}
-	for _, name := range []string{"postgres", "nobody"} {
-		account, err := user.Lookup(name)
-		var unknown user.UnknownUserError
-		if errors.As(err, &unknown) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		uid, uidErr := strconv.ParseUint(account.Uid, 10, 32)
-		gid, gidErr := strconv.ParseUint(account.Gid, 10, 32)
-		if err := errors.Join(uidErr, gidErr); err != nil {
-			return nil, fmt.Errorf("user %s: %w", name, err)
-		}
-		attributes.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		return attributes, os.Chown(dir, int(uid), int(gid))
-	}
-	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
-}
+// separate gives a server a process group, which keeps the terminal's Ctrl-C from it.
+func separate(attributes *syscall.SysProcAttr) { attributes.Setpgid = true }

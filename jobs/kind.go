@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
-
-	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // Kind is a type of job: its name in the database, the Go type of its payload, and what its jobs have in common.
@@ -128,7 +127,7 @@ func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
 // payload must stay in the database. Other errors come from the application's own types: they are kept unless sensitive is set.
 func discreet(err error, sensitive bool) error {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		return fmt.Errorf("the field %s is no %s", core.Quote(wrong.Field), wrong.Type)
+		return fmt.Errorf("the field %s is no %s", strconv.Quote(wrong.Field), wrong.Type)
 	}
 	if fault := (*json.SyntaxError)(nil); errors.As(err, &fault) {
 		return fmt.Errorf("it is no JSON at byte %d", fault.Offset)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
@@ -151,7 +152,7 @@ func (c *Client) changeQueue(
 		})
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s queue %s: %w", action, core.Quote(name), err)
+		return false, fmt.Errorf("%s queue %s: %w", action, strconv.Quote(name), err)
 	}
 	return n > 0, nil
 }

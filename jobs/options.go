@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -101,44 +102,60 @@ func (e *enqueue) runAfter(now time.Time) (time.Time, Status, error) {
 	return at, StatusPending, nil
 }
 
-// check returns what is wrong with everything but the time.
+// check returns the first fault of everything but the time.
 func (e *enqueue) check() error {
+	for _, check := range []func() error{e.checkNames, e.checkNumbers, e.checkKeys, e.checkTags} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *enqueue) checkNames() error {
 	if err := ValidateName("kind", e.kind); err != nil {
 		return err
 	}
-	if err := ValidateName("queue", e.queue); err != nil {
-		return err
-	}
-	if e.priority < MinPriority || e.priority > MaxPriority {
+	return ValidateName("queue", e.queue)
+}
+
+func (e *enqueue) checkNumbers() error {
+	switch {
+	case e.priority < MinPriority || e.priority > MaxPriority:
 		return jobtype.NewInvalidError("priority", fmt.Sprint(e.priority), fmt.Sprintf("be from %d to %d", MinPriority, MaxPriority))
-	}
-	if e.maxAttempts < 1 || e.maxAttempts > MaxAttemptsLimit {
+	case e.maxAttempts < 1 || e.maxAttempts > MaxAttemptsLimit:
 		return jobtype.NewInvalidError("max attempts", fmt.Sprint(e.maxAttempts), fmt.Sprintf("be from 1 to %d", MaxAttemptsLimit))
-	}
-	if e.timeout < 0 {
+	case e.timeout < 0:
 		return jobtype.NewInvalidError("timeout", e.timeout.String(), "not be negative")
-	}
-	if e.timeout > 0 && e.timeout < time.Microsecond {
+	case e.timeout > 0 && e.timeout < time.Microsecond:
 		return jobtype.NewInvalidError("timeout", e.timeout.String(), "be at least 1µs, or 0 for the kind's own")
 	}
-	for _, key := range []struct {
+	return nil
+}
+
+// checkKeys checks each key, and then those that an index holds together with the kind.
+func (e *enqueue) checkKeys() error {
+	type key struct {
 		field string
 		value *string
-	}{{"unique key", e.uniqueKey}, {"request id", e.requestID}, {"user id", e.userID}} {
+	}
+	indexed := []key{{"unique key", e.uniqueKey}, {"request id", e.requestID}}
+	for _, key := range append(indexed, key{"user id", e.userID}) {
 		if key.value != nil {
 			if err := core.CheckText(key.field, *key.value, MaxKeyLength); err != nil {
 				return err
 			}
 		}
 	}
-	for _, key := range []struct {
-		field string
-		value *string
-	}{{"unique key", e.uniqueKey}, {"request id", e.requestID}} {
+	for _, key := range indexed {
 		if key.value != nil && len(e.kind)+len(*key.value) > MaxKeyBytes {
-			return jobtype.NewInvalidError(key.field, core.Quote(*key.value), fmt.Sprintf("have at most %d bytes together with the kind, not %d", MaxKeyBytes, len(e.kind)+len(*key.value)))
+			return jobtype.NewInvalidError(key.field, strconv.Quote(*key.value), fmt.Sprintf("have at most %d bytes together with the kind, not %d", MaxKeyBytes, len(e.kind)+len(*key.value)))
 		}
 	}
+	return nil
+}
+
+func (e *enqueue) checkTags() error {
 	if len(e.tags) > MaxTags {
 		return jobtype.NewInvalidError("number of tags", fmt.Sprint(len(e.tags)), fmt.Sprintf("be at most %d", MaxTags))
 	}

@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/audit"
-	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/internal/queue/runner"
@@ -99,16 +99,6 @@ func (c Config) withDefaults() (Config, error) {
 		c.Queues = map[string]int{DefaultQueue: 10}
 	}
 	c.Queues, c.Middleware = maps.Clone(c.Queues), slices.Clone(c.Middleware)
-	var faults []error
-	for _, name := range slices.Sorted(maps.Keys(c.Queues)) {
-		faults = append(faults, ValidateName("queue", name))
-		if n := c.Queues[name]; n < 1 || n > maxSlots {
-			faults = append(faults, jobtype.NewInvalidError("concurrency of queue "+core.Quote(name), fmt.Sprint(n), fmt.Sprintf("be from 1 to %d", maxSlots)))
-		}
-	}
-	if c.Name != "" {
-		faults = append(faults, ValidateName("worker name", c.Name))
-	}
 	setDefault(&c.Grace, 10*time.Second)
 	setDefault(&c.Lease, 30*time.Second)
 	setDefault(&c.StuckAfter, 5*time.Second)
@@ -120,34 +110,51 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	if c.Lease < time.Second || c.Lease > 24*time.Hour {
-		faults = append(faults, jobtype.NewInvalidError("Lease", c.Lease.String(), "be from 1s to 24h"))
-	}
-	if c.Timeout < 0 {
-		faults = append(faults, jobtype.NewInvalidError("Timeout", c.Timeout.String(), "not be negative"))
-	}
-	if c.StuckAfter < 0 {
-		faults = append(faults, jobtype.NewInvalidError("StuckAfter", c.StuckAfter.String(), "not be negative"))
-	}
-	if c.Ahead < 0 || c.Ahead > runner.ClaimMost {
-		faults = append(faults, jobtype.NewInvalidError("Ahead", fmt.Sprint(c.Ahead), fmt.Sprintf("be between 0 and %d", runner.ClaimMost)))
-	}
-	if c.MaxCrashes < 0 {
-		faults = append(faults, jobtype.NewInvalidError("MaxCrashes", fmt.Sprint(c.MaxCrashes), "not be negative"))
-	}
-	if c.OnBoot != OnBootPending && c.OnBoot != OnBootFailed {
-		faults = append(faults, jobtype.NewInvalidError("OnBoot", fmt.Sprint(int(c.OnBoot)), "be OnBootPending or OnBootFailed"))
-	}
-	for _, r := range []struct {
-		field string
-		value time.Duration
-	}{{"Retention.Done", c.Retention.Done}, {"Retention.Cancelled", c.Retention.Cancelled}, {"Retention.Failed", c.Retention.Failed}, {"Retention.Audit", c.Retention.Audit}} {
-		if r.value < 0 && r.value != Forever {
-			faults = append(faults, jobtype.NewInvalidError(r.field, r.value.String(), "be positive or Forever"))
+	return c, errors.Join(append(c.nameFaults(), c.valueFaults()...)...)
+}
+
+// nameFaults returns what is wrong with the queues and the worker's name.
+func (c Config) nameFaults() []error {
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(c.Queues)) {
+		faults = append(faults, ValidateName("queue", name))
+		if n := c.Queues[name]; n < 1 || n > maxSlots {
+			faults = append(faults, jobtype.NewInvalidError("concurrency of queue "+strconv.Quote(name), fmt.Sprint(n), fmt.Sprintf("be from 1 to %d", maxSlots)))
 		}
 	}
-	return c, errors.Join(faults...)
+	if c.Name != "" {
+		faults = append(faults, ValidateName("worker name", c.Name))
+	}
+	return faults
 }
+
+// valueFaults returns which of the other fields have values out of their bounds.
+func (c Config) valueFaults() []error {
+	kept := c.Retention
+	var faults []error
+	for _, check := range []struct {
+		ok                 bool
+		field, value, must string
+	}{
+		{c.Lease >= time.Second && c.Lease <= 24*time.Hour, "Lease", c.Lease.String(), "be from 1s to 24h"},
+		{c.Timeout >= 0, "Timeout", c.Timeout.String(), "not be negative"},
+		{c.StuckAfter >= 0, "StuckAfter", c.StuckAfter.String(), "not be negative"},
+		{c.Ahead >= 0 && c.Ahead <= runner.ClaimMost, "Ahead", fmt.Sprint(c.Ahead), fmt.Sprintf("be between 0 and %d", runner.ClaimMost)},
+		{c.MaxCrashes >= 0, "MaxCrashes", fmt.Sprint(c.MaxCrashes), "not be negative"},
+		{c.OnBoot == OnBootPending || c.OnBoot == OnBootFailed, "OnBoot", fmt.Sprint(int(c.OnBoot)), "be OnBootPending or OnBootFailed"},
+		{isRetention(kept.Done), "Retention.Done", kept.Done.String(), "be positive or Forever"},
+		{isRetention(kept.Cancelled), "Retention.Cancelled", kept.Cancelled.String(), "be positive or Forever"},
+		{isRetention(kept.Failed), "Retention.Failed", kept.Failed.String(), "be positive or Forever"},
+		{isRetention(kept.Audit), "Retention.Audit", kept.Audit.String(), "be positive or Forever"},
+	} {
+		if !check.ok {
+			faults = append(faults, jobtype.NewInvalidError(check.field, check.value, check.must))
+		}
+	}
+	return faults
+}
+
+func isRetention(d time.Duration) bool { return d >= 0 || d == Forever }
 
 func setDefault[T comparable](field *T, value T) {
 	var zero T
@@ -198,7 +205,7 @@ func (r *Runner) handle(h handler) {
 		panic("jobs: Handle: " + err.Error())
 	}
 	if _, there := r.handlers[h.kind]; there {
-		panic("jobs: Handle: kind " + core.Quote(h.kind) + " has a handler already")
+		panic("jobs: Handle: kind " + strconv.Quote(h.kind) + " has a handler already")
 	}
 	if h.retryDelay == nil {
 		h.retryDelay = DefaultRetryDelay

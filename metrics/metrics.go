@@ -20,22 +20,41 @@ import (
 // Metrics holds counts and durations of what this process does with a queue. Make it with [New], register it with Prometheus,
 // and open the engine with its [Metrics.Observer]. One Metrics can serve several stores. It may be used concurrently.
 type Metrics struct {
-	names labels.Names
-	all   []prometheus.Collector
+	names    labels.Names
+	all      []prometheus.Collector
+	jobs     jobMetrics
+	rescues  rescueMetrics
+	turns    turnMetrics
+	database databaseMetrics
+	wakeUps  *prometheus.CounterVec
+}
 
-	enqueued, existed            *prometheus.CounterVec
-	attempts, failures           *prometheus.CounterVec
-	active                       *prometheus.GaugeVec
-	waits, runs                  *prometheus.HistogramVec
-	rescuedAttempts, rescuedJobs *prometheus.CounterVec
-	turns                        prometheus.Histogram // the runner's transactions
-	recorded, claimed            prometheus.Histogram
-	promoted                     prometheus.Counter
-	writes, commits              prometheus.Histogram
-	queries                      *prometheus.HistogramVec
-	queryErrors                  *prometheus.CounterVec
-	databaseErrors               *prometheus.CounterVec
-	wakeUps                      *prometheus.CounterVec
+// jobMetrics are by queue and kind.
+type jobMetrics struct {
+	enqueued, existed  *prometheus.CounterVec
+	attempts, failures *prometheus.CounterVec
+	active             *prometheus.GaugeVec
+	waits, runs        *prometheus.HistogramVec
+}
+
+// rescueMetrics count what was taken from dead workers.
+type rescueMetrics struct {
+	attempts, jobs *prometheus.CounterVec
+}
+
+// turnMetrics describe the runner's transactions.
+type turnMetrics struct {
+	took              prometheus.Histogram
+	recorded, claimed prometheus.Histogram
+	promoted          prometheus.Counter
+}
+
+// databaseMetrics describe groups of writes that share a transaction, statements, and errors.
+type databaseMetrics struct {
+	writes, commits prometheus.Histogram
+	queries         *prometheus.HistogramVec
+	queryErrors     *prometheus.CounterVec
+	errors          *prometheus.CounterVec
 }
 
 // seconds returns the bounds of the buckets of histograms of a job's durations.
@@ -53,28 +72,28 @@ func sizes() []float64 { return []float64{0, 1, 2, 5, 10, 20, 50, 100, 200, 500,
 func New() *Metrics {
 	m := new(Metrics)
 	job := []string{"queue", "kind"}
-	m.enqueued = add(m, counters("sqluice_enqueued_jobs_total", "Jobs that this process enqueued; those in a caller's transaction count even if it is rolled back.", job...))
-	m.existed = add(m, counters("sqluice_enqueue_existed_total", "Enqueues that found a job with the same unique key or request id, and added no job.", job...))
-	m.attempts = add(m, counters("sqluice_attempts_total", "Attempts that ended in this process, by their outcome for the job.", append(job, "fate")...))
-	m.failures = add(m, counters("sqluice_attempt_errors_total", "Attempts that failed in this process, by cause.", append(job, "cause")...))
-	m.active = add(m, prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	m.jobs.enqueued = add(m, counters("sqluice_enqueued_jobs_total", "Jobs that this process enqueued; those in a caller's transaction count even if it is rolled back.", job...))
+	m.jobs.existed = add(m, counters("sqluice_enqueue_existed_total", "Enqueues that found a job with the same unique key or request id, and added no job.", job...))
+	m.jobs.attempts = add(m, counters("sqluice_attempts_total", "Attempts that ended in this process, by their outcome for the job.", append(job, "fate")...))
+	m.jobs.failures = add(m, counters("sqluice_attempt_errors_total", "Attempts that failed in this process, by cause.", append(job, "cause")...))
+	m.jobs.active = add(m, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "sqluice_active_attempts", Help: "Attempts that run in this process, until their end is recorded.",
 	}, job))
-	m.waits = add(m, histograms("sqluice_wait_seconds", "How long jobs waited from their due time until an attempt started in this process.", seconds(), job...))
-	m.runs = add(m, histograms("sqluice_run_seconds", "Duration of the attempts that ended in this process.", seconds(), job...))
-	m.rescuedAttempts = add(m, counters("sqluice_rescued_attempts_total", "Attempts of other workers that this process rescued: the worker crashed (its process is gone) or its lease is lost (expired).", "reason"))
-	m.rescuedJobs = add(m, counters("sqluice_rescued_jobs_total", "Jobs of dead workers that this process rescued, by their new status.", "status"))
-	m.turns = add(m, histogram("sqluice_turn_seconds", "Duration of the runner's transactions, which record finished attempts and claim jobs.", databaseSeconds()))
-	m.recorded = add(m, histogram("sqluice_turn_recorded_attempts", "Number of finished attempts that one of the runner's transactions recorded.", sizes()))
-	m.claimed = add(m, histogram("sqluice_turn_claimed_jobs", "Number of jobs that one of the runner's transactions claimed.", sizes()))
-	m.promoted = add(m, prometheus.NewCounter(prometheus.CounterOpts{
+	m.jobs.waits = add(m, histograms("sqluice_wait_seconds", "How long jobs waited from their due time until an attempt started in this process.", seconds(), job...))
+	m.jobs.runs = add(m, histograms("sqluice_run_seconds", "Duration of the attempts that ended in this process.", seconds(), job...))
+	m.rescues.attempts = add(m, counters("sqluice_rescued_attempts_total", "Attempts of other workers that this process rescued: the worker crashed (its process is gone) or its lease is lost (expired).", "reason"))
+	m.rescues.jobs = add(m, counters("sqluice_rescued_jobs_total", "Jobs of dead workers that this process rescued, by their new status.", "status"))
+	m.turns.took = add(m, histogram("sqluice_turn_seconds", "Duration of the runner's transactions, which record finished attempts and claim jobs.", databaseSeconds()))
+	m.turns.recorded = add(m, histogram("sqluice_turn_recorded_attempts", "Number of finished attempts that one of the runner's transactions recorded.", sizes()))
+	m.turns.claimed = add(m, histogram("sqluice_turn_claimed_jobs", "Number of jobs that one of the runner's transactions claimed.", sizes()))
+	m.turns.promoted = add(m, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "sqluice_promoted_jobs_total", Help: "Scheduled jobs that this process promoted to pending because they were due.",
 	}))
-	m.writes = add(m, histogram("sqluice_batch_writes", "Number of writes of this process that shared a transaction.", sizes()))
-	m.commits = add(m, histogram("sqluice_batch_seconds", "Duration of those transactions, with their commit.", databaseSeconds()))
-	m.queries = add(m, histograms("sqluice_query_seconds", "Duration of statements, by their names in sql/queries.", databaseSeconds(), "query"))
-	m.queryErrors = add(m, counters("sqluice_query_errors_total", "Statements that failed.", "query"))
-	m.databaseErrors = add(m, counters("sqluice_database_errors_total", "Reads and transactions that failed because of the database.", "reason"))
+	m.database.writes = add(m, histogram("sqluice_batch_writes", "Number of writes of this process that shared a transaction.", sizes()))
+	m.database.commits = add(m, histogram("sqluice_batch_seconds", "Duration of those transactions, with their commit.", databaseSeconds()))
+	m.database.queries = add(m, histograms("sqluice_query_seconds", "Duration of statements, by their names in sql/queries.", databaseSeconds(), "query"))
+	m.database.queryErrors = add(m, counters("sqluice_query_errors_total", "Statements that failed.", "query"))
+	m.database.errors = add(m, counters("sqluice_database_errors_total", "Reads and transactions that failed because of the database.", "reason"))
 	m.wakeUps = add(m, counters("sqluice_wakeups_total", "Wake-ups of runners and waiting callers of this process, by source.", "source"))
 	return m
 }
@@ -121,55 +140,55 @@ func (m *Metrics) Observer() *jobs.Observer {
 func (m *Metrics) onEnqueued(e jobs.Enqueued) {
 	queue, kind := m.names.Of(e.Queue, e.Kind)
 	if e.Existed {
-		m.existed.WithLabelValues(queue, kind).Inc()
+		m.jobs.existed.WithLabelValues(queue, kind).Inc()
 		return
 	}
-	m.enqueued.WithLabelValues(queue, kind).Add(float64(e.Jobs))
+	m.jobs.enqueued.WithLabelValues(queue, kind).Add(float64(e.Jobs))
 }
 
 func (m *Metrics) onStarted(s jobs.Started) {
 	queue, kind := m.names.Of(s.Queue, s.Kind)
-	m.active.WithLabelValues(queue, kind).Inc()
-	m.waits.WithLabelValues(queue, kind).Observe(s.Waited.Seconds())
+	m.jobs.active.WithLabelValues(queue, kind).Inc()
+	m.jobs.waits.WithLabelValues(queue, kind).Observe(s.Waited.Seconds())
 }
 
 func (m *Metrics) onFinished(f jobs.Finished) {
 	queue, kind := m.names.Of(f.Queue, f.Kind)
-	m.active.WithLabelValues(queue, kind).Dec()
-	m.runs.WithLabelValues(queue, kind).Observe(f.Took.Seconds())
-	m.attempts.WithLabelValues(queue, kind, string(f.Fate)).Inc()
+	m.jobs.active.WithLabelValues(queue, kind).Dec()
+	m.jobs.runs.WithLabelValues(queue, kind).Observe(f.Took.Seconds())
+	m.jobs.attempts.WithLabelValues(queue, kind, string(f.Fate)).Inc()
 	if f.Cause != "" {
-		m.failures.WithLabelValues(queue, kind, string(f.Cause)).Inc()
+		m.jobs.failures.WithLabelValues(queue, kind, string(f.Cause)).Inc()
 	}
 }
 
 func (m *Metrics) onRescued(r jobs.Rescued) {
-	m.rescuedAttempts.WithLabelValues(string(r.Reason)).Add(float64(r.Attempts))
-	m.rescuedJobs.WithLabelValues(string(jobs.StatusPending)).Add(float64(r.Pending))
-	m.rescuedJobs.WithLabelValues(string(jobs.StatusFailed)).Add(float64(r.Failed))
-	m.rescuedJobs.WithLabelValues(string(jobs.StatusCancelled)).Add(float64(r.Cancelled))
+	m.rescues.attempts.WithLabelValues(string(r.Reason)).Add(float64(r.Attempts))
+	m.rescues.jobs.WithLabelValues(string(jobs.StatusPending)).Add(float64(r.Pending))
+	m.rescues.jobs.WithLabelValues(string(jobs.StatusFailed)).Add(float64(r.Failed))
+	m.rescues.jobs.WithLabelValues(string(jobs.StatusCancelled)).Add(float64(r.Cancelled))
 }
 
 func (m *Metrics) onTurned(t jobs.Turned) {
-	m.turns.Observe(t.Took.Seconds())
-	m.recorded.Observe(float64(t.Recorded))
-	m.claimed.Observe(float64(t.Claimed))
-	m.promoted.Add(float64(t.Promoted))
+	m.turns.took.Observe(t.Took.Seconds())
+	m.turns.recorded.Observe(float64(t.Recorded))
+	m.turns.claimed.Observe(float64(t.Claimed))
+	m.turns.promoted.Add(float64(t.Promoted))
 }
 
 func (m *Metrics) onCommitted(writes int, took time.Duration) {
-	m.writes.Observe(float64(writes))
-	m.commits.Observe(took.Seconds())
+	m.database.writes.Observe(float64(writes))
+	m.database.commits.Observe(took.Seconds())
 }
 
 func (m *Metrics) onQueried(name string, took time.Duration, err error) {
-	m.queries.WithLabelValues(name).Observe(took.Seconds())
+	m.database.queries.WithLabelValues(name).Observe(took.Seconds())
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		m.queryErrors.WithLabelValues(name).Inc()
+		m.database.queryErrors.WithLabelValues(name).Inc()
 	}
 }
 
-func (m *Metrics) onFailed(err error) { m.databaseErrors.WithLabelValues(reason(err)).Inc() }
+func (m *Metrics) onFailed(err error) { m.database.errors.WithLabelValues(reason(err)).Inc() }
 
 func (m *Metrics) onWoken(source jobs.WakeSource) { m.wakeUps.WithLabelValues(string(source)).Inc() }
 

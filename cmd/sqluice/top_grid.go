@@ -89,57 +89,56 @@ func (g *grid) lines(width int, paint painter) []string {
 	return lines
 }
 
-// fit chooses the columns that fit into a width, and the width of each.
+// fit chooses the columns that fit into a width, and the width of each; 0 means no limit.
 func (g *grid) fit(width int) (shown, widths []int) {
-	whole := make([]int, len(g.columns))
-	for i, c := range g.columns {
-		whole[i] = ansi.StringWidth(c.title)
-		for _, r := range g.rows {
-			whole[i] = max(whole[i], ansi.StringWidth(r.cells[i].text))
-		}
+	whole, narrow := g.widths()
+	for i := range g.columns {
 		shown = append(shown, i)
 	}
-	narrow := func(i int) int {
-		if least := g.columns[i].least; least > 0 {
-			return min(least, whole[i])
-		}
-		return whole[i]
+	if width == 0 {
+		return shown, whole
 	}
 	room := func() int {
 		room := width - gap*len(shown) // one gap before the first column, for the mark
 		for _, i := range shown {
-			room -= narrow(i)
+			room -= narrow[i]
 		}
 		return room
 	}
-	for width > 0 && room() < 0 && len(shown) > 1 {
-		worst := 0
-		for n, i := range shown {
-			if g.columns[i].worth < g.columns[shown[worst]].worth {
-				worst = n
-			}
-		}
-		shown = append(shown[:worst:worst], shown[worst+1:]...)
+	for room() < 0 && len(shown) > 1 {
+		shown = g.withoutWorst(shown)
 	}
-	left := room()
-	for _, i := range shown {
-		if width == 0 {
-			widths = append(widths, whole[i])
-		} else {
-			widths = append(widths, narrow(i))
-		}
+	wanted := make([]int, len(shown))
+	for n, i := range shown {
+		wanted[n] = whole[i] - narrow[i]
 	}
-	for grew := true; grew && left > 0; {
-		grew = false
-		for n, i := range shown {
-			if left > 0 && widths[n] < whole[i] {
-				widths[n]++
-				left--
-				grew = true
-			}
-		}
+	widths = share(room(), wanted)
+	for n, i := range shown {
+		widths[n] += narrow[i]
 	}
 	return shown, widths
+}
+
+// widths returns for each column the width at which nothing is cut, and the least width.
+func (g *grid) widths() (whole, narrow []int) {
+	for i, c := range g.columns {
+		width := ansi.StringWidth(c.title)
+		for _, r := range g.rows {
+			width = max(width, ansi.StringWidth(r.cells[i].text))
+		}
+		whole = append(whole, width)
+		if c.least > 0 {
+			width = min(c.least, width)
+		}
+		narrow = append(narrow, width)
+	}
+	return whole, narrow
+}
+
+// withoutWorst leaves out the first column of the least worth.
+func (g *grid) withoutWorst(shown []int) []int {
+	worst := slices.MinFunc(shown, func(a, b int) int { return g.columns[a].worth - g.columns[b].worth })
+	return slices.DeleteFunc(shown, func(i int) bool { return i == worst })
 }
 
 // pad fills a text with blanks to a width in columns of a terminal; some characters take two.

@@ -42,6 +42,11 @@ func (m *topModel) key(key tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	}
+	return m.act(key)
+}
+
+// act does what a key means while nothing is asked, edited or explained.
+func (m *topModel) act(key tea.KeyPressMsg) tea.Cmd {
 	m.message = ""
 	switch key.String() {
 	case "q":
@@ -72,7 +77,7 @@ func (m *topModel) ask(pause bool) {
 	case m.chosen == "":
 		m.message = "no queue is chosen"
 	default:
-		m.mode, m.pausing, m.target = asking, pause, m.chosen
+		m.mode, m.question = asking, topQuestion{pause, m.chosen}
 	}
 }
 
@@ -84,10 +89,10 @@ func (m *topModel) answer(key tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	m.changes++
-	queue, pause := m.target, m.pausing
+	q := m.question
 	return func() tea.Msg {
-		changed, err := m.effects.change(queue, pause)
-		return topChanged{queue, pause, changed, err}
+		changed, err := m.effects.change(q.queue, q.pause)
+		return topChanged{q.queue, q.pause, changed, err}
 	}
 }
 
@@ -134,30 +139,20 @@ func (m *topModel) help() []string {
 
 // view returns the frame with the model's state.
 func (m *topModel) view() *topView {
-	v := &topView{
-		database: m.database, frame: m.frame, rates: m.rates, filter: m.filter, chosen: m.chosen, paint: m.paint,
-		status: m.now().Format(time.TimeOnly), footer: m.footer(),
+	now := m.now()
+	return &topView{
+		database: m.database, frame: m.reads.frame, rates: m.reads.rates, filter: m.filter, chosen: m.chosen, paint: m.paint,
+		status: now.Format(time.TimeOnly), trouble: m.reads.outdated(now), footer: m.footer(),
 	}
-	// A slow read is shown before it fails.
-	waited := m.now().Sub(m.looking)
-	switch {
-	case m.trouble != nil:
-		v.trouble = "no answer since " + m.troubleSince.Format(time.TimeOnly) + ": " + m.trouble.Error()
-	case !m.looking.IsZero() && waited >= 2*time.Second:
-		v.trouble = "no answer for " + waited.Truncate(time.Second).String()
-	case !m.seen:
-		v.trouble = "looking"
-	}
-	return v
 }
 
 // footer returns the line at the bottom. If it is too wide, the last parts are left out.
 func (m *topModel) footer() []string {
 	switch {
-	case m.mode == asking && m.pausing:
-		return []string{`pause queue "` + printable(m.target, oneLine) + `"? y/n`}
+	case m.mode == asking && m.question.pause:
+		return []string{`pause queue "` + printable(m.question.queue, oneLine) + `"? y/n`}
 	case m.mode == asking:
-		return []string{`resume queue "` + printable(m.target, oneLine) + `"? y/n`}
+		return []string{`resume queue "` + printable(m.question.queue, oneLine) + `"? y/n`}
 	case m.mode == filtering:
 		return []string{"/" + printable(m.filter, oneLine) + "_", "enter keeps it", "esc drops it"}
 	case m.changes > 0:

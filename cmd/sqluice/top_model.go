@@ -52,21 +52,21 @@ type topModel struct {
 
 	width, height int
 	database      string
-	frame         topFrame
-	seen          bool // a frame was read
-	rates         topRates
-	looking       time.Time // the start of the running read; zero if none runs
-	trouble       error     // the error of the last read
-	troubleSince  time.Time
+	reads         topReads
 
-	mode    topMode
-	chosen  string // a queue
-	filter  string
-	before  string // the filter before the edit
-	pausing bool   // the confirmation is for a pause, otherwise for a resume
-	target  string // the queue of the confirmation, also if rows move
-	changes int    // that run
-	message string // about the last key
+	mode     topMode
+	chosen   string // a queue
+	filter   string
+	before   string // the filter before the edit
+	question topQuestion
+	changes  int    // that run
+	message  string // about the last key
+}
+
+// topQuestion is a change that the user must confirm.
+type topQuestion struct {
+	pause bool   // otherwise resume
+	queue string // also if rows move
 }
 
 func newTopModel(database string, interval time.Duration, readOnly bool, effects topEffects) *topModel {
@@ -80,7 +80,7 @@ func (m *topModel) Init() tea.Cmd { return tea.Batch(m.look(), m.after(time.Seco
 
 // look reads a frame in the background.
 func (m *topModel) look() tea.Cmd {
-	m.looking = m.now()
+	m.reads.begin(m.now())
 	return func() tea.Msg {
 		frame, err := m.effects.read()
 		return topRead{frame, err}
@@ -98,7 +98,9 @@ func (m *topModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.width, m.height = msg.Width, msg.Height
 		}
 	case topRead:
-		m.take(msg)
+		if m.reads.end(msg, m.now()) {
+			m.choose(0)
+		}
 		return m, m.after(m.interval, topLook{})
 	case topLook:
 		return m, m.look()
@@ -115,23 +117,6 @@ func (m *topModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.key(msg)
 	}
 	return m, nil
-}
-
-// take shows a frame. If reading failed, it keeps the previous frame.
-func (m *topModel) take(read topRead) {
-	m.looking = time.Time{}
-	if read.err != nil {
-		if m.trouble == nil {
-			m.troubleSince = m.now()
-		}
-		m.trouble = read.err
-		return
-	}
-	if m.seen {
-		m.rates.add(m.frame, read.frame)
-	}
-	m.trouble, m.seen, m.frame = nil, true, read.frame
-	m.choose(0)
 }
 
 // choose moves the selection by a number of queues, in a circle. If the selected queue is gone, it selects the first.

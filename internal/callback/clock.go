@@ -1,7 +1,7 @@
 package callback
 
 import (
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -17,30 +17,52 @@ func Clock(now func() time.Time) func() time.Time {
 }
 
 type clock struct {
-	now   func() time.Time
-	ahead atomic.Int64 // of the system's clock when the last answer came
-	late  atomic.Int64 // calls that have not returned in time and still go on
+	now func() time.Time
+
+	mu    sync.Mutex
+	ahead time.Duration // of the system's clock when the last answer came
+	late  int           // calls that have not returned in time and still go on
 }
 
 func (c *clock) read() time.Time {
-	if c.late.Load() == 0 {
-		var state atomic.Int32 // of this call: 1 when it returned, 2 when the caller did not wait for it
-		t, ok := Within(clockWithin, func() time.Time {
-			defer func() {
-				if !state.CompareAndSwap(0, 1) {
-					c.late.Add(-1)
-				}
-			}()
-			return c.now()
-		})
-		if ok {
-			c.ahead.Store(int64(time.Until(t)))
-			return t
-		}
-		c.late.Add(1)
-		if !state.CompareAndSwap(0, 2) {
-			c.late.Add(-1)
-		}
+	if t, ok := c.ask(); ok {
+		return t
 	}
-	return time.Now().Add(time.Duration(c.ahead.Load()))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.ahead)
+}
+
+// ask returns the clock's answer. ok is false when it has none in time, or when an earlier call still goes on.
+func (c *clock) ask() (t time.Time, ok bool) {
+	if c.isLate() {
+		return time.Time{}, false
+	}
+	returned, left := false, false // this call, and its caller before that; guarded by mu
+	t, ok = Within(clockWithin, func() time.Time {
+		defer func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if returned = true; left {
+				c.late--
+			}
+		}()
+		return c.now()
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case ok:
+		c.ahead = time.Until(t)
+	case !returned:
+		left = true
+		c.late++
+	}
+	return t, ok
+}
+
+func (c *clock) isLate() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.late > 0
 }

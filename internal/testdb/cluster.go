@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sqluice/sqluice/internal/serveruser"
 )
 
 // Cluster is a PostgreSQL server of one test, made from the local binaries, which the test can stop and start. It
@@ -41,7 +43,7 @@ func StartCluster(tb testing.TB, settings map[string]string) *Cluster {
 		Scheme: "postgres", User: url.User("sqluice"), Path: "/postgres",
 		RawQuery: url.Values{"host": {c.dir}}.Encode(),
 	}).String()}
-	if c.attributes, err = unprivileged(c.dir); err != nil {
+	if c.attributes, err = serveruser.Attributes(c.dir); err != nil {
 		unavailable(tb, err)
 	}
 	initdb := exec.CommandContext(tb.Context(), filepath.Join(binaries, "initdb"), "--pgdata="+c.DataDir(), "--username=sqluice",

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/sqluice/sqluice/internal/serveruser"
 )
 
 // PgBouncer is a connection pooler of one test in front of a PostgreSQL server. It listens on a unix socket only.
@@ -40,7 +41,7 @@ func StartPgBouncer(tb testing.TB, clusterURL string, settings map[string]string
 		tb.Fatal(err)
 	}
 	b := &PgBouncer{program: program, dir: shortDir(tb)}
-	if b.attributes, err = unprivileged(b.dir); err != nil {
+	if b.attributes, err = serveruser.Attributes(b.dir); err != nil {
 		notTested(tb, "PgBouncer", err, "run the tests as another user")
 	}
 	all := map[string]string{

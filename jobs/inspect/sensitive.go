@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
@@ -43,7 +44,7 @@ func (in *Inspector) MarkSensitive(ctx context.Context, kind string, paths ...st
 func (in *Inspector) UnmarkSensitive(ctx context.Context, kind string, paths ...string) (int64, error) {
 	list, err := json.Marshal(paths)
 	if err != nil {
-		return 0, fmt.Errorf("%s fields of %s: %w", ActionUnmark, core.Quote(kind), err)
+		return 0, fmt.Errorf("%s fields of %s: %w", ActionUnmark, strconv.Quote(kind), err)
 	}
 	return in.setSensitive(ctx, ActionUnmark, kind, paths, func(ctx context.Context, q db.Querier, _ int64) (int64, error) {
 		return q.DeleteSensitiveFields(ctx, db.DeleteSensitiveFieldsParams{Kind: kind, Paths: string(list)})
@@ -74,7 +75,7 @@ func (in *Inspector) setSensitive(
 		}
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%s fields of %s: %w", action, core.Quote(kind), err)
+		return 0, fmt.Errorf("%s fields of %s: %w", action, strconv.Quote(kind), err)
 	}
 	return n, nil
 }

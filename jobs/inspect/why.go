@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -172,56 +173,82 @@ func moment(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
+// possible is a finding with the condition under which it applies.
+type possible struct {
+	applies bool
+	Finding
+}
+
+// findingsOf returns the findings that apply.
+func findingsOf(list ...possible) []Finding {
+	var found []Finding
+	for _, p := range list {
+		if p.applies {
+			found = append(found, p.Finding)
+		}
+	}
+	return found
+}
+
 // findings returns the reasons; the first one must be mended first.
 func (w *why) findings(now time.Time) []Finding {
-	var list []Finding
-	say := func(reason Reason, format string, args ...any) {
-		list = append(list, Finding{reason, fmt.Sprintf(format, args...)})
+	switch {
+	case w.job.Status.Final():
+		return w.ended()
+	case w.job.Status == jobs.StatusRunning:
+		return w.underWay(now)
 	}
+	if list := w.waiting(now); len(list) > 0 {
+		return list
+	}
+	return []Finding{say(ReasonSoon, "worker %s is about to claim it", strconv.Quote(w.takers[0].Name))}
+}
+
+// ended returns the findings of a job with a final status.
+func (w *why) ended() []Finding {
 	j := w.job
-	switch {
-	case j.Status.Final():
-		say(ReasonEnded, "it is %s since %s", j.Status, moment(j.FinishedAt))
-		if w.holder != 0 && j.Status != jobs.StatusDone {
-			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, core.Quote(j.UniqueKey))
-		}
-		return list
-	case j.Status == jobs.StatusRunning:
-		say(ReasonRunning, "worker %d has run it since %s", j.WorkerID, moment(j.StartedAt))
-		if j.LeaseUntil.Before(now) {
-			say(ReasonLease, "that worker's lease ended at %s: it is gone or does not answer, and no other has rescued the job yet", moment(j.LeaseUntil))
-		}
-		if !j.CancelRequested.IsZero() {
-			say(ReasonCancel, "its worker was asked at %s to stop it", j.CancelRequested.Format(time.RFC3339))
-		}
-		return list
-	case j.Status == jobs.StatusScheduled && j.RunAfter.After(now):
-		say(ReasonNotDue, "it is due at %s, in %s", j.RunAfter.Format(time.RFC3339), j.RunAfter.Sub(now).Round(time.Second))
-	case j.RunAfter.After(now):
-		say(ReasonClock, "it is pending but due only at %s, in %s: it was made so by SQL, or the clock was set back",
-			j.RunAfter.Format(time.RFC3339), j.RunAfter.Sub(now).Round(time.Second))
+	return findingsOf(
+		possible{true, say(ReasonEnded, "it is %s since %s", j.Status, moment(j.FinishedAt))},
+		possible{w.holder != 0 && j.Status != jobs.StatusDone,
+			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
+	)
+}
+
+// underWay returns the findings of a running job.
+func (w *why) underWay(now time.Time) []Finding {
+	j := w.job
+	return findingsOf(
+		possible{true, say(ReasonRunning, "worker %d has run it since %s", j.WorkerID, moment(j.StartedAt))},
+		possible{j.LeaseUntil.Before(now),
+			say(ReasonLease, "that worker's lease ended at %s: it is gone or does not answer, and no other has rescued the job yet", moment(j.LeaseUntil))},
+		possible{!j.CancelRequested.IsZero(), say(ReasonCancel, "its worker was asked at %s to stop it", moment(j.CancelRequested))},
+	)
+}
+
+// waiting returns the findings of a job that is scheduled or pending; none when a worker can claim it.
+func (w *why) waiting(now time.Time) []Finding {
+	j, queue := w.job, strconv.Quote(w.job.Queue)
+	early, scheduled := j.RunAfter.After(now), j.Status == jobs.StatusScheduled
+	due, in := moment(j.RunAfter), j.RunAfter.Sub(now).Round(time.Second)
+	more := ""
+	if w.ahead >= countAhead {
+		more = "at least "
 	}
-	if !w.movedAt.IsZero() {
-		say(ReasonMoved, "the queue is closed since %s by a move to another database, or from one", w.movedAt.Format(time.RFC3339))
-	}
-	if !w.pausedAt.IsZero() {
-		say(ReasonPaused, "queue %s is paused since %s", core.Quote(j.Queue), w.pausedAt.Format(time.RFC3339))
-	}
-	switch {
-	case len(w.takers) == 0:
-		say(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s", core.Quote(j.Kind), core.Quote(j.Queue))
-	case w.waits(now) && w.free == 0:
-		say(ReasonSlots, "the workers that take it hold %d jobs of queue %s, and run %d at once", w.running, core.Quote(j.Queue), w.slots)
-	}
-	if w.ahead > 0 {
-		more := ""
-		if w.ahead >= countAhead {
-			more = "at least "
-		}
-		say(ReasonAhead, "%s%d jobs of queue %s are to run before it", more, w.ahead, core.Quote(j.Queue))
-	}
-	if len(list) == 0 {
-		say(ReasonSoon, "worker %s is about to claim it", core.Quote(w.takers[0].Name))
-	}
-	return list
+	return findingsOf(
+		possible{early && scheduled, say(ReasonNotDue, "it is due at %s, in %s", due, in)},
+		possible{early && !scheduled,
+			say(ReasonClock, "it is pending but due only at %s, in %s: it was made so by SQL, or the clock was set back", due, in)},
+		possible{!w.movedAt.IsZero(),
+			say(ReasonMoved, "the queue is closed since %s by a move to another database, or from one", moment(w.movedAt))},
+		possible{!w.pausedAt.IsZero(), say(ReasonPaused, "queue %s is paused since %s", queue, moment(w.pausedAt))},
+		possible{len(w.takers) == 0,
+			say(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s", strconv.Quote(j.Kind), queue)},
+		possible{len(w.takers) > 0 && w.waits(now) && w.free == 0,
+			say(ReasonSlots, "the workers that take it hold %d jobs of queue %s, and run %d at once", w.running, queue, w.slots)},
+		possible{w.ahead > 0, say(ReasonAhead, "%s%d jobs of queue %s are to run before it", more, w.ahead, queue)},
+	)
+}
+
+func say(reason Reason, format string, args ...any) Finding {
+	return Finding{reason, fmt.Sprintf(format, args...)}
 }

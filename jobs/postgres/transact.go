@@ -76,17 +76,8 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 	}
 	over := false
 	defer func() {
-		if over {
-			return
-		}
-		p := recover()
-		if t.begun {
-			if rollbackErr := t.exec("rollback"); rollbackErr != nil && err == nil {
-				err = rollbackErr
-			}
-		}
-		if p != nil {
-			err = fmt.Errorf("panic in a write: %v", p)
+		if !over {
+			err = t.abandon(recover(), err)
 		}
 	}()
 	direct := opening{watched: watched{conn.Conn(), w}, ahead: t.sendWith, first: t.sendFirst, mode: s.mode}
@@ -114,6 +105,19 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 		fn()
 	}
 	return nil
+}
+
+// abandon rolls back after a panic, if any, or an error, and returns the transaction's error.
+func (t *transaction) abandon(panicked any, err error) error {
+	if t.begun {
+		if rollbackErr := t.exec("rollback"); err == nil {
+			err = rollbackErr
+		}
+	}
+	if panicked != nil {
+		return fmt.Errorf("panic in a write: %v", panicked)
+	}
+	return err
 }
 
 // transaction is one on a connection of the pool. It is driven by hand to save round trips: it begins with its first
@@ -344,20 +348,15 @@ func (s *Store) wasCommitted(id int64, life string) (bool, error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.options.asking, errSilent)
 	defer cancel()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		var status string
-		var same bool
-		silent, err := s.askStatus(ctx, id, life, &status, &same)
+		status, silent, err := s.askStatus(ctx, id, life)
 		switch {
-		case err == nil && status == "committed" && !same:
-			return false, errors.New("the server crashed or is another, and may have given the transaction's number to another transaction")
-		case err == nil && status == "committed":
-			return true, nil
-		case err == nil && status == "aborted", neverGiven(err):
+		case err == nil:
+			if committed, known, err := status.outcome(); known {
+				return committed, err
+			}
+		case neverGiven(err):
 			return false, nil
-		case err == nil && status == "standby": // which may lag behind, and may become the server
-		case err == nil && status == "forgotten":
-			return false, errors.New("the server has forgotten the transaction")
-		case err != nil && !lost(err) && !silent && ctx.Err() == nil:
+		case !lost(err) && !silent && ctx.Err() == nil:
 			return false, err
 		}
 		timer := time.NewTimer(pause)
@@ -370,15 +369,38 @@ func (s *Store) wasCommitted(id int64, life string) (bool, error) {
 	}
 }
 
+// transactionStatus is what a server says of a transaction.
+type transactionStatus struct {
+	name     string // in the words of transaction_status.sql
+	sameLife bool   // of the server
+}
+
+// outcome returns whether the transaction was committed, or an error if the server cannot tell. known is false while a later
+// answer may say more: the transaction may be running, and a standby may lag behind and may become the server.
+func (s transactionStatus) outcome() (committed, known bool, err error) {
+	switch s.name {
+	case "committed":
+		if !s.sameLife {
+			return false, true, errors.New("the server crashed or is another, and may have given the transaction's number to another transaction")
+		}
+		return true, true, nil
+	case "aborted":
+		return false, true, nil
+	case "forgotten":
+		return false, true, errors.New("the server has forgotten the transaction")
+	}
+	return false, false, nil
+}
+
 // askStatus asks once what became of a transaction. silent says that the connection gave no answer in time: another one may.
-func (s *Store) askStatus(ctx context.Context, id int64, life string, status *string, same *bool) (silent bool, err error) {
+func (s *Store) askStatus(ctx context.Context, id int64, life string) (status transactionStatus, silent bool, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return false, err
+		return status, false, err
 	}
 	defer conn.Release()
 	ctx, cancel := context.WithTimeout(ctx, s.options.prompt)
 	defer cancel()
-	err = conn.QueryRow(ctx, control("transaction_status"), once(id, life)...).Scan(status, same)
-	return ctx.Err() != nil, err
+	err = conn.QueryRow(ctx, control("transaction_status"), once(id, life)...).Scan(&status.name, &status.sameLife)
+	return status, ctx.Err() != nil, err
 }

@@ -103,37 +103,17 @@ func New(ctx context.Context, pool *sql.DB, opts ...Option) (*Store, error) {
 }
 
 func open(ctx context.Context, path string, o options) (*Store, error) {
-	if path == "" || path == ":memory:" || strings.HasPrefix(path, "file:") {
-		return nil, errors.New("a path to a file is needed, not a memory database or a URI")
-	}
-	path, err := resolve(path)
+	path, err := usablePath(path, o.mustExist)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFile(path, o.mustExist); err != nil {
+	if err := lockByHandle(); err != nil {
 		return nil, err
 	}
-	if err := checkFileSystem(filepath.Dir(path)); err != nil {
-		return nil, err
-	}
-	// A close of the file by any other code of this process would drop POSIX locks. Not available or too late means
-	// that the application has chosen already, or that the system has no such locks.
-	if _, err := sqlite.OFDLocking(true); err != nil && !errors.Is(err, sqlite.ErrOFDLockingTooLate) &&
-		!errors.Is(err, sqlite.ErrOFDLockingUnavailable) {
-		return nil, err
-	}
-
 	s := &Store{path: path, side: sideFolderOf(path), options: o}
-	if s.writeDB, err = openPool(path, o, false); err != nil {
+	if err := s.openPools(); err != nil {
 		return nil, err
 	}
-	if s.readDB, err = openPool(path, o, true); err != nil {
-		return nil, errors.Join(err, s.writeDB.Close())
-	}
-	if s.inspectDB, err = openPool(path, o, true); err != nil {
-		return nil, errors.Join(err, s.readDB.Close(), s.writeDB.Close())
-	}
-	s.inspectDB.SetMaxOpenConns(inspectionConnections())
 	if err := s.connect(ctx); err != nil {
 		return nil, errors.Join(err, s.inspectDB.Close(), s.readDB.Close(), s.writeDB.Close())
 	}
@@ -143,6 +123,46 @@ func open(ctx context.Context, path string, o options) (*Store, error) {
 		}
 	}
 	return s, nil
+}
+
+// usablePath returns the path of the database file without links, after checks of the file and its file system.
+func usablePath(path string, mustExist bool) (string, error) {
+	if path == "" || path == ":memory:" || strings.HasPrefix(path, "file:") {
+		return "", errors.New("a path to a file is needed, not a memory database or a URI")
+	}
+	path, err := resolve(path)
+	if err != nil {
+		return "", err
+	}
+	if err := checkFile(path, mustExist); err != nil {
+		return "", err
+	}
+	return path, checkFileSystem(filepath.Dir(path))
+}
+
+// lockByHandle makes SQLite use the locks of open file descriptions: a close of the file by any other code of this process
+// would drop POSIX locks. The application may have chosen already, and some systems have no such locks; neither is an error.
+func lockByHandle() error {
+	_, err := sqlite.OFDLocking(true)
+	if errors.Is(err, sqlite.ErrOFDLockingTooLate) || errors.Is(err, sqlite.ErrOFDLockingUnavailable) {
+		return nil
+	}
+	return err
+}
+
+// openPools makes the store's pools: all of them or none.
+func (s *Store) openPools() (err error) {
+	if s.writeDB, err = openPool(s.path, s.options, false); err != nil {
+		return err
+	}
+	if s.readDB, err = openPool(s.path, s.options, true); err != nil {
+		return errors.Join(err, s.writeDB.Close())
+	}
+	if s.inspectDB, err = openPool(s.path, s.options, true); err != nil {
+		return errors.Join(err, s.readDB.Close(), s.writeDB.Close())
+	}
+	s.inspectDB.SetMaxOpenConns(inspectionConnections())
+	return nil
 }
 
 // checkFile looks at the database file, which may be missing unless it must exist.

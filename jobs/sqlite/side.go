@@ -48,45 +48,35 @@ const (
 
 // open opens a file of the folder and creates both when they are missing. Like SQLite's own files, they get the mode of
 // the database and, when the process may set it, its owner: other users of the database need them.
-func (s sideFolder) open(name string) (*os.File, error) {
-	root, err := s.openRoot(true)
-	if err != nil {
-		return nil, translateSystem(err)
-	}
-	file, err := s.openIn(root, name)
-	return file, errors.Join(translateSystem(err), root.Close())
+func (s sideFolder) open(name string) (file *os.File, err error) {
+	err = s.within(true, func(root *os.Root) error {
+		file, err = s.openIn(root, name)
+		return err
+	})
+	return file, translateSystem(err)
 }
 
 // openExisting opens a file of the folder. The error is fs.ErrNotExist when the file or the folder is missing.
-func (s sideFolder) openExisting(name string) (*os.File, error) {
-	root, err := s.openRoot(false)
-	if err != nil {
-		return nil, err
-	}
-	file, err := openPlain(root, name)
-	return file, errors.Join(err, root.Close())
+func (s sideFolder) openExisting(name string) (file *os.File, err error) {
+	err = s.within(false, func(root *os.Root) error {
+		file, err = openPlain(root, name)
+		return err
+	})
+	return file, err
 }
 
 // create creates a file of the folder, which must not exist.
-func (s sideFolder) create(name string) (*os.File, error) {
-	root, err := s.openRoot(true)
-	if err != nil {
-		return nil, translateSystem(err)
-	}
-	file, err := s.createIn(root, name)
-	return file, errors.Join(translateSystem(err), root.Close())
+func (s sideFolder) create(name string) (file *os.File, err error) {
+	err = s.within(true, func(root *os.Root) error {
+		file, err = s.createIn(root, name)
+		return err
+	})
+	return file, translateSystem(err)
 }
 
 // remove removes a file of the folder if the name still belongs to the file that is open. A file that is gone is no error.
 func (s sideFolder) remove(name string, file *os.File) error {
-	root, err := s.openRoot(false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(removeSame(root, name, file), root.Close())
+	return withoutMissing(s.within(false, func(root *os.Root) error { return removeSame(root, name, file) }))
 }
 
 // removeSame removes a file of a folder if the name still belongs to the file that is open. A file that is gone is no error.
@@ -106,32 +96,38 @@ func removeSame(root *os.Root, name string, file *os.File) error {
 }
 
 // entries returns what the folder holds; nothing when it does not exist.
-func (s sideFolder) entries() ([]os.DirEntry, error) {
-	root, err := s.openRoot(false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	list, err := fs.ReadDir(root.FS(), ".")
-	return list, errors.Join(err, root.Close())
+func (s sideFolder) entries() (list []os.DirEntry, err error) {
+	err = s.within(false, func(root *os.Root) error {
+		list, err = fs.ReadDir(root.FS(), ".")
+		return err
+	})
+	return list, withoutMissing(err)
 }
 
 // exists reports whether the folder has a file of that name.
 func (s sideFolder) exists(name string) (bool, error) {
-	root, err := s.openRoot(false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
+	err := s.within(false, func(root *os.Root) error {
+		_, err := root.Lstat(name)
+		return err
+	})
+	return err == nil, withoutMissing(err)
+}
+
+// within opens the folder, calls fn with it and closes it. The folder is created first if create is true.
+func (s sideFolder) within(create bool, fn func(*os.Root) error) error {
+	root, err := s.openRoot(create)
 	if err != nil {
-		return false, err
+		return err
 	}
-	_, err = root.Lstat(name)
+	return errors.Join(fn(root), root.Close())
+}
+
+// withoutMissing returns nil for the error of a file or a folder that does not exist.
+func withoutMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, root.Close()
+		return nil
 	}
-	return err == nil, errors.Join(err, root.Close())
+	return err
 }
 
 // sideTries bounds how often a name that another process creates or removes at the same time is tried again.

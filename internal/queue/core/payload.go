@@ -133,6 +133,3 @@ func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, s[start:]...)
 	return append(dst, '"')
 }
-
-// Quote returns s as a Go string literal, as error texts show values.
-func Quote(s string) string { return strconv.Quote(s) }

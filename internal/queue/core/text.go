@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"unicode"
 	"unicode/utf8"
 
@@ -32,14 +33,14 @@ func CheckText(field, s string, most int) error {
 		return jobtype.NewInvalidError(field, "", "not be empty")
 	}
 	if !utf8.ValidString(s) {
-		return jobtype.NewInvalidError(field, Quote(s), "be valid UTF-8")
+		return jobtype.NewInvalidError(field, strconv.Quote(s), "be valid UTF-8")
 	}
 	if n := utf8.RuneCountInString(s); n > most {
-		return jobtype.NewInvalidError(field, Quote(s), fmt.Sprintf("be at most %d characters, not %d", most, n))
+		return jobtype.NewInvalidError(field, strconv.Quote(s), fmt.Sprintf("be at most %d characters, not %d", most, n))
 	}
 	for _, r := range s {
 		if unicode.IsControl(r) {
-			return jobtype.NewInvalidError(field, Quote(s), "hold no control character")
+			return jobtype.NewInvalidError(field, strconv.Quote(s), "hold no control character")
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/sqluice/sqluice/db"
@@ -98,7 +99,7 @@ func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll 
 	if free {
 		var err error
 		if taken, done, err = r.Store.TakeWorkerLock(ctx, w.LockKey); err != nil {
-			return fmt.Errorf("look after worker %s: %w", core.Quote(w.Name), err)
+			return fmt.Errorf("look after worker %s: %w", strconv.Quote(w.Name), err)
 		}
 	}
 	reason := "crash"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -35,7 +36,7 @@ func (r *Result) Add(other Result) {
 // not final and for a negative age. An error half-way leaves some jobs removed; the result tells how many.
 func Jobs(ctx context.Context, s *engine.Scope, status jobtype.Status, age time.Duration) (Result, error) {
 	if !status.Final() {
-		return Result{}, fmt.Errorf("prune: %w", jobtype.NewInvalidError("status", core.Quote(string(status)), "be done, failed or cancelled"))
+		return Result{}, fmt.Errorf("prune: %w", jobtype.NewInvalidError("status", strconv.Quote(string(status)), "be done, failed or cancelled"))
 	}
 	if age < 0 {
 		return Result{}, fmt.Errorf("prune: %w", jobtype.NewInvalidError("age", age.String(), "not be negative"))

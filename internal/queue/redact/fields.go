@@ -3,6 +3,7 @@ package redact
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -55,7 +56,7 @@ func parsePath(path string) (column string, names []string, err error) {
 	}
 	for _, name := range names {
 		if name == "" {
-			return "", nil, jobtype.NewInvalidError("sensitive field", core.Quote(path), "be names with a dot between them, such as card.number")
+			return "", nil, jobtype.NewInvalidError("sensitive field", strconv.Quote(path), "be names with a dot between them, such as card.number")
 		}
 	}
 	return column, names, nil

@@ -135,30 +135,47 @@ func (r *redactor) copy() {
 
 // skip passes over a value.
 func (r *redactor) skip() {
-	depth, inString := 0, false
-	for ; r.at < len(r.in); r.at++ {
-		switch c := r.in[r.at]; {
-		case inString && c == '\\':
+	switch r.in[r.at] {
+	case '"':
+		r.skipString()
+	case '{', '[':
+		r.skipNested()
+	default:
+		r.skipWord()
+	}
+}
+
+func (r *redactor) skipString() {
+	for r.at++; r.in[r.at] != '"'; r.at++ {
+		if r.in[r.at] == '\\' {
 			r.at++
-		case c == '"':
-			inString = !inString
-			if !inString && depth == 0 {
-				r.at++
-				return
-			}
-		case inString:
-		case c == '{' || c == '[':
+		}
+	}
+	r.at++
+}
+
+// skipNested passes over an object or an array.
+func (r *redactor) skipNested() {
+	for depth := 0; ; {
+		switch r.in[r.at] {
+		case '"':
+			r.skipString()
+			continue
+		case '{', '[':
 			depth++
-		case c == '}' || c == ']':
-			if depth == 0 {
-				return // of what a number stood in
-			}
-			if depth--; depth == 0 {
-				r.at++
-				return
-			}
-		case depth == 0 && strings.IndexByte(", \t\r\n", c) >= 0:
+		case '}', ']':
+			depth--
+		}
+		r.at++
+		if depth == 0 {
 			return
 		}
+	}
+}
+
+// skipWord passes over a number, true, false or null.
+func (r *redactor) skipWord() {
+	for r.at < len(r.in) && strings.IndexByte(",]} \t\r\n", r.in[r.at]) < 0 {
+		r.at++
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,7 +56,7 @@ func (r *registration) add(ctx context.Context) error {
 		Queues: string(queues), Kinds: r.kinds,
 	})
 	if err != nil {
-		return errors.Join(fmt.Errorf("register worker %s: %w", core.Quote(r.config.Name), err), release(true))
+		return errors.Join(fmt.Errorf("register worker %s: %w", strconv.Quote(r.config.Name), err), release(true))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

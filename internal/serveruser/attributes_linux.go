@@ -1,4 +1,4 @@
-package testdb
+package serveruser
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// unprivileged makes a server end with the test process, however that ends. When the tests run as root, which
-// PostgreSQL and PgBouncer refuse, another user runs the server and owns dir.
-func unprivileged(dir string) (*syscall.SysProcAttr, error) {
+// Attributes returns how to start a server so that it ends with this process, however that ends. When this process runs as
+// root, which PostgreSQL and PgBouncer refuse, another user runs the server and becomes the owner of dir.
+func Attributes(dir string) (*syscall.SysProcAttr, error) {
 	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Getuid() != 0 {
 		return attributes, nil
