@@ -25,7 +25,7 @@ const (
 var bounded = regexp.MustCompile(`^(jobs|internal/queue|internal/callback|admin|cmd|metrics|telemetry)/`)
 
 // unfinished matches the files that are being rebuilt. The bounds do not hold for them yet.
-var unfinished = regexp.MustCompile(`^(internal/queue/runner/|jobs/enqueue\.go$|jobs/sqlite/|jobs/postgres/)`)
+var unfinished = regexp.MustCompile(`^(jobs/enqueue\.go$|jobs/sqlite/|jobs/postgres/)`)
 
 func TestComplexityIsBounded(t *testing.T) {
 	folders := map[string][]source{}

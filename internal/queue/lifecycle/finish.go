@@ -44,26 +44,12 @@ func Finish(ctx context.Context, q db.Querier, now time.Time, ends []*End, done 
 			f.lost = append(f.lost, e)
 		}
 	}
-	for h, group := range plain {
-		n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{Now: core.Micros(now), WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
-		if err == nil {
-			err = f.completed(ctx, group, n)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	for h, group := range withResult {
-		n, err := q.CompleteJobsWithResults(ctx, db.CompleteJobsWithResultsParams{Now: core.Micros(now), WorkerID: h.worker, Items: Fences(group)})
-		if err == nil {
-			err = f.completed(ctx, group, n)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	for h, group := range returned {
-		if err := f.returned(ctx, h, group); err != nil {
+	for _, write := range []func() error{
+		func() error { return f.plain(ctx, plain) },
+		func() error { return f.withResults(ctx, withResult) },
+		func() error { return f.returned(ctx, returned) },
+	} {
+		if err := write(); err != nil {
 			return nil, err
 		}
 	}
@@ -76,12 +62,7 @@ func Return(ctx context.Context, q db.Querier, now time.Time, ends []*End, done 
 	for i, e := range ends {
 		all.add(e, len(ends)-i)
 	}
-	for h, group := range all {
-		if err := f.returned(ctx, h, group); err != nil {
-			return err
-		}
-	}
-	return nil
+	return f.returned(ctx, all)
 }
 
 // Snooze writes one attempt's FateSnooze. It does nothing when the lease was lost.
@@ -136,13 +117,51 @@ func (f *finisher) completed(ctx context.Context, group []*End, n int64) error {
 	return nil
 }
 
-// returned releases jobs whose handlers were not called.
-func (f *finisher) returned(ctx context.Context, h holder, group []*End) error {
-	n, err := f.q.ReleaseJobs(ctx, db.ReleaseJobsParams{Now: core.Micros(f.now), WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
-	if err != nil || n == int64(len(group)) {
-		return err
+// plain completes jobs without a result.
+func (f *finisher) plain(ctx context.Context, all groups) error {
+	for h, group := range all {
+		n, err := f.q.CompleteJobs(ctx, db.CompleteJobsParams{Now: core.Micros(f.now), WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
+		if err == nil {
+			err = f.completed(ctx, group, n)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	for _, e := range group { // a caller may have requested the cancellation meanwhile
+	return nil
+}
+
+// withResults completes jobs with small results.
+func (f *finisher) withResults(ctx context.Context, all groups) error {
+	for h, group := range all {
+		n, err := f.q.CompleteJobsWithResults(ctx, db.CompleteJobsWithResultsParams{Now: core.Micros(f.now), WorkerID: h.worker, Items: Fences(group)})
+		if err == nil {
+			err = f.completed(ctx, group, n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// returned releases jobs whose handlers were not called.
+func (f *finisher) returned(ctx context.Context, all groups) error {
+	for h, group := range all {
+		n, err := f.q.ReleaseJobs(ctx, db.ReleaseJobsParams{Now: core.Micros(f.now), WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
+		if err == nil && n < int64(len(group)) {
+			err = f.cancelReturned(ctx, h, group)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancelReturned cancels those of a group whose cancellation a caller has requested meanwhile: they were not released.
+func (f *finisher) cancelReturned(ctx context.Context, h holder, group []*End) error {
+	for _, e := range group {
 		n, err := f.q.CancelRequestedJob(ctx, db.CancelRequestedJobParams{Now: core.Micros(f.now), ID: e.Job.ID, Attempt: h.attempt, WorkerID: h.worker})
 		if err != nil {
 			return err

@@ -88,10 +88,21 @@ func (h *Handover) Insert(ctx context.Context, q db.Querier, p db.EnqueueJobPara
 
 // asGiven reports whether the inserted row has the values that the enqueue gave: whether no trigger changed it.
 func asGiven(row db.EnqueueClaimedJobRow, arg db.EnqueueClaimedJobParams) bool {
-	return row.Kind == arg.Kind && row.Queue == arg.Queue && row.Payload == arg.Payload && row.Status == string(jobtype.StatusRunning) &&
-		row.Priority == arg.Priority && row.RunAfter == arg.RunAfter && row.MaxAttempts == arg.MaxAttempts && row.Timeout == arg.Timeout &&
-		core.Deref(row.UserID) == core.Deref(arg.UserID) && core.Deref(row.Tags) == core.Deref(arg.Tags) && core.Deref(row.Metadata) == core.Deref(arg.Metadata) &&
-		row.UniqueKey == nil && row.RequestID == nil && row.CreatedAt == arg.Now && row.Attempt == 1 && row.WorkerID != nil && *row.WorkerID == arg.WorkerID
+	given := db.EnqueueClaimedJobRow{
+		ID: row.ID, Kind: arg.Kind, Queue: arg.Queue, Payload: arg.Payload, Status: string(jobtype.StatusRunning), Priority: arg.Priority,
+		RunAfter: arg.RunAfter, MaxAttempts: arg.MaxAttempts, Timeout: arg.Timeout, CreatedAt: arg.Now, Attempt: 1,
+	}
+	texts := func(list ...*string) (texts [3]string) {
+		for i, text := range list {
+			texts[i] = core.Deref(text)
+		}
+		return texts
+	}
+	optional := texts(row.UserID, row.Tags, row.Metadata) == texts(arg.UserID, arg.Tags, arg.Metadata)
+	row.UserID, row.Tags, row.Metadata = nil, nil, nil
+	worker := row.WorkerID
+	row.WorkerID = nil
+	return row == given && optional && worker != nil && *worker == arg.WorkerID
 }
 
 // start dispatches the job that the committed transaction claimed. It returns false when the transaction claimed none.
