@@ -206,6 +206,29 @@ BEGIN
 END;
 $function$
 
+CREATE OR REPLACE FUNCTION sqluice_json_depth(document text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+DECLARE
+    depth    BIGINT := octet_length(document) - octet_length(replace(replace(document, '[', ''), '{', ''));
+    brackets TEXT;
+BEGIN
+    IF depth <= 1000 THEN
+        RETURN depth;
+    END IF;
+    brackets := translate(regexp_replace(document, E'"([^"\\\\]|\\\\.)*"', '', 'g'),
+        E'{},:0123456789+-.eEtrufalsn \t\n\r', '[]');
+    depth := 0;
+    WHILE brackets <> '' AND depth <= 1000 LOOP
+        brackets := replace(brackets, '[]', '');
+        depth := depth + 1;
+    END LOOP;
+    RETURN depth;
+END;
+$function$
+
 
 VIEWS
 sqluice_jobs_readable AS SELECT id,
