@@ -13,8 +13,8 @@ import (
 // A claim beside which there is nothing to record, as of the first job after a rest, is one statement. Where others may write
 // meanwhile, and a statement is a round trip, it and its commit go in one, in place of three.
 
-// claimsAlone reports whether a turn only claims from one queue, for free slots, after a notification. The turn then promotes
-// due jobs after the claim. While a suspect job runs it returns false, because the claim could take a job that must wait for
+// claimsAlone reports whether a turn only claims from one queue, for free slots, after a notification. The claim takes nothing
+// when a scheduled job is due; another turn then promotes and claims. While a suspect job runs it returns false, because the claim could take a job that must wait for
 // that one.
 func (p *pump) claimsAlone(t *turn) bool {
 	if p.store.WritesAlone() || len(t.outcomes) > 0 || t.behind || len(t.wants) != 1 || !p.woken ||
@@ -41,7 +41,8 @@ func (t *turn) claimAlone(ctx context.Context) error {
 	err := s.store.WriteOne(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		t.begin()
 		for queue, n := range t.wants {
-			claimed, err = t.claimFrom(ctx, q, queue, n, s.store.Now())
+			now := s.store.Now()
+			claimed, err = t.claimFrom(ctx, q, queue, n, now, core.Micros(now)+1)
 		}
 		return err
 	})

@@ -36,6 +36,10 @@ const (
 	// The bounds of when a draining runner looks again whether others' jobs have ended: most of them soon have.
 	drainFirst = time.Millisecond
 	drainLast  = 100 * time.Millisecond
+
+	// drainAhead is how soon a job must fall due for a draining runner to wait for it: more than the clocks of the runner and of
+	// a program that has just inserted a job differ by.
+	drainAhead = 50 * time.Millisecond
 )
 
 // pump is the loop of a session that records outcomes and claims jobs, both in one transaction. Its fields are its own: only the goroutine that runs it touches them.
@@ -100,6 +104,10 @@ func (s *session) pump(ctx context.Context) error {
 		t.lone = p.claimsAlone(t)
 		if err := p.do(ctx, t, stopping); err != nil {
 			return err
+		}
+		// A job that is pending before its time is found by each look, and claimed by no turn.
+		if p.drain && p.misses > 0 && p.drained(ctx, p.queues) {
+			return s.stuck()
 		}
 	}
 }
@@ -383,10 +391,11 @@ func (s *session) drained(ctx context.Context, queues []string) bool {
 		return false
 	}
 	var unfinished int64
+	soon := core.Micros(s.store.Now().Add(drainAhead))
 	err := s.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		unfinished = 0
 		for _, queue := range queues {
-			n, err := q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Queue: queue, Kinds: s.kinds})
+			n, err := q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Queue: queue, Kinds: s.kinds, Now: soon})
 			if err != nil {
 				return err
 			}

@@ -93,7 +93,7 @@ func (t *turn) claim(ctx context.Context, q db.Querier, done stats.Changes) erro
 		return err
 	}
 	for queue, n := range t.wants {
-		claimed, err := t.claimFrom(ctx, q, queue, n, now)
+		claimed, err := t.claimFrom(ctx, q, queue, n, now, 0)
 		if err != nil {
 			return err
 		}
@@ -108,12 +108,13 @@ func (t *turn) claim(ctx context.Context, q db.Querier, done stats.Changes) erro
 	return nil
 }
 
-// claimFrom claims up to n jobs of a queue.
-func (t *turn) claimFrom(ctx context.Context, q db.Querier, queue string, n int64, now time.Time) ([]*attempt, error) {
+// claimFrom claims up to n jobs of a queue: none while a scheduled job is due before noneDueBefore, unless that is 0.
+func (t *turn) claimFrom(ctx context.Context, q db.Querier, queue string, n int64, now time.Time, noneDueBefore int64) ([]*attempt, error) {
 	s := t.session
 	worker, lease := s.workerID(), now.Add(s.config.Lease)
 	rows, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
 		WorkerID: worker, LeaseUntil: core.Micros(lease), Now: core.Micros(now), Kinds: s.kinds, Queue: queue, N: n,
+		NoneDueBefore: noneDueBefore,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim jobs: %w", err)
