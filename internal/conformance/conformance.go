@@ -48,6 +48,7 @@ func Run(t *testing.T, open Open) {
 		{"Order", orderTests},
 		{"Due", dueTests},
 		{"Plain", plainTests},
+		{"IDs", idTests},
 		{"Outcome", outcomeTests},
 		{"Retry", retryTests},
 		{"Timeout", timeoutTests},
