@@ -146,9 +146,9 @@ func (q timed) CountHousework(ctx context.Context, arg CountHouseworkParams) (Co
 	return value, err
 }
 
-func (q timed) CountJobs(ctx context.Context) ([]CountJobsRow, error) {
+func (q timed) CountJobs(ctx context.Context, arg int64) ([]CountJobsRow, error) {
 	began := time.Now()
-	value, err := q.own.CountJobs(ctx)
+	value, err := q.own.CountJobs(ctx, arg)
 	q.hook("CountJobs", time.Since(began), err)
 	return value, err
 }
@@ -661,13 +661,6 @@ func (q timed) ResetStuckJobs(ctx context.Context, arg int64) ([]ResetStuckJobsR
 	began := time.Now()
 	value, err := q.own.ResetStuckJobs(ctx, arg)
 	q.hook("ResetStuckJobs", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) RestorePendingJobs(ctx context.Context, arg string) (int64, error) {
-	began := time.Now()
-	value, err := q.own.RestorePendingJobs(ctx, arg)
-	q.hook("RestorePendingJobs", time.Since(began), err)
 	return value, err
 }
 

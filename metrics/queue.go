@@ -56,7 +56,7 @@ func NewQueue(client *jobs.Client, log *slog.Logger) *Queue {
 		perQueue:  desc("sqluice_queue_jobs", "Scheduled, pending and running jobs of a queue.", "queue", "status"),
 		paused:    desc("sqluice_queue_paused", "1 if the queue is paused, else 0.", "queue"),
 		slots:     desc("sqluice_queue_slots", "Number of jobs of the queue that the live workers can run at the same time.", "queue"),
-		oldest:    desc("sqluice_oldest_pending_seconds", "How long the oldest pending job has been due; 0 if there is none."),
+		oldest:    desc("sqluice_oldest_pending_seconds", "How long the oldest job that waits for a worker has been due; 0 if there is none."),
 		workers:   desc("sqluice_workers", "Live workers."),
 		unhandled: desc("sqluice_unhandled_jobs", "Pending jobs whose queue and kind no live worker handles.", "queue", "kind"),
 	}

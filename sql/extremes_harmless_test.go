@@ -356,6 +356,10 @@ func (w *world) copies(targets map[string]func(*testing.T) *world, whole bool) {
 			if _, err := w.client.Enqueue(w.ctx, "k", json.RawMessage(`{}`)); err != nil {
 				w.Errorf("after a copy was refused an enqueue gives %v", err)
 			}
+		case engine == "sqlite":
+			if faults := rows(w.T, target.plain, `PRAGMA integrity_check`); fmt.Sprint(faults) != "[[ok]]" {
+				w.Errorf("the copy breaks the target's CHECKs: %v", faults)
+			}
 		}
 	}
 }

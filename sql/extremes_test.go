@@ -77,6 +77,13 @@ type plant struct {
 	update     bool // of a sound row
 }
 
+// with returns the plant with another column of its row set.
+func (p plant) with(column string, value any) plant {
+	p.row = maps.Clone(p.row)
+	p.row[column] = value
+	return p
+}
+
 func (p plant) String() string {
 	how := "INSERT"
 	if p.update {
@@ -154,6 +161,37 @@ func (g *gardener) plants() []plant {
 						list = append(list, g.numbers(p)...)
 					case i == 0: // what a text is does not depend on the rest of its row
 						list = append(list, g.texts(p)...)
+					}
+				}
+			}
+			list = append(list, g.timePairs(plant{table: table, key: sound.key, row: row})...)
+		}
+	}
+	return list
+}
+
+// timePairs returns the inserts that are not refused in which two columns hold the first or the last time.
+func (g *gardener) timePairs(p plant) (list []plant) {
+	g.Helper()
+	var columns []string
+	for column, numeric := range columnsOf(g.T, g.e, g.pool)[p.table] {
+		p.column, p.value = column, latest
+		past := p
+		past.value = latest + 1
+		if numeric && column != "id" && g.takes(p) && !g.takes(past) {
+			columns = append(columns, column)
+		}
+	}
+	slices.Sort(columns)
+	edges := []int64{0, latest}
+	for i, first := range columns {
+		for _, second := range columns[i+1:] {
+			for _, a := range edges {
+				for _, b := range edges {
+					pair := p.with(first, a)
+					pair.column, pair.value = second, b
+					if g.takes(pair) {
+						list = append(list, pair)
 					}
 				}
 			}
@@ -235,6 +273,12 @@ func oddTexts() []string {
 		"-9223372036854775808", "9223372036854775807", "9223372036854775808", "pending", "running", "waiting", "done", "failed", "crash", "out", "in", "\xff", "a\xc3", "\xed\xa0\x80",
 		`{}`, `{}` + "\x00", `{`, `{} {}`, `[]`, `[1]`, `[0]`, `[-1]`, `[01]`, `[1.5]`, `[9223372036854775808]`, `[1e999999]`, `[[1]]`, `["a"]`, `["a",1]`,
 		`["\u0000"]`, `["\ud800"]`, `{"q":"x"}`, `{"q":9223372036854775807}`, `{"q":1e99}`, `{"q":null}`, `null`, `1`, `1e999999`, `"x"`, `"\u0000"`, `"` + "\xff" + `"`,
-		strings.Repeat("[", 200) + strings.Repeat("]", 200), strings.Repeat("[", 999) + strings.Repeat("]", 999), strings.Repeat("[", 20000) + strings.Repeat("]", 20000),
+		deepLists(200), deepLists(999), deepLists(1000), deepLists(1001), deepLists(3000), deepLists(20000), deepObjects(1000), deepObjects(1001), deepObjects(3000),
 	}
 }
+
+// deepLists returns JSON of n arrays in one another.
+func deepLists(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+
+// deepObjects returns JSON of n objects in one another.
+func deepObjects(n int) string { return strings.Repeat(`{"q":`, n) + "1" + strings.Repeat("}", n) }

@@ -22,7 +22,7 @@ const topReadTimeout = 10 * time.Second
 type topFrame struct {
 	At       time.Time             `json:"at"` // by the clock to which ages are relative
 	Jobs     map[jobs.Status]int64 `json:"jobs"`
-	Oldest   time.Time             `json:"oldest_pending,omitzero"` // the due time of the oldest pending job
+	Oldest   time.Time             `json:"oldest_pending,omitzero"` // the due time of the job that waits longest for a worker
 	Queues   []topQueue            `json:"queues"`
 	Workers  []inspect.WorkerInfo  `json:"workers"`
 	Failures []jobs.Job            `json:"failures"` // the latest first

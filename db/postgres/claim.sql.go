@@ -42,6 +42,8 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     ) AS c
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($5 AS TEXT) AND q.paused_at IS NOT NULL)
+      AND (CAST($7 AS BIGINT) = 0 OR CAST($7 AS BIGINT)
+           <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST($6 AS BIGINT)
 ))
 RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
@@ -49,12 +51,13 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
 `
 
 type ClaimJobsParams struct {
-	WorkerID   int64
-	LeaseUntil int64
-	Now        int64
-	Kinds      string
-	Queue      string
-	N          int64
+	WorkerID      int64
+	LeaseUntil    int64
+	Now           int64
+	Kinds         string
+	Queue         string
+	N             int64
+	NoneDueBefore int64
 }
 
 type ClaimJobsRow struct {
@@ -78,6 +81,7 @@ type ClaimJobsRow struct {
 
 // ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 // Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
+// It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
 func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
 	rows, err := q.db.Query(ctx, claimJobs,
 		arg.WorkerID,
@@ -86,6 +90,7 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 		arg.Kinds,
 		arg.Queue,
 		arg.N,
+		arg.NoneDueBefore,
 	)
 	if err != nil {
 		return nil, err
@@ -133,6 +138,8 @@ SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), 'running',
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($13 AS BIGINT) AND w.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
+  AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
+      > CAST($12 AS BIGINT)
   AND NOT EXISTS (
     SELECT 1 FROM jsonb_array_elements(CAST(CAST($15 AS TEXT) AS jsonb)->'between') AS b (value) /* see ClaimJobs */
     CROSS JOIN LATERAL (
@@ -195,7 +202,8 @@ type EnqueueClaimedJobRow struct {
 }
 
 // EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
-// No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list.
+// No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list, or that a
+// scheduled job is due.
 // Where the row differs from what was given, an application's trigger has changed it: the caller must not run that job.
 func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error) {
 	row := q.db.QueryRow(ctx, enqueueClaimedJob,
@@ -239,10 +247,11 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 }
 
 const getNextRunAfter = `-- name: GetNextRunAfter :one
-SELECT CAST(COALESCE(MIN(j.run_after), 0) AS BIGINT) AS run_after FROM sqluice_jobs AS j WHERE j.status = 'scheduled'
+SELECT CAST(CASE WHEN MIN(j.run_after) = 0 THEN 1 ELSE COALESCE(MIN(j.run_after), 0) END AS BIGINT) AS run_after
+FROM sqluice_jobs AS j WHERE j.status = 'scheduled'
 `
 
-// GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled.
+// GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0.
 func (q *Queries) GetNextRunAfter(ctx context.Context) (int64, error) {
 	row := q.db.QueryRow(ctx, getNextRunAfter)
 	var run_after int64
@@ -301,8 +310,13 @@ CROSS JOIN LATERAL (
     (SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = CAST($2 AS TEXT) AND r.kind = k.value LIMIT 1)
     UNION ALL
     (SELECT p.id FROM sqluice_jobs AS p
-     WHERE p.status = 'pending' AND p.queue = CAST($2 AS TEXT) AND p.kind = k.value
+     WHERE p.status = 'pending' AND p.queue = CAST($2 AS TEXT) AND p.kind = k.value AND p.run_after <= CAST($3 AS BIGINT)
        AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL) LIMIT 1)
+    UNION ALL
+    (SELECT d.id FROM sqluice_jobs AS d
+     WHERE d.status = 'scheduled' AND d.run_after <= CAST($3 AS BIGINT) /* by sqluice_jobs_due: few are due and not promoted */
+       AND COALESCE(d.queue, '') = CAST($2 AS TEXT) AND COALESCE(d.kind, '') = k.value
+       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = CAST($2 AS TEXT) AND u.paused_at IS NOT NULL) LIMIT 1)
     LIMIT 1
 ) AS c
 `
@@ -310,12 +324,13 @@ CROSS JOIN LATERAL (
 type HasUnfinishedJobsParams struct {
 	Kinds string
 	Queue string
+	Now   int64
 }
 
-// HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that is claimable or running. It is
-// one statement, so that a job that goes from one to the other is not missed.
+// HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs or is due. It is one statement, so
+// that a job that goes from one to the other is not missed.
 func (q *Queries) HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error) {
-	row := q.db.QueryRow(ctx, hasUnfinishedJobs, arg.Kinds, arg.Queue)
+	row := q.db.QueryRow(ctx, hasUnfinishedJobs, arg.Kinds, arg.Queue, arg.Now)
 	var kinds int64
 	err := row.Scan(&kinds)
 	return kinds, err

@@ -62,6 +62,10 @@ SELECT s.queue, s.kind, CAST('scheduled' AS TEXT) AS status, CAST(COUNT(*) AS BI
        CAST(MIN(s.run_after) AS BIGINT) AS since
 FROM sqluice_jobs AS s WHERE s.status = 'scheduled' GROUP BY s.queue, s.kind
 UNION ALL
+SELECT o.queue, o.kind, CAST('due' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
+       CAST(MIN(o.run_after) AS BIGINT) AS since
+FROM sqluice_jobs AS o WHERE o.status = 'scheduled' AND o.run_after <= CAST($1 AS BIGINT) GROUP BY o.queue, o.kind
+UNION ALL
 SELECT r.queue, r.kind, CAST('running' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
        CAST(0 AS BIGINT) AS since
 FROM sqluice_jobs AS r WHERE r.status = 'running' GROUP BY r.queue, r.kind
@@ -81,9 +85,10 @@ type CountJobsRow struct {
 }
 
 // CountJobs counts the jobs by queue, kind and status, in several rows each: those that are alive in their indexes, those
-// that ended by what is kept of them. since is the run_after of the first of those that wait.
-func (q *Queries) CountJobs(ctx context.Context) ([]CountJobsRow, error) {
-	rows, err := q.db.Query(ctx, countJobs)
+// that ended by what is kept of them. since is the run_after of the first of those that wait. Of the scheduled jobs, the rows
+// with the status 'due' count those again that are due and not promoted yet.
+func (q *Queries) CountJobs(ctx context.Context, now int64) ([]CountJobsRow, error) {
+	rows, err := q.db.Query(ctx, countJobs, now)
 	if err != nil {
 		return nil, err
 	}

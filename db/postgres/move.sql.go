@@ -383,18 +383,3 @@ func (q *Queries) OpenQueue(ctx context.Context, token string) (int64, error) {
 	}
 	return result.RowsAffected(), nil
 }
-
-const restorePendingJobs = `-- name: RestorePendingJobs :execrows
-UPDATE sqluice_jobs SET status = 'pending'
-WHERE status = 'scheduled'
-  AND id IN (SELECT CAST(i.value AS BIGINT) FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS i (value))
-`
-
-// RestorePendingJobs makes those of a JSON list of ids pending again that the insert found not yet due by its clock.
-func (q *Queries) RestorePendingJobs(ctx context.Context, ids string) (int64, error) {
-	result, err := q.db.Exec(ctx, restorePendingJobs, ids)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}

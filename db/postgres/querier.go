@@ -31,6 +31,7 @@ type Querier interface {
 	CancelWaitingJob(ctx context.Context, arg CancelWaitingJobParams) ([]CancelWaitingJobRow, error)
 	// ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 	// Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
+	// It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
 	ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error)
 	// CloseQueue closes the queue for a move. Zero rows mean that it is closed already.
 	CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, error)
@@ -51,8 +52,9 @@ type Querier interface {
 	// worker that is gone or a lease that is over), and the live workers: itself, which others may have declared dead, and all.
 	CountHousework(ctx context.Context, arg CountHouseworkParams) (CountHouseworkRow, error)
 	// CountJobs counts the jobs by queue, kind and status, in several rows each: those that are alive in their indexes, those
-	// that ended by what is kept of them. since is the run_after of the first of those that wait.
-	CountJobs(ctx context.Context) ([]CountJobsRow, error)
+	// that ended by what is kept of them. since is the run_after of the first of those that wait. Of the scheduled jobs, the rows
+	// with the status 'due' count those again that are due and not promoted yet.
+	CountJobs(ctx context.Context, now int64) ([]CountJobsRow, error)
 	// CountJobsAhead counts the due jobs of one queue and kind that are claimed before another, up to n of a higher priority,
 	// n of the same that have been due for longer, and n that tie with it but for the id.
 	CountJobsAhead(ctx context.Context, arg CountJobsAheadParams) (int64, error)
@@ -81,7 +83,8 @@ type Querier interface {
 	// EndWorker closes a worker's row; of many callers only one gets a row.
 	EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error)
 	// EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
-	// No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list.
+	// No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list, or that a
+	// scheduled job is due.
 	// Where the row differs from what was given, an application's trigger has changed it: the caller must not run that job.
 	EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error)
 	// EnqueueJob adds one job and returns its id.
@@ -120,7 +123,7 @@ type Querier interface {
 	GetLastIDs(ctx context.Context) (GetLastIDsRow, error)
 	// GetLiveJobIDByUniqueKey finds the job that holds a unique key.
 	GetLiveJobIDByUniqueKey(ctx context.Context, arg GetLiveJobIDByUniqueKeyParams) (int64, error)
-	// GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled.
+	// GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0.
 	GetNextRunAfter(ctx context.Context) (int64, error)
 	// GetOldestJobHistory is when the oldest step of one length began; 0 when there is none.
 	GetOldestJobHistory(ctx context.Context, step int64) (int64, error)
@@ -130,8 +133,8 @@ type Querier interface {
 	// HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
 	// It looks at one index entry per kind.
 	HasClaimableJobs(ctx context.Context, arg HasClaimableJobsParams) (int64, error)
-	// HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that is claimable or running. It is
-	// one statement, so that a job that goes from one to the other is not missed.
+	// HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs or is due. It is one statement, so
+	// that a job that goes from one to the other is not missed.
 	HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error)
 	// HeartbeatWorker renews a worker's lease; zero rows mean that the worker was declared dead.
 	HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams) (int64, error)
@@ -228,8 +231,6 @@ type Querier interface {
 	RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error)
 	// ResetStuckJobs gives every other stuck job back to be claimed anew.
 	ResetStuckJobs(ctx context.Context, now int64) ([]ResetStuckJobsRow, error)
-	// RestorePendingJobs makes those of a JSON list of ids pending again that the insert found not yet due by its clock.
-	RestorePendingJobs(ctx context.Context, ids string) (int64, error)
 	// ResumeQueue allows claims from a queue again. Zero rows mean that it was not paused.
 	ResumeQueue(ctx context.Context, arg ResumeQueueParams) (int64, error)
 	// RetryJob ends an attempt that failed and gives the job another one at run_after.

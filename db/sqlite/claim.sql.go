@@ -22,6 +22,8 @@ WHERE id IN (
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT) AND w.ended_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?5 AS TEXT) AND q.paused_at IS NOT NULL)
+      AND (CAST(?7 AS BIGINT) = 0 OR CAST(?7 AS BIGINT)
+           <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?6 AS BIGINT)
 )
 RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
@@ -29,12 +31,13 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
 `
 
 type ClaimJobsParams struct {
-	WorkerID   int64
-	LeaseUntil int64
-	Now        int64
-	Kinds      string
-	Queue      string
-	N          int64
+	WorkerID      int64
+	LeaseUntil    int64
+	Now           int64
+	Kinds         string
+	Queue         string
+	N             int64
+	NoneDueBefore int64
 }
 
 type ClaimJobsRow struct {
@@ -58,6 +61,7 @@ type ClaimJobsRow struct {
 
 // ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 // Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
+// It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
 func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
 	rows, err := q.db.QueryContext(ctx, claimJobs,
 		arg.WorkerID,
@@ -66,6 +70,7 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 		arg.Kinds,
 		arg.Queue,
 		arg.N,
+		arg.NoneDueBefore,
 	)
 	if err != nil {
 		return nil, err
@@ -116,6 +121,8 @@ SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), 'running',
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?13 AS BIGINT) AND w.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?2 AS TEXT) AND q.paused_at IS NOT NULL)
+  AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
+      > CAST(?12 AS BIGINT)
   AND NOT EXISTS (
     SELECT 1 FROM json_each(CAST(?15 AS TEXT)) AS k WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(?2 AS TEXT) AND j.kind = k.value
@@ -164,7 +171,8 @@ type EnqueueClaimedJobRow struct {
 }
 
 // EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
-// No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list.
+// No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list, or that a
+// scheduled job is due.
 // Where the row differs from what was given, an application's trigger has changed it: the caller must not run that job.
 func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error) {
 	row := q.db.QueryRowContext(ctx, enqueueClaimedJob,
@@ -208,10 +216,11 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 }
 
 const getNextRunAfter = `-- name: GetNextRunAfter :one
-SELECT CAST(COALESCE(MIN(j.run_after), 0) AS BIGINT) AS run_after FROM sqluice_jobs AS j WHERE j.status = 'scheduled'
+SELECT CAST(CASE WHEN MIN(j.run_after) = 0 THEN 1 ELSE COALESCE(MIN(j.run_after), 0) END AS BIGINT) AS run_after
+FROM sqluice_jobs AS j WHERE j.status = 'scheduled'
 `
 
-// GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled.
+// GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0.
 func (q *Queries) GetNextRunAfter(ctx context.Context) (int64, error) {
 	row := q.db.QueryRowContext(ctx, getNextRunAfter)
 	var run_after int64
@@ -247,21 +256,26 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS k
 WHERE EXISTS (
     SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = CAST(?2 AS TEXT) AND r.kind = k.value
 )
-OR EXISTS (
-    SELECT 1 FROM sqluice_jobs AS p WHERE p.status = 'pending' AND p.queue = CAST(?2 AS TEXT) AND p.kind = k.value
-)
+OR (EXISTS (
+    SELECT 1 FROM sqluice_jobs AS p
+    WHERE p.status = 'pending' AND p.queue = CAST(?2 AS TEXT) AND p.kind = k.value AND p.run_after <= CAST(?3 AS BIGINT)
+) OR EXISTS (
+    SELECT 1 FROM sqluice_jobs AS d
+    WHERE d.status = 'scheduled' AND d.queue = CAST(?2 AS TEXT) AND d.kind = k.value AND d.run_after <= CAST(?3 AS BIGINT)
+))
 AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?2 AS TEXT) AND q.paused_at IS NOT NULL)
 `
 
 type HasUnfinishedJobsParams struct {
 	Kinds string
 	Queue string
+	Now   int64
 }
 
-// HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that is claimable or running. It is
-// one statement, so that a job that goes from one to the other is not missed.
+// HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs or is due. It is one statement, so
+// that a job that goes from one to the other is not missed.
 func (q *Queries) HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, hasUnfinishedJobs, arg.Kinds, arg.Queue)
+	row := q.db.QueryRowContext(ctx, hasUnfinishedJobs, arg.Kinds, arg.Queue, arg.Now)
 	var kinds int64
 	err := row.Scan(&kinds)
 	return kinds, err

@@ -389,17 +389,3 @@ func (q *Queries) OpenQueue(ctx context.Context, token string) (int64, error) {
 	}
 	return result.RowsAffected()
 }
-
-const restorePendingJobs = `-- name: RestorePendingJobs :execrows
-UPDATE sqluice_jobs SET status = 'pending'
-WHERE status = 'scheduled' AND id IN (SELECT i.value FROM json_each(CAST(?1 AS TEXT)) AS i)
-`
-
-// RestorePendingJobs makes those of a JSON list of ids pending again that the insert found not yet due by its clock.
-func (q *Queries) RestorePendingJobs(ctx context.Context, ids string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, restorePendingJobs, ids)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}

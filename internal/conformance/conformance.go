@@ -19,6 +19,9 @@ type Store interface {
 	// LeaveLock leaves a worker's lock as after the death of its process: it exists, and is free.
 	LeaveLock(key string) error
 
+	// Plain runs a statement as another program does, and returns the numbers of the first column of its rows.
+	Plain(ctx context.Context, statement string) (numbers []int64, err error)
+
 	// HoldInspections holds all connections that Inspect may use at once, as reads do that do not end, until release.
 	HoldInspections(ctx context.Context) (release func(), err error)
 }
@@ -44,6 +47,8 @@ func Run(t *testing.T, open Open) {
 		{"Unique", uniqueTests},
 		{"Order", orderTests},
 		{"Due", dueTests},
+		{"Plain", plainTests},
+		{"IDs", idTests},
 		{"Outcome", outcomeTests},
 		{"Retry", retryTests},
 		{"Timeout", timeoutTests},

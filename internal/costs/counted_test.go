@@ -106,9 +106,9 @@ func (q counted) CountHousework(ctx context.Context, arg db.CountHouseworkParams
 	return q.own.CountHousework(ctx, arg)
 }
 
-func (q counted) CountJobs(ctx context.Context) ([]db.CountJobsRow, error) {
+func (q counted) CountJobs(ctx context.Context, arg int64) ([]db.CountJobsRow, error) {
 	q.note("CountJobs")
-	return q.own.CountJobs(ctx)
+	return q.own.CountJobs(ctx, arg)
 }
 
 func (q counted) CountJobsAhead(ctx context.Context, arg db.CountJobsAheadParams) (int64, error) {
@@ -474,11 +474,6 @@ func (q counted) RequeueJob(ctx context.Context, arg db.RequeueJobParams) (int64
 func (q counted) ResetStuckJobs(ctx context.Context, arg int64) ([]db.ResetStuckJobsRow, error) {
 	q.note("ResetStuckJobs")
 	return q.own.ResetStuckJobs(ctx, arg)
-}
-
-func (q counted) RestorePendingJobs(ctx context.Context, arg string) (int64, error) {
-	q.note("RestorePendingJobs")
-	return q.own.RestorePendingJobs(ctx, arg)
 }
 
 func (q counted) ResumeQueue(ctx context.Context, arg db.ResumeQueueParams) (int64, error) {

@@ -42,16 +42,14 @@ func (q *queue) peek(g glance) peeked {
 	p := peeked{NextRunAfter: q.stats().NextDue, Leases: map[int64]time.Time{}, Pauses: q.pauses}
 	paused := !q.pauses[g.queue].PausedAt.IsZero()
 	for _, kind := range g.kinds {
-		has := func(status jobs.Status) bool {
-			return slices.ContainsFunc(q.jobs, func(j *job) bool {
-				return j.Status == status && j.Queue == g.queue && j.Kind == kind
-			})
+		has := func(condition func(*job) bool) bool {
+			return slices.ContainsFunc(q.jobs, func(j *job) bool { return j.Queue == g.queue && j.Kind == kind && condition(j) })
 		}
-		claimable := !paused && has(jobs.StatusPending)
-		if claimable {
+		if !paused && has(func(j *job) bool { return j.Status == jobs.StatusPending }) {
 			p.Claimable++
 		}
-		if claimable || has(jobs.StatusRunning) {
+		if !paused && has(func(j *job) bool { return q.waits(j) && !j.RunAfter.After(q.now) }) ||
+			has(func(j *job) bool { return j.Status == jobs.StatusRunning }) {
 			p.Unfinished++
 		}
 	}

@@ -94,7 +94,7 @@ func (e *engine) peek(ctx context.Context, q db.Querier, now time.Time, g glance
 	if p.Claimable, err = q.HasClaimableJobs(ctx, db.HasClaimableJobsParams{Kinds: take, Queue: g.queue}); err != nil {
 		return p, err
 	}
-	if p.Unfinished, err = q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Kinds: take, Queue: g.queue}); err != nil {
+	if p.Unfinished, err = q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Kinds: take, Queue: g.queue, Now: micro(now)}); err != nil {
 		return p, err
 	}
 	next, err := q.GetNextRunAfter(ctx)

@@ -98,14 +98,14 @@ func (q *queue) stats() inspect.Stats {
 	}
 	unhandled := map[inspect.UnhandledWork]int64{}
 	for _, j := range q.jobs {
-		switch j.Status {
-		case jobs.StatusPending:
+		if j.Status == jobs.StatusScheduled {
+			stats.NextDue = earliest(stats.NextDue, j.RunAfter)
+		}
+		if q.waits(j) {
 			stats.OldestPending = earliest(stats.OldestPending, j.RunAfter)
 			if !q.isTaken(j) {
 				unhandled[inspect.UnhandledWork{Queue: j.Queue, Kind: j.Kind}]++
 			}
-		case jobs.StatusScheduled:
-			stats.NextDue = earliest(stats.NextDue, j.RunAfter)
 		}
 	}
 	for work, n := range unhandled {
@@ -117,6 +117,9 @@ func (q *queue) stats() inspect.Stats {
 	})
 	return stats
 }
+
+// waits reports whether the job waits for a worker: it is pending, or due and not promoted yet.
+func (q *queue) waits(j *job) bool { return j.Status == jobs.StatusPending || q.isDue(j) }
 
 // isTaken reports whether a live worker takes jobs of this queue and kind.
 func (q *queue) isTaken(j *job) bool {
@@ -146,9 +149,12 @@ func (q *queue) queues() []inspect.QueueInfo {
 		case jobs.StatusScheduled:
 			change(j.Queue, func(i *inspect.QueueInfo) { i.Scheduled++ })
 		case jobs.StatusPending:
-			change(j.Queue, func(i *inspect.QueueInfo) { i.Pending, i.Oldest = i.Pending+1, earliest(i.Oldest, j.RunAfter) })
+			change(j.Queue, func(i *inspect.QueueInfo) { i.Pending++ })
 		case jobs.StatusRunning:
 			change(j.Queue, func(i *inspect.QueueInfo) { i.Running++ })
+		}
+		if q.waits(j) {
+			change(j.Queue, func(i *inspect.QueueInfo) { i.Oldest = earliest(i.Oldest, j.RunAfter) })
 		}
 	}
 	for name, row := range q.pauses {

@@ -2,7 +2,6 @@ package move
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -103,10 +102,7 @@ func (m *mover) add(ctx context.Context, t table, follows int64, batch []row) er
 		if t.last(last) != follows {
 			return errTwice
 		}
-		if err := addRows(ctx, q, t, items, batch); err != nil {
-			return err
-		}
-		return restorePending(ctx, q, batch)
+		return addRows(ctx, q, t, items, batch)
 	})
 	if err != nil {
 		return m.To.fault(fmt.Errorf("add %s %d to %d: %w", t.name, batch[0].id, batch[len(batch)-1].id, err))
@@ -135,26 +131,6 @@ func addRows(ctx context.Context, q db.Querier, t table, items string, batch []r
 		return fmt.Errorf("the database added %d of %d rows", n, len(batch))
 	}
 	return nil
-}
-
-// restorePending makes jobs pending again that the target made scheduled: its clock may be behind, and the table's
-// trigger checks every added row.
-func restorePending(ctx context.Context, q db.Querier, batch []row) error {
-	var ids []int64
-	for _, row := range batch {
-		if row.pending {
-			ids = append(ids, row.id)
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return err
-	}
-	_, err = q.RestorePendingJobs(ctx, string(list))
-	return err
 }
 
 // copyQueues adds all queues in one transaction; an earlier call may have added them.

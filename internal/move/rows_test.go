@@ -212,11 +212,6 @@ func testPendingStaysPending(l *lab) {
 		})
 	}
 	l.put(l.from, all)
-	l.write(l.from, func(ctx context.Context, q db.Querier) error { // the source has a trigger too
-		_, err := q.RestorePendingJobs(ctx, "[2,4,6,8,10,12,14,16,18,20,22,24]")
-		return err
-	})
-	l.wantEverything(l.from, all)
 	l.moves(l.config())
 	l.wantEverything(l.to, all)
 }

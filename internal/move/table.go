@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/jobs"
 )
 
 // first is before the first row of a table.
@@ -29,9 +28,8 @@ type table struct {
 
 // row is a row as a JSON list of its columns, in their order. The same row gives the same text on every engine.
 type row struct {
-	id      int64
-	text    []byte
-	pending bool // a job that the target's clock may find not yet due
+	id   int64
+	text []byte
 }
 
 // tables are those with ids, in the order of copying: errors refer to jobs.
@@ -41,9 +39,7 @@ func tables() []table {
 			name: "sqluice_jobs",
 			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
 				list, err := q.ListJobsFrom(ctx, db.ListJobsFromParams{AfterID: after, N: n})
-				return encodeRows("job", list, err, func(j db.Job) row {
-					return row{id: j.ID, pending: j.Status == string(jobs.StatusPending) && j.RunAfter > j.CreatedAt}
-				})
+				return encodeRows("job", list, err, func(j db.Job) row { return row{id: j.ID} })
 			},
 			add:  db.Querier.ImportJobs,
 			last: func(r db.GetLastIDsRow) int64 { return r.Job },

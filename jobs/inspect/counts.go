@@ -30,7 +30,7 @@ func (in *Inspector) Counts(ctx context.Context) ([]Count, error) {
 	var list []Count
 	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		var err error
-		list, err = countJobs(ctx, q)
+		list, _, err = countJobs(ctx, q, in.scope.Now())
 		return err
 	})
 	if err != nil {
@@ -39,10 +39,14 @@ func (in *Inspector) Counts(ctx context.Context) ([]Count, error) {
 	return list, nil
 }
 
-func countJobs(ctx context.Context, q db.Querier) ([]Count, error) {
-	rows, err := q.CountJobs(ctx)
+// statusDue marks the counts of scheduled jobs that are due and not promoted yet, which are counted as scheduled too.
+const statusDue jobs.Status = "due"
+
+// countJobs returns the counts, and apart from them those of scheduled jobs that are due at a time.
+func countJobs(ctx context.Context, q db.Querier, now time.Time) (counts, due []Count, err error) {
+	rows, err := q.CountJobs(ctx, core.Micros(now))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	type key struct{ queue, kind, status string }
 	sums := map[key]Count{}
@@ -54,10 +58,18 @@ func countJobs(ctx context.Context, q db.Querier) ([]Count, error) {
 	order := jobs.Statuses()
 	maps.DeleteFunc(sums, func(_ key, sum Count) bool { return sum.Jobs == 0 })
 	// The server may order texts by a collation.
-	return slices.SortedFunc(maps.Values(sums), func(a, b Count) int {
+	sorted := slices.SortedFunc(maps.Values(sums), func(a, b Count) int {
 		return cmp.Or(strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind),
 			cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status)))
-	}), nil
+	})
+	for _, n := range sorted {
+		if n.Status == statusDue {
+			due = append(due, n)
+		} else {
+			counts = append(counts, n)
+		}
+	}
+	return counts, due, nil
 }
 
 // Recount counts the jobs that ended by reading them all, and corrects what [Inspector.Counts] returns. It returns how many

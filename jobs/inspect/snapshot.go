@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,8 +26,9 @@ type Snapshot struct {
 func (in *Inspector) Snapshot(ctx context.Context) (Snapshot, error) {
 	var s Snapshot
 	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		var due []Count
 		var err error
-		if s.Counts, err = countJobs(ctx, q); err != nil {
+		if s.Counts, due, err = countJobs(ctx, q, in.scope.Now()); err != nil {
 			return fmt.Errorf("count jobs: %w", err)
 		}
 		if s.Workers, err = listWorkers(ctx, q); err != nil {
@@ -36,7 +38,7 @@ func (in *Inspector) Snapshot(ctx context.Context) (Snapshot, error) {
 		if err != nil {
 			return fmt.Errorf("list queues: %w", err)
 		}
-		s.Stats, s.Queues = statsOf(s.Counts, s.Workers), queuesOf(s.Counts, rows, s.Workers)
+		s.Stats, s.Queues = statsOf(s.Counts, due, s.Workers), queuesOf(s.Counts, due, rows, s.Workers)
 		return nil
 	})
 	if err != nil {
@@ -97,7 +99,7 @@ func kindsFromColumn(s string) []string {
 	return kinds
 }
 
-func statsOf(counts []Count, workers []WorkerInfo) Stats {
+func statsOf(counts, due []Count, workers []WorkerInfo) Stats {
 	s := Stats{Jobs: map[jobs.Status]int64{}, Workers: len(workers)}
 	for _, status := range jobs.Statuses() {
 		s.Jobs[status] = 0
@@ -111,22 +113,35 @@ func statsOf(counts []Count, workers []WorkerInfo) Stats {
 			}
 		}
 	}
+	unhandled := map[work]int64{}
+	wait := func(n Count) {
+		s.OldestPending = core.Earlier(s.OldestPending, n.Since)
+		if of := (work{n.Queue, n.Kind}); !taken[of] {
+			unhandled[of] += n.Jobs
+		}
+	}
+	for _, n := range due {
+		wait(n)
+	}
 	for _, n := range counts {
 		s.Jobs[n.Status] += n.Jobs
 		switch n.Status {
 		case jobs.StatusPending:
-			s.OldestPending = core.Earlier(s.OldestPending, n.Since)
-			if !taken[work{n.Queue, n.Kind}] {
-				s.Unhandled = append(s.Unhandled, UnhandledWork{n.Queue, n.Kind, n.Jobs})
-			}
+			wait(n)
 		case jobs.StatusScheduled:
 			s.NextDue = core.Earlier(s.NextDue, n.Since)
 		}
 	}
+	for of, n := range unhandled {
+		s.Unhandled = append(s.Unhandled, UnhandledWork{of.queue, of.kind, n})
+	}
+	slices.SortFunc(s.Unhandled, func(a, b UnhandledWork) int {
+		return cmp.Or(strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind))
+	})
 	return s
 }
 
-func queuesOf(counts []Count, rows []db.Queue, workers []WorkerInfo) []QueueInfo {
+func queuesOf(counts, due []Count, rows []db.Queue, workers []WorkerInfo) []QueueInfo {
 	byName := map[string]*QueueInfo{}
 	queue := func(name string) *QueueInfo {
 		if byName[name] == nil {
@@ -145,6 +160,10 @@ func queuesOf(counts []Count, rows []db.Queue, workers []WorkerInfo) []QueueInfo
 		case jobs.StatusRunning:
 			queue(n.Queue).Running += n.Jobs
 		}
+	}
+	for _, n := range due {
+		info := queue(n.Queue)
+		info.Oldest = core.Earlier(info.Oldest, n.Since)
 	}
 	for _, r := range rows {
 		if r.PausedAt != nil {

@@ -12,13 +12,13 @@ import (
 // Stats is an overview of the queue.
 type Stats struct {
 	Jobs          map[jobs.Status]int64 `json:"jobs"`                    // how many jobs have each status
-	OldestPending time.Time             `json:"oldest_pending,omitzero"` // when the pending job that waits longest fell due
+	OldestPending time.Time             `json:"oldest_pending,omitzero"` // when the due job that waits longest fell due
 	NextDue       time.Time             `json:"next_due,omitzero"`       // when the next scheduled job falls due
 	Workers       int                   `json:"workers"`                 // that are live
 	Unhandled     []UnhandledWork       `json:"unhandled,omitempty"`     // due jobs that no live worker takes, by queue and kind
 }
 
-// UnhandledWork is pending jobs of a queue and kind that no live worker takes.
+// UnhandledWork is due jobs of a queue and kind that no live worker takes.
 type UnhandledWork struct {
 	Queue string `json:"queue"`
 	Kind  string `json:"kind"`
@@ -65,7 +65,7 @@ type QueueInfo struct {
 	Scheduled int64     `json:"scheduled"`
 	Pending   int64     `json:"pending"`
 	Running   int64     `json:"running"`
-	Oldest    time.Time `json:"oldest_pending,omitzero"` // when the pending job that waits longest fell due
+	Oldest    time.Time `json:"oldest_pending,omitzero"` // when the due job that waits longest fell due
 	PausedAt  time.Time `json:"paused_at,omitzero"`
 	Slots     int       `json:"slots"` // how many jobs the live workers can run at once
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/internal/conformance"
@@ -111,6 +112,15 @@ func (e engine) Begin(ctx context.Context) (conformance.Tx, error) {
 
 // LeaveLock has nothing to do: the server drops the lock with the connection, and nothing is left of it.
 func (e engine) LeaveLock(string) error { return nil }
+
+// Plain runs a statement on the application's pool.
+func (e engine) Plain(ctx context.Context, statement string) ([]int64, error) {
+	rows, err := e.pool.Query(ctx, statement)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int64])
+}
 
 type transaction struct {
 	jobs.Tx

@@ -111,8 +111,8 @@ func (q queries) CountHousework(ctx context.Context, arg db.CountHouseworkParams
 	return db.CountHouseworkRow(row), err
 }
 
-func (q queries) CountJobs(ctx context.Context) ([]db.CountJobsRow, error) {
-	rows, err := q.own.CountJobs(ctx)
+func (q queries) CountJobs(ctx context.Context, arg int64) ([]db.CountJobsRow, error) {
+	rows, err := q.own.CountJobs(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
@@ -612,10 +612,6 @@ func (q queries) ResetStuckJobs(ctx context.Context, arg int64) ([]db.ResetStuck
 		list[i] = db.ResetStuckJobsRow(row)
 	}
 	return list, nil
-}
-
-func (q queries) RestorePendingJobs(ctx context.Context, arg string) (int64, error) {
-	return q.own.RestorePendingJobs(ctx, arg)
 }
 
 func (q queries) ResumeQueue(ctx context.Context, arg db.ResumeQueueParams) (int64, error) {

@@ -114,6 +114,23 @@ func (e engine) LeaveLock(key string) error {
 	return os.WriteFile(filepath.Join(e.Path()+"-sqluice", "worker-"+key+".lock"), nil, 0o600)
 }
 
+// Plain runs a statement on the application's pool.
+func (e engine) Plain(ctx context.Context, statement string) (numbers []int64, err error) {
+	rows, err := e.pool.QueryContext(ctx, statement)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, rows.Err()
+}
+
 type transaction struct {
 	jobs.Tx
 	commit, rollback func() error

@@ -77,7 +77,7 @@ func (w *writes) CompleteJobs(ctx context.Context, arg db.CompleteJobsParams) (i
 // ClaimJobs claims in two steps after a claim that gave many jobs, and else in one statement: for few jobs that is cheaper.
 func (w *writes) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, err error) {
 	defer func() { w.busy = len(rows) >= leastRun }()
-	if !w.busy {
+	if !w.busy || arg.NoneDueBefore != 0 {
 		return w.Queries.ClaimJobs(ctx, arg)
 	}
 	rows, err = w.listClaimable(ctx, arg)

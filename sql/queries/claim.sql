@@ -1,6 +1,7 @@
 -- name: GetNextRunAfter :one
--- GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled.
-SELECT CAST(COALESCE(MIN(j.run_after), 0) AS BIGINT) AS run_after FROM sqluice_jobs AS j WHERE j.status = 'scheduled';
+-- GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0.
+SELECT CAST(CASE WHEN MIN(j.run_after) = 0 THEN 1 ELSE COALESCE(MIN(j.run_after), 0) END AS BIGINT) AS run_after
+FROM sqluice_jobs AS j WHERE j.status = 'scheduled';
 
 -- name: ListClaimableJobsOfKind :many
 -- ListClaimableJobsOfKind lists up to n due jobs of a queue and a kind, best first by priority, run_after, id, for those who know

@@ -1,6 +1,7 @@
 -- name: CountJobs :many
 -- CountJobs counts the jobs by queue, kind and status, in several rows each: those that are alive in their indexes, those
--- that ended by what is kept of them. since is the run_after of the first of those that wait.
+-- that ended by what is kept of them. since is the run_after of the first of those that wait. Of the scheduled jobs, the rows
+-- with the status 'due' count those again that are due and not promoted yet.
 SELECT p.queue, p.kind, CAST('pending' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
        CAST(MIN(p.run_after) AS BIGINT) AS since
 FROM sqluice_jobs AS p WHERE p.status = 'pending' GROUP BY p.queue, p.kind
@@ -8,6 +9,10 @@ UNION ALL
 SELECT s.queue, s.kind, CAST('scheduled' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
        CAST(MIN(s.run_after) AS BIGINT) AS since
 FROM sqluice_jobs AS s WHERE s.status = 'scheduled' GROUP BY s.queue, s.kind
+UNION ALL
+SELECT o.queue, o.kind, CAST('due' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
+       CAST(MIN(o.run_after) AS BIGINT) AS since
+FROM sqluice_jobs AS o WHERE o.status = 'scheduled' AND o.run_after <= CAST(@now AS BIGINT) GROUP BY o.queue, o.kind
 UNION ALL
 SELECT r.queue, r.kind, CAST('running' AS TEXT) AS status, CAST(COUNT(*) AS BIGINT) AS jobs,
        CAST(0 AS BIGINT) AS since

@@ -51,7 +51,7 @@ TABLE sqluice_jobs
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
     kind sqluice_name NOT NULL
     payload sqluice_json NOT NULL DEFAULT '{}'::text
-    status sqluice_status NOT NULL DEFAULT 'pending'::text
+    status sqluice_status NOT NULL DEFAULT 'scheduled'::text
     attempt sqluice_count NOT NULL DEFAULT 0
     created_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
     updated_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
@@ -158,7 +158,6 @@ CREATE UNIQUE INDEX sqluice_workers_pkey ON sqluice_workers USING btree (id)
 TRIGGERS
 CREATE TRIGGER sqluice_jobs_delete_counts AFTER DELETE ON sqluice_jobs REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION sqluice_jobs_delete_counts()
 CREATE TRIGGER sqluice_jobs_delete_errors AFTER DELETE ON sqluice_jobs REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION sqluice_jobs_delete_errors()
-CREATE TRIGGER sqluice_jobs_not_due BEFORE INSERT ON sqluice_jobs FOR EACH ROW WHEN ((((new.status)::text = 'pending'::text) AND ((new.run_after)::bigint > (new.created_at)::bigint))) EXECUTE FUNCTION sqluice_jobs_not_due()
 CREATE TRIGGER sqluice_jobs_truncate_counts AFTER TRUNCATE ON sqluice_jobs FOR EACH STATEMENT EXECUTE FUNCTION sqluice_jobs_delete_counts()
 CREATE TRIGGER sqluice_jobs_truncate_errors AFTER TRUNCATE ON sqluice_jobs FOR EACH STATEMENT EXECUTE FUNCTION sqluice_jobs_delete_errors()
 
@@ -194,15 +193,26 @@ BEGIN
 END;
 $function$
 
-CREATE OR REPLACE FUNCTION sqluice_jobs_not_due()
- RETURNS trigger
+CREATE OR REPLACE FUNCTION sqluice_json_depth(document text)
+ RETURNS bigint
  LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
+DECLARE
+    depth    BIGINT := octet_length(document) - octet_length(replace(replace(document, '[', ''), '{', ''));
+    brackets TEXT;
 BEGIN
-    IF NEW.run_after > CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT) THEN
-        NEW.status := 'scheduled';
+    IF depth <= 1000 THEN
+        RETURN depth;
     END IF;
-    RETURN NEW;
+    brackets := translate(regexp_replace(document, E'"([^"\\\\]|\\\\.)*"', '', 'g'),
+        E'{},:0123456789+-.eEtrufalsn \t\n\r', '[]');
+    depth := 0;
+    WHILE brackets <> '' AND depth <= 1000 LOOP
+        brackets := replace(brackets, '[]', '');
+        depth := depth + 1;
+    END LOOP;
+    RETURN depth;
 END;
 $function$
 

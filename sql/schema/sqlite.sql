@@ -92,7 +92,7 @@ CREATE TABLE sqluice_jobs (
                        AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     payload     TEXT    NOT NULL DEFAULT '{}'
                 CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
-    status      TEXT    NOT NULL DEFAULT 'pending'
+    status      TEXT    NOT NULL DEFAULT 'scheduled'
                 CHECK (status = 'pending' OR status = 'running' OR status = 'done'
                        OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled'),
     attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt BETWEEN 0 AND 1000000000),
@@ -253,15 +253,11 @@ BEGIN
     SELECT RAISE(ABORT, 'an id never changes');
 END;
 
-CREATE TRIGGER sqluice_jobs_not_due AFTER INSERT ON sqluice_jobs
-WHEN NEW.id > 4503599627370496 OR NEW.status = 'pending' AND NEW.run_after > NEW.created_at
-    AND NEW.run_after > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000
+CREATE TRIGGER sqluice_jobs_new_id AFTER INSERT ON sqluice_jobs
+WHEN NEW.id > 4503599627370496
 BEGIN
     SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
-    WHERE NEW.id > 4503599627370496
-      AND NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'sqluice_jobs'), 0);
-    UPDATE sqluice_jobs SET status = 'scheduled' WHERE id = NEW.id AND status = 'pending' AND run_after > created_at
-        AND run_after > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000;
+    WHERE NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'sqluice_jobs'), 0);
 END;
 
 CREATE TRIGGER sqluice_workers_keep_id BEFORE UPDATE OF id ON sqluice_workers WHEN NEW.id <> OLD.id

@@ -65,16 +65,7 @@ func (c *cycle) write(ctx context.Context, q db.Querier) error {
 		})
 	}
 	if c.promotes() {
-		if !c.due.IsZero() && !c.due.After(now) {
-			steps = append(steps, func(ctx context.Context, q db.Querier) error { return c.promoteDue(ctx, q, now) })
-		}
-		for queue, n := range c.wants {
-			steps = append(steps, func(ctx context.Context, q db.Querier) (err error) {
-				claimed[queue], err = c.claimFrom(ctx, q, queue, n, now)
-				return err
-			})
-		}
-		steps = append(steps, c.findNext)
+		steps = append(steps, c.claims(now, claimed)...)
 	}
 	if err := c.store.Together(ctx, q, steps...); err != nil {
 		return err
@@ -88,6 +79,32 @@ func (c *cycle) write(ctx context.Context, q db.Querier) error {
 		return fmt.Errorf("note what was recorded: %w", err)
 	}
 	return nil
+}
+
+// claims returns the steps that promote what is due and claim what each queue wants, into claimed.
+//
+// Where one transaction writes at a time, the cycle looks for due jobs, promotes them and claims. Elsewhere each look is a round
+// trip, so it goes by the last look: a claim takes nothing when a job has fallen due since, and the next cycle promotes that.
+func (c *cycle) claims(now time.Time, claimed map[string][]*Attempt) (steps []engine.Func) {
+	alone, noneDueBefore := c.store.WritesAlone(), int64(0)
+	switch {
+	case alone:
+		steps = append(steps, func(ctx context.Context, q db.Querier) error { return c.promoteAll(ctx, q, now) })
+	case !c.due.IsZero() && !c.due.After(now):
+		steps = append(steps, func(ctx context.Context, q db.Querier) error { return c.promoteDue(ctx, q, now) })
+	default:
+		noneDueBefore = core.Micros(now) + 1
+	}
+	for queue, n := range c.wants {
+		steps = append(steps, func(ctx context.Context, q db.Querier) (err error) {
+			claimed[queue], err = c.claimFrom(ctx, q, queue, n, now, noneDueBefore)
+			return err
+		})
+	}
+	if !alone {
+		steps = append(steps, c.findNext)
+	}
+	return steps
 }
 
 // commit runs the cycle as one transaction.
@@ -120,11 +137,12 @@ func (c *cycle) keep(ctx context.Context, q db.Querier, queue string, claimed []
 	return err
 }
 
-// claimFrom claims up to n jobs of a queue.
-func (c *cycle) claimFrom(ctx context.Context, q db.Querier, queue string, n int64, now time.Time) ([]*Attempt, error) {
+// claimFrom claims up to n jobs of a queue: none while a scheduled job is due before noneDueBefore, unless that is 0.
+func (c *cycle) claimFrom(ctx context.Context, q db.Querier, queue string, n int64, now time.Time, noneDueBefore int64) ([]*Attempt, error) {
 	worker, lease := c.workerID(), now.Add(c.config.Lease)
 	rows, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
 		WorkerID: worker, LeaseUntil: core.Micros(lease), Now: core.Micros(now), Kinds: c.kinds, Queue: queue, N: n,
+		NoneDueBefore: noneDueBefore,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim jobs: %w", err)
@@ -164,6 +182,17 @@ func (c *cycle) returnRisky(ctx context.Context, q db.Querier, queue string, cla
 		}
 	}
 	return kept, nil
+}
+
+// promoteAll promotes if anything is due, and finds out when the next scheduled job falls due.
+func (c *cycle) promoteAll(ctx context.Context, q db.Querier, now time.Time) error {
+	if err := c.findNext(ctx, q); err != nil || c.next.IsZero() || c.next.After(now) {
+		return err
+	}
+	if err := c.promoteDue(ctx, q, now); err != nil {
+		return err
+	}
+	return c.findNext(ctx, q)
 }
 
 // promoteDue makes due jobs claimable, so that the claim chooses among them by priority.

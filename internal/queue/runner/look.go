@@ -17,6 +17,10 @@ const (
 	// The bounds of when a draining runner looks again whether others' jobs have ended: most of them soon have.
 	drainFirst = time.Millisecond
 	drainLast  = 100 * time.Millisecond
+
+	// drainAhead is how soon a job must fall due for a draining runner to wait for it: more than the clocks of the runner and of
+	// a program that has just inserted a job differ by.
+	drainAhead = 50 * time.Millisecond
 )
 
 // look finds out without the write lock whether a cycle would claim anything; drained means that the run is over. A fault
@@ -74,10 +78,11 @@ func (p *producer) drained(ctx context.Context) bool {
 		return false
 	}
 	var unfinished int64
+	soon := core.Micros(p.store.Now().Add(drainAhead))
 	err := p.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		unfinished = 0
 		for _, queue := range p.names {
-			n, err := q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Queue: queue, Kinds: p.kinds})
+			n, err := q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Queue: queue, Kinds: p.kinds, Now: soon})
 			if err != nil {
 				return err
 			}

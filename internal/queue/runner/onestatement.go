@@ -13,9 +13,9 @@ import (
 // A claim beside which there is nothing to record, as of the first job after a rest, is one statement. Where others may write
 // meanwhile, and a statement is a round trip, it and its commit go in one, in place of three.
 
-// claimsAlone reports whether a cycle only claims from one queue, for free slots, after a notification. The cycle then promotes
-// due jobs after the claim. While a suspect job runs it returns false, because the claim could take a job that must wait for
-// that one.
+// claimsAlone reports whether a cycle only claims from one queue, for free slots, after a notification. The claim takes nothing
+// when a scheduled job is due; another cycle then promotes and claims. While a suspect job runs it returns false, because the
+// claim could take a job that must wait for that one.
 func (p *producer) claimsAlone(c *cycle) bool {
 	if p.store.WritesAlone() || len(c.ended) > 0 || c.behind || len(c.wants) != 1 || !p.notified ||
 		!p.next.IsZero() && !p.next.After(p.store.Now()) {
@@ -38,7 +38,8 @@ func (c *cycle) claimAlone(ctx context.Context) error {
 	err := c.store.WriteOne(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		c.reset()
 		for queue, n := range c.wants {
-			claimed, err = c.claimFrom(ctx, q, queue, n, c.store.Now())
+			now := c.store.Now()
+			claimed, err = c.claimFrom(ctx, q, queue, n, now, core.Micros(now)+1)
 		}
 		return err
 	})

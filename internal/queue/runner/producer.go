@@ -96,8 +96,14 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 		ended: ended, wants: wants, slots: free, worth: len(ended) > 0, behind: p.behind, due: p.next,
 	}
 	c.lone = p.claimsAlone(c)
-	err = p.commit(ctx, c, stopping)
-	return err != nil, err
+	if err := p.commit(ctx, c, stopping); err != nil {
+		return true, err
+	}
+	// A job that is pending before its time is found by each look, and claimed by no cycle.
+	if p.config.Drain && p.misses > 0 && p.drained(ctx) {
+		return true, p.stuck()
+	}
+	return false, nil
 }
 
 // commit commits a cycle and does what follows from it.

@@ -36,8 +36,33 @@ $$;
 -- was two fifths of what a claim and a finish of one job cost it.)
 CREATE DOMAIN sqluice_name AS TEXT
     CONSTRAINT sqluice_name_check CHECK (length(VALUE) BETWEEN 1 AND 200 AND VALUE !~ '[\u0001-\u001f\u007f-\u009f]');
+-- sqluice_json_depth returns how many levels deep the arrays and objects of a JSON text are nested, and 1001 for more. A text
+-- with at most 1000 opening brackets is not looked at closer: the number of them is returned. Without its strings and scalars a
+-- text consists of brackets, and each round of the loop removes the innermost ones.
+-- +goose StatementBegin
+CREATE FUNCTION sqluice_json_depth(document TEXT) RETURNS BIGINT LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+    depth    BIGINT := octet_length(document) - octet_length(replace(replace(document, '[', ''), '{', ''));
+    brackets TEXT;
+BEGIN
+    IF depth <= 1000 THEN
+        RETURN depth;
+    END IF;
+    brackets := translate(regexp_replace(document, E'"([^"\\\\]|\\\\.)*"', '', 'g'),
+        E'{},:0123456789+-.eEtrufalsn \t\n\r', '[]');
+    depth := 0;
+    WHILE brackets <> '' AND depth <= 1000 LOOP
+        brackets := replace(brackets, '[]', '');
+        depth := depth + 1;
+    END LOOP;
+    RETURN depth;
+END;
+$$;
+-- +goose StatementEnd
+-- SQLite's JSON functions refuse more than 1000 levels, which need more than 2000 bytes.
 CREATE DOMAIN sqluice_json AS TEXT
-    CONSTRAINT sqluice_json_check CHECK (VALUE IS NULL OR CAST(VALUE AS json) IS NOT NULL AND octet_length(VALUE) <= 1048576);
+    CONSTRAINT sqluice_json_check CHECK (VALUE IS NULL OR CAST(VALUE AS json) IS NOT NULL AND octet_length(VALUE) <= 1048576
+        AND (octet_length(VALUE) <= 2000 OR sqluice_json_depth(VALUE) <= 1000));
 CREATE DOMAIN sqluice_status AS TEXT
     CONSTRAINT sqluice_status_check CHECK (VALUE = 'pending' OR VALUE = 'running' OR VALUE = 'done'
         OR VALUE = 'failed' OR VALUE = 'cancelled');
@@ -74,4 +99,5 @@ DROP DOMAIN sqluice_time;
 DROP DOMAIN sqluice_count;
 DROP DOMAIN sqluice_status;
 DROP DOMAIN sqluice_json;
+DROP FUNCTION sqluice_json_depth(TEXT);
 DROP DOMAIN sqluice_name;

@@ -6,7 +6,7 @@ DECLARE
     taken TEXT;
 BEGIN
     SELECT string_agg(n.name, ', ' ORDER BY n.name) INTO taken FROM unnest(ARRAY[
-        'sqluice_jobs_due', 'sqluice_jobs_not_due', 'sqluice_priority'
+        'sqluice_jobs_due', 'sqluice_priority'
     ]) AS n (name)
     WHERE EXISTS (SELECT 1 FROM pg_class AS c WHERE c.relnamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND c.relname = n.name)
        OR EXISTS (SELECT 1 FROM pg_type AS t WHERE t.typnamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND t.typname = n.name)
@@ -18,7 +18,8 @@ END;
 $$;
 -- +goose StatementEnd
 
--- Which job runs first, and not before which time. A job whose time has not come is scheduled.
+-- Which job runs first, and not before which time. A job whose time has not come is scheduled. So is a new job by default: a
+-- worker makes it pending before its next claim, when it is due.
 ALTER DOMAIN sqluice_status DROP CONSTRAINT sqluice_status_check;
 ALTER DOMAIN sqluice_status ADD CONSTRAINT sqluice_status_check CHECK (VALUE = 'pending' OR VALUE = 'running' OR VALUE = 'done'
         OR VALUE = 'scheduled' OR VALUE = 'failed' OR VALUE = 'cancelled');
@@ -29,33 +30,17 @@ CREATE DOMAIN sqluice_priority AS BIGINT
 ALTER TABLE sqluice_jobs ADD COLUMN priority sqluice_priority NOT NULL DEFAULT 0;
 ALTER TABLE sqluice_jobs ADD COLUMN run_after sqluice_time NOT NULL DEFAULT (CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT));
 UPDATE sqluice_jobs SET run_after = created_at;
+ALTER TABLE sqluice_jobs ALTER COLUMN status SET DEFAULT 'scheduled';
 
 DROP INDEX sqluice_jobs_claim;
 CREATE INDEX sqluice_jobs_claim ON sqluice_jobs (priority DESC, run_after, id) WHERE status = 'pending';
 -- Of many jobs that fall due at the same time the first ones by id are claimable first.
 CREATE INDEX sqluice_jobs_due ON sqluice_jobs (run_after, id) WHERE status = 'scheduled';
 
--- A plain INSERT with a run_after in the future must not run early, nor stand in the way of due work.
--- The first comparison spares the library's own inserts the call.
--- +goose StatementBegin
-CREATE FUNCTION sqluice_jobs_not_due() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF NEW.run_after > CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT) THEN
-        NEW.status := 'scheduled';
-    END IF;
-    RETURN NEW;
-END;
-$$;
--- +goose StatementEnd
-CREATE TRIGGER sqluice_jobs_not_due BEFORE INSERT ON sqluice_jobs FOR EACH ROW
-    WHEN (NEW.status = 'pending' AND NEW.run_after > NEW.created_at)
-    EXECUTE FUNCTION sqluice_jobs_not_due();
-
 -- +goose Down
-DROP TRIGGER sqluice_jobs_not_due ON sqluice_jobs;
-DROP FUNCTION sqluice_jobs_not_due();
 DROP INDEX sqluice_jobs_due;
 DROP INDEX sqluice_jobs_claim;
+ALTER TABLE sqluice_jobs ALTER COLUMN status SET DEFAULT 'pending';
 UPDATE sqluice_jobs SET status = 'pending' WHERE status = 'scheduled';
 ALTER TABLE sqluice_jobs DROP COLUMN run_after;
 ALTER TABLE sqluice_jobs DROP COLUMN priority;

@@ -10,12 +10,13 @@ END;
 INSERT INTO sqluice_taken (names)
 SELECT t.names FROM (SELECT group_concat(n.name, ', ') AS names FROM (
     SELECT s.name FROM main.sqlite_schema AS s WHERE lower(s.name) IN (
-        'sqluice_jobs_new', 'sqluice_jobs_due', 'sqluice_jobs_not_due', 'sqluice_jobs_keep_id'
+        'sqluice_jobs_new', 'sqluice_jobs_due', 'sqluice_jobs_new_id', 'sqluice_jobs_keep_id'
     ) ORDER BY s.name
 ) AS n) AS t WHERE t.names IS NOT NULL;
 DROP TABLE sqluice_taken;
 
--- Which job runs first, and not before which time. A job whose time has not come is scheduled.
+-- Which job runs first, and not before which time. A job whose time has not come is scheduled. So is a new job by default: a
+-- worker makes it pending before its next claim, when it is due.
 -- SQLite cannot add a column whose default is an expression, nor widen a CHECK, so the table is made anew.
 -- AUTOINCREMENT's high-water mark moves along: an id is never given twice.
 CREATE TABLE sqluice_jobs_new (
@@ -25,7 +26,7 @@ CREATE TABLE sqluice_jobs_new (
                        AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     payload     TEXT    NOT NULL DEFAULT '{}'
                 CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
-    status      TEXT    NOT NULL DEFAULT 'pending'
+    status      TEXT    NOT NULL DEFAULT 'scheduled'
                 CHECK (status = 'pending' OR status = 'running' OR status = 'done'
                        OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled'),
     attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt BETWEEN 0 AND 1000000000),
@@ -51,20 +52,13 @@ ALTER TABLE sqluice_jobs_new RENAME TO sqluice_jobs;
 CREATE INDEX sqluice_jobs_claim ON sqluice_jobs (priority DESC, run_after, id) WHERE status = 'pending';
 CREATE INDEX sqluice_jobs_due ON sqluice_jobs (run_after) WHERE status = 'scheduled';
 
--- A plain INSERT with a run_after in the future must not run early, nor stand in the way of due work.
--- The comparison with created_at spares the library's own inserts the look at the clock.
--- The trigger also refuses an id from which AUTOINCREMENT would soon reach the last one. It is one trigger and not two
--- because each costs every insert.
+-- Refuses an id from which AUTOINCREMENT would soon reach the last one.
 -- +goose StatementBegin
-CREATE TRIGGER sqluice_jobs_not_due AFTER INSERT ON sqluice_jobs
-WHEN NEW.id > 4503599627370496 OR NEW.status = 'pending' AND NEW.run_after > NEW.created_at
-    AND NEW.run_after > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000
+CREATE TRIGGER sqluice_jobs_new_id AFTER INSERT ON sqluice_jobs
+WHEN NEW.id > 4503599627370496
 BEGIN
     SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
-    WHERE NEW.id > 4503599627370496
-      AND NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'sqluice_jobs'), 0);
-    UPDATE sqluice_jobs SET status = 'scheduled' WHERE id = NEW.id AND status = 'pending' AND run_after > created_at
-        AND run_after > CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000;
+    WHERE NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'sqluice_jobs'), 0);
 END;
 -- +goose StatementEnd
 -- +goose StatementBegin
@@ -76,7 +70,7 @@ END;
 
 -- +goose Down
 DROP TRIGGER sqluice_jobs_keep_id;
-DROP TRIGGER sqluice_jobs_not_due;
+DROP TRIGGER sqluice_jobs_new_id;
 CREATE TABLE sqluice_jobs_old (
     id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
     kind        TEXT    NOT NULL

@@ -46,9 +46,3 @@ OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), e.value->>2, e.value->>3,
        CAST(e.value->>4 AS BIGINT), e.value->>5, e.value->>6, CAST(e.value->>7 AS BIGINT), e.value->>8, e.value->>9
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
-
--- name: RestorePendingJobs :execrows
--- RestorePendingJobs makes those of a JSON list of ids pending again that the insert found not yet due by its clock.
-UPDATE sqluice_jobs SET status = 'pending'
-WHERE status = 'scheduled'
-  AND id IN (SELECT CAST(i.value AS BIGINT) FROM jsonb_array_elements(CAST(CAST(@ids AS TEXT) AS jsonb)) AS i (value));

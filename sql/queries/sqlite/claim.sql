@@ -20,6 +20,7 @@ AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS 
 -- name: ClaimJobs :many
 -- ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 -- Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
+-- It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
 UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
                 lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
                 updated_at = CAST(@now AS BIGINT)
@@ -32,6 +33,8 @@ WHERE id IN (
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+      AND (CAST(@none_due_before AS BIGINT) = 0 OR CAST(@none_due_before AS BIGINT)
+           <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 )
 RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
@@ -73,7 +76,8 @@ WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(
 
 -- name: EnqueueClaimedJob :one
 -- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
--- No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list.
+-- No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list, or that a
+-- scheduled job is due.
 -- Where the row differs from what was given, an application's trigger has changed it: the caller must not run that job.
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
@@ -85,6 +89,8 @@ SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), 'runni
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+  AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
+      > CAST(@started_at AS BIGINT)
   AND NOT EXISTS (
     SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
@@ -94,13 +100,17 @@ RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, t
           metadata, created_at, attempt, worker_id;
 
 -- name: HasUnfinishedJobs :one
--- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that is claimable or running. It is
--- one statement, so that a job that goes from one to the other is not missed.
+-- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs or is due. It is one statement, so
+-- that a job that goes from one to the other is not missed.
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(@kinds AS TEXT)) AS k
 WHERE EXISTS (
     SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = CAST(@queue AS TEXT) AND r.kind = k.value
 )
-OR EXISTS (
-    SELECT 1 FROM sqluice_jobs AS p WHERE p.status = 'pending' AND p.queue = CAST(@queue AS TEXT) AND p.kind = k.value
-)
+OR (EXISTS (
+    SELECT 1 FROM sqluice_jobs AS p
+    WHERE p.status = 'pending' AND p.queue = CAST(@queue AS TEXT) AND p.kind = k.value AND p.run_after <= CAST(@now AS BIGINT)
+) OR EXISTS (
+    SELECT 1 FROM sqluice_jobs AS d
+    WHERE d.status = 'scheduled' AND d.queue = CAST(@queue AS TEXT) AND d.kind = k.value AND d.run_after <= CAST(@now AS BIGINT)
+))
 AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);

@@ -37,8 +37,3 @@ INSERT INTO sqluice_job_audit (id, at, actor, action, job_id, kind, queue, jobs,
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
        e.value->>8, e.value->>9
 FROM json_each(CAST(@items AS TEXT)) AS e;
-
--- name: RestorePendingJobs :execrows
--- RestorePendingJobs makes those of a JSON list of ids pending again that the insert found not yet due by its clock.
-UPDATE sqluice_jobs SET status = 'pending'
-WHERE status = 'scheduled' AND id IN (SELECT i.value FROM json_each(CAST(@ids AS TEXT)) AS i);

@@ -1,0 +1,1 @@
+DELETE FROM sqluice_jobs WHERE id = (SELECT MAX(j.id) FROM sqluice_jobs AS j)

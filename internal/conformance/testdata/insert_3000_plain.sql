@@ -1,0 +1,2 @@
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+INSERT INTO sqluice_jobs (kind) SELECT 'k' FROM n

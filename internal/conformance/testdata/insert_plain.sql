@@ -1,0 +1,1 @@
+INSERT INTO sqluice_jobs (kind, MORE_COLUMNS) VALUES ('k', MORE_VALUES) RETURNING id
