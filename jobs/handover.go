@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 	"sync"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // A job whose runner is idle in the same process is handed to it: one transaction inserts the job as claimed, in place of two
@@ -25,10 +25,6 @@ const (
 	// can write meanwhile.
 	handMost = time.Second
 )
-
-// errChanged ends a transaction in which a trigger of the application changed the job that was being handed over: another queue,
-// a later time, another status. The job is then inserted normally.
-var errChanged = errors.New("a trigger has changed the job")
 
 // desk lists the sessions of this client's running runners.
 type desk struct {
@@ -68,9 +64,7 @@ type handover struct {
 	worker  int64
 	turn    uint64 // its number
 	began   time.Time
-	claimed *attempt // by the last run of the transaction; nil when that has claimed nothing
-	vain    bool     // the queue has declined the job in it
-	kept    bool     // the slot still is
+	kept    bool // the slot still is
 }
 
 // engage reserves a slot and begins a turn for one handover. It returns nil unless the pump waits for a notification, the queue
@@ -88,55 +82,20 @@ func (s *session) engage(kind, queue string) *handover {
 	return &handover{session: s, queue: queue, worker: s.worker.id, turn: s.begin(), began: time.Now(), kept: true}
 }
 
-// insert inserts a job as claimed by the session; added is false when the queue declines it, and for a nil handover.
-func (h *handover) insert(ctx context.Context, q db.Querier, p db.EnqueueJobParams) (receipt Receipt, added bool, err error) {
-	if h == nil {
-		return Receipt{}, false, nil
-	}
+// claim returns what an insert says of the worker, as of now.
+func (h *handover) claim(now time.Time) *engine.Claim {
 	s := h.session
-	h.claimed = nil
-	now := s.store.Now()
-	lease := now.Add(s.config.Lease)
-	arg := db.EnqueueClaimedJobParams{
-		Kind: p.Kind, Queue: p.Queue, Payload: p.Payload, Priority: p.Priority, RunAfter: p.RunAfter, MaxAttempts: p.MaxAttempts,
-		Timeout: p.Timeout, UserID: p.UserID, Tags: p.Tags, Metadata: p.Metadata, Now: p.Now,
-		WorkerID: h.worker, StartedAt: core.Micros(now), LeaseUntil: core.Micros(lease), Kinds: s.kinds,
+	return &engine.Claim{
+		WorkerID: h.worker, StartedAt: core.Micros(now), LeaseUntil: core.Micros(now.Add(s.config.Lease)), Kinds: s.kinds,
 	}
-	row, err := q.EnqueueClaimedJob(ctx, arg)
-	if h.vain = errors.Is(err, sql.ErrNoRows); h.vain {
-		return Receipt{}, false, nil
-	}
-	if err == nil && !asGiven(row, arg) {
-		err = errChanged
-	}
-	if err != nil {
-		return Receipt{}, false, err
-	}
-	h.claimed = s.attempt(db.ClaimJobsRow{
-		ID: row.ID, Kind: row.Kind, Payload: row.Payload, Priority: row.Priority, RunAfter: row.RunAfter, Attempt: row.Attempt,
-		MaxAttempts: row.MaxAttempts, Timeout: row.Timeout, UniqueKey: row.UniqueKey, RequestID: row.RequestID, UserID: row.UserID, Tags: row.Tags, Metadata: row.Metadata, CreatedAt: row.CreatedAt,
-	}, p.Queue, h.worker, now, lease)
-	return Receipt{ID: row.ID}, true, nil
 }
 
-// asGiven reports whether the inserted row has the values that the enqueue gave: whether no trigger changed it.
-func asGiven(row db.EnqueueClaimedJobRow, arg db.EnqueueClaimedJobParams) bool {
-	return row.Kind == arg.Kind && row.Queue == arg.Queue && row.Payload == arg.Payload && row.Status == string(StatusRunning) &&
-		row.Priority == arg.Priority && row.RunAfter == arg.RunAfter && row.MaxAttempts == arg.MaxAttempts && row.Timeout == arg.Timeout &&
-		core.Deref(row.UserID) == core.Deref(arg.UserID) && core.Deref(row.Tags) == core.Deref(arg.Tags) && core.Deref(row.Metadata) == core.Deref(arg.Metadata) &&
-		row.UniqueKey == nil && row.RequestID == nil && row.CreatedAt == arg.Now && row.Attempt == 1 && row.WorkerID != nil && *row.WorkerID == arg.WorkerID
-}
-
-// start dispatches the job that the committed transaction claimed. It returns false when the transaction claimed none.
-func (h *handover) start() (taken bool) {
-	if h.claimed == nil {
-		return false
-	}
-	h.claimed.kept, h.kept = true, false
-	claimed := []*attempt{h.claimed}
-	h.session.dispatch(claimed)
-	tellTurned(h.session.observer, &turn{claimed: claimed, took: time.Since(h.began)})
-	return true
+// start dispatches a job that the session's worker has claimed.
+func (h *handover) start(claimed *attempt) {
+	claimed.kept, h.kept = true, false
+	list := []*attempt{claimed}
+	h.session.dispatch(list)
+	tellTurned(h.session.observer, &turn{claimed: list, took: time.Since(h.began)})
 }
 
 // end gives the slot back, if it is still kept.
@@ -160,55 +119,45 @@ func (h *handover) end() {
 	}
 }
 
-// writeJob inserts a job without keys in a separate transaction. It hands the job to an idle runner of this process, or else
-// announces new work.
-func (c *Client) writeJob(ctx context.Context, job db.EnqueueJobParams, noted func(context.Context, db.Querier, int64) error) (Receipt, error) {
+// insertOne adds a job without keys in a transaction of its own. It hands the job to an idle runner of this process that takes it.
+func (c *Client) insertOne(ctx context.Context, in engine.Insert) (Receipt, error) {
 	if err := c.scope().CheckOutside(ctx); err != nil {
 		return Receipt{}, err
 	}
-	var receipt Receipt
-	add := func(h *handover) func(context.Context, db.Querier) error {
-		return func(ctx context.Context, q db.Querier) (err error) {
-			var added bool
-			if receipt, added, err = h.insert(ctx, q, job); !added && err == nil {
-				receipt, err = insert(ctx, q, job)
-			}
-			if err != nil {
-				return err
-			}
-			return noted(ctx, q, receipt.ID)
-		}
-	}
-	if job.Status == string(StatusPending) {
-		if h := c.desk.engage(job.Kind, job.Queue); h != nil {
-			if final, err := c.handOver(ctx, h, add(h)); final {
-				return receipt, err
+	if in.Job.Status == string(StatusPending) {
+		if h := c.desk.engage(in.Job.Kind, in.Job.Queue); h != nil {
+			if id, final, err := c.handOver(ctx, h, in); final {
+				return Receipt{ID: id}, err
 			}
 		}
 	}
-	err := c.store.WriteTogether(ctx, add(nil))
-	if err == nil {
-		c.store.Announce(WorkAdded)
+	ids, err := c.insert(ctx, in)
+	if err != nil {
+		return Receipt{}, err
 	}
-	return receipt, err
+	return Receipt{ID: ids[0]}, nil
 }
 
-// handOver inserts a job by a handover that add belongs to. final is false when the caller must insert the job normally: the
-// handover itself may have caused the failure.
-func (c *Client) handOver(ctx context.Context, h *handover, add func(context.Context, db.Querier) error) (final bool, err error) {
+// handOver inserts a job as claimed by a handover's worker, and starts it. final is false when the caller must insert the job
+// normally, because the handover itself may have caused the failure.
+func (c *Client) handOver(ctx context.Context, h *handover, in engine.Insert) (id int64, final bool, err error) {
 	defer h.end() // also when a handler of events of the application panics
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if !c.store.WritesAlone() { // on SQLite a waiting writer blocks all others, so no timeout is set
 		limited, cancel = context.WithTimeout(ctx, handMost)
 	}
 	defer cancel()
-	err = c.store.Write(limited, add) // alone: its limit and its faults are not for others
-	late := limited.Err() != nil
-	if err == nil {
-		if !h.start() {
-			c.store.Announce(WorkAdded)
-		}
-		return true, nil
+	now := c.store.Now()
+	in.Claim = h.claim(now)
+	ids, err := c.store.Insert(limited, in)
+	if err != nil {
+		late := limited.Err() != nil
+		return 0, ctx.Err() != nil || errors.Is(err, ErrUnknownOutcome) || !late && c.store.CanRetry(err), err
 	}
-	return h.vain && !late || ctx.Err() != nil || errors.Is(err, ErrUnknownOutcome) || !late && c.store.CanRetry(err), err
+	job := &in.Job
+	h.start(h.session.attempt(db.ClaimJobsRow{
+		ID: ids[0], Kind: job.Kind, Payload: job.Payload, Priority: job.Priority, RunAfter: job.RunAfter, Attempt: 1,
+		MaxAttempts: job.MaxAttempts, Timeout: job.Timeout, UserID: job.UserID, Tags: job.Tags, Metadata: job.Metadata, CreatedAt: job.Now,
+	}, job.Queue, h.worker, now, now.Add(h.session.config.Lease)))
+	return ids[0], true, nil
 }

@@ -2,13 +2,13 @@ package jobs
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // resting returns a session whose pump waits for a notification, with two slots.
@@ -97,9 +97,8 @@ func TestQueueThatDeclines(t *testing.T) {
 			time.Sleep(time.Nanosecond)
 		}
 		h := s.engage("k", "q")
-		h.claimed = s.attempt(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now())
-		taken := h.start()
-		if h.end(); !taken || l.declined != 0 {
+		h.start(s.attempt(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now()))
+		if h.end(); l.declined != 0 {
 			t.Errorf("it has declined %d jobs in a row", l.declined)
 		}
 		synctest.Wait() // the handler has returned
@@ -110,68 +109,26 @@ func TestQueueThatDeclines(t *testing.T) {
 	})
 }
 
-// fickle claims what is added at its first run only.
-type fickle struct {
-	db.Querier
-	runs int
-}
-
-func (q *fickle) EnqueueClaimedJob(_ context.Context, p db.EnqueueClaimedJobParams) (db.EnqueueClaimedJobRow, error) {
-	if q.runs++; q.runs > 1 {
-		return db.EnqueueClaimedJobRow{}, sql.ErrNoRows
-	}
-	return db.EnqueueClaimedJobRow{
-		ID: 1, Kind: p.Kind, Queue: p.Queue, Payload: p.Payload, Status: string(StatusRunning), Attempt: 1, WorkerID: &p.WorkerID, CreatedAt: p.Now,
-	}, nil
-}
-
-// A transaction that is run again may not claim what it has claimed at first.
-func TestHandoverThatIsRunAgain(t *testing.T) {
-	s := resting(t)
-	h, q := s.engage("k", "q"), &fickle{}
-	for run, want := range []bool{true, false} {
-		_, added, err := h.insert(t.Context(), q, db.EnqueueJobParams{Kind: "k", Queue: "q"})
-		if err != nil || added != want || (h.claimed != nil) != want {
-			t.Errorf("run %d: added %t, claimed %t, %v", run, added, h.claimed != nil, err)
-		}
-	}
-	if h.start() {
-		t.Error("the job that was not claimed is started")
-	}
-}
-
-// stubborn is a store whose Write returns an error, with waits only after its context has ended. Its WriteTogether succeeds.
+// stubborn is a store that inserts no job as claimed: it returns an error, with waits only after the context has ended. It inserts
+// others.
 type stubborn struct {
 	splitting
-	err    error
-	waits  bool
-	vain   bool
-	shared int
+	err   error
+	waits bool
+	plain int // inserts of others
 }
 
 func (s *stubborn) CanRetry(err error) bool { return errors.Is(err, ErrBusy) }
 
-func (s *stubborn) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	q := &fickle{}
-	if s.vain {
-		q.runs = 1
-	}
-	if err := fn(ctx, q); err != nil {
-		return err
+func (s *stubborn) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
+	if in.Claim == nil {
+		s.plain++
+		return []int64{2}, nil
 	}
 	if s.waits {
 		<-ctx.Done()
 	}
-	return s.err
-}
-
-func (s *stubborn) WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	s.shared++
-	return fn(ctx, &fickle{})
-}
-
-func (q *fickle) EnqueueKeylessJob(context.Context, db.EnqueueKeylessJobParams) (int64, error) {
-	return 2, nil
+	return nil, s.err
 }
 
 // A job whose handover fails is inserted normally. An error that the normal insert would return too is returned without a second
@@ -179,17 +136,18 @@ func (q *fickle) EnqueueKeylessJob(context.Context, db.EnqueueKeylessJobParams) 
 func TestHandoverThatFails(t *testing.T) {
 	no := errors.New("no")
 	for name, test := range map[string]struct {
-		store  stubborn
-		limit  time.Duration // of the caller
-		shared int
+		store stubborn
+		limit time.Duration // of the caller
+		plain int
 	}{
-		"its own fault":                      {store: stubborn{err: no}, shared: 1},
-		"a queue that declines":              {store: stubborn{err: no, vain: true}},
+		"its own fault":                      {store: stubborn{err: no}, plain: 1},
+		"a queue that declines":              {store: stubborn{err: engine.ErrDeclined}, plain: 1},
+		"a trigger that changes the job":     {store: stubborn{err: engine.ErrChanged}, plain: 1},
 		"a passing state":                    {store: stubborn{err: ErrBusy}},
 		"an outcome that is not known":       {store: stubborn{err: ErrUnknownOutcome}},
-		"too late":                           {store: stubborn{err: no, waits: true}, shared: 1},
-		"too late, a passing state":          {store: stubborn{err: ErrBusy, waits: true}, shared: 1},
-		"too late, a queue that declines":    {store: stubborn{err: no, waits: true, vain: true}, shared: 1},
+		"too late":                           {store: stubborn{err: no, waits: true}, plain: 1},
+		"too late, a passing state":          {store: stubborn{err: ErrBusy, waits: true}, plain: 1},
+		"too late, a queue that declines":    {store: stubborn{err: engine.ErrDeclined, waits: true}, plain: 1},
 		"the caller's end":                   {store: stubborn{err: no, waits: true}, limit: handMost / 2},
 		"the caller's end where others wait": {store: stubborn{err: no, waits: true, splitting: splitting{alone: true}}, limit: 2 * handMost},
 	} {
@@ -197,17 +155,16 @@ func TestHandoverThatFails(t *testing.T) {
 			store := &test.store
 			s := resting(t)
 			s.store = store
-			c := &Client{store: store, desk: &desk{}}
+			c := (&Client{store: store, desk: &desk{}}).with(engine.Scope{Store: store, Identity: store})
 			c.desk.open(s)
 			ctx, cancel := context.WithTimeout(t.Context(), max(test.limit, time.Nanosecond))
 			if test.limit == 0 {
 				ctx = t.Context()
 			}
 			defer cancel()
-			job := db.EnqueueJobParams{Kind: "k", Queue: "q", Status: string(StatusPending)}
-			receipt, err := c.writeJob(ctx, job, func(context.Context, db.Querier, int64) error { return nil })
-			if store.shared != test.shared || test.shared > 0 && (err != nil || receipt.ID != 2) || test.shared == 0 && !errors.Is(err, store.err) {
-				t.Errorf("%s: it is added once more %d times: %v, %v", name, store.shared, receipt, err)
+			receipt, err := c.insertOne(ctx, engine.Insert{Job: db.EnqueueKeylessJobParams{Kind: "k", Queue: "q", Status: string(StatusPending)}})
+			if store.plain != test.plain || test.plain > 0 && (err != nil || receipt.ID != 2) || test.plain == 0 && !errors.Is(err, store.err) {
+				t.Errorf("%s: it is added once more %d times: %v, %v", name, store.plain, receipt, err)
 			}
 			if s.engaged || s.lanes["q"].kept != 0 || len(s.open) > 0 || s.lanes["q"].active > 0 {
 				t.Errorf("%s: the handover goes on", name)
@@ -224,8 +181,7 @@ func TestEndOfAHandoverIsTold(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := resting(t)
 			h := s.engage("k", "q")
-			h.claimed = s.attempt(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now())
-			h.start()
+			h.start(s.attempt(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now()))
 			synctest.Wait() // the handler has returned
 			close(s.finished)
 			<-s.settled

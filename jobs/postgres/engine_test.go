@@ -24,6 +24,7 @@ func TestEngine(t *testing.T) {
 		{"Deadline", deadlineTests},
 		{"Ends", endsTests},
 		{"Later", laterTests},
+		{"Groups", groupTests},
 		{"Listen", listenTests},
 		{"Locks", locksTests},
 		{"Migrate", migrateTests},
@@ -38,7 +39,6 @@ func TestEngine(t *testing.T) {
 		{"Silence", silenceTests},
 		{"Backlog", backlogTests},
 		{"Stray", strayTests},
-		{"Together", togetherTests},
 		{"Tx", txTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
