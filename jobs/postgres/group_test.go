@@ -45,8 +45,8 @@ func (f *full) together(t *testing.T) {
 	f.release()
 }
 
-// newFull has those who wait go by themselves after a time; 0 is the usual one.
-func newFull(t *testing.T, site *site, stuck time.Duration) *full {
+// newFull lets those who wait go by themselves after a time; 0 is the usual one. prepare are files of statements that run first.
+func newFull(t *testing.T, site *site, stuck time.Duration, prepare ...string) *full {
 	t.Helper()
 	f := &full{}
 	gate := make(chan struct{})
@@ -60,6 +60,9 @@ func newFull(t *testing.T, site *site, stuck time.Duration) *full {
 		f.store.inserts.Stuck = stuck
 	}
 	t.Cleanup(f.release)
+	for _, file := range prepare {
+		exec(t, dial(t, f.url), file)
+	}
 	for i := range groupsAtOnce {
 		f.group.Go(func() {
 			if _, err := f.client.Enqueue(t.Context(), fmt.Sprint("first", i), []byte("{}")); err != nil {
@@ -113,8 +116,10 @@ func testShareAStatement(t *testing.T, site *site) {
 	const n = 20
 	ids := make([][]int64, n)
 	var statements []string // of one group, whose leader alone tells of them
+	first := insertOf(f.store, "k", "")
 	for i := range n {
-		in := insertOf(f.store, "k", fmt.Sprint(i))
+		in := first
+		in.Job.Payload = fmt.Sprint(i)
 		in.Ran = func(name string, _ time.Duration, _ error) { statements = append(statements, name) }
 		f.group.Go(func() {
 			var err error
@@ -164,9 +169,8 @@ func testErrorGoesToItsCaller(t *testing.T, site *site) {
 
 // A member whose context ends while its statement waits for a lock returns, and so do the others of its group, whose jobs are there.
 func testEndOfAMembersContext(t *testing.T, site *site) {
-	f := newFull(t, site, time.Hour)
+	f := newFull(t, site, time.Hour, "unique_users")
 	admin := dial(t, f.url)
-	exec(t, admin, "unique_users")
 	tx, err := dial(t, f.url).Begin(t.Context())
 	must(t, err)
 	_, err = f.client.With(Tx(tx)).Enqueue(t.Context(), "first", []byte("{}"), jobs.UserID("u"))

@@ -10,7 +10,7 @@ import (
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 )
 
-// querier returns the generated statements on a transaction. afterCommit takes what is to be done when it is committed.
+// querier returns the generated statements on a transaction. afterCommit takes functions to call after its commit.
 func (s *Store) querier(conn dbpostgres.DBTX, prepare bool, afterCommit func(func())) db.Querier {
 	q := queries{dbpostgres.New(placed{conn, s, prepare})}
 	return floored{q, s.floors, q, afterCommit}
