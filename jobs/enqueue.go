@@ -186,7 +186,7 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 	if err := e.mark(ctx, c); err != nil {
 		return nil, err
 	}
-	in := engine.Insert{Job: lifecycle.Keyless(job), Payloads: b.lists()}
+	in := engine.Insert{Job: lifecycle.Keyless(job), Payloads: b.lists(), Count: n}
 	var ids []int64
 	if c.scope().Tx == nil && author == nil {
 		ids, err = c.insert(ctx, in)

@@ -76,6 +76,7 @@ func (i *insert) add(ctx context.Context, q db.Querier, announce func(string)) e
 }
 
 func (i *insert) addMany(ctx context.Context, q db.Querier) error {
+	i.ids = make([]int64, 0, i.Count)
 	for payloads, err := range i.Payloads {
 		if err != nil {
 			return err

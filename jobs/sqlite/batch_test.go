@@ -159,7 +159,7 @@ func addsMany(t *testing.T, store *Store) bool {
 	w := store.writer.writes
 	w.stmts.mu.RLock()
 	defer w.stmts.mu.RUnlock()
-	return w.stmts.kept[statementOf(t, "db/sqlite", "EnqueueJobs")] != nil
+	return w.stmts.statements.kept[statementOf(t, "db/sqlite", "EnqueueJobs")] != nil
 }
 
 // What callers add together is what each would have added by itself, whatever triggers and indexes an application has, and whatever

@@ -76,13 +76,13 @@ func (w *writes) insertBatch(group []*member) (n int, err error) {
 	return n, nil
 }
 
-// insert inserts the jobs of one caller.
-func (w *writes) insert(in *engine.Insert) ([]int64, error) {
+// insert inserts the jobs of one caller, and appends their ids.
+func (w *writes) insert(in *engine.Insert, ids []int64) ([]int64, error) {
 	var id int64
 	var err error
 	switch {
 	case in.Payloads != nil:
-		return w.insertMany(in)
+		return w.insertMany(in, ids)
 	case in.Claim != nil:
 		id, err = engine.Timed(in, "EnqueueClaimedJob", func() (int64, error) { return w.insertClaimed(in) })
 	default:
@@ -92,7 +92,7 @@ func (w *writes) insert(in *engine.Insert) ([]int64, error) {
 	}
 	switch {
 	case err == nil:
-		return []int64{id}, nil
+		return append(ids, id), nil
 	case kindIsNull(err) && in.Claim != nil:
 		return nil, fmt.Errorf("%w: %w", engine.ErrDeclined, err)
 	case kindIsNull(err) || errors.Is(err, sql.ErrNoRows):
@@ -101,12 +101,13 @@ func (w *writes) insert(in *engine.Insert) ([]int64, error) {
 	return nil, err
 }
 
-// insertMany inserts the jobs of an insert with Payloads.
-func (w *writes) insertMany(in *engine.Insert) (ids []int64, err error) {
+// insertMany inserts the jobs of an insert with Payloads, and appends their ids.
+func (w *writes) insertMany(in *engine.Insert, ids []int64) ([]int64, error) {
 	foreign, err := w.only.CountForeignTriggers(context.Background())
 	if err != nil {
 		return nil, err
 	}
+	ids = slices.Grow(ids, in.Count)
 	for payloads, err := range in.Payloads {
 		if err != nil {
 			return nil, err
@@ -134,7 +135,6 @@ func (w *writes) insertList(ids []int64, in *engine.Insert, payloads engine.Payl
 	if err != nil {
 		return ids, err
 	}
-	ids = slices.Grow(ids, payloads.Count)
 	for id := last - int64(payloads.Count) + 1; id <= last; id++ {
 		ids = append(ids, id)
 	}

@@ -103,26 +103,3 @@ func (s *statements) close() error {
 	clear(s.kept)
 	return errors.Join(errs...)
 }
-
-// lastIDs are statements whose results have the id of the row that they inserted. SQLite gives the id of an earlier statement when
-// one inserts no row; here that is sql.ErrNoRows.
-type lastIDs struct{ *statements }
-
-func (l lastIDs) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	result, err := l.statements.ExecContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return lastID{result}, nil
-}
-
-type lastID struct{ sql.Result }
-
-func (r lastID) LastInsertId() (int64, error) {
-	if n, err := r.RowsAffected(); err != nil {
-		return 0, err
-	} else if n == 0 {
-		return 0, sql.ErrNoRows
-	}
-	return r.Result.LastInsertId()
-}

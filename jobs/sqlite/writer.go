@@ -46,7 +46,8 @@ type writer struct {
 type write struct {
 	fn     func(context.Context, db.Querier) error // nil for an insert
 	insert engine.Insert
-	ids    []int64 // of the inserted jobs
+	ids    []int64  // of the inserted jobs
+	id     [1]int64 // the memory of ids for one job
 }
 
 type member = groupcommit.Member[*write]
@@ -144,7 +145,7 @@ func (w *writer) transact(group ...*member) (begun bool, err error) {
 	if w.committed != nil {
 		began = time.Now()
 	}
-	if _, err := w.writes.begin.ExecContext(context.Background()); err != nil {
+	if err := w.writes.exec("begin"); err != nil {
 		return false, err
 	}
 	begun = true
@@ -154,7 +155,7 @@ func (w *writer) transact(group ...*member) (begun bool, err error) {
 			return
 		}
 		// Also after a panic in fn, and after a commit that failed, as on a full disk: it leaves the transaction open.
-		_, _ = w.writes.rollback.ExecContext(context.Background()) // its own error adds nothing: SQLite may have rolled back already
+		_ = w.writes.exec("rollback") // its own error adds nothing: SQLite may have rolled back already
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
@@ -167,7 +168,7 @@ func (w *writer) transact(group ...*member) (begun bool, err error) {
 		left = left[n:]
 	}
 	settleAll(group, errUnfinished)
-	if _, err := w.writes.commit.ExecContext(context.Background()); err != nil {
+	if err := w.writes.exec("commit"); err != nil {
 		return begun, inDoubt(err)
 	}
 	committed = true
@@ -194,7 +195,7 @@ func (w *writes) perform(group []*member) (n int, err error) {
 	}
 	m := group[0]
 	if m.Work.fn == nil {
-		m.Work.ids, err = w.insert(&m.Work.insert)
+		m.Work.ids, err = w.insert(&m.Work.insert, m.Work.id[:0])
 		return 1, err
 	}
 	// Not to be cancelled half-way: SQLite would have applied the statement and the caller not know it.
@@ -208,7 +209,7 @@ func (w *writer) version() (version int64, on *writes, err error) {
 	if w.writes == nil {
 		return 0, nil, errNotPrepared
 	}
-	err = w.writes.version.QueryRowContext(context.Background()).Scan(&version)
+	err = w.writes.stmts.QueryRowContext(context.Background(), control("data_version")).Scan(&version)
 	return version, w.writes, err
 }
 

@@ -17,10 +17,8 @@ type writes struct {
 	*dbsqlite.Queries
 	only  *sqliteonly.Queries
 	conn  *sql.Conn
-	stmts *statements
+	stmts *execs
 	batch engine.Batch // empty between two statements
-
-	begin, commit, rollback, version *sql.Stmt
 
 	busy   bool // the last claim gave many jobs
 	filled int  // for how many claims the columns are read that most jobs leave empty
@@ -31,19 +29,25 @@ func prepareWrites(ctx context.Context, pool *sql.DB) (w *writes, err error) {
 	if err != nil {
 		return nil, err
 	}
-	stmts := newStatements(conn)
+	stmts := newExecs(newStatements(conn), conn)
 	w = &writes{
-		Queries: dbsqlite.New(stmts), only: sqliteonly.New(lastIDs{stmts}), conn: conn, stmts: stmts, batch: engine.Batch{MaxPayload: batchPayload},
+		Queries: dbsqlite.New(stmts), only: sqliteonly.New(stmts), conn: conn, stmts: stmts, batch: engine.Batch{MaxPayload: batchPayload},
 	}
-	for _, s := range []struct {
-		stmt **sql.Stmt
-		name string
-	}{{&w.begin, "begin"}, {&w.commit, "commit"}, {&w.rollback, "rollback"}, {&w.version, "data_version"}} {
-		if *s.stmt, err = stmts.PrepareContext(ctx, control(s.name)); err != nil {
+	for _, name := range []string{"begin", "commit", "rollback"} {
+		if err := w.stmts.prepare(ctx, control(name)); err != nil {
 			return nil, errors.Join(err, w.Close())
 		}
 	}
+	if _, err := w.stmts.PrepareContext(ctx, control("data_version")); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
 	return w, nil
+}
+
+// exec runs a statement of sql/control that begins or ends a transaction.
+func (w *writes) exec(name string) error {
+	_, err := w.stmts.ExecContext(context.Background(), control(name))
+	return err
 }
 
 // salvage brings to the database what is in a WAL that was deleted: what was acknowledged may be nowhere else. The last process

@@ -33,6 +33,7 @@ type Insert struct {
 
 	// Payloads, unless nil, are those of many jobs, and Job.Payload is not used. An engine may go through them several times.
 	Payloads iter.Seq2[Payloads, error]
+	Count    int // of all payloads
 
 	// Claim, unless nil, inserts a single job as claimed by a worker.
 	Claim *Claim

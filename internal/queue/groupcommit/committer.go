@@ -40,7 +40,8 @@ type Member[T any] struct {
 
 	settled bool
 	err     error
-	wake    chan bool // true: it leads the next group; false: its group has ended; nil unless it waited
+	self    [1]*Member[T] // the memory of a group of one
+	wake    chan bool     // true: it leads the next group; false: its group has ended; nil unless it waited
 }
 
 // Settle gives a member its outcome. The last call counts.
@@ -165,7 +166,7 @@ func (c *Committer[T]) take(leader *Member[T]) []*Member[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := min(c.Members-1, len(c.waiting))
-	group := append(append(make([]*Member[T], 0, 1+n), leader), c.waiting[:n]...)
+	group := append(append(leader.self[:0], leader), c.waiting[:n]...)
 	c.waiting = slices.Delete(c.waiting, 0, n)
 	return group
 }

@@ -24,7 +24,7 @@ func Insert(ctx context.Context, q db.Querier, p db.EnqueueJobParams) (id int64,
 
 // InsertMany inserts the jobs of an Insert with Payloads, and returns their ids in the order of the payloads.
 func InsertMany(ctx context.Context, q db.Querier, in engine.Insert) ([]int64, error) {
-	var ids []int64
+	ids := make([]int64, 0, in.Count)
 	for payloads, err := range in.Payloads {
 		if err != nil {
 			return nil, err
