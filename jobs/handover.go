@@ -17,7 +17,7 @@ import (
 
 const (
 	// handFirst and handLast bound how long a queue is left alone after it declined a job, for example while it is paused or has
-	// others: longer each time in a row. A declined handover costs a round trip on PostgreSQL, or a transaction.
+	// others: longer each time in a row. A declined handover costs a transaction that is rolled back.
 	handFirst = 10 * time.Millisecond
 	handLast  = time.Second
 
