@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/admin"
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
@@ -97,7 +98,7 @@ type readersLab struct {
 func (l *readersLab) fill() {
 	var err error
 	payloads := slices.Repeat([]json.RawMessage{[]byte("1")}, waitingCallers)
-	l.waited, err = l.client.EnqueueMany(l.Context(), "waited", payloads, jobs.In(time.Hour))
+	l.waited, err = receipts.IDs(l.client.EnqueueMany(l.Context(), "waited", payloads, jobs.In(time.Hour)))
 	need(l.B, err)
 	random := rand.New(rand.NewPCG(1, 2))
 	payload := make([]byte, 1<<20)

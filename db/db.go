@@ -1,4 +1,4 @@
-// Package db has every statement of sql/queries as a Go method: the interface [Querier], and the structs that it takes and
+// Package db has every statement that both engines run as a Go method: the interface [Querier], and the structs that it takes and
 // returns.
 //
 // sqlc generates the same interface and structs from the SQLite and the PostgreSQL statements. The names here are those of

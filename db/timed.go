@@ -580,6 +580,13 @@ func (q timed) ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams) (
 	return value, err
 }
 
+func (q timed) LockCounts(ctx context.Context) error {
+	began := time.Now()
+	err := q.own.LockCounts(ctx)
+	q.hook("LockCounts", time.Since(began), err)
+	return err
+}
+
 func (q timed) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	began := time.Now()
 	value, err := q.own.OpenQueue(ctx, arg)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // bulk is how many payloads, and bulkBytes how many bytes of them, go to the database in one statement. keepBytes is about
@@ -21,8 +22,8 @@ const (
 type batch struct {
 	n       int
 	payload func(i int) ([]byte, error)
-	kept    []string // lists of the first payloads
-	rest    int      // the first payload that is in none of them
+	kept    []engine.Payloads // the first payloads
+	rest    int               // the first payload that is in none of them
 }
 
 // validate looks at all payloads. A faulty one is named by its place.
@@ -42,16 +43,16 @@ func (b *batch) validate(e *enqueue) error {
 			return err
 		}
 		if keep -= len(list); keep >= 0 {
-			b.kept, b.rest = append(b.kept, list), next
+			b.kept, b.rest = append(b.kept, engine.Payloads{List: list, Count: next - i}), next
 		}
 		i = next
 	}
 	return nil
 }
 
-// lists are the payloads as JSON lists of strings, each for one statement.
-func (b *batch) lists() iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
+// lists returns the payloads, divided by statements.
+func (b *batch) lists() iter.Seq2[engine.Payloads, error] {
+	return func(yield func(engine.Payloads, error) bool) {
 		for _, list := range b.kept {
 			if !yield(list, nil) {
 				return
@@ -59,7 +60,7 @@ func (b *batch) lists() iter.Seq2[string, error] {
 		}
 		for i := b.rest; i < b.n; {
 			list, next, err := b.list(i, func(int, []byte) error { return nil })
-			if !yield(list, err) || err != nil {
+			if !yield(engine.Payloads{List: list, Count: next - i}, err) || err != nil {
 				return
 			}
 			i = next

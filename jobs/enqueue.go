@@ -2,14 +2,15 @@ package jobs
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -23,24 +24,22 @@ type Receipt struct {
 // Enqueue adds a job of a kind given by name, with a payload that is JSON already; [Kind.Enqueue] is the typed form.
 // Bad input is an [InvalidError]. After it returns without an error the job will run, whatever process dies when.
 func (c *Client) Enqueue(ctx context.Context, kind string, payload json.RawMessage, opts ...EnqueueOption) (Receipt, error) {
-	e := newEnqueue(kind, opts)
-	receipt, err := c.enqueueOne(ctx, e, payload)
+	receipt, err := c.enqueueOne(ctx, newEnqueue(kind, opts), payload)
 	if err != nil {
 		return Receipt{}, fmt.Errorf("enqueue %s: %w", kind, err)
 	}
 	return receipt, nil
 }
 
-// EnqueueMany adds one job for each payload, in their order and alike in all options, and returns their ids: all of
+// EnqueueMany adds one job for each payload, in their order and alike in all options, and returns a receipt for each: all of
 // them or none. A faulty payload is named by its place, counted from 0. [Unique] and [RequestID] cannot be given to
 // many jobs.
-func (c *Client) EnqueueMany(ctx context.Context, kind string, payloads []json.RawMessage, opts ...EnqueueOption) ([]int64, error) {
-	e := newEnqueue(kind, opts)
-	ids, err := c.enqueueMany(ctx, e, len(payloads), func(i int) ([]byte, error) { return payloads[i], nil })
+func (c *Client) EnqueueMany(ctx context.Context, kind string, payloads []json.RawMessage, opts ...EnqueueOption) ([]Receipt, error) {
+	receipts, err := c.enqueueMany(ctx, newEnqueue(kind, opts), len(payloads), func(i int) ([]byte, error) { return payloads[i], nil })
 	if err != nil {
 		return nil, fmt.Errorf("enqueue %d jobs of %s: %w", len(payloads), kind, err)
 	}
-	return ids, nil
+	return receipts, nil
 }
 
 func newEnqueue(kind string, opts []EnqueueOption) *enqueue {
@@ -51,7 +50,7 @@ func newEnqueue(kind string, opts []EnqueueOption) *enqueue {
 	return e
 }
 
-// validate looks at a payload.
+// validate returns what is wrong with a payload.
 func (e *enqueue) validate(payload []byte) error {
 	if e.encoded {
 		return core.ValidateEncoded("payload", payload)
@@ -59,6 +58,27 @@ func (e *enqueue) validate(payload []byte) error {
 	return core.ValidateJSON("payload", payload)
 }
 
+// columns validates everything but the payload, and returns the columns of a job that is enqueued at a time.
+func (e *enqueue) columns(now time.Time) (db.EnqueueJobParams, error) {
+	if err := e.check(); err != nil {
+		return db.EnqueueJobParams{}, err
+	}
+	metadata, err := e.metadataColumn()
+	if err != nil {
+		return db.EnqueueJobParams{}, err
+	}
+	runAfter, status, err := e.runAfter(now)
+	if err != nil {
+		return db.EnqueueJobParams{}, err
+	}
+	return db.EnqueueJobParams{
+		Kind: e.kind, Queue: e.queue, Status: string(status), Priority: int64(e.priority), RunAfter: core.Micros(runAfter),
+		MaxAttempts: int64(e.maxAttempts), Timeout: e.timeout.Microseconds(), UniqueKey: e.uniqueKey, RequestID: e.requestID,
+		UserID: e.userID, Tags: e.tagsColumn(), Metadata: metadata, Now: core.Micros(now),
+	}, nil
+}
+
+// enqueueOne passes a job through the middleware and adds it.
 func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Receipt, error) {
 	if c.around == nil {
 		return c.addOne(ctx, e, payload)
@@ -74,159 +94,86 @@ func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Re
 	return receipt, err
 }
 
-// addOne adds a job, when all middleware has passed it.
+// addOne validates a job, adds it, and tells the observer.
 func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receipt, error) {
-	if err := e.check(); err != nil {
+	job, err := e.columns(c.store.Now())
+	if err != nil {
 		return Receipt{}, err
 	}
 	if err := e.validate(payload); err != nil {
 		return Receipt{}, err
 	}
-	metadata, err := e.metadataColumn()
-	if err != nil {
-		return Receipt{}, err
-	}
+	job.Payload = string(payload)
 	author, err := audit.Of(ctx)
 	if err != nil {
 		return Receipt{}, err
 	}
-	now := c.store.Now()
-	runAfter, status, err := e.runAfter(now)
-	if err != nil {
-		return Receipt{}, err
-	}
-	params := db.EnqueueJobParams{
-		Kind: e.kind, Queue: e.queue, Payload: string(payload), Status: string(status), Priority: int64(e.priority),
-		RunAfter: core.Micros(runAfter), MaxAttempts: int64(e.maxAttempts), Timeout: e.timeout.Microseconds(),
-		UniqueKey: e.uniqueKey, RequestID: e.requestID, UserID: e.userID, Tags: e.tagsColumn(), Metadata: metadata,
-		Now: core.Micros(now),
-	}
 	if err := e.mark(ctx, c); err != nil {
 		return Receipt{}, err
 	}
-	note := func(ctx context.Context, q db.Querier, id int64) error {
-		return author.Record(ctx, q, params.Now, audit.Entry{Action: jobtype.ActionEnqueue, JobID: id, Kind: params.Kind, Queue: params.Queue, Jobs: 1})
-	}
 	var receipt Receipt
-	add := func(ctx context.Context, q db.Querier) error {
-		var err error
-		if receipt, err = insert(ctx, q, params); err != nil || receipt.Existed {
-			return err
+	if c.scope().Tx == nil && author == nil && job.UniqueKey == nil && job.RequestID == nil {
+		receipt, err = c.insertOne(ctx, engine.Insert{Job: lifecycle.Keyless(job)})
+	} else {
+		receipt, err = c.insertWith(ctx, job, author)
+	}
+	if err != nil {
+		return Receipt{}, err
+	}
+	added := 1
+	if receipt.Existed {
+		added = 0
+	}
+	tellEnqueued(c.store.Observer(), e, added, receipt.Existed, c.scope().Tx != nil)
+	return receipt, nil
+}
+
+// insertWith adds a job that one statement alone does not add: one that has a key, an author, or a transaction of the caller's.
+func (c *Client) insertWith(ctx context.Context, job db.EnqueueJobParams, author *audit.Author) (Receipt, error) {
+	var receipt Receipt
+	err := c.scope().InsertWith(ctx, job.Queue, author != nil, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
+		receipt.ID, receipt.Existed, err = lifecycle.Insert(ctx, q, job)
+		if err != nil || receipt.Existed {
+			return false, err
 		}
-		return note(ctx, q, receipt.ID)
-	}
-	switch {
-	case c.scope().Tx == nil && e.uniqueKey == nil && e.requestID == nil:
-		receipt, err = c.writeJob(ctx, params, note)
-	case c.scope().Tx == nil || author != nil: // a job with a key may have to wait for the end of a transaction that adds the same one
-		err = c.scope().Write(ctx, WorkAdded, add) // in a caller's with its note or not at all
-	default:
-		err = c.scope().Join(ctx, add)
-	}
-	if err == nil {
-		added := 1
-		if receipt.Existed {
-			added = 0
-		}
-		tellEnqueued(c.store.Observer(), e, added, receipt.Existed, c.scope().Tx != nil)
-	}
+		return true, author.Record(ctx, q, job.Now, audit.Entry{
+			Action: jobtype.ActionEnqueue, JobID: receipt.ID, Kind: job.Kind, Queue: job.Queue, Jobs: 1,
+		})
+	})
 	return receipt, err
 }
 
-// insert adds a job, or finds the one that has its unique key or request id.
-func insert(ctx context.Context, q db.Querier, p db.EnqueueJobParams) (Receipt, error) {
-	if p.UniqueKey != nil || p.RequestID != nil {
-		return insertOrFind(ctx, q, p)
-	}
-	id, err := q.EnqueueKeylessJob(ctx, db.EnqueueKeylessJobParams{
-		Kind: p.Kind, Queue: p.Queue, Payload: p.Payload, Status: p.Status, Priority: p.Priority, RunAfter: p.RunAfter,
-		MaxAttempts: p.MaxAttempts, Timeout: p.Timeout, UserID: p.UserID, Tags: p.Tags, Metadata: p.Metadata, Now: p.Now,
-	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return Receipt{}, whyNotAdded(ctx, q)
-	}
-	return Receipt{ID: id}, err
-}
-
-// whyNotAdded is the error of an insert that went well, and added nothing: the queue is closed, or a trigger of the application
-// did that.
-func whyNotAdded(ctx context.Context, q db.Querier) error {
-	if err := lifecycle.CheckOpen(ctx, q); err != nil {
-		return err
-	}
-	return errors.New("the database added no job")
-}
-
-// insertOrFind tries a few times because the job that was in the way can end between the two looks (not on SQLite,
-// whose transaction holds the write lock).
-func insertOrFind(ctx context.Context, q db.Querier, params db.EnqueueJobParams) (Receipt, error) {
-	for range 5 {
-		id, err := q.EnqueueJob(ctx, params)
-		if err == nil {
-			return Receipt{ID: id}, nil
-		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return Receipt{}, err
-		}
-		if params.RequestID != nil {
-			id, err := q.GetJobIDByRequestID(ctx, db.GetJobIDByRequestIDParams{Kind: params.Kind, RequestID: *params.RequestID})
-			if err == nil {
-				return Receipt{ID: id, Existed: true}, nil
-			}
-			if !errors.Is(err, sql.ErrNoRows) {
-				return Receipt{}, err
-			}
-		}
-		if params.UniqueKey != nil {
-			id, err := q.GetLiveJobIDByUniqueKey(ctx, db.GetLiveJobIDByUniqueKeyParams{Kind: params.Kind, UniqueKey: *params.UniqueKey})
-			if err == nil {
-				return Receipt{ID: id, Existed: true}, nil
-			}
-			if !errors.Is(err, sql.ErrNoRows) {
-				return Receipt{}, err
-			}
-		}
-		if err := lifecycle.CheckOpen(ctx, q); err != nil {
-			return Receipt{}, err
-		}
-	}
-	return Receipt{}, errors.New("the unique key or request id changed hands too often: try again")
-}
-
-// enqueueMany adds jobs that are alike in all but their payloads.
-func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload func(i int) ([]byte, error)) ([]int64, error) {
+// enqueueMany passes jobs that differ in their payloads only through the middleware and adds them.
+func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload func(i int) ([]byte, error)) ([]Receipt, error) {
 	if c.around == nil || n == 0 {
 		return c.addMany(ctx, e, n, payload)
 	}
 	r := &EnqueueRequest{client: c, enqueue: e, jobs: n, payload: payload}
+	var receipts []Receipt
 	r.add = func(ctx context.Context) (err error) {
-		r.ids, err = c.addMany(ctx, e, n, payload)
+		receipts, err = c.addMany(ctx, e, n, payload)
+		r.ids = make([]int64, len(receipts))
+		for i, receipt := range receipts {
+			r.ids[i] = receipt.ID
+		}
 		return err
 	}
 	if err := r.pass(ctx); err != nil {
 		return nil, err
 	}
-	return r.ids, nil
+	return receipts, nil
 }
 
-// addMany adds them when all middleware has passed them.
-func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i int) ([]byte, error)) ([]int64, error) {
-	if err := e.check(); err != nil {
+// addMany validates jobs, adds them, and tells the observer.
+func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i int) ([]byte, error)) ([]Receipt, error) {
+	job, err := e.columns(c.store.Now())
+	if err != nil {
 		return nil, err
 	}
 	if e.uniqueKey != nil || e.requestID != nil {
 		return nil, jobtype.NewInvalidError("a unique key or request id", "", "be given to one job, not to many")
 	}
-	metadata, err := e.metadataColumn()
-	if err != nil {
-		return nil, err
-	}
 	author, err := audit.Of(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now := c.store.Now()
-	runAfter, status, err := e.runAfter(now)
 	if err != nil || n == 0 {
 		return nil, err
 	}
@@ -236,38 +183,50 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 	if err := b.validate(e); err != nil {
 		return nil, err
 	}
-	params := db.EnqueueJobsParams{
-		Kind: e.kind, Queue: e.queue, Status: string(status), Priority: int64(e.priority), RunAfter: core.Micros(runAfter),
-		MaxAttempts: int64(e.maxAttempts), Timeout: e.timeout.Microseconds(), UserID: e.userID, Tags: e.tagsColumn(),
-		Metadata: metadata, Now: core.Micros(now),
-	}
 	if err := e.mark(ctx, c); err != nil {
 		return nil, err
 	}
+	in := engine.Insert{Job: lifecycle.Keyless(job), Payloads: b.lists(), Count: n}
 	var ids []int64
-	err = c.scope().Write(ctx, WorkAdded, func(ctx context.Context, q db.Querier) error {
-		ids = make([]int64, 0, n)
-		for list, err := range b.lists() {
-			if err != nil {
-				return err
-			}
-			params.Payloads = list
-			added, err := q.EnqueueJobs(ctx, params)
-			if err != nil {
-				return err
-			}
-			if len(added) == 0 {
-				return whyNotAdded(ctx, q)
-			}
-			ids = append(ids, added...)
-		}
-		return author.RecordMany(ctx, q, params.Now, audit.Entry{Action: jobtype.ActionEnqueue, Kind: e.kind, Queue: e.queue, JobIDs: ids})
-	})
+	if c.scope().Tx == nil && author == nil {
+		ids, err = c.insert(ctx, in)
+	} else {
+		ids, err = c.insertManyWith(ctx, in, author)
+	}
 	if err != nil {
 		return nil, err
 	}
 	tellEnqueued(c.store.Observer(), e, len(ids), false, c.scope().Tx != nil)
-	return ids, nil
+	receipts := make([]Receipt, len(ids))
+	for i, id := range ids {
+		receipts[i].ID = id
+	}
+	return receipts, nil
+}
+
+// insertManyWith adds jobs that have an author, or a transaction of the caller's.
+func (c *Client) insertManyWith(ctx context.Context, in engine.Insert, author *audit.Author) (ids []int64, err error) {
+	err = c.scope().InsertWith(ctx, in.Job.Queue, true, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
+		if ids, err = lifecycle.InsertMany(ctx, q, in); err != nil {
+			return false, err
+		}
+		return true, author.RecordMany(ctx, q, in.Job.Now, audit.Entry{
+			Action: jobtype.ActionEnqueue, Kind: in.Job.Kind, Queue: in.Job.Queue, JobIDs: ids,
+		})
+	})
+	return ids, err
+}
+
+// insert adds jobs without keys in a transaction of their own.
+func (c *Client) insert(ctx context.Context, in engine.Insert) ([]int64, error) {
+	if err := c.scope().CheckOutside(ctx); err != nil {
+		return nil, err
+	}
+	ids, err := c.store.Insert(ctx, in)
+	if !errors.Is(err, engine.ErrNotAdded) {
+		return ids, err
+	}
+	return nil, c.store.Read(ctx, func(ctx context.Context, q db.Querier) error { return lifecycle.WhyNotAdded(ctx, q, err) })
 }
 
 // mark makes sure that the marks of the kind's fields are there before the job is.

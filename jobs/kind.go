@@ -68,14 +68,14 @@ func (k Kind[T]) Enqueue(ctx context.Context, c *Client, args T, opts ...Enqueue
 	return receipt, nil
 }
 
-// EnqueueMany adds one job for each of args, in one transaction: all of them or none. It returns their ids in order. All
+// EnqueueMany adds one job for each of args, in one transaction: all of them or none. It returns a receipt for each, in order. All
 // payloads are encoded before the transaction begins, and are in memory together.
-func (k Kind[T]) EnqueueMany(ctx context.Context, c *Client, args []T, opts ...EnqueueOption) ([]int64, error) {
-	ids, err := c.enqueueMany(ctx, k.enqueue(opts), len(args), func(i int) ([]byte, error) { return json.Marshal(args[i]) })
+func (k Kind[T]) EnqueueMany(ctx context.Context, c *Client, args []T, opts ...EnqueueOption) ([]Receipt, error) {
+	receipts, err := c.enqueueMany(ctx, k.enqueue(opts), len(args), func(i int) ([]byte, error) { return json.Marshal(args[i]) })
 	if err != nil {
 		return nil, fmt.Errorf("enqueue %d jobs of %s: %w", len(args), k.Name, err)
 	}
-	return ids, nil
+	return receipts, nil
 }
 
 // Handle makes the runner claim jobs of this kind and run them with h. It must be called before Run, and panics when

@@ -142,7 +142,7 @@ func (c *Client) changeQueue(
 		err = ValidateName("queue", name)
 	}
 	if err == nil {
-		err = lifecycle.Change(ctx, c.scope(), WorkReady, func(ctx context.Context, q db.Querier) error {
+		err = lifecycle.ChangeQueue(ctx, c.scope(), WorkReady, name, func(ctx context.Context, q db.Querier) error {
 			now := core.Micros(c.store.Now())
 			var err error
 			if n, err = set(ctx, q, now); err != nil || n == 0 {

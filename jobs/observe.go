@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // observed is a store that tells an observer of its statements and of what fails.
@@ -36,8 +37,26 @@ func (s observed) Write(ctx context.Context, fn func(context.Context, db.Querier
 	return s.watch(ctx, s.Store.Write, fn)
 }
 
-func (s observed) WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return s.watch(ctx, s.Store.WriteTogether, fn)
+func (s observed) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
+	in.Ran = s.observer.Queried
+	ids, err := s.Store.Insert(ctx, in)
+	if err != nil && s.observer.Failed != nil && !engine.Refused(err) && ctx.Err() == nil {
+		s.observer.Failed(err)
+	}
+	return ids, err
+}
+
+func (s observed) InsertWith(ctx context.Context, queue string, fn engine.InsertFunc) error {
+	var inserted bool
+	return s.watch(ctx, func(ctx context.Context, fn work) error {
+		return s.Store.InsertWith(ctx, queue, func(ctx context.Context, q db.Querier) (bool, error) {
+			err := fn(ctx, q)
+			return inserted, err
+		})
+	}, func(ctx context.Context, q db.Querier) (err error) {
+		inserted, err = fn(ctx, q)
+		return err
+	})
 }
 
 func (s observed) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {

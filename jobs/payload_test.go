@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pressly/goose/v3"
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -146,7 +147,7 @@ func TestPayloadsComeBackByteForByte(t *testing.T) {
 		}
 		check("Enqueue", i, receipt.ID)
 	}
-	ids, err := client.EnqueueMany(t.Context(), "echo", payloads)
+	ids, err := receipts.IDs(client.EnqueueMany(t.Context(), "echo", payloads))
 	if err != nil || len(ids) != len(payloads) {
 		t.Fatalf("%d ids for %d payloads: %v", len(ids), len(payloads), err)
 	}
@@ -162,7 +163,7 @@ func TestResultsComeBackByteForByte(t *testing.T) {
 	for _, payload := range good() {
 		payloads = append(payloads, json.RawMessage(payload))
 	}
-	ids, err := client.EnqueueMany(t.Context(), "echo", payloads)
+	ids, err := receipts.IDs(client.EnqueueMany(t.Context(), "echo", payloads))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +337,7 @@ func FuzzValidatePayload(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q is taken and not enqueued: %v", payload, err)
 		}
-		many, err := client.EnqueueMany(t.Context(), "echo", []json.RawMessage{payload, payload})
+		many, err := receipts.IDs(client.EnqueueMany(t.Context(), "echo", []json.RawMessage{payload, payload}))
 		if err != nil {
 			t.Fatalf("%q is taken and not enqueued: %v", payload, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -30,9 +31,15 @@ type Store interface {
 	// the write happened.
 	Write(ctx context.Context, fn func(context.Context, db.Querier) error) error
 
-	// WriteTogether is Write for a function that is short and waits for no other, for example one that inserts a job: an engine
-	// whose commits are expensive makes concurrent callers share a transaction.
-	WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error
+	// Insert inserts jobs in a transaction, announces them, and returns their ids in order after the commit. Concurrent callers
+	// share a transaction, and those whose jobs are alike a statement; the failure of one fails no other. The end of ctx counts
+	// while the caller waits for the transaction, as for Write. An error for which [engine.Refused] is true says why the database
+	// inserted nothing. Jobs with a Claim are not announced.
+	Insert(ctx context.Context, in engine.Insert) ([]int64, error)
+
+	// InsertWith is Write for a function that inserts jobs into one queue by statements of its own. Their commit announces new
+	// work in the queue when fn reports that it inserted any.
+	InsertWith(ctx context.Context, queue string, fn engine.InsertFunc) error
 
 	// WriteOne is Write for a function that runs one statement, a claim: an engine may commit it in the same round trip,
 	// whatever the function returns, and announces nothing. The end of ctx does not stop it. When the connection breaks,
@@ -50,9 +57,13 @@ type Store interface {
 	// Now is the clock that leases and due times are compared with.
 	Now() time.Time
 
-	// Join returns the queue's statements inside a caller's transaction, which must be one of this engine. What they
-	// commit is announced as Announce does, if the engine's listeners do not see it by themselves.
+	// Join returns the queue's statements inside a caller's transaction, which must be one of this engine.
 	Join(tx Tx) (db.Querier, error)
+
+	// AnnounceCommit comes before statements that change jobs in a caller's transaction, which was given to Join: the commit then
+	// announces the signals, if the engine's listeners do not see it by themselves. queue, unless empty, is the only one with new
+	// work. The error is an [InvalidError] when jobs must not be changed at the transaction's isolation level.
+	AnnounceCommit(ctx context.Context, tx Tx, signals Signal, queue string) error
 
 	// BeginOwn begins a transaction on a connection of its own. The end of ctx rolls it back.
 	BeginOwn(ctx context.Context) (OwnTx, error)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -35,7 +36,7 @@ func (a *app) enqueueLines(ctx context.Context, kind string, f *enqueueFlags, op
 	}
 	progress.force(fmt.Sprintf("adding %d jobs", len(payloads)))
 	return a.withCreatedClient(ctx, f.durability, func(c *jobs.Client) error {
-		ids, err := c.EnqueueMany(ctx, kind, payloads, opts...)
+		ids, err := receipts.IDs(c.EnqueueMany(ctx, kind, payloads, opts...))
 		progress.end()
 		if err != nil {
 			return nameFlags(err, enqueueFields)

@@ -200,6 +200,9 @@ type Querier interface {
 	ListSensitiveFields(ctx context.Context, kinds string) ([]ListSensitiveFieldsRow, error)
 	// ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
 	ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams) ([]Worker, error)
+	// LockCounts lets one recount go on at a time: two at once would find the same counts wrong, and correct them twice. It lasts to
+	// the end of the transaction. On SQLite, where one transaction writes at a time anyway, it does nothing.
+	LockCounts(ctx context.Context) error
 	// OpenQueue opens the queue again that the move with a token closed.
 	OpenQueue(ctx context.Context, token string) (int64, error)
 	// PauseQueue stops claims from a queue; what runs goes on. Zero rows mean that it was paused already.

@@ -230,6 +230,17 @@ func (q *Queries) ListJobHistory(ctx context.Context, arg ListJobHistoryParams) 
 	return items, nil
 }
 
+const lockCounts = `-- name: LockCounts :exec
+SELECT 1
+`
+
+// LockCounts lets one recount go on at a time: two at once would find the same counts wrong, and correct them twice. It lasts to
+// the end of the transaction. On SQLite, where one transaction writes at a time anyway, it does nothing.
+func (q *Queries) LockCounts(ctx context.Context) error {
+	_, err := q.db.ExecContext(ctx, lockCounts)
+	return err
+}
+
 const recountJobs = `-- name: RecountJobs :execrows
 INSERT INTO sqluice_job_changes (at, queue, kind, event, times, jobs)
 SELECT CAST(?1 AS BIGINT), w.queue, w.kind, w.status, 0, w.jobs

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -58,7 +59,7 @@ func (l *ledger) enqueue(ctx context.Context, client *jobs.Client, pad string, k
 		receipt, err = client.Enqueue(ctx, kind, payloads[0])
 		ids = []int64{receipt.ID}
 	} else {
-		ids, err = client.EnqueueMany(ctx, kind, payloads)
+		ids, err = receipts.IDs(client.EnqueueMany(ctx, kind, payloads))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/history"
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
 	"github.com/sqluice/sqluice/jobs/sqlite"
@@ -205,7 +206,7 @@ func (p *player) add(ctx context.Context, payloads []json.RawMessage, unique str
 		options = append(options, jobs.In(time.Duration(p.number(int(p.Delay)))))
 	}
 	if len(payloads) > 1 {
-		ids, err = p.client.EnqueueMany(ctx, kind, payloads, options...)
+		ids, err = receipts.IDs(p.client.EnqueueMany(ctx, kind, payloads, options...))
 		return ids, false, err
 	}
 	if unique != "" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/history"
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -50,7 +51,7 @@ const ballast = "ballast"
 // killMigrations takes the schema some versions back, again and again, and kills a process that migrates.
 func (f *fleet) killMigrations(ctx context.Context) error {
 	payloads := slices.Repeat([]json.RawMessage{json.RawMessage(`{"key":"ballast"}`)}, 2000)
-	ids, err := f.client.EnqueueMany(ctx, kind, payloads, jobs.Queue(ballast))
+	ids, err := receipts.IDs(f.client.EnqueueMany(ctx, kind, payloads, jobs.Queue(ballast)))
 	if err != nil {
 		return err
 	}

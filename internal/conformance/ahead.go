@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -25,7 +26,7 @@ var aheadTests = []test{
 func (f *fixture) addMany(kind string, n int, opts ...jobs.EnqueueOption) []int64 {
 	f.Helper()
 	payloads := slices.Repeat([]json.RawMessage{json.RawMessage("{}")}, n)
-	ids, err := f.client.EnqueueMany(f.ctx, kind, payloads, opts...)
+	ids, err := receipts.IDs(f.client.EnqueueMany(f.ctx, kind, payloads, opts...))
 	f.must(err)
 	return ids
 }

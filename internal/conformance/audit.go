@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -81,7 +82,7 @@ func testAuditEveryChange(f *fixture) {
 	f.ended(id)
 	f.must(r.stop())
 	f.must(f.client.Delete(f.as("eve"), id))
-	ids, err := f.client.EnqueueMany(f.as("ann"), "k", []json.RawMessage{payload, payload})
+	ids, err := receipts.IDs(f.client.EnqueueMany(f.as("ann"), "k", []json.RawMessage{payload, payload}))
 	f.must(err)
 	one := inspect.AuditEntry{JobID: id, Kind: "k", Queue: "q", Jobs: 1}
 	by := func(e inspect.AuditEntry, actor string, action inspect.Action) inspect.AuditEntry {
@@ -106,7 +107,7 @@ func testAuditMany(f *fixture) {
 	for range n {
 		payloads = append(payloads, json.RawMessage("1"))
 	}
-	ids, err := f.client.EnqueueMany(f.as("ann"), "k", payloads)
+	ids, err := receipts.IDs(f.client.EnqueueMany(f.as("ann"), "k", payloads))
 	f.must(err)
 	_, err = f.client.Cancel(f.ctx, ids[700])
 	f.must(err)

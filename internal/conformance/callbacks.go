@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -256,7 +257,7 @@ func testMarshaledOnce(f *fixture) {
 	for i := range list {
 		list[i].onMarshal = func() { calls++ }
 	}
-	ids, err := jobs.Kind[largeArgs]{Name: "k"}.EnqueueMany(f.ctx, f.client, list)
+	ids, err := receipts.IDs(jobs.Kind[largeArgs]{Name: "k"}.EnqueueMany(f.ctx, f.client, list))
 	f.must(err)
 	want(f, "jobs", len(ids), n)
 	want(f, "calls of MarshalJSON", calls, n)
@@ -270,10 +271,10 @@ func testWritesGoOn(f *fixture) {
 		for range 8 {
 			callers.Go(func() {
 				// Other callers in the transaction may fail with it.
-				_ = f.store.WriteTogether(f.ctx, func(context.Context, db.Querier) error { m.do(nil); return nil })
+				_ = f.store.Write(f.ctx, func(context.Context, db.Querier) error { m.do(nil); return nil })
 			})
 			callers.Go(func() {
-				_ = f.store.WriteTogether(f.ctx, func(context.Context, db.Querier) error { return nil })
+				_ = f.store.Write(f.ctx, func(context.Context, db.Querier) error { return nil })
 			})
 		}
 		callers.Wait()

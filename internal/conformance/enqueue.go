@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -83,7 +84,7 @@ func testPayloadByteForByte(f *fixture) {
 		json.RawMessage(`"\/\u00e4\ud83d\ude00"`), json.RawMessage("\"\u2028\U0001F600\""),
 		json.RawMessage(`[12345678901234567890.123456789012345678901234567890]`),
 	}
-	ids, err := f.client.EnqueueMany(f.ctx, "many", payloads)
+	ids, err := receipts.IDs(f.client.EnqueueMany(f.ctx, "many", payloads))
 	f.must(err)
 	for i, payload := range payloads {
 		receipt, err := f.client.Enqueue(f.ctx, "one", payload)
@@ -174,7 +175,7 @@ func testManyInOrder(f *fixture) {
 	for i := range payloads {
 		payloads[i].To = fmt.Sprint(i)
 	}
-	ids, err := jobs.Kind[letter]{Name: "letter"}.EnqueueMany(f.ctx, f.client, payloads, jobs.UserID("u"), jobs.Tags("t"))
+	ids, err := receipts.IDs(jobs.Kind[letter]{Name: "letter"}.EnqueueMany(f.ctx, f.client, payloads, jobs.UserID("u"), jobs.Tags("t")))
 	f.must(err)
 	want(f, "number of ids", len(ids), len(payloads))
 	if !slices.IsSorted(ids) {
@@ -185,7 +186,7 @@ func testManyInOrder(f *fixture) {
 		want(f, "payload", string(job.Payload), fmt.Sprintf(`{"to":"%d"}`, i))
 		want(f, "user", job.UserID, "u")
 	}
-	ids, err = f.client.EnqueueMany(f.ctx, "k", nil)
+	ids, err = receipts.IDs(f.client.EnqueueMany(f.ctx, "k", nil))
 	f.must(err)
 	want(f, "ids of no payloads", len(ids), 0)
 	for _, option := range []jobs.EnqueueOption{jobs.Unique("u"), jobs.RequestID("r")} {
@@ -223,7 +224,7 @@ func testManyAtOnce(f *fixture) {
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	ids, err := f.client.EnqueueMany(f.ctx, "k", payloads)
+	ids, err := receipts.IDs(f.client.EnqueueMany(f.ctx, "k", payloads))
 	f.must(err)
 	runtime.ReadMemStats(&after)
 	want(f, "number of ids", len(ids), n)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -130,7 +131,7 @@ func (f *fixture) many(n int, opts ...jobs.EnqueueOption) []int64 {
 	for i := range payloads {
 		payloads[i] = json.RawMessage("{}")
 	}
-	ids, err := f.client.EnqueueMany(f.ctx, "k", payloads, opts...)
+	ids, err := receipts.IDs(f.client.EnqueueMany(f.ctx, "k", payloads, opts...))
 	f.must(err)
 	return ids
 }

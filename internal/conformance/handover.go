@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -247,33 +249,31 @@ type failing struct {
 	err    error
 }
 
-type work = func(context.Context, db.Querier) error
-
-func (s *failing) Write(ctx context.Context, fn work) error { return s.write(ctx, s.Store.Write, fn) }
-
-func (s *failing) WriteTogether(ctx context.Context, fn work) error {
-	return s.write(ctx, s.Store.WriteTogether, fn)
-}
-
-func (s *failing) write(ctx context.Context, write func(context.Context, work) error, fn work) error {
+func (s *failing) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
 	if ctx.Value(mark{}) == nil {
-		return write(ctx, fn)
+		return s.Store.Insert(ctx, in)
 	}
 	if s.stuck.Swap(false) {
 		s.waited.Store(true)
 		<-ctx.Done()
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
-	err := write(ctx, func(ctx context.Context, q db.Querier) error {
-		if err := fn(ctx, q); err != nil || s.before.Add(-1) < 0 {
-			return err
-		}
-		return s.err
-	})
+	if s.before.Add(-1) >= 0 {
+		return nil, s.Store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+			q = db.Timed(q, in.Ran)
+			if in.Claim != nil {
+				_, err = q.EnqueueClaimedJob(ctx, in.Claimed())
+			} else {
+				_, err = q.EnqueueKeylessJob(ctx, in.Job)
+			}
+			return cmp.Or(err, s.err)
+		})
+	}
+	ids, err := s.Store.Insert(ctx, in)
 	if err == nil && s.after.Swap(false) {
-		return s.err
+		return nil, s.err
 	}
-	return err
+	return ids, err
 }
 
 // A job that was handed over by a failed transaction is not there, and the slot is free for the next. The enqueue runs

@@ -47,10 +47,10 @@ func testIDsNeverGivenTwice(f *fixture) {
 		remove.do()
 		next(remove.what, f.insert("priority", fmt.Sprint(round)))
 		remove.do()
-		ids, err := jobs.Kind[letter]{Name: "k"}.EnqueueMany(f.ctx, f.client, make([]letter, 3))
+		receipts, err := jobs.Kind[letter]{Name: "k"}.EnqueueMany(f.ctx, f.client, make([]letter, 3))
 		f.must(err)
-		for _, id := range ids {
-			next(remove.what, id)
+		for _, receipt := range receipts {
+			next(remove.what, receipt.ID)
 		}
 	}
 }

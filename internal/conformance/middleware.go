@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -79,7 +80,7 @@ func testEnqueueMiddleware(f *fixture) {
 	f.must(err)
 	want(f, "id of the job that was there", again.ID, one.ID)
 	want(f, "that it existed", again.Existed, true)
-	ids, err := client.EnqueueMany(f.ctx, "k", []json.RawMessage{json.RawMessage("2"), json.RawMessage("3")}, jobs.Queue("q"))
+	ids, err := receipts.IDs(client.EnqueueMany(f.ctx, "k", []json.RawMessage{json.RawMessage("2"), json.RawMessage("3")}, jobs.Queue("q")))
 	f.must(err)
 	want(f, "jobs", len(ids), 2)
 	want(f, "payload of the second", string(f.get(ids[1]).Payload), "3")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -111,7 +112,7 @@ func testPriorityWithinQueue(f *fixture) {
 // More jobs fall due at the same time than become claimable in one transaction.
 func testManyDueAtOnce(f *fixture) {
 	payloads := slices.Repeat([]json.RawMessage{[]byte("{}")}, 500)
-	wanted, err := f.client.EnqueueMany(f.Context(), "k", payloads, jobs.At(f.store.Now().Add(time.Second)))
+	wanted, err := receipts.IDs(f.client.EnqueueMany(f.Context(), "k", payloads, jobs.At(f.store.Now().Add(time.Second))))
 	f.must(err)
 	started := make(chan int64, len(wanted))
 	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, on("k", func(_ context.Context, job jobs.Job) error {

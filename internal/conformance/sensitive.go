@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -134,7 +135,7 @@ func testSensitiveByRunner(f *fixture) {
 }
 
 func testSensitiveMany(f *fixture) {
-	ids, err := pay.EnqueueMany(f.ctx, f.client, []payment{aPayment(), aPayment()})
+	ids, err := receipts.IDs(pay.EnqueueMany(f.ctx, f.client, []payment{aPayment(), aPayment()}))
 	f.must(err)
 	for _, id := range ids {
 		f.wantHidden(id)

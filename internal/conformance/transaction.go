@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -66,7 +67,7 @@ func testEnqueueCommitted(f *fixture) {
 	want(f, "the job that ran", receive(f, "the job of the transaction", ran), id)
 	var ids []int64
 	f.must(f.inTx(func(tx Tx) (err error) {
-		ids, err = f.client.With(tx).EnqueueMany(f.ctx, "k", []json.RawMessage{json.RawMessage("1"), json.RawMessage("2")})
+		ids, err = receipts.IDs(f.client.With(tx).EnqueueMany(f.ctx, "k", []json.RawMessage{json.RawMessage("1"), json.RawMessage("2")}))
 		return err
 	}))
 	for range ids {

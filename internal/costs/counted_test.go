@@ -416,6 +416,11 @@ func (q counted) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromPara
 	return q.own.ListWorkersFrom(ctx, arg)
 }
 
+func (q counted) LockCounts(ctx context.Context) error {
+	q.note("LockCounts")
+	return q.own.LockCounts(ctx)
+}
+
 func (q counted) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	q.note("OpenQueue")
 	return q.own.OpenQueue(ctx, arg)

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -61,8 +63,33 @@ func (s *watched) Write(ctx context.Context, fn func(context.Context, db.Querier
 	return s.watch(ctx, true, s.Store.Write, fn)
 }
 
-func (s *watched) WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return s.watch(ctx, true, s.Store.WriteTogether, fn)
+func (s *watched) Insert(ctx context.Context, in port.Insert) (ids []int64, err error) {
+	a := asked{write: true}
+	tell := in.Ran
+	in.Ran = func(name string, took time.Duration, err error) {
+		a.statements = append(a.statements, name)
+		if tell != nil {
+			tell(name, took, err)
+		}
+	}
+	err = s.record(&a, func() (err error) {
+		ids, err = s.Store.Insert(ctx, in)
+		return err
+	})
+	return ids, err
+}
+
+func (s *watched) InsertWith(ctx context.Context, queue string, fn port.InsertFunc) error {
+	var inserted bool
+	return s.watch(ctx, true, func(ctx context.Context, fn work) error {
+		return s.Store.InsertWith(ctx, queue, func(ctx context.Context, q db.Querier) (bool, error) {
+			err := fn(ctx, q)
+			return inserted, err
+		})
+	}, func(ctx context.Context, q db.Querier) (err error) {
+		inserted, err = fn(ctx, q)
+		return err
+	})
 }
 
 func (s *watched) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
@@ -87,21 +114,28 @@ func (s *watched) watch(ctx context.Context, write bool, do func(context.Context
 		}
 		a.statements = append(a.statements, name)
 	}
-	before := s.trips()
-	err := do(ctx, func(ctx context.Context, q db.Querier) error {
-		a.statements = a.statements[:0] // the store may run it again
-		if s.withoutHistory {
-			q = withoutHistory{q}
-		}
-		return fn(ctx, counted{q, note})
+	return s.record(&a, func() error {
+		return do(ctx, func(ctx context.Context, q db.Querier) error {
+			a.statements = a.statements[:0] // the store may run it again
+			if s.withoutHistory {
+				q = withoutHistory{q}
+			}
+			return fn(ctx, counted{q, note})
+		})
 	})
+}
+
+// record makes a call, whose statements are in a when it returns.
+func (s *watched) record(a *asked, call func() error) error {
+	before := s.trips()
+	err := call()
 	a.trips = s.trips() - before
-	if write && err == nil && s.after != nil {
-		s.after(a)
+	if a.write && err == nil && s.after != nil {
+		s.after(*a)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = append(s.asked, a)
+	s.asked = append(s.asked, *a)
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/postgres"
@@ -81,7 +82,7 @@ func (m mark) enqueue(ctx context.Context, client *jobs.Client) ([]int64, error)
 	for i := range payloads {
 		payloads[i] = payload
 	}
-	return client.EnqueueMany(ctx, "quick", payloads)
+	return receipts.IDs(client.EnqueueMany(ctx, "quick", payloads))
 }
 
 // ask enqueues a job for each line of standard input, every other one in a separate transaction, and prints its id and

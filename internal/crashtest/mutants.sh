@@ -167,7 +167,7 @@ postgres_rescue_fence() {
 }
 
 # A runner that finds a job and cannot claim it, because its row is locked, checks ever less often.
-postgres_busy_loop() { change internal/queue/runner/producer.go 's/min\(lookFirst<<min\(p\.misses, 10\), lookLast\)/lookFirst/'; }
+postgres_busy_loop() { change internal/queue/runner/producer.go 's/min\(lookSoonest<<min\(p\.misses, 10\), lookLast\)/lookSoonest/'; }
 
 # A move waits for uncommitted writes, in any table.
 postgres_settle() { change jobs/postgres/move.go 's/"settle_errors", //'; }
@@ -204,7 +204,7 @@ postgres_life() { change sql/control/postgres/transaction_status.sql 's/ = \$2/ 
 postgres_idle() { change sql/control/postgres/transaction.sql "s/'idle_in_transaction_session_timeout', '[^']*'/'idle_in_transaction_session_timeout', '0'/"; }
 
 # The notification of a committed enqueue.
-postgres_doorbell() { change jobs/postgres/querier.go 's/if s.options.silent /if true || s.options.silent /'; }
+postgres_doorbell() { change jobs/postgres/transact.go 's/if !t\.store\.options\.silent \&\& /if false \&\& /'; }
 
 # tests are the packages and tests that must catch a mutant.
 tests() {

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -149,7 +150,7 @@ func enqueueMany(t *testing.T, client *jobs.Client, kind string, n int, opts ...
 	for i := range payloads {
 		payloads[i] = json.RawMessage("{}")
 	}
-	ids, err := client.EnqueueMany(t.Context(), kind, payloads, opts...)
+	ids, err := receipts.IDs(client.EnqueueMany(t.Context(), kind, payloads, opts...))
 	must(t, err)
 	return ids
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/sqlite"
@@ -70,7 +71,7 @@ func (d *demo) enqueue(ctx context.Context, paths []string) ([]int64, error) {
 		files[i] = file{Path: path}
 	}
 	start := time.Now()
-	ids, err := parseFile.EnqueueMany(ctx, d.client, files)
+	ids, err := receipts.IDs(parseFile.EnqueueMany(ctx, d.client, files))
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -25,7 +26,7 @@ func FuzzPayload(f *testing.F) {
 			if refused(t, e, "enqueue", err) == wanted {
 				t.Fatalf("%s: %q: the validator says %t, the enqueue %v", e.name, payload, wanted, err)
 			}
-			many, err := e.client.EnqueueMany(t.Context(), "k", []json.RawMessage{payload, []byte("1"), payload})
+			many, err := receipts.IDs(e.client.EnqueueMany(t.Context(), "k", []json.RawMessage{payload, []byte("1"), payload}))
 			if refused(t, e, "enqueue many", err) == wanted {
 				t.Fatalf("%s: %q: the validator says %t, the enqueue of many %v", e.name, payload, wanted, err)
 			}

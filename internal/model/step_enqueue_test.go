@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -38,7 +39,7 @@ func (m *machine) enqueueMany(t *rapid.T) {
 	want, wantErr := m.model.enqueueMany(o, payloads, anyBad)
 	t.Logf("enqueue many: %v, %v", want, wantErr)
 	each(m, "enqueue many", want, wantErr, func(e *engine) ([]int64, error) {
-		ids, err := e.client.EnqueueMany(m.ctx, o.Kind, payloads, opts...)
+		ids, err := receipts.IDs(e.client.EnqueueMany(m.ctx, o.Kind, payloads, opts...))
 		if err == nil && len(ids) == len(want) {
 			m.learnJobs(e, want, ids)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
@@ -269,7 +270,7 @@ func (l *lab) enqueue(p *place, n int) []int64 {
 	for i := range payloads {
 		payloads[i] = json.RawMessage(`{}`)
 	}
-	ids, err := l.client(p).EnqueueMany(l.ctx, "k", payloads)
+	ids, err := receipts.IDs(l.client(p).EnqueueMany(l.ctx, "k", payloads))
 	l.must(err)
 	return ids
 }

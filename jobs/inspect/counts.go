@@ -78,7 +78,10 @@ func countJobs(ctx context.Context, q db.Querier, now time.Time) (counts, due []
 func (in *Inspector) Recount(ctx context.Context) (int64, error) {
 	var wrong int64
 	err := in.scope.Write(ctx, 0, func(ctx context.Context, q db.Querier) error {
-		var err error
+		err := q.LockCounts(ctx)
+		if err != nil {
+			return err
+		}
 		wrong, err = q.RecountJobs(ctx, core.Micros(in.scope.Now()))
 		return err
 	})

@@ -24,6 +24,7 @@ func TestEngine(t *testing.T) {
 		{"Deadline", deadlineTests},
 		{"Ends", endsTests},
 		{"Later", laterTests},
+		{"Groups", groupTests},
 		{"Pipeline", pipelineTests},
 		{"Listen", listenTests},
 		{"Locks", locksTests},
@@ -39,7 +40,6 @@ func TestEngine(t *testing.T) {
 		{"Silence", silenceTests},
 		{"Backlog", backlogTests},
 		{"Stray", strayTests},
-		{"Together", togetherTests},
 		{"Tx", txTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -175,7 +176,7 @@ func enqueueMany(t *testing.T, client *jobs.Client, n int) []int64 {
 	for i := range payloads {
 		payloads[i] = json.RawMessage("{}")
 	}
-	ids, err := client.EnqueueMany(t.Context(), "k", payloads)
+	ids, err := receipts.IDs(client.EnqueueMany(t.Context(), "k", payloads))
 	must(t, err)
 	return ids
 }

@@ -76,18 +76,18 @@ func testOneNotificationPerBatch(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	notifications := listen(t, url, "sqluice")
 	enqueueMany(t, client, 2500) // in several statements
-	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
-		for range 3 {
-			for _, queue := range []string{"a", "b"} {
-				job := add("k")
-				job.Queue = queue
+	for _, queue := range []string{"a", "b"} {
+		must(t, store.InsertWith(t.Context(), queue, func(ctx context.Context, q db.Querier) (bool, error) {
+			job := add("k")
+			job.Queue = queue
+			for range 3 {
 				if _, err := q.EnqueueJob(ctx, job); err != nil {
-					return err
+					return false, err
 				}
 			}
-		}
-		return nil
-	}))
+			return true, nil
+		}))
+	}
 	store.Announce(jobs.WorkAdded)
 	enqueue(t, client, "k", jobs.Queue("c"))
 	// This is told later, and by then all that went before has been.

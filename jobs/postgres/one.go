@@ -28,7 +28,7 @@ func (s *Store) WriteOne(ctx context.Context, fn func(context.Context, db.Querie
 			err = s.transact(ctx, fn)
 		}
 		return err
-	}, fn)
+	}, func(ctx context.Context, q db.Querier, _ func(string)) error { return fn(ctx, q) })
 }
 
 // transactOne is transact for one statement. Its error means that nothing was committed, but for ErrUnknownOutcome, and for fn's own.
@@ -64,7 +64,8 @@ func (s *Store) transactOne(ctx context.Context, fn statements) (err error) {
 			err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
 		}
 	}()
-	if err := fn(w.ctx, floored{q, s.floors, q, func(fn func()) { after = append(after, fn) }}); err != nil {
+	announce := func(string) {} // it adds no jobs
+	if err := fn(w.ctx, floored{q, s.floors, q, func(fn func()) { after = append(after, fn) }}, announce); err != nil {
 		return err
 	}
 	for _, fn := range after {

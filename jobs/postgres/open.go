@@ -123,7 +123,7 @@ func newStore(pool *pgxpool.Pool, opts []Option) (*Store, error) {
 		}
 	}
 	useUTF8(s.session)
-	s.hub, s.floors = newHub(s), newFloors(time.Now, s.lookBelow)
+	s.hub, s.floors, s.inserts = newHub(s), newFloors(time.Now, s.lookBelow), newInserts(s)
 	return s, nil
 }
 

@@ -10,36 +10,14 @@ import (
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 )
 
-// querier gives the generated statements on a transaction: one of the engine's own, or a caller's, which is nil here.
-func (s *Store) querier(conn dbpostgres.DBTX, prepare bool, own *transaction) db.Querier {
-	at := placed{conn, s, prepare}
-	q := queries{dbpostgres.New(at)}
-	if own == nil {
-		return recounting{floored{q, s.floors, q, never}, at}
-	}
-	f := floored{q, s.floors, q, own.afterCommit}
-	if s.options.silent {
-		return recounting{f, at}
-	}
-	return recounting{ringing{f, own.ring}, at}
+// querier returns the generated statements on a transaction. afterCommit takes functions to call after its commit.
+func (s *Store) querier(conn dbpostgres.DBTX, prepare bool, afterCommit func(func())) db.Querier {
+	q := queries{dbpostgres.New(placed{conn, s, prepare})}
+	return floored{q, s.floors, q, afterCommit}
 }
 
 // never does nothing, where it is not known whether a transaction is committed. No jobs are claimed or given back there.
 func never(func()) {}
-
-// recounting makes a recount wait for the end of another: two at once would each find the same counts wrong, and correct them
-// twice. The lock blocks nothing else.
-type recounting struct {
-	db.Querier
-	conn placed
-}
-
-func (r recounting) RecountJobs(ctx context.Context, now int64) (int64, error) {
-	if _, err := r.conn.Exec(ctx, control("lock_counts")); err != nil {
-		return 0, err
-	}
-	return r.Querier.RecountJobs(ctx, now)
-}
 
 // reader gives them on a connection for reading. Those that workers look with each time are prepared, and planned as in
 // the engine's own transactions.
@@ -91,34 +69,4 @@ func (p placed) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, e
 
 func (p placed) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	return p.conn.QueryRow(ctx, p.store.names.qualify(sql), p.args(args)...)
-}
-
-// ringing rings the doorbell when jobs are added: once for each queue of a transaction.
-type ringing struct {
-	floored
-	ring func(ctx context.Context, queue string) error
-}
-
-func (r ringing) EnqueueJob(ctx context.Context, arg db.EnqueueJobParams) (int64, error) {
-	id, err := r.floored.EnqueueJob(ctx, arg)
-	if err == nil {
-		err = r.ring(ctx, arg.Queue)
-	}
-	return id, err
-}
-
-func (r ringing) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
-	id, err := r.floored.EnqueueKeylessJob(ctx, arg)
-	if err == nil {
-		err = r.ring(ctx, arg.Queue)
-	}
-	return id, err
-}
-
-func (r ringing) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]int64, error) {
-	ids, err := r.floored.EnqueueJobs(ctx, arg)
-	if err == nil {
-		err = r.ring(ctx, arg.Queue)
-	}
-	return ids, err
 }

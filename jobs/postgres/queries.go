@@ -550,6 +550,10 @@ func (q queries) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromPara
 	return list, nil
 }
 
+func (q queries) LockCounts(ctx context.Context) error {
+	return q.own.LockCounts(ctx)
+}
+
 func (q queries) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	return q.own.OpenQueue(ctx, arg)
 }

@@ -90,6 +90,9 @@ func TestGrantsAreMinimal(t *testing.T) {
 			excluded++
 			continue
 		}
+		if strings.HasPrefix(s.SQL, "LOCK") { // which SQL cannot prepare
+			continue
+		}
 		_, err := conn.Exec(t.Context(), "PREPARE "+s.Name+" AS "+names.qualify(s.SQL))
 		must(t, err)
 	}
@@ -103,6 +106,9 @@ func TestGrantsAreMinimal(t *testing.T) {
 			execute := "EXPLAIN EXECUTE " + s.Name
 			if s.Args > 0 {
 				execute += "(" + strings.TrimSuffix(strings.Repeat("NULL, ", s.Args), ", ") + ")"
+			}
+			if strings.HasPrefix(s.SQL, "LOCK") {
+				execute = "DO $$ BEGIN " + strings.TrimSpace(names.qualify(s.SQL)) + "; END $$"
 			}
 			_, err := conn.Exec(t.Context(), execute, pgx.QueryExecModeSimpleProtocol)
 			var e *pgconn.PgError

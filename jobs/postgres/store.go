@@ -17,6 +17,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/callback"
+	"github.com/sqluice/sqluice/internal/queue/groupcommit"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -31,7 +32,7 @@ type Store struct {
 	hub        *hub
 	clock      clock
 	floors     *floors
-	together   together
+	inserts    *groupcommit.Committer[*insert]
 	inspecting chan struct{} // has a value for each inspection under way
 	shared     jobs.Shared
 	pooled     atomic.Bool // there is a pooler, and no way round it: no notifications, no locks

@@ -23,10 +23,12 @@ const reruns = 8
 // connection breaks during the commit, the store asks the server for the outcome, and the returned error tells it. Write returns
 // [jobs.ErrUnknownOutcome] only when the server cannot tell.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return s.write(ctx, 1, s.transact, fn)
+	return s.write(ctx, 1, s.transact, func(ctx context.Context, q db.Querier, _ func(string)) error { return fn(ctx, q) })
 }
 
-type statements = func(context.Context, db.Querier) error
+// statements is a function of a transaction. It calls announce with each queue into which it inserts jobs; the commit tells other
+// processes.
+type statements = func(ctx context.Context, q db.Querier, announce func(queue string)) error
 
 // write has fn run by a transaction, which transact is, that does so many writes of callers.
 func (s *Store) write(ctx context.Context, writes int, transact func(context.Context, statements) error, fn statements) error {
@@ -57,7 +59,7 @@ func (s *Store) write(ctx context.Context, writes int, transact func(context.Con
 }
 
 // transact is one run. Its error means that nothing was committed, but for ErrUnknownOutcome.
-func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querier) error) (err error) {
+func (s *Store) transact(ctx context.Context, fn statements) (err error) {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return err
@@ -81,12 +83,12 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, db.Querie
 		}
 	}()
 	direct := opening{watched: watched{conn.Conn(), w}, ahead: t.sendWith, first: t.sendFirst, mode: s.mode}
-	q := s.querier(direct, prepare, t)
+	q := s.querier(direct, prepare, t.afterCommit)
 	if prepare && ctx.Done() == nil { // else its end could not end a statement that goes with the commit
 		q = noting{q, deferring{direct, t}}
 	}
 	t.direct = direct
-	if err := fn(context.WithValue(w.ctx, inTransaction{}, t), q); err != nil {
+	if err := fn(context.WithValue(w.ctx, inTransaction{}, t), q, t.announce); err != nil {
 		return err
 	}
 	over = true
@@ -134,18 +136,17 @@ type transaction struct {
 	id    int64
 	life  string     // of the server: see wasCommitted
 	later []deferred // that go with the next one: see deferring
-	bells []string   // queues that got jobs
+	added []string   // queues that got jobs, to be announced
 	after []func()   // to be called when it is committed
 }
 
 func (t *transaction) afterCommit(fn func()) { t.after = append(t.after, fn) }
 
-// ring notes that a job was added to a queue.
-func (t *transaction) ring(_ context.Context, queue string) error {
-	if !slices.Contains(t.bells, queue) {
-		t.bells = append(t.bells, queue)
+// announce notes that jobs were added to a queue. Each is announced once, unless notifications are off.
+func (t *transaction) announce(queue string) {
+	if !t.store.options.silent && !slices.Contains(t.added, queue) {
+		t.added = append(t.added, queue)
 	}
-	return nil
 }
 
 // lifeKey is where a connection keeps which life of the server it belongs to, once it is known: no connection outlives one.
@@ -279,7 +280,7 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 	channel := t.store.names.channel()
 	if !t.prepare {
 		var list []command
-		for _, queue := range t.bells {
+		for _, queue := range t.added {
 			list = append(list, statement("notify", channel, notification(t.store.hub.token, jobs.WorkReady, queue)))
 		}
 		results, err := t.batch(append(list, statement("commit"))...)
@@ -290,8 +291,8 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 	}
 	t.watch.extend()
 	var batch pgx.Batch
-	n := t.queueLater(&batch) + len(t.bells)
-	for _, queue := range t.bells {
+	n := t.queueLater(&batch) + len(t.added)
+	for _, queue := range t.added {
 		batch.Queue(control("notify"), channel, notification(t.store.hub.token, jobs.WorkReady, queue))
 	}
 	batch.Queue(control("commit"))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -83,7 +84,7 @@ func testEnqueueInTransactions(t *testing.T, site *site) {
 
 				add := func(tx jobs.Tx) (ids []int64) {
 					in := client.With(tx)
-					ids, err := in.EnqueueMany(t.Context(), "k", []json.RawMessage{[]byte("1"), []byte("2")}, jobs.Queue("a"))
+					ids, err := receipts.IDs(in.EnqueueMany(t.Context(), "k", []json.RawMessage{[]byte("1"), []byte("2")}, jobs.Queue("a")))
 					must(t, err)
 					for range 2 {
 						receipt, err := in.Enqueue(t.Context(), "k", []byte("3"), jobs.Queue("b"), jobs.Unique("u"))
@@ -140,10 +141,10 @@ func testChangesInTransactionsRing(t *testing.T, site *site) {
 				told   string
 			}{
 				"retry":  {func(c *jobs.Client, id int64) error { return c.Retry(t.Context(), id) }, "/1/"},
-				"cancel": {func(c *jobs.Client, id int64) error { _, err := c.Cancel(t.Context(), id); return err }, "/2/"},
+				"cancel": {func(c *jobs.Client, id int64) error { _, err := c.Cancel(t.Context(), id); return err }, "/3/"},
 				"delete": {func(c *jobs.Client, id int64) error { return c.Delete(t.Context(), id) }, "/2/"},
 				"resume": {func(c *jobs.Client, _ int64) error { _, err := c.ResumeQueue(t.Context(), "q"); return err }, "/1/q"},
-				"pause":  {func(c *jobs.Client, _ int64) error { _, err := c.PauseQueue(t.Context(), "q"); return err }, ""},
+				"pause":  {func(c *jobs.Client, _ int64) error { _, err := c.PauseQueue(t.Context(), "q"); return err }, "/1/q"},
 			} {
 				for _, by := range []*jobs.Client{client, silent} {
 					id := enqueue(t, silent, "k", jobs.In(time.Hour))

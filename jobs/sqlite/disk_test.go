@@ -113,9 +113,7 @@ func TestAGroupInDoubt(t *testing.T) {
 	}()
 	go func() { taken <- store.Write(t.Context(), add("taken")) }()
 	eventually(t, "two wait", func() bool {
-		store.writer.mu.Lock()
-		defer store.writer.mu.Unlock()
-		return len(store.writer.queue) == 2
+		return queued(store) == 2
 	})
 	disk.Arm(faultvfs.Plan{Kind: faultvfs.Sync, At: 2}) // the leader's commit is the first
 	close(lead)

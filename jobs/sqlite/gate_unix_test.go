@@ -70,9 +70,11 @@ func TestCancelledAtTheGate(t *testing.T) {
 		written <- err
 	}()
 	eventually(t, "the write waits for its turn", func() bool {
-		store.writer.mu.Lock()
-		defer store.writer.mu.Unlock()
-		return store.writer.busy && len(store.writer.queue) == 0
+		if store.writer.turn.TryLock() {
+			store.writer.turn.Unlock()
+			return false
+		}
+		return queued(store) == 0
 	})
 	cancel()
 	open()

@@ -235,7 +235,7 @@ func (s *Store) connect(ctx context.Context) error {
 	if s.files, err = findMain(s.path, s.options); err != nil {
 		return err
 	}
-	s.writer = &writer{files: s.files, openGate: s.openGate, logger: s.options.logger}
+	s.writer = newWriter(s.files, s.openGate, s.options.logger)
 	if o := s.options.observer; o != nil {
 		s.writer.committed = o.Committed
 	}

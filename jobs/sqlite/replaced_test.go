@@ -93,9 +93,7 @@ func TestFileMovedDuringAWriteAndBack(t *testing.T) {
 	}()
 	go func() { results <- store.Write(t.Context(), add("shares")) }()
 	eventually(t, "two wait", func() bool {
-		store.writer.mu.Lock()
-		defer store.writer.mu.Unlock()
-		return len(store.writer.queue) == 2
+		return queued(store) == 2
 	})
 	close(lead)
 	must(t, receive(t, "the leader's end", results))

@@ -98,11 +98,15 @@ func (s *Store) readOn(ctx context.Context, choose func() *reads, fn func(contex
 
 // Write runs fn in a transaction, together with what other callers of this process have waiting.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+	return s.write(ctx, &write{fn: fn})
+}
+
+func (s *Store) write(ctx context.Context, w *write) error {
 	for {
 		if err := s.ready(ctx); err != nil {
 			return err
 		}
-		if err := s.writer.do(ctx, fn); !errors.Is(err, errNotPrepared) {
+		if err := s.writer.groups.Do(ctx, w); !errors.Is(err, errNotPrepared) {
 			return err
 		}
 	}
@@ -111,11 +115,6 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) 
 // WriteOne is Write: there are no round trips.
 func (s *Store) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	return s.Write(context.WithoutCancel(ctx), fn)
-}
-
-// WriteTogether is Write, which has callers share transactions anyway.
-func (s *Store) WriteTogether(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return s.Write(ctx, fn)
 }
 
 // Together implements [jobs.Store]: there are no round trips.

@@ -26,7 +26,7 @@ func (t callersTx) Savepoint(ctx context.Context, statement string) error {
 	return translate(err)
 }
 
-// Join implements [jobs.Store]. Listeners see a commit in the file itself.
+// Join implements [jobs.Store].
 func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
 	t, ok := tx.Handle().(callersTx)
 	if !ok {
@@ -34,6 +34,9 @@ func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
 	}
 	return dbsqlite.New(t.tx), nil
 }
+
+// AnnounceCommit implements [jobs.Store]: listeners see a commit in the file itself.
+func (s *Store) AnnounceCommit(context.Context, jobs.Tx, jobs.Signal, string) error { return nil }
 
 // ownTx is a transaction of [jobs.Client.Tx], on a connection that nothing else uses.
 type ownTx struct {

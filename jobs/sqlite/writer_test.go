@@ -34,6 +34,16 @@ func added(t *testing.T, store *Store) map[string]bool {
 // pile lets a leader wait inside its transaction until n more writes are queued behind it, and returns their errors.
 func pile(t *testing.T, store *Store, fns ...func(context.Context, db.Querier) error) []error {
 	t.Helper()
+	calls := make([]func() error, len(fns))
+	for i, fn := range fns {
+		calls[i] = func() error { return store.Write(context.Background(), fn) }
+	}
+	return pileCalls(t, store, calls...)
+}
+
+// pileCalls is pile for calls each of which is a write.
+func pileCalls(t *testing.T, store *Store, calls ...func() error) []error {
+	t.Helper()
 	leading, release := make(chan struct{}), make(chan struct{})
 	leader := make(chan error, 1)
 	go func() {
@@ -44,15 +54,15 @@ func pile(t *testing.T, store *Store, fns ...func(context.Context, db.Querier) e
 		})
 	}()
 	receive(t, "the leader", leading)
-	results := make([]chan error, len(fns))
-	for i, fn := range fns {
+	results := make([]chan error, len(calls))
+	for i, call := range calls {
 		results[i] = make(chan error, 1)
-		go func() { results[i] <- store.Write(context.Background(), fn) }()
+		go func() { results[i] <- call() }()
 		eventually(t, "the write is queued", func() bool { return queued(store) == i+1 })
 	}
 	close(release)
 	must(t, receive(t, "the leader's end", leader))
-	errs := make([]error, len(fns))
+	errs := make([]error, len(calls))
 	for i := range results {
 		errs[i] = receive(t, "a follower's end", results[i])
 	}
@@ -60,9 +70,7 @@ func pile(t *testing.T, store *Store, fns ...func(context.Context, db.Querier) e
 }
 
 func queued(store *Store) int {
-	store.writer.mu.Lock()
-	defer store.writer.mu.Unlock()
-	return len(store.writer.queue)
+	return store.writer.groups.Waiting()
 }
 
 func TestGroupSharesOneTransaction(t *testing.T) {
@@ -163,11 +171,7 @@ func TestCloseFinishesAcceptedWrites(t *testing.T) {
 	eventually(t, "the write is queued", func() bool { return queued(store) == 1 })
 	closed := make(chan error, 1)
 	go func() { closed <- store.Close() }()
-	eventually(t, "the writer is closed", func() bool {
-		store.writer.mu.Lock()
-		defer store.writer.mu.Unlock()
-		return store.writer.closed
-	})
+	eventually(t, "the store is closed", func() bool { return errors.Is(store.ready(t.Context()), jobs.ErrClosed) })
 	if err := store.Write(t.Context(), add("refused")); !errors.Is(err, jobs.ErrClosed) {
 		t.Errorf("a write after the close gives %v", err)
 	}

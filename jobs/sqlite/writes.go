@@ -3,10 +3,11 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 
 	dbsqlite "github.com/sqluice/sqluice/db/sqlite"
+	"github.com/sqluice/sqluice/db/sqliteonly"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // writes are the writer's statements, prepared on a connection that they keep. A transaction is begun and ended by
@@ -14,17 +15,13 @@ import (
 // and its COMMIT each time, which is a third of what it takes to add a job.
 type writes struct {
 	*dbsqlite.Queries
+	only  *sqliteonly.Queries
 	conn  *sql.Conn
-	stmts *statements
-	alike alike
+	stmts *execs
+	batch engine.Batch // empty between two statements
 
-	begin, commit, rollback, enqueue, enqueueClaimed, isClaimed quick
-	args                                                        []driver.NamedValue // of the last of these, for their memory
-	version                                                     *sql.Stmt
-
-	busy      bool // the last claim gave many jobs
-	filled    int  // for how many claims the columns are read that most jobs leave empty
-	uncounted bool // ids do not follow from how many rows are added
+	busy   bool // the last claim gave many jobs
+	filled int  // for how many claims the columns are read that most jobs leave empty
 }
 
 func prepareWrites(ctx context.Context, pool *sql.DB) (w *writes, err error) {
@@ -32,24 +29,25 @@ func prepareWrites(ctx context.Context, pool *sql.DB) (w *writes, err error) {
 	if err != nil {
 		return nil, err
 	}
-	stmts := newStatements(conn)
-	w = &writes{conn: conn, stmts: stmts}
-	w.Queries = dbsqlite.New(following{stmts, w})
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, w.Close())
-		}
-	}()
-	for _, s := range []struct {
-		stmt *quick
-		name string
-	}{{&w.begin, "begin"}, {&w.commit, "commit"}, {&w.rollback, "rollback"}, {&w.enqueue, "enqueue"}, {&w.enqueueClaimed, "enqueue_claimed"}, {&w.isClaimed, "is_claimed"}} {
-		if *s.stmt, err = prepareQuick(ctx, conn, s.name); err != nil {
-			return w, err
+	stmts := newExecs(newStatements(conn), conn)
+	w = &writes{
+		Queries: dbsqlite.New(stmts), only: sqliteonly.New(stmts), conn: conn, stmts: stmts, batch: engine.Batch{MaxPayload: batchPayload},
+	}
+	for _, name := range []string{"begin", "commit", "rollback"} {
+		if err := w.stmts.prepare(ctx, control(name)); err != nil {
+			return nil, errors.Join(err, w.Close())
 		}
 	}
-	w.version, err = stmts.PrepareContext(ctx, control("data_version"))
-	return w, err
+	if _, err := w.stmts.PrepareContext(ctx, control("data_version")); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// exec runs a statement of sql/control that begins or ends a transaction.
+func (w *writes) exec(name string) error {
+	_, err := w.stmts.ExecContext(context.Background(), control(name))
+	return err
 }
 
 // salvage brings to the database what is in a WAL that was deleted: what was acknowledged may be nowhere else. The last process
@@ -60,10 +58,4 @@ func (w *writes) salvage() error {
 }
 
 // Close gives the connection back to the pool.
-func (w *writes) Close() error {
-	var errs []error
-	for _, stmt := range []quick{w.begin, w.commit, w.rollback, w.enqueue, w.enqueueClaimed, w.isClaimed} {
-		errs = append(errs, stmt.close())
-	}
-	return errors.Join(append(errs, w.stmts.close(), w.conn.Close())...)
-}
+func (w *writes) Close() error { return errors.Join(w.stmts.close(), w.conn.Close()) }

@@ -12,6 +12,9 @@ import (
 // Func is a function that runs statements.
 type Func = func(context.Context, db.Querier) error
 
+// InsertFunc is a function that runs statements that insert jobs into one queue. It reports whether they inserted any.
+type InsertFunc = func(context.Context, db.Querier) (inserted bool, err error)
+
 // Store is the part of jobs.Store that works with jobs. jobs.Store says what each method promises.
 type Store interface {
 	Read(ctx context.Context, fn func(context.Context, db.Querier) error) error
@@ -19,6 +22,9 @@ type Store interface {
 	Write(ctx context.Context, fn func(context.Context, db.Querier) error) error
 	WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error
 	Together(ctx context.Context, q db.Querier, fns ...func(context.Context, db.Querier) error) error
+	Insert(ctx context.Context, in Insert) ([]int64, error)
+	InsertWith(ctx context.Context, queue string, fn InsertFunc) error
+	AnnounceCommit(ctx context.Context, tx jobtype.Tx, signals jobtype.Signal, queue string) error
 	WritesAlone() bool
 	Now() time.Time
 	Join(tx jobtype.Tx) (db.Querier, error)
@@ -73,13 +79,18 @@ func (s *Scope) Join(ctx context.Context, fn Func) error {
 	return fn(ctx, q)
 }
 
-// Write runs fn in a transaction and then announces the signals. The store may run fn more than once.
+// Write runs fn in a transaction and announces the signals. The store may run fn more than once.
 //
-// In the caller's transaction it announces nothing: the commit is still to come, and Join sees to that. When fn fails there,
-// its statements are undone and the rest of the transaction stays, because the caller may commit it all the same.
+// In the caller's transaction its commit announces them. When fn fails there, its statements are undone and the rest of the
+// transaction stays, because the caller may commit it all the same.
 func (s *Scope) Write(ctx context.Context, signals jobtype.Signal, fn Func) error {
+	return s.WriteQueue(ctx, signals, "", fn)
+}
+
+// WriteQueue is Write for a function that changes one queue, or all when queue is empty.
+func (s *Scope) WriteQueue(ctx context.Context, signals jobtype.Signal, queue string, fn Func) error {
 	if s.Tx != nil {
-		return Savepoint(ctx, s.Tx, func() error { return s.Join(ctx, fn) })
+		return Savepoint(ctx, s.Tx, func() error { return s.join(ctx, signals, queue, fn) })
 	}
 	if err := s.CheckOutside(ctx); err != nil {
 		return err
@@ -91,6 +102,40 @@ func (s *Scope) Write(ctx context.Context, signals jobtype.Signal, fn Func) erro
 		s.Store.Announce(signals)
 	}
 	return nil
+}
+
+// InsertWith runs fn in a transaction and announces new work in the queue, if fn inserted jobs. The store may run fn more than once.
+// In the caller's transaction its commit announces the work, and what fn has done when it fails is undone if undo is set: a
+// function of one statement has done nothing then.
+func (s *Scope) InsertWith(ctx context.Context, queue string, undo bool, fn InsertFunc) error {
+	if s.Tx == nil {
+		if err := s.CheckOutside(ctx); err != nil {
+			return err
+		}
+		return s.Store.InsertWith(ctx, queue, fn)
+	}
+	insert := func() error {
+		return s.join(ctx, jobtype.WorkReady, queue, func(ctx context.Context, q db.Querier) error {
+			_, err := fn(ctx, q)
+			return err
+		})
+	}
+	if undo {
+		return Savepoint(ctx, s.Tx, insert)
+	}
+	return insert()
+}
+
+// join runs fn, which changes jobs, in the caller's transaction, whose commit announces the signals.
+func (s *Scope) join(ctx context.Context, signals jobtype.Signal, queue string, fn Func) error {
+	q, err := s.Store.Join(s.Tx)
+	if err != nil {
+		return err
+	}
+	if err := s.Store.AnnounceCommit(ctx, s.Tx, signals, queue); err != nil {
+		return err
+	}
+	return fn(ctx, q)
 }
 
 // Savepoint runs fn, and undoes its statements when it returns an error. The transaction is then as it was before, unless the

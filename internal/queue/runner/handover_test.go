@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -99,9 +98,9 @@ func TestQueueThatDeclines(t *testing.T) {
 			time.Sleep(time.Nanosecond)
 		}
 		h := s.reserve("k", "q")
-		h.claimed = s.executor.attempt(jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now()))
-		taken := h.start()
-		if h.end(); !taken || l.handover.declined != 0 {
+		claimed := s.executor.attempt(jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now()))
+		h.start(claimed)
+		if h.end(); l.handover.declined != 0 {
 			t.Errorf("it has declined %d jobs in a row", l.handover.declined)
 		}
 		synctest.Wait() // the handler has returned
@@ -112,36 +111,6 @@ func TestQueueThatDeclines(t *testing.T) {
 	})
 }
 
-// fickle claims what is added at its first run only.
-type fickle struct {
-	db.Querier
-	runs int
-}
-
-func (q *fickle) EnqueueClaimedJob(_ context.Context, p db.EnqueueClaimedJobParams) (db.EnqueueClaimedJobRow, error) {
-	if q.runs++; q.runs > 1 {
-		return db.EnqueueClaimedJobRow{}, sql.ErrNoRows
-	}
-	return db.EnqueueClaimedJobRow{
-		ID: 1, Kind: p.Kind, Queue: p.Queue, Payload: p.Payload, Status: string(jobtype.StatusRunning), Attempt: 1, WorkerID: &p.WorkerID, CreatedAt: p.Now,
-	}, nil
-}
-
-// A transaction that is run again may not claim what it has claimed at first.
-func TestHandoverThatIsRunAgain(t *testing.T) {
-	s := resting(t)
-	h, q := s.reserve("k", "q"), &fickle{}
-	for run, want := range []bool{true, false} {
-		_, added, err := h.Insert(t.Context(), q, db.EnqueueJobParams{Kind: "k", Queue: "q"})
-		if err != nil || added != want || (h.claimed != nil) != want {
-			t.Errorf("run %d: added %t, claimed %t, %v", run, added, h.claimed != nil, err)
-		}
-	}
-	if h.start() {
-		t.Error("the job that was not claimed is started")
-	}
-}
-
 // A stopping or draining run is signalled when a handover ends, also when the handed-over job itself has ended before.
 func TestEndOfAHandoverIsTold(t *testing.T) {
 	for name, wait := range map[string]func(*run){
@@ -150,8 +119,7 @@ func TestEndOfAHandoverIsTold(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := resting(t)
 			h := s.reserve("k", "q")
-			h.claimed = s.executor.attempt(jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now()))
-			h.start()
+			h.start(s.executor.attempt(jobrow.Claimed(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 1}, "q", 7, time.Now(), time.Now())))
 			synctest.Wait() // the handler has returned
 			close(s.finished)
 			<-s.changed
@@ -185,28 +153,23 @@ func TestKeptSlot(t *testing.T) {
 	}
 }
 
-// stubborn is a store whose Write returns an error, with waits only after its context has ended.
+// stubborn is a store that inserts no job as claimed: it returns an error, with waits only after the context has ended.
 type stubborn struct {
 	endless
-	err      error
-	waits    bool
-	declines bool
+	err   error
+	waits bool
 }
 
 func (s *stubborn) CanRetry(err error) bool { return errors.Is(err, jobtype.ErrBusy) }
 
-func (s *stubborn) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	q := &fickle{}
-	if s.declines {
-		q.runs = 1
-	}
-	if err := fn(ctx, q); err != nil {
-		return err
+func (s *stubborn) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
+	if in.Claim == nil {
+		return nil, errors.New("the job has no claim")
 	}
 	if s.waits {
 		<-ctx.Done()
 	}
-	return s.err
+	return nil, s.err
 }
 
 // A job whose handover fails is inserted normally. An error that the normal insert would return too is returned without a second
@@ -219,12 +182,13 @@ func TestHandoverThatFails(t *testing.T) {
 		again bool          // the job is inserted once more
 	}{
 		"its own fault":                      {store: stubborn{err: no}, again: true},
-		"a queue that declines":              {store: stubborn{err: no, declines: true}},
+		"a queue that declines":              {store: stubborn{err: engine.ErrDeclined}, again: true},
+		"a trigger that changes the job":     {store: stubborn{err: engine.ErrChanged}, again: true},
 		"a passing state":                    {store: stubborn{err: jobtype.ErrBusy}},
 		"an outcome that is not known":       {store: stubborn{err: jobtype.ErrUnknownOutcome}},
 		"too late":                           {store: stubborn{err: no, waits: true}, again: true},
 		"too late, a passing state":          {store: stubborn{err: jobtype.ErrBusy, waits: true}, again: true},
-		"too late, a queue that declines":    {store: stubborn{err: no, waits: true, declines: true}, again: true},
+		"too late, a queue that declines":    {store: stubborn{err: engine.ErrDeclined, waits: true}, again: true},
 		"the caller's end":                   {store: stubborn{err: no, waits: true}, limit: handoverMost / 2},
 		"the caller's end where others wait": {store: stubborn{err: no, waits: true, endless: endless{alone: true}}, limit: 2 * handoverMost},
 	} {
@@ -239,12 +203,7 @@ func TestHandoverThatFails(t *testing.T) {
 				ctx = t.Context()
 			}
 			defer cancel()
-			final, err := g.HandOver(ctx, "k", "q", func(h *Handover) engine.Func {
-				return func(ctx context.Context, q db.Querier) error {
-					_, _, err := h.Insert(ctx, q, db.EnqueueJobParams{Kind: "k", Queue: "q"})
-					return err
-				}
-			})
+			_, final, err := g.HandOver(ctx, engine.Insert{Job: db.EnqueueKeylessJobParams{Kind: "k", Queue: "q"}})
 			if final == test.again || !errors.Is(err, store.err) {
 				t.Errorf("%s: it is final: %t, %v", name, final, err)
 			}

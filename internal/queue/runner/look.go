@@ -11,8 +11,8 @@ import (
 const (
 	// The bounds of when the producer looks again after it found a job that it could not claim. Another worker may hold its
 	// row locked for the time of a claim and then not take it; and it may be pending before its time.
-	lookFirst = time.Millisecond
-	lookLast  = time.Second
+	lookSoonest = time.Millisecond
+	lookLast    = time.Second
 
 	// The bounds of when a draining runner looks again whether others' jobs have ended: most of them soon have.
 	drainFirst = time.Millisecond

@@ -83,12 +83,10 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 			p.rest()
 			return false, nil
 		}
-		if !p.notified || !p.trusting {
-			if found, drained := p.look(ctx, wants); drained {
-				return true, p.stuck()
-			} else if !found || p.standsBack() {
-				return false, nil
-			}
+		if found, drained := p.lookFirst(ctx, wants); drained {
+			return true, p.stuck()
+		} else if !found {
+			return false, nil
 		}
 	}
 	c := &cycle{
@@ -104,6 +102,18 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 		return true, p.stuck()
 	}
 	return false, nil
+}
+
+// lookFirst looks before a cycle that only claims, unless the last notification led to a claim. found is also false when the
+// producer must look again.
+func (p *producer) lookFirst(ctx context.Context, wants map[string]int64) (found, drained bool) {
+	if p.notified && p.trusting {
+		return true, false
+	}
+	if found, drained = p.look(ctx, wants); !found || drained {
+		return found, drained
+	}
+	return !p.standsBack(), false
 }
 
 // commit commits a cycle and does what follows from it.
@@ -221,7 +231,7 @@ func (p *producer) followClaim(c *cycle) {
 	if !c.worth && len(c.claimed) == 0 && !p.behind {
 		// Another worker claimed the job first, or a job is pending before its time: by SQL, or because the clock was set
 		// back. An overdue locked job must not set the timer.
-		again := p.store.Now().Add(min(lookFirst<<min(p.misses, 10), lookLast))
+		again := p.store.Now().Add(min(lookSoonest<<min(p.misses, 10), lookLast))
 		if next.IsZero() || next.After(again) || c.promoted == 0 && c.promote > 0 {
 			next = again
 		}

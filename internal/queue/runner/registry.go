@@ -28,12 +28,12 @@ func (g *Registry) remove(r *run) {
 	g.runs = slices.DeleteFunc(slices.Clone(g.runs), func(other *run) bool { return other == r })
 }
 
-// HandOver inserts a job that is due by a handover to a run that takes it: add returns the transaction's function. final is
-// false when the caller must insert the job normally: no run takes it, or the handover itself may have caused the failure.
-func (g *Registry) HandOver(ctx context.Context, kind, queue string, add func(*Handover) engine.Func) (final bool, err error) {
-	h := g.reserve(kind, queue)
+// HandOver inserts a job that is due as claimed by a run that takes it, and starts it. final is false when the caller must insert
+// the job normally: no run takes it, or the handover itself may have caused the failure.
+func (g *Registry) HandOver(ctx context.Context, in engine.Insert) (id int64, final bool, err error) {
+	h := g.reserve(in.Job.Kind, in.Job.Queue)
 	if h == nil {
-		return false, nil
+		return 0, false, nil
 	}
 	defer h.end() // also when a handler of events of the application panics
 	store := h.run.store
@@ -42,19 +42,19 @@ func (g *Registry) HandOver(ctx context.Context, kind, queue string, add func(*H
 		limited, cancel = context.WithTimeout(ctx, handoverMost)
 	}
 	defer cancel()
-	err = store.Write(limited, add(h)) // alone: its limit and its faults are not for others
-	late := limited.Err() != nil
-	if err == nil {
-		if !h.start() {
-			store.Announce(jobtype.WorkAdded)
-		}
-		return true, nil
+	now := store.Now()
+	in.Claim = h.claim(now)
+	ids, err := store.Insert(limited, in)
+	if err != nil {
+		late := limited.Err() != nil
+		return 0, ctx.Err() != nil || errors.Is(err, jobtype.ErrUnknownOutcome) || !late && store.CanRetry(err), err
 	}
-	return h.declined && !late || ctx.Err() != nil || errors.Is(err, jobtype.ErrUnknownOutcome) || !late && store.CanRetry(err), err
+	h.start(h.attempt(in.Job, ids[0], now))
+	return ids[0], true, nil
 }
 
 // reserve returns a handover to a run that takes the job; nil when there is none. The caller must call its end.
-func (g *Registry) reserve(kind, queue string) *Handover {
+func (g *Registry) reserve(kind, queue string) *handover {
 	g.mu.Lock()
 	runs := g.runs
 	g.mu.Unlock()

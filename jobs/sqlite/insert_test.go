@@ -2,19 +2,33 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"iter"
 	"reflect"
 	"testing"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// A job is the same whichever statement adds it.
-func TestQuickEnqueueAddsTheSame(t *testing.T) {
+// payloads returns the only list of an insert of many jobs.
+func payloads(list string, count int) iter.Seq2[engine.Payloads, error] {
+	return func(yield func(engine.Payloads, error) bool) { yield(engine.Payloads{List: list, Count: count}, nil) }
+}
+
+// without returns the columns that an insert of many jobs has beside the payloads.
+func without(arg db.EnqueueJobsParams) db.EnqueueKeylessJobParams {
+	return db.EnqueueKeylessJobParams{
+		Kind: arg.Kind, Queue: arg.Queue, Status: arg.Status, Priority: arg.Priority, RunAfter: arg.RunAfter, MaxAttempts: arg.MaxAttempts,
+		Timeout: arg.Timeout, UserID: arg.UserID, Tags: arg.Tags, Metadata: arg.Metadata, Now: arg.Now,
+	}
+}
+
+// A job is the same whichever statement inserts it.
+func TestInsertAddsTheSame(t *testing.T) {
 	store, _ := queue(t)
 	for name, arg := range map[string]db.EnqueueKeylessJobParams{
 		"little": {Kind: "k", Queue: "default", Payload: "{}", Status: "pending", RunAfter: 1, MaxAttempts: 1, Now: 1},
@@ -26,14 +40,14 @@ func TestQuickEnqueueAddsTheSame(t *testing.T) {
 		var quick, usual db.Job
 		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
 			w := q.(*writes)
-			one, err := w.EnqueueKeylessJob(ctx, arg)
+			one, err := w.insert(&engine.Insert{Job: arg}, nil)
 			must(t, err)
-			other, err := w.Queries.EnqueueKeylessJob(ctx, arg)
+			other, err := w.EnqueueKeylessJob(ctx, arg)
 			must(t, err)
-			if other != one+1 {
+			if len(one) != 1 || other != one[0]+1 {
 				t.Errorf("%s: the ids are %d and %d", name, one, other)
 			}
-			quick, err = q.GetJob(ctx, one)
+			quick, err = q.GetJob(ctx, one[0])
 			must(t, err)
 			usual, err = q.GetJob(ctx, other)
 			return err
@@ -48,9 +62,9 @@ func TestQuickEnqueueAddsTheSame(t *testing.T) {
 	}
 }
 
-// A refused enqueue returns the same error as the general statement, and earlier writes of the transaction are kept.
-func TestQuickEnqueueThatIsRefused(t *testing.T) {
-	for name, want := range map[string]error{"close_queue": jobs.ErrMoved, "ignore_inserts": nil, "refuse_second_user": nil} {
+// A refused enqueue returns the cause, and earlier writes of a transaction are kept.
+func TestInsertThatIsRefused(t *testing.T) {
+	for name, want := range map[string]error{"close_queue": jobs.ErrMoved, "ignore_inserts": engine.ErrNotAdded, "refuse_second_user": nil} {
 		t.Run(name, func(t *testing.T) {
 			store, client := queue(t)
 			enqueue(t, client, "before")
@@ -85,8 +99,19 @@ func TestQuickEnqueueThatIsRefused(t *testing.T) {
 	}
 }
 
-// A job that is added claimed is the same whichever statement adds it, and is refused by both.
-func TestQuickEnqueueOfAClaimedJobAddsTheSame(t *testing.T) {
+// claimed returns the insert of a job for a worker.
+func claimed(arg db.EnqueueClaimedJobParams) engine.Insert {
+	return engine.Insert{
+		Job: db.EnqueueKeylessJobParams{
+			Kind: arg.Kind, Queue: arg.Queue, Payload: arg.Payload, Status: "pending", Priority: arg.Priority, RunAfter: arg.RunAfter,
+			MaxAttempts: arg.MaxAttempts, Timeout: arg.Timeout, UserID: arg.UserID, Tags: arg.Tags, Metadata: arg.Metadata, Now: arg.Now,
+		},
+		Claim: &engine.Claim{WorkerID: arg.WorkerID, StartedAt: arg.StartedAt, LeaseUntil: arg.LeaseUntil, Kinds: arg.Kinds},
+	}
+}
+
+// A job that is inserted as claimed is the same whichever statement inserts it, and is declined by both.
+func TestInsertOfAClaimedJobAddsTheSame(t *testing.T) {
 	c := newClaimer(t)
 	pool := plain(t, c.store.Path())
 	little := db.EnqueueClaimedJobParams{
@@ -96,35 +121,36 @@ func TestQuickEnqueueOfAClaimedJobAddsTheSame(t *testing.T) {
 		Kind: "kind", Queue: "queue", Payload: `{"n": 1, "s": "\u00e9"}`, Priority: -3, RunAfter: 5, MaxAttempts: 7, Timeout: 5, UserID: new("user"),
 		Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 12345, WorkerID: c.id, StartedAt: 12346, LeaseUntil: 99999, Kinds: `["kind"]`,
 	}
-	both := func(what string, arg db.EnqueueClaimedJobParams, refused bool) {
+	both := func(what string, arg db.EnqueueClaimedJobParams, declined bool) {
 		t.Helper()
+		in := claimed(arg)
+		if have := in.Claimed(); !reflect.DeepEqual(have, arg) {
+			t.Errorf("%s: the statement for both engines gets %+v, not %+v", what, have, arg)
+		}
 		c.write(t, func(ctx context.Context, q db.Querier) error {
 			w := q.(*writes)
-			quick, err := w.EnqueueClaimedJob(ctx, arg)
-			usual, err2 := w.Queries.EnqueueClaimedJob(ctx, arg)
-			if refused {
-				if !errors.Is(err, sql.ErrNoRows) || !errors.Is(err2, sql.ErrNoRows) {
+			quick, err := w.insert(&in, nil)
+			usual, err2 := w.EnqueueClaimedJob(ctx, arg)
+			if declined {
+				if !errors.Is(err, engine.ErrDeclined) || err2 == nil {
 					t.Errorf("%s: the errors are %v and %v", what, err, err2)
 				}
 				return nil
 			}
 			must(t, errors.Join(err, err2))
-			one, err := q.GetJob(ctx, quick.ID)
+			one, err := q.GetJob(ctx, quick[0])
 			must(t, err)
 			other, err := q.GetJob(ctx, usual.ID)
 			must(t, err)
 			if other.ID != one.ID+1 {
 				t.Errorf("%s: the ids are %d and %d", what, one.ID, other.ID)
 			}
-			one.ID, quick.ID = other.ID, usual.ID
+			one.ID = other.ID
 			if one.Status != "running" || one.Attempt != 1 || one.WorkerID == nil || one.LeaseUntil == nil || *one.LeaseUntil != arg.LeaseUntil {
 				t.Errorf("%s: the job is %+v", what, one)
 			}
 			if !reflect.DeepEqual(one, other) {
 				t.Errorf("%s: %+v\nis not %+v", what, one, other)
-			}
-			if !reflect.DeepEqual(quick, usual) {
-				t.Errorf("%s: what is returned, %+v\nis not %+v", what, quick, usual)
 			}
 			return nil
 		})
@@ -158,58 +184,32 @@ func TestQuickEnqueueOfAClaimedJobAddsTheSame(t *testing.T) {
 	both("an ended worker", little, true)
 }
 
-// Whatever a trigger changes of a job that is added claimed is noticed.
+// Whatever a trigger changes of a job that is inserted as claimed is noticed, and undone.
 func TestClaimedJobThatATriggerChanges(t *testing.T) {
 	c := newClaimer(t)
-	exec(t, plain(t, c.store.Path()), "change_one_column")
+	pool := plain(t, c.store.Path())
+	exec(t, pool, "change_one_column")
 	for _, column := range []string{
 		"nothing", "kind", "queue", "payload", "status", "priority", "run_after", "max_attempts", "timeout", "unique_key", "request_id", "user_id",
 		"tags", "metadata", "attempt", "worker_id",
 	} {
-		arg := db.EnqueueClaimedJobParams{Kind: "k", Queue: column, Payload: `"` + column + `"`, MaxAttempts: 1, WorkerID: c.id, Kinds: `["k"]`}
-		c.write(t, func(ctx context.Context, q db.Querier) error {
-			row, err := q.EnqueueClaimedJob(ctx, arg)
-			if unchanged := row.Kind == "k"; unchanged != (column == "nothing") {
-				t.Errorf("a trigger changes %s: the job is as given: %t", column, unchanged)
-			}
-			return err
-		})
+		before := scan[int64](t, pool, "count_jobs")
+		ids, err := c.store.Insert(t.Context(), claimed(db.EnqueueClaimedJobParams{
+			Kind: "k", Queue: column, Payload: `"` + column + `"`, MaxAttempts: 1, WorkerID: c.id, Kinds: `["k"]`,
+		}))
+		if column == "nothing" {
+			must(t, err)
+		} else if !errors.Is(err, engine.ErrChanged) {
+			t.Errorf("a trigger changes %s: the error is %v", column, err)
+		}
+		if n := scan[int64](t, pool, "count_jobs") - before; n != int64(len(ids)) {
+			t.Errorf("a trigger changes %s: %d jobs were added, and %d told", column, n, len(ids))
+		}
 	}
 }
 
-// Among jobs that wait for each other each has the id that its caller was told.
-func TestEnqueueOfAClaimedJobAmongAlikeJobs(t *testing.T) {
-	c := newClaimer(t)
-	var ids []int64
-	enqueue := func(ctx context.Context, q db.Querier) error {
-		id, err := q.EnqueueKeylessJob(ctx, keyless("k", fmt.Sprint(len(ids))))
-		ids = append(ids, id)
-		return err
-	}
-	claimed := func(ctx context.Context, q db.Querier) error {
-		row, err := q.EnqueueClaimedJob(ctx, db.EnqueueClaimedJobParams{
-			Kind: "k", Queue: "other", Payload: fmt.Sprint(len(ids)), RunAfter: 1, MaxAttempts: 1, Now: 1, WorkerID: c.id, Kinds: `["k"]`,
-		})
-		ids = append(ids, row.ID)
-		return err
-	}
-	for i, err := range pile(t, c.store, enqueue, enqueue, enqueue, enqueue, claimed, enqueue, enqueue, claimed, enqueue) {
-		if err != nil {
-			t.Errorf("function %d gives %v", i, err)
-		}
-	}
-	for i, id := range ids[max(0, len(ids)-9):] { // the last run's
-		if job := c.job(t, id); string(job.Payload) != fmt.Sprint(len(ids)-min(9, len(ids))+i) {
-			t.Errorf("job %d, the id of payload %d, has %s", id, i, job.Payload)
-		}
-	}
-	if len(ids) != 9 {
-		t.Errorf("the functions ran %d times", len(ids))
-	}
-}
-
-// Many jobs are the same whichever statement adds them, and their ids are theirs.
-func TestQuickEnqueueManyAddsTheSame(t *testing.T) {
+// Many jobs are the same whichever statement inserts them, and their ids are theirs.
+func TestInsertOfManyAddsTheSame(t *testing.T) {
 	store, _ := queue(t)
 	for name, arg := range map[string]db.EnqueueJobsParams{
 		"little": {Kind: "k", Queue: "default", Payloads: `["{}","[1]"]`, Status: "pending", RunAfter: 1, MaxAttempts: 1, Now: 1},
@@ -220,11 +220,11 @@ func TestQuickEnqueueManyAddsTheSame(t *testing.T) {
 	} {
 		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
 			w := q.(*writes)
-			quick, err := w.EnqueueJobs(ctx, arg)
+			quick, err := w.insert(&engine.Insert{Job: without(arg), Payloads: payloads(arg.Payloads, 2)}, nil)
 			must(t, err)
-			usual, err := w.Queries.EnqueueJobs(ctx, arg)
+			usual, err := w.EnqueueJobs(ctx, arg)
 			must(t, err)
-			if len(quick) != 2 || len(usual) != 2 || w.uncounted {
+			if len(quick) != 2 || len(usual) != 2 {
 				t.Fatalf("%s: the ids are %d and %d", name, quick, usual)
 			}
 			for i := range quick {
@@ -242,65 +242,86 @@ func TestQuickEnqueueManyAddsTheSame(t *testing.T) {
 	}
 }
 
-// A trigger of the application adds jobs too: the ids that an enqueue returns are still those of its own.
-func TestEnqueueManyBesideATriggerThatAdds(t *testing.T) {
-	store, client := queue(t)
-	enqueue(t, client, "before")
-	exec(t, plain(t, store.Path()), "add_beside")
-	for range 2 { // the second time it is known
-		payloads := []json.RawMessage{[]byte("0"), []byte("1"), []byte("2")}
-		ids, err := client.EnqueueMany(t.Context(), "k", payloads)
+// A trigger of the application adds or ignores jobs: the ids that an enqueue returns are still those of its own.
+func TestInsertOfManyBesideTriggers(t *testing.T) {
+	for name, test := range map[string]struct {
+		told  []string // the payloads whose jobs are added
+		total int64
+	}{
+		"add_beside":           {[]string{"0", "3", "2"}, 6},
+		"add_beside_shouting":  {[]string{"0", "3", "2"}, 6}, // the trigger has the table's name in capital letters
+		"ignore_some_inserts":  {[]string{"0", "2"}, 2},
+		"replace_some_inserts": {[]string{"0", "2"}, 3},
+	} {
+		store, client := queue(t)
+		enqueue(t, client, "before")
+		exec(t, plain(t, store.Path()), name)
+		ids, err := receipts.IDs(client.EnqueueMany(t.Context(), "k", []json.RawMessage{[]byte("0"), []byte("3"), []byte("2")}))
 		must(t, err)
-		if len(ids) != len(payloads) {
-			t.Fatalf("the ids are %d", ids)
+		if len(ids) != len(test.told) {
+			t.Fatalf("%s: the ids are %d", name, ids)
 		}
 		for i, id := range ids {
-			if job, err := client.Get(t.Context(), id); err != nil || job.Kind != "k" || string(job.Payload) != string(payloads[i]) {
-				t.Errorf("job %d, the id of payload %d, is %+v, %v", id, i, job, err)
+			if job, err := client.Get(t.Context(), id); err != nil || job.Kind != "k" || string(job.Payload) != test.told[i] {
+				t.Errorf("%s: job %d, the id of payload %s, is %+v, %v", name, id, test.told[i], job, err)
 			}
 		}
-	}
-	if n := scan[int64](t, plain(t, store.Path()), "count_jobs"); n != 1+2*6 {
-		t.Errorf("there are %d jobs", n)
+		if n := scan[int64](t, plain(t, store.Path()), "count_jobs"); n != 1+test.total {
+			t.Errorf("%s: there are %d jobs", name, n)
+		}
 	}
 }
 
 // No job is added where a trigger or a move forbids it, and that is told.
-func TestQuickEnqueueManyThatIsRefused(t *testing.T) {
-	for name, want := range map[string]error{"close_queue": jobs.ErrMoved, "ignore_inserts": nil} {
+func TestInsertOfManyThatIsRefused(t *testing.T) {
+	for name, want := range map[string]error{"close_queue": jobs.ErrMoved, "ignore_inserts": engine.ErrNotAdded} {
 		store, client := queue(t)
+		enqueue(t, client, "before") // whose id must not be taken for that of a job that is not added
 		exec(t, plain(t, store.Path()), name)
 		_, err := client.EnqueueMany(t.Context(), "k", []json.RawMessage{[]byte("0"), []byte("1")})
-		if err == nil || want != nil && !errors.Is(err, want) {
+		if !errors.Is(err, want) {
 			t.Errorf("%s: an enqueue gives %v", name, err)
 		}
 	}
 }
 
-// It is told them also where another write of its group fails.
-func TestEnqueueManyBesideATriggerAndAnError(t *testing.T) {
+// An enqueue of many beside a write that fails gets the ids of its own jobs.
+func TestInsertOfManyBesideATriggerAndAnError(t *testing.T) {
 	store, _ := queue(t)
 	exec(t, plain(t, store.Path()), "add_beside")
 	var ids []int64
 	no := errors.New("no")
-	errs := pile(t, store, func(context.Context, db.Querier) error { return no }, func(ctx context.Context, q db.Querier) (err error) {
-		ids, err = q.EnqueueJobs(ctx, db.EnqueueJobsParams{Kind: "k", Queue: "default", Payloads: `["0","1"]`, Status: "pending", MaxAttempts: 1, Now: 1})
+	arg := db.EnqueueJobsParams{Kind: "k", Queue: "default", Status: "pending", MaxAttempts: 1, Now: 1}
+	errs := pileCalls(t, store, func() error {
+		return store.Write(context.Background(), func(context.Context, db.Querier) error { return no })
+	}, func() (err error) {
+		ids, err = store.Insert(context.Background(), engine.Insert{Job: without(arg), Payloads: payloads(`["0","1"]`, 2)})
 		return err
 	})
 	if !errors.Is(errs[0], no) || errs[1] != nil || len(ids) != 2 {
-		t.Errorf("the ids are %d, the errors %v", ids, errs)
+		t.Fatalf("the ids are %d, the errors %v", ids, errs)
+	}
+	for i, want := range []string{"0", "1"} {
+		if job := jobOf(t, store, ids[i]); job.Payload != want || job.Kind != "k" {
+			t.Errorf("job %d is %+v", ids[i], job)
+		}
 	}
 }
 
 // EnqueueMany works after another program changed the id counter.
-func TestEnqueueManyAfterTheCounterWasChanged(t *testing.T) {
+func TestInsertOfManyAfterTheCounterWasChanged(t *testing.T) {
 	for _, name := range []string{"forget_last_id", "fractional_last_id"} {
 		store, client := queue(t)
 		first := enqueue(t, client, "before")
 		exec(t, plain(t, store.Path()), name)
-		ids, err := client.EnqueueMany(t.Context(), "k", []json.RawMessage{[]byte("0"), []byte("1")})
+		ids, err := receipts.IDs(client.EnqueueMany(t.Context(), "k", []json.RawMessage{[]byte("0"), []byte("1")}))
 		if err != nil || len(ids) != 2 || ids[0] <= first || ids[1] <= ids[0] {
 			t.Errorf("%s: the ids after %d are %d, %v", name, first, ids, err)
+		}
+		for i, want := range []string{"0", "1"} {
+			if job := jobOf(t, store, ids[i]); job.Payload != want {
+				t.Errorf("%s: job %d is %+v", name, ids[i], job)
+			}
 		}
 	}
 }

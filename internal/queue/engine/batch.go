@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// batchWithin is how far apart the times of jobs of one batch may be. Callers that share a transaction come within much less,
+// unless the clock is set.
+const batchWithin = 100 * time.Millisecond
+
+// Batch collects single jobs of several callers that one statement can insert: they are due at once, and differ in their payloads
+// and, a little, in their times only. The zero value is empty.
+type Batch struct {
+	MaxPayload int // a job with a larger payload goes by itself
+
+	jobs []*Insert
+}
+
+// Add adds a job if it is alike to those that are there. The caller must not change it until Reset.
+func (b *Batch) Add(in *Insert) bool {
+	if in.Claim != nil || in.Payloads != nil || in.Job.Status != string(jobtype.StatusPending) || in.Job.RunAfter != in.Job.Now ||
+		len(in.Job.Payload) > b.MaxPayload || len(b.jobs) > 0 && !alike(&b.jobs[0].Job, &in.Job) {
+		return false
+	}
+	b.jobs = append(b.jobs, in)
+	return true
+}
+
+// Jobs returns the jobs in the order in which they were added.
+func (b *Batch) Jobs() []*Insert { return b.jobs }
+
+// Reset empties the batch. It keeps no payload.
+func (b *Batch) Reset() {
+	clear(b.jobs)
+	b.jobs = b.jobs[:0]
+}
+
+// Params returns the parameters of the statement that inserts all jobs. They get the latest of their times, so that no job has a
+// time before its caller's; among jobs of one time the order is that of the ids.
+func (b *Batch) Params() db.EnqueueJobsParams {
+	size := 2
+	for _, in := range b.jobs {
+		size += len(in.Job.Payload)*5/4 + 3
+	}
+	list := append(make([]byte, 0, size), '[')
+	arg := b.jobs[0].Many("")
+	for i, in := range b.jobs {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = core.AppendString(list, in.Job.Payload)
+		arg.Now = max(arg.Now, in.Job.Now)
+	}
+	arg.Payloads, arg.RunAfter = string(append(list, ']')), arg.Now
+	return arg
+}
+
+// alike reports whether two jobs are the same in all but their payloads and, a little, their times.
+func alike(a, b *db.EnqueueKeylessJobParams) bool {
+	return max(a.Now, b.Now)-min(a.Now, b.Now) < batchWithin.Microseconds() &&
+		a.Kind == b.Kind && a.Queue == b.Queue && a.Priority == b.Priority && a.MaxAttempts == b.MaxAttempts && a.Timeout == b.Timeout &&
+		same(a.UserID, b.UserID) && same(a.Tags, b.Tags) && same(a.Metadata, b.Metadata)
+}
+
+func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }

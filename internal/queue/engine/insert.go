@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+var (
+	// ErrNotAdded is returned by Store.Insert when the database accepted the statement and added no job: the queue is closed by a
+	// move, or a trigger of the application prevents it.
+	ErrNotAdded = errors.New("the database added no job")
+
+	// ErrDeclined is returned by Store.Insert with a Claim when the worker is gone, or the queue is paused, closed or has other
+	// pending jobs.
+	ErrDeclined = errors.New("the queue gives the job to no worker at once")
+
+	// ErrChanged is returned by Store.Insert with a Claim when a trigger of the application changes the job, which may then be one
+	// that the worker must not run.
+	ErrChanged = errors.New("a trigger has changed the job")
+)
+
+// Refused reports whether an error of Store.Insert is an answer of the database and not a fault of it.
+func Refused(err error) bool {
+	return errors.Is(err, ErrNotAdded) || errors.Is(err, ErrDeclined) || errors.Is(err, ErrChanged)
+}
+
+// Insert describes one job without a unique key and a request id, or many such jobs that differ in their payloads only.
+type Insert struct {
+	Job db.EnqueueKeylessJobParams
+
+	// Payloads, unless nil, are those of many jobs, and Job.Payload is not used. An engine may go through them several times.
+	Payloads iter.Seq2[Payloads, error]
+	Count    int // of all payloads
+
+	// Claim, unless nil, inserts a single job as claimed by a worker.
+	Claim *Claim
+
+	// Ran, unless nil, is told of each statement of the transaction when it has run. A statement that inserts the jobs of several
+	// callers is told to one of them.
+	Ran func(statement string, took time.Duration, err error)
+}
+
+// Payloads are the payloads of jobs that one statement inserts.
+type Payloads struct {
+	List  string // a JSON list of strings
+	Count int
+}
+
+// Claim is what the row of a job says that a worker has claimed. The times are in microseconds.
+type Claim struct {
+	WorkerID, StartedAt, LeaseUntil int64
+	Kinds                           string // a JSON list of the kinds that the worker runs
+}
+
+// Timed runs a statement for an insert, and tells Ran of it.
+func Timed[R any](in *Insert, statement string, run func() (R, error)) (R, error) {
+	if in.Ran == nil {
+		return run()
+	}
+	began := time.Now()
+	result, err := run()
+	in.Ran(statement, time.Since(began), err)
+	return result, err
+}
+
+// Many returns the parameters of the statement that inserts many jobs with these payloads.
+func (in *Insert) Many(payloads string) db.EnqueueJobsParams {
+	return db.EnqueueJobsParams{
+		Payloads: payloads, Kind: in.Job.Kind, Queue: in.Job.Queue, Status: in.Job.Status, Priority: in.Job.Priority,
+		RunAfter: in.Job.RunAfter, MaxAttempts: in.Job.MaxAttempts, Timeout: in.Job.Timeout, UserID: in.Job.UserID, Tags: in.Job.Tags,
+		Metadata: in.Job.Metadata, Now: in.Job.Now,
+	}
+}
+
+// Claimed returns the parameters of the statement that inserts the job as claimed.
+func (in *Insert) Claimed() db.EnqueueClaimedJobParams {
+	return db.EnqueueClaimedJobParams{
+		Kind: in.Job.Kind, Queue: in.Job.Queue, Payload: in.Job.Payload, Priority: in.Job.Priority, RunAfter: in.Job.RunAfter,
+		MaxAttempts: in.Job.MaxAttempts, Timeout: in.Job.Timeout, UserID: in.Job.UserID, Tags: in.Job.Tags, Metadata: in.Job.Metadata,
+		Now: in.Job.Now, WorkerID: in.Claim.WorkerID, StartedAt: in.Claim.StartedAt, LeaseUntil: in.Claim.LeaseUntil, Kinds: in.Claim.Kinds,
+	}
+}

@@ -1,0 +1,202 @@
+package groupcommit
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// errUnsettled is the outcome of a member that Run, called for it alone, did not settle.
+var errUnsettled = errors.New("the write was given up: its transaction did not return")
+
+// Committer groups the callers of Do. Its exported fields are set before the first call and not changed.
+type Committer[T any] struct {
+	// Run runs the work of a group's members and settles each of them. It must not change the slice. Members that it leaves
+	// unsettled, also because it panics or calls runtime.Goexit, are then run one by one: each on the goroutine of its caller,
+	// beside other groups.
+	Run func(group []*Member[T])
+
+	Groups  int // how many groups run at once, at least 1
+	Members int // how many members a group has at most, at least 1
+
+	// Stuck is how long no group may end before a caller that waits runs alone, so that a lock that one group waits for delays
+	// only that group. 0 means that callers wait until a group ends.
+	Stuck time.Duration
+
+	mu      sync.Mutex
+	waiting []*Member[T]
+	running int       // groups
+	ended   time.Time // when the last group ended, or the first of those under way began; set if Stuck is
+	closed  error     // what Do returns since Close
+	callers sync.WaitGroup
+}
+
+// Member is one call of Do.
+type Member[T any] struct {
+	Ctx  context.Context
+	Work T
+
+	settled bool
+	err     error
+	self    [1]*Member[T] // the memory of a group of one
+	wake    chan bool     // true: it leads the next group; false: its group has ended; nil unless it waited
+}
+
+// Settle gives a member its outcome. The last call counts.
+func (m *Member[T]) Settle(err error) { m.settled, m.err = true, err }
+
+// Err returns the outcome that Settle gave.
+func (m *Member[T]) Err() error { return m.err }
+
+// Do runs work in a group and returns its outcome. The end of ctx counts only while the caller waits for a group.
+func (c *Committer[T]) Do(ctx context.Context, work T) error {
+	m := &Member[T]{Ctx: ctx, Work: work}
+	leads, err := c.enter(m)
+	if err != nil {
+		return err
+	}
+	defer c.callers.Done()
+	if !leads {
+		if leads, err = c.wait(m); err != nil {
+			return err
+		}
+	}
+	if leads {
+		c.lead(m)
+	}
+	if !m.settled { // its group left it out, or no group has ended for long
+		m.Settle(errUnsettled)
+		c.Run([]*Member[T]{m})
+	}
+	return m.err
+}
+
+// Close makes later calls of Do return err, and waits for those under way.
+func (c *Committer[T]) Close(err error) {
+	c.mu.Lock()
+	c.closed = err
+	c.mu.Unlock()
+	c.callers.Wait()
+}
+
+// Waiting returns how many callers wait for a group.
+func (c *Committer[T]) Waiting() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.waiting)
+}
+
+// enter reports whether a member leads a group. Otherwise it waits from now on.
+func (c *Committer[T]) enter(m *Member[T]) (leads bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed != nil {
+		return false, c.closed
+	}
+	if m.Ctx.Err() != nil {
+		return false, endOf(m.Ctx)
+	}
+	c.callers.Add(1)
+	if c.running < c.Groups {
+		if c.running == 0 {
+			c.noteEnd()
+		}
+		c.running++
+		return true, nil
+	}
+	m.wake = make(chan bool, 1)
+	c.waiting = append(c.waiting, m)
+	return false, nil
+}
+
+// wait returns when a member leads a group, when its group has ended, when it must run alone, or when its context ends.
+func (c *Committer[T]) wait(m *Member[T]) (leads bool, err error) {
+	var stuck <-chan time.Time
+	if c.Stuck > 0 {
+		ticker := time.NewTicker(c.Stuck)
+		defer ticker.Stop()
+		stuck = ticker.C
+	}
+	for {
+		select {
+		case leads = <-m.wake:
+			return leads, nil
+		case <-m.Ctx.Done():
+			if c.leave(m, false) {
+				return false, endOf(m.Ctx)
+			}
+			return <-m.wake, nil // too late: a group has it, or it leads one
+		case <-stuck:
+			if c.leave(m, true) {
+				return false, nil
+			}
+		}
+	}
+}
+
+// leave takes a member that waits out of the queue. It returns false when the member waits no longer, and, if stuck is set, when
+// a group has ended lately.
+func (c *Committer[T]) leave(m *Member[T], stuck bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.Index(c.waiting, m)
+	if i < 0 || stuck && time.Since(c.ended) < c.Stuck {
+		return false
+	}
+	c.waiting = slices.Delete(c.waiting, i, i+1)
+	return true
+}
+
+// lead runs the group of a member and of those that wait. It hands on, also when Run does not return.
+func (c *Committer[T]) lead(m *Member[T]) {
+	group := c.take(m)
+	defer func() {
+		for _, other := range group[1:] { // before the next leader, so that they may come again in time for its group
+			other.wake <- false
+		}
+		c.handOn()
+	}()
+	c.Run(group)
+}
+
+// take returns the group that a member leads. Its members no longer wait.
+func (c *Committer[T]) take(leader *Member[T]) []*Member[T] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := min(c.Members-1, len(c.waiting))
+	group := append(append(leader.self[:0], leader), c.waiting[:n]...)
+	c.waiting = slices.Delete(c.waiting, 0, n)
+	return group
+}
+
+// handOn ends a group, and lets the first member that waits lead another.
+func (c *Committer[T]) handOn() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.noteEnd()
+	if len(c.waiting) == 0 {
+		c.running--
+		c.waiting = nil // keeps no memory of a burst
+		return
+	}
+	next := c.waiting[0]
+	c.waiting = slices.Delete(c.waiting, 0, 1)
+	next.wake <- true
+}
+
+// noteEnd records the time for Stuck.
+func (c *Committer[T]) noteEnd() {
+	if c.Stuck > 0 {
+		c.ended = time.Now()
+	}
+}
+
+// endOf returns the error of a context that has ended, and its cause.
+func endOf(ctx context.Context) error {
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		return errors.Join(ctx.Err(), cause)
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,345 @@
+package groupcommit
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// recorder is a committer whose groups wait until they are let go, and which records them.
+type recorder struct {
+	*Committer[string]
+	gate chan struct{} // a value for each group that may end
+
+	mu     sync.Mutex
+	groups []string // the works of each, joined
+	err    error    // the outcome of all
+}
+
+func newRecorder(groups, members int) *recorder {
+	r := &recorder{gate: make(chan struct{}, 1000)}
+	r.Committer = &Committer[string]{Groups: groups, Members: members, Run: r.run}
+	return r
+}
+
+func (r *recorder) run(group []*Member[string]) {
+	r.record(group)
+	<-r.gate
+	for _, m := range group {
+		m.Settle(r.err)
+	}
+}
+
+func (r *recorder) record(group []*Member[string]) {
+	works := make([]string, len(group))
+	for i, m := range group {
+		works[i] = m.Work
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.groups = append(r.groups, strings.Join(works, " "))
+}
+
+// begin calls Do in a goroutine, which then leads a group or waits.
+func (r *recorder) begin(ctx context.Context, work string) <-chan error {
+	end := make(chan error, 1)
+	go func() { end <- r.Do(ctx, work) }()
+	synctest.Wait()
+	return end
+}
+
+func (r *recorder) wantGroups(t *testing.T, want ...string) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Equal(r.groups, want) {
+		t.Errorf("the groups are %q, not %q", r.groups, want)
+	}
+}
+
+func TestCallersWhoWaitShareAGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder(1, 3)
+		r.err = errors.New("the outcome")
+		var ends []<-chan error
+		for _, work := range []string{"a", "b", "c", "d", "e", "f"} {
+			ends = append(ends, r.begin(t.Context(), work))
+		}
+		if n := r.Waiting(); n != 5 {
+			t.Errorf("%d callers wait", n)
+		}
+		r.wantGroups(t, "a")
+		close(r.gate)
+		for _, end := range ends {
+			if err := <-end; err != r.err {
+				t.Errorf("a caller gets %v", err)
+			}
+		}
+		r.wantGroups(t, "a", "b c d", "e f")
+		r.begin(t.Context(), "g") // nothing is left of the others
+		r.wantGroups(t, "a", "b c d", "e f", "g")
+	})
+}
+
+func TestGroupsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder(2, 10)
+		for _, work := range []string{"a", "b", "c", "d"} {
+			r.begin(t.Context(), work)
+		}
+		r.wantGroups(t, "a", "b")
+		r.gate <- struct{}{}
+		synctest.Wait()
+		r.wantGroups(t, "a", "b", "c d")
+		close(r.gate)
+	})
+}
+
+func TestContextEndsWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder(1, 10)
+		first := r.begin(t.Context(), "a")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		second, third := r.begin(ctx, "b"), r.begin(t.Context(), "c")
+		cause := errors.New("the cause")
+		cancel(cause)
+		if err := <-second; !errors.Is(err, context.Canceled) || !errors.Is(err, cause) {
+			t.Errorf("the caller whose context ended gets %v", err)
+		}
+		if err := r.Do(ctx, "d"); !errors.Is(err, context.Canceled) {
+			t.Errorf("a caller whose context has ended gets %v", err)
+		}
+		close(r.gate)
+		if err := errors.Join(<-first, <-third); err != nil {
+			t.Error(err)
+		}
+		r.wantGroups(t, "a", "c")
+	})
+}
+
+// The context of a caller ends when a group has its work: the group's outcome counts.
+func TestContextEndsInTheGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder(1, 10)
+		first := r.begin(t.Context(), "a")
+		second := r.begin(t.Context(), "b")
+		ctx, cancel := context.WithCancel(t.Context())
+		third := r.begin(ctx, "c")
+		r.gate <- struct{}{}
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		if len(third) > 0 {
+			t.Error("the caller did not wait for its group")
+		}
+		close(r.gate)
+		if err := errors.Join(<-first, <-second, <-third); err != nil {
+			t.Error(err)
+		}
+		r.wantGroups(t, "a", "b c")
+	})
+}
+
+// Members that a group leaves unsettled run alone, beside the next group.
+func TestUnsettledMembersRunAlone(t *testing.T) {
+	for name, run := range map[string]func(group []*Member[string]){
+		"left out": func([]*Member[string]) {},
+		"settled in part": func(group []*Member[string]) {
+			group[0].Settle(nil)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRecorder(1, 10)
+			r.Run = func(group []*Member[string]) {
+				if len(group) > 1 {
+					r.record(group)
+					run(group)
+					return
+				}
+				r.run(group)
+			}
+			var ends []<-chan error
+			for _, work := range []string{"a", "b", "c"} {
+				ends = append(ends, r.begin(t.Context(), work))
+			}
+			close(r.gate)
+			for _, end := range ends {
+				if err := <-end; err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			slices.Sort(r.groups)
+			want := []string{"a", "b", "b c", "c"}
+			if name == "settled in part" {
+				want = []string{"a", "b c", "c"}
+			}
+			if !slices.Equal(r.groups, want) {
+				t.Errorf("%s: the groups are %q, not %q", name, r.groups, want)
+			}
+		})
+	}
+}
+
+// A member that its own run does not settle gets an error, and not the outcome of a write that was made.
+func TestMemberThatNothingSettles(t *testing.T) {
+	c := &Committer[string]{Groups: 1, Members: 10, Run: func([]*Member[string]) {}}
+	if err := c.Do(t.Context(), "a"); !errors.Is(err, errUnsettled) {
+		t.Errorf("the caller gets %v", err)
+	}
+}
+
+// A leader whose goroutine ends in Run hands on, and the other members of its group run alone.
+func TestLeaderThatEnds(t *testing.T) {
+	for name, end := range map[string]func(){"panic": func() { panic("oh no") }, "Goexit": runtime.Goexit} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRecorder(1, 2)
+			r.Run = func(group []*Member[string]) {
+				if group[0].Work == "b" {
+					r.record(group)
+					end()
+				}
+				r.run(group)
+			}
+			first := r.begin(t.Context(), "a")
+			leader := make(chan any, 1)
+			go func() {
+				defer func() { leader <- recover() }()
+				_ = r.Do(t.Context(), "b")
+				leader <- "it returned"
+			}()
+			synctest.Wait()
+			second, third := r.begin(t.Context(), "c"), r.begin(t.Context(), "d")
+			close(r.gate)
+			if p := <-leader; name == "panic" && p != "oh no" || name == "Goexit" && p != nil {
+				t.Errorf("%s: the leader ends with %v", name, p)
+			}
+			if err := errors.Join(<-first, <-second, <-third); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			slices.Sort(r.groups)
+			if want := []string{"a", "b c", "c", "d"}; !slices.Equal(r.groups, want) {
+				t.Errorf("%s: the groups are %q, not %q", name, r.groups, want)
+			}
+		})
+	}
+}
+
+// Callers who wait run alone when no group ends for long, and only then.
+func TestStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const stuck = time.Second
+		r := newRecorder(1, 10)
+		r.Stuck = stuck
+		r.begin(t.Context(), "a")
+		time.Sleep(stuck * 3 / 4)
+		r.begin(t.Context(), "b")
+		r.gate <- struct{}{} // a ends, and b leads
+		synctest.Wait()
+		r.begin(t.Context(), "c")
+		time.Sleep(stuck - 1)
+		r.wantGroups(t, "a", "b")
+		time.Sleep(1)
+		synctest.Wait()
+		r.wantGroups(t, "a", "b", "c")
+		close(r.gate)
+	})
+}
+
+// Without Stuck callers wait for as long as a group takes.
+func TestNotStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder(1, 10)
+		r.begin(t.Context(), "a")
+		r.begin(t.Context(), "b")
+		time.Sleep(24 * time.Hour)
+		r.wantGroups(t, "a")
+		close(r.gate)
+	})
+}
+
+// Close waits for the callers that were accepted, and refuses others.
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder(1, 10)
+		first, second := r.begin(t.Context(), "a"), r.begin(t.Context(), "b")
+		over := errors.New("over")
+		closed := make(chan struct{})
+		go func() {
+			r.Close(over)
+			close(closed)
+		}()
+		synctest.Wait()
+		if err := r.Do(t.Context(), "c"); err != over {
+			t.Errorf("a caller after Close gets %v", err)
+		}
+		select {
+		case <-closed:
+			t.Error("Close did not wait")
+		default:
+		}
+		close(r.gate)
+		if err := errors.Join(<-first, <-second); err != nil {
+			t.Error(err)
+		}
+		<-closed
+		r.wantGroups(t, "a", "b")
+	})
+}
+
+// However many callers come at once, each work runs once, and no more groups run at once than may.
+func TestManyCallers(t *testing.T) {
+	const callers, each, groups, members = 50, 200, 2, 7
+	var mu sync.Mutex
+	ran, running := map[int]int{}, 0
+	c := &Committer[int]{Groups: groups, Members: members}
+	c.Run = func(group []*Member[int]) {
+		mu.Lock()
+		running++
+		if running > groups || len(group) > members {
+			t.Errorf("%d groups run at once, one with %d members", running, len(group))
+		}
+		for _, m := range group {
+			ran[m.Work]++
+		}
+		mu.Unlock()
+		runtime.Gosched()
+		mu.Lock()
+		running--
+		mu.Unlock()
+		for _, m := range group {
+			m.Settle(nil)
+		}
+	}
+	var all sync.WaitGroup
+	for i := range callers {
+		all.Go(func() {
+			for j := range each {
+				if err := c.Do(t.Context(), i*each+j); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if len(ran) != callers*each {
+		t.Errorf("%d works ran", len(ran))
+	}
+	for work, n := range ran {
+		if n != 1 {
+			t.Errorf("work %d ran %d times", work, n)
+		}
+	}
+	if c.running != 0 || c.waiting != nil {
+		t.Errorf("%d groups run, %d members wait", c.running, len(c.waiting))
+	}
+}

@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/groupcommit"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+const (
+	// groupsAtOnce is how many groups are written at once: while one waits for the disk, or for another's commit, which
+	// notifications let through one by one, the next goes on.
+	groupsAtOnce = 2
+
+	// groupMembers is how many callers share a transaction.
+	groupMembers = 64
+
+	// groupStuck is how long no group may end before callers that wait for one write alone: a lock that the application holds
+	// then delays only the insert that needs it.
+	groupStuck = 250 * time.Millisecond
+
+	// groupGrace is how long a group goes on when the context of a member has ended.
+	groupGrace = 100 * time.Millisecond
+
+	// groupTries is how often what is left of a group is written after others were found to be in its way.
+	groupTries = 3
+
+	// batchPayload is the size of the largest payload that becomes a part of a list: a larger one takes longer in it than in a
+	// statement of its own.
+	batchPayload = 4096
+)
+
+type member = groupcommit.Member[*insert]
+
+func newInserts(s *Store) *groupcommit.Committer[*insert] {
+	return &groupcommit.Committer[*insert]{Run: s.writeGroup, Groups: groupsAtOnce, Members: groupMembers, Stuck: groupStuck}
+}
+
+// writeGroup writes a group in one transaction. It leaves out, and unsettled, the members whose statement fails, and all of them
+// when that goes on.
+func (s *Store) writeGroup(group []*member) {
+	if len(group) == 1 {
+		group[0].Settle(s.writeInsert(group[0].Ctx, group[0].Work))
+		return
+	}
+	left := slices.Clone(group)
+	for range groupTries {
+		left = slices.DeleteFunc(left, func(m *member) bool { return m.Ctx.Err() != nil })
+		if len(left) < 2 {
+			return
+		}
+		culprits, err := s.writeTogether(left)
+		if err == nil || errors.Is(err, jobs.ErrUnknownOutcome) {
+			for _, m := range left {
+				m.Settle(err)
+			}
+			return
+		}
+		left = slices.DeleteFunc(left, func(m *member) bool { return slices.Contains(culprits, m) })
+	}
+}
+
+// writeTogether writes all inserts in one transaction. When a statement fails, the culprits are the members that it was for. The
+// end of a member's context ends the transaction soon, because its statement may be the one that waits.
+func (s *Store) writeTogether(group []*member) (culprits []*member, err error) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(group[0].Ctx))
+	defer cancel(nil)
+	for _, m := range group {
+		stop := context.AfterFunc(m.Ctx, func() {
+			timer := time.NewTimer(groupGrace)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+				cancel(context.Cause(m.Ctx))
+			case <-ctx.Done():
+			}
+		})
+		defer stop()
+	}
+	err = s.write(ctx, len(group), s.transact, func(ctx context.Context, q db.Querier, announce func(string)) error {
+		culprits = nil
+		for left := group; len(left) > 0; {
+			n, err := addFirst(ctx, q, announce, left)
+			if err != nil {
+				culprits = left[:n]
+				return err
+			}
+			left = left[n:]
+		}
+		return nil
+	})
+	return culprits, err
+}
+
+// addFirst inserts the job of the first member, and with it, in one statement, those behind it that are alike. It returns how many
+// members the statement was for.
+func addFirst(ctx context.Context, q db.Querier, announce func(string), group []*member) (n int, err error) {
+	batch := engine.Batch{MaxPayload: batchPayload}
+	for n < len(group) && batch.Add(&group[n].Work.Insert) {
+		n++
+	}
+	first := group[0].Work
+	if n < 2 {
+		return 1, first.add(ctx, q, announce)
+	}
+	announce(first.Job.Queue)
+	ids, err := engine.Timed(&first.Insert, "EnqueueJobs", func() ([]int64, error) { return q.EnqueueJobs(ctx, batch.Params()) })
+	if err == nil && len(ids) != n {
+		err = engine.ErrNotAdded // each by itself shows whose job that is
+	}
+	if err != nil {
+		return n, err
+	}
+	for i, m := range group[:n] {
+		m.Work.ids = ids[i : i+1 : i+1]
+	}
+	return n, nil
+}

@@ -1,0 +1,117 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// insert is the insert of one caller.
+type insert struct {
+	engine.Insert
+	ids []int64
+}
+
+// Insert implements [jobs.Store]. Concurrent callers with single jobs share transactions.
+func (s *Store) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
+	i := &insert{Insert: in}
+	var err error
+	if in.Claim != nil || in.Payloads != nil {
+		err = s.writeInsert(ctx, i)
+	} else {
+		err = translate(s.inserts.Do(ctx, i))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if in.Claim == nil {
+		s.Announce(jobs.WorkAdded)
+	}
+	return i.ids, nil
+}
+
+// InsertWith implements [jobs.Store].
+func (s *Store) InsertWith(ctx context.Context, queue string, fn engine.InsertFunc) error {
+	inserted := false
+	err := s.write(ctx, 1, s.transact, func(ctx context.Context, q db.Querier, announce func(string)) (err error) {
+		if inserted, err = fn(ctx, q); inserted && err == nil {
+			announce(queue)
+		}
+		return err
+	})
+	if err == nil && inserted {
+		s.Announce(jobs.WorkAdded)
+	}
+	return err
+}
+
+// writeInsert writes one insert in a transaction of its own.
+func (s *Store) writeInsert(ctx context.Context, i *insert) error {
+	return s.write(ctx, 1, s.transact, func(ctx context.Context, q db.Querier, announce func(string)) error {
+		return i.add(ctx, q, announce)
+	})
+}
+
+// add inserts the jobs of one caller. Those that are not claimed are announced.
+func (i *insert) add(ctx context.Context, q db.Querier, announce func(string)) error {
+	i.ids = nil
+	if i.Claim != nil {
+		return i.addClaimed(ctx, q)
+	}
+	announce(i.Job.Queue)
+	if i.Payloads != nil {
+		return i.addMany(ctx, q)
+	}
+	id, err := engine.Timed(&i.Insert, "EnqueueKeylessJob", func() (int64, error) { return q.EnqueueKeylessJob(ctx, i.Job) })
+	if errors.Is(err, sql.ErrNoRows) {
+		return engine.ErrNotAdded
+	}
+	i.ids = []int64{id}
+	return err
+}
+
+func (i *insert) addMany(ctx context.Context, q db.Querier) error {
+	i.ids = make([]int64, 0, i.Count)
+	for payloads, err := range i.Payloads {
+		if err != nil {
+			return err
+		}
+		ids, err := engine.Timed(&i.Insert, "EnqueueJobs", func() ([]int64, error) { return q.EnqueueJobs(ctx, i.Many(payloads.List)) })
+		if err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			return engine.ErrNotAdded
+		}
+		i.ids = append(i.ids, ids...)
+	}
+	return nil
+}
+
+func (i *insert) addClaimed(ctx context.Context, q db.Querier) error {
+	arg := i.Claimed()
+	row, err := engine.Timed(&i.Insert, "EnqueueClaimedJob", func() (db.EnqueueClaimedJobRow, error) { return q.EnqueueClaimedJob(ctx, arg) })
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return engine.ErrDeclined
+	case err != nil:
+		return err
+	case !asGiven(row, arg):
+		return engine.ErrChanged
+	}
+	i.ids = []int64{row.ID}
+	return nil
+}
+
+// asGiven reports whether an inserted row has the values that the insert gave: whether no trigger changed it.
+func asGiven(row db.EnqueueClaimedJobRow, arg db.EnqueueClaimedJobParams) bool {
+	return row.Kind == arg.Kind && row.Queue == arg.Queue && row.Payload == arg.Payload && row.Status == string(jobs.StatusRunning) &&
+		row.Priority == arg.Priority && row.RunAfter == arg.RunAfter && row.MaxAttempts == arg.MaxAttempts && row.Timeout == arg.Timeout &&
+		core.Deref(row.UserID) == core.Deref(arg.UserID) && core.Deref(row.Tags) == core.Deref(arg.Tags) && core.Deref(row.Metadata) == core.Deref(arg.Metadata) &&
+		row.UniqueKey == nil && row.RequestID == nil && row.CreatedAt == arg.Now && row.Attempt == 1 && row.WorkerID != nil && *row.WorkerID == arg.WorkerID
+}

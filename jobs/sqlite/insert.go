@@ -1,0 +1,169 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/db/sqliteonly"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+const (
+	// batchLeast is from how many jobs on one statement for all takes less time than one for each.
+	batchLeast = 4
+
+	// batchPayload is the size of the largest payload that becomes a part of a list: to put a larger one into it, and to take it out
+	// again, costs more than is saved.
+	batchPayload = 768
+)
+
+// Insert implements [jobs.Store].
+func (s *Store) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
+	w := &write{insert: in}
+	if err := s.write(ctx, w); err != nil {
+		return nil, err
+	}
+	if in.Claim == nil {
+		s.Announce(jobs.WorkAdded)
+	}
+	return w.ids, nil
+}
+
+// InsertWith implements [jobs.Store].
+func (s *Store) InsertWith(ctx context.Context, _ string, fn engine.InsertFunc) error {
+	inserted := false
+	err := s.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		inserted, err = fn(ctx, q)
+		return err
+	})
+	if err == nil && inserted {
+		s.Announce(jobs.WorkAdded)
+	}
+	return err
+}
+
+// insertBatch inserts the jobs of the first members whose jobs are alike, and returns how many members that are. It returns 0 when
+// they are too few for a statement of their own.
+func (w *writes) insertBatch(group []*member) (n int, err error) {
+	defer w.batch.Reset()
+	for n < len(group) && group[n].Work.fn == nil && w.batch.Add(&group[n].Work.insert) {
+		n++
+	}
+	if n < batchLeast {
+		return 0, nil
+	}
+	ids, err := engine.Timed(&group[0].Work.insert, "EnqueueJobs", func() ([]int64, error) {
+		return w.EnqueueJobs(context.Background(), w.batch.Params())
+	})
+	if err != nil {
+		return 0, err
+	}
+	if len(ids) != n {
+		return 0, engine.ErrNotAdded // each by itself shows whose job that is
+	}
+	for i, m := range group[:n] {
+		m.Work.ids = ids[i : i+1 : i+1]
+	}
+	return n, nil
+}
+
+// insert inserts the jobs of one caller, and appends their ids.
+func (w *writes) insert(in *engine.Insert, ids []int64) ([]int64, error) {
+	var id int64
+	var err error
+	switch {
+	case in.Payloads != nil:
+		return w.insertMany(in, ids)
+	case in.Claim != nil:
+		id, err = engine.Timed(in, "EnqueueClaimedJob", func() (int64, error) { return w.insertClaimed(in) })
+	default:
+		id, err = engine.Timed(in, "EnqueueKeylessJob", func() (int64, error) {
+			return w.only.EnqueueKeylessJob(context.Background(), sqliteonly.EnqueueKeylessJobParams(in.Job))
+		})
+	}
+	switch {
+	case err == nil:
+		return append(ids, id), nil
+	case kindIsNull(err) && in.Claim != nil:
+		return nil, fmt.Errorf("%w: %w", engine.ErrDeclined, err)
+	case kindIsNull(err) || errors.Is(err, sql.ErrNoRows):
+		return nil, fmt.Errorf("%w: %w", engine.ErrNotAdded, err)
+	}
+	return nil, err
+}
+
+// insertMany inserts the jobs of an insert with Payloads, and appends their ids.
+func (w *writes) insertMany(in *engine.Insert, ids []int64) ([]int64, error) {
+	foreign, err := w.only.CountForeignTriggers(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	ids = slices.Grow(ids, in.Count)
+	for payloads, err := range in.Payloads {
+		if err != nil {
+			return nil, err
+		}
+		before := len(ids)
+		ids, err = engine.Timed(in, "EnqueueJobs", func() ([]int64, error) { return w.insertList(ids, in, payloads, foreign > 0) })
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return nil, err
+		}
+		if len(ids) == before {
+			return nil, engine.ErrNotAdded
+		}
+	}
+	return ids, nil
+}
+
+// insertList inserts the jobs of one list, and appends their ids. Unless a trigger of the application may add or ignore rows, it has
+// SQLite return no ids, for which that makes a temporary table: the statement adds all jobs, and their ids have no gap.
+func (w *writes) insertList(ids []int64, in *engine.Insert, payloads engine.Payloads, foreign bool) ([]int64, error) {
+	if foreign {
+		added, err := w.EnqueueJobs(context.Background(), in.Many(payloads.List))
+		return append(ids, added...), err
+	}
+	last, err := w.only.EnqueueJobs(context.Background(), sqliteonly.EnqueueJobsParams(in.Many(payloads.List)))
+	if err != nil {
+		return ids, err
+	}
+	for id := last - int64(payloads.Count) + 1; id <= last; id++ {
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// insertClaimed inserts a job as claimed. The error is engine.ErrChanged when it is there with other values.
+func (w *writes) insertClaimed(in *engine.Insert) (int64, error) {
+	job, claim := &in.Job, in.Claim
+	id, err := w.only.EnqueueClaimedJob(context.Background(), sqliteonly.EnqueueClaimedJobParams{
+		WorkerID: claim.WorkerID, Queue: job.Queue, Kind: job.Kind, Payload: job.Payload, Priority: job.Priority, RunAfter: job.RunAfter,
+		MaxAttempts: job.MaxAttempts, Timeout: job.Timeout, UserID: job.UserID, Tags: job.Tags, Metadata: job.Metadata, Now: job.Now,
+		StartedAt: claim.StartedAt, LeaseUntil: claim.LeaseUntil,
+	})
+	if err != nil {
+		return 0, err
+	}
+	same, err := w.only.CountJobsAsClaimed(context.Background(), sqliteonly.CountJobsAsClaimedParams{
+		ID: id, WorkerID: claim.WorkerID, Kind: job.Kind, Queue: job.Queue, Payload: job.Payload, Priority: job.Priority,
+		RunAfter: job.RunAfter, MaxAttempts: job.MaxAttempts, Timeout: job.Timeout, UserID: job.UserID, Tags: job.Tags, Metadata: job.Metadata,
+	})
+	if err == nil && same == 0 {
+		err = engine.ErrChanged
+	}
+	return id, err
+}
+
+// kindIsNull reports whether an insert refused itself: its statement gives no kind to a job that must not be added.
+func kindIsNull(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code() == lib.SQLITE_CONSTRAINT_NOTNULL && strings.Contains(e.Error(), "sqluice_jobs.kind")
+}

@@ -1,1 +1,0 @@
-LOCK TABLE sqluice_job_counts IN SHARE UPDATE EXCLUSIVE MODE

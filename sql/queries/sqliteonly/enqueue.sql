@@ -1,0 +1,58 @@
+-- name: EnqueueKeylessJob :execlastid
+-- EnqueueKeylessJob adds one job and returns its id, as the statement of that name for both engines does. Without RETURNING and
+-- without a SELECT, SQLite needs no temporary table. When the queue is closed by a move, the error is that kind is NULL.
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, updated_at)
+VALUES (CASE WHEN EXISTS (SELECT 1 FROM sqluice_moves AS m) THEN NULL ELSE CAST(@kind AS TEXT) END,
+        CAST(@queue AS TEXT), CAST(@payload AS TEXT), CAST(@status AS TEXT), CAST(@priority AS BIGINT),
+        CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
+        CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
+        CAST(@now AS BIGINT), CAST(@now AS BIGINT));
+
+-- name: EnqueueClaimedJob :execlastid
+-- EnqueueClaimedJob adds one job that a worker holds, and returns its id, as the statement of that name for both engines does.
+-- When the worker is gone, the queue is paused, closed by a move or not empty, or a scheduled job is due, the error is that kind
+-- is NULL.
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
+VALUES (CASE WHEN EXISTS (SELECT 1 FROM sqluice_moves AS m)
+               OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+               OR EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+               OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.run_after <= CAST(@started_at AS BIGINT))
+               OR EXISTS (SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT))
+             THEN NULL ELSE CAST(@kind AS TEXT) END,
+        CAST(@queue AS TEXT), CAST(@payload AS TEXT), 'running', CAST(@priority AS BIGINT),
+        CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
+        CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
+        CAST(@now AS BIGINT), CAST(@started_at AS BIGINT), 1, CAST(@worker_id AS BIGINT), CAST(@lease_until AS BIGINT), CAST(@started_at AS BIGINT));
+
+-- name: CountJobsAsClaimed :one
+-- CountJobsAsClaimed returns 1 when a job that EnqueueClaimedJob added has the values that it was given, and 0 when a trigger
+-- changed one.
+SELECT CAST(COUNT(*) AS BIGINT) AS jobs FROM sqluice_jobs AS j
+WHERE j.id = CAST(@id AS BIGINT) AND j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.attempt = 1
+  AND j.kind = CAST(@kind AS TEXT) AND j.queue = CAST(@queue AS TEXT) AND j.payload = CAST(@payload AS TEXT)
+  AND j.priority = CAST(@priority AS BIGINT) AND j.run_after = CAST(@run_after AS BIGINT)
+  AND j.max_attempts = CAST(@max_attempts AS BIGINT) AND j.timeout = CAST(@timeout AS BIGINT)
+  AND j.unique_key IS NULL AND j.request_id IS NULL AND j.user_id IS CAST(sqlc.narg('user_id') AS TEXT)
+  AND j.tags IS CAST(sqlc.narg('tags') AS TEXT) AND j.metadata IS CAST(sqlc.narg('metadata') AS TEXT);
+
+-- name: EnqueueJobs :execlastid
+-- EnqueueJobs adds one job for each payload of a JSON list of strings and returns the last id. It adds all jobs, or none when
+-- the queue is closed by a move.
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, updated_at)
+SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), e.value, CAST(@status AS TEXT), CAST(@priority AS BIGINT),
+       CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
+       CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
+       CAST(@now AS BIGINT), CAST(@now AS BIGINT)
+FROM json_each(CAST(@payloads AS TEXT)) AS e
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m);
+
+-- name: CountForeignTriggers :one
+-- CountForeignTriggers counts the triggers on jobs that are not the queue's own. Without one a single INSERT adds every row of its
+-- SELECT and gives ids without a gap.
+SELECT CAST(COALESCE((
+    SELECT COUNT(*) FROM sqlite_schema AS s
+    WHERE s.type = 'trigger' AND lower(s.tbl_name) = 'sqluice_jobs' AND s.name NOT GLOB 'sqluice_*'
+), 0) AS BIGINT) AS triggers;
