@@ -6,6 +6,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 )
 
 // execs are the statements of a connection, of which those without rows go to the driver itself: by way of database/sql each
@@ -13,13 +15,20 @@ import (
 type execs struct {
 	*statements
 	conn *sql.Conn
-	kept map[string]driver.Stmt // by their text
-	args []driver.NamedValue    // of the statement that runs, for their memory
-	last execResult             // of the last statement
+	kept map[string]preparedExec // by their text
+	args []driver.NamedValue     // of the statement that runs, for their memory
+	last execResult              // of the last statement
+}
+
+// preparedExec is a prepared statement.
+type preparedExec struct {
+	stmt  driver.StmtExecContext
+	close func() error
+	order []int // which argument each of its placeholders takes
 }
 
 func newExecs(stmts *statements, conn *sql.Conn) *execs {
-	return &execs{statements: stmts, conn: conn, kept: map[string]driver.Stmt{}}
+	return &execs{statements: stmts, conn: conn, kept: map[string]preparedExec{}}
 }
 
 // ExecContext ignores the end of ctx once the statement is prepared: a statement that has begun must not be cancelled half-way.
@@ -29,19 +38,19 @@ func (e *execs) ExecContext(ctx context.Context, query string, args ...any) (sql
 		clear(e.args) // keeps no payload
 		e.args = e.args[:0]
 	}()
-	for i, arg := range args {
-		value, err := driver.DefaultParameterConverter.ConvertValue(arg)
-		if err != nil {
-			return nil, err
-		}
-		e.args = append(e.args, driver.NamedValue{Ordinal: i + 1, Value: value})
-	}
 	err := e.conn.Raw(func(conn any) error {
-		stmt, err := e.prepared(ctx, conn, query)
+		x, err := e.prepared(ctx, conn, query)
 		if err != nil {
 			return err
 		}
-		result, err := stmt.ExecContext(context.Background(), e.args)
+		for i, from := range x.order {
+			value, err := driver.DefaultParameterConverter.ConvertValue(args[from])
+			if err != nil {
+				return err
+			}
+			e.args = append(e.args, driver.NamedValue{Ordinal: i + 1, Value: value})
+		}
+		result, err := x.stmt.ExecContext(context.Background(), e.args)
 		if err != nil {
 			return err
 		}
@@ -66,32 +75,47 @@ func (e *execs) prepare(ctx context.Context, query string) error {
 }
 
 // prepared returns the statement of a text on the driver's connection.
-func (e *execs) prepared(ctx context.Context, conn any, query string) (driver.StmtExecContext, error) {
-	stmt := e.kept[query]
-	if stmt == nil {
-		preparer, ok := conn.(driver.ConnPrepareContext)
-		if !ok {
-			return nil, fmt.Errorf("the driver's connection is a %T", conn)
-		}
-		var err error
-		if stmt, err = preparer.PrepareContext(ctx, query); err != nil {
-			return nil, err
-		}
-		e.kept[query] = stmt
+func (e *execs) prepared(ctx context.Context, conn any, query string) (preparedExec, error) {
+	x, ok := e.kept[query]
+	if ok {
+		return x, nil
 	}
-	exec, ok := stmt.(driver.StmtExecContext)
+	preparer, ok := conn.(driver.ConnPrepareContext)
 	if !ok {
-		return nil, fmt.Errorf("the driver's statement is a %T", stmt)
+		return x, fmt.Errorf("the driver's connection is a %T", conn)
 	}
-	return exec, nil
+	text, order := unnumbered(query)
+	stmt, err := preparer.PrepareContext(ctx, text)
+	if err != nil {
+		return x, err
+	}
+	x = preparedExec{close: stmt.Close, order: order}
+	if x.stmt, ok = stmt.(driver.StmtExecContext); !ok {
+		return x, errors.Join(fmt.Errorf("the driver's statement is a %T", stmt), stmt.Close())
+	}
+	e.kept[query] = x
+	return x, nil
+}
+
+var placeholder = regexp.MustCompile(`\?\d+`)
+
+// unnumbered returns a statement whose placeholders have no numbers, and which argument each takes. The driver looks up the name of
+// each placeholder that has a number, at each run. A generated statement has a question mark nowhere else.
+func unnumbered(query string) (text string, order []int) {
+	text = placeholder.ReplaceAllStringFunc(query, func(number string) string {
+		n, _ := strconv.Atoi(number[1:]) // digits, few of them
+		order = append(order, n-1)
+		return "?"
+	})
+	return text, order
 }
 
 // close closes all prepared statements. The caller must not use them afterwards.
 func (e *execs) close() error {
 	err := e.conn.Raw(func(any) error {
 		var errs []error
-		for _, stmt := range e.kept {
-			errs = append(errs, stmt.Close())
+		for _, x := range e.kept {
+			errs = append(errs, x.close())
 		}
 		return errors.Join(errs...)
 	})
