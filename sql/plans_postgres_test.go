@@ -106,9 +106,15 @@ func jobsReads(t *testing.T, pool *sql.DB, s gates.Statement) (reads, plan strin
 	return strings.Join(slices.Compact(list), " "), strings.Join(lines, "\n")
 }
 
+// utility matches a statement that the server does not plan.
+var utility = regexp.MustCompile(`(?m)^LOCK TABLE `)
+
 // postgresPlan is what EXPLAIN says of a statement that is prepared, a step a line, indented by depth.
 func postgresPlan(t *testing.T, pool *sql.DB, s gates.Statement) []string {
 	t.Helper()
+	if utility.MatchString(s.SQL) {
+		return []string{"(no plan)"}
+	}
 	mustExec(t, pool, "PREPARE hot AS "+s.SQL)
 	defer mustExec(t, pool, "DEALLOCATE hot")
 	execute := "EXPLAIN (COSTS OFF) EXECUTE hot"
@@ -142,12 +148,15 @@ func TestPostgresPlansAreGolden(t *testing.T) {
 		 SELECT 'w' || i, i, 'h', i, 'v', '{}', '[]', i, i, i, CASE WHEN i > 3 THEN i END, CASE WHEN i > 3 THEN 'stopped' END
 		 FROM generate_series(1, 100) AS n (i)`,
 		`INSERT INTO sqluice_queues (name, updated_at) SELECT 'q' || i, i FROM generate_series(1, 5) AS n (i)`,
+		`SET default_statistics_target = 200`, // every row is in the sample: the plans do not depend on chance
 		`VACUUM (ANALYZE)`,
 		// As in the engine's transactions, for statements that the server plans once for all parameters.
 		`SET enable_seqscan = off`, `SET jit = off`, `SET plan_cache_mode = force_generic_plan`,
+		// How many pages VACUUM finds visible to all depends on what else the server runs.
+		`SET enable_indexonlyscan = off`,
 		// The defaults, whatever this server was set up with.
 		`SET work_mem = '4MB'`, `SET effective_cache_size = '4GB'`, `SET seq_page_cost = 1`, `SET random_page_cost = 4`,
-		`SET max_parallel_workers_per_gather = 2`, `SET default_statistics_target = 100`,
+		`SET max_parallel_workers_per_gather = 2`,
 	} {
 		mustExec(t, pool, statement)
 	}

@@ -248,7 +248,7 @@ func TestStuck(t *testing.T) {
 		r.begin(t.Context(), "c")
 		time.Sleep(stuck - 1)
 		r.wantGroups(t, "a", "b")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		r.wantGroups(t, "a", "b", "c")
 		close(r.gate)
