@@ -113,7 +113,10 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 	}
 	var receipt Receipt
 	if c.scope().Tx == nil && author == nil && job.UniqueKey == nil && job.RequestID == nil {
-		receipt, err = c.insertOne(ctx, engine.Insert{Job: lifecycle.Keyless(job)})
+		var ids []int64
+		if ids, err = c.insert(ctx, engine.Insert{Job: lifecycle.Keyless(job)}); err == nil {
+			receipt.ID = ids[0]
+		}
 	} else {
 		receipt, err = c.insertWith(ctx, job, author)
 	}
@@ -217,10 +220,16 @@ func (c *Client) insertManyWith(ctx context.Context, in engine.Insert, author *a
 	return ids, err
 }
 
-// insert adds jobs without keys in a transaction of their own.
+// insert adds jobs without keys in a separate transaction. It hands a single job that is due to an idle runner of this process
+// that takes it.
 func (c *Client) insert(ctx context.Context, in engine.Insert) ([]int64, error) {
 	if err := c.scope().CheckOutside(ctx); err != nil {
 		return nil, err
+	}
+	if in.Payloads == nil && in.Job.Status == string(StatusPending) {
+		if ids, final, err := c.runners.HandOver(ctx, in); final {
+			return ids, err
+		}
 	}
 	ids, err := c.store.Insert(ctx, in)
 	if !errors.Is(err, engine.ErrNotAdded) {

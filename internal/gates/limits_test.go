@@ -273,7 +273,7 @@ func TestTheExcessFinderFindsExcesses(t *testing.T) {
 		return b.String()
 	}
 	for code, want := range map[string]int{
-		// 1 and 8 branches, and those that reach or exceed the bound.
+		// 1 and 8 branches, and bodies that reach or exceed the bound.
 		"func f() {" + ifs + "for a { }; for range a { }; switch a { case b, c: default: }; select { case <-a: default: }; _ = a && b || c }": 0,
 		"func f() {" + ifs + ifs + "}":                                      1,
 		"func f() {" + ifs + "_ = func() {" + ifs + "} }":                   1,

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // errStopped is what the functions of a pipeline get that another function's error has ended.
@@ -63,7 +64,7 @@ func (sharedResults) Close() error { return nil }
 func (s *Store) Together(ctx context.Context, q db.Querier, fns ...func(context.Context, db.Querier) error) error {
 	t, _ := ctx.Value(inTransaction{}).(*transaction)
 	if t == nil || !t.prepare || len(fns) < 2 {
-		return inOrder(ctx, q, fns)
+		return engine.InOrder(ctx, q, fns)
 	}
 	return t.pipeline(ctx, q, fns)
 }
@@ -132,16 +133,6 @@ func (t *transaction) sendTogether(ctx context.Context, places []*pipelinePlace,
 		p.results, p.began = results, time.Now()
 		if _, p.waits = p.resume(); p.err != nil {
 			return p.err
-		}
-	}
-	return nil
-}
-
-// inOrder runs functions one after another.
-func inOrder(ctx context.Context, q db.Querier, fns []func(context.Context, db.Querier) error) error {
-	for _, fn := range fns {
-		if err := fn(ctx, q); err != nil {
-			return err
 		}
 	}
 	return nil

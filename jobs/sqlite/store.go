@@ -16,6 +16,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/callback"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -119,12 +120,7 @@ func (s *Store) WriteOne(ctx context.Context, fn func(context.Context, db.Querie
 
 // Together implements [jobs.Store]: there are no round trips.
 func (s *Store) Together(ctx context.Context, q db.Querier, fns ...func(context.Context, db.Querier) error) error {
-	for _, fn := range fns {
-		if err := fn(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
+	return engine.InOrder(ctx, q, fns)
 }
 
 // ready looks at the schema at first use: statements are prepared only on one that they were made for.

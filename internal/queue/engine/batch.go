@@ -20,7 +20,7 @@ type Batch struct {
 	jobs []*Insert
 }
 
-// Add adds a job if it is alike to those that are there. The caller must not change it until Reset.
+// Add adds a job if it is alike to the jobs of the batch. The caller must not change it until Reset.
 func (b *Batch) Add(in *Insert) bool {
 	if in.Claim != nil || in.Payloads != nil || in.Job.Status != string(jobtype.StatusPending) || in.Job.RunAfter != in.Job.Now ||
 		len(in.Job.Payload) > b.MaxPayload || len(b.jobs) > 0 && !alike(&b.jobs[0].Job, &in.Job) {

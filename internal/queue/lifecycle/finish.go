@@ -44,14 +44,19 @@ func Finish(ctx context.Context, q db.Querier, now time.Time, ends []*End, done 
 			f.lost = append(f.lost, e)
 		}
 	}
-	for _, write := range []func() error{
-		func() error { return f.plain(ctx, plain) },
-		func() error { return f.withResults(ctx, withResult) },
-		func() error { return f.returned(ctx, returned) },
-	} {
-		if err := write(); err != nil {
-			return nil, err
-		}
+	err = f.completeAll(ctx, plain, func(h holder, group []*End) (int64, error) {
+		return q.CompleteJobs(ctx, db.CompleteJobsParams{Now: core.Micros(now), WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
+	})
+	if err == nil {
+		err = f.completeAll(ctx, withResult, func(h holder, group []*End) (int64, error) {
+			return q.CompleteJobsWithResults(ctx, db.CompleteJobsWithResultsParams{Now: core.Micros(now), WorkerID: h.worker, Items: Fences(group)})
+		})
+	}
+	if err == nil {
+		err = f.returned(ctx, returned)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return f.lost, nil
 }
@@ -117,24 +122,10 @@ func (f *finisher) completed(ctx context.Context, group []*End, n int64) error {
 	return nil
 }
 
-// plain completes jobs without a result.
-func (f *finisher) plain(ctx context.Context, all groups) error {
+// completeAll completes jobs by a statement for each group.
+func (f *finisher) completeAll(ctx context.Context, all groups, complete func(holder, []*End) (int64, error)) error {
 	for h, group := range all {
-		n, err := f.q.CompleteJobs(ctx, db.CompleteJobsParams{Now: core.Micros(f.now), WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
-		if err == nil {
-			err = f.completed(ctx, group, n)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// withResults completes jobs with small results.
-func (f *finisher) withResults(ctx context.Context, all groups) error {
-	for h, group := range all {
-		n, err := f.q.CompleteJobsWithResults(ctx, db.CompleteJobsWithResultsParams{Now: core.Micros(f.now), WorkerID: h.worker, Items: Fences(group)})
+		n, err := complete(h, group)
 		if err == nil {
 			err = f.completed(ctx, group, n)
 		}

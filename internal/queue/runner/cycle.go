@@ -29,7 +29,6 @@ type cycle struct {
 	ended    []*Attempt // to be recorded
 	wants    map[string]int64
 	slots    map[string]int64 // how many of those begin at once
-	worth    bool             // there was something to record, so that the cycle did not check first whether there is something to claim
 	behind   bool             // the cycle before promoted as many jobs as it might: promote more, also when none can be claimed
 	due      time.Time        // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
 	lone     bool             // it claims by one statement, and a look for due jobs follows
@@ -148,7 +147,7 @@ func (c *cycle) claimFrom(ctx context.Context, q db.Querier, queue string, n int
 		return nil, fmt.Errorf("claim jobs: %w", err)
 	}
 	c.more[queue] = int64(len(rows)) == n
-	c.short[queue] = len(rows) > 0 || c.worth
+	c.short[queue] = len(rows) > 0 || len(c.ended) > 0
 	claimed := make([]*Attempt, len(rows))
 	for i, row := range rows {
 		claimed[i] = c.executor.attempt(jobrow.Claimed(row, queue, worker, now, lease))

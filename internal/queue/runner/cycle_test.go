@@ -45,12 +45,7 @@ func (s *endless) WriteOne(ctx context.Context, fn func(context.Context, db.Quer
 }
 
 func (s *endless) Together(ctx context.Context, q db.Querier, fns ...func(context.Context, db.Querier) error) error {
-	for _, fn := range fns {
-		if err := fn(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
+	return engine.InOrder(ctx, q, fns)
 }
 
 type endlessQuerier struct {
@@ -93,7 +88,7 @@ func endlessProducer(t *testing.T, store engine.Store, ends int, handle func()) 
 
 func (p *producer) cycleOf(wants int64) *cycle {
 	return &cycle{
-		completer: p.completer, executor: p.executor, ended: p.ended, worth: len(p.ended) > 0,
+		completer: p.completer, executor: p.executor, ended: p.ended,
 		wants: map[string]int64{jobtype.DefaultQueue: wants}, slots: map[string]int64{jobtype.DefaultQueue: wants},
 	}
 }

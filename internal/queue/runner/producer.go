@@ -91,7 +91,7 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 	}
 	c := &cycle{
 		completer: p.completer, executor: p.executor,
-		ended: ended, wants: wants, slots: free, worth: len(ended) > 0, behind: p.behind, due: p.next,
+		ended: ended, wants: wants, slots: free, behind: p.behind, due: p.next,
 	}
 	c.lone = p.claimsAlone(c)
 	if err := p.commit(ctx, c, stopping); err != nil {
@@ -228,7 +228,7 @@ func (p *producer) followClaim(c *cycle) {
 		// takes no locks, tells.
 		p.hungry[queue] = c.more[queue] || c.short[queue] || c.lone
 	}
-	if !c.worth && len(c.claimed) == 0 && !p.behind {
+	if len(c.ended) == 0 && len(c.claimed) == 0 && !p.behind {
 		// Another worker claimed the job first, or a job is pending before its time: by SQL, or because the clock was set
 		// back. An overdue locked job must not set the timer.
 		again := p.store.Now().Add(min(lookSoonest<<min(p.misses, 10), lookLast))

@@ -30,10 +30,10 @@ func (g *Registry) remove(r *run) {
 
 // HandOver inserts a job that is due as claimed by a run that takes it, and starts it. final is false when the caller must insert
 // the job normally: no run takes it, or the handover itself may have caused the failure.
-func (g *Registry) HandOver(ctx context.Context, in engine.Insert) (id int64, final bool, err error) {
+func (g *Registry) HandOver(ctx context.Context, in engine.Insert) (ids []int64, final bool, err error) {
 	h := g.reserve(in.Job.Kind, in.Job.Queue)
 	if h == nil {
-		return 0, false, nil
+		return nil, false, nil
 	}
 	defer h.end() // also when a handler of events of the application panics
 	store := h.run.store
@@ -44,13 +44,13 @@ func (g *Registry) HandOver(ctx context.Context, in engine.Insert) (id int64, fi
 	defer cancel()
 	now := store.Now()
 	in.Claim = h.claim(now)
-	ids, err := store.Insert(limited, in)
+	ids, err = store.Insert(limited, in)
 	if err != nil {
 		late := limited.Err() != nil
-		return 0, ctx.Err() != nil || errors.Is(err, jobtype.ErrUnknownOutcome) || !late && store.CanRetry(err), err
+		return nil, ctx.Err() != nil || errors.Is(err, jobtype.ErrUnknownOutcome) || !late && store.CanRetry(err), err
 	}
 	h.start(h.attempt(in.Job, ids[0], now))
-	return ids[0], true, nil
+	return ids, true, nil
 }
 
 // reserve returns a handover to a run that takes the job; nil when there is none. The caller must call its end.
