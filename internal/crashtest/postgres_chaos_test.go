@@ -28,8 +28,8 @@ func durableCluster(t *testing.T) *testdb.Cluster {
 	return testdb.StartCluster(t, map[string]string{"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"})
 }
 
-// Every 20 ms the server ends one of the queue's connections, and in the middle of the work it crashes and starts
-// again. No acknowledged job is lost, failed calls did not happen, no attempt starts twice, and every job is done at
+// All the time the server ends one of the queue's connections after the other, and in the middle of the work it crashes
+// and starts again. No acknowledged job is lost, failed calls did not happen, no attempt starts twice, and every job is done at
 // the end.
 func TestPostgresTerminatedBackends(t *testing.T) {
 	t.Run("Restart", func(t *testing.T) {
@@ -69,10 +69,11 @@ func chaos(t *testing.T, n int, crash func(t *testing.T, cluster *testdb.Cluster
 	for i := range 3 {
 		enqueuers = append(enqueuers, start(t, role{Do: "enqueue", DB: address, Name: fmt.Sprint("enqueuer", i), Jobs: n/3 + 1}))
 	}
-	for _, p := range append(enqueuers, workers...) {
+	all := append(enqueuers, workers...)
+	for _, p := range all {
 		eventually(t, "all processes are at work", func() bool { return len(p.events()) > 0 })
 	}
-	before := terminate(t, cluster, address, seed)
+	before := terminate(t, cluster, address, seed, all)
 	eventually(t, "half of the jobs are there", func() bool {
 		events := 0
 		for _, p := range enqueuers {
@@ -82,7 +83,7 @@ func chaos(t *testing.T, n int, crash func(t *testing.T, cluster *testdb.Cluster
 	})
 	before.stop()
 	crash(t, cluster, address)
-	after := terminate(t, cluster, address, seed+1)
+	after := terminate(t, cluster, address, seed+1, all)
 	for _, p := range enqueuers {
 		must(t, p.wait())
 	}
@@ -125,8 +126,13 @@ type terminator struct {
 	ended  int // after stop
 }
 
-// terminate makes the server end a random one of the queue's connections every 20 ms, until stop.
-func terminate(t *testing.T, cluster *testdb.Cluster, address string, seed uint64) *terminator {
+// progress is how much the processes write to their histories before the next connection ends: about twenty events. So a
+// slow machine, which takes longer to make connections, loses as many of them a job as a fast one does.
+const progress = 600 // bytes
+
+// terminate makes the server end a random one of the queue's connections, until stop: every 20 ms when the processes
+// make progress.
+func terminate(t *testing.T, cluster *testdb.Cluster, address string, seed uint64, processes []*process) *terminator {
 	t.Helper()
 	config, err := pgx.ParseConfig(address)
 	must(t, err)
@@ -139,12 +145,17 @@ func terminate(t *testing.T, cluster *testdb.Cluster, address string, seed uint6
 	go func() {
 		ticker := time.NewTicker(20 * time.Millisecond)
 		defer ticker.Stop()
-		for {
+		for seen := int64(0); ; {
 			select {
 			case <-ctx.Done():
 				x.done <- conn.Close(context.WithoutCancel(ctx))
 				return
 			case <-ticker.C:
+			}
+			if n := written(processes); n < seen+progress {
+				continue
+			} else {
+				seen = n
 			}
 			rows, err := conn.Query(context.WithoutCancel(ctx), list, config.Database)
 			if err != nil {
@@ -164,6 +175,16 @@ func terminate(t *testing.T, cluster *testdb.Cluster, address string, seed uint6
 	}()
 	t.Cleanup(cancel)
 	return x
+}
+
+// written returns how many bytes the histories of the processes have.
+func written(processes []*process) (n int64) {
+	for _, p := range processes {
+		if info, err := os.Stat(p.history); err == nil { // a process that has just begun has none
+			n += info.Size()
+		}
+	}
+	return n
 }
 
 func (x *terminator) stop() {

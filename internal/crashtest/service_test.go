@@ -42,7 +42,7 @@ func (r role) serve(ctx context.Context) error {
 				err = errors.Join(err, *p)
 			}
 			return errors.Join(err, store.Close())
-		case <-time.After(time.Millisecond): // the pace of its callers
+		case <-time.After(5 * time.Millisecond): // the pace of its callers: often all is done when the next job is added
 		}
 		ids, err := (mark{r.Name, n}).enqueue(ctx, client)
 		if err != nil {
