@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -49,25 +50,22 @@ type timedStore struct {
 	laps []int64
 }
 
-func (s *timedStore) Write(ctx context.Context, fn work) error { return s.time(ctx, s.Store.Write, fn) }
-
-func (s *timedStore) WriteOne(ctx context.Context, fn work) error {
-	return s.time(ctx, s.Store.WriteOne, fn)
-}
-
-type work = func(context.Context, db.Querier) error
-
-func (s *timedStore) time(ctx context.Context, write func(context.Context, work) error, fn work) error {
-	q := &timedQuerier{}
-	begin := time.Now()
-	err := write(ctx, func(ctx context.Context, inner db.Querier) error {
-		*q = timedQuerier{Querier: inner} // the store may run it again
-		return fn(ctx, q)
+// Exchange measures a cycle that claims a job, or its claiming statements.
+func (s *timedStore) Exchange(ctx context.Context, x *port.Exchange) error {
+	var claims timedClaims
+	x.Each(func(fn port.Func) port.Func {
+		return func(ctx context.Context, q db.Querier) error { return fn(ctx, &timedQuerier{q, &claims}) }
 	})
-	if err == nil && q.claimed {
-		lap := time.Since(begin)
+	begin, start := x.Begin, time.Now()
+	x.Begin = func() {
+		claims = timedClaims{} // the store may run it again
+		begin()
+	}
+	err := s.Store.Exchange(ctx, x)
+	if err == nil && claims.claimed {
+		lap := time.Since(start)
 		if s.statements {
-			lap = q.spent
+			lap = claims.spent
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -76,17 +74,22 @@ func (s *timedStore) time(ctx context.Context, write func(context.Context, work)
 	return err
 }
 
-// timedQuerier measures a claim.
-type timedQuerier struct {
-	db.Querier
+// timedClaims are the claims of one cycle.
+type timedClaims struct {
 	claimed bool
 	spent   time.Duration
+}
+
+// timedQuerier measures claims.
+type timedQuerier struct {
+	db.Querier
+	claims *timedClaims
 }
 
 func (q *timedQuerier) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
 	begin := time.Now()
 	rows, err := q.Querier.ClaimJobs(ctx, arg)
-	q.spent = time.Since(begin)
-	q.claimed = len(rows) > 0
+	q.claims.spent += time.Since(begin)
+	q.claims.claimed = q.claims.claimed || len(rows) > 0
 	return rows, err
 }

@@ -111,13 +111,6 @@ func (q timed) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64, e
 	return value, err
 }
 
-func (q timed) CompleteJobRange(ctx context.Context, arg CompleteJobRangeParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.CompleteJobRange(ctx, arg)
-	q.hook("CompleteJobRange", time.Since(began), err)
-	return value, err
-}
-
 func (q timed) CompleteJobs(ctx context.Context, arg CompleteJobsParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.CompleteJobs(ctx, arg)
@@ -454,20 +447,6 @@ func (q timed) ListClaimableJobs(ctx context.Context, arg ListClaimableJobsParam
 	return value, err
 }
 
-func (q timed) ListClaimableJobsOfKind(ctx context.Context, arg ListClaimableJobsOfKindParams) ([]ListClaimableJobsOfKindRow, error) {
-	began := time.Now()
-	value, err := q.own.ListClaimableJobsOfKind(ctx, arg)
-	q.hook("ListClaimableJobsOfKind", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) ListClaimableKinds(ctx context.Context, arg ListClaimableKindsParams) ([]string, error) {
-	began := time.Now()
-	value, err := q.own.ListClaimableKinds(ctx, arg)
-	q.hook("ListClaimableKinds", time.Since(began), err)
-	return value, err
-}
-
 func (q timed) ListEndedAmong(ctx context.Context, arg string) ([]int64, error) {
 	began := time.Now()
 	value, err := q.own.ListEndedAmong(ctx, arg)
@@ -696,13 +675,6 @@ func (q timed) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error
 	began := time.Now()
 	value, err := q.own.SnoozeJob(ctx, arg)
 	q.hook("SnoozeJob", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) StartJobRange(ctx context.Context, arg StartJobRangeParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.StartJobRange(ctx, arg)
-	q.hook("StartJobRange", time.Since(began), err)
 	return value, err
 }
 

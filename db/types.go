@@ -18,7 +18,6 @@ type (
 	ClaimJobsRow                  = sqlite.ClaimJobsRow
 	CloseQueueParams              = sqlite.CloseQueueParams
 	CompleteJobParams             = sqlite.CompleteJobParams
-	CompleteJobRangeParams        = sqlite.CompleteJobRangeParams
 	CompleteJobsParams            = sqlite.CompleteJobsParams
 	CompleteJobsWithResultsParams = sqlite.CompleteJobsWithResultsParams
 	CountHouseworkParams          = sqlite.CountHouseworkParams
@@ -62,11 +61,8 @@ type (
 	ListAuditFromParams           = sqlite.ListAuditFromParams
 	ListAuditOfJobParams          = sqlite.ListAuditOfJobParams
 	ListAuditParams               = sqlite.ListAuditParams
-	ListClaimableJobsOfKindParams = sqlite.ListClaimableJobsOfKindParams
-	ListClaimableJobsOfKindRow    = sqlite.ListClaimableJobsOfKindRow
 	ListClaimableJobsParams       = sqlite.ListClaimableJobsParams
 	ListClaimableJobsRow          = sqlite.ListClaimableJobsRow
-	ListClaimableKindsParams      = sqlite.ListClaimableKindsParams
 	ListEndedJobIDsParams         = sqlite.ListEndedJobIDsParams
 	ListFailedJobsParams          = sqlite.ListFailedJobsParams
 	ListFailedJobsRow             = sqlite.ListFailedJobsRow
@@ -100,7 +96,6 @@ type (
 	SensitiveField                = sqlite.SensitiveField
 	SetJobProgressParams          = sqlite.SetJobProgressParams
 	SnoozeJobParams               = sqlite.SnoozeJobParams
-	StartJobRangeParams           = sqlite.StartJobRangeParams
 	StartJobsParams               = sqlite.StartJobsParams
 	TakeJobChangesRow             = sqlite.TakeJobChangesRow
 	Worker                        = sqlite.Worker

@@ -59,8 +59,15 @@ func (s observed) InsertWith(ctx context.Context, queue string, fn engine.Insert
 	})
 }
 
-func (s observed) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return s.watch(ctx, s.Store.WriteOne, fn)
+func (s observed) Exchange(ctx context.Context, x *engine.Exchange) error {
+	w := watch{observer: s.observer}
+	begin := x.Begin
+	x.Begin = func() {
+		w.begin()
+		begin()
+	}
+	x.Each(w.statements)
+	return w.end(ctx, s.Store.Exchange(ctx, x))
 }
 
 func (s observed) Join(tx Tx) (db.Querier, error) {
@@ -73,24 +80,42 @@ func (s observed) Join(tx Tx) (db.Querier, error) {
 
 type work = func(context.Context, db.Querier) error
 
-// watch tells the observer of the statements, and of an error of the database. An error of fn itself, such as a missing job, is
-// not one of the database, and a cancelled context is not a failure.
 func (s observed) watch(ctx context.Context, do func(context.Context, work) error, fn work) error {
-	var own error
-	failed := false
+	w := watch{observer: s.observer}
+	return w.end(ctx, do(ctx, w.statements(func(ctx context.Context, q db.Querier) error {
+		w.begin() // the store may run it again
+		return fn(ctx, q)
+	})))
+}
+
+// watch tells the observer of the statements of a transaction, and of an error of the database. An error of a function itself, such
+// as a missing job, is not one of the database, and a cancelled context is not a failure.
+type watch struct {
+	observer *Observer
+	own      error // the last function's
+	failed   bool  // a statement of it
+}
+
+func (w *watch) begin() { w.own, w.failed = nil, false }
+
+// statements returns a function whose statements are told of.
+func (w *watch) statements(fn work) work {
 	note := func(name string, took time.Duration, err error) {
-		failed = failed || err != nil && !errors.Is(err, sql.ErrNoRows)
-		if s.observer.Queried != nil {
-			s.observer.Queried(name, took, err)
+		w.failed = w.failed || err != nil && !errors.Is(err, sql.ErrNoRows)
+		if w.observer.Queried != nil {
+			w.observer.Queried(name, took, err)
 		}
 	}
-	err := do(ctx, func(ctx context.Context, q db.Querier) error {
-		failed = false // the store may run it again
-		own = fn(ctx, db.Timed(q, note))
-		return own
-	})
-	if err != nil && s.observer.Failed != nil && (own == nil || failed) && ctx.Err() == nil {
-		s.observer.Failed(err)
+	return func(ctx context.Context, q db.Querier) error {
+		w.own = fn(ctx, db.Timed(q, note))
+		return w.own
+	}
+}
+
+// end tells of the transaction's error, and returns it.
+func (w *watch) end(ctx context.Context, err error) error {
+	if err != nil && w.observer.Failed != nil && (w.own == nil || w.failed) && ctx.Err() == nil {
+		w.observer.Failed(err)
 	}
 	return err
 }

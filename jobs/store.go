@@ -41,18 +41,18 @@ type Store interface {
 	// work in the queue when fn reports that it inserted any.
 	InsertWith(ctx context.Context, queue string, fn engine.InsertFunc) error
 
-	// WriteOne is Write for a function that runs one statement, a claim: an engine may commit it in the same round trip,
-	// whatever the function returns, and announces nothing. The end of ctx does not stop it. When the connection breaks,
-	// WriteOne does not ask for the outcome and returns [ErrUnknownOutcome].
-	WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error
+	// Exchange runs a cycle of a runner. The end of ctx does not stop it. When the connection breaks, its outcome may be unknown:
+	// [ErrUnknownOutcome].
+	Exchange(ctx context.Context, x *engine.Exchange) error
 
-	// Together runs functions in their order inside the transaction that a write's function has begun, with that function's
-	// context and Querier. An engine may send the first statement of each in one round trip: none of these may depend on what
-	// another function returns, and further statements of a function may come after all of them. One function runs at a time.
-	Together(ctx context.Context, q db.Querier, fns ...func(context.Context, db.Querier) error) error
+	// ClaimJobs claims jobs by the Querier of an Exchange. committed, when not nil, is called once its transaction is committed.
+	ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error)
 
-	// WritesAlone reports whether only one transaction writes at a time: a long one then blocks all other writers.
-	WritesAlone() bool
+	// HasClaimableJobs reports, by the Querier of a Read, whether a queue may have jobs to claim.
+	HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (bool, error)
+
+	// Backoff returns a back-off for a producer beside so many live workers.
+	Backoff(workers func() int64) engine.Backoff
 
 	// Now is the clock that leases and due times are compared with.
 	Now() time.Time

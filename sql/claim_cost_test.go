@@ -52,14 +52,6 @@ func TestCostOfAClaimDoesNotGrow(t *testing.T) {
 			})
 			return int64(len(claimable)), err
 		}, n},
-		{"ListClaimableKinds", func(ctx context.Context, q *dbsqlite.Queries) (int64, error) {
-			kinds, err := q.ListClaimableKinds(ctx, db.ListClaimableKindsParams{Kinds: `["report","idle"]`, Queue: "default", WorkerID: 1})
-			return int64(len(kinds)), err
-		}, 1},
-		{"ListClaimableJobsOfKind", func(ctx context.Context, q *dbsqlite.Queries) (int64, error) {
-			claimable, err := q.ListClaimableJobsOfKind(ctx, db.ListClaimableJobsOfKindParams{Queue: "default", Kind: "report", Now: now, N: n})
-			return int64(len(claimable)), err
-		}, n},
 		{"ClaimJobs", func(ctx context.Context, q *dbsqlite.Queries) (int64, error) {
 			claimed, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
 				WorkerID: 1, LeaseUntil: now, Now: now, Kinds: `["report","idle"]`, Queue: "default", N: n,

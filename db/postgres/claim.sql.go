@@ -15,36 +15,44 @@ UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attemp
                 updated_at = CAST($3 AS BIGINT)
 WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     SELECT c.id FROM ( /* Index entries of jobs that were claimed before are in the way until they are vacuumed, which
-           an old transaction anywhere prevents. So kinds can say where to begin: 'between' are [kind, priority,
-           priority] whose jobs are looked for between the two, 'from' are [kind, priority, run_after, id] to begin with. */
+           an old transaction anywhere prevents. So cursors, when not empty, say where to begin: 'between' are [kind, priority,
+           priority] whose jobs are looked for between the two, 'from' are [kind, priority, run_after, id] to begin with.
+           A kind without cursors is looked for at all priorities. */
         SELECT j.id, j.priority, j.run_after
-        FROM jsonb_array_elements(CAST(CAST($4 AS TEXT) AS jsonb)->'between') AS b (value)
+        FROM (
+            SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
+            FROM jsonb_array_elements_text(CAST(CAST($4 AS TEXT) AS jsonb)) AS k (value)
+            WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($5 AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
+            UNION ALL
+            SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
+            FROM jsonb_array_elements(CAST(NULLIF(CAST($5 AS TEXT), '') AS jsonb)->'between') AS r (value)
+        ) AS b
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
-            WHERE i.status = 'pending' AND i.queue = CAST($5 AS TEXT) AND i.kind = b.value->>0
-              AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
+            WHERE i.status = 'pending' AND i.queue = CAST($6 AS TEXT) AND i.kind = b.kind
+              AND i.priority > b.low AND i.priority < b.high
               AND i.run_after <= CAST($3 AS BIGINT)
-            ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST($6 AS BIGINT)
+            ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST($7 AS BIGINT)
             FOR UPDATE SKIP LOCKED
         ) AS j
         UNION ALL
         SELECT j.id, j.priority, j.run_after
-        FROM jsonb_array_elements(CAST(CAST($4 AS TEXT) AS jsonb)->'from') AS f (value)
+        FROM jsonb_array_elements(CAST(NULLIF(CAST($5 AS TEXT), '') AS jsonb)->'from') AS f (value)
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
-            WHERE i.status = 'pending' AND i.queue = CAST($5 AS TEXT) AND i.kind = f.value->>0
+            WHERE i.status = 'pending' AND i.queue = CAST($6 AS TEXT) AND i.kind = f.value->>0
               AND i.priority = CAST(f.value->>1 AS BIGINT)
               AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
               AND i.run_after <= CAST($3 AS BIGINT)
-            ORDER BY i.run_after, i.id LIMIT CAST($6 AS BIGINT)
+            ORDER BY i.run_after, i.id LIMIT CAST($7 AS BIGINT)
             FOR UPDATE SKIP LOCKED
         ) AS j
     ) AS c
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($5 AS TEXT) AND q.paused_at IS NOT NULL)
-      AND (CAST($7 AS BIGINT) = 0 OR CAST($7 AS BIGINT)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($6 AS TEXT) AND q.paused_at IS NOT NULL)
+      AND (CAST($8 AS BIGINT) = 0 OR CAST($8 AS BIGINT)
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
-    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST($6 AS BIGINT)
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST($7 AS BIGINT)
 ))
 RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
@@ -55,6 +63,7 @@ type ClaimJobsParams struct {
 	LeaseUntil    int64
 	Now           int64
 	Kinds         string
+	Cursors       string
 	Queue         string
 	N             int64
 	NoneDueBefore int64
@@ -82,12 +91,14 @@ type ClaimJobsRow struct {
 // ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 // Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 // It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
+// cursors, when not empty, say where to begin, on PostgreSQL.
 func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
 	rows, err := q.db.Query(ctx, claimJobs,
 		arg.WorkerID,
 		arg.LeaseUntil,
 		arg.Now,
 		arg.Kinds,
+		arg.Cursors,
 		arg.Queue,
 		arg.N,
 		arg.NoneDueBefore,
@@ -141,16 +152,23 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
       > CAST($12 AS BIGINT)
   AND NOT EXISTS (
-    SELECT 1 FROM jsonb_array_elements(CAST(CAST($15 AS TEXT) AS jsonb)->'between') AS b (value) /* see ClaimJobs */
+    SELECT 1 FROM (
+        SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
+        FROM jsonb_array_elements_text(CAST(CAST($15 AS TEXT) AS jsonb)) AS k (value)
+        WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($16 AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
+        UNION ALL
+        SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
+        FROM jsonb_array_elements(CAST(NULLIF(CAST($16 AS TEXT), '') AS jsonb)->'between') AS r (value)
+    ) AS b
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = b.value->>0
-          AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
+        WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = b.kind
+          AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
   )
   AND NOT EXISTS (
-    SELECT 1 FROM jsonb_array_elements(CAST(CAST($15 AS TEXT) AS jsonb)->'from') AS f (value)
+    SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($16 AS TEXT), '') AS jsonb)->'from') AS f (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = f.value->>0
@@ -179,6 +197,7 @@ type EnqueueClaimedJobParams struct {
 	WorkerID    int64
 	LeaseUntil  int64
 	Kinds       string
+	Cursors     string
 }
 
 type EnqueueClaimedJobRow struct {
@@ -222,6 +241,7 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		arg.WorkerID,
 		arg.LeaseUntil,
 		arg.Kinds,
+		arg.Cursors,
 	)
 	var i EnqueueClaimedJobRow
 	err := row.Scan(
@@ -261,44 +281,52 @@ func (q *Queries) GetNextRunAfter(ctx context.Context) (int64, error) {
 
 const hasClaimableJobs = `-- name: HasClaimableJobs :one
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
-    SELECT j.id /* kinds is not a plain list here: see ClaimJobs */ FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)->'between') AS b (value)
+    SELECT j.id FROM (
+        SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
+        FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
+        WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($2 AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
+        UNION ALL
+        SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
+        FROM jsonb_array_elements(CAST(NULLIF(CAST($2 AS TEXT), '') AS jsonb)->'between') AS r (value)
+    ) AS b
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = b.value->>0
-          AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
+        WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = b.kind
+          AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
     UNION ALL
-    SELECT j.id FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)->'from') AS f (value)
+    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF(CAST($2 AS TEXT), '') AS jsonb)->'from') AS f (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = f.value->>0
+        WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = f.value->>0
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
     UNION ALL
-    SELECT j.id FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)->'before') AS a (value)
+    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF(CAST($2 AS TEXT), '') AS jsonb)->'before') AS a (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = a.value->>0
+        WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = a.value->>0
           AND i.priority = CAST(a.value->>1 AS BIGINT)
           AND (i.run_after, i.id) < (CAST(a.value->>2 AS BIGINT), CAST(a.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
 ) AS c
-WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($3 AS TEXT) AND q.paused_at IS NOT NULL)
 `
 
 type HasClaimableJobsParams struct {
-	Kinds string
-	Queue string
+	Kinds   string
+	Cursors string
+	Queue   string
 }
 
 // HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
-// It looks at one index entry per kind.
+// It looks at one index entry per kind, from the cursors on, as ClaimJobs does, or before those of a list called before.
 func (q *Queries) HasClaimableJobs(ctx context.Context, arg HasClaimableJobsParams) (int64, error) {
-	row := q.db.QueryRow(ctx, hasClaimableJobs, arg.Kinds, arg.Queue)
+	row := q.db.QueryRow(ctx, hasClaimableJobs, arg.Kinds, arg.Cursors, arg.Queue)
 	var kinds int64
 	err := row.Scan(&kinds)
 	return kinds, err
@@ -380,7 +408,7 @@ type ListClaimableJobsRow struct {
 	CreatedAt   int64
 }
 
-// ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand
+// ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs hands
 // them over. For many jobs the two cost less than an UPDATE that returns rows. No other writer may come between them, as on SQLite.
 func (q *Queries) ListClaimableJobs(ctx context.Context, arg ListClaimableJobsParams) ([]ListClaimableJobsRow, error) {
 	rows, err := q.db.Query(ctx, listClaimableJobs,
@@ -425,108 +453,6 @@ func (q *Queries) ListClaimableJobs(ctx context.Context, arg ListClaimableJobsPa
 	return items, nil
 }
 
-const listClaimableJobsOfKind = `-- name: ListClaimableJobsOfKind :many
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.max_attempts, j.created_at,
-       CAST(CASE WHEN j.uncounted <> 0 OR j.crashes <> 0 OR j.timeout <> 0
-                   OR COALESCE(j.unique_key, j.request_id, j.user_id, j.tags, j.metadata) IS NOT NULL THEN 1 ELSE 0 END AS BIGINT) AS more
-FROM sqluice_jobs AS j
-WHERE j.status = 'pending' AND j.queue = CAST($1 AS TEXT) AND j.kind = CAST($2 AS TEXT) AND j.run_after <= CAST($3 AS BIGINT)
-ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST($4 AS BIGINT)
-`
-
-type ListClaimableJobsOfKindParams struct {
-	Queue string
-	Kind  string
-	Now   int64
-	N     int64
-}
-
-type ListClaimableJobsOfKindRow struct {
-	ID          int64
-	Kind        string
-	Payload     string
-	Priority    int64
-	RunAfter    int64
-	Attempt     int64
-	MaxAttempts int64
-	CreatedAt   int64
-	More        int64
-}
-
-// ListClaimableJobsOfKind lists up to n due jobs of a queue and a kind, best first by priority, run_after, id, for those who know
-// that the kind may be claimed. Unless more is 0, a job has values in columns that most leave empty, and that are not listed.
-func (q *Queries) ListClaimableJobsOfKind(ctx context.Context, arg ListClaimableJobsOfKindParams) ([]ListClaimableJobsOfKindRow, error) {
-	rows, err := q.db.Query(ctx, listClaimableJobsOfKind,
-		arg.Queue,
-		arg.Kind,
-		arg.Now,
-		arg.N,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListClaimableJobsOfKindRow
-	for rows.Next() {
-		var i ListClaimableJobsOfKindRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Kind,
-			&i.Payload,
-			&i.Priority,
-			&i.RunAfter,
-			&i.Attempt,
-			&i.MaxAttempts,
-			&i.CreatedAt,
-			&i.More,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listClaimableKinds = `-- name: ListClaimableKinds :many
-SELECT CAST(k.value AS TEXT) AS kind FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
-CROSS JOIN LATERAL (
-    SELECT i.id FROM sqluice_jobs AS i
-    WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = k.value LIMIT 1
-) AS j
-WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($3 AS BIGINT) AND w.ended_at IS NULL)
-AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
-`
-
-type ListClaimableKindsParams struct {
-	Kinds    string
-	Queue    string
-	WorkerID int64
-}
-
-// ListClaimableKinds lists those of the kinds, a JSON list, that have a pending job in a queue, if a worker may claim from it.
-func (q *Queries) ListClaimableKinds(ctx context.Context, arg ListClaimableKindsParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, listClaimableKinds, arg.Kinds, arg.Queue, arg.WorkerID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []string
-	for rows.Next() {
-		var kind string
-		if err := rows.Scan(&kind); err != nil {
-			return nil, err
-		}
-		items = append(items, kind)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const promoteDueJobs = `-- name: PromoteDueJobs :execrows
 UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT)
 WHERE id = ANY (ARRAY(
@@ -545,36 +471,6 @@ type PromoteDueJobsParams struct {
 // PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
 func (q *Queries) PromoteDueJobs(ctx context.Context, arg PromoteDueJobsParams) (int64, error) {
 	result, err := q.db.Exec(ctx, promoteDueJobs, arg.Now, arg.N)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
-const startJobRange = `-- name: StartJobRange :execrows
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($1 AS BIGINT),
-                lease_until = CAST($2 AS BIGINT), started_at = CAST($3 AS BIGINT),
-                updated_at = CAST($3 AS BIGINT)
-WHERE id BETWEEN CAST($4 AS BIGINT) AND CAST($5 AS BIGINT) AND COALESCE(status, '') = 'pending'
-`
-
-type StartJobRangeParams struct {
-	WorkerID   int64
-	LeaseUntil int64
-	Now        int64
-	First      int64
-	Last       int64
-}
-
-// StartJobRange is StartJobs for jobs whose ids have no gap, which needs no list.
-func (q *Queries) StartJobRange(ctx context.Context, arg StartJobRangeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, startJobRange,
-		arg.WorkerID,
-		arg.LeaseUntil,
-		arg.Now,
-		arg.First,
-		arg.Last,
-	)
 	if err != nil {
 		return 0, err
 	}

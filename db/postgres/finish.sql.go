@@ -133,35 +133,6 @@ func (q *Queries) CompleteJob(ctx context.Context, arg CompleteJobParams) (int64
 	return result.RowsAffected(), nil
 }
 
-const completeJobRange = `-- name: CompleteJobRange :execrows
-UPDATE sqluice_jobs SET status = 'done', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT), lease_until = NULL
-WHERE id BETWEEN CAST($2 AS BIGINT) AND CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST($4 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($5 AS BIGINT)
-`
-
-type CompleteJobRangeParams struct {
-	Now      int64
-	First    int64
-	Last     int64
-	Attempt  int64
-	WorkerID int64
-}
-
-// CompleteJobRange is CompleteJobs for attempts whose jobs' ids have no gap, which needs no list.
-func (q *Queries) CompleteJobRange(ctx context.Context, arg CompleteJobRangeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, completeJobRange,
-		arg.Now,
-		arg.First,
-		arg.Last,
-		arg.Attempt,
-		arg.WorkerID,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const completeJobs = `-- name: CompleteJobs :execrows
 UPDATE sqluice_jobs SET status = 'done', finished_at = CAST($1 AS BIGINT), updated_at = CAST($1 AS BIGINT),
                 lease_until = NULL

@@ -32,6 +32,7 @@ type Querier interface {
 	// ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 	// Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 	// It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
+	// cursors, when not empty, say where to begin, on PostgreSQL.
 	ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error)
 	// CloseQueue closes the queue for a move. Zero rows mean that it is closed already.
 	CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, error)
@@ -39,8 +40,6 @@ type Querier interface {
 	// Like every finishing statement it is fenced by id, status, attempt and worker: zero rows mean a lost lease.
 	// (COALESCE keeps PostgreSQL from the index of running jobs, where dead entries pile up.)
 	CompleteJob(ctx context.Context, arg CompleteJobParams) (int64, error)
-	// CompleteJobRange is CompleteJobs for attempts whose jobs' ids have no gap, which needs no list.
-	CompleteJobRange(ctx context.Context, arg CompleteJobRangeParams) (int64, error)
 	// CompleteJobs ends attempts well and without a result: those of a JSON list of job ids that all have the same
 	// attempt number, as almost all of a batch do.
 	CompleteJobs(ctx context.Context, arg CompleteJobsParams) (int64, error)
@@ -131,7 +130,7 @@ type Querier interface {
 	// done since before a time. last_id is 0 when there is none.
 	GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPruneStepRow, error)
 	// HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
-	// It looks at one index entry per kind.
+	// It looks at one index entry per kind, from the cursors on, as ClaimJobs does, or before those of a list called before.
 	HasClaimableJobs(ctx context.Context, arg HasClaimableJobsParams) (int64, error)
 	// HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs or is due. It is one statement, so
 	// that a job that goes from one to the other is not missed.
@@ -156,14 +155,9 @@ type Querier interface {
 	ListAuditFrom(ctx context.Context, arg ListAuditFromParams) ([]JobAudit, error)
 	// ListAuditOfJob lists what was done to one job since a time, newest first, below an id: alone, or with others.
 	ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]JobAudit, error)
-	// ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand
+	// ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs hands
 	// them over. For many jobs the two cost less than an UPDATE that returns rows. No other writer may come between them, as on SQLite.
 	ListClaimableJobs(ctx context.Context, arg ListClaimableJobsParams) ([]ListClaimableJobsRow, error)
-	// ListClaimableJobsOfKind lists up to n due jobs of a queue and a kind, best first by priority, run_after, id, for those who know
-	// that the kind may be claimed. Unless more is 0, a job has values in columns that most leave empty, and that are not listed.
-	ListClaimableJobsOfKind(ctx context.Context, arg ListClaimableJobsOfKindParams) ([]ListClaimableJobsOfKindRow, error)
-	// ListClaimableKinds lists those of the kinds, a JSON list, that have a pending job in a queue, if a worker may claim from it.
-	ListClaimableKinds(ctx context.Context, arg ListClaimableKindsParams) ([]string, error)
 	// ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
 	ListEndedAmong(ctx context.Context, ids string) ([]int64, error)
 	// ListEndedJobIDs lists the ids of jobs that failed or were cancelled, the highest first, below an id: a step of a search.
@@ -242,8 +236,6 @@ type Querier interface {
 	SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error)
 	// SnoozeJob puts a job off until run_after; the attempt does not count.
 	SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error)
-	// StartJobRange is StartJobs for jobs whose ids have no gap, which needs no list.
-	StartJobRange(ctx context.Context, arg StartJobRangeParams) (int64, error)
 	// StartJobs hands pending jobs, a JSON list of ids, to a worker.
 	StartJobs(ctx context.Context, arg StartJobsParams) (int64, error)
 	// TakeJobChanges removes up to n notes and returns them.

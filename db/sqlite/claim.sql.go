@@ -16,15 +16,15 @@ UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attemp
 WHERE id IN (
     SELECT c.id FROM json_each(CAST(?4 AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
         SELECT j.id FROM sqluice_jobs AS j
-        WHERE j.status = 'pending' AND j.queue = CAST(?5 AS TEXT) AND j.kind = k.value
+        WHERE CAST(?5 AS TEXT) = '' AND j.status = 'pending' AND j.queue = CAST(?6 AS TEXT) AND j.kind = k.value
           AND j.run_after <= CAST(?3 AS BIGINT)
-        ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(?6 AS BIGINT)
+        ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(?7 AS BIGINT)
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?5 AS TEXT) AND q.paused_at IS NOT NULL)
-      AND (CAST(?7 AS BIGINT) = 0 OR CAST(?7 AS BIGINT)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?6 AS TEXT) AND q.paused_at IS NOT NULL)
+      AND (CAST(?8 AS BIGINT) = 0 OR CAST(?8 AS BIGINT)
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
-    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?6 AS BIGINT)
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?7 AS BIGINT)
 )
 RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
@@ -35,6 +35,7 @@ type ClaimJobsParams struct {
 	LeaseUntil    int64
 	Now           int64
 	Kinds         string
+	Cursors       string
 	Queue         string
 	N             int64
 	NoneDueBefore int64
@@ -62,12 +63,14 @@ type ClaimJobsRow struct {
 // ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 // Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 // It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
+// cursors, when not empty, say where to begin, on PostgreSQL.
 func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
 	rows, err := q.db.QueryContext(ctx, claimJobs,
 		arg.WorkerID,
 		arg.LeaseUntil,
 		arg.Now,
 		arg.Kinds,
+		arg.Cursors,
 		arg.Queue,
 		arg.N,
 		arg.NoneDueBefore,
@@ -128,6 +131,7 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(?2 AS TEXT) AND j.kind = k.value
     )
   )
+  AND CAST(?16 AS TEXT) = '' /* they are for PostgreSQL */
 RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, timeout, unique_key, request_id, user_id, tags,
           metadata, created_at, attempt, worker_id
 `
@@ -148,6 +152,7 @@ type EnqueueClaimedJobParams struct {
 	WorkerID    int64
 	LeaseUntil  int64
 	Kinds       string
+	Cursors     string
 }
 
 type EnqueueClaimedJobRow struct {
@@ -191,6 +196,7 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		arg.WorkerID,
 		arg.LeaseUntil,
 		arg.Kinds,
+		arg.Cursors,
 	)
 	var i EnqueueClaimedJobRow
 	err := row.Scan(
@@ -230,22 +236,23 @@ func (q *Queries) GetNextRunAfter(ctx context.Context) (int64, error) {
 
 const hasClaimableJobs = `-- name: HasClaimableJobs :one
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS k
-WHERE EXISTS (
+WHERE CAST(?2 AS TEXT) = '' AND EXISTS (
     SELECT 1 FROM sqluice_jobs AS j
-    WHERE j.status = 'pending' AND j.queue = CAST(?2 AS TEXT) AND j.kind = k.value
+    WHERE j.status = 'pending' AND j.queue = CAST(?3 AS TEXT) AND j.kind = k.value
 )
-AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?2 AS TEXT) AND q.paused_at IS NOT NULL)
+AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?3 AS TEXT) AND q.paused_at IS NOT NULL)
 `
 
 type HasClaimableJobsParams struct {
-	Kinds string
-	Queue string
+	Kinds   string
+	Cursors string
+	Queue   string
 }
 
 // HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
-// It looks at one index entry per kind.
+// It looks at one index entry per kind, from the cursors on, as ClaimJobs does, or before those of a list called before.
 func (q *Queries) HasClaimableJobs(ctx context.Context, arg HasClaimableJobsParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, hasClaimableJobs, arg.Kinds, arg.Queue)
+	row := q.db.QueryRowContext(ctx, hasClaimableJobs, arg.Kinds, arg.Cursors, arg.Queue)
 	var kinds int64
 	err := row.Scan(&kinds)
 	return kinds, err
@@ -324,7 +331,7 @@ type ListClaimableJobsRow struct {
 	CreatedAt   int64
 }
 
-// ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand
+// ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs hands
 // them over. For many jobs the two cost less than an UPDATE that returns rows. No other writer may come between them, as on SQLite.
 func (q *Queries) ListClaimableJobs(ctx context.Context, arg ListClaimableJobsParams) ([]ListClaimableJobsRow, error) {
 	rows, err := q.db.QueryContext(ctx, listClaimableJobs,
@@ -372,114 +379,6 @@ func (q *Queries) ListClaimableJobs(ctx context.Context, arg ListClaimableJobsPa
 	return items, nil
 }
 
-const listClaimableJobsOfKind = `-- name: ListClaimableJobsOfKind :many
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.max_attempts, j.created_at,
-       CAST(CASE WHEN j.uncounted <> 0 OR j.crashes <> 0 OR j.timeout <> 0
-                   OR COALESCE(j.unique_key, j.request_id, j.user_id, j.tags, j.metadata) IS NOT NULL THEN 1 ELSE 0 END AS BIGINT) AS more
-FROM sqluice_jobs AS j
-WHERE j.status = 'pending' AND j.queue = CAST(?1 AS TEXT) AND j.kind = CAST(?2 AS TEXT) AND j.run_after <= CAST(?3 AS BIGINT)
-ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(?4 AS BIGINT)
-`
-
-type ListClaimableJobsOfKindParams struct {
-	Queue string
-	Kind  string
-	Now   int64
-	N     int64
-}
-
-type ListClaimableJobsOfKindRow struct {
-	ID          int64
-	Kind        string
-	Payload     string
-	Priority    int64
-	RunAfter    int64
-	Attempt     int64
-	MaxAttempts int64
-	CreatedAt   int64
-	More        int64
-}
-
-// ListClaimableJobsOfKind lists up to n due jobs of a queue and a kind, best first by priority, run_after, id, for those who know
-// that the kind may be claimed. Unless more is 0, a job has values in columns that most leave empty, and that are not listed.
-func (q *Queries) ListClaimableJobsOfKind(ctx context.Context, arg ListClaimableJobsOfKindParams) ([]ListClaimableJobsOfKindRow, error) {
-	rows, err := q.db.QueryContext(ctx, listClaimableJobsOfKind,
-		arg.Queue,
-		arg.Kind,
-		arg.Now,
-		arg.N,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListClaimableJobsOfKindRow
-	for rows.Next() {
-		var i ListClaimableJobsOfKindRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Kind,
-			&i.Payload,
-			&i.Priority,
-			&i.RunAfter,
-			&i.Attempt,
-			&i.MaxAttempts,
-			&i.CreatedAt,
-			&i.More,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listClaimableKinds = `-- name: ListClaimableKinds :many
-SELECT CAST(k.value AS TEXT) AS kind FROM json_each(CAST(?1 AS TEXT)) AS k
-WHERE EXISTS (
-    SELECT 1 FROM sqluice_jobs AS j
-    WHERE j.status = 'pending' AND j.queue = CAST(?2 AS TEXT) AND j.kind = k.value
-)
-AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?3 AS BIGINT) AND w.ended_at IS NULL)
-AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?2 AS TEXT) AND q.paused_at IS NOT NULL)
-`
-
-type ListClaimableKindsParams struct {
-	Kinds    string
-	Queue    string
-	WorkerID int64
-}
-
-// ListClaimableKinds lists those of the kinds, a JSON list, that have a pending job in a queue, if a worker may claim from it.
-func (q *Queries) ListClaimableKinds(ctx context.Context, arg ListClaimableKindsParams) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, listClaimableKinds, arg.Kinds, arg.Queue, arg.WorkerID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []string
-	for rows.Next() {
-		var kind string
-		if err := rows.Scan(&kind); err != nil {
-			return nil, err
-		}
-		items = append(items, kind)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const promoteDueJobs = `-- name: PromoteDueJobs :execrows
 UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(?1 AS BIGINT)
 WHERE id IN (
@@ -497,36 +396,6 @@ type PromoteDueJobsParams struct {
 // PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
 func (q *Queries) PromoteDueJobs(ctx context.Context, arg PromoteDueJobsParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, promoteDueJobs, arg.Now, arg.N)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-const startJobRange = `-- name: StartJobRange :execrows
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(?1 AS BIGINT),
-                lease_until = CAST(?2 AS BIGINT), started_at = CAST(?3 AS BIGINT),
-                updated_at = CAST(?3 AS BIGINT)
-WHERE id BETWEEN CAST(?4 AS BIGINT) AND CAST(?5 AS BIGINT) AND COALESCE(status, '') = 'pending'
-`
-
-type StartJobRangeParams struct {
-	WorkerID   int64
-	LeaseUntil int64
-	Now        int64
-	First      int64
-	Last       int64
-}
-
-// StartJobRange is StartJobs for jobs whose ids have no gap, which needs no list.
-func (q *Queries) StartJobRange(ctx context.Context, arg StartJobRangeParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, startJobRange,
-		arg.WorkerID,
-		arg.LeaseUntil,
-		arg.Now,
-		arg.First,
-		arg.Last,
-	)
 	if err != nil {
 		return 0, err
 	}

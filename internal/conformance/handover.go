@@ -244,8 +244,8 @@ type failing struct {
 	jobs.Store
 	before atomic.Int64
 	after  atomic.Bool
-	stuck  atomic.Bool // calls with a time limit wait as long
-	waited atomic.Bool
+	stuck  atomic.Bool // the next insert waits as long as it may
+	waited atomic.Bool // that was with a claim
 	err    error
 }
 
@@ -254,9 +254,8 @@ func (s *failing) Insert(ctx context.Context, in engine.Insert) ([]int64, error)
 		return s.Store.Insert(ctx, in)
 	}
 	if s.stuck.Swap(false) {
-		s.waited.Store(true)
-		<-ctx.Done()
-		return nil, ctx.Err()
+		s.waited.Store(in.Claim != nil)
+		return nil, s.wait(ctx, in.Claim)
 	}
 	if s.before.Add(-1) >= 0 {
 		return nil, s.Store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
@@ -274,6 +273,20 @@ func (s *failing) Insert(ctx context.Context, in engine.Insert) ([]int64, error)
 		return nil, s.err
 	}
 	return ids, err
+}
+
+// wait waits for the end of ctx, with a claim as long as its patience at most.
+func (s *failing) wait(ctx context.Context, claim *engine.Claim) error {
+	if claim == nil {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(claim.Patience):
+		return engine.ErrDeclined
+	}
 }
 
 // A job that was handed over by a failed transaction is not there, and the slot is free for the next. The enqueue runs
@@ -302,15 +315,10 @@ func testFailedHandover(f *fixture) {
 	want(f, "running jobs", stats.Jobs[jobs.StatusRunning], 0)
 }
 
-// others is a store in which other callers continue while one waits.
-type others struct{ *failing }
-
-func (others) WritesAlone() bool { return false }
-
 // A job whose insert waits, for example for a lock, keeps the slot for a while, and is then inserted normally.
 func testStuckHandover(f *fixture) {
 	store := &failing{}
-	h := f.handing(func(s jobs.Store) jobs.Store { store.Store = s; return others{store} })
+	h := f.handing(func(s jobs.Store) jobs.Store { store.Store = s; return store })
 	h.hand()
 	for handed := false; !handed; { // until the runner was idle: otherwise its enqueue fails as it should
 		store.stuck.Store(true)

@@ -81,11 +81,6 @@ func (q counted) CompleteJob(ctx context.Context, arg db.CompleteJobParams) (int
 	return q.own.CompleteJob(ctx, arg)
 }
 
-func (q counted) CompleteJobRange(ctx context.Context, arg db.CompleteJobRangeParams) (int64, error) {
-	q.note("CompleteJobRange")
-	return q.own.CompleteJobRange(ctx, arg)
-}
-
 func (q counted) CompleteJobs(ctx context.Context, arg db.CompleteJobsParams) (int64, error) {
 	q.note("CompleteJobs")
 	return q.own.CompleteJobs(ctx, arg)
@@ -326,16 +321,6 @@ func (q counted) ListClaimableJobs(ctx context.Context, arg db.ListClaimableJobs
 	return q.own.ListClaimableJobs(ctx, arg)
 }
 
-func (q counted) ListClaimableJobsOfKind(ctx context.Context, arg db.ListClaimableJobsOfKindParams) ([]db.ListClaimableJobsOfKindRow, error) {
-	q.note("ListClaimableJobsOfKind")
-	return q.own.ListClaimableJobsOfKind(ctx, arg)
-}
-
-func (q counted) ListClaimableKinds(ctx context.Context, arg db.ListClaimableKindsParams) ([]string, error) {
-	q.note("ListClaimableKinds")
-	return q.own.ListClaimableKinds(ctx, arg)
-}
-
 func (q counted) ListEndedAmong(ctx context.Context, arg string) ([]int64, error) {
 	q.note("ListEndedAmong")
 	return q.own.ListEndedAmong(ctx, arg)
@@ -499,11 +484,6 @@ func (q counted) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams
 func (q counted) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
 	q.note("SnoozeJob")
 	return q.own.SnoozeJob(ctx, arg)
-}
-
-func (q counted) StartJobRange(ctx context.Context, arg db.StartJobRangeParams) (int64, error) {
-	q.note("StartJobRange")
-	return q.own.StartJobRange(ctx, arg)
 }
 
 func (q counted) StartJobs(ctx context.Context, arg db.StartJobsParams) (int64, error) {

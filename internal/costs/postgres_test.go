@@ -149,9 +149,6 @@ func literals(args any) string {
 	for i := range list {
 		switch field := value.Field(i).Interface().(type) {
 		case string:
-			if value.Type().Field(i).Name == "Kinds" {
-				field = everyPriority
-			}
 			list[i] = "'" + field + "'"
 		default:
 			list[i] = fmt.Sprint(field)
@@ -159,9 +156,6 @@ func literals(args any) string {
 	}
 	return "(" + strings.Join(list, ", ") + ")"
 }
-
-// everyPriority returns the list of kinds in the engine's form.
-const everyPriority = `{"between": [["noop", -2147483648, 2147483647]], "from": [], "before": []}`
 
 func blocksOf(explained string) (float64, error) {
 	var answer []struct {

@@ -92,8 +92,15 @@ func (s *watched) InsertWith(ctx context.Context, queue string, fn port.InsertFu
 	})
 }
 
-func (s *watched) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return s.watch(ctx, true, s.Store.WriteOne, fn)
+func (s *watched) Exchange(ctx context.Context, x *port.Exchange) error {
+	a := asked{write: true}
+	begin := x.Begin
+	x.Begin = func() {
+		a.statements = a.statements[:0] // the store may run it again
+		begin()
+	}
+	x.Each(func(fn port.Func) port.Func { return s.statements(&a, fn) })
+	return s.record(&a, func() error { return s.Store.Exchange(ctx, x) })
 }
 
 func (s *watched) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
@@ -108,21 +115,29 @@ type work = func(context.Context, db.Querier) error
 
 func (s *watched) watch(ctx context.Context, write bool, do func(context.Context, work) error, fn work) error {
 	a := asked{write: write}
+	fn = s.statements(&a, fn)
+	return s.record(&a, func() error {
+		return do(ctx, func(ctx context.Context, q db.Querier) error {
+			a.statements = a.statements[:0] // the store may run it again
+			return fn(ctx, q)
+		})
+	})
+}
+
+// statements returns fn with its statements noted in a.
+func (s *watched) statements(a *asked, fn work) work {
 	note := func(name string) {
-		if write && s.before != nil {
+		if a.write && s.before != nil {
 			s.before(name)
 		}
 		a.statements = append(a.statements, name)
 	}
-	return s.record(&a, func() error {
-		return do(ctx, func(ctx context.Context, q db.Querier) error {
-			a.statements = a.statements[:0] // the store may run it again
-			if s.withoutHistory {
-				q = withoutHistory{q}
-			}
-			return fn(ctx, counted{q, note})
-		})
-	})
+	return func(ctx context.Context, q db.Querier) error {
+		if s.withoutHistory {
+			q = withoutHistory{q}
+		}
+		return fn(ctx, counted{q, note})
+	}
 }
 
 // record makes a call, whose statements are in a when it returns.

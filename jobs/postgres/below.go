@@ -23,7 +23,7 @@ func (s *Store) lookBelow(key floorKey, wait time.Duration) {
 				return err
 			}
 			began = time.Now()
-			kinds, err = q.(floored).looks.HasClaimableJobs(ctx, db.HasClaimableJobsParams{Kinds: scope, Queue: key.queue})
+			kinds, err = q.HasClaimableJobs(ctx, db.HasClaimableJobsParams{Kinds: "[]", Cursors: scope, Queue: key.queue})
 			return err
 		})
 		took := time.Since(began)

@@ -103,15 +103,13 @@ func newFloors(now func() time.Time, below func(floorKey, time.Duration)) *floor
 	return &floors{now: now, below: below, queues: map[floorKey]*floor{}, kinds: map[string][]string{}}
 }
 
-// scope is what a look for claimable jobs goes through, in the form that the statements take.
+// scope is what a look for claimable jobs goes through, in the form of the parameter cursors of ClaimJobs: see there. A kind that
+// is not in it is looked for from the beginning.
 type scope struct {
-	Between [][3]any `json:"between"`
-	From    [][4]any `json:"from"`
-	Before  [][4]any `json:"before"`
+	Between [][3]any `json:"between,omitempty"`
+	From    [][4]any `json:"from,omitempty"`
+	Before  [][4]any `json:"before,omitempty"`
 }
-
-// newScope is one without anything in it; its lists are empty and not null, which the statements do not take.
-func newScope() scope { return scope{Between: [][3]any{}, From: [][4]any{}, Before: [][4]any{}} }
 
 func (s scope) text() (string, error) {
 	data, err := json.Marshal(s)
@@ -121,8 +119,8 @@ func (s scope) text() (string, error) {
 // view is what a look for claimable jobs sees of a queue.
 type view struct {
 	key     floorKey
-	text    string // its scope
-	all     bool   // that is all of the queue
+	text    string // its scope; empty for all of the queue
+	all     bool   // the floors are off
 	givenUp int    // how often the floors had been given up
 }
 
@@ -144,22 +142,26 @@ func (f *floors) view(queue, kinds string) (v view, err error) {
 		f.queues[v.key] = q
 	}
 	v.all, v.givenUp = !q.isOn(), q.givenUp
-	s := newScope()
+	s := scope{}
 	for _, name := range names {
+		if v.all {
+			break
+		}
 		// The priorities that have a floor, and between them those that have none.
 		above := int64(math.MaxInt32)
-		if !v.all {
-			for _, p := range q.priorities(name) {
-				s.Between = append(s.Between, [3]any{name, p, above})
-				s.From = append(s.From, q.at(name, p))
-				above = p
-			}
+		for _, p := range q.priorities(name) {
+			s.Between = append(s.Between, [3]any{name, p, above})
+			s.From = append(s.From, q.at(name, p))
+			above = p
 		}
-		s.Between = append(s.Between, [3]any{name, math.MinInt32, above})
+		if above != math.MaxInt32 {
+			s.Between = append(s.Between, [3]any{name, math.MinInt32, above})
+		}
 	}
-	if len(s.From) > 0 {
-		f.look(v.key, q)
+	if len(s.From) == 0 {
+		return v, nil
 	}
+	f.look(v.key, q)
 	v.text, err = s.text()
 	return v, err
 }
@@ -181,7 +183,7 @@ func (f *floors) scopeBelow(key floorKey) (string, error) {
 	defer f.mu.Unlock()
 	q := f.queues[key]
 	q.missed = false
-	s := newScope()
+	s := scope{}
 	for _, name := range f.kinds[key.kinds] {
 		for _, p := range q.priorities(name) {
 			s.Before = append(s.Before, q.at(name, p))
@@ -256,45 +258,8 @@ func (f *floors) claimed(v view, now int64, rows []db.ClaimJobsRow) {
 	}
 }
 
-// gaveBack gives up all floors: jobs are at their older places again.
-func (f *floors) gaveBack() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, q := range f.queues {
-		q.giveUp()
-	}
-}
-
-// floored are the statements with the floors.
-type floored struct {
-	queries
-	*floors
-	looks queries      // what workers look with again and again
-	after func(func()) // has something done after the commit
-}
-
-func (f floored) GetNextRunAfter(ctx context.Context) (int64, error) {
-	return f.looks.GetNextRunAfter(ctx)
-}
-
-func (f floored) ListLiveWorkers(ctx context.Context) ([]db.Worker, error) {
-	return f.looks.ListLiveWorkers(ctx)
-}
-
-func (f floored) ListHeldJobs(ctx context.Context, worker int64) ([]db.ListHeldJobsRow, error) {
-	return f.looks.ListHeldJobs(ctx, worker)
-}
-
-func (f floored) CountHousework(ctx context.Context, arg db.CountHouseworkParams) (db.CountHouseworkRow, error) {
-	return f.looks.CountHousework(ctx, arg)
-}
-
-func (f floored) HasUnfinishedJobs(ctx context.Context, arg db.HasUnfinishedJobsParams) (int64, error) {
-	return f.looks.HasUnfinishedJobs(ctx, arg)
-}
-
 // from runs a statement that looks for pending jobs of a queue from its floors on, and notes how long it took for so many.
-func (f floored) from(ctx context.Context, queue, kinds string, look func(kinds string) (jobs int, err error)) (view, error) {
+func (f *floors) from(ctx context.Context, queue, kinds string, look func(cursors string) (jobs int, err error)) (view, error) {
 	v, err := f.view(queue, kinds)
 	if err != nil {
 		return v, err
@@ -309,57 +274,4 @@ func (f floored) from(ctx context.Context, queue, kinds string, look func(kinds 
 		f.looked(v.key, took, n)
 	}
 	return v, err
-}
-
-func (f floored) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsParams) (n int64, err error) {
-	_, err = f.from(ctx, arg.Queue, arg.Kinds, func(kinds string) (_ int, err error) {
-		arg.Kinds = kinds
-		n, err = f.looks.HasClaimableJobs(ctx, arg)
-		return 1, err
-	})
-	return n, err
-}
-
-func (f floored) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, err error) {
-	v, err := f.from(ctx, arg.Queue, arg.Kinds, func(kinds string) (_ int, err error) {
-		arg.Kinds = kinds
-		rows, err = f.queries.ClaimJobs(ctx, arg)
-		return len(rows), err
-	})
-	if err == nil {
-		f.after(func() { f.claimed(v, arg.Now, rows) })
-	}
-	return rows, err
-}
-
-func (f floored) EnqueueClaimedJob(ctx context.Context, arg db.EnqueueClaimedJobParams) (row db.EnqueueClaimedJobRow, err error) {
-	v, err := f.from(ctx, arg.Queue, arg.Kinds, func(kinds string) (_ int, err error) {
-		arg.Kinds = kinds
-		row, err = f.queries.EnqueueClaimedJob(ctx, arg)
-		return 1, err
-	})
-	if err == nil { // nothing waited before it
-		f.after(func() {
-			f.claimed(v, arg.Now, []db.ClaimJobsRow{{ID: row.ID, Kind: row.Kind, Priority: row.Priority, RunAfter: row.RunAfter}})
-		})
-	}
-	return row, err
-}
-
-func (f floored) ReleaseJob(ctx context.Context, arg db.ReleaseJobParams) (int64, error) {
-	f.after(f.gaveBack)
-	return f.queries.ReleaseJob(ctx, arg)
-}
-
-func (f floored) ReleaseJobs(ctx context.Context, arg db.ReleaseJobsParams) (int64, error) {
-	f.after(f.gaveBack)
-	return f.queries.ReleaseJobs(ctx, arg)
-}
-
-func (f floored) ResetStuckJobs(ctx context.Context, now int64) ([]db.ResetStuckJobsRow, error) {
-	rows, err := f.queries.ResetStuckJobs(ctx, now)
-	if len(rows) > 0 {
-		f.after(f.gaveBack)
-	}
-	return rows, err
 }

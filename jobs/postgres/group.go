@@ -82,10 +82,10 @@ func (s *Store) writeTogether(group []*member) (culprits []*member, err error) {
 		})
 		defer stop()
 	}
-	err = s.write(ctx, len(group), s.transact, func(ctx context.Context, q db.Querier, announce func(string)) error {
+	err = s.write(ctx, len(group), s.transact, func(ctx context.Context, t *transaction, q db.Querier) error {
 		culprits = nil
 		for left := group; len(left) > 0; {
-			n, err := addFirst(ctx, q, announce, left)
+			n, err := addFirst(ctx, t, q, left)
 			if err != nil {
 				culprits = left[:n]
 				return err
@@ -99,16 +99,16 @@ func (s *Store) writeTogether(group []*member) (culprits []*member, err error) {
 
 // addFirst inserts the job of the first member, and with it, in one statement, those behind it that are alike. It returns how many
 // members the statement was for.
-func addFirst(ctx context.Context, q db.Querier, announce func(string), group []*member) (n int, err error) {
+func addFirst(ctx context.Context, t *transaction, q db.Querier, group []*member) (n int, err error) {
 	batch := engine.Batch{MaxPayload: batchPayload}
 	for n < len(group) && batch.Add(&group[n].Work.Insert) {
 		n++
 	}
 	first := group[0].Work
 	if n < 2 {
-		return 1, first.add(ctx, q, announce)
+		return 1, first.add(ctx, t, q)
 	}
-	announce(first.Job.Queue)
+	t.announce(first.Job.Queue)
 	ids, err := engine.Timed(&first.Insert, "EnqueueJobs", func() ([]int64, error) { return q.EnqueueJobs(ctx, batch.Params()) })
 	if err == nil && len(ids) != n {
 		err = engine.ErrNotAdded // each by itself shows whose job that is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -21,26 +22,27 @@ type insert struct {
 func (s *Store) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
 	i := &insert{Insert: in}
 	var err error
-	if in.Claim != nil || in.Payloads != nil {
+	switch {
+	case in.Claim != nil:
+		return s.insertClaimed(ctx, i)
+	case in.Payloads != nil:
 		err = s.writeInsert(ctx, i)
-	} else {
+	default:
 		err = translate(s.inserts.Do(ctx, i))
 	}
 	if err != nil {
 		return nil, err
 	}
-	if in.Claim == nil {
-		s.Announce(jobs.WorkAdded)
-	}
+	s.Announce(jobs.WorkAdded)
 	return i.ids, nil
 }
 
 // InsertWith implements [jobs.Store].
 func (s *Store) InsertWith(ctx context.Context, queue string, fn engine.InsertFunc) error {
 	inserted := false
-	err := s.write(ctx, 1, s.transact, func(ctx context.Context, q db.Querier, announce func(string)) (err error) {
+	err := s.write(ctx, 1, s.transact, func(ctx context.Context, t *transaction, q db.Querier) (err error) {
 		if inserted, err = fn(ctx, q); inserted && err == nil {
-			announce(queue)
+			t.announce(queue)
 		}
 		return err
 	})
@@ -52,18 +54,13 @@ func (s *Store) InsertWith(ctx context.Context, queue string, fn engine.InsertFu
 
 // writeInsert writes one insert in a transaction of its own.
 func (s *Store) writeInsert(ctx context.Context, i *insert) error {
-	return s.write(ctx, 1, s.transact, func(ctx context.Context, q db.Querier, announce func(string)) error {
-		return i.add(ctx, q, announce)
-	})
+	return s.write(ctx, 1, s.transact, func(ctx context.Context, t *transaction, q db.Querier) error { return i.add(ctx, t, q) })
 }
 
-// add inserts the jobs of one caller. Those that are not claimed are announced.
-func (i *insert) add(ctx context.Context, q db.Querier, announce func(string)) error {
+// add inserts and announces the jobs of one caller.
+func (i *insert) add(ctx context.Context, t *transaction, q db.Querier) error {
 	i.ids = nil
-	if i.Claim != nil {
-		return i.addClaimed(ctx, q)
-	}
-	announce(i.Job.Queue)
+	t.announce(i.Job.Queue)
 	if i.Payloads != nil {
 		return i.addMany(ctx, q)
 	}
@@ -93,19 +90,35 @@ func (i *insert) addMany(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-func (i *insert) addClaimed(ctx context.Context, q db.Querier) error {
-	arg := i.Claimed()
-	row, err := engine.Timed(&i.Insert, "EnqueueClaimedJob", func() (db.EnqueueClaimedJobRow, error) { return q.EnqueueClaimedJob(ctx, arg) })
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return engine.ErrDeclined
-	case err != nil:
-		return err
-	case !asGiven(row, arg):
-		return engine.ErrChanged
+// insertClaimed inserts a job as claimed, if that does not have to wait.
+func (s *Store) insertClaimed(ctx context.Context, i *insert) ([]int64, error) {
+	limited, cancel := context.WithTimeout(ctx, i.Claim.Patience)
+	defer cancel()
+	arg, committed := i.Claimed(), func() {}
+	err := s.write(limited, 1, s.transact, func(ctx context.Context, _ *transaction, q db.Querier) error {
+		row, err := engine.Timed(&i.Insert, "EnqueueClaimedJob", func() (row db.EnqueueClaimedJobRow, err error) {
+			row, committed, err = s.enqueueClaimed(ctx, q, arg)
+			return row, err
+		})
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return engine.ErrDeclined
+		case err != nil:
+			return err
+		case !asGiven(row, arg):
+			return engine.ErrChanged
+		}
+		i.ids = []int64{row.ID}
+		return nil
+	})
+	if err != nil {
+		if limited.Err() != nil && ctx.Err() == nil && !errors.Is(err, jobs.ErrUnknownOutcome) {
+			err = fmt.Errorf("%w: %w", engine.ErrDeclined, err)
+		}
+		return nil, err
 	}
-	i.ids = []int64{row.ID}
-	return nil
+	committed()
+	return i.ids, nil
 }
 
 // asGiven reports whether an inserted row has the values that the insert gave: whether no trigger changed it.

@@ -7,17 +7,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sqluice/sqluice/db"
-	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 )
 
-// noting defers what a transaction notes for the counts, which is the last thing that most do.
-type noting struct {
-	db.Querier
-	deferring deferring
-}
-
-func (n noting) AddJobChanges(ctx context.Context, arg db.AddJobChangesParams) error {
-	return queries{dbpostgres.New(placed{n.deferring, n.deferring.transaction.store, true})}.AddJobChanges(ctx, arg)
+// withCommit returns a Querier for statements without rows that are the last of a transaction: they are sent with its commit.
+func (s *Store) withCommit(t *transaction, q db.Querier) db.Querier {
+	if !t.prepare {
+		return q
+	}
+	return s.querier(deferring{t.direct, t}, true)
 }
 
 // deferred is a statement that waits to be sent with the next one of its transaction, or with the commit.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -19,14 +20,16 @@ var laterTests = []engineTest{
 	{"WithAContext", testLaterWithAContext},
 }
 
-// write runs fn after a statement that begins the transaction, as a runner does.
+// write runs fn as the last of an exchange, after a statement that begins the transaction.
 func write(t *testing.T, store *Store, fn func(context.Context, db.Querier) error) error {
 	t.Helper()
-	return store.Write(context.WithoutCancel(t.Context()), func(ctx context.Context, q db.Querier) error {
-		if _, err := q.GetNextRunAfter(ctx); err != nil {
+	return store.Exchange(t.Context(), &engine.Exchange{
+		Begin: func() {},
+		Judge: func(ctx context.Context, q db.Querier) error {
+			_, err := q.GetNextRunAfter(ctx)
 			return err
-		}
-		return fn(ctx, q)
+		},
+		Note: fn,
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -58,12 +59,11 @@ func (c *counting) Read(ctx context.Context, fn func(context.Context, db.Querier
 	return c.Store.Read(ctx, func(ctx context.Context, q db.Querier) error { return fn(ctx, counted{q, c}) })
 }
 
-func (c *counting) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return c.Store.Write(ctx, func(ctx context.Context, q db.Querier) error { return fn(ctx, counted{q, c}) })
-}
-
-func (c *counting) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return c.Store.WriteOne(ctx, func(ctx context.Context, q db.Querier) error { return fn(ctx, counted{q, c}) })
+func (c *counting) Exchange(ctx context.Context, x *engine.Exchange) error {
+	x.Each(func(fn engine.Func) engine.Func {
+		return func(ctx context.Context, q db.Querier) error { return fn(ctx, counted{q, c}) }
+	})
+	return c.Store.Exchange(ctx, x)
 }
 
 type counted struct {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -23,9 +24,14 @@ var oneTests = []engineTest{
 	{"Isolation", testOneIsolated},
 }
 
-// addOne adds a job by WriteOne.
+// exchangeOne runs a function of one statement as a simple exchange.
+func exchangeOne(ctx context.Context, store *Store, fn engine.Func) error {
+	return store.Exchange(ctx, &engine.Exchange{Begin: func() {}, Simple: true, Claiming: true, Claims: []engine.Func{fn}})
+}
+
+// addOne adds a job by such an exchange.
 func addOne(ctx context.Context, store *Store, result error) error {
-	return store.WriteOne(ctx, func(ctx context.Context, q db.Querier) error {
+	return exchangeOne(ctx, store, func(ctx context.Context, q db.Querier) error {
 		_, err := q.EnqueueJob(ctx, add("k"))
 		return errors.Join(err, result)
 	})
@@ -98,7 +104,7 @@ func testOnePanics(t *testing.T, site *site) {
 	store, _, _ := site.queue(t)
 	for range 2 {
 		must(t, addOne(t.Context(), store, nil))
-		err := store.WriteOne(t.Context(), func(context.Context, db.Querier) error { panic("oh no") })
+		err := exchangeOne(t.Context(), store, func(context.Context, db.Querier) error { panic("oh no") })
 		if err == nil || err.Error() != "panic in a write: oh no" {
 			t.Errorf("the error is %v", err)
 		}
@@ -120,7 +126,7 @@ func testOneIsolated(t *testing.T, site *site) {
 			all.Go(func() {
 				for claimed := 1; claimed > 0; {
 					runs := 0
-					if err := store.WriteOne(t.Context(), func(ctx context.Context, q db.Querier) error {
+					if err := exchangeOne(t.Context(), store, func(ctx context.Context, q db.Querier) error {
 						now := store.Now().UnixMicro()
 						rows, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
 							WorkerID: worker, LeaseUntil: now, Now: now, Kinds: `["k"]`, Queue: jobs.DefaultQueue, N: 1,

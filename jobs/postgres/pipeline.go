@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,9 +15,6 @@ import (
 
 // errStopped is what the functions of a pipeline get that another function's error has ended.
 var errStopped = errors.New("another statement of the transaction failed")
-
-// inTransaction is the context key of the transaction that a write's function runs in.
-type inTransaction struct{}
 
 // inPipeline is the context key of a function's place in a pipeline.
 type inPipeline struct{}
@@ -60,10 +58,11 @@ type sharedResults struct{ pgx.BatchResults }
 
 func (sharedResults) Close() error { return nil }
 
-// Together implements [jobs.Store].
-func (s *Store) Together(ctx context.Context, q db.Querier, fns ...func(context.Context, db.Querier) error) error {
-	t, _ := ctx.Value(inTransaction{}).(*transaction)
-	if t == nil || !t.prepare || len(fns) < 2 {
+// together runs functions in their order; nil ones have nothing to do. Where statements may be prepared, the first statements of all
+// share a round trip: none of these may depend on what another function returns. One function runs at a time.
+func (t *transaction) together(ctx context.Context, q db.Querier, fns []engine.Func) error {
+	fns = slices.DeleteFunc(slices.Clone(fns), func(fn engine.Func) bool { return fn == nil })
+	if !t.prepare || len(fns) < 2 {
 		return engine.InOrder(ctx, q, fns)
 	}
 	return t.pipeline(ctx, q, fns)
@@ -71,7 +70,7 @@ func (s *Store) Together(ctx context.Context, q db.Querier, fns ...func(context.
 
 // pipeline runs each function up to its first statement, sends these in one round trip, and goes on with each when its answer
 // is there.
-func (t *transaction) pipeline(ctx context.Context, q db.Querier, fns []func(context.Context, db.Querier) error) error {
+func (t *transaction) pipeline(ctx context.Context, q db.Querier, fns []engine.Func) error {
 	places, statements := make([]*pipelinePlace, len(fns)), make([]statementText, 0, len(fns))
 	prepared := true
 	for i, fn := range fns {

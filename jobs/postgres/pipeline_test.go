@@ -30,8 +30,8 @@ func pauses(name string, ran *[]string) func(context.Context, db.Querier) error 
 // writeTogether runs functions in one transaction, beginning with it.
 func writeTogether(t *testing.T, store *Store, fns ...func(context.Context, db.Querier) error) error {
 	t.Helper()
-	return store.Write(context.WithoutCancel(t.Context()), func(ctx context.Context, q db.Querier) error {
-		return store.Together(ctx, q, fns...)
+	return store.write(context.WithoutCancel(t.Context()), 1, store.transact, func(ctx context.Context, tx *transaction, q db.Querier) error {
+		return tx.together(ctx, q, fns)
 	})
 }
 

@@ -15,6 +15,9 @@ import (
 // The whole suite, also what rests on locks, passes behind a pooler, when the two connections that a worker keeps for
 // itself lead to the server.
 func TestConformanceBehindPgBouncer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("as long as TestConformance: the long form runs it")
+	}
 	server := testdb.StartPostgres(t)
 	pooler := testdb.StartPgBouncer(t, server.URL(), nil)
 	template := server.Template(t, func(url string) {

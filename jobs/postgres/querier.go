@@ -10,23 +10,18 @@ import (
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 )
 
-// querier returns the generated statements on a transaction. afterCommit takes functions to call after its commit.
-func (s *Store) querier(conn dbpostgres.DBTX, prepare bool, afterCommit func(func())) db.Querier {
-	q := queries{dbpostgres.New(placed{conn, s, prepare})}
-	return floored{q, s.floors, q, afterCommit}
+// querier returns the generated statements on a transaction.
+func (s *Store) querier(conn dbpostgres.DBTX, prepare bool) db.Querier {
+	return queries{dbpostgres.New(placed{conn, s, prepare})}
 }
 
-// never does nothing, where it is not known whether a transaction is committed. No jobs are claimed or given back there.
-func never(func()) {}
-
-// reader gives them on a connection for reading. Those that workers look with each time are prepared, and planned as in
-// the engine's own transactions.
-func (s *Store) reader(conn watched) db.Querier {
-	q := queries{dbpostgres.New(placed{conn, s, false})}
-	if s.unprepared.Load() {
-		return floored{q, s.floors, q, never}
+// reader gives them on a connection for reading. Those of runners, which look again and again, are prepared, and planned as in the
+// engine's own transactions.
+func (s *Store) reader(conn watched, prepare bool) db.Querier {
+	if !prepare || s.unprepared.Load() {
+		return s.querier(conn, false)
 	}
-	return floored{q, s.floors, queries{dbpostgres.New(placed{opening{watched: conn, ahead: planByIndexes}, s, true})}, never}
+	return s.querier(opening{watched: conn, ahead: planByIndexes}, true)
 }
 
 func planByIndexes(batch *pgx.Batch) func(pgx.BatchResults) error {

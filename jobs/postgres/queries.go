@@ -90,10 +90,6 @@ func (q queries) CompleteJob(ctx context.Context, arg db.CompleteJobParams) (int
 	return q.own.CompleteJob(ctx, dbpostgres.CompleteJobParams(arg))
 }
 
-func (q queries) CompleteJobRange(ctx context.Context, arg db.CompleteJobRangeParams) (int64, error) {
-	return q.own.CompleteJobRange(ctx, dbpostgres.CompleteJobRangeParams(arg))
-}
-
 func (q queries) CompleteJobs(ctx context.Context, arg db.CompleteJobsParams) (int64, error) {
 	return q.own.CompleteJobs(ctx, dbpostgres.CompleteJobsParams(arg))
 }
@@ -374,22 +370,6 @@ func (q queries) ListClaimableJobs(ctx context.Context, arg db.ListClaimableJobs
 	return list, nil
 }
 
-func (q queries) ListClaimableJobsOfKind(ctx context.Context, arg db.ListClaimableJobsOfKindParams) ([]db.ListClaimableJobsOfKindRow, error) {
-	rows, err := q.own.ListClaimableJobsOfKind(ctx, dbpostgres.ListClaimableJobsOfKindParams(arg))
-	if err != nil {
-		return nil, err
-	}
-	list := make([]db.ListClaimableJobsOfKindRow, len(rows))
-	for i, row := range rows {
-		list[i] = db.ListClaimableJobsOfKindRow(row)
-	}
-	return list, nil
-}
-
-func (q queries) ListClaimableKinds(ctx context.Context, arg db.ListClaimableKindsParams) ([]string, error) {
-	return q.own.ListClaimableKinds(ctx, dbpostgres.ListClaimableKindsParams(arg))
-}
-
 func (q queries) ListEndedAmong(ctx context.Context, arg string) ([]int64, error) {
 	return q.own.ListEndedAmong(ctx, arg)
 }
@@ -632,10 +612,6 @@ func (q queries) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams
 
 func (q queries) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
 	return q.own.SnoozeJob(ctx, dbpostgres.SnoozeJobParams(arg))
-}
-
-func (q queries) StartJobRange(ctx context.Context, arg db.StartJobRangeParams) (int64, error) {
-	return q.own.StartJobRange(ctx, dbpostgres.StartJobRangeParams(arg))
 }
 
 func (q queries) StartJobs(ctx context.Context, arg db.StartJobsParams) (int64, error) {

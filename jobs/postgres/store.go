@@ -17,6 +17,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/callback"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/groupcommit"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -55,7 +56,7 @@ func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) e
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	return s.rerun(ctx, func() error { return s.readOnce(ctx, fn) })
+	return s.rerun(ctx, func() error { return s.readOnce(ctx, true, fn) })
 }
 
 // Inspect is Read with a bound on how many run at once: [inspections] of the pool's connections.
@@ -66,7 +67,10 @@ func (s *Store) Inspect(ctx context.Context, fn func(context.Context, db.Querier
 		return context.Cause(ctx)
 	}
 	defer func() { <-s.inspecting }()
-	return s.Read(ctx, fn)
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	return s.rerun(ctx, func() error { return s.readOnce(ctx, false, fn) })
 }
 
 // inspections returns how many of a pool's connections inspections may hold at once: half of them, so that the rest is for
@@ -102,7 +106,7 @@ func (s *Store) renew() {
 	}
 }
 
-func (s *Store) readOnce(ctx context.Context, fn func(context.Context, db.Querier) error) (err error) {
+func (s *Store) readOnce(ctx context.Context, prepare bool, fn func(context.Context, db.Querier) error) (err error) {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return err
@@ -110,7 +114,7 @@ func (s *Store) readOnce(ctx context.Context, fn func(context.Context, db.Querie
 	defer conn.Release()
 	w := newWatch(ctx, s.options.silence)
 	defer func() { err = w.end(err) }()
-	return fn(w.ctx, s.reader(watched{conn.Conn(), w}))
+	return fn(w.ctx, s.reader(watched{conn.Conn(), w}, prepare))
 }
 
 // acquire takes a connection of the pool. All may be in use; or one may have to be made first, or be asked whether it is
@@ -177,8 +181,8 @@ func (s *Store) setUsable(usable bool) {
 	s.usable = usable
 }
 
-// WritesAlone implements [jobs.Store].
-func (s *Store) WritesAlone() bool { return false }
+// Backoff implements [jobs.Store]: workers do not wait for one lock.
+func (s *Store) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }
 
 // Observer implements [jobs.Store].
 func (s *Store) Observer() *jobs.Observer { return s.options.observer }

@@ -23,23 +23,23 @@ const reruns = 8
 // connection breaks during the commit, the store asks the server for the outcome, and the returned error tells it. Write returns
 // [jobs.ErrUnknownOutcome] only when the server cannot tell.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return s.write(ctx, 1, s.transact, func(ctx context.Context, q db.Querier, _ func(string)) error { return fn(ctx, q) })
+	return s.write(ctx, 1, s.transact, func(ctx context.Context, _ *transaction, q db.Querier) error { return fn(ctx, q) })
 }
 
-// statements is a function of a transaction. It calls announce with each queue into which it inserts jobs; the commit tells other
-// processes.
-type statements = func(ctx context.Context, q db.Querier, announce func(queue string)) error
+// statements is a function of a transaction.
+type statements = func(ctx context.Context, t *transaction, q db.Querier) error
 
-// write has fn run by a transaction, which transact is, that does so many writes of callers.
-func (s *Store) write(ctx context.Context, writes int, transact func(context.Context, statements) error, fn statements) error {
+// write has fn run by a transaction, which transact is, that does so many writes of callers. transact reports whether there was
+// anything to commit.
+func (s *Store) write(ctx context.Context, writes int, transact func(context.Context, statements) (bool, error), fn statements) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
 	for run := 1; ; run++ {
 		began := time.Now()
-		err := transact(ctx, fn)
+		committed, err := transact(ctx, fn)
 		if err == nil {
-			if o := s.options.observer; o != nil && o.Committed != nil {
+			if o := s.options.observer; committed && o != nil && o.Committed != nil {
 				o.Committed(writes, time.Since(began))
 			}
 			return nil
@@ -59,10 +59,10 @@ func (s *Store) write(ctx context.Context, writes int, transact func(context.Con
 }
 
 // transact is one run. Its error means that nothing was committed, but for ErrUnknownOutcome.
-func (s *Store) transact(ctx context.Context, fn statements) (err error) {
+func (s *Store) transact(ctx context.Context, fn statements) (committed bool, err error) {
 	conn, err := s.acquire(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer conn.Release() // which closes it when the transaction is still open
 	// Up to the commit the end of ctx closes the connection, and the server, which is told so, rolls back.
@@ -73,7 +73,7 @@ func (s *Store) transact(ctx context.Context, fn statements) (err error) {
 	t := &transaction{store: s, conn: conn, watch: w, prepare: prepare}
 	if !prepare {
 		if err := t.begin(); err != nil {
-			return err
+			return false, err
 		}
 	}
 	over := false
@@ -83,30 +83,20 @@ func (s *Store) transact(ctx context.Context, fn statements) (err error) {
 		}
 	}()
 	direct := opening{watched: watched{conn.Conn(), w}, ahead: t.sendWith, first: t.sendFirst, mode: s.mode}
-	q := s.querier(direct, prepare, t.afterCommit)
-	if prepare && ctx.Done() == nil { // else its end could not end a statement that goes with the commit
-		q = noting{q, deferring{direct, t}}
-	}
 	t.direct = direct
-	if err := fn(context.WithValue(w.ctx, inTransaction{}, t), q, t.announce); err != nil {
-		return err
+	if err := fn(w.ctx, t, s.querier(direct, prepare)); err != nil {
+		return false, err
 	}
 	over = true
 	if !t.begun {
-		return nil
+		return false, nil
 	}
 	if s.options.onCommit != nil {
 		s.options.onCommit()
 	}
 	// The commit goes on when ctx ends: its outcome would not be known.
 	t.watch = newWatch(context.WithoutCancel(ctx), s.options.silence)
-	if err := t.watch.end(t.commit()); err != nil {
-		return err
-	}
-	for _, fn := range t.after {
-		fn()
-	}
-	return nil
+	return true, t.watch.end(t.commit())
 }
 
 // abandon rolls back after a panic, if any, or an error, and returns the transaction's error.
@@ -137,12 +127,10 @@ type transaction struct {
 	life  string     // of the server: see wasCommitted
 	later []deferred // that go with the next one: see deferring
 	added []string   // queues that got jobs, to be announced
-	after []func()   // to be called when it is committed
 }
 
-func (t *transaction) afterCommit(fn func()) { t.after = append(t.after, fn) }
-
-// announce notes that jobs were added to a queue. Each is announced once, unless notifications are off.
+// announce notes that jobs were added to a queue, which the commit tells other processes. Each is announced once, unless
+// notifications are off.
 func (t *transaction) announce(queue string) {
 	if !t.store.options.silent && !slices.Contains(t.added, queue) {
 		t.added = append(t.added, queue)

@@ -48,7 +48,7 @@ func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
 			return nil, err
 		}
 	}
-	return s.querier(t.conn, false, never), nil
+	return s.querier(t.conn, false), nil
 }
 
 // AnnounceCommit implements [jobs.Store]. The notification becomes a part of the transaction. In the same round trip it looks at

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/callback"
+	"github.com/sqluice/sqluice/internal/queue/contention"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -53,8 +54,8 @@ var _ jobs.Store = (*Store)(nil)
 // Path is the database's file.
 func (s *Store) Path() string { return s.path }
 
-// WritesAlone implements [jobs.Store].
-func (s *Store) WritesAlone() bool { return true }
+// Backoff implements [jobs.Store].
+func (s *Store) Backoff(workers func() int64) engine.Backoff { return contention.New(workers) }
 
 // Observer implements [jobs.Store].
 func (s *Store) Observer() *jobs.Observer { return s.options.observer }
@@ -111,16 +112,6 @@ func (s *Store) write(ctx context.Context, w *write) error {
 			return err
 		}
 	}
-}
-
-// WriteOne is Write: there are no round trips.
-func (s *Store) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return s.Write(context.WithoutCancel(ctx), fn)
-}
-
-// Together implements [jobs.Store]: there are no round trips.
-func (s *Store) Together(ctx context.Context, q db.Querier, fns ...func(context.Context, db.Querier) error) error {
-	return engine.InOrder(ctx, q, fns)
 }
 
 // ready looks at the schema at first use: statements are prepared only on one that they were made for.

@@ -40,6 +40,8 @@ type writer struct {
 
 	stmts  sync.Mutex // held during a transaction, and to change what follows
 	writes *writes    // nil while the schema is not known to be right
+
+	claimsMany bool // the last claim gave many jobs
 }
 
 // write is what a caller has done in a transaction.

@@ -19,9 +19,6 @@ type writes struct {
 	conn  *sql.Conn
 	stmts *execs
 	batch engine.Batch // empty between two statements
-
-	busy   bool // the last claim gave many jobs
-	filled int  // for how many claims the columns are read that most jobs leave empty
 }
 
 func prepareWrites(ctx context.Context, pool *sql.DB) (w *writes, err error) {

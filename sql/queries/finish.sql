@@ -7,12 +7,6 @@ UPDATE sqluice_jobs SET status = 'done', result = CAST(sqlc.narg('result_json') 
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
--- name: CompleteJobRange :execrows
--- CompleteJobRange is CompleteJobs for attempts whose jobs' ids have no gap, which needs no list.
-UPDATE sqluice_jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT), lease_until = NULL
-WHERE id BETWEEN CAST(@first AS BIGINT) AND CAST(@last AS BIGINT) AND COALESCE(status, '') = 'running'
-  AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
-
 -- name: RetryJob :execrows
 -- RetryJob ends an attempt that failed and gives the job another one at run_after.
 UPDATE sqluice_jobs SET status = CAST(@status AS TEXT), run_after = CAST(@run_after AS BIGINT),

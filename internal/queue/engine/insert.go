@@ -14,7 +14,7 @@ var (
 	ErrNotAdded = errors.New("the database added no job")
 
 	// ErrDeclined is returned by Store.Insert with a Claim when the worker is gone, or the queue is paused, closed or has other
-	// pending jobs.
+	// pending jobs, and when the insert would have to wait for long.
 	ErrDeclined = errors.New("the queue gives the job to no worker at once")
 
 	// ErrChanged is returned by Store.Insert with a Claim when a trigger of the application changes the job, which may then be one
@@ -53,6 +53,9 @@ type Payloads struct {
 type Claim struct {
 	WorkerID, StartedAt, LeaseUntil int64
 	Kinds                           string // a JSON list of the kinds that the worker runs
+
+	// Patience is how long the insert may wait where others can write meanwhile; it is then declined.
+	Patience time.Duration
 }
 
 // Timed runs a statement for an insert, and tells Ran of it.

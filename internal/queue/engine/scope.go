@@ -12,9 +12,12 @@ import (
 // Func is a function that runs statements.
 type Func = func(context.Context, db.Querier) error
 
-// InOrder runs functions one after another, until one fails: what Store.Together does where it sends no statements together.
+// InOrder runs functions one after another, until one fails. A nil function has nothing to do.
 func InOrder(ctx context.Context, q db.Querier, fns []Func) error {
 	for _, fn := range fns {
+		if fn == nil {
+			continue
+		}
 		if err := fn(ctx, q); err != nil {
 			return err
 		}
@@ -30,12 +33,13 @@ type Store interface {
 	Read(ctx context.Context, fn func(context.Context, db.Querier) error) error
 	Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error
 	Write(ctx context.Context, fn func(context.Context, db.Querier) error) error
-	WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error
-	Together(ctx context.Context, q db.Querier, fns ...func(context.Context, db.Querier) error) error
+	Exchange(ctx context.Context, x *Exchange) error
+	ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error)
+	HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (bool, error)
 	Insert(ctx context.Context, in Insert) ([]int64, error)
 	InsertWith(ctx context.Context, queue string, fn InsertFunc) error
 	AnnounceCommit(ctx context.Context, tx jobtype.Tx, signals jobtype.Signal, queue string) error
-	WritesAlone() bool
+	Backoff(workers func() int64) Backoff
 	Now() time.Time
 	Join(tx jobtype.Tx) (db.Querier, error)
 	Listen(signals jobtype.Signal, queues []string) (wake <-chan struct{}, stop func())

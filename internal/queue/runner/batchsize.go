@@ -7,8 +7,8 @@ const (
 	// at a time. Others wait for SQLite's write lock for five seconds: this is little enough for a dozen busy workers.
 	holdGoal = 100 * time.Millisecond
 
-	// batchLeast is the least that holdGoal lets a cycle claim. batchSlots is what a cycle may claim at first, and always
-	// where there are as many slots.
+	// batchLeast is the least that holdGoal lets a cycle claim. batchSlots is what the first cycle may claim, and each where
+	// there are as many slots.
 	batchLeast = 10
 	batchSlots = 100
 )
@@ -16,22 +16,14 @@ const (
 // batchSize is how many jobs of one queue a cycle claims at most.
 type batchSize int
 
-// firstBatchSize is that of the first cycle, and where transactions do not wait for each other of all. A cycle's time says
-// little there: with a server that is far away it is that of the way, which fewer jobs do not shorten.
-func firstBatchSize(writesAlone bool) batchSize {
-	if writesAlone {
-		return batchSlots
-	}
-	return ClaimMost
-}
-
 // of returns the batch of a queue with so many slots.
 func (b batchSize) of(slots int) int {
 	return max(int(b), min(slots, batchSlots))
 }
 
-// learn shrinks the batch after a cycle that took too long for so many rows, and grows it after quick ones. A quick
-// cycle with few rows says nothing of one with many: a worker that had little to do would else forget how slow the machine is.
+// learn shrinks the batch after a cycle that kept other writers waiting too long for so many rows, and grows it after quick ones.
+// (Where others can write meanwhile, held is 0: a cycle's time is mostly that of the way to the server.) A quick cycle with few
+// rows says nothing of one with many: a worker that had little to do would else forget how slow the machine is.
 func (b batchSize) learn(rows int, held time.Duration) batchSize {
 	most := int(b)
 	switch {

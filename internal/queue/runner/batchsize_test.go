@@ -18,7 +18,7 @@ func TestBatchSize(t *testing.T) {
 		}
 		return p, held
 	}
-	p, _ := turns(firstBatchSize(true), 20, time.Millisecond, 20*time.Microsecond)
+	p, _ := turns(batchSize(batchSlots), 20, time.Millisecond, 20*time.Microsecond)
 	if p.of(slots) != ClaimMost {
 		t.Errorf("a fast machine claims %d, want %d", p.of(slots), ClaimMost)
 	}
@@ -38,7 +38,7 @@ func TestBatchSize(t *testing.T) {
 // TestBatchSizeOutlivesIdleTimes: short turns between long ones do not make the next long one longer.
 func TestBatchSizeOutlivesIdleTimes(t *testing.T) {
 	const each = time.Millisecond
-	p := firstBatchSize(true)
+	p := batchSize(batchSlots)
 	for range 20 {
 		rows := 2 * p.of(1)
 		p = p.learn(rows, time.Duration(rows)*each)

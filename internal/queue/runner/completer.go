@@ -75,7 +75,7 @@ func (c *completer) recordApart(ended []*Attempt) []*Attempt {
 	var again []*Attempt
 	for _, a := range ended {
 		alone := &cycle{completer: c, ended: []*Attempt{a}}
-		err := c.store.Write(c.values, alone.write)
+		err := alone.commit(c.values)
 		switch {
 		case err == nil:
 			c.recorded(alone)

@@ -22,7 +22,7 @@ const (
 	promoteMost  = 1000
 )
 
-// cycle is one transaction of the producer. write may run more than once.
+// cycle is one transaction of the producer. Its functions may run more than once.
 type cycle struct {
 	*completer
 	executor *executor
@@ -31,126 +31,142 @@ type cycle struct {
 	slots    map[string]int64 // how many of those begin at once
 	behind   bool             // the cycle before promoted as many jobs as it might: promote more, also when none can be claimed
 	due      time.Time        // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
-	lone     bool             // it claims by one statement, and a look for due jobs follows
+	simple   bool             // it only claims, and the producer looks again: see [engine.Exchange]
 
-	lost     []*lifecycle.End
-	promote  int64 // how many jobs it might promote
-	promoted int64
-	claimed  []*Attempt
-	more     map[string]bool // queues in which another claim may find something
-	short    map[string]bool // queues that gave some, but less than was wanted
-	returned map[string]bool // queues from which jobs were claimed that must not wait for a slot
-	next     time.Time       // when the next scheduled job falls due, if it has looked
-	took     time.Duration   // the time of its transaction
-	held     time.Duration   // how long its statements took, which is most of the time that it held SQLite's write lock
+	outcome
+}
+
+// outcome is what the functions of a cycle did.
+type outcome struct {
+	done      stats.Changes
+	lost      []*lifecycle.End
+	promote   int64 // how many jobs it might promote
+	promoted  int64
+	rows      map[string][]*Attempt // what was claimed from each queue, before it was judged
+	claimed   []*Attempt
+	committed []func()        // to be called when it is committed
+	more      map[string]bool // queues in which another claim may find something
+	short     map[string]bool // queues that gave some, but less than was wanted
+	returned  map[string]bool // queues from which jobs were claimed that must not wait for a slot
+	looked    bool            // for the next scheduled job
+	next      time.Time       // when that falls due, if it has looked
+	began     time.Time       // when its functions began
+	now       time.Time       // by the store's clock, at that time
+	took      time.Duration   // the time of its transaction
+	held      time.Duration   // how long its functions took while all other writers waited; 0 where they do not
 }
 
 func (c *cycle) promotes() bool { return c.behind || len(c.wants) > 0 }
 
-// write records ends, promotes what is due and claims, in this order, and then judges what was claimed.
-func (c *cycle) write(ctx context.Context, q db.Querier) error {
-	began := time.Now()
-	defer func() { c.held = time.Since(began) }()
-	c.reset()
-	now, done := c.store.Now(), stats.Changes{}
-	claimed := make(map[string][]*Attempt, len(c.wants))
-	var steps []engine.Func
+// exchange returns what the engine runs in one transaction: it records ends, promotes what is due and claims, and then judges what
+// was claimed.
+func (c *cycle) exchange() *engine.Exchange {
+	x := &engine.Exchange{Simple: c.simple, Claiming: c.promotes(), Judge: c.judge, Note: c.note}
+	x.Begin = func() {
+		c.reset()
+		x.Now = core.Micros(c.now)
+	}
 	if len(c.ended) > 0 {
-		steps = append(steps, func(ctx context.Context, q db.Querier) (err error) {
-			if c.lost, err = lifecycle.Finish(ctx, q, now, c.ends(c.ended), done); err != nil {
+		x.Record = func(ctx context.Context, q db.Querier) (err error) {
+			if c.lost, err = lifecycle.Finish(ctx, q, c.now, c.ends(c.ended), c.done); err != nil {
 				return fmt.Errorf("record ends of attempts: %w", err)
 			}
 			return nil
-		})
-	}
-	if c.promotes() {
-		steps = append(steps, c.claims(now, claimed)...)
-	}
-	if err := c.store.Together(ctx, q, steps...); err != nil {
-		return err
-	}
-	for queue, attempts := range claimed {
-		if err := c.keep(ctx, q, queue, attempts, done); err != nil {
-			return err
 		}
 	}
-	if err := done.Write(ctx, q, core.Micros(now)); err != nil {
+	if !x.Claiming {
+		return x
+	}
+	if !c.due.IsZero() {
+		x.Due = core.Micros(c.due)
+	}
+	x.Promote = func(ctx context.Context, q db.Querier) error { return c.promoteDue(ctx, q) }
+	x.Look = func(ctx context.Context, q db.Querier) (err error) {
+		x.Due, err = c.findNext(ctx, q)
+		return err
+	}
+	for queue, n := range c.wants {
+		x.Claims = append(x.Claims, func(ctx context.Context, q db.Querier) (err error) {
+			c.rows[queue], err = c.claimFrom(ctx, q, queue, n, x.NoneDueBefore)
+			return err
+		})
+	}
+	return x
+}
+
+// note adds what the cycle recorded to the counts.
+func (c *cycle) note(ctx context.Context, q db.Querier) error {
+	c.held = time.Since(c.began)
+	if err := c.done.Write(ctx, q, core.Micros(c.now)); err != nil {
 		return fmt.Errorf("note what was recorded: %w", err)
 	}
 	return nil
 }
 
-// claims returns the steps that promote what is due and claim what each queue wants, into claimed.
-//
-// Where one transaction writes at a time, the cycle looks for due jobs, promotes them and claims. Elsewhere each look is a round
-// trip, so it goes by the last look: a claim takes nothing when a job has fallen due since, and the next cycle promotes that.
-func (c *cycle) claims(now time.Time, claimed map[string][]*Attempt) (steps []engine.Func) {
-	alone, noneDueBefore := c.store.WritesAlone(), int64(0)
-	switch {
-	case alone:
-		steps = append(steps, func(ctx context.Context, q db.Querier) error { return c.promoteAll(ctx, q, now) })
-	case !c.due.IsZero() && !c.due.After(now):
-		steps = append(steps, func(ctx context.Context, q db.Querier) error { return c.promoteDue(ctx, q, now) })
-	default:
-		noneDueBefore = core.Micros(now) + 1
-	}
-	for queue, n := range c.wants {
-		steps = append(steps, func(ctx context.Context, q db.Querier) (err error) {
-			claimed[queue], err = c.claimFrom(ctx, q, queue, n, now, noneDueBefore)
+// judge keeps of what was claimed what must run now.
+func (c *cycle) judge(ctx context.Context, q db.Querier) error {
+	c.claimed = nil
+	for queue, attempts := range c.rows {
+		if err := c.keep(ctx, q, queue, attempts); err != nil {
 			return err
-		})
+		}
 	}
-	if !alone {
-		steps = append(steps, c.findNext)
-	}
-	return steps
+	return nil
 }
 
 // commit runs the cycle as one transaction.
 func (c *cycle) commit(ctx context.Context) error {
-	began := time.Now()
-	var err error
-	if c.lone {
-		err = c.claimAlone(ctx)
-	} else {
-		err = c.store.Write(ctx, c.write)
-	}
+	began, x := time.Now(), c.exchange()
+	err := c.store.Exchange(ctx, x)
 	c.took = time.Since(began)
-	return err
+	if !x.Alone {
+		c.held = 0
+	}
+	if err != nil {
+		return err
+	}
+	for _, fn := range c.committed {
+		fn()
+	}
+	return nil
 }
 
-// reset forgets what an earlier run of write did.
+// reset forgets what an earlier run of the functions did.
 func (c *cycle) reset() {
-	c.lost, c.claimed, c.next = nil, nil, time.Time{}
-	c.more, c.short, c.returned = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	c.promote, c.promoted = 0, 0
+	c.outcome = outcome{
+		began: time.Now(), now: c.store.Now(), done: stats.Changes{}, rows: make(map[string][]*Attempt, len(c.wants)),
+		more: map[string]bool{}, short: map[string]bool{}, returned: map[string]bool{},
+	}
 }
 
 // keep takes in what was claimed from a queue, but for jobs that must not run now.
-func (c *cycle) keep(ctx context.Context, q db.Querier, queue string, claimed []*Attempt, done stats.Changes) error {
-	claimed, err := c.putOff(ctx, q, claimed, done)
+func (c *cycle) keep(ctx context.Context, q db.Querier, queue string, claimed []*Attempt) error {
+	claimed, err := c.putOff(ctx, q, claimed, c.done)
 	if err == nil {
-		claimed, err = c.returnRisky(ctx, q, queue, claimed, done)
+		claimed, err = c.returnRisky(ctx, q, queue, claimed)
 	}
 	c.claimed = append(c.claimed, claimed...)
 	return err
 }
 
 // claimFrom claims up to n jobs of a queue: none while a scheduled job is due before noneDueBefore, unless that is 0.
-func (c *cycle) claimFrom(ctx context.Context, q db.Querier, queue string, n int64, now time.Time, noneDueBefore int64) ([]*Attempt, error) {
-	worker, lease := c.workerID(), now.Add(c.config.Lease)
-	rows, err := q.ClaimJobs(ctx, db.ClaimJobsParams{
-		WorkerID: worker, LeaseUntil: core.Micros(lease), Now: core.Micros(now), Kinds: c.kinds, Queue: queue, N: n,
+func (c *cycle) claimFrom(ctx context.Context, q db.Querier, queue string, n int64, noneDueBefore int64) ([]*Attempt, error) {
+	worker, lease := c.workerID(), c.now.Add(c.config.Lease)
+	rows, committed, err := c.store.ClaimJobs(ctx, q, db.ClaimJobsParams{
+		WorkerID: worker, LeaseUntil: core.Micros(lease), Now: core.Micros(c.now), Kinds: c.kinds, Queue: queue, N: n,
 		NoneDueBefore: noneDueBefore,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim jobs: %w", err)
 	}
+	if committed != nil {
+		c.committed = append(c.committed, committed)
+	}
 	c.more[queue] = int64(len(rows)) == n
 	c.short[queue] = len(rows) > 0 || len(c.ended) > 0
 	claimed := make([]*Attempt, len(rows))
 	for i, row := range rows {
-		claimed[i] = c.executor.attempt(jobrow.Claimed(row, queue, worker, now, lease))
+		claimed[i] = c.executor.attempt(jobrow.Claimed(row, queue, worker, c.now, lease))
 	}
 	return claimed, nil
 }
@@ -158,7 +174,7 @@ func (c *cycle) claimFrom(ctx context.Context, q db.Querier, queue string, n int
 // returnRisky gives back those of a queue's claimed jobs that would have to wait for a slot and had better not: should the
 // process die, a crash is charged to all that it holds. A job on its last attempt would fail without having run; and beside
 // one that was running when a process died before, the others would be charged again and again.
-func (c *cycle) returnRisky(ctx context.Context, q db.Querier, queue string, claimed []*Attempt, done stats.Changes) ([]*Attempt, error) {
+func (c *cycle) returnRisky(ctx context.Context, q db.Querier, queue string, claimed []*Attempt) ([]*Attempt, error) {
 	slots := int(c.slots[queue])
 	if len(claimed) <= slots {
 		return claimed, nil
@@ -176,26 +192,15 @@ func (c *cycle) returnRisky(ctx context.Context, q db.Querier, queue string, cla
 	}
 	if len(back) > 0 {
 		c.returned[queue] = true
-		if err := lifecycle.Return(ctx, q, c.store.Now(), c.ends(back), done); err != nil {
+		if err := lifecycle.Return(ctx, q, c.store.Now(), c.ends(back), c.done); err != nil {
 			return nil, fmt.Errorf("give claimed jobs back: %w", err)
 		}
 	}
 	return kept, nil
 }
 
-// promoteAll promotes if anything is due, and finds out when the next scheduled job falls due.
-func (c *cycle) promoteAll(ctx context.Context, q db.Querier, now time.Time) error {
-	if err := c.findNext(ctx, q); err != nil || c.next.IsZero() || c.next.After(now) {
-		return err
-	}
-	if err := c.promoteDue(ctx, q, now); err != nil {
-		return err
-	}
-	return c.findNext(ctx, q)
-}
-
 // promoteDue makes due jobs claimable, so that the claim chooses among them by priority.
-func (c *cycle) promoteDue(ctx context.Context, q db.Querier, now time.Time) (err error) {
+func (c *cycle) promoteDue(ctx context.Context, q db.Querier) (err error) {
 	c.promote = promoteMost
 	if !c.behind {
 		c.promote = promoteLeast
@@ -203,20 +208,20 @@ func (c *cycle) promoteDue(ctx context.Context, q db.Querier, now time.Time) (er
 			c.promote = min(c.promote+2*n, promoteMost)
 		}
 	}
-	if c.promoted, err = q.PromoteDueJobs(ctx, db.PromoteDueJobsParams{Now: core.Micros(now), N: c.promote}); err != nil {
+	if c.promoted, err = q.PromoteDueJobs(ctx, db.PromoteDueJobsParams{Now: core.Micros(c.now), N: c.promote}); err != nil {
 		return fmt.Errorf("promote due jobs: %w", err)
 	}
 	return nil
 }
 
-// findNext finds out when the next scheduled job falls due.
-func (c *cycle) findNext(ctx context.Context, q db.Querier) error {
+// findNext finds out when the next scheduled job falls due, in microseconds; 0 means that none is scheduled.
+func (c *cycle) findNext(ctx context.Context, q db.Querier) (int64, error) {
 	next, err := q.GetNextRunAfter(ctx)
 	if err != nil {
-		return fmt.Errorf("find the next due job: %w", err)
+		return 0, fmt.Errorf("find the next due job: %w", err)
 	}
-	c.next = core.Time(next)
-	return nil
+	c.looked, c.next = true, core.Time(next)
+	return next, nil
 }
 
 // signals is what others want to know of the cycle.

@@ -19,18 +19,18 @@ import (
 // endless is a store with jobs without end, whose transactions take some time.
 type endless struct {
 	engine.Store
-	alone             bool
 	recording, claims time.Duration
 }
 
-func (s *endless) WritesAlone() bool           { return s.alone }
 func (s *endless) Now() time.Time              { return time.Now() }
 func (s *endless) Announce(jobtype.Signal)     {}
 func (s *endless) Observer() *jobtype.Observer { return nil }
 
-func (s *endless) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+func (s *endless) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }
+
+func (s *endless) Exchange(ctx context.Context, x *engine.Exchange) error {
 	q := &endlessQuerier{}
-	err := fn(ctx, q)
+	err := exchange(ctx, q, x)
 	if q.recorded > 0 {
 		time.Sleep(s.recording)
 	}
@@ -40,12 +40,19 @@ func (s *endless) Write(ctx context.Context, fn func(context.Context, db.Querier
 	return err
 }
 
-func (s *endless) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return s.Write(ctx, fn)
+// exchange runs the functions of an exchange, without a look when it is simple.
+func exchange(ctx context.Context, q db.Querier, x *engine.Exchange) error {
+	x.Begin()
+	steps := append([]engine.Func{x.Record}, x.Claims...)
+	if !x.Simple {
+		steps = append(steps, x.Look)
+	}
+	return engine.InOrder(ctx, q, append(steps, x.Conclude))
 }
 
-func (s *endless) Together(ctx context.Context, q db.Querier, fns ...func(context.Context, db.Querier) error) error {
-	return engine.InOrder(ctx, q, fns)
+func (s *endless) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, func(), error) {
+	rows, err := q.ClaimJobs(ctx, arg)
+	return rows, nil, err
 }
 
 type endlessQuerier struct {
@@ -83,7 +90,7 @@ func endlessProducer(t *testing.T, store engine.Store, ends int, handle func()) 
 		a.end = lifecycle.End{Job: &a.job}
 		r.ended = append(r.ended, a)
 	}
-	return &producer{run: r, hungry: map[string]bool{}, alarm: clock.NewAlarm(store.Now), trouble: outage.New(r.log)}
+	return &producer{run: r, hungry: map[string]bool{}, alarm: clock.NewAlarm(store.Now), trouble: outage.New(r.log), backoff: engine.NoBackoff{}}
 }
 
 func (p *producer) cycleOf(wants int64) *cycle {

@@ -51,6 +51,7 @@ func (r *run) reserve(kind, queue string) *handover {
 func (h *handover) claim(now time.Time) *engine.Claim {
 	return &engine.Claim{
 		WorkerID: h.worker, StartedAt: core.Micros(now), LeaseUntil: core.Micros(now.Add(h.run.config.Lease)), Kinds: h.run.kinds,
+		Patience: handoverMost,
 	}
 }
 

@@ -153,11 +153,12 @@ func TestKeptSlot(t *testing.T) {
 	}
 }
 
-// stubborn is a store that inserts no job as claimed: it returns an error, with waits only after the context has ended.
+// stubborn is a store that inserts no job as claimed: it returns an error, with waits only when the claim's patience or, if it does
+// not heed that, the context has ended.
 type stubborn struct {
 	endless
-	err   error
-	waits bool
+	err            error
+	waits, patient bool
 }
 
 func (s *stubborn) CanRetry(err error) bool { return errors.Is(err, jobtype.ErrBusy) }
@@ -166,10 +167,19 @@ func (s *stubborn) Insert(ctx context.Context, in engine.Insert) ([]int64, error
 	if in.Claim == nil {
 		return nil, errors.New("the job has no claim")
 	}
-	if s.waits {
-		<-ctx.Done()
+	if !s.waits {
+		return nil, s.err
 	}
-	return nil, s.err
+	if s.patient {
+		<-ctx.Done()
+		return nil, s.err
+	}
+	select {
+	case <-ctx.Done():
+		return nil, s.err
+	case <-time.After(in.Claim.Patience):
+		return nil, errors.Join(engine.ErrDeclined, s.err)
+	}
 }
 
 // A job whose handover fails is inserted normally. An error that the normal insert would return too is returned without a second
@@ -190,7 +200,7 @@ func TestHandoverThatFails(t *testing.T) {
 		"too late, a passing state":          {store: stubborn{err: jobtype.ErrBusy, waits: true}, again: true},
 		"too late, a queue that declines":    {store: stubborn{err: engine.ErrDeclined, waits: true}, again: true},
 		"the caller's end":                   {store: stubborn{err: no, waits: true}, limit: handoverMost / 2},
-		"the caller's end where others wait": {store: stubborn{err: no, waits: true, endless: endless{alone: true}}, limit: 2 * handoverMost},
+		"the caller's end where others wait": {store: stubborn{err: no, waits: true, patient: true}, limit: 2 * handoverMost},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &test.store

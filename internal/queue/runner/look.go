@@ -40,7 +40,8 @@ func (p *producer) look(ctx context.Context, wants map[string]int64) (found, dra
 	p.trouble.Over("the database works again")
 	p.misses = 0
 	p.trust(false)
-	p.contention.foundNothing()
+	p.vain++
+	p.backoff.FoundNothing()
 	for queue := range wants { // and no other: one without a free slot was not looked at
 		delete(p.hungry, queue)
 	}
@@ -61,11 +62,9 @@ func (p *producer) peek(ctx context.Context, wants map[string]int64) (found bool
 			if found {
 				break
 			}
-			kinds, err := q.HasClaimableJobs(ctx, db.HasClaimableJobsParams{Kinds: p.kinds, Queue: queue})
-			if err != nil {
+			if found, err = p.store.HasClaimableJobs(ctx, q, db.HasClaimableJobsParams{Kinds: p.kinds, Queue: queue}); err != nil {
 				return err
 			}
-			found = kinds > 0
 		}
 		return nil
 	})

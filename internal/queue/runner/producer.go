@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/queue/clock"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -28,19 +29,20 @@ const (
 // it touches its fields.
 type producer struct {
 	*run
-	names      []string // of the queues
-	wake       <-chan struct{}
-	alarm      *clock.Alarm
-	hungry     map[string]bool // queues that may hold jobs to claim
-	behind     bool            // more jobs are due than were promoted
-	next       time.Time       // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
-	trouble    *outage.Outage  // writes that failed, since the last that did not
-	took       time.Duration   // the time of the last cycle's write
-	batch      batchSize       // how many jobs of a queue a cycle claims
-	misses     int             // cycles that claimed nothing though there was something, since the last that did
-	notified   bool            // by a notification of a job, since the last cycle
-	trusting   bool            // the last notification led to a claim: the producer claims after the next one without a look first
-	contention contention
+	names    []string // of the queues
+	wake     <-chan struct{}
+	alarm    *clock.Alarm
+	hungry   map[string]bool // queues that may hold jobs to claim
+	behind   bool            // more jobs are due than were promoted
+	next     time.Time       // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
+	trouble  *outage.Outage  // writes that failed, since the last that did not
+	took     time.Duration   // the time of the last cycle's write
+	batch    batchSize       // how many jobs of a queue a cycle claims
+	misses   int             // cycles that claimed nothing though there was something, since the last that did
+	notified bool            // by a notification of a job, since the last cycle
+	trusting bool            // the last notification led to a claim: the producer claims after the next one without a look first
+	vain     int             // looks in a row that found nothing
+	backoff  engine.Backoff
 }
 
 // produce runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
@@ -48,11 +50,10 @@ func (r *run) produce(ctx context.Context) error {
 	names := slices.Sorted(maps.Keys(r.config.Queues))
 	wake, stop := r.store.Listen(jobtype.WorkReady, names)
 	defer stop()
-	alone := r.store.WritesAlone()
 	p := &producer{
 		run: r, names: names, wake: wake, alarm: clock.NewAlarm(r.store.Now),
-		hungry: map[string]bool{}, trouble: outage.New(r.log), batch: firstBatchSize(alone),
-		contention: contention{writesAlone: alone, workers: r.rescuer.Workers},
+		hungry: map[string]bool{}, trouble: outage.New(r.log), batch: batchSlots,
+		backoff: r.store.Backoff(r.rescuer.Workers),
 	}
 	defer p.alarm.Stop()
 	p.lookEverywhere()
@@ -93,7 +94,7 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 		completer: p.completer, executor: p.executor,
 		ended: ended, wants: wants, slots: free, behind: p.behind, due: p.next,
 	}
-	c.lone = p.claimsAlone(c)
+	c.simple = p.claimsOnly(c)
 	if err := p.commit(ctx, c, stopping); err != nil {
 		return true, err
 	}
@@ -147,7 +148,7 @@ func (p *producer) lookEverywhere() {
 func (p *producer) rest() {
 	wake := p.wake
 	var over <-chan time.Time
-	if wait := time.Until(p.contention.quietUntil); wait > 0 {
+	if wait := time.Until(p.backoff.QuietUntil()); wait > 0 {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		wake, over = nil, timer.C
@@ -169,7 +170,7 @@ func (p *producer) rest() {
 
 // standsBack pauses where other workers were faster before, and returns true when the producer must look again.
 func (p *producer) standsBack() bool {
-	pause := p.contention.pauseBeforeClaim()
+	pause := p.backoff.PauseBeforeClaim()
 	if pause == 0 {
 		return false
 	}
@@ -193,18 +194,17 @@ func (p *producer) trust(worth bool) {
 // follow updates the producer's state after a cycle is committed, and starts what it claimed.
 func (p *producer) follow(c *cycle) {
 	tellCycle(p.observer, len(c.ended), len(c.claimed), int(c.promoted), c.took)
-	if p.store.WritesAlone() {
-		p.batch = p.batch.learn(len(c.ended)+len(c.claimed), c.held)
-	}
+	p.batch = p.batch.learn(len(c.ended)+len(c.claimed), c.held)
 	p.completer.recorded(c)
 	if c.promotes() {
 		p.behind = c.promoted > 0 && c.promoted == c.promote
-		if !c.lone {
+		if c.looked {
 			p.next = c.next
 		}
 	}
 	if len(c.claimed) > 0 {
-		p.contention.claimed()
+		p.vain = 0
+		p.backoff.Claimed()
 	}
 	if len(c.wants) > 0 {
 		p.followClaim(c)
@@ -226,7 +226,7 @@ func (p *producer) followClaim(c *cycle) {
 	for queue := range c.wants {
 		// A claim that came short may have missed rows that another worker had locked and then did not take: a look, which
 		// takes no locks, tells.
-		p.hungry[queue] = c.more[queue] || c.short[queue] || c.lone
+		p.hungry[queue] = c.more[queue] || c.short[queue] || !c.looked
 	}
 	if len(c.ended) == 0 && len(c.claimed) == 0 && !p.behind {
 		// Another worker claimed the job first, or a job is pending before its time: by SQL, or because the clock was set
@@ -236,7 +236,7 @@ func (p *producer) followClaim(c *cycle) {
 			next = again
 		}
 		p.misses++
-		p.contention.claimedNothing()
+		p.backoff.ClaimedNothing()
 	} else {
 		p.misses = 0
 	}
@@ -306,7 +306,7 @@ func (p *producer) demand(worth bool) (wants, free map[string]int64) {
 // nextLook returns when the producer looks again by itself; the zero time means never. next is when a job falls due.
 func (p *producer) nextLook(next time.Time) time.Time {
 	if p.config.Drain {
-		return core.Earlier(next, p.store.Now().Add(min(drainFirst<<min(max(p.contention.vain, p.misses), 10), drainLast)))
+		return core.Earlier(next, p.store.Now().Add(min(drainFirst<<min(max(p.vain, p.misses), 10), drainLast)))
 	}
 	return next
 }

@@ -37,17 +37,11 @@ func (g *Registry) HandOver(ctx context.Context, in engine.Insert) (ids []int64,
 	}
 	defer h.end() // also when a handler of events of the application panics
 	store := h.run.store
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if !store.WritesAlone() { // on SQLite a waiting writer blocks all others, so no timeout is set
-		limited, cancel = context.WithTimeout(ctx, handoverMost)
-	}
-	defer cancel()
 	now := store.Now()
 	in.Claim = h.claim(now)
-	ids, err = store.Insert(limited, in)
+	ids, err = store.Insert(ctx, in)
 	if err != nil {
-		late := limited.Err() != nil
-		return nil, ctx.Err() != nil || errors.Is(err, jobtype.ErrUnknownOutcome) || !late && store.CanRetry(err), err
+		return nil, ctx.Err() != nil || errors.Is(err, jobtype.ErrUnknownOutcome) || !engine.Refused(err) && store.CanRetry(err), err
 	}
 	h.start(h.attempt(in.Job, ids[0], now))
 	return ids, true, nil

@@ -10,17 +10,24 @@ WHERE id = ANY (ARRAY(
 
 -- name: HasClaimableJobs :one
 -- HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
--- It looks at one index entry per kind.
+-- It looks at one index entry per kind, from the cursors on, as ClaimJobs does, or before those of a list called before.
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
-    SELECT j.id /* kinds is not a plain list here: see ClaimJobs */ FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'between') AS b (value)
+    SELECT j.id FROM (
+        SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
+        FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+        WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
+        UNION ALL
+        SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
+        FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'between') AS r (value)
+    ) AS b
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.value->>0
-          AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
+        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.kind
+          AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
     UNION ALL
-    SELECT j.id FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'from') AS f (value)
+    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'from') AS f (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = f.value->>0
@@ -29,7 +36,7 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
         LIMIT 1
     ) AS j
     UNION ALL
-    SELECT j.id FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'before') AS a (value)
+    SELECT j.id FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'before') AS a (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = a.value->>0
@@ -44,26 +51,35 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue A
 -- ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 -- Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 -- It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
+-- cursors, when not empty, say where to begin, on PostgreSQL.
 UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
                 lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
                 updated_at = CAST(@now AS BIGINT)
 WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
     SELECT c.id FROM ( /* Index entries of jobs that were claimed before are in the way until they are vacuumed, which
-           an old transaction anywhere prevents. So kinds can say where to begin: 'between' are [kind, priority,
-           priority] whose jobs are looked for between the two, 'from' are [kind, priority, run_after, id] to begin with. */
+           an old transaction anywhere prevents. So cursors, when not empty, say where to begin: 'between' are [kind, priority,
+           priority] whose jobs are looked for between the two, 'from' are [kind, priority, run_after, id] to begin with.
+           A kind without cursors is looked for at all priorities. */
         SELECT j.id, j.priority, j.run_after
-        FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'between') AS b (value)
+        FROM (
+            SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
+            FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+            WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
+            UNION ALL
+            SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
+            FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'between') AS r (value)
+        ) AS b
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
-            WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.value->>0
-              AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
+            WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.kind
+              AND i.priority > b.low AND i.priority < b.high
               AND i.run_after <= CAST(@now AS BIGINT)
             ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
             FOR UPDATE SKIP LOCKED
         ) AS j
         UNION ALL
         SELECT j.id, j.priority, j.run_after
-        FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'from') AS f (value)
+        FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'from') AS f (value)
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
             WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = f.value->>0
@@ -84,7 +100,7 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
           unique_key, request_id, user_id, tags, metadata, created_at;
 
 -- name: ListClaimableJobs :many
--- ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand
+-- ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs hands
 -- them over. For many jobs the two cost less than an UPDATE that returns rows. No other writer may come between them, as on SQLite.
 SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
@@ -100,16 +116,6 @@ FROM sqluice_jobs AS j WHERE j.id = ANY (ARRAY(
       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 ));
-
--- name: ListClaimableKinds :many
--- ListClaimableKinds lists those of the kinds, a JSON list, that have a pending job in a queue, if a worker may claim from it.
-SELECT CAST(k.value AS TEXT) AS kind FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
-CROSS JOIN LATERAL (
-    SELECT i.id FROM sqluice_jobs AS i
-    WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = k.value LIMIT 1
-) AS j
-WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
 
 -- name: StartJobs :execrows
 -- StartJobs hands pending jobs, a JSON list of ids, to a worker.
@@ -138,16 +144,23 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
       > CAST(@started_at AS BIGINT)
   AND NOT EXISTS (
-    SELECT 1 FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'between') AS b (value) /* see ClaimJobs */
+    SELECT 1 FROM (
+        SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
+        FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+        WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
+        UNION ALL
+        SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
+        FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'between') AS r (value)
+    ) AS b
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.value->>0
-          AND i.priority > CAST(b.value->>1 AS BIGINT) AND i.priority < CAST(b.value->>2 AS BIGINT)
+        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.kind
+          AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
   )
   AND NOT EXISTS (
-    SELECT 1 FROM jsonb_array_elements(CAST(CAST(@kinds AS TEXT) AS jsonb)->'from') AS f (value)
+    SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'from') AS f (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = f.value->>0

@@ -9,9 +9,9 @@ WHERE id IN (
 
 -- name: HasClaimableJobs :one
 -- HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
--- It looks at one index entry per kind.
+-- It looks at one index entry per kind, from the cursors on, as ClaimJobs does, or before those of a list called before.
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(@kinds AS TEXT)) AS k
-WHERE EXISTS (
+WHERE CAST(@cursors AS TEXT) = '' AND EXISTS (
     SELECT 1 FROM sqluice_jobs AS j
     WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
 )
@@ -21,13 +21,14 @@ AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS 
 -- ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
 -- Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
 -- It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
+-- cursors, when not empty, say where to begin, on PostgreSQL.
 UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
                 lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
                 updated_at = CAST(@now AS BIGINT)
 WHERE id IN (
     SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
         SELECT j.id FROM sqluice_jobs AS j
-        WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
+        WHERE CAST(@cursors AS TEXT) = '' AND j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
           AND j.run_after <= CAST(@now AS BIGINT)
         ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT)
     )
@@ -41,7 +42,7 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
           unique_key, request_id, user_id, tags, metadata, created_at;
 
 -- name: ListClaimableJobs :many
--- ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand
+-- ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs hands
 -- them over. For many jobs the two cost less than an UPDATE that returns rows. No other writer may come between them, as on SQLite.
 SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
@@ -56,16 +57,6 @@ FROM sqluice_jobs AS j WHERE j.id IN (
       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 );
-
--- name: ListClaimableKinds :many
--- ListClaimableKinds lists those of the kinds, a JSON list, that have a pending job in a queue, if a worker may claim from it.
-SELECT CAST(k.value AS TEXT) AS kind FROM json_each(CAST(@kinds AS TEXT)) AS k
-WHERE EXISTS (
-    SELECT 1 FROM sqluice_jobs AS j
-    WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
-)
-AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
 
 -- name: StartJobs :execrows
 -- StartJobs hands pending jobs, a JSON list of ids, to a worker.
@@ -96,6 +87,7 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
     )
   )
+  AND CAST(@cursors AS TEXT) = '' /* they are for PostgreSQL */
 RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, timeout, unique_key, request_id, user_id, tags,
           metadata, created_at, attempt, worker_id;
 

@@ -7,20 +7,19 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// A cycle claims alone where it has nothing else to do, and where that spares round trips.
-func TestCyclesThatClaimAlone(t *testing.T) {
+// A cycle only claims where it has nothing else to do.
+func TestCyclesThatOnlyClaim(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*producer, *cycle)
-		alone  bool
+		only   bool
 	}{
-		"slots for all":               {alone: true},
-		"due later":                   {change: func(p *producer, _ *cycle) { p.next = time.Now().Add(time.Hour) }, alone: true},
+		"slots for all":               {only: true},
+		"due later":                   {change: func(p *producer, _ *cycle) { p.next = time.Now().Add(time.Hour) }, only: true},
 		"due":                         {change: func(p *producer, _ *cycle) { p.next = time.Now() }},
-		"on one machine":              {change: func(p *producer, _ *cycle) { p.store.(*endless).alone = true }},
 		"ends to record":              {change: func(_ *producer, c *cycle) { c.ended = make([]*Attempt, 1) }},
 		"more to promote":             {change: func(_ *producer, c *cycle) { c.behind = true }},
 		"without a notification":      {change: func(p *producer, _ *cycle) { p.notified = false }},
@@ -34,14 +33,14 @@ func TestCyclesThatClaimAlone(t *testing.T) {
 		if test.change != nil {
 			test.change(p, c)
 		}
-		if p.claimsAlone(c) != test.alone {
-			t.Errorf("%s: it claims alone: %t", name, !test.alone)
+		if p.claimsOnly(c) != test.only {
+			t.Errorf("%s: it only claims: %t", name, !test.only)
 		}
 	}
 }
 
-// lonely is a store whose transactions of one statement fail, so many of them, and the next one claims something.
-type lonely struct {
+// uncertain is a store whose exchanges have unknown outcomes, so many of them, and the next one claims something.
+type uncertain struct {
 	endless
 	failures int
 	ones     int
@@ -54,12 +53,12 @@ func (*barren) ClaimJobs(context.Context, db.ClaimJobsParams) ([]db.ClaimJobsRow
 	return nil, nil
 }
 
-func (s *lonely) WriteOne(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+func (s *uncertain) Exchange(ctx context.Context, x *engine.Exchange) error {
 	s.ones++
 	if s.ones > s.failures+1 {
-		return fn(ctx, &barren{})
+		return exchange(ctx, &barren{}, x)
 	}
-	if err := s.endless.Write(ctx, fn); err != nil {
+	if err := s.endless.Exchange(ctx, x); err != nil {
 		return err
 	}
 	if s.ones <= s.failures {
@@ -68,12 +67,12 @@ func (s *lonely) WriteOne(ctx context.Context, fn func(context.Context, db.Queri
 	return nil
 }
 
-// What a claim alone has claimed begins when it is known to be committed, and what may fall due is looked for after it.
-func TestClaimAlone(t *testing.T) {
-	store := &lonely{failures: 1}
+// What a simple exchange has claimed begins when it is known to be committed, and what may fall due is looked for after it.
+func TestSimpleExchange(t *testing.T) {
+	store := &uncertain{failures: 1}
 	p := endlessProducer(t, store, 0, func() {})
 	for round, want := range []int{0, 1, 1, 1} {
-		c := &cycle{completer: p.completer, executor: p.executor, wants: map[string]int64{jobtype.DefaultQueue: 1}, slots: map[string]int64{jobtype.DefaultQueue: 1}, lone: true}
+		c := &cycle{completer: p.completer, executor: p.executor, wants: map[string]int64{jobtype.DefaultQueue: 1}, slots: map[string]int64{jobtype.DefaultQueue: 1}, simple: true}
 		p.hungry[jobtype.DefaultQueue] = false
 		err := c.commit(t.Context())
 		if err == nil {

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// Exchange is one cycle of a runner: in one transaction it records what ended, makes due jobs pending and claims. An engine runs
+// its functions in the order of the fields, each at most once in a run of the transaction, which may run more than once. It does
+// so in as few round trips as it can: the first statements of Record, Promote, Claims and Look may be sent together, so none of
+// these may depend on what another returns. A nil function has nothing to do.
+type Exchange struct {
+	Begin   func() // forgets what an earlier run has done; without statements
+	Record  Func   // records the ends of attempts
+	Promote Func   // makes due jobs pending
+	Claims  []Func // claim jobs, while no scheduled job is due before NoneDueBefore
+	Look    Func   // finds out when the next scheduled job falls due, and sets Due
+	Judge   Func   // looks at what was claimed, and gives back what must not run
+	Note    Func   // adds what happened to the counts; it reads nothing
+
+	// Claiming is set when jobs may become pending or be claimed; otherwise only Record, Judge and Note run.
+	Claiming bool
+
+	// Simple is set when an engine may commit the only claim by itself: nothing ended, Judge gives back at most jobs on their last
+	// chance, and the caller looks again afterwards. Judge and Note then run in a transaction of their own.
+	Simple bool
+
+	// Now is the time of the claims, and Due when the first scheduled job falls due as far as the caller knows; 0 means that none is
+	// scheduled. Look sets Due anew. In microseconds.
+	Now, Due int64
+
+	// NoneDueBefore is set by the engine before Claims run: they claim nothing while a scheduled job is due before it. 0 means that
+	// Promote has looked in the same transaction.
+	NoneDueBefore int64
+
+	// Alone is set by an engine whose other writers waited while the transaction ran its functions.
+	Alone bool
+}
+
+// Each replaces each function by what wrap returns for it. Stores that observe statements use it.
+func (x *Exchange) Each(wrap func(Func) Func) {
+	for _, fn := range []*Func{&x.Record, &x.Promote, &x.Look, &x.Judge, &x.Note} {
+		if *fn != nil {
+			*fn = wrap(*fn)
+		}
+	}
+	for i, fn := range x.Claims {
+		x.Claims[i] = wrap(fn)
+	}
+}
+
+// IsDue reports whether a scheduled job is due.
+func (x *Exchange) IsDue() bool { return x.Due != 0 && x.Due <= x.Now }
+
+// Conclude runs Judge and Note.
+func (x *Exchange) Conclude(ctx context.Context, q db.Querier) error {
+	return InOrder(ctx, q, []Func{x.Judge, x.Note})
+}

@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sqluice/sqluice/db"
+	dbpostgres "github.com/sqluice/sqluice/db/postgres"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// errNotPrepared keeps a statement from being sent with others: see opening.
+var errNotPrepared = errors.New("the statement is not prepared on its connection yet")
+
+// Exchange implements [jobs.Store]. Each look is a round trip, so it goes by the caller's last one: the claims take nothing when a
+// job has fallen due since, and the next exchange promotes that.
+func (s *Store) Exchange(ctx context.Context, x *engine.Exchange) error {
+	ctx = context.WithoutCancel(ctx)
+	if x.Simple && !s.unprepared.Load() {
+		err := s.claimSimply(ctx, x)
+		if !errors.Is(err, errNotPrepared) {
+			return err
+		}
+	}
+	return s.write(ctx, 1, s.transact, func(ctx context.Context, t *transaction, q db.Querier) error {
+		x.Begin()
+		steps := []engine.Func{x.Record}
+		if x.Claiming {
+			if x.NoneDueBefore = x.Now + 1; x.IsDue() {
+				x.NoneDueBefore = 0
+				steps = append(steps, x.Promote)
+			}
+			steps = append(append(steps, x.Claims...), x.Look)
+		}
+		if err := t.together(ctx, q, steps); err != nil {
+			return err
+		}
+		if err := engine.InOrder(ctx, q, []engine.Func{x.Judge}); err != nil || x.Note == nil {
+			return err
+		}
+		return x.Note(ctx, s.withCommit(t, q))
+	})
+}
+
+// claimSimply commits the only claim in one round trip, and then runs Judge and Note. It returns errNotPrepared when a whole
+// transaction must make the claim.
+func (s *Store) claimSimply(ctx context.Context, x *engine.Exchange) error {
+	err := s.write(ctx, 1, s.transactOne, func(ctx context.Context, _ *transaction, q db.Querier) error {
+		x.Begin()
+		x.NoneDueBefore = x.Now + 1
+		return engine.InOrder(ctx, q, x.Claims)
+	})
+	if err != nil {
+		return err
+	}
+	return s.Write(ctx, x.Conclude) // which takes no round trip when it has nothing to do
+}
+
+// transactOne is transact for one statement: it sends BEGIN, settings, the statement and COMMIT in one round trip. The number of that
+// transaction is known when all is over: what became of it can be asked for only where there is a round trip to begin with. Its error
+// means that nothing was committed, but for ErrUnknownOutcome, and for fn's own.
+func (s *Store) transactOne(ctx context.Context, fn statements) (committed bool, err error) {
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Release() // which closes it when the transaction is still open, as after an error
+	w := s.watchWrite(ctx, conn)
+	over := false // the transaction, before its statement
+	q := queries{dbpostgres.New(placed{opening{
+		watched: watched{conn.Conn(), w}, mode: s.mode,
+		first: func() error { return errNotPrepared },
+		ahead: func(batch *pgx.Batch) func(pgx.BatchResults) error {
+			batch.Queue(control("begin"))
+			batch.Queue(control("one_statement"))
+			return func(results pgx.BatchResults) error {
+				err := errors.Join(takeOne(results), takeOne(results))
+				var server *pgconn.PgError
+				over = errors.As(err, &server)
+				return err
+			}
+		},
+		behind: func(batch *pgx.Batch) { batch.Queue(control("commit")) },
+	}, s, true})}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in a write: %v", p)
+		}
+		if err = w.end(err); broken(err) && !pgconn.SafeToRetry(err) && !over {
+			err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
+		}
+	}()
+	return true, fn(w.ctx, nil, q)
+}
