@@ -73,7 +73,13 @@ type Store interface {
 	// tell leaves out work for other queues than these. stop ends it.
 	Listen(signals Signal, queues []string) (wake <-chan struct{}, stop func())
 
-	// Announce tells listeners, here and in other processes, what a commit of this process made true.
+	// AnnouncesEnds reports whether JobEnded reaches listeners after every commit that ends jobs. When it does not, it reaches
+	// them after this store's own writes only: Wait then reads the jobs itself, and listeners for ChangesOnly are woken about a
+	// second later at the latest.
+	AnnouncesEnds() bool
+
+	// Announce tells listeners, here and in other processes, what a commit of this process made true. AnnouncesEnds says
+	// whether it tells other processes of JobEnded.
 	Announce(signals Signal)
 
 	// HoldWorkerLock takes a new lock that says that a worker lives, for as long as the process lives or until release, and

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// waitLook is how often the jobs of all waiters are looked at without a signal: for commits that no signal tells of.
-	waitLook = time.Second
-
-	// waitFew is up to how many waiters each read their own job after a signal. Of more, one statement finds those whose job has
-	// ended.
-	waitFew = 4
+	// waitSoon is the pause before the list looks at its jobs after a caller joined or a job of it ended. Each look that finds no
+	// ended job doubles the pause, up to waitPoll where only looks find what other processes end, and up to waitSafety where a
+	// signal tells of it.
+	waitSoon   = 2 * time.Millisecond
+	waitPoll   = 100 * time.Millisecond
+	waitSafety = time.Second
 
 	// waitMost is how many jobs one statement looks at: that takes milliseconds of a processor.
 	waitMost = 2000
 
-	// waitRest is how many times the duration of a look passes before the next one: looks for many waiters take at most a tenth
+	// waitRest is how many times the duration of a look passes before the next one, up to waitSafety: looks take at most a tenth
 	// of one processor.
 	waitRest = 9
 )
@@ -34,8 +34,7 @@ const (
 type waitList struct {
 	mu      sync.Mutex
 	waiters map[*waiter]struct{}
-	fresh   []*waiter     // those whose jobs were not looked at since they joined
-	joined  chan struct{} // gets a value when there is a fresh one
+	joined  chan struct{} // gets a value when a waiter joins
 	stop    func()        // ends the goroutine; nil while there are no waiters
 }
 
@@ -53,7 +52,7 @@ func (l *waitList) join(store Store, id int64) (wake <-chan struct{}, leave func
 	if l.stop == nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended, deafen := store.Listen(JobEnded, nil)
-		l.waiters, l.fresh, l.joined = map[*waiter]struct{}{}, nil, make(chan struct{}, 1)
+		l.waiters, l.joined = map[*waiter]struct{}{}, make(chan struct{}, 1)
 		l.stop = func() {
 			cancel()
 			deafen()
@@ -61,7 +60,6 @@ func (l *waitList) join(store Store, id int64) (wake <-chan struct{}, leave func
 		go l.follow(ctx, store, ended, l.joined)
 	}
 	l.waiters[w] = struct{}{}
-	l.fresh = append(l.fresh, w)
 	signal(l.joined)
 	return w.wake, func() { l.leave(w) }
 }
@@ -76,84 +74,84 @@ func (l *waitList) leave(w *waiter) {
 	}
 }
 
-// follow looks at all jobs after each signal, and each waitLook without one, and at those of fresh waiters, until ctx ends.
+// follow looks at all jobs after each signal, and after a pause without one, until ctx ends.
 func (l *waitList) follow(ctx context.Context, store Store, ended, joined <-chan struct{}) {
-	tick := time.NewTicker(waitLook)
-	defer tick.Stop()
+	longest := waitPoll
+	if store.AnnouncesEnds() {
+		longest = waitSafety
+	}
+	pause := waitSoon
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
 	for {
-		var list []*waiter
 		select {
 		case <-ctx.Done():
 			return
 		case <-joined:
-			list = l.takeFresh(ctx)
-		case <-ended:
-			list = l.all()
-		case <-tick.C:
-			list = l.all()
-		}
-		if len(list) <= waitFew {
-			wakeAll(list)
+			if pause > waitSoon { // else the look is due within waitSoon, and one caller after another does not postpone it
+				pause = waitSoon
+				timer.Reset(pause)
+			}
 			continue
+		case <-ended:
+		case <-timer.C:
 		}
 		began := time.Now()
-		wakeEnded(ctx, store, list)
+		found, err := wakeEnded(ctx, store, l.byID())
+		switch {
+		case err != nil:
+			pause = waitSafety
+		case found:
+			pause = waitSoon
+		default:
+			pause = min(2*pause, longest)
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(waitRest * time.Since(began)):
+		case <-time.After(min(waitRest*time.Since(began), waitSafety)):
 		}
+		timer.Reset(pause)
 	}
 }
 
-func (l *waitList) all() []*waiter {
+// byID returns the waiters by the id of their job.
+func (l *waitList) byID() map[int64][]*waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Collect(maps.Keys(l.waiters))
-}
-
-// takeFresh returns none when ctx has ended: then the fresh ones are another goroutine's.
-func (l *waitList) takeFresh(ctx context.Context) []*waiter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if ctx.Err() != nil {
-		return nil
-	}
-	list := l.fresh
-	l.fresh = nil
-	return list
-}
-
-// wakeEnded wakes those whose job has ended or is not there.
-func wakeEnded(ctx context.Context, store Store, list []*waiter) {
 	byID := map[int64][]*waiter{}
-	for _, w := range list {
+	for w := range l.waiters {
 		byID[w.id] = append(byID[w.id], w)
 	}
+	return byID
+}
+
+// wakeEnded wakes the waiters whose job has ended or is not there. It reports whether there were any.
+func wakeEnded(ctx context.Context, store Store, byID map[int64][]*waiter) (found bool, err error) {
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(byID)), waitMost) {
 		var ended []int64
-		err := store.Inspect(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		err = store.Inspect(ctx, func(ctx context.Context, q db.Querier) (err error) {
 			ended, err = q.ListEndedAmong(ctx, core.JSONIDs(ids))
 			return err
 		})
-		switch {
-		case ctx.Err() != nil:
-			return
-		case errors.Is(err, ErrUnavailable): // the server comes back, and the next look finds them
-			return
-		case err != nil:
-			ended = ids // their own reads meet the error, and Wait returns it
+		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, ErrUnavailable) { // a server that is away comes back
+				wakeAll(byID, ids) // their own reads meet the error, and Wait returns it
+			}
+			return found, err
 		}
-		for _, id := range ended {
-			wakeAll(byID[id])
-		}
+		wakeAll(byID, ended)
+		found = found || len(ended) > 0
 		runtime.Gosched() // SQLite computes in this process: let goroutines run that are ready
 	}
+	return found, nil
 }
 
-func wakeAll(list []*waiter) {
-	for _, w := range list {
-		signal(w.wake)
+func wakeAll(byID map[int64][]*waiter, ids []int64) {
+	for _, id := range ids {
+		for _, w := range byID[id] {
+			signal(w.wake)
+		}
 	}
 }
 

@@ -303,7 +303,7 @@ func wait(t *testing.T, c *cli) {
 	c.ok("cancel", c.enqueue("k"))
 	c.fails(exitFailure, []string{"job 5 was cancelled"}, "wait", "5", "--json")
 	c.enqueue("k")
-	c.fails(exitFailure, []string{"job 6 has not ended after 20ms"}, "wait", "6", "--timeout", "20ms")
+	c.fails(exitFailure, []string{"job 6 has not ended after 20ms: it is pending"}, "wait", "6", "--timeout", "20ms")
 	c.fails(exitFailure, []string{"job 99", "no such job"}, "wait", "99")
 }
 

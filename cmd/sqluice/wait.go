@@ -36,17 +36,15 @@ func (a *app) waitCommand() *cobra.Command {
 }
 
 func (a *app) wait(ctx context.Context, c *jobs.Client, id int64, timeout time.Duration, asJSON bool) error {
+	waiting := ctx
 	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout)
+		waiting, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	job, err := c.Wait(ctx, id)
+	job, err := c.Wait(waiting, id)
 	if errors.Is(err, context.DeadlineExceeded) {
-		if job.Status == "" { // it was not read in time
-			return fmt.Errorf("job %d has not ended after %s", id, timeout)
-		}
-		return fmt.Errorf("job %d has not ended after %s: it is %s", id, timeout, job.Status)
+		return notEnded(ctx, c, id, timeout)
 	}
 	if err != nil {
 		return err
@@ -71,6 +69,17 @@ func (a *app) wait(ctx context.Context, c *jobs.Client, id int64, timeout time.D
 	default:
 		return fmt.Errorf("job %d %s", id, verb(job.Status))
 	}
+}
+
+// notEnded returns the error of a job that has not ended in time, with its status if that can be read within a second.
+func notEnded(ctx context.Context, c *jobs.Client, id int64, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	job, err := c.Get(ctx, id)
+	if err != nil {
+		return fmt.Errorf("job %d has not ended after %s", id, timeout)
+	}
+	return fmt.Errorf("job %d has not ended after %s: it is %s", id, timeout, job.Status)
 }
 
 // verb returns "failed" or "was cancelled".

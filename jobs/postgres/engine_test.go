@@ -22,7 +22,6 @@ func TestEngine(t *testing.T) {
 		{"Clock", clockTests},
 		{"Collide", collideTests},
 		{"Deadline", deadlineTests},
-		{"Ends", endsTests},
 		{"Later", laterTests},
 		{"Groups", groupTests},
 		{"Pipeline", pipelineTests},

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,19 +17,17 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// The shortest time between two notifications that are sent after a commit, so that one tells of many jobs that end: the
-// first while there is no more to tell, twice the time before for each that follows another, up to the last. (Those of
-// enqueues go with their transactions.)
-const (
-	ringFirst = 5 * time.Millisecond
-	ringLast  = 40 * time.Millisecond
-)
+// notifyEvery is the shortest time between two notifications that are sent after commits, such as those of retries. Those of
+// enqueues are parts of their transactions.
+const notifyEvery = 5 * time.Millisecond
 
 // lastWord is how long the last notification of a hub may take, and the last statement on a connection that is given up.
 const lastWord = 500 * time.Millisecond
 
-// hub tells listeners of commits: of this process's at once, of other processes' by notifications, and at each poll of
-// all that no notification told of.
+// hub wakes listeners after commits: after this process's at once, after another process's when it made work ready, by a
+// notification, and at each poll after those without a notification. Jobs that end in other processes cause none: a
+// notification would wake every listening process and the server's process for it, and nearly always no caller waits.
+// [jobs.Store.AnnouncesEnds] is therefore false: Wait polls, and pollChanges wakes the listeners for ChangesOnly.
 type hub struct {
 	store *Store
 	token string // names this store in its own notifications, which it need not listen to
@@ -39,10 +38,8 @@ type hub struct {
 	started   bool // a goroutine polls, and another listens
 	compares  bool // a goroutine looks whether anything has changed
 	quiet     bool // the server takes no LISTEN: poll more often
-	pending   jobs.Signal
-	ringing   bool // a goroutine sends what is pending
-	ends      ends
-	saying    bool // a goroutine announces that a listener waits for jobs to end
+	pending   bool // work became ready that other processes were not notified of
+	notifying bool // a goroutine sends notifications while any is pending
 	ctx       context.Context
 	stop      context.CancelFunc
 	running   sync.WaitGroup
@@ -64,7 +61,7 @@ func (h *hub) listen(signals jobs.Signal, queues []string) (<-chan struct{}, fun
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.listeners[l] = struct{}{}
-	if !h.started && !h.closed {
+	if signals&jobs.WorkReady != 0 && !h.started && !h.closed {
 		// They go on when no listener is left: a program that listened once will again, and a connection is expensive.
 		h.started = true
 		h.running.Go(h.poll)
@@ -73,10 +70,6 @@ func (h *hub) listen(signals jobs.Signal, queues []string) (<-chan struct{}, fun
 	if signals&jobs.ChangesOnly != 0 && !h.compares && !h.closed {
 		h.compares = true
 		h.running.Go(h.pollChanges)
-	}
-	if signals&jobs.JobEnded != 0 && !h.saying && !h.closed && !h.store.pooled.Load() {
-		h.saying = true
-		h.running.Go(h.sayWaits)
 	}
 	return l.wake, func() {
 		h.mu.Lock()
@@ -108,11 +101,11 @@ func (h *hub) wake(signals jobs.Signal, queue string, source jobs.WakeSource) {
 	}
 }
 
-// poll wakes all listeners periodically, for commits without a notification: of plain SQL, of a process with notifications off,
-// or while the listening connection was lost.
+// poll wakes the listeners for work periodically, for commits without a notification: of plain SQL, of a process with
+// notifications off, or while the listening connection was lost.
 func (h *hub) poll() {
 	for h.rest(h.pollEvery()) {
-		h.wake(jobs.WorkReady|jobs.JobEnded, "", h.pollSource())
+		h.wake(jobs.WorkReady, "", h.pollSource())
 	}
 }
 
@@ -151,20 +144,25 @@ func (h *hub) follow() {
 			if _, err := conn.Exec(ctx, listen, pgx.QueryExecModeSimpleProtocol); err != nil {
 				return err
 			}
-			h.begins()
-			h.wake(jobs.WorkReady|jobs.JobEnded, "", jobs.WakeStart) // for what was committed before
+			h.setQuiet(false)
+			h.wake(jobs.WorkReady, "", jobs.WakeStart) // for what was committed before
 			return nil
 		},
 		notice: h.notice,
-		failed: func(error) { h.deafens() },
+		failed: func(error) { h.setQuiet(true) },
 		lost:   "no notifications from PostgreSQL: polling until the connection is back",
 		back:   "notifications from PostgreSQL again",
 	})
 }
 
+func (h *hub) setQuiet(quiet bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.quiet = quiet
+}
+
 // notification returns the payload of a NOTIFY: the sender's token, the signals as a number, and the queue that has work, if
-// nothing else happened; or, without a signal, one of the words of ends.go. Any other payload, such as that of a bare NOTIFY by
-// a person or a program, wakes all listeners.
+// nothing else happened. Any other payload, such as that of a bare NOTIFY by a person or a program, wakes all listeners for work.
 func notification(token string, signals jobs.Signal, queue string) string {
 	return fmt.Sprintf("%s/%d/%s", token, signals, queue)
 }
@@ -176,74 +174,73 @@ func (h *hub) notice(n *pgconn.Notification) {
 		if parts[0] == h.token {
 			return // its listeners were told at once
 		}
-		if err == nil && signals == 0 && h.said(parts[2]) {
-			return
-		}
 		if err == nil && signals != 0 {
 			h.wake(jobs.Signal(signals), parts[2], jobs.WakeNotify)
 			return
 		}
 	}
-	h.wake(jobs.WorkReady|jobs.JobEnded, "", jobs.WakeNotify)
+	h.wake(jobs.WorkReady, "", jobs.WakeNotify)
 }
 
-// announce tells this process's listeners at once and other processes' soon: not before the caller goes on, because
-// nothing depends on it but how soon they look.
+// announce wakes this process's listeners at once, and those of other processes soon if work is ready. It does not wait for
+// that: nothing depends on the notification but how soon others look.
 func (h *hub) announce(signals jobs.Signal) {
-	if signals&jobs.WorkAdded != 0 {
-		h.wake(jobs.WorkReady, "", jobs.WakeLocal)
-		signals &^= jobs.WorkAdded // the transaction itself told the others
+	local := signals
+	if signals&jobs.WorkAdded != 0 { // the transaction itself notified the others
+		local |= jobs.WorkReady
 	}
-	if signals == 0 {
-		return
-	}
-	h.wake(signals, "", jobs.WakeLocal)
-	if !h.store.options.silent {
-		h.tell(signals)
+	h.wake(local, "", jobs.WakeLocal)
+	if signals&jobs.WorkReady != 0 && !h.store.options.silent {
+		h.notifySoon()
 	}
 }
 
-// tell announces signals to other processes soon; ended jobs only where a process may wait for them.
-func (h *hub) tell(signals jobs.Signal) {
+func (h *hub) notifySoon() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	deaf := h.store.pooled.Load() // what listens through a pooler that was noticed late hears nothing
-	if signals&jobs.JobEnded != 0 && !deaf && !h.ends.tell(time.Now()) {
-		signals &^= jobs.JobEnded
+	h.pending = true
+	if !h.notifying && !h.closed {
+		h.notifying = true
+		h.running.Go(h.notifyPending)
 	}
-	if signals == 0 {
-		return
-	}
-	h.pending |= signals
-	if h.ringing || h.closed {
-		return
-	}
-	h.ringing = true
-	h.running.Go(h.ring)
 }
 
-// ring sends what is pending until nothing is.
-func (h *hub) ring() {
-	for pause := ringFirst; ; pause = min(2*pause, ringLast) {
+// notifyPending sends notifications, at most one in notifyEvery, until none is pending.
+func (h *hub) notifyPending() {
+	for {
 		h.mu.Lock()
-		if h.pending == 0 || h.closed {
-			h.ringing = false
+		if !h.pending || h.closed {
+			h.notifying = false
 			h.mu.Unlock()
 			return
 		}
-		signals := h.pending
-		h.pending = 0
+		h.pending = false
 		h.mu.Unlock()
-		if h.say(h.ctx, signals, "") != nil && h.ctx.Err() != nil {
+		if h.notify(h.ctx) != nil && h.ctx.Err() != nil {
 			h.mu.Lock()
-			h.pending |= signals // the last word says it
+			h.pending = true // close sends it
 			h.mu.Unlock()
 		} // else others will find out by polling
-		if signals&jobs.WorkReady != 0 {
-			pause = ringFirst // another process may wait for work
-		}
-		h.rest(pause)
+		h.rest(notifyEvery)
 	}
+}
+
+// notify tells other processes that work is ready. Nothing depends on it but how soon they look, so its error is only logged.
+func (h *hub) notify(ctx context.Context) error {
+	err := h.store.rerun(ctx, func() error { // twice does no harm
+		ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, errSilent)
+		defer cancel()
+		text := notification(h.token, jobs.WorkReady, "")
+		_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), text)...)
+		if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+			return errors.Join(errSilent, err)
+		}
+		return err
+	})
+	if err != nil && h.ctx.Err() == nil {
+		h.store.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)
+	}
+	return err
 }
 
 // rest reports whether the hub is still open after d.
@@ -275,13 +272,10 @@ func (h *hub) close() {
 	h.running.Wait()
 	h.mu.Lock()
 	pending := h.pending // as after a stop that gave jobs back
-	if h.ends.owing() && !h.store.options.silent {
-		pending |= jobs.JobEnded // another process may just have begun to wait
-	}
 	h.mu.Unlock()
-	if pending != 0 {
+	if pending {
 		ctx, cancel := context.WithTimeout(context.Background(), lastWord)
 		defer cancel()
-		_ = h.say(ctx, pending, "")
+		_ = h.notify(ctx)
 	}
 }

@@ -16,6 +16,7 @@ var listenTests = []engineTest{
 	{"ListeningConnectionEnds", testListeningConnectionEnds},
 	{"CommitWhileListeningIsLost", testCommitWhileListeningIsLost},
 	{"NothingChanges", testNothingChanges},
+	{"WaitDoesNotListen", testWaitDoesNotListen},
 }
 
 // A listening connection that is ended is made anew, and hears of what comes then.
@@ -89,6 +90,24 @@ func testNothingChanges(t *testing.T, site *site) {
 		receive(t, change.what, changed)
 		settle()
 	}
+}
+
+// A process that only waits for jobs needs no listening connection, and finds ends in other processes without the polls of the
+// store.
+func testWaitDoesNotListen(t *testing.T, site *site) {
+	_, client, url := site.queue(t)
+	store, own := open(t, url, WithPoll(time.Minute))
+	for range 3 {
+		id := enqueue(t, client, "k")
+		waited := make(chan jobs.Job, 1)
+		go func() { waited <- ended(t, own, id) }()
+		_, err := client.Cancel(t.Context(), id)
+		must(t, err)
+		want(t, "status", receive(t, "the job's end", waited).Status, jobs.StatusCancelled)
+	}
+	store.hub.mu.Lock()
+	defer store.hub.mu.Unlock()
+	want(t, "whether it listens", store.hub.started, false)
 }
 
 // A commit while the listening connection is lost is found when the connection is back.

@@ -15,6 +15,7 @@ import (
 
 var notificationsTests = []engineTest{
 	{"OneNotificationPerBatch", testOneNotificationPerBatch},
+	{"EndsCauseNone", testEndsCauseNoNotification},
 	{"WithoutNotify", testWithoutNotify},
 	{"ForeignNotifications", testForeignNotifications},
 	{"TellsOnALostConnection", testTellsOnALostConnection},
@@ -22,23 +23,8 @@ var notificationsTests = []engineTest{
 }
 
 // listen makes a plain connection listen on a channel. The returned function returns the notifications since its last call, of
-// all that was committed before the call, without the words of ends.go.
+// all that was committed before the call.
 func listen(t *testing.T, url, channel string) func() []string {
-	t.Helper()
-	all := listenToAll(t, url, channel)
-	return func() []string {
-		t.Helper()
-		return slices.DeleteFunc(all(), func(text string) bool { return wordOf(text) != "" })
-	}
-}
-
-// wordOf returns the word of ends.go that a notification carries, or "".
-func wordOf(text string) string {
-	_, word, _ := strings.Cut(text, "/0/")
-	return word
-}
-
-func listenToAll(t *testing.T, url, channel string) func() []string {
 	t.Helper()
 	listener, sender := dial(t, url), dial(t, url)
 	exec(t, listener, "listen", channel)
@@ -101,6 +87,26 @@ func testOneNotificationPerBatch(t *testing.T, site *site) {
 		t.Errorf("%q were told, not that those queues have work (signal 1)", got)
 	}
 	want(t, "all notifications", len(all), 6)
+}
+
+// Jobs that end or are removed cause no notification, also in a caller's transaction. Work that is announced with an end does.
+func testEndsCauseNoNotification(t *testing.T, site *site) {
+	store, client, url := site.queue(t)
+	done, pending, last := enqueue(t, client, "k"), enqueue(t, client, "other"), enqueue(t, client, "other")
+	notifications := listen(t, url, "sqluice")
+	drain(t, client, jobs.Config{}, handlers{"k": nothing})
+	must(t, client.Delete(t.Context(), done))
+	must(t, client.Delete(t.Context(), pending))
+	must(t, client.Tx(t.Context(), func(ctx context.Context, tx *jobs.Client) error { return tx.Delete(ctx, last) }))
+	store.Announce(jobs.WorkReady | jobs.JobEnded)
+	var all []string
+	eventually(t, "the work is told", func() bool {
+		all = append(all, notifications()...)
+		return len(all) > 0
+	})
+	if len(all) != 1 || !strings.HasSuffix(all[0], "/1/") {
+		t.Errorf("%q was told", all)
+	}
 }
 
 // A store without notifications sends none of what it does, and others find its jobs by polling.
@@ -172,7 +178,7 @@ func testTellsAtTheEnd(t *testing.T, site *site) {
 	eventually(t, "it is about to be told", func() bool {
 		store.hub.mu.Lock()
 		defer store.hub.mu.Unlock()
-		return store.hub.ringing && store.hub.pending == 0
+		return store.hub.notifying && !store.hub.pending
 	})
 	closed := make(chan error, 1)
 	go func() { closed <- store.Close() }()

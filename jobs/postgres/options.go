@@ -17,23 +17,22 @@ import (
 type Option func(*options)
 
 type options struct {
-	schema     string
-	session    string // URL of the server itself, when the other leads to a pooler
-	pooled     bool   // the application said that the URL leads to a pooler
-	silent     bool
-	poll       time.Duration
-	logger     *slog.Logger
-	observer   *jobs.Observer
-	faulty     []error
-	silence    time.Duration    // how long one statement of the queue may take before the connection is given up
-	rested     time.Duration    // for how long a connection was not used on which the first statement of a write may take only so long:
-	prompt     time.Duration    // this
-	asking     time.Duration    // how long a write whose connection broke during the commit asks the server about it
-	confirm    time.Duration    // when a lock that was found free is looked at again before its worker counts as gone
-	settling   time.Duration    // how long a process that missed its own lock judges no other's
-	local      func() time.Time // this machine's clock
-	waitsEvery time.Duration    // how often the hub announces that a listener waits for jobs to end
-	onCommit   func()           // for tests: called between a transaction's last statement and its commit
+	schema   string
+	session  string // URL of the server itself, when the other leads to a pooler
+	pooled   bool   // the application said that the URL leads to a pooler
+	silent   bool
+	poll     time.Duration
+	logger   *slog.Logger
+	observer *jobs.Observer
+	faulty   []error
+	silence  time.Duration    // how long one statement of the queue may take before the connection is given up
+	rested   time.Duration    // for how long a connection was not used on which the first statement of a write may take only so long:
+	prompt   time.Duration    // this
+	asking   time.Duration    // how long a write whose connection broke during the commit asks the server about it
+	confirm  time.Duration    // when a lock that was found free is looked at again before its worker counts as gone
+	settling time.Duration    // how long a process that missed its own lock judges no other's
+	local    func() time.Time // this machine's clock
+	onCommit func()           // for tests: called between a transaction's last statement and its commit
 }
 
 // The default of [WithPoll], with notifications and without.
@@ -99,7 +98,7 @@ func newOptions(opts []Option) (options, error) {
 		logger: slog.Default(), local: time.Now, silence: 30 * time.Second, asking: 30 * time.Second,
 		rested: restedAfter, prompt: promptly,
 		confirm:  250 * time.Millisecond, // a worker that has only lost its connection takes the lock again much sooner
-		settling: settling, waitsEvery: waitsEvery,
+		settling: settling,
 	}
 	for _, opt := range opts {
 		opt(&o)

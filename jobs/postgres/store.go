@@ -192,6 +192,9 @@ func (s *Store) Listen(signals jobs.Signal, queues []string) (<-chan struct{}, f
 	return s.hub.listen(signals, queues)
 }
 
+// AnnouncesEnds implements [jobs.Store]: see hub.
+func (s *Store) AnnouncesEnds() bool { return false }
+
 // Announce implements [jobs.Store].
 func (s *Store) Announce(signals jobs.Signal) { s.hub.announce(signals) }
 

@@ -51,7 +51,7 @@ func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
 	return s.querier(t.conn, false), nil
 }
 
-// AnnounceCommit implements [jobs.Store]. The notification becomes a part of the transaction. In the same round trip it looks at
+// AnnounceCommit implements [jobs.Store]. The notification becomes a part of the transaction; ends cause none. In the same round trip it looks at
 // the isolation level: with a snapshot that is older than a move of the queue, the row that closes it is not seen, and a job would
 // be left behind.
 func (s *Store) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals jobs.Signal, queue string) error {
@@ -59,7 +59,7 @@ func (s *Store) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals jobs.Sig
 	if !ok {
 		return errForeignTx
 	}
-	notifies := signals != 0 && !s.options.silent
+	notifies := signals&jobs.WorkReady != 0 && !s.options.silent
 	if t.looked.Load() && !notifies {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (s *Store) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals jobs.Sig
 	} else {
 		// The server drops those that are alike. (Not here: one before may have gone with a savepoint.) The message has no
 		// token, because this process must hear of the commit too.
-		text := notification("", signals, queue)
+		text := notification("", jobs.WorkReady, queue)
 		err = t.conn.QueryRow(ctx, control("isolation_notify"), once(s.names.channel(), text)...).Scan(&level, &encoding, &nothing)
 	}
 	if err == nil {

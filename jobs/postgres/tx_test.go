@@ -130,7 +130,7 @@ func testEnqueueInTransactions(t *testing.T, site *site) {
 	}
 }
 
-// What an application's transaction makes ready, or ends, without adding it is told with the commit too.
+// What an application's transaction makes ready without adding it is told with the commit too. A removal is not.
 func testChangesInTransactionsRing(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	_, silent := open(t, url, WithoutNotify())
@@ -141,8 +141,8 @@ func testChangesInTransactionsRing(t *testing.T, site *site) {
 				told   string
 			}{
 				"retry":  {func(c *jobs.Client, id int64) error { return c.Retry(t.Context(), id) }, "/1/"},
-				"cancel": {func(c *jobs.Client, id int64) error { _, err := c.Cancel(t.Context(), id); return err }, "/3/"},
-				"delete": {func(c *jobs.Client, id int64) error { return c.Delete(t.Context(), id) }, "/2/"},
+				"cancel": {func(c *jobs.Client, id int64) error { _, err := c.Cancel(t.Context(), id); return err }, "/1/"},
+				"delete": {func(c *jobs.Client, id int64) error { return c.Delete(t.Context(), id) }, ""},
 				"resume": {func(c *jobs.Client, _ int64) error { _, err := c.ResumeQueue(t.Context(), "q"); return err }, "/1/q"},
 				"pause":  {func(c *jobs.Client, _ int64) error { _, err := c.PauseQueue(t.Context(), "q"); return err }, "/1/q"},
 			} {

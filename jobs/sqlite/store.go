@@ -201,6 +201,9 @@ func (s *Store) Listen(signals jobs.Signal, _ []string) (<-chan struct{}, func()
 	return s.hub.listen(signals)
 }
 
+// AnnouncesEnds implements [jobs.Store]: every commit in the file wakes the listeners of all processes.
+func (s *Store) AnnouncesEnds() bool { return true }
+
 // Announce implements [jobs.Store].
 func (s *Store) Announce(signals jobs.Signal) {
 	if signals&jobs.WorkAdded != 0 {
