@@ -16,6 +16,7 @@ import (
 
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -441,7 +442,7 @@ func TestAttemptsAreShownPageByPage(t *testing.T) {
 
 // deaf is a store that fails every read after a write.
 type deaf struct {
-	jobs.Store
+	engine.Store
 	wrote atomic.Bool
 }
 
@@ -469,7 +470,7 @@ func TestChangesThatCannotBeReadBack(t *testing.T) {
 				_, err := client.Enqueue(t.Context(), "k", []byte("1"))
 				must(t, err)
 			}
-			a := serve(t, jobs.New(&deaf{Store: client.Store()}), admin.Config{})
+			a := serve(t, jobs.New(engine.SealStore(&deaf{Store: engine.StoreOf(client.Store())})), admin.Config{})
 			if status, body := a.send(http.MethodPost, change.path, ""); status != http.StatusNoContent || len(body) > 0 {
 				t.Errorf("%s is answered with %d: %s", change.path, status, body)
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // minEventInterval is the shortest time between two events. Each event makes pages read the database.
@@ -137,7 +138,7 @@ func (f *feed) watch(ctx context.Context, w *watcher) {
 
 // newEvent returns the data of an event.
 func (f *feed) newEvent() ([]byte, error) {
-	return json.Marshal(change{At: f.client.Store().Now().UTC()})
+	return json.Marshal(change{At: inspect.New(f.client).Now().UTC()})
 }
 
 // publish sends an event to all clients without waiting for them.

@@ -152,7 +152,7 @@ func TestEvents(t *testing.T) {
 		second := listen(t, server.URL, header("Last-Event-ID", "17"))
 		tell := func(client *jobs.Client, what string, do func() error) {
 			t.Helper()
-			begun := client.Store().Now()
+			begun := inspect.New(client).Now()
 			must(t, do())
 			if err := errors.Join(first.since(begun), second.since(begun)); err != nil {
 				t.Errorf("after %s: %v", what, err)
@@ -321,7 +321,7 @@ func TestSlowReaders(t *testing.T) {
 	eventually(t, "both are there", func() bool { n, _ := h.Streams(); return n == 2 })
 	var last time.Time
 	for range 50 {
-		last = client.Store().Now()
+		last = inspect.New(client).Now()
 		_, err := client.Enqueue(t.Context(), "k", []byte("1"))
 		must(t, err)
 		must(t, quick.since(last))
@@ -369,7 +369,7 @@ func TestManyStreams(t *testing.T) {
 			must(t, err)
 		}
 		run(t, client)
-		end := client.Store().Now()
+		end := inspect.New(client).Now()
 		_, err := client.PauseQueue(t.Context(), "q")
 		must(t, err)
 		seen := make(chan error, len(readers))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/admin"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
@@ -18,7 +19,7 @@ func TestStreamsRunNoStatements(t *testing.T) {
 	var statements atomic.Int64
 	observer := &jobs.Observer{Queried: func(string, time.Duration, error) { statements.Add(1) }}
 	test := func(t *testing.T, here, there jobs.Store) {
-		_, err := here.Migrate(t.Context())
+		_, err := engine.StoreOf(here).Migrate(t.Context())
 		must(t, err)
 		server := serveStreams(t, newHandler(t, jobs.New(here), admin.Config{}))
 		var readers []*reader
@@ -29,7 +30,7 @@ func TestStreamsRunNoStatements(t *testing.T) {
 			_, err := r.next()
 			must(t, err)
 		}
-		before, changed := statements.Load(), there.Now()
+		before, changed := statements.Load(), engine.StoreOf(there).Now()
 		_, err = jobs.New(there).Enqueue(t.Context(), "k", []byte("1"))
 		must(t, err)
 		for _, r := range readers {

@@ -28,9 +28,9 @@ func claimsRole(statements bool) role {
 		if _, err := noop.EnqueueMany(ctx, client, payloads(0, t.Jobs, t.Size)); err != nil {
 			return report{}, err
 		}
-		timed := &timedStore{Store: store, statements: statements}
+		timed := &timedStore{Store: port.StoreOf(store), statements: statements}
 		log := newJournal(t.Jobs)
-		runner, complaints, err := newRunner(jobs.New(timed), t, jobs.Retention{}, log.start)
+		runner, complaints, err := newRunner(jobs.New(port.SealStore(timed)), t, jobs.Retention{}, log.start)
 		if err != nil {
 			return report{}, err
 		}
@@ -43,7 +43,7 @@ func claimsRole(statements bool) role {
 
 // timedStore measures the writes that claim jobs, or the claims in them.
 type timedStore struct {
-	jobs.Store
+	port.Store
 	statements bool
 
 	mu   sync.Mutex

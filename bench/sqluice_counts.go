@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sqluice/sqluice/db"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -11,7 +12,7 @@ import (
 const roleUncounted = "drain uncounted"
 
 func uncountedRole(ctx context.Context, t task, p *parent) (report, error) {
-	return drainStore(ctx, t, p, func(s jobs.Store) jobs.Store { return uncounted{s} })
+	return drainStore(ctx, t, p, func(s jobs.Store) jobs.Store { return port.SealStore(uncounted{port.StoreOf(s)}) })
 }
 
 // drainUncounted is the drain that shows the cost of the counts.
@@ -23,10 +24,19 @@ func drainUncounted(ctx context.Context, r running) (figures, error) {
 }
 
 // uncounted is a store that keeps no counts.
-type uncounted struct{ jobs.Store }
+type uncounted struct{ port.Store }
 
 func (u uncounted) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	return u.Store.Write(ctx, func(ctx context.Context, q db.Querier) error { return fn(ctx, noteless{q}) })
+	return u.Store.Write(ctx, withoutNotes(fn))
+}
+
+func (u uncounted) Exchange(ctx context.Context, x *port.Exchange) error {
+	x.Each(withoutNotes)
+	return u.Store.Exchange(ctx, x)
+}
+
+func withoutNotes(fn port.Func) port.Func {
+	return func(ctx context.Context, q db.Querier) error { return fn(ctx, noteless{q}) }
 }
 
 // noteless writes no notes, so that there are none to add up either.

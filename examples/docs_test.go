@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/sqlite"
@@ -74,7 +75,7 @@ func TestContractRuns(t *testing.T) {
 
 	values := map[string]any{
 		// A minute ahead, so that what the first statements enqueue is due.
-		"name": "foreign", "host": "here", "pid": 1, "now": store.Now().Add(time.Minute).UnixMicro(), "worker_id": 1, "id": 1,
+		"name": "foreign", "host": "here", "pid": 1, "now": engine.StoreOf(store).Now().Add(time.Minute).UnixMicro(), "worker_id": 1, "id": 1,
 		"attempt": 1, "result": `{"width": 200}`,
 	}
 	parameter := regexp.MustCompile(`:([a-z_]+)`)

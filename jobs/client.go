@@ -12,8 +12,8 @@ import (
 // no zero value, and all its methods may be called concurrently. Clients are cheap: they hold no resources but their store's.
 type Client struct {
 	sealed
-	given      Store // what it was made with
-	store      Store // the same, observed
+	given      Store        // what it was made with
+	store      engine.Store // its port, observed
 	middleware []EnqueueMiddleware
 	around     EnqueueFunc // nil without middleware
 	runners    *runner.Registry
@@ -25,8 +25,8 @@ type sealed = engine.Sealed
 
 // New returns a client of the queue in a store.
 func New(store Store, opts ...ClientOption) *Client {
-	c := &Client{given: store, store: observe(store), runners: &runner.Registry{}, marks: newMarks()}
-	c = c.with(engine.Scope{Store: c.store, Identity: store, Searches: &store.Shared().searches})
+	c := &Client{given: store, store: observe(engine.StoreOf(store)), runners: &runner.Registry{}, marks: newMarks()}
+	c = c.with(engine.Scope{Store: c.store, Identity: store, Searches: &engine.SharedOf(store).Searches})
 	for _, opt := range opts {
 		opt(c)
 	}
@@ -84,7 +84,7 @@ func (c *Client) Backup(ctx context.Context, path string) error {
 
 // CheckSchema returns a [SchemaError] unless the database's schema is the one this library was built for.
 func (c *Client) CheckSchema(ctx context.Context) error {
-	done, err := c.store.Shared().schemaChecks.Take(ctx)
+	done, err := engine.SharedOf(c.given).SchemaChecks.Take(ctx)
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}

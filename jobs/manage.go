@@ -52,7 +52,7 @@ func (c *Client) Get(ctx context.Context, id int64) (Job, error) {
 // Retry makes a failed, cancelled or scheduled job due now, with all its attempts before it. The error is
 // [ErrNotFound], [ErrStatus] or [ErrUniqueTaken] when it cannot be.
 func (c *Client) Retry(ctx context.Context, id int64, opts ...ChangeOption) error {
-	return c.change(ctx, jobtype.ActionRetry, WorkReady, id, opts, lifecycle.Retry)
+	return c.change(ctx, jobtype.ActionRetry, core.WorkReady, id, opts, lifecycle.Retry)
 }
 
 // Cancel ends a job that has not started, and asks the worker of one that runs to stop it, which happens within about
@@ -61,7 +61,7 @@ func (c *Client) Retry(ctx context.Context, id int64, opts ...ChangeOption) erro
 // The error is [ErrNotFound] or [ErrStatus] when it cannot be.
 func (c *Client) Cancel(ctx context.Context, id int64, opts ...ChangeOption) (Status, error) {
 	var became Status
-	err := c.change(ctx, jobtype.ActionCancel, WorkReady|JobEnded, id, opts,
+	err := c.change(ctx, jobtype.ActionCancel, core.WorkReady|core.JobEnded, id, opts,
 		func(ctx context.Context, q db.Querier, now, id int64, o lifecycle.Options, done stats.Changes) (err error) {
 			became, err = lifecycle.Cancel(ctx, q, now, id, o, done)
 			return err
@@ -75,12 +75,12 @@ func (c *Client) Cancel(ctx context.Context, id int64, opts ...ChangeOption) (St
 // Delete removes a job that is not running, with its errors. The error is [ErrNotFound] or [ErrStatus] when it cannot
 // be.
 func (c *Client) Delete(ctx context.Context, id int64, opts ...ChangeOption) error {
-	return c.change(ctx, jobtype.ActionDelete, JobEnded, id, opts, lifecycle.Delete)
+	return c.change(ctx, jobtype.ActionDelete, core.JobEnded, id, opts, lifecycle.Delete)
 }
 
 // change makes a change of one job and records it.
 func (c *Client) change(
-	ctx context.Context, action jobtype.Action, signals Signal, id int64, opts []ChangeOption, request lifecycle.Request,
+	ctx context.Context, action jobtype.Action, signals core.Signal, id int64, opts []ChangeOption, request lifecycle.Request,
 ) error {
 	var options lifecycle.Options
 	for _, opt := range opts {
@@ -142,7 +142,7 @@ func (c *Client) changeQueue(
 		err = ValidateName("queue", name)
 	}
 	if err == nil {
-		err = lifecycle.ChangeQueue(ctx, c.scope(), WorkReady, name, func(ctx context.Context, q db.Querier) error {
+		err = lifecycle.ChangeQueue(ctx, c.scope(), core.WorkReady, name, func(ctx context.Context, q db.Querier) error {
 			now := core.Micros(c.store.Now())
 			var err error
 			if n, err = set(ctx, q, now); err != nil || n == 0 {

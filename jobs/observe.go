@@ -12,12 +12,12 @@ import (
 
 // observed is a store that tells an observer of its statements and of what fails.
 type observed struct {
-	Store
+	engine.Store
 	observer *Observer
 }
 
 // observe returns the store itself when its observer has neither Queried nor Failed.
-func observe(store Store) Store {
+func observe(store engine.Store) engine.Store {
 	o := store.Observer()
 	if o == nil || o.Queried == nil && o.Failed == nil {
 		return store

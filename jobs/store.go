@@ -1,138 +1,15 @@
 package jobs
 
-import (
-	"context"
-	"time"
+import "github.com/sqluice/sqluice/internal/queue/engine"
 
-	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/queue/engine"
-	"github.com/sqluice/sqluice/jobs/jobtype"
-)
-
-// Store is a database that holds the queue: what an engine (jobs/sqlite, jobs/postgres) provides and package jobs
-// works with. Programs open one and hand it to [New]; they do not call its methods. All of them may be called
-// concurrently.
+// Store is a database that holds the queue. Programs open one (package jobs/sqlite or jobs/postgres), hand it to [New], and close it
+// when all runners have returned. Only the engines of this module implement it.
 type Store interface {
-	// Read runs fn against the committed state. fn's statements are each consistent by themselves. It serves runners: their
-	// claims and their maintenance.
-	Read(ctx context.Context, fn func(context.Context, db.Querier) error) error
-
-	// Inspect does the same for all others: lists, searches, counts, Wait. The engine bounds how many of these run at once and
-	// keeps connections for Read, so that no number of them delays it. fn must not call Inspect.
-	Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error
-
-	// Shared returns what all clients of the store share. It is the same for as long as the store lives.
-	Shared() *Shared
-
-	// Write runs fn in a transaction and returns after it is committed. An engine may commit several callers'
-	// functions together and may run fn more than once, so fn sets what it returns anew at each run and has no
-	// effect but through the Querier. fn must return the errors of its statements. The end of ctx stops no transaction
-	// half-way: an engine goes on to the commit in spite of it, or rolls back. The returned error always tells whether
-	// the write happened.
-	Write(ctx context.Context, fn func(context.Context, db.Querier) error) error
-
-	// Insert inserts jobs in a transaction, announces them, and returns their ids in order after the commit. Concurrent callers
-	// share a transaction, and those whose jobs are alike a statement; the failure of one fails no other. The end of ctx counts
-	// while the caller waits for the transaction, as for Write. An error for which [engine.Refused] is true says why the database
-	// inserted nothing. Jobs with a Claim are not announced.
-	Insert(ctx context.Context, in engine.Insert) ([]int64, error)
-
-	// InsertWith is Write for a function that inserts jobs into one queue by statements of its own. Their commit announces new
-	// work in the queue when fn reports that it inserted any.
-	InsertWith(ctx context.Context, queue string, fn engine.InsertFunc) error
-
-	// Exchange runs a cycle of a runner. The end of ctx does not stop it. When the connection breaks, its outcome may be unknown:
-	// [ErrUnknownOutcome].
-	Exchange(ctx context.Context, x *engine.Exchange) error
-
-	// ClaimJobs claims jobs by the Querier of an Exchange. committed, when not nil, is called once its transaction is committed.
-	ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error)
-
-	// HasClaimableJobs reports, by the Querier of a Read, whether a queue may have jobs to claim.
-	HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (bool, error)
-
-	// Backoff returns a back-off for a producer beside so many live workers.
-	Backoff(workers func() int64) engine.Backoff
-
-	// Now is the clock that leases and due times are compared with.
-	Now() time.Time
-
-	// Join returns the queue's statements inside a caller's transaction, which must be one of this engine.
-	Join(tx Tx) (db.Querier, error)
-
-	// AnnounceCommit comes before statements that change jobs in a caller's transaction, which was given to Join: the commit then
-	// announces the signals, if the engine's listeners do not see it by themselves. queue, unless empty, is the only one with new
-	// work. The error is an [InvalidError] when jobs must not be changed at the transaction's isolation level.
-	AnnounceCommit(ctx context.Context, tx Tx, signals Signal, queue string) error
-
-	// BeginOwn begins a transaction on a connection of its own. The end of ctx rolls it back.
-	BeginOwn(ctx context.Context) (OwnTx, error)
-
-	// Listen returns a channel that gets a value after a commit, here or in another process, that may have made
-	// one of the signals true. Several commits may give one value; some values are false alarms. An engine that can
-	// tell leaves out work for other queues than these. stop ends it.
-	Listen(signals Signal, queues []string) (wake <-chan struct{}, stop func())
-
-	// AnnouncesEnds reports whether JobEnded reaches listeners after every commit that ends jobs. When it does not, it reaches
-	// them after this store's own writes only: Wait then reads the jobs itself, and listeners for ChangesOnly are woken about a
-	// second later at the latest.
-	AnnouncesEnds() bool
-
-	// Announce tells listeners, here and in other processes, what a commit of this process made true. AnnouncesEnds says
-	// whether it tells other processes of JobEnded.
-	Announce(signals Signal)
-
-	// HoldWorkerLock takes a new lock that says that a worker lives, for as long as the process lives or until release, and
-	// returns the key by which other processes find it. ended tells release that the worker's row says that it ended, so that
-	// the lock is no longer needed; else other processes find the lock free and take the worker for dead. An empty key means
-	// that the store has no locks, so that only the lease can tell.
-	HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error)
-
-	// FreeWorkerLocks returns those of other workers' locks that TakeWorkerLock is worth trying on: at least all whose worker is
-	// dead.
-	FreeWorkerLocks(ctx context.Context, keys []string) ([]string, error)
-
-	// TakeWorkerLock tries the lock of another worker. taken means that the worker is gone, and that the caller now
-	// holds the lock until done, which also removes what is left of it.
-	TakeWorkerLock(ctx context.Context, key string) (taken bool, done func(), err error)
-
-	// SchemaVersion is the version of the database's schema (0 for none) and the one this library was built for.
-	SchemaVersion(ctx context.Context) (have, want int64, err error)
-
-	// Migrate brings the schema to the newest version, MigrateDown one version back; both return the names of the
-	// migrations they ran, and are safe in several processes at once.
-	Migrate(ctx context.Context) ([]string, error)
-	MigrateDown(ctx context.Context) (string, error)
-
-	// Settle waits until every transaction that wrote to the queue before the call has ended.
-	Settle(ctx context.Context) error
-
-	// ReserveIDs makes new jobs, errors and workers get ids above these, after rows with ids of their own were added.
-	ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error
-
-	// Backup writes a consistent copy of the database to a new file while everything runs.
-	Backup(ctx context.Context, path string) error
-
-	// EngineVersion names the engine and its version, for people.
-	EngineVersion(ctx context.Context) (string, error)
-
-	// CanRetry reports whether err is a state of the database that may pass (busy, full, unreachable), as opposed
-	// to a fault of the statement.
-	CanRetry(err error) bool
-
-	// Observer returns the observer that is told what happens, or nil. It is the same for as long as the store lives.
-	Observer() *Observer
+	sealedStore
 
 	// Close waits for writes under way and closes the connections.
 	Close() error
 }
 
-// Signal is a set of things that a commit can make true.
-type Signal = jobtype.Signal
-
-const (
-	WorkReady   = jobtype.WorkReady   // a job may be claimable or falls due sooner than known
-	JobEnded    = jobtype.JobEnded    // a job reached a final status
-	WorkAdded   = jobtype.WorkAdded   // announced in place of WorkReady by enqueues
-	ChangesOnly = jobtype.ChangesOnly // no periodic wake-ups without a change
-)
+// sealedStore is what the module takes the engine's port out of, with [engine.StoreOf].
+type sealedStore = engine.StoreCarrier

@@ -12,17 +12,6 @@ import (
 // Tx is a caller's own transaction, made by an engine's Tx function (sqlite.Tx, postgres.Tx).
 type Tx = jobtype.Tx
 
-// OwnTx is a transaction that an engine began for [Client.Tx].
-type OwnTx interface {
-	Tx
-
-	// Commit ends the transaction. The error says whether it was committed: when that is not known it is ErrUnknownOutcome.
-	Commit(ctx context.Context) error
-
-	// Rollback undoes the transaction, also after a Commit that failed.
-	Rollback(ctx context.Context) error
-}
-
 // Tx runs fn in a transaction on a connection of its own and commits it when fn returns nil. All that fn does with the client
 // that it is given is committed together or not at all. When fn returns an error, panics or calls runtime.Goexit, nothing
 // is; Tx returns fn's error as it is. The error is [ErrUnknownOutcome] when the connection broke during the commit.

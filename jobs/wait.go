@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // Wait returns the job once it has ended: done, failed or cancelled, in whatever process that happens. The error is ctx's when
@@ -22,7 +24,7 @@ func (c *Client) Wait(ctx context.Context, id int64) (Job, error) {
 	if job.Status.Final() {
 		return job, nil // without the cost of listening
 	}
-	wake, leave := c.store.Shared().waits.join(c.store, id)
+	wake, leave := engine.SharedOf(c.given).Waits.Join(c.store, id)
 	defer leave()
 	for {
 		select {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 	"github.com/sqluice/sqluice/metrics"
@@ -34,7 +35,7 @@ func Example() {
 
 	_, err = client.Enqueue(ctx, "greet", []byte(`{"Name": "Ada"}`))
 	check(err)
-	check(store.Observer().Flush(ctx)) // observers hear of things a moment later
+	check(engine.StoreOf(store).Observer().Flush(ctx)) // observers hear of things a moment later
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 	for line := range strings.Lines(answer.Body.String()) {

@@ -14,6 +14,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
@@ -65,7 +66,7 @@ func (l *lab) enqueue(kind string, opts ...jobs.EnqueueOption) int64 {
 func (l *lab) gather() map[string]*dto.MetricFamily {
 	l.Helper()
 	if l.store != nil {
-		l.must(l.store.Observer().Flush(l.ctx))
+		l.must(engine.StoreOf(l.store).Observer().Flush(l.ctx))
 	}
 	list, err := l.registry.Gather()
 	l.must(err)
@@ -116,13 +117,13 @@ func (l *lab) drain(handles map[string]func(context.Context, jobs.Job) error) {
 func (l *lab) crash(kind string) {
 	l.Helper()
 	l.enqueue(kind)
-	key, release, err := l.store.HoldWorkerLock(l.ctx)
+	key, release, err := engine.StoreOf(l.store).HoldWorkerLock(l.ctx)
 	l.must(err)
 	kinds, err := json.Marshal([]string{kind})
 	l.must(err)
-	now := l.store.Now().UnixMicro()
-	later := l.store.Now().Add(time.Hour).UnixMicro()
-	l.must(l.store.Write(l.ctx, func(ctx context.Context, q db.Querier) error {
+	now := engine.StoreOf(l.store).Now().UnixMicro()
+	later := engine.StoreOf(l.store).Now().Add(time.Hour).UnixMicro()
+	l.must(engine.StoreOf(l.store).Write(l.ctx, func(ctx context.Context, q db.Querier) error {
 		id, err := q.RegisterWorker(ctx, db.RegisterWorkerParams{
 			Name: "killed", LockKey: key, Host: "here", Queues: "{}", Kinds: "[]", Now: now, LeaseUntil: later,
 		})

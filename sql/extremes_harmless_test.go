@@ -18,6 +18,7 @@ import (
 
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/internal/move"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -345,7 +346,7 @@ func (w *world) copies(targets map[string]func(*testing.T) *world, whole bool) {
 	for engine, make := range targets {
 		target := make(w.T)
 		_, err := move.Run(w.ctx, move.Config{
-			From: move.Side{Name: "from", Store: w.store}, To: move.Side{Name: "to", Store: target.store}, KeepOpen: true,
+			From: move.Side{Name: "from", Store: port.StoreOf(w.store)}, To: move.Side{Name: "to", Store: port.StoreOf(target.store)}, KeepOpen: true,
 		})
 		switch {
 		case whole && err != nil:

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
@@ -33,7 +34,7 @@ func TestGooseCommand(t *testing.T) {
 	}
 	check := func(t *testing.T, store jobs.Store, want int64) {
 		t.Helper()
-		have, newest, err := store.SchemaVersion(t.Context())
+		have, newest, err := port.StoreOf(store).SchemaVersion(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

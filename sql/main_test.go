@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -36,7 +37,7 @@ func migrateWhenTold(path string) error {
 	if err != nil {
 		return err
 	}
-	names, err := store.Migrate(ctx)
+	names, err := port.StoreOf(store).Migrate(ctx)
 	fmt.Println(strings.Join(names, " "))
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pressly/goose/v3"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -40,7 +41,7 @@ func TestQueueBesideTablesOfEverydayNames(t *testing.T) {
 func migrateDown(t *testing.T, w *world) {
 	t.Helper()
 	for {
-		name, err := w.store.MigrateDown(w.ctx)
+		name, err := port.StoreOf(w.store).MigrateDown(w.ctx)
 		if err != nil {
 			t.Fatal(err)
 		}

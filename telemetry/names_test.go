@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/telemetry"
 )
@@ -23,7 +24,7 @@ func TestNamesAreBounded(t *testing.T) {
 		told.Finished(jobs.Finished{Queue: "q", Kind: kind, Fate: jobs.FateDone})
 	}
 	var all metricdata.ResourceMetrics
-	l.must(l.store.Observer().Flush(l.Context()))
+	l.must(engine.StoreOf(l.store).Observer().Flush(l.Context()))
 	l.must(l.reader.Collect(t.Context(), &all))
 	seen := 0
 	check := func(name string, set attribute.Set, n uint64) {

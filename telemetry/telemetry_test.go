@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -268,7 +269,7 @@ func TestWhatIsMeasured(t *testing.T) {
 		t.Errorf("Enqueue gives %v", err)
 	}
 	var all metricdata.ResourceMetrics
-	l.must(l.store.Observer().Flush(l.Context()))
+	l.must(engine.StoreOf(l.store).Observer().Flush(l.Context()))
 	l.must(l.reader.Collect(t.Context(), &all))
 	have := map[string]metricdata.Aggregation{}
 	for _, scope := range all.ScopeMetrics {

@@ -50,7 +50,7 @@ func (a *app) auditCommand() *cobra.Command {
 		}
 		return a.withClient(ctx, func(c *jobs.Client) error {
 			if flags.Changed("since") {
-				f.Since = c.Store().Now().Add(-within)
+				f.Since = inspect.New(c).Now().Add(-within)
 			}
 			return a.audit(ctx, c, f, asJSON)
 		})

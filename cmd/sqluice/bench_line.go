@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // benchLine is the result of a measurement: a line of --json, in the format of the project's own benchmarks.
@@ -62,7 +64,7 @@ func rounded(v float64, digits int) float64 {
 
 // describe prints what is measured.
 func (b *bench) describe(ctx context.Context, d database) error {
-	version, err := b.place.store.EngineVersion(ctx)
+	version, err := port.StoreOf(b.place.store).EngineVersion(ctx)
 	if err != nil {
 		return err
 	}

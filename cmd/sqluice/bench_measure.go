@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -97,7 +98,7 @@ func (b *bench) flush(ctx context.Context) (_ benchLine, _ string, err error) {
 // roundTrip measures the round trip to the server.
 func (b *bench) roundTrip(ctx context.Context) (_ benchLine, _ string, err error) {
 	b.base, err = repeat(ctx, roundTrips, func() error {
-		_, err := b.place.store.EngineVersion(ctx)
+		_, err := engine.StoreOf(b.place.store).EngineVersion(ctx)
 		return err
 	})
 	b.base.JobsPerSecond = 0

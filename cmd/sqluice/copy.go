@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sqluice/sqluice/internal/move"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -63,12 +64,12 @@ func (a *app) copy(ctx context.Context, from, to database, keepOpen bool) (err e
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeStore(source.Store)) }()
+	defer func() { err = errors.Join(err, closeStore(engine.SealStore(source.Store))) }()
 	target, err := openSide(ctx, "--to", to, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeStore(target.Store)) }()
+	defer func() { err = errors.Join(err, closeStore(engine.SealStore(target.Store))) }()
 
 	report, err := move.Run(ctx, move.Config{
 		From: source, To: target, KeepOpen: keepOpen, Logger: log,
@@ -96,7 +97,7 @@ func openSide(ctx context.Context, flag string, d database, log *slog.Logger) (m
 	if file, ok := store.(interface{ Path() string }); ok {
 		name = file.Path() // absolute: the other side stores it
 	}
-	return move.Side{Name: name, Store: store}, nil
+	return move.Side{Name: name, Store: engine.StoreOf(store)}, nil
 }
 
 func copyLine(p move.Progress) string {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -62,7 +63,7 @@ func look[T any](c *cli, read func(ctx context.Context, q db.Querier) (T, error)
 	c.t.Helper()
 	var value T
 	err := c.onStore(func(store jobs.Store) error {
-		return store.Read(c.t.Context(), func(ctx context.Context, q db.Querier) (err error) {
+		return engine.StoreOf(store).Read(c.t.Context(), func(ctx context.Context, q db.Querier) (err error) {
 			value, err = read(ctx, q)
 			return err
 		})
@@ -224,7 +225,7 @@ func (c *cli) writing() (done func()) {
 	began, end, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- c.onStore(func(store jobs.Store) error {
-			return store.Write(c.t.Context(), func(ctx context.Context, q db.Querier) error {
+			return engine.StoreOf(store).Write(c.t.Context(), func(ctx context.Context, q db.Querier) error {
 				_, err := q.EnqueueJob(ctx, db.EnqueueJobParams{Kind: "k", Queue: "default", Payload: "{}", Status: "pending", MaxAttempts: 1})
 				close(began)
 				<-end

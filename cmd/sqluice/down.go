@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -22,14 +23,14 @@ func (a *app) downCommand() *cobra.Command {
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
 			return a.withClient(ctx, func(c *jobs.Client) error {
-				version, _, err := c.Store().SchemaVersion(ctx)
+				version, _, err := engine.StoreOf(c.Store()).SchemaVersion(ctx)
 				if err != nil {
 					return fmt.Errorf("read the schema's version: %w", err)
 				}
 				if version == 1 && !all {
 					return usagef("--all is missing: undoing the first migration drops the tables with all jobs")
 				}
-				name, err := c.Store().MigrateDown(ctx)
+				name, err := engine.StoreOf(c.Store()).MigrateDown(ctx)
 				if err != nil {
 					return fmt.Errorf("migrate down: %w", err)
 				}

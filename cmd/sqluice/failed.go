@@ -33,7 +33,7 @@ func (a *app) failedCommand() *cobra.Command {
 		return a.withClient(ctx, func(c *jobs.Client) error {
 			f := inspect.FailedFilter{Kind: kind, Limit: inspect.MaxPage}
 			if flags.Changed("since") {
-				f.Since = c.Store().Now().Add(-within)
+				f.Since = inspect.New(c).Now().Add(-within)
 			}
 			if all {
 				return a.failedJobs(ctx, c, f, asJSON)
@@ -63,7 +63,7 @@ func (a *app) failedReport(ctx context.Context, c *jobs.Client, f inspect.Failed
 		a.print("no failed jobs")
 		return nil
 	}
-	now := c.Store().Now()
+	now := inspect.New(c).Now()
 	t := newTable(a.out, "JOBS", "KIND", "FIRST", "LAST", "EXAMPLE", "ERROR")
 	for _, g := range groups {
 		t.row(strconv.FormatInt(g.Jobs, 10), g.Kind, age(now, g.FirstSeen), age(now, g.LastSeen),
@@ -74,7 +74,7 @@ func (a *app) failedReport(ctx context.Context, c *jobs.Client, f inspect.Failed
 
 // failedJobs prints all failed jobs, page by page.
 func (a *app) failedJobs(ctx context.Context, c *jobs.Client, f inspect.FailedFilter, asJSON bool) error {
-	now := c.Store().Now()
+	now := inspect.New(c).Now()
 	list := jsonArray{app: a}
 	for last := (jobs.Job{}); ; {
 		page, err := inspect.New(c).ListFailed(ctx, f, last)

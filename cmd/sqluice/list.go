@@ -62,7 +62,7 @@ func (a *app) list(ctx context.Context, c *jobs.Client, f inspect.Filter, asJSON
 	if asJSON {
 		return a.printJSON(page)
 	}
-	now := c.Store().Now()
+	now := inspect.New(c).Now()
 	t := newTable(a.out, "ID", "STATUS", "KIND", "QUEUE", "PRIORITY", "ATTEMPT", "WHEN", "ERROR")
 	for _, job := range page {
 		t.row(strconv.FormatInt(job.ID, 10), string(job.Status), job.Kind, job.Queue, strconv.Itoa(job.Priority),

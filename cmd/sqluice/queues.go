@@ -38,7 +38,7 @@ func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	if asJSON {
 		return a.printJSON(queues)
 	}
-	now := c.Store().Now()
+	now := inspect.New(c).Now()
 	t := newTable(a.out, "QUEUE", "SCHEDULED", "PENDING", "RUNNING", "SLOTS", "STATE")
 	for _, q := range queues {
 		state := "active"

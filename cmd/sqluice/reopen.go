@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sqluice/sqluice/internal/move"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -37,7 +38,7 @@ func (a *app) reopen(ctx context.Context, c *jobs.Client) error {
 	if err := c.CheckSchema(ctx); err != nil {
 		return err
 	}
-	done, err := move.Reopen(ctx, c.Store())
+	done, err := move.Reopen(ctx, port.StoreOf(c.Store()))
 	if errors.Is(err, move.ErrPart) {
 		return fmt.Errorf("%w: run `sqluice copy` again to complete it, or delete this database, whose rows are all there still", err)
 	}

@@ -45,7 +45,7 @@ func (a *app) retryCommand() *cobra.Command {
 			if failed {
 				f := inspect.FailedFilter{Kind: kind}
 				if flags.Changed("since") {
-					f.Since = c.Store().Now().Add(-within)
+					f.Since = inspect.New(c).Now().Add(-within)
 				}
 				n, err := inspect.New(c).RetryFailed(ctx, f)
 				if err == nil || n > 0 {

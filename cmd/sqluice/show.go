@@ -51,7 +51,7 @@ func (a *app) show(ctx context.Context, c *jobs.Client, id int64, asJSON bool) e
 	if asJSON {
 		return a.printJSON(jobDetails{job, failures})
 	}
-	now := c.Store().Now()
+	now := inspect.New(c).Now()
 	if err := showJob(a.out, now, job); err != nil {
 		return err
 	}

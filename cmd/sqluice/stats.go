@@ -33,7 +33,7 @@ func (a *app) stats(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	if asJSON {
 		return a.printJSON(stats)
 	}
-	now := c.Store().Now()
+	now := inspect.New(c).Now()
 	t := newTable(a.out)
 	for _, s := range jobs.Statuses() {
 		t.row(string(s), strconv.FormatInt(stats.Jobs[s], 10))

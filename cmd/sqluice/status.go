@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -44,10 +45,10 @@ func (a *app) status(ctx context.Context, c *jobs.Client, asJSON bool) error {
 		return err
 	}
 	s := schemaStatus{Database: d.String()}
-	if s.Engine, err = c.Store().EngineVersion(ctx); err != nil {
+	if s.Engine, err = engine.StoreOf(c.Store()).EngineVersion(ctx); err != nil {
 		return fmt.Errorf("read the engine's version: %w", err)
 	}
-	if s.Schema, s.Wanted, err = c.Store().SchemaVersion(ctx); err != nil {
+	if s.Schema, s.Wanted, err = engine.StoreOf(c.Store()).SchemaVersion(ctx); err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
 	if sized, ok := c.Store().(interface{ WALSize() (int64, error) }); ok {

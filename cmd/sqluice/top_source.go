@@ -72,7 +72,7 @@ func readFrame(ctx context.Context, c *jobs.Client) (topFrame, error) {
 	if frame.History, err = inspector.History(ctx, inspect.HistoryFilter{}); err != nil {
 		return topFrame{}, err
 	}
-	frame.At = c.Store().Now()
+	frame.At = inspect.New(c).Now()
 	return frame, nil
 }
 

@@ -38,7 +38,7 @@ func (a *app) workers(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	if asJSON {
 		return a.printJSON(workers)
 	}
-	now := c.Store().Now()
+	now := inspect.New(c).Now()
 	t := newTable(a.out, "ID", "NAME", "HOST", "PID", "RUNNING", "QUEUES", "KINDS", "STARTED", "HEARTBEAT")
 	for _, w := range workers {
 		var queues []string

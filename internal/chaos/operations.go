@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 	"github.com/sqluice/sqluice/jobs/sqlite"
@@ -136,7 +137,7 @@ func work(ctx context.Context, s *subject) error {
 	waited := allEnded(ctx, s)
 	stop()
 	err = <-done
-	if s.store.CanRetry(err) { // the fault came at the worker's end
+	if engine.StoreOf(s.store).CanRetry(err) { // the fault came at the worker's end
 		s.lab.say("a worker ended with %v", err)
 		err = nil
 	}

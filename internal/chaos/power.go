@@ -16,6 +16,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/faultvfs"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
@@ -152,8 +153,8 @@ type hand struct {
 }
 
 func (w *hand) register(ctx context.Context) error {
-	return w.store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		now := w.store.Now()
+	return engine.StoreOf(w.store).Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		now := engine.StoreOf(w.store).Now()
 		w.id, err = q.RegisterWorker(ctx, db.RegisterWorkerParams{
 			Name: "hand", Host: "here", Pid: 1, Queues: `{"default":10}`, Kinds: `["` + kind + `"]`,
 			Now: now.UnixMicro(), LeaseUntil: now.Add(time.Hour).UnixMicro(),
@@ -164,8 +165,8 @@ func (w *hand) register(ctx context.Context) error {
 
 func (w *hand) claim(ctx context.Context) error {
 	var rows []db.ClaimJobsRow
-	err := w.store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		now := w.store.Now()
+	err := engine.StoreOf(w.store).Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		now := engine.StoreOf(w.store).Now()
 		rows, err = q.ClaimJobs(ctx, db.ClaimJobsParams{
 			WorkerID: w.id, LeaseUntil: now.Add(time.Hour).UnixMicro(), Now: now.UnixMicro(), Kinds: `["` + kind + `"]`,
 			Queue: jobs.DefaultQueue, N: 3,
@@ -182,9 +183,9 @@ func (w *hand) complete(ctx context.Context) error {
 	}
 	row := w.held[0]
 	w.held = w.held[1:]
-	return w.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+	return engine.StoreOf(w.store).Write(ctx, func(ctx context.Context, q db.Querier) error {
 		n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{
-			Now: w.store.Now().UnixMicro(), WorkerID: w.id, Attempt: row.Attempt, Ids: fmt.Sprintf("[%d]", row.ID),
+			Now: engine.StoreOf(w.store).Now().UnixMicro(), WorkerID: w.id, Attempt: row.Attempt, Ids: fmt.Sprintf("[%d]", row.ID),
 		})
 		if err == nil && n != 1 {
 			err = fmt.Errorf("job %d, which is held, was not completed", row.ID)
@@ -227,7 +228,7 @@ func checkPower(ctx context.Context, path string, states []state, moment int, du
 		t.other = append(t.other, "the database is damaged: "+damage)
 	}
 	client := jobs.New(store)
-	have, want, err := store.SchemaVersion(ctx)
+	have, want, err := engine.StoreOf(store).SchemaVersion(ctx)
 	if err != nil {
 		return t, err
 	}

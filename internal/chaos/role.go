@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/history"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
@@ -183,7 +184,7 @@ func (p *player) call(ctx context.Context, call, most int) (acked int, err error
 		}
 	}
 	if told != nil {
-		if !p.client.Store().CanRetry(told) {
+		if !engine.StoreOf(p.client.Store()).CanRetry(told) {
 			return 0, told
 		}
 		fmt.Fprintln(os.Stderr, "enqueue:", told)

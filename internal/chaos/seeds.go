@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
@@ -53,7 +54,7 @@ func makeSeed(ctx context.Context, dir, name string) (err error) {
 	}
 	switch name {
 	case seedOld:
-		_, err = store.MigrateDown(ctx)
+		_, err = engine.StoreOf(store).MigrateDown(ctx)
 	case seedCrash:
 		// Its files as they are before the close.
 		image := dir + "-image"

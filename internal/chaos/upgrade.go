@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/history"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -64,7 +65,7 @@ func (f *fleet) killMigrations(ctx context.Context) error {
 	for ; killed < want && begun < 10*want+10; begun++ {
 		versions := 1 + f.trial.random.IntN(4)
 		for range versions {
-			if _, err := f.client.Store().MigrateDown(ctx); err != nil {
+			if _, err := engine.StoreOf(f.client.Store()).MigrateDown(ctx); err != nil {
 				return fmt.Errorf("migrate down: %w", err)
 			}
 		}
@@ -87,7 +88,7 @@ func (f *fleet) killMigrations(ctx context.Context) error {
 				return err
 			}
 		}
-		have, newest, err := f.client.Store().SchemaVersion(ctx)
+		have, newest, err := engine.StoreOf(f.client.Store()).SchemaVersion(ctx)
 		if err != nil {
 			return err
 		}
@@ -162,7 +163,7 @@ func (f *fleet) writesNothing(ctx context.Context, what string, fn func() error)
 // newerRefuses starts a worker and an enqueuer of this version on the schema of the one before.
 func (f *fleet) newerRefuses(ctx context.Context) error {
 	return f.writesNothing(ctx, "this version on the schema before", func() error {
-		if _, err := f.client.Store().MigrateDown(ctx); err != nil {
+		if _, err := engine.StoreOf(f.client.Store()).MigrateDown(ctx); err != nil {
 			return err
 		}
 		for _, r := range []role{
@@ -235,14 +236,14 @@ func (f *fleet) upgradeBelow(ctx context.Context, before earlier) error {
 
 func (f *fleet) migrateBelow(ctx context.Context, before earlier) error {
 	for {
-		have, _, err := f.client.Store().SchemaVersion(ctx)
+		have, _, err := engine.StoreOf(f.client.Store()).SchemaVersion(ctx)
 		if err != nil {
 			return err
 		}
 		if have <= before.schema {
 			break
 		}
-		if _, err := f.client.Store().MigrateDown(ctx); err != nil {
+		if _, err := engine.StoreOf(f.client.Store()).MigrateDown(ctx); err != nil {
 			return err
 		}
 	}

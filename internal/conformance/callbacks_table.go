@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -53,7 +54,7 @@ func observerCallbacks() []callback {
 		}},
 		{name: "Observer.Failed", caller: callerQueue, set: func(s *site, bad func()) {
 			s.observer.Failed = func(error) { bad() }
-			s.wrap = func(store Store) jobs.Store { return faultyReads{store} }
+			s.wrap = func(store Store) jobs.Store { return engine.SealStore(faultyReads{store}) }
 			s.provoke = func(f *fixture, c *jobs.Client) {
 				if _, err := c.Get(context.WithValue(f.ctx, faultyReads{}, true), 1); !errors.Is(err, errFaultyRead) {
 					f.Errorf("Get gives %v", err)
@@ -170,7 +171,7 @@ func programCallbacks() []callback {
 var errFaultyRead = errors.New("the read failed")
 
 // faultyReads is a store that refuses reads whose context says so.
-type faultyReads struct{ jobs.Store }
+type faultyReads struct{ engine.Store }
 
 func (s faultyReads) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	if ctx.Value(faultyReads{}) != nil {

@@ -6,12 +6,14 @@ import (
 	"context"
 	"testing"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
 // Store is an engine's store together with what tests need beyond the public API.
 type Store interface {
-	jobs.Store
+	engine.Store
+	engine.StoreCarrier
 
 	// Begin starts an application's transaction on the queue's database.
 	Begin(ctx context.Context) (Tx, error)

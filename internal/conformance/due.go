@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -135,7 +136,7 @@ func testDueBehindForeign(f *fixture) {
 	f.must(err)
 	ran := make(chan int64, 1)
 	store := poked{Store: f.store, wake: make(chan struct{})}
-	f.startOn(jobs.New(store), jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+	f.startOn(jobs.New(engine.SealStore(store)), jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
 		ran <- job.ID
 		return nil
 	}))

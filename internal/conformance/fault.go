@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -70,7 +71,7 @@ func testLargeResults(f *fixture) {
 
 // clocked is a store whose clock can be set.
 type clocked struct {
-	jobs.Store
+	engine.Store
 	ahead *atomic.Int64
 }
 
@@ -79,7 +80,7 @@ func (c clocked) Now() time.Time { return c.Store.Now().Add(time.Duration(c.ahea
 // A step of the clock, or a machine that slept, must not make a worker take its own jobs for abandoned.
 func testClockForward(f *fixture) {
 	store := clocked{f.store, new(atomic.Int64)}
-	client := jobs.New(store)
+	client := jobs.New(engine.SealStore(store))
 	id := f.enqueue("k")
 	started, release := make(chan struct{}), make(chan struct{})
 	f.startOn(client, jobs.Config{Lease: time.Second}, on("k", func(context.Context, jobs.Job) error {
@@ -117,9 +118,9 @@ func testClockForwardAtBoot(f *fixture) {
 		return nil
 	}))
 	receive(f, "the start", started)
-	late := clocked{f.elsewhere().Store(), new(atomic.Int64)}
+	late := clocked{engine.StoreOf(f.elsewhere().Store()), new(atomic.Int64)}
 	late.ahead.Store(int64(time.Hour))
-	f.must(f.runner(jobs.New(late), jobs.Config{Queues: map[string]int{"other": 1}}, on("k", nothing)).Drain(f.ctx))
+	f.must(f.runner(jobs.New(engine.SealStore(late)), jobs.Config{Queues: map[string]int{"other": 1}}, on("k", nothing)).Drain(f.ctx))
 	want(f, "errors", len(f.errors(id)), 0)
 	close(release)
 	want(f, "attempt", f.ended(id).Attempt, 1)
@@ -128,7 +129,7 @@ func testClockForwardAtBoot(f *fixture) {
 // A job that fell due by a wrong clock, which has been set back since, waits for its time like any other.
 func testClockBack(f *fixture) {
 	store := clocked{f.store, new(atomic.Int64)}
-	client := jobs.New(store)
+	client := jobs.New(engine.SealStore(store))
 	id := f.enqueue("k", jobs.In(time.Hour))
 	store.ahead.Store(int64(2 * time.Hour))
 	f.must(f.runner(client, jobs.Config{Queues: map[string]int{"other": 1}}, on("k", nothing)).Drain(f.ctx))

@@ -45,18 +45,18 @@ type handing struct {
 }
 
 // handing starts a runner with one slot, by a store that may be wrapped.
-func (f *fixture) handing(wrap ...func(jobs.Store) jobs.Store) *handing {
+func (f *fixture) handing(wrap ...func(engine.Store) engine.Store) *handing {
 	f.Helper()
 	return f.handingOf([]string{"k"}, wrap...)
 }
 
 // handingOf is handing with a runner of some kinds.
-func (f *fixture) handingOf(kinds []string, wrap ...func(jobs.Store) jobs.Store) *handing {
+func (f *fixture) handingOf(kinds []string, wrap ...func(engine.Store) engine.Store) *handing {
 	f.Helper()
 	h := &handing{f: f, ran: make(chan jobs.Job, 1000)}
 	h.client, h.seen = f.observed()
 	for _, w := range wrap {
-		h.client = jobs.New(w(h.client.Store()))
+		h.client = jobs.New(engine.SealStore(w(engine.StoreOf(h.client.Store()))))
 	}
 	var handlers []handle
 	for _, kind := range kinds {
@@ -241,7 +241,7 @@ func marked(ctx context.Context) context.Context { return context.WithValue(ctx,
 // failing is a store in which marked transactions fail: so many before their commit, or one after it, so that its
 // outcome is unknown.
 type failing struct {
-	jobs.Store
+	engine.Store
 	before atomic.Int64
 	after  atomic.Bool
 	stuck  atomic.Bool // the next insert waits as long as it may
@@ -293,7 +293,7 @@ func (s *failing) wait(ctx context.Context, claim *engine.Claim) error {
 // once more without the handover.
 func testFailedHandover(f *fixture) {
 	store := &failing{err: errors.New("no")}
-	h := f.handing(func(s jobs.Store) jobs.Store { store.Store = s; return store })
+	h := f.handing(func(s engine.Store) engine.Store { store.Store = s; return store })
 	for _, failures := range []int64{1, 2} {
 		for handed := false; !handed; {
 			h.hand()
@@ -318,7 +318,7 @@ func testFailedHandover(f *fixture) {
 // A job whose insert waits, for example for a lock, keeps the slot for a while, and is then inserted normally.
 func testStuckHandover(f *fixture) {
 	store := &failing{}
-	h := f.handing(func(s jobs.Store) jobs.Store { store.Store = s; return store })
+	h := f.handing(func(s engine.Store) engine.Store { store.Store = s; return store })
 	h.hand()
 	for handed := false; !handed; { // until the runner was idle: otherwise its enqueue fails as it should
 		store.stuck.Store(true)
@@ -337,7 +337,7 @@ func testStuckHandover(f *fixture) {
 // The caller does not learn whether the job exists; it does, and runs.
 func testHandoverOfUnknownOutcome(f *fixture) {
 	store := &failing{err: jobs.ErrUnknownOutcome}
-	h := f.handing(func(s jobs.Store) jobs.Store { store.Store = s; return store })
+	h := f.handing(func(s engine.Store) engine.Store { store.Store = s; return store })
 	for handed := false; !handed; {
 		h.hand()
 		store.after.Store(true)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -179,7 +180,7 @@ func testSearchesAreBounded(f *fixture) {
 		var all sync.WaitGroup
 		for range searches {
 			all.Go(func() {
-				if _, err := inspect.New(jobs.New(store)).List(f.ctx, filter); err != nil {
+				if _, err := inspect.New(jobs.New(engine.SealStore(store))).List(f.ctx, filter); err != nil {
 					f.Error(err)
 				}
 			})
@@ -194,7 +195,7 @@ func testSearchesAreBounded(f *fixture) {
 
 // searched counts concurrent searches, and the jobs and bytes that their statements read.
 type searched struct {
-	jobs.Store
+	engine.Store
 	size                int64
 	now, together, most atomic.Int64
 }

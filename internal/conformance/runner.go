@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -228,11 +230,11 @@ func testHandlersOfAllKinds(f *fixture) {
 
 // poked is a store that wakes its listeners only on the test's command.
 type poked struct {
-	jobs.Store
+	engine.Store
 	wake chan struct{}
 }
 
-func (p poked) Listen(jobs.Signal, []string) (<-chan struct{}, func()) { return p.wake, func() {} }
+func (p poked) Listen(core.Signal, []string) (<-chan struct{}, func()) { return p.wake, func() {} }
 
 func testFreedSlotIsFilled(f *fixture) {
 	for range 2 {
@@ -240,7 +242,7 @@ func testFreedSlotIsFilled(f *fixture) {
 	}
 	store := poked{Store: f.store, wake: make(chan struct{})}
 	started, release := make(chan int64), make(chan struct{})
-	f.startOn(jobs.New(store), jobs.Config{Queues: map[string]int{"busy": 1, "idle": 1}},
+	f.startOn(jobs.New(engine.SealStore(store)), jobs.Config{Queues: map[string]int{"busy": 1, "idle": 1}},
 		on("k", func(ctx context.Context, job jobs.Job) error {
 			started <- job.ID
 			select {
@@ -284,7 +286,7 @@ func testDrainWaitsForOthers(f *fixture) {
 	receive(f, "the other worker's start", started)
 	looked := make(chan struct{}, 1)
 	drained := make(chan error, 1)
-	runner := f.runner(jobs.New(counting{f.store, looked}), jobs.Config{}, on("k", nothing))
+	runner := f.runner(jobs.New(engine.SealStore(counting{f.store, looked})), jobs.Config{}, on("k", nothing))
 	go func() { drained <- runner.Drain(f.ctx) }()
 	for range 5 {
 		receive(f, "the drain's look at what others run", looked)
@@ -301,7 +303,7 @@ func testDrainWaitsForOthers(f *fixture) {
 
 // counting reports each read, so that a test knows that a runner has checked.
 type counting struct {
-	jobs.Store
+	engine.Store
 	looked chan struct{}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -30,7 +31,7 @@ func testSchemaChangedWhileRunning(f *fixture) {
 	go func() { ended <- runner.Run(f.ctx) }()
 	receive(f, "the start", started)
 	other := f.elsewhere()
-	_, err := other.Store().MigrateDown(f.ctx)
+	_, err := engine.StoreOf(other.Store()).MigrateDown(f.ctx)
 	f.must(err)
 	err = receive(f, "the end of the run", ended)
 	var schema *jobs.SchemaError

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -68,7 +70,7 @@ func testIgnoredContext(f *fixture) {
 
 	waiting := f.enqueue("k")
 	// Another worker's job makes the runner check; with its slot taken it leaves the job alone.
-	f.elsewhere().Store().Announce(jobs.WorkReady)
+	engine.StoreOf(f.elsewhere().Store()).Announce(core.WorkReady)
 	workers, err := inspect.New(f.client).Workers(f.ctx)
 	f.must(err)
 	want(f, "jobs that the worker holds", workers[0].Running, 0)

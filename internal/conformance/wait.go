@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -45,7 +46,7 @@ func testWaitUnknown(f *fixture) {
 func testWaitDeleted(f *fixture) {
 	id := f.enqueue("k")
 	looked := make(chan struct{}, 1)
-	there := jobs.New(counting{f.elsewhere().Store(), looked})
+	there := jobs.New(engine.SealStore(counting{engine.StoreOf(f.elsewhere().Store()), looked}))
 	failed := make(chan error, 1)
 	go func() {
 		_, err := there.Wait(f.ctx, id)
@@ -61,7 +62,7 @@ func testWaitDeleted(f *fixture) {
 func testWaitContext(f *fixture) {
 	id := f.enqueue("k")
 	looked := make(chan struct{}, 1)
-	there := jobs.New(counting{f.store, looked})
+	there := jobs.New(engine.SealStore(counting{f.store, looked}))
 	ctx, cancel := context.WithCancelCause(f.ctx)
 	reason := errors.New("enough")
 	go func() {

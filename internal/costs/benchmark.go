@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -93,8 +94,8 @@ func benchEnqueueMany(b *testing.B, client *jobs.Client) int {
 func benchTurn(b *testing.B, client *jobs.Client) int {
 	benchFill(b, client, (b.N+1)*benchSlots)
 	store := client.Store()
-	now := store.Now().UnixMicro()
-	later := store.Now().Add(time.Hour).UnixMicro()
+	now := port.StoreOf(store).Now().UnixMicro()
+	later := port.StoreOf(store).Now().Add(time.Hour).UnixMicro()
 	var claim db.ClaimJobsParams
 	var complete db.CompleteJobsParams
 	var claimed string // the ids; the store may run a transaction again
@@ -126,7 +127,7 @@ func benchTurn(b *testing.B, client *jobs.Client) int {
 		claimed = string(append(ids, ']'))
 		return nil
 	}
-	err := store.Write(b.Context(), func(ctx context.Context, q db.Querier) error {
+	err := port.StoreOf(store).Write(b.Context(), func(ctx context.Context, q db.Querier) error {
 		worker, err := q.RegisterWorker(ctx, db.RegisterWorkerParams{
 			Name: "benchmark", Queues: "{}", Kinds: "[]", Host: "here", Now: now, LeaseUntil: later,
 		})
@@ -138,13 +139,13 @@ func benchTurn(b *testing.B, client *jobs.Client) int {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := store.Write(b.Context(), turn); err != nil {
+	if err := port.StoreOf(store).Write(b.Context(), turn); err != nil {
 		b.Fatal(err)
 	}
 	b.ResetTimer()
 	for range b.N {
 		complete = db.CompleteJobsParams{Now: now, WorkerID: claim.WorkerID, Attempt: 1, Ids: claimed}
-		if err := store.Write(b.Context(), turn); err != nil {
+		if err := port.StoreOf(store).Write(b.Context(), turn); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -36,8 +37,8 @@ type lab struct {
 }
 
 func newLab(store jobs.Store, trips func() int64) *lab {
-	w := &watched{Store: store, trips: trips}
-	return &lab{store: w, client: jobs.New(w)}
+	w := &watched{Store: port.StoreOf(store), trips: trips}
+	return &lab{store: w, client: jobs.New(port.SealStore(w))}
 }
 
 // many is the number of jobs that are enqueued at once.

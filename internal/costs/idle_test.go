@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -38,7 +39,7 @@ func idle(t *testing.T, l *lab, f *figures) {
 		moved func(asked) bool
 	}{
 		{"a job for an idle runner of the same process", l.client, func(a asked) bool { return a.has("EnqueueClaimedJob") }},
-		{"a job for an idle runner of another", jobs.New(l.store.Store), func(a asked) bool {
+		{"a job for an idle runner of another", jobs.New(port.SealStore(l.store.Store)), func(a asked) bool {
 			return a.has("ClaimJobs") && !slices.ContainsFunc(a.statements, ends)
 		}},
 	} {

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/internal/gates"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
@@ -36,7 +37,7 @@ func TestPostgres(t *testing.T) {
 	e := onPostgres{cluster, cluster.Template(t, func(url string) {
 		store, err := postgres.Open(t.Context(), url)
 		must(t, err)
-		_, err = store.Migrate(t.Context())
+		_, err = port.StoreOf(store).Migrate(t.Context())
 		must(t, err)
 		must(t, store.Close())
 	})}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -24,7 +25,7 @@ func sensitive(t *testing.T, e engine) {
 		}
 		return statements
 	}
-	another := jobs.New(l.store)
+	another := jobs.New(port.SealStore(l.store))
 	for _, step := range []struct {
 		name   string
 		client *jobs.Client

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	port "github.com/sqluice/sqluice/internal/queue/engine"
-	"github.com/sqluice/sqluice/jobs"
 )
 
 // byTheClock are the statements that a runner's maintenance runs by the clock, whatever jobs there are. How many fall
@@ -31,7 +31,7 @@ func TestStatementsByTheClockExist(t *testing.T) {
 
 // watched is a store that records the calls of a runner.
 type watched struct {
-	jobs.Store
+	port.Store
 	before func(statement string) // called before each statement of a transaction; may be nil
 	after  func(asked)            // called after each transaction; may be nil
 	trips  func() int64           // round trips to the server so far
@@ -161,7 +161,7 @@ func (withoutHistory) AddJobHistory(context.Context, string) error { return nil 
 
 // Listen returns a silent channel unless the runners should receive notifications: wake-ups come at random times, and a
 // drain of jobs that are all there already needs none.
-func (s *watched) Listen(signals jobs.Signal, queues []string) (<-chan struct{}, func()) {
+func (s *watched) Listen(signals core.Signal, queues []string) (<-chan struct{}, func()) {
 	if s.hears {
 		return s.Store.Listen(signals, queues)
 	}

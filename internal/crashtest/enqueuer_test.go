@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -48,7 +49,7 @@ func (r role) enqueue(ctx context.Context, client *jobs.Client) error {
 		switch {
 		case errors.Is(err, jobs.ErrUnknownOutcome):
 			err = h.write("unknown", 0, n)
-		case err != nil && client.Store().CanRetry(err):
+		case err != nil && engine.StoreOf(client.Store()).CanRetry(err):
 			fmt.Fprintf(os.Stderr, "call %d: %v\n", n, err)
 			err = h.write("refused", 0, n)
 			time.Sleep(10 * time.Millisecond) // like callers whose server may be away

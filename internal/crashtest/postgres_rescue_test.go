@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -20,8 +21,8 @@ func TestPostgresManyRescuers(t *testing.T) {
 	address, client := postgresQueue(t, testdb.StartPostgres(t))
 	ids := enqueueMany(t, client, "quick", 2000)
 	store := client.Store()
-	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
-		now, lease := store.Now().UnixMicro(), store.Now().Add(time.Hour).UnixMicro()
+	must(t, engine.StoreOf(store).Write(t.Context(), func(ctx context.Context, q db.Querier) error {
+		now, lease := engine.StoreOf(store).Now().UnixMicro(), engine.StoreOf(store).Now().Add(time.Hour).UnixMicro()
 		worker, err := q.RegisterWorker(ctx, db.RegisterWorkerParams{
 			Name: "gone", Queues: "{}", Kinds: "[]", Now: now, LeaseUntil: lease,
 		})

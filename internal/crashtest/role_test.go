@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
@@ -122,8 +123,8 @@ func (r role) halfway(ctx context.Context, store jobs.Store) error {
 	if err != nil {
 		return err
 	}
-	return store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-		cancelled, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: store.Now().UnixMicro(), ID: r.Job})
+	return engine.StoreOf(store).Write(ctx, func(ctx context.Context, q db.Querier) error {
+		cancelled, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: engine.StoreOf(store).Now().UnixMicro(), ID: r.Job})
 		if err == nil {
 			err = h.write("halfway", r.Job, len(cancelled))
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
@@ -29,7 +30,7 @@ func engines(f *testing.F) []engine {
 			f.Error(err)
 		}
 	})
-	if _, err := store.Migrate(f.Context()); err != nil {
+	if _, err := port.StoreOf(store).Migrate(f.Context()); err != nil {
 		f.Fatal(err)
 	}
 	return []engine{{"SQLite", jobs.New(testdb.SQLite(f))}, {"PostgreSQL", jobs.New(store)}}

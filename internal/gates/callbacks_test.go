@@ -34,7 +34,7 @@ func TestCallbacksAreDocumented(t *testing.T) {
 // whole: contexts, transactions, pools and stores.
 var plainTypes = []string{
 	"context.Context", "context.CancelFunc", "time.Duration", "time.Time", "json.RawMessage", "sql.DB", "sql.Tx", "pgx.Tx",
-	"pgxpool.Pool", "jobs.Store", "jobs.Tx", "jobs.Client", "jobs.Job", "jobs.Signal", "jobs.Observer", "db.Querier", "db.GetLastIDsRow",
+	"pgxpool.Pool", "jobs.Store", "jobs.Tx", "jobs.Client", "jobs.Job", "core.Signal", "jobs.Observer", "db.Querier", "db.GetLastIDsRow",
 	"db.Job", "jobs.Cause", "jobs.ChangeOption", "jobs.Status",
 	"http.Request", "http.ResponseWriter", "template.HTML", "prometheus.Desc", "jobs.EnqueueRequest",
 }

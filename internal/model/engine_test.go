@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -18,7 +19,7 @@ import (
 type engine struct {
 	name   string
 	clock  *clock
-	store  jobs.Store // by that clock
+	store  port.Store // by that clock
 	client *jobs.Client
 	clear  func(context.Context) error // removes all rows
 
@@ -75,13 +76,13 @@ func (e *engine) begin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.store = clocked{store, e.clock}
+	e.store = clocked{port.StoreOf(store), e.clock}
 	t.Cleanup(func() {
 		if err := e.store.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if _, err := jobs.New(e.store).Migrate(t.Context()); err != nil {
+	if _, err := jobs.New(port.SealStore(e.store)).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -100,8 +101,8 @@ func (e *engine) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.store = clocked{store, e.clock}
-	e.client = jobs.New(e.store)
+	e.store = clocked{port.StoreOf(store), e.clock}
+	e.client = jobs.New(port.SealStore(e.store))
 	return nil
 }
 
@@ -117,7 +118,7 @@ func statements(t *testing.T, file string) string {
 
 // reset makes the database as good as new, except for its next ids.
 func (e *engine) reset(ctx context.Context) error {
-	e.client, e.seen = jobs.New(e.store), view{}
+	e.client, e.seen = jobs.New(port.SealStore(e.store)), view{}
 	e.jobs, e.workers, e.locks = newIDs(), newIDs(), map[int64]workerLock{}
 	return e.clear(ctx)
 }
@@ -131,7 +132,7 @@ func (c *clock) set(t time.Time) { c.micros.Store(t.UnixMicro()) }
 
 // clocked is a store whose clock is the test's.
 type clocked struct {
-	jobs.Store
+	port.Store
 	clock *clock
 }
 
@@ -202,7 +203,7 @@ func (e *engine) releaseLock(ctx context.Context, worker int64, ended bool) erro
 }
 
 // elsewhere runs a function on a store like that of another process, with the test's clock.
-func (e *engine) elsewhere(ctx context.Context, do func(jobs.Store) error) error {
+func (e *engine) elsewhere(ctx context.Context, do func(port.Store) error) error {
 	if !e.another {
 		return do(e.store)
 	}
@@ -210,7 +211,7 @@ func (e *engine) elsewhere(ctx context.Context, do func(jobs.Store) error) error
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(clocked{store, e.clock}), store.Close())
+	return errors.Join(do(clocked{port.StoreOf(store), e.clock}), store.Close())
 }
 
 // job is an engine's job with the model's ids.

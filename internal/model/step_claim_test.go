@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sqluice/sqluice/db"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -55,7 +56,7 @@ func (m *machine) claim(t *rapid.T) {
 // writeElsewhere runs statements as another process does: a store's memory of its claims, and their duration, must not
 // matter here.
 func (e *engine) writeElsewhere(ctx context.Context, fn func(ctx context.Context, q db.Querier) error) error {
-	return e.elsewhere(ctx, func(store jobs.Store) error { return store.Write(ctx, fn) })
+	return e.elsewhere(ctx, func(store port.Store) error { return store.Write(ctx, fn) })
 }
 
 // anyQueue draws a queue; those with waiting jobs more often.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 	"pgregory.net/rapid"
@@ -103,8 +104,8 @@ func (m *machine) drawDrain(t *rapid.T) drain {
 // drain runs a real runner and returns the jobs as its handlers got them, with the model's ids.
 func (e *engine) drain(ctx context.Context, d drain, worker int64) ([]jobs.Job, error) {
 	var starts []jobs.Job
-	err := e.elsewhere(ctx, func(store jobs.Store) (err error) {
-		starts, err = e.drainWith(ctx, jobs.New(store), d)
+	err := e.elsewhere(ctx, func(store port.Store) (err error) {
+		starts, err = e.drainWith(ctx, jobs.New(port.SealStore(store)), d)
 		return err
 	})
 	if len(starts) > 0 && !e.workers.learn(worker, starts[0].WorkerID) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 	"pgregory.net/rapid"
@@ -77,7 +78,7 @@ func (m *machine) peek(t *rapid.T) {
 	want := m.model.peek(g)
 	t.Logf("peek at %+v: %+v", g, want)
 	each(m, "peek", want, nil, func(e *engine) (p peeked, err error) {
-		err = e.elsewhere(m.ctx, func(store jobs.Store) error {
+		err = e.elsewhere(m.ctx, func(store port.Store) error {
 			return store.Read(m.ctx, func(ctx context.Context, q db.Querier) (err error) {
 				p, err = e.peek(ctx, q, m.model.now, g)
 				return err

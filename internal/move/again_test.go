@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // A finished move does not run a second time, also when the target has done and deleted every job since.
@@ -86,7 +86,7 @@ func testLatePause(l *lab) {
 }
 
 // late moves a queue of one job with the id of write, while its transaction is not committed yet.
-func (l *lab) late(late jobs.Store, write func(ctx context.Context, q db.Querier, id int64) error) {
+func (l *lab) late(late engine.Store, write func(ctx context.Context, q db.Querier, id int64) error) {
 	l.Helper()
 	id := l.enqueue(l.from, 1)[0]
 	added, waiting := make(chan struct{}), make(chan struct{})

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 var errDead = errors.New("the process is dead")
@@ -38,7 +38,7 @@ func (f *fate) use(do func() error) error {
 
 // mortal is a store of a process that dies.
 type mortal struct {
-	jobs.Store
+	engine.Store
 	fate *fate
 }
 
@@ -102,7 +102,7 @@ func (l *lab) dieEverywhere(keepOpen bool) {
 // dieAt reports whether the move came so far that it died.
 func (l *lab) dieAt(f *fate, all everything, keepOpen bool) (met bool) {
 	c := Config{
-		From: Side{Name: l.from.name, Store: l.store(l.from)}, To: Side{Name: l.to.name, Store: l.store(l.to)},
+		From: Side{Name: l.from.name, Store: engine.StoreOf(l.store(l.from))}, To: Side{Name: l.to.name, Store: engine.StoreOf(l.store(l.to))},
 		KeepOpen: keepOpen, batch: 10,
 	}
 	healthy := c
@@ -122,7 +122,7 @@ func (l *lab) dieAt(f *fate, all everything, keepOpen bool) (met bool) {
 	l.wantEverything(l.to, all)
 	l.wantEverything(l.from, all)
 	l.wantOpen(l.to)
-	done, err := Reopen(l.ctx, healthy.From.Store)
+	done, err := Reopen(l.ctx, engine.StoreOf(engine.SealStore(healthy.From.Store)))
 	l.must(err)
 	if done.Closed == keepOpen || !keepOpen && !done.Ended {
 		l.Errorf("in the end the source is %+v", done)

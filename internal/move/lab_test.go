@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
@@ -79,7 +80,7 @@ func TestWithPostgres(t *testing.T) {
 	})
 }
 
-func runTests(t *testing.T, from, to engine, tests map[string]func(*lab)) {
+func runTests(t *testing.T, from, to kindOfDatabase, tests map[string]func(*lab)) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,8 +97,8 @@ func withHang(t *testing.T) context.Context {
 	return ctx
 }
 
-// engine makes empty databases with the newest schema.
-type engine struct {
+// kindOfDatabase makes empty databases with the newest schema.
+type kindOfDatabase struct {
 	name  string
 	place func(t *testing.T) *place
 }
@@ -111,11 +112,11 @@ type place struct {
 }
 
 // sqliteEngine copies a migrated file, which is cheaper than a migration for each test.
-func sqliteEngine(t *testing.T) engine {
+func sqliteEngine(t *testing.T) kindOfDatabase {
 	path := filepath.Join(t.TempDir(), "template.db")
 	store, err := sqlite.Open(t.Context(), path)
 	if err == nil {
-		_, err = store.Migrate(t.Context())
+		_, err = engine.StoreOf(store).Migrate(t.Context())
 		err = errors.Join(err, store.Close())
 	}
 	if err != nil {
@@ -125,7 +126,7 @@ func sqliteEngine(t *testing.T) engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return engine{"SQLite", func(t *testing.T) *place {
+	return kindOfDatabase{"SQLite", func(t *testing.T) *place {
 		path := filepath.Join(t.TempDir(), "jobs.db")
 		if err := os.WriteFile(path, template, 0o600); err != nil {
 			t.Fatal(err)
@@ -139,20 +140,20 @@ func sqliteEngine(t *testing.T) engine {
 	}}
 }
 
-func postgresEngine(t *testing.T) engine {
+func postgresEngine(t *testing.T) kindOfDatabase {
 	server := testdb.StartPostgres(t)
 	open := func(url string) (jobs.Store, error) { return postgres.Open(context.Background(), url) }
 	template := server.Template(t, func(url string) {
 		store, err := open(url)
 		if err == nil {
-			_, err = store.Migrate(t.Context())
+			_, err = engine.StoreOf(store).Migrate(t.Context())
 			err = errors.Join(err, store.Close())
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	})
-	return engine{"PostgreSQL", func(t *testing.T) *place {
+	return kindOfDatabase{"PostgreSQL", func(t *testing.T) *place {
 		url := server.Copy(t, template)
 		pool, err := sql.Open("pgx", url)
 		if err != nil {
@@ -198,7 +199,7 @@ func statement(t *testing.T, name string) string {
 type lab struct {
 	*testing.T
 	ctx                  context.Context
-	fromEngine, toEngine engine
+	fromEngine, toEngine kindOfDatabase
 	from, to             *place
 	stores               map[*place]jobs.Store // of the test itself
 }
@@ -215,14 +216,14 @@ func (l *lab) side(p *place) Side {
 			l.Errorf("close %s: %v", p.name, err)
 		}
 	})
-	return Side{Name: p.name, Store: store}
+	return Side{Name: p.name, Store: engine.StoreOf(store)}
 }
 
 // store is the test's store on a place.
 func (l *lab) store(p *place) jobs.Store {
 	l.Helper()
 	if l.stores[p] == nil {
-		l.stores[p] = l.side(p).Store
+		l.stores[p] = engine.SealStore(l.side(p).Store)
 	}
 	return l.stores[p]
 }
@@ -278,7 +279,7 @@ func (l *lab) enqueue(p *place, n int) []int64 {
 // write runs statements on a place as another program might.
 func (l *lab) write(p *place, fn func(ctx context.Context, q db.Querier) error) {
 	l.Helper()
-	l.must(l.store(p).Write(l.ctx, fn))
+	l.must(engine.StoreOf(l.store(p)).Write(l.ctx, fn))
 }
 
 // everything is the content of a place except its closing.
@@ -294,7 +295,7 @@ type everything struct {
 func (l *lab) everything(p *place) everything {
 	l.Helper()
 	all := everything{queues: map[string]db.Queue{}, marks: map[[2]string]bool{}}
-	l.must(l.store(p).Read(l.ctx, func(ctx context.Context, q db.Querier) (err error) {
+	l.must(engine.StoreOf(l.store(p)).Read(l.ctx, func(ctx context.Context, q db.Querier) (err error) {
 		if all.jobs, err = q.ListJobsFrom(ctx, db.ListJobsFromParams{AfterID: first, N: 1e6}); err != nil {
 			return err
 		}
@@ -327,7 +328,7 @@ func (l *lab) everything(p *place) everything {
 func (l *lab) closings(p *place) []db.Move {
 	l.Helper()
 	var rows []db.Move
-	l.must(l.store(p).Read(l.ctx, func(ctx context.Context, q db.Querier) (err error) {
+	l.must(engine.StoreOf(l.store(p)).Read(l.ctx, func(ctx context.Context, q db.Querier) (err error) {
 		rows, err = q.ListMoves(ctx)
 		return err
 	}))

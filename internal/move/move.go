@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -29,7 +30,7 @@ import (
 // Side is one of the two databases.
 type Side struct {
 	Name  string // in messages and in the other side's table moves, which other users can read: without a password
-	Store jobs.Store
+	Store engine.Store
 
 	role string // source or target, for errors
 }
@@ -116,7 +117,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 		m.Logger = slog.New(slog.DiscardHandler)
 	}
 	for _, side := range []Side{m.From, m.To} {
-		if err := jobs.New(side.Store).CheckSchema(ctx); err != nil {
+		if err := jobs.New(engine.SealStore(side.Store)).CheckSchema(ctx); err != nil {
 			return Report{}, side.fault(err)
 		}
 	}
@@ -150,7 +151,7 @@ func (m *mover) fill(ctx context.Context) ([]Sum, error) {
 	if err := m.copyAll(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := inspect.New(jobs.New(m.To.Store)).Recount(ctx); err != nil { // rows that are added with their status are in no count
+	if _, err := inspect.New(jobs.New(engine.SealStore(m.To.Store))).Recount(ctx); err != nil { // rows that are added with their status are in no count
 		return nil, m.To.fault(err)
 	}
 	return m.compare(ctx)

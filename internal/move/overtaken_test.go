@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // Of two concurrent calls only one adds each row, whichever is faster, and at least one completes.
@@ -77,7 +77,7 @@ func testOvertaken(l *lab) {
 
 // overtaken is a store of a call that waits, before one of its uses of both databases, until another call has come far.
 type overtaken struct {
-	jobs.Store
+	engine.Store
 	turn *turn
 }
 
@@ -136,7 +136,7 @@ func testOvertakenAnywhere(l *lab) {
 		if l.Failed() {
 			return
 		}
-		_, err := Reopen(l.ctx, l.store(l.from))
+		_, err := Reopen(l.ctx, engine.StoreOf(l.store(l.from)))
 		l.must(err)
 		l.to.empty(l.T)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -164,7 +165,7 @@ func testDeadWorker(l *lab) {
 
 // hooked calls a function before the first write.
 type hooked struct {
-	jobs.Store
+	engine.Store
 	before func()
 }
 
@@ -309,8 +310,8 @@ func testOpenedMeanwhile(l *lab) {
 	c := l.config()
 	var stillPart error
 	c.Progress = at("comparing sqluice_queues", func() {
-		_, stillPart = Reopen(l.ctx, l.side(l.to).Store)
-		if _, err := Reopen(l.ctx, l.side(l.from).Store); err != nil {
+		_, stillPart = Reopen(l.ctx, engine.StoreOf(engine.SealStore(l.side(l.to).Store)))
+		if _, err := Reopen(l.ctx, engine.StoreOf(engine.SealStore(l.side(l.from).Store))); err != nil {
 			l.Error(err)
 		}
 	})

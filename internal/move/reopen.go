@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // ErrPart is returned by Reopen for the target of a move that has some or all of the source's rows.
@@ -22,7 +22,7 @@ type Reopened struct {
 
 // Reopen opens a queue that a move closed. It gives the move up: a move that continues finds it opened, and ends with
 // an error. It refuses a target with rows: its jobs are the source's, and some may be missing.
-func Reopen(ctx context.Context, store jobs.Store) (Reopened, error) {
+func Reopen(ctx context.Context, store engine.Store) (Reopened, error) {
 	var done Reopened
 	err := store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		done = Reopened{}

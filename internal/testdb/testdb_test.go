@@ -8,6 +8,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 )
 
@@ -51,7 +52,7 @@ func TestPostgresIsEmptyAndGoneAtTheEnd(t *testing.T) {
 }
 
 func TestSQLiteIsReady(t *testing.T) {
-	have, want, err := testdb.SQLite(t).SchemaVersion(t.Context())
+	have, want, err := engine.StoreOf(testdb.SQLite(t)).SchemaVersion(t.Context())
 	if err != nil || have != want || have == 0 {
 		t.Errorf("schema version %d, want %d: %v", have, want, err)
 	}

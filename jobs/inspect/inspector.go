@@ -78,3 +78,6 @@ func checkCursor(field string, id int64) error {
 	}
 	return nil
 }
+
+// Now returns the time by the clock that leases and due times are compared with: on PostgreSQL the server's.
+func (in *Inspector) Now() time.Time { return in.scope.Now() }

@@ -20,21 +20,21 @@ const chunk = 500
 // RetryMany is [jobs.Client.Retry] for many jobs, in transactions of a few hundred. It returns how many it changed, and leaves
 // those alone that Retry would refuse. An error half-way leaves some of them retried.
 func (in *Inspector) RetryMany(ctx context.Context, ids []int64, opts ...jobs.ChangeOption) (int, error) {
-	return in.changeMany(ctx, ActionRetry, jobs.WorkReady, ids, opts, lifecycle.Retry)
+	return in.changeMany(ctx, ActionRetry, core.WorkReady, ids, opts, lifecycle.Retry)
 }
 
 // CancelMany is [jobs.Client.Cancel] for many jobs as RetryMany is Retry.
 func (in *Inspector) CancelMany(ctx context.Context, ids []int64, opts ...jobs.ChangeOption) (int, error) {
-	return in.changeMany(ctx, ActionCancel, jobs.WorkReady|jobs.JobEnded, ids, opts, lifecycle.CancelJob)
+	return in.changeMany(ctx, ActionCancel, core.WorkReady|core.JobEnded, ids, opts, lifecycle.CancelJob)
 }
 
 // DeleteMany is [jobs.Client.Delete] for many jobs as RetryMany is Retry.
 func (in *Inspector) DeleteMany(ctx context.Context, ids []int64, opts ...jobs.ChangeOption) (int, error) {
-	return in.changeMany(ctx, ActionDelete, jobs.JobEnded, ids, opts, lifecycle.Delete)
+	return in.changeMany(ctx, ActionDelete, core.JobEnded, ids, opts, lifecycle.Delete)
 }
 
 func (in *Inspector) changeMany(
-	ctx context.Context, action Action, signals jobs.Signal, ids []int64, opts []jobs.ChangeOption, request lifecycle.Request,
+	ctx context.Context, action Action, signals core.Signal, ids []int64, opts []jobs.ChangeOption, request lifecycle.Request,
 ) (total int, err error) {
 	var options lifecycle.Options
 	for _, opt := range opts {

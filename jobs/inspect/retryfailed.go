@@ -50,7 +50,7 @@ func (in *Inspector) retryFailed(ctx context.Context, f FailedFilter) (total int
 func (in *Inspector) retryPart(ctx context.Context, part []Failure, author *audit.Author, entry audit.Entry) (int64, error) {
 	failed := string(jobs.StatusFailed)
 	var retried []int64
-	err := lifecycle.Change(ctx, in.scope, jobs.WorkReady, func(ctx context.Context, q db.Querier) error {
+	err := lifecycle.Change(ctx, in.scope, core.WorkReady, func(ctx context.Context, q db.Querier) error {
 		retried = retried[:0]
 		now, done := core.Micros(in.scope.Now()), stats.Changes{}
 		for _, job := range part {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -16,8 +17,8 @@ type ownTx struct {
 	tx pgx.Tx
 }
 
-// BeginOwn implements [jobs.Store].
-func (s *Store) BeginOwn(ctx context.Context) (jobs.OwnTx, error) {
+// BeginOwn implements [engine.Store].
+func (s *backend) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -28,7 +29,7 @@ func (s *Store) BeginOwn(ctx context.Context) (jobs.OwnTx, error) {
 	return &ownTx{&callersTx{conn: tx}, tx}, nil
 }
 
-// Commit implements [jobs.OwnTx].
+// Commit implements [engine.OwnTx].
 func (t *ownTx) Commit(ctx context.Context) error {
 	err := translate(t.tx.Commit(context.WithoutCancel(ctx)))
 	if lost(err) {
@@ -37,7 +38,7 @@ func (t *ownTx) Commit(ctx context.Context) error {
 	return err
 }
 
-// Rollback implements [jobs.OwnTx].
+// Rollback implements [engine.OwnTx].
 func (t *ownTx) Rollback(ctx context.Context) error {
 	if err := t.tx.Rollback(ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) && !lost(err) {
 		return translate(err)

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
 // lookBelow looks beside the claims, after a while, whether there is something to claim below the floors that they begin
 // at, and wakes the workers of the queue when there is.
-func (s *Store) lookBelow(key floorKey, wait time.Duration) {
+func (s *backend) lookBelow(key floorKey, wait time.Duration) {
 	s.hub.run(func() {
 		if !s.hub.rest(wait) {
 			return
@@ -35,7 +36,7 @@ func (s *Store) lookBelow(key floorKey, wait time.Duration) {
 			s.floors.failedBelow(key)
 		}
 		if s.floors.lookedBelow(key, took, kinds > 0) {
-			s.hub.wake(jobs.WorkReady, key.queue, jobs.WakeSafety)
+			s.hub.wake(core.WorkReady, key.queue, jobs.WakeSafety)
 		}
 	})
 }

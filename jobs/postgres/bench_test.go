@@ -14,7 +14,7 @@ import (
 func BenchmarkQueue(b *testing.B) {
 	server := testdb.StartPostgres(b)
 	costs.Benchmark(b, func(b *testing.B) jobs.Store {
-		store, err := Open(b.Context(), server.Database(b), WithLogger(slog.New(slog.DiscardHandler)))
+		store, err := openBackend(b.Context(), server.Database(b), WithLogger(slog.New(slog.DiscardHandler)))
 		if err != nil {
 			b.Fatal(err)
 		}

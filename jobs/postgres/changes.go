@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // pollChanges wakes, as often as poll does, those listeners who want to know of changes only. Claims ring no bell, and
@@ -30,7 +30,7 @@ func (h *hub) pollChanges() {
 			continue
 		}
 		if !known || mark != last {
-			h.wake(jobs.ChangesOnly, "", h.pollSource())
+			h.wake(core.ChangesOnly, "", h.pollSource())
 		}
 		last, known = mark, true
 	}
@@ -41,7 +41,7 @@ func (h *hub) wantsChanges() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for l := range h.listeners {
-		if l.signals&jobs.ChangesOnly != 0 {
+		if l.signals&core.ChangesOnly != 0 {
 			return true
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
-// ClaimJobs implements [jobs.Store]. The claim begins where earlier ones have come to: see floors.
-func (s *Store) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
+// ClaimJobs implements [engine.Store]. The claim begins where earlier ones have come to: see floors.
+func (s *backend) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
 	v, err := s.floors.from(ctx, arg.Queue, arg.Kinds, func(cursors string) (_ int, err error) {
 		arg.Cursors = cursors
 		rows, err = q.ClaimJobs(ctx, arg)
@@ -16,8 +16,8 @@ func (s *Store) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsPar
 	return rows, func() { s.floors.claimed(v, arg.Now, rows) }, err
 }
 
-// HasClaimableJobs implements [jobs.Store].
-func (s *Store) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (found bool, err error) {
+// HasClaimableJobs implements [engine.Store].
+func (s *backend) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (found bool, err error) {
 	_, err = s.floors.from(ctx, arg.Queue, arg.Kinds, func(cursors string) (int, error) {
 		arg.Cursors = cursors
 		n, err := q.HasClaimableJobs(ctx, arg)
@@ -28,7 +28,7 @@ func (s *Store) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasCl
 }
 
 // enqueueClaimed inserts a job as claimed, unless others wait before it, for which it looks as a claim does.
-func (s *Store) enqueueClaimed(ctx context.Context, q db.Querier, arg db.EnqueueClaimedJobParams) (row db.EnqueueClaimedJobRow, committed func(), err error) {
+func (s *backend) enqueueClaimed(ctx context.Context, q db.Querier, arg db.EnqueueClaimedJobParams) (row db.EnqueueClaimedJobRow, committed func(), err error) {
 	v, err := s.floors.from(ctx, arg.Queue, arg.Kinds, func(cursors string) (_ int, err error) {
 		arg.Cursors = cursors
 		row, err = q.EnqueueClaimedJob(ctx, arg)

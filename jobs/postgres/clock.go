@@ -108,7 +108,7 @@ func (c *clock) sample(server int64, sent, received instant) {
 // Now is the server's clock as far as it is known. The first call asks for it when nothing else has, because the first
 // job that a program adds must have the right time too. While the server cannot be reached it is the local clock. Later
 // ones go by what is known, and have it measured anew when that is old, or at once when the local clock was set.
-func (s *Store) Now() time.Time {
+func (s *backend) Now() time.Time {
 	now, stepped := s.clock.now()
 	switch {
 	case stepped, !s.clock.known():
@@ -121,7 +121,7 @@ func (s *Store) Now() time.Time {
 }
 
 // askClock uses a connection of its own: those of the pool may all be held by transactions, among them the caller's.
-func (s *Store) askClock(ctx context.Context) {
+func (s *backend) askClock(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	if err := s.measureClock(ctx); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
@@ -129,7 +129,7 @@ func (s *Store) askClock(ctx context.Context) {
 	}
 }
 
-func (s *Store) measureClock(ctx context.Context) error {
+func (s *backend) measureClock(ctx context.Context) error {
 	conn, err := s.connect(ctx)
 	if err != nil {
 		return err

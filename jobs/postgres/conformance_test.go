@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/internal/conformance"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
@@ -72,7 +73,8 @@ func migratedDatabases(t *testing.T) func(t *testing.T) string {
 
 // engine is a store and the application's own pool on the same database.
 type engine struct {
-	*postgres.Store
+	port.Store
+	*publicStore
 	pool *pgxpool.Pool
 }
 
@@ -95,8 +97,13 @@ func openForConformance(t *testing.T, url string, opts ...postgres.Option) confo
 			t.Error(err)
 		}
 	})
-	return engine{store, pool}
+	return engine{port.StoreOf(store), store, pool}
 }
+
+// publicStore is the store as programs have it.
+type publicStore = postgres.Store
+
+func (e engine) Close() error { return e.publicStore.Close() }
 
 func (e engine) Begin(ctx context.Context) (conformance.Tx, error) {
 	tx, err := e.pool.Begin(ctx)

@@ -153,7 +153,7 @@ func neverGiven(err error) bool {
 // CanRetry reports whether waiting may help: the server is away, out of resources or read-only for now, or transactions
 // collided. It may also when there is no connection for another reason, as a password that is being changed: the fault is
 // none of the statement.
-func (s *Store) CanRetry(err error) bool {
+func (s *backend) CanRetry(err error) bool {
 	if lost(err) || notConnected(err) || collided(err) || errors.Is(err, jobs.ErrUnavailable) || errors.Is(err, jobs.ErrUnknownOutcome) {
 		return true
 	}

@@ -17,9 +17,9 @@ import (
 // errNotPrepared keeps a statement from being sent with others: see opening.
 var errNotPrepared = errors.New("the statement is not prepared on its connection yet")
 
-// Exchange implements [jobs.Store]. Each look is a round trip, so it goes by the caller's last one: the claims take nothing when a
+// Exchange implements [engine.Store]. Each look is a round trip, so it goes by the caller's last one: the claims take nothing when a
 // job has fallen due since, and the next exchange promotes that.
-func (s *Store) Exchange(ctx context.Context, x *engine.Exchange) error {
+func (s *backend) Exchange(ctx context.Context, x *engine.Exchange) error {
 	ctx = context.WithoutCancel(ctx)
 	if x.Simple && !s.unprepared.Load() {
 		err := s.claimSimply(ctx, x)
@@ -49,7 +49,7 @@ func (s *Store) Exchange(ctx context.Context, x *engine.Exchange) error {
 
 // claimSimply commits the only claim in one round trip, and then runs Judge and Note. It returns errNotPrepared when a whole
 // transaction must make the claim.
-func (s *Store) claimSimply(ctx context.Context, x *engine.Exchange) error {
+func (s *backend) claimSimply(ctx context.Context, x *engine.Exchange) error {
 	err := s.write(ctx, 1, s.transactOne, func(ctx context.Context, _ *transaction, q db.Querier) error {
 		x.Begin()
 		x.NoneDueBefore = x.Now + 1
@@ -64,7 +64,7 @@ func (s *Store) claimSimply(ctx context.Context, x *engine.Exchange) error {
 // transactOne is transact for one statement: it sends BEGIN, settings, the statement and COMMIT in one round trip. The number of that
 // transaction is known when all is over: what became of it can be asked for only where there is a round trip to begin with. Its error
 // means that nothing was committed, but for ErrUnknownOutcome, and for fn's own.
-func (s *Store) transactOne(ctx context.Context, fn statements) (committed bool, err error) {
+func (s *backend) transactOne(ctx context.Context, fn statements) (committed bool, err error) {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return false, err

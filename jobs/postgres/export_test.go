@@ -7,7 +7,8 @@ import (
 )
 
 // HoldInspections holds all connections that Inspect may use at once, as reads do that do not end, until release.
-func (s *Store) HoldInspections(ctx context.Context) (release func(), err error) {
+func (store *Store) HoldInspections(ctx context.Context) (release func(), err error) {
+	s := store.backend
 	end := make(chan struct{})
 	begun := make(chan error, 2*cap(s.inspecting))
 	for range cap(s.inspecting) {

@@ -260,7 +260,7 @@ func TestAKindOfManyPrioritiesHasNoFloors(t *testing.T) {
 
 // stillFloors is a store whose looks take no time, so that a busy machine changes nothing, and which does not look below its
 // floors.
-func stillFloors(t *testing.T) (*Store, *jobs.Client) {
+func stillFloors(t *testing.T) (*backend, *jobs.Client) {
 	t.Helper()
 	store, client, _ := newSite(t, testdb.StartPostgres(t)).queue(t)
 	clock := time.Now()

@@ -13,7 +13,7 @@ import (
 // ghostWorker is a worker of another process as its traces show it: a row, a lock and jobs that it claimed.
 type ghostWorker struct {
 	t       *testing.T
-	store   *Store
+	store   *backend
 	id      int64
 	key     string
 	release func(ended bool) error // leaves the row: as seen from outside, the process is dead
@@ -21,7 +21,7 @@ type ghostWorker struct {
 }
 
 // ghost makes a worker that holds all pending jobs of some kinds of the default queue.
-func ghost(t *testing.T, store *Store, name string, kinds []string) *ghostWorker {
+func ghost(t *testing.T, store *backend, name string, kinds []string) *ghostWorker {
 	t.Helper()
 	g := &ghostWorker{t: t, store: store}
 	list, err := json.Marshal(append([]string{}, kinds...)) // never null

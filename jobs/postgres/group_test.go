@@ -27,7 +27,7 @@ var groupTests = []engineTest{
 
 // full has as many writes as are let through wait at their commits, until release is called.
 type full struct {
-	store   *Store
+	store   *backend
 	client  *jobs.Client
 	url     string
 	commits atomic.Int64 // that were begun
@@ -103,7 +103,7 @@ func testShareACommit(t *testing.T, site *site) {
 }
 
 // insertOf is the insert of a job that is due at once.
-func insertOf(store *Store, kind, payload string) engine.Insert {
+func insertOf(store *backend, kind, payload string) engine.Insert {
 	now := store.Now().UnixMicro()
 	return engine.Insert{Job: db.EnqueueKeylessJobParams{
 		Kind: kind, Queue: "default", Payload: payload, Status: "pending", RunAfter: now, MaxAttempts: 1, Now: now,

@@ -32,7 +32,7 @@ type site struct {
 func newSite(t *testing.T, server *testdb.Postgres) *site {
 	t.Helper()
 	return &site{server, server.Template(t, func(url string) {
-		store, err := Open(t.Context(), url)
+		store, err := openBackend(t.Context(), url)
 		must(t, err)
 		_, err = store.Migrate(t.Context())
 		must(t, err)
@@ -41,7 +41,7 @@ func newSite(t *testing.T, server *testdb.Postgres) *site {
 }
 
 // queue makes a migrated database and opens it.
-func (s *site) queue(t *testing.T, opts ...Option) (*Store, *jobs.Client, string) {
+func (s *site) queue(t *testing.T, opts ...Option) (*backend, *jobs.Client, string) {
 	t.Helper()
 	url := s.server.Copy(t, s.template)
 	store, client := open(t, url, opts...)
@@ -49,16 +49,16 @@ func (s *site) queue(t *testing.T, opts ...Option) (*Store, *jobs.Client, string
 }
 
 // open opens a database, whatever its schema. What the engine logs is not shown.
-func open(t *testing.T, url string, opts ...Option) (*Store, *jobs.Client) {
+func open(t *testing.T, url string, opts ...Option) (*backend, *jobs.Client) {
 	t.Helper()
-	store, err := Open(t.Context(), url, append([]Option{WithLogger(slog.New(slog.DiscardHandler))}, opts...)...)
+	store, err := openBackend(t.Context(), url, append([]Option{WithLogger(slog.New(slog.DiscardHandler))}, opts...)...)
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	return store, jobs.New(store)
 }
 
 // migrated opens an empty database and migrates it.
-func migrated(t *testing.T, url string, opts ...Option) (*Store, *jobs.Client) {
+func migrated(t *testing.T, url string, opts ...Option) (*backend, *jobs.Client) {
 	t.Helper()
 	store, client := open(t, url, opts...)
 	_, err := client.Migrate(t.Context())

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -29,7 +30,7 @@ const lastWord = 500 * time.Millisecond
 // notification would wake every listening process and the server's process for it, and nearly always no caller waits.
 // [jobs.Store.AnnouncesEnds] is therefore false: Wait polls, and pollChanges wakes the listeners for ChangesOnly.
 type hub struct {
-	store *Store
+	store *backend
 	token string // names this store in its own notifications, which it need not listen to
 
 	mu        sync.Mutex
@@ -46,28 +47,28 @@ type hub struct {
 }
 
 type listener struct {
-	signals jobs.Signal
+	signals core.Signal
 	queues  []string // work for others is none of its business; none means all
 	wake    chan struct{}
 }
 
-func newHub(s *Store) *hub {
+func newHub(s *backend) *hub {
 	ctx, stop := context.WithCancel(context.Background())
 	return &hub{store: s, token: rand.Text()[:8], listeners: map[*listener]struct{}{}, ctx: ctx, stop: stop}
 }
 
-func (h *hub) listen(signals jobs.Signal, queues []string) (<-chan struct{}, func()) {
+func (h *hub) listen(signals core.Signal, queues []string) (<-chan struct{}, func()) {
 	l := &listener{signals: signals, queues: queues, wake: make(chan struct{}, 1)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.listeners[l] = struct{}{}
-	if signals&jobs.WorkReady != 0 && !h.started && !h.closed {
+	if signals&core.WorkReady != 0 && !h.started && !h.closed {
 		// They go on when no listener is left: a program that listened once will again, and a connection is expensive.
 		h.started = true
 		h.running.Go(h.poll)
 		h.running.Go(h.follow)
 	}
-	if signals&jobs.ChangesOnly != 0 && !h.compares && !h.closed {
+	if signals&core.ChangesOnly != 0 && !h.compares && !h.closed {
 		h.compares = true
 		h.running.Go(h.pollChanges)
 	}
@@ -79,11 +80,11 @@ func (h *hub) listen(signals jobs.Signal, queues []string) (<-chan struct{}, fun
 }
 
 // wake gives a value to the listeners of the signals. queue, when not empty, is the one that has work. A poll is no change.
-func (h *hub) wake(signals jobs.Signal, queue string, source jobs.WakeSource) {
+func (h *hub) wake(signals core.Signal, queue string, source jobs.WakeSource) {
 	woken := 0
 	h.mu.Lock()
 	for l := range h.listeners {
-		if l.signals&jobs.ChangesOnly != 0 && signals&jobs.ChangesOnly == 0 && (source == jobs.WakePoll || source == jobs.WakeSafety) {
+		if l.signals&core.ChangesOnly != 0 && signals&core.ChangesOnly == 0 && (source == jobs.WakePoll || source == jobs.WakeSafety) {
 			continue
 		}
 		if l.signals&signals == 0 || queue != "" && len(l.queues) > 0 && !slices.Contains(l.queues, queue) {
@@ -105,7 +106,7 @@ func (h *hub) wake(signals jobs.Signal, queue string, source jobs.WakeSource) {
 // notifications off, or while the listening connection was lost.
 func (h *hub) poll() {
 	for h.rest(h.pollEvery()) {
-		h.wake(jobs.WorkReady, "", h.pollSource())
+		h.wake(core.WorkReady, "", h.pollSource())
 	}
 }
 
@@ -145,7 +146,7 @@ func (h *hub) follow() {
 				return err
 			}
 			h.setQuiet(false)
-			h.wake(jobs.WorkReady, "", jobs.WakeStart) // for what was committed before
+			h.wake(core.WorkReady, "", jobs.WakeStart) // for what was committed before
 			return nil
 		},
 		notice: h.notice,
@@ -163,7 +164,7 @@ func (h *hub) setQuiet(quiet bool) {
 
 // notification returns the payload of a NOTIFY: the sender's token, the signals as a number, and the queue that has work, if
 // nothing else happened. Any other payload, such as that of a bare NOTIFY by a person or a program, wakes all listeners for work.
-func notification(token string, signals jobs.Signal, queue string) string {
+func notification(token string, signals core.Signal, queue string) string {
 	return fmt.Sprintf("%s/%d/%s", token, signals, queue)
 }
 
@@ -175,22 +176,22 @@ func (h *hub) notice(n *pgconn.Notification) {
 			return // its listeners were told at once
 		}
 		if err == nil && signals != 0 {
-			h.wake(jobs.Signal(signals), parts[2], jobs.WakeNotify)
+			h.wake(core.Signal(signals), parts[2], jobs.WakeNotify)
 			return
 		}
 	}
-	h.wake(jobs.WorkReady, "", jobs.WakeNotify)
+	h.wake(core.WorkReady, "", jobs.WakeNotify)
 }
 
 // announce wakes this process's listeners at once, and those of other processes soon if work is ready. It does not wait for
 // that: nothing depends on the notification but how soon others look.
-func (h *hub) announce(signals jobs.Signal) {
+func (h *hub) announce(signals core.Signal) {
 	local := signals
-	if signals&jobs.WorkAdded != 0 { // the transaction itself notified the others
-		local |= jobs.WorkReady
+	if signals&core.WorkAdded != 0 { // the transaction itself notified the others
+		local |= core.WorkReady
 	}
 	h.wake(local, "", jobs.WakeLocal)
-	if signals&jobs.WorkReady != 0 && !h.store.options.silent {
+	if signals&core.WorkReady != 0 && !h.store.options.silent {
 		h.notifySoon()
 	}
 }
@@ -230,7 +231,7 @@ func (h *hub) notify(ctx context.Context) error {
 	err := h.store.rerun(ctx, func() error { // twice does no harm
 		ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, errSilent)
 		defer cancel()
-		text := notification(h.token, jobs.WorkReady, "")
+		text := notification(h.token, core.WorkReady, "")
 		_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), text)...)
 		if err != nil && errors.Is(context.Cause(ctx), errSilent) {
 			return errors.Join(errSilent, err)

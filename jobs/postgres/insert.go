@@ -18,8 +18,8 @@ type insert struct {
 	ids []int64
 }
 
-// Insert implements [jobs.Store]. Concurrent callers with single jobs share transactions.
-func (s *Store) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
+// Insert implements [engine.Store]. Concurrent callers with single jobs share transactions.
+func (s *backend) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
 	i := &insert{Insert: in}
 	var err error
 	switch {
@@ -33,12 +33,12 @@ func (s *Store) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Announce(jobs.WorkAdded)
+	s.Announce(core.WorkAdded)
 	return i.ids, nil
 }
 
-// InsertWith implements [jobs.Store].
-func (s *Store) InsertWith(ctx context.Context, queue string, fn engine.InsertFunc) error {
+// InsertWith implements [engine.Store].
+func (s *backend) InsertWith(ctx context.Context, queue string, fn engine.InsertFunc) error {
 	inserted := false
 	err := s.write(ctx, 1, s.transact, func(ctx context.Context, t *transaction, q db.Querier) (err error) {
 		if inserted, err = fn(ctx, q); inserted && err == nil {
@@ -47,13 +47,13 @@ func (s *Store) InsertWith(ctx context.Context, queue string, fn engine.InsertFu
 		return err
 	})
 	if err == nil && inserted {
-		s.Announce(jobs.WorkAdded)
+		s.Announce(core.WorkAdded)
 	}
 	return err
 }
 
 // writeInsert writes one insert in a transaction of its own.
-func (s *Store) writeInsert(ctx context.Context, i *insert) error {
+func (s *backend) writeInsert(ctx context.Context, i *insert) error {
 	return s.write(ctx, 1, s.transact, func(ctx context.Context, t *transaction, q db.Querier) error { return i.add(ctx, t, q) })
 }
 
@@ -91,7 +91,7 @@ func (i *insert) addMany(ctx context.Context, q db.Querier) error {
 }
 
 // insertClaimed inserts a job as claimed, if that does not have to wait.
-func (s *Store) insertClaimed(ctx context.Context, i *insert) ([]int64, error) {
+func (s *backend) insertClaimed(ctx context.Context, i *insert) ([]int64, error) {
 	limited, cancel := context.WithTimeout(ctx, i.Claim.Patience)
 	defer cancel()
 	arg, committed := i.Claimed(), func() {}

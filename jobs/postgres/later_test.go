@@ -21,7 +21,7 @@ var laterTests = []engineTest{
 }
 
 // write runs fn as the last of an exchange, after a statement that begins the transaction.
-func write(t *testing.T, store *Store, fn func(context.Context, db.Querier) error) error {
+func write(t *testing.T, store *backend, fn func(context.Context, db.Querier) error) error {
 	t.Helper()
 	return store.Exchange(t.Context(), &engine.Exchange{
 		Begin: func() {},
@@ -40,7 +40,7 @@ func note(ctx context.Context, q db.Querier, items string) error {
 const oneDone = `[["q", "k", "done", 1, 1]]`
 
 // noted is a store with one connection, which has the statement prepared that is deferred from then on.
-func noted(t *testing.T, site *site) (*Store, *jobs.Client) {
+func noted(t *testing.T, site *site) (*backend, *jobs.Client) {
 	t.Helper()
 	store, client := open(t, with(site.server.Copy(t, site.template), "pool_max_conns=1"))
 	must(t, write(t, store, func(ctx context.Context, q db.Querier) error { return note(ctx, q, oneDone) }))

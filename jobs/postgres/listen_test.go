@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -24,7 +25,7 @@ func testListeningConnectionEnds(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	log := &journal{}
 	listener, _ := open(t, url, WithPoll(time.Minute), WithLogger(slog.New(log)))
-	wake, stop := listener.Listen(jobs.WorkReady, nil)
+	wake, stop := listener.Listen(core.WorkReady, nil)
 	defer stop()
 	receive(t, "the wake when listening has begun", wake)
 	admin := dial(t, url)
@@ -45,7 +46,7 @@ func testNothingChanges(t *testing.T, site *site) {
 	_, silent := open(t, url, WithoutNotify())
 	changed, stop := own.Watch()
 	defer stop()
-	polled, stopPolled := store.Listen(jobs.WorkReady, nil)
+	polled, stopPolled := store.Listen(core.WorkReady, nil)
 	defer stopPolled()
 	settle := func() { // until looks find nothing more: the beginning and the connection's are changes too
 		t.Helper()
@@ -139,7 +140,7 @@ func TestServerThatRefusesToListen(t *testing.T) {
 
 	log := &journal{}
 	store, _ := open(t, url, WithLogger(slog.New(log)))
-	wake, stop := store.Listen(jobs.WorkReady|jobs.JobEnded, nil)
+	wake, stop := store.Listen(core.WorkReady|core.JobEnded, nil)
 	defer stop()
 	for range 3 { // although nothing can be committed
 		receive(t, "the wake by polling", wake)

@@ -32,7 +32,7 @@ func TestALockedDueRowIsNoBusyLoop(t *testing.T) {
 			must(t, err)
 
 			counts := &counting{Store: store}
-			work(t, jobs.New(counts), jobs.Config{}, handlers{"k": nothing})
+			work(t, jobs.New(engine.SealStore(counts)), jobs.Config{}, handlers{"k": nothing})
 			const rounds = 5
 			eventually(t, "the housekeeper has looked often", func() bool { return counts.rounds.Load() > rounds })
 			// Each pause is twice as long as the one before, from a millisecond to a second: eleven until then, and one a round.
@@ -51,7 +51,7 @@ func TestALockedDueRowIsNoBusyLoop(t *testing.T) {
 
 // counting counts what a runner asks for.
 type counting struct {
-	*Store
+	engine.Store
 	claims, looks, rounds atomic.Int64
 }
 

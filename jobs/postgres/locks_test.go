@@ -132,7 +132,7 @@ func testMissedLockJudgesNoWorker(t *testing.T, site *site) {
 
 // A free lock is looked at again after the time that a connection takes here, in reason.
 func TestConfirmAfter(t *testing.T) {
-	store, err := Open(t.Context(), "postgres://h/db")
+	store, err := openBackend(t.Context(), "postgres://h/db")
 	must(t, err)
 	defer func() { must(t, store.Close()) }()
 	for took, after := range map[time.Duration]time.Duration{

@@ -27,7 +27,7 @@ const jobsTable = "sqluice_jobs"
 const migrateLock = 0x73716c75696365
 
 // SchemaVersion reads goose's table without making it, and the server's clock with it.
-func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error) {
+func (s *backend) SchemaVersion(ctx context.Context) (have, want int64, err error) {
 	if want, err = NewestSchema(); err != nil {
 		return 0, 0, err
 	}
@@ -53,7 +53,7 @@ func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error)
 
 // versionNow reads the version from a table that is there, and the server's time with it. Not prepared, half of what it costs
 // the server is to parse and plan it.
-func (s *Store) versionNow(ctx context.Context, prepare bool) (version int64, err error) {
+func (s *backend) versionNow(ctx context.Context, prepare bool) (version int64, err error) {
 	var args []any
 	if !prepare {
 		args = once()
@@ -66,7 +66,7 @@ func (s *Store) versionNow(ctx context.Context, prepare bool) (version int64, er
 	return version, err
 }
 
-func (s *Store) hasTable(ctx context.Context, name string) (there bool, err error) {
+func (s *backend) hasTable(ctx context.Context, name string) (there bool, err error) {
 	if err := s.look(ctx); err != nil {
 		return false, err
 	}
@@ -88,8 +88,8 @@ func (s *Store) hasTable(ctx context.Context, name string) (there bool, err erro
 	return false, fmt.Errorf("%w: the role %s may not use the schema %s", errPrivilege, role, s.names.schema)
 }
 
-// Migrate implements [jobs.Store].
-func (s *Store) Migrate(ctx context.Context) ([]string, error) {
+// Migrate implements [engine.Store].
+func (s *backend) Migrate(ctx context.Context) ([]string, error) {
 	var names []string
 	err := s.migrate(ctx, func(p *goose.Provider) error {
 		results, err := p.Up(ctx)
@@ -101,8 +101,8 @@ func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// MigrateDown implements [jobs.Store].
-func (s *Store) MigrateDown(ctx context.Context) (string, error) {
+// MigrateDown implements [engine.Store].
+func (s *backend) MigrateDown(ctx context.Context) (string, error) {
 	var name string
 	err := s.migrate(ctx, func(p *goose.Provider) error {
 		result, err := p.Down(ctx)
@@ -119,7 +119,7 @@ func (s *Store) MigrateDown(ctx context.Context) (string, error) {
 
 // migrate holds a lock while goose runs: of several goose.Up at once all but one would fail. Both use connections of
 // their own; the search_path of goose's is the queue's schema.
-func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) error {
+func (s *backend) migrate(ctx context.Context, run func(*goose.Provider) error) error {
 	if err := s.look(ctx); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 // waitForMigrations waits for the lock that keeps other migrations out. It asks for it again and again, with no statement
 // open in between: a snapshot, of the one that waits as well as of the one that holds it, would keep an index from being
 // built CONCURRENTLY for ever.
-func (s *Store) waitForMigrations(ctx context.Context, conn *pgx.Conn) error {
+func (s *backend) waitForMigrations(ctx context.Context, conn *pgx.Conn) error {
 	try := tryMigrationLock
 	if s.pooled.Load() {
 		try = tryBehindPooler
@@ -208,7 +208,7 @@ func tryBehindPooler(ctx context.Context, conn *pgx.Conn) (taken bool, err error
 }
 
 // migrationPool is what goose works with.
-func (s *Store) migrationPool() *stdsql.DB {
+func (s *backend) migrationPool() *stdsql.DB {
 	config := s.session.Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // it may lead through a pooler
 	if s.options.schema != "" {
@@ -231,7 +231,7 @@ func (s *Store) migrationPool() *stdsql.DB {
 
 // prepareSchema makes the queue's schema when it is not there, and refuses one in which names of the queue are taken. The
 // first migration refuses it as well, but goose has made its own table by then.
-func (s *Store) prepareSchema(ctx context.Context) error {
+func (s *backend) prepareSchema(ctx context.Context) error {
 	var taken string
 	if err := s.query(ctx, &taken, "taken_names", s.options.schema); err != nil {
 		return err

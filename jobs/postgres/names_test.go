@@ -68,7 +68,7 @@ func testSchemaNames(t *testing.T, site *site) {
 }
 
 // lifeOfJobs does with a queue what applications, workers and people do.
-func lifeOfJobs(t *testing.T, store *Store, client *jobs.Client) {
+func lifeOfJobs(t *testing.T, store *backend, client *jobs.Client) {
 	t.Helper()
 	ctx := t.Context()
 	tx, err := store.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
@@ -138,13 +138,13 @@ func lifeOfJobs(t *testing.T, store *Store, client *jobs.Client) {
 func TestBadSchemaNames(t *testing.T) {
 	for _, name := range []string{"", strings.Repeat("x", 64), strings.Repeat("\u9375", 21) + "x", "a\x00b", "a\xffb",
 		"pg_toast", "pg_", "information_schema", "$user"} {
-		if store, err := Open(t.Context(), "postgres:///x", WithSchema(name)); err == nil {
+		if store, err := openBackend(t.Context(), "postgres:///x", WithSchema(name)); err == nil {
 			t.Errorf("the option takes %q", name)
 			must(t, store.Close())
 		} else if !strings.Contains(err.Error(), "schema") {
 			t.Errorf("the error for %q does not say that it is the schema's: %v", name, err)
 		}
-		if store, err := Open(t.Context(), "postgres:///x?schema="+url.QueryEscape(name)); err == nil {
+		if store, err := openBackend(t.Context(), "postgres:///x?schema="+url.QueryEscape(name)); err == nil {
 			t.Errorf("the URL takes %q", name)
 			must(t, store.Close())
 		} else if !strings.Contains(err.Error(), "schema") {

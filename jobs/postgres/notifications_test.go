@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -74,7 +75,7 @@ func testOneNotificationPerBatch(t *testing.T, site *site) {
 			return true, nil
 		}))
 	}
-	store.Announce(jobs.WorkAdded)
+	store.Announce(core.WorkAdded)
 	enqueue(t, client, "k", jobs.Queue("c"))
 	// This is told later, and by then all that went before has been.
 	must(t, client.Retry(t.Context(), enqueue(t, client, "k", jobs.Queue("d"), jobs.In(time.Hour))))
@@ -98,7 +99,7 @@ func testEndsCauseNoNotification(t *testing.T, site *site) {
 	must(t, client.Delete(t.Context(), done))
 	must(t, client.Delete(t.Context(), pending))
 	must(t, client.Tx(t.Context(), func(ctx context.Context, tx *jobs.Client) error { return tx.Delete(ctx, last) }))
-	store.Announce(jobs.WorkReady | jobs.JobEnded)
+	store.Announce(core.WorkReady | core.JobEnded)
 	var all []string
 	eventually(t, "the work is told", func() bool {
 		all = append(all, notifications()...)
@@ -111,9 +112,9 @@ func testEndsCauseNoNotification(t *testing.T, site *site) {
 
 // A store without notifications sends none of what it does, and others find its jobs by polling.
 func testWithoutNotify(t *testing.T, site *site) {
-	for name, silent := range map[string]func(url string) (*Store, *jobs.Client){
-		"option": func(url string) (*Store, *jobs.Client) { return open(t, url, WithoutNotify()) },
-		"URL":    func(url string) (*Store, *jobs.Client) { return open(t, with(url, "notify=false")) },
+	for name, silent := range map[string]func(url string) (*backend, *jobs.Client){
+		"option": func(url string) (*backend, *jobs.Client) { return open(t, url, WithoutNotify()) },
+		"URL":    func(url string) (*backend, *jobs.Client) { return open(t, with(url, "notify=false")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, other, url := site.queue(t)
@@ -146,7 +147,7 @@ func testForeignNotifications(t *testing.T, site *site) {
 
 	// Another listener hears nothing of what was sent before it came.
 	other, _ := open(t, url, WithPoll(time.Minute))
-	wake, stop := other.Listen(jobs.WorkReady, []string{jobs.DefaultQueue})
+	wake, stop := other.Listen(core.WorkReady, []string{jobs.DefaultQueue})
 	defer stop()
 	receive(t, "the wake when listening has begun", wake)
 	id := scan[int64](t, conn, "insert_job", "k") // no notification goes with it
@@ -162,7 +163,7 @@ func testTellsOnALostConnection(t *testing.T, site *site) {
 	must(t, client.CheckSchema(t.Context()))
 	exec(t, dial(t, url), "end_others")
 	notifications := listen(t, url, "sqluice")
-	store.Announce(jobs.WorkReady)
+	store.Announce(core.WorkReady)
 	eventually(t, "the work is told", func() bool { return len(notifications()) > 0 })
 }
 
@@ -170,11 +171,11 @@ func testTellsOnALostConnection(t *testing.T, site *site) {
 func testTellsAtTheEnd(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	notifications := listen(t, url, "sqluice")
-	store, err := Open(t.Context(), with(url, "pool_max_conns=1"), WithLogger(slog.New(slog.DiscardHandler)))
+	store, err := openBackend(t.Context(), with(url, "pool_max_conns=1"), WithLogger(slog.New(slog.DiscardHandler)))
 	must(t, err)
 	must(t, jobs.New(store).CheckSchema(t.Context()))
 	release := useUp(t, store)
-	store.Announce(jobs.WorkReady)
+	store.Announce(core.WorkReady)
 	eventually(t, "it is about to be told", func() bool {
 		store.hub.mu.Lock()
 		defer store.hub.mu.Unlock()

@@ -25,12 +25,12 @@ var oneTests = []engineTest{
 }
 
 // exchangeOne runs a function of one statement as a simple exchange.
-func exchangeOne(ctx context.Context, store *Store, fn engine.Func) error {
+func exchangeOne(ctx context.Context, store *backend, fn engine.Func) error {
 	return store.Exchange(ctx, &engine.Exchange{Begin: func() {}, Simple: true, Claiming: true, Claims: []engine.Func{fn}})
 }
 
 // addOne adds a job by such an exchange.
-func addOne(ctx context.Context, store *Store, result error) error {
+func addOne(ctx context.Context, store *backend, result error) error {
 	return exchangeOne(ctx, store, func(ctx context.Context, q db.Querier) error {
 		_, err := q.EnqueueJob(ctx, add("k"))
 		return errors.Join(err, result)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // connectWithin is how long the making of a connection may take unless the URL says connect_timeout: a host that does
@@ -29,13 +31,8 @@ const (
 	promptly = 8 * time.Second
 )
 
-// Open returns a store of the queue in the database that a URL names, as postgres://user:password@host:5432/name, with
-// a pool of its own. It does not connect yet, so that programs can start before their server: the first use does. It
-// does not migrate: see [github.com/sqluice/sqluice/jobs.Client.Migrate].
-//
-// Beside libpq's and pgx's parameters, such as sslmode and pool_max_conns, the URL takes the options of this package:
-// schema=NAME, pgbouncer=true, notify=false, poll=500ms. Errors never show a password.
-func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
+// openBackend does what Open does.
+func openBackend(ctx context.Context, url string, opts ...Option) (*backend, error) {
 	rest, given, err := splitURL(url)
 	if err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
@@ -54,7 +51,7 @@ func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
 	if config.PingTimeout == 0 {
 		config.PingTimeout = answerWithin
 	}
-	var store *Store
+	var store *backend
 	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
 		asked := p.IdleDuration > pingAfter
 		data := p.Conn.PgConn().CustomData()
@@ -66,7 +63,7 @@ func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	store, err = newStore(pool, append(given, opts...))
+	store, err = newBackend(pool, append(given, opts...))
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
@@ -79,7 +76,7 @@ func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
 const restedKey = "sqluice: rested"
 
 // watchWrite begins to watch a write on a connection.
-func (s *Store) watchWrite(ctx context.Context, conn *pgxpool.Conn) *watch {
+func (s *backend) watchWrite(ctx context.Context, conn *pgxpool.Conn) *watch {
 	w := newWatch(ctx, s.options.silence)
 	rested, _ := conn.Conn().PgConn().CustomData()[restedKey].(bool)
 	if rested && !s.unprepared.Load() { // a pooler may have it wait for a connection to the server
@@ -88,18 +85,16 @@ func (s *Store) watchWrite(ctx context.Context, conn *pgxpool.Conn) *watch {
 	return w
 }
 
-// New returns a store of the queue that uses an application's own pool, which stays the application's to close. A
-// process with workers keeps two more connections beside it. A handler that holds a connection while it waits for
-// another can use the pool up: give it a few more than there are handlers that use it at once.
-func New(pool *pgxpool.Pool, opts ...Option) (*Store, error) {
-	store, err := newStore(pool, opts)
+// newBackendOn does what New does.
+func newBackendOn(pool *pgxpool.Pool, opts ...Option) (*backend, error) {
+	store, err := newBackend(pool, opts)
 	if err != nil {
 		return nil, fmt.Errorf("new PostgreSQL store: %w", err)
 	}
 	return store, nil
 }
 
-func newStore(pool *pgxpool.Pool, opts []Option) (*Store, error) {
+func newBackend(pool *pgxpool.Pool, opts []Option) (*backend, error) {
 	if pool == nil {
 		return nil, errors.New("the pool is nil")
 	}
@@ -107,7 +102,8 @@ func newStore(pool *pgxpool.Pool, opts []Option) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{pool: pool, options: o, names: &namespace{schema: o.schema}, clock: clock{local: o.local, monotonic: time.Now}}
+	s := &backend{pool: pool, options: o, names: &namespace{schema: o.schema}, clock: clock{local: o.local, monotonic: time.Now}}
+	s.sealed = engine.SealStore(s)
 	s.inspecting = make(chan struct{}, inspections(pool.Config().MaxConns))
 	s.pooled.Store(o.pooled && o.session == "")
 	s.unprepared.Store(o.pooled)

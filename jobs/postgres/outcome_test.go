@@ -122,7 +122,7 @@ func testAllConnectionsBreakAtCommit(t *testing.T, site *site) {
 		}
 		return cutAfter
 	}, func() {})
-	store := client.Store().(*Store)
+	store := client.Store().(*backend)
 	errs := make(chan error, n)
 	for range n {
 		go func() {

@@ -21,7 +21,7 @@ var poolTests = []engineTest{
 }
 
 // useUp takes all connections of a store's pool.
-func useUp(t *testing.T, store *Store) (release func()) {
+func useUp(t *testing.T, store *backend) (release func()) {
 	t.Helper()
 	var held []*pgxpool.Conn
 	for range store.pool.Config().MaxConns {
@@ -41,14 +41,17 @@ func useUp(t *testing.T, store *Store) (release func()) {
 func testPoolUsedUp(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	id := enqueue(t, client, "k")
-	for name, call := range map[string]func(context.Context, *Store) error{
-		"a read":  func(ctx context.Context, s *Store) error { _, err := jobs.New(s).Get(ctx, id); return err },
-		"a write": func(ctx context.Context, s *Store) error { return jobs.New(s).Delete(ctx, id) },
-		"a look at the schema": func(ctx context.Context, s *Store) error {
+	for name, call := range map[string]func(context.Context, *backend) error{
+		"a read":  func(ctx context.Context, s *backend) error { _, err := jobs.New(s).Get(ctx, id); return err },
+		"a write": func(ctx context.Context, s *backend) error { return jobs.New(s).Delete(ctx, id) },
+		"a look at the schema": func(ctx context.Context, s *backend) error {
 			return jobs.New(s).CheckSchema(ctx)
 		},
-		"a look at locks": func(ctx context.Context, s *Store) error { _, err := s.FreeWorkerLocks(ctx, []string{"1"}); return err },
-		"a move's wait":   func(ctx context.Context, s *Store) error { return s.Settle(ctx) },
+		"a look at locks": func(ctx context.Context, s *backend) error {
+			_, err := s.FreeWorkerLocks(ctx, []string{"1"})
+			return err
+		},
+		"a move's wait": func(ctx context.Context, s *backend) error { return s.Settle(ctx) },
 	} {
 		for _, first := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
@@ -92,7 +95,7 @@ func testPruneOnTheCallersConnection(t *testing.T, site *site) {
 	pool, err := pgxpool.New(t.Context(), with(url, "pool_max_conns=1"))
 	must(t, err)
 	t.Cleanup(pool.Close)
-	store, err := New(pool, silentAfter(200*time.Millisecond))
+	store, err := newBackendOn(pool, silentAfter(200*time.Millisecond))
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	must(t, jobs.New(store).CheckSchema(t.Context()))

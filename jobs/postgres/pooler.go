@@ -8,7 +8,7 @@ import (
 
 // look finds out, at the first connection, whether the database can hold a queue, and whether there is a pooler before the
 // server. A pooler gives its clients another number for their connection than the server's process id.
-func (s *Store) look(ctx context.Context) error {
+func (s *backend) look(ctx context.Context) error {
 	s.mu.Lock()
 	looked := s.looked
 	s.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/internal/conformance"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/postgres"
@@ -25,7 +26,7 @@ func TestConformanceBehindPgBouncer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Migrate(t.Context()); err != nil {
+		if _, err := port.StoreOf(store).Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := store.Close(); err != nil {
@@ -63,5 +64,5 @@ func openBehindPgBouncer(t *testing.T, url, session string, observers ...*jobs.O
 			t.Error(err)
 		}
 	})
-	return engine{store, pool}
+	return engine{port.StoreOf(store), store, pool}
 }

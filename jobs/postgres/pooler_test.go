@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/callback"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -63,7 +64,7 @@ func testPoolerIsNoticed(t *testing.T, site *site) {
 			}
 			listener, listening := open(t, test.url, append(test.opts, WithPoll(time.Minute))...)
 			must(t, listening.CheckSchema(t.Context()))
-			wake, stop := listener.Listen(jobs.WorkReady, nil)
+			wake, stop := listener.Listen(core.WorkReady, nil)
 			defer stop()
 			receive(t, "the wake when listening has begun", wake)
 			_, direct := open(t, url)

@@ -15,7 +15,7 @@ var recountTests = []engineTest{
 }
 
 // endUncounted ends a job as a program does that keeps no counts.
-func endUncounted(t *testing.T, store *Store, client *jobs.Client) {
+func endUncounted(t *testing.T, store *backend, client *jobs.Client) {
 	t.Helper()
 	id := enqueue(t, client, "k")
 	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {

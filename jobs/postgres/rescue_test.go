@@ -54,7 +54,7 @@ func TestARescueBesideALiveWorker(t *testing.T) {
 }
 
 // dieWith has a worker claim n jobs of the kind k and declares it dead.
-func dieWith(t *testing.T, store *Store, n int) {
+func dieWith(t *testing.T, store *backend, n int) {
 	t.Helper()
 	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
 		now, lease := store.Now().UnixMicro(), store.Now().Add(time.Hour).UnixMicro()

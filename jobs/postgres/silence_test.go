@@ -64,17 +64,20 @@ func testSilentServer(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	id := enqueue(t, client, "k")
 	p := newProxy(t, url)
-	for name, call := range map[string]func(context.Context, *Store) error{
-		"a read":               func(ctx context.Context, s *Store) error { _, err := jobs.New(s).Get(ctx, id); return err },
-		"a look at the schema": func(ctx context.Context, s *Store) error { return jobs.New(s).CheckSchema(ctx) },
-		"a look at locks":      func(ctx context.Context, s *Store) error { _, err := s.FreeWorkerLocks(ctx, []string{"1"}); return err },
-		"a write": func(ctx context.Context, s *Store) error {
+	for name, call := range map[string]func(context.Context, *backend) error{
+		"a read":               func(ctx context.Context, s *backend) error { _, err := jobs.New(s).Get(ctx, id); return err },
+		"a look at the schema": func(ctx context.Context, s *backend) error { return jobs.New(s).CheckSchema(ctx) },
+		"a look at locks": func(ctx context.Context, s *backend) error {
+			_, err := s.FreeWorkerLocks(ctx, []string{"1"})
+			return err
+		},
+		"a write": func(ctx context.Context, s *backend) error {
 			_, err := jobs.New(s).Enqueue(ctx, "k", []byte("{}"))
 			return err
 		},
-		"a lock taken":              func(ctx context.Context, s *Store) error { _, _, err := s.TakeWorkerLock(ctx, "1"); return err },
-		"a lock held":               func(ctx context.Context, s *Store) error { _, _, err := s.HoldWorkerLock(ctx); return err },
-		"the version of the server": func(ctx context.Context, s *Store) error { _, err := s.EngineVersion(ctx); return err },
+		"a lock taken":              func(ctx context.Context, s *backend) error { _, _, err := s.TakeWorkerLock(ctx, "1"); return err },
+		"a lock held":               func(ctx context.Context, s *backend) error { _, _, err := s.HoldWorkerLock(ctx); return err },
+		"the version of the server": func(ctx context.Context, s *backend) error { _, err := s.EngineVersion(ctx); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, client := open(t, p.url(url), silentAfter(50*time.Millisecond))
@@ -151,7 +154,7 @@ func testStrandedAtCommit(t *testing.T, site *site) {
 		_, reader, url := site.queue(t)
 		p := newProxy(t, url)
 		address := with(p.url(url), "pool_max_conns=6")
-		var store *Store
+		var store *backend
 		if own {
 			store, _ = open(t, address, silentAfter(2*time.Second), prompt(time.Hour, time.Hour))
 		} else {
@@ -161,7 +164,7 @@ func testStrandedAtCommit(t *testing.T, site *site) {
 			pool, err := pgxpool.NewWithConfig(t.Context(), config)
 			must(t, err)
 			t.Cleanup(pool.Close)
-			store, err = New(pool, silentAfter(2*time.Second), prompt(time.Hour, 500*time.Millisecond))
+			store, err = newBackendOn(pool, silentAfter(2*time.Second), prompt(time.Hour, 500*time.Millisecond))
 			must(t, err)
 			t.Cleanup(func() { must(t, store.Close()) })
 		}

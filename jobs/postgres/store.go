@@ -6,245 +6,45 @@ package postgres
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"sync"
-	"sync/atomic"
-	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/engine"
-	"github.com/sqluice/sqluice/internal/queue/groupcommit"
-	"github.com/sqluice/sqluice/jobs"
 )
 
-// Store is a queue in a PostgreSQL database. Make one with [Open] or [New].
+// Store is a queue in a PostgreSQL database. Make one with [Open] or [New], and close it when all runners have returned. Its methods
+// may be called concurrently.
 type Store struct {
-	pool       *pgxpool.Pool
-	ownPool    bool
-	session    *pgx.ConnConfig   // of the connections that listen and hold locks
-	mode       pgx.QueryExecMode // of the pool's connections
-	options    options
-	names      *namespace
-	hub        *hub
-	clock      clock
-	floors     *floors
-	inserts    *groupcommit.Committer[*insert]
-	inspecting chan struct{} // has a value for each inspection under way
-	shared     jobs.Shared
-	pooled     atomic.Bool // there is a pooler, and no way round it: no notifications, no locks
-	unprepared atomic.Bool // there is a pooler: no prepared statements
-
-	missed     atomic.Pointer[time.Time] // when this process was last found without its worker's lock
-	connecting atomic.Int64              // how long the last connection outside the pool took to be made and set up
-
-	mu     sync.Mutex
-	looked bool // for a pooler
-	usable bool // the schema was found right
-	closed bool
+	sealed
+	backend *backend
 }
 
-var _ jobs.Store = (*Store)(nil)
+// sealed is what package jobs takes the engine out of.
+type sealed = engine.SealedStore
 
-// Read runs fn on the pool: each statement sees what is committed when it starts. A statement whose connection breaks
-// is the end of that run, and fn may be run again.
-func (s *Store) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	if err := s.ready(ctx); err != nil {
-		return err
-	}
-	return s.rerun(ctx, func() error { return s.readOnce(ctx, true, fn) })
+// Open returns a store of the queue in the database that a URL names, as postgres://user:password@host:5432/name, with
+// a pool of its own. It does not connect yet, so that programs can start before their server: the first use does. It
+// does not migrate: see [github.com/sqluice/sqluice/jobs.Client.Migrate].
+//
+// Beside libpq's and pgx's parameters, such as sslmode and pool_max_conns, the URL takes the options of this package:
+// schema=NAME, pgbouncer=true, notify=false, poll=500ms. Errors never show a password.
+func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
+	return newStore(openBackend(ctx, url, opts...))
 }
 
-// Inspect is Read with a bound on how many run at once: [inspections] of the pool's connections.
-func (s *Store) Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error {
-	select {
-	case s.inspecting <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { <-s.inspecting }()
-	if err := s.ready(ctx); err != nil {
-		return err
-	}
-	return s.rerun(ctx, func() error { return s.readOnce(ctx, false, fn) })
+// New returns a store of the queue that uses an application's own pool, which stays the application's to close. A
+// process with workers keeps two more connections beside it. A handler that holds a connection while it waits for
+// another can use the pool up: give it a few more than there are handlers that use it at once.
+func New(pool *pgxpool.Pool, opts ...Option) (*Store, error) {
+	return newStore(newBackendOn(pool, opts...))
 }
 
-// inspections returns how many of a pool's connections inspections may hold at once: half of them, so that the rest is for
-// runners and enqueues. A pool of one connection has none to spare.
-func inspections(connections int32) int32 { return min(max(1, connections/2), 4) }
-
-// Shared implements [jobs.Store].
-func (s *Store) Shared() *jobs.Shared { return &s.shared }
-
-// rerun runs a read again whose connection turns out to be lost, as many of the pool may be after a restart.
-func (s *Store) rerun(ctx context.Context, read func() error) error {
-	for run := 1; ; run++ {
-		err := read()
-		if err == nil || !broken(err) || run == reruns || ctx.Err() != nil {
-			return translate(err)
-		}
-		s.distrust(run, err)
-	}
-}
-
-// distrust renews the connections when one of them did not answer, or a second one was lost in a row: all of them may be, and there
-// may be more of them than tries.
-func (s *Store) distrust(run int, err error) {
-	if run == 2 || errors.Is(err, errSilent) {
-		s.renew()
-	}
-}
-
-// renew has the store's own pool make its connections anew; that of an application is left alone.
-func (s *Store) renew() {
-	if s.ownPool {
-		s.pool.Reset()
-	}
-}
-
-func (s *Store) readOnce(ctx context.Context, prepare bool, fn func(context.Context, db.Querier) error) (err error) {
-	conn, err := s.acquire(ctx)
+func newStore(b *backend, err error) (*Store, error) {
 	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	w := newWatch(ctx, s.options.silence)
-	defer func() { err = w.end(err) }()
-	return fn(w.ctx, s.reader(watched{conn.Conn(), w}, prepare))
-}
-
-// acquire takes a connection of the pool. All may be in use; or one may have to be made first, or be asked whether it is
-// still there, and the server may not answer.
-func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.options.silence, errSilent)
-	defer cancel()
-	conn, err := s.pool.Acquire(ctx)
-	if err == nil {
-		if err := checkConnEncoding(conn.Conn()); err != nil {
-			conn.Release()
-			return nil, err
-		}
-		return conn, nil
-	}
-	if ctx.Err() == nil {
 		return nil, err
 	}
-	silent := errors.Is(context.Cause(ctx), errSilent)
-	stat := s.pool.Stat()
-	switch used := stat.AcquiredConns() == stat.MaxConns(); {
-	case used && silent:
-		return nil, &poolError{size: stat.MaxConns(), waited: s.options.silence}
-	case used:
-		return nil, fmt.Errorf("%w: all %d connections of the pool are in use", err, stat.MaxConns())
-	case silent:
-		return nil, errors.Join(errSilent, err)
-	}
-	return nil, err
+	return &Store{b.sealed, b}, nil
 }
 
-// ready looks at the connection and the schema at first use.
-func (s *Store) ready(ctx context.Context) error {
-	s.mu.Lock()
-	closed, usable := s.closed, s.usable
-	s.mu.Unlock()
-	if closed {
-		return jobs.ErrClosed
-	}
-	if usable {
-		return nil
-	}
-	have, want, err := s.SchemaVersion(ctx)
-	if err != nil {
-		return err
-	}
-	if have != want {
-		return &jobs.SchemaError{Have: have, Want: want}
-	}
-	s.setUsable(true)
-	return nil
-}
-
-func (s *Store) isUsable() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.usable
-}
-
-// setUsable notes whether the schema is known to be right.
-func (s *Store) setUsable(usable bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.usable = usable
-}
-
-// Backoff implements [jobs.Store]: workers do not wait for one lock.
-func (s *Store) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }
-
-// Observer implements [jobs.Store].
-func (s *Store) Observer() *jobs.Observer { return s.options.observer }
-
-// Listen implements [jobs.Store].
-func (s *Store) Listen(signals jobs.Signal, queues []string) (<-chan struct{}, func()) {
-	return s.hub.listen(signals, queues)
-}
-
-// AnnouncesEnds implements [jobs.Store]: see hub.
-func (s *Store) AnnouncesEnds() bool { return false }
-
-// Announce implements [jobs.Store].
-func (s *Store) Announce(signals jobs.Signal) { s.hub.announce(signals) }
-
-// EngineVersion names PostgreSQL and the server's version.
-func (s *Store) EngineVersion(ctx context.Context) (string, error) {
-	var version string
-	if err := s.query(ctx, &version, "server_version"); err != nil {
-		return "", err
-	}
-	return "PostgreSQL " + version, nil
-}
-
-// queryRow reads the values of one row of a statement of sql/control, which is prepared unless the arguments are those of [once].
-func (s *Store) queryRow(ctx context.Context, name string, args []any, values ...any) error {
-	if err := s.look(ctx); err != nil {
-		return err
-	}
-	return s.rerun(ctx, func() error {
-		conn, err := s.acquire(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Release()
-		w := newWatch(ctx, s.options.silence)
-		return w.end(conn.QueryRow(w.ctx, s.names.qualify(control(name)), args...).Scan(values...))
-	})
-}
-
-func (s *Store) query(ctx context.Context, value any, name string, args ...any) error {
-	return s.queryRow(ctx, name, once(args...), value)
-}
-
-// Backup is not for PostgreSQL, which has tools of its own.
-func (s *Store) Backup(context.Context, string) error {
-	return fmt.Errorf("%w: use pg_dump, or `sqluice copy --keep-open` to write the queue to a SQLite file", errors.ErrUnsupported)
-}
-
-// Close stops listening and closes the pool, if it is the store's own. Writes under way are waited for.
-func (s *Store) Close() error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil
-	}
-	s.closed = true
-	s.mu.Unlock()
-	s.hub.close()
-	if s.ownPool {
-		s.pool.Close()
-	}
-	callback.Flush(s.options.observer, s.options.logger, "Close")
-	return nil
-}
+// Close ends what the store has under way and closes its connections, but not a pool that [New] was given.
+func (s *Store) Close() error { return s.backend.Close() }

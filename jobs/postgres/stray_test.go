@@ -17,7 +17,7 @@ var strayTests = []engineTest{
 }
 
 // claimAs claims all pending jobs of a kind under a worker's id, behind its back.
-func claimAs(t *testing.T, store *Store, worker int64, kind string) {
+func claimAs(t *testing.T, store *backend, worker int64, kind string) {
 	t.Helper()
 	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
 		now := store.Now()

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -22,7 +23,7 @@ const reruns = 8
 // Write runs fn in a transaction. The end of ctx ends fn, also while it waits for a locked row, but not the commit. When the
 // connection breaks during the commit, the store asks the server for the outcome, and the returned error tells it. Write returns
 // [jobs.ErrUnknownOutcome] only when the server cannot tell.
-func (s *Store) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+func (s *backend) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	return s.write(ctx, 1, s.transact, func(ctx context.Context, _ *transaction, q db.Querier) error { return fn(ctx, q) })
 }
 
@@ -31,7 +32,7 @@ type statements = func(ctx context.Context, t *transaction, q db.Querier) error
 
 // write has fn run by a transaction, which transact is, that does so many writes of callers. transact reports whether there was
 // anything to commit.
-func (s *Store) write(ctx context.Context, writes int, transact func(context.Context, statements) (bool, error), fn statements) error {
+func (s *backend) write(ctx context.Context, writes int, transact func(context.Context, statements) (bool, error), fn statements) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (s *Store) write(ctx context.Context, writes int, transact func(context.Con
 }
 
 // transact is one run. Its error means that nothing was committed, but for ErrUnknownOutcome.
-func (s *Store) transact(ctx context.Context, fn statements) (committed bool, err error) {
+func (s *backend) transact(ctx context.Context, fn statements) (committed bool, err error) {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return false, err
@@ -115,7 +116,7 @@ func (t *transaction) abandon(panicked any, err error) error {
 // transaction is one on a connection of the pool. It is driven by hand to save round trips: it begins with its first
 // statement, its id and the server's time come with the beginning, notifications go with the commit.
 type transaction struct {
-	store *Store
+	store *backend
 	conn  *pgxpool.Conn
 	watch *watch
 
@@ -269,7 +270,7 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 	if !t.prepare {
 		var list []command
 		for _, queue := range t.added {
-			list = append(list, statement("notify", channel, notification(t.store.hub.token, jobs.WorkReady, queue)))
+			list = append(list, statement("notify", channel, notification(t.store.hub.token, core.WorkReady, queue)))
 		}
 		results, err := t.batch(append(list, statement("commit"))...)
 		if err != nil {
@@ -281,7 +282,7 @@ func (t *transaction) end() (pgconn.CommandTag, error) {
 	var batch pgx.Batch
 	n := t.queueLater(&batch) + len(t.added)
 	for _, queue := range t.added {
-		batch.Queue(control("notify"), channel, notification(t.store.hub.token, jobs.WorkReady, queue))
+		batch.Queue(control("notify"), channel, notification(t.store.hub.token, core.WorkReady, queue))
 	}
 	batch.Queue(control("commit"))
 	results := t.conn.Conn().SendBatch(t.watch.ctx, &batch)
@@ -332,7 +333,7 @@ func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
 // have heard of them; both assign their numbers anew. So the answer counts only in the same life of the server. Its statistics
 // tell the life: a crash resets them, and each server has separate ones. (A person who resets them by hand makes the existing
 // connections belong to an earlier life: the outcome of a commit that such a connection loses is unknown.)
-func (s *Store) wasCommitted(id int64, life string) (bool, error) {
+func (s *backend) wasCommitted(id int64, life string) (bool, error) {
 	s.renew() // the others may be lost as well, and not tell
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.options.asking, errSilent)
 	defer cancel()
@@ -382,7 +383,7 @@ func (s transactionStatus) outcome() (committed, known bool, err error) {
 }
 
 // askStatus asks once what became of a transaction. silent says that the connection gave no answer in time: another one may.
-func (s *Store) askStatus(ctx context.Context, id int64, life string) (status transactionStatus, silent bool, err error) {
+func (s *backend) askStatus(ctx context.Context, id int64, life string) (status transactionStatus, silent bool, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return status, false, err

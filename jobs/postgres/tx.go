@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -37,8 +38,8 @@ func (t *callersTx) Savepoint(ctx context.Context, statement string) error {
 
 var errForeignTx = errors.New("the transaction is not one made by postgres.Tx or postgres.SQLTx")
 
-// Join implements [jobs.Store].
-func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
+// Join implements [engine.Store].
+func (s *backend) Join(tx jobs.Tx) (db.Querier, error) {
 	t, ok := tx.Handle().(*callersTx)
 	if !ok {
 		return nil, errForeignTx
@@ -51,15 +52,15 @@ func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
 	return s.querier(t.conn, false), nil
 }
 
-// AnnounceCommit implements [jobs.Store]. The notification becomes a part of the transaction; ends cause none. In the same round trip it looks at
+// AnnounceCommit implements [engine.Store]. The notification becomes a part of the transaction; ends cause none. In the same round trip it looks at
 // the isolation level: with a snapshot that is older than a move of the queue, the row that closes it is not seen, and a job would
 // be left behind.
-func (s *Store) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals jobs.Signal, queue string) error {
+func (s *backend) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals core.Signal, queue string) error {
 	t, ok := tx.Handle().(*callersTx)
 	if !ok {
 		return errForeignTx
 	}
-	notifies := signals&jobs.WorkReady != 0 && !s.options.silent
+	notifies := signals&core.WorkReady != 0 && !s.options.silent
 	if t.looked.Load() && !notifies {
 		return nil
 	}
@@ -70,7 +71,7 @@ func (s *Store) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals jobs.Sig
 	} else {
 		// The server drops those that are alike. (Not here: one before may have gone with a savepoint.) The message has no
 		// token, because this process must hear of the commit too.
-		text := notification("", jobs.WorkReady, queue)
+		text := notification("", core.WorkReady, queue)
 		err = t.conn.QueryRow(ctx, control("isolation_notify"), once(s.names.channel(), text)...).Scan(&level, &encoding, &nothing)
 	}
 	if err == nil {

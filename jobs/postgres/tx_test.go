@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
@@ -75,7 +77,7 @@ func testEnqueueInTransactions(t *testing.T, site *site) {
 				listener, _ := open(t, url, opts...)
 				begin := beginners(t, url)[sort]
 				notifications := listen(t, url, listener.names.channel())
-				wake, stop := listener.Listen(jobs.WorkReady, []string{"a", "b"})
+				wake, stop := listener.Listen(core.WorkReady, []string{"a", "b"})
 				defer stop()
 				receive(t, "the wake when listening has begun", wake)
 				_, unrelated := open(t, url, opts...)
@@ -266,7 +268,7 @@ func testTransactionsOfOtherEngines(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	path := filepath.Join(t.TempDir(), "jobs.db")
 	other := testdb.OpenSQLite(t, path)
-	_, err := other.Migrate(t.Context())
+	_, err := port.StoreOf(other).Migrate(t.Context())
 	must(t, err)
 	foreign, err := testdb.PlainSQLite(t, path).BeginTx(t.Context(), nil)
 	must(t, err)

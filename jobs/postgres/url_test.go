@@ -13,7 +13,7 @@ func TestURLs(t *testing.T) {
 		"postgres://host/db", "postgresql://user:p%40ss@host:5432/db?sslmode=disable", "postgres:///db?host=/tmp",
 		"postgres://a,b/db?target_session_attrs=read-write",
 	} {
-		store, err := Open(t.Context(), url)
+		store, err := openBackend(t.Context(), url)
 		must(t, err)
 		must(t, store.Close())
 	}
@@ -39,7 +39,7 @@ func TestURLs(t *testing.T) {
 		"postgres://h/?a=b#fragment":      "fragment",
 		"postgres://u:s3cr3t@x@host/db":   "%40",
 	} {
-		store, err := Open(t.Context(), url)
+		store, err := openBackend(t.Context(), url)
 		if err == nil {
 			must(t, store.Close())
 			if says != "" {
@@ -54,18 +54,18 @@ func TestURLs(t *testing.T) {
 	for name, opts := range map[string][]Option{
 		"poll": {WithPoll(0)}, "schema": {WithSchema("pg_x")}, "session": {WithSession("postgres://u:s3cr3t@h:x/")}, "session URL": {WithSession("db")},
 	} {
-		if _, err := Open(t.Context(), "postgres://h/db", opts...); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "s3cr3t") {
+		if _, err := openBackend(t.Context(), "postgres://h/db", opts...); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("the option %s gives %v", name, err)
 		}
 	}
-	if _, err := Open(t.Context(), "postgres://h/db", WithPoll(0), WithSchema("")); err == nil || !strings.Contains(err.Error(), "poll") || !strings.Contains(err.Error(), "schema") {
+	if _, err := openBackend(t.Context(), "postgres://h/db", WithPoll(0), WithSchema("")); err == nil || !strings.Contains(err.Error(), "poll") || !strings.Contains(err.Error(), "schema") {
 		t.Errorf("faults of several options are not told together: %v", err)
 	}
 }
 
 // An option in the URL is the option in Go; one in Go wins.
 func TestParametersOfTheURL(t *testing.T) {
-	store, err := Open(t.Context(), "postgres://h/db?schema=My%20%22S%22&poll=250ms&notify=false&pgbouncer=1&application_name=app")
+	store, err := openBackend(t.Context(), "postgres://h/db?schema=My%20%22S%22&poll=250ms&notify=false&pgbouncer=1&application_name=app")
 	must(t, err)
 	defer func() { must(t, store.Close()) }()
 	o := store.options
@@ -76,7 +76,7 @@ func TestParametersOfTheURL(t *testing.T) {
 	if len(params) != 2 || params["application_name"] != "app" || params["client_encoding"] != "UTF8" {
 		t.Errorf("the server is given %v", params)
 	}
-	over, err := Open(t.Context(), "postgres://h/db?schema=a&notify=false", WithSchema("b"))
+	over, err := openBackend(t.Context(), "postgres://h/db?schema=a&notify=false", WithSchema("b"))
 	must(t, err)
 	defer func() { must(t, over.Close()) }()
 	want(t, "the schema", over.options.schema, "b")
@@ -94,7 +94,7 @@ func FuzzURLErrorsHidePasswords(f *testing.F) {
 		if strings.ContainsAny(user, "?#/") { // then it is no password
 			return
 		}
-		store, err := Open(context.Background(), "postgres://"+user+secret+tail)
+		store, err := openBackend(context.Background(), "postgres://"+user+secret+tail)
 		if err == nil {
 			_ = store.Close() // its pool was never used
 			return

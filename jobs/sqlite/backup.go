@@ -16,7 +16,7 @@ import (
 // folder of its own beside it, ".sqluice-backup-" with a number, which a killed process leaves behind.
 //
 // Copying the file by other means misses the WAL, and closing such a copy's source would drop SQLite's locks.
-func (s *Store) Backup(ctx context.Context, path string) (err error) {
+func (s *backend) Backup(ctx context.Context, path string) (err error) {
 	if path == "" {
 		return errors.New("a path to a file is needed")
 	}
@@ -56,7 +56,7 @@ func checkBackupName(path string) error {
 	return nil
 }
 
-func (s *Store) backupInto(ctx context.Context, path string) error {
+func (s *backend) backupInto(ctx context.Context, path string) error {
 	// A connection of its own: it must be one that may write, and the writer's would hold up every write meanwhile.
 	pool, err := sql.Open("sqlite", dsn(s.path, s.options, false))
 	if err != nil {
@@ -79,7 +79,7 @@ func removeDraft(folder, draft string) error {
 
 // publish gives a complete file the mode of the database and its name, which must be free. A link replaces no file;
 // where the file system has no links, the file is copied.
-func (s *Store) publish(draft, path string) (err error) {
+func (s *backend) publish(draft, path string) (err error) {
 	database, err := os.Stat(s.path)
 	if err != nil {
 		return err

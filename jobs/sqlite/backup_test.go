@@ -66,7 +66,7 @@ func TestABackupIsRead(t *testing.T) {
 	enqueue(t, client, "k")
 	path := filepath.Join(t.TempDir(), "copy.db")
 	must(t, client.Backup(t.Context(), path))
-	store, err := Open(t.Context(), path, MustExist())
+	store, err := openBackend(t.Context(), path, MustExist())
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	if list, err := inspect.New(jobs.New(store)).List(t.Context(), inspect.Filter{}); err != nil || len(list) != 1 {
@@ -92,7 +92,7 @@ func TestBackupRefusesAFileThatIsThere(t *testing.T) {
 // A backup that fails leaves no file, which could be taken for one and would be in the next one's way.
 func TestABackupThatFailsLeavesNothing(t *testing.T) {
 	disk, store, client := failing(t)
-	path := filepath.Join(filepath.Dir(store.Path()), "backup.db")
+	path := filepath.Join(filepath.Dir(store.path), "backup.db")
 	disk.Arm(faultvfs.Plan{Kind: faultvfs.Write, At: 3, For: 1000, Fault: faultvfs.Full})
 	if err := client.Backup(t.Context(), path); !errors.Is(err, jobs.ErrFull) {
 		t.Fatalf("the backup gives %v", err)

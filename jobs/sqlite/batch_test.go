@@ -25,7 +25,7 @@ type step struct {
 }
 
 // do makes the write. It counts its runs: those of a function, and the statements of an insert.
-func (s step) do(store *Store, runs *int) (ids []int64, err error) {
+func (s step) do(store *backend, runs *int) (ids []int64, err error) {
 	if s.insert != nil {
 		in := *s.insert
 		in.Ran = func(string, time.Duration, error) { *runs++ }
@@ -105,7 +105,7 @@ func anyStep(r *rand.Rand, i int) step {
 
 // together runs the steps in one group, and alone each by itself. Both return the ids and the errors by step, together also how
 // often each ran.
-func together(t *testing.T, store *Store, steps []step) (ids [][]int64, errs []error, runs []int) {
+func together(t *testing.T, store *backend, steps []step) (ids [][]int64, errs []error, runs []int) {
 	t.Helper()
 	ids, runs = make([][]int64, len(steps)), make([]int, len(steps))
 	calls := make([]func() error, len(steps))
@@ -119,7 +119,7 @@ func together(t *testing.T, store *Store, steps []step) (ids [][]int64, errs []e
 	return ids, errs, runs
 }
 
-func alone(t *testing.T, store *Store, steps []step) (ids [][]int64, errs []error) {
+func alone(t *testing.T, store *backend, steps []step) (ids [][]int64, errs []error) {
 	t.Helper()
 	ids, errs = make([][]int64, len(steps)), make([]error, len(steps))
 	for i, s := range steps {
@@ -128,7 +128,7 @@ func alone(t *testing.T, store *Store, steps []step) (ids [][]int64, errs []erro
 	return ids, errs
 }
 
-func jobOf(t *testing.T, store *Store, id int64) (job db.Job) {
+func jobOf(t *testing.T, store *backend, id int64) (job db.Job) {
 	t.Helper()
 	must(t, store.Read(t.Context(), func(ctx context.Context, q db.Querier) (err error) {
 		job, err = q.GetJob(ctx, id)
@@ -154,7 +154,7 @@ func statementOf(t *testing.T, folder, name string) string {
 }
 
 // addsMany reports whether jobs were inserted by the statement for many.
-func addsMany(t *testing.T, store *Store) bool {
+func addsMany(t *testing.T, store *backend) bool {
 	t.Helper()
 	w := store.writer.writes
 	w.stmts.mu.RLock()
@@ -176,8 +176,8 @@ func TestAlikeJobsAreWhatEachWouldBe(t *testing.T) {
 				grouped, _ := queue(t)
 				single, _ := queue(t)
 				if own != "" {
-					exec(t, plain(t, grouped.Path()), own)
-					exec(t, plain(t, single.Path()), own)
+					exec(t, plain(t, grouped.path), own)
+					exec(t, plain(t, single.path), own)
 				}
 				ids, errs, runs := together(t, grouped, steps)
 				for i, n := range runs {
@@ -202,12 +202,12 @@ func TestAlikeJobsAreWhatEachWouldBe(t *testing.T) {
 						}
 					}
 				}
-				for _, store := range []*Store{grouped, single} {
+				for _, store := range []*backend{grouped, single} {
 					if left := store.writer.writes.batch.Jobs(); len(left) > 0 {
 						t.Errorf("something is left: %+v", left)
 					}
 				}
-				if n, want := scan[int64](t, plain(t, grouped.Path()), "count_jobs"), scan[int64](t, plain(t, single.Path()), "count_jobs"); n != want {
+				if n, want := scan[int64](t, plain(t, grouped.path), "count_jobs"), scan[int64](t, plain(t, single.path), "count_jobs"); n != want {
 					t.Errorf("there are %d jobs in place of %d", n, want)
 				}
 			})
@@ -265,7 +265,7 @@ func TestAlikeJobsAreOfTheLastOnesTime(t *testing.T) {
 // A trigger that adds jobs does not change which id each caller gets.
 func TestAlikeJobsBesideATriggerThatAdds(t *testing.T) {
 	store, _ := queue(t)
-	exec(t, plain(t, store.Path()), "add_beside")
+	exec(t, plain(t, store.path), "add_beside")
 	ids, errs, runs := together(t, store, alikeSteps(6))
 	must(t, errors.Join(errs...))
 	for i, list := range ids {
@@ -306,7 +306,7 @@ func TestAlikeJobsBesideAnError(t *testing.T) {
 			t.Errorf("job %d of caller %d is %+v", list[0], i, job)
 		}
 	}
-	if n := scan[int64](t, plain(t, store.Path()), "count_jobs"); n != 7 {
+	if n := scan[int64](t, plain(t, store.path), "count_jobs"); n != 7 {
 		t.Errorf("there are %d jobs", n)
 	}
 }
@@ -314,7 +314,7 @@ func TestAlikeJobsBesideAnError(t *testing.T) {
 // Callers are told why a closed queue takes none of their jobs.
 func TestAlikeJobsOfAClosedQueue(t *testing.T) {
 	store, client := queue(t)
-	exec(t, plain(t, store.Path()), "close_queue")
+	exec(t, plain(t, store.path), "close_queue")
 	results := make(chan error, 64)
 	for range cap(results) {
 		go func() {
@@ -347,7 +347,7 @@ func TestAlikeJobsAfterARollback(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, _ := queue(t)
-			exec(t, plain(t, store.Path()), "roll_back_insert")
+			exec(t, plain(t, store.path), "roll_back_insert")
 			steps := alikeSteps(8)
 			steps[3] = one(keyless("k", `"boom"`))
 			steps[4] = step{name: name, run: func(ctx context.Context, q db.Querier) ([]int64, error) {
@@ -368,7 +368,7 @@ func TestAlikeJobsAfterARollback(t *testing.T) {
 					t.Errorf("caller %d was told the id of another's job", i)
 				}
 			}
-			if n := scan[int64](t, plain(t, store.Path()), "count_jobs"); n != jobs {
+			if n := scan[int64](t, plain(t, store.path), "count_jobs"); n != jobs {
 				t.Errorf("there are %d jobs in place of %d", n, jobs)
 			}
 		})
@@ -378,7 +378,7 @@ func TestAlikeJobsAfterARollback(t *testing.T) {
 // Nor is anything committed of an enqueue whose transaction SQLite has rolled back.
 func TestEnqueueThatIsRolledBack(t *testing.T) {
 	store, client := queue(t)
-	foreign := plain(t, store.Path())
+	foreign := plain(t, store.path)
 	exec(t, foreign, "roll_back_at_random")
 	told := int64(0)
 	for range 60 {
@@ -436,7 +436,7 @@ func TestDeclinedJobAmongAlikeJobs(t *testing.T) {
 			t.Errorf("job %d of caller %d is %+v", ids[i][0], i, job)
 		}
 	}
-	if n := scan[int64](t, plain(t, c.store.Path()), "count_jobs"); n != 5 {
+	if n := scan[int64](t, plain(t, c.store.path), "count_jobs"); n != 5 {
 		t.Errorf("there are %d jobs", n)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 func BenchmarkQueue(b *testing.B) {
 	costs.Benchmark(b, func(b *testing.B) jobs.Store {
-		store, err := Open(b.Context(), filepath.Join(b.TempDir(), "jobs.db"))
+		store, err := openBackend(b.Context(), filepath.Join(b.TempDir(), "jobs.db"))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -12,9 +12,9 @@ import (
 // returns rows.
 const manyJobs = 8
 
-// ClaimJobs implements [jobs.Store]. It claims in two steps after a claim that gave many jobs, and else in one statement: for few
+// ClaimJobs implements [engine.Store]. It claims in two steps after a claim that gave many jobs, and else in one statement: for few
 // jobs that is cheaper.
-func (s *Store) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
+func (s *backend) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
 	busy := &s.writer.claimsMany // one transaction at a time uses it
 	defer func() { *busy = len(rows) >= manyJobs }()
 	if *busy && arg.NoneDueBefore == 0 {
@@ -61,8 +61,8 @@ func held(ctx context.Context, q db.Querier, worker int64, rows []db.ClaimJobsRo
 	return held, nil
 }
 
-// HasClaimableJobs implements [jobs.Store].
-func (s *Store) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (bool, error) {
+// HasClaimableJobs implements [engine.Store].
+func (s *backend) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (bool, error) {
 	n, err := q.HasClaimableJobs(ctx, arg)
 	return n > 0, err
 }

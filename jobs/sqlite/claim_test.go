@@ -16,7 +16,7 @@ import (
 
 // claimer is a worker with a store of its own, whose statements a test makes by hand.
 type claimer struct {
-	store  *Store
+	store  *backend
 	client *jobs.Client
 	id     int64
 }
@@ -117,7 +117,7 @@ func TestClaimInStepsIsAClaim(t *testing.T) {
 
 // A claim in steps gives every column that one statement gives.
 func TestClaimInStepsGivesEveryColumn(t *testing.T) {
-	crash := func(c *claimer) { exec(t, plain(t, c.store.Path()), "crash_jobs") }
+	crash := func(c *claimer) { exec(t, plain(t, c.store.path), "crash_jobs") }
 	release := func(c *claimer) {
 		for _, row := range c.claim(t, 3, false) {
 			c.write(t, func(ctx context.Context, q db.Querier) error {
@@ -196,7 +196,7 @@ func TestClaimInStepsHeedsThePauseAndTheWorker(t *testing.T) {
 func TestClaimInStepsLeavesWhatATriggerIgnores(t *testing.T) {
 	for _, steps := range []bool{false, true} {
 		c := newClaimer(t)
-		exec(t, plain(t, c.store.Path()), "ignore_claims")
+		exec(t, plain(t, c.store.path), "ignore_claims")
 		c.add(t, "a", 0, 10)
 		c.add(t, "a", 5, 1)
 		c.add(t, "a", 0, 10)

@@ -20,7 +20,7 @@ import (
 func TestFolderClosedForAWhile(t *testing.T) {
 	store, client := queue(t)
 	enqueue(t, client, "k")
-	refused := whileClosed(t, filepath.Dir(store.Path()), func() error {
+	refused := whileClosed(t, filepath.Dir(store.path), func() error {
 		return store.Write(t.Context(), func(context.Context, db.Querier) error {
 			t.Error("a write ran in a folder that is closed")
 			return nil
@@ -29,7 +29,7 @@ func TestFolderClosedForAWhile(t *testing.T) {
 	if !errors.Is(refused, fs.ErrPermission) || errors.Is(refused, jobs.ErrReplaced) || !store.CanRetry(refused) {
 		t.Errorf("a write into a folder that is closed gives %v, worth another try: %t", refused, store.CanRetry(refused))
 	}
-	read := whileClosed(t, filepath.Dir(store.Path()), func() error {
+	read := whileClosed(t, filepath.Dir(store.path), func() error {
 		return store.Read(t.Context(), func(context.Context, db.Querier) error { return nil })
 	})
 	if !errors.Is(read, fs.ErrPermission) || !store.CanRetry(read) {

@@ -26,7 +26,7 @@ func TestStoreClosedUnderAWorker(t *testing.T) {
 	if err := stop(); !errors.Is(err, jobs.ErrClosed) {
 		t.Errorf("Run gives %v", err)
 	}
-	_, again := queueAt(t, store.Path())
+	_, again := queueAt(t, store.path)
 	work(t, again, jobs.Config{Name: "w"}, map[string]func(context.Context, jobs.Job) error{
 		"k": func(context.Context, jobs.Job) error { return nil },
 	})
@@ -54,7 +54,7 @@ func TestAttemptSetBack(t *testing.T) {
 		},
 	})
 	first := receive(t, "the first start", starts)
-	exec(t, plain(t, store.Path()), "set_attempt_back", id)
+	exec(t, plain(t, store.path), "set_attempt_back", id)
 	second := receive(t, "the second start", starts)
 	receive(t, "the end of the first handler's context", first.ctx.Done())
 	if why := context.Cause(first.ctx); !errors.Is(why, jobs.ErrLeaseLost) {

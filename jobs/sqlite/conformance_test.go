@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/conformance"
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
@@ -73,7 +74,8 @@ func migratedFile(t *testing.T) []byte {
 
 // engine is a store and the application's own pool on the same file.
 type engine struct {
-	*sqlite.Store
+	port.Store
+	*publicStore
 	pool *sql.DB
 }
 
@@ -98,8 +100,13 @@ func openWith(t *testing.T, path string, opts ...sqlite.Option) conformance.Stor
 			t.Error(err)
 		}
 	})
-	return engine{store, pool}
+	return engine{port.StoreOf(store), store, pool}
 }
+
+// publicStore is the store as programs have it.
+type publicStore = sqlite.Store
+
+func (e engine) Close() error { return e.publicStore.Close() }
 
 func (e engine) Begin(ctx context.Context) (conformance.Tx, error) {
 	tx, err := e.pool.BeginTx(ctx, nil)

@@ -24,7 +24,7 @@ func TestACrowdMissesNoJob(t *testing.T) {
 	defer running.Wait()
 	defer cancel()
 	for i := range workers {
-		store, _ := queueAt(t, first.Path())
+		store, _ := queueAt(t, first.path)
 		runner, err := jobs.NewRunner(jobs.New(store), jobs.Config{
 			Name: fmt.Sprint("worker ", i), Queues: map[string]int{jobs.DefaultQueue: 1}, Logger: slog.New(slog.DiscardHandler),
 		})

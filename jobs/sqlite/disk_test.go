@@ -17,7 +17,7 @@ import (
 )
 
 // failing opens a queue whose disk can be made to fail.
-func failing(t *testing.T, opts ...Option) (*faultvfs.FS, *Store, *jobs.Client) {
+func failing(t *testing.T, opts ...Option) (*faultvfs.FS, *backend, *jobs.Client) {
 	t.Helper()
 	dir := t.TempDir()
 	disk, err := faultvfs.Install(dir)
@@ -59,14 +59,14 @@ func TestACommitWhoseSyncFailsIsOfUnknownOutcome(t *testing.T) {
 	if _, err := client.Get(t.Context(), 2); !errors.Is(err, jobs.ErrNotFound) {
 		t.Errorf("this process sees a job that was rolled back: %v", err)
 	}
-	if job, err := afterDeath(t, store.Path()).Get(t.Context(), 2); err != nil || job.Kind != "k" {
+	if job, err := afterDeath(t, store.path).Get(t.Context(), 2); err != nil || job.Kind != "k" {
 		t.Errorf("after a death the job is %v, %v", job, err)
 	}
 	// The next write takes its place.
 	if id := enqueue(t, client, "other"); id != 2 {
 		t.Errorf("the next job is %d", id)
 	}
-	if job, err := afterDeath(t, store.Path()).Get(t.Context(), 2); err != nil || job.Kind != "other" {
+	if job, err := afterDeath(t, store.path).Get(t.Context(), 2); err != nil || job.Kind != "other" {
 		t.Errorf("after a death the job is %v, %v", job, err)
 	}
 }
@@ -80,7 +80,7 @@ func TestACommitOnAFullDiskHasFailed(t *testing.T) {
 		if !errors.Is(err, jobs.ErrFull) || errors.Is(err, jobs.ErrUnknownOutcome) {
 			t.Errorf("%s: the enqueue gives %v", fault, err)
 		}
-		if _, err := afterDeath(t, store.Path()).Get(t.Context(), 2); !errors.Is(err, jobs.ErrNotFound) {
+		if _, err := afterDeath(t, store.path).Get(t.Context(), 2); !errors.Is(err, jobs.ErrNotFound) {
 			t.Errorf("%s: a job that was refused is there: %v", fault, err)
 		}
 	}

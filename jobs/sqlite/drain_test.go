@@ -16,7 +16,7 @@ func TestDrainBesideAJobBeforeItsTime(t *testing.T) {
 	ahead, there := queue(t, WithClock(func() time.Time { return time.Now().Add(time.Hour) }))
 	enqueue(t, there, "k")
 	var commits atomic.Int64
-	_, client := queueAt(t, ahead.Path(), WithObserver(&jobs.Observer{Committed: func(int, time.Duration) { commits.Add(1) }}))
+	_, client := queueAt(t, ahead.path, WithObserver(&jobs.Observer{Committed: func(int, time.Duration) { commits.Add(1) }}))
 	runner, err := jobs.NewRunner(client, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	jobs.Kind[map[string]any]{Name: "k"}.Handle(runner, func(context.Context, jobs.Job, map[string]any) error { return nil })

@@ -18,8 +18,8 @@ func TestEncodingIsRefused(t *testing.T) {
 		if _, err := pool.ExecContext(t.Context(), "CREATE TABLE own (v TEXT)"); err != nil {
 			t.Fatal(err)
 		}
-		_, openErr := Open(t.Context(), path)
-		_, newErr := New(t.Context(), pool)
+		_, openErr := openBackend(t.Context(), path)
+		_, newErr := newBackend(t.Context(), pool)
 		for what, err := range map[string]error{"Open": openErr, "New": newErr} {
 			if err == nil || !strings.Contains(err.Error(), encoding) || !strings.Contains(err.Error(), "must be UTF-8") {
 				t.Errorf("%s gives %v", what, err)

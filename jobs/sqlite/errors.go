@@ -79,7 +79,7 @@ func inDoubt(err error) error {
 
 // CanRetry reports whether waiting may help: the database is locked, the disk is full or fails, or the files of an open database
 // cannot be inspected, for example because their folder may not be entered.
-func (s *Store) CanRetry(err error) bool {
+func (s *backend) CanRetry(err error) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return errors.Is(err, jobs.ErrFull) || errors.Is(err, jobs.ErrDisk) || errors.Is(err, errUnseen)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
@@ -82,7 +83,7 @@ func Example_observer() {
 func openStore(ctx context.Context, opts ...sqlite.Option) (*sqlite.Store, func()) {
 	store, err := sqlite.Open(ctx, tempFile(), opts...)
 	check(err)
-	_, err = store.Migrate(ctx)
+	_, err = port.StoreOf(store).Migrate(ctx)
 	check(err)
 	return store, func() {
 		check(store.Close())

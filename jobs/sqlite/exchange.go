@@ -7,9 +7,9 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// Exchange implements [jobs.Store]. There are no round trips, and no other transaction comes between, so it looks for due jobs
+// Exchange implements [engine.Store]. There are no round trips, and no other transaction comes between, so it looks for due jobs
 // before it claims.
-func (s *Store) Exchange(ctx context.Context, x *engine.Exchange) error {
+func (s *backend) Exchange(ctx context.Context, x *engine.Exchange) error {
 	x.Alone = true
 	return s.Write(context.WithoutCancel(ctx), func(ctx context.Context, q db.Querier) error {
 		x.Begin()

@@ -10,7 +10,8 @@ import (
 func WithChecks() Option { return func(o *options) { o.checks = true } }
 
 // HoldInspections holds all connections that Inspect may use at once, as reads do that do not end, until release.
-func (s *Store) HoldInspections(ctx context.Context) (release func(), err error) {
+func (store *Store) HoldInspections(ctx context.Context) (release func(), err error) {
+	s := store.backend
 	var held []*sql.Conn
 	release = func() {
 		for _, conn := range held {

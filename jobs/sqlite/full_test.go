@@ -19,7 +19,7 @@ func withPages(n int64) Option { return func(o *options) { o.pages = n } }
 // counted as failed.
 func TestFull(t *testing.T) {
 	store, client := queue(t, withPages(400))
-	other := plain(t, store.Path()) // it is not held to the limit
+	other := plain(t, store.path) // it is not held to the limit
 	exec(t, other, "create_filler")
 	exec(t, other, "fill", 800_000)
 

@@ -81,7 +81,7 @@ func TestCancelledAtTheGate(t *testing.T) {
 	if err := receive(t, "the write's end", written); !errors.Is(err, context.Canceled) {
 		t.Errorf("a write that was cancelled while it waited gives %v", err)
 	}
-	if n := scan[int](t, plain(t, store.Path()), "count_jobs"); n != 1 {
+	if n := scan[int](t, plain(t, store.path), "count_jobs"); n != 1 {
 		t.Errorf("%d jobs are there, not 1", n)
 	}
 }

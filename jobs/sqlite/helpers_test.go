@@ -21,14 +21,14 @@ import (
 const hang = 2 * time.Minute
 
 // queue opens and migrates a database in a folder of the test's own.
-func queue(t *testing.T, opts ...Option) (*Store, *jobs.Client) {
+func queue(t *testing.T, opts ...Option) (*backend, *jobs.Client) {
 	t.Helper()
 	return queueAt(t, filepath.Join(t.TempDir(), "jobs.db"), opts...)
 }
 
-func queueAt(t *testing.T, path string, opts ...Option) (*Store, *jobs.Client) {
+func queueAt(t *testing.T, path string, opts ...Option) (*backend, *jobs.Client) {
 	t.Helper()
-	store, err := Open(t.Context(), path, append(opts, WithChecks())...)
+	store, err := openBackend(t.Context(), path, append(opts, WithChecks())...)
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	client := jobs.New(store)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -16,7 +17,7 @@ const ringEvery = time.Millisecond
 // hub tells listeners of commits: of those of this process at once, of other processes' by a watch on the database, which runs
 // only while there are listeners.
 type hub struct {
-	store *Store
+	store *backend
 	bell  func() *os.File // writing to it tells other processes' watches that a commit is visible now; may be nil
 	rung  atomic.Int64
 
@@ -28,11 +29,11 @@ type hub struct {
 }
 
 type listener struct {
-	signals jobs.Signal
+	signals core.Signal
 	wake    chan struct{}
 }
 
-func newHub(s *Store) *hub {
+func newHub(s *backend) *hub {
 	bell := sync.OnceValue(func() *os.File {
 		file, err := s.side.open(bellFile)
 		if err != nil {
@@ -45,7 +46,7 @@ func newHub(s *Store) *hub {
 	return &hub{store: s, bell: bell, listeners: map[*listener]struct{}{}}
 }
 
-func (h *hub) listen(signals jobs.Signal) (<-chan struct{}, func()) {
+func (h *hub) listen(signals core.Signal) (<-chan struct{}, func()) {
 	l := &listener{signals: signals, wake: make(chan struct{}, 1)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,7 +78,7 @@ func (h *hub) endWatch() {
 }
 
 // announce is called after a commit returned: from a commit hook the row would not be visible yet.
-func (h *hub) announce(signals jobs.Signal) {
+func (h *hub) announce(signals core.Signal) {
 	h.wake(signals, jobs.WakeLocal)
 	now := time.Now().UnixNano()
 	last := h.rung.Load()
@@ -90,10 +91,10 @@ func (h *hub) announce(signals jobs.Signal) {
 }
 
 // changed wakes those who wait for changes of any kind, such as a claim, after each write: the watch does not see this store's.
-func (h *hub) changed() { h.wake(jobs.ChangesOnly, jobs.WakeLocal) }
+func (h *hub) changed() { h.wake(core.ChangesOnly, jobs.WakeLocal) }
 
 // wake gives a value to the listeners of the signals.
-func (h *hub) wake(signals jobs.Signal, source jobs.WakeSource) {
+func (h *hub) wake(signals core.Signal, source jobs.WakeSource) {
 	woken := 0
 	h.mu.Lock()
 	for l := range h.listeners {

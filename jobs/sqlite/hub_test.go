@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -22,10 +23,10 @@ func settle(t *testing.T, wake <-chan struct{}) {
 
 func TestForeignCommitWakes(t *testing.T) {
 	store, _ := queue(t)
-	wake, stop := store.Listen(jobs.WorkReady, nil)
+	wake, stop := store.Listen(core.WorkReady, nil)
 	defer stop()
 	settle(t, wake)
-	foreign := plain(t, store.Path())
+	foreign := plain(t, store.path)
 	for range 50 {
 		id := scan[int64](t, foreign, "insert_job", "k", "{}")
 		receive(t, "the wake", wake)
@@ -39,19 +40,19 @@ func TestWakeGoesBySignal(t *testing.T) {
 	store, _ := queue(t)
 	h := newHub(store) // without a watch, which would wake all listeners
 	h.close()
-	work, stopWork := h.listen(jobs.WorkReady)
-	end, stopEnd := h.listen(jobs.JobEnded)
-	h.wake(jobs.WorkReady, jobs.WakeLocal)
+	work, stopWork := h.listen(core.WorkReady)
+	end, stopEnd := h.listen(core.JobEnded)
+	h.wake(core.WorkReady, jobs.WakeLocal)
 	receive(t, "the wake", work)
 	if len(end) != 0 {
 		t.Error("a listener to the ends of jobs was woken by work")
 	}
-	h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakeLocal)
-	h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakeLocal) // never blocks
+	h.wake(core.WorkReady|core.JobEnded, jobs.WakeLocal)
+	h.wake(core.WorkReady|core.JobEnded, jobs.WakeLocal) // never blocks
 	receive(t, "the wake", work)
 	receive(t, "the wake", end)
 	stopWork()
-	h.wake(jobs.WorkReady, jobs.WakeLocal)
+	h.wake(core.WorkReady, jobs.WakeLocal)
 	if len(work) != 0 {
 		t.Error("a listener was woken after it had left")
 	}
@@ -62,7 +63,7 @@ func TestWakeGoesBySignal(t *testing.T) {
 // A listener for changes of any kind hears of writes that are not announced; other listeners do not.
 func TestWriteIsAChange(t *testing.T) {
 	store, _ := queue(t)
-	changed, stopChanged := store.Listen(jobs.WorkReady|jobs.JobEnded|jobs.ChangesOnly, nil)
+	changed, stopChanged := store.Listen(core.WorkReady|core.JobEnded|core.ChangesOnly, nil)
 	defer stopChanged()
 	settle(t, changed)
 	for range 3 {
@@ -79,8 +80,8 @@ func TestWatchRunsWhileListenersExist(t *testing.T) {
 		return store.hub.stopWatch != nil
 	}
 	for range 3 {
-		wake, stopA := store.Listen(jobs.WorkReady, nil) // which begins to watch, and so has the first wake
-		_, stopB := store.Listen(jobs.JobEnded, nil)
+		wake, stopA := store.Listen(core.WorkReady, nil) // which begins to watch, and so has the first wake
+		_, stopB := store.Listen(core.JobEnded, nil)
 		if !watching() {
 			t.Error("no watch runs")
 		}
@@ -101,7 +102,7 @@ func TestLeavingWaitsForNoWrite(t *testing.T) {
 	store, _ := queue(t)
 	store.writer.stmts.Lock()
 	defer store.writer.stmts.Unlock()
-	_, stop := store.Listen(jobs.WorkReady, nil)
+	_, stop := store.Listen(core.WorkReady, nil)
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
@@ -113,7 +114,7 @@ func TestLeavingWaitsForNoWrite(t *testing.T) {
 func TestPollWakes(t *testing.T) {
 	store, _ := queue(t)
 	h, version := blind(t, store)
-	wake, stop := h.listen(jobs.WorkReady)
+	wake, stop := h.listen(core.WorkReady)
 	defer stop()
 	polling := make(chan struct{})
 	ctx, cancel := contextOf(t)
@@ -122,7 +123,7 @@ func TestPollWakes(t *testing.T) {
 		h.poll(ctx, version)
 	}()
 	receive(t, "the first wake", wake)
-	foreign := plain(t, store.Path())
+	foreign := plain(t, store.path)
 	for range 20 {
 		scan[int64](t, foreign, "insert_job", "k", "{}")
 		receive(t, "the wake", wake)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/db/sqliteonly"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
-	"github.com/sqluice/sqluice/jobs"
 )
 
 const (
@@ -26,27 +26,27 @@ const (
 	batchPayload = 768
 )
 
-// Insert implements [jobs.Store].
-func (s *Store) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
+// Insert implements [engine.Store].
+func (s *backend) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
 	w := &write{insert: in}
 	if err := s.write(ctx, w); err != nil {
 		return nil, err
 	}
 	if in.Claim == nil {
-		s.Announce(jobs.WorkAdded)
+		s.Announce(core.WorkAdded)
 	}
 	return w.ids, nil
 }
 
-// InsertWith implements [jobs.Store].
-func (s *Store) InsertWith(ctx context.Context, _ string, fn engine.InsertFunc) error {
+// InsertWith implements [engine.Store].
+func (s *backend) InsertWith(ctx context.Context, _ string, fn engine.InsertFunc) error {
 	inserted := false
 	err := s.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		inserted, err = fn(ctx, q)
 		return err
 	})
 	if err == nil && inserted {
-		s.Announce(jobs.WorkAdded)
+		s.Announce(core.WorkAdded)
 	}
 	return err
 }

@@ -68,7 +68,7 @@ func TestInsertThatIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, client := queue(t)
 			enqueue(t, client, "before")
-			exec(t, plain(t, store.Path()), name)
+			exec(t, plain(t, store.path), name)
 			_, err := client.Enqueue(t.Context(), "k", []byte("{}"), jobs.UserID("u"))
 			if name == "refuse_second_user" {
 				must(t, err)
@@ -113,7 +113,7 @@ func claimed(arg db.EnqueueClaimedJobParams) engine.Insert {
 // A job that is inserted as claimed is the same whichever statement inserts it, and is declined by both.
 func TestInsertOfAClaimedJobAddsTheSame(t *testing.T) {
 	c := newClaimer(t)
-	pool := plain(t, c.store.Path())
+	pool := plain(t, c.store.path)
 	little := db.EnqueueClaimedJobParams{
 		Kind: "k", Queue: "default", Payload: "{}", RunAfter: 1, MaxAttempts: 1, Now: 1, WorkerID: c.id, StartedAt: 2, LeaseUntil: 3, Kinds: `["k"]`,
 	}
@@ -187,7 +187,7 @@ func TestInsertOfAClaimedJobAddsTheSame(t *testing.T) {
 // Whatever a trigger changes of a job that is inserted as claimed is noticed, and undone.
 func TestClaimedJobThatATriggerChanges(t *testing.T) {
 	c := newClaimer(t)
-	pool := plain(t, c.store.Path())
+	pool := plain(t, c.store.path)
 	exec(t, pool, "change_one_column")
 	for _, column := range []string{
 		"nothing", "kind", "queue", "payload", "status", "priority", "run_after", "max_attempts", "timeout", "unique_key", "request_id", "user_id",
@@ -255,7 +255,7 @@ func TestInsertOfManyBesideTriggers(t *testing.T) {
 	} {
 		store, client := queue(t)
 		enqueue(t, client, "before")
-		exec(t, plain(t, store.Path()), name)
+		exec(t, plain(t, store.path), name)
 		ids, err := receipts.IDs(client.EnqueueMany(t.Context(), "k", []json.RawMessage{[]byte("0"), []byte("3"), []byte("2")}))
 		must(t, err)
 		if len(ids) != len(test.told) {
@@ -266,7 +266,7 @@ func TestInsertOfManyBesideTriggers(t *testing.T) {
 				t.Errorf("%s: job %d, the id of payload %s, is %+v, %v", name, id, test.told[i], job, err)
 			}
 		}
-		if n := scan[int64](t, plain(t, store.Path()), "count_jobs"); n != 1+test.total {
+		if n := scan[int64](t, plain(t, store.path), "count_jobs"); n != 1+test.total {
 			t.Errorf("%s: there are %d jobs", name, n)
 		}
 	}
@@ -277,7 +277,7 @@ func TestInsertOfManyThatIsRefused(t *testing.T) {
 	for name, want := range map[string]error{"close_queue": jobs.ErrMoved, "ignore_inserts": engine.ErrNotAdded} {
 		store, client := queue(t)
 		enqueue(t, client, "before") // whose id must not be taken for that of a job that is not added
-		exec(t, plain(t, store.Path()), name)
+		exec(t, plain(t, store.path), name)
 		_, err := client.EnqueueMany(t.Context(), "k", []json.RawMessage{[]byte("0"), []byte("1")})
 		if !errors.Is(err, want) {
 			t.Errorf("%s: an enqueue gives %v", name, err)
@@ -288,7 +288,7 @@ func TestInsertOfManyThatIsRefused(t *testing.T) {
 // An enqueue of many beside a write that fails gets the ids of its own jobs.
 func TestInsertOfManyBesideATriggerAndAnError(t *testing.T) {
 	store, _ := queue(t)
-	exec(t, plain(t, store.Path()), "add_beside")
+	exec(t, plain(t, store.path), "add_beside")
 	var ids []int64
 	no := errors.New("no")
 	arg := db.EnqueueJobsParams{Kind: "k", Queue: "default", Status: "pending", MaxAttempts: 1, Now: 1}
@@ -313,7 +313,7 @@ func TestInsertOfManyAfterTheCounterWasChanged(t *testing.T) {
 	for _, name := range []string{"forget_last_id", "fractional_last_id"} {
 		store, client := queue(t)
 		first := enqueue(t, client, "before")
-		exec(t, plain(t, store.Path()), name)
+		exec(t, plain(t, store.path), name)
 		ids, err := receipts.IDs(client.EnqueueMany(t.Context(), "k", []json.RawMessage{[]byte("0"), []byte("1")}))
 		if err != nil || len(ids) != 2 || ids[0] <= first || ids[1] <= ids[0] {
 			t.Errorf("%s: the ids after %d are %d, %v", name, first, ids, err)

@@ -16,7 +16,7 @@ import (
 func TestNothingIsLeaked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "jobs.db")
 	cycle := func() {
-		store, err := Open(t.Context(), path)
+		store, err := openBackend(t.Context(), path)
 		must(t, err)
 		client := jobs.New(store)
 		_, err = client.Migrate(t.Context())

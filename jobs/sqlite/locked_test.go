@@ -16,7 +16,7 @@ import (
 func TestLocked(t *testing.T) {
 	store, client := queue(t)
 	id := enqueue(t, client, "k")
-	foreign, err := plain(t, store.Path()).BeginTx(t.Context(), nil) // takes the write lock
+	foreign, err := plain(t, store.path).BeginTx(t.Context(), nil) // takes the write lock
 	must(t, err)
 	const n = 40
 	results := make(chan error, n)
@@ -48,7 +48,7 @@ func TestLocked(t *testing.T) {
 func TestAWriteHoldsTheLockFromItsBeginning(t *testing.T) {
 	store, client := queue(t)
 	id := enqueue(t, client, "k")
-	foreign, err := plain(t, store.Path()).Conn(t.Context())
+	foreign, err := plain(t, store.path).Conn(t.Context())
 	must(t, err)
 	defer func() { must(t, foreign.Close()) }()
 	_, err = foreign.ExecContext(t.Context(), `PRAGMA busy_timeout = 0`)
@@ -71,7 +71,7 @@ func TestAWriteHoldsTheLockFromItsBeginning(t *testing.T) {
 func TestLockedAtTheStart(t *testing.T) {
 	store, client := queue(t)
 	id := enqueue(t, client, "k")
-	foreign, err := plain(t, store.Path()).BeginTx(t.Context(), nil)
+	foreign, err := plain(t, store.path).BeginTx(t.Context(), nil)
 	must(t, err)
 	log := &journal{}
 	stop := work(t, client, jobs.Config{Logger: slog.New(log)}, map[string]func(context.Context, jobs.Job) error{"k": nothing})
@@ -97,7 +97,7 @@ func TestLockedForLongerThanTheLease(t *testing.T) {
 	})
 	id := enqueue(t, client, "k")
 	receive(t, "the start", started)
-	foreign, err := plain(t, store.Path()).BeginTx(t.Context(), nil)
+	foreign, err := plain(t, store.path).BeginTx(t.Context(), nil)
 	must(t, err)
 	close(release)
 	eventually(t, "the runner meets the lock", func() bool { return log.holds("cannot write to the database") })
@@ -115,7 +115,7 @@ func TestLockedForLongerThanTheLease(t *testing.T) {
 // An outcome that the database never takes does not hold up the others.
 func TestRefusedOutcome(t *testing.T) {
 	store, client := queue(t)
-	exec(t, plain(t, store.Path()), "refuse_poison")
+	exec(t, plain(t, store.path), "refuse_poison")
 	var ids []int64
 	for range 3 {
 		enqueue(t, client, "poison")

@@ -15,7 +15,7 @@ import (
 const lockEvery = 2 * time.Millisecond
 
 // lockFile waits for an exclusive lock on a file of the side folder until ctx ends.
-func (s *Store) lockFile(ctx context.Context, name string) (unlock func(), err error) {
+func (s *backend) lockFile(ctx context.Context, name string) (unlock func(), err error) {
 	file, err := s.side.open(name)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func isKey(key string) bool {
 
 // HoldWorkerLock creates the worker's lock file and locks it. The kernel releases the lock when the process ends,
 // however it ends; programs that the process starts do not inherit it.
-func (s *Store) HoldWorkerLock(context.Context) (key string, release func(ended bool) error, err error) {
+func (s *backend) HoldWorkerLock(context.Context) (key string, release func(ended bool) error, err error) {
 	if err := s.sweep(); err != nil {
 		return "", nil, err
 	}
@@ -86,7 +86,7 @@ const sweepAfter = 24 * time.Hour
 
 // sweep removes lock files that have been there for a day and that no process holds: of workers whose rows other workers
 // have ended, or that died before they had a row.
-func (s *Store) sweep() error {
+func (s *backend) sweep() error {
 	entries, err := s.side.entries()
 	if errors.Is(err, os.ErrPermission) {
 		return nil // another user can read the folder, and sweeps
@@ -117,12 +117,14 @@ func (s *Store) sweep() error {
 }
 
 // FreeWorkerLocks returns all keys: to try a lock costs no more than to ask about it.
-func (s *Store) FreeWorkerLocks(_ context.Context, keys []string) ([]string, error) { return keys, nil }
+func (s *backend) FreeWorkerLocks(_ context.Context, keys []string) ([]string, error) {
+	return keys, nil
+}
 
 // TakeWorkerLock tries the lock of another worker. It takes nothing where the file is missing (the folder may have been
 // deleted under living workers), where this user may not open it, or where the key is none of this library's: then only
 // the lease tells.
-func (s *Store) TakeWorkerLock(_ context.Context, key string) (taken bool, done func(), err error) {
+func (s *backend) TakeWorkerLock(_ context.Context, key string) (taken bool, done func(), err error) {
 	if !isKey(key) {
 		return false, nil, nil
 	}
@@ -130,7 +132,7 @@ func (s *Store) TakeWorkerLock(_ context.Context, key string) (taken bool, done 
 }
 
 // takeLock tries the lock of a worker; done removes the file with it.
-func (s *Store) takeLock(key string) (taken bool, done func(), err error) {
+func (s *backend) takeLock(key string) (taken bool, done func(), err error) {
 	name := workerLock(key)
 	file, err := s.side.openExisting(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, os.ErrPermission) {

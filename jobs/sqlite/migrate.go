@@ -17,7 +17,7 @@ import (
 const versionTable = "sqluice_goose_version"
 
 // SchemaVersion reads goose's table without making it.
-func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error) {
+func (s *backend) SchemaVersion(ctx context.Context) (have, want int64, err error) {
 	if want, err = NewestSchema(); err != nil {
 		return 0, 0, err
 	}
@@ -38,8 +38,8 @@ func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error)
 	return have, want, nil
 }
 
-// Migrate implements [jobs.Store].
-func (s *Store) Migrate(ctx context.Context) ([]string, error) {
+// Migrate implements [engine.Store].
+func (s *backend) Migrate(ctx context.Context) ([]string, error) {
 	var names []string
 	err := s.migrate(ctx, func(p *goose.Provider) error {
 		return s.up(ctx, p, func(name string) { names = append(names, name) })
@@ -47,8 +47,8 @@ func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// MigrateDown implements [jobs.Store].
-func (s *Store) MigrateDown(ctx context.Context) (string, error) {
+// MigrateDown implements [engine.Store].
+func (s *backend) MigrateDown(ctx context.Context) (string, error) {
 	var name string
 	err := s.migrate(ctx, func(p *goose.Provider) error {
 		result, err := p.Down(ctx)
@@ -65,7 +65,7 @@ func (s *Store) MigrateDown(ctx context.Context) (string, error) {
 
 // migrate drops the statements that were prepared for the old schema, before and after: another caller may have prepared some in
 // the meantime.
-func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) error {
+func (s *backend) migrate(ctx context.Context, run func(*goose.Provider) error) error {
 	if err := s.forget(); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 }
 
 // migrateAlone holds a lock while goose runs: of several goose.Up at once on one file all but one would fail.
-func (s *Store) migrateAlone(ctx context.Context, run func(*goose.Provider) error) error {
+func (s *backend) migrateAlone(ctx context.Context, run func(*goose.Provider) error) error {
 	unlock, err := s.lockFile(ctx, migrateFile)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (s *Store) migrateAlone(ctx context.Context, run func(*goose.Provider) erro
 }
 
 // migrateLocked runs goose. The caller holds the lock of migrations.
-func (s *Store) migrateLocked(ctx context.Context, run func(*goose.Provider) error) (err error) {
+func (s *backend) migrateLocked(ctx context.Context, run func(*goose.Provider) error) (err error) {
 	have, want, err := s.SchemaVersion(ctx)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (s *Store) migrateLocked(ctx context.Context, run func(*goose.Provider) err
 
 // checkNames refuses a database in which names of the queue are taken. The first migration refuses it as well, but goose
 // has made its own table by then.
-func (s *Store) checkNames(ctx context.Context) error {
+func (s *backend) checkNames(ctx context.Context) error {
 	var taken string
 	if err := s.readDB.QueryRowContext(ctx, control("taken_names")).Scan(&taken); err != nil {
 		return translate(err)

@@ -11,7 +11,7 @@ import (
 
 func openEmpty(t *testing.T, path string) *jobs.Client {
 	t.Helper()
-	store, err := Open(t.Context(), path, MigrateEmpty())
+	store, err := openBackend(t.Context(), path, MigrateEmpty())
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	return jobs.New(store)
@@ -56,7 +56,7 @@ func TestMigrateEmpty(t *testing.T) {
 		_, err := store.MigrateDown(t.Context())
 		must(t, err)
 		var schema *jobs.SchemaError
-		if err := openEmpty(t, store.Path()).CheckSchema(t.Context()); !errors.As(err, &schema) {
+		if err := openEmpty(t, store.path).CheckSchema(t.Context()); !errors.As(err, &schema) {
 			t.Errorf("the schema gives %v", err)
 		}
 	})
@@ -76,12 +76,12 @@ func TestMigrateEmpty(t *testing.T) {
 }
 
 // wantMarkRemoved leaves the mark of a first migration, and fails unless the next open that may migrate removes it.
-func wantMarkRemoved(t *testing.T, store *Store) {
+func wantMarkRemoved(t *testing.T, store *backend) {
 	t.Helper()
 	file, err := store.side.open(unfinishedFile)
 	must(t, err)
 	must(t, file.Close())
-	enqueue(t, openEmpty(t, store.Path()), "k")
+	enqueue(t, openEmpty(t, store.path), "k")
 	if there, err := store.side.exists(unfinishedFile); there || err != nil {
 		t.Errorf("the mark of the first migration is left: %t, %v", there, err)
 	}

@@ -13,13 +13,13 @@ import (
 func TestNewerSchema(t *testing.T) {
 	store, client := queue(t)
 	enqueue(t, client, "k")
-	foreign := plain(t, store.Path())
+	foreign := plain(t, store.path)
 	exec(t, foreign, "claim_newer_schema", 999)
 	must(t, store.Close())
 
 	foreign.SetMaxOpenConns(1) // data_version counts the commits of others as one connection sees them
 	before := dataVersionOf(t, foreign)
-	newer, err := Open(t.Context(), store.Path())
+	newer, err := openBackend(t.Context(), store.path)
 	must(t, err)
 	defer func() { must(t, newer.Close()) }()
 	client = jobs.New(newer)

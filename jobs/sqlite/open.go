@@ -15,6 +15,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/sqluice/sqluice/internal/callback"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -69,10 +70,8 @@ func WithObserver(observer *jobs.Observer) Option {
 // takes the system's time plus the difference that it saw last.
 func WithClock(now func() time.Time) Option { return func(o *options) { o.now = callback.Clock(now) } }
 
-// Open opens the database in a file, which it makes when there is none. It does not migrate: see
-// [jobs.Client.Migrate]. The file must lie on a local file system, because WAL needs shared memory; ":memory:" is
-// refused, because a queue lives in several connections.
-func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
+// openBackend does what Open does.
+func openBackend(ctx context.Context, path string, opts ...Option) (*backend, error) {
 	o := options{logger: slog.Default(), now: time.Now, walLarge: walLarge}
 	for _, opt := range opts {
 		opt(&o)
@@ -85,10 +84,8 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 	return store, nil
 }
 
-// New opens the file of an application's own database with connections of the queue's own beside the application's
-// pool, so that jobs and business data share the file and [Tx] can join the application's transactions. pool must use
-// modernc.org/sqlite: two builds of SQLite in one process break each other's locks.
-func New(ctx context.Context, pool *sql.DB, opts ...Option) (*Store, error) {
+// newBackend does what New does.
+func newBackend(ctx context.Context, pool *sql.DB, opts ...Option) (*backend, error) {
 	if _, ok := pool.Driver().(*sqlite.Driver); !ok {
 		return nil, fmt.Errorf("the pool's driver is %T, not modernc.org/sqlite's: two builds of SQLite in one process break each other's locks", pool.Driver())
 	}
@@ -99,10 +96,10 @@ func New(ctx context.Context, pool *sql.DB, opts ...Option) (*Store, error) {
 	if path == "" {
 		return nil, errors.New("the pool's database is in memory: the queue needs a file")
 	}
-	return Open(ctx, path, opts...)
+	return openBackend(ctx, path, opts...)
 }
 
-func open(ctx context.Context, path string, o options) (*Store, error) {
+func open(ctx context.Context, path string, o options) (*backend, error) {
 	path, err := usablePath(path, o.mustExist)
 	if err != nil {
 		return nil, err
@@ -110,7 +107,8 @@ func open(ctx context.Context, path string, o options) (*Store, error) {
 	if err := lockByHandle(); err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, side: sideFolderOf(path), options: o}
+	s := &backend{path: path, side: sideFolderOf(path), options: o}
+	s.sealed = engine.SealStore(s)
 	if err := s.openPools(); err != nil {
 		return nil, err
 	}
@@ -151,7 +149,7 @@ func lockByHandle() error {
 }
 
 // openPools makes the store's pools: all of them or none.
-func (s *Store) openPools() (err error) {
+func (s *backend) openPools() (err error) {
 	if s.writeDB, err = openPool(s.path, s.options, false); err != nil {
 		return err
 	}
@@ -227,7 +225,7 @@ func resolve(path string) (string, error) {
 }
 
 // connect makes the first connection. It changes nothing in an existing file, which may belong to another application.
-func (s *Store) connect(ctx context.Context) error {
+func (s *backend) connect(ctx context.Context) error {
 	if err := checkConnection(ctx, s.writeDB, s.options); err != nil {
 		return err
 	}
@@ -244,7 +242,7 @@ func (s *Store) connect(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) openGate() (*gate, error) {
+func (s *backend) openGate() (*gate, error) {
 	file, err := s.side.open(gateFile)
 	if err != nil {
 		return nil, err
@@ -253,7 +251,7 @@ func (s *Store) openGate() (*gate, error) {
 }
 
 // written returns when any process last wrote to the database: to its WAL, or by a checkpoint.
-func (s *Store) written() time.Time {
+func (s *backend) written() time.Time {
 	var last time.Time
 	for _, path := range []string{s.path + "-wal", s.path} {
 		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {

@@ -55,8 +55,8 @@ func TestLinksLeadToOneSideFolder(t *testing.T) {
 	id := enqueue(t, client, "k")
 	for _, path := range []string{file, link, filepath.Join(linkedFolder, "jobs.db")} {
 		store, client := queueAt(t, path, MustExist())
-		if store.Path() != first.Path() || store.side != first.side {
-			t.Errorf("%s is %s with the side folder %s, not %s with %s", path, store.Path(), store.side.path, first.Path(), first.side.path)
+		if store.path != first.path || store.side != first.side {
+			t.Errorf("%s is %s with the side folder %s, not %s with %s", path, store.path, store.side.path, first.path, first.side.path)
 		}
 		if _, err := client.Get(t.Context(), id); err != nil {
 			t.Error(err)
@@ -69,12 +69,12 @@ func TestRefusedPaths(t *testing.T) {
 	text := filepath.Join(folder, "text")
 	must(t, os.WriteFile(text, []byte("this is a text and has been one for as long as anybody remembers\n"), 0o600))
 	for _, path := range []string{"", ":memory:", "file:x.db", folder, filepath.Join(folder, "no", "folder.db"), text} {
-		if store, err := Open(t.Context(), path); err == nil {
+		if store, err := openBackend(t.Context(), path); err == nil {
 			t.Errorf("%q can be opened", path)
 			must(t, store.Close())
 		}
 	}
-	if _, err := Open(t.Context(), filepath.Join(folder, "none.db"), MustExist()); err == nil {
+	if _, err := openBackend(t.Context(), filepath.Join(folder, "none.db"), MustExist()); err == nil {
 		t.Error("a file that must exist need not")
 	}
 	if _, err := os.Stat(filepath.Join(folder, "none.db")); err == nil {
@@ -85,13 +85,13 @@ func TestRefusedPaths(t *testing.T) {
 func TestNewOnAnApplicationsPool(t *testing.T) {
 	store, client := queue(t)
 	id := enqueue(t, client, "k")
-	own, err := New(t.Context(), plain(t, store.Path()))
+	own, err := newBackend(t.Context(), plain(t, store.path))
 	must(t, err)
 	defer func() { must(t, own.Close()) }()
 	if _, err := jobs.New(own).Get(t.Context(), id); err != nil {
 		t.Error(err)
 	}
-	if _, err := New(t.Context(), plain(t, ":memory:")); err == nil {
+	if _, err := newBackend(t.Context(), plain(t, ":memory:")); err == nil {
 		t.Error("a pool in memory is taken")
 	}
 }

@@ -20,7 +20,7 @@ func replace(t *testing.T, path string) {
 	t.Helper()
 	other, _ := queueAt(t, filepath.Join(t.TempDir(), "other.db"))
 	must(t, other.Close())
-	must(t, os.Rename(other.Path(), path))
+	must(t, os.Rename(other.path, path))
 }
 
 func TestFileDeletedOrReplaced(t *testing.T) {
@@ -32,7 +32,7 @@ func TestFileDeletedOrReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, client := queue(t)
 			enqueue(t, client, "k")
-			spoil(t, store.Path())
+			spoil(t, store.path)
 			if _, err := client.Enqueue(t.Context(), "k", json.RawMessage("{}")); !errors.Is(err, jobs.ErrReplaced) {
 				t.Errorf("an enqueue gives %v", err)
 			}
@@ -50,7 +50,7 @@ func TestFileDeletedOrReplaced(t *testing.T) {
 func TestFileReplacedDuringAWrite(t *testing.T) {
 	store, _ := queue(t)
 	err := store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
-		return errors.Join(add("lost")(ctx, q), os.Remove(store.Path()))
+		return errors.Join(add("lost")(ctx, q), os.Remove(store.path))
 	})
 	if !errors.Is(err, jobs.ErrReplaced) || !errors.Is(err, jobs.ErrUnknownOutcome) {
 		t.Errorf("a write into a file that was deleted meanwhile gives %v", err)
@@ -65,7 +65,7 @@ func TestIdleRunnerNoticesReplacedFile(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- runner.Run(context.WithoutCancel(t.Context())) }()
 	ended(t, client, enqueue(t, client, "k"))
-	must(t, os.Remove(store.Path()))
+	must(t, os.Remove(store.path))
 	if err := receive(t, "the runner's end", done); !errors.Is(err, jobs.ErrReplaced) {
 		t.Errorf("Run gives %v", err)
 	}
@@ -75,7 +75,7 @@ func TestIdleRunnerNoticesReplacedFile(t *testing.T) {
 // failed, and no caller that shared its group.
 func TestFileMovedDuringAWriteAndBack(t *testing.T) {
 	store, _ := queue(t)
-	away := store.Path() + ".away"
+	away := store.path + ".away"
 	leading, lead := make(chan struct{}), make(chan struct{})
 	results := make(chan error, 2)
 	go func() {
@@ -88,7 +88,7 @@ func TestFileMovedDuringAWriteAndBack(t *testing.T) {
 	receive(t, "the leader", leading)
 	go func() {
 		results <- store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
-			return errors.Join(add("moved")(ctx, q), os.Rename(store.Path(), away))
+			return errors.Join(add("moved")(ctx, q), os.Rename(store.path, away))
 		})
 	}()
 	go func() { results <- store.Write(t.Context(), add("shares")) }()
@@ -98,7 +98,7 @@ func TestFileMovedDuringAWriteAndBack(t *testing.T) {
 	close(lead)
 	must(t, receive(t, "the leader's end", results))
 	told := []error{receive(t, "an end", results), receive(t, "an end", results)}
-	must(t, os.Rename(away, store.Path()))
+	must(t, os.Rename(away, store.path))
 	if there := added(t, store); !there["moved"] || !there["shares"] {
 		t.Errorf("there is %v, not all of one transaction", there)
 	}
@@ -115,7 +115,7 @@ func TestFileBesideDeleted(t *testing.T) {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		t.Run(suffix, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "jobs.db")
-			store, err := Open(t.Context(), path)
+			store, err := openBackend(t.Context(), path)
 			must(t, err)
 			client := jobs.New(store)
 			_, err = client.Migrate(t.Context())
@@ -145,14 +145,14 @@ func TestWhatADeletedWALHolds(t *testing.T) {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		t.Run(suffix, func(t *testing.T) {
 			store, client := queue(t)
-			other := plain(t, store.Path()) // which stays open: the store's connections are not the last
+			other := plain(t, store.path) // which stays open: the store's connections are not the last
 			want := scan[int64](t, other, "count_jobs") + 1
 			enqueue(t, client, "k")
-			must(t, os.Remove(store.Path()+suffix))
+			must(t, os.Remove(store.path+suffix))
 			if _, err := client.Enqueue(t.Context(), "k", json.RawMessage("{}")); !errors.Is(err, jobs.ErrReplaced) {
 				t.Errorf("an enqueue gives %v", err)
 			}
-			text, err := os.ReadFile(store.Path()) // without any WAL
+			text, err := os.ReadFile(store.path) // without any WAL
 			must(t, err)
 			alone := filepath.Join(t.TempDir(), "jobs.db")
 			must(t, os.WriteFile(alone, text, 0o600))
@@ -184,7 +184,7 @@ func TestTheNextWriteFindsOut(t *testing.T) {
 			must(t, os.Mkdir(dir, 0o700))
 			store, client := queueAt(t, filepath.Join(dir, "jobs.db"))
 			enqueue(t, client, "k")
-			spoil(t, store.Path())
+			spoil(t, store.path)
 			if _, err := client.Enqueue(t.Context(), "k", json.RawMessage("{}")); !errors.Is(err, jobs.ErrReplaced) {
 				t.Errorf("an enqueue gives %v", err)
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -125,7 +126,7 @@ func itoa(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
 // use does all that touches the side folder.
 func use(t *testing.T, path string) error {
-	store, err := Open(t.Context(), path, MigrateEmpty())
+	store, err := openBackend(t.Context(), path, MigrateEmpty())
 	if err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func use(t *testing.T, path string) error {
 	var errs []error
 	_, err = client.Migrate(t.Context())
 	errs = append(errs, err)
-	wake, stop := store.Listen(jobs.WorkReady, nil)
+	wake, stop := store.Listen(core.WorkReady, nil)
 	_, err = client.Enqueue(t.Context(), "k", []byte(`{}`))
 	if err == nil {
 		<-wake
@@ -176,7 +177,7 @@ func TestKeysOfRowsLeadNowhere(t *testing.T) {
 	store, _ := queue(t)
 	key, release, err := store.HoldWorkerLock(t.Context())
 	must(t, err)
-	outside := filepath.Join(filepath.Dir(store.Path()), "victim.lock")
+	outside := filepath.Join(filepath.Dir(store.path), "victim.lock")
 	must(t, os.WriteFile(outside, nil, 0o600))
 	must(t, os.MkdirAll(filepath.Join(store.side.path, "worker-x"), 0o755))
 	for _, key := range []string{
@@ -266,7 +267,7 @@ func TestOldSideFilesKeepTheirMode(t *testing.T) {
 	gate := filepath.Join(store.side.path, bellFile)
 	must(t, os.WriteFile(gate, nil, 0o600))
 	must(t, os.Chmod(gate, 0o640))
-	must(t, use(t, store.Path()))
+	must(t, use(t, store.path))
 	info, err := os.Stat(gate)
 	must(t, err)
 	if info.Mode().Perm() != 0o640 {

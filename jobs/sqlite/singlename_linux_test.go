@@ -13,8 +13,8 @@ import (
 func TestAFileWithTwoNamesIsRefused(t *testing.T) {
 	store, _ := queue(t)
 	must(t, store.Close())
-	must(t, os.Link(store.Path(), filepath.Join(filepath.Dir(store.Path()), "other.db")))
-	if _, err := Open(t.Context(), store.Path()); err == nil || !strings.Contains(err.Error(), "hard links") {
+	must(t, os.Link(store.path, filepath.Join(filepath.Dir(store.path), "other.db")))
+	if _, err := openBackend(t.Context(), store.path); err == nil || !strings.Contains(err.Error(), "hard links") {
 		t.Errorf("the open gives %v", err)
 	}
 }
@@ -24,14 +24,14 @@ func TestAFileThatIsMountedAloneIsRefused(t *testing.T) {
 	must(t, store.Close())
 	path := filepath.Join(t.TempDir(), "jobs.db")
 	must(t, os.WriteFile(path, nil, 0o600))
-	mount(t, store.Path(), path)
-	if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "mount the folder instead") {
+	mount(t, store.path, path)
+	if _, err := openBackend(t.Context(), path); err == nil || !strings.Contains(err.Error(), "mount the folder instead") {
 		t.Errorf("the open gives %v", err)
 	}
 
 	folder := t.TempDir() // the right way
-	mount(t, filepath.Dir(store.Path()), folder)
-	whole, err := Open(t.Context(), filepath.Join(folder, "jobs.db"), MustExist())
+	mount(t, filepath.Dir(store.path), folder)
+	whole, err := openBackend(t.Context(), filepath.Join(folder, "jobs.db"), MustExist())
 	must(t, err)
 	must(t, whole.Close())
 }

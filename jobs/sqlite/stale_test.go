@@ -22,7 +22,7 @@ func TestStaleFilesAreRefusedByName(t *testing.T) {
 			}
 		}
 		for name, opts := range map[string][]Option{"an open": nil, "an open that makes the tables": {MigrateEmpty()}} {
-			store, err := Open(t.Context(), path, opts...)
+			store, err := openBackend(t.Context(), path, opts...)
 			refused(name, err)
 			if err == nil {
 				must(t, store.Close())
@@ -46,7 +46,7 @@ func TestAnEmptyFileBesideAWAL(t *testing.T) {
 	must(t, errors.Join(os.WriteFile(path, nil, 0o600), os.WriteFile(path+"-wal", []byte("jobs"), 0o600)))
 	var stale *StaleError
 	for _, opts := range [][]Option{nil, {MustExist()}} {
-		if _, err := Open(t.Context(), path, opts...); !errors.As(err, &stale) {
+		if _, err := openBackend(t.Context(), path, opts...); !errors.As(err, &stale) {
 			t.Errorf("the open gives %v", err)
 		}
 	}
@@ -56,7 +56,7 @@ func TestABackupHasTheDatabasesMode(t *testing.T) {
 	for _, mode := range []os.FileMode{0o600, 0o640, 0o666} {
 		t.Run(fmt.Sprint(mode), func(t *testing.T) {
 			store, client := queue(t)
-			must(t, os.Chmod(store.Path(), mode))
+			must(t, os.Chmod(store.path, mode))
 			path := filepath.Join(t.TempDir(), "copy.db")
 			must(t, client.Backup(t.Context(), path))
 			info, err := os.Stat(path)

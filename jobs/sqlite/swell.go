@@ -40,7 +40,7 @@ func (s *swell) see(size int64) {
 
 // WALSize is how many bytes the database's WAL takes on the disk. It stays below 64 MiB but for large transactions, and while
 // a read transaction of some program does not end.
-func (s *Store) WALSize() (int64, error) {
+func (s *backend) walSize() (int64, error) {
 	_, size, err := identify(s.path + "-wal")
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil

@@ -14,7 +14,7 @@ func TestAWALThatGrowsIsToldOf(t *testing.T) {
 	log := &journal{}
 	store, client := queue(t, WithLogger(slog.New(log)), func(o *options) { o.walLarge = 65 << 20 })
 	enqueue(t, client, "k")
-	other, err := sql.Open("sqlite", "file:"+store.Path())
+	other, err := sql.Open("sqlite", "file:"+store.path)
 	must(t, err)
 	t.Cleanup(func() { must(t, other.Close()) }) // once more does no harm
 	reader, err := other.BeginTx(t.Context(), nil)
@@ -35,7 +35,7 @@ func TestAWALThatGrowsIsToldOf(t *testing.T) {
 	for range 8 {
 		write()
 	}
-	size, err := store.WALSize()
+	size, err := store.walSize()
 	must(t, err)
 	if size < 65<<20 {
 		t.Errorf("the WAL has %d bytes", size)
@@ -49,7 +49,7 @@ func TestAWALThatGrowsIsToldOf(t *testing.T) {
 	for range 3 { // the first ones bring it to the database and begin it anew
 		write()
 	}
-	if size, err = store.WALSize(); err != nil || size > 64<<20 {
+	if size, err = store.walSize(); err != nil || size > 64<<20 {
 		t.Errorf("the WAL has %d bytes, %v", size, err)
 	}
 	eventually(t, "the log says so", func() bool {
@@ -57,10 +57,10 @@ func TestAWALThatGrowsIsToldOf(t *testing.T) {
 		return log.holds("of its usual size again")
 	})
 	must(t, store.Close())
-	if size, err = store.WALSize(); err != nil || size != 0 {
+	if size, err = store.walSize(); err != nil || size != 0 {
 		t.Errorf("without processes the WAL has %d bytes, %v", size, err)
 	}
-	if _, err := os.Stat(store.Path()); err != nil {
+	if _, err := os.Stat(store.path); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	dbsqlite "github.com/sqluice/sqluice/db/sqlite"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -26,8 +28,8 @@ func (t callersTx) Savepoint(ctx context.Context, statement string) error {
 	return translate(err)
 }
 
-// Join implements [jobs.Store].
-func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
+// Join implements [engine.Store].
+func (s *backend) Join(tx jobs.Tx) (db.Querier, error) {
 	t, ok := tx.Handle().(callersTx)
 	if !ok {
 		return nil, errors.New("the transaction is not one made by sqlite.Tx")
@@ -35,18 +37,18 @@ func (s *Store) Join(tx jobs.Tx) (db.Querier, error) {
 	return dbsqlite.New(t.tx), nil
 }
 
-// AnnounceCommit implements [jobs.Store]: listeners see a commit in the file itself.
-func (s *Store) AnnounceCommit(context.Context, jobs.Tx, jobs.Signal, string) error { return nil }
+// AnnounceCommit implements [engine.Store]: listeners see a commit in the file itself.
+func (s *backend) AnnounceCommit(context.Context, jobs.Tx, core.Signal, string) error { return nil }
 
 // ownTx is a transaction of [jobs.Client.Tx], on a connection that nothing else uses.
 type ownTx struct {
 	callersTx
-	store *Store
+	store *backend
 	pool  *sql.DB
 }
 
-// BeginOwn implements [jobs.Store].
-func (s *Store) BeginOwn(ctx context.Context) (jobs.OwnTx, error) {
+// BeginOwn implements [engine.Store].
+func (s *backend) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -64,7 +66,7 @@ func (s *Store) BeginOwn(ctx context.Context) (jobs.OwnTx, error) {
 	return &ownTx{callersTx{tx}, s, pool}, nil
 }
 
-// Commit implements [jobs.OwnTx].
+// Commit implements [engine.OwnTx].
 func (t *ownTx) Commit(context.Context) error {
 	err := inDoubt(t.tx.Commit())
 	if err == nil {
@@ -75,7 +77,7 @@ func (t *ownTx) Commit(context.Context) error {
 	return errors.Join(translate(err), t.pool.Close())
 }
 
-// Rollback implements [jobs.OwnTx].
+// Rollback implements [engine.OwnTx].
 func (t *ownTx) Rollback(context.Context) error {
 	err := t.tx.Rollback()
 	if errors.Is(err, sql.ErrTxDone) { // the end of its context has rolled it back

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -37,7 +38,7 @@ func (h *hub) poll(ctx context.Context, version *dataVersion) {
 	wait := pollFastest
 	for {
 		if version.changed(ctx) {
-			h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakePoll)
+			h.wake(core.WorkReady|core.JobEnded, jobs.WakePoll)
 			wait = pollFastest
 		} else {
 			wait = min(2*wait, pollSlowest)
@@ -53,7 +54,7 @@ func (h *hub) poll(ctx context.Context, version *dataVersion) {
 // dataVersion reads PRAGMA data_version on the writer's connection: it changes when any other connection commits, and so not
 // with what this store writes, of which [Store.Announce] tells.
 type dataVersion struct {
-	store *Store
+	store *backend
 	on    *writes // what last was read on
 	last  int64
 	began bool // the last read was the first of its connection: what happened before it is not known

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -56,7 +57,7 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 	defer unblock()
 
 	version.changed(ctx) // where to count from
-	h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakeStart)
+	h.wake(core.WorkReady|core.JobEnded, jobs.WakeStart)
 	for ctx.Err() == nil {
 		happened, err := events.wait(safetyLook)
 		if errors.Is(err, errWatchGone) {
@@ -69,7 +70,7 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 			if !version.changed(ctx) || ctx.Err() != nil {
 				continue
 			}
-			h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakeSafety)
+			h.wake(core.WorkReady|core.JobEnded, jobs.WakeSafety)
 			if version.began {
 				continue // nothing is known of what was missed
 			}
@@ -95,13 +96,13 @@ func (h *hub) follow(ctx context.Context, version *dataVersion, events *events) 
 			time.Sleep(rest) // every listener has a wake waiting already
 			rest = min(2*rest, deafMost)
 		} else if rest = deafLeast; version.changed(ctx) {
-			h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakeEvent)
+			h.wake(core.WorkReady|core.JobEnded, jobs.WakeEvent)
 			runtime.Gosched() // the woken goroutine goes on here: another processor would have to be woken too
 			pause(lookEvery)
 		}
 		if step == len(tail) {
 			if skipped && version.changed(ctx) { // or the safety look would take it for a commit that no event told of
-				h.wake(jobs.WorkReady|jobs.JobEnded, jobs.WakeEvent)
+				h.wake(core.WorkReady|core.JobEnded, jobs.WakeEvent)
 			}
 			return nil
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -15,13 +16,13 @@ import (
 func TestSafetyLook(t *testing.T) {
 	store, _ := queue(t)
 	h, version := blind(t, store)
-	wake, stop := h.listen(jobs.WorkReady)
+	wake, stop := h.listen(core.WorkReady)
 	defer stop()
 	ctx, _ := contextOf(t)
 	ended := make(chan error, 1)
 	go func() { ended <- h.watchEvents(ctx, version) }()
 	receive(t, "the first wake", wake)
-	scan[int64](t, plain(t, store.Path()), "insert_job", "k", "{}")
+	scan[int64](t, plain(t, store.path), "insert_job", "k", "{}")
 	receive(t, "the wake of the safety look", wake)
 	if err := receive(t, "the end of the watch", ended); !errors.Is(err, errMissed) {
 		t.Errorf("the watch ends with %v", err)
@@ -33,7 +34,7 @@ func TestWatchFallsBack(t *testing.T) {
 	log := &journal{}
 	store, _ := queue(t, WithLogger(slog.New(log)))
 	h, _ := blind(t, store)
-	wake, stop := h.listen(jobs.WorkReady)
+	wake, stop := h.listen(core.WorkReady)
 	defer stop()
 	ctx, cancel := contextOf(t)
 	ended := make(chan struct{})
@@ -42,7 +43,7 @@ func TestWatchFallsBack(t *testing.T) {
 		h.watch(ctx)
 	}()
 	receive(t, "the first wake", wake)
-	foreign := plain(t, store.Path())
+	foreign := plain(t, store.path)
 	scan[int64](t, foreign, "insert_job", "k", "{}")
 	receive(t, "the wake of the safety look", wake)
 	eventually(t, "the fallback is logged", func() bool { return log.holds("waking up by polling") })
@@ -60,7 +61,7 @@ func TestDeafListenerDoesNotDemote(t *testing.T) {
 	h := newHub(store)
 	h.close() // so that it starts no watch of its own
 	version := &dataVersion{store: store}
-	_, stop := h.listen(jobs.WorkReady)
+	_, stop := h.listen(core.WorkReady)
 	defer stop()
 	// The safety look comes after a quiet second; the time here only bounds how long it is given to go wrong.
 	ctx, cancel := context.WithTimeout(t.Context(), 3*safetyLook)
@@ -68,7 +69,7 @@ func TestDeafListenerDoesNotDemote(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- h.watchEvents(ctx, version) }()
 	eventually(t, "the listener is woken", h.deaf)
-	scan[int64](t, plain(t, store.Path()), "insert_job", "k", "{}")
+	scan[int64](t, plain(t, store.path), "insert_job", "k", "{}")
 	if err := receive(t, "the end of the watch", ended); errors.Is(err, errMissed) {
 		t.Errorf("the watch gives up on events: %v", err)
 	}
@@ -85,7 +86,7 @@ func TestNoWakeIsLost(t *testing.T) {
 func testNoWakeIsLost(t *testing.T, busy bool) {
 	log := &journal{}
 	store, _ := queue(t, WithLogger(slog.New(log)))
-	there, _ := queueAt(t, store.Path())
+	there, _ := queueAt(t, store.path)
 	if busy {
 		ctx, cancel := context.WithCancel(t.Context())
 		var writing sync.WaitGroup
@@ -99,9 +100,9 @@ func testNoWakeIsLost(t *testing.T, busy bool) {
 			}
 		})
 	}
-	wake, stop := store.Listen(jobs.WorkReady, nil)
+	wake, stop := store.Listen(core.WorkReady, nil)
 	defer stop()
-	count := plain(t, store.Path())
+	count := plain(t, store.path)
 	const n = 300
 	go func() {
 		client := jobs.New(there)

@@ -8,12 +8,12 @@ import (
 
 // blind makes a hub that looks at the store's database but whose watch is on a folder where nothing happens. It is
 // closed, so that it starts no watch of its own.
-func blind(t *testing.T, store *Store) (*hub, *dataVersion) {
+func blind(t *testing.T, store *backend) (*hub, *dataVersion) {
 	t.Helper()
 	folder := t.TempDir()
 	must(t, os.WriteFile(folder+"/jobs.db", nil, 0o600))
 	must(t, store.ready(t.Context()))
-	decoy := &Store{path: folder + "/jobs.db", side: sideFolder{path: folder, database: folder + "/jobs.db"}, writer: store.writer, reads: store.reads, options: store.options}
+	decoy := &backend{path: folder + "/jobs.db", side: sideFolder{path: folder, database: folder + "/jobs.db"}, writer: store.writer, reads: store.reads, options: store.options}
 	h := newHub(decoy)
 	h.close()
 	return h, &dataVersion{store: decoy}
@@ -29,7 +29,7 @@ func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 // The store's own writes are no change to its watch; a write of another program is, also between two own writes.
 func TestOwnWritesAreNoChange(t *testing.T) {
 	store, _ := queue(t)
-	foreign := plain(t, store.Path())
+	foreign := plain(t, store.path)
 	version := &dataVersion{store: store}
 	own := func() { must(t, store.Write(t.Context(), add("own"))) }
 	other := func() { scan[int64](t, foreign, "insert_job", "k", "{}") }
@@ -61,7 +61,7 @@ func TestOwnWritesAreNoChange(t *testing.T) {
 
 // Without a schema that the statements fit, the watch sees nothing; what happened meanwhile is a change afterwards.
 func TestWatchAcrossMigrations(t *testing.T) {
-	store, err := Open(t.Context(), t.TempDir()+"/jobs.db")
+	store, err := openBackend(t.Context(), t.TempDir()+"/jobs.db")
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	version := &dataVersion{store: store}

@@ -18,7 +18,7 @@ func add(name string) func(context.Context, db.Querier) error {
 	}
 }
 
-func added(t *testing.T, store *Store) map[string]bool {
+func added(t *testing.T, store *backend) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
 	must(t, store.Read(t.Context(), func(ctx context.Context, q db.Querier) error {
@@ -32,7 +32,7 @@ func added(t *testing.T, store *Store) map[string]bool {
 }
 
 // pile lets a leader wait inside its transaction until n more writes are queued behind it, and returns their errors.
-func pile(t *testing.T, store *Store, fns ...func(context.Context, db.Querier) error) []error {
+func pile(t *testing.T, store *backend, fns ...func(context.Context, db.Querier) error) []error {
 	t.Helper()
 	calls := make([]func() error, len(fns))
 	for i, fn := range fns {
@@ -42,7 +42,7 @@ func pile(t *testing.T, store *Store, fns ...func(context.Context, db.Querier) e
 }
 
 // pileCalls is pile for calls each of which is a write.
-func pileCalls(t *testing.T, store *Store, calls ...func() error) []error {
+func pileCalls(t *testing.T, store *backend, calls ...func() error) []error {
 	t.Helper()
 	leading, release := make(chan struct{}), make(chan struct{})
 	leader := make(chan error, 1)
@@ -69,7 +69,7 @@ func pileCalls(t *testing.T, store *Store, calls ...func() error) []error {
 	return errs
 }
 
-func queued(store *Store) int {
+func queued(store *backend) int {
 	return store.writer.groups.Waiting()
 }
 
@@ -180,7 +180,7 @@ func TestCloseFinishesAcceptedWrites(t *testing.T) {
 	must(t, receive(t, "a write's end", results))
 	must(t, receive(t, "the close", closed))
 
-	reopened, _ := queueAt(t, store.Path())
+	reopened, _ := queueAt(t, store.path)
 	names := added(t, reopened)
 	if !names["accepted"] || names["refused"] {
 		t.Errorf("committed: %v", names)
@@ -216,7 +216,7 @@ func TestWritesBesideMigrate(t *testing.T) {
 	for range 4 {
 		must(t, receive(t, "an enqueuer's end", results))
 	}
-	if n := scan[int](t, plain(t, store.Path()), "count_jobs"); n != 400 {
+	if n := scan[int](t, plain(t, store.path), "count_jobs"); n != 400 {
 		t.Errorf("%d jobs are there, not 400", n)
 	}
 }

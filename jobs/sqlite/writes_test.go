@@ -23,7 +23,7 @@ func (c *endsAfter) Done() <-chan struct{} {
 // A context may end at any moment of preparing. What was prepared until then is closed, and the connection is given back.
 func TestPreparingEndsHalfWay(t *testing.T) {
 	store, _ := queue(t)
-	pool := plain(t, store.Path())
+	pool := plain(t, store.path)
 	refused := 0
 	for asked := 1; ; asked++ {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -27,30 +28,6 @@ func InOrder(ctx context.Context, q db.Querier, fns []Func) error {
 
 // InsertFunc is a function that runs statements that insert jobs into one queue. It reports whether they inserted any.
 type InsertFunc = func(context.Context, db.Querier) (inserted bool, err error)
-
-// Store is the part of jobs.Store that works with jobs. jobs.Store says what each method promises.
-type Store interface {
-	Read(ctx context.Context, fn func(context.Context, db.Querier) error) error
-	Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error
-	Write(ctx context.Context, fn func(context.Context, db.Querier) error) error
-	Exchange(ctx context.Context, x *Exchange) error
-	ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error)
-	HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (bool, error)
-	Insert(ctx context.Context, in Insert) ([]int64, error)
-	InsertWith(ctx context.Context, queue string, fn InsertFunc) error
-	AnnounceCommit(ctx context.Context, tx jobtype.Tx, signals jobtype.Signal, queue string) error
-	Backoff(workers func() int64) Backoff
-	Now() time.Time
-	Join(tx jobtype.Tx) (db.Querier, error)
-	Listen(signals jobtype.Signal, queues []string) (wake <-chan struct{}, stop func())
-	Announce(signals jobtype.Signal)
-	HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error)
-	FreeWorkerLocks(ctx context.Context, keys []string) ([]string, error)
-	TakeWorkerLock(ctx context.Context, key string) (taken bool, done func(), err error)
-	SchemaVersion(ctx context.Context) (have, want int64, err error)
-	CanRetry(err error) bool
-	Observer() *jobtype.Observer
-}
 
 // Scope is what a client's statements run in. A Scope is not changed after it was sealed, and may be used concurrently
 // unless it has a Tx.
@@ -97,12 +74,12 @@ func (s *Scope) Join(ctx context.Context, fn Func) error {
 //
 // In the caller's transaction its commit announces them. When fn fails there, its statements are undone and the rest of the
 // transaction stays, because the caller may commit it all the same.
-func (s *Scope) Write(ctx context.Context, signals jobtype.Signal, fn Func) error {
+func (s *Scope) Write(ctx context.Context, signals core.Signal, fn Func) error {
 	return s.WriteQueue(ctx, signals, "", fn)
 }
 
 // WriteQueue is Write for a function that changes one queue, or all when queue is empty.
-func (s *Scope) WriteQueue(ctx context.Context, signals jobtype.Signal, queue string, fn Func) error {
+func (s *Scope) WriteQueue(ctx context.Context, signals core.Signal, queue string, fn Func) error {
 	if s.Tx != nil {
 		return Savepoint(ctx, s.Tx, func() error { return s.join(ctx, signals, queue, fn) })
 	}
@@ -129,7 +106,7 @@ func (s *Scope) InsertWith(ctx context.Context, queue string, undo bool, fn Inse
 		return s.Store.InsertWith(ctx, queue, fn)
 	}
 	insert := func() error {
-		return s.join(ctx, jobtype.WorkReady, queue, func(ctx context.Context, q db.Querier) error {
+		return s.join(ctx, core.WorkReady, queue, func(ctx context.Context, q db.Querier) error {
 			_, err := fn(ctx, q)
 			return err
 		})
@@ -141,7 +118,7 @@ func (s *Scope) InsertWith(ctx context.Context, queue string, undo bool, fn Inse
 }
 
 // join runs fn, which changes jobs, in the caller's transaction, whose commit announces the signals.
-func (s *Scope) join(ctx context.Context, signals jobtype.Signal, queue string, fn Func) error {
+func (s *Scope) join(ctx context.Context, signals core.Signal, queue string, fn Func) error {
 	q, err := s.Store.Join(s.Tx)
 	if err != nil {
 		return err

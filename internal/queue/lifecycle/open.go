@@ -13,12 +13,12 @@ import (
 
 // Change runs fn in a transaction of the scope. The error is [jobtype.ErrMoved], and nothing is changed, when the queue is
 // closed by a move. CheckOpen comes last, because fn's statements take the locks that a move waits for.
-func Change(ctx context.Context, s *engine.Scope, signals jobtype.Signal, fn engine.Func) error {
+func Change(ctx context.Context, s *engine.Scope, signals core.Signal, fn engine.Func) error {
 	return ChangeQueue(ctx, s, signals, "", fn)
 }
 
 // ChangeQueue is Change for a function that changes one queue, or all when queue is empty.
-func ChangeQueue(ctx context.Context, s *engine.Scope, signals jobtype.Signal, queue string, fn engine.Func) error {
+func ChangeQueue(ctx context.Context, s *engine.Scope, signals core.Signal, queue string, fn engine.Func) error {
 	return s.WriteQueue(ctx, signals, queue, func(ctx context.Context, q db.Querier) error {
 		if err := fn(ctx, q); err != nil {
 			return err

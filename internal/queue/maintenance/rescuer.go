@@ -233,5 +233,5 @@ func (r *Rescuer) tell(done rescued, end *db.EndWorkerParams, name string) {
 	if r.Rescued != nil {
 		r.Rescued()
 	}
-	r.Store.Announce(jobtype.WorkReady | jobtype.JobEnded)
+	r.Store.Announce(core.WorkReady | core.JobEnded)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/stats"
-	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 const (
@@ -225,17 +224,17 @@ func (c *cycle) findNext(ctx context.Context, q db.Querier) (int64, error) {
 }
 
 // signals is what others want to know of the cycle.
-func (c *cycle) signals() jobtype.Signal {
-	var signals jobtype.Signal
+func (c *cycle) signals() core.Signal {
+	var signals core.Signal
 	if len(c.returned) > 0 {
-		signals |= jobtype.WorkReady
+		signals |= core.WorkReady
 	}
 	for _, a := range c.ended {
 		switch a.end.Fate {
 		case lifecycle.FateDone, lifecycle.FateCancel:
-			signals |= jobtype.JobEnded
+			signals |= core.JobEnded
 		default:
-			signals |= jobtype.WorkReady | jobtype.JobEnded // which of them depends on whether the job had a cancel request
+			signals |= core.WorkReady | core.JobEnded // which of them depends on whether the job had a cancel request
 		}
 	}
 	return signals

@@ -13,6 +13,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/internal/queue/stats"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -23,7 +24,7 @@ type endless struct {
 }
 
 func (s *endless) Now() time.Time              { return time.Now() }
-func (s *endless) Announce(jobtype.Signal)     {}
+func (s *endless) Announce(core.Signal)        {}
 func (s *endless) Observer() *jobtype.Observer { return nil }
 
 func (s *endless) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
-	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // releaseOrphans releases jobs, at no cost, that the database says this worker holds and that this run does not know: a
@@ -34,7 +33,7 @@ func (h *heartbeat) releaseOrphans(ctx context.Context, held map[fence]db.ListHe
 	}
 	if released > 0 {
 		h.log.Warn("gave back jobs that were claimed by a write that seemed to have failed", "jobs", released)
-		h.store.Announce(jobtype.WorkReady)
+		h.store.Announce(core.WorkReady)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ type producer struct {
 // produce runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
 func (r *run) produce(ctx context.Context) error {
 	names := slices.Sorted(maps.Keys(r.config.Queues))
-	wake, stop := r.store.Listen(jobtype.WorkReady, names)
+	wake, stop := r.store.Listen(core.WorkReady, names)
 	defer stop()
 	p := &producer{
 		run: r, names: names, wake: wake, alarm: clock.NewAlarm(r.store.Now),

@@ -1,4 +1,4 @@
-package jobs
+package waits
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 const (
@@ -29,9 +30,16 @@ const (
 	waitRest = 9
 )
 
-// waitList wakes the callers of Wait. However many there are, one goroutine listens and looks for all of them; it runs while
+// Store is what a List needs of a store: see engine.Store.
+type Store interface {
+	Inspect(ctx context.Context, fn func(context.Context, db.Querier) error) error
+	Listen(signals core.Signal, queues []string) (wake <-chan struct{}, stop func())
+	AnnouncesEnds() bool
+}
+
+// List wakes the callers of Wait. However many there are, one goroutine listens and looks for all of them; it runs while
 // there are any. The zero value is an empty list.
-type waitList struct {
+type List struct {
 	mu      sync.Mutex
 	waiters map[*waiter]struct{}
 	joined  chan struct{} // gets a value when a waiter joins
@@ -44,14 +52,14 @@ type waiter struct {
 	wake chan struct{} // gets a value when the job may have ended
 }
 
-// join adds a waiter, which is woken when its job may have ended, before join or after it. leave removes it.
-func (l *waitList) join(store Store, id int64) (wake <-chan struct{}, leave func()) {
+// Join adds a waiter, which is woken when its job may have ended, before Join or after it. leave removes it.
+func (l *List) Join(store Store, id int64) (wake <-chan struct{}, leave func()) {
 	w := &waiter{id: id, wake: make(chan struct{}, 1)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stop == nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		ended, deafen := store.Listen(JobEnded, nil)
+		ended, deafen := store.Listen(core.JobEnded, nil)
 		l.waiters, l.joined = map[*waiter]struct{}{}, make(chan struct{}, 1)
 		l.stop = func() {
 			cancel()
@@ -64,7 +72,7 @@ func (l *waitList) join(store Store, id int64) (wake <-chan struct{}, leave func
 	return w.wake, func() { l.leave(w) }
 }
 
-func (l *waitList) leave(w *waiter) {
+func (l *List) leave(w *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.waiters, w)
@@ -75,7 +83,7 @@ func (l *waitList) leave(w *waiter) {
 }
 
 // follow looks at all jobs after each signal, and after a pause without one, until ctx ends.
-func (l *waitList) follow(ctx context.Context, store Store, ended, joined <-chan struct{}) {
+func (l *List) follow(ctx context.Context, store Store, ended, joined <-chan struct{}) {
 	longest := waitPoll
 	if store.AnnouncesEnds() {
 		longest = waitSafety
@@ -116,7 +124,7 @@ func (l *waitList) follow(ctx context.Context, store Store, ended, joined <-chan
 }
 
 // byID returns the waiters by the id of their job.
-func (l *waitList) byID() map[int64][]*waiter {
+func (l *List) byID() map[int64][]*waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	byID := map[int64][]*waiter{}
@@ -135,7 +143,7 @@ func wakeEnded(ctx context.Context, store Store, byID map[int64][]*waiter) (foun
 			return err
 		})
 		if err != nil {
-			if ctx.Err() == nil && !errors.Is(err, ErrUnavailable) { // a server that is away comes back
+			if ctx.Err() == nil && !errors.Is(err, jobtype.ErrUnavailable) { // a server that is away comes back
 				wakeAll(byID, ids) // their own reads meet the error, and Wait returns it
 			}
 			return found, err

@@ -1,4 +1,4 @@
-package jobs
+package waits
 
 import (
 	"context"
@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // waitedStore is a store whose jobs end when a test says so. It records when it is looked at.
 type waitedStore struct {
-	Store
 	announces bool
 	takes     time.Duration // how long a look takes
 	begun     time.Time
@@ -32,7 +33,7 @@ func newWaitedStore(announces bool) *waitedStore {
 
 func (s *waitedStore) AnnouncesEnds() bool { return s.announces }
 
-func (s *waitedStore) Listen(Signal, []string) (<-chan struct{}, func()) {
+func (s *waitedStore) Listen(core.Signal, []string) (<-chan struct{}, func()) {
 	return s.signal, func() {}
 }
 
@@ -103,12 +104,12 @@ func TestWaitListLooksLessAndLessOften(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, l := newWaitedStore(c.announces), &waitList{}
-				first, leave := l.join(s, 1)
+				s, l := newWaitedStore(c.announces), &List{}
+				first, leave := l.Join(s, 1)
 				time.Sleep(1500 * time.Millisecond)
 				wantLooks(t, s, c.looks...)
 
-				second, leaveSecond := l.join(s, 2)
+				second, leaveSecond := l.Join(s, 2)
 				time.Sleep(20 * time.Millisecond)
 				wantLooks(t, s, 1502, 1506, 1514)
 				s.end(1)
@@ -129,8 +130,8 @@ func TestWaitListLooksLessAndLessOften(t *testing.T) {
 // A signal causes a look at once.
 func TestWaitListLooksAfterASignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, l := newWaitedStore(true), &waitList{}
-		wake, leave := l.join(s, 1)
+		s, l := newWaitedStore(true), &List{}
+		wake, leave := l.Join(s, 1)
 		defer leave()
 		time.Sleep(600 * time.Millisecond)
 		s.since()
@@ -145,9 +146,9 @@ func TestWaitListLooksAfterASignal(t *testing.T) {
 // Callers that join one after another do not postpone the looks, nor make them more frequent.
 func TestWaitListLooksWhileCallersJoin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, l := newWaitedStore(false), &waitList{}
+		s, l := newWaitedStore(false), &List{}
 		for id := range int64(1000) {
-			_, leave := l.join(s, id)
+			_, leave := l.Join(s, id)
 			defer leave()
 			time.Sleep(100 * time.Microsecond)
 		}
@@ -166,9 +167,9 @@ func TestWaitListRests(t *testing.T) {
 		{time.Minute, time.Minute + time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s, l := newWaitedStore(false), &waitList{}
+			s, l := newWaitedStore(false), &List{}
 			s.takes = c.takes
-			_, leave := l.join(s, 1)
+			_, leave := l.Join(s, 1)
 			for end := time.Now().Add(20 * c.every); time.Now().Before(end); time.Sleep(c.takes) {
 				signal(s.signal)
 			}
@@ -184,11 +185,11 @@ func TestWaitListRests(t *testing.T) {
 // A server that is away wakes no waiter, which would only find the same; another error wakes all, and Wait returns it. Either
 // way the next look comes after a second.
 func TestWaitListMeetsErrors(t *testing.T) {
-	for err, wakes := range map[error]bool{ErrUnavailable: false, errors.New("broken"): true} {
+	for err, wakes := range map[error]bool{jobtype.ErrUnavailable: false, errors.New("broken"): true} {
 		synctest.Test(t, func(t *testing.T) {
-			s, l := newWaitedStore(false), &waitList{}
+			s, l := newWaitedStore(false), &List{}
 			s.fault = err
-			wake, leave := l.join(s, 1)
+			wake, leave := l.Join(s, 1)
 			defer leave()
 			time.Sleep(2500 * time.Millisecond)
 			wantLooks(t, s, 2, 1002, 2002)
