@@ -139,51 +139,60 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 }
 
 const enqueueClaimedJob = `-- name: EnqueueClaimedJob :one
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
-                  user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
-SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), 'running',
-       CAST($4 AS BIGINT), CAST($5 AS BIGINT), CAST($6 AS BIGINT),
-       CAST($7 AS BIGINT), CAST($8 AS TEXT), CAST($9 AS TEXT),
-       CAST($10 AS TEXT), CAST($11 AS BIGINT), CAST($12 AS BIGINT),
-       1, CAST($13 AS BIGINT), CAST($14 AS BIGINT), CAST($12 AS BIGINT)
-WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
-  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($13 AS BIGINT) AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
-  AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
-      > CAST($12 AS BIGINT)
-  AND NOT EXISTS (
-    SELECT 1 FROM (
-        SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
-        FROM jsonb_array_elements_text(CAST(CAST($15 AS TEXT) AS jsonb)) AS k (value)
-        WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($16 AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
-        UNION ALL
-        SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
-        FROM jsonb_array_elements(CAST(NULLIF(CAST($16 AS TEXT), '') AS jsonb)->'between') AS r (value)
-    ) AS b
-    CROSS JOIN LATERAL (
-        SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = b.kind
-          AND i.priority > b.low AND i.priority < b.high
-        LIMIT 1
-    ) AS j
-  )
-  AND NOT EXISTS (
-    SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($16 AS TEXT), '') AS jsonb)->'from') AS f (value)
-    CROSS JOIN LATERAL (
-        SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = f.value->>0
-          AND i.priority = CAST(f.value->>1 AS BIGINT)
-          AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
-        LIMIT 1
-    ) AS j
-  )
-RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, timeout, unique_key, request_id, user_id, tags,
-          metadata, created_at, attempt, worker_id
+WITH a AS ( /* No row can also mean that an application's trigger has made the job another worker's, another queue's or one for
+               later: the caller must undo the insert then. */
+    INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+                      user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
+    SELECT CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($5 AS TEXT), 'running',
+           CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT),
+           CAST($9 AS BIGINT), CAST($10 AS TEXT), CAST($11 AS TEXT),
+           CAST($12 AS TEXT), CAST($13 AS BIGINT), CAST($4 AS BIGINT),
+           1, CAST($1 AS BIGINT), CAST($14 AS BIGINT), CAST($4 AS BIGINT)
+    WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+      AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($3 AS TEXT) AND q.paused_at IS NOT NULL)
+      AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
+          > CAST($4 AS BIGINT)
+      AND NOT EXISTS (
+        SELECT 1 FROM (
+            SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
+            FROM jsonb_array_elements_text(CAST(CAST($15 AS TEXT) AS jsonb)) AS k (value)
+            WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($16 AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
+            UNION ALL
+            SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
+            FROM jsonb_array_elements(CAST(NULLIF(CAST($16 AS TEXT), '') AS jsonb)->'between') AS r (value)
+        ) AS b
+        CROSS JOIN LATERAL (
+            SELECT i.id FROM sqluice_jobs AS i
+            WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = b.kind
+              AND i.priority > b.low AND i.priority < b.high
+            LIMIT 1
+        ) AS j
+      )
+      AND NOT EXISTS (
+        SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($16 AS TEXT), '') AS jsonb)->'from') AS f (value)
+        CROSS JOIN LATERAL (
+            SELECT i.id FROM sqluice_jobs AS i
+            WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = f.value->>0
+              AND i.priority = CAST(f.value->>1 AS BIGINT)
+              AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
+            LIMIT 1
+        ) AS j
+      )
+    RETURNING id, kind, queue, payload, status, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+              unique_key, request_id, user_id, tags, metadata, created_at, worker_id
+)
+SELECT a.id, a.kind, a.payload, a.priority, a.run_after, a.attempt, a.uncounted, a.max_attempts, a.crashes, a.timeout,
+       a.unique_key, a.request_id, a.user_id, a.tags, a.metadata, a.created_at
+FROM a WHERE a.status = 'running' AND a.attempt = 1 AND a.worker_id = CAST($1 AS BIGINT) AND a.kind = CAST($2 AS TEXT)
+         AND a.queue = CAST($3 AS TEXT) AND a.run_after <= CAST($4 AS BIGINT)
 `
 
 type EnqueueClaimedJobParams struct {
+	WorkerID    int64
 	Kind        string
 	Queue       string
+	StartedAt   int64
 	Payload     string
 	Priority    int64
 	RunAfter    int64
@@ -193,8 +202,6 @@ type EnqueueClaimedJobParams struct {
 	Tags        *string
 	Metadata    *string
 	Now         int64
-	StartedAt   int64
-	WorkerID    int64
 	LeaseUntil  int64
 	Kinds       string
 	Cursors     string
@@ -203,12 +210,13 @@ type EnqueueClaimedJobParams struct {
 type EnqueueClaimedJobRow struct {
 	ID          int64
 	Kind        string
-	Queue       string
 	Payload     string
-	Status      string
 	Priority    int64
 	RunAfter    int64
+	Attempt     int64
+	Uncounted   int64
 	MaxAttempts int64
+	Crashes     int64
 	Timeout     int64
 	UniqueKey   *string
 	RequestID   *string
@@ -216,18 +224,18 @@ type EnqueueClaimedJobRow struct {
 	Tags        *string
 	Metadata    *string
 	CreatedAt   int64
-	Attempt     int64
-	WorkerID    *int64
 }
 
 // EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 // No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list, or that a
 // scheduled job is due.
-// Where the row differs from what was given, an application's trigger has changed it: the caller must not run that job.
+// The row is as ClaimJobs returns it.
 func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error) {
 	row := q.db.QueryRow(ctx, enqueueClaimedJob,
+		arg.WorkerID,
 		arg.Kind,
 		arg.Queue,
+		arg.StartedAt,
 		arg.Payload,
 		arg.Priority,
 		arg.RunAfter,
@@ -237,8 +245,6 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		arg.Tags,
 		arg.Metadata,
 		arg.Now,
-		arg.StartedAt,
-		arg.WorkerID,
 		arg.LeaseUntil,
 		arg.Kinds,
 		arg.Cursors,
@@ -247,12 +253,13 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 	err := row.Scan(
 		&i.ID,
 		&i.Kind,
-		&i.Queue,
 		&i.Payload,
-		&i.Status,
 		&i.Priority,
 		&i.RunAfter,
+		&i.Attempt,
+		&i.Uncounted,
 		&i.MaxAttempts,
+		&i.Crashes,
 		&i.Timeout,
 		&i.UniqueKey,
 		&i.RequestID,
@@ -260,8 +267,6 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		&i.Tags,
 		&i.Metadata,
 		&i.CreatedAt,
-		&i.Attempt,
-		&i.WorkerID,
 	)
 	return i, err
 }

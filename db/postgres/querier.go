@@ -84,7 +84,7 @@ type Querier interface {
 	// EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 	// No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list, or that a
 	// scheduled job is due.
-	// Where the row differs from what was given, an application's trigger has changed it: the caller must not run that job.
+	// The row is as ClaimJobs returns it.
 	EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error)
 	// EnqueueJob adds one job and returns its id.
 	// No row means that the unique key is held by a live job, the request id is taken, or the queue is closed by a move.

@@ -114,31 +114,32 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 }
 
 const enqueueClaimedJob = `-- name: EnqueueClaimedJob :one
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
-                  user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
-SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), 'running',
-       CAST(?4 AS BIGINT), CAST(?5 AS BIGINT), CAST(?6 AS BIGINT),
-       CAST(?7 AS BIGINT), CAST(?8 AS TEXT), CAST(?9 AS TEXT),
-       CAST(?10 AS TEXT), CAST(?11 AS BIGINT), CAST(?12 AS BIGINT),
-       1, CAST(?13 AS BIGINT), CAST(?14 AS BIGINT), CAST(?12 AS BIGINT)
+INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, lease_until, updated_at, attempt)
+SELECT CAST(?1 AS BIGINT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT), CAST(?5 AS TEXT), 'running',
+       CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
+       CAST(?9 AS BIGINT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
+       CAST(?12 AS TEXT), CAST(?13 AS BIGINT), CAST(?14 AS BIGINT), CAST(?4 AS BIGINT), 1
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
-  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?13 AS BIGINT) AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?2 AS TEXT) AND q.paused_at IS NOT NULL)
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT) AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?3 AS TEXT) AND q.paused_at IS NOT NULL)
   AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
-      > CAST(?12 AS BIGINT)
+      > CAST(?4 AS BIGINT)
   AND NOT EXISTS (
     SELECT 1 FROM json_each(CAST(?15 AS TEXT)) AS k WHERE EXISTS (
-        SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(?2 AS TEXT) AND j.kind = k.value
+        SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(?3 AS TEXT) AND j.kind = k.value
     )
   )
   AND CAST(?16 AS TEXT) = '' /* they are for PostgreSQL */
-RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, timeout, unique_key, request_id, user_id, tags,
-          metadata, created_at, attempt, worker_id
+RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at
 `
 
 type EnqueueClaimedJobParams struct {
+	WorkerID    int64
 	Kind        string
 	Queue       string
+	StartedAt   int64
 	Payload     string
 	Priority    int64
 	RunAfter    int64
@@ -148,8 +149,6 @@ type EnqueueClaimedJobParams struct {
 	Tags        *string
 	Metadata    *string
 	Now         int64
-	StartedAt   int64
-	WorkerID    int64
 	LeaseUntil  int64
 	Kinds       string
 	Cursors     string
@@ -158,12 +157,13 @@ type EnqueueClaimedJobParams struct {
 type EnqueueClaimedJobRow struct {
 	ID          int64
 	Kind        string
-	Queue       string
 	Payload     string
-	Status      string
 	Priority    int64
 	RunAfter    int64
+	Attempt     int64
+	Uncounted   int64
 	MaxAttempts int64
+	Crashes     int64
 	Timeout     int64
 	UniqueKey   *string
 	RequestID   *string
@@ -171,18 +171,18 @@ type EnqueueClaimedJobRow struct {
 	Tags        *string
 	Metadata    *string
 	CreatedAt   int64
-	Attempt     int64
-	WorkerID    *int64
 }
 
 // EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 // No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list, or that a
 // scheduled job is due.
-// Where the row differs from what was given, an application's trigger has changed it: the caller must not run that job.
+// The row is as ClaimJobs returns it.
 func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error) {
 	row := q.db.QueryRowContext(ctx, enqueueClaimedJob,
+		arg.WorkerID,
 		arg.Kind,
 		arg.Queue,
+		arg.StartedAt,
 		arg.Payload,
 		arg.Priority,
 		arg.RunAfter,
@@ -192,8 +192,6 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		arg.Tags,
 		arg.Metadata,
 		arg.Now,
-		arg.StartedAt,
-		arg.WorkerID,
 		arg.LeaseUntil,
 		arg.Kinds,
 		arg.Cursors,
@@ -202,12 +200,13 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 	err := row.Scan(
 		&i.ID,
 		&i.Kind,
-		&i.Queue,
 		&i.Payload,
-		&i.Status,
 		&i.Priority,
 		&i.RunAfter,
+		&i.Attempt,
+		&i.Uncounted,
 		&i.MaxAttempts,
+		&i.Crashes,
 		&i.Timeout,
 		&i.UniqueKey,
 		&i.RequestID,
@@ -215,8 +214,6 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		&i.Tags,
 		&i.Metadata,
 		&i.CreatedAt,
-		&i.Attempt,
-		&i.WorkerID,
 	)
 	return i, err
 }

@@ -25,73 +25,30 @@ func (q *Queries) CountForeignTriggers(ctx context.Context) (int64, error) {
 	return triggers, err
 }
 
-const countJobsAsClaimed = `-- name: CountJobsAsClaimed :one
-SELECT CAST(COUNT(*) AS BIGINT) AS jobs FROM sqluice_jobs AS j
-WHERE j.id = CAST(?1 AS BIGINT) AND j.status = 'running' AND j.worker_id = CAST(?2 AS BIGINT) AND j.attempt = 1
-  AND j.kind = CAST(?3 AS TEXT) AND j.queue = CAST(?4 AS TEXT) AND j.payload = CAST(?5 AS TEXT)
-  AND j.priority = CAST(?6 AS BIGINT) AND j.run_after = CAST(?7 AS BIGINT)
-  AND j.max_attempts = CAST(?8 AS BIGINT) AND j.timeout = CAST(?9 AS BIGINT)
-  AND j.unique_key IS NULL AND j.request_id IS NULL AND j.user_id IS CAST(?10 AS TEXT)
-  AND j.tags IS CAST(?11 AS TEXT) AND j.metadata IS CAST(?12 AS TEXT)
-`
-
-type CountJobsAsClaimedParams struct {
-	ID          int64
-	WorkerID    int64
-	Kind        string
-	Queue       string
-	Payload     string
-	Priority    int64
-	RunAfter    int64
-	MaxAttempts int64
-	Timeout     int64
-	UserID      *string
-	Tags        *string
-	Metadata    *string
-}
-
-// CountJobsAsClaimed returns 1 when a job that EnqueueClaimedJob added has the values that it was given, and 0 when a trigger
-// changed one.
-func (q *Queries) CountJobsAsClaimed(ctx context.Context, arg CountJobsAsClaimedParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, countJobsAsClaimed,
-		arg.ID,
-		arg.WorkerID,
-		arg.Kind,
-		arg.Queue,
-		arg.Payload,
-		arg.Priority,
-		arg.RunAfter,
-		arg.MaxAttempts,
-		arg.Timeout,
-		arg.UserID,
-		arg.Tags,
-		arg.Metadata,
-	)
-	var jobs int64
-	err := row.Scan(&jobs)
-	return jobs, err
-}
-
 const enqueueClaimedJob = `-- name: EnqueueClaimedJob :execlastid
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
-                  user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
-VALUES (CASE WHEN EXISTS (SELECT 1 FROM sqluice_moves AS m)
-               OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT) AND w.ended_at IS NULL)
-               OR EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?2 AS TEXT) AND q.paused_at IS NOT NULL)
-               OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.run_after <= CAST(?3 AS BIGINT))
-               OR EXISTS (SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(?2 AS TEXT))
-             THEN NULL ELSE CAST(?4 AS TEXT) END,
-        CAST(?2 AS TEXT), CAST(?5 AS TEXT), 'running', CAST(?6 AS BIGINT),
-        CAST(?7 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT),
+INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, lease_until, attempt, updated_at)
+VALUES (CAST(?1 AS BIGINT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT), CAST(?5 AS TEXT),
+        'running', CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT),
         CAST(?10 AS TEXT), CAST(?11 AS TEXT), CAST(?12 AS TEXT),
-        CAST(?13 AS BIGINT), CAST(?3 AS BIGINT), 1, CAST(?1 AS BIGINT), CAST(?14 AS BIGINT), CAST(?3 AS BIGINT))
+        CAST(?13 AS BIGINT), CAST(?14 AS BIGINT), 1,
+        CASE WHEN EXISTS (
+                 SELECT 1 FROM json_each(CAST(?15 AS TEXT)) AS k WHERE CAST(?16 AS TEXT) = '' AND EXISTS (
+                     SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(?3 AS TEXT) AND j.kind = k.value
+                 )
+             )
+               OR EXISTS (SELECT 1 FROM sqluice_moves AS m)
+               OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT) AND w.ended_at IS NULL)
+               OR EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?3 AS TEXT) AND q.paused_at IS NOT NULL)
+               OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.run_after <= CAST(?4 AS BIGINT))
+             THEN NULL ELSE CAST(?4 AS BIGINT) END)
 `
 
 type EnqueueClaimedJobParams struct {
 	WorkerID    int64
+	Kind        string
 	Queue       string
 	StartedAt   int64
-	Kind        string
 	Payload     string
 	Priority    int64
 	RunAfter    int64
@@ -102,17 +59,19 @@ type EnqueueClaimedJobParams struct {
 	Metadata    *string
 	Now         int64
 	LeaseUntil  int64
+	Kinds       string
+	Cursors     string
 }
 
 // EnqueueClaimedJob adds one job that a worker holds, and returns its id, as the statement of that name for both engines does.
-// When the worker is gone, the queue is paused, closed by a move or not empty, or a scheduled job is due, the error is that kind
-// is NULL.
+// When the worker is gone, the queue is paused, closed by a move or not empty of the kinds, or a scheduled job is due, the error is
+// that updated_at is NULL.
 func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, enqueueClaimedJob,
 		arg.WorkerID,
+		arg.Kind,
 		arg.Queue,
 		arg.StartedAt,
-		arg.Kind,
 		arg.Payload,
 		arg.Priority,
 		arg.RunAfter,
@@ -123,6 +82,8 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		arg.Metadata,
 		arg.Now,
 		arg.LeaseUntil,
+		arg.Kinds,
+		arg.Cursors,
 	)
 	if err != nil {
 		return 0, err
@@ -225,4 +186,71 @@ func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobPa
 		return 0, err
 	}
 	return result.LastInsertId()
+}
+
+const getClaimedJob = `-- name: GetClaimedJob :one
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
+       j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
+FROM sqluice_jobs AS j
+WHERE j.id = CAST(?1 AS BIGINT) AND j.status = 'running' AND j.attempt = 1 AND j.worker_id = CAST(?2 AS BIGINT)
+  AND j.kind = CAST(?3 AS TEXT) AND j.queue = CAST(?4 AS TEXT) AND j.run_after <= CAST(?5 AS BIGINT)
+`
+
+type GetClaimedJobParams struct {
+	ID        int64
+	WorkerID  int64
+	Kind      string
+	Queue     string
+	StartedAt int64
+}
+
+type GetClaimedJobRow struct {
+	ID          int64
+	Kind        string
+	Payload     string
+	Priority    int64
+	RunAfter    int64
+	Attempt     int64
+	Uncounted   int64
+	MaxAttempts int64
+	Crashes     int64
+	Timeout     int64
+	UniqueKey   *string
+	RequestID   *string
+	UserID      *string
+	Tags        *string
+	Metadata    *string
+	CreatedAt   int64
+}
+
+// GetClaimedJob reads a job that EnqueueClaimedJob added, as ClaimJobs returns it. No row means that an application's trigger has made
+// it another worker's, another queue's or one for later.
+func (q *Queries) GetClaimedJob(ctx context.Context, arg GetClaimedJobParams) (GetClaimedJobRow, error) {
+	row := q.db.QueryRowContext(ctx, getClaimedJob,
+		arg.ID,
+		arg.WorkerID,
+		arg.Kind,
+		arg.Queue,
+		arg.StartedAt,
+	)
+	var i GetClaimedJobRow
+	err := row.Scan(
+		&i.ID,
+		&i.Kind,
+		&i.Payload,
+		&i.Priority,
+		&i.RunAfter,
+		&i.Attempt,
+		&i.Uncounted,
+		&i.MaxAttempts,
+		&i.Crashes,
+		&i.Timeout,
+		&i.UniqueKey,
+		&i.RequestID,
+		&i.UserID,
+		&i.Tags,
+		&i.Metadata,
+		&i.CreatedAt,
+	)
+	return i, err
 }

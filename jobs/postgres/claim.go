@@ -35,6 +35,6 @@ func (s *backend) enqueueClaimed(ctx context.Context, q db.Querier, arg db.Enque
 		return 1, err
 	})
 	return row, func() {
-		s.floors.claimed(v, arg.Now, []db.ClaimJobsRow{{ID: row.ID, Kind: row.Kind, Priority: row.Priority, RunAfter: row.RunAfter}})
+		s.floors.claimed(v, arg.Now, []db.ClaimJobsRow{db.ClaimJobsRow(row)})
 	}, err
 }

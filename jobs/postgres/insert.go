@@ -90,7 +90,8 @@ func (i *insert) addMany(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-// insertClaimed inserts a job as claimed, if that does not have to wait.
+// insertClaimed inserts a job as claimed. An error undoes the insert, also when the statement has returned no row because of a
+// trigger.
 func (s *backend) insertClaimed(ctx context.Context, i *insert) ([]int64, error) {
 	limited, cancel := context.WithTimeout(ctx, i.Claim.Patience)
 	defer cancel()
@@ -100,16 +101,11 @@ func (s *backend) insertClaimed(ctx context.Context, i *insert) ([]int64, error)
 			row, committed, err = s.enqueueClaimed(ctx, q, arg)
 			return row, err
 		})
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
+		if errors.Is(err, sql.ErrNoRows) {
 			return engine.ErrDeclined
-		case err != nil:
-			return err
-		case !asGiven(row, arg):
-			return engine.ErrChanged
 		}
-		i.ids = []int64{row.ID}
-		return nil
+		i.Claim.Row, i.ids = db.ClaimJobsRow(row), []int64{row.ID}
+		return err
 	})
 	if err != nil {
 		if limited.Err() != nil && ctx.Err() == nil && !errors.Is(err, jobs.ErrUnknownOutcome) {
@@ -119,12 +115,4 @@ func (s *backend) insertClaimed(ctx context.Context, i *insert) ([]int64, error)
 	}
 	committed()
 	return i.ids, nil
-}
-
-// asGiven reports whether an inserted row has the values that the insert gave: whether no trigger changed it.
-func asGiven(row db.EnqueueClaimedJobRow, arg db.EnqueueClaimedJobParams) bool {
-	return row.Kind == arg.Kind && row.Queue == arg.Queue && row.Payload == arg.Payload && row.Status == string(jobs.StatusRunning) &&
-		row.Priority == arg.Priority && row.RunAfter == arg.RunAfter && row.MaxAttempts == arg.MaxAttempts && row.Timeout == arg.Timeout &&
-		core.Deref(row.UserID) == core.Deref(arg.UserID) && core.Deref(row.Tags) == core.Deref(arg.Tags) && core.Deref(row.Metadata) == core.Deref(arg.Metadata) &&
-		row.UniqueKey == nil && row.RequestID == nil && row.CreatedAt == arg.Now && row.Attempt == 1 && row.WorkerID != nil && *row.WorkerID == arg.WorkerID
 }

@@ -399,7 +399,7 @@ func TestInsertOfAClaimedJobAmongAlikeJobs(t *testing.T) {
 		s := one(keyless("k", fmt.Sprint(i)))
 		if i == 4 || i == 7 {
 			in := claimed(db.EnqueueClaimedJobParams{
-				Kind: "k", Queue: "other", Payload: fmt.Sprint(i), RunAfter: 1, MaxAttempts: 1, Now: 1, WorkerID: c.id, Kinds: `["k"]`,
+				Kind: "k", Queue: "other", Payload: fmt.Sprint(i), RunAfter: 1, MaxAttempts: 1, Now: 1, StartedAt: 1, WorkerID: c.id, Kinds: `["k"]`,
 			})
 			s.insert = &in
 		}
@@ -421,7 +421,7 @@ func TestInsertOfAClaimedJobAmongAlikeJobs(t *testing.T) {
 func TestDeclinedJobAmongAlikeJobs(t *testing.T) {
 	c := newClaimer(t)
 	steps := alikeSteps(6)
-	in := claimed(db.EnqueueClaimedJobParams{Kind: "k", Queue: "default", Payload: "2", RunAfter: 1, MaxAttempts: 1, Now: 1, WorkerID: 12345, Kinds: `["k"]`})
+	in := claimed(db.EnqueueClaimedJobParams{Kind: "k", Queue: "default", Payload: "2", RunAfter: 1, MaxAttempts: 1, Now: 1, StartedAt: 1, WorkerID: 12345, Kinds: `["k"]`})
 	steps[2].insert = &in
 	ids, errs, _ := together(t, c.store, steps)
 	for i, err := range errs {

@@ -93,9 +93,9 @@ func (w *writes) insert(in *engine.Insert, ids []int64) ([]int64, error) {
 	switch {
 	case err == nil:
 		return append(ids, id), nil
-	case kindIsNull(err) && in.Claim != nil:
+	case in.Claim != nil && (refusedItself(err) || errors.Is(err, sql.ErrNoRows)):
 		return nil, fmt.Errorf("%w: %w", engine.ErrDeclined, err)
-	case kindIsNull(err) || errors.Is(err, sql.ErrNoRows):
+	case refusedItself(err) || errors.Is(err, sql.ErrNoRows):
 		return nil, fmt.Errorf("%w: %w", engine.ErrNotAdded, err)
 	}
 	return nil, err
@@ -141,29 +141,24 @@ func (w *writes) insertList(ids []int64, in *engine.Insert, payloads engine.Payl
 	return ids, nil
 }
 
-// insertClaimed inserts a job as claimed. The error is engine.ErrChanged when it is there with other values.
+// insertClaimed inserts a job as claimed.
 func (w *writes) insertClaimed(in *engine.Insert) (int64, error) {
-	job, claim := &in.Job, in.Claim
-	id, err := w.only.EnqueueClaimedJob(context.Background(), sqliteonly.EnqueueClaimedJobParams{
-		WorkerID: claim.WorkerID, Queue: job.Queue, Kind: job.Kind, Payload: job.Payload, Priority: job.Priority, RunAfter: job.RunAfter,
-		MaxAttempts: job.MaxAttempts, Timeout: job.Timeout, UserID: job.UserID, Tags: job.Tags, Metadata: job.Metadata, Now: job.Now,
-		StartedAt: claim.StartedAt, LeaseUntil: claim.LeaseUntil,
-	})
+	arg := in.Claimed()
+	id, err := w.only.EnqueueClaimedJob(context.Background(), sqliteonly.EnqueueClaimedJobParams(arg))
 	if err != nil {
 		return 0, err
 	}
-	same, err := w.only.CountJobsAsClaimed(context.Background(), sqliteonly.CountJobsAsClaimedParams{
-		ID: id, WorkerID: claim.WorkerID, Kind: job.Kind, Queue: job.Queue, Payload: job.Payload, Priority: job.Priority,
-		RunAfter: job.RunAfter, MaxAttempts: job.MaxAttempts, Timeout: job.Timeout, UserID: job.UserID, Tags: job.Tags, Metadata: job.Metadata,
+	row, err := w.only.GetClaimedJob(context.Background(), sqliteonly.GetClaimedJobParams{
+		ID: id, WorkerID: arg.WorkerID, Kind: arg.Kind, Queue: arg.Queue, StartedAt: arg.StartedAt,
 	})
-	if err == nil && same == 0 {
-		err = engine.ErrChanged
-	}
+	in.Claim.Row = db.ClaimJobsRow(row)
 	return id, err
 }
 
-// kindIsNull reports whether an insert refused itself: its statement gives no kind to a job that must not be added.
-func kindIsNull(err error) bool {
+// refusedItself reports whether an insert refused itself: its statement gives no kind, or no updated_at, to a job that must not be
+// added.
+func refusedItself(err error) bool {
 	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code() == lib.SQLITE_CONSTRAINT_NOTNULL && strings.Contains(e.Error(), "sqluice_jobs.kind")
+	return errors.As(err, &e) && e.Code() == lib.SQLITE_CONSTRAINT_NOTNULL &&
+		(strings.Contains(e.Error(), "sqluice_jobs.kind") || strings.Contains(e.Error(), "sqluice_jobs.updated_at"))
 }

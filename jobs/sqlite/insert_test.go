@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/sqluice/sqluice/db"
@@ -184,7 +185,8 @@ func TestInsertOfAClaimedJobAddsTheSame(t *testing.T) {
 	both("an ended worker", little, true)
 }
 
-// Whatever a trigger changes of a job that is inserted as claimed is noticed, and undone.
+// A trigger that makes a job that is inserted as claimed another worker's, another queue's or one for later is noticed, and the insert
+// is undone. Of all else the worker gets what the trigger has left.
 func TestClaimedJobThatATriggerChanges(t *testing.T) {
 	c := newClaimer(t)
 	pool := plain(t, c.store.path)
@@ -194,13 +196,22 @@ func TestClaimedJobThatATriggerChanges(t *testing.T) {
 		"tags", "metadata", "attempt", "worker_id",
 	} {
 		before := scan[int64](t, pool, "count_jobs")
-		ids, err := c.store.Insert(t.Context(), claimed(db.EnqueueClaimedJobParams{
+		in := claimed(db.EnqueueClaimedJobParams{
 			Kind: "k", Queue: column, Payload: `"` + column + `"`, MaxAttempts: 1, WorkerID: c.id, Kinds: `["k"]`,
-		}))
-		if column == "nothing" {
+		})
+		ids, err := c.store.Insert(t.Context(), in)
+		if slices.Contains([]string{"kind", "queue", "status", "run_after", "attempt", "worker_id"}, column) {
+			if !errors.Is(err, engine.ErrDeclined) {
+				t.Errorf("a trigger changes %s: the error is %v", column, err)
+			}
+		} else {
 			must(t, err)
-		} else if !errors.Is(err, engine.ErrChanged) {
-			t.Errorf("a trigger changes %s: the error is %v", column, err)
+			row := in.Claim.Row
+			unchanged := row.Kind == "k" && row.Payload == `"`+column+`"` && row.Priority == 0 && row.MaxAttempts == 1 && row.Timeout == 0 &&
+				row.UniqueKey == nil && row.RequestID == nil && row.UserID == nil && row.Tags == nil && row.Metadata == nil
+			if row.ID != ids[0] || unchanged != (column == "nothing") {
+				t.Errorf("a trigger changes %s: the worker gets %+v", column, row)
+			}
 		}
 		if n := scan[int64](t, pool, "count_jobs") - before; n != int64(len(ids)) {
 			t.Errorf("a trigger changes %s: %d jobs were added, and %d told", column, n, len(ids))

@@ -14,17 +14,14 @@ var (
 	ErrNotAdded = errors.New("the database added no job")
 
 	// ErrDeclined is returned by Store.Insert with a Claim when the worker is gone, or the queue is paused, closed or has other
-	// pending jobs, and when the insert would have to wait for long.
+	// pending jobs, when the insert would have to wait for long, and when a trigger of the application makes the job one that the
+	// worker must not run now.
 	ErrDeclined = errors.New("the queue gives the job to no worker at once")
-
-	// ErrChanged is returned by Store.Insert with a Claim when a trigger of the application changes the job, which may then be one
-	// that the worker must not run.
-	ErrChanged = errors.New("a trigger has changed the job")
 )
 
 // Refused reports whether an error of Store.Insert is an answer of the database and not a fault of it.
 func Refused(err error) bool {
-	return errors.Is(err, ErrNotAdded) || errors.Is(err, ErrDeclined) || errors.Is(err, ErrChanged)
+	return errors.Is(err, ErrNotAdded) || errors.Is(err, ErrDeclined)
 }
 
 // Insert describes one job without a unique key and a request id, or many such jobs that differ in their payloads only.
@@ -53,6 +50,9 @@ type Payloads struct {
 type Claim struct {
 	WorkerID, StartedAt, LeaseUntil int64
 	Kinds                           string // a JSON list of the kinds that the worker runs
+
+	// Row is set by the engine: the job that was inserted, as a claim returns it.
+	Row db.ClaimJobsRow
 
 	// Patience is how long the insert may wait where others can write meanwhile; it is then declined.
 	Patience time.Duration

@@ -3,7 +3,6 @@ package runner
 import (
 	"time"
 
-	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
@@ -55,12 +54,9 @@ func (h *handover) claim(now time.Time) *engine.Claim {
 	}
 }
 
-// attempt returns that of the job that was inserted with the claim of that time.
-func (h *handover) attempt(job db.EnqueueKeylessJobParams, id int64, now time.Time) *Attempt {
-	return h.run.executor.attempt(jobrow.Claimed(db.ClaimJobsRow{
-		ID: id, Kind: job.Kind, Payload: job.Payload, Priority: job.Priority, RunAfter: job.RunAfter, Attempt: 1,
-		MaxAttempts: job.MaxAttempts, Timeout: job.Timeout, UserID: job.UserID, Tags: job.Tags, Metadata: job.Metadata, CreatedAt: job.Now,
-	}, job.Queue, h.worker, now, now.Add(h.run.config.Lease)))
+// attempt returns that of the job that was inserted with a claim of that time.
+func (h *handover) attempt(in engine.Insert, now time.Time) *Attempt {
+	return h.run.executor.attempt(jobrow.Claimed(in.Claim.Row, in.Job.Queue, h.worker, now, now.Add(h.run.config.Lease)))
 }
 
 // start dispatches a job that the run's worker has claimed.

@@ -193,7 +193,6 @@ func TestHandoverThatFails(t *testing.T) {
 	}{
 		"its own fault":                      {store: stubborn{err: no}, again: true},
 		"a queue that declines":              {store: stubborn{err: engine.ErrDeclined}, again: true},
-		"a trigger that changes the job":     {store: stubborn{err: engine.ErrChanged}, again: true},
 		"a passing state":                    {store: stubborn{err: jobtype.ErrBusy}},
 		"an outcome that is not known":       {store: stubborn{err: jobtype.ErrUnknownOutcome}},
 		"too late":                           {store: stubborn{err: no, waits: true}, again: true},

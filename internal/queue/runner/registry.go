@@ -43,7 +43,7 @@ func (g *Registry) HandOver(ctx context.Context, in engine.Insert) (ids []int64,
 	if err != nil {
 		return nil, ctx.Err() != nil || errors.Is(err, jobtype.ErrUnknownOutcome) || !engine.Refused(err) && store.CanRetry(err), err
 	}
-	h.start(h.attempt(in.Job, ids[0], now))
+	h.start(h.attempt(in, now))
 	return ids, true, nil
 }
 

@@ -130,47 +130,54 @@ WHERE COALESCE(status, '') = 'pending' AND id = ANY (CAST((
 -- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 -- No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list, or that a
 -- scheduled job is due.
--- Where the row differs from what was given, an application's trigger has changed it: the caller must not run that job.
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
-                  user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
-SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), 'running',
-       CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT),
-       CAST(@timeout AS BIGINT), CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
-       CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@started_at AS BIGINT),
-       1, CAST(@worker_id AS BIGINT), CAST(@lease_until AS BIGINT), CAST(@started_at AS BIGINT)
-WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
-  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
-  AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
-      > CAST(@started_at AS BIGINT)
-  AND NOT EXISTS (
-    SELECT 1 FROM (
-        SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
-        FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
-        WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
-        UNION ALL
-        SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
-        FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'between') AS r (value)
-    ) AS b
-    CROSS JOIN LATERAL (
-        SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.kind
-          AND i.priority > b.low AND i.priority < b.high
-        LIMIT 1
-    ) AS j
-  )
-  AND NOT EXISTS (
-    SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'from') AS f (value)
-    CROSS JOIN LATERAL (
-        SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = f.value->>0
-          AND i.priority = CAST(f.value->>1 AS BIGINT)
-          AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
-        LIMIT 1
-    ) AS j
-  )
-RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, timeout, unique_key, request_id, user_id, tags,
-          metadata, created_at, attempt, worker_id;
+-- The row is as ClaimJobs returns it.
+WITH a AS ( /* No row can also mean that an application's trigger has made the job another worker's, another queue's or one for
+               later: the caller must undo the insert then. */
+    INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+                      user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
+    SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), 'running',
+           CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT),
+           CAST(@timeout AS BIGINT), CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
+           CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@started_at AS BIGINT),
+           1, CAST(@worker_id AS BIGINT), CAST(@lease_until AS BIGINT), CAST(@started_at AS BIGINT)
+    WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+      AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+      AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
+          > CAST(@started_at AS BIGINT)
+      AND NOT EXISTS (
+        SELECT 1 FROM (
+            SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
+            FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+            WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
+            UNION ALL
+            SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
+            FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'between') AS r (value)
+        ) AS b
+        CROSS JOIN LATERAL (
+            SELECT i.id FROM sqluice_jobs AS i
+            WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.kind
+              AND i.priority > b.low AND i.priority < b.high
+            LIMIT 1
+        ) AS j
+      )
+      AND NOT EXISTS (
+        SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'from') AS f (value)
+        CROSS JOIN LATERAL (
+            SELECT i.id FROM sqluice_jobs AS i
+            WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = f.value->>0
+              AND i.priority = CAST(f.value->>1 AS BIGINT)
+              AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
+            LIMIT 1
+        ) AS j
+      )
+    RETURNING id, kind, queue, payload, status, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+              unique_key, request_id, user_id, tags, metadata, created_at, worker_id
+)
+SELECT a.id, a.kind, a.payload, a.priority, a.run_after, a.attempt, a.uncounted, a.max_attempts, a.crashes, a.timeout,
+       a.unique_key, a.request_id, a.user_id, a.tags, a.metadata, a.created_at
+FROM a WHERE a.status = 'running' AND a.attempt = 1 AND a.worker_id = CAST(@worker_id AS BIGINT) AND a.kind = CAST(@kind AS TEXT)
+         AND a.queue = CAST(@queue AS TEXT) AND a.run_after <= CAST(@started_at AS BIGINT);
 
 -- name: HasUnfinishedJobs :one
 -- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs or is due. It is one statement, so

@@ -69,14 +69,13 @@ WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(
 -- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 -- No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list, or that a
 -- scheduled job is due.
--- Where the row differs from what was given, an application's trigger has changed it: the caller must not run that job.
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
-                  user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
-SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), 'running',
+-- The row is as ClaimJobs returns it.
+INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, lease_until, updated_at, attempt)
+SELECT CAST(@worker_id AS BIGINT), CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@started_at AS BIGINT), CAST(@payload AS TEXT), 'running',
        CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT),
        CAST(@timeout AS BIGINT), CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
-       CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@started_at AS BIGINT),
-       1, CAST(@worker_id AS BIGINT), CAST(@lease_until AS BIGINT), CAST(@started_at AS BIGINT)
+       CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@lease_until AS BIGINT), CAST(@started_at AS BIGINT), 1
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
@@ -88,8 +87,8 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
     )
   )
   AND CAST(@cursors AS TEXT) = '' /* they are for PostgreSQL */
-RETURNING id, kind, queue, payload, status, priority, run_after, max_attempts, timeout, unique_key, request_id, user_id, tags,
-          metadata, created_at, attempt, worker_id;
+RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at;
 
 -- name: HasUnfinishedJobs :one
 -- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs or is due. It is one statement, so

@@ -11,31 +11,33 @@ VALUES (CASE WHEN EXISTS (SELECT 1 FROM sqluice_moves AS m) THEN NULL ELSE CAST(
 
 -- name: EnqueueClaimedJob :execlastid
 -- EnqueueClaimedJob adds one job that a worker holds, and returns its id, as the statement of that name for both engines does.
--- When the worker is gone, the queue is paused, closed by a move or not empty, or a scheduled job is due, the error is that kind
--- is NULL.
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
-                  user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
-VALUES (CASE WHEN EXISTS (SELECT 1 FROM sqluice_moves AS m)
+-- When the worker is gone, the queue is paused, closed by a move or not empty of the kinds, or a scheduled job is due, the error is
+-- that updated_at is NULL.
+INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, lease_until, attempt, updated_at)
+VALUES (CAST(@worker_id AS BIGINT), CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@started_at AS BIGINT), CAST(@payload AS TEXT),
+        'running', CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
+        CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
+        CAST(@now AS BIGINT), CAST(@lease_until AS BIGINT), 1,
+        CASE WHEN EXISTS (
+                 SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE CAST(@cursors AS TEXT) = '' AND EXISTS (
+                     SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
+                 )
+             )
+               OR EXISTS (SELECT 1 FROM sqluice_moves AS m)
                OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
                OR EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
                OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.run_after <= CAST(@started_at AS BIGINT))
-               OR EXISTS (SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT))
-             THEN NULL ELSE CAST(@kind AS TEXT) END,
-        CAST(@queue AS TEXT), CAST(@payload AS TEXT), 'running', CAST(@priority AS BIGINT),
-        CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
-        CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
-        CAST(@now AS BIGINT), CAST(@started_at AS BIGINT), 1, CAST(@worker_id AS BIGINT), CAST(@lease_until AS BIGINT), CAST(@started_at AS BIGINT));
+             THEN NULL ELSE CAST(@started_at AS BIGINT) END);
 
--- name: CountJobsAsClaimed :one
--- CountJobsAsClaimed returns 1 when a job that EnqueueClaimedJob added has the values that it was given, and 0 when a trigger
--- changed one.
-SELECT CAST(COUNT(*) AS BIGINT) AS jobs FROM sqluice_jobs AS j
-WHERE j.id = CAST(@id AS BIGINT) AND j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.attempt = 1
-  AND j.kind = CAST(@kind AS TEXT) AND j.queue = CAST(@queue AS TEXT) AND j.payload = CAST(@payload AS TEXT)
-  AND j.priority = CAST(@priority AS BIGINT) AND j.run_after = CAST(@run_after AS BIGINT)
-  AND j.max_attempts = CAST(@max_attempts AS BIGINT) AND j.timeout = CAST(@timeout AS BIGINT)
-  AND j.unique_key IS NULL AND j.request_id IS NULL AND j.user_id IS CAST(sqlc.narg('user_id') AS TEXT)
-  AND j.tags IS CAST(sqlc.narg('tags') AS TEXT) AND j.metadata IS CAST(sqlc.narg('metadata') AS TEXT);
+-- name: GetClaimedJob :one
+-- GetClaimedJob reads a job that EnqueueClaimedJob added, as ClaimJobs returns it. No row means that an application's trigger has made
+-- it another worker's, another queue's or one for later.
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
+       j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
+FROM sqluice_jobs AS j
+WHERE j.id = CAST(@id AS BIGINT) AND j.status = 'running' AND j.attempt = 1 AND j.worker_id = CAST(@worker_id AS BIGINT)
+  AND j.kind = CAST(@kind AS TEXT) AND j.queue = CAST(@queue AS TEXT) AND j.run_after <= CAST(@started_at AS BIGINT);
 
 -- name: EnqueueJobs :execlastid
 -- EnqueueJobs adds one job for each payload of a JSON list of strings and returns the last id. It adds all jobs, or none when
