@@ -149,19 +149,3 @@ func neverGiven(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == codeFuture
 }
-
-// CanRetry reports whether waiting may help: the server is away, out of resources or read-only for now, or transactions
-// collided. It may also when there is no connection for another reason, as a password that is being changed: the fault is
-// none of the statement.
-func (s *backend) CanRetry(err error) bool {
-	if lost(err) || notConnected(err) || collided(err) || errors.Is(err, jobs.ErrUnavailable) || errors.Is(err, jobs.ErrUnknownOutcome) {
-		return true
-	}
-	var e *pgconn.PgError
-	if !errors.As(err, &e) {
-		return false
-	}
-	// 53: out of disk, memory or connections, 55P03 and 57014: a lock or statement timeout, 58: I/O.
-	return strings.HasPrefix(e.Code, "53") || strings.HasPrefix(e.Code, "58") || e.Code == codeLock ||
-		e.Code == "57014" || e.Code == codeReadOnly
-}

@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sqluice/sqluice/db"
-	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -72,7 +71,7 @@ func (s *backend) transactOne(ctx context.Context, fn statements) (committed boo
 	defer conn.Release() // which closes it when the transaction is still open, as after an error
 	w := s.watchWrite(ctx, conn)
 	over := false // the transaction, before its statement
-	q := queries{dbpostgres.New(placed{opening{
+	q := s.querier(opening{
 		watched: watched{conn.Conn(), w}, mode: s.mode,
 		first: func() error { return errNotPrepared },
 		ahead: func(batch *pgx.Batch) func(pgx.BatchResults) error {
@@ -86,7 +85,7 @@ func (s *backend) transactOne(ctx context.Context, fn statements) (committed boo
 			}
 		},
 		behind: func(batch *pgx.Batch) { batch.Queue(control("commit")) },
-	}, s, true})}
+	}, true)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a write: %v", p)

@@ -38,12 +38,15 @@ const (
 type member = groupcommit.Member[*insert]
 
 func newInserts(s *backend) *groupcommit.Committer[*insert] {
-	return &groupcommit.Committer[*insert]{Run: s.writeGroup, Groups: groupsAtOnce, Members: groupMembers, Stuck: groupStuck}
+	return &groupcommit.Committer[*insert]{Run: inserter{s}.writeGroup, Groups: groupsAtOnce, Members: groupMembers, Stuck: groupStuck}
 }
+
+// inserter writes the inserts of a backend.
+type inserter struct{ *backend }
 
 // writeGroup writes a group in one transaction. It leaves out, and unsettled, the members whose statement fails, and all of them
 // when that goes on.
-func (s *backend) writeGroup(group []*member) {
+func (s inserter) writeGroup(group []*member) {
 	if len(group) == 1 {
 		group[0].Settle(s.writeInsert(group[0].Ctx, group[0].Work))
 		return
@@ -67,7 +70,7 @@ func (s *backend) writeGroup(group []*member) {
 
 // writeTogether writes all inserts in one transaction. When a statement fails, the culprits are the members that it was for. The
 // end of a member's context ends the transaction soon, because its statement may be the one that waits.
-func (s *backend) writeTogether(group []*member) (culprits []*member, err error) {
+func (s inserter) writeTogether(group []*member) (culprits []*member, err error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(group[0].Ctx))
 	defer cancel(nil)
 	for _, m := range group {

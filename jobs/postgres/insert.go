@@ -24,9 +24,9 @@ func (s *backend) Insert(ctx context.Context, in engine.Insert) ([]int64, error)
 	var err error
 	switch {
 	case in.Claim != nil:
-		return s.insertClaimed(ctx, i)
+		return inserter{s}.insertClaimed(ctx, i)
 	case in.Payloads != nil:
-		err = s.writeInsert(ctx, i)
+		err = inserter{s}.writeInsert(ctx, i)
 	default:
 		err = translate(s.inserts.Do(ctx, i))
 	}
@@ -53,7 +53,7 @@ func (s *backend) InsertWith(ctx context.Context, queue string, fn engine.Insert
 }
 
 // writeInsert writes one insert in a transaction of its own.
-func (s *backend) writeInsert(ctx context.Context, i *insert) error {
+func (s inserter) writeInsert(ctx context.Context, i *insert) error {
 	return s.write(ctx, 1, s.transact, func(ctx context.Context, t *transaction, q db.Querier) error { return i.add(ctx, t, q) })
 }
 
@@ -92,7 +92,7 @@ func (i *insert) addMany(ctx context.Context, q db.Querier) error {
 
 // insertClaimed inserts a job as claimed. An error undoes the insert, also when the statement has returned no row because of a
 // trigger.
-func (s *backend) insertClaimed(ctx context.Context, i *insert) ([]int64, error) {
+func (s inserter) insertClaimed(ctx context.Context, i *insert) ([]int64, error) {
 	limited, cancel := context.WithTimeout(ctx, i.Claim.Patience)
 	defer cancel()
 	arg, committed := i.Claimed(), func() {}

@@ -10,7 +10,7 @@ import (
 )
 
 // withCommit returns a Querier for statements without rows that are the last of a transaction: they are sent with its commit.
-func (s *backend) withCommit(t *transaction, q db.Querier) db.Querier {
+func (s *connections) withCommit(t *transaction, q db.Querier) db.Querier {
 	if !t.prepare {
 		return q
 	}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,10 +19,16 @@ import (
 // must connect anew, which it tries at least every reconnectLast.
 const settling = 3*time.Second + reconnectLast
 
+// workerLocks are the locks that say which workers live: advisory locks of sessions.
+type workerLocks struct {
+	*connections
+	missed atomic.Pointer[time.Time] // when this process was last found without its worker's lock
+}
+
 // HoldWorkerLock takes an advisory lock on a connection of its own. The server releases it when that connection ends,
 // however it ends; then, if the process still lives, another connection takes it again. Behind a pooler, where a lock
 // would be the pooler's, there is none, and only the lease tells that the worker lives.
-func (s *backend) HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error) {
+func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error) {
 	if err := s.look(ctx); err != nil {
 		return "", nil, err
 	}
@@ -74,7 +81,7 @@ func (s *backend) HoldWorkerLock(ctx context.Context) (key string, release func(
 // FreeWorkerLocks tries all locks in one statement, and those that it finds free again a little later. A server that has just
 // started has none yet: see settling. A process that has just missed its own lock judges no other worker: what broke its
 // connection, such as a restarted proxy before the server, broke the others' connections too.
-func (s *backend) FreeWorkerLocks(ctx context.Context, keys []string) ([]string, error) {
+func (s *workerLocks) FreeWorkerLocks(ctx context.Context, keys []string) ([]string, error) {
 	if missed := s.missed.Load(); missed != nil && time.Since(*missed) < s.options.settling {
 		return nil, nil
 	}
@@ -94,11 +101,11 @@ func (s *backend) FreeWorkerLocks(ctx context.Context, keys []string) ([]string,
 
 // confirmAfter is long enough for a worker to make a connection anew, if that takes it about as long as this process: the
 // way to the server may be long, or the server slow.
-func (s *backend) confirmAfter() time.Duration {
+func (s *workerLocks) confirmAfter() time.Duration {
 	return max(s.options.confirm, min(reconnectFirst+3*time.Duration(s.connecting.Load()), settling))
 }
 
-func (s *backend) freeLocks(ctx context.Context, keys []string) ([]string, error) {
+func (s *workerLocks) freeLocks(ctx context.Context, keys []string) ([]string, error) {
 	var numbers []string
 	for _, key := range keys {
 		if _, err := strconv.ParseInt(key, 10, 64); err == nil { // else it is another engine's, of a queue that was moved
@@ -128,7 +135,7 @@ func (s *backend) freeLocks(ctx context.Context, keys []string) ([]string, error
 
 // TakeWorkerLock takes another worker's lock for the length of a transaction, which works behind a pooler as well. Its
 // connection is not of the pool: the caller needs one of those to make use of the lock, and others may wait for it too.
-func (s *backend) TakeWorkerLock(ctx context.Context, key string) (taken bool, done func(), err error) {
+func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (taken bool, done func(), err error) {
 	number, err := strconv.ParseInt(key, 10, 64)
 	if err != nil {
 		return false, nil, nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,8 +27,29 @@ const jobsTable = "sqluice_jobs"
 // migrateLock is the advisory lock of migrations: "sqluice" in ASCII.
 const migrateLock = 0x73716c75696365
 
+// schema migrates a database.
+type schema struct {
+	*connections
+
+	mu     sync.Mutex
+	usable bool // the schema was found right
+}
+
+func (s *schema) isUsable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usable
+}
+
+// setUsable notes whether the schema is known to be right.
+func (s *schema) setUsable(usable bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.usable = usable
+}
+
 // SchemaVersion reads goose's table without making it, and the server's clock with it.
-func (s *backend) SchemaVersion(ctx context.Context) (have, want int64, err error) {
+func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error) {
 	if want, err = NewestSchema(); err != nil {
 		return 0, 0, err
 	}
@@ -53,7 +75,7 @@ func (s *backend) SchemaVersion(ctx context.Context) (have, want int64, err erro
 
 // versionNow reads the version from a table that is there, and the server's time with it. Not prepared, half of what it costs
 // the server is to parse and plan it.
-func (s *backend) versionNow(ctx context.Context, prepare bool) (version int64, err error) {
+func (s *schema) versionNow(ctx context.Context, prepare bool) (version int64, err error) {
 	var args []any
 	if !prepare {
 		args = once()
@@ -66,7 +88,7 @@ func (s *backend) versionNow(ctx context.Context, prepare bool) (version int64, 
 	return version, err
 }
 
-func (s *backend) hasTable(ctx context.Context, name string) (there bool, err error) {
+func (s *schema) hasTable(ctx context.Context, name string) (there bool, err error) {
 	if err := s.look(ctx); err != nil {
 		return false, err
 	}
@@ -89,7 +111,7 @@ func (s *backend) hasTable(ctx context.Context, name string) (there bool, err er
 }
 
 // Migrate implements [engine.Store].
-func (s *backend) Migrate(ctx context.Context) ([]string, error) {
+func (s *schema) Migrate(ctx context.Context) ([]string, error) {
 	var names []string
 	err := s.migrate(ctx, func(p *goose.Provider) error {
 		results, err := p.Up(ctx)
@@ -102,7 +124,7 @@ func (s *backend) Migrate(ctx context.Context) ([]string, error) {
 }
 
 // MigrateDown implements [engine.Store].
-func (s *backend) MigrateDown(ctx context.Context) (string, error) {
+func (s *schema) MigrateDown(ctx context.Context) (string, error) {
 	var name string
 	err := s.migrate(ctx, func(p *goose.Provider) error {
 		result, err := p.Down(ctx)
@@ -119,7 +141,7 @@ func (s *backend) MigrateDown(ctx context.Context) (string, error) {
 
 // migrate holds a lock while goose runs: of several goose.Up at once all but one would fail. Both use connections of
 // their own; the search_path of goose's is the queue's schema.
-func (s *backend) migrate(ctx context.Context, run func(*goose.Provider) error) error {
+func (s *schema) migrate(ctx context.Context, run func(*goose.Provider) error) error {
 	if err := s.look(ctx); err != nil {
 		return err
 	}
@@ -163,7 +185,7 @@ func (s *backend) migrate(ctx context.Context, run func(*goose.Provider) error) 
 // waitForMigrations waits for the lock that keeps other migrations out. It asks for it again and again, with no statement
 // open in between: a snapshot, of the one that waits as well as of the one that holds it, would keep an index from being
 // built CONCURRENTLY for ever.
-func (s *backend) waitForMigrations(ctx context.Context, conn *pgx.Conn) error {
+func (s *schema) waitForMigrations(ctx context.Context, conn *pgx.Conn) error {
 	try := tryMigrationLock
 	if s.pooled.Load() {
 		try = tryBehindPooler
@@ -208,7 +230,7 @@ func tryBehindPooler(ctx context.Context, conn *pgx.Conn) (taken bool, err error
 }
 
 // migrationPool is what goose works with.
-func (s *backend) migrationPool() *stdsql.DB {
+func (s *schema) migrationPool() *stdsql.DB {
 	config := s.session.Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // it may lead through a pooler
 	if s.options.schema != "" {
@@ -231,7 +253,7 @@ func (s *backend) migrationPool() *stdsql.DB {
 
 // prepareSchema makes the queue's schema when it is not there, and refuses one in which names of the queue are taken. The
 // first migration refuses it as well, but goose has made its own table by then.
-func (s *backend) prepareSchema(ctx context.Context) error {
+func (s *schema) prepareSchema(ctx context.Context) error {
 	var taken string
 	if err := s.query(ctx, &taken, "taken_names", s.options.schema); err != nil {
 		return err

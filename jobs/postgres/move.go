@@ -6,8 +6,11 @@ import (
 	"github.com/sqluice/sqluice/db"
 )
 
+// mover is what a move between databases asks of an engine.
+type mover struct{ *connections }
+
 // Settle takes, and at once gives back, locks that every writer's transaction stands in the way of until it ends.
-func (s *backend) Settle(ctx context.Context) error {
+func (s mover) Settle(ctx context.Context) error {
 	for _, name := range []string{"settle_workers", "settle_jobs", "settle_errors", "settle_queues"} {
 		if err := s.settle(ctx, name); err != nil {
 			return translate(err)
@@ -18,7 +21,7 @@ func (s *backend) Settle(ctx context.Context) error {
 
 // settle waits for one table, in a transaction of its own: with a lock on another table in hand it could meet a writer
 // that waits for that.
-func (s *backend) settle(ctx context.Context, name string) error {
+func (s mover) settle(ctx context.Context, name string) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return err
@@ -34,7 +37,7 @@ func (s *backend) settle(ctx context.Context, name string) error {
 }
 
 // ReserveIDs sets the sequences behind the tables' ids.
-func (s *backend) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
+func (s mover) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
 	for table, id := range map[string]int64{
 		"sqluice_jobs": last.Job, "sqluice_job_errors": last.JobError, "sqluice_workers": last.Worker, "sqluice_job_audit": last.Audit,
 	} {

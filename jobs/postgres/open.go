@@ -76,7 +76,7 @@ func openBackend(ctx context.Context, url string, opts ...Option) (*backend, err
 const restedKey = "sqluice: rested"
 
 // watchWrite begins to watch a write on a connection.
-func (s *backend) watchWrite(ctx context.Context, conn *pgxpool.Conn) *watch {
+func (s *connections) watchWrite(ctx context.Context, conn *pgxpool.Conn) *watch {
 	w := newWatch(ctx, s.options.silence)
 	rested, _ := conn.Conn().PgConn().CustomData()[restedKey].(bool)
 	if rested && !s.unprepared.Load() { // a pooler may have it wait for a connection to the server
@@ -102,7 +102,8 @@ func newBackend(pool *pgxpool.Pool, opts []Option) (*backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &backend{pool: pool, options: o, names: &namespace{schema: o.schema}, clock: clock{local: o.local, monotonic: time.Now}}
+	c := &connections{pool: pool, options: o, names: &namespace{schema: o.schema}, clock: clock{local: o.local, monotonic: time.Now}}
+	s := &backend{connections: c, schema: &schema{connections: c}, workerLocks: &workerLocks{connections: c}, mover: mover{c}}
 	s.sealed = engine.SealStore(s)
 	s.inspecting = make(chan struct{}, inspections(pool.Config().MaxConns))
 	s.pooled.Store(o.pooled && o.session == "")

@@ -11,13 +11,13 @@ import (
 )
 
 // querier returns the generated statements on a transaction.
-func (s *backend) querier(conn dbpostgres.DBTX, prepare bool) db.Querier {
+func (s *connections) querier(conn dbpostgres.DBTX, prepare bool) db.Querier {
 	return queries{dbpostgres.New(placed{conn, s, prepare})}
 }
 
 // reader gives them on a connection for reading. Those of runners, which look again and again, are prepared, and planned as in the
 // engine's own transactions.
-func (s *backend) reader(conn watched, prepare bool) db.Querier {
+func (s *connections) reader(conn watched, prepare bool) db.Querier {
 	if !prepare || s.unprepared.Load() {
 		return s.querier(conn, false)
 	}
@@ -43,7 +43,7 @@ func once(args ...any) []any { return append([]any{pgx.QueryExecModeExec}, args.
 // behind a pooler the connection may be another one the next time.
 type placed struct {
 	conn    dbpostgres.DBTX
-	store   *backend
+	store   *connections
 	prepare bool
 }
 

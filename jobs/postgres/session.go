@@ -31,7 +31,7 @@ type held struct {
 }
 
 // hold keeps a connection open until ctx ends.
-func (s *backend) hold(ctx context.Context, h held) {
+func (s *connections) hold(ctx context.Context, h held) {
 	var lost time.Time
 	for failures := 0; ctx.Err() == nil; {
 		begun := time.Now()
@@ -64,7 +64,7 @@ func (s *backend) hold(ctx context.Context, h held) {
 }
 
 // holdOnce is one connection, until it is lost.
-func (s *backend) holdOnce(ctx context.Context, setup func(context.Context, *pgx.Conn) error, notice func(*pgconn.Notification)) error {
+func (s *connections) holdOnce(ctx context.Context, setup func(context.Context, *pgx.Conn) error, notice func(*pgconn.Notification)) error {
 	conn, err := s.connect(ctx)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (s *backend) holdOnce(ctx context.Context, setup func(context.Context, *pgx
 }
 
 // connect makes a connection outside the pool, with the pool's own ways of getting a password.
-func (s *backend) connect(ctx context.Context) (*pgx.Conn, error) {
+func (s *connections) connect(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	config := s.session.Copy()
@@ -121,7 +121,7 @@ func (s *backend) connect(ctx context.Context) (*pgx.Conn, error) {
 }
 
 // beforeConnect is the pool's way to a password, if it has one and the connection leads where the pool's do.
-func (s *backend) beforeConnect() func(context.Context, *pgx.ConnConfig) error {
+func (s *connections) beforeConnect() func(context.Context, *pgx.ConnConfig) error {
 	if s.options.session != "" {
 		return nil
 	}

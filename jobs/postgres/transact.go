@@ -40,8 +40,8 @@ func (s *backend) write(ctx context.Context, writes int, transact func(context.C
 		began := time.Now()
 		committed, err := transact(ctx, fn)
 		if err == nil {
-			if o := s.options.observer; committed && o != nil && o.Committed != nil {
-				o.Committed(writes, time.Since(began))
+			if committed {
+				s.tellCommitted(writes, time.Since(began))
 			}
 			return nil
 		}
@@ -56,6 +56,12 @@ func (s *backend) write(ctx context.Context, writes int, transact func(context.C
 		if !broke && !collided(err) || run == reruns || errors.Is(err, jobs.ErrUnknownOutcome) || ctx.Err() != nil {
 			return translate(err)
 		}
+	}
+}
+
+func (s *backend) tellCommitted(writes int, took time.Duration) {
+	if o := s.options.observer; o != nil && o.Committed != nil {
+		o.Committed(writes, took)
 	}
 }
 
@@ -333,7 +339,7 @@ func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
 // have heard of them; both assign their numbers anew. So the answer counts only in the same life of the server. Its statistics
 // tell the life: a crash resets them, and each server has separate ones. (A person who resets them by hand makes the existing
 // connections belong to an earlier life: the outcome of a commit that such a connection loses is unknown.)
-func (s *backend) wasCommitted(id int64, life string) (bool, error) {
+func (s *connections) wasCommitted(id int64, life string) (bool, error) {
 	s.renew() // the others may be lost as well, and not tell
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.options.asking, errSilent)
 	defer cancel()
@@ -383,7 +389,7 @@ func (s transactionStatus) outcome() (committed, known bool, err error) {
 }
 
 // askStatus asks once what became of a transaction. silent says that the connection gave no answer in time: another one may.
-func (s *backend) askStatus(ctx context.Context, id int64, life string) (status transactionStatus, silent bool, err error) {
+func (s *connections) askStatus(ctx context.Context, id int64, life string) (status transactionStatus, silent bool, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return status, false, err

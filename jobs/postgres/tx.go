@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -88,4 +90,39 @@ func (s *backend) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals core.S
 		Field: "the transaction's isolation level", Value: strings.ToUpper(level),
 		Must: "be READ COMMITTED to add or change jobs: another does not see that the queue was closed by a move since it began",
 	}
+}
+
+// ownTx is a transaction of [jobs.Client.Tx], on a connection of the pool.
+type ownTx struct {
+	*callersTx
+	tx pgx.Tx
+}
+
+// BeginOwn implements [engine.Store].
+func (s *backend) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	if err != nil {
+		return nil, translate(err)
+	}
+	return &ownTx{&callersTx{conn: tx}, tx}, nil
+}
+
+// Commit implements [engine.OwnTx].
+func (t *ownTx) Commit(ctx context.Context) error {
+	err := translate(t.tx.Commit(context.WithoutCancel(ctx)))
+	if lost(err) {
+		return fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
+	}
+	return err
+}
+
+// Rollback implements [engine.OwnTx].
+func (t *ownTx) Rollback(ctx context.Context) error {
+	if err := t.tx.Rollback(ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) && !lost(err) {
+		return translate(err)
+	}
+	return nil
 }

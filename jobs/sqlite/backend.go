@@ -11,7 +11,6 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/callback"
-	"github.com/sqluice/sqluice/internal/queue/contention"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
@@ -27,6 +26,10 @@ func inspectionConnections() int { return min(max(1, runtime.GOMAXPROCS(0)-1), 4
 // backend is the engine: it fills the port [engine.Store].
 type backend struct {
 	sealed
+	traits
+	workerLocks
+	*schema
+	backups
 	path    string
 	side    sideFolder
 	files   *files
@@ -46,9 +49,6 @@ type backend struct {
 }
 
 var _ engine.Store = (*backend)(nil)
-
-// Backoff implements [engine.Store].
-func (s *backend) Backoff(workers func() int64) engine.Backoff { return contention.New(workers) }
 
 // Observer implements [engine.Store].
 func (s *backend) Observer() *jobs.Observer { return s.options.observer }
@@ -155,7 +155,7 @@ func (s *backend) convert(ctx context.Context) error {
 	if err != nil || mode == "wal" {
 		return err
 	}
-	unlock, err := s.lockFile(ctx, migrateFile)
+	unlock, err := s.side.lock(ctx, migrateFile)
 	if err != nil {
 		return err
 	}
@@ -191,9 +191,6 @@ func (s *backend) Listen(signals core.Signal, _ []string) (<-chan struct{}, func
 	return s.hub.listen(signals)
 }
 
-// AnnouncesEnds implements [engine.Store]: every commit in the file wakes the listeners of all processes.
-func (s *backend) AnnouncesEnds() bool { return true }
-
 // Announce implements [engine.Store].
 func (s *backend) Announce(signals core.Signal) {
 	if signals&core.WorkAdded != 0 {
@@ -202,9 +199,9 @@ func (s *backend) Announce(signals core.Signal) {
 	s.hub.announce(signals)
 }
 
-// EngineVersion names SQLite and its version.
-func (s *backend) EngineVersion(context.Context) (string, error) {
-	return "SQLite " + LibraryVersion, nil
+// Settle has nothing to wait for but the write lock: SQLite has one writer at a time.
+func (s *backend) Settle(ctx context.Context) error {
+	return s.Write(ctx, func(context.Context, db.Querier) error { return nil })
 }
 
 // Close waits for the write under way, stops the watcher and closes the connections.

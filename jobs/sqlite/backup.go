@@ -11,12 +11,18 @@ import (
 	"strings"
 )
 
+// backups copy a database.
+type backups struct {
+	path    string
+	options options
+}
+
 // Backup copies the database with VACUUM INTO: a consistent state of one moment, while readers and writers go on. The
 // file must not exist, and gets the mode of the database. It appears when it is complete; until then the copy lies in a
 // folder of its own beside it, ".sqluice-backup-" with a number, which a killed process leaves behind.
 //
 // Copying the file by other means misses the WAL, and closing such a copy's source would drop SQLite's locks.
-func (s *backend) Backup(ctx context.Context, path string) (err error) {
+func (b backups) Backup(ctx context.Context, path string) (err error) {
 	if path == "" {
 		return errors.New("a path to a file is needed")
 	}
@@ -39,10 +45,10 @@ func (s *backend) Backup(ctx context.Context, path string) (err error) {
 	}
 	draft := filepath.Join(folder, filepath.Base(path))
 	defer func() { err = errors.Join(err, removeDraft(folder, draft)) }()
-	if err := s.backupInto(ctx, draft); err != nil {
+	if err := b.backupInto(ctx, draft); err != nil {
 		return err
 	}
-	return s.publish(draft, path)
+	return b.publish(draft, path)
 }
 
 // checkBackupName refuses a name that SQLite or this package gives to files beside a database. The next program that opens
@@ -56,9 +62,9 @@ func checkBackupName(path string) error {
 	return nil
 }
 
-func (s *backend) backupInto(ctx context.Context, path string) error {
+func (b backups) backupInto(ctx context.Context, path string) error {
 	// A connection of its own: it must be one that may write, and the writer's would hold up every write meanwhile.
-	pool, err := sql.Open("sqlite", dsn(s.path, s.options, false))
+	pool, err := sql.Open("sqlite", dsn(b.path, b.options, false))
 	if err != nil {
 		return err
 	}
@@ -79,8 +85,8 @@ func removeDraft(folder, draft string) error {
 
 // publish gives a complete file the mode of the database and its name, which must be free. A link replaces no file;
 // where the file system has no links, the file is copied.
-func (s *backend) publish(draft, path string) (err error) {
-	database, err := os.Stat(s.path)
+func (b backups) publish(draft, path string) (err error) {
+	database, err := os.Stat(b.path)
 	if err != nil {
 		return err
 	}

@@ -76,18 +76,3 @@ func inDoubt(err error) error {
 	}
 	return err
 }
-
-// CanRetry reports whether waiting may help: the database is locked, the disk is full or fails, or the files of an open database
-// cannot be inspected, for example because their folder may not be entered.
-func (s *backend) CanRetry(err error) bool {
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return errors.Is(err, jobs.ErrFull) || errors.Is(err, jobs.ErrDisk) || errors.Is(err, errUnseen)
-	}
-	switch e.Code() & 0xff {
-	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_PROTOCOL,
-		lib.SQLITE_NOMEM, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_INTERRUPT:
-		return true
-	}
-	return false
-}

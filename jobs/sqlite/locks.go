@@ -11,30 +11,8 @@ import (
 	"time"
 )
 
-// lockEvery is how often a lock that another process holds is tried again.
-const lockEvery = 2 * time.Millisecond
-
-// lockFile waits for an exclusive lock on a file of the side folder until ctx ends.
-func (s *backend) lockFile(ctx context.Context, name string) (unlock func(), err error) {
-	file, err := s.side.open(name)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		ok, err := tryLock(file)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
-		}
-		if ok {
-			return func() { _ = file.Close() }, nil // which releases the lock, also when it reports an error
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), ctx.Err()), file.Close())
-		case <-time.After(lockEvery):
-		}
-	}
-}
+// workerLocks are the locks that say which workers live: a file of the side folder for each.
+type workerLocks struct{ side sideFolder }
 
 // newKey returns a key for a worker: 26 characters, which cannot be guessed.
 func newKey() string { return strings.ToLower(rand.Text()) }
@@ -55,13 +33,13 @@ func isKey(key string) bool {
 
 // HoldWorkerLock creates the worker's lock file and locks it. The kernel releases the lock when the process ends,
 // however it ends; programs that the process starts do not inherit it.
-func (s *backend) HoldWorkerLock(context.Context) (key string, release func(ended bool) error, err error) {
-	if err := s.sweep(); err != nil {
+func (l workerLocks) HoldWorkerLock(context.Context) (key string, release func(ended bool) error, err error) {
+	if err := l.sweep(); err != nil {
 		return "", nil, err
 	}
 	key = newKey()
 	name := workerLock(key)
-	file, err := s.side.create(name)
+	file, err := l.side.create(name)
 	if err != nil {
 		return "", nil, err
 	}
@@ -75,7 +53,7 @@ func (s *backend) HoldWorkerLock(context.Context) (key string, release func(ende
 	return key, func(ended bool) error {
 		var err error
 		if ended {
-			err = s.side.remove(name, file)
+			err = l.side.remove(name, file)
 		}
 		return errors.Join(err, file.Close())
 	}, nil
@@ -86,8 +64,8 @@ const sweepAfter = 24 * time.Hour
 
 // sweep removes lock files that have been there for a day and that no process holds: of workers whose rows other workers
 // have ended, or that died before they had a row.
-func (s *backend) sweep() error {
-	entries, err := s.side.entries()
+func (l workerLocks) sweep() error {
+	entries, err := l.side.entries()
 	if errors.Is(err, os.ErrPermission) {
 		return nil // another user can read the folder, and sweeps
 	}
@@ -109,7 +87,7 @@ func (s *backend) sweep() error {
 		if !info.Mode().IsRegular() || time.Since(info.ModTime()) < sweepAfter {
 			continue
 		}
-		if taken, done, err := s.takeLock(key); err == nil && taken {
+		if taken, done, err := l.takeLock(key); err == nil && taken {
 			done()
 		}
 	}
@@ -117,24 +95,24 @@ func (s *backend) sweep() error {
 }
 
 // FreeWorkerLocks returns all keys: to try a lock costs no more than to ask about it.
-func (s *backend) FreeWorkerLocks(_ context.Context, keys []string) ([]string, error) {
+func (l workerLocks) FreeWorkerLocks(_ context.Context, keys []string) ([]string, error) {
 	return keys, nil
 }
 
 // TakeWorkerLock tries the lock of another worker. It takes nothing where the file is missing (the folder may have been
 // deleted under living workers), where this user may not open it, or where the key is none of this library's: then only
 // the lease tells.
-func (s *backend) TakeWorkerLock(_ context.Context, key string) (taken bool, done func(), err error) {
+func (l workerLocks) TakeWorkerLock(_ context.Context, key string) (taken bool, done func(), err error) {
 	if !isKey(key) {
 		return false, nil, nil
 	}
-	return s.takeLock(key)
+	return l.takeLock(key)
 }
 
 // takeLock tries the lock of a worker; done removes the file with it.
-func (s *backend) takeLock(key string) (taken bool, done func(), err error) {
+func (l workerLocks) takeLock(key string) (taken bool, done func(), err error) {
 	name := workerLock(key)
-	file, err := s.side.openExisting(name)
+	file, err := l.side.openExisting(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, os.ErrPermission) {
 		return false, nil, nil
 	}
@@ -149,7 +127,7 @@ func (s *backend) takeLock(key string) (taken bool, done func(), err error) {
 		return false, nil, errors.Join(err, file.Close())
 	}
 	return true, func() {
-		_ = s.side.remove(name, file) // a file that stays is tried again, which does no harm
+		_ = l.side.remove(name, file) // a file that stays is tried again, which does no harm
 		_ = file.Close()
 	}, nil
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,14 +11,23 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/sqluice/sqluice/jobs"
-	"github.com/sqluice/sqluice/sql"
+	sqlfiles "github.com/sqluice/sqluice/sql"
 )
 
 // versionTable is goose's bookkeeping for the queue, so that it lives beside an application's own migrations.
 const versionTable = "sqluice_goose_version"
 
+// schema migrates a database.
+type schema struct {
+	path    string
+	side    sideFolder
+	options options
+	readDB  *sql.DB
+	forget  func() error // drops the statements that were prepared for the schema
+}
+
 // SchemaVersion reads goose's table without making it.
-func (s *backend) SchemaVersion(ctx context.Context) (have, want int64, err error) {
+func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error) {
 	if want, err = NewestSchema(); err != nil {
 		return 0, 0, err
 	}
@@ -39,7 +49,7 @@ func (s *backend) SchemaVersion(ctx context.Context) (have, want int64, err erro
 }
 
 // Migrate implements [engine.Store].
-func (s *backend) Migrate(ctx context.Context) ([]string, error) {
+func (s *schema) Migrate(ctx context.Context) ([]string, error) {
 	var names []string
 	err := s.migrate(ctx, func(p *goose.Provider) error {
 		return s.up(ctx, p, func(name string) { names = append(names, name) })
@@ -48,7 +58,7 @@ func (s *backend) Migrate(ctx context.Context) ([]string, error) {
 }
 
 // MigrateDown implements [engine.Store].
-func (s *backend) MigrateDown(ctx context.Context) (string, error) {
+func (s *schema) MigrateDown(ctx context.Context) (string, error) {
 	var name string
 	err := s.migrate(ctx, func(p *goose.Provider) error {
 		result, err := p.Down(ctx)
@@ -65,7 +75,7 @@ func (s *backend) MigrateDown(ctx context.Context) (string, error) {
 
 // migrate drops the statements that were prepared for the old schema, before and after: another caller may have prepared some in
 // the meantime.
-func (s *backend) migrate(ctx context.Context, run func(*goose.Provider) error) error {
+func (s *schema) migrate(ctx context.Context, run func(*goose.Provider) error) error {
 	if err := s.forget(); err != nil {
 		return err
 	}
@@ -74,8 +84,8 @@ func (s *backend) migrate(ctx context.Context, run func(*goose.Provider) error) 
 }
 
 // migrateAlone holds a lock while goose runs: of several goose.Up at once on one file all but one would fail.
-func (s *backend) migrateAlone(ctx context.Context, run func(*goose.Provider) error) error {
-	unlock, err := s.lockFile(ctx, migrateFile)
+func (s *schema) migrateAlone(ctx context.Context, run func(*goose.Provider) error) error {
+	unlock, err := s.side.lock(ctx, migrateFile)
 	if err != nil {
 		return err
 	}
@@ -84,7 +94,7 @@ func (s *backend) migrateAlone(ctx context.Context, run func(*goose.Provider) er
 }
 
 // migrateLocked runs goose. The caller holds the lock of migrations.
-func (s *backend) migrateLocked(ctx context.Context, run func(*goose.Provider) error) (err error) {
+func (s *schema) migrateLocked(ctx context.Context, run func(*goose.Provider) error) (err error) {
 	have, want, err := s.SchemaVersion(ctx)
 	if err != nil {
 		return err
@@ -120,7 +130,7 @@ func (s *backend) migrateLocked(ctx context.Context, run func(*goose.Provider) e
 
 // checkNames refuses a database in which names of the queue are taken. The first migration refuses it as well, but goose
 // has made its own table by then.
-func (s *backend) checkNames(ctx context.Context) error {
+func (s *schema) checkNames(ctx context.Context) error {
 	var taken string
 	if err := s.readDB.QueryRowContext(ctx, control("taken_names")).Scan(&taken); err != nil {
 		return translate(err)
@@ -131,7 +141,7 @@ func (s *backend) checkNames(ctx context.Context) error {
 	return nil
 }
 
-func migrations() (fs.FS, error) { return fs.Sub(sql.Migrations, "migrations/sqlite") }
+func migrations() (fs.FS, error) { return fs.Sub(sqlfiles.Migrations, "migrations/sqlite") }
 
 // NewestSchema is the version of the schema that this library was built for: that of its last migration.
 func NewestSchema() (int64, error) {

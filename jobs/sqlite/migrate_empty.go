@@ -11,7 +11,7 @@ import (
 
 // migrateEmpty brings a database that holds nothing, or whose first migration was cut off, to the newest schema. It
 // waits for a migration by another process, and leaves nothing beside a database that belongs to another program.
-func (s *backend) migrateEmpty(ctx context.Context) error {
+func (s *schema) migrateEmpty(ctx context.Context) error {
 	done, err := s.isNewest(ctx)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (s *backend) migrateEmpty(ctx context.Context) error {
 			return err
 		}
 	}
-	unlock, err := s.lockFile(ctx, migrateFile)
+	unlock, err := s.side.lock(ctx, migrateFile)
 	if err != nil {
 		return err
 	}
@@ -52,14 +52,14 @@ func (s *backend) migrateEmpty(ctx context.Context) error {
 	return s.migrateLocked(ctx, func(p *goose.Provider) error { return s.up(ctx, p, nil) })
 }
 
-func (s *backend) isNewest(ctx context.Context) (bool, error) {
+func (s *schema) isNewest(ctx context.Context) (bool, error) {
 	have, want, err := s.SchemaVersion(ctx)
 	return err == nil && have == want, err
 }
 
 // isUnfinished reports whether a first migration was cut off. Its first step creates goose's table: without that table the
 // mark belongs to an earlier database of the same name.
-func (s *backend) isUnfinished(ctx context.Context) (bool, error) {
+func (s *schema) isUnfinished(ctx context.Context) (bool, error) {
 	marked, err := s.side.exists(unfinishedFile)
 	if err != nil || !marked {
 		return false, err
@@ -70,7 +70,7 @@ func (s *backend) isUnfinished(ctx context.Context) (bool, error) {
 }
 
 // isEmpty reports whether the database holds nothing that any program has put there.
-func (s *backend) isEmpty(ctx context.Context) (bool, error) {
+func (s *schema) isEmpty(ctx context.Context) (bool, error) {
 	var traces int64
 	err := s.readDB.QueryRowContext(ctx, control("count_traces")).Scan(&traces)
 	return traces == 0, translate(err)
@@ -78,7 +78,7 @@ func (s *backend) isEmpty(ctx context.Context) (bool, error) {
 
 // up runs all missing migrations and calls each with the name of every one that ran. While it creates a new schema, a file in
 // the side folder says so: a process that finds it after a kill may go on.
-func (s *backend) up(ctx context.Context, p *goose.Provider, each func(name string)) error {
+func (s *schema) up(ctx context.Context, p *goose.Provider, each func(name string)) error {
 	have, _, err := s.SchemaVersion(ctx)
 	if err != nil {
 		return err
@@ -106,12 +106,12 @@ func (s *backend) up(ctx context.Context, p *goose.Provider, each func(name stri
 
 // forgetLeft removes the mark of a first migration that ended and was killed before it removed the mark. With it, a newer
 // version of this library would migrate the database without being asked.
-func (s *backend) forgetLeft(ctx context.Context) error {
+func (s *schema) forgetLeft(ctx context.Context) error {
 	there, err := s.side.exists(unfinishedFile)
 	if err != nil || !there {
 		return ignorePermission(err)
 	}
-	unlock, err := s.lockFile(ctx, migrateFile)
+	unlock, err := s.side.lock(ctx, migrateFile)
 	if err != nil {
 		return ignorePermission(err)
 	}
@@ -128,7 +128,7 @@ func ignorePermission(err error) error {
 }
 
 // forgetUnfinished removes the file that says that the first migration is under way.
-func (s *backend) forgetUnfinished() error {
+func (s *schema) forgetUnfinished() error {
 	file, err := s.side.openExisting(unfinishedFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

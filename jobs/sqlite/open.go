@@ -107,11 +107,13 @@ func open(ctx context.Context, path string, o options) (*backend, error) {
 	if err := lockByHandle(); err != nil {
 		return nil, err
 	}
-	s := &backend{path: path, side: sideFolderOf(path), options: o}
+	side := sideFolderOf(path)
+	s := &backend{path: path, side: side, options: o, workerLocks: workerLocks{side}, backups: backups{path, o}}
 	s.sealed = engine.SealStore(s)
 	if err := s.openPools(); err != nil {
 		return nil, err
 	}
+	s.schema = &schema{path: path, side: side, options: o, readDB: s.readDB, forget: s.forget}
 	if err := s.connect(ctx); err != nil {
 		return nil, errors.Join(err, s.inspectDB.Close(), s.readDB.Close(), s.writeDB.Close())
 	}
@@ -233,7 +235,7 @@ func (s *backend) connect(ctx context.Context) error {
 	if s.files, err = findMain(s.path, s.options); err != nil {
 		return err
 	}
-	s.writer = newWriter(s.files, s.openGate, s.options.logger)
+	s.writer = newWriter(s.files, func() (*gate, error) { return openGate(s.side, s.path) }, s.options.logger)
 	if o := s.options.observer; o != nil {
 		s.writer.committed = o.Committed
 	}
@@ -242,19 +244,20 @@ func (s *backend) connect(ctx context.Context) error {
 	return nil
 }
 
-func (s *backend) openGate() (*gate, error) {
-	file, err := s.side.open(gateFile)
+// openGate opens the lock file that writers of all processes take in turn.
+func openGate(side sideFolder, path string) (*gate, error) {
+	file, err := side.open(gateFile)
 	if err != nil {
 		return nil, err
 	}
-	return newGate(file, s.written), nil
+	return newGate(file, func() time.Time { return lastWrite(path) }), nil
 }
 
-// written returns when any process last wrote to the database: to its WAL, or by a checkpoint.
-func (s *backend) written() time.Time {
+// lastWrite returns when any process last wrote to a database: to its WAL, or by a checkpoint.
+func lastWrite(path string) time.Time {
 	var last time.Time
-	for _, path := range []string{s.path + "-wal", s.path} {
-		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
+	for _, file := range []string{path + "-wal", path} {
+		if info, err := os.Stat(file); err == nil && info.ModTime().After(last) {
 			last = info.ModTime()
 		}
 	}

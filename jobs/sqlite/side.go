@@ -1,12 +1,14 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // sideFolder is the folder of lock files beside a database. Other users may write to it, or to the folder it lies in, so
@@ -331,4 +333,29 @@ func workerKey(name string) (key string, ok bool) {
 	}
 	key, ok = strings.CutSuffix(key, workerSuffix)
 	return key, ok && isKey(key)
+}
+
+// lockEvery is how often a lock that another process holds is tried again.
+const lockEvery = 2 * time.Millisecond
+
+// lock waits for an exclusive lock on a file of the folder until ctx ends.
+func (s sideFolder) lock(ctx context.Context, name string) (unlock func(), err error) {
+	file, err := s.open(name)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		ok, err := tryLock(file)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
+		}
+		if ok {
+			return func() { _ = file.Close() }, nil // which releases the lock, also when it reports an error
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), ctx.Err()), file.Close())
+		case <-time.After(lockEvery):
+		}
+	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	dbsqlite "github.com/sqluice/sqluice/db/sqlite"
-	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -36,9 +35,6 @@ func (s *backend) Join(tx jobs.Tx) (db.Querier, error) {
 	}
 	return dbsqlite.New(t.tx), nil
 }
-
-// AnnounceCommit implements [engine.Store]: listeners see a commit in the file itself.
-func (s *backend) AnnounceCommit(context.Context, jobs.Tx, core.Signal, string) error { return nil }
 
 // ownTx is a transaction of [jobs.Client.Tx], on a connection that nothing else uses.
 type ownTx struct {

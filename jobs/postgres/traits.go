@@ -1,0 +1,43 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// traits are what every store of this engine answers alike.
+type traits struct{}
+
+// Backoff implements [engine.Store]: workers do not wait for one lock.
+func (traits) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }
+
+// AnnouncesEnds implements [engine.Store]: see hub.
+func (traits) AnnouncesEnds() bool { return false }
+
+// Backup is not for PostgreSQL, which has tools of its own.
+func (traits) Backup(context.Context, string) error {
+	return fmt.Errorf("%w: use pg_dump, or `sqluice copy --keep-open` to write the queue to a SQLite file", errors.ErrUnsupported)
+}
+
+// CanRetry reports whether waiting may help: the server is away, out of resources or read-only for now, or transactions
+// collided. It may also when there is no connection for another reason, as a password that is being changed: the fault is
+// none of the statement.
+func (traits) CanRetry(err error) bool {
+	if lost(err) || notConnected(err) || collided(err) || errors.Is(err, jobs.ErrUnavailable) || errors.Is(err, jobs.ErrUnknownOutcome) {
+		return true
+	}
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return false
+	}
+	// 53: out of disk, memory or connections, 55P03 and 57014: a lock or statement timeout, 58: I/O.
+	return strings.HasPrefix(e.Code, "53") || strings.HasPrefix(e.Code, "58") || e.Code == codeLock ||
+		e.Code == "57014" || e.Code == codeReadOnly
+}

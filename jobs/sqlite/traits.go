@@ -1,0 +1,50 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/contention"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// traits are what every store of this engine answers alike.
+type traits struct{}
+
+// Backoff implements [engine.Store].
+func (traits) Backoff(workers func() int64) engine.Backoff { return contention.New(workers) }
+
+// AnnouncesEnds implements [engine.Store]: every commit in the file wakes the listeners of all processes.
+func (traits) AnnouncesEnds() bool { return true }
+
+// AnnounceCommit implements [engine.Store]: listeners see a commit in the file itself.
+func (traits) AnnounceCommit(context.Context, jobs.Tx, core.Signal, string) error { return nil }
+
+// CanRetry reports whether waiting may help: the database is locked, the disk is full or fails, or the files of an open database
+// cannot be inspected, for example because their folder may not be entered.
+func (traits) CanRetry(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return errors.Is(err, jobs.ErrFull) || errors.Is(err, jobs.ErrDisk) || errors.Is(err, errUnseen)
+	}
+	switch e.Code() & 0xff {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_PROTOCOL,
+		lib.SQLITE_NOMEM, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_INTERRUPT:
+		return true
+	}
+	return false
+}
+
+// ReserveIDs has nothing to do: SQLite counts on from the largest id in the table.
+func (traits) ReserveIDs(context.Context, db.GetLastIDsRow) error { return nil }
+
+// EngineVersion names SQLite and its version.
+func (traits) EngineVersion(context.Context) (string, error) {
+	return "SQLite " + LibraryVersion, nil
+}
