@@ -114,7 +114,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 	var receipt Receipt
 	if c.scope().Tx == nil && author == nil && job.UniqueKey == nil && job.RequestID == nil {
 		var ids []int64
-		if ids, err = c.insert(ctx, engine.Insert{Job: lifecycle.Keyless(job)}); err == nil {
+		if ids, err = c.insert(ctx, engine.Insert{Job: db.EnqueueKeylessJobParamsOf(job)}); err == nil {
 			receipt.ID = ids[0]
 		}
 	} else {
@@ -189,7 +189,7 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 	if err := e.mark(ctx, c); err != nil {
 		return nil, err
 	}
-	in := engine.Insert{Job: lifecycle.Keyless(job), Payloads: b.lists(), Count: n}
+	in := engine.Insert{Job: db.EnqueueKeylessJobParamsOf(job), Payloads: b.lists(), Count: n}
 	var ids []int64
 	if c.scope().Tx == nil && author == nil {
 		ids, err = c.insert(ctx, in)

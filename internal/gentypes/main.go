@@ -1,5 +1,5 @@
-// Command gentypes writes four files: db/types.go, an alias for every type that sqlc generated for SQLite; db/timed.go,
-// which times statements; jobs/postgres/queries.go, which gives the generated PostgreSQL code those types; and
+// Command gentypes writes five files: db/types.go, an alias for every type that sqlc generated for SQLite; db/convert.go, which makes
+// the parameters of one insert from those of another; db/timed.go, which times statements; jobs/postgres/queries.go, which gives the generated PostgreSQL code those types; and
 // internal/costs/counted_test.go, which counts statements. `make generate` runs it from the root of the repository.
 package main
 
@@ -24,6 +24,7 @@ func main() {
 	log.SetFlags(0)
 	err := errors.Join(
 		aliases("db/sqlite", "db/types.go"),
+		converter("db/sqlite", "db/convert.go"),
 		timer("db/sqlite/querier.go", "db/timed.go"),
 		adapter("db/postgres/querier.go", "jobs/postgres/queries.go"),
 		counter("db/sqlite/querier.go", "internal/costs/counted_test.go"),

@@ -59,11 +59,18 @@ func (b *Batch) Params() db.EnqueueJobsParams {
 	return arg
 }
 
-// alike reports whether two jobs are the same in all but their payloads and, a little, their times.
+// alike reports whether two jobs differ in nothing but their payloads and, a little, in their times. Fields that are not named here
+// are compared as they are: a new column makes jobs different until its values are compared here.
 func alike(a, b *db.EnqueueKeylessJobParams) bool {
-	return max(a.Now, b.Now)-min(a.Now, b.Now) < batchWithin.Microseconds() &&
-		a.Kind == b.Kind && a.Queue == b.Queue && a.Priority == b.Priority && a.MaxAttempts == b.MaxAttempts && a.Timeout == b.Timeout &&
-		same(a.UserID, b.UserID) && same(a.Tags, b.Tags) && same(a.Metadata, b.Metadata)
+	if max(a.Now, b.Now)-min(a.Now, b.Now) >= batchWithin.Microseconds() {
+		return false
+	}
+	x := *b
+	x.Payload, x.Now, x.RunAfter, x.Status = a.Payload, a.Now, a.RunAfter, a.Status // Add looks at these itself
+	if same(a.UserID, b.UserID) && same(a.Tags, b.Tags) && same(a.Metadata, b.Metadata) {
+		x.UserID, x.Tags, x.Metadata = a.UserID, a.Tags, a.Metadata
+	}
+	return *a == x
 }
 
 func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }

@@ -71,18 +71,14 @@ func Timed[R any](in *Insert, statement string, run func() (R, error)) (R, error
 
 // Many returns the parameters of the statement that inserts many jobs with these payloads.
 func (in *Insert) Many(payloads string) db.EnqueueJobsParams {
-	return db.EnqueueJobsParams{
-		Payloads: payloads, Kind: in.Job.Kind, Queue: in.Job.Queue, Status: in.Job.Status, Priority: in.Job.Priority,
-		RunAfter: in.Job.RunAfter, MaxAttempts: in.Job.MaxAttempts, Timeout: in.Job.Timeout, UserID: in.Job.UserID, Tags: in.Job.Tags,
-		Metadata: in.Job.Metadata, Now: in.Job.Now,
-	}
+	p := db.EnqueueJobsParamsOf(in.Job)
+	p.Payloads = payloads
+	return p
 }
 
 // Claimed returns the parameters of the statement that inserts the job as claimed.
 func (in *Insert) Claimed() db.EnqueueClaimedJobParams {
-	return db.EnqueueClaimedJobParams{
-		Kind: in.Job.Kind, Queue: in.Job.Queue, Payload: in.Job.Payload, Priority: in.Job.Priority, RunAfter: in.Job.RunAfter,
-		MaxAttempts: in.Job.MaxAttempts, Timeout: in.Job.Timeout, UserID: in.Job.UserID, Tags: in.Job.Tags, Metadata: in.Job.Metadata,
-		Now: in.Job.Now, WorkerID: in.Claim.WorkerID, StartedAt: in.Claim.StartedAt, LeaseUntil: in.Claim.LeaseUntil, Kinds: in.Claim.Kinds,
-	}
+	p := db.EnqueueClaimedJobParamsOf(in.Job)
+	p.WorkerID, p.StartedAt, p.LeaseUntil, p.Kinds = in.Claim.WorkerID, in.Claim.StartedAt, in.Claim.LeaseUntil, in.Claim.Kinds
+	return p
 }

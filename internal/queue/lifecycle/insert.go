@@ -15,7 +15,7 @@ func Insert(ctx context.Context, q db.Querier, p db.EnqueueJobParams) (id int64,
 	if p.UniqueKey != nil || p.RequestID != nil {
 		return insertOrFind(ctx, q, p)
 	}
-	id, err = q.EnqueueKeylessJob(ctx, Keyless(p))
+	id, err = q.EnqueueKeylessJob(ctx, db.EnqueueKeylessJobParamsOf(p))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = WhyNotAdded(ctx, q, engine.ErrNotAdded)
 	}
@@ -39,14 +39,6 @@ func InsertMany(ctx context.Context, q db.Querier, in engine.Insert) ([]int64, e
 		ids = append(ids, added...)
 	}
 	return ids, nil
-}
-
-// Keyless returns the columns of a job without its unique key and its request id.
-func Keyless(p db.EnqueueJobParams) db.EnqueueKeylessJobParams {
-	return db.EnqueueKeylessJobParams{
-		Kind: p.Kind, Queue: p.Queue, Payload: p.Payload, Status: p.Status, Priority: p.Priority, RunAfter: p.RunAfter,
-		MaxAttempts: p.MaxAttempts, Timeout: p.Timeout, UserID: p.UserID, Tags: p.Tags, Metadata: p.Metadata, Now: p.Now,
-	}
 }
 
 // WhyNotAdded returns the error of an insert that added nothing: that the queue is closed by a move, or else err.
