@@ -45,7 +45,7 @@ func isLogger(expr ast.Expr) bool {
 	case *ast.Ident:
 		return e.Name == "log" || e.Name == "logger" || e.Name == "slog"
 	case *ast.SelectorExpr:
-		return e.Sel.Name == "log" || e.Sel.Name == "logger"
+		return e.Sel.Name == "log" || e.Sel.Name == "logger" || e.Sel.Name == "Log"
 	}
 	return false
 }

@@ -1,3 +1,2 @@
-// Package jobrow makes a jobtype.Job of what the generated statements return. A new column of a job is read here and nowhere
-// else.
+// Package jobrow makes a jobtype.Job of what the generated statements return. Nothing else reads the columns of a job's row.
 package jobrow

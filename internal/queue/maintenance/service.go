@@ -1,12 +1,44 @@
 package maintenance
 
-import "context"
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"time"
+)
 
 // Service is work that goes on beside a runner's jobs.
 type Service interface {
-	// Name says in log lines which service it is.
+	// Name tells people which service it is.
 	Name() string
 
 	// Run works until ctx ends. It logs its failures and tries again.
 	Run(ctx context.Context)
+}
+
+// again is how long a service rests after a panic.
+const again = time.Second
+
+// Serve runs a service until ctx ends. A fault of the service that makes it panic ends neither the process nor the service: it is
+// logged, and Run is called again.
+func Serve(ctx context.Context, service Service, log *slog.Logger) {
+	for !serveOnce(ctx, service, log) && ctx.Err() == nil {
+		timer := time.NewTimer(again)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
+// serveOnce returns false after a panic.
+func serveOnce(ctx context.Context, service Service, log *slog.Logger) (ended bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("a service of the worker panicked; it begins again", "service", service.Name(), "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	service.Run(ctx)
+	return true
 }

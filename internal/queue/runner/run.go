@@ -96,7 +96,7 @@ func (r *run) run(ctx context.Context) error {
 
 	var beside sync.WaitGroup
 	for _, service := range r.services(stop) {
-		beside.Go(func() { service.Run(keep) })
+		beside.Go(func() { maintenance.Serve(keep, service, r.log) })
 	}
 	beside.Go(func() { r.hurryStop(ctx) })
 	r.registry.add(r)
