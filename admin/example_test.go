@@ -1,0 +1,58 @@
+package admin_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+
+	"github.com/sqluice/sqluice/admin"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+// A service mounts the dashboard and the API below a path of its own.
+func Example() {
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "")
+	check(err)
+	defer os.RemoveAll(folder)
+	store, err := sqlite.Open(ctx, filepath.Join(folder, "jobs.db"))
+	check(err)
+	defer store.Close()
+	client := jobs.New(store)
+	_, err = client.Migrate(ctx)
+	check(err)
+
+	handler, err := admin.New(client, admin.Config{Prefix: "/queue", Token: "a long and secret token"})
+	check(err)
+	mux := http.NewServeMux()
+	mux.Handle("/queue/", handler)
+	server := httptest.NewServer(mux)
+	defer server.Close()
+
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/queue/api/admin/queues", nil)
+	check(err)
+	for _, token := range []string{"", "a long and secret token"} {
+		request.Header.Set("Authorization", "Bearer "+token)
+		response, err := server.Client().Do(request)
+		check(err)
+		_, err = io.Copy(io.Discard, response.Body)
+		check(err)
+		check(response.Body.Close())
+		fmt.Println(response.Status)
+	}
+	// Output:
+	// 401 Unauthorized
+	// 200 OK
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,162 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+// Resize is the payload of a job.
+type Resize struct {
+	Image string
+	Width int
+}
+
+var Thumbnail = jobs.Kind[Resize]{Name: "thumbnail", MaxAttempts: 3, Timeout: time.Minute}
+
+// newClient returns a client of an empty queue, and a function that removes it.
+func newClient(ctx context.Context) (*jobs.Client, func()) {
+	folder, err := os.MkdirTemp("", "")
+	check(err)
+	store, err := sqlite.Open(ctx, filepath.Join(folder, "jobs.db"))
+	check(err)
+	client := jobs.New(store)
+	_, err = client.Migrate(ctx)
+	check(err)
+	return client, func() {
+		check(store.Close())
+		check(os.RemoveAll(folder))
+	}
+}
+
+// drain runs all jobs that are due.
+func drain(ctx context.Context, client *jobs.Client, handler jobs.Handler[Resize]) {
+	runner, err := jobs.NewRunner(client, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
+	check(err)
+	Thumbnail.Handle(runner, handler)
+	check(runner.Drain(ctx))
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// Options set what differs from the kind's own settings.
+func ExampleKind_Enqueue() {
+	ctx := context.Background()
+	client, done := newClient(ctx)
+	defer done()
+
+	receipt, err := Thumbnail.Enqueue(ctx, client, Resize{"cat.jpg", 80}, jobs.Priority(9), jobs.In(time.Hour), jobs.Tags("pets"))
+	check(err)
+	job, err := client.Get(ctx, receipt.ID)
+	check(err)
+	fmt.Println(job.Kind, job.Status, job.Priority, job.Tags)
+	// Output: thumbnail scheduled 9 [pets]
+}
+
+// Many jobs go in together, or none of them.
+func ExampleKind_EnqueueMany() {
+	ctx := context.Background()
+	client, done := newClient(ctx)
+	defer done()
+
+	receipts, err := Thumbnail.EnqueueMany(ctx, client, []Resize{{"cat.jpg", 80}, {"dog.jpg", 80}})
+	check(err)
+	fmt.Println(len(receipts), "jobs")
+	// Output: 2 jobs
+}
+
+// A handler decides what its error means: the job waits for its time, ends, or is tried again.
+func ExampleKind_Handle() {
+	ctx := context.Background()
+	client, done := newClient(ctx)
+	defer done()
+	receipt, err := Thumbnail.Enqueue(ctx, client, Resize{"missing.jpg", 80})
+	check(err)
+
+	drain(ctx, client, func(ctx context.Context, job jobs.Job, args Resize) error {
+		if args.Width > 10_000 {
+			return jobs.Snooze(time.Hour) // not now; it costs no attempt
+		}
+		if _, err := os.Stat(args.Image); errors.Is(err, os.ErrNotExist) {
+			return jobs.Discard(err) // no other attempt can help
+		}
+		return nil
+	})
+
+	job, err := client.Get(ctx, receipt.ID)
+	check(err)
+	fmt.Println(job.Status, "after", job.Attempt, "attempt:", job.LastError)
+	// Output: failed after 1 attempt: stat missing.jpg: no such file or directory
+}
+
+// A handler leaves a result for those who wait for the job.
+func ExampleClient_Wait() {
+	ctx := context.Background()
+	client, done := newClient(ctx)
+	defer done()
+	receipt, err := Thumbnail.Enqueue(ctx, client, Resize{"cat.jpg", 80})
+	check(err)
+
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		drain(ctx, client, func(ctx context.Context, job jobs.Job, args Resize) error {
+			return job.SetResult(map[string]int{"bytes": 4711})
+		})
+	}()
+	defer func() { <-drained }()
+
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	job, err := client.Wait(ctx, receipt.ID)
+	check(err)
+	fmt.Println(job.Status, string(job.Result))
+	// Output: done {"bytes":4711}
+}
+
+// All that is done in a transaction of the client's is committed together. A program with a transaction of its own uses With.
+func ExampleClient_Tx() {
+	ctx := context.Background()
+	client, done := newClient(ctx)
+	defer done()
+
+	no := errors.New("the second image is missing")
+	err := client.Tx(ctx, func(ctx context.Context, tx *jobs.Client) error {
+		if _, err := Thumbnail.Enqueue(ctx, tx, Resize{"cat.jpg", 80}); err != nil {
+			return err
+		}
+		return no
+	})
+	fmt.Println(err)
+	drain(ctx, client, func(ctx context.Context, job jobs.Job, args Resize) error {
+		fmt.Println("this job was never added")
+		return nil
+	})
+	// Output: the second image is missing
+}
+
+// A job that has not begun is cancelled at once; the context of one that runs ends with ErrCancelRequested as its cause.
+func ExampleClient_Cancel() {
+	ctx := context.Background()
+	client, done := newClient(ctx)
+	defer done()
+	receipt, err := Thumbnail.Enqueue(ctx, client, Resize{"cat.jpg", 80}, jobs.In(time.Hour))
+	check(err)
+
+	status, err := client.Cancel(ctx, receipt.ID)
+	check(err)
+	fmt.Println(status)
+	// Output: cancelled
+}
