@@ -271,19 +271,6 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 	return i, err
 }
 
-const getNextRunAfter = `-- name: GetNextRunAfter :one
-SELECT CAST(CASE WHEN MIN(j.run_after) = 0 THEN 1 ELSE COALESCE(MIN(j.run_after), 0) END AS BIGINT) AS run_after
-FROM sqluice_jobs AS j WHERE j.status = 'scheduled'
-`
-
-// GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0.
-func (q *Queries) GetNextRunAfter(ctx context.Context) (int64, error) {
-	row := q.db.QueryRow(ctx, getNextRunAfter)
-	var run_after int64
-	err := row.Scan(&run_after)
-	return run_after, err
-}
-
 const hasClaimableJobs = `-- name: HasClaimableJobs :one
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     SELECT j.id FROM (

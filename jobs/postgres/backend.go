@@ -22,7 +22,7 @@ type backend struct {
 	*workerLocks
 
 	hub        *hub
-	floors     *floors
+	cursors     *cursors
 	inserts    *groupcommit.Committer[*insert]
 	inspecting chan struct{} // has a value for each inspection under way
 

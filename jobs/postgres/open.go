@@ -120,7 +120,7 @@ func newBackend(pool *pgxpool.Pool, opts []Option) (*backend, error) {
 		}
 	}
 	useUTF8(s.session)
-	s.hub, s.floors, s.inserts = newHub(s), newFloors(time.Now, s.lookBelow), newInserts(s)
+	s.hub, s.cursors, s.inserts = newHub(s), newCursors(time.Now, s.lookBelow), newInserts(s)
 	return s, nil
 }
 

@@ -16,16 +16,16 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-var testKey = floorKey{"q", `["a","b"]`}
+var testKey = cursorKey{"q", `["a","b"]`}
 
-// slowFloors are of a queue whose looks from the beginning have been slow often enough.
-func slowFloors(t *testing.T) (f *floors, clock *time.Time, below *[]time.Duration) {
+// slowCursors are of a queue whose looks from the beginning have been slow often enough.
+func slowCursors(t *testing.T) (f *cursors, clock *time.Time, below *[]time.Duration) {
 	t.Helper()
 	now := time.UnixMicro(1_000_000_000_000)
 	clock, below = &now, &[]time.Duration{}
-	f = newFloors(func() time.Time { return *clock }, func(key floorKey, wait time.Duration) {
+	f = newCursors(func() time.Time { return *clock }, func(key cursorKey, wait time.Duration) {
 		if key != testKey {
-			t.Errorf("a look below the floors of %v", key)
+			t.Errorf("a look below the cursors of %v", key)
 		}
 		*below = append(*below, max(wait, 0))
 	})
@@ -38,14 +38,14 @@ func slowFloors(t *testing.T) (f *floors, clock *time.Time, below *[]time.Durati
 	return f, clock, below
 }
 
-func viewOf(t *testing.T, f *floors) view {
+func viewOf(t *testing.T, f *cursors) view {
 	t.Helper()
 	v, err := f.view(testKey.queue, testKey.kinds)
 	must(t, err)
 	return v
 }
 
-func scopeOf(t *testing.T, f *floors) (s scope, all bool) {
+func scopeOf(t *testing.T, f *cursors) (s scope, all bool) {
 	t.Helper()
 	v := viewOf(t, f)
 	if v.text != "" {
@@ -69,7 +69,7 @@ func text(t *testing.T, v any) string {
 }
 
 func TestFastLooksBeginAtTheBeginning(t *testing.T) {
-	f := newFloors(time.Now, nil)
+	f := newCursors(time.Now, nil)
 	for range 2 * slowLooks {
 		s, all := scopeOf(t, f)
 		if !all || text(t, s) != "{}" {
@@ -81,7 +81,7 @@ func TestFastLooksBeginAtTheBeginning(t *testing.T) {
 }
 
 func TestManyClaimedRowsAreNoSlowLook(t *testing.T) {
-	f := newFloors(time.Now, nil)
+	f := newCursors(time.Now, nil)
 	for range 2 * slowLooks {
 		if _, all := scopeOf(t, f); !all {
 			t.Fatal("a claim of many rows counts as slow")
@@ -91,10 +91,10 @@ func TestManyClaimedRowsAreNoSlowLook(t *testing.T) {
 }
 
 func TestSlowLooksBeginWhereClaimsHaveComeTo(t *testing.T) {
-	f, _, _ := slowFloors(t)
+	f, _, _ := slowCursors(t)
 	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000), claimedRow("a", 0, 4_000_000)})
 	s, all := scopeOf(t, f)
-	// Of kind a the priorities 7 and 0 have a floor, the last job; above, between and below are looked at from the beginning.
+	// Of kind a the priorities 7 and 0 have a cursor, the last job; above, between and below are looked at from the beginning.
 	// Nothing is known of kind b.
 	want := `{"between":[["a",7,2147483647],["a",0,7],["a",-2147483648,0]],"from":[["a",7,3000000,3],["a",0,5000000,5]]}`
 	if all || text(t, s) != want {
@@ -104,7 +104,7 @@ func TestSlowLooksBeginWhereClaimsHaveComeTo(t *testing.T) {
 
 // What falls due just now may have been added by a transaction that goes on, and of jobs that are due at one time the first may
 // have been claimed.
-func TestWhereFloorsAre(t *testing.T) {
+func TestWhereCursorsAre(t *testing.T) {
 	for name, test := range map[string]struct {
 		rows []db.ClaimJobsRow
 		want string
@@ -115,17 +115,17 @@ func TestWhereFloorsAre(t *testing.T) {
 		"due just now":         {[]db.ClaimJobsRow{{Kind: "a", RunAfter: testNow, ID: 3}}, `[["a",0,99000000,0]]`},
 		"due before zero":      {[]db.ClaimJobsRow{{Kind: "a", RunAfter: -5, ID: 3}}, `[["a",0,-5,3]]`},
 	} {
-		f, _, _ := slowFloors(t)
+		f, _, _ := slowCursors(t)
 		f.claimed(viewOf(t, f), testNow, test.rows)
 		if s, _ := scopeOf(t, f); text(t, s.From) != test.want {
-			t.Errorf("%s: the floors are %s, not %s", name, text(t, s.From), test.want)
+			t.Errorf("%s: the cursors are %s, not %s", name, text(t, s.From), test.want)
 		}
 	}
 }
 
 // A backlog that is worked off leaves dead entries, too few of them for a look to be slow.
 func TestManyClaimsBeginWhereTheyHaveComeTo(t *testing.T) {
-	f := newFloors(time.Now, func(floorKey, time.Duration) {})
+	f := newCursors(time.Now, func(cursorKey, time.Duration) {})
 	claim := func(n int) (all bool) {
 		v := viewOf(t, f)
 		f.looked(testKey, time.Millisecond, n)
@@ -134,29 +134,29 @@ func TestManyClaimsBeginWhereTheyHaveComeTo(t *testing.T) {
 	}
 	for range manyClaims / 1000 {
 		if !claim(1000) {
-			t.Fatal("a claim begins at the floors before many jobs were claimed")
+			t.Fatal("a claim begins at the cursors before many jobs were claimed")
 		}
 	}
 	if claim(1000) {
 		t.Error("a claim begins at the beginning after many jobs were claimed")
 	}
 	if f.lookedBelow(testKey, quickLook, false) {
-		t.Error("workers are woken while the floors stay")
+		t.Error("workers are woken while the cursors stay")
 	}
 	if claim(1000) {
 		t.Error("a claim begins at the beginning after a look that was not quick")
 	}
 	if !f.lookedBelow(testKey, quickLook/2, false) {
-		t.Error("workers are not woken when the floors are gone")
+		t.Error("workers are not woken when the cursors are gone")
 	}
 	if !claim(1000) {
-		t.Error("a claim begins at the floors after vacuum has been there")
+		t.Error("a claim begins at the cursors after vacuum has been there")
 	}
 }
 
 // Jobs that come back are before those that were claimed, also by a claim that was under way.
-func TestFloorsAreGivenUpForJobsThatComeBack(t *testing.T) {
-	f, _, _ := slowFloors(t)
+func TestCursorsAreGivenUpForJobsThatComeBack(t *testing.T) {
+	f, _, _ := slowCursors(t)
 	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
 	underWay := viewOf(t, f)
 	f.lookedBelow(testKey, 2*slowLook, true)
@@ -166,11 +166,11 @@ func TestFloorsAreGivenUpForJobsThatComeBack(t *testing.T) {
 	}
 }
 
-func TestLooksBelowTheFloors(t *testing.T) {
-	f, clock, below := slowFloors(t)
+func TestLooksBelowTheCursors(t *testing.T) {
+	f, clock, below := slowCursors(t)
 	scopeOf(t, f)
 	if len(*below) > 0 {
-		t.Fatalf("a look below floors that are not there: %s", *below)
+		t.Fatalf("a look below cursors that are not there: %s", *below)
 	}
 	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000), claimedRow("a", 7, 3_000_000)})
 	claim := func() {
@@ -220,24 +220,24 @@ func TestLooksBelowTheFloors(t *testing.T) {
 	looks("after one that failed", 0, looksEvery*3/4, looksShare*looksEvery, looksEvery)
 }
 
-func TestWhatIsBelowTheFloorsIsClaimedNext(t *testing.T) {
-	f, _, _ := slowFloors(t)
+func TestWhatIsBelowTheCursorsIsClaimedNext(t *testing.T) {
+	f, _, _ := slowCursors(t)
 	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
 	scopeOf(t, f)
 	if !f.lookedBelow(testKey, 2*slowLook, true) {
 		t.Error("no worker is woken")
 	}
 	if s, _ := scopeOf(t, f); len(s.From) > 0 {
-		t.Errorf("the claim begins at the floors: %s", text(t, s))
+		t.Errorf("the claim begins at the cursors: %s", text(t, s))
 	}
 	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 3_000_000)})
 	if s, _ := scopeOf(t, f); text(t, s.From) != `[["a",0,3000000,3]]` {
-		t.Errorf("the floors are %s", text(t, s.From))
+		t.Errorf("the cursors are %s", text(t, s.From))
 	}
 }
 
-func TestFloorsEndWithTheSlowness(t *testing.T) {
-	f, _, _ := slowFloors(t)
+func TestCursorsEndWithTheSlowness(t *testing.T) {
+	f, _, _ := slowCursors(t)
 	f.claimed(viewOf(t, f), testNow, []db.ClaimJobsRow{claimedRow("a", 0, 5_000_000)})
 	scopeOf(t, f)
 	f.lookedBelow(testKey, slowLook/2, false) // vacuum has been there
@@ -246,8 +246,8 @@ func TestFloorsEndWithTheSlowness(t *testing.T) {
 	}
 }
 
-func TestAKindOfManyPrioritiesHasNoFloors(t *testing.T) {
-	f, _, _ := slowFloors(t)
+func TestAKindOfManyPrioritiesHasNoCursors(t *testing.T) {
+	f, _, _ := slowCursors(t)
 	var rows []db.ClaimJobsRow
 	for p := range int64(mostPriorities + 1) {
 		rows = append(rows, claimedRow("a", p, 5_000_000))
@@ -258,26 +258,26 @@ func TestAKindOfManyPrioritiesHasNoFloors(t *testing.T) {
 	}
 }
 
-// stillFloors is a store whose looks take no time, so that a busy machine changes nothing, and which does not look below its
-// floors.
-func stillFloors(t *testing.T) (*backend, *jobs.Client) {
+// stillCursors is a store whose looks take no time, so that a busy machine changes nothing, and which does not look below its
+// cursors.
+func stillCursors(t *testing.T) (*backend, *jobs.Client) {
 	t.Helper()
 	store, client, _ := newSite(t, testdb.StartPostgres(t)).queue(t)
 	clock := time.Now()
-	store.floors = newFloors(func() time.Time { return clock }, func(floorKey, time.Duration) {})
+	store.cursors = newCursors(func() time.Time { return clock }, func(cursorKey, time.Duration) {})
 	return store, client
 }
 
-// A claim that is rolled back leaves the floors where the jobs are; a look below them finds jobs that are given back.
-func TestFloorsOfWhatIsNotClaimed(t *testing.T) {
-	store, client := stillFloors(t)
+// A claim that is rolled back leaves the cursors where the jobs are; a look below them finds jobs that are given back.
+func TestCursorsOfWhatIsNotClaimed(t *testing.T) {
+	store, client := stillCursors(t)
 	worker := ghost(t, store, "w", []string{"another"}).id
 	ids := enqueueMany(t, client, 30)
-	key := floorKey{jobs.DefaultQueue, `["k"]`}
-	_, err := store.floors.view(key.queue, key.kinds)
+	key := cursorKey{jobs.DefaultQueue, `["k"]`}
+	_, err := store.cursors.view(key.queue, key.kinds)
 	must(t, err)
 	for range slowLooks {
-		store.floors.looked(key, time.Minute, 1)
+		store.cursors.looked(key, time.Minute, 1)
 	}
 	no := errors.New("no")
 	claim := func(giveBack bool, fail error) (first int64) {
@@ -319,7 +319,7 @@ func TestFloorsOfWhatIsNotClaimed(t *testing.T) {
 		{"the one after a look below", false, nil, ids[10]},
 	} {
 		if step.what == "the one after a look below" {
-			store.floors.lookedBelow(key, slowLook, true)
+			store.cursors.lookedBelow(key, slowLook, true)
 		}
 		if first := claim(step.giveBack, step.fail); first != step.first {
 			t.Errorf("%s begins with job %d, not %d", step.what, first, step.first)
@@ -328,18 +328,18 @@ func TestFloorsOfWhatIsNotClaimed(t *testing.T) {
 }
 
 // A job that is added claimed looks for others as a claim does, and is claimed.
-func TestFloorsOfWhatIsAddedClaimed(t *testing.T) {
-	store, client := stillFloors(t)
+func TestCursorsOfWhatIsAddedClaimed(t *testing.T) {
+	store, client := stillCursors(t)
 	worker := ghost(t, store, "w", []string{"another"}).id
-	key := floorKey{jobs.DefaultQueue, `["k"]`}
-	_, err := store.floors.view(key.queue, key.kinds)
+	key := cursorKey{jobs.DefaultQueue, `["k"]`}
+	_, err := store.cursors.view(key.queue, key.kinds)
 	must(t, err)
 	looked := func(times int) {
 		for range times {
-			store.floors.looked(key, time.Minute, 1)
+			store.cursors.looked(key, time.Minute, 1)
 		}
 	}
-	now := store.Now().Add(time.Hour).UnixMicro() // else the floor would be a second before it
+	now := store.Now().Add(time.Hour).UnixMicro() // else the cursor would be a second before it
 	due := now - time.Minute.Microseconds()
 	add := func(result error) (id int64) {
 		committed := func() {}
@@ -363,14 +363,14 @@ func TestFloorsOfWhatIsAddedClaimed(t *testing.T) {
 	}
 	at := func(what string, all bool, want string) {
 		t.Helper()
-		v, err := store.floors.view(key.queue, key.kinds)
+		v, err := store.cursors.view(key.queue, key.kinds)
 		must(t, err)
 		var s scope
 		if v.text != "" {
 			must(t, json.Unmarshal([]byte(v.text), &s))
 		}
 		if v.all != all || text(t, s.From) != want {
-			t.Errorf("%s: all is %v, the floors are %s, not %v and %s", what, v.all, text(t, s.From), all, want)
+			t.Errorf("%s: all is %v, the cursors are %s, not %v and %s", what, v.all, text(t, s.From), all, want)
 		}
 	}
 	looked(slowLooks - 1)

@@ -31,7 +31,7 @@ const (
 	manyClaims = 20_000
 	quickLook  = time.Millisecond
 
-	// looksEvery is how often what lies below the floors is looked at all the same, beside the claims: for jobs that were
+	// looksEvery is how often what lies below the cursors is looked at all the same, beside the claims: for jobs that were
 	// given back, retried or promoted elsewhere. A look that takes long comes less often, so that looks take a twentieth of
 	// the time at most.
 	looksEvery = time.Second
@@ -44,36 +44,36 @@ const (
 	mostPriorities = 16
 )
 
-// floors know, for queues with many dead index entries, where the live ones begin. For others they do nothing: every
+// cursors know, for queues with many dead index entries, where the live ones begin. For others they do nothing: every
 // look begins at the beginning.
-type floors struct {
+type cursors struct {
 	now   func() time.Time
-	below func(floorKey, time.Duration) // looks below the floors after a while, and tells lookedBelow
+	below func(cursorKey, time.Duration) // looks below the cursors after a while, and tells lookedBelow
 
 	mu     sync.Mutex
-	queues map[floorKey]*floor
+	queues map[cursorKey]*cursor
 	kinds  map[string][]string // JSON lists, parsed
 }
 
-// floorKey are a queue and the JSON list of kinds that a runner takes from it: several in one process have not come to the
+// cursorKey are a queue and the JSON list of kinds that a runner takes from it: several in one process have not come to the
 // same place.
-type floorKey struct{ queue, kinds string }
+type cursorKey struct{ queue, kinds string }
 
-// floor is what is known of one queue and list.
-type floor struct {
+// cursor is what is known of one queue and list.
+type cursor struct {
 	slow    int                        // slow looks from the beginning in a row
 	claims  int                        // jobs that were claimed since dead entries were found to be few
 	from    map[string]map[int64]place // kind, priority: where to begin
-	looking bool                       // below the floors, soon or just now
-	missed  bool                       // a claim looked above the floors meanwhile, and may have missed a job below them
+	looking bool                       // below the cursors, soon or just now
+	missed  bool                       // a claim looked above the cursors meanwhile, and may have missed a job below them
 	again   time.Time                  // when to look there next
 	givenUp int                        // how often from was
 }
 
-// isOn reports whether looks begin at the floors.
-func (q *floor) isOn() bool { return q.slow >= slowLooks || q.claims >= manyClaims }
+// isOn reports whether looks begin at the cursors.
+func (q *cursor) isOn() bool { return q.slow >= slowLooks || q.claims >= manyClaims }
 
-func (q *floor) giveUp() {
+func (q *cursor) giveUp() {
 	clear(q.from)
 	q.givenUp++
 }
@@ -85,8 +85,8 @@ func (p place) before(other place) bool {
 	return p.runAfter < other.runAfter || p.runAfter == other.runAfter && p.id < other.id
 }
 
-// priorities are those of a kind that have a floor, the highest first: none when there are too many.
-func (q *floor) priorities(kind string) []int64 {
+// priorities are those of a kind that have a cursor, the highest first: none when there are too many.
+func (q *cursor) priorities(kind string) []int64 {
 	if len(q.from[kind]) > mostPriorities {
 		return nil
 	}
@@ -95,14 +95,14 @@ func (q *floor) priorities(kind string) []int64 {
 	return list
 }
 
-// at is the floor of a kind's priority in the form that the statements take.
-func (q *floor) at(kind string, priority int64) [4]any {
+// at is the cursor of a kind's priority in the form that the statements take.
+func (q *cursor) at(kind string, priority int64) [4]any {
 	p := q.from[kind][priority]
 	return [4]any{kind, priority, p.runAfter, p.id}
 }
 
-func newFloors(now func() time.Time, below func(floorKey, time.Duration)) *floors {
-	return &floors{now: now, below: below, queues: map[floorKey]*floor{}, kinds: map[string][]string{}}
+func newCursors(now func() time.Time, below func(cursorKey, time.Duration)) *cursors {
+	return &cursors{now: now, below: below, queues: map[cursorKey]*cursor{}, kinds: map[string][]string{}}
 }
 
 // scope is what a look for claimable jobs goes through, in the form of the parameter cursors of ClaimJobs: see there. A kind that
@@ -120,14 +120,14 @@ func (s scope) text() (string, error) {
 
 // view is what a look for claimable jobs sees of a queue.
 type view struct {
-	key     floorKey
+	key     cursorKey
 	text    string // its scope; empty for all of the queue
-	all     bool   // the floors are off
-	givenUp int    // how often the floors had been given up
+	all     bool   // the cursors are off
+	givenUp int    // how often the cursors had been given up
 }
 
 // view returns the part of a queue that a claim must look at.
-func (f *floors) view(queue, kinds string) (v view, err error) {
+func (f *cursors) view(queue, kinds string) (v view, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	names, known := f.kinds[kinds]
@@ -137,10 +137,10 @@ func (f *floors) view(queue, kinds string) (v view, err error) {
 		}
 		f.kinds[kinds] = names
 	}
-	v.key = floorKey{queue, kinds}
+	v.key = cursorKey{queue, kinds}
 	q := f.queues[v.key]
 	if q == nil {
-		q = &floor{from: map[string]map[int64]place{}}
+		q = &cursor{from: map[string]map[int64]place{}}
 		f.queues[v.key] = q
 	}
 	v.all, v.givenUp = !q.isOn(), q.givenUp
@@ -149,7 +149,7 @@ func (f *floors) view(queue, kinds string) (v view, err error) {
 		if v.all {
 			break
 		}
-		// The priorities that have a floor, and between them those that have none.
+		// The priorities that have a cursor, and between them those that have none.
 		above := int64(math.MaxInt32)
 		for _, p := range q.priorities(name) {
 			s.Between = append(s.Between, [3]any{name, p, above})
@@ -168,9 +168,9 @@ func (f *floors) view(queue, kinds string) (v view, err error) {
 	return v, err
 }
 
-// look schedules a look below the floors. The notification that led to a claim above them may have been of a job below, and may
+// look schedules a look below the cursors. The notification that led to a claim above them may have been of a job below, and may
 // be the only one for it: a look that goes on already may have passed that job, so another follows.
-func (f *floors) look(key floorKey, q *floor) {
+func (f *cursors) look(key cursorKey, q *cursor) {
 	if q.looking {
 		q.missed = true
 		return
@@ -179,8 +179,8 @@ func (f *floors) look(key floorKey, q *floor) {
 	f.below(key, q.again.Sub(f.now()))
 }
 
-// scopeBelow gives what lies below the floors, as they are when the look begins. It is empty when they are gone.
-func (f *floors) scopeBelow(key floorKey) (string, error) {
+// scopeBelow gives what lies below the cursors, as they are when the look begins. It is empty when they are gone.
+func (f *cursors) scopeBelow(key cursorKey) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q := f.queues[key]
@@ -195,7 +195,7 @@ func (f *floors) scopeBelow(key floorKey) (string, error) {
 }
 
 // looked notes how long a look from the beginning took for so many rows.
-func (f *floors) looked(key floorKey, took time.Duration, rows int) {
+func (f *cursors) looked(key cursorKey, took time.Duration, rows int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q := f.queues[key]
@@ -205,16 +205,16 @@ func (f *floors) looked(key floorKey, took time.Duration, rows int) {
 	}
 }
 
-// failedBelow notes that a look below the floors could not be made: lookedBelow has it made again.
-func (f *floors) failedBelow(key floorKey) {
+// failedBelow notes that a look below the cursors could not be made: lookedBelow has it made again.
+func (f *cursors) failedBelow(key cursorKey) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.queues[key].missed = true
 }
 
-// lookedBelow notes what a look below the floors found, and how long it took. It reports whether the floors are dropped: then
-// the next claims take the jobs below them and find new floors.
-func (f *floors) lookedBelow(key floorKey, took time.Duration, found bool) bool {
+// lookedBelow notes what a look below the cursors found, and how long it took. It reports whether the cursors are dropped: then
+// the next claims take the jobs below them and find new cursors.
+func (f *cursors) lookedBelow(key cursorKey, took time.Duration, found bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q := f.queues[key]
@@ -237,7 +237,7 @@ func (f *floors) lookedBelow(key floorKey, took time.Duration, found bool) bool 
 
 // claimed notes how far a queue's jobs have been claimed, once that is committed. Of those that are due since less than a second
 // there may be more, which were added by transactions that still go on.
-func (f *floors) claimed(v view, now int64, rows []db.ClaimJobsRow) {
+func (f *cursors) claimed(v view, now int64, rows []db.ClaimJobsRow) {
 	latest := place{runAfter: now - behind.Microseconds()}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -260,8 +260,8 @@ func (f *floors) claimed(v view, now int64, rows []db.ClaimJobsRow) {
 	}
 }
 
-// from runs a statement that looks for pending jobs of a queue from its floors on, and notes how long it took for so many.
-func (f *floors) from(ctx context.Context, queue, kinds string, look func(cursors string) (jobs int, err error)) (view, error) {
+// from runs a statement that looks for pending jobs of a queue from its cursors on, and notes how long it took for so many.
+func (f *cursors) from(ctx context.Context, queue, kinds string, look func(cursors string) (jobs int, err error)) (view, error) {
 	v, err := f.view(queue, kinds)
 	if err != nil {
 		return v, err
@@ -278,9 +278,9 @@ func (f *floors) from(ctx context.Context, queue, kinds string, look func(cursor
 	return v, err
 }
 
-// lookBelow looks beside the claims, after a while, whether there is something to claim below the floors that they begin
+// lookBelow looks beside the claims, after a while, whether there is something to claim below the cursors that they begin
 // at, and wakes the workers of the queue when there is.
-func (s *backend) lookBelow(key floorKey, wait time.Duration) {
+func (s *backend) lookBelow(key cursorKey, wait time.Duration) {
 	s.hub.run(func() {
 		if !s.hub.rest(wait) {
 			return
@@ -288,7 +288,7 @@ func (s *backend) lookBelow(key floorKey, wait time.Duration) {
 		var kinds int64
 		began := time.Now()
 		err := s.Read(s.hub.ctx, func(ctx context.Context, q db.Querier) (err error) {
-			scope, err := s.floors.scopeBelow(key)
+			scope, err := s.cursors.scopeBelow(key)
 			if err != nil {
 				return err
 			}
@@ -302,9 +302,9 @@ func (s *backend) lookBelow(key floorKey, wait time.Duration) {
 				s.options.logger.Debug("cannot look for jobs below where claims begin; trying again", "queue", key.queue, "error", err)
 			}
 			took = slowLook // nothing is known
-			s.floors.failedBelow(key)
+			s.cursors.failedBelow(key)
 		}
-		if s.floors.lookedBelow(key, took, kinds > 0) {
+		if s.cursors.lookedBelow(key, took, kinds > 0) {
 			s.hub.wake(core.WorkReady, key.queue, jobs.WakeSafety)
 		}
 	})
