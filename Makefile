@@ -69,7 +69,7 @@ generated: ## Fail when generated code is not what the SQL gives, or sqlc vet fi
 	$(SQLC) diff
 	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; mkdir -p "$$dir/db" "$$dir/jobs/postgres" "$$dir/internal/costs"; \
 	cp -R db/sqlite db/postgres "$$dir/db/"; go build -o "$$dir/gentypes" ./internal/gentypes; (cd "$$dir" && ./gentypes); \
-	for file in db/types.go db/timed.go jobs/postgres/queries.go internal/costs/counted_test.go; do \
+	for file in db/types.go db/convert.go db/timed.go jobs/postgres/queries.go internal/costs/counted_test.go; do \
 		diff -u "$$file" "$$dir/$$file" || { echo "$$file is not up to date: run make generate"; exit 1; }; \
 	done
 

@@ -26,7 +26,7 @@ type sealed = engine.Sealed
 // New returns a client of the queue in a store.
 func New(store Store, opts ...ClientOption) *Client {
 	c := &Client{given: store, store: observe(engine.StoreOf(store)), runners: &runner.Registry{}, marks: newMarks()}
-	c = c.with(engine.Scope{Store: c.store, Identity: store, Searches: &engine.SharedOf(store).Searches})
+	c = c.with(engine.Scope{Store: c.store, Identity: engine.SharedOf(store), Searches: &engine.SharedOf(store).Searches})
 	for _, opt := range opts {
 		opt(c)
 	}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -92,7 +93,7 @@ func (s observed) watch(ctx context.Context, do func(context.Context, work) erro
 // as a missing job, is not one of the database, and a cancelled context is not a failure.
 type watch struct {
 	observer *Observer
-	own      error // the last function's
+	own      error // that of the first function that failed
 	failed   bool  // a statement of it
 }
 
@@ -107,8 +108,9 @@ func (w *watch) statements(fn work) work {
 		}
 	}
 	return func(ctx context.Context, q db.Querier) error {
-		w.own = fn(ctx, db.Timed(q, note))
-		return w.own
+		err := fn(ctx, db.Timed(q, note))
+		w.own = cmp.Or(w.own, err)
+		return err
 	}
 }
 

@@ -176,11 +176,12 @@ func testSearchesAreBounded(f *fixture) {
 		f.must(err)
 	}
 	store := &searched{Store: f.store, size: size}
+	sealed := engine.SealStore(store) // as one store for all clients
 	for name, filter := range map[string]inspect.Filter{"text": {Text: "y"}, "found": {Text: "x"}, "queue": {Queue: "other"}, "none": {}} {
 		var all sync.WaitGroup
 		for range searches {
 			all.Go(func() {
-				if _, err := inspect.New(jobs.New(engine.SealStore(store))).List(f.ctx, filter); err != nil {
+				if _, err := inspect.New(jobs.New(sealed)).List(f.ctx, filter); err != nil {
 					f.Error(err)
 				}
 			})

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // afterStatement is a store that calls a function after each statement in a caller's transaction.
 type afterStatement struct {
-	Store
+	engine.Store
 	hook func(name string, took time.Duration, err error)
 }
 
@@ -38,11 +39,11 @@ func testFailedChanges(f *fixture) {
 	f.drain(jobs.Config{}, on("fails", func(context.Context, jobs.Job) error { return errors.New("broken") }))
 	statements := 0
 	var end func()
-	observed := jobs.New(afterStatement{f.store, func(string, time.Duration, error) {
+	observed := jobs.New(engine.SealStore(afterStatement{f.store, func(string, time.Duration, error) {
 		if statements--; statements == 0 {
 			end()
 		}
-	}})
+	}}))
 	for name, change := range map[string]func(ctx context.Context, c *jobs.Client) error{
 		"a cancel": func(ctx context.Context, c *jobs.Client) error { _, err := c.Cancel(ctx, ids[0]); return err },
 		"a cancel of many": func(ctx context.Context, c *jobs.Client) error {

@@ -175,7 +175,7 @@ func TestNeutralTypesAreUpToDate(t *testing.T) {
 	if output, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("gentypes: %v\n%s", err, output)
 	}
-	for _, file := range []string{"db/types.go", "jobs/postgres/queries.go", "internal/costs/counted_test.go"} {
+	for _, file := range []string{"db/types.go", "db/convert.go", "db/timed.go", "jobs/postgres/queries.go", "internal/costs/counted_test.go"} {
 		fresh, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
 			t.Fatal(err)

@@ -122,7 +122,7 @@ func (l *lab) dieAt(f *fate, all everything, keepOpen bool) (met bool) {
 	l.wantEverything(l.to, all)
 	l.wantEverything(l.from, all)
 	l.wantOpen(l.to)
-	done, err := Reopen(l.ctx, engine.StoreOf(engine.SealStore(healthy.From.Store)))
+	done, err := Reopen(l.ctx, healthy.From.Store)
 	l.must(err)
 	if done.Closed == keepOpen || !keepOpen && !done.Ended {
 		l.Errorf("in the end the source is %+v", done)

@@ -310,8 +310,8 @@ func testOpenedMeanwhile(l *lab) {
 	c := l.config()
 	var stillPart error
 	c.Progress = at("comparing sqluice_queues", func() {
-		_, stillPart = Reopen(l.ctx, engine.StoreOf(engine.SealStore(l.side(l.to).Store)))
-		if _, err := Reopen(l.ctx, engine.StoreOf(engine.SealStore(l.side(l.from).Store))); err != nil {
+		_, stillPart = Reopen(l.ctx, l.side(l.to).Store)
+		if _, err := Reopen(l.ctx, l.side(l.from).Store); err != nil {
 			l.Error(err)
 		}
 	})

@@ -22,7 +22,7 @@ type backend struct {
 	*workerLocks
 
 	hub        *hub
-	cursors     *cursors
+	cursors    *cursors
 	inserts    *groupcommit.Committer[*insert]
 	inspecting chan struct{} // has a value for each inspection under way
 

@@ -54,10 +54,10 @@ func (s *backend) claimSimply(ctx context.Context, x *engine.Exchange) error {
 		x.NoneDueBefore = x.Now + 1
 		return engine.InOrder(ctx, q, x.Claims)
 	})
-	if err != nil {
+	if err != nil || x.Keep != nil && x.Keep() {
 		return err
 	}
-	return s.Write(ctx, x.Conclude) // which takes no round trip when it has nothing to do
+	return s.Write(ctx, x.Conclude)
 }
 
 // transactOne is transact for one statement: it sends BEGIN, settings, the statement and COMMIT in one round trip. The number of that

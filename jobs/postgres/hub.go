@@ -29,7 +29,7 @@ const lastWord = 500 * time.Millisecond
 // hub wakes listeners after commits: after this process's at once, after another process's when it made work ready, by a
 // notification, and at each poll after those without a notification. Jobs that end in other processes cause none: a
 // notification would wake every listening process and the server's process for it, and nearly always no caller waits.
-// [jobs.Store.AnnouncesEnds] is therefore false: Wait polls, and pollChanges wakes the listeners for ChangesOnly.
+// AnnouncesEnds is therefore false: Wait polls, and pollChanges wakes the listeners for ChangesOnly.
 type hub struct {
 	store *backend
 	token string // names this store in its own notifications, which it need not listen to
@@ -49,7 +49,7 @@ type hub struct {
 
 type listener struct {
 	signals core.Signal
-	queues  []string // work for others is none of its business; none means all
+	queues  []string // the only ones whose work wakes it; none means all
 	wake    chan struct{}
 }
 
@@ -282,7 +282,7 @@ func (h *hub) close() {
 	}
 }
 
-// pollChanges wakes, as often as poll does, those listeners who want to know of changes only. Claims ring no bell, and
+// pollChanges wakes, as often as poll does, those listeners who want to know of changes only. Claims send no notification, and
 // neither do other programs, so it compares what is there with what was there.
 func (h *hub) pollChanges() {
 	var last db.GetChangeMarkRow

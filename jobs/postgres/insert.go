@@ -93,7 +93,10 @@ func (i *insert) addMany(ctx context.Context, q db.Querier) error {
 // insertClaimed inserts a job as claimed. An error undoes the insert, also when the statement has returned no row because of a
 // trigger.
 func (s inserter) insertClaimed(ctx context.Context, i *insert) ([]int64, error) {
-	limited, cancel := context.WithTimeout(ctx, i.Claim.Patience)
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if i.Claim.Patience > 0 {
+		limited, cancel = context.WithTimeout(ctx, i.Claim.Patience)
+	}
 	defer cancel()
 	arg, committed := i.Claimed(), func() {}
 	err := s.write(limited, 1, s.transact, func(ctx context.Context, _ *transaction, q db.Querier) error {

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
@@ -16,6 +18,7 @@ import (
 
 var oneTests = []engineTest{
 	{"OneTrip", testOneTrip},
+	{"OneConnection", testOneConnection},
 	{"Error", testOneIsCommitted},
 	{"EndOfContext", testOneGoesOn},
 	{"BrokenConnection", testOneOfUnknownOutcome},
@@ -47,6 +50,28 @@ func testOneTrip(t *testing.T, site *site) {
 	}
 	want(t, "commits by themselves", commits.Load(), 1)
 	want(t, "rows", rows(t, client, "k"), 4)
+}
+
+// A claim that needs no look afterwards takes no second connection: another caller may have the only one by then.
+func testOneConnection(t *testing.T, site *site) {
+	store, client := open(t, with(site.server.Copy(t, site.template), "pool_max_conns=1"))
+	must(t, addOne(t.Context(), store, nil)) // it is prepared now
+	var taken *pgxpool.Conn
+	must(t, store.Exchange(t.Context(), &engine.Exchange{
+		Begin: func() {}, Simple: true, Claiming: true,
+		Claims: []engine.Func{func(ctx context.Context, q db.Querier) error {
+			_, err := q.EnqueueJob(ctx, add("k"))
+			return err
+		}},
+		Keep: func() bool {
+			var err error
+			taken, err = store.pool.Acquire(t.Context())
+			must(t, err)
+			return true
+		},
+	}))
+	taken.Release()
+	want(t, "rows", rows(t, client, "k"), 2)
 }
 
 // What the function returns undoes nothing: its statement is committed.

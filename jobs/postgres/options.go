@@ -62,7 +62,7 @@ func BehindPooler() Option { return func(o *options) { o.pooled = true } }
 // pool: one listens, one holds the lock that shows that the worker lives. It is for pools that lead to a pooler.
 func WithSession(url string) Option { return func(o *options) { o.session = url } }
 
-// WithoutNotify makes enqueues ring no doorbell: other processes find new jobs by polling. PostgreSQL lets transactions
+// WithoutNotify makes enqueues send no notifications: other processes find new jobs by polling. PostgreSQL lets transactions
 // with a notification commit only one after the other, which matters from some thousands of enqueues a second on.
 func WithoutNotify() Option { return func(o *options) { o.silent = true } }
 

@@ -1,4 +1,4 @@
-// Package engine is the way from a client to its database. A Scope is what one client's statements run in: the store's
+// Package engine is the way from a client or a runner to its database. A Scope is what one client's statements run in: the store's
 // connections, or the caller's transaction.
 //
 // The parts of the queue that work for a client outside package jobs (jobs/inspect, lifecycle, prune) take a Scope. They get
@@ -11,5 +11,7 @@
 // Sealed has no exported field or method, so the documentation of Client shows nothing of it. Programs outside this module
 // cannot import this package.
 //
-// The package knows no engine by name, no runner and no job.
+// Store is the port that an engine fills. It gets jobs as data (Insert, Batch) and the cycles of runners as functions (Exchange).
+//
+// The package knows no engine by name, and neither handlers nor runners.
 package engine

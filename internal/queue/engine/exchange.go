@@ -11,23 +11,25 @@ import (
 // so in as few round trips as it can: the first statements of Record, Promote, Claims and Look may be sent together, so none of
 // these may depend on what another returns. A nil function has nothing to do.
 type Exchange struct {
-	Begin   func() // forgets what an earlier run has done; without statements
-	Record  Func   // records the ends of attempts
-	Promote Func   // makes due jobs pending
-	Claims  []Func // claim jobs, while no scheduled job is due before NoneDueBefore
-	Look    Func   // finds out when the next scheduled job falls due, and sets Due
-	Judge   Func   // looks at what was claimed, and gives back what must not run
-	Note    Func   // adds what happened to the counts; it reads nothing
+	Begin   func()      // forgets what an earlier run has done; without statements
+	Record  Func        // records the ends of attempts
+	Promote Func        // makes due jobs pending
+	Claims  []Func      // claim jobs, while no scheduled job is due before NoneDueBefore
+	Look    Func        // finds out when the next scheduled job falls due, and sets Due
+	Keep    func() bool // keeps all that was claimed if it may, without a statement; otherwise Judge must decide
+	Judge   Func        // looks at what was claimed, and gives back what must not run
+	Note    Func        // adds what happened to the counts; it reads nothing
 
 	// Claiming is set when jobs may become pending or be claimed; otherwise only Record, Judge and Note run.
 	Claiming bool
 
 	// Simple is set when an engine may commit the only claim by itself: nothing ended, Judge gives back at most jobs on their last
-	// chance, and the caller looks again afterwards. Judge and Note then run in a transaction of their own.
+	// chance, and the caller looks again afterwards. Unless Keep returns true, Judge and Note then run in a transaction of their
+	// own, which may run more than once without Begin.
 	Simple bool
 
 	// Now is the time of the claims, and Due when the first scheduled job falls due as far as the caller knows; 0 means that none is
-	// scheduled. Look sets Due anew. In microseconds.
+	// scheduled. Begin sets both, and Look sets Due anew. In microseconds.
 	Now, Due int64
 
 	// NoneDueBefore is set by the engine before Claims run: they claim nothing while a scheduled job is due before it. 0 means that

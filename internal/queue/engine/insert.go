@@ -54,7 +54,7 @@ type Claim struct {
 	// Row is set by the engine: the job that was inserted, as a claim returns it.
 	Row db.ClaimJobsRow
 
-	// Patience is how long the insert may wait where others can write meanwhile; it is then declined.
+	// Patience is how long the insert may wait where others can write meanwhile; it is then declined. 0 means no limit.
 	Patience time.Duration
 }
 

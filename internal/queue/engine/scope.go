@@ -33,7 +33,7 @@ type InsertFunc = func(context.Context, db.Querier) (inserted bool, err error)
 // unless it has a Tx.
 type Scope struct {
 	Store    Store
-	Identity any        // the store that the client was made with, by which clients of one store know each other
+	Identity any        // what all clients of the store have in common, by which they know each other
 	Tx       jobtype.Tx // the caller's transaction; nil means that the store's connections are used
 	Revealed bool       // results include the fields that kinds mark as sensitive
 	Searches *Exclusive // lets the searches of all clients of a store run one at a time

@@ -53,7 +53,7 @@ type Store interface {
 	// Now is the clock that leases and due times are compared with.
 	Now() time.Time
 
-	// Join returns the queue's statements inside a caller's transaction, which must be one of this
+	// Join returns the queue's statements inside a caller's transaction, which must be one of this engine.
 	Join(tx jobtype.Tx) (db.Querier, error)
 
 	// AnnounceCommit comes before statements that change jobs in a caller's transaction, which was given to Join: the commit then
@@ -69,13 +69,12 @@ type Store interface {
 	// tell leaves out work for other queues than these. stop ends it.
 	Listen(signals core.Signal, queues []string) (wake <-chan struct{}, stop func())
 
-	// AnnouncesEnds reports whether JobEnded reaches listeners after every commit that ends jobs. When it does not, it reaches
-	// them after this store's own writes only: Wait then reads the jobs itself, and listeners for ChangesOnly are woken about a
-	// second later at the latest.
+	// AnnouncesEnds reports whether JobEnded reaches listeners after every commit that ends jobs, in whatever process. Otherwise it
+	// reaches them after this store's own writes only: Wait then polls, and listeners for ChangesOnly are woken within about a second.
 	AnnouncesEnds() bool
 
-	// Announce tells listeners, here and in other processes, what a commit of this process made true. AnnouncesEnds says
-	// whether it tells other processes of JobEnded.
+	// Announce tells listeners, here and in other processes, what a commit of this process made true: other processes of JobEnded
+	// only where AnnouncesEnds is true.
 	Announce(signals core.Signal)
 
 	// HoldWorkerLock takes a new lock that says that a worker lives, for as long as the process lives or until release, and

@@ -16,14 +16,14 @@ type Service interface {
 	Run(ctx context.Context)
 }
 
-// again is how long a service rests after a panic.
-const again = time.Second
+// restartAfter is how long a service rests after a panic.
+const restartAfter = time.Second
 
 // Serve runs a service until ctx ends. A fault of the service that makes it panic ends neither the process nor the service: it is
 // logged, and Run is called again.
 func Serve(ctx context.Context, service Service, log *slog.Logger) {
 	for !serveOnce(ctx, service, log) && ctx.Err() == nil {
-		timer := time.NewTimer(again)
+		timer := time.NewTimer(restartAfter)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -36,7 +36,7 @@ func Serve(ctx context.Context, service Service, log *slog.Logger) {
 func serveOnce(ctx context.Context, service Service, log *slog.Logger) (ended bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			log.Error("a service of the worker panicked; it begins again", "service", service.Name(), "panic", p, "stack", string(debug.Stack()))
+			log.Error("a service of the worker panicked; restarting it", "service", service.Name(), "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	service.Run(ctx)

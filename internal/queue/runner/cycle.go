@@ -60,10 +60,13 @@ func (c *cycle) promotes() bool { return c.behind || len(c.wants) > 0 }
 // exchange returns what the engine runs in one transaction: it records ends, promotes what is due and claims, and then judges what
 // was claimed.
 func (c *cycle) exchange() *engine.Exchange {
-	x := &engine.Exchange{Simple: c.simple, Claiming: c.promotes(), Judge: c.judge, Note: c.note}
+	x := &engine.Exchange{Simple: c.simple, Claiming: c.promotes(), Keep: c.keepAll, Judge: c.judge, Note: c.note}
 	x.Begin = func() {
 		c.reset()
-		x.Now = core.Micros(c.now)
+		x.Now, x.Due = core.Micros(c.now), 0
+		if !c.due.IsZero() {
+			x.Due = core.Micros(c.due)
+		}
 	}
 	if len(c.ended) > 0 {
 		x.Record = func(ctx context.Context, q db.Querier) (err error) {
@@ -76,12 +79,12 @@ func (c *cycle) exchange() *engine.Exchange {
 	if !x.Claiming {
 		return x
 	}
-	if !c.due.IsZero() {
-		x.Due = core.Micros(c.due)
-	}
 	x.Promote = func(ctx context.Context, q db.Querier) error { return c.promoteDue(ctx, q) }
-	x.Look = func(ctx context.Context, q db.Querier) (err error) {
-		x.Due, err = c.findNext(ctx, q)
+	x.Look = func(ctx context.Context, q db.Querier) error {
+		next, err := c.findNext(ctx, q)
+		if err == nil {
+			x.Due = next
+		}
 		return err
 	}
 	for queue, n := range c.wants {
@@ -102,9 +105,24 @@ func (c *cycle) note(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
+// keepAll keeps all that a simple cycle has claimed, unless a job is on its last chance.
+func (c *cycle) keepAll() bool {
+	for _, attempts := range c.rows {
+		if slices.ContainsFunc(attempts, func(a *Attempt) bool { return c.config.lastChance(&a.job) }) {
+			return false
+		}
+	}
+	for _, attempts := range c.rows {
+		c.claimed = append(c.claimed, attempts...)
+	}
+	return true
+}
+
 // judge keeps of what was claimed what must run now.
 func (c *cycle) judge(ctx context.Context, q db.Querier) error {
-	c.claimed = nil
+	if c.claimed = nil; c.simple {
+		c.done = stats.Changes{} // nothing was recorded before, and a transaction of its own may run more than once
+	}
 	for queue, attempts := range c.rows {
 		if err := c.keep(ctx, q, queue, attempts); err != nil {
 			return err

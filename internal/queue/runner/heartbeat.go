@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -36,6 +37,7 @@ func (*heartbeat) Name() string { return "heartbeat" }
 
 // Run implements maintenance.Service.
 func (h *heartbeat) Run(ctx context.Context) {
+	defer h.endOnPanic()
 	now := time.Now()
 	h.lastTick, h.lastClock, h.renewed = now, h.store.Now(), now
 	h.trustFrom = now.Add(h.config.Lease / 3) // the others may just have woken up with this machine
@@ -66,6 +68,17 @@ func (h *heartbeat) Run(ctx context.Context) {
 		}
 		ticker.Reset(pause)
 	}
+}
+
+// endOnPanic ends the run after a panic: without renewals its leases would end while its handlers go on.
+func (h *heartbeat) endOnPanic() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	h.log.Error("the heartbeat panicked: stopping", "panic", p, "stack", string(debug.Stack()))
+	h.endRun(fmt.Errorf("the heartbeat of the worker panicked: %v", p))
+	h.stop()
 }
 
 // giveUp makes the producer end the run.

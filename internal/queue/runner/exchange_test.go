@@ -1,0 +1,87 @@
+package runner
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+)
+
+// cancelling is a database of two jobs on their last chance, each with a cancel request.
+type cancelling struct {
+	db.Querier
+	notes []string
+}
+
+func (*cancelling) ClaimJobs(context.Context, db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
+	return []db.ClaimJobsRow{
+		{ID: 1, Kind: "k", Payload: "0", Attempt: 3, MaxAttempts: 9, Crashes: 2},
+		{ID: 2, Kind: "k", Payload: "0", Attempt: 3, MaxAttempts: 9, Crashes: 2},
+	}, nil
+}
+
+func (*cancelling) CancelRequestedJob(context.Context, db.CancelRequestedJobParams) (int64, error) {
+	return 1, nil
+}
+
+func (q *cancelling) AddJobChanges(_ context.Context, arg db.AddJobChangesParams) error {
+	q.notes = append(q.notes, arg.Items)
+	return nil
+}
+
+// After a simple claim the second transaction may run more than once: each run notes the same.
+func TestJudgeAfterASimpleClaimRunsAgain(t *testing.T) {
+	c := endlessProducer(t, &endless{}, 0, func() {}).cycleOf(2)
+	c.ended, c.simple = nil, true
+	x, q := c.exchange(), &cancelling{}
+	x.Begin()
+	for _, claim := range x.Claims {
+		if err := claim(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if x.Keep() {
+		t.Error("jobs on their last chance are kept without a look")
+	}
+	for range 2 {
+		if err := x.Conclude(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(q.notes) != 2 || q.notes[0] != q.notes[1] {
+		t.Errorf("the runs noted %q", q.notes)
+	}
+}
+
+// A transaction that runs again knows what was due before it.
+func TestExchangeThatRunsAgainIsDue(t *testing.T) {
+	c := endlessProducer(t, &endless{}, 0, func() {}).cycleOf(2)
+	c.due = time.Now().Add(-time.Second)
+	x := c.exchange()
+	for run := range 2 {
+		if x.Begin(); !x.IsDue() {
+			t.Errorf("run %d has Due %d, not %d", run, x.Due, core.Micros(c.due))
+		}
+		if err := x.Look(t.Context(), &endlessQuerier{}); err != nil || x.IsDue() {
+			t.Errorf("run %d: after a look that found nothing Due is %d, %v", run, x.Due, err)
+		}
+	}
+}
+
+// shaky is a store whose schema cannot be looked at without a panic.
+type shaky struct{ endless }
+
+func (*shaky) SchemaVersion(context.Context) (int64, int64, error) { panic("oh no") }
+
+// Without its heartbeat a worker must not go on.
+func TestHeartbeatThatPanicsEndsTheRun(t *testing.T) {
+	r := runOf(t, &shaky{}, Config{Queues: map[string]int{"q": 2}, Lease: time.Second}, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	(&heartbeat{run: r, stop: cancel}).Run(ctx)
+	if err := r.fatalError(); err == nil || ctx.Err() == nil || context.Cause(ctx) == context.DeadlineExceeded {
+		t.Errorf("the run's error is %v, the context's %v", err, ctx.Err())
+	}
+}
