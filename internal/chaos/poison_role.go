@@ -62,6 +62,8 @@ func (p *player) workInPrison(ctx context.Context) error {
 		select {}
 	})
 	handlePoison(runner, killMemory, func() {
+		// The runtime dies in several ways, not all of which name the reason.
+		fmt.Fprintln(os.Stderr, "poison: going to be out of memory")
 		fmt.Fprintln(os.Stderr, "poison:", exhaustMemory())
 		os.Exit(4)
 	})
