@@ -15,7 +15,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
-// A service mounts the dashboard and the API below a path of its own.
+// A service mounts the dashboard and the API below a path that it chooses.
 func Example() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "")

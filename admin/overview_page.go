@@ -64,7 +64,7 @@ func (h *Handler) overview(ctx context.Context) (overview, error) {
 func lastHour() inspect.HistoryFilter { return inspect.HistoryFilter{} }
 
 func (h *Handler) lastDay() inspect.HistoryFilter {
-	now := inspect.New(h.client).Now()
+	now := h.inspector.Now()
 	return inspect.HistoryFilter{Since: now.Add(-24 * time.Hour), Until: now, Step: 15 * time.Minute}
 }
 

@@ -2,7 +2,7 @@
 
 package db
 
-// EnqueueKeylessJobParamsOf returns the parameters for the same job, without its UniqueKey and RequestID.
+// EnqueueKeylessJobParamsOf returns the parameters for the same job, without UniqueKey, RequestID.
 func EnqueueKeylessJobParamsOf(p EnqueueJobParams) EnqueueKeylessJobParams {
 	return EnqueueKeylessJobParams{
 		Kind:        p.Kind,

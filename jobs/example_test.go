@@ -126,7 +126,7 @@ func ExampleClient_Wait() {
 	// Output: done {"bytes":4711}
 }
 
-// All that is done in a transaction of the client's is committed together. A program with a transaction of its own uses With.
+// What the function does with its client is committed together, or not at all. A program that has a transaction uses With.
 func ExampleClient_Tx() {
 	ctx := context.Background()
 	client, done := newClient(ctx)

@@ -147,7 +147,7 @@ func (q *Queue) read() reading {
 	if err != nil {
 		q.log.Error("reading the queue for its metrics failed", "error", err)
 	}
-	r.at, r.ok, r.clock = q.now(), err == nil, inspect.New(q.client).Now()
+	r.at, r.ok, r.clock = q.now(), err == nil, inspector.Now()
 	q.last = r
 	return r
 }

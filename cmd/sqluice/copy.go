@@ -64,12 +64,12 @@ func (a *app) copy(ctx context.Context, from, to database, keepOpen bool) (err e
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeStore(engine.SealStore(source.Store))) }()
+	defer func() { err = errors.Join(err, closeStore(source.Store)) }()
 	target, err := openSide(ctx, "--to", to, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeStore(engine.SealStore(target.Store))) }()
+	defer func() { err = errors.Join(err, closeStore(target.Store)) }()
 
 	report, err := move.Run(ctx, move.Config{
 		From: source, To: target, KeepOpen: keepOpen, Logger: log,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 
@@ -82,7 +83,7 @@ func (a *app) withOpened(
 	return errors.Join(fn(jobs.New(store)), closeStore(store))
 }
 
-func closeStore(store jobs.Store) error {
+func closeStore(store io.Closer) error {
 	if err := store.Close(); err != nil {
 		return fmt.Errorf("close the database: %w", err)
 	}

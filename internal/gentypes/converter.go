@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"go/ast"
 	"go/format"
-	"go/parser"
-	"go/token"
 	"go/types"
 	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // conversion makes the parameters of one statement from those of another, which insert the same job. All fields are copied by their
@@ -43,13 +41,11 @@ func converter(folder, to string) error {
 		if from == nil || into == nil {
 			return fmt.Errorf("there is no %s or no %s", c.from, c.to)
 		}
-		fmt.Fprintf(&out, "\n// %[1]sOf returns the parameters for the same job, without", c.to)
-		for i, name := range c.given {
-			fmt.Fprintf(&out, "%s %s", []string{"", ","}[min(i, 1)], name)
+		without := c.given
+		if len(without) == 0 {
+			without = c.dropped
 		}
-		if len(c.given) == 0 {
-			fmt.Fprintf(&out, " its %s", join(c.dropped))
-		}
+		fmt.Fprintf(&out, "\n// %sOf returns the parameters for the same job, without %s", c.to, strings.Join(without, ", "))
 		fmt.Fprintf(&out, ".\nfunc %[1]sOf(p %[2]s) %[1]s {\nreturn %[1]s{\n", c.to, c.from)
 		for _, f := range into {
 			switch {
@@ -73,42 +69,26 @@ func converter(folder, to string) error {
 	return os.WriteFile(to, source, 0o644)
 }
 
-func join(names []string) (text string) {
-	for i, name := range names {
-		text += []string{"", " and "}[min(i, 1)] + name
-	}
-	return text
-}
-
 // field is a field of a struct.
 type field struct{ name, kind string }
 
 // structsOf returns the fields of all structs of a package.
 func structsOf(folder string) (map[string][]field, error) {
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	specs, err := typesOf(folder)
 	if err != nil {
 		return nil, err
 	}
 	structs := map[string][]field{}
-	for _, file := range files {
-		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
+	for _, spec := range specs {
+		list, ok := spec.Type.(*ast.StructType)
+		if !ok {
+			continue
 		}
-		ast.Inspect(tree, func(node ast.Node) bool {
-			spec, ok := node.(*ast.TypeSpec)
-			if !ok {
-				return true
+		for _, f := range list.Fields.List {
+			for _, name := range f.Names {
+				structs[spec.Name.Name] = append(structs[spec.Name.Name], field{name.Name, types.ExprString(f.Type)})
 			}
-			if list, ok := spec.Type.(*ast.StructType); ok {
-				for _, f := range list.Fields.List {
-					for _, name := range f.Names {
-						structs[spec.Name.Name] = append(structs[spec.Name.Name], field{name.Name, types.ExprString(f.Type)})
-					}
-				}
-			}
-			return false
-		})
+		}
 	}
 	return structs, nil
 }

@@ -1,6 +1,7 @@
 // Command gentypes writes five files: db/types.go, an alias for every type that sqlc generated for SQLite; db/convert.go, which makes
-// the parameters of one insert from those of another; db/timed.go, which times statements; jobs/postgres/queries.go, which gives the generated PostgreSQL code those types; and
-// internal/costs/counted_test.go, which counts statements. `make generate` runs it from the root of the repository.
+// the parameters of one insert from those of another; db/timed.go, which times statements; jobs/postgres/queries.go, which gives the
+// generated PostgreSQL code those types; and internal/costs/counted_test.go, which counts statements. `make generate` runs it from the
+// root of the repository.
 package main
 
 import (
@@ -36,26 +37,14 @@ func main() {
 
 // aliases writes an alias for each type that belongs to no single engine.
 func aliases(from, to string) error {
-	files, err := filepath.Glob(filepath.Join(from, "*.go"))
+	specs, err := typesOf(from)
 	if err != nil {
 		return err
 	}
 	var names []string
-	for _, file := range files {
-		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, decl := range tree.Decls {
-			types, ok := decl.(*ast.GenDecl)
-			if !ok || types.Tok != token.TYPE {
-				continue
-			}
-			for _, spec := range types.Specs {
-				if name := spec.(*ast.TypeSpec).Name; name.IsExported() && !slices.Contains(engineTypes, name.Name) {
-					names = append(names, name.Name)
-				}
-			}
+	for _, spec := range specs {
+		if name := spec.Name; name.IsExported() && !slices.Contains(engineTypes, name.Name) {
+			names = append(names, name.Name)
 		}
 	}
 	slices.Sort(names)
@@ -71,4 +60,26 @@ func aliases(from, to string) error {
 		return err
 	}
 	return os.WriteFile(to, source, 0o644)
+}
+
+// typesOf returns the types that a package declares.
+func typesOf(folder string) (specs []*ast.TypeSpec, err error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		for _, decl := range tree.Decls {
+			if types, ok := decl.(*ast.GenDecl); ok && types.Tok == token.TYPE {
+				for _, spec := range types.Specs {
+					specs = append(specs, spec.(*ast.TypeSpec))
+				}
+			}
+		}
+	}
+	return specs, nil
 }

@@ -8,15 +8,13 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/queue/engine"
-	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // checkIdle returns an error while workers of the source live, or jobs run. It rescues jobs of dead workers first: no
 // runner may be there to do so.
 func (m *mover) checkIdle(ctx context.Context) error {
-	if err := inspect.New(jobs.New(engine.SealStore(m.From.Store))).RescueGone(ctx, m.Logger); err != nil {
+	if err := inspect.New(m.From.client()).RescueGone(ctx, m.Logger); err != nil {
 		return m.From.fault(err)
 	}
 	var live []db.Worker
@@ -61,7 +59,7 @@ func (m *mover) checkEmpty(ctx context.Context) error {
 		return err
 	}
 	if len(has.rows) == 0 && len(has.live) > 0 { // the target was tried out, perhaps, and its worker killed
-		if err := inspect.New(jobs.New(engine.SealStore(m.To.Store))).RescueGone(ctx, m.Logger); err != nil {
+		if err := inspect.New(m.To.client()).RescueGone(ctx, m.Logger); err != nil {
 			return m.To.fault(err)
 		}
 		if has, err = m.To.contents(ctx); err != nil {

@@ -35,6 +35,9 @@ type Side struct {
 	role string // source or target, for errors
 }
 
+// client returns a client of the side's queue.
+func (s Side) client() *jobs.Client { return jobs.New(engine.SealStore(s.Store)) }
+
 // Config describes a move.
 type Config struct {
 	From, To Side
@@ -117,7 +120,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 		m.Logger = slog.New(slog.DiscardHandler)
 	}
 	for _, side := range []Side{m.From, m.To} {
-		if err := jobs.New(engine.SealStore(side.Store)).CheckSchema(ctx); err != nil {
+		if err := side.client().CheckSchema(ctx); err != nil {
 			return Report{}, side.fault(err)
 		}
 	}
@@ -151,7 +154,7 @@ func (m *mover) fill(ctx context.Context) ([]Sum, error) {
 	if err := m.copyAll(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := inspect.New(jobs.New(engine.SealStore(m.To.Store))).Recount(ctx); err != nil { // rows that are added with their status are in no count
+	if _, err := inspect.New(m.To.client()).Recount(ctx); err != nil { // rows that are added with their status are in no count
 		return nil, m.To.fault(err)
 	}
 	return m.compare(ctx)

@@ -33,7 +33,7 @@ type Store interface {
 	// inserted nothing. Jobs with a Claim are not announced.
 	Insert(ctx context.Context, in Insert) ([]int64, error)
 
-	// InsertWith is Write for a function that inserts jobs into one queue by statements of its own. Their commit announces new
+	// InsertWith is Write for a function that itself runs statements that insert jobs into one queue. Their commit announces new
 	// work in the queue when fn reports that it inserted any.
 	InsertWith(ctx context.Context, queue string, fn InsertFunc) error
 
@@ -61,7 +61,7 @@ type Store interface {
 	// work. The error is an [jobtype.InvalidError] when jobs must not be changed at the transaction's isolation level.
 	AnnounceCommit(ctx context.Context, tx jobtype.Tx, signals core.Signal, queue string) error
 
-	// BeginOwn begins a transaction on a connection of its own. The end of ctx rolls it back.
+	// BeginOwn begins a transaction on a separate connection. The end of ctx rolls it back.
 	BeginOwn(ctx context.Context) (OwnTx, error)
 
 	// Listen returns a channel that gets a value after a commit, here or in another process, that may have made

@@ -4,7 +4,7 @@
 //	Pruner   removes what has been kept long enough: jobs that ended, rows of workers, the audit log, the history
 //	Rollup   adds up what transactions note of jobs to counts and history
 //
-// What has a Run is a service: a runner starts each on a goroutine of its own, and it returns when its context ends.
+// The types with a Run method are services: a runner starts each on a separate goroutine, and Run returns when its context ends.
 // The rescuer has no loop: a runner's heartbeat calls it, because both need the same look at the workers. Package
 // jobs/inspect calls it too, without a runner.
 //

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/outage"
 )
 
 // Service is work that goes on beside a runner's jobs.
@@ -22,13 +24,8 @@ const restartAfter = time.Second
 // Serve runs a service until ctx ends. A fault of the service that makes it panic ends neither the process nor the service: it is
 // logged, and Run is called again.
 func Serve(ctx context.Context, service Service, log *slog.Logger) {
-	for !serveOnce(ctx, service, log) && ctx.Err() == nil {
-		timer := time.NewTimer(restartAfter)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+	for !serveOnce(ctx, service, log) && outage.Sleep(ctx, restartAfter) {
+		continue
 	}
 }
 

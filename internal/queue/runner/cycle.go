@@ -79,7 +79,7 @@ func (c *cycle) exchange() *engine.Exchange {
 	if !x.Claiming {
 		return x
 	}
-	x.Promote = func(ctx context.Context, q db.Querier) error { return c.promoteDue(ctx, q) }
+	x.Promote = c.promoteDue
 	x.Look = func(ctx context.Context, q db.Querier) error {
 		next, err := c.findNext(ctx, q)
 		if err == nil {
@@ -121,7 +121,7 @@ func (c *cycle) keepAll() bool {
 // judge keeps of what was claimed what must run now.
 func (c *cycle) judge(ctx context.Context, q db.Querier) error {
 	if c.claimed = nil; c.simple {
-		c.done = stats.Changes{} // nothing was recorded before, and a transaction of its own may run more than once
+		c.done = stats.Changes{} // nothing was recorded before, and the transaction after a simple claim may run more than once
 	}
 	for queue, attempts := range c.rows {
 		if err := c.keep(ctx, q, queue, attempts); err != nil {
