@@ -118,9 +118,9 @@ func ExampleClient_Wait() {
 	}()
 	defer func() { <-drained }()
 
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	minute, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	job, err := client.Wait(ctx, receipt.ID)
+	job, err := client.Wait(minute, receipt.ID)
 	check(err)
 	fmt.Println(job.Status, string(job.Result))
 	// Output: done {"bytes":4711}
