@@ -67,9 +67,9 @@ ascii: ## Fail when SQL is not plain ASCII, which sqlc would corrupt without an 
 generated: ## Fail when generated code is not what the SQL gives, or sqlc vet finds a fault
 	$(SQLC) vet
 	$(SQLC) diff
-	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; mkdir -p "$$dir/db" "$$dir/jobs/postgres" "$$dir/internal/costs"; \
-	cp -R db/sqlite db/postgres "$$dir/db/"; go build -o "$$dir/gentypes" ./internal/gentypes; (cd "$$dir" && ./gentypes); \
-	for file in db/types.go db/convert.go db/timed.go jobs/postgres/queries.go internal/costs/counted_test.go; do \
+	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; mkdir -p "$$dir/db" "$$dir/jobs/postgres" "$$dir/jobs/sqlite" "$$dir/internal/costs"; \
+	cp -R db/sqlite db/sqliteonly db/postgres "$$dir/db/"; go build -o "$$dir/gentypes" ./internal/gentypes; (cd "$$dir" && ./gentypes); \
+	for file in db/types.go db/convert.go jobs/sqlite/convert.go db/timed.go jobs/postgres/queries.go internal/costs/counted_test.go; do \
 		diff -u "$$file" "$$dir/$$file" || { echo "$$file is not up to date: run make generate"; exit 1; }; \
 	done
 

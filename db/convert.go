@@ -2,7 +2,7 @@
 
 package db
 
-// EnqueueKeylessJobParamsOf returns the parameters for the same job, without UniqueKey, RequestID.
+// EnqueueKeylessJobParamsOf returns the parameters for the same jobs, without UniqueKey, RequestID.
 func EnqueueKeylessJobParamsOf(p EnqueueJobParams) EnqueueKeylessJobParams {
 	return EnqueueKeylessJobParams{
 		Kind:        p.Kind,
@@ -20,7 +20,7 @@ func EnqueueKeylessJobParamsOf(p EnqueueJobParams) EnqueueKeylessJobParams {
 	}
 }
 
-// EnqueueJobsParamsOf returns the parameters for the same job, without Payloads.
+// EnqueueJobsParamsOf returns the parameters for the same jobs, without Payloads.
 func EnqueueJobsParamsOf(p EnqueueKeylessJobParams) EnqueueJobsParams {
 	return EnqueueJobsParams{
 		Kind:        p.Kind,
@@ -37,7 +37,7 @@ func EnqueueJobsParamsOf(p EnqueueKeylessJobParams) EnqueueJobsParams {
 	}
 }
 
-// EnqueueClaimedJobParamsOf returns the parameters for the same job, without WorkerID, StartedAt, LeaseUntil, Kinds, Cursors.
+// EnqueueClaimedJobParamsOf returns the parameters for the same jobs, without WorkerID, StartedAt, LeaseUntil, Kinds, Cursors.
 func EnqueueClaimedJobParamsOf(p EnqueueKeylessJobParams) EnqueueClaimedJobParams {
 	return EnqueueClaimedJobParams{
 		Kind:        p.Kind,

@@ -20,6 +20,27 @@ type timed struct {
 
 var _ Querier = timed{}
 
+// Watch implements [Watcher].
+func (q timed) Watch(name string, run func() error) error {
+	began := time.Now()
+	err := run()
+	q.hook(name, time.Since(began), err)
+	return err
+}
+
+// Watcher is a Querier that is told of statements that are not among its own, but stand for one of them.
+type Watcher interface {
+	Watch(name string, run func() error) error
+}
+
+// Watch runs statements that stand for the one of that name: if q is a [Watcher], by its Watch.
+func Watch(q Querier, name string, run func() error) error {
+	if w, ok := q.(Watcher); ok {
+		return w.Watch(name, run)
+	}
+	return run()
+}
+
 func (q timed) AddAudit(ctx context.Context, arg AddAuditParams) error {
 	began := time.Now()
 	err := q.own.AddAudit(ctx, arg)
@@ -440,13 +461,6 @@ func (q timed) ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]
 	return value, err
 }
 
-func (q timed) ListClaimableJobs(ctx context.Context, arg ListClaimableJobsParams) ([]ListClaimableJobsRow, error) {
-	began := time.Now()
-	value, err := q.own.ListClaimableJobs(ctx, arg)
-	q.hook("ListClaimableJobs", time.Since(began), err)
-	return value, err
-}
-
 func (q timed) ListEndedAmong(ctx context.Context, arg string) ([]int64, error) {
 	began := time.Now()
 	value, err := q.own.ListEndedAmong(ctx, arg)
@@ -675,13 +689,6 @@ func (q timed) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error
 	began := time.Now()
 	value, err := q.own.SnoozeJob(ctx, arg)
 	q.hook("SnoozeJob", time.Since(began), err)
-	return value, err
-}
-
-func (q timed) StartJobs(ctx context.Context, arg StartJobsParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.StartJobs(ctx, arg)
-	q.hook("StartJobs", time.Since(began), err)
 	return value, err
 }
 

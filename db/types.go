@@ -61,8 +61,6 @@ type (
 	ListAuditFromParams           = sqlite.ListAuditFromParams
 	ListAuditOfJobParams          = sqlite.ListAuditOfJobParams
 	ListAuditParams               = sqlite.ListAuditParams
-	ListClaimableJobsParams       = sqlite.ListClaimableJobsParams
-	ListClaimableJobsRow          = sqlite.ListClaimableJobsRow
 	ListEndedJobIDsParams         = sqlite.ListEndedJobIDsParams
 	ListFailedJobsParams          = sqlite.ListFailedJobsParams
 	ListFailedJobsRow             = sqlite.ListFailedJobsRow
@@ -96,7 +94,6 @@ type (
 	SensitiveField                = sqlite.SensitiveField
 	SetJobProgressParams          = sqlite.SetJobProgressParams
 	SnoozeJobParams               = sqlite.SnoozeJobParams
-	StartJobsParams               = sqlite.StartJobsParams
 	TakeJobChangesRow             = sqlite.TakeJobChangesRow
 	Worker                        = sqlite.Worker
 )

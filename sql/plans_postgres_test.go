@@ -37,7 +37,7 @@ var hotReads = map[string]string{
 	"AddJobError": "", "EnqueueJob": "", "EnqueueJobs": "", "EnqueueKeylessJob": "", "HeartbeatWorker": "", "ListJobErrors": "",
 
 	"CancelRequestedJob": "sqluice_jobs_pkey", "CancelRunningJob": "sqluice_jobs_pkey", "CancelWaitingJob": "sqluice_jobs_pkey", "CompleteJob": "sqluice_jobs_pkey",
-	"CompleteJobs": "sqluice_jobs_pkey", "StartJobs": "sqluice_jobs_pkey", "ListClaimableJobs": "sqluice_jobs_claim sqluice_jobs_pkey",
+	"CompleteJobs":            "sqluice_jobs_pkey",
 	"CompleteJobsWithResults": "sqluice_jobs_pkey", "DeleteJob": "sqluice_jobs_pkey", "ExtendLeases": "sqluice_jobs_pkey",
 	"FailJob": "sqluice_jobs_pkey", "GetJob": "sqluice_jobs_pkey", "GetJobFence": "sqluice_jobs_pkey", "ReleaseJob": "sqluice_jobs_pkey",
 	"RequestJobCancel": "sqluice_jobs_pkey", "RetryJob": "sqluice_jobs_pkey", "SetJobProgress": "sqluice_jobs_pkey", "SnoozeJob": "sqluice_jobs_pkey",

@@ -356,95 +356,6 @@ func (q *Queries) HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsPa
 	return kinds, err
 }
 
-const listClaimableJobs = `-- name: ListClaimableJobs :many
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
-       j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
-FROM sqluice_jobs AS j WHERE j.id = ANY (ARRAY(
-    SELECT c.id FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
-    CROSS JOIN LATERAL (
-        SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST($2 AS TEXT) AND i.kind = k.value
-          AND i.run_after <= CAST($3 AS BIGINT)
-        ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST($4 AS BIGINT)
-    ) AS c
-    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($5 AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL)
-    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST($4 AS BIGINT)
-))
-`
-
-type ListClaimableJobsParams struct {
-	Kinds    string
-	Queue    string
-	Now      int64
-	N        int64
-	WorkerID int64
-}
-
-type ListClaimableJobsRow struct {
-	ID          int64
-	Kind        string
-	Payload     string
-	Priority    int64
-	RunAfter    int64
-	Attempt     int64
-	Uncounted   int64
-	MaxAttempts int64
-	Crashes     int64
-	Timeout     int64
-	UniqueKey   *string
-	RequestID   *string
-	UserID      *string
-	Tags        *string
-	Metadata    *string
-	CreatedAt   int64
-}
-
-// ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs hands
-// them over. For many jobs the two cost less than an UPDATE that returns rows. No other writer may come between them, as on SQLite.
-func (q *Queries) ListClaimableJobs(ctx context.Context, arg ListClaimableJobsParams) ([]ListClaimableJobsRow, error) {
-	rows, err := q.db.Query(ctx, listClaimableJobs,
-		arg.Kinds,
-		arg.Queue,
-		arg.Now,
-		arg.N,
-		arg.WorkerID,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListClaimableJobsRow
-	for rows.Next() {
-		var i ListClaimableJobsRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Kind,
-			&i.Payload,
-			&i.Priority,
-			&i.RunAfter,
-			&i.Attempt,
-			&i.Uncounted,
-			&i.MaxAttempts,
-			&i.Crashes,
-			&i.Timeout,
-			&i.UniqueKey,
-			&i.RequestID,
-			&i.UserID,
-			&i.Tags,
-			&i.Metadata,
-			&i.CreatedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const promoteDueJobs = `-- name: PromoteDueJobs :execrows
 UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT)
 WHERE id = ANY (ARRAY(
@@ -463,36 +374,6 @@ type PromoteDueJobsParams struct {
 // PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
 func (q *Queries) PromoteDueJobs(ctx context.Context, arg PromoteDueJobsParams) (int64, error) {
 	result, err := q.db.Exec(ctx, promoteDueJobs, arg.Now, arg.N)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
-const startJobs = `-- name: StartJobs :execrows
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST($1 AS BIGINT),
-                lease_until = CAST($2 AS BIGINT), started_at = CAST($3 AS BIGINT),
-                updated_at = CAST($3 AS BIGINT)
-WHERE COALESCE(status, '') = 'pending' AND id = ANY (CAST((
-    SELECT CAST(translate(CAST($4 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]))
-`
-
-type StartJobsParams struct {
-	WorkerID   int64
-	LeaseUntil int64
-	Now        int64
-	Ids        string
-}
-
-// StartJobs hands pending jobs, a JSON list of ids, to a worker.
-func (q *Queries) StartJobs(ctx context.Context, arg StartJobsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, startJobs,
-		arg.WorkerID,
-		arg.LeaseUntil,
-		arg.Now,
-		arg.Ids,
-	)
 	if err != nil {
 		return 0, err
 	}

@@ -155,9 +155,6 @@ type Querier interface {
 	ListAuditFrom(ctx context.Context, arg ListAuditFromParams) ([]JobAudit, error)
 	// ListAuditOfJob lists what was done to one job since a time, newest first, below an id: alone, or with others.
 	ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]JobAudit, error)
-	// ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs hands
-	// them over. For many jobs the two cost less than an UPDATE that returns rows. No other writer may come between them, as on SQLite.
-	ListClaimableJobs(ctx context.Context, arg ListClaimableJobsParams) ([]ListClaimableJobsRow, error)
 	// ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
 	ListEndedAmong(ctx context.Context, ids string) ([]int64, error)
 	// ListEndedJobIDs lists the ids of jobs that failed or were cancelled, the highest first, below an id: a step of a search.
@@ -236,8 +233,6 @@ type Querier interface {
 	SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error)
 	// SnoozeJob puts a job off until run_after; the attempt does not count.
 	SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error)
-	// StartJobs hands pending jobs, a JSON list of ids, to a worker.
-	StartJobs(ctx context.Context, arg StartJobsParams) (int64, error)
 	// TakeJobChanges removes up to n notes and returns them.
 	TakeJobChanges(ctx context.Context, n int64) ([]TakeJobChangesRow, error)
 }

@@ -16,6 +16,12 @@ type counted struct {
 
 var _ db.Querier = counted{}
 
+// Watch implements [db.Watcher].
+func (q counted) Watch(name string, run func() error) error {
+	q.note(name)
+	return run()
+}
+
 func (q counted) AddAudit(ctx context.Context, arg db.AddAuditParams) error {
 	q.note("AddAudit")
 	return q.own.AddAudit(ctx, arg)
@@ -316,11 +322,6 @@ func (q counted) ListAuditOfJob(ctx context.Context, arg db.ListAuditOfJobParams
 	return q.own.ListAuditOfJob(ctx, arg)
 }
 
-func (q counted) ListClaimableJobs(ctx context.Context, arg db.ListClaimableJobsParams) ([]db.ListClaimableJobsRow, error) {
-	q.note("ListClaimableJobs")
-	return q.own.ListClaimableJobs(ctx, arg)
-}
-
 func (q counted) ListEndedAmong(ctx context.Context, arg string) ([]int64, error) {
 	q.note("ListEndedAmong")
 	return q.own.ListEndedAmong(ctx, arg)
@@ -484,11 +485,6 @@ func (q counted) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams
 func (q counted) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
 	q.note("SnoozeJob")
 	return q.own.SnoozeJob(ctx, arg)
-}
-
-func (q counted) StartJobs(ctx context.Context, arg db.StartJobsParams) (int64, error) {
-	q.note("StartJobs")
-	return q.own.StartJobs(ctx, arg)
 }
 
 func (q counted) TakeJobChanges(ctx context.Context, arg int64) ([]db.TakeJobChangesRow, error) {

@@ -160,12 +160,12 @@ func TestNeutralTypesAreUpToDate(t *testing.T) {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build gentypes: %v\n%s", err, output)
 	}
-	for _, code := range []string{sqliteCode, postgresCode} {
+	for _, code := range []string{sqliteCode, postgresCode, sqliteOnlyCode} {
 		if err := os.CopyFS(filepath.Join(dir, code), os.DirFS(filepath.Join(root(t), code))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, folder := range []string{"jobs/postgres", "internal/costs"} {
+	for _, folder := range []string{"jobs/postgres", "jobs/sqlite", "internal/costs"} {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestNeutralTypesAreUpToDate(t *testing.T) {
 	if output, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("gentypes: %v\n%s", err, output)
 	}
-	for _, file := range []string{"db/types.go", "db/convert.go", "db/timed.go", "jobs/postgres/queries.go", "internal/costs/counted_test.go"} {
+	for _, file := range []string{"db/types.go", "db/convert.go", "jobs/sqlite/convert.go", "db/timed.go", "jobs/postgres/queries.go", "internal/costs/counted_test.go"} {
 		fresh, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
 			t.Fatal(err)

@@ -28,6 +28,12 @@ type counted struct {
 }
 
 var _ db.Querier = counted{}
+
+// Watch implements [db.Watcher].
+func (q counted) Watch(name string, run func() error) error {
+	q.note(name)
+	return run()
+}
 `
 
 func counterMethod(m *ast.Field) (string, error) {

@@ -1,5 +1,5 @@
-// Command gentypes writes five files: db/types.go, an alias for every type that sqlc generated for SQLite; db/convert.go, which makes
-// the parameters of one insert from those of another; db/timed.go, which times statements; jobs/postgres/queries.go, which gives the
+// Command gentypes writes six files: db/types.go, an alias for every type that sqlc generated for SQLite; db/convert.go and
+// jobs/sqlite/convert.go, which make the parameters of one statement from those of another; db/timed.go, which times statements; jobs/postgres/queries.go, which gives the
 // generated PostgreSQL code those types; and internal/costs/counted_test.go, which counts statements. `make generate` runs it from the
 // root of the repository.
 package main
@@ -25,7 +25,8 @@ func main() {
 	log.SetFlags(0)
 	err := errors.Join(
 		aliases("db/sqlite", "db/types.go"),
-		converter("db/sqlite", "db/convert.go"),
+		sharedConverter("db/convert.go"),
+		sqliteConverter("jobs/sqlite/convert.go"),
 		timer("db/sqlite/querier.go", "db/timed.go"),
 		adapter("db/postgres/querier.go", "jobs/postgres/queries.go"),
 		counter("db/sqlite/querier.go", "internal/costs/counted_test.go"),

@@ -32,6 +32,27 @@ type timed struct {
 }
 
 var _ Querier = timed{}
+
+// Watch implements [Watcher].
+func (q timed) Watch(name string, run func() error) error {
+	began := time.Now()
+	err := run()
+	q.hook(name, time.Since(began), err)
+	return err
+}
+
+// Watcher is a Querier that is told of statements that are not among its own, but stand for one of them.
+type Watcher interface {
+	Watch(name string, run func() error) error
+}
+
+// Watch runs statements that stand for the one of that name: if q is a [Watcher], by its Watch.
+func Watch(q Querier, name string, run func() error) error {
+	if w, ok := q.(Watcher); ok {
+		return w.Watch(name, run)
+	}
+	return run()
+}
 `
 
 func timerMethod(m *ast.Field) (string, error) {

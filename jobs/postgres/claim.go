@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 // ClaimJobs implements [engine.Store]. The claim begins where earlier ones have come to: see cursors.
@@ -37,4 +39,9 @@ func (s *backend) enqueueClaimed(ctx context.Context, q db.Querier, arg db.Enque
 	return row, func() {
 		s.cursors.claimed(v, arg.Now, []db.ClaimJobsRow{db.ClaimJobsRow(row)})
 	}, err
+}
+
+// CompleteJobs implements [engine.Store].
+func (s *backend) CompleteJobs(ctx context.Context, q db.Querier, c engine.Completion) (int64, error) {
+	return q.CompleteJobs(ctx, db.CompleteJobsParams{Now: c.Now, WorkerID: c.WorkerID, Attempt: c.Attempt, Ids: core.JSONIDs(c.IDs)})
 }

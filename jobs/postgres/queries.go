@@ -358,18 +358,6 @@ func (q queries) ListAuditOfJob(ctx context.Context, arg db.ListAuditOfJobParams
 	return list, nil
 }
 
-func (q queries) ListClaimableJobs(ctx context.Context, arg db.ListClaimableJobsParams) ([]db.ListClaimableJobsRow, error) {
-	rows, err := q.own.ListClaimableJobs(ctx, dbpostgres.ListClaimableJobsParams(arg))
-	if err != nil {
-		return nil, err
-	}
-	list := make([]db.ListClaimableJobsRow, len(rows))
-	for i, row := range rows {
-		list[i] = db.ListClaimableJobsRow(row)
-	}
-	return list, nil
-}
-
 func (q queries) ListEndedAmong(ctx context.Context, arg string) ([]int64, error) {
 	return q.own.ListEndedAmong(ctx, arg)
 }
@@ -612,10 +600,6 @@ func (q queries) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams
 
 func (q queries) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
 	return q.own.SnoozeJob(ctx, dbpostgres.SnoozeJobParams(arg))
-}
-
-func (q queries) StartJobs(ctx context.Context, arg db.StartJobsParams) (int64, error) {
-	return q.own.StartJobs(ctx, dbpostgres.StartJobsParams(arg))
 }
 
 func (q queries) TakeJobChanges(ctx context.Context, arg int64) ([]db.TakeJobChangesRow, error) {

@@ -28,6 +28,7 @@ type backend struct {
 	sealed
 	traits
 	workerLocks
+	claims
 	*schema
 	backups
 	path    string
@@ -35,7 +36,6 @@ type backend struct {
 	files   *files
 	writeDB *sql.DB
 	readDB  *sql.DB
-	writer  *writer
 	hub     *hub
 	options options
 

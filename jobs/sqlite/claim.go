@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/db/sqliteonly"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -12,23 +14,33 @@ import (
 // returns rows.
 const manyJobs = 8
 
+// leastRange is how many ids without a gap get a statement of their own. An UPDATE walks through a range of ids once, and writes rows
+// as it meets them; the ids of a list it reads from JSON, collects, and looks up one by one.
+const leastRange = 8
+
+// claims is the part of the engine that claims and completes jobs. Its methods run in the writer's transaction.
+type claims struct{ writer *writer }
+
 // ClaimJobs implements [engine.Store]. It claims in two steps after a claim that gave many jobs, and else in one statement: for few
 // jobs that is cheaper.
-func (s *backend) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
-	busy := &s.writer.claimsMany // one transaction at a time uses it
+func (c claims) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
+	busy := &c.writer.claimsMany // one transaction at a time uses it
 	defer func() { *busy = len(rows) >= manyJobs }()
 	if *busy && arg.NoneDueBefore == 0 {
-		rows, err = claimInSteps(ctx, q, arg)
+		err = db.Watch(q, "ClaimJobs", func() error {
+			rows, err = c.inSteps(ctx, q, arg)
+			return err
+		})
 	} else {
 		rows, err = q.ClaimJobs(ctx, arg)
 	}
 	return rows, nil, err
 }
 
-func claimInSteps(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, error) {
-	list, err := q.ListClaimableJobs(ctx, db.ListClaimableJobsParams{
-		Kinds: arg.Kinds, Queue: arg.Queue, Now: arg.Now, N: arg.N, WorkerID: arg.WorkerID,
-	})
+// inSteps lists jobs and then hands them over. Nothing else writes between the two.
+func (c claims) inSteps(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, err error) {
+	only := c.writer.writes.only
+	list, err := only.ListClaimableJobs(ctx, listClaimableJobsParamsOf(arg))
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -36,7 +48,13 @@ func claimInSteps(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]
 	for i, row := range list {
 		rows[i], ids[i] = db.ClaimJobsRow(row), row.ID
 	}
-	started, err := q.StartJobs(ctx, db.StartJobsParams{WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, Ids: core.JSONIDs(ids)})
+	started, err := inRanges(ids, func(r core.IDRange) (int64, error) {
+		return only.StartJobRange(ctx, sqliteonly.StartJobRangeParams{
+			WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, First: r.First, Last: r.Last,
+		})
+	}, func(rest string) (int64, error) {
+		return only.StartJobs(ctx, sqliteonly.StartJobsParams{WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, Ids: rest})
+	})
 	if err == nil && started != int64(len(rows)) {
 		rows, err = held(ctx, q, arg.WorkerID, rows)
 	}
@@ -62,7 +80,41 @@ func held(ctx context.Context, q db.Querier, worker int64, rows []db.ClaimJobsRo
 }
 
 // HasClaimableJobs implements [engine.Store].
-func (s *backend) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (bool, error) {
+func (c claims) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (bool, error) {
 	n, err := q.HasClaimableJobs(ctx, arg)
 	return n > 0, err
+}
+
+// CompleteJobs implements [engine.Store].
+func (c claims) CompleteJobs(ctx context.Context, q db.Querier, done engine.Completion) (int64, error) {
+	only := c.writer.writes.only
+	return inRanges(done.IDs, func(r core.IDRange) (completed int64, err error) {
+		err = db.Watch(q, "CompleteJobs", func() error {
+			completed, err = only.CompleteJobRange(ctx, sqliteonly.CompleteJobRangeParams{
+				Now: done.Now, First: r.First, Last: r.Last, Attempt: done.Attempt, WorkerID: done.WorkerID,
+			})
+			return err
+		})
+		return completed, err
+	}, func(rest string) (int64, error) {
+		return q.CompleteJobs(ctx, db.CompleteJobsParams{Now: done.Now, WorkerID: done.WorkerID, Attempt: done.Attempt, Ids: rest})
+	})
+}
+
+// inRanges writes the rows of long ranges of ids, which it sorts, by a statement each, and those of all other ids, a JSON list, by
+// another. It returns how many were written.
+func inRanges(ids []int64, inRange func(core.IDRange) (int64, error), inList func(string) (int64, error)) (written int64, err error) {
+	ranges, rest := core.IDRanges(ids, leastRange)
+	for _, r := range ranges {
+		n, err := inRange(r)
+		if err != nil {
+			return 0, err
+		}
+		written += n
+	}
+	if len(rest) == 0 {
+		return written, nil
+	}
+	n, err := inList(core.JSONIDs(rest))
+	return written + n, err
 }

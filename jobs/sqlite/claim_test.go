@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/db/sqliteonly"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -69,7 +71,7 @@ func (c *claimer) claim(t *testing.T, n int64, steps bool) (rows []db.ClaimJobsR
 func (c *claimer) complete(t *testing.T, ids ...int64) (done int64) {
 	t.Helper()
 	c.write(t, func(ctx context.Context, q db.Querier) (err error) {
-		done, err = q.CompleteJobs(ctx, db.CompleteJobsParams{Now: c.store.Now().UnixMicro(), WorkerID: c.id, Attempt: 1, Ids: core.JSONIDs(ids)})
+		done, err = c.store.CompleteJobs(ctx, q, engine.Completion{Now: c.store.Now().UnixMicro(), WorkerID: c.id, Attempt: 1, IDs: slices.Clone(ids)})
 		return err
 	})
 	return done
@@ -207,8 +209,8 @@ func TestClaimInStepsLeavesWhatATriggerIgnores(t *testing.T) {
 	}
 }
 
-// The statement for a list of ids is fenced for each.
-func TestCompletionOfAListIsFenced(t *testing.T) {
+// The statements for ranges and for lists of ids are fenced for each.
+func TestCompletionOfManyIsFenced(t *testing.T) {
 	c := newClaimer(t)
 	c.add(t, "a", 0, 40)
 	var ids []int64
@@ -223,7 +225,7 @@ func TestCompletionOfAListIsFenced(t *testing.T) {
 				return err
 			}
 		}
-		if n, err := q.StartJobs(ctx, db.StartJobsParams{WorkerID: c.id, LeaseUntil: 2, Now: 1, Ids: core.JSONIDs([]int64{again})}); err != nil || n != 1 {
+		if n, err := c.store.writer.writes.only.StartJobs(ctx, sqliteonly.StartJobsParams{WorkerID: c.id, LeaseUntil: 2, Now: 1, Ids: core.JSONIDs([]int64{again})}); err != nil || n != 1 {
 			return fmt.Errorf("claimed %d jobs again: %w", n, err)
 		}
 		_, err := q.FailJob(ctx, db.FailJobParams{Now: 1, ID: gone, Attempt: 1, WorkerID: c.id})

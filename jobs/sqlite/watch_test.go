@@ -13,7 +13,7 @@ func blind(t *testing.T, store *backend) (*hub, *dataVersion) {
 	folder := t.TempDir()
 	must(t, os.WriteFile(folder+"/jobs.db", nil, 0o600))
 	must(t, store.ready(t.Context()))
-	decoy := &backend{path: folder + "/jobs.db", side: sideFolder{path: folder, database: folder + "/jobs.db"}, writer: store.writer, reads: store.reads, options: store.options}
+	decoy := &backend{path: folder + "/jobs.db", side: sideFolder{path: folder, database: folder + "/jobs.db"}, claims: store.claims, reads: store.reads, options: store.options}
 	h := newHub(decoy)
 	h.close()
 	return h, &dataVersion{store: decoy}

@@ -1,10 +1,13 @@
 package core
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // JSONIDs returns ids as a JSON list, the form in which statements take them.
 func JSONIDs(ids []int64) string {
-	text := []byte{'['}
+	text := append(make([]byte, 0, 12*len(ids)+2), '[')
 	for i, id := range ids {
 		if i > 0 {
 			text = append(text, ',')
@@ -12,4 +15,26 @@ func JSONIDs(ids []int64) string {
 		text = strconv.AppendInt(text, id, 10)
 	}
 	return string(append(text, ']'))
+}
+
+// IDRange is a range of ids without a gap, from First to Last.
+type IDRange struct{ First, Last int64 }
+
+// IDRanges sorts ids and divides them into ranges of at least least ids each, and the rest.
+func IDRanges(ids []int64, least int) (ranges []IDRange, rest []int64) {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	for len(ids) > 0 {
+		n := 1
+		for n < len(ids) && ids[n] == ids[n-1]+1 {
+			n++
+		}
+		if n >= least {
+			ranges = append(ranges, IDRange{ids[0], ids[n-1]})
+		} else {
+			rest = append(rest, ids[:n]...)
+		}
+		ids = ids[n:]
+	}
+	return ranges, rest
 }

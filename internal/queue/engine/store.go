@@ -44,6 +44,10 @@ type Store interface {
 	// ClaimJobs claims jobs by the Querier of an Exchange. committed, when not nil, is called once its transaction is committed.
 	ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error)
 
+	// CompleteJobs records, by the Querier of an Exchange, that attempts ended well and without a result. It returns how many of them
+	// the worker still held; the others it leaves alone.
+	CompleteJobs(ctx context.Context, q db.Querier, c Completion) (int64, error)
+
 	// HasClaimableJobs reports, by the Querier of a Read, whether a queue may have jobs to claim.
 	HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (bool, error)
 
@@ -120,6 +124,12 @@ type Store interface {
 
 	// Close waits for writes under way and closes the connections.
 	Close() error
+}
+
+// Completion is what attempts that ended well have in common, and the ids of their jobs, which may be sorted by whom it is given to.
+type Completion struct {
+	Now, WorkerID, Attempt int64
+	IDs                    []int64
 }
 
 // OwnTx is a transaction that an engine began for jobs.Client.Tx.

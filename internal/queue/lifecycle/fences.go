@@ -23,17 +23,13 @@ func (g groups) add(e *End, most int) {
 	g[h] = append(group, e)
 }
 
-// ids is the JSON list [id, ...].
-func ids(ends []*End) string {
-	list := make([]byte, 1, 12*len(ends)+2)
-	list[0] = '['
+// ids are the ids of the jobs.
+func ids(ends []*End) []int64 {
+	list := make([]int64, len(ends))
 	for i, e := range ends {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = strconv.AppendInt(list, e.Job.ID, 10)
+		list[i] = e.Job.ID
 	}
-	return string(append(list, ']'))
+	return list
 }
 
 // Fences is the JSON list [[id, attempt], ...], or [[id, attempt, result], ...] when there are results.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -16,7 +17,7 @@ const largeResult = 32 << 10
 // Finish writes the ends of attempts: every way out of running that a worker takes. It returns those that were refused because
 // the lease was lost, and sets Recorded. Attempts that ended well go in one statement; the others, which are rarer, one by
 // one. It notes in done what becomes of jobs here, and not what had become of them before.
-func Finish(ctx context.Context, q db.Querier, now time.Time, ends []*End, done stats.Changes) (lost []*End, err error) {
+func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time, ends []*End, done stats.Changes) (lost []*End, err error) {
 	if err := withhold(ctx, q, ends); err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func Finish(ctx context.Context, q db.Querier, now time.Time, ends []*End, done 
 		}
 	}
 	err = f.completeAll(ctx, plain, func(h holder, group []*End) (int64, error) {
-		return q.CompleteJobs(ctx, db.CompleteJobsParams{Now: core.Micros(now), WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
+		return store.CompleteJobs(ctx, q, engine.Completion{Now: core.Micros(now), WorkerID: h.worker, Attempt: h.attempt, IDs: ids(group)})
 	})
 	if err == nil {
 		err = f.completeAll(ctx, withResult, func(h holder, group []*End) (int64, error) {
@@ -139,7 +140,7 @@ func (f *finisher) completeAll(ctx context.Context, all groups, complete func(ho
 // returned releases jobs whose handlers were not called.
 func (f *finisher) returned(ctx context.Context, all groups) error {
 	for h, group := range all {
-		n, err := f.q.ReleaseJobs(ctx, db.ReleaseJobsParams{Now: core.Micros(f.now), WorkerID: h.worker, Attempt: h.attempt, Ids: ids(group)})
+		n, err := f.q.ReleaseJobs(ctx, db.ReleaseJobsParams{Now: core.Micros(f.now), WorkerID: h.worker, Attempt: h.attempt, Ids: core.JSONIDs(ids(group))})
 		if err == nil && n < int64(len(group)) {
 			err = f.cancelReturned(ctx, h, group)
 		}

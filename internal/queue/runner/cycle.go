@@ -70,7 +70,7 @@ func (c *cycle) exchange() *engine.Exchange {
 	}
 	if len(c.ended) > 0 {
 		x.Record = func(ctx context.Context, q db.Querier) (err error) {
-			if c.lost, err = lifecycle.Finish(ctx, q, c.now, c.ends(c.ended), c.done); err != nil {
+			if c.lost, err = lifecycle.Finish(ctx, c.store, q, c.now, c.ends(c.ended), c.done); err != nil {
 				return fmt.Errorf("record ends of attempts: %w", err)
 			}
 			return nil

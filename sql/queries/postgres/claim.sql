@@ -99,33 +99,6 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
 RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
 
--- name: ListClaimableJobs :many
--- ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs hands
--- them over. For many jobs the two cost less than an UPDATE that returns rows. No other writer may come between them, as on SQLite.
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
-       j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
-FROM sqluice_jobs AS j WHERE j.id = ANY (ARRAY(
-    SELECT c.id FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
-    CROSS JOIN LATERAL (
-        SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = k.value
-          AND i.run_after <= CAST(@now AS BIGINT)
-        ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
-    ) AS c
-    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
-    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
-));
-
--- name: StartJobs :execrows
--- StartJobs hands pending jobs, a JSON list of ids, to a worker.
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
-                lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
-                updated_at = CAST(@now AS BIGINT)
-WHERE COALESCE(status, '') = 'pending' AND id = ANY (CAST((
-    SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-  ) AS BIGINT[]));
-
 -- name: EnqueueClaimedJob :one
 -- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 -- No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list, or that a
