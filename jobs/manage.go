@@ -12,7 +12,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/redact"
-	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -62,8 +61,8 @@ func (c *Client) Retry(ctx context.Context, id int64, opts ...ChangeOption) erro
 func (c *Client) Cancel(ctx context.Context, id int64, opts ...ChangeOption) (Status, error) {
 	var became Status
 	err := c.change(ctx, jobtype.ActionCancel, core.WorkReady|core.JobEnded, id, opts,
-		func(ctx context.Context, q db.Querier, now, id int64, o lifecycle.Options, done stats.Changes) (err error) {
-			became, err = lifecycle.Cancel(ctx, q, now, id, o, done)
+		func(ctx context.Context, q db.Querier, now, id int64, o lifecycle.Options, left lifecycle.Left) (err error) {
+			became, err = lifecycle.Cancel(ctx, q, now, id, o, left)
 			return err
 		})
 	if err != nil {
@@ -99,13 +98,13 @@ func (c *Client) change(
 		if err != nil {
 			return err
 		}
-		now, done := core.Micros(c.store.Now()), stats.Changes{}
-		if err := request(ctx, q, now, id, options, done); errors.Is(err, lifecycle.ErrUnchanged) {
+		now, left := core.Micros(c.store.Now()), lifecycle.NewLeft()
+		if err := request(ctx, q, now, id, options, left); errors.Is(err, lifecycle.ErrUnchanged) {
 			return nil // there is nothing to record
 		} else if err != nil {
 			return err
 		}
-		if err := done.Write(ctx, q, now); err != nil {
+		if err := left.Conclude(ctx, q, now); err != nil {
 			return err
 		}
 		return author.Record(ctx, q, now, audit.Entry{

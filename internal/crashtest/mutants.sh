@@ -5,7 +5,8 @@
 # With -n as the first argument no test runs: it checks in seconds that each mutant still fits the tree, that is that
 # the code it removes is there.
 #
-# "unchanged" is the tree as it is, which must pass all those tests: otherwise they would catch anything.
+# "unchanged" is the tree as it is, which must pass all those tests: otherwise they would catch anything. -p as the first argument
+# says that the tree has passed them, and leaves those runs out.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -38,6 +39,7 @@ column() { echo "(COALESCE\\((j\\.)?$1, [^)]*\\)|(j\\.)?$1)"; }
 no_attempt_in_batches() {
     change sql/queries/sqlite/finish.sql 's/ AND attempt = CAST\(@attempt AS BIGINT\)/ AND CAST(@attempt AS BIGINT) > 0/' \
         's/ AND j\.attempt = e\.value->>1//' 's/\(id, attempt\) IN \(SELECT e\.value->>0, e\.value->>1/id IN (SELECT e.value->>0/'
+    change sql/queries/sqliteonly/finish.sql 's/ AND attempt = CAST\(@attempt AS BIGINT\)/ AND CAST(@attempt AS BIGINT) > 0/'
 }
 
 # Half of the fence: the worker is compared, the attempt is not.
@@ -54,6 +56,7 @@ fence() {
     no_attempt_in_batches
     change sql/queries/sqlite/finish.sql "s/ AND $(column worker_id) = CAST\(@worker_id AS BIGINT\)/ AND CAST(@worker_id AS BIGINT) > 0/" \
         's/ AND j\.worker_id = e\.worker_id//'
+    change sql/queries/sqliteonly/finish.sql "s/ AND $(column worker_id) = CAST\(@worker_id AS BIGINT\)/ AND CAST(@worker_id AS BIGINT) > 0/"
     generate
 }
 
@@ -61,6 +64,7 @@ fence() {
 finish_status() {
     change sql/queries/finish.sql "s/ AND $(column status) = 'running'//"
     change sql/queries/sqlite/finish.sql "s/WHERE $(column status) = 'running' AND /WHERE /"
+    change sql/queries/sqliteonly/finish.sql "s/ AND $(column status) = 'running'//"
     generate
 }
 
@@ -79,13 +83,19 @@ boot_check() { change internal/queue/maintenance/rescuer.go 's/^\tcase taken:$/\
 
 # The claim's check of its worker: that it was not declared dead.
 dead_claims() {
-    change sql/queries/sqlite/claim.sql 's/(WHERE w\.id = CAST\(@worker_id AS BIGINT\)) AND w\.ended_at IS NULL\)/\1)/'
+    local file
+    for file in sql/queries/sqlite/claim.sql sql/queries/sqliteonly/claim.sql; do
+        change "$file" 's/(WHERE w\.id = CAST\(@worker_id AS BIGINT\)) AND w\.ended_at IS NULL\)/\1)/'
+    done
     generate
 }
 
 # The time of a job that is claimable already: the clock may have been set back since it fell due.
 early_claims() {
-    change sql/queries/sqlite/claim.sql 's/ AND [ij]\.run_after <= CAST\(@now AS BIGINT\)/ AND CAST(@now AS BIGINT) > 0/'
+    local file
+    for file in sql/queries/sqlite/claim.sql sql/queries/sqliteonly/claim.sql; do
+        change "$file" 's/ AND [ij]\.run_after <= CAST\(@now AS BIGINT\)/ AND CAST(@now AS BIGINT) > 0/'
+    done
     generate
 }
 
@@ -257,6 +267,12 @@ fresh() {
     (cd "$root" && tar -cf - --exclude=.git "$@") | tar -xf - -C "$work/tree"
 }
 
+has_passed=no
+if [ "${1:-}" = -p ]; then
+    shift
+    has_passed=yes
+fi
+
 if [ "${1:-}" = -n ]; then
     shift
     generate() { :; }
@@ -291,7 +307,7 @@ try() {
         cat "$log"
         return
     fi
-    (cd "$copy" && go test -count=1 -short -timeout 400s "$@") >"$log" 2>&1 && return
+    (cd "$copy" && go test -count=1 -short -failfast -timeout 400s "$@") >"$log" 2>&1 && return
     # A test that failed only because a sub-test did is not listed.
     failed=$(sed -nE 's/^ *--- FAIL: ([^ ]+).*/\1/p' "$log" | LC_ALL=C sort -u |
         awk 'NR > 1 && index($0, last "/") != 1 { print last } { last = $0 } END { print last }' | paste -sd' ')
@@ -312,7 +328,7 @@ row mutant verdict 'tests that failed'
 for name in ${*:-$all}; do
     list=$(tests "$name")
     read -ra arguments <<<"$list"
-    if [ -z "${passed[$list]:-}" ]; then
+    if [ "$has_passed" = no ] && [ -z "${passed[$list]:-}" ]; then
         try unchanged "${arguments[@]}"
         if [ "$verdict" != SURVIVED ]; then
             row "(unchanged)" FAULTY "$failed"

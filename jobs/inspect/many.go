@@ -10,7 +10,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
-	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -53,16 +52,16 @@ func (in *Inspector) changeMany(
 		var changed []int64
 		err := lifecycle.Change(ctx, in.scope, signals, func(ctx context.Context, q db.Querier) error {
 			changed = changed[:0]
-			now, done := core.Micros(in.scope.Now()), stats.Changes{}
+			now, left := core.Micros(in.scope.Now()), lifecycle.NewLeft()
 			for _, id := range part {
-				err := request(ctx, q, now, id, options, done)
+				err := request(ctx, q, now, id, options, left)
 				if err == nil {
 					changed = append(changed, id)
 				} else if !lifecycle.Refused(err) {
 					return err
 				}
 			}
-			if err := done.Write(ctx, q, now); err != nil {
+			if err := left.Conclude(ctx, q, now); err != nil {
 				return err
 			}
 			return author.RecordMany(ctx, q, now, audit.Entry{Action: action, JobIDs: changed, Detail: detail})

@@ -8,7 +8,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
-	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -52,7 +51,7 @@ func (in *Inspector) retryPart(ctx context.Context, part []Failure, author *audi
 	var retried []int64
 	err := lifecycle.Change(ctx, in.scope, core.WorkReady, func(ctx context.Context, q db.Querier) error {
 		retried = retried[:0]
-		now, done := core.Micros(in.scope.Now()), stats.Changes{}
+		now, left := core.Micros(in.scope.Now()), lifecycle.NewLeft()
 		for _, job := range part {
 			n, err := q.RequeueJob(ctx, db.RequeueJobParams{Now: now, ID: job.ID, Only: &failed})
 			if err != nil {
@@ -60,10 +59,10 @@ func (in *Inspector) retryPart(ctx context.Context, part []Failure, author *audi
 			}
 			if n > 0 {
 				retried = append(retried, job.ID)
-				done.Revived(job.Queue, job.Kind, jobs.StatusFailed)
+				left.Revived(job.Queue, job.Kind, jobs.StatusFailed)
 			}
 		}
-		if err := done.Write(ctx, q, now); err != nil {
+		if err := left.Conclude(ctx, q, now); err != nil {
 			return err
 		}
 		entry.JobIDs = retried

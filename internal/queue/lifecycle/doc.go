@@ -1,5 +1,5 @@
 // Package lifecycle changes what state a job is in. Each change is a function over a db.Querier that runs in the caller's
-// transaction and adds what it did to the stats.Changes that the caller writes before the commit:
+// transaction and adds what it did to the Left that the caller concludes before the commit:
 //
 //	Finish         the ends of attempts, of any number of jobs: done, retried, snoozed, failed, cancelled, released
 //	Return, Snooze the ends of attempts whose handlers were not called

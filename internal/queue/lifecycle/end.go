@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -65,15 +64,15 @@ func (e *End) isIn(row db.GetJobFenceRow) bool {
 }
 
 // note adds to the changes of a transaction what the end of the attempt made of its job.
-func (e *End) note(done stats.Changes) {
+func (e *End) note(left Left) {
 	switch e.Fate {
 	case FateDone:
-		done.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusDone, 1)
+		left.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusDone)
 	case FateFail:
-		done.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusFailed, 1)
+		left.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusFailed)
 	case FateCancel:
-		done.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusCancelled, 1)
+		left.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusCancelled)
 	case FateRetry:
-		done.Add(e.Job.Queue, e.Job.Kind, stats.EventRetried, 1, 0)
+		left.Retried(e.Job.Queue, e.Job.Kind)
 	}
 }

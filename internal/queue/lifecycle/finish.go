@@ -7,7 +7,6 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
-	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -16,12 +15,12 @@ const largeResult = 32 << 10
 
 // Finish writes the ends of attempts: every way out of running that a worker takes. It returns those that were refused because
 // the lease was lost, and sets Recorded. Attempts that ended well go in one statement; the others, which are rarer, one by
-// one. It notes in done what becomes of jobs here, and not what had become of them before.
-func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time, ends []*End, done stats.Changes) (lost []*End, err error) {
+// one. It tells left what becomes of jobs here, and not what had become of them before.
+func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time, ends []*End, left Left) (lost []*End, err error) {
 	if err := withhold(ctx, q, ends); err != nil {
 		return nil, err
 	}
-	f := finisher{q: q, now: now, done: done}
+	f := finisher{q: q, now: now, left: left}
 	plain, withResult, returned := groups{}, groups{}, groups{}
 	for i, e := range ends {
 		e.Recorded = e.Fate
@@ -63,8 +62,8 @@ func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time
 }
 
 // Return releases jobs whose handlers were not called. Those that another worker holds now are left alone.
-func Return(ctx context.Context, q db.Querier, now time.Time, ends []*End, done stats.Changes) error {
-	f, all := finisher{q: q, now: now, done: done}, groups{}
+func Return(ctx context.Context, q db.Querier, now time.Time, ends []*End, left Left) error {
+	f, all := finisher{q: q, now: now, left: left}, groups{}
 	for i, e := range ends {
 		all.add(e, len(ends)-i)
 	}
@@ -72,8 +71,8 @@ func Return(ctx context.Context, q db.Querier, now time.Time, ends []*End, done 
 }
 
 // Snooze writes one attempt's FateSnooze. It does nothing when the lease was lost.
-func Snooze(ctx context.Context, q db.Querier, now time.Time, e *End, done stats.Changes) error {
-	f := finisher{q: q, now: now, done: done}
+func Snooze(ctx context.Context, q db.Querier, now time.Time, e *End, left Left) error {
+	f := finisher{q: q, now: now, left: left}
 	_, err := f.other(ctx, e)
 	return err
 }
@@ -82,7 +81,7 @@ func Snooze(ctx context.Context, q db.Querier, now time.Time, e *End, done stats
 type finisher struct {
 	q    db.Querier
 	now  time.Time
-	done stats.Changes
+	left Left
 	lost []*End
 }
 
@@ -98,7 +97,7 @@ func (f *finisher) complete(ctx context.Context, e *End) (bool, error) {
 	if n == 0 {
 		return f.ended(ctx, e)
 	}
-	e.note(f.done)
+	e.note(f.left)
 	return true, nil
 }
 
@@ -115,7 +114,7 @@ func (f *finisher) completed(ctx context.Context, group []*End, n int64) error {
 			ended = err == nil && jobtype.Status(row.Status) == jobtype.StatusDone && e.isIn(row)
 		}
 		if ended {
-			e.note(f.done)
+			e.note(f.left)
 		} else {
 			f.lost = append(f.lost, e)
 		}
@@ -159,7 +158,7 @@ func (f *finisher) cancelReturned(ctx context.Context, h holder, group []*End) e
 			return err
 		}
 		if n > 0 {
-			f.done.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusCancelled, 1)
+			f.left.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusCancelled)
 		}
 	}
 	return nil

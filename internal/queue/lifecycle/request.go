@@ -7,16 +7,15 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
-	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // Request is a change of one job that a caller asks for: Retry, CancelJob or Delete. now is in microseconds.
-type Request = func(ctx context.Context, q db.Querier, now, id int64, o Options, done stats.Changes) error
+type Request = func(ctx context.Context, q db.Querier, now, id int64, o Options, left Left) error
 
 // Retry makes a failed, cancelled or scheduled job pending, with all its attempts before it. The error is
 // [jobtype.ErrNotFound], [jobtype.ErrStatus] or [jobtype.ErrUniqueTaken] when it cannot be retried.
-func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, done stats.Changes) error {
+func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, left Left) error {
 	for {
 		job, err := q.GetJobFence(ctx, id)
 		if err != nil {
@@ -34,7 +33,7 @@ func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, done sta
 			return err
 		}
 		if n > 0 {
-			done.Revived(job.Queue, job.Kind, status)
+			left.Revived(job.Queue, job.Kind, status)
 			return nil
 		}
 		if again, err := statusOf(ctx, q, id); err != nil || again == status {
@@ -47,14 +46,14 @@ func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, done sta
 // Cancel ends a job that has not started, and requests the end of one that runs. became is cancelled in the first case and
 // running in the second. The error is [jobtype.ErrNotFound] or [jobtype.ErrStatus] when it cannot be cancelled, and
 // [ErrUnchanged] when the end of the running job was requested before.
-func Cancel(ctx context.Context, q db.Querier, now, id int64, o Options, done stats.Changes) (became jobtype.Status, err error) {
+func Cancel(ctx context.Context, q db.Querier, now, id int64, o Options, left Left) (became jobtype.Status, err error) {
 	for {
 		cancelled, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id, Only: o.only()})
 		if err != nil {
 			return "", err
 		}
 		if len(cancelled) > 0 {
-			done.Ended(cancelled[0].Queue, cancelled[0].Kind, jobtype.StatusCancelled, 1)
+			left.Ended(cancelled[0].Queue, cancelled[0].Kind, jobtype.StatusCancelled)
 			return jobtype.StatusCancelled, nil
 		}
 		n, err := q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: now, ID: id, Only: o.only()})
@@ -80,14 +79,14 @@ func Cancel(ctx context.Context, q db.Querier, now, id int64, o Options, done st
 }
 
 // CancelJob is Cancel as a [Request].
-func CancelJob(ctx context.Context, q db.Querier, now, id int64, o Options, done stats.Changes) error {
-	_, err := Cancel(ctx, q, now, id, o, done)
+func CancelJob(ctx context.Context, q db.Querier, now, id int64, o Options, left Left) error {
+	_, err := Cancel(ctx, q, now, id, o, left)
 	return err
 }
 
 // Delete removes a job that is not running, with its errors. The error is [jobtype.ErrNotFound] or [jobtype.ErrStatus] when
 // it cannot be deleted. Triggers keep the counts.
-func Delete(ctx context.Context, q db.Querier, _, id int64, o Options, _ stats.Changes) error {
+func Delete(ctx context.Context, q db.Querier, _, id int64, o Options, _ Left) error {
 	n, err := q.DeleteJob(ctx, db.DeleteJobParams{ID: id, Only: o.only()})
 	if err != nil || n > 0 {
 		return err

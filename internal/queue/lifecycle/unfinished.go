@@ -27,7 +27,7 @@ func (f *finisher) other(ctx context.Context, e *End) (bool, error) {
 		}
 		return ended, err
 	}
-	e.note(f.done)
+	e.note(f.left)
 	return true, f.addError(ctx, e)
 }
 
@@ -40,7 +40,7 @@ func (f *finisher) cancelRequested(ctx context.Context, e *End) (bool, error) {
 		return false, err
 	}
 	e.Recorded = FateCancel
-	f.done.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusCancelled, 1)
+	f.left.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusCancelled)
 	return true, f.addError(ctx, e)
 }
 

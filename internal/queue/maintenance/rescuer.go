@@ -12,8 +12,8 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/outage"
-	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -191,24 +191,24 @@ func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before 
 	if done.reset, err = q.ResetStuckJobs(ctx, now); err != nil {
 		return done, err
 	}
-	return done, done.changes().Write(ctx, q, now)
+	return done, done.left().Conclude(ctx, q, now)
 }
 
-// changes is what a rescue did to the counts.
-func (done rescued) changes() stats.Changes {
-	changes := stats.Changes{}
+// left is what a rescue did to jobs.
+func (done rescued) left() lifecycle.Left {
+	left := lifecycle.NewLeft()
 	for _, job := range done.cancelled {
-		changes.Add(job.Queue, job.Kind, stats.EventCrashed, 1, 0)
-		changes.Ended(job.Queue, job.Kind, jobtype.StatusCancelled, 1)
+		left.Crashed(job.Queue, job.Kind)
+		left.Ended(job.Queue, job.Kind, jobtype.StatusCancelled)
 	}
 	for _, job := range done.failed {
-		changes.Add(job.Queue, job.Kind, stats.EventCrashed, 1, 0)
-		changes.Ended(job.Queue, job.Kind, jobtype.StatusFailed, 1)
+		left.Crashed(job.Queue, job.Kind)
+		left.Ended(job.Queue, job.Kind, jobtype.StatusFailed)
 	}
 	for _, job := range done.reset {
-		changes.Add(job.Queue, job.Kind, stats.EventCrashed, 1, 0)
+		left.Crashed(job.Queue, job.Kind)
 	}
-	return changes
+	return left
 }
 
 // tell logs and announces what was committed.

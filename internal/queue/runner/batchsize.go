@@ -16,6 +16,11 @@ const (
 // batchSize is how many jobs of one queue a cycle claims at most.
 type batchSize int
 
+// writeTime is the step that bounds for how long a cycle keeps other writers waiting.
+func writeTime() step {
+	return step{narrow: func(p *producer, queue string, n int) int { return min(n, p.batch.of(p.queues[queue].total)) }}
+}
+
 // of returns the batch of a queue with so many slots.
 func (b batchSize) of(slots int) int {
 	return max(int(b), min(slots, batchSlots))

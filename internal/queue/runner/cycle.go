@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -11,20 +10,13 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
-	"github.com/sqluice/sqluice/internal/queue/stats"
-)
-
-const (
-	// The bounds of how many scheduled jobs become pending in one transaction: a few more than it claims, and when
-	// that was not enough the most, so that a million that fall due at once do not hold up other writes for long.
-	promoteLeast = 100
-	promoteMost  = 1000
 )
 
 // cycle is one transaction of the producer. Its functions may run more than once.
 type cycle struct {
 	*completer
 	executor *executor
+	steps    steps
 	ended    []*Attempt // to be recorded
 	wants    map[string]int64
 	slots    map[string]int64 // how many of those begin at once
@@ -37,7 +29,7 @@ type cycle struct {
 
 // outcome is what the functions of a cycle did.
 type outcome struct {
-	done      stats.Changes
+	left      lifecycle.Left
 	lost      []*lifecycle.End
 	promote   int64 // how many jobs it might promote
 	promoted  int64
@@ -70,7 +62,7 @@ func (c *cycle) exchange() *engine.Exchange {
 	}
 	if len(c.ended) > 0 {
 		x.Record = func(ctx context.Context, q db.Querier) (err error) {
-			if c.lost, err = lifecycle.Finish(ctx, c.store, q, c.now, c.ends(c.ended), c.done); err != nil {
+			if c.lost, err = lifecycle.Finish(ctx, c.store, q, c.now, c.ends(c.ended), c.left); err != nil {
 				return fmt.Errorf("record ends of attempts: %w", err)
 			}
 			return nil
@@ -79,11 +71,11 @@ func (c *cycle) exchange() *engine.Exchange {
 	if !x.Claiming {
 		return x
 	}
-	x.Promote = c.promoteDue
+	x.Promote = c.allDue
 	x.Look = func(ctx context.Context, q db.Querier) error {
-		next, err := c.findNext(ctx, q)
+		next, err := c.steps.next(ctx, q)
 		if err == nil {
-			x.Due = next
+			x.Due, c.looked, c.next = next, true, core.Time(next)
 		}
 		return err
 	}
@@ -99,16 +91,13 @@ func (c *cycle) exchange() *engine.Exchange {
 // note adds what the cycle recorded to the counts.
 func (c *cycle) note(ctx context.Context, q db.Querier) error {
 	c.held = time.Since(c.began)
-	if err := c.done.Write(ctx, q, core.Micros(c.now)); err != nil {
-		return fmt.Errorf("note what was recorded: %w", err)
-	}
-	return nil
+	return c.left.Conclude(ctx, q, core.Micros(c.now))
 }
 
-// keepAll keeps all that a simple cycle has claimed, unless a job is on its last chance.
+// keepAll keeps all that a simple cycle has claimed, if every step would.
 func (c *cycle) keepAll() bool {
 	for _, attempts := range c.rows {
-		if slices.ContainsFunc(attempts, func(a *Attempt) bool { return c.config.lastChance(&a.job) }) {
+		if !c.keepsAll(attempts) {
 			return false
 		}
 	}
@@ -121,12 +110,14 @@ func (c *cycle) keepAll() bool {
 // judge keeps of what was claimed what must run now.
 func (c *cycle) judge(ctx context.Context, q db.Querier) error {
 	if c.claimed = nil; c.simple {
-		c.done = stats.Changes{} // nothing was recorded before, and the transaction after a simple claim may run more than once
+		c.left = lifecycle.NewLeft() // nothing was recorded before, and the transaction after a simple claim may run more than once
 	}
 	for queue, attempts := range c.rows {
-		if err := c.keep(ctx, q, queue, attempts); err != nil {
+		kept, err := c.judged(ctx, q, queue, attempts)
+		if err != nil {
 			return err
 		}
+		c.claimed = append(c.claimed, kept...)
 	}
 	return nil
 }
@@ -151,19 +142,9 @@ func (c *cycle) commit(ctx context.Context) error {
 // reset forgets what an earlier run of the functions did.
 func (c *cycle) reset() {
 	c.outcome = outcome{
-		began: time.Now(), now: c.store.Now(), done: stats.Changes{}, rows: make(map[string][]*Attempt, len(c.wants)),
+		began: time.Now(), now: c.store.Now(), left: lifecycle.NewLeft(), rows: make(map[string][]*Attempt, len(c.wants)),
 		more: map[string]bool{}, short: map[string]bool{}, returned: map[string]bool{},
 	}
-}
-
-// keep takes in what was claimed from a queue, but for jobs that must not run now.
-func (c *cycle) keep(ctx context.Context, q db.Querier, queue string, claimed []*Attempt) error {
-	claimed, err := c.putOff(ctx, q, claimed, c.done)
-	if err == nil {
-		claimed, err = c.returnRisky(ctx, q, queue, claimed)
-	}
-	c.claimed = append(c.claimed, claimed...)
-	return err
 }
 
 // claimFrom claims up to n jobs of a queue: none while a scheduled job is due before noneDueBefore, unless that is 0.
@@ -188,59 +169,6 @@ func (c *cycle) claimFrom(ctx context.Context, q db.Querier, queue string, n int
 	return claimed, nil
 }
 
-// returnRisky gives back those of a queue's claimed jobs that would have to wait for a slot and had better not: should the
-// process die, a crash is charged to all that it holds. A job on its last attempt would fail without having run; and beside
-// one that was running when a process died before, the others would be charged again and again.
-func (c *cycle) returnRisky(ctx context.Context, q db.Querier, queue string, claimed []*Attempt) ([]*Attempt, error) {
-	slots := int(c.slots[queue])
-	if len(claimed) <= slots {
-		return claimed, nil
-	}
-	slices.SortFunc(claimed, better)
-	suspect := slices.ContainsFunc(claimed, func(a *Attempt) bool { return a.job.Crashes > 0 })
-	kept, back := claimed[:slots:slots], []*Attempt{}
-	for _, a := range claimed[slots:] {
-		if suspect || a.job.AttemptsLeft() == 0 {
-			a.end = lifecycle.End{Job: &a.job, Fate: lifecycle.FateReturn}
-			back = append(back, a)
-		} else {
-			kept = append(kept, a)
-		}
-	}
-	if len(back) > 0 {
-		c.returned[queue] = true
-		if err := lifecycle.Return(ctx, q, c.store.Now(), c.ends(back), c.done); err != nil {
-			return nil, fmt.Errorf("give claimed jobs back: %w", err)
-		}
-	}
-	return kept, nil
-}
-
-// promoteDue makes due jobs claimable, so that the claim chooses among them by priority.
-func (c *cycle) promoteDue(ctx context.Context, q db.Querier) (err error) {
-	c.promote = promoteMost
-	if !c.behind {
-		c.promote = promoteLeast
-		for _, n := range c.wants {
-			c.promote = min(c.promote+2*n, promoteMost)
-		}
-	}
-	if c.promoted, err = q.PromoteDueJobs(ctx, db.PromoteDueJobsParams{Now: core.Micros(c.now), N: c.promote}); err != nil {
-		return fmt.Errorf("promote due jobs: %w", err)
-	}
-	return nil
-}
-
-// findNext finds out when the next scheduled job falls due, in microseconds; 0 means that none is scheduled.
-func (c *cycle) findNext(ctx context.Context, q db.Querier) (int64, error) {
-	next, err := q.GetNextRunAfter(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("find the next due job: %w", err)
-	}
-	c.looked, c.next = true, core.Time(next)
-	return next, nil
-}
-
 // signals is what others want to know of the cycle.
 func (c *cycle) signals() core.Signal {
 	var signals core.Signal
@@ -256,4 +184,23 @@ func (c *cycle) signals() core.Signal {
 		}
 	}
 	return signals
+}
+
+// claimsOnly reports whether a cycle only claims from one queue, for free slots, after a notification, as of the first job after a
+// rest. An engine for which each statement is a round trip then sends the claim and its commit in one, in place of three. The claim
+// takes nothing when a scheduled job is due; another cycle then promotes and claims. While a suspect job runs claimsOnly returns
+// false, because the claim could take a job that must wait for that one.
+func (p *producer) claimsOnly(c *cycle) bool {
+	if len(c.ended) > 0 || c.behind || len(c.wants) != 1 || !p.notified || !p.next.IsZero() && !p.next.After(p.store.Now()) {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.holdsSuspects() {
+		return false
+	}
+	for queue, n := range c.wants {
+		return n <= c.slots[queue]
+	}
+	return false
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/outage"
-	"github.com/sqluice/sqluice/internal/queue/stats"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -91,12 +90,12 @@ func endlessProducer(t *testing.T, store engine.Store, ends int, handle func()) 
 		a.end = lifecycle.End{Job: &a.job}
 		r.ended = append(r.ended, a)
 	}
-	return &producer{run: r, hungry: map[string]bool{}, alarm: clock.NewAlarm(store.Now), trouble: outage.New(r.log), backoff: engine.NoBackoff{}}
+	return &producer{run: r, steps: allSteps(), hungry: map[string]bool{}, alarm: clock.NewAlarm(store.Now), trouble: outage.New(r.log), backoff: engine.NoBackoff{}}
 }
 
 func (p *producer) cycleOf(wants int64) *cycle {
 	return &cycle{
-		completer: p.completer, executor: p.executor, ended: p.ended,
+		completer: p.completer, executor: p.executor, steps: p.steps, ended: p.ended,
 		wants: map[string]int64{jobtype.DefaultQueue: wants}, slots: map[string]int64{jobtype.DefaultQueue: wants},
 	}
 }
@@ -113,7 +112,7 @@ func TestLastChanceWaitsForTheEndOfAnother(t *testing.T) {
 		}
 		snoozed := &snoozing{}
 		other := p.attemptOf(db.ClaimJobsRow{ID: 2, Kind: "k", Attempt: 3, Crashes: 2, Payload: "0"})
-		kept, err := c.putOff(t.Context(), snoozed, []*Attempt{other}, stats.Changes{})
+		kept, err := c.judged(t.Context(), snoozed, jobtype.DefaultQueue, []*Attempt{other})
 		if err != nil {
 			t.Fatal(err)
 		}

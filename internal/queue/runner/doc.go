@@ -1,9 +1,10 @@
 // Package runner claims jobs and runs their handlers: one Run is one worker. Its parts, each in a file of its name:
 //
 //	producer      the loop: records what has ended, promotes what is due, claims for free slots, rests
-//	  policy      decisions of the loop without a statement: batchsize, claimsonly, gather; package contention
+//	  policy      decisions of the loop without a statement: batchsize, gather; package contention
 //	  look        reads whether there is anything to claim, before a cycle takes the write lock
-//	  cycle       the loop's one transaction: ends of attempts, promotion, claim, quarantine
+//	  cycle       the loop's one transaction: ends of attempts, promotion, claim; claimsOnly, for a simple one
+//	  step        the rules of the cycle: promotion of what is due, batchsize, quarantine (suspicion, last chance), risk
 //	slots         the places of one queue, and prefetch: jobs that were claimed before a place is free
 //	executor      the goroutines that run attempts
 //	attempt       one run of one job; execution calls its handler; judge says what its end means; retry says when the next

@@ -135,10 +135,10 @@ func TestEndOfAHandoverIsTold(t *testing.T) {
 func TestKeptSlot(t *testing.T) {
 	q := &slots{total: 2, prefetch: prefetch{most: 10, room: 10}}
 	q.kept = 1
-	if q.free() != 1 || q.wants(0, true, false) != 1 {
-		t.Errorf("%d slots are free, and %d jobs are wanted", q.free(), q.wants(0, true, false))
+	if q.free() != 1 || q.wants(0, true) != 1 {
+		t.Errorf("%d slots are free, and %d jobs are wanted", q.free(), q.wants(0, true))
 	}
-	if q.prefetch.pace = time.Millisecond; q.wants(time.Second, true, false) != 1 {
+	if q.prefetch.pace = time.Millisecond; q.wants(time.Second, true) != 1 {
 		t.Error("jobs are wanted that would wait")
 	}
 	first, second, handed := &Attempt{}, &Attempt{}, &Attempt{kept: true}

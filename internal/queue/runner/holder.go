@@ -7,7 +7,6 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
-	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -73,10 +72,10 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 		a.cancel(jobtype.ErrLeaseLost)
 		return jobtype.ErrLeaseLost
 	}
-	done := stats.Changes{}
-	done.Ended(a.job.Queue, a.job.Kind, jobtype.StatusDone, 1)
-	if err := done.Write(ctx, q, params.Now); err != nil {
-		return fmt.Errorf("note it: %w", err)
+	left := lifecycle.NewLeft()
+	left.Ended(a.job.Queue, a.job.Kind, jobtype.StatusDone)
+	if err := left.Conclude(ctx, q, params.Now); err != nil {
+		return err
 	}
 	a.executor.mu.Lock()
 	defer a.executor.mu.Unlock()

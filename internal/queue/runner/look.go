@@ -52,7 +52,7 @@ func (p *producer) look(ctx context.Context, wants map[string]int64) (found, dra
 // peek reads whether there is anything to claim or promote, and when the next job falls due.
 func (p *producer) peek(ctx context.Context, wants map[string]int64) (found bool, next time.Time, err error) {
 	err = p.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		us, err := q.GetNextRunAfter(ctx)
+		us, err := p.steps.next(ctx, q)
 		if err != nil {
 			return err
 		}

@@ -36,12 +36,12 @@ type prefetch struct {
 }
 
 // wants returns how many jobs may wait when a cycle takes so long.
-func (p *prefetch) wants(s *slots, cycle time.Duration, suspects bool) int {
+func (p *prefetch) wants(s *slots, cycle time.Duration) int {
 	if p.paused > 0 {
 		p.paused--
 		return 0
 	}
-	if p.pace <= 0 || suspects || s.kept > 0 { // what waited would not get a kept slot
+	if p.pace <= 0 || s.kept > 0 { // what waited would not get a kept slot
 		return 0
 	}
 	p.adapt(s.active == s.total, s.total)

@@ -29,6 +29,7 @@ const (
 // it touches its fields.
 type producer struct {
 	*run
+	steps    steps
 	names    []string // of the queues
 	wake     <-chan struct{}
 	alarm    *clock.Alarm
@@ -51,7 +52,7 @@ func (r *run) produce(ctx context.Context) error {
 	wake, stop := r.store.Listen(core.WorkReady, names)
 	defer stop()
 	p := &producer{
-		run: r, names: names, wake: wake, alarm: clock.NewAlarm(r.store.Now),
+		run: r, steps: allSteps(), names: names, wake: wake, alarm: clock.NewAlarm(r.store.Now),
 		hungry: map[string]bool{}, trouble: outage.New(r.log), batch: batchSlots,
 		backoff: r.store.Backoff(r.rescuer.Workers),
 	}
@@ -91,7 +92,7 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 		}
 	}
 	c := &cycle{
-		completer: p.completer, executor: p.executor,
+		completer: p.completer, executor: p.executor, steps: p.steps,
 		ended: ended, wants: wants, slots: free, behind: p.behind, due: p.next,
 	}
 	c.simple = p.claimsOnly(c)
@@ -290,13 +291,12 @@ func (p *producer) demand(worth bool) (wants, free map[string]int64) {
 	if p.worker.id == 0 {
 		return wants, free // declared dead and not registered anew yet
 	}
-	suspects := p.config.FailOnBoot || p.holdsSuspects() // with FailOnBoot a crash costs more than an attempt
 	for queue, hungry := range p.hungry {
 		if !hungry {
 			continue
 		}
 		q := p.queues[queue]
-		if n := min(q.wants(p.took, worth, suspects), p.batch.of(q.total)); n > 0 {
+		if n := p.narrowed(queue, q.wants(p.took, worth)); n > 0 {
 			wants[queue], free[queue] = int64(n), int64(q.free())
 		}
 	}

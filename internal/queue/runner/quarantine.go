@@ -8,7 +8,6 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
-	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -22,9 +21,27 @@ func (c *Config) lastChance(job *jobtype.Job) bool {
 	return job.Crashes > 0 && job.Crashes >= c.MaxCrashes-1 && !c.Drain
 }
 
+// lastChance is the step that runs one job on its last chance at a time.
+func lastChance() step {
+	return step{judge: (*cycle).putOff, keeps: func(c *cycle, claimed []*Attempt) bool {
+		return !slices.ContainsFunc(claimed, func(a *Attempt) bool { return c.config.lastChance(&a.job) })
+	}}
+}
+
+// suspicion is the step that claims no jobs that would have to wait beside one that was running when a process died before: what
+// waits when its process dies is charged with the crash as well. With FailOnBoot a crash costs more than an attempt.
+func suspicion() step {
+	return step{narrow: func(p *producer, queue string, n int) int {
+		if p.config.FailOnBoot || p.holdsSuspects() {
+			return min(n, p.queues[queue].free())
+		}
+		return n
+	}}
+}
+
 // putOff puts off, at no cost, all of a queue's claimed jobs that are on their last chance but the best one, and that as well
 // if the worker runs such a job already.
-func (c *cycle) putOff(ctx context.Context, q db.Querier, claimed []*Attempt, done stats.Changes) ([]*Attempt, error) {
+func (c *cycle) putOff(ctx context.Context, q db.Querier, _ string, claimed []*Attempt) ([]*Attempt, error) {
 	last := func(a *Attempt) bool { return c.config.lastChance(&a.job) }
 	if !slices.ContainsFunc(claimed, last) {
 		return claimed, nil
@@ -42,7 +59,7 @@ func (c *cycle) putOff(ctx context.Context, q db.Querier, claimed []*Attempt, do
 		// The longer the more often that was in vain: the job before it may be long.
 		delay := min(time.Duration(1+a.job.Uncounted)*time.Second, lastChanceMost)
 		end := &lifecycle.End{Job: &a.job, Fate: lifecycle.FateSnooze, Delay: delay}
-		if err := lifecycle.Snooze(ctx, q, c.store.Now(), end, done); err != nil {
+		if err := lifecycle.Snooze(ctx, q, c.store.Now(), end, c.left); err != nil {
 			return nil, fmt.Errorf("put off a job on its last chance: %w", err)
 		}
 	}
@@ -52,4 +69,35 @@ func (c *cycle) putOff(ctx context.Context, q db.Querier, claimed []*Attempt, do
 // records reports whether the cycle records the end of an attempt.
 func (c *cycle) records(a *Attempt) bool {
 	return slices.Contains(c.ended, a)
+}
+
+// risk is the step that gives claimed jobs back that must not wait for a slot. Without a claim for more than the slots it keeps all.
+func risk() step { return step{judge: (*cycle).returnRisky} }
+
+// returnRisky gives back those of a queue's claimed jobs that would have to wait for a slot and had better not: should the
+// process die, a crash is charged to all that it holds. A job on its last attempt would fail without having run; and beside
+// one that was running when a process died before, the others would be charged again and again.
+func (c *cycle) returnRisky(ctx context.Context, q db.Querier, queue string, claimed []*Attempt) ([]*Attempt, error) {
+	slots := int(c.slots[queue])
+	if len(claimed) <= slots {
+		return claimed, nil
+	}
+	slices.SortFunc(claimed, better)
+	suspect := slices.ContainsFunc(claimed, func(a *Attempt) bool { return a.job.Crashes > 0 })
+	kept, back := claimed[:slots:slots], []*Attempt{}
+	for _, a := range claimed[slots:] {
+		if suspect || a.job.AttemptsLeft() == 0 {
+			a.end = lifecycle.End{Job: &a.job, Fate: lifecycle.FateReturn}
+			back = append(back, a)
+		} else {
+			kept = append(kept, a)
+		}
+	}
+	if len(back) > 0 {
+		c.returned[queue] = true
+		if err := lifecycle.Return(ctx, q, c.store.Now(), c.ends(back), c.left); err != nil {
+			return nil, fmt.Errorf("give claimed jobs back: %w", err)
+		}
+	}
+	return kept, nil
 }

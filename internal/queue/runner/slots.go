@@ -31,10 +31,9 @@ func newSlots(c Config) map[string]*slots {
 func (s *slots) free() int { return max(0, s.total-s.active-s.kept) }
 
 // wants returns how many more jobs the queue takes when a cycle takes so long. A cycle that has nothing else to do is worth
-// half of those that may wait. What waits when its process dies is charged with the crash as well, so nothing is prefetched
-// where there are jobs that may be to blame for one.
-func (s *slots) wants(cycle time.Duration, worth, suspects bool) int {
-	waiting := s.prefetch.wants(s, cycle, suspects)
+// half of those that may wait.
+func (s *slots) wants(cycle time.Duration, worth bool) int {
+	waiting := s.prefetch.wants(s, cycle)
 	n := s.total + waiting - s.active - s.kept - len(s.prefetch.jobs)
 	if n <= 0 || !worth && n <= waiting/2 {
 		return 0

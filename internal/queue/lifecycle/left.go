@@ -1,0 +1,40 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/stats"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Left is what one transaction did to jobs: which of them left running, reached a final status or came back from one, by whatever
+// way. Whatever changes jobs tells it, and calls Conclude before the commit. What must follow from that in the same transaction
+// stands here: today the counts. Rows that a DELETE removes are counted by triggers, which see those of plain SQL as well.
+type Left struct{ counts stats.Changes }
+
+// NewLeft returns a Left for a transaction that has done nothing yet.
+func NewLeft() Left { return Left{counts: stats.Changes{}} }
+
+// Ended tells of a job that reached a final status.
+func (l Left) Ended(queue, kind string, status jobtype.Status) {
+	l.counts.Ended(queue, kind, status, 1)
+}
+
+// Retried tells of a job whose attempt failed and that gets another.
+func (l Left) Retried(queue, kind string) { l.counts.Add(queue, kind, stats.EventRetried, 1, 0) }
+
+// Crashed tells of a job whose attempt ended with its worker. What became of the job is told besides.
+func (l Left) Crashed(queue, kind string) { l.counts.Add(queue, kind, stats.EventCrashed, 1, 0) }
+
+// Revived tells of a job that is pending again and had the given status before.
+func (l Left) Revived(queue, kind string, was jobtype.Status) { l.counts.Revived(queue, kind, was) }
+
+// Conclude writes what follows. now is in microseconds. It runs no statement when nothing was told.
+func (l Left) Conclude(ctx context.Context, q db.Querier, now int64) error {
+	if err := l.counts.Write(ctx, q, now); err != nil {
+		return fmt.Errorf("count what became of jobs: %w", err)
+	}
+	return nil
+}

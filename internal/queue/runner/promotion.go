@@ -1,0 +1,43 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+)
+
+const (
+	// The bounds of how many scheduled jobs become pending in one transaction: a few more than it claims, and when
+	// that was not enough the most, so that a million that fall due at once do not hold up other writes for long.
+	promoteLeast = 100
+	promoteMost  = 1000
+)
+
+// promotion is the step that makes scheduled jobs pending when they fall due.
+func promotion() step { return step{due: (*cycle).promoteDue, next: nextDue} }
+
+// promoteDue makes due jobs claimable, so that the claim chooses among them by priority.
+func (c *cycle) promoteDue(ctx context.Context, q db.Querier) (err error) {
+	c.promote = promoteMost
+	if !c.behind {
+		c.promote = promoteLeast
+		for _, n := range c.wants {
+			c.promote = min(c.promote+2*n, promoteMost)
+		}
+	}
+	if c.promoted, err = q.PromoteDueJobs(ctx, db.PromoteDueJobsParams{Now: core.Micros(c.now), N: c.promote}); err != nil {
+		return fmt.Errorf("promote due jobs: %w", err)
+	}
+	return nil
+}
+
+// nextDue finds out when the next scheduled job falls due.
+func nextDue(ctx context.Context, q db.Querier) (int64, error) {
+	next, err := q.GetNextRunAfter(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("find the next due job: %w", err)
+	}
+	return next, nil
+}

@@ -1,0 +1,93 @@
+package runner
+
+import (
+	"context"
+
+	"github.com/sqluice/sqluice/db"
+)
+
+// step is a rule of the cycle. The producer knows none of them: a rate limit or an expiry is a file of its own and a line in
+// allSteps. A function that a step does not need is nil, and one that has nothing to do runs no statement.
+type step struct {
+	// due makes jobs pending whose time has come, or ends them. It runs when next is over.
+	due func(c *cycle, ctx context.Context, q db.Querier) error
+
+	// next finds out when due must run again, in microseconds; 0 means that nothing waits for a time.
+	next func(ctx context.Context, q db.Querier) (int64, error)
+
+	// narrow returns how many of n jobs may be claimed from a queue at this moment, before the claim. Callers hold mu.
+	narrow func(p *producer, queue string, n int) int
+
+	// judge gives back those of a queue's claimed jobs that must not run now, and returns the others. keeps reports that it would
+	// keep all of them, without a statement.
+	judge func(c *cycle, ctx context.Context, q db.Querier, queue string, claimed []*Attempt) (kept []*Attempt, err error)
+	keeps func(c *cycle, claimed []*Attempt) bool
+}
+
+// steps are all steps, in the order in which their functions run.
+type steps []step
+
+func allSteps() steps { return steps{promotion(), writeTime(), suspicion(), lastChance(), risk()} }
+
+// allDue runs due of all steps.
+func (c *cycle) allDue(ctx context.Context, q db.Querier) error {
+	for _, s := range c.steps {
+		if s.due == nil {
+			continue
+		}
+		if err := s.due(c, ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next returns when the first of them must run again, in microseconds; 0 means that nothing waits for a time.
+func (all steps) next(ctx context.Context, q db.Querier) (first int64, err error) {
+	for _, s := range all {
+		if s.next == nil {
+			continue
+		}
+		next, err := s.next(ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		if next != 0 && (first == 0 || next < first) {
+			first = next
+		}
+	}
+	return first, nil
+}
+
+// narrowed returns how many of n jobs all steps let the producer claim from a queue.
+func (p *producer) narrowed(queue string, n int) int {
+	for _, s := range p.steps {
+		if s.narrow != nil {
+			n = s.narrow(p, queue, n)
+		}
+	}
+	return n
+}
+
+// keepsAll reports whether no step would give back any of the claimed jobs.
+func (c *cycle) keepsAll(claimed []*Attempt) bool {
+	for _, s := range c.steps {
+		if s.keeps != nil && !s.keeps(c, claimed) {
+			return false
+		}
+	}
+	return true
+}
+
+// judged returns those of a queue's claimed jobs that all steps let run.
+func (c *cycle) judged(ctx context.Context, q db.Querier, queue string, claimed []*Attempt) (kept []*Attempt, err error) {
+	for _, s := range c.steps {
+		if s.judge == nil {
+			continue
+		}
+		if claimed, err = s.judge(c, ctx, q, queue, claimed); err != nil {
+			return nil, err
+		}
+	}
+	return claimed, nil
+}
