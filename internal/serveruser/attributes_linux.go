@@ -35,3 +35,11 @@ func Attributes(dir string) (*syscall.SysProcAttr, error) {
 	}
 	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
 }
+
+// Give makes the user whom [Attributes] chose the owner of a file.
+func Give(path string, to *syscall.SysProcAttr) error {
+	if to.Credential == nil {
+		return nil
+	}
+	return os.Lchown(path, int(to.Credential.Uid), int(to.Credential.Gid))
+}

@@ -46,12 +46,7 @@ func StartCluster(tb testing.TB, settings map[string]string) *Cluster {
 	if c.attributes, err = serveruser.Attributes(c.dir); err != nil {
 		unavailable(tb, err)
 	}
-	initdb := exec.CommandContext(tb.Context(), filepath.Join(binaries, "initdb"), "--pgdata="+c.DataDir(), "--username=sqluice",
-		"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
-	initdb.Dir, initdb.SysProcAttr = c.dir, c.attributes
-	if output, err := initdb.CombinedOutput(); err != nil {
-		tb.Fatalf("initdb: %v\n%s", err, output)
-	}
+	c.initialize(tb, binaries)
 	all := map[string]string{
 		"listen_addresses": "", "logging_collector": "off",
 		"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
