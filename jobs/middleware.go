@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/runner"
 )
 
@@ -51,22 +51,10 @@ type EnqueueRequest struct {
 // Job is the job that will be added, or what many have in common: without an id, a status and a payload. Metadata that
 // cannot be encoded is missing: the enqueue is refused for it.
 func (r *EnqueueRequest) Job() Job {
-	e := r.enqueue
-	job := Job{
-		Kind: e.kind, Queue: e.queue, Priority: e.priority, MaxAttempts: e.maxAttempts, Timeout: e.timeout,
-		UniqueKey: core.Deref(e.uniqueKey), RequestID: core.Deref(e.requestID), UserID: core.Deref(e.userID),
-		Tags: append([]string(nil), e.tags...),
-	}
-	job.RunAfter = r.client.store.Now().Add(e.in)
-	if e.at != nil {
-		job.RunAfter = *e.at
-	}
-	if e.metadata != nil {
-		if data, err := json.Marshal(e.metadata); err == nil {
-			job.Metadata = data
-		}
-	}
-	return job
+	now := r.client.store.Now()
+	runAfter, _, _ := r.enqueue.runAfter(now) // a time that is refused is shown all the same
+	metadata, _ := r.enqueue.metadataColumn()
+	return jobrow.Requested(r.enqueue.row(now, runAfter, "", metadata))
 }
 
 // Len returns the number of jobs that the request enqueues.

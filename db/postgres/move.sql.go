@@ -99,31 +99,6 @@ func (q *Queries) ImportJobErrors(ctx context.Context, items string) (int64, err
 	return result.RowsAffected(), nil
 }
 
-const importJobs = `-- name: ImportJobs :execrows
-INSERT INTO sqluice_jobs (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
-                  priority, run_after, worker_id, lease_until, crashes, uncounted, cancel_requested_at, queue,
-                  max_attempts, timeout, last_error, unique_key, request_id, user_id, tags, metadata, progress,
-                  result)
-OVERRIDING SYSTEM VALUE
-SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
-       CAST(e.value->>5 AS BIGINT), CAST(e.value->>6 AS BIGINT), CAST(e.value->>7 AS BIGINT),
-       CAST(e.value->>8 AS BIGINT), CAST(e.value->>9 AS BIGINT), CAST(e.value->>10 AS BIGINT),
-       CAST(e.value->>11 AS BIGINT), CAST(e.value->>12 AS BIGINT), CAST(e.value->>13 AS BIGINT),
-       CAST(e.value->>14 AS BIGINT), CAST(e.value->>15 AS BIGINT), e.value->>16, CAST(e.value->>17 AS BIGINT),
-       CAST(e.value->>18 AS BIGINT), e.value->>19, e.value->>20, e.value->>21, e.value->>22, e.value->>23,
-       e.value->>24, e.value->>25, e.value->>26
-FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
-`
-
-// ImportJobs adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-func (q *Queries) ImportJobs(ctx context.Context, items string) (int64, error) {
-	result, err := q.db.Exec(ctx, importJobs, items)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const importQueues = `-- name: ImportQueues :execrows
 INSERT INTO sqluice_queues (name, paused_at, updated_at)
 SELECT e.value->>0, CAST(e.value->>1 AS BIGINT), CAST(e.value->>2 AS BIGINT)

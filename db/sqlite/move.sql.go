@@ -96,27 +96,6 @@ func (q *Queries) ImportJobErrors(ctx context.Context, items string) (int64, err
 	return result.RowsAffected()
 }
 
-const importJobs = `-- name: ImportJobs :execrows
-INSERT INTO sqluice_jobs (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
-                  priority, run_after, worker_id, lease_until, crashes, uncounted, cancel_requested_at, queue,
-                  max_attempts, timeout, last_error, unique_key, request_id, user_id, tags, metadata, progress,
-                  result)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
-       e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12, e.value->>13, e.value->>14,
-       e.value->>15, e.value->>16, e.value->>17, e.value->>18, e.value->>19, e.value->>20, e.value->>21,
-       e.value->>22, e.value->>23, e.value->>24, e.value->>25, e.value->>26
-FROM json_each(CAST(?1 AS TEXT)) AS e
-`
-
-// ImportJobs adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-func (q *Queries) ImportJobs(ctx context.Context, items string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, importJobs, items)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const importQueues = `-- name: ImportQueues :execrows
 INSERT INTO sqluice_queues (name, paused_at, updated_at)
 SELECT e.value->>0, e.value->>1, e.value->>2

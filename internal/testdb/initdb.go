@@ -75,7 +75,7 @@ func keep(folder, to string) error {
 	return err
 }
 
-// copyFiles copies a folder to a new one that belongs to the server's user, and nobody else may read.
+// copyFiles copies a folder to a new one that only the server's user may read.
 func (c *Cluster) copyFiles(folder, to string) error {
 	if err := os.CopyFS(to, os.DirFS(folder)); err != nil {
 		return err

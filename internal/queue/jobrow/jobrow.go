@@ -37,3 +37,12 @@ func Claimed(r db.ClaimJobsRow, queue string, worker int64, started, lease time.
 		WorkerID: worker, LeaseUntil: lease, CreatedAt: core.Time(r.CreatedAt), StartedAt: started, UpdatedAt: started,
 	}
 }
+
+// Requested returns the job that an insert will add: without an id, a payload and a status.
+func Requested(p db.EnqueueJobParams) jobtype.Job {
+	return jobtype.Job{
+		Kind: p.Kind, Queue: p.Queue, Priority: int(p.Priority), RunAfter: core.Time(p.RunAfter), MaxAttempts: int(p.MaxAttempts),
+		Timeout: core.Duration(p.Timeout), UniqueKey: core.Deref(p.UniqueKey), RequestID: core.Deref(p.RequestID),
+		UserID: core.Deref(p.UserID), Tags: core.Tags(p.Tags), Metadata: core.Raw(p.Metadata),
+	}
+}

@@ -51,10 +51,19 @@ SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), e.value, CAST(@status AS TEXT)
 FROM json_each(CAST(@payloads AS TEXT)) AS e
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m);
 
--- name: CountForeignTriggers :one
--- CountForeignTriggers counts the triggers on jobs that are not the queue's own. Without one a single INSERT adds every row of its
--- SELECT and gives ids without a gap.
-SELECT CAST(COALESCE((
-    SELECT COUNT(*) FROM sqlite_schema AS s
-    WHERE s.type = 'trigger' AND lower(s.tbl_name) = 'sqluice_jobs' AND s.name NOT GLOB 'sqluice_*'
-), 0) AS BIGINT) AS triggers;
+-- name: ListClaimableJobs :many
+-- ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand them over.
+-- For many jobs that costs less than an UPDATE that returns rows. No other writer may come between.
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
+       j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
+FROM sqluice_jobs AS j WHERE j.id IN (
+    SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
+        SELECT i.id FROM sqluice_jobs AS i
+        WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = k.value
+          AND i.run_after <= CAST(@now AS BIGINT)
+        ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
+    )
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
+);

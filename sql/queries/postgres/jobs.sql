@@ -1,0 +1,134 @@
+-- name: EnqueueJobs :many
+-- EnqueueJobs adds one job for each payload of a JSON list of strings, alike in all else; ids rise in their order.
+-- No row means that the queue is closed by a move.
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+                  user_id, tags, metadata, created_at, updated_at)
+SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), e.value, CAST(@status AS TEXT), CAST(@priority AS BIGINT),
+       CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
+       CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
+       CAST(@now AS BIGINT), CAST(@now AS BIGINT)
+FROM jsonb_array_elements_text(CAST(CAST(@payloads AS TEXT) AS jsonb)) WITH ORDINALITY AS e (value, n)
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+ORDER BY e.n
+RETURNING id;
+
+-- name: ClaimJobs :many
+-- ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
+-- Rows come back in no order. For each kind it reads at most n index entries, whatever else the table holds.
+-- It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
+-- cursors, when not empty, say where to begin, on PostgreSQL.
+UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
+                lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
+                updated_at = CAST(@now AS BIGINT)
+WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
+    SELECT c.id FROM ( /* Index entries of jobs that were claimed before are in the way until they are vacuumed, which
+           an old transaction anywhere prevents. So cursors, when not empty, say where to begin: 'between' are [kind, priority,
+           priority] whose jobs are looked for between the two, 'from' are [kind, priority, run_after, id] to begin with.
+           A kind without cursors is looked for at all priorities. */
+        SELECT j.id, j.priority, j.run_after
+        FROM (
+            SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
+            FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+            WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
+            UNION ALL
+            SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
+            FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'between') AS r (value)
+        ) AS b
+        CROSS JOIN LATERAL (
+            SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
+            WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.kind
+              AND i.priority > b.low AND i.priority < b.high
+              AND i.run_after <= CAST(@now AS BIGINT)
+            ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST(@n AS BIGINT)
+            FOR UPDATE SKIP LOCKED
+        ) AS j
+        UNION ALL
+        SELECT j.id, j.priority, j.run_after
+        FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'from') AS f (value)
+        CROSS JOIN LATERAL (
+            SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
+            WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = f.value->>0
+              AND i.priority = CAST(f.value->>1 AS BIGINT)
+              AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
+              AND i.run_after <= CAST(@now AS BIGINT)
+            ORDER BY i.run_after, i.id LIMIT CAST(@n AS BIGINT)
+            FOR UPDATE SKIP LOCKED
+        ) AS j
+    ) AS c
+    WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+      AND (CAST(@none_due_before AS BIGINT) = 0 OR CAST(@none_due_before AS BIGINT)
+           <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
+    ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
+))
+RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at;
+
+-- name: EnqueueClaimedJob :one
+-- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
+-- No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list, or that a
+-- scheduled job is due.
+-- The row is as ClaimJobs returns it.
+WITH a AS ( /* No row can also mean that an application's trigger has made the job another worker's, another queue's or one for
+               later: the caller must undo the insert then. */
+    INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+                      user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
+    SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), 'running',
+           CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT),
+           CAST(@timeout AS BIGINT), CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
+           CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@started_at AS BIGINT),
+           1, CAST(@worker_id AS BIGINT), CAST(@lease_until AS BIGINT), CAST(@started_at AS BIGINT)
+    WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+      AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+      AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
+          > CAST(@started_at AS BIGINT)
+      AND NOT EXISTS (
+        SELECT 1 FROM (
+            SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
+            FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+            WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
+            UNION ALL
+            SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
+            FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'between') AS r (value)
+        ) AS b
+        CROSS JOIN LATERAL (
+            SELECT i.id FROM sqluice_jobs AS i
+            WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.kind
+              AND i.priority > b.low AND i.priority < b.high
+            LIMIT 1
+        ) AS j
+      )
+      AND NOT EXISTS (
+        SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST(@cursors AS TEXT), '') AS jsonb)->'from') AS f (value)
+        CROSS JOIN LATERAL (
+            SELECT i.id FROM sqluice_jobs AS i
+            WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = f.value->>0
+              AND i.priority = CAST(f.value->>1 AS BIGINT)
+              AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
+            LIMIT 1
+        ) AS j
+      )
+    RETURNING id, kind, queue, payload, status, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+              unique_key, request_id, user_id, tags, metadata, created_at, worker_id
+)
+SELECT a.id, a.kind, a.payload, a.priority, a.run_after, a.attempt, a.uncounted, a.max_attempts, a.crashes, a.timeout,
+       a.unique_key, a.request_id, a.user_id, a.tags, a.metadata, a.created_at
+FROM a WHERE a.status = 'running' AND a.attempt = 1 AND a.worker_id = CAST(@worker_id AS BIGINT) AND a.kind = CAST(@kind AS TEXT)
+         AND a.queue = CAST(@queue AS TEXT) AND a.run_after <= CAST(@started_at AS BIGINT);
+
+-- name: ImportJobs :execrows
+-- ImportJobs adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_jobs (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
+                  priority, run_after, worker_id, lease_until, crashes, uncounted, cancel_requested_at, queue,
+                  max_attempts, timeout, last_error, unique_key, request_id, user_id, tags, metadata, progress,
+                  result)
+OVERRIDING SYSTEM VALUE
+SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
+       CAST(e.value->>5 AS BIGINT), CAST(e.value->>6 AS BIGINT), CAST(e.value->>7 AS BIGINT),
+       CAST(e.value->>8 AS BIGINT), CAST(e.value->>9 AS BIGINT), CAST(e.value->>10 AS BIGINT),
+       CAST(e.value->>11 AS BIGINT), CAST(e.value->>12 AS BIGINT), CAST(e.value->>13 AS BIGINT),
+       CAST(e.value->>14 AS BIGINT), CAST(e.value->>15 AS BIGINT), e.value->>16, CAST(e.value->>17 AS BIGINT),
+       CAST(e.value->>18 AS BIGINT), e.value->>19, e.value->>20, e.value->>21, e.value->>22, e.value->>23,
+       e.value->>24, e.value->>25, e.value->>26
+FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
