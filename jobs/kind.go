@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/runner"
 )
 
 // Kind is a type of job: its name in the database, the Go type of its payload, and what its jobs have in common.
@@ -103,7 +105,7 @@ func handle[T any](ctx context.Context, h Handler[T], job *Job, args *T) error {
 
 //go:noinline
 func undecoded[T any](err error, args T, sensitive []string) error {
-	return Discard(fmt.Errorf("decode payload as %T: %w", args, discreet(err, len(sensitive) > 0)))
+	return runner.Undecoded(fmt.Errorf("decode payload as %T: %w", args, discreet(err, len(sensitive) > 0)))
 }
 
 // enqueue is the kind's defaults with the options upon them.

@@ -27,6 +27,7 @@ const (
 	CauseError   = jobtype.CauseError   // the handler returned an error
 	CausePanic   = jobtype.CausePanic   // the handler panicked or called runtime.Goexit
 	CauseTimeout = jobtype.CauseTimeout // the attempt took longer than its timeout
+	CauseDecode  = jobtype.CauseDecode  // the payload is not of the type that the handler takes
 	CauseCrash   = jobtype.CauseCrash   // the worker's process ended
 	CauseLost    = jobtype.CauseLost    // the lease ran out although the process may live
 )

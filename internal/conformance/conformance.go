@@ -50,6 +50,7 @@ func Run(t *testing.T, open Open) {
 		{"Order", orderTests},
 		{"Due", dueTests},
 		{"Plain", plainTests},
+		{"Application", applicationTests},
 		{"IDs", idTests},
 		{"Outcome", outcomeTests},
 		{"Retry", retryTests},

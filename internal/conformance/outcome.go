@@ -161,16 +161,33 @@ func testGoexit(f *fixture) {
 }
 
 func testBadPayload(f *fixture) {
-	receipt, err := f.client.Enqueue(f.ctx, "letter", json.RawMessage(`{"to": 7}`))
+	receipt, err := f.client.Enqueue(f.ctx, "letter", json.RawMessage(`{"to": 7}`), jobs.MaxAttempts(3))
 	f.must(err)
-	f.drain(jobs.Config{}, func(r *jobs.Runner) {
-		jobs.Kind[letter]{Name: "letter"}.Handle(r, func(context.Context, jobs.Job, letter) error {
+	old := func(r *jobs.Runner) { // its letters go to names
+		jobs.Kind[letter]{Name: "letter", RetryDelay: func(jobs.Job, error) time.Duration { return time.Hour }}.Handle(r, func(context.Context, jobs.Job, letter) error {
 			f.Error("the handler ran")
 			return nil
 		})
+	}
+	f.drain(jobs.Config{}, old)
+	job := f.get(receipt.ID)
+	want(f, "status", job.Status, jobs.StatusScheduled)
+	want(f, "attempts left", job.AttemptsLeft(), 2)
+	f.wantError(receipt.ID, jobs.CauseDecode, "decode payload")
+
+	// A worker of the next version, whose letters go to numbers, runs it.
+	f.must(f.client.Retry(f.ctx, receipt.ID))
+	f.drain(jobs.Config{}, func(r *jobs.Runner) {
+		jobs.Kind[struct{ To int }]{Name: "letter"}.Handle(r, func(context.Context, jobs.Job, struct{ To int }) error { return nil })
 	})
-	want(f, "status", f.get(receipt.ID).Status, jobs.StatusFailed)
-	f.wantError(receipt.ID, jobs.CauseError, "decode payload")
+	want(f, "status", f.get(receipt.ID).Status, jobs.StatusDone)
+
+	// Without one its attempts run out.
+	last, err := f.client.Enqueue(f.ctx, "letter", json.RawMessage(`{"to": 7}`), jobs.MaxAttempts(1))
+	f.must(err)
+	f.drain(jobs.Config{}, old)
+	want(f, "status", f.get(last.ID).Status, jobs.StatusFailed)
+	f.wantError(last.ID, jobs.CauseDecode, "decode payload")
 }
 
 func testMessage(f *fixture) {

@@ -42,6 +42,7 @@ const (
 	CauseError   Cause = "error"   // the handler returned an error
 	CausePanic   Cause = "panic"   // the handler panicked or called runtime.Goexit
 	CauseTimeout Cause = "timeout" // the attempt took longer than its timeout
+	CauseDecode  Cause = "decode"  // the payload is not of the type that the handler takes
 	CauseCrash   Cause = "crash"   // the worker's process ended
 	CauseLost    Cause = "lost"    // the lease ran out although the process may live
 )

@@ -29,7 +29,7 @@ func checkConnection(ctx context.Context, pool *sql.DB, o options) error {
 	if o.durability == Full {
 		synchronous = "2"
 	}
-	for _, setting := range []struct{ name, want string }{{"synchronous", synchronous}, {"busy_timeout", "5000"}} {
+	for _, setting := range []struct{ name, want string }{{"synchronous", synchronous}, {"busy_timeout", "5000"}, {"foreign_keys", "1"}} {
 		have, err := readPragma(ctx, pool, setting.name)
 		if err != nil {
 			return err

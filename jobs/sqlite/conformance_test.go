@@ -84,7 +84,7 @@ func openForConformance(t *testing.T, path string, observers ...*jobs.Observer) 
 }
 
 func openWith(t *testing.T, path string, opts ...sqlite.Option) conformance.Store {
-	store, err := sqlite.Open(t.Context(), path, append(opts, sqlite.WithChecks())...)
+	store, err := sqlite.Open(t.Context(), path, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,6 @@ import (
 	"database/sql"
 )
 
-// WithChecks holds the library's own writes to the schema's CHECKs, which are else for other programs' writes: so the
-// tests show that the library writes nothing that they refuse.
-func WithChecks() Option { return func(o *options) { o.checks = true } }
-
 // HoldInspections holds all connections that Inspect may use at once, as reads do that do not end, until release.
 func (store *Store) HoldInspections(ctx context.Context) (release func(), err error) {
 	s := store.backend

@@ -28,7 +28,7 @@ func queue(t *testing.T, opts ...Option) (*backend, *jobs.Client) {
 
 func queueAt(t *testing.T, path string, opts ...Option) (*backend, *jobs.Client) {
 	t.Helper()
-	store, err := openBackend(t.Context(), path, append(opts, WithChecks())...)
+	store, err := openBackend(t.Context(), path, opts...)
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	client := jobs.New(store)

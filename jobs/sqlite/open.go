@@ -42,7 +42,6 @@ type options struct {
 	now          func() time.Time
 	pages        int64 // for tests: the size of the database at which SQLite says that the disk is full
 	walLarge     int64 // how large a WAL is told of
-	checks       bool  // for tests: whether the library's own writes are held to the CHECKs too
 }
 
 // WithDurability chooses what an acknowledged write survives; [Normal] without it.
@@ -279,6 +278,7 @@ func dsn(path string, o options, read bool) string {
 			"busy_timeout(5000)", "synchronous(" + synchronous + ")",
 			// A long reader lets the WAL grow; without a limit the file keeps that size for ever.
 			"journal_size_limit(67108864)", "wal_autocheckpoint(1000)", "temp_store(memory)",
+			"foreign_keys(1)", // an application's tables may refer to the queue's
 		},
 	}
 	if o.mustExist {
@@ -287,10 +287,6 @@ func dsn(path string, o options, read bool) string {
 	if read {
 		values.Set("_txlock", "deferred")
 		values.Add("_pragma", "query_only(1)")
-	} else if !o.checks {
-		// The CHECKs are for what other programs write. What the library writes was validated before, and to look at
-		// it again at each of the three writes in a job's life would cost a tenth of them.
-		values.Add("_pragma", "ignore_check_constraints(1)")
 	}
 	if o.pages > 0 {
 		values.Add("_pragma", fmt.Sprintf("max_page_count(%d)", o.pages))

@@ -22,6 +22,7 @@ const (
 	verdictCancel
 	verdictDiscard
 	verdictRetry
+	verdictDecode
 )
 
 func (v *verdict) Error() string {
@@ -32,6 +33,8 @@ func (v *verdict) Error() string {
 		return fmt.Sprintf("cancel: %v", v.err)
 	case verdictDiscard:
 		return fmt.Sprintf("discard: %v", v.err)
+	case verdictDecode:
+		return v.err.Error()
 	default:
 		return fmt.Sprintf("retry in %s: %v", v.delay, v.err)
 	}
@@ -60,6 +63,10 @@ func RetryIn(d time.Duration, err error) error {
 	}
 	return &verdict{kind: verdictRetry, delay: max(0, d), err: err}
 }
+
+// Undecoded returns the error of an attempt whose payload the handler's type cannot hold. It is retried as other errors are: in a
+// rolling deploy the next worker may be one that can.
+func Undecoded(err error) error { return &verdict{kind: verdictDecode, err: err} }
 
 // FateOf returns what an error that a handler returned asks for: see jobs.FateOf.
 func FateOf(err error) jobtype.Fate {

@@ -1,0 +1,1 @@
+SELECT CAST(COUNT(*) AS BIGINT) AS n FROM invoices AS i;
