@@ -34,12 +34,18 @@ build: ## Build bin/sqluice, without cgo
 	CGO_ENABLED=0 go build -o bin/sqluice ./cmd/sqluice
 
 .PHONY: test
-test: ## Run every test; needs no C compiler, and PostgreSQL only for the tests of that engine
+test: ## Run the tests, with LONG=1 also those that take long; needs no C compiler, and PostgreSQL only for the tests of that engine
 	@$(POSTGRES_NOTE)
 	@$(CHROMIUM_NOTE)
-	go test -timeout 30m -p $(PACKAGES) ./...
-	cd bench && go test ./...
-	cd metrics/promql && go test ./...
+	cd bench && go test $(SHORT) ./...
+	cd metrics/promql && go test $(SHORT) ./...
+	$(GOTESTSUM) --format pkgname -- -timeout 30m -p $(PACKAGES) $(SHORT) ./...
+
+# LONG=1 also runs what takes minutes: every point at which a copy can die, each command on PostgreSQL, browsers, chaos lanes.
+SHORT = $(if $(LONG),,-short)
+
+# It says at the end what failed, and what was skipped and why.
+GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
 
 # How many packages are tested at once. Many tests wait: for a lease, a server, a process.
 PACKAGES ?= 3
@@ -85,8 +91,8 @@ vulnerabilities: ## Fail when the code calls something with a known vulnerabilit
 	internal/gates/vulnerabilities.sh
 
 # The race detector needs cgo and a C compiler; without them the tests still run. -short leaves out tests that
-# find no races and take ten times as long under it: `make test` runs those, and `make race` runs everything.
-# UNRACED matches packages to leave out: where `make test` follows, what is slow and tests processes runs once.
+# find no races and take ten times as long under it: `make test LONG=1` runs those, and `make race` runs everything.
+# UNRACED matches packages to leave out: where `make test LONG=1` follows, what is slow and tests processes runs once.
 UNRACED ?= ^$$
 .PHONY: test-check
 test-check:
@@ -125,7 +131,7 @@ mutants-fit: ## Fail when a mutant no longer finds what it is to break
 	internal/crashtest/mutants.sh -n
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME (10 s each, FUZZTIME=1m for longer); `make test` runs their seeds
+fuzz: ## Run every fuzz target for FUZZTIME (10 s each, FUZZTIME=1m for longer); the tests run their seeds
 	internal/fuzz/run.sh
 
 .PHONY: model-check
