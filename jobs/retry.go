@@ -17,7 +17,9 @@ func DefaultRetryDelay(job Job, _ error) time.Duration {
 	return runner.DefaultRetryDelay(job, nil)
 }
 
-// Snooze, returned by a handler, puts the job off by d; the attempt does not count. A negative d means 0.
+// Snooze, returned by a handler, puts the job off by d; the attempt does not count. A negative d means 0. Then the job is due again at
+// once, and before all jobs of a lower priority: one that checks again and again needs a delay. Other errors that are joined to it are
+// not recorded.
 func Snooze(d time.Duration) error { return runner.Snooze(d) }
 
 // Cancel, returned by a handler, ends the job as cancelled, with err (which may be nil) as the reason.

@@ -6,10 +6,12 @@ import (
 	"fmt"
 
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // Wait returns the job once it has ended: done, failed or cancelled, in whatever process that happens. The error is ctx's when
-// that ends first (the job is then as it was when Wait began), or [ErrNotFound] when the job does not exist or was deleted.
+// that ends first (the job is then as it was when Wait began), or [ErrNotFound] when the job does not exist or was deleted. A client
+// of a transaction ([Client.With]) cannot wait, since no worker sees the job before the commit: that is an [InvalidError].
 //
 // On SQLite, and on PostgreSQL for jobs that end in this process, the commit that ends the job wakes Wait. On PostgreSQL Wait
 // finds the ends in other processes by looking: after 2 ms first, then less often, but every 100 ms.
@@ -17,6 +19,9 @@ import (
 // Thousands of calls may wait at once: the store looks for all of them together. It then looks less often, so that Wait may
 // return a few tenths of a second after the end.
 func (c *Client) Wait(ctx context.Context, id int64) (Job, error) {
+	if c.scope().Tx != nil {
+		return Job{}, fmt.Errorf("wait for job %d: %w", id, jobtype.NewInvalidError("client", "one of a transaction", "not wait: other processes see the job only after the commit"))
+	}
 	job, err := c.Get(ctx, id)
 	if err != nil {
 		return job, fmt.Errorf("wait for job %d: %w", id, err)

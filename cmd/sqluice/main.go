@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // Go ignores SIGXFSZ, so that a write beyond the file size limit fails with an error, which the database reports.
@@ -20,31 +21,67 @@ func main() {
 	os.Exit(code)
 }
 
-// stopOnSignal returns a context that the first SIGINT or SIGTERM ends, so that the command can stop gracefully. The second
-// signal ends the process. stop undoes both.
+// stopOnSignal returns a context that the first SIGINT or SIGTERM ends, so that the command can stop gracefully. A later SIGINT ends
+// the process: see [stopper]. stop undoes both.
 func stopOnSignal(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	ended := make(chan struct{})
 	go func() {
-		select {
-		case s := <-signals:
-			cancel(&interruptedError{s})
-		case <-ended:
-			return
-		}
-		select {
-		case s := <-signals:
-			fmt.Fprintf(os.Stderr, "sqluice: %s again: ending at once\n", s)
-			os.Exit(exitFailure)
-		case <-ended:
+		var s stopper
+		for {
+			select {
+			case got := <-signals:
+				switch s.on(got, time.Now()) {
+				case stopGently:
+					cancel(&interruptedError{got})
+				case sayStopping:
+					fmt.Fprintf(os.Stderr, "sqluice: %s: stopping already; interrupt (Ctrl-C) again to end at once\n", got)
+				case endNow:
+					fmt.Fprintf(os.Stderr, "sqluice: %s again: ending at once\n", got)
+					os.Exit(exitFailure)
+				}
+			case <-ended:
+				return
+			}
 		}
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
 		close(ended)
 		cancel(nil)
+	}
+}
+
+// sameStop is for how long a repeated signal is taken for the one before. One stop often arrives twice: from a terminal and from npm,
+// or from timeout, which sends its signal to the process and then to its group.
+const sameStop = time.Second
+
+// stopper decides what a signal means. Only a SIGINT, by a person who waits, ends the process at once, when it comes more than
+// sameStop after the first signal: a service manager that repeats SIGTERM has its own way to lose patience.
+type stopper struct{ since time.Time }
+
+type stopAction int
+
+const (
+	stopGently stopAction = iota
+	ignoreSignal
+	sayStopping
+	endNow
+)
+
+func (s *stopper) on(got os.Signal, now time.Time) stopAction {
+	switch {
+	case s.since.IsZero():
+		s.since = now
+		return stopGently
+	case now.Sub(s.since) < sameStop:
+		return ignoreSignal
+	case got == os.Interrupt:
+		return endNow
+	default:
+		return sayStopping
 	}
 }
 

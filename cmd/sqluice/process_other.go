@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"time"
 )
@@ -14,5 +15,14 @@ func isolate(*exec.Cmd) {}
 func terminate(cmd *exec.Cmd) { kill(cmd) }
 
 func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() } // fails if it has ended
+
+// killGroup kills the process of this number.
+func killGroup(pid int) {
+	if p, err := os.FindProcess(pid); err == nil {
+		_ = p.Kill() // fails if it has ended
+	}
+}
+
+func apart(*exec.Cmd) {}
 
 func killRest(*exec.Cmd, <-chan time.Time) {}

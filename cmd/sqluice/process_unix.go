@@ -16,6 +16,12 @@ const groupCheckEvery = 20 * time.Millisecond
 func terminate(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 func kill(cmd *exec.Cmd)      { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
+// killGroup kills all processes of a group, which may have ended.
+func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
+
+// apart starts a process in a session of its own, which no signal to this process's group or terminal reaches.
+func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
 // killRest waits until the other processes in the group of an ended program have ended too, and kills them at the deadline.
 // The kernel does not reuse the group's number while a process is in it.
 func killRest(cmd *exec.Cmd, deadline <-chan time.Time) {

@@ -86,10 +86,12 @@ func (p *program) handle(ctx context.Context, job jobs.Job, payload json.RawMess
 	cmd.Env = append(p.env[:len(p.env):len(p.env)], jobVariables(job)...)
 	// A process that the program left behind may keep the output open. Wait does not wait for it any longer than this.
 	cmd.WaitDelay = killAfter
-	if err := p.starter.start(cmd); err != nil {
+	ended, err := p.starter.start(cmd)
+	if err != nil {
 		return fmt.Errorf("start %s: %w", p.path, err)
 	}
-	err := waitOrStop(ctx, cmd)
+	err = waitOrStop(ctx, cmd)
+	ended()
 	if stdout.dropped() > 0 {
 		p.log.Warn("the program's output is longer than a result: the rest is dropped", "job", job.ID, "kind", job.Kind,
 			"kept", resultLimit, "dropped", stdout.dropped())

@@ -57,6 +57,7 @@ func (a *app) rootCommand() *cobra.Command {
 		&cobra.Group{ID: groupDatabase, Title: "Database:"},
 	)
 	root.AddCommand(
+		a.guardCommand(),
 		a.enqueueCommand(), a.listCommand(), a.showCommand(), a.whyCommand(), a.failedCommand(), a.waitCommand(),
 		a.retryCommand(), a.cancelCommand(), a.deleteCommand(), a.pruneCommand(), a.recountCommand(), a.auditCommand(), a.sensitiveCommand(),
 		a.workCommand(), a.workersCommand(), a.queuesCommand(), a.statsCommand(), a.topCommand(), a.serveCommand(),

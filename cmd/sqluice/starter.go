@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"log/slog"
 	"os/exec"
 	"runtime"
 )
@@ -10,6 +11,7 @@ import (
 // parent's death when the thread that started it ends, and Go ends threads at any time. Locking a thread for each program
 // would keep that thread for as long as the program runs.
 type starter struct {
+	guard    *guard
 	requests chan startRequest
 	closed   chan struct{}
 }
@@ -19,8 +21,8 @@ type startRequest struct {
 	result chan error
 }
 
-func newStarter() *starter {
-	s := &starter{requests: make(chan startRequest), closed: make(chan struct{})}
+func newStarter(log *slog.Logger) *starter {
+	s := &starter{guard: &guard{log: log}, requests: make(chan startRequest), closed: make(chan struct{})}
 	go s.serve()
 	return s
 }
@@ -38,16 +40,22 @@ func (s *starter) serve() {
 	}
 }
 
-// start starts a program in its own process group.
-func (s *starter) start(cmd *exec.Cmd) error {
+// start starts a program in its own process group, and has that guarded until ended is called.
+func (s *starter) start(cmd *exec.Cmd) (ended func(), err error) {
 	isolate(cmd)
 	r := startRequest{cmd, make(chan error, 1)}
 	select {
 	case s.requests <- r:
-		return <-r.result
+		if err := <-r.result; err != nil {
+			return nil, err
+		}
+		return s.guard.hold(cmd.Process.Pid), nil
 	case <-s.closed:
-		return errors.New("the worker has ended")
+		return nil, errors.New("the worker has ended")
 	}
 }
 
-func (s *starter) close() { close(s.closed) }
+func (s *starter) close() {
+	close(s.closed)
+	s.guard.close()
+}

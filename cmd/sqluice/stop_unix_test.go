@@ -21,7 +21,8 @@ func stopTests() tests {
 		"ATimeoutEndsTheWholeProcessGroup":            aTimeoutEndsTheWholeProcessGroup,
 		"CancelEndsTheProgram":                        cancelEndsTheProgram,
 		"AStopGivesTheJobBackWithoutCostingAnAttempt": aStopGivesTheJobBackWithoutCostingAnAttempt,
-		"ASecondSignalEndsTheWorkerAtOnce":            aSecondSignalEndsTheWorkerAtOnce,
+		"ALaterInterruptEndsTheWorkerAtOnce":          aLaterInterruptEndsTheWorkerAtOnce,
+		"WhatAProgramStartedDiesWithItsWorker":        whatAProgramStartedDiesWithItsWorker,
 		"AnotherWorkerPicksUpWhatAKilledOneRan":       anotherWorkerPicksUpWhatAKilledOneRan,
 		"OnBootFailedKeepsCrashedJobsForPeople":       onBootFailedKeepsCrashedJobsForPeople,
 		"AWorkersNameIsTakenWhileItLives":             aWorkersNameIsTakenWhileItLives,
@@ -105,13 +106,14 @@ func aStopGivesTheJobBackWithoutCostingAnAttempt(t *testing.T, c *cli) {
 	}
 }
 
-func aSecondSignalEndsTheWorkerAtOnce(t *testing.T, c *cli) {
+func aLaterInterruptEndsTheWorkerAtOnce(t *testing.T, c *cli) {
 	dir := t.TempDir()
 	id := c.enqueue("k")
 	worker := c.start("work", "--grace", "24h", "--exec", execFlag(t, "k", "hang", dir))
 	hanging(t, dir, id)
-	worker.signal(syscall.SIGINT)
-	// Sent until it counts as a second signal: pending signals are merged.
+	worker.signal(syscall.SIGTERM)
+	worker.signal(syscall.SIGTERM) // the same stop again, as a parent sends it that forwards it
+	// Sent until it counts as another signal, which it does after a second.
 	ended := make(chan struct{})
 	go func() {
 		_ = worker.waited() // wantExit below judges it
@@ -122,7 +124,7 @@ func aSecondSignalEndsTheWorkerAtOnce(t *testing.T, c *cli) {
 		case <-ended:
 			return true
 		default:
-			_ = worker.cmd.Process.Signal(syscall.SIGTERM) // fails when it has just ended
+			_ = worker.cmd.Process.Signal(syscall.SIGINT) // fails when it has just ended
 			return false
 		}
 	})
@@ -159,6 +161,18 @@ func anotherWorkerPicksUpWhatAKilledOneRan(t *testing.T, c *cli) {
 	}
 	second.signal(syscall.SIGTERM)
 	second.wantExit(exitOK)
+}
+
+// The kernel kills the shell, on Linux, and not the program that it runs.
+func whatAProgramStartedDiesWithItsWorker(t *testing.T, c *cli) {
+	dir := t.TempDir()
+	id := c.enqueue("k")
+	_, program, _ := strings.Cut(execFlag(t, "k", "hang", dir), "=")
+	worker := c.start("work", "--exec", `k=sh -c "`+program+`; true"`)
+	pidFile := hanging(t, dir, id)
+	worker.signal(syscall.SIGKILL)
+	worker.wantExit(-1) // by a signal
+	eventually(t, "what the killed worker's program started is gone", func() bool { return gone(t, pidFile) })
 }
 
 func onBootFailedKeepsCrashedJobsForPeople(t *testing.T, c *cli) {

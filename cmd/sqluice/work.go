@@ -120,7 +120,7 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 	defer progress.end()
 	defer outliveReaders()()
 	log := newLogger(progress, f.logFormat, f.logLevel)
-	starter := newStarter()
+	starter := newStarter(log)
 	defer starter.close()
 	var m *metrics.Metrics
 	var observer *jobs.Observer

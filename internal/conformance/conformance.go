@@ -52,6 +52,7 @@ func Run(t *testing.T, open Open) {
 		{"Plain", plainTests},
 		{"Application", applicationTests},
 		{"IDs", idTests},
+		{"Columns", columnTests},
 		{"Outcome", outcomeTests},
 		{"Retry", retryTests},
 		{"Timeout", timeoutTests},

@@ -15,6 +15,19 @@ var waitTests = []test{
 	{"DeletedJob", testWaitDeleted},
 	{"ContextEnds", testWaitContext},
 	{"Watch", testWatch},
+	{"InATransaction", testWaitInATransaction},
+}
+
+// In a transaction Wait would hold its locks until the context ends, for a job that no worker sees.
+func testWaitInATransaction(f *fixture) {
+	f.must(f.client.Tx(f.ctx, func(ctx context.Context, tx *jobs.Client) error {
+		receipt, err := tx.Enqueue(ctx, "k", []byte("{}"))
+		f.must(err)
+		if _, err := tx.Wait(ctx, receipt.ID); !errors.As(err, new(*jobs.InvalidError)) {
+			f.Errorf("the error is %v", err)
+		}
+		return nil
+	}))
 }
 
 func testWait(f *fixture) {

@@ -89,16 +89,22 @@ func convert(out *bytes.Buffer, c conversion, from, into []field, name, fromType
 		case slices.Contains(from, f):
 			fmt.Fprintf(out, "%[1]s: p.%[1]s,\n", f.name)
 		case !slices.Contains(c.given, f.name):
-			return fmt.Errorf("%s has the field %s %s, which %s has not", c.to, f.name, f.kind, c.from)
+			return lacks(c.from, c.to, f)
 		}
 	}
 	for _, f := range from {
 		if !slices.Contains(into, f) && !slices.Contains(c.dropped, f.name) {
-			return fmt.Errorf("%s has the field %s %s, which %s has not", c.from, f.name, f.kind, c.to)
+			return lacks(c.to, c.from, f)
 		}
 	}
 	fmt.Fprintln(out, "}\n}")
 	return nil
+}
+
+// lacks is the error of a statement without a parameter that another for the same jobs has.
+func lacks(params, other string, f field) error {
+	return fmt.Errorf("%s has no field %s %s, which %s has: the statement %s of a file jobs.sql below sql/queries lacks the parameter, "+
+		"or internal/gentypes/converter.go must list the field", params, f.name, f.kind, other, strings.TrimSuffix(params, "Params"))
 }
 
 // field is a field of a struct.

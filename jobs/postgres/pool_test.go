@@ -55,7 +55,7 @@ func testPoolUsedUp(t *testing.T, site *site) {
 	} {
 		for _, first := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
-				store, client := open(t, with(url, "pool_max_conns=2"), silentAfter(200*time.Millisecond))
+				store, client := open(t, with(url, "pool_max_conns=2"), silentAfter(time.Second))
 				if !first {
 					must(t, client.CheckSchema(t.Context()))
 				}
@@ -95,7 +95,7 @@ func testPruneOnTheCallersConnection(t *testing.T, site *site) {
 	pool, err := pgxpool.New(t.Context(), with(url, "pool_max_conns=1"))
 	must(t, err)
 	t.Cleanup(pool.Close)
-	store, err := newBackendOn(pool, silentAfter(200*time.Millisecond))
+	store, err := newBackendOn(pool, silentAfter(time.Second))
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	must(t, jobs.New(store).CheckSchema(t.Context()))

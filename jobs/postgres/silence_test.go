@@ -95,7 +95,7 @@ func testSilentServer(t *testing.T, site *site) {
 
 // A statement that takes long because others hold its rows is given up, but not the whole write.
 func testSlowStatement(t *testing.T, site *site) {
-	store, client, url := site.queue(t, silentAfter(100*time.Millisecond))
+	store, client, url := site.queue(t, silentAfter(time.Second))
 	id := enqueue(t, client, "k")
 	holder := dial(t, url)
 	tx, err := holder.Begin(t.Context())

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"errors"
+	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
@@ -47,7 +48,11 @@ func (c *completer) recorded(committed *cycle) {
 			c.log.Info("job given back unfinished", a.attrs()...)
 		}
 		if a.end.Cause != "" {
-			c.log.Warn("attempt failed", append(a.attrs(), "cause", a.end.Cause, "error", a.end.Message, "retry", a.end.Fate == lifecycle.FateRetry)...)
+			next := []any{"retry", false}
+			if a.end.Fate == lifecycle.FateRetry {
+				next = []any{"retry_in", a.end.Delay.Round(time.Millisecond)}
+			}
+			c.log.Warn("attempt failed", append(append(a.attrs(), "cause", a.end.Cause, "error", a.end.Message), next...)...)
 		}
 		tellFinished(c.observer, a, a.end.Recorded)
 	}

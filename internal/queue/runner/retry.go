@@ -31,7 +31,17 @@ func (a *Attempt) failedWith(end lifecycle.End, cause jobtype.Cause, err error, 
 	end.Cause, end.Fate = cause, lifecycle.FateFail
 	if a.job.AttemptsLeft() > 0 {
 		end.Fate = lifecycle.FateRetry
-		end.Delay = max(0, delay(a.job, err))
+		if end.Delay = delay(a.job, err); end.Delay < 0 {
+			a.executor.tellDelay(a.job.Kind, end.Delay)
+			end.Delay = DefaultRetryDelay(a.job, err)
+		}
 	}
 	return end
+}
+
+// tellDelay logs, once for each kind, that its RetryDelay returned a negative delay.
+func (x *executor) tellDelay(kind string, delay time.Duration) {
+	if _, told := x.toldDelays.LoadOrStore(kind, true); !told {
+		x.log.Warn("RetryDelay returned a negative delay; the default applies", "kind", kind, "delay", delay)
+	}
 }

@@ -18,6 +18,8 @@ type state struct {
 	changed  chan struct{} // a signal to the producer: an attempt has ended
 	finished chan struct{} // closed when the producer has returned
 
+	toldDelays sync.Map // kinds of which the log says that their RetryDelay is negative
+
 	mu          sync.Mutex
 	worker      worker
 	running     map[fence]*Attempt // claimed: those whose handlers have not returned, and those whose ends are not recorded

@@ -1,0 +1,78 @@
+package jobrow
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// fill gives every field of a row a value that is not zero.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	case reflect.String:
+		v.SetString(`["x"]`) // a text, and a list of tags
+	case reflect.Int64:
+		v.SetInt(7)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	}
+}
+
+// missing returns the exported fields of a job that are zero, but for those of which the row says nothing.
+func missing(job jobtype.Job, without ...string) (names []string) {
+	v := reflect.ValueOf(job)
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		known := true
+		for _, name := range without {
+			known = known && name != field.Name
+		}
+		if field.IsExported() && known && v.Field(i).IsZero() {
+			names = append(names, field.Name)
+		}
+	}
+	return names
+}
+
+// Each column of a row is a field of the job, also one that is new.
+func TestEveryColumnIsAField(t *testing.T) {
+	var row db.Job
+	fill(reflect.ValueOf(&row).Elem())
+	if names := missing(Of(row)); names != nil {
+		t.Errorf("Of leaves out %v", names)
+	}
+	var claimed db.ClaimJobsRow
+	fill(reflect.ValueOf(&claimed).Elem())
+	now := time.Unix(1, 0)
+	ends := []string{"Progress", "Result", "LastError", "CancelRequested", "FinishedAt"} // a claimed job has none of them yet
+	if names := missing(Claimed(claimed, "q", 1, now, now), ends...); names != nil {
+		t.Errorf("Claimed leaves out %v", names)
+	}
+	var p db.EnqueueJobParams
+	fill(reflect.ValueOf(&p).Elem())
+	later := append(ends, "ID", "Payload", "Status", "Attempt", "Uncounted", "Crashes", "WorkerID", "LeaseUntil", "CreatedAt", "StartedAt", "UpdatedAt")
+	if names := missing(Requested(p), later...); names != nil {
+		t.Errorf("Requested leaves out %v", names)
+	}
+}
+
+// A job has no field that no column fills, and a row no column that no field shows.
+func TestColumnsAndFieldsAreAsMany(t *testing.T) {
+	fields := 0
+	for i := range reflect.TypeFor[jobtype.Job]().NumField() {
+		if reflect.TypeFor[jobtype.Job]().Field(i).IsExported() {
+			fields++
+		}
+	}
+	if columns := reflect.TypeFor[db.Job]().NumField(); columns != fields {
+		t.Errorf("a row has %d columns and a job %d fields", columns, fields)
+	}
+}
