@@ -48,11 +48,12 @@ func (c *completer) recorded(committed *cycle) {
 			c.log.Info("job given back unfinished", a.attrs()...)
 		}
 		if a.end.Cause != "" {
-			next := []any{"retry", false}
+			attrs := append(a.attrs(), "cause", a.end.Cause, "error", a.end.Message)
 			if a.end.Fate == lifecycle.FateRetry {
-				next = []any{"retry_in", a.end.Delay.Round(time.Millisecond)}
+				c.log.Warn("attempt failed", append(attrs, "retry_in", a.end.Delay.Round(time.Millisecond))...)
+			} else {
+				c.log.Warn("attempt failed", append(attrs, "retry", false)...)
 			}
-			c.log.Warn("attempt failed", append(append(a.attrs(), "cause", a.end.Cause, "error", a.end.Message), next...)...)
 		}
 		tellFinished(c.observer, a, a.end.Recorded)
 	}
