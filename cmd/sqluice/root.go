@@ -61,7 +61,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.enqueueCommand(), a.listCommand(), a.showCommand(), a.whyCommand(), a.failedCommand(), a.waitCommand(),
 		a.retryCommand(), a.cancelCommand(), a.deleteCommand(), a.pruneCommand(), a.recountCommand(), a.auditCommand(), a.sensitiveCommand(),
 		a.workCommand(), a.workersCommand(), a.queuesCommand(), a.statsCommand(), a.topCommand(), a.serveCommand(),
-		a.upCommand(), a.downCommand(), a.statusCommand(), a.backupCommand(), a.versionCommand(),
+		a.upCommand(), a.downCommand(), a.statusCommand(), a.backupCommand(), a.restoreCommand(), a.versionCommand(),
 		a.copyCommand(), a.reopenCommand(), a.benchCommand(), a.benchProcessCommand(),
 	)
 	return root

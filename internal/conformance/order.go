@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ var orderTests = []test{
 	{"BatchIsBestFirst", testBatchIsBestFirst},
 	{"PriorityStaysWithinItsQueue", testPriorityWithinQueue},
 	{"ManyDueAtOnce", testManyDueAtOnce},
+	{"RetriedAtOnce", testRetriedAtOnce},
 }
 
 // order drains with one slot and returns the ids in the order of their runs.
@@ -125,5 +127,26 @@ func testManyDueAtOnce(f *fixture) {
 	}
 	if !slices.Equal(ids, wanted) {
 		f.Errorf("jobs ran in the order %v, not %v", ids, wanted)
+	}
+}
+
+// A job that is retried, snoozed or given back without a delay comes before jobs of a lower priority, also where its end is recorded
+// together with the next claim.
+func testRetriedAtOnce(f *fixture) {
+	kind := jobs.Kind[json.RawMessage]{Name: "k", RetryDelay: func(jobs.Job, error) time.Duration { return 0 }}
+	for name, end := range map[string]error{"retried": errors.New("again"), "snoozed": jobs.Snooze(0)} {
+		high, low := f.enqueue("k", jobs.Priority(9)), f.enqueue("k")
+		var ran []int64
+		f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, func(r *jobs.Runner) {
+			kind.Handle(r, func(_ context.Context, job jobs.Job, _ json.RawMessage) error {
+				if ran = append(ran, job.ID); job.ID == high && job.Attempt == 1 {
+					return end
+				}
+				return nil
+			})
+		})
+		if want := []int64{high, high, low}; !slices.Equal(ran, want) {
+			f.Errorf("%s: the jobs run in the order %v, not %v", name, ran, want)
+		}
 	}
 }

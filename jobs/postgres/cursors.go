@@ -235,6 +235,15 @@ func (f *cursors) lookedBelow(key cursorKey, took time.Duration, found bool) boo
 	return found || !q.isOn()
 }
 
+// giveUp forgets the cursors of all queues, before claims that must find jobs which this process has made pending again.
+func (f *cursors) giveUp() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, q := range f.queues {
+		q.giveUp()
+	}
+}
+
 // claimed notes how far a queue's jobs have been claimed, once that is committed. Of those that are due since less than a second
 // there may be more, which were added by transactions that still go on.
 func (f *cursors) claimed(v view, now int64, rows []db.ClaimJobsRow) {

@@ -7,7 +7,11 @@ import (
 	"sync"
 
 	dbsqlite "github.com/sqluice/sqluice/db/sqlite"
+	"github.com/sqluice/sqluice/internal/sqlfiles"
 )
+
+// control is a statement of sql/control/sqlite, by the name of its file.
+var control = sqlfiles.Control("sqlite")
 
 // reads are the statements of the connections that only read.
 type reads struct {

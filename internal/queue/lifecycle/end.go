@@ -21,6 +21,15 @@ const (
 	FateLost   // nothing is recorded: this worker no longer holds the attempt
 )
 
+// Returns reports whether the job may run again.
+func (f Fate) Returns() bool {
+	switch f {
+	case FateRetry, FateSnooze, FateRelease, FateReturn:
+		return true
+	}
+	return false
+}
+
 // Public returns what an observer is told.
 func (f Fate) Public() jobtype.Fate {
 	switch f {

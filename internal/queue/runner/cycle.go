@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -61,6 +62,7 @@ func (c *cycle) exchange() *engine.Exchange {
 		}
 	}
 	if len(c.ended) > 0 {
+		x.Returning = slices.ContainsFunc(c.ended, func(a *Attempt) bool { return a.end.Fate.Returns() })
 		x.Record = func(ctx context.Context, q db.Querier) (err error) {
 			if c.lost, err = lifecycle.Finish(ctx, c.store, q, c.now, c.ends(c.ended), c.left); err != nil {
 				return fmt.Errorf("record ends of attempts: %w", err)

@@ -1,0 +1,239 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// Restore puts a backup into the place of a database, and keeps the database that was there: kept is its new name, "" when there was
+// none. The backup, which stays, must be a whole queue of this schema or an older one: its pages are checked. No process, this
+// one included, may have the database open, and no worker may live; with [jobs.ErrBusy] nothing was changed. What was enqueued or ended after the backup is in
+// the kept file only: jobs that ended since run again, and ids that were given since are given anew.
+//
+// A copy of the file over the old one by other means leaves SQLite's -wal file beside it, which SQLite then takes for the new file's.
+func Restore(ctx context.Context, backup, path string) (kept string, err error) {
+	if kept, err = restore(ctx, backup, path); err != nil {
+		return "", fmt.Errorf("restore %s: %w", path, err)
+	}
+	return kept, nil
+}
+
+func restore(ctx context.Context, backup, path string) (kept string, err error) {
+	if err := lockByHandle(); err != nil {
+		return "", err
+	}
+	if backup, err = filepath.Abs(backup); err != nil {
+		return "", err
+	}
+	if path, err = resolve(path); err != nil {
+		return "", err
+	}
+	if err := checkBackup(ctx, backup, path); err != nil {
+		return "", fmt.Errorf("the backup %s: %w", backup, err)
+	}
+	old, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := checkNotStale(path); err != nil {
+			return "", err
+		}
+		return "", putCopy(backup, path, nil)
+	}
+	if err != nil {
+		return "", err
+	}
+	if !old.Mode().IsRegular() {
+		return "", errors.New("it is not a regular file")
+	}
+	if err := checkSingleName(path, old); err != nil {
+		return "", err
+	}
+	side := sideFolderOf(path)
+	unlock, err := side.lock(ctx, migrateFile) // against a process that would make a new queue meanwhile
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if err := checkUnused(ctx, path, workerLocks{side}); err != nil {
+		return "", err
+	}
+	kept = path + ".before-restore-" + time.Now().UTC().Format("20060102T150405.000Z")
+	if err := moveFiles(path, kept); err != nil {
+		return "", err
+	}
+	if err := putCopy(backup, path, old); err != nil {
+		return "", errors.Join(err, moveFiles(kept, path))
+	}
+	return kept, nil
+}
+
+// checkBackup returns what keeps a file from being a backup of a queue.
+func checkBackup(ctx context.Context, backup, path string) (err error) {
+	info, err := os.Stat(backup)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a regular file")
+	}
+	if there, err := os.Stat(path); err == nil && os.SameFile(info, there) {
+		return errors.New("it is the database itself")
+	}
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if info, err := os.Stat(backup + suffix); err == nil && info.Size() > 0 {
+			return fmt.Errorf("%s is beside it, so a program has it open, or it is a part of a database: use what `sqluice backup` wrote", backup+suffix)
+		}
+	}
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(backup), RawQuery: "mode=ro&immutable=1"}
+	pool, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	var found string
+	if err := pool.QueryRowContext(ctx, control("integrity_check")).Scan(&found); err != nil {
+		return translate(err)
+	}
+	if found != "ok" {
+		return fmt.Errorf("it is damaged: %s", found)
+	}
+	if err := checkEncoding(ctx, pool); err != nil {
+		return err
+	}
+	have, want, err := (&schema{readDB: pool}).SchemaVersion(ctx)
+	switch {
+	case err != nil:
+		return err
+	case have == 0:
+		return errors.New("it holds no queue")
+	case have > want:
+		return &jobs.SchemaError{Have: have, Want: want}
+	}
+	return nil
+}
+
+// checkUnused returns an error that is [jobs.ErrBusy] while a process uses the database. Afterwards all that was written is in the
+// file itself, unless it is damaged.
+func checkUnused(ctx context.Context, path string, locks workerLocks) (err error) {
+	entries, err := locks.side.entries()
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if _, ok := workerKey(entry.Name()); !ok {
+			continue
+		}
+		held, err := locks.held(entry.Name())
+		if err != nil {
+			return err
+		}
+		if held {
+			return fmt.Errorf("%w: a worker lives: stop all workers and services first", jobs.ErrBusy)
+		}
+	}
+	if ok, err := isDatabase(path); !ok || err != nil {
+		return err // SQLite would delete a WAL beside it
+	}
+	pool, err := openPool(path, options{mustExist: true}, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	// SQLite leaves WAL mode only if no other connection has the file open.
+	var mode string
+	err = translate(pool.QueryRowContext(ctx, control("leave_wal")).Scan(&mode))
+	switch {
+	case errors.Is(err, jobs.ErrBusy) || err == nil && mode == "wal":
+		return fmt.Errorf("%w: another process has it open: stop all workers and services first", jobs.ErrBusy)
+	case err != nil && ctx.Err() != nil:
+		return err
+	}
+	return nil // damaged files go as they are
+}
+
+// isDatabase reports whether a file begins as SQLite's do: https://www.sqlite.org/fileformat.html#the_database_header.
+func isDatabase(path string) (bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	const magic = "SQLite format 3\x00"
+	begin := make([]byte, len(magic))
+	_, err = io.ReadFull(file, begin)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil // too short
+	}
+	return string(begin) == magic, errors.Join(err, file.Close())
+}
+
+// held reports whether a process holds a worker's lock. The file stays: a rescuer needs it.
+func (l workerLocks) held(name string) (held bool, err error) {
+	file, err := l.side.openExisting(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	free, err := tryLock(file)
+	return !free, errors.Join(err, file.Close())
+}
+
+// moveFiles gives a database and SQLite's files beside it another name, which must be free.
+func moveFiles(from, to string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if _, err := os.Lstat(to + suffix); err == nil {
+			return fmt.Errorf("%s: %w", to+suffix, os.ErrExist)
+		}
+	}
+	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} { // the database last: without it the others are refused by name
+		if err := os.Rename(from+suffix, to+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// putCopy copies a backup to a path, which must be free: whole, or not at all. The file gets the mode and the owner of the old one, if
+// there was one.
+func putCopy(backup, path string, old os.FileInfo) (err error) {
+	from, err := os.Open(backup)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	if old == nil {
+		if old, err = from.Stat(); err != nil {
+			return err
+		}
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(path), ".sqluice-restore-")
+	if err != nil {
+		return translateSystem(err)
+	}
+	draft := filepath.Join(folder, filepath.Base(path))
+	defer func() { err = errors.Join(err, removeDraft(folder, draft)) }()
+	if err := copyTo(from, draft, old.Mode().Perm()); err != nil {
+		return err
+	}
+	file, err := os.Open(draft)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(adopt(file, old.Mode().Perm(), old), file.Sync(), file.Close()); err != nil {
+		return translateSystem(err)
+	}
+	if err := os.Link(draft, path); err == nil || errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return os.Rename(draft, path) // where the file system has no links
+}
