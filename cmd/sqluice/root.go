@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -91,10 +92,28 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 
 func unknownCommand(cmd *cobra.Command, name string) error {
 	text := fmt.Sprintf("unknown command %q", shown(name))
-	if similar := cmd.SuggestionsFor(name); len(similar) > 0 {
+	if similar := suggestions(cmd, name); len(similar) > 0 {
 		text += "; did you mean " + strings.Join(similar, " or ") + "?"
 	}
 	return usagef("%s", text)
+}
+
+// removing are the commands that remove something: they are suggested to no one.
+var removing = []string{"delete", "prune", "down", "restore"}
+
+// suggestions returns the commands that a name may stand for: the one of a group, or those with a similar name.
+func suggestions(root *cobra.Command, name string) (similar []string) {
+	for _, group := range root.Commands() {
+		for _, sub := range group.Commands() {
+			if sub.Name() == name {
+				similar = append(similar, group.Name()+" "+name)
+			}
+		}
+	}
+	if similar != nil {
+		return similar
+	}
+	return slices.DeleteFunc(root.SuggestionsFor(name), func(s string) bool { return slices.Contains(removing, s) })
 }
 
 // flagError rewords pflag's errors: they name the flag, the value and the allowed values.

@@ -14,6 +14,8 @@ func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
 		{"", []string{"a command is missing"}},
 		{"nosuch", []string{`unknown command "nosuch"`}},
 		{"enqeue", []string{`unknown command "enqeue"`, "did you mean enqueue?"}},
+		{"pause default", []string{`unknown command "pause"; did you mean queues pause?`}},
+		{"deleet", []string{`unknown command "deleet"`}},
 		{"help nosuch", []string{`unknown command "nosuch"`}},
 		{"list --bogus", []string{"--bogus", "sqluice list --help"}},
 		{"list -x", []string{"'x'"}},
