@@ -1,8 +1,10 @@
 package admin_test
 
 import (
+	"context"
 	"fmt"
 	"html"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,6 +21,37 @@ func statusOf(t *testing.T, client *jobs.Client, id int64) jobs.Status {
 	j, err := client.Get(t.Context(), id)
 	must(t, err)
 	return j.Status
+}
+
+// A running job is not cancelled yet when the page says so.
+func TestCancelOfARunningJob(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		v := visit(t, client, admin.Config{Prefix: "/queue"})
+		started, release := make(chan struct{}, 2), make(chan struct{})
+		runner, err := jobs.NewRunner(client, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
+		must(t, err)
+		jobs.Kind[struct{}]{Name: "k"}.Handle(runner, func(context.Context, jobs.Job, struct{}) error {
+			started <- struct{}{}
+			<-release
+			return nil
+		})
+		for range 2 {
+			_, err := client.Enqueue(t.Context(), "k", []byte("{}"))
+			must(t, err)
+		}
+		_, err = client.Enqueue(t.Context(), "other", []byte("{}"))
+		must(t, err)
+		ended := make(chan error, 1)
+		go func() { ended <- runner.Drain(context.WithoutCancel(t.Context())) }()
+		<-started
+		<-started
+		has(t, "after one", v.send("/jobs/change", url.Values{"do": {"cancel picked"}, "id": {"1"}, "back": {"/queue/jobs"}}),
+			"Job 1 runs: its worker was asked to stop it.")
+		has(t, "after two", v.send("/jobs/change", url.Values{"do": {"cancel picked"}, "id": {"2", "3"}, "back": {"/queue/jobs"}}),
+			"1 job cancelled. 1 runs: the workers were asked to stop them.")
+		close(release)
+		must(t, <-ended)
+	})
 }
 
 func TestFormsOfJobs(t *testing.T) {

@@ -88,20 +88,22 @@ func (h *Handler) changeJobs(_ http.ResponseWriter, r *http.Request) (*view, fla
 }
 
 func (h *Handler) changePicked(r *http.Request, c jobAction, ids []string) (flash, error) {
-	var changed int
-	var refusal error // the first
+	var changed, asked int // asked: running jobs whose workers were asked to stop them
+	var refusal error      // the first
 	for _, id := range ids {
 		call, err := apiRequest(r, nil)
 		if err != nil {
 			return flash{}, err
 		}
 		call.SetPathValue("id", id)
-		switch _, err = c.one(h, call); {
+		switch a, err := c.one(h, call); {
+		case err == nil && c.Name == "cancel" && runs(a):
+			asked++
 		case err == nil:
 			changed++
 		case errors.Is(err, jobs.ErrNotFound), errors.Is(err, jobs.ErrStatus), errors.Is(err, jobs.ErrUniqueTaken):
 			refusal = cmp.Or(refusal, err)
-		case changed > 0:
+		case changed+asked > 0:
 			h.logError(r, "a change of several jobs stopped early", err)
 			return flash{Text: fmt.Sprintf("%s %s, then an error occurred: %s.", plural(changed, "job", "jobs"), c.Done, problemOf(err).Detail)}, nil
 		default:
@@ -109,16 +111,28 @@ func (h *Handler) changePicked(r *http.Request, c jobAction, ids []string) (flas
 		}
 	}
 	if len(ids) == 1 && refusal == nil {
+		if asked > 0 {
+			return flash{OK: true, Text: fmt.Sprintf("Job %s runs: its worker was asked to stop it.", ids[0])}, nil
+		}
 		return flash{OK: true, Text: fmt.Sprintf("Job %s: %s.", ids[0], c.Done)}, nil
 	}
-	message := flash{OK: changed > 0, Text: plural(changed, "job", "jobs") + " " + c.Done + "."}
+	message := flash{OK: changed+asked > 0, Text: plural(changed, "job", "jobs") + " " + c.Done + "."}
+	if asked > 0 {
+		message.Text += fmt.Sprintf(" %s: the workers were asked to stop them.", plural(asked, "runs", "run"))
+	}
 	if refusal != nil {
 		if len(ids) == 1 {
 			return flash{Text: refusal.Error()}, nil
 		}
-		message.Text += fmt.Sprintf(" %s skipped, for example: %s.", plural(len(ids)-changed, "was", "were"), refusal)
+		message.Text += fmt.Sprintf(" %s skipped, for example: %s.", plural(len(ids)-changed-asked, "was", "were"), refusal)
 	}
 	return message, nil
+}
+
+// runs reports whether the job that a change answers with is running.
+func runs(a answer) bool {
+	d, ok := a.body.(detail)
+	return ok && d.Status == jobs.StatusRunning
 }
 
 // bulkFields returns the names of the filter's fields, in the list of jobs and in a bulk change.
