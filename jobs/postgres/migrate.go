@@ -63,6 +63,9 @@ func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error
 	if err != nil || !there {
 		return 0, want, err
 	}
+	if err := s.checkRowSecurity(ctx); err != nil {
+		return 0, want, err
+	}
 	if have, err = s.versionNow(ctx, false); err != nil || have == 0 {
 		return have, want, err
 	}
@@ -86,6 +89,20 @@ func (s *schema) versionNow(ctx context.Context, prepare bool) (version int64, e
 		s.clock.sample(server, sent, s.clock.instant())
 	}
 	return version, err
+}
+
+// checkRowSecurity returns an error when policies hide rows of the queue from this role. What is hidden would be taken for what is not
+// there: no jobs, no paused queue, no schema.
+func (s *schema) checkRowSecurity(ctx context.Context) error {
+	var tables, role string
+	if err := s.queryRow(ctx, "row_security", once(s.names.table(versionTable)), &tables, &role); err != nil {
+		return err
+	}
+	if tables != "" {
+		return fmt.Errorf("%w: row-level security applies to the role %s on %s, and may hide rows of the queue from it: disable it on these tables, or give the role BYPASSRLS",
+			errPrivilege, role, tables)
+	}
+	return nil
 }
 
 func (s *schema) hasTable(ctx context.Context, name string) (there bool, err error) {

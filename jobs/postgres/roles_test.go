@@ -3,6 +3,7 @@ package postgres
 import (
 	"errors"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -68,6 +69,39 @@ func TestRoles(t *testing.T) {
 	}
 	must(t, client.CheckSchema(t.Context()))
 	wantDrained(t, client, 1)
+}
+
+// The statements that the tests run are those that the documentation gives.
+func TestGrantsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "postgres.md"))
+	must(t, err)
+	for _, name := range []string{"roles", "grants"} {
+		for line := range strings.Lines(sqlFile(t, name)) {
+			if !strings.Contains(string(page), line) {
+				t.Errorf("docs/postgres.md does not have the line of %s.sql: %s", name, line)
+			}
+		}
+	}
+}
+
+// A role from which policies hide rows is refused by name, whichever table it is.
+func TestRowSecurityIsRefused(t *testing.T) {
+	t.Parallel()
+	owner, worker := roles(t)
+	conn := dial(t, owner)
+	for _, table := range []string{"sqluice_jobs", "sqluice_queues", "sqluice_goose_version"} {
+		exec(t, conn, "hide_rows", table)
+		_, client := open(t, worker, WithSchema("queue"))
+		_, err := client.Enqueue(t.Context(), "k", []byte("{}"))
+		for what, err := range map[string]error{"an enqueue": err, "a check": client.CheckSchema(t.Context())} {
+			if err == nil || !strings.Contains(err.Error(), "row-level security") || !strings.Contains(err.Error(), table) || !strings.Contains(err.Error(), "queue_worker") {
+				t.Errorf("%s, %s: %v", table, what, err)
+			}
+		}
+		exec(t, conn, "show_rows", table)
+		_, err = client.Enqueue(t.Context(), "k", []byte("{}"))
+		must(t, err)
+	}
 }
 
 // moving are the statements of `sqluice copy`, which is the owner's business.
