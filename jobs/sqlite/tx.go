@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
+	"sync"
 
 	"github.com/sqluice/sqluice/db"
 	dbsqlite "github.com/sqluice/sqluice/db/sqlite"
@@ -14,31 +16,67 @@ import (
 
 // Tx lets a client or [jobs.CompleteTx] work inside the caller's transaction on the queue's database file. Begin the
 // transaction with _txlock=immediate in the pool's DSN, or with a write: a transaction that reads first and writes
-// later fails with SQLITE_BUSY when another connection wrote between.
-func Tx(tx *sql.Tx) jobs.Tx { return callersTx{tx} }
+// later fails with SQLITE_BUSY when another connection wrote between. A transaction on another file is refused.
+func Tx(tx *sql.Tx) jobs.Tx { return &callersTx{tx: tx} }
 
-type callersTx struct{ tx *sql.Tx }
+type callersTx struct {
+	tx *sql.Tx
 
-func (t callersTx) Handle() any { return t }
+	once  sync.Once
+	path  string      // of the file whose queue the transaction's statements reach
+	queue os.FileInfo // the same file
+	fault error
+}
+
+func (t *callersTx) Handle() any { return t }
+
+// reaches returns an error unless the transaction's statements reach the queue in a file. Two files may have jobs and workers of the same
+// ids: nothing else would tell.
+func (t *callersTx) reaches(path string) error {
+	t.once.Do(func() {
+		switch err := t.tx.QueryRow(control("queue_file")).Scan(&t.path); {
+		case errors.Is(err, sql.ErrNoRows):
+			t.fault = errors.New("the transaction's connection reaches no queue")
+		case err != nil:
+			t.fault = translate(err)
+		default:
+			t.queue, t.fault = os.Stat(t.path)
+		}
+	})
+	if t.fault != nil {
+		return t.fault
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(info, t.queue) {
+		return fmt.Errorf("the transaction is on %s, and the client's queue in %s: begin it there", t.path, path)
+	}
+	return nil
+}
 
 // Savepoint implements [jobs.Tx].
-func (t callersTx) Savepoint(ctx context.Context, statement string) error {
+func (t *callersTx) Savepoint(ctx context.Context, statement string) error {
 	_, err := t.tx.ExecContext(ctx, control(statement))
 	return translate(err)
 }
 
 // Join implements [engine.Store].
 func (s *backend) Join(tx jobs.Tx) (db.Querier, error) {
-	t, ok := tx.Handle().(callersTx)
+	t, ok := tx.Handle().(*callersTx)
 	if !ok {
 		return nil, errors.New("the transaction is not one made by sqlite.Tx")
+	}
+	if err := t.reaches(s.path); err != nil {
+		return nil, err
 	}
 	return dbsqlite.New(t.tx), nil
 }
 
 // ownTx is a transaction of [jobs.Client.Tx], on a connection that nothing else uses.
 type ownTx struct {
-	callersTx
+	*callersTx
 	store *backend
 	pool  *sql.DB
 }
@@ -59,7 +97,7 @@ func (s *backend) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
 	if err != nil {
 		return nil, errors.Join(translate(err), pool.Close())
 	}
-	return &ownTx{callersTx{tx}, s, pool}, nil
+	return &ownTx{&callersTx{tx: tx}, s, pool}, nil
 }
 
 // Commit implements [engine.OwnTx].

@@ -1,0 +1,79 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+)
+
+// A transaction on another file, which has a queue with the same ids, is refused by each call that it may join.
+func TestATransactionOnAnotherFileIsRefused(t *testing.T) {
+	_, client := queue(t)
+	other, otherClient := queue(t)
+	pool := plain(t, other.path)
+	calls := map[string]func(jobs.Tx, jobs.Job) error{
+		"enqueue": func(tx jobs.Tx, _ jobs.Job) error {
+			_, err := client.With(tx).Enqueue(t.Context(), "k", json.RawMessage("1"))
+			return err
+		},
+		"cancel": func(tx jobs.Tx, job jobs.Job) error {
+			_, err := client.With(tx).Cancel(t.Context(), job.ID)
+			return err
+		},
+		"get": func(tx jobs.Tx, job jobs.Job) error {
+			_, err := client.With(tx).Get(t.Context(), job.ID)
+			return err
+		},
+		"complete": func(tx jobs.Tx, job jobs.Job) error { return jobs.CompleteTx(t.Context(), tx, job, nil) },
+	}
+	for name, call := range calls {
+		for _, c := range []*jobs.Client{client, otherClient} {
+			_, err := c.Enqueue(t.Context(), "k", json.RawMessage("1"))
+			must(t, err)
+		}
+		runner, err := jobs.NewRunner(client, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
+		must(t, err)
+		jobs.Kind[int]{Name: "k"}.Handle(runner, func(ctx context.Context, job jobs.Job, _ int) error {
+			tx, err := pool.BeginTx(ctx, nil)
+			must(t, err)
+			defer func() { must(t, tx.Rollback()) }()
+			if err := call(Tx(tx), job); err == nil || !strings.Contains(err.Error(), other.path) || !strings.Contains(err.Error(), "begin it there") {
+				t.Errorf("%s: %v", name, err)
+			}
+			return nil
+		})
+		must(t, runner.Drain(t.Context()))
+	}
+}
+
+// The application's own file, with the queue's attached to the connection: the transaction reaches the queue.
+func TestATransactionThatAttachesTheQueue(t *testing.T) {
+	store, client := queue(t)
+	pool := plain(t, filepath.Join(t.TempDir(), "application.db"))
+	pool.SetMaxOpenConns(1) // what is attached is so on one connection
+	add := func() error {
+		tx, err := pool.BeginTx(t.Context(), nil)
+		must(t, err)
+		if _, err := client.With(Tx(tx)).Enqueue(t.Context(), "k", json.RawMessage("1")); err != nil {
+			must(t, tx.Rollback())
+			return err
+		}
+		return tx.Commit()
+	}
+	if err := add(); err == nil || !strings.Contains(err.Error(), "reaches no queue") {
+		t.Errorf("without it: %v", err)
+	}
+	exec(t, pool, "attach", store.path)
+	must(t, add())
+	list, err := inspect.New(client).List(t.Context(), inspect.Filter{})
+	must(t, err)
+	if len(list) != 1 {
+		t.Errorf("the queue has %d jobs", len(list))
+	}
+}
