@@ -42,6 +42,12 @@ func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error
 		return 0, 0, translate(err)
 	}
 	if have > 0 && !queue {
+		// The first migration may have been committed between the two reads: now its table is there.
+		if err := s.readDB.QueryRowContext(ctx, control("has_tables")).Scan(&versions, &queue); err != nil {
+			return 0, 0, translate(err)
+		}
+	}
+	if have > 0 && !queue {
 		return have, want, fmt.Errorf("the database has a queue of an earlier build of sqluice (%s is at version %d and there is no table sqluice_jobs), which cannot be migrated: use another file, or drop its tables",
 			versionTable, have)
 	}
