@@ -29,7 +29,6 @@ type guard struct {
 	mu   sync.Mutex
 	cmd  *exec.Cmd
 	pipe io.WriteCloser // nil before the first program, and when there is no guard
-	once sync.Once      // for what the log says of a guard that cannot work
 }
 
 // hold makes the guard kill the process group of a program if this process dies, until release is called.
@@ -74,11 +73,10 @@ func (g *guard) tell(change string, pid int) {
 	}
 }
 
+// fails leaves the programs without a guard from now on. Callers hold mu.
 func (g *guard) fails(err error) {
 	g.pipe = nil
-	g.once.Do(func() {
-		g.log.Warn("what programs have started would go on if this process was killed: their guard does not run", "error", err)
-	})
+	g.log.Warn("what programs have started would go on if this process was killed: their guard does not run", "error", err)
 }
 
 // close ends the process, which kills nothing when all programs have ended.
@@ -99,7 +97,7 @@ func (a *app) guardCommand() *cobra.Command {
 		Use:    guardName,
 		Short:  "A process that work has started",
 		Hidden: true,
-		Args:   takes(0, 0, ""),
+		Args:   takesNothing(),
 		RunE: a.do(func(context.Context, []string) error {
 			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // it ends with the worker
 			return guardGroups(a.stdin, killGroup)

@@ -14,12 +14,12 @@ const groupCheckEvery = 20 * time.Millisecond
 // The signals below go to the program's process group. Sending fails if the group has ended, which is what they are for.
 
 func terminate(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-func kill(cmd *exec.Cmd)      { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+func kill(cmd *exec.Cmd)      { killGroup(cmd.Process.Pid) }
 
 // killGroup kills all processes of a group, which may have ended.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
-// apart starts a process in a session of its own, which no signal to this process's group or terminal reaches.
+// apart has a process start in its own session: signals to the group or the terminal of this one do not reach it.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
 // killRest waits until the other processes in the group of an ended program have ended too, and kills them at the deadline.
