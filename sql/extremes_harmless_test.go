@@ -216,7 +216,7 @@ func (w *world) looks() {
 	}
 	_, err := json.Marshal(all)
 	w.must("encode the list", err)
-	if n := scan[int64](w.T, w.plain, `SELECT COUNT(*) FROM sqluice_jobs`); int64(len(all)) != n {
+	if n := scan[int64](w.T, w.plain, `SELECT COUNT(*) FROM sqluice_jobs WHERE status <> 'deleted'`); int64(len(all)) != n {
 		w.Errorf("%d of %d jobs are listed", len(all), n)
 	}
 	for i, job := range all {

@@ -65,7 +65,7 @@ func (q *Queries) DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) 
 }
 
 const getJobSubject = `-- name: GetJobSubject :one
-SELECT j.kind, j.queue FROM sqluice_jobs AS j WHERE j.id = CAST($1 AS BIGINT)
+SELECT j.kind, j.queue FROM sqluice_jobs AS j WHERE j.id = CAST($1 AS BIGINT) AND j.status <> 'deleted'
 `
 
 type GetJobSubjectRow struct {

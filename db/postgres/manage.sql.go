@@ -49,7 +49,7 @@ func (q *Queries) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobPara
 }
 
 const deleteJob = `-- name: DeleteJob :execrows
-DELETE FROM sqluice_jobs WHERE id = CAST($1 AS BIGINT) AND status <> 'running'
+DELETE FROM sqluice_jobs WHERE id = CAST($1 AS BIGINT) AND status NOT IN ('running', 'deleted')
   AND (CAST($2 AS TEXT) IS NULL OR status = CAST($2 AS TEXT))
 `
 

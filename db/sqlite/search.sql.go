@@ -150,7 +150,7 @@ func (q *Queries) ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams
 }
 
 const listJobIDs = `-- name: ListJobIDs :many
-SELECT j.id FROM sqluice_jobs AS j WHERE j.id < CAST(?1 AS BIGINT) ORDER BY j.id DESC LIMIT CAST(?2 AS BIGINT)
+SELECT j.id FROM sqluice_jobs AS j WHERE j.id < CAST(?1 AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id DESC LIMIT CAST(?2 AS BIGINT)
 `
 
 type ListJobIDsParams struct {

@@ -71,7 +71,7 @@ finish_status() {
 # The status guard of changes by people: retry, cancel, delete.
 manage_status() {
     change sql/queries/manage.sql "s/ AND status IN \('failed', 'cancelled', 'scheduled'\)//" \
-        "s/ AND status IN \('scheduled', 'pending'\)//" "s/ AND $(column status) = 'running'//" "s/ AND status <> 'running'//"
+        "s/ AND status IN \('scheduled', 'pending'\)//" "s/ AND $(column status) = 'running'//" "s/ AND status NOT IN \('running', 'deleted'\)//"
     generate
 }
 

@@ -72,38 +72,16 @@ func (s Side) givenIDs(ctx context.Context, token string) (given db.GetLastIDsRo
 	return given, s.fault(fmt.Errorf("find the last ids: %w", err))
 }
 
-// useUp adds rows with the last ids to the target and removes them again, unless they exist: SQLite remembers the
-// largest id that a table ever had, and offers no other way to set it.
+// useUp adds a worker with the last id to the target and removes it again, unless it exists: SQLite remembers the largest id
+// that this table ever had, and offers no other way to set it.
 func (m *mover) useUp(ctx context.Context, given db.GetLastIDsRow) error {
 	return m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		last, err := q.GetLastIDs(ctx)
-		if err != nil {
-			return err
+		if err == nil && given.Worker > last.Worker {
+			err = useUpWorker(ctx, q, given.Worker)
 		}
-		if given.Job > last.Job {
-			if err := useUpJob(ctx, q, given.Job); err != nil {
-				return err
-			}
-		}
-		if given.Worker > last.Worker {
-			return useUpWorker(ctx, q, given.Worker)
-		}
-		return nil
-	})
-}
-
-func useUpJob(ctx context.Context, q db.Querier, id int64) error {
-	text, err := encode(db.Job{
-		ID: id, Kind: probeName, Payload: "{}", Status: string(jobs.StatusPending), Queue: jobs.DefaultQueue, MaxAttempts: 1,
-	})
-	if err != nil {
 		return err
-	}
-	if _, err := q.ImportJobs(ctx, listOf([]row{{text: text}})); err != nil {
-		return err
-	}
-	_, err = q.DeleteJob(ctx, db.DeleteJobParams{ID: id})
-	return err
+	})
 }
 
 // useUpWorker adds a worker that ended before all others, so that it can be distinguished from them.

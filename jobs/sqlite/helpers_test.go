@@ -28,7 +28,8 @@ func queue(t *testing.T, opts ...Option) (*backend, *jobs.Client) {
 
 func queueAt(t *testing.T, path string, opts ...Option) (*backend, *jobs.Client) {
 	t.Helper()
-	store, err := openBackend(t.Context(), path, opts...)
+	always := func(o *options) { o.glanceEvery = 0 } // a test deletes a file and writes at once
+	store, err := openBackend(t.Context(), path, append([]Option{always}, opts...)...)
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	client := jobs.New(store)

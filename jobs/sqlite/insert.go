@@ -155,6 +155,17 @@ func (w *writes) insertClaimed(in *engine.Insert) (int64, error) {
 	return id, err
 }
 
+// ReserveIDs implements [engine.Store]. In all tables but that of jobs SQLite counts on by itself.
+func (s *backend) ReserveIDs(ctx context.Context, last db.GetLastIDsRow) error {
+	return s.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		only := q.(*writes).only // what writes of this store run on
+		if err := only.KeepLastID(ctx, last.Job); err != nil {
+			return err
+		}
+		return only.FreeIDs(ctx)
+	})
+}
+
 // refusedItself reports whether an insert refused itself: its statement gives no kind, or no updated_at, to a job that must not be
 // added.
 func refusedItself(err error) bool {

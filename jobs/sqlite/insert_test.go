@@ -318,21 +318,3 @@ func TestInsertOfManyBesideATriggerAndAnError(t *testing.T) {
 		}
 	}
 }
-
-// EnqueueMany works after another program changed the id counter.
-func TestInsertOfManyAfterTheCounterWasChanged(t *testing.T) {
-	for _, name := range []string{"forget_last_id", "fractional_last_id"} {
-		store, client := queue(t)
-		first := enqueue(t, client, "before")
-		exec(t, plain(t, store.path), name)
-		ids, err := receipts.IDs(client.EnqueueMany(t.Context(), "k", []json.RawMessage{[]byte("0"), []byte("1")}))
-		if err != nil || len(ids) != 2 || ids[0] <= first || ids[1] <= ids[0] {
-			t.Errorf("%s: the ids after %d are %d, %v", name, first, ids, err)
-		}
-		for i, want := range []string{"0", "1"} {
-			if job := jobOf(t, store, ids[i]); job.Payload != want {
-				t.Errorf("%s: job %d is %+v", name, ids[i], job)
-			}
-		}
-	}
-}

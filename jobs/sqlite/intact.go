@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -14,10 +15,27 @@ import (
 type files struct {
 	main openFile
 
+	every  time.Duration // how often a process that writes all the time looks
+	looked time.Time     // when the writer did; only it uses this
+
 	mu     sync.Mutex
 	beside []openFile // the WAL and its index; nil until they exist
 	gone   error      // once one of those has been replaced
 	swell  swell
+}
+
+// glanceEvery is how often the writer looks whether the files are still there. A look is four calls of the system, an eighth of
+// what it takes to add a job. A process that writes less often looks before and after each write.
+const glanceEvery = 10 * time.Millisecond
+
+// due reports whether the writer is to look, and notes that it does.
+func (f *files) due() bool {
+	now := time.Now()
+	if now.Sub(f.looked) < f.every {
+		return false
+	}
+	f.looked = now
+	return true
 }
 
 // openFile is a file that SQLite has open, and the path by which others find it.
@@ -32,7 +50,7 @@ func findMain(path string, o options) (*files, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &files{main: openFile{path, main}, swell: swell{logger: o.logger, path: path, large: o.walLarge}}, nil
+	return &files{main: openFile{path, main}, every: o.glanceEvery, swell: swell{logger: o.logger, path: path, large: o.walLarge}}, nil
 }
 
 // findBeside looks, once, at the WAL and its index, which stay for as long as a connection is open.

@@ -40,8 +40,9 @@ type options struct {
 	logger       *slog.Logger
 	observer     *jobs.Observer
 	now          func() time.Time
-	pages        int64 // for tests: the size of the database at which SQLite says that the disk is full
-	walLarge     int64 // how large a WAL is told of
+	pages        int64         // for tests: the size of the database at which SQLite says that the disk is full
+	walLarge     int64         // how large a WAL is told of
+	glanceEvery  time.Duration // how often a busy writer looks whether the files are still there
 }
 
 // WithDurability chooses what an acknowledged write survives; [Normal] without it.
@@ -71,7 +72,7 @@ func WithClock(now func() time.Time) Option { return func(o *options) { o.now = 
 
 // openBackend does what Open does.
 func openBackend(ctx context.Context, path string, opts ...Option) (*backend, error) {
-	o := options{logger: slog.Default(), now: time.Now, walLarge: walLarge}
+	o := options{logger: slog.Default(), now: time.Now, walLarge: walLarge, glanceEvery: glanceEvery}
 	for _, opt := range opts {
 		opt(&o)
 	}

@@ -47,6 +47,26 @@ func TestFileDeletedOrReplaced(t *testing.T) {
 	}
 }
 
+// A process that writes without a pause looks now and then, also at the WAL and its index.
+func TestABusyWriterLooksNowAndThen(t *testing.T) {
+	for _, file := range []string{"", "-wal", "-shm"} {
+		store, client := queue(t, func(o *options) { o.glanceEvery = glanceEvery })
+		enqueue(t, client, "k")
+		must(t, os.Remove(store.path+file))
+		deadline := time.Now().Add(time.Minute)
+		for {
+			_, err := client.Enqueue(t.Context(), "k", json.RawMessage("{}"))
+			if errors.Is(err, jobs.ErrReplaced) {
+				break
+			}
+			must(t, err)
+			if time.Now().After(deadline) {
+				t.Fatalf("after a minute nothing told that jobs.db%s is gone", file)
+			}
+		}
+	}
+}
+
 func TestFileReplacedDuringAWrite(t *testing.T) {
 	store, _ := queue(t)
 	err := store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
@@ -115,7 +135,7 @@ func TestFileBesideDeleted(t *testing.T) {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		t.Run(suffix, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "jobs.db")
-			store, err := openBackend(t.Context(), path)
+			store, err := openBackend(t.Context(), path, func(o *options) { o.glanceEvery = 0 })
 			must(t, err)
 			client := jobs.New(store)
 			_, err = client.Migrate(t.Context())

@@ -7,7 +7,6 @@ import (
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/contention"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
@@ -40,9 +39,6 @@ func (traits) CanRetry(err error) bool {
 	}
 	return false
 }
-
-// ReserveIDs has nothing to do: SQLite counts on from the largest id in the table.
-func (traits) ReserveIDs(context.Context, db.GetLastIDsRow) error { return nil }
 
 // EngineVersion names SQLite and its version.
 func (traits) EngineVersion(context.Context) (string, error) {

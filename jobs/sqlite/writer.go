@@ -140,13 +140,13 @@ func (w *writer) transact(group ...*member) (begun bool, err error) {
 	if w.writes == nil {
 		return false, errNotPrepared
 	}
-	if err := w.files.intact(); err != nil {
-		return false, err
+	look := w.files.due()
+	if look {
+		if err := w.files.intact(); err != nil {
+			return false, err
+		}
 	}
-	var began time.Time
-	if w.committed != nil {
-		began = time.Now()
-	}
+	began := time.Now()
 	if err := w.writes.exec("begin"); err != nil {
 		return false, err
 	}
@@ -178,7 +178,10 @@ func (w *writer) transact(group ...*member) (begun bool, err error) {
 		w.committed(len(group), time.Since(began))
 	}
 	w.changed()
-	// A file may have been deleted or replaced since the check before. Then the commit went to a file that no process opens
+	if !look && !w.files.due() {
+		return begun, nil
+	}
+	// A file may have been deleted or replaced since the look before. Then the commit went to a file that no process opens
 	// again unless a person moves it back, or to a WAL that only the processes that hold it open can copy to the database.
 	if err := w.files.kept(); err != nil {
 		if errors.Is(err, jobs.ErrReplaced) {

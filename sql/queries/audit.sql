@@ -7,7 +7,7 @@ VALUES (CAST(@now AS BIGINT), CAST(@actor AS TEXT), CAST(@action AS TEXT), CAST(
 
 -- name: GetJobSubject :one
 -- GetJobSubject is what a note of a change says of a job beside its id.
-SELECT j.kind, j.queue FROM sqluice_jobs AS j WHERE j.id = CAST(@id AS BIGINT);
+SELECT j.kind, j.queue FROM sqluice_jobs AS j WHERE j.id = CAST(@id AS BIGINT) AND j.status <> 'deleted';
 
 -- name: ListAudit :many
 -- ListAudit lists what was changed since a time, newest first, below an id.

@@ -1,6 +1,6 @@
 -- name: GetJob :one
 -- GetJob is one job.
-SELECT j.* FROM sqluice_jobs AS j WHERE j.id = CAST(@id AS BIGINT);
+SELECT j.* FROM sqluice_jobs AS j WHERE j.id = CAST(@id AS BIGINT) AND j.status <> 'deleted';
 
 -- name: ListFailedJobs :many
 -- ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many

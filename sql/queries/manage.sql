@@ -26,5 +26,5 @@ WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_r
 
 -- name: DeleteJob :execrows
 -- DeleteJob removes a job that is not running, with its errors.
-DELETE FROM sqluice_jobs WHERE id = CAST(@id AS BIGINT) AND status <> 'running'
+DELETE FROM sqluice_jobs WHERE id = CAST(@id AS BIGINT) AND status NOT IN ('running', 'deleted')
   AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT));

@@ -15,7 +15,7 @@ DELETE FROM sqluice_moves WHERE token = CAST(@token AS TEXT);
 
 -- name: ListJobsFrom :many
 -- ListJobsFrom lists jobs in the order of their ids, from after one on.
-SELECT j.* FROM sqluice_jobs AS j WHERE j.id > CAST(@after_id AS BIGINT) ORDER BY j.id LIMIT CAST(@n AS BIGINT);
+SELECT j.* FROM sqluice_jobs AS j WHERE j.id > CAST(@after_id AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST(@n AS BIGINT);
 
 -- name: ListJobErrorsFrom :many
 -- ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.
@@ -31,7 +31,7 @@ SELECT a.* FROM sqluice_job_audit AS a WHERE a.id > CAST(@after_id AS BIGINT) OR
 
 -- name: GetLastIDs :one
 -- GetLastIDs is the largest id of each table; 0 when it is empty.
-SELECT CAST((SELECT COALESCE(MAX(j.id), 0) FROM sqluice_jobs AS j) AS BIGINT) AS job,
+SELECT CAST(COALESCE((SELECT j.id FROM sqluice_jobs AS j WHERE j.status <> 'deleted' ORDER BY j.id DESC LIMIT 1), 0) AS BIGINT) AS job,
        CAST((SELECT COALESCE(MAX(e.id), 0) FROM sqluice_job_errors AS e) AS BIGINT) AS job_error,
        CAST((SELECT COALESCE(MAX(w.id), 0) FROM sqluice_workers AS w) AS BIGINT) AS worker,
        CAST((SELECT COALESCE(MAX(a.id), 0) FROM sqluice_job_audit AS a) AS BIGINT) AS audit;

@@ -1,6 +1,6 @@
 -- name: ListJobIDs :many
 -- ListJobIDs lists the ids of jobs, the highest first, below an id: a step of a search.
-SELECT j.id FROM sqluice_jobs AS j WHERE j.id < CAST(@before_id AS BIGINT) ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
+SELECT j.id FROM sqluice_jobs AS j WHERE j.id < CAST(@before_id AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id DESC LIMIT CAST(@n AS BIGINT);
 
 -- name: ListJobIDsByStatus :many
 -- ListJobIDsByStatus lists ids of jobs that have a status and are alive, in no order: all when they are fewer than n. Each

@@ -86,7 +86,7 @@ CREATE TABLE sqluice_job_history (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sqluice_jobs (
-    id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
+    id          INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
     kind        TEXT    NOT NULL
                 CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
                        AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
@@ -94,7 +94,7 @@ CREATE TABLE sqluice_jobs (
                 CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
     status      TEXT    NOT NULL DEFAULT 'scheduled'
                 CHECK (status = 'pending' OR status = 'running' OR status = 'done'
-                       OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled'),
+                       OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled' OR status = 'deleted'),
     attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt BETWEEN 0 AND 1000000000),
     created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
                 CHECK (created_at BETWEEN 0 AND 253402300799999999),
@@ -108,13 +108,13 @@ CREATE TABLE sqluice_jobs (
     run_after   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
                 CHECK (run_after BETWEEN 0 AND 253402300799999999)
 , worker_id INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991), lease_until INTEGER CHECK (lease_until BETWEEN 0 AND 253402300799999999), crashes INTEGER NOT NULL DEFAULT 0 CHECK (crashes BETWEEN 0 AND 1000000000), uncounted INTEGER NOT NULL DEFAULT 0 CHECK (uncounted BETWEEN 0 AND 1000000000), cancel_requested_at INTEGER CHECK (cancel_requested_at BETWEEN 0 AND 253402300799999999), queue TEXT NOT NULL DEFAULT 'default'
-    CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
-           AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767), timeout INTEGER NOT NULL DEFAULT 0 CHECK (timeout BETWEEN 0 AND 9223372036854775), last_error TEXT CHECK (instr(last_error, char(0)) = 0 AND length(CAST(last_error AS BLOB)) <= 1048576), unique_key TEXT
-    CHECK (length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0
+    CHECK (queue = 'default' OR length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
+           AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767), timeout INTEGER NOT NULL DEFAULT 0 CHECK (timeout BETWEEN 0 AND 9223372036854775), last_error TEXT CHECK (last_error IS NULL OR instr(last_error, char(0)) = 0 AND length(CAST(last_error AS BLOB)) <= 1048576), unique_key TEXT
+    CHECK (unique_key IS NULL OR length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0
            AND unique_key NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), request_id TEXT
-    CHECK (length(request_id) BETWEEN 1 AND 1000 AND instr(request_id, char(0)) = 0
+    CHECK (request_id IS NULL OR length(request_id) BETWEEN 1 AND 1000 AND instr(request_id, char(0)) = 0
            AND request_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), user_id TEXT
-    CHECK (length(user_id) BETWEEN 1 AND 1000 AND instr(user_id, char(0)) = 0
+    CHECK (user_id IS NULL OR length(user_id) BETWEEN 1 AND 1000 AND instr(user_id, char(0)) = 0
            AND user_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), tags TEXT
     CHECK (tags IS NULL OR json_valid(tags) AND instr(tags, char(0)) = 0 AND length(CAST(tags AS BLOB)) <= 1048576), metadata TEXT
     CHECK (metadata IS NULL OR json_valid(metadata) AND instr(metadata, char(0)) = 0 AND length(CAST(metadata AS BLOB)) <= 1048576), progress TEXT
@@ -178,6 +178,8 @@ CREATE INDEX sqluice_job_errors_job ON sqluice_job_errors (job_id, attempt);
 
 CREATE INDEX sqluice_jobs_claim ON sqluice_jobs (queue, kind, priority DESC, run_after, id) WHERE status = 'pending';
 
+CREATE INDEX sqluice_jobs_deleted ON sqluice_jobs (id) WHERE status = 'deleted';
+
 CREATE INDEX sqluice_jobs_due ON sqluice_jobs (run_after) WHERE status = 'scheduled';
 
 CREATE INDEX sqluice_jobs_ended ON sqluice_jobs (status, id) WHERE status = 'failed' OR status = 'cancelled';
@@ -210,7 +212,7 @@ SELECT id, queue, kind, payload, status, priority,
        strftime('%Y-%m-%dT%H:%M:%S', finished_at / 1000000, 'unixepoch') || printf('.%06dZ', finished_at % 1000000) AS finished_at,
        strftime('%Y-%m-%dT%H:%M:%S', updated_at / 1000000, 'unixepoch') || printf('.%06dZ', updated_at % 1000000) AS updated_at,
        strftime('%Y-%m-%dT%H:%M:%S', cancel_requested_at / 1000000, 'unixepoch') || printf('.%06dZ', cancel_requested_at % 1000000) AS cancel_requested_at
-FROM sqluice_jobs;
+FROM sqluice_jobs WHERE status <> 'deleted';
 
 CREATE TRIGGER sqluice_job_audit_keep_id BEFORE UPDATE OF id ON sqluice_job_audit WHEN NEW.id <> OLD.id
 BEGIN
@@ -253,11 +255,19 @@ BEGIN
     SELECT RAISE(ABORT, 'an id never changes');
 END;
 
+CREATE TRIGGER sqluice_jobs_keep_last AFTER DELETE ON sqluice_jobs
+WHEN OLD.id > (SELECT COALESCE(MAX(id), 0) FROM sqluice_jobs)
+BEGIN
+    DELETE FROM sqluice_jobs WHERE status = 'deleted';
+    INSERT INTO sqluice_jobs (id, kind, status, created_at, updated_at, run_after)
+    VALUES (min(OLD.id + (OLD.status <> 'deleted'), 9007199254740991), 'deleted', 'deleted', 0, 0, 0);
+END;
+
 CREATE TRIGGER sqluice_jobs_new_id AFTER INSERT ON sqluice_jobs
-WHEN NEW.id > 4503599627370496
+WHEN NEW.id > 4503599627370496 AND NEW.status <> 'deleted'
 BEGIN
     SELECT RAISE(ABORT, 'a new id above 4503599627370496 comes from the database alone: leave the id out')
-    WHERE NEW.id > 1000000 + COALESCE((SELECT MAX(seq) FROM sqlite_sequence WHERE name = 'sqluice_jobs'), 0);
+    WHERE NEW.id > 1000000 + COALESCE((SELECT MAX(id) FROM sqluice_jobs WHERE id < NEW.id), 0);
 END;
 
 CREATE TRIGGER sqluice_workers_keep_id BEFORE UPDATE OF id ON sqluice_workers WHEN NEW.id <> OLD.id

@@ -17,7 +17,7 @@ DROP TABLE sqluice_taken;
 
 -- Jobs of several queues share the table.
 ALTER TABLE sqluice_jobs ADD COLUMN queue TEXT NOT NULL DEFAULT 'default'
-    CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
+    CHECK (queue = 'default' OR length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
            AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*');
 
 -- A queue needs no row; a row says that it is paused.

@@ -17,13 +17,13 @@ DROP TABLE sqluice_taken;
 
 -- What a job is known by, and what it carries beside its payload.
 ALTER TABLE sqluice_jobs ADD COLUMN unique_key TEXT
-    CHECK (length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0
+    CHECK (unique_key IS NULL OR length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0
            AND unique_key NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*');
 ALTER TABLE sqluice_jobs ADD COLUMN request_id TEXT
-    CHECK (length(request_id) BETWEEN 1 AND 1000 AND instr(request_id, char(0)) = 0
+    CHECK (request_id IS NULL OR length(request_id) BETWEEN 1 AND 1000 AND instr(request_id, char(0)) = 0
            AND request_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*');
 ALTER TABLE sqluice_jobs ADD COLUMN user_id TEXT
-    CHECK (length(user_id) BETWEEN 1 AND 1000 AND instr(user_id, char(0)) = 0
+    CHECK (user_id IS NULL OR length(user_id) BETWEEN 1 AND 1000 AND instr(user_id, char(0)) = 0
            AND user_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*');
 ALTER TABLE sqluice_jobs ADD COLUMN tags TEXT
     CHECK (tags IS NULL OR json_valid(tags) AND instr(tags, char(0)) = 0 AND length(CAST(tags AS BLOB)) <= 1048576);

@@ -1,1 +1,0 @@
-UPDATE sqlite_sequence SET seq = 7.5
