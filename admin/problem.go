@@ -113,6 +113,9 @@ func newProblem(err error) *problem {
 		return &problem{Status: http.StatusRequestEntityTooLarge, Code: "too-large",
 			Detail: "the body must be at most " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes"}
 	}
+	if refused := (*jobs.RefusedError)(nil); errors.As(err, &refused) {
+		return &problem{Status: http.StatusConflict, Code: "refused", Detail: err.Error()}
+	}
 	if schema := (*jobs.SchemaError)(nil); errors.As(err, &schema) {
 		return &problem{Status: http.StatusServiceUnavailable, Code: "schema", Detail: schema.Error()}
 	}

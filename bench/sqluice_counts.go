@@ -44,7 +44,7 @@ type noteless struct{ db.Querier }
 
 func (noteless) AddJobChanges(context.Context, db.AddJobChangesParams) error { return nil }
 
-func (noteless) TakeJobChanges(context.Context, int64) ([]db.TakeJobChangesRow, error) {
+func (noteless) TakeJobChanges(context.Context, db.TakeJobChangesParams) ([]db.TakeJobChangesRow, error) {
 	return nil, nil
 }
 

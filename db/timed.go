@@ -118,6 +118,13 @@ func (q timed) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsR
 	return value, err
 }
 
+func (q timed) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams) ([]ClaimListedJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.ClaimListedJobs(ctx, arg)
+	q.hook("ClaimListedJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.CloseQueue(ctx, arg)
@@ -174,6 +181,13 @@ func (q timed) CountJobsAhead(ctx context.Context, arg CountJobsAheadParams) (in
 	return value, err
 }
 
+func (q timed) CountRefusals(ctx context.Context) ([]CountRefusalsRow, error) {
+	began := time.Now()
+	value, err := q.own.CountRefusals(ctx)
+	q.hook("CountRefusals", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) CountRunningJobsInQueue(ctx context.Context, arg string) ([]CountRunningJobsInQueueRow, error) {
 	began := time.Now()
 	value, err := q.own.CountRunningJobsInQueue(ctx, arg)
@@ -202,10 +216,24 @@ func (q timed) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
 	return value, err
 }
 
+func (q timed) DeleteEndedWorker(ctx context.Context, arg int64) (int64, error) {
+	began := time.Now()
+	value, err := q.own.DeleteEndedWorker(ctx, arg)
+	q.hook("DeleteEndedWorker", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) DeleteEndedWorkers(ctx context.Context, arg int64) (int64, error) {
 	began := time.Now()
 	value, err := q.own.DeleteEndedWorkers(ctx, arg)
 	q.hook("DeleteEndedWorkers", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) DeleteExpiredJob(ctx context.Context, arg DeleteExpiredJobParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.DeleteExpiredJob(ctx, arg)
+	q.hook("DeleteExpiredJob", time.Since(began), err)
 	return value, err
 }
 
@@ -234,6 +262,13 @@ func (q timed) DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) (in
 	began := time.Now()
 	value, err := q.own.DeleteOldAudit(ctx, arg)
 	q.hook("DeleteOldAudit", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) DeleteOldRefusals(ctx context.Context) (int64, error) {
+	began := time.Now()
+	value, err := q.own.DeleteOldRefusals(ctx)
+	q.hook("DeleteOldRefusals", time.Since(began), err)
 	return value, err
 }
 
@@ -356,6 +391,13 @@ func (q timed) GetLiveJobIDByUniqueKey(ctx context.Context, arg GetLiveJobIDByUn
 	return value, err
 }
 
+func (q timed) GetNextJobChange(ctx context.Context, arg int64) (int64, error) {
+	began := time.Now()
+	value, err := q.own.GetNextJobChange(ctx, arg)
+	q.hook("GetNextJobChange", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) GetNextRunAfter(ctx context.Context) (int64, error) {
 	began := time.Now()
 	value, err := q.own.GetNextRunAfter(ctx)
@@ -363,7 +405,7 @@ func (q timed) GetNextRunAfter(ctx context.Context) (int64, error) {
 	return value, err
 }
 
-func (q timed) GetOldestJobHistory(ctx context.Context, arg int64) (int64, error) {
+func (q timed) GetOldestJobHistory(ctx context.Context, arg GetOldestJobHistoryParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.GetOldestJobHistory(ctx, arg)
 	q.hook("GetOldestJobHistory", time.Since(began), err)
@@ -461,6 +503,20 @@ func (q timed) ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]
 	return value, err
 }
 
+func (q timed) ListClaimableJobIDs(ctx context.Context, arg ListClaimableJobIDsParams) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.ListClaimableJobIDs(ctx, arg)
+	q.hook("ListClaimableJobIDs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListDueJobIDs(ctx context.Context, arg ListDueJobIDsParams) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.ListDueJobIDs(ctx, arg)
+	q.hook("ListDueJobIDs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListEndedAmong(ctx context.Context, arg string) ([]int64, error) {
 	began := time.Now()
 	value, err := q.own.ListEndedAmong(ctx, arg)
@@ -472,6 +528,20 @@ func (q timed) ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams) (
 	began := time.Now()
 	value, err := q.own.ListEndedJobIDs(ctx, arg)
 	q.hook("ListEndedJobIDs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListEndedWorkerIDs(ctx context.Context, arg int64) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.ListEndedWorkerIDs(ctx, arg)
+	q.hook("ListEndedWorkerIDs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListExpiredJobIDs(ctx context.Context, arg ListExpiredJobIDsParams) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.ListExpiredJobIDs(ctx, arg)
+	q.hook("ListExpiredJobIDs", time.Since(began), err)
 	return value, err
 }
 
@@ -559,10 +629,24 @@ func (q timed) ListQueueRows(ctx context.Context) ([]Queue, error) {
 	return value, err
 }
 
+func (q timed) ListRefusals(ctx context.Context, arg int64) ([]Refusal, error) {
+	began := time.Now()
+	value, err := q.own.ListRefusals(ctx, arg)
+	q.hook("ListRefusals", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListSensitiveFields(ctx context.Context, arg string) ([]ListSensitiveFieldsRow, error) {
 	began := time.Now()
 	value, err := q.own.ListSensitiveFields(ctx, arg)
 	q.hook("ListSensitiveFields", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListStuckJobIDs(ctx context.Context, arg ListStuckJobIDsParams) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.ListStuckJobIDs(ctx, arg)
+	q.hook("ListStuckJobIDs", time.Since(began), err)
 	return value, err
 }
 
@@ -577,6 +661,13 @@ func (q timed) LockCounts(ctx context.Context) error {
 	began := time.Now()
 	err := q.own.LockCounts(ctx)
 	q.hook("LockCounts", time.Since(began), err)
+	return err
+}
+
+func (q timed) NoteRefusal(ctx context.Context, arg NoteRefusalParams) error {
+	began := time.Now()
+	err := q.own.NoteRefusal(ctx, arg)
+	q.hook("NoteRefusal", time.Since(began), err)
 	return err
 }
 
@@ -598,6 +689,13 @@ func (q timed) PromoteDueJobs(ctx context.Context, arg PromoteDueJobsParams) (in
 	began := time.Now()
 	value, err := q.own.PromoteDueJobs(ctx, arg)
 	q.hook("PromoteDueJobs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) PromoteListedJobs(ctx context.Context, arg PromoteListedJobsParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.PromoteListedJobs(ctx, arg)
+	q.hook("PromoteListedJobs", time.Since(began), err)
 	return value, err
 }
 
@@ -671,10 +769,24 @@ func (q timed) ResumeQueue(ctx context.Context, arg ResumeQueueParams) (int64, e
 	return value, err
 }
 
+func (q timed) RetryConflicts(ctx context.Context, arg RetryConflictsParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.RetryConflicts(ctx, arg)
+	q.hook("RetryConflicts", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) RetryJob(ctx context.Context, arg RetryJobParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.RetryJob(ctx, arg)
 	q.hook("RetryJob", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) RetryRefusals(ctx context.Context, arg RetryRefusalsParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.RetryRefusals(ctx, arg)
+	q.hook("RetryRefusals", time.Since(began), err)
 	return value, err
 }
 
@@ -692,7 +804,7 @@ func (q timed) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error
 	return value, err
 }
 
-func (q timed) TakeJobChanges(ctx context.Context, arg int64) ([]TakeJobChangesRow, error) {
+func (q timed) TakeJobChanges(ctx context.Context, arg TakeJobChangesParams) ([]TakeJobChangesRow, error) {
 	began := time.Now()
 	value, err := q.own.TakeJobChanges(ctx, arg)
 	q.hook("TakeJobChanges", time.Since(began), err)

@@ -16,6 +16,8 @@ type (
 	CancelWaitingJobRow           = sqlite.CancelWaitingJobRow
 	ClaimJobsParams               = sqlite.ClaimJobsParams
 	ClaimJobsRow                  = sqlite.ClaimJobsRow
+	ClaimListedJobsParams         = sqlite.ClaimListedJobsParams
+	ClaimListedJobsRow            = sqlite.ClaimListedJobsRow
 	CloseQueueParams              = sqlite.CloseQueueParams
 	CompleteJobParams             = sqlite.CompleteJobParams
 	CompleteJobsParams            = sqlite.CompleteJobsParams
@@ -24,9 +26,11 @@ type (
 	CountHouseworkRow             = sqlite.CountHouseworkRow
 	CountJobsAheadParams          = sqlite.CountJobsAheadParams
 	CountJobsRow                  = sqlite.CountJobsRow
+	CountRefusalsRow              = sqlite.CountRefusalsRow
 	CountRunningJobsInQueueRow    = sqlite.CountRunningJobsInQueueRow
 	CountRunningJobsPerWorkerRow  = sqlite.CountRunningJobsPerWorkerRow
 	DeleteDoneJobsParams          = sqlite.DeleteDoneJobsParams
+	DeleteExpiredJobParams        = sqlite.DeleteExpiredJobParams
 	DeleteFailedJobsParams        = sqlite.DeleteFailedJobsParams
 	DeleteJobHistoryParams        = sqlite.DeleteJobHistoryParams
 	DeleteJobParams               = sqlite.DeleteJobParams
@@ -50,6 +54,7 @@ type (
 	GetJobSubjectRow              = sqlite.GetJobSubjectRow
 	GetLastIDsRow                 = sqlite.GetLastIDsRow
 	GetLiveJobIDByUniqueKeyParams = sqlite.GetLiveJobIDByUniqueKeyParams
+	GetOldestJobHistoryParams     = sqlite.GetOldestJobHistoryParams
 	GetPruneStepParams            = sqlite.GetPruneStepParams
 	GetPruneStepRow               = sqlite.GetPruneStepRow
 	HasClaimableJobsParams        = sqlite.HasClaimableJobsParams
@@ -61,7 +66,10 @@ type (
 	ListAuditFromParams           = sqlite.ListAuditFromParams
 	ListAuditOfJobParams          = sqlite.ListAuditOfJobParams
 	ListAuditParams               = sqlite.ListAuditParams
+	ListClaimableJobIDsParams     = sqlite.ListClaimableJobIDsParams
+	ListDueJobIDsParams           = sqlite.ListDueJobIDsParams
 	ListEndedJobIDsParams         = sqlite.ListEndedJobIDsParams
+	ListExpiredJobIDsParams       = sqlite.ListExpiredJobIDsParams
 	ListFailedJobsParams          = sqlite.ListFailedJobsParams
 	ListFailedJobsRow             = sqlite.ListFailedJobsRow
 	ListHeldJobsRow               = sqlite.ListHeldJobsRow
@@ -74,13 +82,17 @@ type (
 	ListJobIDsParams              = sqlite.ListJobIDsParams
 	ListJobsFromParams            = sqlite.ListJobsFromParams
 	ListSensitiveFieldsRow        = sqlite.ListSensitiveFieldsRow
+	ListStuckJobIDsParams         = sqlite.ListStuckJobIDsParams
 	ListWorkersFromParams         = sqlite.ListWorkersFromParams
 	Move                          = sqlite.Move
+	NoteRefusalParams             = sqlite.NoteRefusalParams
 	PauseQueueParams              = sqlite.PauseQueueParams
 	PromoteDueJobsParams          = sqlite.PromoteDueJobsParams
+	PromoteListedJobsParams       = sqlite.PromoteListedJobsParams
 	Querier                       = sqlite.Querier
 	Queue                         = sqlite.Queue
 	RecordStuckJobsParams         = sqlite.RecordStuckJobsParams
+	Refusal                       = sqlite.Refusal
 	RegisterWorkerParams          = sqlite.RegisterWorkerParams
 	ReleaseJobParams              = sqlite.ReleaseJobParams
 	ReleaseJobsParams             = sqlite.ReleaseJobsParams
@@ -90,10 +102,13 @@ type (
 	RequeueJobParams              = sqlite.RequeueJobParams
 	ResetStuckJobsRow             = sqlite.ResetStuckJobsRow
 	ResumeQueueParams             = sqlite.ResumeQueueParams
+	RetryConflictsParams          = sqlite.RetryConflictsParams
 	RetryJobParams                = sqlite.RetryJobParams
+	RetryRefusalsParams           = sqlite.RetryRefusalsParams
 	SensitiveField                = sqlite.SensitiveField
 	SetJobProgressParams          = sqlite.SetJobProgressParams
 	SnoozeJobParams               = sqlite.SnoozeJobParams
+	TakeJobChangesParams          = sqlite.TakeJobChangesParams
 	TakeJobChangesRow             = sqlite.TakeJobChangesRow
 	Worker                        = sqlite.Worker
 )

@@ -28,7 +28,7 @@ type Queue struct {
 	log    *slog.Logger
 	now    func() time.Time
 
-	up, jobs, perQueue, paused, slots, oldest, workers, unhandled *prometheus.Desc
+	up, jobs, perQueue, paused, slots, oldest, workers, unhandled, refused *prometheus.Desc
 
 	mu   sync.Mutex // held while the database is read, so that concurrent scrapes share one reading
 	last reading
@@ -41,6 +41,8 @@ type reading struct {
 	clock  time.Time // by the store's clock
 	stats  inspect.Stats
 	queues []inspect.QueueInfo
+
+	refusals map[string]int64
 }
 
 // NewQueue returns a collector of a client's queue. It logs to log when the database cannot be read; a goroutine of its
@@ -59,12 +61,13 @@ func NewQueue(client *jobs.Client, log *slog.Logger) *Queue {
 		oldest:    desc("sqluice_oldest_pending_seconds", "How long the oldest job that waits for a worker has been due; 0 if there is none."),
 		workers:   desc("sqluice_workers", "Live workers."),
 		unhandled: desc("sqluice_unhandled_jobs", "Pending jobs whose queue and kind no live worker handles.", "queue", "kind"),
+		refused:   desc("sqluice_refused_jobs", "Jobs that are set aside because the database refuses an action with them, as for a trigger of the application.", "action"),
 	}
 }
 
 // Describe implements [prometheus.Collector].
 func (q *Queue) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{q.up, q.jobs, q.perQueue, q.paused, q.slots, q.oldest, q.workers, q.unhandled} {
+	for _, d := range []*prometheus.Desc{q.up, q.jobs, q.perQueue, q.paused, q.slots, q.oldest, q.workers, q.unhandled, q.refused} {
 		ch <- d
 	}
 }
@@ -89,6 +92,10 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(q.oldest, waits)
 	gauge(q.workers, float64(r.stats.Workers))
+
+	for action, n := range r.refusals {
+		gauge(q.refused, float64(n), action)
+	}
 
 	known := new(labels.Names) // of this reading only: queues come and go
 	for name, info := range sumQueues(known, r.queues) {
@@ -143,6 +150,9 @@ func (q *Queue) read() reading {
 	inspector := inspect.New(q.client)
 	if r.stats, err = inspector.Stats(ctx); err == nil {
 		r.queues, err = inspector.Queues(ctx)
+	}
+	if err == nil {
+		r.refusals, err = inspector.Refusals(ctx)
 	}
 	if err != nil {
 		q.log.Error("reading the queue for its metrics failed", "error", err)

@@ -39,6 +39,7 @@ func soundRows() map[string]struct {
 		"sqluice_queues":           {"name", []row{{"paused_at": 1, "updated_at": 1}, {"updated_at": 1}}},
 		"sqluice_job_errors":       {"message", []row{{"job_id": 1, "attempt": 1, "ended_at": 1, "cause": "error"}}},
 		"sqluice_moves":            {"token", []row{{"direction": "out", "peer": "elsewhere", "started_at": 1}}},
+		"sqluice_refusals":         {"message", []row{{"job_id": 1, "action": "claim", "times": 1, "first_at": 1, "last_at": 1, "again_at": 1}}},
 		"sqluice_job_counts":       {"queue", []row{{"kind": "k", "status": "done", "jobs": 1}}},
 		"sqluice_job_changes":      {"queue", []row{{"at": 1, "kind": "k", "event": "done", "times": 1, "jobs": 1}}},
 		"sqluice_job_history":      {"queue", []row{{"step": 60_000_000, "start_at": 60_000_000, "kind": "k", "event": "done", "bucket": 0, "times": 1}}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,12 +36,17 @@ func (a *app) pruneCommand() *cobra.Command {
 			which = []jobs.Status{jobs.Status(status)}
 		}
 		return a.withClient(ctx, func(c *jobs.Client) error {
+			var refused error
 			for _, s := range which {
-				if err := a.pruneStatus(ctx, c, s, olderThan); err != nil {
+				err := a.pruneStatus(ctx, c, s, olderThan)
+				if errors.As(err, new(*jobs.RefusedError)) {
+					refused, err = errors.Join(refused, err), nil // what is refused keeps nothing else
+				}
+				if err != nil {
 					return err
 				}
 			}
-			return nil
+			return refused
 		})
 	})
 	return cmd

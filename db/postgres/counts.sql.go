@@ -127,30 +127,50 @@ func (q *Queries) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
 }
 
 const deleteJobHistory = `-- name: DeleteJobHistory :execrows
-DELETE FROM sqluice_job_history WHERE step = CAST($1 AS BIGINT) AND start_at < CAST($2 AS BIGINT)
+DELETE FROM sqluice_job_history
+WHERE step = CAST($1 AS BIGINT) AND start_at >= CAST($2 AS BIGINT) AND start_at < CAST($3 AS BIGINT)
 `
 
 type DeleteJobHistoryParams struct {
 	Step   int64
+	Since  int64
 	Before int64
 }
 
-// DeleteJobHistory removes the steps of one length that began before a time.
+// DeleteJobHistory removes the steps of one length that began since one time and before another.
 func (q *Queries) DeleteJobHistory(ctx context.Context, arg DeleteJobHistoryParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteJobHistory, arg.Step, arg.Before)
+	result, err := q.db.Exec(ctx, deleteJobHistory, arg.Step, arg.Since, arg.Before)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const getOldestJobHistory = `-- name: GetOldestJobHistory :one
-SELECT CAST(COALESCE(MIN(h.start_at), 0) AS BIGINT) AS start_at FROM sqluice_job_history AS h WHERE h.step = CAST($1 AS BIGINT)
+const getNextJobChange = `-- name: GetNextJobChange :one
+SELECT CAST(COALESCE(MIN(c.id), 0) AS BIGINT) AS id FROM sqluice_job_changes AS c WHERE c.id > CAST($1 AS BIGINT)
 `
 
-// GetOldestJobHistory is when the oldest step of one length began; 0 when there is none.
-func (q *Queries) GetOldestJobHistory(ctx context.Context, step int64) (int64, error) {
-	row := q.db.QueryRow(ctx, getOldestJobHistory, step)
+// GetNextJobChange is the id of the first note after an id; 0 when there is none.
+func (q *Queries) GetNextJobChange(ctx context.Context, after int64) (int64, error) {
+	row := q.db.QueryRow(ctx, getNextJobChange, after)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
+const getOldestJobHistory = `-- name: GetOldestJobHistory :one
+SELECT CAST(COALESCE(MIN(h.start_at), 0) AS BIGINT) AS start_at FROM sqluice_job_history AS h
+WHERE h.step = CAST($1 AS BIGINT) AND h.start_at >= CAST($2 AS BIGINT)
+`
+
+type GetOldestJobHistoryParams struct {
+	Step  int64
+	Since int64
+}
+
+// GetOldestJobHistory is when the oldest step of one length since a time began; 0 when there is none.
+func (q *Queries) GetOldestJobHistory(ctx context.Context, arg GetOldestJobHistoryParams) (int64, error) {
+	row := q.db.QueryRow(ctx, getOldestJobHistory, arg.Step, arg.Since)
 	var start_at int64
 	err := row.Scan(&start_at)
 	return start_at, err
@@ -270,10 +290,15 @@ func (q *Queries) RecountJobs(ctx context.Context, now int64) (int64, error) {
 
 const takeJobChanges = `-- name: TakeJobChanges :many
 DELETE FROM sqluice_job_changes WHERE id = ANY (ARRAY(
-    SELECT c.id FROM sqluice_job_changes AS c ORDER BY c.id LIMIT CAST($1 AS BIGINT) FOR UPDATE SKIP LOCKED
+    SELECT c.id FROM sqluice_job_changes AS c WHERE c.id > CAST($1 AS BIGINT) ORDER BY c.id LIMIT CAST($2 AS BIGINT) FOR UPDATE SKIP LOCKED
 ))
 RETURNING at, queue, kind, event, times, jobs
 `
+
+type TakeJobChangesParams struct {
+	After int64
+	N     int64
+}
 
 type TakeJobChangesRow struct {
 	At    int64
@@ -284,9 +309,9 @@ type TakeJobChangesRow struct {
 	Jobs  int64
 }
 
-// TakeJobChanges removes up to n notes and returns them.
-func (q *Queries) TakeJobChanges(ctx context.Context, n int64) ([]TakeJobChangesRow, error) {
-	rows, err := q.db.Query(ctx, takeJobChanges, n)
+// TakeJobChanges removes up to n notes after an id and returns them.
+func (q *Queries) TakeJobChanges(ctx context.Context, arg TakeJobChangesParams) ([]TakeJobChangesRow, error) {
+	rows, err := q.db.Query(ctx, takeJobChanges, arg.After, arg.N)
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,9 @@ type Querier interface {
 	// It claims none while a scheduled job of any queue is due before none_due_before; 0 means that this does not matter.
 	// cursors, when not empty, say where to begin, on PostgreSQL.
 	ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error)
+	// ClaimListedJobs hands those jobs of a JSON list of ids to a live worker that ClaimJobs might. The rows are as ClaimJobs returns
+	// them. It does not wait for rows that are locked (on SQLite none are).
+	ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams) ([]ClaimListedJobsRow, error)
 	// CloseQueue closes the queue for a move. Zero rows mean that it is closed already.
 	CloseQueue(ctx context.Context, arg CloseQueueParams) (int64, error)
 	// CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
@@ -57,26 +60,34 @@ type Querier interface {
 	// CountJobsAhead counts the due jobs of one queue and kind that are claimed before another, up to n of a higher priority,
 	// n of the same that have been due for longer, and n that tie with it but for the id.
 	CountJobsAhead(ctx context.Context, arg CountJobsAheadParams) (int64, error)
+	// CountRefusals counts the jobs that are set aside, by action, and says when the first of them is tried again.
+	CountRefusals(ctx context.Context) ([]CountRefusalsRow, error)
 	// CountRunningJobsInQueue counts the jobs of a queue that each worker holds, if it holds any.
 	CountRunningJobsInQueue(ctx context.Context, queue string) ([]CountRunningJobsInQueueRow, error)
 	// CountRunningJobsPerWorker counts the running jobs of each worker that has any.
 	CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJobsPerWorkerRow, error)
 	// DeleteDoneJobs removes the jobs after one id and up to another that are done since before a time.
-	// It passes over rows that another process is deleting (on SQLite there are none).
+	// It passes over rows that another process is deleting (on SQLite there are none), and over jobs that are set aside.
 	DeleteDoneJobs(ctx context.Context, arg DeleteDoneJobsParams) (int64, error)
 	// DeleteEmptyJobCounts removes the counts of kinds that have no job left.
 	DeleteEmptyJobCounts(ctx context.Context) (int64, error)
+	// DeleteEndedWorker drops the row of a worker that has ended.
+	DeleteEndedWorker(ctx context.Context, id int64) (int64, error)
 	// DeleteEndedWorkers drops the rows of workers that ended before a time.
 	DeleteEndedWorkers(ctx context.Context, before int64) (int64, error)
+	// DeleteExpiredJob removes a job that failed or was cancelled before a time.
+	DeleteExpiredJob(ctx context.Context, arg DeleteExpiredJobParams) (int64, error)
 	// DeleteFailedJobs removes up to n jobs that failed or were cancelled before a time, the oldest first.
-	// It passes over rows that another process is deleting (on SQLite there are none).
+	// It passes over rows that another process is deleting (on SQLite there are none), and over jobs that are set aside.
 	DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams) (int64, error)
 	// DeleteJob removes a job that is not running, with its errors.
 	DeleteJob(ctx context.Context, arg DeleteJobParams) (int64, error)
-	// DeleteJobHistory removes the steps of one length that began before a time.
+	// DeleteJobHistory removes the steps of one length that began since one time and before another.
 	DeleteJobHistory(ctx context.Context, arg DeleteJobHistoryParams) (int64, error)
 	// DeleteOldAudit removes up to n rows from before a time, the oldest first.
 	DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) (int64, error)
+	// DeleteOldRefusals removes what jobs were set aside for that are gone, or have another status by now.
+	DeleteOldRefusals(ctx context.Context) (int64, error)
 	// DeleteSensitiveFields takes the marks from fields of one kind, a JSON list of paths.
 	DeleteSensitiveFields(ctx context.Context, arg DeleteSensitiveFieldsParams) (int64, error)
 	// EndWorker closes a worker's row; of many callers only one gets a row.
@@ -122,17 +133,19 @@ type Querier interface {
 	GetLastIDs(ctx context.Context) (GetLastIDsRow, error)
 	// GetLiveJobIDByUniqueKey finds the job that holds a unique key.
 	GetLiveJobIDByUniqueKey(ctx context.Context, arg GetLiveJobIDByUniqueKeyParams) (int64, error)
+	// GetNextJobChange is the id of the first note after an id; 0 when there is none.
+	GetNextJobChange(ctx context.Context, after int64) (int64, error)
 	// GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0.
 	GetNextRunAfter(ctx context.Context) (int64, error)
-	// GetOldestJobHistory is when the oldest step of one length began; 0 when there is none.
-	GetOldestJobHistory(ctx context.Context, step int64) (int64, error)
+	// GetOldestJobHistory is when the oldest step of one length since a time began; 0 when there is none.
+	GetOldestJobHistory(ctx context.Context, arg GetOldestJobHistoryParams) (int64, error)
 	// GetPruneStep looks at the n jobs after an id: where they end, when the first of them was created, and how many are
 	// done since before a time. last_id is 0 when there is none.
 	GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPruneStepRow, error)
 	// HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
 	// It looks at one index entry per kind, from the cursors on, as ClaimJobs does, or before those of a list called before.
 	HasClaimableJobs(ctx context.Context, arg HasClaimableJobsParams) (int64, error)
-	// HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs or is due. It is one statement, so
+	// HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs, or is due and not set aside. It is one statement, so
 	// that a job that goes from one to the other is not missed.
 	HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error)
 	// HeartbeatWorker renews a worker's lease; zero rows mean that the worker was declared dead.
@@ -155,10 +168,18 @@ type Querier interface {
 	ListAuditFrom(ctx context.Context, arg ListAuditFromParams) ([]JobAudit, error)
 	// ListAuditOfJob lists what was done to one job since a time, newest first, below an id: alone, or with others.
 	ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]JobAudit, error)
+	// ListClaimableJobIDs lists up to n due jobs of one queue that are not set aside, best first, as ClaimJobs would claim them.
+	ListClaimableJobIDs(ctx context.Context, arg ListClaimableJobIDsParams) ([]int64, error)
+	// ListDueJobIDs lists up to n scheduled jobs whose time has come and that are not set aside, the earliest first.
+	ListDueJobIDs(ctx context.Context, arg ListDueJobIDsParams) ([]int64, error)
 	// ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
 	ListEndedAmong(ctx context.Context, ids string) ([]int64, error)
 	// ListEndedJobIDs lists the ids of jobs that failed or were cancelled, the highest first, below an id: a step of a search.
 	ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams) ([]int64, error)
+	// ListEndedWorkerIDs lists the workers that ended before a time.
+	ListEndedWorkerIDs(ctx context.Context, before int64) ([]int64, error)
+	// ListExpiredJobIDs lists up to n jobs that failed or were cancelled before a time and are not set aside, the oldest first.
+	ListExpiredJobIDs(ctx context.Context, arg ListExpiredJobIDsParams) ([]int64, error)
 	// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
 	// bytes their large columns have.
 	ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error)
@@ -187,22 +208,33 @@ type Querier interface {
 	ListMoves(ctx context.Context) ([]Move, error)
 	// ListQueueRows lists the queues that were ever paused.
 	ListQueueRows(ctx context.Context) ([]Queue, error)
+	// ListRefusals lists what the database refuses to do with a job.
+	ListRefusals(ctx context.Context, jobID int64) ([]Refusal, error)
 	// ListSensitiveFields lists the fields that are hidden in the jobs of some kinds, a JSON list.
 	ListSensitiveFields(ctx context.Context, kinds string) ([]ListSensitiveFieldsRow, error)
+	// ListStuckJobIDs lists the running jobs that a rescue would act on and that are not set aside.
+	ListStuckJobIDs(ctx context.Context, arg ListStuckJobIDsParams) ([]int64, error)
 	// ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
 	ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams) ([]Worker, error)
 	// LockCounts lets one recount go on at a time: two at once would find the same counts wrong, and correct them twice. It lasts to
 	// the end of the transaction. On SQLite, where one transaction writes at a time anyway, it does nothing.
 	LockCounts(ctx context.Context) error
+	// NoteRefusal notes that the database refuses an action with a job, and sets the job aside for it: until again_at the first time,
+	// then twice as long each time, at most for ten minutes, a minute for a conflict, or a day for pruning.
+	NoteRefusal(ctx context.Context, arg NoteRefusalParams) error
 	// OpenQueue opens the queue again that the move with a token closed.
 	OpenQueue(ctx context.Context, token string) (int64, error)
 	// PauseQueue stops claims from a queue; what runs goes on. Zero rows mean that it was paused already.
 	PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, error)
 	// PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
 	PromoteDueJobs(ctx context.Context, arg PromoteDueJobsParams) (int64, error)
+	// PromoteListedJobs makes those jobs of a JSON list of ids claimable that are scheduled and due.
+	// It does not wait for rows that are locked (on SQLite none are).
+	PromoteListedJobs(ctx context.Context, arg PromoteListedJobsParams) (int64, error)
 	// RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 	// lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 	// A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
+	// ids, when not empty, is a JSON list of the only jobs that it looks at.
 	RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams) (int64, error)
 	// RecountJobs counts the jobs that ended, by reading them all, and adds what the counts are short of, or over. It is one
 	// statement, and so of one moment.
@@ -227,14 +259,18 @@ type Querier interface {
 	ResetStuckJobs(ctx context.Context, now int64) ([]ResetStuckJobsRow, error)
 	// ResumeQueue allows claims from a queue again. Zero rows mean that it was not paused.
 	ResumeQueue(ctx context.Context, arg ResumeQueueParams) (int64, error)
+	// RetryConflicts makes up to n jobs whose claim was prevented by another job's key be tried now, the longest not tried first.
+	RetryConflicts(ctx context.Context, arg RetryConflictsParams) (int64, error)
 	// RetryJob ends an attempt that failed and gives the job another one at run_after.
 	RetryJob(ctx context.Context, arg RetryJobParams) (int64, error)
+	// RetryRefusals makes the jobs that are set aside for an action be tried now.
+	RetryRefusals(ctx context.Context, arg RetryRefusalsParams) (int64, error)
 	// SetJobProgress notes how far a running attempt has come.
 	SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error)
 	// SnoozeJob puts a job off until run_after; the attempt does not count.
 	SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error)
-	// TakeJobChanges removes up to n notes and returns them.
-	TakeJobChanges(ctx context.Context, n int64) ([]TakeJobChangesRow, error)
+	// TakeJobChanges removes up to n notes after an id and returns them.
+	TakeJobChanges(ctx context.Context, arg TakeJobChangesParams) ([]TakeJobChangesRow, error)
 }
 
 var _ Querier = (*Queries)(nil)

@@ -155,6 +155,7 @@ FROM (
     FROM sqluice_jobs AS r LEFT JOIN sqluice_workers AS w ON w.id = r.worker_id
     WHERE r.status = 'running'
       AND (COALESCE(r.lease_until, 0) < CAST($2 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
+      AND (CAST($3 AS TEXT) = '' OR r.id = ANY (CAST(translate(NULLIF(CAST($3 AS TEXT), ''), '[]', '{}') AS BIGINT[])))
     OFFSET 0
 ) AS s
 JOIN sqluice_jobs AS j ON j.id = s.id AND j.attempt = s.attempt AND COALESCE(j.status, '') = 'running'
@@ -165,13 +166,15 @@ FOR UPDATE OF j SKIP LOCKED
 type RecordStuckJobsParams struct {
 	Now         int64
 	LeaseBefore int64
+	Ids         string
 }
 
 // RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 // lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 // A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
+// ids, when not empty, is a JSON list of the only jobs that it looks at.
 func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, recordStuckJobs, arg.Now, arg.LeaseBefore)
+	result, err := q.db.Exec(ctx, recordStuckJobs, arg.Now, arg.LeaseBefore, arg.Ids)
 	if err != nil {
 		return 0, err
 	}

@@ -72,6 +72,16 @@ type Queue struct {
 	UpdatedAt int64
 }
 
+type Refusal struct {
+	JobID   int64
+	Action  string
+	Times   int64
+	Message string
+	FirstAt int64
+	LastAt  int64
+	AgainAt int64
+}
+
 type SensitiveField struct {
 	Kind     string
 	Path     string

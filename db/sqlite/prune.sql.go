@@ -12,18 +12,25 @@ import (
 const deleteDoneJobs = `-- name: DeleteDoneJobs :execrows
 DELETE FROM sqluice_jobs WHERE id > CAST(?1 AS BIGINT) AND id <= CAST(?2 AS BIGINT)
     AND status = 'done' AND finished_at < CAST(?3 AS BIGINT)
+    AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = sqluice_jobs.id AND r.action = 'prune' AND r.again_at > CAST(?4 AS BIGINT) LIMIT 1 OFFSET 0)
 `
 
 type DeleteDoneJobsParams struct {
 	After  int64
 	LastID int64
 	Before int64
+	Now    int64
 }
 
 // DeleteDoneJobs removes the jobs after one id and up to another that are done since before a time.
-// It passes over rows that another process is deleting (on SQLite there are none).
+// It passes over rows that another process is deleting (on SQLite there are none), and over jobs that are set aside.
 func (q *Queries) DeleteDoneJobs(ctx context.Context, arg DeleteDoneJobsParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, deleteDoneJobs, arg.After, arg.LastID, arg.Before)
+	result, err := q.db.ExecContext(ctx, deleteDoneJobs,
+		arg.After,
+		arg.LastID,
+		arg.Before,
+		arg.Now,
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -35,19 +42,26 @@ DELETE FROM sqluice_jobs WHERE id IN (
     SELECT f.id FROM sqluice_jobs AS f
     WHERE (f.status = 'failed' OR f.status = 'cancelled') AND f.status = CAST(?1 AS TEXT)
       AND f.finished_at < CAST(?2 AS BIGINT)
-    ORDER BY f.finished_at LIMIT CAST(?3 AS BIGINT))
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = f.id AND r.action = 'prune' AND r.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
+    ORDER BY f.finished_at LIMIT CAST(?4 AS BIGINT))
 `
 
 type DeleteFailedJobsParams struct {
 	Status string
 	Before int64
+	Now    int64
 	N      int64
 }
 
 // DeleteFailedJobs removes up to n jobs that failed or were cancelled before a time, the oldest first.
-// It passes over rows that another process is deleting (on SQLite there are none).
+// It passes over rows that another process is deleting (on SQLite there are none), and over jobs that are set aside.
 func (q *Queries) DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, deleteFailedJobs, arg.Status, arg.Before, arg.N)
+	result, err := q.db.ExecContext(ctx, deleteFailedJobs,
+		arg.Status,
+		arg.Before,
+		arg.Now,
+		arg.N,
+	)
 	if err != nil {
 		return 0, err
 	}

@@ -157,18 +157,21 @@ SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(?1 AS BIGINT),
 FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
 WHERE j.status = 'running'
   AND (COALESCE(j.lease_until, 0) < CAST(?2 AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
+  AND (CAST(?3 AS TEXT) = '' OR j.id IN (SELECT e.value FROM json_each(NULLIF(CAST(?3 AS TEXT), '')) AS e))
 `
 
 type RecordStuckJobsParams struct {
 	Now         int64
 	LeaseBefore int64
+	Ids         string
 }
 
 // RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 // lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 // A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
+// ids, when not empty, is a JSON list of the only jobs that it looks at.
 func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, recordStuckJobs, arg.Now, arg.LeaseBefore)
+	result, err := q.db.ExecContext(ctx, recordStuckJobs, arg.Now, arg.LeaseBefore, arg.Ids)
 	if err != nil {
 		return 0, err
 	}

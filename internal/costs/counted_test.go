@@ -77,6 +77,11 @@ func (q counted) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) ([]db.Cl
 	return q.own.ClaimJobs(ctx, arg)
 }
 
+func (q counted) ClaimListedJobs(ctx context.Context, arg db.ClaimListedJobsParams) ([]db.ClaimListedJobsRow, error) {
+	q.note("ClaimListedJobs")
+	return q.own.ClaimListedJobs(ctx, arg)
+}
+
 func (q counted) CloseQueue(ctx context.Context, arg db.CloseQueueParams) (int64, error) {
 	q.note("CloseQueue")
 	return q.own.CloseQueue(ctx, arg)
@@ -117,6 +122,11 @@ func (q counted) CountJobsAhead(ctx context.Context, arg db.CountJobsAheadParams
 	return q.own.CountJobsAhead(ctx, arg)
 }
 
+func (q counted) CountRefusals(ctx context.Context) ([]db.CountRefusalsRow, error) {
+	q.note("CountRefusals")
+	return q.own.CountRefusals(ctx)
+}
+
 func (q counted) CountRunningJobsInQueue(ctx context.Context, arg string) ([]db.CountRunningJobsInQueueRow, error) {
 	q.note("CountRunningJobsInQueue")
 	return q.own.CountRunningJobsInQueue(ctx, arg)
@@ -137,9 +147,19 @@ func (q counted) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
 	return q.own.DeleteEmptyJobCounts(ctx)
 }
 
+func (q counted) DeleteEndedWorker(ctx context.Context, arg int64) (int64, error) {
+	q.note("DeleteEndedWorker")
+	return q.own.DeleteEndedWorker(ctx, arg)
+}
+
 func (q counted) DeleteEndedWorkers(ctx context.Context, arg int64) (int64, error) {
 	q.note("DeleteEndedWorkers")
 	return q.own.DeleteEndedWorkers(ctx, arg)
+}
+
+func (q counted) DeleteExpiredJob(ctx context.Context, arg db.DeleteExpiredJobParams) (int64, error) {
+	q.note("DeleteExpiredJob")
+	return q.own.DeleteExpiredJob(ctx, arg)
 }
 
 func (q counted) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsParams) (int64, error) {
@@ -160,6 +180,11 @@ func (q counted) DeleteJobHistory(ctx context.Context, arg db.DeleteJobHistoryPa
 func (q counted) DeleteOldAudit(ctx context.Context, arg db.DeleteOldAuditParams) (int64, error) {
 	q.note("DeleteOldAudit")
 	return q.own.DeleteOldAudit(ctx, arg)
+}
+
+func (q counted) DeleteOldRefusals(ctx context.Context) (int64, error) {
+	q.note("DeleteOldRefusals")
+	return q.own.DeleteOldRefusals(ctx)
 }
 
 func (q counted) DeleteSensitiveFields(ctx context.Context, arg db.DeleteSensitiveFieldsParams) (int64, error) {
@@ -247,12 +272,17 @@ func (q counted) GetLiveJobIDByUniqueKey(ctx context.Context, arg db.GetLiveJobI
 	return q.own.GetLiveJobIDByUniqueKey(ctx, arg)
 }
 
+func (q counted) GetNextJobChange(ctx context.Context, arg int64) (int64, error) {
+	q.note("GetNextJobChange")
+	return q.own.GetNextJobChange(ctx, arg)
+}
+
 func (q counted) GetNextRunAfter(ctx context.Context) (int64, error) {
 	q.note("GetNextRunAfter")
 	return q.own.GetNextRunAfter(ctx)
 }
 
-func (q counted) GetOldestJobHistory(ctx context.Context, arg int64) (int64, error) {
+func (q counted) GetOldestJobHistory(ctx context.Context, arg db.GetOldestJobHistoryParams) (int64, error) {
 	q.note("GetOldestJobHistory")
 	return q.own.GetOldestJobHistory(ctx, arg)
 }
@@ -322,6 +352,16 @@ func (q counted) ListAuditOfJob(ctx context.Context, arg db.ListAuditOfJobParams
 	return q.own.ListAuditOfJob(ctx, arg)
 }
 
+func (q counted) ListClaimableJobIDs(ctx context.Context, arg db.ListClaimableJobIDsParams) ([]int64, error) {
+	q.note("ListClaimableJobIDs")
+	return q.own.ListClaimableJobIDs(ctx, arg)
+}
+
+func (q counted) ListDueJobIDs(ctx context.Context, arg db.ListDueJobIDsParams) ([]int64, error) {
+	q.note("ListDueJobIDs")
+	return q.own.ListDueJobIDs(ctx, arg)
+}
+
 func (q counted) ListEndedAmong(ctx context.Context, arg string) ([]int64, error) {
 	q.note("ListEndedAmong")
 	return q.own.ListEndedAmong(ctx, arg)
@@ -330,6 +370,16 @@ func (q counted) ListEndedAmong(ctx context.Context, arg string) ([]int64, error
 func (q counted) ListEndedJobIDs(ctx context.Context, arg db.ListEndedJobIDsParams) ([]int64, error) {
 	q.note("ListEndedJobIDs")
 	return q.own.ListEndedJobIDs(ctx, arg)
+}
+
+func (q counted) ListEndedWorkerIDs(ctx context.Context, arg int64) ([]int64, error) {
+	q.note("ListEndedWorkerIDs")
+	return q.own.ListEndedWorkerIDs(ctx, arg)
+}
+
+func (q counted) ListExpiredJobIDs(ctx context.Context, arg db.ListExpiredJobIDsParams) ([]int64, error) {
+	q.note("ListExpiredJobIDs")
+	return q.own.ListExpiredJobIDs(ctx, arg)
 }
 
 func (q counted) ListFailedJobs(ctx context.Context, arg db.ListFailedJobsParams) ([]db.ListFailedJobsRow, error) {
@@ -392,9 +442,19 @@ func (q counted) ListQueueRows(ctx context.Context) ([]db.Queue, error) {
 	return q.own.ListQueueRows(ctx)
 }
 
+func (q counted) ListRefusals(ctx context.Context, arg int64) ([]db.Refusal, error) {
+	q.note("ListRefusals")
+	return q.own.ListRefusals(ctx, arg)
+}
+
 func (q counted) ListSensitiveFields(ctx context.Context, arg string) ([]db.ListSensitiveFieldsRow, error) {
 	q.note("ListSensitiveFields")
 	return q.own.ListSensitiveFields(ctx, arg)
+}
+
+func (q counted) ListStuckJobIDs(ctx context.Context, arg db.ListStuckJobIDsParams) ([]int64, error) {
+	q.note("ListStuckJobIDs")
+	return q.own.ListStuckJobIDs(ctx, arg)
 }
 
 func (q counted) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromParams) ([]db.Worker, error) {
@@ -405,6 +465,11 @@ func (q counted) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromPara
 func (q counted) LockCounts(ctx context.Context) error {
 	q.note("LockCounts")
 	return q.own.LockCounts(ctx)
+}
+
+func (q counted) NoteRefusal(ctx context.Context, arg db.NoteRefusalParams) error {
+	q.note("NoteRefusal")
+	return q.own.NoteRefusal(ctx, arg)
 }
 
 func (q counted) OpenQueue(ctx context.Context, arg string) (int64, error) {
@@ -420,6 +485,11 @@ func (q counted) PauseQueue(ctx context.Context, arg db.PauseQueueParams) (int64
 func (q counted) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams) (int64, error) {
 	q.note("PromoteDueJobs")
 	return q.own.PromoteDueJobs(ctx, arg)
+}
+
+func (q counted) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobsParams) (int64, error) {
+	q.note("PromoteListedJobs")
+	return q.own.PromoteListedJobs(ctx, arg)
 }
 
 func (q counted) RecordStuckJobs(ctx context.Context, arg db.RecordStuckJobsParams) (int64, error) {
@@ -472,9 +542,19 @@ func (q counted) ResumeQueue(ctx context.Context, arg db.ResumeQueueParams) (int
 	return q.own.ResumeQueue(ctx, arg)
 }
 
+func (q counted) RetryConflicts(ctx context.Context, arg db.RetryConflictsParams) (int64, error) {
+	q.note("RetryConflicts")
+	return q.own.RetryConflicts(ctx, arg)
+}
+
 func (q counted) RetryJob(ctx context.Context, arg db.RetryJobParams) (int64, error) {
 	q.note("RetryJob")
 	return q.own.RetryJob(ctx, arg)
+}
+
+func (q counted) RetryRefusals(ctx context.Context, arg db.RetryRefusalsParams) (int64, error) {
+	q.note("RetryRefusals")
+	return q.own.RetryRefusals(ctx, arg)
 }
 
 func (q counted) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams) (int64, error) {
@@ -487,7 +567,7 @@ func (q counted) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, 
 	return q.own.SnoozeJob(ctx, arg)
 }
 
-func (q counted) TakeJobChanges(ctx context.Context, arg int64) ([]db.TakeJobChangesRow, error) {
+func (q counted) TakeJobChanges(ctx context.Context, arg db.TakeJobChangesParams) ([]db.TakeJobChangesRow, error) {
 	q.note("TakeJobChanges")
 	return q.own.TakeJobChanges(ctx, arg)
 }

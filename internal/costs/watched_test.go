@@ -16,7 +16,7 @@ import (
 // byTheClock are the statements that a runner's maintenance runs by the clock, whatever jobs there are. How many fall
 // into a measured time depends on its length. Transactions with only such statements are not counted.
 var byTheClock = []string{
-	"ListLiveWorkers", "ListHeldJobs", "CountHousework", "DeleteEndedWorkers", "DeleteOldAudit",
+	"ListLiveWorkers", "ListHeldJobs", "CountHousework", "DeleteEndedWorkers", "DeleteOldAudit", "DeleteOldRefusals",
 	"TakeJobChanges", "AddJobCounts", "AddJobHistory", "GetOldestJobHistory", "DeleteJobHistory", "DeleteEmptyJobCounts",
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -17,7 +18,8 @@ import (
 const chunk = 500
 
 // RetryMany is [jobs.Client.Retry] for many jobs, in transactions of a few hundred. It returns how many it changed, and leaves
-// those alone that Retry would refuse. An error half-way leaves some of them retried.
+// those alone that Retry would refuse. An error half-way leaves some of them retried. The error is a [jobs.RefusedError] when the
+// database refused some of them, as for a trigger of the application: all others are changed.
 func (in *Inspector) RetryMany(ctx context.Context, ids []int64, opts ...jobs.ChangeOption) (int, error) {
 	return in.changeMany(ctx, ActionRetry, core.WorkReady, ids, opts, lifecycle.Retry)
 }
@@ -47,29 +49,41 @@ func (in *Inspector) changeMany(
 	if err != nil {
 		return 0, fmt.Errorf("%s %d jobs: %w", action, len(ids), err)
 	}
+	var refused jobs.RefusedError
 	for part := range slices.Chunk(ids, chunk) {
 		part = slices.Sorted(slices.Values(part)) // always in the same order, so that two callers do not deadlock
-		var changed []int64
-		err := lifecycle.Change(ctx, in.scope, signals, func(ctx context.Context, q db.Querier) error {
-			changed = changed[:0]
-			now, left := core.Micros(in.scope.Now()), lifecycle.NewLeft()
-			for _, id := range part {
-				err := request(ctx, q, now, id, options, left)
-				if err == nil {
-					changed = append(changed, id)
-				} else if !lifecycle.Refused(err) {
+		err := refusal.Apart(part, in.scope.Store.RefusesRow, func(part []int64) error {
+			var changed []int64
+			err := lifecycle.Change(ctx, in.scope, signals, func(ctx context.Context, q db.Querier) error {
+				changed = changed[:0]
+				now, left := core.Micros(in.scope.Now()), lifecycle.NewLeft()
+				for _, id := range part {
+					err := request(ctx, q, now, id, options, left)
+					if err == nil {
+						changed = append(changed, id)
+					} else if !lifecycle.Refused(err) {
+						return err
+					}
+				}
+				if err := left.Conclude(ctx, q, now); err != nil {
 					return err
 				}
+				return author.RecordMany(ctx, q, now, audit.Entry{Action: action, JobIDs: changed, Detail: detail})
+			})
+			if err == nil {
+				total += len(changed)
 			}
-			if err := left.Conclude(ctx, q, now); err != nil {
-				return err
-			}
-			return author.RecordMany(ctx, q, now, audit.Entry{Action: action, JobIDs: changed, Detail: detail})
+			return err
+		}, func(id int64, err error) error {
+			refused.Add(id, err)
+			return nil
 		})
 		if err != nil {
 			return total, fmt.Errorf("%s %d jobs: %w", action, len(ids), err)
 		}
-		total += len(changed)
+	}
+	if refused.N > 0 {
+		return total, fmt.Errorf("%s %d jobs: %w", action, len(ids), &refused)
 	}
 	return total, nil
 }

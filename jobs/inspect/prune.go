@@ -2,16 +2,25 @@ package inspect
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/prune"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
 )
 
 // Prune removes the jobs of one final status that ended more than age ago and returns how many: in transactions of a
-// few hundred, so an error half-way leaves some of them removed. Runners do it by themselves: see [jobs.Retention].
+// few hundred, so an error half-way leaves some of them removed. Runners do it by themselves: see [jobs.Retention]. The error is a
+// [jobs.RefusedError] when the database did not let some of them go, as for a foreign key of the application: all others are removed.
 func (in *Inspector) Prune(ctx context.Context, status jobs.Status, age time.Duration) (int64, error) {
-	sum, err := prune.Jobs(ctx, in.scope, status, age)
+	if err := prune.Retry(ctx, in.scope); err != nil {
+		return 0, err
+	}
+	sum, err := prune.Jobs(ctx, in.scope, &refusal.Notes{}, status, age)
+	if err == nil && sum.Refused.N > 0 {
+		err = fmt.Errorf("prune %s jobs: %w", status, &sum.Refused)
+	}
 	return sum.Deleted, err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 )
 
 // RescueGone resets the jobs of workers that are gone, for programs that cannot wait for a runner to do it. Each such worker
@@ -27,6 +28,6 @@ func (in *Inspector) RescueGone(ctx context.Context, log *slog.Logger) error {
 	}
 	log = callback.Logger(log)
 	defer callback.Flush(in.scope.Store.Observer(), log, "the rescue")
-	rescuer := maintenance.Rescuer{Store: in.scope.Store, Log: log, MaxCrashes: math.MaxInt32}
+	rescuer := maintenance.Rescuer{Store: in.scope.Store, Log: log, MaxCrashes: math.MaxInt32, Notes: &refusal.Notes{Log: log}}
 	return rescuer.All(ctx)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -32,21 +33,39 @@ func (in *Inspector) retryFailed(ctx context.Context, f FailedFilter) (total int
 		return 0, err
 	}
 	f.Limit = chunk
+	var refused jobs.RefusedError
 	for last := (Failure{}); ; {
 		part, err := in.Failures(ctx, f, last)
+		if err == nil && len(part) == 0 && refused.N > 0 {
+			return total, &refused
+		}
 		if err != nil || len(part) == 0 {
 			return total, err
 		}
 		last = part[len(part)-1]
-		n, err := in.retryPart(ctx, part, author, audit.Entry{Action: ActionRetry, Kind: f.Kind, Detail: detail})
+		n, err := in.retryPart(ctx, part, author, audit.Entry{Action: ActionRetry, Kind: f.Kind, Detail: detail}, &refused)
 		if total += n; err != nil {
 			return total, err
 		}
 	}
 }
 
-// retryPart retries those of the jobs that are still failed: some may have been retried or cancelled since they were listed.
-func (in *Inspector) retryPart(ctx context.Context, part []Failure, author *audit.Author, entry audit.Entry) (int64, error) {
+// retryPart retries those of the jobs that are still failed: some may have been retried or cancelled since they were listed. It adds
+// those that the database refuses to refused.
+func (in *Inspector) retryPart(ctx context.Context, part []Failure, author *audit.Author, entry audit.Entry, refused *jobs.RefusedError) (n int64, err error) {
+	err = refusal.Apart(part, in.scope.Store.RefusesRow, func(part []Failure) error {
+		some, err := in.retryTogether(ctx, part, author, entry)
+		n += some
+		return err
+	}, func(job Failure, err error) error {
+		refused.Add(job.ID, err)
+		return nil
+	})
+	return n, err
+}
+
+// retryTogether is retryPart in one transaction.
+func (in *Inspector) retryTogether(ctx context.Context, part []Failure, author *audit.Author, entry audit.Entry) (int64, error) {
 	failed := string(jobs.StatusFailed)
 	var retried []int64
 	err := lifecycle.Change(ctx, in.scope, core.WorkReady, func(ctx context.Context, q db.Querier) error {

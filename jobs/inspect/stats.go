@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -74,4 +75,25 @@ type QueueInfo struct {
 func (in *Inspector) Queues(ctx context.Context) ([]QueueInfo, error) {
 	s, err := in.Snapshot(ctx)
 	return s.Queues, err
+}
+
+// Refusals returns how many jobs the database refuses something with, by what that is: promote, claim, renew (their leases), end (their
+// attempts), rescue, prune. They are set aside, and tried again ever more seldom; [Inspector.Why] says why. It returns all of these
+// actions, also those for which there is none. A job that has gone on is counted for up to a minute or so.
+func (in *Inspector) Refusals(ctx context.Context) (map[string]int64, error) {
+	counts := map[string]int64{}
+	for _, action := range refusal.Actions() {
+		counts[string(action)] = 0
+	}
+	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		rows, err := q.CountRefusals(ctx)
+		for _, row := range rows {
+			counts[row.Action] = row.Jobs
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count refused jobs: %w", err)
+	}
+	return counts, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -29,6 +30,7 @@ const (
 	ReasonMoved     Reason = "queue-moved"      // the queue is closed by a move to another database, or from one
 	ReasonPaused    Reason = "queue-paused"     // no worker claims from its queue
 	ReasonNoWorker  Reason = "no-worker"        // no live worker takes its kind from its queue
+	ReasonRefused   Reason = "refused"          // the database refuses what would be done with it, as for an index or a trigger of the application
 	ReasonSlots     Reason = "slots-taken"      // the workers that take it have no free slot
 	ReasonAhead     Reason = "jobs-ahead"       // other jobs run before it
 	ReasonSoon      Reason = "soon"             // a worker is about to claim it
@@ -76,6 +78,7 @@ type why struct {
 	job      jobs.Job
 	movedAt  time.Time // when a move closed the queue
 	pausedAt time.Time
+	refusals []db.Refusal // that mean something at its status
 	holder   int64        // of an ended job: the live job that has its unique key
 	takers   []WorkerInfo // the live workers that take its kind from its queue
 	slots    int64        // of the takers, for its queue
@@ -105,6 +108,15 @@ func readJob(ctx context.Context, q db.Querier, id int64) (why, error) {
 	for _, r := range queues {
 		if r.Name == w.job.Queue {
 			w.pausedAt = core.Time(core.Deref(r.PausedAt))
+		}
+	}
+	refusals, err := q.ListRefusals(ctx, id)
+	if err != nil {
+		return why{}, err
+	}
+	for _, r := range refusals {
+		if refusal.Action(r.Action).Concerns(w.job.Status) {
+			w.refusals = append(w.refusals, r)
 		}
 	}
 	if w.job.Status.Final() && w.job.UniqueKey != "" {
@@ -204,25 +216,38 @@ func (w *why) findings(now time.Time) []Finding {
 	return []Finding{say(ReasonSoon, "worker %s is about to claim it", strconv.Quote(w.takers[0].Name))}
 }
 
+// refused returns what the database refuses.
+func (w *why) refused() (found []Finding) {
+	for _, r := range w.refusals {
+		times := "once"
+		if r.Times > 1 {
+			times = fmt.Sprintf("%d times since %s", r.Times, moment(core.Time(r.FirstAt)))
+		}
+		found = append(found, say(ReasonRefused, "the database refuses to %s, %s: %s; it is tried again after %s",
+			refusal.Action(r.Action).Phrase(), times, r.Message, moment(core.Time(r.AgainAt))))
+	}
+	return found
+}
+
 // ended returns the findings of a job with a final status.
 func (w *why) ended() []Finding {
 	j := w.job
-	return findingsOf(
+	return append(findingsOf(
 		possible{true, say(ReasonEnded, "it is %s since %s", j.Status, moment(j.FinishedAt))},
 		possible{w.holder != 0 && j.Status != jobs.StatusDone,
 			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
-	)
+	), w.refused()...)
 }
 
 // underWay returns the findings of a running job.
 func (w *why) underWay(now time.Time) []Finding {
 	j := w.job
-	return findingsOf(
+	return append(findingsOf(
 		possible{true, say(ReasonRunning, "worker %d has run it since %s", j.WorkerID, moment(j.StartedAt))},
 		possible{j.LeaseUntil.Before(now),
 			say(ReasonLease, "that worker's lease ended at %s: it is gone or does not answer, and no other has rescued the job yet", moment(j.LeaseUntil))},
 		possible{!j.CancelRequested.IsZero(), say(ReasonCancel, "its worker was asked at %s to stop it", moment(j.CancelRequested))},
-	)
+	), w.refused()...)
 }
 
 // waiting returns the findings of a job that is scheduled or pending; none when a worker can claim it.
@@ -234,7 +259,7 @@ func (w *why) waiting(now time.Time) []Finding {
 	if w.ahead >= countAhead {
 		more = "at least "
 	}
-	return findingsOf(
+	return append(w.refused(), findingsOf(
 		possible{early && scheduled, say(ReasonNotDue, "it is due at %s, in %s", due, in)},
 		possible{early && !scheduled,
 			say(ReasonClock, "it is pending but due only at %s, in %s: it was made so by SQL, or the clock was set back", due, in)},
@@ -246,7 +271,7 @@ func (w *why) waiting(now time.Time) []Finding {
 		possible{len(w.takers) > 0 && w.waits(now) && w.free == 0,
 			say(ReasonSlots, "the workers that take it hold %d jobs of queue %s, and run %d at once", w.running, queue, w.slots)},
 		possible{w.ahead > 0, say(ReasonAhead, "%s%d jobs of queue %s are to run before it", more, w.ahead, queue)},
-	)
+	)...)
 }
 
 func say(reason Reason, format string, args ...any) Finding {

@@ -58,6 +58,42 @@ func (e *SchemaError) Error() string {
 	}
 }
 
+// refusedMost is how many jobs a RefusedError names.
+const refusedMost = 1000
+
+// RefusedError is returned by changes of many jobs when the database refused some of them, as for a foreign key, a unique index, a
+// CHECK or a trigger of the application. All others were changed.
+type RefusedError struct {
+	N    int     // how many were refused
+	Jobs []int64 // their ids, the first 1,000 of them
+	Err  error   // why the first one was
+}
+
+// Add adds a job.
+func (e *RefusedError) Add(id int64, cause error) {
+	if e.N++; e.N == 1 {
+		e.Err = cause
+	}
+	if len(e.Jobs) < refusedMost {
+		e.Jobs = append(e.Jobs, id)
+	}
+}
+
+// Merge adds the jobs of another.
+func (e *RefusedError) Merge(other RefusedError) {
+	if e.N == 0 {
+		e.Err = other.Err
+	}
+	e.N += other.N
+	e.Jobs = append(e.Jobs, other.Jobs[:min(len(other.Jobs), refusedMost-len(e.Jobs))]...)
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the database refused %d jobs, such as job %d: %v", e.N, e.Jobs[0], e.Err)
+}
+
+func (e *RefusedError) Unwrap() error { return e.Err }
+
 // shownValue is how many characters of an offending value an [InvalidError] shows.
 const shownValue = 80
 

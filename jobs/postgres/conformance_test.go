@@ -26,6 +26,13 @@ func TestTriggersMeddleWithWhatIsHandedOver(t *testing.T) {
 	})
 }
 
+func TestRulesOfTheApplicationRefuseSomeJobs(t *testing.T) {
+	conformance.RunRefusals(t, opener(t), func(ctx context.Context, store conformance.Store, text string) error {
+		_, err := store.(engine).pool.Exec(ctx, text)
+		return err
+	})
+}
+
 func TestClockThatFails(t *testing.T) {
 	databases := migratedDatabases(t)
 	conformance.RunClock(t, func(t *testing.T, now func() time.Time) conformance.Store {

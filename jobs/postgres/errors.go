@@ -33,6 +33,7 @@ func (e *poolError) Is(target error) bool { return target == jobs.ErrUnavailable
 // SQLSTATE codes and classes: https://www.postgresql.org/docs/current/errcodes-appendix.html.
 const (
 	codeUnique        = "23505"
+	codeExclusion     = "23P01"
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"
 	codeReadOnly      = "25006"
@@ -138,10 +139,12 @@ func readOnly(err error) bool {
 	return errors.As(err, &e) && e.Code == codeReadOnly
 }
 
-// collided reports whether a transaction met another one and may succeed when it is run again.
+// collided reports whether a transaction met another one and may succeed when it is run again. Of unique indexes only the queue's own
+// count: what an application's index refuses it refuses again.
 func collided(err error) bool {
 	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.Code == codeSerialization || e.Code == codeDeadlock || e.Code == codeUnique)
+	return errors.As(err, &e) && (e.Code == codeSerialization || e.Code == codeDeadlock ||
+		e.Code == codeUnique && strings.HasPrefix(e.ConstraintName, "sqluice_"))
 }
 
 // neverGiven reports whether the server does not know the number of a transaction yet that it gave before a crash.

@@ -59,7 +59,7 @@ func testLaterGoesWithTheNext(t *testing.T, site *site) {
 			if err := note(ctx, q, oneDone); err != nil {
 				return err
 			}
-			notes, err := q.TakeJobChanges(ctx, 10)
+			notes, err := q.TakeJobChanges(ctx, db.TakeJobChangesParams{N: 10})
 			want(t, "notes", len(notes), had+2)
 			return err
 		}))
@@ -82,7 +82,7 @@ func testLaterFails(t *testing.T, site *site) {
 				if !next {
 					return nil
 				}
-				_, err := q.TakeJobChanges(ctx, 10)
+				_, err := q.TakeJobChanges(ctx, db.TakeJobChangesParams{N: 10})
 				if err == nil {
 					t.Error("the statement after it gives no error")
 				}

@@ -82,6 +82,18 @@ func (q queries) ClaimJobs(ctx context.Context, arg db.ClaimJobsParams) ([]db.Cl
 	return list, nil
 }
 
+func (q queries) ClaimListedJobs(ctx context.Context, arg db.ClaimListedJobsParams) ([]db.ClaimListedJobsRow, error) {
+	rows, err := q.own.ClaimListedJobs(ctx, dbpostgres.ClaimListedJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ClaimListedJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ClaimListedJobsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) CloseQueue(ctx context.Context, arg db.CloseQueueParams) (int64, error) {
 	return q.own.CloseQueue(ctx, dbpostgres.CloseQueueParams(arg))
 }
@@ -123,6 +135,18 @@ func (q queries) CountJobsAhead(ctx context.Context, arg db.CountJobsAheadParams
 	return q.own.CountJobsAhead(ctx, dbpostgres.CountJobsAheadParams(arg))
 }
 
+func (q queries) CountRefusals(ctx context.Context) ([]db.CountRefusalsRow, error) {
+	rows, err := q.own.CountRefusals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.CountRefusalsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.CountRefusalsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) CountRunningJobsInQueue(ctx context.Context, arg string) ([]db.CountRunningJobsInQueueRow, error) {
 	rows, err := q.own.CountRunningJobsInQueue(ctx, arg)
 	if err != nil {
@@ -155,8 +179,16 @@ func (q queries) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
 	return q.own.DeleteEmptyJobCounts(ctx)
 }
 
+func (q queries) DeleteEndedWorker(ctx context.Context, arg int64) (int64, error) {
+	return q.own.DeleteEndedWorker(ctx, arg)
+}
+
 func (q queries) DeleteEndedWorkers(ctx context.Context, arg int64) (int64, error) {
 	return q.own.DeleteEndedWorkers(ctx, arg)
+}
+
+func (q queries) DeleteExpiredJob(ctx context.Context, arg db.DeleteExpiredJobParams) (int64, error) {
+	return q.own.DeleteExpiredJob(ctx, dbpostgres.DeleteExpiredJobParams(arg))
 }
 
 func (q queries) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsParams) (int64, error) {
@@ -173,6 +205,10 @@ func (q queries) DeleteJobHistory(ctx context.Context, arg db.DeleteJobHistoryPa
 
 func (q queries) DeleteOldAudit(ctx context.Context, arg db.DeleteOldAuditParams) (int64, error) {
 	return q.own.DeleteOldAudit(ctx, dbpostgres.DeleteOldAuditParams(arg))
+}
+
+func (q queries) DeleteOldRefusals(ctx context.Context) (int64, error) {
+	return q.own.DeleteOldRefusals(ctx)
 }
 
 func (q queries) DeleteSensitiveFields(ctx context.Context, arg db.DeleteSensitiveFieldsParams) (int64, error) {
@@ -265,12 +301,16 @@ func (q queries) GetLiveJobIDByUniqueKey(ctx context.Context, arg db.GetLiveJobI
 	return q.own.GetLiveJobIDByUniqueKey(ctx, dbpostgres.GetLiveJobIDByUniqueKeyParams(arg))
 }
 
+func (q queries) GetNextJobChange(ctx context.Context, arg int64) (int64, error) {
+	return q.own.GetNextJobChange(ctx, arg)
+}
+
 func (q queries) GetNextRunAfter(ctx context.Context) (int64, error) {
 	return q.own.GetNextRunAfter(ctx)
 }
 
-func (q queries) GetOldestJobHistory(ctx context.Context, arg int64) (int64, error) {
-	return q.own.GetOldestJobHistory(ctx, arg)
+func (q queries) GetOldestJobHistory(ctx context.Context, arg db.GetOldestJobHistoryParams) (int64, error) {
+	return q.own.GetOldestJobHistory(ctx, dbpostgres.GetOldestJobHistoryParams(arg))
 }
 
 func (q queries) GetPruneStep(ctx context.Context, arg db.GetPruneStepParams) (db.GetPruneStepRow, error) {
@@ -358,12 +398,28 @@ func (q queries) ListAuditOfJob(ctx context.Context, arg db.ListAuditOfJobParams
 	return list, nil
 }
 
+func (q queries) ListClaimableJobIDs(ctx context.Context, arg db.ListClaimableJobIDsParams) ([]int64, error) {
+	return q.own.ListClaimableJobIDs(ctx, dbpostgres.ListClaimableJobIDsParams(arg))
+}
+
+func (q queries) ListDueJobIDs(ctx context.Context, arg db.ListDueJobIDsParams) ([]int64, error) {
+	return q.own.ListDueJobIDs(ctx, dbpostgres.ListDueJobIDsParams(arg))
+}
+
 func (q queries) ListEndedAmong(ctx context.Context, arg string) ([]int64, error) {
 	return q.own.ListEndedAmong(ctx, arg)
 }
 
 func (q queries) ListEndedJobIDs(ctx context.Context, arg db.ListEndedJobIDsParams) ([]int64, error) {
 	return q.own.ListEndedJobIDs(ctx, dbpostgres.ListEndedJobIDsParams(arg))
+}
+
+func (q queries) ListEndedWorkerIDs(ctx context.Context, arg int64) ([]int64, error) {
+	return q.own.ListEndedWorkerIDs(ctx, arg)
+}
+
+func (q queries) ListExpiredJobIDs(ctx context.Context, arg db.ListExpiredJobIDsParams) ([]int64, error) {
+	return q.own.ListExpiredJobIDs(ctx, dbpostgres.ListExpiredJobIDsParams(arg))
 }
 
 func (q queries) ListFailedJobs(ctx context.Context, arg db.ListFailedJobsParams) ([]db.ListFailedJobsRow, error) {
@@ -494,6 +550,18 @@ func (q queries) ListQueueRows(ctx context.Context) ([]db.Queue, error) {
 	return list, nil
 }
 
+func (q queries) ListRefusals(ctx context.Context, arg int64) ([]db.Refusal, error) {
+	rows, err := q.own.ListRefusals(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.Refusal, len(rows))
+	for i, row := range rows {
+		list[i] = db.Refusal(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListSensitiveFields(ctx context.Context, arg string) ([]db.ListSensitiveFieldsRow, error) {
 	rows, err := q.own.ListSensitiveFields(ctx, arg)
 	if err != nil {
@@ -504,6 +572,10 @@ func (q queries) ListSensitiveFields(ctx context.Context, arg string) ([]db.List
 		list[i] = db.ListSensitiveFieldsRow(row)
 	}
 	return list, nil
+}
+
+func (q queries) ListStuckJobIDs(ctx context.Context, arg db.ListStuckJobIDsParams) ([]int64, error) {
+	return q.own.ListStuckJobIDs(ctx, dbpostgres.ListStuckJobIDsParams(arg))
 }
 
 func (q queries) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromParams) ([]db.Worker, error) {
@@ -522,6 +594,10 @@ func (q queries) LockCounts(ctx context.Context) error {
 	return q.own.LockCounts(ctx)
 }
 
+func (q queries) NoteRefusal(ctx context.Context, arg db.NoteRefusalParams) error {
+	return q.own.NoteRefusal(ctx, dbpostgres.NoteRefusalParams(arg))
+}
+
 func (q queries) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	return q.own.OpenQueue(ctx, arg)
 }
@@ -532,6 +608,10 @@ func (q queries) PauseQueue(ctx context.Context, arg db.PauseQueueParams) (int64
 
 func (q queries) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams) (int64, error) {
 	return q.own.PromoteDueJobs(ctx, dbpostgres.PromoteDueJobsParams(arg))
+}
+
+func (q queries) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobsParams) (int64, error) {
+	return q.own.PromoteListedJobs(ctx, dbpostgres.PromoteListedJobsParams(arg))
 }
 
 func (q queries) RecordStuckJobs(ctx context.Context, arg db.RecordStuckJobsParams) (int64, error) {
@@ -590,8 +670,16 @@ func (q queries) ResumeQueue(ctx context.Context, arg db.ResumeQueueParams) (int
 	return q.own.ResumeQueue(ctx, dbpostgres.ResumeQueueParams(arg))
 }
 
+func (q queries) RetryConflicts(ctx context.Context, arg db.RetryConflictsParams) (int64, error) {
+	return q.own.RetryConflicts(ctx, dbpostgres.RetryConflictsParams(arg))
+}
+
 func (q queries) RetryJob(ctx context.Context, arg db.RetryJobParams) (int64, error) {
 	return q.own.RetryJob(ctx, dbpostgres.RetryJobParams(arg))
+}
+
+func (q queries) RetryRefusals(ctx context.Context, arg db.RetryRefusalsParams) (int64, error) {
+	return q.own.RetryRefusals(ctx, dbpostgres.RetryRefusalsParams(arg))
 }
 
 func (q queries) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams) (int64, error) {
@@ -602,8 +690,8 @@ func (q queries) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, 
 	return q.own.SnoozeJob(ctx, dbpostgres.SnoozeJobParams(arg))
 }
 
-func (q queries) TakeJobChanges(ctx context.Context, arg int64) ([]db.TakeJobChangesRow, error) {
-	rows, err := q.own.TakeJobChanges(ctx, arg)
+func (q queries) TakeJobChanges(ctx context.Context, arg db.TakeJobChangesParams) ([]db.TakeJobChangesRow, error) {
+	rows, err := q.own.TakeJobChanges(ctx, dbpostgres.TakeJobChangesParams(arg))
 	if err != nil {
 		return nil, err
 	}

@@ -41,3 +41,23 @@ func (traits) CanRetry(err error) bool {
 	return strings.HasPrefix(e.Code, "53") || strings.HasPrefix(e.Code, "58") || e.Code == codeLock ||
 		e.Code == "57014" || e.Code == codeReadOnly
 }
+
+// RefusesRow implements [engine.Store]: constraints, what a function or a trigger raises, and values that a function does not take.
+func (t traits) RefusesRow(err error) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) || errors.Is(err, jobs.ErrUnknownOutcome) || len(e.Code) < len("23") {
+		return false
+	}
+	switch e.Code[:2] { // see https://www.postgresql.org/docs/current/errcodes-appendix.html
+	case "21", "22", "23", "27", "38", "39", "44", "P0":
+		return true
+	}
+	// Any code that a trigger raises; but of class 42, such as of a table that is not there, it fails for every row.
+	return e.Where != "" && e.Code[:2] != "42" && !t.CanRetry(err)
+}
+
+// KeyTaken implements [engine.Store]: unique indexes and exclusion constraints.
+func (traits) KeyTaken(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == codeUnique || e.Code == codeExclusion)
+}

@@ -25,6 +25,13 @@ func TestTriggersMeddleWithWhatIsHandedOver(t *testing.T) {
 	})
 }
 
+func TestRulesOfTheApplicationRefuseSomeJobs(t *testing.T) {
+	conformance.RunRefusals(t, opener(t), func(ctx context.Context, store conformance.Store, text string) error {
+		_, err := store.(engine).pool.ExecContext(ctx, text)
+		return err
+	})
+}
+
 func TestClockThatFails(t *testing.T) {
 	migrated := migratedFile(t)
 	conformance.RunClock(t, func(t *testing.T, now func() time.Time) conformance.Store {

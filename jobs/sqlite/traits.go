@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -38,6 +39,27 @@ func (traits) CanRetry(err error) bool {
 		return true
 	}
 	return false
+}
+
+// RefusesRow implements [engine.Store]. A trigger that names what is not there is a fault of the schema, which fails for every row.
+func (traits) RefusesRow(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) || errors.Is(err, jobs.ErrUnknownOutcome) {
+		return false
+	}
+	switch e.Code() & 0xff {
+	case lib.SQLITE_CONSTRAINT, lib.SQLITE_MISMATCH, lib.SQLITE_TOOBIG:
+		return true
+	case lib.SQLITE_ERROR:
+		return !strings.Contains(e.Error(), "no such ")
+	}
+	return false
+}
+
+// KeyTaken implements [engine.Store].
+func (traits) KeyTaken(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == lib.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
 // EngineVersion names SQLite and its version.

@@ -24,12 +24,14 @@ SELECT d.queue, d.kind, d.event AS status, CAST(SUM(d.jobs) AS BIGINT) AS jobs, 
 FROM sqluice_job_changes AS d WHERE d.jobs <> 0 GROUP BY d.queue, d.kind, d.event;
 
 -- name: GetOldestJobHistory :one
--- GetOldestJobHistory is when the oldest step of one length began; 0 when there is none.
-SELECT CAST(COALESCE(MIN(h.start_at), 0) AS BIGINT) AS start_at FROM sqluice_job_history AS h WHERE h.step = CAST(@step AS BIGINT);
+-- GetOldestJobHistory is when the oldest step of one length since a time began; 0 when there is none.
+SELECT CAST(COALESCE(MIN(h.start_at), 0) AS BIGINT) AS start_at FROM sqluice_job_history AS h
+WHERE h.step = CAST(@step AS BIGINT) AND h.start_at >= CAST(@since AS BIGINT);
 
 -- name: DeleteJobHistory :execrows
--- DeleteJobHistory removes the steps of one length that began before a time.
-DELETE FROM sqluice_job_history WHERE step = CAST(@step AS BIGINT) AND start_at < CAST(@before AS BIGINT);
+-- DeleteJobHistory removes the steps of one length that began since one time and before another.
+DELETE FROM sqluice_job_history
+WHERE step = CAST(@step AS BIGINT) AND start_at >= CAST(@since AS BIGINT) AND start_at < CAST(@before AS BIGINT);
 
 -- name: DeleteEmptyJobCounts :execrows
 -- DeleteEmptyJobCounts removes the counts of kinds that have no job left.
@@ -53,3 +55,7 @@ FROM (
     GROUP BY u.queue, u.kind, u.status
 ) AS w
 WHERE w.jobs <> 0;
+
+-- name: GetNextJobChange :one
+-- GetNextJobChange is the id of the first note after an id; 0 when there is none.
+SELECT CAST(COALESCE(MIN(c.id), 0) AS BIGINT) AS id FROM sqluice_job_changes AS c WHERE c.id > CAST(@after AS BIGINT);

@@ -87,6 +87,15 @@ TABLE sqluice_queues
     paused_at sqluice_time
     updated_at sqluice_time NOT NULL
 
+TABLE sqluice_refusals
+    job_id sqluice_id NOT NULL
+    action text NOT NULL
+    times sqluice_count NOT NULL
+    message sqluice_text NOT NULL
+    first_at sqluice_time NOT NULL
+    last_at sqluice_time NOT NULL
+    again_at sqluice_time NOT NULL
+
 TABLE sqluice_sensitive_fields
     kind sqluice_name NOT NULL
     path sqluice_key NOT NULL
@@ -120,6 +129,9 @@ sqluice_jobs sqluice_jobs_pkey: PRIMARY KEY (id)
 sqluice_moves sqluice_moves_direction_check: CHECK ((direction = ANY (ARRAY['in'::text, 'out'::text])))
 sqluice_moves sqluice_moves_pkey: PRIMARY KEY (direction)
 sqluice_queues sqluice_queues_pkey: PRIMARY KEY (name)
+sqluice_refusals sqluice_refusals_action_check: CHECK ((action = ANY (ARRAY['promote'::text, 'claim'::text, 'conflict'::text, 'renew'::text, 'end'::text, 'rescue'::text, 'prune'::text])))
+sqluice_refusals sqluice_refusals_pkey: PRIMARY KEY (job_id, action)
+sqluice_refusals sqluice_refusals_times_check: CHECK (((times)::bigint > 0))
 sqluice_sensitive_fields sqluice_sensitive_fields_pkey: PRIMARY KEY (kind, path)
 sqluice_workers sqluice_workers_end_reason_check: CHECK ((end_reason = ANY (ARRAY['stopped'::text, 'crash'::text, 'lost'::text])))
 sqluice_workers sqluice_workers_kinds_check: CHECK ((json_typeof((kinds)::json) = 'array'::text))
@@ -150,6 +162,7 @@ CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs USING btree (queue, kind, ru
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs USING btree (kind, unique_key) WHERE ((unique_key IS NOT NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'pending'::text, 'running'::text])))
 CREATE UNIQUE INDEX sqluice_moves_pkey ON sqluice_moves USING btree (direction)
 CREATE UNIQUE INDEX sqluice_queues_pkey ON sqluice_queues USING btree (name)
+CREATE UNIQUE INDEX sqluice_refusals_pkey ON sqluice_refusals USING btree (job_id, action)
 CREATE UNIQUE INDEX sqluice_sensitive_fields_pkey ON sqluice_sensitive_fields USING btree (kind, path)
 CREATE INDEX sqluice_workers_ended ON sqluice_workers USING btree (ended_at) WHERE (ended_at IS NOT NULL)
 CREATE UNIQUE INDEX sqluice_workers_live ON sqluice_workers USING btree (name) WHERE (ended_at IS NULL)

@@ -136,6 +136,17 @@ CREATE TABLE sqluice_queues (
     updated_at INTEGER NOT NULL CHECK (updated_at BETWEEN 0 AND 253402300799999999)
 ) STRICT;
 
+CREATE TABLE sqluice_refusals (
+    job_id   INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),
+    action   TEXT    NOT NULL CHECK (action IN ('promote', 'claim', 'conflict', 'renew', 'end', 'rescue', 'prune')),
+    times    INTEGER NOT NULL CHECK (times BETWEEN 1 AND 1000000000),
+    message  TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
+    first_at INTEGER NOT NULL CHECK (first_at BETWEEN 0 AND 253402300799999999),
+    last_at  INTEGER NOT NULL CHECK (last_at BETWEEN 0 AND 253402300799999999),
+    again_at INTEGER NOT NULL CHECK (again_at BETWEEN 0 AND 253402300799999999),
+    PRIMARY KEY (job_id, action)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE sqluice_sensitive_fields (
     kind      TEXT    NOT NULL
               CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0

@@ -119,6 +119,13 @@ type Store interface {
 	// to a fault of the statement.
 	CanRetry(err error) bool
 
+	// RefusesRow reports whether err says that the database refuses a row that a statement writes, as for a foreign key, a unique
+	// index, a CHECK or a trigger of the application: without that row the statement may succeed.
+	RefusesRow(err error) bool
+
+	// KeyTaken reports whether such an error says that another row has the key of a unique index: it passes when that row goes on.
+	KeyTaken(err error) bool
+
 	// Observer returns the observer that is told what happens, or nil. It is the same for as long as the store lives.
 	Observer() *jobtype.Observer
 

@@ -1,6 +1,7 @@
 package maintenance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/internal/queue/prune"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -53,7 +55,10 @@ type Pruner struct {
 	Scope     *engine.Scope
 	Retention Retention
 	Log       *slog.Logger
+	Notes     *refusal.Notes
 	Pruned    func() // called after jobs were removed; optional
+
+	parts []*part // of a pass
 }
 
 // Name implements Service.
@@ -97,8 +102,47 @@ func pruneAgain(sum prune.Result, since, took time.Duration) time.Duration {
 	return min(max(pruneSoonest, pruneRest*sum.FirstRead, next-took), pruneEvery)
 }
 
-// pass removes once what is old enough.
+// pass removes once what is old enough. What the database does not let go, or a part that fails, keeps no other part from it.
 func (p *Pruner) pass(ctx context.Context) (sum prune.Result, err error) {
+	if p.parts == nil {
+		p.parts = p.allParts()
+	}
+	var errs []error
+	for _, part := range p.parts {
+		if time.Now().Before(part.again) {
+			continue
+		}
+		done, err := part.run(ctx)
+		sum.Add(done)
+		switch {
+		case err == nil:
+			part.refusals = 0
+		case p.Scope.Store.RefusesRow(err):
+			p.Notes.Tell("prune "+part.name, "one of them", err)
+			part.again = time.Now().Add(min(pruneEvery<<min(part.refusals, 10), pruneLatest))
+			part.refusals++
+		default:
+			errs = append(errs, err)
+		}
+		if ctx.Err() != nil || err != nil && p.Scope.Store.CanRetry(err) {
+			break // so would the others
+		}
+	}
+	if sum.Deleted > 0 && p.Pruned != nil {
+		p.Pruned()
+	}
+	return sum, errors.Join(errs...)
+}
+
+// part is what a pass does beside its other parts.
+type part struct {
+	name     string
+	run      func(context.Context) (prune.Result, error)
+	refusals int       // in a row
+	again    time.Time // not before, when the database refused it
+}
+
+func (p *Pruner) allParts() (parts []*part) {
 	for _, rule := range []struct {
 		status jobtype.Status
 		age    time.Duration
@@ -110,37 +154,84 @@ func (p *Pruner) pass(ctx context.Context) (sum prune.Result, err error) {
 		if rule.age == Forever {
 			continue
 		}
-		part, err := prune.Jobs(ctx, p.Scope, rule.status, rule.age)
-		sum.Add(part)
-		if err != nil {
-			return sum, err
-		}
+		parts = append(parts, &part{name: string(rule.status) + " jobs", run: func(ctx context.Context) (prune.Result, error) {
+			return prune.Jobs(ctx, p.Scope, p.Notes, rule.status, rule.age)
+		}})
 	}
-	if sum.Deleted > 0 && p.Pruned != nil {
-		p.Pruned()
+	for _, upkeep := range []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"workers", p.workers}, {"changes", p.audit}, {"refusals", p.refusals},
+		{"the history", func(ctx context.Context) error { return prune.History(ctx, p.Scope) }},
+	} {
+		parts = append(parts, &part{name: upkeep.name, run: func(ctx context.Context) (prune.Result, error) {
+			return prune.Result{}, upkeep.run(ctx)
+		}})
 	}
-	return sum, errors.Join(p.upkeep(ctx), prune.History(ctx, p.Scope))
+	return parts
 }
 
-// upkeep removes rows of workers that ended, and notes of changes, that are old.
-func (p *Pruner) upkeep(ctx context.Context) error {
-	for again := true; again; {
-		err := p.Scope.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-			again = false
-			now := p.Scope.Now()
-			if _, err := q.DeleteEndedWorkers(ctx, core.Micros(now.Add(-keepWorkers))); err != nil {
-				return err
+// workers removes old rows of workers that ended: all at once, or, when the database does not let one of them go, each by itself.
+func (p *Pruner) workers(ctx context.Context) error {
+	before := core.Micros(p.Scope.Now().Add(-keepWorkers))
+	err := p.write(ctx, "rows of workers", func(ctx context.Context, q db.Querier) error {
+		_, err := q.DeleteEndedWorkers(ctx, before)
+		return err
+	})
+	if err == nil || !p.Scope.Store.RefusesRow(err) {
+		return err
+	}
+	var ids []int64
+	if err := p.Scope.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		ids, err = q.ListEndedWorkerIDs(ctx, before)
+		return err
+	}); err != nil {
+		return fmt.Errorf("list old rows of workers: %w", err)
+	}
+	var refused error
+	err = refusal.Apart(ids, p.Scope.Store.RefusesRow, func(part []int64) error {
+		return p.write(ctx, "rows of workers", func(ctx context.Context, q db.Querier) error {
+			for _, id := range part {
+				if _, err := q.DeleteEndedWorker(ctx, id); err != nil {
+					return err
+				}
 			}
-			if p.Retention.Audit == Forever {
-				return nil
-			}
-			n, err := q.DeleteOldAudit(ctx, db.DeleteOldAuditParams{Before: core.Micros(now.Add(-p.Retention.Audit)), N: prune.Chunk})
+			return nil
+		})
+	}, func(_ int64, err error) error {
+		refused = err
+		return nil
+	})
+	return cmp.Or(err, refused)
+}
+
+// audit removes old notes of changes.
+func (p *Pruner) audit(ctx context.Context) error {
+	for again := p.Retention.Audit != Forever; again; {
+		err := p.write(ctx, "changes", func(ctx context.Context, q db.Querier) error {
+			n, err := q.DeleteOldAudit(ctx, db.DeleteOldAuditParams{Before: core.Micros(p.Scope.Now().Add(-p.Retention.Audit)), N: prune.Chunk})
 			again = n == prune.Chunk
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("delete old rows of workers and changes: %w", err)
+			return err
 		}
+	}
+	return nil
+}
+
+// refusals removes what is known of jobs that the database refused and that are gone or have gone on.
+func (p *Pruner) refusals(ctx context.Context) error {
+	return p.write(ctx, "refusals", func(ctx context.Context, q db.Querier) error {
+		_, err := q.DeleteOldRefusals(ctx)
+		return err
+	})
+}
+
+func (p *Pruner) write(ctx context.Context, what string, fn engine.Func) error {
+	if err := p.Scope.Store.Write(ctx, fn); err != nil {
+		return fmt.Errorf("delete old %s: %w", what, err)
 	}
 	return nil
 }

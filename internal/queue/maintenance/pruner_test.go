@@ -169,6 +169,10 @@ type pruning struct {
 	steps []time.Duration
 }
 
+func (p *pruning) RefusesRow(error) bool { return false }
+
+func (p *pruning) CanRetry(error) bool { return true }
+
 func (p *pruning) Now() time.Time { return time.Now() }
 
 func (p *pruning) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {

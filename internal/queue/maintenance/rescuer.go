@@ -14,6 +14,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/outage"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -26,8 +27,10 @@ type Rescuer struct {
 	FailAll    bool         // Boot fails all jobs of gone workers; optional
 	Self       func() int64 // the id of the caller's own worker, which is not gone; 0 for none. Optional
 	Rescued    func()       // called after jobs were reset; optional
+	Notes      *refusal.Notes
 
 	workers atomic.Int64 // how many were live at the last Housework
+	refused atomic.Bool  // the database has refused a job: all are not tried together until none is stuck
 }
 
 // Workers returns how many workers were live at the last Housework, the caller's own one included.
@@ -134,6 +137,9 @@ func (r *Rescuer) Housework(ctx context.Context, before int64) (work db.CountHou
 		return work, fmt.Errorf("count what there is to look after: %w", err)
 	}
 	r.workers.Store(work.Live)
+	if work.Stuck == 0 {
+		r.refused.Store(false)
+	}
 	return work, nil
 }
 
@@ -147,22 +153,60 @@ type rescued struct {
 }
 
 // Reset ends a worker, when one is given, and resets all stuck jobs: to be cancelled if that was asked, failed if no attempt
-// is left, they crashed too often or failAll, pending otherwise. Of several rescuers one does the work.
+// is left, they crashed too often or failAll, pending otherwise. Of several rescuers one does the work. Jobs that the database
+// refuses to reset are set aside, and all others are reset.
 func (r *Rescuer) Reset(ctx context.Context, failAll bool, before int64, end *db.EndWorkerParams, name string) error {
-	var done rescued
-	err := r.Store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		done, err = r.reset(ctx, q, failAll, before, end)
-		return err
-	})
+	var err error
+	if !r.refused.Load() {
+		err = r.resetOnly(ctx, failAll, before, end, name, "")
+		r.refused.Store(err != nil && r.Store.RefusesRow(err))
+	}
+	if r.refused.Load() {
+		err = r.resetApart(ctx, failAll, before, end, name)
+	}
 	if err != nil {
 		return fmt.Errorf("rescue jobs of gone workers: %w", err)
 	}
-	r.tell(done, end, name)
 	return nil
 }
 
+// resetApart is Reset with the end of the worker by itself, and then its jobs: some together, as far as the database takes that.
+func (r *Rescuer) resetApart(ctx context.Context, failAll bool, before int64, end *db.EndWorkerParams, name string) error {
+	if end != nil {
+		if err := r.resetOnly(ctx, failAll, before, end, name, "[]"); err != nil {
+			return err
+		}
+	}
+	var ids []int64
+	err := r.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		ids, err = q.ListStuckJobIDs(ctx, db.ListStuckJobIDsParams{LeaseBefore: before, Now: core.Micros(r.Store.Now())})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return refusal.Apart(ids, r.Store.RefusesRow, func(part []int64) error {
+		return r.resetOnly(ctx, failAll, before, nil, "", core.JSONIDs(part))
+	}, func(id int64, err error) error {
+		return r.Notes.Aside(ctx, r.Store.Write, r.Store.Now(), refusal.Rescue, id, err)
+	})
+}
+
+// resetOnly is Reset in one transaction. ids, unless empty, is a JSON list of the only jobs that it resets.
+func (r *Rescuer) resetOnly(ctx context.Context, failAll bool, before int64, end *db.EndWorkerParams, name, ids string) error {
+	var done rescued
+	err := r.Store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		done, err = r.reset(ctx, q, failAll, before, end, ids)
+		return err
+	})
+	if err == nil {
+		r.tell(done, end, name)
+	}
+	return err
+}
+
 // reset is Reset inside its transaction.
-func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before int64, end *db.EndWorkerParams) (done rescued, err error) {
+func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before int64, end *db.EndWorkerParams, ids string) (done rescued, err error) {
 	now := core.Micros(r.Store.Now())
 	if end != nil {
 		end.Now = now
@@ -171,7 +215,7 @@ func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before 
 			return done, err
 		}
 	}
-	if done.attempts, err = q.RecordStuckJobs(ctx, db.RecordStuckJobsParams{Now: now, LeaseBefore: before}); err != nil || done.attempts == 0 {
+	if done.attempts, err = q.RecordStuckJobs(ctx, db.RecordStuckJobsParams{Now: now, LeaseBefore: before, Ids: ids}); err != nil || done.attempts == 0 {
 		return done, err
 	}
 	if _, err = q.CountCrashes(ctx); err != nil {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/outage"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -23,6 +25,7 @@ const (
 	rollupMost  = 10_000 // notes in one transaction
 	rollupLook  = time.Minute
 	rollupLast  = 5 * time.Second // the limit of Finish
+	rollupSkips = 100             // notes that the database refuses, before one call gives up
 )
 
 // Rollup adds up what transactions note of jobs, and how long jobs of this process waited and ran, to the counts and to the
@@ -30,6 +33,7 @@ const (
 type Rollup struct {
 	scope *engine.Scope
 	log   *slog.Logger
+	notes *refusal.Notes
 
 	mu        sync.Mutex
 	durations stats.Durations // not yet in the history
@@ -37,8 +41,8 @@ type Rollup struct {
 }
 
 // NewRollup returns a Rollup that looks for notes of other processes first.
-func NewRollup(scope *engine.Scope, log *slog.Logger) *Rollup {
-	return &Rollup{scope: scope, log: log, durations: stats.Durations{}, noted: true}
+func NewRollup(scope *engine.Scope, log *slog.Logger, notes *refusal.Notes) *Rollup {
+	return &Rollup{scope: scope, log: log, notes: notes, durations: stats.Durations{}, noted: true}
 }
 
 // Name implements Service.
@@ -54,7 +58,13 @@ func (r *Rollup) Run(ctx context.Context) {
 			r.Note() // other processes may have noted changes and ended before they added them up
 		}
 		err := r.addUp(ctx)
-		if err != nil && ctx.Err() == nil {
+		refused := err != nil && r.scope.Store.RefusesRow(err)
+		switch {
+		case refused:
+			r.notes.Tell("add up counts", "a note", err)
+			pause = min(2*pause, rollupLook)
+			continue
+		case err != nil && ctx.Err() == nil:
 			r.log.Error("adding up counts failed; trying again later", "error", err)
 		}
 		if pause = rollupEvery; err == nil {
@@ -117,16 +127,68 @@ func (r *Rollup) take() (durations stats.Durations, noted bool) {
 }
 
 // AddUp moves the notes that the database holds into the sums, together with durations. It returns those of the durations
-// that were not added.
+// that were not added. What the database refuses to add keeps nothing else from it: the error then is of the last refusal.
 func AddUp(ctx context.Context, scope *engine.Scope, durations stats.Durations) (left stats.Durations, err error) {
-	for more := true; more; durations = nil {
-		err := scope.Write(ctx, 0, func(ctx context.Context, q db.Querier) (err error) {
-			more, err = stats.AddUp(ctx, q, rollupMost, durations)
-			return err
-		})
-		if err != nil {
-			return durations, fmt.Errorf("add up counts: %w", err)
+	a := adder{scope: scope, durations: durations, after: math.MinInt64, most: rollupMost}
+	for more := true; more && err == nil; {
+		more, err = a.next(ctx)
+	}
+	if err == nil && a.left != nil { // without notes
+		if err = a.add(ctx, 0, a.left); err == nil {
+			a.left, a.refused = nil, nil
 		}
 	}
-	return nil, nil
+	if err == nil {
+		err = a.refused
+	}
+	if err != nil {
+		err = fmt.Errorf("add up counts: %w", err)
+	}
+	return a.left, err
+}
+
+// adder is one AddUp.
+type adder struct {
+	scope     *engine.Scope
+	durations stats.Durations // to be added with the next notes
+	left      stats.Durations // not to be added with notes
+	after     int64           // the last note that is skipped
+	most      int64           // notes in one transaction
+	more      bool
+	skipped   int
+	refused   error // the last
+}
+
+func (a *adder) add(ctx context.Context, most int64, durations stats.Durations) error {
+	return a.scope.Write(ctx, 0, func(ctx context.Context, q db.Querier) (err error) {
+		a.more, err = stats.AddUp(ctx, q, a.after, most, durations)
+		return err
+	})
+}
+
+// next adds the next notes. When the database refuses that, it takes fewer of them the next time, and skips one that is refused by
+// itself.
+func (a *adder) next(ctx context.Context) (more bool, err error) {
+	err = a.add(ctx, a.most, a.durations)
+	if err == nil {
+		a.durations, a.most = nil, min(2*a.most, rollupMost)
+		return a.more, nil
+	}
+	if a.durations != nil {
+		a.left, a.durations = a.durations, nil
+	}
+	if !a.scope.Store.RefusesRow(err) {
+		return false, err
+	}
+	a.refused = err
+	if a.most > 1 {
+		a.most = max(1, a.most/4)
+		return true, nil
+	}
+	a.skipped++
+	err = a.scope.ReadAsRunner(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		a.after, err = q.GetNextJobChange(ctx, a.after)
+		return err
+	})
+	return err == nil && a.after != 0 && a.skipped < rollupSkips, err
 }

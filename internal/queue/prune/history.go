@@ -2,6 +2,7 @@ package prune
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,42 +15,50 @@ import (
 // stepsAtOnce is how many steps of the history one transaction removes. Each has some rows for every kind.
 const stepsAtOnce = 10
 
-// History removes the steps of the history that are older than [stats.KeepFine] and [stats.KeepCoarse], and counts that are 0.
+// History removes the steps of the history that are older than [stats.KeepFine] and [stats.KeepCoarse], and counts that are 0. A
+// part that fails stops no other part, and a step that the database does not let go no other step.
 func History(ctx context.Context, s *engine.Scope) error {
 	now := s.Now()
-	err := s.Write(ctx, 0, func(ctx context.Context, q db.Querier) error {
-		_, err := q.DeleteEmptyJobCounts(ctx)
-		return err
-	})
-	if err == nil {
-		err = steps(ctx, s, stats.FineStep, now.Add(-stats.KeepFine))
-	}
-	if err == nil {
-		err = steps(ctx, s, stats.CoarseStep, now.Add(-stats.KeepCoarse))
-	}
+	err := errors.Join(
+		s.Write(ctx, 0, func(ctx context.Context, q db.Querier) error {
+			_, err := q.DeleteEmptyJobCounts(ctx)
+			return err
+		}),
+		steps(ctx, s, stats.FineStep, now.Add(-stats.KeepFine)),
+		steps(ctx, s, stats.CoarseStep, now.Add(-stats.KeepCoarse)),
+	)
 	if err != nil {
 		return fmt.Errorf("prune the history: %w", err)
 	}
 	return nil
 }
 
-// steps removes the steps of one length that began before a time, some in each transaction.
-func steps(ctx context.Context, s *engine.Scope, length time.Duration, before time.Time) error {
+// steps removes the steps of one length that began before a time, some in each transaction, or one in each when the database does
+// not let one of them go. It returns the last error of those.
+func steps(ctx context.Context, s *engine.Scope, length time.Duration, before time.Time) (refused error) {
+	from, atOnce := core.Micros(time.Unix(0, 0)), stepsAtOnce
 	for again := true; again; {
+		var until time.Time
 		err := s.Write(ctx, 0, func(ctx context.Context, q db.Querier) error {
 			again = false
-			oldest, err := q.GetOldestJobHistory(ctx, length.Microseconds())
+			oldest, err := q.GetOldestJobHistory(ctx, db.GetOldestJobHistoryParams{Step: length.Microseconds(), Since: from})
 			if err != nil || oldest == 0 || oldest >= core.Micros(before) {
 				return err
 			}
-			until := core.Earlier(before, core.Time(oldest).Add(stepsAtOnce*length))
+			until = core.Earlier(before, core.Time(oldest).Add(time.Duration(atOnce)*length))
 			again = until.Before(before)
-			_, err = q.DeleteJobHistory(ctx, db.DeleteJobHistoryParams{Step: length.Microseconds(), Before: core.Micros(until)})
+			_, err = q.DeleteJobHistory(ctx, db.DeleteJobHistoryParams{Step: length.Microseconds(), Since: from, Before: core.Micros(until)})
 			return err
 		})
-		if err != nil {
+		switch {
+		case err == nil:
+		case !s.Store.RefusesRow(err) || until.IsZero():
 			return err
+		case atOnce > 1:
+			atOnce, again = 1, true
+		default:
+			refused, from = err, core.Micros(until)
 		}
 	}
-	return nil
+	return refused
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -23,6 +24,7 @@ const Chunk = 500
 type Result struct {
 	Examined, Deleted int64
 	FirstRead         time.Duration // of done jobs: how long the first read took, which goes through dead rows
+	Refused           jobtype.RefusedError
 }
 
 // Add adds the result of another pass.
@@ -30,11 +32,14 @@ func (r *Result) Add(other Result) {
 	r.Examined += other.Examined
 	r.Deleted += other.Deleted
 	r.FirstRead += other.FirstRead
+	r.Refused.Merge(other.Refused)
 }
 
 // Jobs removes the jobs of one final status that ended more than age ago. The error is an InvalidError for a status that is
-// not final and for a negative age. An error half-way leaves some jobs removed; the result tells how many.
-func Jobs(ctx context.Context, s *engine.Scope, status jobtype.Status, age time.Duration) (Result, error) {
+// not final and for a negative age. An error half-way leaves some jobs removed; the result tells how many. Jobs that the database
+// does not let go are set aside in notes, and in the result; all others are removed. Those that were set aside before are tried
+// when their time has come.
+func Jobs(ctx context.Context, s *engine.Scope, notes *refusal.Notes, status jobtype.Status, age time.Duration) (Result, error) {
 	if !status.Final() {
 		return Result{}, fmt.Errorf("prune: %w", jobtype.NewInvalidError("status", strconv.Quote(string(status)), "be done, failed or cancelled"))
 	}
@@ -42,7 +47,7 @@ func Jobs(ctx context.Context, s *engine.Scope, status jobtype.Status, age time.
 		return Result{}, fmt.Errorf("prune: %w", jobtype.NewInvalidError("age", age.String(), "not be negative"))
 	}
 	before := s.Now().Add(-age)
-	p := pruner{scope: s, status: status, before: core.Micros(before)}
+	p := pruner{scope: s, notes: notes, status: status, before: core.Micros(before), began: core.Micros(s.Now())}
 	var err error
 	if p.author, err = audit.Of(ctx); err == nil {
 		p.detail, err = p.author.Detail(map[string]any{"filter": map[string]any{"status": status, "finished_before": before.UTC()}})
@@ -61,11 +66,21 @@ func Jobs(ctx context.Context, s *engine.Scope, status jobtype.Status, age time.
 	return sum, nil
 }
 
+// Retry makes the next call of Jobs try those jobs as well that are set aside.
+func Retry(ctx context.Context, s *engine.Scope) error {
+	return s.Write(ctx, 0, func(ctx context.Context, q db.Querier) error {
+		_, err := q.RetryRefusals(ctx, db.RetryRefusalsParams{Action: string(refusal.Prune), Now: core.Micros(s.Now())})
+		return err
+	})
+}
+
 // pruner removes the jobs of one status that ended before a time.
 type pruner struct {
 	scope  *engine.Scope
+	notes  *refusal.Notes
 	status jobtype.Status
 	before int64
+	began  int64
 	author *audit.Author
 	detail json.RawMessage
 }
@@ -86,16 +101,54 @@ func (p pruner) remove(ctx context.Context, some func(context.Context, db.Querie
 func (p pruner) failed(ctx context.Context) (sum Result, err error) {
 	for {
 		n, err := p.remove(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
-			return q.DeleteFailedJobs(ctx, db.DeleteFailedJobsParams{Status: string(p.status), Before: p.before, N: Chunk})
+			return q.DeleteFailedJobs(ctx, db.DeleteFailedJobsParams{Status: string(p.status), Before: p.before, N: Chunk, Now: p.began})
 		})
-		if err != nil {
+		part := Result{Examined: n, Deleted: n}
+		if err != nil && p.scope.Store.RefusesRow(err) {
+			part, err = p.failedApart(ctx)
+		}
+		sum.Add(part)
+		if err != nil || part.Examined < Chunk {
 			return sum, err
 		}
-		sum.Add(Result{Examined: n, Deleted: n})
-		if n < Chunk {
-			return sum, nil
-		}
 	}
+}
+
+// failedApart removes those of the next jobs that the database lets go.
+func (p pruner) failedApart(ctx context.Context) (sum Result, err error) {
+	var ids []int64
+	err = p.scope.ReadAsRunner(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		ids, err = q.ListExpiredJobIDs(ctx, db.ListExpiredJobIDsParams{Status: string(p.status), Before: p.before, Now: p.began, N: Chunk})
+		return err
+	})
+	if err != nil {
+		return sum, err
+	}
+	sum.Examined = int64(len(ids))
+	return sum, refusal.Apart(ids, p.scope.Store.RefusesRow, func(part []int64) error {
+		n, err := p.remove(ctx, func(ctx context.Context, q db.Querier) (sum int64, err error) {
+			for _, id := range part {
+				n, err := q.DeleteExpiredJob(ctx, db.DeleteExpiredJobParams{ID: id, Status: string(p.status), Before: p.before})
+				if err != nil {
+					return 0, err
+				}
+				sum += n
+			}
+			return sum, nil
+		})
+		if err == nil {
+			sum.Deleted += n
+		}
+		return err
+	}, func(id int64, err error) error { return p.setAside(ctx, &sum, id, err) })
+}
+
+// setAside notes that the database does not let a job go.
+func (p pruner) setAside(ctx context.Context, sum *Result, id int64, cause error) error {
+	sum.Refused.Add(id, cause)
+	return p.notes.Aside(ctx, func(ctx context.Context, fn func(context.Context, db.Querier) error) error {
+		return p.scope.Write(ctx, 0, fn)
+	}, p.scope.Now(), refusal.Prune, id, cause)
 }
 
 // done removes done jobs. No index has them, so that a job that ends well costs less. The pass goes through jobs in the order
@@ -118,14 +171,32 @@ func (p pruner) done(ctx context.Context) (sum Result, err error) {
 		}
 		sum.Examined += Chunk
 		if step.Expired > 0 {
-			n, err := p.remove(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
-				return q.DeleteDoneJobs(ctx, db.DeleteDoneJobsParams{After: after, LastID: step.LastID, Before: p.before})
-			})
-			if err != nil {
+			if err := p.doneBetween(ctx, &sum, after, step.LastID); err != nil {
 				return sum, err
 			}
-			sum.Deleted += n
 		}
 		after = step.LastID
 	}
+}
+
+// doneBetween removes the done jobs after one id and up to another: all at once, or, when the database does not let one of them go,
+// those of each half.
+func (p pruner) doneBetween(ctx context.Context, sum *Result, after, last int64) error {
+	n, err := p.remove(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
+		return q.DeleteDoneJobs(ctx, db.DeleteDoneJobsParams{After: after, LastID: last, Before: p.before, Now: p.began})
+	})
+	switch {
+	case err == nil:
+		sum.Deleted += n
+		return nil
+	case !p.scope.Store.RefusesRow(err):
+		return err
+	case last-max(after, 0) <= 1: // ids begin at 1
+		return p.setAside(ctx, sum, last, err)
+	}
+	middle := max(after, 0) + (last-max(after, 0))/2
+	if err := p.doneBetween(ctx, sum, after, middle); err != nil {
+		return err
+	}
+	return p.doneBetween(ctx, sum, middle, last)
 }

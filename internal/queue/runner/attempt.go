@@ -33,6 +33,14 @@ type Attempt struct {
 	readied time.Duration // from the claim until its handler was called
 	took    time.Duration // by the handler
 	end     lifecycle.End // once it is over
+
+	refused refused
+}
+
+// refused says how often the database refused to record an attempt's end.
+type refused struct {
+	times int
+	again *time.Timer // after which that is tried again
 }
 
 func (a *Attempt) fence() fence { return fence{a.job.ID, int64(a.job.Attempt)} }

@@ -1,11 +1,13 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -74,29 +76,53 @@ func (c *completer) noteDurations(ended []*Attempt) {
 	c.rollup.Add(durations)
 }
 
-// recordApart writes ends one by one after the database refused them together, so that one which it never takes (say,
-// because of an application's own trigger) does not hold up the others. Such an end is given up: its lease runs out and the
-// job is rescued. It returns those to be tried again.
-func (c *completer) recordApart(ended []*Attempt) []*Attempt {
-	var again []*Attempt
-	for _, a := range ended {
-		alone := &cycle{completer: c, ended: []*Attempt{a}}
-		err := alone.commit(c.values)
-		switch {
-		case err == nil:
-			c.recorded(alone)
-			c.store.Announce(alone.signals())
-		case c.store.CanRetry(err):
-			a.end.Apart = a.end.Apart || errors.Is(err, jobtype.ErrUnknownOutcome)
-			again = append(again, a)
-		default:
-			c.log.Error("the database refuses the end of an attempt: its lease will run out", append(a.attrs(), "error", err)...)
-			c.mu.Lock()
-			c.forget(a)
-			c.refused[a.fence()] = struct{}{}
-			c.mu.Unlock()
-			tellFinished(c.observer, a, lifecycle.FateLost)
+// recordApart writes ends after the database refused them together: those of each half, and so on, so that one which it never takes
+// (say, because of an application's own trigger) does not hold up the others. That one is set aside. It returns those to be tried
+// again, with the last error.
+func (c *completer) recordApart(ended []*Attempt) (again []*Attempt, last error) {
+	if len(ended) == 0 {
+		return nil, nil
+	}
+	part := &cycle{completer: c, ended: ended}
+	err := part.commit(c.values)
+	switch {
+	case err == nil:
+		c.recorded(part)
+		c.store.Announce(part.signals())
+		return nil, nil
+	case len(ended) == 1 && c.store.RefusesRow(err):
+		return nil, c.setAside(ended[0], err)
+	case len(ended) > 1 && (c.store.RefusesRow(err) || errors.Is(err, jobtype.ErrBusy)):
+		half := len(ended) / 2
+		again, last = c.recordApart(ended[:half])
+		more, err := c.recordApart(ended[half:])
+		return append(again, more...), cmp.Or(err, last)
+	}
+	if errors.Is(err, jobtype.ErrUnknownOutcome) {
+		for _, a := range ended {
+			a.end.Apart = true
 		}
 	}
-	return again
+	return ended, err
+}
+
+// setAside keeps an end that the database refuses, to be recorded later.
+func (c *completer) setAside(a *Attempt, cause error) error {
+	c.state.setAside(a)
+	return c.notes.Aside(c.values, c.store.Write, c.store.Now(), refusal.End, a.job.ID, cause)
+}
+
+// giveUpAside tries the ends that were set aside for the last time. The leases of those that are refused again run out.
+func (c *completer) giveUpAside() {
+	for _, a := range c.takeAside() {
+		alone := &cycle{completer: c, ended: []*Attempt{a}}
+		err := alone.commit(c.values)
+		if err == nil {
+			c.recorded(alone)
+			c.store.Announce(alone.signals())
+			continue
+		}
+		c.log.Error("the database refuses the end of an attempt: its lease will run out", append(a.attrs(), "error", err)...)
+		tellFinished(c.observer, a, lifecycle.FateLost)
+	}
 }

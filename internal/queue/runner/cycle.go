@@ -24,6 +24,7 @@ type cycle struct {
 	behind   bool             // the cycle before promoted as many jobs as it might: promote more, also when none can be claimed
 	due      time.Time        // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
 	simple   bool             // it only claims, and the producer looks again: see [engine.Exchange]
+	only     []int64          // the only jobs that it claims, without a promotion before; nil means all
 
 	outcome
 }
@@ -73,13 +74,15 @@ func (c *cycle) exchange() *engine.Exchange {
 	if !x.Claiming {
 		return x
 	}
-	x.Promote = c.allDue
-	x.Look = func(ctx context.Context, q db.Querier) error {
-		next, err := c.steps.next(ctx, q)
-		if err == nil {
-			x.Due, c.looked, c.next = next, true, core.Time(next)
+	if c.only == nil {
+		x.Promote = c.allDue
+		x.Look = func(ctx context.Context, q db.Querier) error {
+			next, err := c.steps.next(ctx, q)
+			if err == nil {
+				x.Due, c.looked, c.next = next, true, core.Time(next)
+			}
+			return err
 		}
-		return err
 	}
 	for queue, n := range c.wants {
 		x.Claims = append(x.Claims, func(ctx context.Context, q db.Querier) (err error) {
@@ -152,7 +155,7 @@ func (c *cycle) reset() {
 // claimFrom claims up to n jobs of a queue: none while a scheduled job is due before noneDueBefore, unless that is 0.
 func (c *cycle) claimFrom(ctx context.Context, q db.Querier, queue string, n int64, noneDueBefore int64) ([]*Attempt, error) {
 	worker, lease := c.workerID(), c.now.Add(c.config.Lease)
-	rows, committed, err := c.store.ClaimJobs(ctx, q, db.ClaimJobsParams{
+	rows, committed, err := c.claimRows(ctx, q, db.ClaimJobsParams{
 		WorkerID: worker, LeaseUntil: core.Micros(lease), Now: core.Micros(c.now), Kinds: c.kinds, Queue: queue, N: n,
 		NoneDueBefore: noneDueBefore,
 	})
@@ -169,6 +172,20 @@ func (c *cycle) claimFrom(ctx context.Context, q db.Querier, queue string, n int
 		claimed[i] = c.executor.attempt(jobrow.Claimed(row, queue, worker, c.now, lease))
 	}
 	return claimed, nil
+}
+
+// claimRows runs the statement of a claim.
+func (c *cycle) claimRows(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) (rows []db.ClaimJobsRow, committed func(), err error) {
+	if c.only == nil {
+		return c.store.ClaimJobs(ctx, q, arg)
+	}
+	listed, err := q.ClaimListedJobs(ctx, db.ClaimListedJobsParams{
+		WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, Queue: arg.Queue, Ids: core.JSONIDs(c.only),
+	})
+	for _, row := range listed {
+		rows = append(rows, db.ClaimJobsRow(row))
+	}
+	return rows, nil, err
 }
 
 // signals is what others want to know of the cycle.

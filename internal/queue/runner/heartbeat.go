@@ -13,6 +13,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/outage"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -150,6 +151,18 @@ func (h *heartbeat) renew(ctx context.Context) (all bool, err error) {
 	for _, a := range h.attempts() {
 		held[a.job.WorkerID] = append(held[a.job.WorkerID], &lifecycle.End{Job: &a.job})
 	}
+	all, err = h.renewOnly(ctx, held)
+	if err != nil && h.store.RefusesRow(err) {
+		all, err = true, h.renewApart(ctx, held)
+	}
+	if err != nil {
+		return false, fmt.Errorf("renew leases: %w", err)
+	}
+	return all, nil
+}
+
+// renewOnly extends the worker's lease and those of these jobs, by the worker that holds them, in one transaction.
+func (h *heartbeat) renewOnly(ctx context.Context, held map[int64][]*lifecycle.End) (all bool, err error) {
 	id := h.workerID()
 	err = h.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		all = true
@@ -167,10 +180,26 @@ func (h *heartbeat) renew(ctx context.Context) (all bool, err error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return false, fmt.Errorf("renew leases: %w", err)
+	return all, err
+}
+
+// renewApart extends the leases of those jobs that the database lets renew. The lease of a job that is refused runs out.
+func (h *heartbeat) renewApart(ctx context.Context, held map[int64][]*lifecycle.End) error {
+	if _, err := h.renewOnly(ctx, nil); err != nil {
+		return err
 	}
-	return all, nil
+	for worker, list := range held {
+		err := refusal.Apart(list, h.store.RefusesRow, func(part []*lifecycle.End) error {
+			_, err := h.renewOnly(ctx, map[int64][]*lifecycle.End{worker: part})
+			return err
+		}, func(e *lifecycle.End, err error) error {
+			return h.notes.Aside(ctx, h.store.Write, h.store.Now(), refusal.Renew, e.Job.ID, err)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkHeld compares what runs here with what the database says this worker holds, which were so many a moment ago.
@@ -266,4 +295,59 @@ func (h *heartbeat) revive(ctx context.Context) error {
 	}
 	h.signal()
 	return err
+}
+
+// releaseOrphans releases jobs, at no cost, that the database says this worker holds and that this run does not know: a
+// transaction claimed them whose commit looked like a failure to the producer. Each is found by its fence.
+func (h *heartbeat) releaseOrphans(ctx context.Context, held map[fence]db.ListHeldJobsRow) error {
+	orphans := h.findOrphans(held)
+	if len(orphans) == 0 {
+		return nil
+	}
+	worker := h.workerID()
+	var released int64
+	err := h.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		released = 0
+		for _, f := range orphans {
+			n, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: core.Micros(h.store.Now()), ID: f.job, Attempt: f.attempt, WorkerID: worker})
+			if err != nil {
+				return err
+			}
+			released += n
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("give back jobs that were claimed unnoticed: %w", err)
+	}
+	if released > 0 {
+		h.log.Warn("gave back jobs that were claimed by a write that seemed to have failed", "jobs", released)
+		h.store.Announce(core.WorkReady)
+	}
+	return nil
+}
+
+// findOrphans returns the jobs that are unknown here at two looks, with no cycle that had begun by the first one still between its
+// claim and the start of its handlers: a row seen during a cycle may be one that the same cycle claimed.
+func (h *heartbeat) findOrphans(held map[fence]db.ListHeldJobsRow) []fence {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	seen := map[fence]uint64{}
+	var orphans []fence
+	for f := range held {
+		if h.aside[f] != nil || h.running[f] != nil {
+			continue
+		}
+		cycle, before := h.orphans[f]
+		switch {
+		case !before:
+			seen[f] = h.cycles.begun
+		case len(h.cycles.open) == 0 || h.cycles.open[0] > cycle:
+			orphans = append(orphans, f)
+		default:
+			seen[f] = cycle
+		}
+	}
+	h.orphans = seen
+	return orphans
 }

@@ -89,5 +89,5 @@ func (p *producer) drained(ctx context.Context) bool {
 		}
 		return nil
 	})
-	return err == nil && unfinished == 0
+	return err == nil && unfinished == 0 && !p.apart.tryAll(ctx)
 }

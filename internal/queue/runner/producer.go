@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,7 @@ type producer struct {
 	trusting bool            // the last notification led to a claim: the producer claims after the next one without a look first
 	vain     int             // looks in a row that found nothing
 	backoff  engine.Backoff
+	apart    apart
 }
 
 // produce runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
@@ -57,6 +59,7 @@ func (r *run) produce(ctx context.Context) error {
 		backoff: r.store.Backoff(r.rescuer.Workers),
 	}
 	defer p.alarm.Stop()
+	p.apart.producer = p
 	p.lookEverywhere()
 	for {
 		done, err := p.step(ctx)
@@ -80,13 +83,13 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 	if len(ended) == 0 && !p.behind {
 		if len(wants) == 0 {
 			if stopping && p.idle() {
-				return true, p.stuck()
+				return true, p.end()
 			}
 			p.rest()
 			return false, nil
 		}
 		if found, drained := p.lookFirst(ctx, wants); drained {
-			return true, p.stuck()
+			return true, p.end()
 		} else if !found {
 			return false, nil
 		}
@@ -101,9 +104,15 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 	}
 	// A job that is pending before its time is found by each look, and claimed by no cycle.
 	if p.config.Drain && p.misses > 0 && p.drained(ctx) {
-		return true, p.stuck()
+		return true, p.end()
 	}
 	return false, nil
+}
+
+// end ends the run: what was set aside is given up.
+func (p *producer) end() error {
+	p.completer.giveUpAside()
+	return p.stuck()
 }
 
 // lookFirst looks before a cycle that only claims, unless the last notification led to a claim. found is also false when the
@@ -120,6 +129,22 @@ func (p *producer) lookFirst(ctx context.Context, wants map[string]int64) (found
 
 // commit commits a cycle and does what follows from it.
 func (p *producer) commit(ctx context.Context, c *cycle, stopping bool) error {
+	var err error
+	if !p.apart.on && !refusedBefore(c.ended) {
+		err = p.commitOne(ctx, c)
+	}
+	if p.apart.on || refusedBefore(c.ended) || err != nil && p.store.RefusesRow(err) {
+		c, err = p.apart.commit(ctx, c, err)
+	}
+	if err != nil {
+		return p.failed(c, err, stopping)
+	}
+	p.trouble.Over("the database works again")
+	return nil
+}
+
+// commitOne commits a cycle in one transaction.
+func (p *producer) commitOne(ctx context.Context, c *cycle) error {
 	p.mu.Lock()
 	number := p.cycles.begin()
 	p.mu.Unlock()
@@ -131,11 +156,7 @@ func (p *producer) commit(ctx context.Context, c *cycle, stopping bool) error {
 	p.mu.Lock()
 	p.cycles.end(number)
 	p.mu.Unlock()
-	if err != nil {
-		return p.failed(c, err, stopping)
-	}
-	p.trouble.Over("the database works again")
-	return nil
+	return err
 }
 
 // lookEverywhere makes the producer look at all its queues.
@@ -197,7 +218,7 @@ func (p *producer) follow(c *cycle) {
 	tellCycle(p.observer, len(c.ended), len(c.claimed), int(c.promoted), c.took)
 	p.batch = p.batch.learn(len(c.ended)+len(c.claimed), c.held)
 	p.completer.recorded(c)
-	if c.promotes() {
+	if c.promotes() && c.only == nil {
 		p.behind = c.promoted > 0 && c.promoted == c.promote
 		if c.looked {
 			p.next = c.next
@@ -205,6 +226,7 @@ func (p *producer) follow(c *cycle) {
 	}
 	if len(c.claimed) > 0 {
 		p.vain = 0
+		p.apart.triedAll = false
 		p.backoff.Claimed()
 	}
 	if len(c.wants) > 0 {
@@ -255,9 +277,10 @@ func (p *producer) failed(c *cycle, err error, stopping bool) error {
 			a.end.Apart = true
 		}
 	}
-	if busy := errors.Is(err, jobtype.ErrBusy); len(ended) > 0 && (busy || !p.store.CanRetry(err)) {
-		ended = p.completer.recordApart(ended)
-		if busy && len(ended) > 0 && !stopping {
+	if busy := errors.Is(err, jobtype.ErrBusy); busy && len(ended) > 0 {
+		again, last := p.completer.recordApart(ended)
+		ended, err = again, cmp.Or(last, err)
+		if len(ended) > 0 && !stopping {
 			// Another transaction has locked these rows, perhaps for long: the other ends are recorded without them.
 			p.putBackLater(ended)
 			ended = nil
@@ -288,8 +311,8 @@ func (p *producer) take(stopping bool) (ended []*Attempt, wants, free map[string
 // a cycle anyway. Callers hold mu.
 func (p *producer) demand(worth bool) (wants, free map[string]int64) {
 	wants, free = map[string]int64{}, map[string]int64{}
-	if p.worker.id == 0 {
-		return wants, free // declared dead and not registered anew yet
+	if p.worker.id == 0 || len(p.aside) >= asideMost {
+		return wants, free // declared dead and not registered anew yet; or whatever it runs cannot be recorded
 	}
 	for queue, hungry := range p.hungry {
 		if !hungry {

@@ -15,6 +15,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/outage"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -25,7 +26,8 @@ type env struct {
 	config   Config
 	log      *slog.Logger
 	handlers map[string]Handler
-	kinds    string          // the handlers' names as a JSON list
+	kinds    string // the handlers' names as a JSON list
+	notes    *refusal.Notes
 	values   context.Context // those of Run's context, for handlers; it does not end
 }
 
@@ -51,9 +53,10 @@ func Run(ctx context.Context, config Config, o Options) error {
 	if err != nil {
 		return err
 	}
+	log := callback.Logger(config.Log)
 	e := &env{
-		store: o.Scope.Store, observer: o.Scope.Store.Observer(), config: config, log: callback.Logger(config.Log), handlers: o.Handlers,
-		kinds: string(kinds), values: context.WithoutCancel(ctx),
+		store: o.Scope.Store, observer: o.Scope.Store.Observer(), config: config, log: log, handlers: o.Handlers,
+		kinds: string(kinds), notes: &refusal.Notes{Log: log}, values: context.WithoutCancel(ctx),
 	}
 	defer callback.Flush(e.observer, e.log, "the runner")
 	return newRun(e, o).run(ctx)
@@ -61,9 +64,10 @@ func Run(ctx context.Context, config Config, o Options) error {
 
 func newRun(e *env, o Options) *run {
 	s := newState(newSlots(e.config))
-	rollup := maintenance.NewRollup(o.Scope, e.log)
+	rollup := maintenance.NewRollup(o.Scope, e.log, e.notes)
 	rescuer := &maintenance.Rescuer{
 		Store: e.store, Log: e.log, MaxCrashes: e.config.MaxCrashes, FailAll: e.config.FailOnBoot, Self: s.workerID, Rescued: rollup.Note,
+		Notes: e.notes,
 	}
 	return &run{
 		env: e, state: s, rescuer: rescuer, rollup: rollup, registry: o.Registry, scope: o.Scope, prepare: o.Prepare,
@@ -115,7 +119,7 @@ func (r *run) run(ctx context.Context) error {
 func (r *run) services(stop context.CancelFunc) []maintenance.Service {
 	return []maintenance.Service{
 		&heartbeat{run: r, stop: stop},
-		&maintenance.Pruner{Scope: r.scope, Retention: r.config.Retention, Log: r.log, Pruned: r.rollup.Note},
+		&maintenance.Pruner{Scope: r.scope, Retention: r.config.Retention, Log: r.log, Notes: r.notes, Pruned: r.rollup.Note},
 		r.rollup,
 	}
 }

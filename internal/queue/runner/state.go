@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -24,7 +25,7 @@ type state struct {
 	worker      worker
 	running     map[fence]*Attempt // claimed: those whose handlers have not returned, and those whose ends are not recorded
 	ended       []*Attempt         // to be recorded
-	refused     map[fence]struct{} // attempts whose end the database does not take
+	aside       map[fence]*Attempt // those whose end the database refuses; it is tried again later
 	queues      map[string]*slots
 	returnTimer *time.Timer // returns prefetched jobs that wait too long; nil when none waits
 	cycles      cycles
@@ -40,7 +41,7 @@ type state struct {
 func newState(queues map[string]*slots) *state {
 	return &state{
 		changed: make(chan struct{}, 1), finished: make(chan struct{}),
-		running: map[fence]*Attempt{}, refused: map[fence]struct{}{}, queues: queues,
+		running: map[fence]*Attempt{}, aside: map[fence]*Attempt{}, queues: queues,
 	}
 }
 
@@ -90,7 +91,7 @@ func (s *state) workerID() int64 {
 func (s *state) attempts() []*Attempt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Collect(maps.Values(s.running))
+	return slices.AppendSeq(slices.Collect(maps.Values(s.running)), maps.Values(s.aside))
 }
 
 // settle notes an attempt's end and how long it took, the first time only. It returns true when the lease was lost: the
@@ -149,7 +150,48 @@ func (s *state) putBackLater(ended []*Attempt) {
 	})
 }
 
-// idle reports whether nothing is left to record, no handler is waited for, and no job is being handed over.
+// setAside keeps an attempt whose end the database refuses, until it is tried again.
+func (s *state) setAside(a *Attempt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(a)
+	s.aside[a.fence()] = a
+	a.refused.times++
+	a.refused.again = time.AfterFunc(refusal.Again(a.refused.times), func() {
+		if s.takeBack(a) {
+			s.signal()
+		}
+	})
+}
+
+// takeBack makes the end of an attempt that was set aside wait to be recorded again.
+func (s *state) takeBack(a *Attempt) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.aside[a.fence()] != a {
+		return false
+	}
+	delete(s.aside, a.fence())
+	if s.running[a.fence()] == nil {
+		s.running[a.fence()] = a
+	}
+	s.ended = append(s.ended, a)
+	return true
+}
+
+// takeAside takes all attempts whose end was set aside.
+func (s *state) takeAside() []*Attempt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.Collect(maps.Values(s.aside))
+	for _, a := range all {
+		a.refused.again.Stop()
+	}
+	clear(s.aside)
+	return all
+}
+
+// idle reports whether nothing is left to record, but for what was set aside, no handler is waited for, and no job is being handed over.
 func (s *state) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

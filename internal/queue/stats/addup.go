@@ -13,8 +13,8 @@ import (
 
 // AddUp moves up to most rows of job_changes into the sums, and adds the durations to them, in the caller's transaction. more
 // reports whether further rows may be left.
-func AddUp(ctx context.Context, q db.Querier, most int64, durations Durations) (more bool, err error) {
-	rows, err := q.TakeJobChanges(ctx, most)
+func AddUp(ctx context.Context, q db.Querier, after, most int64, durations Durations) (more bool, err error) {
+	rows, err := q.TakeJobChanges(ctx, db.TakeJobChangesParams{After: after, N: most})
 	if err != nil {
 		return false, err
 	}

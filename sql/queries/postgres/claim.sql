@@ -48,19 +48,22 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
 
 -- name: HasUnfinishedJobs :one
--- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs or is due. It is one statement, so
+-- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs, or is due and not set aside. It is one statement, so
 -- that a job that goes from one to the other is not missed.
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
-    (SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = CAST(@queue AS TEXT) AND r.kind = k.value LIMIT 1)
+    (SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = CAST(@queue AS TEXT) AND r.kind = k.value
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0) LIMIT 1)
     UNION ALL
     (SELECT p.id FROM sqluice_jobs AS p
      WHERE p.status = 'pending' AND p.queue = CAST(@queue AS TEXT) AND p.kind = k.value AND p.run_after <= CAST(@now AS BIGINT)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
        AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL) LIMIT 1)
     UNION ALL
     (SELECT d.id FROM sqluice_jobs AS d
      WHERE d.status = 'scheduled' AND d.run_after <= CAST(@now AS BIGINT) /* by sqluice_jobs_due: few are due and not promoted */
        AND COALESCE(d.queue, '') = CAST(@queue AS TEXT) AND COALESCE(d.kind, '') = k.value
+       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action = 'promote' AND g.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
        AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = CAST(@queue AS TEXT) AND u.paused_at IS NOT NULL) LIMIT 1)
     LIMIT 1
 ) AS c;

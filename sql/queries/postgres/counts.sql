@@ -5,9 +5,9 @@ SELECT CAST(@at AS BIGINT), e.value->>0, e.value->>1, e.value->>2, CAST(e.value-
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: TakeJobChanges :many
--- TakeJobChanges removes up to n notes and returns them.
+-- TakeJobChanges removes up to n notes after an id and returns them.
 DELETE FROM sqluice_job_changes WHERE id = ANY (ARRAY(
-    SELECT c.id FROM sqluice_job_changes AS c ORDER BY c.id LIMIT CAST(@n AS BIGINT) FOR UPDATE SKIP LOCKED
+    SELECT c.id FROM sqluice_job_changes AS c WHERE c.id > CAST(@after AS BIGINT) ORDER BY c.id LIMIT CAST(@n AS BIGINT) FOR UPDATE SKIP LOCKED
 ))
 RETURNING at, queue, kind, event, times, jobs;
 

@@ -2,6 +2,7 @@
 -- RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 -- lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 -- A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
+-- ids, when not empty, is a JSON list of the only jobs that it looks at.
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
 SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(@now AS BIGINT),
        CASE WHEN s.ended_at IS NULL AND s.worker IS NOT NULL OR s.end_reason = 'lost' THEN 'lost' ELSE 'crash' END,
@@ -14,6 +15,7 @@ FROM (
     FROM sqluice_jobs AS r LEFT JOIN sqluice_workers AS w ON w.id = r.worker_id
     WHERE r.status = 'running'
       AND (COALESCE(r.lease_until, 0) < CAST(@lease_before AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
+      AND (CAST(@ids AS TEXT) = '' OR r.id = ANY (CAST(translate(NULLIF(CAST(@ids AS TEXT), ''), '[]', '{}') AS BIGINT[])))
     OFFSET 0
 ) AS s
 JOIN sqluice_jobs AS j ON j.id = s.id AND j.attempt = s.attempt AND COALESCE(j.status, '') = 'running'

@@ -18,17 +18,20 @@ WHERE CAST(@cursors AS TEXT) = '' AND EXISTS (
 AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
 
 -- name: HasUnfinishedJobs :one
--- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs or is due. It is one statement, so
+-- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs, or is due and not set aside. It is one statement, so
 -- that a job that goes from one to the other is not missed.
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(@kinds AS TEXT)) AS k
 WHERE EXISTS (
     SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = CAST(@queue AS TEXT) AND r.kind = k.value
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
 )
 OR (EXISTS (
     SELECT 1 FROM sqluice_jobs AS p
     WHERE p.status = 'pending' AND p.queue = CAST(@queue AS TEXT) AND p.kind = k.value AND p.run_after <= CAST(@now AS BIGINT)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
 ) OR EXISTS (
     SELECT 1 FROM sqluice_jobs AS d
     WHERE d.status = 'scheduled' AND d.queue = CAST(@queue AS TEXT) AND d.kind = k.value AND d.run_after <= CAST(@now AS BIGINT)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action = 'promote' AND g.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
 ))
 AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);

@@ -5,8 +5,8 @@ SELECT CAST(@at AS BIGINT), e.value->>0, e.value->>1, e.value->>2, e.value->>3, 
 FROM json_each(CAST(@items AS TEXT)) AS e;
 
 -- name: TakeJobChanges :many
--- TakeJobChanges removes up to n notes and returns them.
-DELETE FROM sqluice_job_changes WHERE id IN (SELECT c.id FROM sqluice_job_changes AS c ORDER BY c.id LIMIT CAST(@n AS BIGINT))
+-- TakeJobChanges removes up to n notes after an id and returns them.
+DELETE FROM sqluice_job_changes WHERE id IN (SELECT c.id FROM sqluice_job_changes AS c WHERE c.id > CAST(@after AS BIGINT) ORDER BY c.id LIMIT CAST(@n AS BIGINT))
 RETURNING at, queue, kind, event, times, jobs;
 
 -- name: AddJobCounts :exec

@@ -2,6 +2,7 @@
 -- RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 -- lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 -- A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
+-- ids, when not empty, is a JSON list of the only jobs that it looks at.
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
 SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(@now AS BIGINT),
        CASE WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason = 'lost' THEN 'lost' ELSE 'crash' END,
@@ -9,4 +10,5 @@ SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(@now AS BIGINT),
             THEN 'the lease ran out: worker ' ELSE 'the process ended: worker ' END || COALESCE(w.name, 'unknown')
 FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
 WHERE j.status = 'running'
-  AND (COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL);
+  AND (COALESCE(j.lease_until, 0) < CAST(@lease_before AS BIGINT) OR w.id IS NULL OR w.ended_at IS NOT NULL)
+  AND (CAST(@ids AS TEXT) = '' OR j.id IN (SELECT e.value FROM json_each(NULLIF(CAST(@ids AS TEXT), '')) AS e));

@@ -1,0 +1,284 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+)
+
+// RunRefusals tests that a rule of the application which refuses some jobs keeps nothing else from them: the rules are those of
+// testdata/application_rules.sql, which exec runs, for jobs of the kind many by their ids.
+func RunRefusals(t *testing.T, open Open, exec func(ctx context.Context, store Store, text string) error) {
+	rules := func(f *fixture, name string) {
+		f.Helper()
+		text, err := os.ReadFile(filepath.Join("testdata", name+".sql"))
+		f.must(err)
+		f.must(exec(f.ctx, f.store, string(text)))
+	}
+	for name, run := range map[string]func(*fixture, func(*fixture, string)){
+		"Many": testRefusalsOfMany, "OnePerUser": testOnePerUser, "Drain": testRefusalsInADrain, "ByHand": testRefusalsByHand,
+		"Rescue": testRefusedRescue,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, open)
+			rules(f, "application_rules")
+			run(f, rules)
+		})
+	}
+}
+
+// addRuled adds so many jobs of the kind many, half of them by plain SQL, and returns their ids.
+func (f *fixture) addRuled(n int) []int64 {
+	f.Helper()
+	ids := f.sql("insert_many_plain", "HOW_MANY", strconv.Itoa(n/2))
+	list := make([]any, n-n/2)
+	for i := range list {
+		list[i] = struct{}{}
+	}
+	more, err := jobs.Kind[any]{Name: "many"}.EnqueueMany(f.ctx, f.client, list)
+	f.must(err)
+	for _, receipt := range more {
+		ids = append(ids, receipt.ID)
+	}
+	return ids
+}
+
+// What the application says.
+const (
+	noClaim     = "no claim today"
+	noPromotion = "no promotion today"
+)
+
+// refusedFor returns for what a job of the kind many is refused; none when it is not.
+func refusedFor(id int64, scheduled bool) string {
+	switch id % 50 {
+	case 1:
+		return "no end today"
+	case 2:
+		return noClaim
+	case 3:
+		if scheduled {
+			return noPromotion
+		}
+	case 4:
+		return "check constraint"
+	}
+	return ""
+}
+
+// counter counts the runs of each job, until each of so many has run.
+type counter struct {
+	mu   sync.Mutex
+	runs map[int64]int
+	most int
+	all  chan struct{} // closed when that many jobs ran
+}
+
+func (c *counter) run(_ context.Context, job jobs.Job) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.runs[job.ID]++; len(c.runs) == c.most {
+		close(c.all)
+	}
+	return nil
+}
+
+// sharedText is a log that a test reads while it is written to.
+type sharedText struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (t *sharedText) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(p)
+}
+
+func (t *sharedText) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
+}
+
+// All jobs that no rule refuses run once and are done; the others stay as they are, say why, and go on when the rule is gone.
+func testRefusalsOfMany(f *fixture, rules func(*fixture, string)) {
+	n := 10_000
+	if testing.Short() {
+		n = 1_000
+	} else {
+		ctx, cancel := context.WithTimeout(f.T.Context(), 5*hang)
+		defer cancel()
+		f.ctx = ctx
+	}
+	ids := f.addRuled(n)
+	wanted, other := map[int64]string{}, f.enqueue("other", jobs.Queue("q"))
+	for i, id := range ids {
+		if why := refusedFor(id, i < n/2); why != "" {
+			wanted[id] = why
+		}
+	}
+	var log sharedText
+	runs := counter{runs: map[int64]int{}, most: n, all: make(chan struct{})}
+	for _, why := range wanted {
+		if why == noClaim || why == noPromotion {
+			runs.most--
+		}
+	}
+	r := f.start(jobs.Config{
+		Queues: map[string]int{jobs.DefaultQueue: 50, "q": 1}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	}, on("many", runs.run), on("other", nothing))
+	want(f, "status of a job of another queue", f.ended(other).Status, jobs.StatusDone)
+	receive(f, "the last job", runs.all)
+	in := inspect.New(f.client)
+	f.eventually("all others are done", func() bool {
+		stats, err := in.Stats(f.ctx)
+		f.must(err)
+		return stats.Jobs[jobs.StatusDone] == int64(n-len(wanted)+1)
+	})
+	f.eventually("all refusals are noted", func() bool {
+		counts, err := in.Refusals(f.ctx)
+		f.must(err)
+		return counts["claim"]+counts["promote"]+counts["end"] == int64(len(wanted))
+	})
+	for id, message := range wanted {
+		d, err := in.Why(f.ctx, id)
+		f.must(err)
+		found := false
+		for _, finding := range d.Findings {
+			found = found || finding.Reason == inspect.ReasonRefused && strings.Contains(strings.ToLower(finding.Text), message)
+		}
+		if !found {
+			f.Errorf("job %d is not done because of %v, not %s", id, d, message)
+		}
+	}
+	runs.mu.Lock()
+	for _, id := range ids {
+		most := 1
+		if why := wanted[id]; why == noClaim || why == noPromotion {
+			most = 0
+		}
+		if runs.runs[id] != most {
+			f.Errorf("job %d ran %d times", id, runs.runs[id])
+		}
+	}
+	runs.mu.Unlock()
+	if lines := strings.Count(log.String(), "the database refuses"); lines == 0 || lines > 60 {
+		f.Errorf("%d lines say that the database refuses something:\n%s", lines, log.String())
+	}
+
+	// What the application keeps stays, and all others go.
+	kept := f.sql("insert_receipts")
+	pruned, err := in.Prune(f.ctx, jobs.StatusDone, 0)
+	var refused *jobs.RefusedError
+	if !errors.As(err, &refused) || refused.N != len(kept) || pruned != int64(n-len(wanted)+1-len(kept)) {
+		f.Errorf("%d jobs were pruned, %v; %d are kept, %d were done", pruned, err, len(kept), n-len(wanted)+1)
+	}
+	f.wantWhy(kept[0], inspect.ReasonEnded, inspect.ReasonRefused)
+	wrong, err := in.Recount(f.ctx)
+	f.must(err)
+	want(f, "wrong counts", wrong, 0)
+
+	rules(f, "application_rules_gone")
+	f.must(r.stop()) // which tries once more to record ends
+	f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 50}}, on("many", nothing))
+	again, err := in.Prune(f.ctx, jobs.StatusDone, 0)
+	f.must(err)
+	want(f, "jobs that were pruned when the application let them go", again, int64(len(kept)+len(wanted)))
+}
+
+// A unique index over running jobs lets one job of each user run at a time, and holds up no other user's.
+func testOnePerUser(f *fixture, _ func(*fixture, string)) {
+	var mu sync.Mutex
+	running, most := 0, 0
+	var ids []int64
+	for range 8 {
+		ids = append(ids, f.enqueue("k", jobs.UserID("alice"), jobs.Priority(9)))
+	}
+	others := []int64{f.enqueue("k", jobs.UserID("bob")), f.enqueue("other", jobs.Queue("q"), jobs.UserID("carol"))}
+	release := make(chan struct{})
+	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 4, "q": 1}}, on("k", func(_ context.Context, job jobs.Job) error {
+		if job.UserID != "alice" {
+			return nil
+		}
+		mu.Lock()
+		running++
+		most = max(most, running)
+		mu.Unlock()
+		<-release
+		mu.Lock()
+		running--
+		mu.Unlock()
+		return nil
+	}), on("other", nothing))
+	for _, id := range others {
+		want(f, "status of another user's job", f.ended(id).Status, jobs.StatusDone)
+	}
+	close(release)
+	for _, id := range ids {
+		want(f, "status", f.ended(id).Status, jobs.StatusDone)
+	}
+	want(f, "jobs of the user that ran at once", most, 1)
+}
+
+// A drain ends when only refused jobs are left.
+func testRefusalsInADrain(f *fixture, _ func(*fixture, string)) {
+	ids := f.addRuled(200)
+	f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 10}}, on("many", nothing))
+	for i, id := range ids {
+		job := f.get(id)
+		if done := refusedFor(id, i < 100) == ""; done != (job.Status == jobs.StatusDone) {
+			f.Errorf("job %d is %s", id, job.Status)
+		}
+	}
+}
+
+// Changes of many jobs change all that the application lets change, and name the others.
+func testRefusalsByHand(f *fixture, _ func(*fixture, string)) {
+	for range 12 {
+		f.one(nothing)
+	}
+	kept := f.sql("insert_receipts")
+	var ids []int64
+	for id := int64(1); id <= 12; id++ {
+		ids = append(ids, id)
+	}
+	n, err := inspect.New(f.client).DeleteMany(f.ctx, ids)
+	var refused *jobs.RefusedError
+	if !errors.As(err, &refused) || refused.N != len(kept) || len(kept) == 0 || refused.Jobs[0] != kept[0] || n != len(ids)-len(kept) {
+		f.Errorf("%d of %d jobs were deleted, %v; %v are kept", n, len(ids), err, kept)
+	}
+}
+
+// A job that may not leave a worker that is gone keeps no other there.
+func testRefusedRescue(f *fixture, rules func(*fixture, string)) {
+	ids := f.many(10)
+	g := f.ghost("dead", time.Hour)
+	want(f, "jobs of the worker that is gone", len(g.claim(10, time.Hour)), 10)
+	g.die()
+	f.start(jobs.Config{}, on("k", nothing))
+	var stuck int64
+	for _, id := range ids {
+		if id%50 == 6 {
+			stuck = id
+			continue
+		}
+		want(f, "attempt of a job of the worker that is gone", f.ended(id).Attempt, 2)
+	}
+	want(f, "status of the job that is refused", f.get(stuck).Status, jobs.StatusRunning)
+	f.wantWhy(stuck, inspect.ReasonRunning, inspect.ReasonRefused)
+	rules(f, "application_rules_gone")
+	want(f, "attempt of the job when the application lets it go", f.ended(stuck).Attempt, 2)
+}

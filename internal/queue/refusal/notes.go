@@ -1,0 +1,146 @@
+package refusal
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Action is what the database refuses.
+type Action string
+
+const (
+	Promote  Action = "promote"  // make a due job pending
+	Claim    Action = "claim"    // hand a pending job to a worker
+	Conflict Action = "conflict" // the same, while another job has the key of a unique index of the application
+	Renew    Action = "renew"    // renew the lease of a running job
+	End      Action = "end"      // record the end of an attempt
+	Rescue   Action = "rescue"   // take a job from a worker that is gone
+	Prune    Action = "prune"    // remove a job that ended long ago
+)
+
+// Actions returns all actions.
+func Actions() []Action { return []Action{Promote, Claim, Conflict, Renew, End, Rescue, Prune} }
+
+// Phrase returns what the database refuses to do, for people.
+func (a Action) Phrase() string {
+	switch a {
+	case Promote:
+		return "make it pending"
+	case Claim:
+		return "let a worker claim it"
+	case Conflict:
+		return "let a worker claim it beside another job"
+	case Renew:
+		return "renew its lease"
+	case End:
+		return "record the end of its attempt"
+	case Rescue:
+		return "take it from its worker, which is gone"
+	default:
+		return string(a) + " it"
+	}
+}
+
+// Concerns reports whether the action is one for jobs with a status. A refusal of another action is over.
+func (a Action) Concerns(status jobtype.Status) bool {
+	switch a {
+	case Promote:
+		return status == jobtype.StatusScheduled
+	case Claim, Conflict:
+		return status == jobtype.StatusPending
+	case Prune:
+		return status.Final()
+	default:
+		return status == jobtype.StatusRunning
+	}
+}
+
+const (
+	// A refused job is tried again after this time, and then twice as late each time: see NoteRefusal.
+	first      = time.Second
+	firstPrune = time.Minute
+
+	last = 10 * time.Minute // the longest time between two tries, but of Prune
+
+	messageMost  = 1000 // bytes of an error that are kept
+	examplesMost = 5    // ids in a line of the log
+)
+
+// Again returns after what time something is tried again that was refused so many times, at least once: a second, doubled each
+// time, at most ten minutes.
+func Again(times int) time.Duration { return min(first<<min(times-1, 20), last) }
+
+// Write runs statements in a transaction of their own.
+type Write = func(context.Context, func(context.Context, db.Querier) error) error
+
+// Notes sets refused jobs aside and tells the log. The zero value, and nil, tell nothing. It may be used concurrently.
+type Notes struct {
+	Log *slog.Logger // optional
+
+	mu   sync.Mutex
+	told map[string]*told
+}
+
+// told is what the log was told of an action.
+type told struct {
+	times    int       // lines
+	next     time.Time // no line before
+	since    int       // refusals since the last line
+	examples []string
+}
+
+// Aside notes that the database refuses an action with a job, which is tried again later.
+func (n *Notes) Aside(ctx context.Context, write Write, now time.Time, action Action, job int64, cause error) error {
+	n.Tell(string(action), fmt.Sprintf("job %d", job), cause)
+	again := now.Add(first)
+	if action == Prune {
+		again = now.Add(firstPrune)
+	}
+	err := write(ctx, func(ctx context.Context, q db.Querier) error {
+		return q.NoteRefusal(ctx, db.NoteRefusalParams{
+			JobID: job, Action: string(action), Message: core.Clean(cause.Error(), messageMost),
+			Now: core.Micros(now), AgainAt: core.Micros(again),
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("note that the database refuses to %s job %d: %w", action, job, err)
+	}
+	return nil
+}
+
+// Tell logs that the database refuses an action with a row: at once the first time, and then ever more seldom, with how many times
+// that was since and some of the rows.
+func (n *Notes) Tell(action, row string, cause error) {
+	if n == nil || n.Log == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.told == nil {
+		n.told = map[string]*told{}
+	}
+	t := n.told[action]
+	if t == nil {
+		t = &told{}
+		n.told[action] = t
+	}
+	if t.since++; len(t.examples) < examplesMost {
+		t.examples = append(t.examples, row)
+	}
+	now := time.Now()
+	if now.Before(t.next) {
+		return
+	}
+	t.times++
+	n.Log.Error("the database refuses a row: it is set aside and tried again ever more seldom; `sqluice why` lists the reason",
+		"action", action, "rows", strings.Join(t.examples, ", "), "refusals", t.since, "error", cause)
+	t.since, t.examples, t.next = 0, nil, now.Add(Again(t.times))
+}

@@ -1,0 +1,26 @@
+ALTER TABLE sqluice_jobs ADD COLUMN tenant TEXT NOT NULL DEFAULT 'none' CHECK (tenant <> '');
+CREATE TABLE receipts (job_id BIGINT NOT NULL REFERENCES sqluice_jobs (id));
+CREATE INDEX receipts_job ON receipts (job_id);
+CREATE TABLE balance (n BIGINT NOT NULL CHECK (n >= 0));
+INSERT INTO balance VALUES (0);
+CREATE UNIQUE INDEX one_per_user ON sqluice_jobs (user_id) WHERE status = 'running';
+CREATE FUNCTION refuse_some() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.kind = 'k' THEN
+        IF NEW.status = 'pending' AND OLD.status = 'running' AND NEW.id % 50 = 6 THEN
+            RAISE 'no rescue today';
+        END IF;
+    ELSIF NEW.status = 'done' AND NEW.id % 50 = 1 THEN
+        RAISE 'no end today';
+    ELSIF NEW.status = 'running' AND NEW.id % 50 = 2 THEN
+        RAISE 'no claim today' USING ERRCODE = 'XX999';
+    ELSIF NEW.status = 'pending' AND OLD.status = 'scheduled' AND NEW.id % 50 = 3 THEN
+        RAISE 'no promotion today';
+    ELSIF NEW.status = 'done' AND NEW.id % 50 = 4 THEN
+        UPDATE balance SET n = n - 1;
+    END IF;
+    RETURN NEW;
+END;
+$$;
+CREATE TRIGGER refuse_some BEFORE UPDATE ON sqluice_jobs FOR EACH ROW
+    WHEN (NEW.status <> OLD.status AND NEW.kind IN ('many', 'k')) EXECUTE FUNCTION refuse_some();

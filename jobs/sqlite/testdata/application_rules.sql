@@ -1,0 +1,15 @@
+ALTER TABLE sqluice_jobs ADD COLUMN tenant TEXT NOT NULL DEFAULT 'none' CHECK (tenant <> '');
+CREATE TABLE receipts (job_id INTEGER NOT NULL REFERENCES sqluice_jobs (id));
+CREATE INDEX receipts_job ON receipts (job_id);
+CREATE TABLE balance (n INTEGER NOT NULL CHECK (n >= 0));
+INSERT INTO balance VALUES (0);
+CREATE UNIQUE INDEX one_per_user ON sqluice_jobs (user_id) WHERE status = 'running';
+CREATE TRIGGER refuse_some BEFORE UPDATE OF status ON sqluice_jobs
+WHEN NEW.status <> OLD.status
+BEGIN
+    SELECT RAISE(ABORT, 'no end today') WHERE NEW.status = 'done' AND NEW.kind = 'many' AND NEW.id % 50 = 1;
+    SELECT RAISE(ABORT, 'no claim today') WHERE NEW.status = 'running' AND NEW.kind = 'many' AND NEW.id % 50 = 2;
+    SELECT RAISE(ABORT, 'no promotion today') WHERE NEW.status = 'pending' AND OLD.status = 'scheduled' AND NEW.kind = 'many' AND NEW.id % 50 = 3;
+    SELECT RAISE(ABORT, 'no rescue today') WHERE NEW.status = 'pending' AND OLD.status = 'running' AND NEW.kind = 'k' AND NEW.id % 50 = 6;
+    UPDATE balance SET n = n - 1 WHERE NEW.status = 'done' AND NEW.kind = 'many' AND NEW.id % 50 = 4;
+END;

@@ -1,0 +1,2 @@
+DELETE FROM receipts;
+DROP TRIGGER refuse_some;

@@ -1,0 +1,36 @@
+-- +goose Up
+-- The names that this migration makes must be free.
+-- +goose StatementBegin
+DO $$
+DECLARE
+    taken TEXT;
+BEGIN
+    SELECT string_agg(n.name, ', ' ORDER BY n.name) INTO taken FROM unnest(ARRAY[
+        'sqluice_refusals', 'sqluice_refusals_pkey'
+    ]) AS n (name)
+    WHERE EXISTS (SELECT 1 FROM pg_class AS c WHERE c.relnamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND c.relname = n.name)
+       OR EXISTS (SELECT 1 FROM pg_type AS t WHERE t.typnamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND t.typname = n.name)
+       OR EXISTS (SELECT 1 FROM pg_proc AS p WHERE p.pronamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND p.proname = n.name);
+    IF taken IS NOT NULL THEN
+        RAISE EXCEPTION 'the database has these names already, of an application or of another build of sqluice: %', taken;
+    END IF;
+END;
+$$;
+-- +goose StatementEnd
+
+-- What the database refused to do with a job, as for a foreign key, a unique index or a trigger of the application. The job is
+-- set aside for this action until again_at, so that it keeps no other from it. 'conflict' is a claim that another job's key prevents. A row whose job has another status by now means
+-- nothing, and is removed by and by.
+CREATE TABLE sqluice_refusals (
+    job_id   sqluice_id    NOT NULL,
+    action   TEXT          NOT NULL CHECK (action IN ('promote', 'claim', 'conflict', 'renew', 'end', 'rescue', 'prune')),
+    times    sqluice_count NOT NULL CHECK (times > 0),
+    message  sqluice_text  NOT NULL,
+    first_at sqluice_time  NOT NULL,
+    last_at  sqluice_time  NOT NULL,
+    again_at sqluice_time  NOT NULL,
+    PRIMARY KEY (job_id, action)
+);
+
+-- +goose Down
+DROP TABLE sqluice_refusals;

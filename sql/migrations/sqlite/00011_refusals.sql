@@ -1,0 +1,33 @@
+-- +goose Up
+-- The names that this migration makes must be free.
+CREATE TEMP TABLE sqluice_taken (names TEXT);
+-- +goose StatementBegin
+CREATE TEMP TRIGGER sqluice_taken_names BEFORE INSERT ON sqluice_taken
+BEGIN
+    SELECT RAISE(ABORT, 'the database has these names already, of an application or of another build of sqluice: ' || NEW.names);
+END;
+-- +goose StatementEnd
+INSERT INTO sqluice_taken (names)
+SELECT t.names FROM (SELECT group_concat(n.name, ', ') AS names FROM (
+    SELECT s.name FROM main.sqlite_schema AS s WHERE lower(s.name) IN (
+        'sqluice_refusals'
+    ) ORDER BY s.name
+) AS n) AS t WHERE t.names IS NOT NULL;
+DROP TABLE sqluice_taken;
+
+-- What the database refused to do with a job, as for a foreign key, a unique index or a trigger of the application. The job is
+-- set aside for this action until again_at, so that it keeps no other from it. 'conflict' is a claim that another job's key prevents. A row whose job has another status by now means
+-- nothing, and is removed by and by.
+CREATE TABLE sqluice_refusals (
+    job_id   INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),
+    action   TEXT    NOT NULL CHECK (action IN ('promote', 'claim', 'conflict', 'renew', 'end', 'rescue', 'prune')),
+    times    INTEGER NOT NULL CHECK (times BETWEEN 1 AND 1000000000),
+    message  TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
+    first_at INTEGER NOT NULL CHECK (first_at BETWEEN 0 AND 253402300799999999),
+    last_at  INTEGER NOT NULL CHECK (last_at BETWEEN 0 AND 253402300799999999),
+    again_at INTEGER NOT NULL CHECK (again_at BETWEEN 0 AND 253402300799999999),
+    PRIMARY KEY (job_id, action)
+) STRICT, WITHOUT ROWID;
+
+-- +goose Down
+DROP TABLE sqluice_refusals;
