@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -28,7 +31,7 @@ func RunRefusals(t *testing.T, open Open, exec func(ctx context.Context, store S
 	}
 	for name, run := range map[string]func(*fixture, func(*fixture, string)){
 		"Many": testRefusalsOfMany, "OnePerUser": testOnePerUser, "Drain": testRefusalsInADrain, "ByHand": testRefusalsByHand,
-		"Rescue": testRefusedRescue,
+		"Rescue": testRefusedRescue, "Counts": testRefusedCounts, "Workers": testRefusedWorkers,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -260,6 +263,29 @@ func testRefusalsByHand(f *fixture, _ func(*fixture, string)) {
 	if !errors.As(err, &refused) || refused.N != len(kept) || len(kept) == 0 || refused.Jobs[0] != kept[0] || n != len(ids)-len(kept) {
 		f.Errorf("%d of %d jobs were deleted, %v; %v are kept", n, len(ids), err, kept)
 	}
+
+	for range 100 {
+		_, err := f.client.Cancel(f.ctx, f.enqueue("k"))
+		f.must(err)
+	}
+	kept = f.sql("insert_receipts")[1:] // the first one is that of before
+	pruned, err := inspect.New(f.client).Prune(f.ctx, jobs.StatusCancelled, 0)
+	if !errors.As(err, &refused) || refused.N != len(kept) || len(kept) == 0 || pruned != 100-int64(len(kept)) {
+		f.Errorf("%d cancelled jobs were pruned, %v; %v are kept", pruned, err, kept)
+	}
+}
+
+// What may not be added to the history keeps nothing else from it.
+func testRefusedCounts(f *fixture, _ func(*fixture, string)) {
+	for range 5 {
+		f.enqueue("uncounted")
+		f.enqueue("k")
+	}
+	f.drain(jobs.Config{}, on("uncounted", nothing), on("k", nothing))
+	want(f, "notes that are left", f.sql("count_notes", "KIND", "k")[0], 0)
+	if n := f.sql("count_notes", "KIND", "uncounted")[0]; n == 0 {
+		f.Error("no note was refused")
+	}
 }
 
 // A job that may not leave a worker that is gone keeps no other there.
@@ -281,4 +307,32 @@ func testRefusedRescue(f *fixture, rules func(*fixture, string)) {
 	f.wantWhy(stuck, inspect.ReasonRunning, inspect.ReasonRefused)
 	rules(f, "application_rules_gone")
 	want(f, "attempt of the job when the application lets it go", f.ended(stuck).Attempt, 2)
+}
+
+// A row of a worker that the application keeps keeps no other, and no later part of a pass.
+func testRefusedWorkers(f *fixture, _ func(*fixture, string)) {
+	old := f.store.Now().Add(-30 * 24 * time.Hour)
+	for _, name := range []string{"gone", "kept", "gone too"} {
+		g := f.lockless(name, time.Hour)
+		f.write(func(ctx context.Context, q db.Querier) error {
+			_, err := q.EndWorker(ctx, db.EndWorkerParams{Now: old.UnixMicro(), EndReason: "stopped", ID: g.id})
+			return err
+		})
+	}
+	done := f.enqueue("k")
+	_, err := f.client.Cancel(f.ctx, done)
+	f.must(err)
+	p := &maintenance.Pruner{
+		Scope: engine.ScopeOf(f.client), Log: quiet(),
+		Retention: maintenance.Retention{Done: maintenance.Forever, Cancelled: 0, Failed: maintenance.Forever, Audit: time.Hour},
+	}
+	sum, err := p.Pass(f.ctx)
+	f.must(err)
+	want(f, "jobs that were pruned", sum.Deleted, 1)
+	var left []int64
+	f.must(f.store.Read(f.ctx, func(ctx context.Context, q db.Querier) (err error) {
+		left, err = q.ListEndedWorkerIDs(ctx, f.store.Now().UnixMicro())
+		return err
+	}))
+	want(f, "workers that are left", len(left), 1)
 }

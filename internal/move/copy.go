@@ -88,8 +88,22 @@ func nextBatch(ctx context.Context, r *reader, most int) ([]row, error) {
 	return batch, nil
 }
 
-// add adds rows to the target in one transaction, if its last row is still the one before the batch.
+// add adds rows to the target, if its last row is still the one before the batch: in one transaction, or, when the target refuses that,
+// those before the first row that it refuses. The error then names that row.
 func (m *mover) add(ctx context.Context, t table, follows int64, batch []row) error {
+	err := m.addTogether(ctx, t, follows, batch)
+	if err == nil || len(batch) == 1 || !m.To.Store.RefusesRow(err) {
+		return err
+	}
+	half := len(batch) / 2
+	if err := m.add(ctx, t, follows, batch[:half]); err != nil {
+		return err
+	}
+	return m.add(ctx, t, batch[half-1].id, batch[half:])
+}
+
+// addTogether is add in one transaction.
+func (m *mover) addTogether(ctx context.Context, t table, follows int64, batch []row) error {
 	items := listOf(batch)
 	err := m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		if err := m.checkClosed(ctx, q); err != nil {

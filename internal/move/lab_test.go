@@ -53,6 +53,7 @@ func tests() map[string]func(*lab) {
 		"Schema":               testSchema,
 		"Elsewhere":            testElsewhere,
 		"Differ":               testDiffer,
+		"RefusedRow":           testRefusedRow,
 		"Opened":               testOpenedMeanwhile,
 		"TargetOpened":         testTargetOpenedMeanwhile,
 		"Stopped":              testStopped,
@@ -108,6 +109,7 @@ type place struct {
 	name  string
 	open  func() (jobs.Store, error)
 	empty func(t *testing.T)      // removes all rows
+	rule  func(t *testing.T)      // makes a rule of an application: no two jobs of one user
 	waits func(t *testing.T) bool // a transaction waits for a lock on a table; nil where there are no such locks
 }
 
@@ -136,6 +138,7 @@ func sqliteEngine(t *testing.T) kindOfDatabase {
 			open: func() (jobs.Store, error) { return sqlite.Open(context.Background(), path) },
 		}
 		p.empty = func(t *testing.T) { execute(t, testdb.PlainSQLite(t, path), "empty.sqlite.sql") }
+		p.rule = func(t *testing.T) { execute(t, testdb.PlainSQLite(t, path), "refuse_users.sql") }
 		return p
 	}}
 }
@@ -175,6 +178,7 @@ func postgresEngine(t *testing.T) kindOfDatabase {
 			},
 		}
 		p.empty = func(t *testing.T) { execute(t, pool, "empty.postgres.sql") }
+		p.rule = func(t *testing.T) { execute(t, pool, "refuse_users.sql") }
 		return p
 	}}
 }

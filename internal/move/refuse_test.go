@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -452,4 +453,21 @@ func testReopenTarget(l *lab) {
 		}
 	}
 	l.wantClosed(l.to)
+}
+
+// A row that the target's own rules refuse is named.
+func testRefusedRow(l *lab) {
+	l.to.rule(l.T)
+	for i := range 40 {
+		user := strconv.Itoa(i)
+		if i == 30 {
+			user = "3"
+		}
+		_, err := l.client(l.from).Enqueue(l.ctx, "k", json.RawMessage("{}"), jobs.UserID(user))
+		l.must(err)
+	}
+	_, err := Run(l.ctx, l.config())
+	if err == nil || !strings.Contains(err.Error(), "add sqluice_jobs 31 to 31") {
+		l.Errorf("the error is %v", err)
+	}
 }

@@ -68,7 +68,7 @@ func (*Pruner) Name() string { return "pruner" }
 // prune together.
 func (p *Pruner) Run(ctx context.Context) {
 	keepPruning(ctx, rand.N(pruneEvery), func() (prune.Result, error) {
-		sum, err := p.pass(ctx)
+		sum, err := p.Pass(ctx)
 		if err != nil && ctx.Err() == nil {
 			p.Log.Error("pruning failed; trying again later", "error", err)
 		}
@@ -102,8 +102,8 @@ func pruneAgain(sum prune.Result, since, took time.Duration) time.Duration {
 	return min(max(pruneSoonest, pruneRest*sum.FirstRead, next-took), pruneEvery)
 }
 
-// pass removes once what is old enough. What the database does not let go, or a part that fails, keeps no other part from it.
-func (p *Pruner) pass(ctx context.Context) (sum prune.Result, err error) {
+// Pass removes once what is old enough. What the database does not let go, or a part that fails, keeps no other part from it.
+func (p *Pruner) Pass(ctx context.Context) (sum prune.Result, err error) {
 	if p.parts == nil {
 		p.parts = p.allParts()
 	}

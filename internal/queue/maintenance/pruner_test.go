@@ -156,7 +156,7 @@ func TestPruneWalk(t *testing.T) {
 		const walk = 2 * time.Second
 		store := &pruning{steps: []time.Duration{walk, time.Minute, time.Minute}}
 		p := &Pruner{Scope: &engine.Scope{Store: store}, Retention: Retention{Cancelled: Forever, Failed: Forever}}
-		sum, err := p.pass(t.Context())
+		sum, err := p.Pass(t.Context())
 		if err == nil || sum.FirstRead != walk || sum.Examined != 2*prune.Chunk {
 			t.Errorf("%+v, %v", sum, err)
 		}
@@ -191,3 +191,37 @@ func (q pruningQuerier) GetPruneStep(context.Context, db.GetPruneStepParams) (db
 	}
 	return db.GetPruneStepRow{LastID: 1}, nil
 }
+
+// A part of a pass that is refused or fails stops no other; one that is refused is tried ever more seldom.
+func TestPrunePartsThatFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refusal, fault := errors.New("refused"), errors.New("broken")
+		p := &Pruner{Scope: &engine.Scope{Store: &refusing{refusal: refusal}}}
+		runs := map[string]int{}
+		for name, err := range map[string]error{"refused": refusal, "broken": fault, "sound": nil} {
+			p.parts = append(p.parts, &part{name: name, run: func(context.Context) (prune.Result, error) {
+				runs[name]++
+				return prune.Result{Deleted: 1}, err
+			}})
+		}
+		for range 10 {
+			if sum, err := p.Pass(t.Context()); !errors.Is(err, fault) || errors.Is(err, refusal) || sum.Deleted < 2 {
+				t.Errorf("%+v, %v", sum, err)
+			}
+			time.Sleep(pruneEvery)
+		}
+		if runs["sound"] != 10 || runs["broken"] != 10 || runs["refused"] != 4 {
+			t.Errorf("the parts ran so often: %v", runs)
+		}
+	})
+}
+
+// refusing is a store that refuses rows by one error.
+type refusing struct {
+	engine.Store
+	refusal error
+}
+
+func (r *refusing) RefusesRow(err error) bool { return errors.Is(err, r.refusal) }
+
+func (*refusing) CanRetry(error) bool { return false }

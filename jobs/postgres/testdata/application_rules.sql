@@ -24,3 +24,6 @@ END;
 $$;
 CREATE TRIGGER refuse_some BEFORE UPDATE ON sqluice_jobs FOR EACH ROW
     WHEN (NEW.status <> OLD.status AND NEW.kind IN ('many', 'k')) EXECUTE FUNCTION refuse_some();
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not today'; END; $$;
+CREATE TRIGGER refuse_history BEFORE INSERT ON sqluice_job_history FOR EACH ROW WHEN (NEW.kind = 'uncounted') EXECUTE FUNCTION refuse();
+CREATE TRIGGER refuse_workers BEFORE DELETE ON sqluice_workers FOR EACH ROW WHEN (OLD.name = 'kept') EXECUTE FUNCTION refuse();

@@ -13,3 +13,11 @@ BEGIN
     SELECT RAISE(ABORT, 'no rescue today') WHERE NEW.status = 'pending' AND OLD.status = 'running' AND NEW.kind = 'k' AND NEW.id % 50 = 6;
     UPDATE balance SET n = n - 1 WHERE NEW.status = 'done' AND NEW.kind = 'many' AND NEW.id % 50 = 4;
 END;
+CREATE TRIGGER refuse_history BEFORE INSERT ON sqluice_job_history WHEN NEW.kind = 'uncounted'
+BEGIN
+    SELECT RAISE(ABORT, 'no history today');
+END;
+CREATE TRIGGER refuse_workers BEFORE DELETE ON sqluice_workers WHEN OLD.name = 'kept'
+BEGIN
+    SELECT RAISE(ABORT, 'this worker is kept');
+END;
