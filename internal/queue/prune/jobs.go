@@ -103,8 +103,10 @@ func (p pruner) failed(ctx context.Context) (sum Result, err error) {
 		n, err := p.remove(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
 			return q.DeleteFailedJobs(ctx, db.DeleteFailedJobsParams{Status: string(p.status), Before: p.before, N: Chunk, Now: p.began})
 		})
-		part := Result{Examined: n, Deleted: n}
-		if err != nil && p.scope.Store.RefusesRow(err) {
+		var part Result
+		if err == nil {
+			part = Result{Examined: n, Deleted: n}
+		} else if p.scope.Store.RefusesRow(err) {
 			part, err = p.failedApart(ctx)
 		}
 		sum.Add(part)
