@@ -16,7 +16,7 @@ var inserters = map[string]string{
 	"jobs/sqlite/insert.go":              "Insert announces",
 	"jobs/postgres/insert.go":            "Insert announces",
 	"jobs/postgres/group.go":             "Insert announces",
-	"jobs/postgres/claim.go":             "a part of Insert, with a claim",
+	"jobs/postgres/exchange.go":          "a part of Insert, with a claim",
 	"internal/queue/lifecycle/insert.go": "callers announce",
 	"internal/move/ids.go":               "the job is removed again",
 	"internal/move/table.go":             "the queue is closed",

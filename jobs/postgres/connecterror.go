@@ -117,7 +117,7 @@ func hopeless(err *pgconn.ConnectError) bool {
 		var certificate *tls.CertificateVerificationError
 		switch {
 		case errors.As(a.err, &server):
-			if !lostCode(server.Code) {
+			if !passing(server) {
 				return true
 			}
 		case refusedTLS(a.err) || errors.As(a.err, &certificate):

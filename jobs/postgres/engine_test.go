@@ -36,6 +36,8 @@ func TestEngine(t *testing.T) {
 		{"Pooler", poolerTests},
 		{"Recount", recountTests},
 		{"Server", serverTests},
+		{"Refusals", refusalsTests},
+		{"Sequences", sequencesTests},
 		{"Silence", silenceTests},
 		{"Backlog", backlogTests},
 		{"Stray", strayTests},

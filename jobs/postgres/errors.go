@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,7 @@ const (
 	codeLock          = "55P03"
 	codePrivilege     = "42501"
 	codeNoDatabase    = "3D000"
+	codeProtocol      = "08P01" // PgBouncer's only one
 	codeFuture        = "22023" // an invalid parameter: the server has not given a transaction's number yet
 )
 
@@ -64,6 +66,8 @@ func translate(err error) error {
 	return fmt.Errorf("%w (%w)", meaning, err)
 }
 
+var errStatementPooling = errors.New("the queue needs transactions: set PgBouncer's pool_mode to transaction or session, or connect to the server itself")
+
 var errPrivilege = errors.New("the role lacks a privilege: docs/postgres.md lists what a worker's role needs")
 
 func meaning(err error) error {
@@ -77,7 +81,12 @@ func meaning(err error) error {
 	if !errors.As(err, &e) {
 		return nil
 	}
+	if table := sequenceOf(e); table != "" {
+		return sequenceError{table}
+	}
 	switch {
+	case e.Code == codeProtocol && strings.Contains(e.Message, statementPooling):
+		return errStatementPooling
 	case e.Code == codeDiskFull:
 		return jobs.ErrFull
 	case e.Code == codeLock:
@@ -105,7 +114,7 @@ func lost(err error) bool {
 	}
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
-		return lostCode(e.Code)
+		return passing(e)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -116,12 +125,30 @@ func lost(err error) bool {
 		strings.Contains(err.Error(), "conn closed") // pgx has no name for it
 }
 
-// lostCode reports whether the server itself says that there is no connection any more, or none to be had for now.
-func lostCode(code string) bool {
+// passing reports whether the server itself, or a pooler before it, says that there is no connection any more, or none to be had for
+// now.
+func passing(e *pgconn.PgError) bool {
 	// 08: connection exceptions, 57P: the server is stopping, starting, or an operator ended the session,
 	// 53300: too many connections,
 	// 25P03 and 25P04: the server ended a session that was silent in a transaction, as of a process that was stopped.
-	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P") || code == "53300" || code == "25P03" || code == "25P04"
+	if e.Code == codeProtocol && refusedByPooler(e.Message) {
+		return false
+	}
+	return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == "53300" || e.Code == "25P03" || e.Code == "25P04"
+}
+
+// refusals are parts of the messages by which PgBouncer says what a person has to mend. It has one code for these and for states that
+// pass, such as a server that is away.
+var refusals = []string{
+	"no such database", "no such user", "does not exist", "authentication failed", "login rejected", "pg_hba.conf", "permission denied",
+	"unsupported startup parameter", "SSL required", "TLS connection required", "certificate required", "is reserved", statementPooling,
+}
+
+// statementPooling is what PgBouncer says to a transaction when it gives each statement another connection.
+const statementPooling = "not allowed in statement pooling mode"
+
+func refusedByPooler(message string) bool {
+	return slices.ContainsFunc(refusals, func(part string) bool { return strings.Contains(message, part) })
 }
 
 // notConnected reports whether no connection could be made: to try again at once would not help.
@@ -139,13 +166,17 @@ func readOnly(err error) bool {
 	return errors.As(err, &e) && e.Code == codeReadOnly
 }
 
-// collided reports whether a transaction met another one and may succeed when it is run again. Of unique indexes only the queue's own
-// count: what an application's index refuses it refuses again.
+// collided reports whether a transaction met another one and may succeed when it is run again at once. Of unique indexes only the
+// queue's own count: what an application's index refuses it refuses again.
 func collided(err error) bool {
 	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.Code == codeSerialization || e.Code == codeDeadlock ||
-		e.Code == codeUnique && strings.HasPrefix(e.ConstraintName, "sqluice_"))
+	return errors.As(err, &e) && (met(e) ||
+		e.Code == codeUnique && strings.HasPrefix(e.ConstraintName, "sqluice_") && sequenceOf(err) == "")
 }
+
+// met reports whether the server ended a transaction because of another one. A value that is not unique may be that of another
+// transaction too, but one that is still in the way after several runs stays there.
+func met(e *pgconn.PgError) bool { return e.Code == codeSerialization || e.Code == codeDeadlock }
 
 // neverGiven reports whether the server does not know the number of a transaction yet that it gave before a crash.
 func neverGiven(err error) bool {

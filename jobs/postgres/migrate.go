@@ -137,6 +137,12 @@ func (s *schema) Migrate(ctx context.Context) ([]string, error) {
 		}
 		return err
 	})
+	if err == nil {
+		// A role that may not read the tables may not move their sequences either.
+		if err = s.moveSequences(ctx); errors.Is(err, errPrivilege) {
+			err = nil
+		}
+	}
 	return names, err
 }
 

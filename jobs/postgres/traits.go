@@ -27,10 +27,10 @@ func (traits) Backup(context.Context, string) error {
 }
 
 // CanRetry reports whether waiting may help: the server is away, out of resources or read-only for now, or transactions
-// collided. It may also when there is no connection for another reason, as a password that is being changed: the fault is
+// met. It may also when there is no connection for another reason, as a password that is being changed: the fault is
 // none of the statement.
 func (traits) CanRetry(err error) bool {
-	if lost(err) || notConnected(err) || collided(err) || errors.Is(err, jobs.ErrUnavailable) || errors.Is(err, jobs.ErrUnknownOutcome) {
+	if lost(err) || notConnected(err) || errors.Is(err, jobs.ErrUnavailable) || errors.Is(err, jobs.ErrUnknownOutcome) {
 		return true
 	}
 	var e *pgconn.PgError
@@ -38,7 +38,7 @@ func (traits) CanRetry(err error) bool {
 		return false
 	}
 	// 53: out of disk, memory or connections, 55P03 and 57014: a lock or statement timeout, 58: I/O.
-	return strings.HasPrefix(e.Code, "53") || strings.HasPrefix(e.Code, "58") || e.Code == codeLock ||
+	return met(e) || strings.HasPrefix(e.Code, "53") || strings.HasPrefix(e.Code, "58") || e.Code == codeLock ||
 		e.Code == "57014" || e.Code == codeReadOnly
 }
 

@@ -49,14 +49,22 @@ func (s *backend) write(ctx context.Context, writes int, transact func(context.C
 			s.pool.Reset() // a session stays as the settings were when it began
 			continue
 		}
-		broke := broken(err)
-		if broke {
-			s.distrust(run, err)
-		}
-		if !broke && !collided(err) || run == reruns || errors.Is(err, jobs.ErrUnknownOutcome) || ctx.Err() != nil {
+		if !s.runsAgain(ctx, run, err) {
 			return translate(err)
 		}
 	}
+}
+
+// runsAgain reports whether to run a transaction again whose nth run gave an error, and does what has to come before that.
+func (s *backend) runsAgain(ctx context.Context, n int, err error) bool {
+	broke := broken(err)
+	if broke {
+		s.distrust(n, err)
+	}
+	if n == reruns || errors.Is(err, jobs.ErrUnknownOutcome) || ctx.Err() != nil {
+		return false
+	}
+	return broke || collided(err) || sequenceOf(err) != "" && n == 1 && s.mendSequences(ctx)
 }
 
 func (s *backend) tellCommitted(writes int, took time.Duration) {

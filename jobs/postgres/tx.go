@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sqluice/sqluice/db"
 	dbpostgres "github.com/sqluice/sqluice/db/postgres"
@@ -51,8 +52,53 @@ func (s *backend) Join(tx jobs.Tx) (db.Querier, error) {
 			return nil, err
 		}
 	}
-	return s.querier(t.conn, false), nil
+	return s.querier(callersConn{t.conn, s}, false), nil
 }
+
+// callersConn is the connection of a caller's transaction. Its errors say what they mean.
+type callersConn struct {
+	conn  dbpostgres.DBTX
+	store *backend
+}
+
+// mean adds what an error means. The transaction cannot go on after a wrong id, but the next one can.
+func (c callersConn) mean(err error) error {
+	if sequenceOf(err) != "" {
+		c.store.hub.run(func() { c.store.mendSequences(c.store.hub.ctx) })
+	}
+	return translate(err)
+}
+
+func (c callersConn) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	tag, err := c.conn.Exec(ctx, sql, args...)
+	return tag, c.mean(err)
+}
+
+func (c callersConn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	rows, err := c.conn.Query(ctx, sql, args...)
+	if err != nil {
+		return rows, c.mean(err)
+	}
+	return callersRows{rows, c}, nil
+}
+
+func (c callersConn) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	return callersRow{c.conn.QueryRow(ctx, sql, args...), c}
+}
+
+type callersRows struct {
+	pgx.Rows
+	conn callersConn
+}
+
+func (r callersRows) Err() error { return r.conn.mean(r.Rows.Err()) }
+
+type callersRow struct {
+	pgx.Row
+	conn callersConn
+}
+
+func (r callersRow) Scan(values ...any) error { return r.conn.mean(r.Row.Scan(values...)) }
 
 // AnnounceCommit implements [engine.Store]. The notification becomes a part of the transaction; ends cause none. In the same round trip it looks at
 // the isolation level: with a snapshot that is older than a move of the queue, the row that closes it is not seen, and a job would
