@@ -36,6 +36,7 @@ func TestEngine(t *testing.T) {
 		{"Pooler", poolerTests},
 		{"Recount", recountTests},
 		{"Server", serverTests},
+		{"Reach", reachTests},
 		{"Refusals", refusalsTests},
 		{"Sequences", sequencesTests},
 		{"Silence", silenceTests},

@@ -138,11 +138,14 @@ func (h *hub) follow() {
 	if h.store.pooled.Load() {
 		return
 	}
-	listen := controlOn("listen", h.store.names.channel())
 	h.store.hold(h.ctx, held{
 		setup: func(ctx context.Context, conn *pgx.Conn) error {
 			ctx, cancel := context.WithTimeout(ctx, answerWithin)
 			defer cancel()
+			if err := h.store.located(ctx); err != nil {
+				return err
+			}
+			listen := controlOn("listen", h.store.names.channel())
 			if _, err := conn.Exec(ctx, listen, pgx.QueryExecModeSimpleProtocol); err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,8 +60,8 @@ func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error
 			return have, want, err
 		}
 	}
-	there, err := s.hasTable(ctx, versionTable)
-	if err != nil || !there {
+	l, err := s.locate(ctx)
+	if err != nil || !slices.Contains(l.versions, s.names.at().schema) {
 		return 0, want, err
 	}
 	if err := s.checkRowSecurity(ctx); err != nil {
@@ -69,7 +70,11 @@ func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error
 	if have, err = s.versionNow(ctx, false); err != nil || have == 0 {
 		return have, want, err
 	}
-	if there, err = s.hasTable(ctx, jobsTable); err == nil && !there {
+	if slices.Contains(l.jobs, s.names.at().schema) {
+		return have, want, nil
+	}
+	// Another process may have committed the first migration meanwhile.
+	if l, err = s.locate(ctx); err == nil && !slices.Contains(l.jobs, s.names.at().schema) {
 		err = fmt.Errorf("the database has a queue of an earlier build of sqluice (%s is at version %d and there is no table %s), which cannot be migrated: use another database or schema, or drop its tables",
 			versionTable, have, jobsTable)
 	}
@@ -103,28 +108,6 @@ func (s *schema) checkRowSecurity(ctx context.Context) error {
 			errPrivilege, role, tables)
 	}
 	return nil
-}
-
-func (s *schema) hasTable(ctx context.Context, name string) (there bool, err error) {
-	if err := s.look(ctx); err != nil {
-		return false, err
-	}
-	var server int64
-	var usable bool
-	var role string
-	sent := s.clock.instant()
-	err = s.queryRow(ctx, "has_table", once(s.names.table(name), s.names.schema), &there, &server, &usable, &role)
-	if err != nil {
-		return false, err
-	}
-	s.clock.sample(server, sent, s.clock.instant())
-	if usable {
-		return there, nil
-	}
-	if s.names.schema == "" {
-		return false, fmt.Errorf("%w: the role %s may not use any schema of its search_path", errPrivilege, role)
-	}
-	return false, fmt.Errorf("%w: the role %s may not use the schema %s", errPrivilege, role, s.names.schema)
 }
 
 // Migrate implements [engine.Store].
@@ -168,9 +151,6 @@ func (s *schema) migrate(ctx context.Context, run func(*goose.Provider) error) e
 	if err := s.look(ctx); err != nil {
 		return err
 	}
-	if s.options.schema != "" && s.pooled.Load() {
-		return errors.New("a pooler gives connections no search_path: migrate by a URL of the server itself")
-	}
 	conn, err := s.connect(ctx)
 	if err != nil {
 		return translate(err)
@@ -185,6 +165,9 @@ func (s *schema) migrate(ctx context.Context, run func(*goose.Provider) error) e
 	}
 	if have > want {
 		return &jobs.SchemaError{Have: have, Want: want}
+	}
+	if p := s.names.at(); s.pooled.Load() && p.schema != p.current {
+		return errors.New("a pooler gives connections no search_path: migrate by a URL of the server itself")
 	}
 	if have == 0 {
 		if err := s.prepareSchema(ctx); err != nil {
@@ -256,10 +239,8 @@ func tryBehindPooler(ctx context.Context, conn *pgx.Conn) (taken bool, err error
 func (s *schema) migrationPool() *stdsql.DB {
 	config := s.session.Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // it may lead through a pooler
-	if s.options.schema != "" {
-		config.RuntimeParams["search_path"] = pgx.Identifier{s.options.schema}.Sanitize()
-	}
-	if !s.pooled.Load() { // a pooler takes no such parameters
+	if !s.pooled.Load() {                               // a pooler takes no such parameters
+		config.RuntimeParams["search_path"] = pgx.Identifier{s.names.at().schema}.Sanitize()
 		config.RuntimeParams["statement_timeout"] = "0" // the tables may be large
 		// A busy machine may take its time between two statements; a migrator that was stopped is not to keep its locks for ever.
 		const idle = "idle_in_transaction_session_timeout"
@@ -278,7 +259,7 @@ func (s *schema) migrationPool() *stdsql.DB {
 // first migration refuses it as well, but goose has made its own table by then.
 func (s *schema) prepareSchema(ctx context.Context) error {
 	var taken string
-	if err := s.query(ctx, &taken, "taken_names", s.options.schema); err != nil {
+	if err := s.query(ctx, &taken, "taken_names", s.names.at().schema); err != nil {
 		return err
 	}
 	if taken != "" {

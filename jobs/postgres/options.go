@@ -41,8 +41,9 @@ const (
 	busyPoll   = 200 * time.Millisecond
 )
 
-// WithSchema puts the queue's tables in a schema of this name, whatever the search_path is. Without it they are where
-// the search_path says, which is the schema public as a rule. Migrate makes the schema when it is not there.
+// WithSchema puts the queue's tables in a schema of this name, whatever the search_path is. Without it they are in the schema of
+// the search_path that has them, or else in its first one, which is public as a rule; two that have them are refused. Migrate makes
+// the schema when it is not there.
 func WithSchema(name string) Option {
 	return func(o *options) {
 		if err := checkSchemaName(name); err != nil {

@@ -1,11 +1,13 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
@@ -32,39 +34,123 @@ func checkSchemaName(name string) error {
 // namespace puts the schema's name before the names of the queue's tables, so that statements find them whatever the
 // connection's search_path is: in the application's own transactions and behind a pooler it is not the queue's.
 type namespace struct {
-	schema    string // empty: as the search_path has it
+	schema string                    // that the application has named; empty: that in which locate finds the queue
+	place  atomic.Pointer[placement] // nil while it is not known
+}
+
+// placement is the schema of the queue.
+type placement struct {
+	schema    string // empty: not known yet
+	current   string // the schema in which the pool's connections make tables
 	qualified sync.Map
+}
+
+func (n *namespace) at() *placement {
+	if p := n.place.Load(); p != nil {
+		return p
+	}
+	p := &placement{schema: n.schema}
+	if n.schema != "" {
+		n.place.CompareAndSwap(nil, p)
+	}
+	return p
+}
+
+// settle notes where the queue is.
+func (n *namespace) settle(schema, current string) {
+	if p := n.at(); p.schema != schema || p.current != current {
+		n.place.Store(&placement{schema: schema, current: current})
+	}
 }
 
 // qualify returns the statement for this schema.
 func (n *namespace) qualify(statement string) string {
-	if n.schema == "" {
+	p := n.at()
+	if p.schema == "" {
 		return statement
 	}
-	if known, ok := n.qualified.Load(statement); ok {
+	if known, ok := p.qualified.Load(statement); ok {
 		return known.(string)
 	}
-	prefix := strings.ReplaceAll(pgx.Identifier{n.schema}.Sanitize(), "$", "$$")
+	prefix := strings.ReplaceAll(pgx.Identifier{p.schema}.Sanitize(), "$", "$$")
 	text := tableReference.ReplaceAllString(statement, "$1 "+prefix+".$2")
-	n.qualified.Store(statement, text)
+	p.qualified.Store(statement, text)
 	return text
 }
 
 // table is a table's name as text, quoted where that is needed, for functions that take one.
 func (n *namespace) table(name string) string {
-	if n.schema == "" {
-		return name
+	if p := n.at(); p.schema != "" {
+		return pgx.Identifier{p.schema, name}.Sanitize()
 	}
-	return pgx.Identifier{n.schema, name}.Sanitize()
+	return name
 }
 
 // channel is what notifications for this queue are sent on.
 func (n *namespace) channel() string {
-	if n.schema == "" {
+	schema := n.at().schema
+	if schema == "" || schema == "public" {
 		return "sqluice"
 	}
-	name := "sqluice_" + n.schema
+	name := "sqluice_" + schema
 	return strings.ToValidUTF8(name[:min(len(name), longestName)], "")
+}
+
+// location is what a database says of where the queue is.
+type location struct {
+	jobs     []string // the schemas with a table of jobs: those of the search_path, in its order, or the one that was named
+	versions []string // those with goose's table for the queue
+	current  string   // the schema in which new tables are made
+	usable   bool     // the role may use it
+	role     string
+}
+
+// schema returns the schema that has the queue, or in which a migration makes it. Tables that are the queue's in two schemas may be two queues:
+// a program would work on one of them, and another program on the other.
+func (l location) schema(named string) (string, error) {
+	switch {
+	case !l.usable && named == "":
+		return "", fmt.Errorf("%w: the role %s may not use any schema of its search_path", errPrivilege, l.role)
+	case !l.usable:
+		return "", fmt.Errorf("%w: the role %s may not use the schema %s", errPrivilege, l.role, named)
+	case named != "":
+		return named, nil
+	case len(l.jobs) > 1:
+		return "", fmt.Errorf("the search_path leads to %d tables %s, in the schemas %s: name the queue's with schema=NAME in the URL or WithSchema",
+			len(l.jobs), jobsTable, strings.Join(l.jobs, ", "))
+	case len(l.jobs) == 1:
+		return l.jobs[0], nil
+	case len(l.versions) > 0:
+		return l.versions[0], nil
+	}
+	return l.current, nil
+}
+
+// locate asks where the queue is, and has all statements go there from now on: also those in transactions of the application, whose
+// search_path may be another.
+func (s *connections) locate(ctx context.Context) (location, error) {
+	var l location
+	var server int64
+	sent := s.clock.instant()
+	err := s.queryRow(ctx, "locate", once(s.names.schema), &l.jobs, &l.versions, &l.current, &l.usable, &l.role, &server)
+	if err != nil {
+		return l, err
+	}
+	s.clock.sample(server, sent, s.clock.instant())
+	schema, err := l.schema(s.names.schema)
+	if err == nil {
+		s.names.settle(schema, l.current)
+	}
+	return l, err
+}
+
+// located has locate ask unless it is known where the queue is.
+func (s *connections) located(ctx context.Context) error {
+	if s.names.at().schema != "" {
+		return nil
+	}
+	_, err := s.locate(ctx)
+	return err
 }
 
 // tables are the queue's tables and goose's. A test derives them from the migrations.

@@ -10,6 +10,21 @@ END;
 $$;
 -- +goose StatementEnd
 
+-- There is no queue in another schema of the search_path: where the queue is would have two answers.
+-- +goose StatementBegin
+DO $$
+DECLARE
+    others TEXT;
+BEGIN
+    SELECT string_agg(CAST(n.nspname AS TEXT), ', ') INTO others FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE c.relname = 'sqluice_jobs' AND n.nspname = ANY (current_schemas(false)) AND n.nspname <> current_schema();
+    IF others IS NOT NULL THEN
+        RAISE EXCEPTION 'the search_path leads to a table sqluice_jobs in the schema % already: set search_path to the schema of the queue alone', others;
+    END IF;
+END;
+$$;
+-- +goose StatementEnd
+
 -- Names that begin with sqluice_ are the queue's: none may be there yet, but for goose's own table.
 -- +goose StatementBegin
 DO $$

@@ -1,0 +1,1 @@
+CREATE TABLE sqluice_jobs (id BIGINT)

@@ -1,0 +1,14 @@
+SELECT ARRAY(
+           SELECT CAST(n.nspname AS TEXT) FROM unnest(CASE WHEN CAST($1 AS TEXT) = '' THEN current_schemas(false) ELSE ARRAY[CAST($1 AS name)] END) WITH ORDINALITY AS p (name, i)
+           CROSS JOIN pg_namespace AS n CROSS JOIN pg_class AS c
+           WHERE n.nspname = p.name AND c.relnamespace = n.oid AND c.relname = 'sqluice_jobs' ORDER BY p.i
+       ),
+       ARRAY(
+           SELECT CAST(n.nspname AS TEXT) FROM unnest(CASE WHEN CAST($1 AS TEXT) = '' THEN current_schemas(false) ELSE ARRAY[CAST($1 AS name)] END) WITH ORDINALITY AS p (name, i)
+           CROSS JOIN pg_namespace AS n CROSS JOIN pg_class AS c
+           WHERE n.nspname = p.name AND c.relnamespace = n.oid AND c.relname = 'sqluice_goose_version' ORDER BY p.i
+       ),
+       COALESCE(CAST(current_schema() AS TEXT), ''),
+       COALESCE(CASE WHEN CAST($1 AS TEXT) = '' THEN current_schema() IS NOT NULL
+                ELSE (SELECT has_schema_privilege(n.oid, 'USAGE') FROM pg_namespace AS n WHERE n.nspname = CAST($1 AS TEXT)) END, true),
+       CAST(current_user AS TEXT), CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)
