@@ -22,9 +22,10 @@ type connections struct {
 	options    options
 	names      *namespace
 	clock      clock
-	pooled     atomic.Bool  // there is a pooler, and no way round it: no notifications, no locks
-	unprepared atomic.Bool  // there is a pooler: no prepared statements
-	connecting atomic.Int64 // how long the last connection outside the pool took to be made and set up
+	self       atomic.Pointer[identity] // of the database, as it was last seen
+	pooled     atomic.Bool              // there is a pooler, and no way round it: no notifications, no locks
+	unprepared atomic.Bool              // there is a pooler: no prepared statements
+	connecting atomic.Int64             // how long the last connection outside the pool took to be made and set up
 
 	looking sync.Mutex // guards looked
 	looked  bool       // for a pooler

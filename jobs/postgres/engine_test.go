@@ -22,6 +22,7 @@ func TestEngine(t *testing.T) {
 		{"Clock", clockTests},
 		{"Collide", collideTests},
 		{"Deadline", deadlineTests},
+		{"Identity", identityTests},
 		{"Later", laterTests},
 		{"Groups", groupTests},
 		{"Pipeline", pipelineTests},

@@ -103,6 +103,12 @@ type location struct {
 	current  string   // the schema in which new tables are made
 	usable   bool     // the role may use it
 	role     string
+	server   int64 // its time
+	identity identity
+}
+
+func (l *location) values() []any {
+	return append([]any{&l.jobs, &l.versions, &l.current, &l.usable, &l.role, &l.server}, l.identity.values()...)
 }
 
 // schema returns the schema that has the queue, or in which a migration makes it. Tables that are the queue's in two schemas may be two queues:
@@ -130,18 +136,46 @@ func (l location) schema(named string) (string, error) {
 // search_path may be another.
 func (s *connections) locate(ctx context.Context) (location, error) {
 	var l location
-	var server int64
 	sent := s.clock.instant()
-	err := s.queryRow(ctx, "locate", once(s.names.schema), &l.jobs, &l.versions, &l.current, &l.usable, &l.role, &server)
-	if err != nil {
+	if err := s.queryRow(ctx, "locate", once(s.names.schema), l.values()...); err != nil {
 		return l, err
 	}
-	s.clock.sample(server, sent, s.clock.instant())
+	return l, s.settle(l, sent)
+}
+
+// settle notes what locate has learnt.
+func (s *connections) settle(l location, sent instant) error {
+	s.clock.sample(l.server, sent, s.clock.instant())
 	schema, err := l.schema(s.names.schema)
-	if err == nil {
-		s.names.settle(schema, l.current)
+	if err != nil {
+		return err
 	}
-	return l, err
+	s.names.settle(schema, l.current)
+	s.self.Store(&l.identity)
+	return nil
+}
+
+// locateApart is locate on a connection of its own: those of the pool may all be held by transactions, among them the caller's.
+func (s *connections) locateApart(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	config, before := s.pool.Config().ConnConfig, s.pool.Config().BeforeConnect
+	if before != nil {
+		if err := before(ctx, config); err != nil {
+			return err
+		}
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return translate(err)
+	}
+	var l location
+	sent := s.clock.instant()
+	err = conn.QueryRow(ctx, control("locate"), once(s.names.schema)...).Scan(l.values()...)
+	if err == nil {
+		err = s.settle(l, sent)
+	}
+	return errors.Join(translate(err), conn.Close(ctx))
 }
 
 // located has locate ask unless it is known where the queue is.

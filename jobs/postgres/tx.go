@@ -19,8 +19,9 @@ import (
 )
 
 // Tx lets a client or [jobs.CompleteTx] work inside the caller's transaction. It may be of any pool or connection on the
-// queue's database. Adding and changing jobs needs READ COMMITTED, PostgreSQL's default: at another isolation level it is a
-// [jobs.InvalidError], because a queue that was closed by a move would seem open. Reading and CompleteTx work at any.
+// queue's database; one on another database is refused. Adding and changing jobs needs READ COMMITTED, PostgreSQL's default: at
+// another isolation level it is a [jobs.InvalidError], because a queue that was closed by a move would seem open. Reading and
+// CompleteTx work at any.
 func Tx(tx pgx.Tx) jobs.Tx { return &callersTx{conn: tx} }
 
 // SQLTx is [Tx] for services that use database/sql over pgx.
@@ -28,10 +29,72 @@ func SQLTx(tx *sql.Tx) jobs.Tx { return &callersTx{conn: sqlTx{tx}} }
 
 type callersTx struct {
 	conn   dbpostgres.DBTX
-	looked atomic.Bool // at the isolation level, which was found right, and which no transaction changes after its first statement
+	looked atomic.Bool                 // at the isolation level, which was found right, and which no transaction changes after its first statement
+	on     atomic.Pointer[connections] // those whose database it was found to be on
 }
 
 func (t *callersTx) Handle() any { return t }
+
+// custom is where the transaction's connection keeps what is known of it, or nil when that cannot be had.
+func (t *callersTx) custom() map[string]any {
+	if tx, ok := t.conn.(pgx.Tx); ok {
+		return tx.Conn().PgConn().CustomData()
+	}
+	return nil
+}
+
+// identity is which database a connection leads to. A server that is started again is another one by this, as are two servers with the
+// same files, such as one that was restored from the other's backup.
+type identity struct {
+	start    string // of the server; empty for a standby, where nothing is written
+	database string
+	address  string // for people
+}
+
+func (i *identity) values() []any { return []any{&i.start, &i.database, &i.address} }
+
+func (i identity) same(other identity) bool {
+	return i.start == "" || other.start == "" || i.start == other.start && i.database == other.database
+}
+
+func (i identity) String() string { return fmt.Sprintf("the database %s at %s", i.database, i.address) }
+
+// identityKey is where a connection keeps its identity.
+const identityKey = "sqluice: identity"
+
+// reaches returns an error unless the transaction is on the queue's database. Two may have jobs and workers of the same ids: nothing else
+// would tell. asked is what its connection has just answered, or nil.
+func (s *connections) reaches(ctx context.Context, t *callersTx, asked *identity) error {
+	if t.on.Load() == s {
+		return nil
+	}
+	custom := t.custom()
+	found, known := custom[identityKey].(identity)
+	if asked != nil {
+		found, known = *asked, true
+	}
+	if self := s.self.Load(); !known || self == nil || !found.same(*self) {
+		// A connection through a pooler may lead elsewhere than before, and the queue's server may have been started again.
+		if asked == nil {
+			if err := t.conn.QueryRow(ctx, control("identity"), once()...).Scan(found.values()...); err != nil {
+				return translate(err)
+			}
+		}
+		if self == nil || !found.same(*self) {
+			if err := s.locateApart(ctx); err != nil {
+				return fmt.Errorf("look at the queue's database: %w", err)
+			}
+		}
+	}
+	if self := s.self.Load(); !found.same(*self) {
+		return fmt.Errorf("the transaction is on %s, and the client's queue in %s: begin it there", found, *self)
+	}
+	if custom != nil {
+		custom[identityKey] = found
+	}
+	t.on.Store(s)
+	return nil
+}
 
 // Savepoint implements [jobs.Tx].
 func (t *callersTx) Savepoint(ctx context.Context, statement string) error {
@@ -52,12 +115,17 @@ func (s *backend) Join(tx jobs.Tx) (db.Querier, error) {
 			return nil, err
 		}
 	}
-	return s.querier(callersConn{t.conn, s}, false), nil
+	if s.self.Load() == nil { // also where the queue is
+		if err := s.locateApart(context.Background()); err != nil {
+			return nil, fmt.Errorf("look at the queue's database: %w", err)
+		}
+	}
+	return s.querier(callersConn{t, s}, false), nil
 }
 
-// callersConn is the connection of a caller's transaction. Its errors say what they mean.
+// callersConn is the connection of a caller's transaction, which is looked at before its first statement. Its errors say what they mean.
 type callersConn struct {
-	conn  dbpostgres.DBTX
+	tx    *callersTx
 	store *backend
 }
 
@@ -70,12 +138,18 @@ func (c callersConn) mean(err error) error {
 }
 
 func (c callersConn) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	tag, err := c.conn.Exec(ctx, sql, args...)
+	if err := c.store.reaches(ctx, c.tx, nil); err != nil {
+		return pgconn.CommandTag{}, err
+	}
+	tag, err := c.tx.conn.Exec(ctx, sql, args...)
 	return tag, c.mean(err)
 }
 
 func (c callersConn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	rows, err := c.conn.Query(ctx, sql, args...)
+	if err := c.store.reaches(ctx, c.tx, nil); err != nil {
+		return nil, err
+	}
+	rows, err := c.tx.conn.Query(ctx, sql, args...)
 	if err != nil {
 		return rows, c.mean(err)
 	}
@@ -83,7 +157,10 @@ func (c callersConn) Query(ctx context.Context, sql string, args ...any) (pgx.Ro
 }
 
 func (c callersConn) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	return callersRow{c.conn.QueryRow(ctx, sql, args...), c}
+	if err := c.store.reaches(ctx, c.tx, nil); err != nil {
+		return failedRow{err}
+	}
+	return callersRow{c.tx.conn.QueryRow(ctx, sql, args...), c}
 }
 
 type callersRows struct {
@@ -109,24 +186,29 @@ func (s *backend) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals core.S
 		return errForeignTx
 	}
 	notifies := signals&core.WorkReady != 0 && !s.options.silent
-	if t.looked.Load() && !notifies {
+	if t.looked.Load() && t.on.Load() == s.connections && !notifies {
 		return nil
 	}
 	var level, encoding, nothing string
+	var found identity
 	var err error
+	values := append([]any{&level, &encoding}, found.values()...)
 	if !notifies {
-		err = t.conn.QueryRow(ctx, control("isolation"), once()...).Scan(&level, &encoding)
+		err = t.conn.QueryRow(ctx, control("isolation"), once()...).Scan(values...)
 	} else {
 		// The server drops those that are alike. (Not here: one before may have gone with a savepoint.) The message has no
 		// token, because this process must hear of the commit too.
 		text := notification("", core.WorkReady, queue)
-		err = t.conn.QueryRow(ctx, control("isolation_notify"), once(s.names.channel(), text)...).Scan(&level, &encoding, &nothing)
+		err = t.conn.QueryRow(ctx, control("isolation_notify"), once(s.names.channel(), text)...).Scan(append(values, &nothing)...)
 	}
 	if err == nil {
 		err = checkClientEncoding(encoding)
 	}
+	if err == nil {
+		err = s.reaches(ctx, t, &found)
+	}
 	if err != nil {
-		return err
+		return translate(err)
 	}
 	if level == "read committed" || level == "read uncommitted" { // which are the same in PostgreSQL
 		t.looked.Store(true)
@@ -153,7 +235,9 @@ func (s *backend) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
 	if err != nil {
 		return nil, translate(err)
 	}
-	return &ownTx{&callersTx{conn: tx}, tx}, nil
+	own := &ownTx{&callersTx{conn: tx}, tx}
+	own.on.Store(s.connections)
+	return own, nil
 }
 
 // Commit implements [engine.OwnTx].

@@ -11,4 +11,6 @@ SELECT ARRAY(
        COALESCE(CAST(current_schema() AS TEXT), ''),
        COALESCE(CASE WHEN CAST($1 AS TEXT) = '' THEN current_schema() IS NOT NULL
                 ELSE (SELECT has_schema_privilege(n.oid, 'USAGE') FROM pg_namespace AS n WHERE n.nspname = CAST($1 AS TEXT)) END, true),
-       CAST(current_user AS TEXT), CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)
+       CAST(current_user AS TEXT), CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT),
+       CASE WHEN pg_is_in_recovery() THEN '' ELSE CAST(extract(epoch FROM pg_postmaster_start_time()) AS TEXT) END,
+       CAST(current_database() AS TEXT), COALESCE(host(inet_server_addr()), 'localhost') || ':' || current_setting('port')
