@@ -109,6 +109,7 @@ func (s *backend) Close() error {
 		return nil
 	}
 	s.closed = true
+	s.closing.Store(true)
 	s.mu.Unlock()
 	s.hub.close()
 	if s.ownPool {

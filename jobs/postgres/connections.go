@@ -2,15 +2,19 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/jobs"
 )
 
 // connections are the ways to the server: the pool, and connections of their own that listen and hold locks.
@@ -25,20 +29,36 @@ type connections struct {
 	self       atomic.Pointer[identity] // of the database, as it was last seen
 	pooled     atomic.Bool              // there is a pooler, and no way round it: no notifications, no locks
 	unprepared atomic.Bool              // there is a pooler: no prepared statements
+	sessions   *atomic.Bool             // there is a pooler, and each of its clients keeps its connection to the server
+	closing    atomic.Bool              // Close has begun
 	connecting atomic.Int64             // how long the last connection outside the pool took to be made and set up
 
 	looking sync.Mutex // guards looked
 	looked  bool       // for a pooler
 }
 
-// rerun runs a read again whose connection turns out to be lost, as many of the pool may be after a restart.
+// explain says what the final error of a call means. A connection that was lost since Close began, or whose making was given up and not
+// by the caller, was closed by it.
+func (s *connections) explain(ctx context.Context, err error) error {
+	err = translate(err)
+	closed := errors.Is(err, jobs.ErrUnavailable) || errors.Is(err, context.Canceled) && ctx.Err() == nil
+	if s.closing.Load() && closed && !errors.Is(err, jobs.ErrUnknownOutcome) {
+		return fmt.Errorf("%w (%v)", jobs.ErrClosed, err)
+	}
+	return err
+}
+
+// rerun runs a read again whose connection turns out to be lost, as many of the pool may be after a restart, or that met another
+// transaction, as it may where the role's transactions are serializable.
 func (s *connections) rerun(ctx context.Context, read func() error) error {
 	for run := 1; ; run++ {
 		err := read()
-		if err == nil || !broken(err) || run == reruns || ctx.Err() != nil {
-			return translate(err)
+		if err == nil || !broken(err) && !collided(err) || run == reruns || ctx.Err() != nil {
+			return s.explain(ctx, err)
 		}
-		s.distrust(run, err)
+		if broken(err) {
+			s.distrust(run, err)
+		}
 	}
 }
 
@@ -144,13 +164,15 @@ func (s *connections) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	sessions := pid != said && !s.options.pooled && s.options.session == "" && s.poolsSessions(ctx)
 	s.looking.Lock()
 	defer s.looking.Unlock()
 	if s.looked {
 		return nil
 	}
 	s.looked = true
-	if pid == said && !s.options.pooled {
+	s.sessions.Store(sessions)
+	if pid == said && !s.options.pooled || sessions {
 		return nil
 	}
 	s.unprepared.Store(true)
@@ -158,4 +180,66 @@ func (s *connections) look(ctx context.Context) error {
 		s.options.logger.Warn("there is a pooler before the PostgreSQL server: polling for jobs, and telling by leases alone that a worker is gone; connect to the server itself, name it beside the pooler with WithSession, or say pgbouncer=true in the URL")
 	}
 	return nil
+}
+
+// heardWithin is how long a notification may take from one client of a pooler to another.
+const heardWithin = time.Second
+
+// poolsSessions reports whether the pooler before the server leaves each client its own connection to the server, as PgBouncer does in
+// session mode. There a client that is silent hears notifications. When this cannot be found out, it is taken for another mode.
+func (s *connections) poolsSessions(ctx context.Context) bool {
+	own, err := s.hearsNotifications(ctx)
+	if err != nil {
+		s.options.logger.Debug("cannot find out how the pooler gives out connections", "error", translate(err))
+	}
+	return own
+}
+
+func (s *connections) hearsNotifications(ctx context.Context) (heard bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	var clients [2]*pgx.Conn
+	var backends [2]uint32
+	for i := range clients {
+		if clients[i], err = s.connectAsPool(ctx); err != nil {
+			return false, err
+		}
+		defer func() { _ = clients[i].Close(context.WithoutCancel(ctx)) }() // nothing is open on it
+		var encoding string
+		if err := clients[i].QueryRow(ctx, control("backend"), pgx.QueryExecModeExec).Scan(&backends[i], &encoding); err != nil {
+			return false, err
+		}
+	}
+	if backends[0] == backends[1] {
+		return false, nil
+	}
+	listener, notifier := clients[0], clients[1]
+	channel := "sqluice_probe_" + strings.ToLower(rand.Text())
+	if _, err := listener.Exec(ctx, controlOn("listen", channel), pgx.QueryExecModeSimpleProtocol); err != nil {
+		return false, err
+	}
+	if _, err := notifier.Exec(ctx, control("notify"), once(channel, "")...); err != nil {
+		return false, err
+	}
+	waiting, stop := context.WithTimeout(ctx, heardWithin)
+	defer stop()
+	if _, err = listener.WaitForNotification(waiting); err == nil {
+		return true, nil
+	}
+	if waiting.Err() != nil && ctx.Err() == nil {
+		// What listens now is a connection of the pooler, by all odds the one that this gets.
+		_, err = notifier.Exec(ctx, controlOn("unlisten", channel), pgx.QueryExecModeSimpleProtocol)
+	}
+	return false, err
+}
+
+// connectAsPool makes a connection as those of the pool are.
+func (s *connections) connectAsPool(ctx context.Context) (*pgx.Conn, error) {
+	config, before := s.pool.Config().ConnConfig, s.pool.Config().BeforeConnect
+	if before != nil {
+		if err := before(ctx, config); err != nil {
+			return nil, err
+		}
+	}
+	return pgx.ConnectConfig(ctx, config)
 }

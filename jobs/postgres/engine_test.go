@@ -40,6 +40,7 @@ func TestEngine(t *testing.T) {
 		{"Reach", reachTests},
 		{"Refusals", refusalsTests},
 		{"Sequences", sequencesTests},
+		{"Settings", settingsTests},
 		{"Silence", silenceTests},
 		{"Backlog", backlogTests},
 		{"Stray", strayTests},

@@ -35,11 +35,13 @@ func (e *poolError) Is(target error) bool { return target == jobs.ErrUnavailable
 const (
 	codeUnique        = "23505"
 	codeExclusion     = "23P01"
+	codeTooMany       = "53300"
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"
 	codeReadOnly      = "25006"
 	codeDiskFull      = "53100"
 	codeLock          = "55P03"
+	codeCanceled      = "57014"
 	codePrivilege     = "42501"
 	codeNoDatabase    = "3D000"
 	codeProtocol      = "08P01" // PgBouncer's only one
@@ -65,6 +67,8 @@ func translate(err error) error {
 	}
 	return fmt.Errorf("%w (%w)", meaning, err)
 }
+
+var errEnded = errors.New("the server ended a statement, as the statement_timeout of the role, the database or the URL does: set a longer one for this role")
 
 var errStatementPooling = errors.New("the queue needs transactions: set PgBouncer's pool_mode to transaction or session, or connect to the server itself")
 
@@ -93,6 +97,8 @@ func meaning(err error) error {
 		return jobs.ErrBusy
 	case e.Code == codeReadOnly:
 		return jobs.ErrReadOnly
+	case e.Code == codeCanceled:
+		return errEnded
 	case e.Code == codePrivilege:
 		return errPrivilege
 	case e.Code == codeUnique && e.ConstraintName == "sqluice_jobs_unique":
@@ -134,7 +140,7 @@ func passing(e *pgconn.PgError) bool {
 	if e.Code == codeProtocol && refusedByPooler(e.Message) {
 		return false
 	}
-	return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == "53300" || e.Code == "25P03" || e.Code == "25P04"
+	return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == codeTooMany || e.Code == "25P03" || e.Code == "25P04"
 }
 
 // refusals are parts of the messages by which PgBouncer says what a person has to mend. It has one code for these and for states that

@@ -28,7 +28,7 @@ func (s *backend) Insert(ctx context.Context, in engine.Insert) ([]int64, error)
 	case in.Payloads != nil:
 		err = inserter{s}.writeInsert(ctx, i)
 	default:
-		err = translate(s.inserts.Do(ctx, i))
+		err = s.explain(ctx, s.inserts.Do(ctx, i))
 	}
 	if err != nil {
 		return nil, err

@@ -58,8 +58,9 @@ func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release f
 				s.missed.Store(&now)
 				tell(err)
 			},
-			lost: "the connection that shows that the worker lives was lost: making another",
-			back: "there is a connection again that shows that the worker lives",
+			first: true,
+			lost:  "the connection that shows that the worker lives was lost: making another",
+			back:  "there is a connection again that shows that the worker lives",
 		})
 	})
 	release = func(bool) error {
@@ -73,9 +74,19 @@ func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release f
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return "", nil, errors.Join(fmt.Errorf("take the worker's lock: %w", translate(err)), release(true))
+		return "", nil, errors.Join(fmt.Errorf("take the worker's lock: %w", s.countNeeded(translate(err))), release(true))
 	}
 	return strconv.FormatInt(number, 10), release, nil
+}
+
+// countNeeded adds to an error how many connections a worker needs, if the server has none left for it.
+func (s *workerLocks) countNeeded(err error) error {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) || e.Code != codeTooMany {
+		return err
+	}
+	n := s.pool.Config().MaxConns
+	return fmt.Errorf("%w: a process with workers needs %d connections, %d of its pool and two more: set a smaller pool_max_conns, or raise the server's max_connections or the role's limit", err, n+2, n)
 }
 
 // FreeWorkerLocks tries all locks in one statement, and those that it finds free again a little later. A server that has just
@@ -154,6 +165,9 @@ func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (taken boo
 	w := newWatch(ctx, s.options.silence)
 	if _, err = conn.Exec(w.ctx, control("begin"), pgx.QueryExecModeExec); err == nil {
 		err = conn.QueryRow(w.ctx, control("try_lock"), once(number)...).Scan(&taken)
+	}
+	if err == nil && taken { // the caller keeps the transaction open for as long as it needs
+		_, err = conn.Exec(w.ctx, control("no_timeouts"), once()...)
 	}
 	if err = translate(w.end(err)); err != nil || !taken {
 		done()

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	stdsql "database/sql"
 	"errors"
@@ -239,16 +240,17 @@ func tryBehindPooler(ctx context.Context, conn *pgx.Conn) (taken bool, err error
 func (s *schema) migrationPool() *stdsql.DB {
 	config := s.session.Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // it may lead through a pooler
-	if !s.pooled.Load() {                               // a pooler takes no such parameters
-		config.RuntimeParams["search_path"] = pgx.Identifier{s.names.at().schema}.Sanitize()
-		config.RuntimeParams["statement_timeout"] = "0" // the tables may be large
-		// A busy machine may take its time between two statements; a migrator that was stopped is not to keep its locks for ever.
-		const idle = "idle_in_transaction_session_timeout"
-		if _, chosen := config.RuntimeParams[idle]; !chosen {
-			config.RuntimeParams[idle] = "1min"
-		}
-	}
 	var opts []stdlib.OptionOpenDB
+	if !s.pooled.Load() { // else the settings would be another client's the next time
+		// The tables may be large. A busy machine may take its time between two statements; a migrator that was stopped is not to keep
+		// its locks for ever.
+		path := pgx.Identifier{s.names.at().schema}.Sanitize()
+		idle := cmp.Or(config.RuntimeParams["idle_in_transaction_session_timeout"], "1min")
+		opts = append(opts, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, control("migration"), once(path, idle)...)
+			return err
+		}))
+	}
 	if before := s.beforeConnect(); before != nil {
 		opts = append(opts, stdlib.OptionBeforeConnect(before))
 	}

@@ -32,6 +32,9 @@ func (s mover) settle(ctx context.Context, name string) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it has written nothing
+	if _, err := tx.Exec(ctx, control("no_timeouts"), once()...); err != nil {
+		return err
+	}
 	_, err = tx.Exec(ctx, s.names.qualify(control(name)), once()...)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,6 +53,14 @@ func openBackend(ctx context.Context, url string, opts ...Option) (*backend, err
 		config.PingTimeout = answerWithin
 	}
 	var store *backend
+	var sessions atomic.Bool
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		pid := conn.PgConn().PID()
+		if sessions.Load() {
+			pid = 0
+		}
+		return stay(ctx, conn, pid)
+	}
 	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
 		asked := p.IdleDuration > pingAfter
 		data := p.Conn.PgConn().CustomData()
@@ -68,7 +77,7 @@ func openBackend(ctx context.Context, url string, opts ...Option) (*backend, err
 		pool.Close()
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	store.ownPool = true
+	store.ownPool, store.sessions = true, &sessions
 	return store, nil
 }
 
@@ -102,7 +111,7 @@ func newBackend(pool *pgxpool.Pool, opts []Option) (*backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connections{pool: pool, options: o, names: &namespace{schema: o.schema}, clock: clock{local: o.local, monotonic: time.Now}}
+	c := &connections{sessions: &atomic.Bool{}, pool: pool, options: o, names: &namespace{schema: o.schema}, clock: clock{local: o.local, monotonic: time.Now}}
 	s := &backend{connections: c, schema: &schema{connections: c}, workerLocks: &workerLocks{connections: c}, mover: mover{c}}
 	s.sealed = engine.SealStore(s)
 	s.inspecting = make(chan struct{}, inspections(pool.Config().MaxConns))

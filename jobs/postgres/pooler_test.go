@@ -12,11 +12,13 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 var poolerTests = []engineTest{
 	{"PoolerIsNoticed", testPoolerIsNoticed},
 	{"LifeBehindPooler", testLifeBehindPooler},
+	{"PoolerOfSessions", testPoolerOfSessions},
 	{"PoolerRestarts", testPoolerRestarts},
 	{"MigrateThroughPooler", testMigrateThroughPooler},
 	{"MigrateSchemaThroughPooler", testMigrateSchemaThroughPooler},
@@ -26,6 +28,7 @@ var poolerTests = []engineTest{
 func testPoolerIsNoticed(t *testing.T, site *site) {
 	server := site.server
 	pooler := testdb.StartPgBouncer(t, server.URL(), nil)
+	sessions := testdb.StartPgBouncer(t, server.URL(), map[string]string{"pool_mode": "session"})
 	url := server.Copy(t, site.template)
 	for name, test := range map[string]struct {
 		url      string
@@ -36,6 +39,7 @@ func testPoolerIsNoticed(t *testing.T, site *site) {
 	}{
 		"the server itself":      {url: url, locks: true, prepares: true},
 		"unknown":                {url: pooler.URL(url), warnings: 1},
+		"in session mode":        {url: sessions.URL(url), locks: true, prepares: true},
 		"known by the URL":       {url: with(pooler.URL(url), "pgbouncer=true")},
 		"known by the option":    {url: pooler.URL(url), opts: []Option{BehindPooler()}},
 		"with a session":         {url: pooler.URL(url), opts: []Option{WithSession(url)}, locks: true},
@@ -120,6 +124,31 @@ func testLifeBehindPooler(t *testing.T, site *site) {
 		})
 	}
 	looked.Wait()
+}
+
+// In session mode a pooler is like the server: for migrations into a schema, the life of jobs, and a crash, which the lock shows.
+func testPoolerOfSessions(t *testing.T, site *site) {
+	pooler := testdb.StartPgBouncer(t, site.server.URL(), map[string]string{"pool_mode": "session"})
+	url := site.server.Database(t)
+	store, client := migrated(t, pooler.URL(url), WithSchema("own"))
+	lifeOfJobs(t, store, client)
+
+	id := enqueue(t, client, "crashed")
+	p := newProxy(t, pooler.URL(url))
+	doomed, _ := open(t, p.url(pooler.URL(url)), WithSchema("own"))
+	g := ghost(t, doomed, "doomed", []string{"crashed"})
+	want(t, "the worker has a lock", g.key != "", true)
+	stop := work(t, client, jobs.Config{}, handlers{"crashed": nothing, "first": nothing})
+	wantDone(t, client, enqueue(t, client, "first"), 1) // the start is over
+	want(t, "status while the process lives", get(t, client, id).Status, jobs.StatusRunning)
+	p.leave()
+	wantDone(t, client, id, 2)
+	list, err := inspect.New(client).Errors(t.Context(), id)
+	must(t, err)
+	if len(list) != 1 || list[0].Cause != jobs.CauseCrash {
+		t.Errorf("the errors are %v", list)
+	}
+	must(t, stop())
 }
 
 // Two runners drain a queue while the pooler is restarted between them and the server: each job ends once.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -64,13 +65,13 @@ func newProxy(t *testing.T, address string) *proxy {
 	open := make(chan struct{})
 	close(open)
 	p := &proxy{
-		t: t, server: filepath.Join(config.Host, ".s.PGSQL.5432"), dir: dir, links: map[*link]struct{}{}, gate: open,
+		t: t, server: filepath.Join(config.Host, fmt.Sprintf(".s.PGSQL.%d", config.Port)), dir: dir, links: map[*link]struct{}{}, gate: open,
 		commit: func(int) fate { return pass }, after: func() {}, over: make(chan struct{}),
 	}
 	if !strings.HasPrefix(config.Host, "/") {
 		t.Skip("the proxy knows unix sockets only")
 	}
-	listener, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
+	listener, err := net.Listen("unix", filepath.Join(dir, fmt.Sprintf(".s.PGSQL.%d", config.Port)))
 	must(t, err)
 	var accepting, running sync.WaitGroup
 	accepting.Go(func() {

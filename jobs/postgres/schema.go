@@ -159,13 +159,7 @@ func (s *connections) settle(l location, sent instant) error {
 func (s *connections) locateApart(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	config, before := s.pool.Config().ConnConfig, s.pool.Config().BeforeConnect
-	if before != nil {
-		if err := before(ctx, config); err != nil {
-			return err
-		}
-	}
-	conn, err := pgx.ConnectConfig(ctx, config)
+	conn, err := s.connectAsPool(ctx)
 	if err != nil {
 		return translate(err)
 	}

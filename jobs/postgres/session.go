@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,21 +27,60 @@ type held struct {
 	setup  func(context.Context, *pgx.Conn) error // runs on each new one
 	notice func(*pgconn.Notification)             // gets its notifications
 	failed func(error)                            // is called when it is lost, or could not be made
-	lost   string                                 // what the log says then, once
+	first  bool                                   // failed tells the caller why there is none yet, so that the log need not
+	lost   string                                 // what the log says when it is lost
 	back   string                                 // and when there is one again
+}
+
+// lossesEvery is how often the log tells of a connection that is lost again and again, as by a proxy that ends silent ones.
+const lossesEvery = 30 * time.Second
+
+// losses log the losses of a held connection: the first one, and at most one each lossesEvery, with the number of those since the last
+// that was logged. Others are logged at debug level.
+type losses struct {
+	held    held
+	log     *slog.Logger
+	began   time.Time // the outage; the zero time: there is none
+	told    time.Time // when a loss was last logged
+	untold  int       // losses since
+	level   slog.Level
+	existed bool // there was a connection
+}
+
+func (l *losses) lost(err error) {
+	if !l.began.IsZero() {
+		return
+	}
+	l.began = time.Now()
+	l.untold++
+	if !l.existed && l.held.first {
+		return
+	}
+	if l.level = slog.LevelDebug; l.told.IsZero() || time.Since(l.told) >= lossesEvery {
+		l.level = slog.LevelWarn
+	}
+	l.log.Log(context.Background(), l.level, l.held.lost, "error", err, "losses", l.untold)
+	if l.level == slog.LevelWarn {
+		l.told, l.untold = l.began, 0
+	}
+}
+
+func (l *losses) back() {
+	if began := l.began; !began.IsZero() && (l.existed || !l.held.first) {
+		l.log.Log(context.Background(), min(l.level, slog.LevelInfo), l.held.back, "after", time.Since(began).Round(time.Millisecond))
+	}
+	l.began, l.existed = time.Time{}, true
 }
 
 // hold keeps a connection open until ctx ends.
 func (s *connections) hold(ctx context.Context, h held) {
-	var lost time.Time
+	losses := losses{held: h, log: s.options.logger}
 	for failures := 0; ctx.Err() == nil; {
 		begun := time.Now()
 		err := s.holdOnce(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 			err := h.setup(ctx, conn)
 			if err == nil {
-				if failures > 0 {
-					s.options.logger.Info(h.back, "after", time.Since(lost).Round(time.Millisecond))
-				}
+				losses.back()
 				failures = 0
 				s.connecting.Store(int64(time.Since(begun)))
 			}
@@ -49,10 +89,8 @@ func (s *connections) hold(ctx context.Context, h held) {
 		if ctx.Err() != nil {
 			return
 		}
-		if failures++; failures == 1 {
-			lost = time.Now()
-			s.options.logger.Warn(h.lost, "error", translate(err))
-		}
+		failures++
+		losses.lost(translate(err))
 		h.failed(err)
 		timer := time.NewTimer(min(reconnectFirst<<min(failures-1, 10), reconnectLast))
 		select {
@@ -81,6 +119,9 @@ func (s *connections) holdOnce(ctx context.Context, setup func(context.Context, 
 		}
 		_ = conn.Close(ctx)
 	}()
+	if err := stay(ctx, conn, 0); err != nil {
+		return err
+	}
 	if err := setup(ctx, conn); err != nil {
 		return err
 	}
@@ -105,6 +146,15 @@ func (s *connections) holdOnce(ctx context.Context, setup func(context.Context, 
 			}
 		}
 	}
+}
+
+// stay has the server not end a connection because it is silent, as that of an idle worker is. When pid is not 0, that happens only if the
+// server has the connection by this number: behind a pooler it may be another client's the next time.
+func stay(ctx context.Context, conn *pgx.Conn, pid uint32) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	_, err := conn.Exec(ctx, control("stay"), once(int64(pid))...)
+	return err
 }
 
 // connect makes a connection outside the pool, with the pool's own ways of getting a password.

@@ -39,7 +39,7 @@ func (traits) CanRetry(err error) bool {
 	}
 	// 53: out of disk, memory or connections, 55P03 and 57014: a lock or statement timeout, 58: I/O.
 	return met(e) || strings.HasPrefix(e.Code, "53") || strings.HasPrefix(e.Code, "58") || e.Code == codeLock ||
-		e.Code == "57014" || e.Code == codeReadOnly
+		e.Code == codeCanceled || e.Code == codeReadOnly
 }
 
 // RefusesRow implements [engine.Store]: constraints, what a function or a trigger raises, and values that a function does not take.

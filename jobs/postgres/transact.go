@@ -50,7 +50,7 @@ func (s *backend) write(ctx context.Context, writes int, transact func(context.C
 			continue
 		}
 		if !s.runsAgain(ctx, run, err) {
-			return translate(err)
+			return s.explain(ctx, err)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (t *transaction) beginWith(batch *pgx.Batch) func(pgx.BatchResults) error {
 			return err
 		}
 		var server int64
-		values := []any{&t.id, &server, nil, nil, nil, nil, &life}
+		values := []any{&t.id, &server, nil, nil, nil, nil, nil, &life}
 		if known {
 			values = values[:len(values)-1]
 		}
@@ -238,7 +238,7 @@ func (t *transaction) begin() error {
 		return err
 	}
 	row := results[len(results)-1].Rows
-	if len(row) != 1 || len(row[0]) < 7 {
+	if len(row) != 1 || len(row[0]) < 8 {
 		return errors.New("the server did not say which transaction it is")
 	}
 	if t.id, err = strconv.ParseInt(string(row[0][0]), 10, 64); err != nil {
@@ -248,7 +248,7 @@ func (t *transaction) begin() error {
 	if err != nil {
 		return err
 	}
-	if t.life = string(row[0][6]); t.prepare {
+	if t.life = string(row[0][7]); t.prepare {
 		t.conn.Conn().PgConn().CustomData()[lifeKey] = t.life
 	}
 	t.store.clock.sample(server, sent, t.store.clock.instant())

@@ -1,0 +1,165 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/callback"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+)
+
+var settingsTests = []engineTest{
+	{"RecountUnderATimeout", testRecountUnderATimeout},
+	{"ReadUnderATimeout", testReadUnderATimeout},
+	{"IdleSessionTimeout", testIdleSessionTimeout},
+	{"ReadsThatCollide", testReadsThatCollide},
+	{"CloseUnderTraffic", testCloseUnderTraffic},
+}
+
+// setForAll sets something for all new connections to a database.
+func setForAll(t *testing.T, url, setting string) {
+	t.Helper()
+	_, err := dial(t, url).Exec(t.Context(), strings.Replace(sqlFile(t, "set_for_all", databaseOf(t, url)), "@setting", setting, 1))
+	must(t, err)
+}
+
+// What the library does for its upkeep takes the time that it takes, whatever the role's statement_timeout is.
+func testRecountUnderATimeout(t *testing.T, site *site) {
+	store, client, url := site.queue(t)
+	endUncounted(t, store, client)
+	exec(t, dial(t, url), "slow_changes")
+	setForAll(t, url, "statement_timeout = '150ms'")
+	_, impatient := open(t, url)
+	wrong, err := inspect.New(impatient).Recount(t.Context())
+	must(t, err)
+	want(t, "wrong counts", wrong, 1)
+}
+
+// What people read may be ended by it, and then the error says so.
+func testReadUnderATimeout(t *testing.T, site *site) {
+	_, _, url := site.queue(t)
+	setForAll(t, url, "statement_timeout = '150ms'")
+	_, client := open(t, url)
+	must(t, client.CheckSchema(t.Context()))
+	tx, err := dial(t, url).Begin(t.Context())
+	must(t, err)
+	_, err = tx.Exec(t.Context(), sqlFile(t, "lock_jobs"))
+	must(t, err)
+	if _, err := inspect.New(client).List(t.Context(), inspect.Filter{}); err == nil || !strings.Contains(err.Error(), "set a longer one for this role") {
+		t.Errorf("the list gives %v", err)
+	}
+	must(t, tx.Rollback(t.Context()))
+}
+
+// An idle worker's connections outlive the idle_session_timeout of its role: those that listen and hold its lock, and the pool's.
+func testIdleSessionTimeout(t *testing.T, site *site) {
+	_, _, url := site.queue(t)
+	setForAll(t, url, "idle_session_timeout = '400ms'")
+	log := &journal{}
+	store, client := open(t, url, WithLogger(slog.New(log)), WithPoll(time.Minute))
+	stop := work(t, client, jobs.Config{}, handlers{"k": nothing})
+	wantDone(t, client, enqueue(t, client, "k"), 1)
+	admin := dial(t, with(url, "idle_session_timeout=0"))
+	eventually(t, "the connections are older", func() bool { return scan[int](t, admin, "count_old_sessions") >= 3 })
+	wantDone(t, client, enqueue(t, client, "k"), 1)
+	must(t, stop())
+	must(t, callback.FlushLogger(t.Context(), store.options.logger))
+	want(t, "losses in the log", log.count("lost")+log.count("no notifications"), 0)
+}
+
+// Where the role's transactions are serializable, a read may fail because of another transaction. It is run again.
+func testReadsThatCollide(t *testing.T, site *site) {
+	store, _, _ := site.queue(t)
+	for name, read := range map[string]func(context.Context, func(context.Context, db.Querier) error) error{"read": store.Read, "inspect": store.Inspect} {
+		runs := 0
+		err := read(t.Context(), func(context.Context, db.Querier) error {
+			if runs++; runs < 3 {
+				return &pgconn.PgError{Code: codeSerialization}
+			}
+			return nil
+		})
+		if err != nil || runs != 3 {
+			t.Errorf("%s: %d runs, %v", name, runs, err)
+		}
+	}
+}
+
+// Callers under way when a store is closed, and later ones, learn that it was.
+func testCloseUnderTraffic(t *testing.T, site *site) {
+	_, _, url := site.queue(t)
+	for range 8 {
+		store, err := openBackend(t.Context(), with(url, "pool_max_conns=3"), WithLogger(slog.New(slog.DiscardHandler)))
+		must(t, err)
+		client := jobs.New(store)
+		var callers sync.WaitGroup
+		begun := make(chan struct{}, 1000)
+		for i := range 16 {
+			callers.Go(func() {
+				for {
+					var err error
+					if i%2 == 0 {
+						_, err = client.Enqueue(context.Background(), "k", []byte("{}"))
+					} else {
+						_, err = client.Get(context.Background(), 1)
+					}
+					if err != nil && !errors.Is(err, jobs.ErrNotFound) {
+						if !errors.Is(err, jobs.ErrClosed) {
+							t.Errorf("a call gives %v", err)
+						}
+						return
+					}
+					select {
+					case begun <- struct{}{}:
+					default:
+					}
+				}
+			})
+		}
+		receive(t, "a call", begun)
+		must(t, store.Close())
+		callers.Wait()
+	}
+}
+
+// A connection that is lost again and again is logged once, and then with a count.
+func TestLossesAreCounted(t *testing.T) {
+	var text bytes.Buffer
+	l := losses{log: slog.New(slog.NewTextHandler(&text, nil)), held: held{lost: "it is lost", back: "it is back"}}
+	l.back()
+	for range 10 {
+		l.lost(errors.New("no"))
+		l.lost(errors.New("no"))
+		l.back()
+	}
+	want(t, "losses that are logged", strings.Count(text.String(), "it is lost"), 1)
+	want(t, "returns that are logged", strings.Count(text.String(), "it is back"), 1)
+	l.told = l.told.Add(-lossesEvery)
+	l.lost(errors.New("no"))
+	l.back()
+	want(t, "the count", strings.Count(text.String(), "losses=10"), 1)
+	want(t, "returns that are logged", strings.Count(text.String(), "it is back"), 2)
+}
+
+// A worker for which the server has no connection left says once how many it needs. It has lost none.
+func TestTooFewConnections(t *testing.T) {
+	t.Parallel()
+	owner, worker := roles(t)
+	exec(t, dial(t, as(t, owner, "sqluice")), "limit_connections")
+	log := &journal{}
+	_, client := open(t, with(worker, "pool_max_conns=2"), WithSchema("queue"), WithLogger(slog.New(log)))
+	stop := work(t, client, jobs.Config{Logger: slog.New(log)}, handlers{"k": nothing})
+	eventually(t, "the runner has tried several times", func() bool { return log.count("the database is not ready") >= 4 })
+	must(t, stop())
+	want(t, "lines that say how many are needed", log.count("needs 4 connections, 2 of its pool and two more"), log.count("the database is not ready"))
+	want(t, "lost connections", log.count("was lost"), 0)
+}

@@ -1,0 +1,1 @@
+ALTER ROLE queue_worker CONNECTION LIMIT 1

@@ -1,0 +1,1 @@
+SELECT set_config('search_path', $1, false), set_config('statement_timeout', '0', false), set_config('idle_in_transaction_session_timeout', $2, false)
