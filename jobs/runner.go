@@ -239,7 +239,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 		Scope: r.client.scope(), Registry: r.client.runners, Handlers: r.handlers,
 		Prepare: func(ctx context.Context) error { return r.client.mark(ctx, r.marks) },
 	})
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		return nil // stopped before it had begun
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -21,6 +22,7 @@ var locksTests = []engineTest{
 	{"RescueNeedsNoSecondConnection", testRescueNeedsNoSecondConnection},
 	{"KeysOfOtherEngines", testKeysOfOtherEngines},
 	{"LockIsReleased", testLockIsReleased},
+	{"StopBeforeTheLock", testStopBeforeTheLock},
 }
 
 // A worker whose lock's connection is ended again and again lives on, and so do its jobs.
@@ -253,4 +255,19 @@ func TestServerRestartKillsNoWorker(t *testing.T) {
 		must(t, err)
 		want(t, "errors of the job", len(list), 0)
 	}
+}
+
+// A runner that is stopped before it has its lock, with a cause as commands have one, has not failed.
+func testStopBeforeTheLock(t *testing.T, site *site) {
+	_, _, url := site.queue(t)
+	p := newProxy(t, url)
+	p.mute()
+	_, client := open(t, url, WithSession(p.url(url)))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan error, 1)
+	runner := newRunner(t, client, jobs.Config{}, handlers{"k": nothing})
+	go func() { ended <- runner.Run(ctx) }()
+	eventually(t, "the runner connects", func() bool { return p.dials() > 0 })
+	cancel(errors.New("stopped by a signal"))
+	must(t, receive(t, "the runner's end", ended))
 }
