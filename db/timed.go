@@ -720,6 +720,13 @@ func (q timed) RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (in
 	return value, err
 }
 
+func (q timed) ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ReleaseHeldJobs(ctx, arg)
+	q.hook("ReleaseHeldJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ReleaseJob(ctx, arg)

@@ -94,6 +94,7 @@ type (
 	RecordStuckJobsParams         = sqlite.RecordStuckJobsParams
 	Refusal                       = sqlite.Refusal
 	RegisterWorkerParams          = sqlite.RegisterWorkerParams
+	ReleaseHeldJobsParams         = sqlite.ReleaseHeldJobsParams
 	ReleaseJobParams              = sqlite.ReleaseJobParams
 	ReleaseJobsParams             = sqlite.ReleaseJobsParams
 	ReportFailedJobsParams        = sqlite.ReportFailedJobsParams

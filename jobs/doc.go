@@ -73,10 +73,17 @@ the job in the transaction of the handler's own writes.
 attempt must; context.Cause says why: [ErrTimeout], [ErrCancelRequested], [ErrLeaseLost] or [ErrStopping]. A handler that
 ignores its context keeps its slot and is reported after [Config.StuckAfter].
 
+# Deadlines
+
+Every method that takes a context returns soon after that ends, also while the database is locked or its server is away. The
+error is then the context's, for errors.Is. Nothing was written, unless it is [ErrUnknownOutcome] too: the context ended during
+the commit, which goes on for at most a second.
+
 # Shutdown
 
 When the context of [Runner.Run] ends, the runner stops claiming, lets handlers finish for [Config.Grace], then ends their
-contexts and gives unfinished jobs back without costing them an attempt.
+contexts and gives unfinished jobs back without costing them an attempt. It ends at most [Config.StopTimeout] later, whatever the
+database does.
 
 # Inspection
 

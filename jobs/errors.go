@@ -49,8 +49,8 @@ var (
 	// ErrReadOnly is returned by writes while the database server takes none, as a standby.
 	ErrReadOnly = jobtype.ErrReadOnly
 
-	// ErrUnknownOutcome is returned by writes when the connection was lost during the commit and the server did not come
-	// back in time to tell whether it happened, and when the disk failed during the commit of a database file, or the file
+	// ErrUnknownOutcome is returned by writes when the caller's context ended during the commit, when the connection was lost during
+	// it and the server did not come back in time to tell whether it happened, and when the disk failed during the commit of a database file, or the file
 	// was moved or replaced meanwhile.
 	ErrUnknownOutcome = jobtype.ErrUnknownOutcome
 

@@ -60,6 +60,11 @@ type Config struct {
 	// negative.
 	Grace time.Duration
 
+	// StopTimeout is how long, after Grace, a stopping runner waits for handlers to heed the end of their context and for the
+	// database to record how attempts ended, whatever the database does: 15 seconds when 0. What is not recorded by then is
+	// released: its job runs again, the attempt does not count, and it is not taken for a crash.
+	StopTimeout time.Duration
+
 	// Lease is how long a claim holds without renewal; renewals come at a third of it. 30 seconds when 0, at least
 	// one second. It matters only for workers that are stopped or on another host: a dead process is noticed by its
 	// lock.
@@ -100,6 +105,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Queues, c.Middleware = maps.Clone(c.Queues), slices.Clone(c.Middleware)
 	setDefault(&c.Grace, 10*time.Second)
+	setDefault(&c.StopTimeout, 15*time.Second)
 	setDefault(&c.Lease, 30*time.Second)
 	setDefault(&c.StuckAfter, 5*time.Second)
 	setDefault(&c.MaxCrashes, 3)
@@ -137,6 +143,7 @@ func (c Config) valueFaults() []error {
 		field, value, must string
 	}{
 		{c.Lease >= time.Second && c.Lease <= 24*time.Hour, "Lease", c.Lease.String(), "be from 1s to 24h"},
+		{c.StopTimeout >= 0, "StopTimeout", c.StopTimeout.String(), "not be negative"},
 		{c.Timeout >= 0, "Timeout", c.Timeout.String(), "not be negative"},
 		{c.StuckAfter >= 0, "StuckAfter", c.StuckAfter.String(), "not be negative"},
 		{c.Ahead >= 0 && c.Ahead <= runner.ClaimMost, "Ahead", fmt.Sprint(c.Ahead), fmt.Sprintf("be between 0 and %d", runner.ClaimMost)},
@@ -219,7 +226,8 @@ func (r *Runner) handle(h handler) {
 }
 
 // Run claims and runs jobs until ctx ends. Then it stops claiming, lets handlers finish for [Config.Grace], cancels
-// those that are left, and gives unfinished jobs back without costing them an attempt. It returns nil after a clean
+// those that are left, and gives unfinished jobs back without costing them an attempt. It returns within Grace and
+// [Config.StopTimeout], also while the database is locked or away, and a moment for what is under way. It returns nil after a clean
 // stop, and otherwise what kept it from starting or working: [ErrWorkerName], a [SchemaError], a fault of the
 // database, or handlers that did not return. A runner runs once.
 func (r *Runner) Run(ctx context.Context) error { return r.start(ctx, false) }
@@ -251,7 +259,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 // internal returns the config as the engine room takes it.
 func (c Config) internal(drain bool) runner.Config {
 	return runner.Config{
-		Queues: c.Queues, Prefetch: c.Ahead, Name: c.Name, Version: c.Version, Grace: c.Grace, Lease: c.Lease, Timeout: c.Timeout,
+		Queues: c.Queues, Prefetch: c.Ahead, Name: c.Name, Version: c.Version, Grace: c.Grace, Stop: c.StopTimeout, Lease: c.Lease, Timeout: c.Timeout,
 		StuckAfter: c.StuckAfter, FailOnBoot: c.OnBoot == OnBootFailed, MaxCrashes: c.MaxCrashes,
 		Retention: maintenance.Retention(c.Retention), Log: c.Logger, Drain: drain,
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -35,16 +36,23 @@ func (c *Client) Tx(ctx context.Context, fn func(ctx context.Context, tx *Client
 	ended := false
 	defer func() {
 		if !ended { // fn panicked or called runtime.Goexit
-			_ = tx.Rollback(context.WithoutCancel(ctx)) // the server and the file undo it in any case
+			_ = rollBack(ctx, tx) // the server and the file undo it in any case
 		}
 	}()
 	err = fn(c.scope().Inside(ctx), c.With(tx))
 	ended = true
 	if err != nil {
-		return errors.Join(err, tx.Rollback(context.WithoutCancel(ctx)))
+		return errors.Join(err, rollBack(ctx, tx))
 	}
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit the transaction: %w", err)
 	}
 	return nil
+}
+
+// rollBack undoes a transaction. It goes on for a moment after the end of ctx.
+func rollBack(ctx context.Context, tx engine.OwnTx) error {
+	ctx, cancel := core.Linger(ctx)
+	defer cancel()
+	return tx.Rollback(ctx)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -34,7 +35,7 @@ func (c *Client) Wait(ctx context.Context, id int64) (Job, error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return job, fmt.Errorf("wait for job %d: %w", id, context.Cause(ctx))
+			return job, fmt.Errorf("wait for job %d: %w", id, core.EndOf(ctx))
 		case <-wake:
 		}
 		seen, err := c.Get(ctx, id)

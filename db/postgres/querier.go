@@ -232,7 +232,7 @@ type Querier interface {
 	// It does not wait for rows that are locked (on SQLite none are).
 	PromoteListedJobs(ctx context.Context, arg PromoteListedJobsParams) (int64, error)
 	// RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
-	// lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
+	// lease is over, or when its worker stopped and could not record it. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 	// A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
 	// ids, when not empty, is a JSON list of the only jobs that it looks at.
 	RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams) (int64, error)
@@ -242,6 +242,9 @@ type Querier interface {
 	// RegisterWorker adds the row of a worker whose lock is already held and returns its id.
 	// No row means that a live worker has the name, or that the queue is closed by a move.
 	RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (int64, error)
+	// ReleaseHeldJobs gives all jobs back that a worker held which said that it stops and could not record their ends; the attempts do
+	// not count. Those whose cancellation was requested are left to the rescue.
+	ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (int64, error)
 	// ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
 	ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, error)
 	// ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that

@@ -145,8 +145,9 @@ func (q *Queries) FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([
 const recordStuckJobs = `-- name: RecordStuckJobs :execrows
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
 SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST($1 AS BIGINT),
-       CASE WHEN s.ended_at IS NULL AND s.worker IS NOT NULL OR s.end_reason = 'lost' THEN 'lost' ELSE 'crash' END,
-       CASE WHEN s.ended_at IS NULL AND s.worker IS NOT NULL OR s.end_reason = 'lost'
+       CASE WHEN s.ended_at IS NULL AND s.worker IS NOT NULL OR s.end_reason <> 'crash' THEN 'lost' ELSE 'crash' END,
+       CASE WHEN s.end_reason = 'stopped' THEN 'the worker stopped without recording the end: worker '
+            WHEN s.ended_at IS NULL AND s.worker IS NOT NULL OR s.end_reason = 'lost'
             THEN 'the lease ran out: worker ' ELSE 'the process ended: worker ' END || COALESCE(s.name, 'unknown')
 FROM (
     /* Found first and then locked by its fence: a row that another rescuer gave back meanwhile, and that a live worker
@@ -170,11 +171,32 @@ type RecordStuckJobsParams struct {
 }
 
 // RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
-// lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
+// lease is over, or when its worker stopped and could not record it. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 // A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
 // ids, when not empty, is a JSON list of the only jobs that it looks at.
 func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams) (int64, error) {
 	result, err := q.db.Exec(ctx, recordStuckJobs, arg.Now, arg.LeaseBefore, arg.Ids)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const releaseHeldJobs = `-- name: ReleaseHeldJobs :execrows
+UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT),
+                uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL
+WHERE status = 'running' AND worker_id = CAST($2 AS BIGINT) AND cancel_requested_at IS NULL
+`
+
+type ReleaseHeldJobsParams struct {
+	Now      int64
+	WorkerID int64
+}
+
+// ReleaseHeldJobs gives all jobs back that a worker held which said that it stops and could not record their ends; the attempts do
+// not count. Those whose cancellation was requested are left to the rescue.
+func (q *Queries) ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (int64, error) {
+	result, err := q.db.Exec(ctx, releaseHeldJobs, arg.Now, arg.WorkerID)
 	if err != nil {
 		return 0, err
 	}

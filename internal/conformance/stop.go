@@ -17,6 +17,8 @@ var stopTests = []test{
 	{"HandlerThatDoesNotReturn", testStopStuck},
 	{"ClaimsNothingMore", testStopClaimsNothing},
 	{"CancelRequestedThenReleased", testStopCancelled},
+	{"WhileTheDatabaseIsLocked", testStopLocked},
+	{"WhileTheDatabaseIsLockedAndHandlersRun", testStopLockedUnfinished},
 }
 
 // blocked starts a runner with one job whose handler waits for release or, when it heeds it, the end of its context.
@@ -126,3 +128,69 @@ func testStopCancelled(f *fixture) {
 	f.must(r.stop())
 	want(f, "status", f.get(id).Status, jobs.StatusCancelled)
 }
+
+// stopWithin is how long a stop with short times may take on a slow machine. It took minutes when each end waited by itself.
+const stopWithin = 10 * time.Second
+
+// stopLocked starts a runner with jobs of one attempt, keeps another transaction from being ended while their handlers end, or not,
+// and stops the runner. It returns the jobs after another runner has run them.
+func (f *fixture) stopLocked(end bool) []jobs.Job {
+	const n = 10
+	f.Helper()
+	ids := f.many(n, jobs.MaxAttempts(1))
+	started, release := make(chan struct{}, n), make(chan struct{})
+	r := f.start(jobs.Config{Grace: 100 * time.Millisecond, StopTimeout: time.Second}, on("k", func(ctx context.Context, _ jobs.Job) error {
+		started <- struct{}{}
+		select {
+		case <-release:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}))
+	for range n {
+		receive(f, "a start", started)
+	}
+	tx, err := f.store.Begin(f.ctx) // which holds SQLite's write lock
+	f.must(err)
+	for _, id := range ids {
+		_, err := f.client.With(tx).Cancel(f.ctx, id) // which locks the row on PostgreSQL
+		f.must(err)
+	}
+	if end {
+		close(release)
+	}
+	began := time.Now()
+	err = r.stop()
+	if took := time.Since(began); took > stopWithin {
+		f.Errorf("the stop took %s", took)
+	}
+	if err == nil || !strings.Contains(err.Error(), "could not be recorded") {
+		f.Errorf("Run gives %v", err)
+	}
+	f.must(tx.Rollback())
+	other := jobs.Config{Name: "other"}
+	next := f.startOn(f.elsewhere(), other, on("k", nothing))
+	var list []jobs.Job
+	for _, id := range ids {
+		list = append(list, f.ended(id))
+	}
+	f.must(next.stop())
+	return list
+}
+
+// wantReleased checks that jobs were released by a worker that had stopped, at no cost, and have then run again.
+func (f *fixture) wantReleased(list []jobs.Job) {
+	f.Helper()
+	for _, job := range list {
+		want(f, "status", job.Status, jobs.StatusDone)
+		want(f, "attempt", job.Attempt, 2)
+		want(f, "uncounted", job.Uncounted, 1)
+		want(f, "crashes", job.Crashes, 0)
+		want(f, "errors", len(f.errors(job.ID)), 0)
+	}
+}
+
+func testStopLocked(f *fixture) { f.wantReleased(f.stopLocked(true)) }
+
+func testStopLockedUnfinished(f *fixture) { f.wantReleased(f.stopLocked(false)) }

@@ -507,6 +507,11 @@ func (q counted) RegisterWorker(ctx context.Context, arg db.RegisterWorkerParams
 	return q.own.RegisterWorker(ctx, arg)
 }
 
+func (q counted) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsParams) (int64, error) {
+	q.note("ReleaseHeldJobs")
+	return q.own.ReleaseHeldJobs(ctx, arg)
+}
+
 func (q counted) ReleaseJob(ctx context.Context, arg db.ReleaseJobParams) (int64, error) {
 	q.note("ReleaseJob")
 	return q.own.ReleaseJob(ctx, arg)

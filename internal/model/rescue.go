@@ -65,7 +65,10 @@ func (q *queue) noteStuck(j *job) attemptError {
 	name, cause, text := "unknown", jobs.CauseCrash, "the process ended: worker "
 	if w := q.worker(j.WorkerID); w != nil {
 		name = w.Name
-		if w.endedAt.IsZero() || w.endReason == "lost" {
+		switch {
+		case w.endReason == "stopped":
+			cause, text = jobs.CauseLost, "the worker stopped without recording the end: worker "
+		case w.endedAt.IsZero() || w.endReason == "lost":
 			cause, text = jobs.CauseLost, "the lease ran out: worker "
 		}
 	}

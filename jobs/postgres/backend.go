@@ -36,7 +36,7 @@ var _ engine.Store = (*backend)(nil)
 // is the end of that run, and fn may be run again.
 func (s *backend) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	if err := s.ready(ctx); err != nil {
-		return err
+		return core.EndFirst(ctx, err)
 	}
 	return s.rerun(ctx, func() error { return s.readOnce(ctx, true, fn) })
 }
@@ -46,11 +46,11 @@ func (s *backend) Inspect(ctx context.Context, fn func(context.Context, db.Queri
 	select {
 	case s.inspecting <- struct{}{}:
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return core.EndOf(ctx)
 	}
 	defer func() { <-s.inspecting }()
 	if err := s.ready(ctx); err != nil {
-		return err
+		return core.EndFirst(ctx, err)
 	}
 	return s.rerun(ctx, func() error { return s.readOnce(ctx, false, fn) })
 }

@@ -34,7 +34,7 @@ func TestRulesOfTheApplicationRefuseSomeJobs(t *testing.T) {
 }
 
 func TestClockThatFails(t *testing.T) {
-	databases := migratedDatabases(t)
+	databases := migratedDatabases(t, testdb.StartPostgres(t))
 	conformance.RunClock(t, func(t *testing.T, now func() time.Time) conformance.Store {
 		return openForConformance(t, databases(t), postgres.WithClock(now))
 	})
@@ -42,15 +42,14 @@ func TestClockThatFails(t *testing.T) {
 
 // opener opens a migrated database for each test.
 func opener(t *testing.T) conformance.Open {
-	databases := migratedDatabases(t)
+	databases := migratedDatabases(t, testdb.StartPostgres(t))
 	return func(t *testing.T, observers ...*jobs.Observer) conformance.Store {
 		return openForConformance(t, databases(t), postgres.WithObserver(jobs.Observers(observers...)))
 	}
 }
 
 // migratedDatabases returns a function that returns the URL of a test's own migrated database.
-func migratedDatabases(t *testing.T) func(t *testing.T) string {
-	server := testdb.StartPostgres(t)
+func migratedDatabases(t *testing.T, server *testdb.Postgres) func(t *testing.T) string {
 	template := server.Template(t, func(url string) {
 		store, err := postgres.Open(t.Context(), url)
 		if err != nil {

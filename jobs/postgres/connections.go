@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -54,7 +55,7 @@ func (s *connections) rerun(ctx context.Context, read func() error) error {
 	for run := 1; ; run++ {
 		err := read()
 		if err == nil || !broken(err) && !collided(err) || run == reruns || ctx.Err() != nil {
-			return s.explain(ctx, err)
+			return core.EndFirst(ctx, s.explain(ctx, err))
 		}
 		if broken(err) {
 			s.distrust(run, err)

@@ -20,7 +20,6 @@ var errNotPrepared = errors.New("the statement is not prepared on its connection
 // Exchange implements [engine.Store]. Each look is a round trip, so it goes by the caller's last one: the claims take nothing when a
 // job has fallen due since, and the next exchange promotes that.
 func (s *backend) Exchange(ctx context.Context, x *engine.Exchange) error {
-	ctx = context.WithoutCancel(ctx)
 	if x.Simple && !s.unprepared.Load() {
 		err := s.claimSimply(ctx, x)
 		if !errors.Is(err, errNotPrepared) {
@@ -98,7 +97,7 @@ func (s *backend) transactOne(ctx context.Context, fn statements) (committed boo
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a write: %v", p)
 		}
-		if err = w.end(err); broken(err) && !pgconn.SafeToRetry(err) && !over {
+		if err = w.end(err); (broken(err) || err != nil && ctx.Err() != nil) && !pgconn.SafeToRetry(err) && !over {
 			err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
 		}
 	}()

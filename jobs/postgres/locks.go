@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // settling is how long after a start or a crash of the server a free lock says nothing about a worker of before: each worker
@@ -22,7 +27,8 @@ const settling = 3*time.Second + reconnectLast
 // workerLocks are the locks that say which workers live: advisory locks of sessions.
 type workerLocks struct {
 	*connections
-	missed atomic.Pointer[time.Time] // when this process was last found without its worker's lock
+	missed    atomic.Pointer[time.Time] // when this process was last found without its worker's lock
+	farewells sync.Map                  // *farewell by the key of a lock that this process holds
 }
 
 // HoldWorkerLock takes an advisory lock on a connection of its own. The server releases it when that connection ends,
@@ -36,6 +42,9 @@ func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release f
 		return "", func(bool) error { return nil }, nil
 	}
 	number := rand.Int64()
+	key = strconv.FormatInt(number, 10)
+	last := &farewell{}
+	s.farewells.Store(key, last)
 	holding, stop := context.WithCancel(context.WithoutCancel(ctx))
 	first := make(chan error, 1)
 	var once sync.Once
@@ -48,12 +57,15 @@ func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release f
 				defer cancel()
 				_, err := conn.Exec(ctx, control("lock"), pgx.QueryExecModeExec, number)
 				if err == nil {
+					last.use(conn.PgConn().Conn())
 					tell(nil)
 				}
 				return err
 			},
+			dial:   last.dial,
 			notice: func(*pgconn.Notification) {},
 			failed: func(err error) {
+				last.use(nil)
 				now := time.Now()
 				s.missed.Store(&now)
 				tell(err)
@@ -66,17 +78,18 @@ func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release f
 	release = func(bool) error {
 		stop()
 		running.Wait()
+		s.farewells.Delete(key)
 		return nil
 	}
 	select {
 	case err = <-first:
 	case <-ctx.Done():
-		err = context.Cause(ctx)
+		err = core.EndOf(ctx)
 	}
 	if err != nil {
 		return "", nil, errors.Join(fmt.Errorf("take the worker's lock: %w", s.countNeeded(translate(err))), release(true))
 	}
-	return strconv.FormatInt(number, 10), release, nil
+	return key, release, nil
 }
 
 // countNeeded adds to an error how many connections a worker needs, if the server has none left for it.
@@ -105,7 +118,7 @@ func (s *workerLocks) FreeWorkerLocks(ctx context.Context, keys []string) ([]str
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, core.EndOf(ctx)
 	}
 	return s.freeLocks(ctx, free)
 }
@@ -157,8 +170,10 @@ func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (taken boo
 	}
 	done = func() {
 		// The transaction has written nothing: that its end may fail means only that the connection is lost, and the lock too.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+		ctx, cancel := core.Linger(ctx)
 		defer cancel()
+		ctx, stop := context.WithTimeout(ctx, answerWithin)
+		defer stop()
 		_, _ = conn.Exec(ctx, control("rollback"), pgx.QueryExecModeExec)
 		_ = conn.Close(ctx)
 	}
@@ -174,4 +189,108 @@ func (s *workerLocks) TakeWorkerLock(ctx context.Context, key string) (taken boo
 		return false, nil, err
 	}
 	return true, done, nil
+}
+
+// farewell sends a worker's last statements on the connection that holds its lock, and waits for no answer: the server may be
+// stopped, or a row locked. The server runs them when it can, though the connection is closed by then, and frees the lock after
+// them.
+type farewell struct {
+	mu   sync.Mutex
+	conn net.Conn // nil while there is none
+	said bool
+}
+
+var (
+	errNoConnection = errors.New("the connection that shows that the worker lives is lost")
+	errSaid         = errors.New("the connection's last statements must not be cancelled")
+)
+
+// use notes the connection that holds the lock, or nil.
+func (f *farewell) use(conn net.Conn) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.conn = conn
+}
+
+// dial returns a function that makes no connection any more once a farewell was sent. pgx makes one to cancel what runs on a
+// connection that it gives up.
+func (f *farewell) dial(next pgconn.DialFunc) pgconn.DialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		f.mu.Lock()
+		said := f.said
+		f.mu.Unlock()
+		if said {
+			return nil, errSaid
+		}
+		return next(ctx, network, address)
+	}
+}
+
+// send sends what statements sends, as one transaction.
+func (f *farewell) send(statements func(*sender) error) error {
+	var s sender
+	err := statements(&s)
+	if err == nil {
+		err = s.add(&pgproto3.Sync{})
+	}
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.conn == nil {
+		return errNoConnection
+	}
+	f.said = true
+	if err := f.conn.SetWriteDeadline(time.Now().Add(lastWord)); err != nil {
+		return err
+	}
+	_, err = f.conn.Write(s.messages)
+	return err
+}
+
+// LeaveGoodbye sends the server the release of the worker's jobs and its end. It does nothing for a worker without a lock.
+func (s *backend) LeaveGoodbye(key string, worker int64) error {
+	f, ok := s.farewells.Load(key)
+	if !ok {
+		return nil
+	}
+	now := core.Micros(s.Now())
+	return f.(*farewell).send(func(out *sender) error {
+		q := s.querier(out, false)
+		_, err := q.ReleaseHeldJobs(context.Background(), db.ReleaseHeldJobsParams{Now: now, WorkerID: worker})
+		if err == nil {
+			_, err = q.EndWorker(context.Background(), db.EndWorkerParams{Now: now, EndReason: "stopped", ID: worker})
+		}
+		return err
+	})
+}
+
+// SaidGoodbye implements [engine.Store]: the server has done what a goodbye says before the lock can be taken.
+func (s *workerLocks) SaidGoodbye(string) (bool, error) { return false, nil }
+
+// sender keeps statements without rows as messages of the protocol. Their results say nothing.
+type sender struct{ messages []byte }
+
+func (s *sender) add(message pgproto3.FrontendMessage) (err error) {
+	s.messages, err = message.Encode(s.messages)
+	return err
+}
+
+func (s *sender) Exec(_ context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	var values [][]byte
+	for _, arg := range plain(args) {
+		values = append(values, fmt.Append(nil, arg))
+	}
+	return pgconn.CommandTag{}, errors.Join(
+		s.add(&pgproto3.Parse{Query: sql}), s.add(&pgproto3.Bind{Parameters: values}), s.add(&pgproto3.Execute{}),
+	)
+}
+
+func (s *sender) Query(context.Context, string, ...any) (pgx.Rows, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (s *sender) QueryRow(context.Context, string, ...any) pgx.Row {
+	return failedRow{errors.ErrUnsupported}
 }

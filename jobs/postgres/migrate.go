@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/sql"
 )
@@ -207,7 +208,7 @@ func (s *schema) waitForMigrations(ctx context.Context, conn *pgx.Conn) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return context.Cause(ctx)
+			return core.EndOf(ctx)
 		}
 	}
 }

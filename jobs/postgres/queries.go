@@ -626,6 +626,10 @@ func (q queries) RegisterWorker(ctx context.Context, arg db.RegisterWorkerParams
 	return q.own.RegisterWorker(ctx, dbpostgres.RegisterWorkerParams(arg))
 }
 
+func (q queries) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsParams) (int64, error) {
+	return q.own.ReleaseHeldJobs(ctx, dbpostgres.ReleaseHeldJobsParams(arg))
+}
+
 func (q queries) ReleaseJob(ctx context.Context, arg db.ReleaseJobParams) (int64, error) {
 	return q.own.ReleaseJob(ctx, dbpostgres.ReleaseJobParams(arg))
 }

@@ -25,6 +25,7 @@ const (
 // held is a connection of its own that a process keeps open.
 type held struct {
 	setup  func(context.Context, *pgx.Conn) error // runs on each new one
+	dial   func(pgconn.DialFunc) pgconn.DialFunc  // wraps the making of its connections; optional
 	notice func(*pgconn.Notification)             // gets its notifications
 	failed func(error)                            // is called when it is lost, or could not be made
 	first  bool                                   // failed tells the caller why there is none yet, so that the log need not
@@ -77,7 +78,7 @@ func (s *connections) hold(ctx context.Context, h held) {
 	losses := losses{held: h, log: s.options.logger}
 	for failures := 0; ctx.Err() == nil; {
 		begun := time.Now()
-		err := s.holdOnce(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		err := s.holdOnce(ctx, h.dial, func(ctx context.Context, conn *pgx.Conn) error {
 			err := h.setup(ctx, conn)
 			if err == nil {
 				losses.back()
@@ -102,8 +103,11 @@ func (s *connections) hold(ctx context.Context, h held) {
 }
 
 // holdOnce is one connection, until it is lost.
-func (s *connections) holdOnce(ctx context.Context, setup func(context.Context, *pgx.Conn) error, notice func(*pgconn.Notification)) error {
-	conn, err := s.connect(ctx)
+func (s *connections) holdOnce(
+	ctx context.Context, dial func(pgconn.DialFunc) pgconn.DialFunc,
+	setup func(context.Context, *pgx.Conn) error, notice func(*pgconn.Notification),
+) error {
+	conn, err := s.connectBy(ctx, dial)
 	if err != nil {
 		return err
 	}
@@ -158,7 +162,10 @@ func stay(ctx context.Context, conn *pgx.Conn, pid uint32) error {
 }
 
 // connect makes a connection outside the pool, with the pool's own ways of getting a password.
-func (s *connections) connect(ctx context.Context) (*pgx.Conn, error) {
+func (s *connections) connect(ctx context.Context) (*pgx.Conn, error) { return s.connectBy(ctx, nil) }
+
+// connectBy is connect with a function that wraps the dialing, unless it is nil.
+func (s *connections) connectBy(ctx context.Context, dial func(pgconn.DialFunc) pgconn.DialFunc) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	config := s.session.Copy()
@@ -166,6 +173,9 @@ func (s *connections) connect(ctx context.Context) (*pgx.Conn, error) {
 		if err := before(ctx, config); err != nil {
 			return nil, err
 		}
+	}
+	if dial != nil {
+		config.DialFunc = dial(config.DialFunc)
 	}
 	return pgx.ConnectConfig(ctx, config)
 }

@@ -18,6 +18,9 @@ type traits struct{}
 // Backoff implements [engine.Store]: workers do not wait for one lock.
 func (traits) Backoff(func() int64) engine.Backoff { return engine.NoBackoff{} }
 
+// LocksRows implements [engine.Store].
+func (traits) LocksRows() bool { return true }
+
 // AnnouncesEnds implements [engine.Store]: see hub.
 func (traits) AnnouncesEnds() bool { return false }
 

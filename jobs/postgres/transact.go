@@ -20,9 +20,9 @@ import (
 // reruns is how often a transaction is run that collides with others or whose connection breaks before its commit.
 const reruns = 8
 
-// Write runs fn in a transaction. The end of ctx ends fn, also while it waits for a locked row, but not the commit. When the
-// connection breaks during the commit, the store asks the server for the outcome, and the returned error tells it. Write returns
-// [jobs.ErrUnknownOutcome] only when the server cannot tell.
+// Write runs fn in a transaction. The end of ctx ends fn, also while it waits for a locked row, and the commit a moment later, whose
+// outcome is then unknown. When the connection breaks during the commit, the store asks the server for the outcome, and the returned error tells it. Write returns
+// [jobs.ErrUnknownOutcome] only then, and when the server cannot tell.
 func (s *backend) Write(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	return s.write(ctx, 1, s.transact, func(ctx context.Context, _ *transaction, q db.Querier) error { return fn(ctx, q) })
 }
@@ -34,7 +34,7 @@ type statements = func(ctx context.Context, t *transaction, q db.Querier) error
 // anything to commit.
 func (s *backend) write(ctx context.Context, writes int, transact func(context.Context, statements) (bool, error), fn statements) error {
 	if err := s.ready(ctx); err != nil {
-		return err
+		return core.EndFirst(ctx, err)
 	}
 	for run := 1; ; run++ {
 		began := time.Now()
@@ -50,7 +50,7 @@ func (s *backend) write(ctx context.Context, writes int, transact func(context.C
 			continue
 		}
 		if !s.runsAgain(ctx, run, err) {
-			return s.explain(ctx, err)
+			return core.EndFirst(ctx, s.explain(ctx, err))
 		}
 	}
 }
@@ -109,9 +109,11 @@ func (s *backend) transact(ctx context.Context, fn statements) (committed bool, 
 	if s.options.onCommit != nil {
 		s.options.onCommit()
 	}
-	// The commit goes on when ctx ends: its outcome would not be known.
-	t.watch = newWatch(context.WithoutCancel(ctx), s.options.silence)
-	return true, t.watch.end(t.commit())
+	// The commit goes on for a moment when ctx ends: its outcome would not be known.
+	ending, cancel := core.Linger(ctx)
+	defer cancel()
+	t.watch = newWatch(ending, s.options.silence)
+	return true, t.watch.end(t.commit(ending))
 }
 
 // abandon rolls back after a panic, if any, or an error, and returns the transaction's error.
@@ -255,9 +257,12 @@ func (t *transaction) begin() error {
 	return nil
 }
 
-func (t *transaction) commit() error {
+// commit commits. The end of ctx leaves the outcome unknown.
+func (t *transaction) commit(ctx context.Context) error {
 	tag, err := t.end()
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("%w: %w: %w", jobs.ErrUnknownOutcome, core.EndOf(ctx), err)
 	case err == nil && tag.String() == "COMMIT":
 		return nil
 	case err == nil:
@@ -267,7 +272,7 @@ func (t *transaction) commit() error {
 		return err
 	}
 	t.conn.Release() // which closes it: the pool may have no other connection to ask by
-	committed, unknown := t.store.wasCommitted(t.id, t.life)
+	committed, unknown := t.store.wasCommitted(ctx, t.id, t.life)
 	switch {
 	case unknown != nil:
 		return fmt.Errorf("%w: %w; %w", jobs.ErrUnknownOutcome, err, unknown)
@@ -341,15 +346,15 @@ func (t *transaction) batch(commands ...command) ([]*pgconn.Result, error) {
 }
 
 // wasCommitted asks the server for the outcome of a transaction whose connection was lost. It blocks while the transaction may
-// still be running there, or while the server is away.
+// still be running there, or while the server is away, until ctx ends.
 //
 // A server that crashed forgets the transactions that it had not begun to write down, and a standby that was promoted may never
 // have heard of them; both assign their numbers anew. So the answer counts only in the same life of the server. Its statistics
 // tell the life: a crash resets them, and each server has separate ones. (A person who resets them by hand makes the existing
 // connections belong to an earlier life: the outcome of a commit that such a connection loses is unknown.)
-func (s *connections) wasCommitted(id int64, life string) (bool, error) {
+func (s *connections) wasCommitted(ctx context.Context, id int64, life string) (bool, error) {
 	s.renew() // the others may be lost as well, and not tell
-	ctx, cancel := context.WithTimeoutCause(context.Background(), s.options.asking, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.options.asking, errSilent)
 	defer cancel()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		status, silent, err := s.askStatus(ctx, id, life)

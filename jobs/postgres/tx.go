@@ -229,11 +229,11 @@ type ownTx struct {
 // BeginOwn implements [engine.Store].
 func (s *backend) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
 	if err := s.ready(ctx); err != nil {
-		return nil, err
+		return nil, core.EndFirst(ctx, err)
 	}
 	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
-		return nil, translate(err)
+		return nil, core.EndFirst(ctx, translate(err))
 	}
 	own := &ownTx{&callersTx{conn: tx}, tx}
 	own.on.Store(s.connections)
@@ -242,8 +242,10 @@ func (s *backend) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
 
 // Commit implements [engine.OwnTx].
 func (t *ownTx) Commit(ctx context.Context) error {
-	err := translate(t.tx.Commit(context.WithoutCancel(ctx)))
-	if lost(err) {
+	ctx, cancel := core.Linger(ctx)
+	defer cancel()
+	err := core.EndFirst(ctx, translate(t.tx.Commit(ctx)))
+	if lost(err) || ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
 	}
 	return err
@@ -251,7 +253,7 @@ func (t *ownTx) Commit(ctx context.Context) error {
 
 // Rollback implements [engine.OwnTx].
 func (t *ownTx) Rollback(ctx context.Context) error {
-	if err := t.tx.Rollback(ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) && !lost(err) {
+	if err := t.tx.Rollback(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, pgx.ErrTxClosed) && !lost(err) {
 		return translate(err)
 	}
 	return nil

@@ -41,6 +41,8 @@ type backend struct {
 
 	inspectDB *sql.DB // for Inspect
 
+	preparing chan struct{} // has a value while a caller prepares the statements
+
 	mu     sync.RWMutex // guards what follows
 	closed bool
 	reads  *reads // nil until the schema was found right
@@ -83,7 +85,7 @@ func (s *backend) readOn(ctx context.Context, choose func() *reads, fn func(cont
 		s.mu.RUnlock()
 		if reads != nil { // else a migration dropped the statements since the look at the schema
 			defer reads.users.Done()
-			return translate(fn(ctx, reads))
+			return core.EndFirst(ctx, translate(fn(ctx, reads)))
 		}
 	}
 }
@@ -99,7 +101,7 @@ func (s *backend) write(ctx context.Context, w *write) error {
 			return err
 		}
 		if err := s.writer.groups.Do(ctx, w); !errors.Is(err, errNotPrepared) {
-			return err
+			return core.EndFirst(ctx, err)
 		}
 	}
 }
@@ -115,12 +117,24 @@ func (s *backend) ready(ctx context.Context) error {
 	if ready {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	select { // not mu, for which the end of ctx does not count
+	case s.preparing <- struct{}{}:
+		defer func() { <-s.preparing }()
+	case <-ctx.Done():
+		return core.EndOf(ctx)
+	}
+	return core.EndFirst(ctx, s.prepare(ctx))
+}
+
+// prepare prepares the statements, unless another caller has. The caller holds preparing.
+func (s *backend) prepare(ctx context.Context) error {
+	s.mu.RLock()
+	closed, ready := s.closed, s.reads != nil
+	s.mu.RUnlock()
+	if closed {
 		return jobs.ErrClosed
 	}
-	if s.reads != nil {
+	if ready {
 		return nil
 	}
 	have, want, err := s.SchemaVersion(ctx)
@@ -139,6 +153,11 @@ func (s *backend) ready(ctx context.Context) error {
 	writes, err := prepareWrites(ctx, s.writeDB)
 	if err != nil {
 		return fmt.Errorf("prepare statements: %w", translate(err))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errors.Join(jobs.ErrClosed, writes.Close())
 	}
 	s.writer.use(writes)
 	s.reads, s.inspections = newReads(s.readDB), newReads(s.inspectDB)

@@ -11,7 +11,7 @@ import (
 // before it claims.
 func (s *backend) Exchange(ctx context.Context, x *engine.Exchange) error {
 	x.Alone = true
-	return s.Write(context.WithoutCancel(ctx), func(ctx context.Context, q db.Querier) error {
+	return s.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		x.Begin()
 		steps := []engine.Func{x.Record}
 		if x.Claiming {

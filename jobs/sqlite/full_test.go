@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -71,4 +72,37 @@ func TestFull(t *testing.T) {
 	if len(acknowledged) == 0 {
 		t.Error("nothing was acknowledged before the disk was full")
 	}
+}
+
+// A runner that is stopped while the disk is full ends in its time. What it could not record runs again at no cost.
+func TestStopWhileFull(t *testing.T) {
+	store, client := queue(t, withPages(400))
+	other := plain(t, store.path)
+	exec(t, other, "create_filler")
+	exec(t, other, "fill", 800_000)
+	log := &journal{}
+	started, release := make(chan struct{}), make(chan struct{})
+	config := jobs.Config{Logger: slog.New(log), Grace: 100 * time.Millisecond, StopTimeout: time.Second}
+	stop := work(t, client, config, map[string]func(context.Context, jobs.Job) error{
+		"big": func(_ context.Context, job jobs.Job) error {
+			close(started)
+			<-release
+			return job.SetResult(strings.Repeat("x", 800_000)) // needs pages that are not there
+		},
+	})
+	receipt, err := client.Enqueue(t.Context(), "big", json.RawMessage("1"), jobs.MaxAttempts(1))
+	must(t, err)
+	receive(t, "the start", started)
+	close(release)
+	eventually(t, "the runner meets the full disk", func() bool { return log.holds("cannot write to the database") })
+	if err := stop(); !errors.Is(err, jobs.ErrFull) && (err == nil || !strings.Contains(err.Error(), "the time for a stop is over")) {
+		t.Errorf("Run gives %v", err)
+	}
+	exec(t, other, "empty_filler")
+	next := work(t, client, jobs.Config{}, map[string]func(context.Context, jobs.Job) error{"big": nothing})
+	job := ended(t, client, receipt.ID)
+	if job.Status != jobs.StatusDone || job.Attempt != 2 || job.Uncounted != 1 || job.Crashes != 0 {
+		t.Errorf("the job is %s after attempt %d, of which %d do not count, with %d crashes", job.Status, job.Attempt, job.Uncounted, job.Crashes)
+	}
+	must(t, next())
 }

@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"context"
 	"os"
 	"time"
 )
@@ -12,7 +13,7 @@ type gate struct{ file *os.File }
 
 func newGate(file *os.File, _ func() time.Time) *gate { return &gate{file: file} }
 
-func (*gate) lock() (unlock func()) { return func() {} }
+func (*gate) lock(context.Context) (unlock func(), err error) { return func() {}, nil }
 
 func (g *gate) close() {
 	if g != nil {

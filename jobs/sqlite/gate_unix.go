@@ -3,19 +3,22 @@
 package sqlite
 
 import (
+	"context"
 	"os"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 const (
-	// gateWait is how long a writer waits at the gate, while nothing is written, before it goes without: the process
+	// gatePatience is how long a writer waits at the gate, while nothing is written, before it goes without: the process
 	// that holds it may be stopped.
-	gateWait = 3 * time.Second
+	gatePatience = 3 * time.Second
 
-	// gateMost is how many times gateWait it waits while others do write: with a dozen processes on a slow disk its
+	// gateMost is how many times gatePatience it waits while others do write: with a dozen processes on a slow disk its
 	// turn comes late, but it comes, which is more than SQLite's own lock can say.
 	gateMost = 10
 )
@@ -28,60 +31,113 @@ type gate struct {
 	written func() time.Time // returns when any process last wrote to the database
 
 	mu      sync.Mutex
-	waiting bool // a wait that was given up has not ended yet
+	waiting bool      // a wait that was given up has not ended yet
+	pending *gateWait // one whose caller left, for the next caller to go on with
+}
+
+// gateWait is one wait for the kernel's answer, which callers may hand on.
+type gateWait struct {
+	done   chan struct{} // closed when the kernel has answered
+	ok     bool          // the lock was taken; set before that
+	looked time.Time     // when last was looked whether others write
+	last   time.Time     // when the last of those writes was
+	looks  int
 }
 
 func newGate(file *os.File, written func() time.Time) *gate {
 	return &gate{file: file, written: written}
 }
 
-// lock waits for the gate, but not for ever, and returns what opens it again. No gate (nil) is an open one.
-func (g *gate) lock() func() {
+// lock waits for the gate, but not for ever, and returns what opens it again. The error is that of ctx when that ends first. No
+// gate (nil) is an open one.
+func (g *gate) lock(ctx context.Context) (unlock func(), err error) {
+	pass := func() {}
 	if g == nil {
-		return func() {}
+		return pass, nil
 	}
-	unlock := func() { _ = g.flock(unix.LOCK_UN) } // cannot fail on a lock that is held
+	unlock = func() { _ = g.flock(unix.LOCK_UN) } // cannot fail on a lock that is held
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.waiting {
-		return func() {}
+		return pass, nil
 	}
-	if g.flock(unix.LOCK_EX|unix.LOCK_NB) == nil {
-		return unlock
+	w := g.pending
+	if g.pending = nil; w == nil {
+		if g.flock(unix.LOCK_EX|unix.LOCK_NB) == nil {
+			return unlock, nil
+		}
+		w = g.wait()
 	}
+	answered, err := g.await(ctx, w)
+	switch {
+	case answered && w.ok:
+		return unlock, nil
+	case answered:
+	case err != nil:
+		g.pending = w
+		go g.dropPending(w, unlock)
+	default:
+		g.waiting = true
+		go g.endWaiting(w, unlock)
+	}
+	return pass, err
+}
 
-	got := make(chan bool, 1)
+// wait begins a wait for the lock.
+func (g *gate) wait() *gateWait {
+	w := &gateWait{done: make(chan struct{}), looked: time.Now(), last: g.written()}
 	go func() {
-		got <- g.flock(unix.LOCK_EX) == nil
+		w.ok = g.flock(unix.LOCK_EX) == nil
+		close(w.done)
 	}()
-	timer := time.NewTicker(gateWait)
-	defer timer.Stop()
-	last := g.written()
-	for range gateMost {
+	return w
+}
+
+// await waits for the kernel's answer, until it is time to go without the gate, or until ctx ends.
+func (g *gate) await(ctx context.Context, w *gateWait) (answered bool, err error) {
+	for w.looks < gateMost {
+		timer := time.NewTimer(time.Until(w.looked.Add(gatePatience)))
 		select {
-		case ok := <-got:
-			if ok {
-				return unlock
-			}
-			return func() {}
+		case <-w.done:
+			timer.Stop()
+			return true, nil
+		case <-ctx.Done():
+			timer.Stop()
+			return false, core.EndOf(ctx)
 		case <-timer.C:
 		}
 		now := g.written()
-		if now.Equal(last) {
+		if now.Equal(w.last) {
 			break
 		}
-		last = now
+		w.looked, w.last = time.Now(), now
+		w.looks++
 	}
-	g.waiting = true
-	go func() {
-		if <-got {
-			unlock()
-		}
-		g.mu.Lock()
-		g.waiting = false
-		g.mu.Unlock()
-	}()
-	return func() {}
+	return false, nil
+}
+
+// dropPending unlocks the gate when a wait ends that no caller has gone on with.
+func (g *gate) dropPending(w *gateWait, unlock func()) {
+	<-w.done
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pending != w {
+		return
+	}
+	if g.pending = nil; w.ok {
+		unlock()
+	}
+}
+
+// endWaiting unlocks the gate when a wait ends that was given up, until when writes go without the gate.
+func (g *gate) endWaiting(w *gateWait, unlock func()) {
+	<-w.done
+	if w.ok {
+		unlock()
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = false
 }
 
 func (g *gate) flock(how int) error { return flock(g.file, how) }

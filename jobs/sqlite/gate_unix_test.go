@@ -30,6 +30,15 @@ func gates(t *testing.T) (*gate, *gate) {
 	return a, b
 }
 
+// pass waits for a gate without a limit, and returns what opens it again.
+func pass(t *testing.T, g *gate) (open func()) {
+	open, err := g.lock(context.Background())
+	if err != nil {
+		t.Error(err)
+	}
+	return open
+}
+
 func TestGateIsPassedInTurn(t *testing.T) {
 	a, b := gates(t)
 	var inside atomic.Int64
@@ -38,7 +47,7 @@ func TestGateIsPassedInTurn(t *testing.T) {
 		go func() {
 			worst := int64(0)
 			for range 500 {
-				open := g.lock()
+				open := pass(t, g)
 				worst = max(worst, inside.Add(1))
 				inside.Add(-1)
 				open()
@@ -62,7 +71,7 @@ func TestCancelledAtTheGate(t *testing.T) {
 	must(t, err)
 	other := newGate(file, func() time.Time { return time.Time{} })
 	t.Cleanup(other.close)
-	open := other.lock()
+	open := pass(t, other)
 	ctx, cancel := context.WithCancel(t.Context())
 	written := make(chan error, 1)
 	go func() {
@@ -70,11 +79,7 @@ func TestCancelledAtTheGate(t *testing.T) {
 		written <- err
 	}()
 	eventually(t, "the write waits for its turn", func() bool {
-		if store.writer.turn.TryLock() {
-			store.writer.turn.Unlock()
-			return false
-		}
-		return queued(store) == 0
+		return len(store.writer.turn) == 1 && queued(store) == 0
 	})
 	cancel()
 	open()
@@ -89,11 +94,11 @@ func TestCancelledAtTheGate(t *testing.T) {
 // A process that holds the gate may be stopped: others go without, and pass in turn again when it goes on.
 func TestGateIsGivenUp(t *testing.T) {
 	stopped, other := gates(t)
-	open := stopped.lock()
+	open := pass(t, stopped)
 	passed := make(chan struct{})
 	go func() {
-		other.lock()()
-		other.lock()() // at once: a wait goes on
+		pass(t, other)()
+		pass(t, other)() // at once: a wait goes on
 		close(passed)
 	}()
 	receive(t, "the way past a gate that stays shut", passed)
@@ -107,9 +112,9 @@ func TestGateIsGivenUp(t *testing.T) {
 		t.Fatalf("the gate that came late was not opened again: %v", err)
 	}
 	must(t, stopped.flock(unix.LOCK_UN))
-	open = other.lock()
+	open = pass(t, other)
 	shut := make(chan func())
-	go func() { shut <- stopped.lock() }()
+	go func() { shut <- pass(t, stopped) }()
 	select {
 	case <-shut:
 		t.Error("the gate is open while it is held")
@@ -128,9 +133,9 @@ func TestGateIsNotGivenUpWhileOthersWrite(t *testing.T) {
 		looked <- struct{}{}
 		return time.Unix(clock.Add(1), 0)
 	}
-	open := holder.lock()
+	open := pass(t, holder)
 	passed := make(chan func())
-	go func() { passed <- other.lock() }()
+	go func() { passed <- pass(t, other) }()
 	for range 3 { // at the beginning, and after two waits
 		receive(t, "a look at what others write", looked)
 	}
@@ -148,9 +153,9 @@ func TestGateIsNotGivenUpWhileOthersWrite(t *testing.T) {
 
 func TestGateClosedWhileWaiting(t *testing.T) {
 	stopped, other := gates(t)
-	open := stopped.lock()
-	other.lock()()
+	open := pass(t, stopped)
+	pass(t, other)()
 	other.close()
 	open()
-	stopped.lock()()
+	pass(t, stopped)()
 }

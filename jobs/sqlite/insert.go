@@ -76,13 +76,13 @@ func (w *writes) insertBatch(group []*member) (n int, err error) {
 	return n, nil
 }
 
-// insert inserts the jobs of one caller, and appends their ids.
-func (w *writes) insert(in *engine.Insert, ids []int64) ([]int64, error) {
+// insert inserts the jobs of one caller, and appends their ids. The end of ctx counts between two statements.
+func (w *writes) insert(ctx context.Context, in *engine.Insert, ids []int64) ([]int64, error) {
 	var id int64
 	var err error
 	switch {
 	case in.Payloads != nil:
-		return w.insertMany(in, ids)
+		return w.insertMany(ctx, in, ids)
 	case in.Claim != nil:
 		id, err = engine.Timed(in, "EnqueueClaimedJob", func() (int64, error) { return w.insertClaimed(in) })
 	default:
@@ -102,7 +102,7 @@ func (w *writes) insert(in *engine.Insert, ids []int64) ([]int64, error) {
 }
 
 // insertMany inserts the jobs of an insert with Payloads, and appends their ids.
-func (w *writes) insertMany(in *engine.Insert, ids []int64) ([]int64, error) {
+func (w *writes) insertMany(ctx context.Context, in *engine.Insert, ids []int64) ([]int64, error) {
 	foreign, err := w.only.CountForeignTriggers(context.Background())
 	if err != nil {
 		return nil, err
@@ -111,6 +111,9 @@ func (w *writes) insertMany(in *engine.Insert, ids []int64) ([]int64, error) {
 	for payloads, err := range in.Payloads {
 		if err != nil {
 			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, core.EndOf(ctx)
 		}
 		before := len(ids)
 		ids, err = engine.Timed(in, "EnqueueJobs", func() ([]int64, error) { return w.insertList(ids, in, payloads, foreign > 0) })

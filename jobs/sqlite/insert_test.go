@@ -41,7 +41,7 @@ func TestInsertAddsTheSame(t *testing.T) {
 		var quick, usual db.Job
 		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
 			w := q.(*writes)
-			one, err := w.insert(&engine.Insert{Job: arg}, nil)
+			one, err := w.insert(t.Context(), &engine.Insert{Job: arg}, nil)
 			must(t, err)
 			other, err := w.EnqueueKeylessJob(ctx, arg)
 			must(t, err)
@@ -130,7 +130,7 @@ func TestInsertOfAClaimedJobAddsTheSame(t *testing.T) {
 		}
 		c.write(t, func(ctx context.Context, q db.Querier) error {
 			w := q.(*writes)
-			quick, err := w.insert(&in, nil)
+			quick, err := w.insert(t.Context(), &in, nil)
 			usual, err2 := w.EnqueueClaimedJob(ctx, arg)
 			if declined {
 				if !errors.Is(err, engine.ErrDeclined) || err2 == nil {
@@ -231,7 +231,7 @@ func TestInsertOfManyAddsTheSame(t *testing.T) {
 	} {
 		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
 			w := q.(*writes)
-			quick, err := w.insert(&engine.Insert{Job: without(arg), Payloads: payloads(arg.Payloads, 2)}, nil)
+			quick, err := w.insert(t.Context(), &engine.Insert{Job: without(arg), Payloads: payloads(arg.Payloads, 2)}, nil)
 			must(t, err)
 			usual, err := w.EnqueueJobs(ctx, arg)
 			must(t, err)

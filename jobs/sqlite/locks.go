@@ -109,6 +109,28 @@ func (l workerLocks) TakeWorkerLock(_ context.Context, key string) (taken bool, 
 	return l.takeLock(key)
 }
 
+// goodbye is the length of the lock file of a worker that left one. A length needs no space, which a full disk may not have.
+const goodbye = 1
+
+// LeaveGoodbye notes a goodbye in the worker's lock file.
+func (l workerLocks) LeaveGoodbye(key string, _ int64) error {
+	file, err := l.side.openExisting(workerLock(key))
+	if err != nil {
+		return fmt.Errorf("leave a goodbye: %w", err)
+	}
+	return errors.Join(file.Truncate(goodbye), file.Close())
+}
+
+// SaidGoodbye implements [engine.Store].
+func (l workerLocks) SaidGoodbye(key string) (bool, error) {
+	file, err := l.side.openExisting(workerLock(key))
+	if err != nil {
+		return false, fmt.Errorf("look for a goodbye: %w", err)
+	}
+	info, err := file.Stat()
+	return err == nil && info.Size() == goodbye, errors.Join(err, file.Close())
+}
+
 // takeLock tries the lock of a worker; done removes the file with it.
 func (l workerLocks) takeLock(key string) (taken bool, done func(), err error) {
 	name := workerLock(key)

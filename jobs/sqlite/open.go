@@ -108,7 +108,7 @@ func open(ctx context.Context, path string, o options) (*backend, error) {
 		return nil, err
 	}
 	side := sideFolderOf(path)
-	s := &backend{path: path, side: side, options: o, workerLocks: workerLocks{side}, backups: backups{path, o}}
+	s := &backend{preparing: make(chan struct{}, 1), path: path, side: side, options: o, workerLocks: workerLocks{side}, backups: backups{path, o}}
 	s.sealed = engine.SealStore(s)
 	if err := s.openPools(); err != nil {
 		return nil, err

@@ -62,6 +62,9 @@ func (traits) KeyTaken(err error) bool {
 	return errors.As(err, &e) && (e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == lib.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
+// LocksRows implements [engine.Store].
+func (traits) LocksRows() bool { return false }
+
 // EngineVersion names SQLite and its version.
 func (traits) EngineVersion(context.Context) (string, error) {
 	return "SQLite " + LibraryVersion, nil

@@ -9,7 +9,10 @@ import (
 	"sync"
 	"time"
 
+	lib "modernc.org/sqlite/lib"
+
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/groupcommit"
 	"github.com/sqluice/sqluice/jobs"
@@ -17,6 +20,9 @@ import (
 
 // errNotPrepared is returned by a transaction that comes between a migration and the look at the new schema.
 var errNotPrepared = errors.New("the statements are not prepared")
+
+// busyWait is how long a write waits for another program that holds the lock.
+const busyWait = 5 * time.Second
 
 // groupMembers is how many callers share a transaction.
 const groupMembers = 500
@@ -31,9 +37,12 @@ type writer struct {
 	openGate func() (*gate, error)
 	logger   *slog.Logger
 
-	turn      sync.Mutex // held for each group; guards the gate
-	gate      *gate      // nil until it could be opened
-	gateAgain time.Time  // when a gate that could not be opened is tried again
+	turn      chan struct{} // has a value while a group has its turn, which guards the gate and what follows
+	gate      *gate         // nil until it could be opened
+	gateAgain time.Time     // when a gate that could not be opened is tried again
+	openGated func()        // opens the gate for others
+	began     time.Time     // when the transaction began, if committed is told
+	looked    bool          // the files were looked at before it
 
 	committed func(writes int, took time.Duration) // told of each transaction; may be nil
 	changed   func()                               // the same, for those who wait for changes
@@ -55,44 +64,123 @@ type write struct {
 type member = groupcommit.Member[*write]
 
 func newWriter(files *files, openGate func() (*gate, error), logger *slog.Logger) *writer {
-	w := &writer{files: files, openGate: openGate, logger: logger}
-	w.groups = &groupcommit.Committer[*write]{Run: w.run, Groups: 1, Members: groupMembers}
+	w := &writer{files: files, openGate: openGate, logger: logger, turn: make(chan struct{}, 1)}
+	w.groups = &groupcommit.Committer[*write]{
+		Run: w.run, Acquire: w.acquire, Release: w.release, Groups: 1, Members: groupMembers,
+	}
 	return w
 }
 
 // errUnfinished is the error of a write whose commit did not return.
 var errUnfinished = fmt.Errorf("%w: the commit did not return", jobs.ErrUnknownOutcome)
 
+// acquire waits for the turn of a group among those of this process and of others, and begins its transaction. It waits for
+// another program no longer than busyWait, and never longer than ctx.
+func (w *writer) acquire(ctx context.Context) error {
+	select {
+	case w.turn <- struct{}{}:
+	case <-ctx.Done():
+		return core.EndOf(ctx)
+	}
+	err := w.acquireFile(ctx)
+	if err != nil {
+		<-w.turn
+	}
+	return translate(err)
+}
+
+func (w *writer) acquireFile(ctx context.Context) (err error) {
+	w.findGate()
+	if w.openGated, err = w.gate.lock(ctx); err != nil {
+		return err
+	}
+	w.stmts.Lock()
+	if err = w.begin(ctx); err != nil {
+		w.stmts.Unlock()
+		w.openGated()
+	}
+	return err
+}
+
+// release undoes acquire, after the transaction has ended.
+func (w *writer) release() {
+	w.stmts.Unlock()
+	w.openGated()
+	<-w.turn
+}
+
+// begin begins a transaction. While another program holds the lock it tries again, and lets others have the connection between two
+// tries: each of them is short, so that the end of ctx ends the wait. The caller holds stmts.
+func (w *writer) begin(ctx context.Context) error {
+	if w.committed != nil {
+		w.began = time.Now()
+	}
+	var busySince time.Time
+	for {
+		if w.writes == nil {
+			return errNotPrepared
+		}
+		if w.looked = w.files.due(); w.looked {
+			if err := w.files.intact(); err != nil {
+				return err
+			}
+		}
+		err := w.writes.exec("begin")
+		if !isCode(err, lib.SQLITE_BUSY) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return core.EndOf(ctx)
+		}
+		if busySince.IsZero() {
+			busySince = time.Now()
+		} else if time.Since(busySince) >= busyWait {
+			return err
+		}
+		w.stmts.Unlock()
+		w.stmts.Lock()
+	}
+}
+
 // run commits a group together, or, when one of its writes or the commit fails, each by itself: an error then
 // belongs to the one that caused it, and no statement ever runs after a rollback that SQLite made by itself.
 func (w *writer) run(group []*member) {
-	w.turn.Lock()
-	defer w.turn.Unlock()
-	w.findGate()
-	defer w.gate.lock()()
-	w.stmts.Lock()
-	defer w.stmts.Unlock()
-	group = waiting(group)
-	if len(group) == 0 {
+	if group = waiting(group); len(group) == 0 {
+		_ = w.writes.exec("rollback") // of a transaction without a statement
 		return
 	}
-	begun, err := w.transact(group...)
+	err := w.transact(group...)
 	if err == nil {
 		settleAll(group, nil)
 		return
 	}
-	if len(group) == 1 || !begun || errors.Is(err, jobs.ErrReplaced) {
-		settleAll(group, translate(err)) // no member caused the error: each would meet, and wait for, the same
+	if len(group) == 1 || errors.Is(err, jobs.ErrReplaced) {
+		settleAll(group, translate(err)) // no member caused the error: each would meet the same
 		return
 	}
 	doubt := errors.Is(err, jobs.ErrUnknownOutcome)
-	for _, m := range group {
-		_, err := w.transact(m)
+	for i, m := range group {
+		begun, err := w.again(m)
 		if err = translate(err); doubt && err != nil && !errors.Is(err, jobs.ErrUnknownOutcome) {
 			err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err) // the group's commit may still come to be
 		}
+		if !begun && m.Ctx.Err() == nil {
+			settleAll(group[i:], err) // each would wait for the same, one after the other
+			return
+		}
 		m.Settle(err)
 	}
+}
+
+// again runs one write of a group in a transaction of its own. begun is false when there could not be one.
+func (w *writer) again(m *member) (begun bool, err error) {
+	if m.Ctx.Err() != nil {
+		return false, core.EndOf(m.Ctx)
+	}
+	if err := w.begin(m.Ctx); err != nil {
+		return false, err
+	}
+	return true, w.transact(m)
 }
 
 func settleAll(group []*member, err error) {
@@ -127,7 +215,7 @@ func waiting(group []*member) []*member {
 	var left []*member
 	for _, m := range group {
 		if ended(m) {
-			m.Settle(m.Ctx.Err())
+			m.Settle(core.EndOf(m.Ctx))
 		} else {
 			left = append(left, m)
 		}
@@ -135,22 +223,8 @@ func waiting(group []*member) []*member {
 	return left
 }
 
-// transact runs the writes in one transaction. begun is false when there could not be one.
-func (w *writer) transact(group ...*member) (begun bool, err error) {
-	if w.writes == nil {
-		return false, errNotPrepared
-	}
-	look := w.files.due()
-	if look {
-		if err := w.files.intact(); err != nil {
-			return false, err
-		}
-	}
-	began := time.Now()
-	if err := w.writes.exec("begin"); err != nil {
-		return false, err
-	}
-	begun = true
+// transact runs the writes in the transaction that was begun, and ends it.
+func (w *writer) transact(group ...*member) (err error) {
 	committed := false
 	defer func() {
 		if committed {
@@ -165,21 +239,21 @@ func (w *writer) transact(group ...*member) (begun bool, err error) {
 	for left := group; len(left) > 0; {
 		n, err := w.writes.perform(left)
 		if err != nil {
-			return begun, err
+			return err
 		}
 		left = left[n:]
 	}
 	settleAll(group, errUnfinished)
 	if err := w.writes.exec("commit"); err != nil {
-		return begun, inDoubt(err)
+		return inDoubt(err)
 	}
 	committed = true
 	if w.committed != nil {
-		w.committed(len(group), time.Since(began))
+		w.committed(len(group), time.Since(w.began))
 	}
 	w.changed()
-	if !look && !w.files.due() {
-		return begun, nil
+	if !w.looked && !w.files.due() {
+		return nil
 	}
 	// A file may have been deleted or replaced since the look before. Then the commit went to a file that no process opens
 	// again unless a person moves it back, or to a WAL that only the processes that hold it open can copy to the database.
@@ -187,9 +261,9 @@ func (w *writer) transact(group ...*member) (begun bool, err error) {
 		if errors.Is(err, jobs.ErrReplaced) {
 			err = errors.Join(err, w.writes.salvage())
 		}
-		return begun, fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
+		return fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
 	}
-	return begun, nil
+	return nil
 }
 
 // perform runs the first write of a group, and with it those behind it that its statement can do as well. It returns how many
@@ -200,7 +274,7 @@ func (w *writes) perform(group []*member) (n int, err error) {
 	}
 	m := group[0]
 	if m.Work.fn == nil {
-		m.Work.ids, err = w.insert(&m.Work.insert, m.Work.id[:0])
+		m.Work.ids, err = w.insert(m.Ctx, &m.Work.insert, m.Work.id[:0])
 		return 1, err
 	}
 	// Not to be cancelled half-way: SQLite would have applied the statement and the caller not know it.

@@ -30,6 +30,9 @@ func prepareWrites(ctx context.Context, pool *sql.DB) (w *writes, err error) {
 	w = &writes{
 		Queries: dbsqlite.New(stmts), only: sqliteonly.New(stmts), conn: conn, stmts: stmts, batch: engine.Batch{MaxPayload: batchPayload},
 	}
+	if err := w.waitFor(ctx, "wait_briefly"); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
 	for _, name := range []string{"begin", "commit", "rollback"} {
 		if err := w.stmts.prepare(ctx, control(name)); err != nil {
 			return nil, errors.Join(err, w.Close())
@@ -54,5 +57,14 @@ func (w *writes) salvage() error {
 	return translate(err)
 }
 
+// waitFor sets how long SQLite waits for a lock on the connection. A wait of SQLite's cannot be ended, so the writer's are short, and
+// are repeated: see [writer.begin].
+func (w *writes) waitFor(ctx context.Context, name string) error {
+	_, err := w.conn.ExecContext(ctx, control(name))
+	return err
+}
+
 // Close gives the connection back to the pool.
-func (w *writes) Close() error { return errors.Join(w.stmts.close(), w.conn.Close()) }
+func (w *writes) Close() error {
+	return errors.Join(w.stmts.close(), w.waitFor(context.Background(), "wait_long"), w.conn.Close())
+}

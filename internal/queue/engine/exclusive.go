@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // Exclusive lets one caller proceed at a time, in the order of their calls. The zero value is ready for use.
@@ -23,7 +25,7 @@ func (e *Exclusive) Take(ctx context.Context) (release func(pause time.Duration)
 	case <-e.free:
 		return e.release, nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, core.EndOf(ctx)
 	}
 }
 

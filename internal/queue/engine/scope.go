@@ -130,7 +130,7 @@ func (s *Scope) join(ctx context.Context, signals core.Signal, queue string, fn 
 }
 
 // Savepoint runs fn, and undoes its statements when it returns an error. The transaction is then as it was before, unless the
-// database has ended it. The end of ctx does not stop the undoing.
+// database has ended it. The undoing goes on for a moment after the end of ctx.
 func Savepoint(ctx context.Context, tx jobtype.Tx, fn func() error) error {
 	if err := tx.Savepoint(ctx, "savepoint"); err != nil {
 		return err
@@ -140,8 +140,10 @@ func Savepoint(ctx context.Context, tx jobtype.Tx, fn func() error) error {
 	if err != nil {
 		end = []string{"rollback_to", "release"}
 	}
+	ending, cancel := core.Linger(ctx)
+	defer cancel()
 	for _, statement := range end {
-		if failed := tx.Savepoint(context.WithoutCancel(ctx), statement); failed != nil {
+		if failed := tx.Savepoint(ending, statement); failed != nil {
 			return errors.Join(err, failed)
 		}
 	}

@@ -23,8 +23,8 @@ type Store interface {
 	// Write runs fn in a transaction and returns after it is committed. An engine may commit several callers'
 	// functions together and may run fn more than once, so fn sets what it returns anew at each run and has no
 	// effect but through the Querier. fn must return the errors of its statements. The end of ctx stops no transaction
-	// half-way: an engine goes on to the commit in spite of it, or rolls back. The returned error always tells whether
-	// the write happened.
+	// half-way: an engine goes on to the commit in spite of it, but not for long, or rolls back. The error then is ctx's, and always
+	// tells whether the write happened: nothing is written unless it is [jobtype.ErrUnknownOutcome].
 	Write(ctx context.Context, fn func(context.Context, db.Querier) error) error
 
 	// Insert inserts jobs in a transaction, announces them, and returns their ids in order after the commit. Concurrent callers
@@ -37,7 +37,7 @@ type Store interface {
 	// work in the queue when fn reports that it inserted any.
 	InsertWith(ctx context.Context, queue string, fn InsertFunc) error
 
-	// Exchange runs a cycle of a runner. The end of ctx does not stop it. When the connection breaks, its outcome may be unknown:
+	// Exchange runs a cycle of a runner. The end of ctx counts as for Write. When the connection breaks, its outcome may be unknown:
 	// [jobtype.ErrUnknownOutcome].
 	Exchange(ctx context.Context, x *Exchange) error
 
@@ -94,6 +94,18 @@ type Store interface {
 	// TakeWorkerLock tries the lock of another worker. taken means that the worker is gone, and that the caller now
 	// holds the lock until done, which also removes what is left of it.
 	TakeWorkerLock(ctx context.Context, key string) (taken bool, done func(), err error)
+
+	// LeaveGoodbye says that the worker which this process registered with a lock stops in good order, though it could not record
+	// all: its jobs are then released in place of being rescued as after a crash. It does not wait for the database, and comes
+	// before the release of the lock.
+	LeaveGoodbye(key string, worker int64) error
+
+	// SaidGoodbye reports whether the worker whose lock the caller has taken left a goodbye that is still to be heeded.
+	SaidGoodbye(key string) (bool, error)
+
+	// LocksRows reports whether ErrBusy may be due to some of the rows that a write needs: the others can be written without them.
+	// Otherwise one writer locks the whole database.
+	LocksRows() bool
 
 	// SchemaVersion is the version of the database's schema (0 for none) and the one this library was built for.
 	SchemaVersion(ctx context.Context) (have, want int64, err error)

@@ -18,6 +18,12 @@ type Committer[T any] struct {
 	// beside other groups.
 	Run func(group []*Member[T])
 
+	// Acquire, if set, is called before Run, and before the group is taken: it waits for what Run needs, such as a lock, as long
+	// as the context of the member that leads has not ended. A caller that comes meanwhile joins the group, or leaves when its context
+	// ends. When Acquire fails for another reason, all that waited when it was called have that outcome. Release undoes Acquire.
+	Acquire func(ctx context.Context) error
+	Release func()
+
 	Groups  int // how many groups run at once, at least 1
 	Members int // how many members a group has at most, at least 1
 
@@ -27,6 +33,7 @@ type Committer[T any] struct {
 
 	mu      sync.Mutex
 	waiting []*Member[T]
+	calls   uint64    // of Do so far
 	running int       // groups
 	ended   time.Time // when the last group ended, or the first of those under way began; set if Stuck is
 	closed  error     // what Do returns since Close
@@ -38,6 +45,8 @@ type Member[T any] struct {
 	Ctx  context.Context
 	Work T
 
+	number  uint64 // of the call
+	seen    uint64 // the number of the last call when this member began to lead
 	settled bool
 	err     error
 	self    [1]*Member[T] // the memory of a group of one
@@ -68,9 +77,32 @@ func (c *Committer[T]) Do(ctx context.Context, work T) error {
 	}
 	if !m.settled { // its group left it out, or no group has ended for long
 		m.Settle(errUnsettled)
-		c.Run([]*Member[T]{m})
+		c.runAlone(m)
 	}
 	return m.err
+}
+
+// runAlone runs the work of one member on the goroutine of its caller.
+func (c *Committer[T]) runAlone(m *Member[T]) {
+	if err := c.acquire(m.Ctx); err != nil {
+		m.Settle(err)
+		return
+	}
+	defer c.release()
+	c.Run([]*Member[T]{m})
+}
+
+func (c *Committer[T]) acquire(ctx context.Context) error {
+	if c.Acquire == nil {
+		return nil
+	}
+	return c.Acquire(ctx)
+}
+
+func (c *Committer[T]) release() {
+	if c.Release != nil {
+		c.Release()
+	}
 }
 
 // Close makes later calls of Do return err, and waits for those under way.
@@ -99,6 +131,8 @@ func (c *Committer[T]) enter(m *Member[T]) (leads bool, err error) {
 		return false, endOf(m.Ctx)
 	}
 	c.callers.Add(1)
+	c.calls++
+	m.number, m.seen = c.calls, c.calls
 	if c.running < c.Groups {
 		if c.running == 0 {
 			c.noteEnd()
@@ -151,14 +185,43 @@ func (c *Committer[T]) leave(m *Member[T], stuck bool) bool {
 
 // lead runs the group of a member and of those that wait. It hands on, also when Run does not return.
 func (c *Committer[T]) lead(m *Member[T]) {
-	group := c.take(m)
+	var group []*Member[T]
 	defer func() {
-		for _, other := range group[1:] { // before the next leader, so that they may come again in time for its group
-			other.wake <- false
+		for _, other := range group { // before the next leader, so that they may come again in time for its group
+			if other != m {
+				other.wake <- false
+			}
 		}
 		c.handOn()
 	}()
+	if err := c.acquire(m.Ctx); err != nil {
+		m.Settle(err)
+		if m.Ctx.Err() == nil {
+			group = c.takeSeen(m)
+		}
+		for _, other := range group {
+			other.Settle(err)
+		}
+		return
+	}
+	defer c.release()
+	group = c.take(m)
 	c.Run(group)
+}
+
+// takeSeen returns a leader that acquired nothing and those that have waited as long. They no longer wait.
+func (c *Committer[T]) takeSeen(leader *Member[T]) []*Member[T] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	group := []*Member[T]{leader}
+	c.waiting = slices.DeleteFunc(c.waiting, func(m *Member[T]) bool {
+		if m.number > leader.seen {
+			return false
+		}
+		group = append(group, m)
+		return true
+	})
+	return group
 }
 
 // take returns the group that a member leads. Its members no longer wait.
@@ -183,6 +246,7 @@ func (c *Committer[T]) handOn() {
 	}
 	next := c.waiting[0]
 	c.waiting = slices.Delete(c.waiting, 0, 1)
+	next.seen = c.calls
 	next.wake <- true
 }
 

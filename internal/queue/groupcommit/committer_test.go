@@ -343,3 +343,53 @@ func TestManyCallers(t *testing.T) {
 		t.Errorf("%d groups run, %d members wait", c.running, len(c.waiting))
 	}
 }
+
+// While the leader waits for what its group needs, callers leave when their contexts end, and the next one leads when the leader's
+// does. When Acquire fails, all that waited as long as the leader have that outcome.
+func TestAcquire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder(1, 10)
+		outcomes, released := make(chan error), 0
+		r.Acquire = func(ctx context.Context) error {
+			select {
+			case err := <-outcomes:
+				return err
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		r.Release = func() { released++ }
+		ctx, cancel := context.WithCancel(t.Context())
+		first, second, third := r.begin(ctx, "a"), r.begin(ctx, "b"), r.begin(t.Context(), "c")
+		cancel()
+		for _, end := range []<-chan error{first, second} {
+			if err := <-end; !errors.Is(err, context.Canceled) {
+				t.Errorf("a caller whose context ended gets %v", err)
+			}
+		}
+		synctest.Wait()
+		busy := errors.New("busy")
+		outcomes <- busy
+		if err := <-third; err != busy {
+			t.Errorf("the next leader gets %v", err)
+		}
+		fourth, fifth := r.begin(t.Context(), "d"), r.begin(t.Context(), "e")
+		outcomes <- busy // fifth came after it was asked for
+		if err := <-fourth; err != busy {
+			t.Errorf("a leader gets %v", err)
+		}
+		synctest.Wait()
+		sixth := r.begin(t.Context(), "f")
+		r.gate <- struct{}{}
+		outcomes <- nil
+		for _, end := range []<-chan error{fifth, sixth} {
+			if err := <-end; err != nil {
+				t.Errorf("a member of a group gets %v", err)
+			}
+		}
+		r.wantGroups(t, "e f")
+		if released != 1 {
+			t.Errorf("%d releases", released)
+		}
+	})
+}

@@ -91,6 +91,9 @@ func (r *Rescuer) EndGoneWorkers(ctx context.Context, failAll bool, before int64
 	return errors.Join(errs...)
 }
 
+// endStopped is the reason of the end of a worker that stopped in good order.
+const endStopped = "stopped"
+
 // endGoneWorker resets the jobs of another worker if that is gone: by its lock, if that seems free, or because its lease
 // ended before a time (0 judges no lease). The lock stays taken until that is committed.
 func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll bool, before int64) error {
@@ -109,6 +112,13 @@ func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll 
 	switch {
 	case taken:
 		defer done()
+		stopped, err := r.Store.SaidGoodbye(w.LockKey)
+		if err != nil {
+			return fmt.Errorf("look after worker %s: %w", strconv.Quote(w.Name), err)
+		}
+		if stopped {
+			reason = endStopped
+		}
 	case w.LeaseUntil < before:
 		reason = "lost" // its process is stopped, or on another host
 	default:
@@ -146,6 +156,7 @@ func (r *Rescuer) Housework(ctx context.Context, before int64) (work db.CountHou
 // rescued is what one rescue did.
 type rescued struct {
 	ended     bool // the worker
+	released  int64
 	attempts  int64
 	cancelled []db.CancelStuckJobsRow
 	failed    []db.FailStuckJobsRow
@@ -214,6 +225,12 @@ func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before 
 		if done.ended = n > 0; err != nil || !done.ended {
 			return done, err
 		}
+		if end.EndReason == endStopped && ids == "" { // otherwise the database may refuse some of them
+			done.released, err = q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: now, WorkerID: end.ID})
+			if err != nil {
+				return done, err
+			}
+		}
 	}
 	if done.attempts, err = q.RecordStuckJobs(ctx, db.RecordStuckJobsParams{Now: now, LeaseBefore: before, Ids: ids}); err != nil || done.attempts == 0 {
 		return done, err
@@ -258,22 +275,25 @@ func (done rescued) left() lifecycle.Left {
 // tell logs and announces what was committed.
 func (r *Rescuer) tell(done rescued, end *db.EndWorkerParams, name string) {
 	if done.ended {
-		r.Log.Warn("a worker is gone", "worker", name, "reason", end.EndReason, "jobs", done.attempts)
+		r.Log.Warn("a worker is gone", "worker", name, "reason", end.EndReason, "jobs", done.attempts+done.released)
 	}
 	if o := r.Store.Observer(); (done.ended || done.attempts > 0) && o != nil && o.Rescued != nil {
 		event := jobtype.Rescued{
-			Reason: jobtype.CauseLost, Attempts: int(done.attempts),
-			Pending: len(done.reset), Failed: len(done.failed), Cancelled: len(done.cancelled),
+			Reason: jobtype.CauseLost, Attempts: int(done.attempts + done.released),
+			Pending: len(done.reset) + int(done.released), Failed: len(done.failed), Cancelled: len(done.cancelled),
 		}
 		if done.ended {
-			event.Worker, event.Reason = name, jobtype.Cause(end.EndReason)
+			event.Worker = name
+		}
+		if done.ended && end.EndReason != endStopped {
+			event.Reason = jobtype.Cause(end.EndReason)
 		}
 		o.Rescued(event)
 	}
-	if done.attempts == 0 {
+	if done.attempts == 0 && done.released == 0 {
 		return
 	}
-	r.Log.Warn("rescued jobs of gone workers", "pending", len(done.reset), "failed", len(done.failed), "cancelled", len(done.cancelled))
+	r.Log.Warn("rescued jobs of gone workers", "released", done.released, "pending", len(done.reset), "failed", len(done.failed), "cancelled", len(done.cancelled))
 	if r.Rescued != nil {
 		r.Rescued()
 	}

@@ -73,9 +73,9 @@ func (r *Rollup) Run(ctx context.Context) {
 	}
 }
 
-// Finish adds up the rest, after Run has returned. It takes at most five seconds, and ignores the end of ctx.
+// Finish adds up the rest, after Run has returned. It takes at most five seconds.
 func (r *Rollup) Finish(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollupLast)
+	ctx, cancel := context.WithTimeout(ctx, rollupLast)
 	defer cancel()
 	if err := r.addUp(ctx); err != nil {
 		r.log.Warn("adding up counts failed at the end: how long the last jobs took is not in the history", "error", err)

@@ -22,6 +22,14 @@ type Outage struct {
 // New returns an Outage without a failure.
 func New(log *slog.Logger) *Outage { return &Outage{log: log, now: time.Now} }
 
+// Lasts returns how long there has been nothing but failures.
+func (o *Outage) Lasts() time.Duration {
+	if o.failures == 0 {
+		return 0
+	}
+	return o.now().Sub(o.began)
+}
+
 // Failures returns how many failures in a row there were.
 func (o *Outage) Failures() int { return o.failures }
 

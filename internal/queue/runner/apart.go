@@ -123,7 +123,7 @@ func (p *apart) promote(ctx context.Context) (promoted int, err error) {
 	p.behind = len(ids) == promoteMost
 	err = refusal.Apart(ids, p.store.RefusesRow, func(part []int64) error {
 		var n int64
-		err := p.store.Write(context.WithoutCancel(ctx), func(ctx context.Context, q db.Querier) (err error) {
+		err := p.store.Write(p.writing, func(ctx context.Context, q db.Querier) (err error) {
 			n, err = q.PromoteListedJobs(ctx, db.PromoteListedJobsParams{Now: now, Ids: core.JSONIDs(part)})
 			return err
 		})
@@ -177,7 +177,7 @@ func (p *apart) asideFor(ctx context.Context, action refusal.Action) func(int64,
 		if action == refusal.Claim && p.store.KeyTaken(err) {
 			action = refusal.Conflict
 		}
-		return p.notes.Aside(context.WithoutCancel(ctx), p.store.Write, p.store.Now(), action, id, err)
+		return p.notes.Aside(p.writing, p.store.Write, p.store.Now(), action, id, err)
 	}
 }
 
@@ -220,7 +220,7 @@ func (p *apart) finish(ctx context.Context, moved bool) error {
 		return nil
 	}
 	p.cleaned = now
-	return p.store.Write(context.WithoutCancel(ctx), func(ctx context.Context, q db.Querier) error {
+	return p.store.Write(p.writing, func(ctx context.Context, q db.Querier) error {
 		_, err := q.DeleteOldRefusals(ctx)
 		return err
 	})
@@ -255,7 +255,7 @@ func keptFromRunning() []refusal.Action {
 
 // retry runs a function that makes jobs that are set aside be tried now.
 func (p *apart) retry(ctx context.Context, fn func(ctx context.Context, q db.Querier, now int64) error) error {
-	err := p.store.Write(context.WithoutCancel(ctx), func(ctx context.Context, q db.Querier) error {
+	err := p.store.Write(p.writing, func(ctx context.Context, q db.Querier) error {
 		return fn(ctx, q, core.Micros(p.store.Now()))
 	})
 	if err != nil {

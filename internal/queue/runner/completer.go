@@ -2,6 +2,7 @@ package runner
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"time"
 
@@ -83,8 +84,11 @@ func (c *completer) recordApart(ended []*Attempt) (again []*Attempt, last error)
 	if len(ended) == 0 {
 		return nil, nil
 	}
+	if c.writing.Err() != nil {
+		return ended, context.Cause(c.writing)
+	}
 	part := &cycle{completer: c, ended: ended}
-	err := part.commit(c.values)
+	err := part.commit(c.writing)
 	switch {
 	case err == nil:
 		c.recorded(part)
@@ -109,14 +113,14 @@ func (c *completer) recordApart(ended []*Attempt) (again []*Attempt, last error)
 // setAside keeps an end that the database refuses, to be recorded later.
 func (c *completer) setAside(a *Attempt, cause error) error {
 	c.state.setAside(a)
-	return c.notes.Aside(c.values, c.store.Write, c.store.Now(), refusal.End, a.job.ID, cause)
+	return c.notes.Aside(c.writing, c.store.Write, c.store.Now(), refusal.End, a.job.ID, cause)
 }
 
 // giveUpAside tries the ends that were set aside for the last time. The leases of those that are refused again run out.
 func (c *completer) giveUpAside() {
 	for _, a := range c.takeAside() {
 		alone := &cycle{completer: c, ended: []*Attempt{a}}
-		err := alone.commit(c.values)
+		err := alone.commit(c.writing)
 		if err == nil {
 			c.recorded(alone)
 			c.store.Announce(alone.signals())

@@ -23,6 +23,7 @@ type Config struct {
 	Lease      time.Duration
 	Timeout    time.Duration
 	StuckAfter time.Duration
+	Stop       time.Duration // after Grace
 	FailOnBoot bool
 	MaxCrashes int
 	Retention  maintenance.Retention

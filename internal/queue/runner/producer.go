@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"runtime"
@@ -19,9 +18,6 @@ import (
 )
 
 const (
-	// triesAtStop is how many failed writes in a row a stopping runner puts up with.
-	triesAtStop = 5
-
 	// lockedPause is the time after which an end whose row is locked by another transaction is tried again.
 	lockedPause = 10 * time.Second
 )
@@ -73,6 +69,9 @@ func (r *run) produce(ctx context.Context) error {
 func (p *producer) step(ctx context.Context) (done bool, err error) {
 	if fatal := p.fatalError(); fatal != nil {
 		return true, p.abort(fatal, p.config.StuckAfter)
+	}
+	if p.writing.Err() != nil {
+		return true, p.unrecorded(context.Cause(p.writing))
 	}
 	p.gather()
 	stopping := ctx.Err() != nil
@@ -148,7 +147,7 @@ func (p *producer) commitOne(ctx context.Context, c *cycle) error {
 	p.mu.Lock()
 	number := p.cycles.begin()
 	p.mu.Unlock()
-	err := c.commit(context.WithoutCancel(ctx))
+	err := c.commit(p.writing)
 	if err == nil {
 		p.took = c.took
 		p.follow(c)
@@ -277,7 +276,7 @@ func (p *producer) failed(c *cycle, err error, stopping bool) error {
 			a.end.Apart = true
 		}
 	}
-	if busy := errors.Is(err, jobtype.ErrBusy); busy && len(ended) > 0 {
+	if busy := errors.Is(err, jobtype.ErrBusy) && p.store.LocksRows(); busy && len(ended) > 0 {
 		again, last := p.completer.recordApart(ended)
 		ended, err = again, cmp.Or(last, err)
 		if len(ended) > 0 && !stopping {
@@ -288,10 +287,10 @@ func (p *producer) failed(c *cycle, err error, stopping bool) error {
 	}
 	p.putBack(ended)
 	p.trouble.Failed(slog.LevelError, "cannot write to the database; trying again", "error", err, "outcomes", len(ended))
-	if stopping && p.trouble.Failures() > triesAtStop {
-		return fmt.Errorf("outcomes that could not be recorded, and whose leases will run out: %d: %w", len(ended), err)
+	if stopping && p.handlersEnded() && p.trouble.Lasts() >= p.config.Stop {
+		return p.unrecorded(err)
 	}
-	time.Sleep(outage.Backoff(p.trouble.Failures()))
+	outage.Sleep(p.writing, outage.Backoff(p.trouble.Failures()))
 	return nil
 }
 

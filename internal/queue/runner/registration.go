@@ -22,7 +22,8 @@ import (
 
 // worker is the run's row in the workers table and the lock that says that it lives.
 type worker struct {
-	id      int64 // 0 while not registered
+	id      int64  // 0 while not registered
+	key     string // of its lock
 	release func(ended bool) error
 }
 
@@ -60,7 +61,7 @@ func (r *registration) add(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.worker = worker{id: id, release: release}
+	r.worker = worker{id: id, key: key, release: release}
 	return nil
 }
 
@@ -101,13 +102,37 @@ func (r *registration) addWorker(ctx context.Context, params db.RegisterWorkerPa
 	return 0, jobtype.ErrWorkerName
 }
 
-// remove ends the worker's row and releases its lock, in this order.
-func (r *registration) remove(ctx context.Context) error {
+// take returns the worker, which is not registered any more. ok is false when it was not before.
+func (r *registration) take() (w worker, ok bool) {
 	r.mu.Lock()
-	w := r.worker
+	defer r.mu.Unlock()
+	w = r.worker
 	r.worker = worker{}
-	r.mu.Unlock()
-	if w.release == nil {
+	return w, w.release != nil
+}
+
+// leave leaves a goodbye in place of the end of the worker's row, and releases its lock.
+func (r *registration) leave() error {
+	w, ok := r.take()
+	if !ok {
+		return nil
+	}
+	return r.sayGoodbye(w)
+}
+
+// sayGoodbye leaves a goodbye, and releases the lock.
+func (r *registration) sayGoodbye(w worker) error {
+	err := r.store.LeaveGoodbye(w.key, w.id)
+	if err != nil {
+		r.log.Warn("the worker's jobs are rescued as after a crash: it could leave no goodbye", "worker", r.config.Name, "error", err)
+	}
+	return w.release(false)
+}
+
+// remove ends the worker's row and releases its lock, in this order. When the row cannot be changed, the worker leaves a goodbye.
+func (r *registration) remove(ctx context.Context) error {
+	w, ok := r.take()
+	if !ok {
 		return nil
 	}
 	err := r.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
@@ -115,7 +140,7 @@ func (r *registration) remove(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		err = fmt.Errorf("unregister worker: %w", err)
+		return errors.Join(fmt.Errorf("unregister worker: %w", err), r.sayGoodbye(w))
 	}
-	return errors.Join(err, w.release(err == nil))
+	return w.release(true)
 }

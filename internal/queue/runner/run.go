@@ -29,6 +29,7 @@ type env struct {
 	kinds    string // the handlers' names as a JSON list
 	notes    *refusal.Notes
 	values   context.Context // those of Run's context, for handlers; it does not end
+	writing  context.Context // those too; it ends when a stopping run gives up on the database
 }
 
 // run is one call of Run: the parts of a worker, put together.
@@ -43,6 +44,7 @@ type run struct {
 	registry     *Registry
 	scope        *engine.Scope
 	prepare      func(context.Context) error
+	giveUp       context.CancelCauseFunc // ends writing
 }
 
 // Run claims jobs and runs them until ctx ends, or, with Config.Drain, until no job is left. Then it stops claiming, lets
@@ -58,8 +60,13 @@ func Run(ctx context.Context, config Config, o Options) error {
 		store: o.Scope.Store, observer: o.Scope.Store.Observer(), config: config, log: log, handlers: o.Handlers,
 		kinds: string(kinds), notes: &refusal.Notes{Log: log}, values: context.WithoutCancel(ctx),
 	}
+	var giveUp context.CancelCauseFunc
+	e.writing, giveUp = context.WithCancelCause(e.values)
+	defer giveUp(nil)
 	defer callback.Flush(e.observer, e.log, "the runner")
-	return newRun(e, o).run(ctx)
+	r := newRun(e, o)
+	r.giveUp = giveUp
+	return r.run(ctx)
 }
 
 func newRun(e *env, o Options) *run {
@@ -84,6 +91,7 @@ func (r *run) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer r.endHandlers(context.Canceled)
+	defer r.limitStop(ctx)()
 
 	// What keeps the worker alive goes on until the last outcome is recorded, so it does not end with ctx.
 	keep, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
@@ -93,7 +101,7 @@ func (r *run) run(ctx context.Context) error {
 	}
 	for _, step := range []func(context.Context) error{r.prepare, r.rescuer.Boot} {
 		if err := r.reach(ctx, step); err != nil {
-			return errors.Join(err, r.registration.remove(keep))
+			return errors.Join(err, r.remove())
 		}
 	}
 	r.log.Info("worker started", "worker", r.config.Name, "queues", r.config.Queues, "kinds", slices.Sorted(maps.Keys(r.handlers)))
@@ -109,8 +117,8 @@ func (r *run) run(ctx context.Context) error {
 	close(r.finished)
 	stopKeeping()
 	beside.Wait()
-	r.rollup.Finish(ctx)
-	err = errors.Join(err, r.schemaFault(), r.registration.remove(context.WithoutCancel(ctx)))
+	r.rollup.Finish(r.writing)
+	err = errors.Join(err, r.schemaFault(), r.remove())
 	r.log.Info("worker stopped", "worker", r.config.Name)
 	return err
 }
@@ -157,9 +165,43 @@ func (r *run) hurryStop(ctx context.Context) {
 		return
 	}
 	r.endHandlers(jobtype.ErrStopping)
-	if r.goesOnFor(r.config.StuckAfter) {
+	if r.goesOnFor(min(r.config.StuckAfter, r.config.Stop/2)) {
 		r.abandon()
 	}
+}
+
+// limitStop gives up on the database when a stop has taken its time. The caller calls over when the run has ended.
+func (r *run) limitStop(ctx context.Context) (over func()) {
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-ended:
+			return
+		}
+		timer := time.NewTimer(max(r.config.Grace, 0) + r.config.Stop)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			r.giveUp(errStopTimeout)
+			r.signal()
+		case <-ended:
+		}
+	}()
+	return func() { close(ended) }
+}
+
+// errStopTimeout is why a stopping run no longer waits for the database.
+var errStopTimeout = errors.New("the time for a stop is over")
+
+// remove removes the worker after the run. It leaves a goodbye when ends of attempts could not be recorded, or its row not changed.
+func (r *run) remove() error {
+	if len(r.attempts()) > 0 {
+		return r.registration.leave()
+	}
+	ctx, cancel := context.WithTimeoutCause(r.writing, r.config.Stop, errStopTimeout)
+	defer cancel()
+	return r.registration.remove(ctx)
 }
 
 // abandon gives back the jobs of handlers that do not return, so that the run can stop without them.

@@ -198,6 +198,27 @@ func (s *state) idle() bool {
 	return len(s.running) == 0 && len(s.ended) == 0 && len(s.cycles.open) == 0
 }
 
+// handlersEnded reports whether nothing is left of a run but to record ends.
+func (s *state) handlersEnded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.running {
+		if !a.over {
+			return false
+		}
+	}
+	return true
+}
+
+// unrecorded is the error of a run that could not record ends because of err.
+func (s *state) unrecorded(err error) error {
+	n := len(s.attempts())
+	if n == 0 {
+		return s.stuck()
+	}
+	return errors.Join(fmt.Errorf("ends of attempts that could not be recorded, so that their jobs are released: %d: %w", n, err), s.stuck())
+}
+
 // holdsSuspects reports whether jobs are here that were running when a process died before. Callers hold mu.
 func (s *state) holdsSuspects() bool {
 	for _, q := range s.queues {

@@ -1,12 +1,13 @@
 -- name: RecordStuckJobs :execrows
 -- RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
--- lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
+-- lease is over, or when its worker stopped and could not record it. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 -- A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
 -- ids, when not empty, is a JSON list of the only jobs that it looks at.
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
 SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(@now AS BIGINT),
-       CASE WHEN s.ended_at IS NULL AND s.worker IS NOT NULL OR s.end_reason = 'lost' THEN 'lost' ELSE 'crash' END,
-       CASE WHEN s.ended_at IS NULL AND s.worker IS NOT NULL OR s.end_reason = 'lost'
+       CASE WHEN s.ended_at IS NULL AND s.worker IS NOT NULL OR s.end_reason <> 'crash' THEN 'lost' ELSE 'crash' END,
+       CASE WHEN s.end_reason = 'stopped' THEN 'the worker stopped without recording the end: worker '
+            WHEN s.ended_at IS NULL AND s.worker IS NOT NULL OR s.end_reason = 'lost'
             THEN 'the lease ran out: worker ' ELSE 'the process ended: worker ' END || COALESCE(s.name, 'unknown')
 FROM (
     /* Found first and then locked by its fence: a row that another rescuer gave back meanwhile, and that a live worker

@@ -1,12 +1,13 @@
 -- name: RecordStuckJobs :execrows
 -- RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
--- lease is over. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
+-- lease is over, or when its worker stopped and could not record it. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 -- A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
 -- ids, when not empty, is a JSON list of the only jobs that it looks at.
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
 SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(@now AS BIGINT),
-       CASE WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason = 'lost' THEN 'lost' ELSE 'crash' END,
-       CASE WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason = 'lost'
+       CASE WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason <> 'crash' THEN 'lost' ELSE 'crash' END,
+       CASE WHEN w.end_reason = 'stopped' THEN 'the worker stopped without recording the end: worker '
+            WHEN w.ended_at IS NULL AND w.id IS NOT NULL OR w.end_reason = 'lost'
             THEN 'the lease ran out: worker ' ELSE 'the process ended: worker ' END || COALESCE(w.name, 'unknown')
 FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id
 WHERE j.status = 'running'

@@ -1,0 +1,47 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// EndOf returns the error of a context that has ended, and its cause.
+func EndOf(ctx context.Context) error {
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		return errors.Join(ctx.Err(), cause)
+	}
+	return ctx.Err()
+}
+
+// EndFirst returns err with the end of ctx before it, if ctx has ended and err does not say so: the caller asked for no more
+// time, whatever it was that took too long.
+func EndFirst(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", EndOf(ctx), err)
+}
+
+// AfterEnd is how long a commit, or the undoing of a transaction, goes on after the end of the caller's context.
+const AfterEnd = time.Second
+
+// Linger returns a context with the values of ctx that ends AfterEnd after ctx, for what must not stay half done. The caller
+// must call cancel.
+func Linger(ctx context.Context) (lingering context.Context, cancel context.CancelFunc) {
+	lingering, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(AfterEnd)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			end(EndOf(ctx))
+		case <-lingering.Done():
+		}
+	})
+	return lingering, func() {
+		stop()
+		end(nil)
+	}
+}
