@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/runner"
@@ -78,6 +79,15 @@ func (c *Client) Migrate(ctx context.Context) ([]string, error) {
 func (c *Client) Backup(ctx context.Context, path string) error {
 	if err := c.store.Backup(ctx, path); err != nil {
 		return fmt.Errorf("back up to %s: %w", path, err)
+	}
+	return nil
+}
+
+// BackupTo writes the same copy to w, such as the answer to an HTTP request or a hash, while everything runs. It calls w on the
+// caller's goroutine, holds no lock of the database meanwhile, and returns w's error.
+func (c *Client) BackupTo(ctx context.Context, w io.Writer) error {
+	if err := c.store.BackupTo(ctx, w); err != nil {
+		return fmt.Errorf("back up: %w", err)
 	}
 	return nil
 }

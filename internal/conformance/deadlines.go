@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"path/filepath"
 	"reflect"
 	"sync"
@@ -113,6 +114,7 @@ func (d *deadlines) addClient(failed, cancelled, waiting int64) {
 	d.add(false, "Client.CheckOpen", c.CheckOpen)
 	d.maybe("Client.Migrate", func(ctx context.Context) error { _, err := c.Migrate(ctx); return err })
 	path := filepath.Join(d.TempDir(), "backup.db")
+	d.maybe("Client.BackupTo", func(ctx context.Context) error { return c.BackupTo(ctx, io.Discard) })
 	d.maybe("Client.Backup", func(ctx context.Context) error { return c.Backup(ctx, path) })
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -28,6 +29,9 @@ func (traits) AnnouncesEnds() bool { return false }
 func (traits) Backup(context.Context, string) error {
 	return fmt.Errorf("%w: use pg_dump, or `sqluice copy --keep-open` to write the queue to a SQLite file", errors.ErrUnsupported)
 }
+
+// BackupTo is not for PostgreSQL either.
+func (t traits) BackupTo(ctx context.Context, _ io.Writer) error { return t.Backup(ctx, "") }
 
 // CanRetry reports whether waiting may help: the server is away, out of resources or read-only for now, or transactions
 // met. It may also when there is no connection for another reason, as a password that is being changed: the fault is

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // backups copy a database.
@@ -46,9 +48,42 @@ func (b backups) Backup(ctx context.Context, path string) (err error) {
 	draft := filepath.Join(folder, filepath.Base(path))
 	defer func() { err = errors.Join(err, removeDraft(folder, draft)) }()
 	if err := b.backupInto(ctx, draft); err != nil {
-		return err
+		return core.EndFirst(ctx, err)
 	}
 	return b.publish(draft, path)
+}
+
+// BackupTo writes a copy of one moment, as Backup makes it, to w. The copy lies in a folder beside the database until all of it is
+// written. The end of ctx counts between two writes.
+func (b backups) BackupTo(ctx context.Context, w io.Writer) (err error) {
+	folder, err := os.MkdirTemp(filepath.Dir(b.path), ".sqluice-backup-")
+	if err != nil {
+		return translateSystem(err)
+	}
+	draft := filepath.Join(folder, filepath.Base(b.path))
+	defer func() { err = errors.Join(err, removeDraft(folder, draft)) }()
+	if err := b.backupInto(ctx, draft); err != nil {
+		return core.EndFirst(ctx, err)
+	}
+	file, err := os.Open(draft)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, readUntil{ctx, file})
+	return errors.Join(err, file.Close())
+}
+
+// readUntil reads until a context ends.
+type readUntil struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r readUntil) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, core.EndOf(r.ctx)
+	}
+	return r.Reader.Read(p)
 }
 
 // checkBackupName refuses a name that SQLite or this package gives to files beside a database. The next program that opens

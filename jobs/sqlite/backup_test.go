@@ -1,9 +1,12 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -123,3 +126,43 @@ func TestBackupRefusesNamesOfSQLite(t *testing.T) {
 		}
 	}
 }
+
+// A program that wants to read the database reads a copy, which lies nowhere afterwards.
+func TestBackupTo(t *testing.T) {
+	store, client := queue(t)
+	id := enqueue(t, client, "k")
+	path := filepath.Join(t.TempDir(), "copy.db")
+	file, err := os.Create(path)
+	must(t, err)
+	hash := sha256.New()
+	must(t, client.BackupTo(t.Context(), io.MultiWriter(file, hash)))
+	must(t, file.Close())
+	data, err := os.ReadFile(path)
+	must(t, err)
+	if sum := sha256.Sum256(data); !bytes.Equal(sum[:], hash.Sum(nil)) {
+		t.Error("two writers got different copies")
+	}
+	_, copied := queueAt(t, path, MustExist())
+	if _, err := copied.Get(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+	no := errors.New("no")
+	if err := client.BackupTo(t.Context(), refusing{no}); !errors.Is(err, no) {
+		t.Errorf("a writer that fails gives %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := client.BackupTo(ctx, io.Discard); !errors.Is(err, context.Canceled) {
+		t.Errorf("an ended context gives %v", err)
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(store.path), ".sqluice-backup-*"))
+	must(t, err)
+	if len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// refusing is a writer that fails.
+type refusing struct{ error }
+
+func (r refusing) Write([]byte) (int, error) { return 0, r.error }

@@ -5,10 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
+	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -119,4 +122,38 @@ func part(parts []string, i int) int {
 		return 0
 	}
 	return n
+}
+
+// Importing this package turns on the locks of open file descriptions: from the first lock of any SQLite file in the process on,
+// which may be an application's and come before the first Open, it is too late. No code reads the variable.
+var _ = lockByHandle()
+
+// lockByHandle makes SQLite use the locks of open file descriptions: a close of the file by any other code of this process
+// would drop POSIX locks. Some systems have no such locks, and the application may have chosen already: see unsafeReads.
+func lockByHandle() error {
+	_, err := sqlite.OFDLocking(true)
+	if errors.Is(err, sqlite.ErrOFDLockingTooLate) || errors.Is(err, sqlite.ErrOFDLockingUnavailable) {
+		return nil
+	}
+	return err
+}
+
+// unsafeReads returns what a program must not do because its process has POSIX locks; empty when it has others.
+func unsafeReads() string {
+	if runtime.GOOS == "windows" || sqlite.OFDLockingEnabled() {
+		return ""
+	}
+	return "SQLite's locks in this process end when any code of it opens and closes the database's file, as to copy it or to compute a checksum; " +
+		"other processes then damage what is written: read a backup in its place, and call sqlite.OFDLocking(false) nowhere"
+}
+
+// tellUnsafeReads logs unsafeReads: as a warning where the system has better locks.
+func tellUnsafeReads(log *slog.Logger, path string) {
+	level := slog.LevelInfo
+	if runtime.GOOS == "linux" {
+		level = slog.LevelWarn
+	}
+	if text := unsafeReads(); text != "" {
+		log.Log(context.Background(), level, "sqlite: the database must not be read as a file", "database", path, "reason", text)
+	}
 }

@@ -117,6 +117,7 @@ func open(ctx context.Context, path string, o options) (*backend, error) {
 	if err := s.connect(ctx); err != nil {
 		return nil, errors.Join(err, s.inspectDB.Close(), s.readDB.Close(), s.writeDB.Close())
 	}
+	tellUnsafeReads(o.logger, path) // after the first lock: a file system may have no others
 	if o.migrateEmpty {
 		if err := s.migrateEmpty(ctx); err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -138,16 +139,6 @@ func usablePath(path string, mustExist bool) (string, error) {
 		return "", err
 	}
 	return path, checkFileSystem(filepath.Dir(path))
-}
-
-// lockByHandle makes SQLite use the locks of open file descriptions: a close of the file by any other code of this process
-// would drop POSIX locks. The application may have chosen already, and some systems have no such locks; neither is an error.
-func lockByHandle() error {
-	_, err := sqlite.OFDLocking(true)
-	if errors.Is(err, sqlite.ErrOFDLockingTooLate) || errors.Is(err, sqlite.ErrOFDLockingUnavailable) {
-		return nil
-	}
-	return err
 }
 
 // openPools makes the store's pools: all of them or none.

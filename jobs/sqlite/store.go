@@ -49,5 +49,14 @@ func (s *Store) Path() string { return s.backend.path }
 // WALSize returns the size of the database's WAL in bytes: 0 without one.
 func (s *Store) WALSize() (int64, error) { return s.backend.walSize() }
 
+// Health returns what a person should know of how this process uses the database: that its files must not be read, where the system
+// or the application keeps SQLite from using locks of open file descriptions. It is empty when there is nothing.
+func (s *Store) Health() []string {
+	if text := unsafeReads(); text != "" {
+		return []string{text}
+	}
+	return nil
+}
+
 // Close waits for the write under way, stops the watcher and closes the connections.
 func (s *Store) Close() error { return s.backend.Close() }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -123,6 +124,9 @@ type Store interface {
 
 	// Backup writes a consistent copy of the database to a new file while everything runs.
 	Backup(ctx context.Context, path string) error
+
+	// BackupTo writes such a copy to w.
+	BackupTo(ctx context.Context, w io.Writer) error
 
 	// EngineVersion names the engine and its version, for people.
 	EngineVersion(ctx context.Context) (string, error)
