@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // watch ends a context when a statement takes longer than silence: a connection may be dead without either end being
@@ -18,6 +21,10 @@ type watch struct {
 	timer   *time.Timer
 	silence time.Duration
 	first   time.Duration // that of the next statement, if not 0
+
+	caller context.Context // of a commit: its end ends ctx too, a moment later; else nil
+	until  atomic.Int64    // when the silence of a commit is over, in nanoseconds
+	ending atomic.Bool     // caller had ended when last looked
 }
 
 func newWatch(parent context.Context, silence time.Duration) *watch {
@@ -26,8 +33,44 @@ func newWatch(parent context.Context, silence time.Duration) *watch {
 	return &watch{ctx: ctx, cancel: cancel, timer: timer, silence: silence}
 }
 
+// newCommitWatch returns a watch that goes on for a moment when the caller's context ends. The timer looks at it, which costs a commit
+// less than to be told.
+func newCommitWatch(caller context.Context, silence time.Duration) *watch {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(caller))
+	w := &watch{ctx: ctx, cancel: cancel, silence: silence, caller: caller}
+	w.until.Store(time.Now().Add(silence).UnixNano())
+	w.timer = time.AfterFunc(silence, w.look)
+	w.timer.Reset(min(silence, core.AfterEnd/2)) // after it was assigned: look uses it
+	return w
+}
+
+// look ends the context of a commit when it has taken too long, or at the second look after the end of the caller's.
+func (w *watch) look() {
+	left := time.Until(time.Unix(0, w.until.Load()))
+	switch {
+	case w.ctx.Err() != nil: // the commit is over
+		return
+	case left <= 0:
+		w.cancel(errSilent)
+		return
+	case w.caller.Err() != nil && w.ending.Swap(true):
+		w.cancel(core.EndOf(w.caller))
+		return
+	}
+	w.timer.Reset(min(left, core.AfterEnd/2))
+}
+
+// gaveUp reports whether a commit was ended by the end of the caller's context.
+func (w *watch) gaveUp() bool {
+	return w.caller != nil && w.ctx.Err() != nil && !errors.Is(context.Cause(w.ctx), errSilent)
+}
+
 // extend begins another statement.
 func (w *watch) extend() {
+	if w.caller != nil {
+		w.until.Store(time.Now().Add(w.silence).UnixNano())
+		return
+	}
 	w.timer.Reset(cmp.Or(w.first, w.silence))
 	w.first = 0
 }

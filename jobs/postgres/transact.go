@@ -110,10 +110,8 @@ func (s *backend) transact(ctx context.Context, fn statements) (committed bool, 
 		s.options.onCommit()
 	}
 	// The commit goes on for a moment when ctx ends: its outcome would not be known.
-	ending, cancel := core.Linger(ctx)
-	defer cancel()
-	t.watch = newWatch(ending, s.options.silence)
-	return true, t.watch.end(t.commit(ending))
+	t.watch = newCommitWatch(ctx, s.options.silence)
+	return true, t.watch.end(t.commit(ctx))
 }
 
 // abandon rolls back after a panic, if any, or an error, and returns the transaction's error.
@@ -261,7 +259,7 @@ func (t *transaction) begin() error {
 func (t *transaction) commit(ctx context.Context) error {
 	tag, err := t.end()
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err != nil && t.watch.gaveUp():
 		return fmt.Errorf("%w: %w: %w", jobs.ErrUnknownOutcome, core.EndOf(ctx), err)
 	case err == nil && tag.String() == "COMMIT":
 		return nil
@@ -272,6 +270,8 @@ func (t *transaction) commit(ctx context.Context) error {
 		return err
 	}
 	t.conn.Release() // which closes it: the pool may have no other connection to ask by
+	ctx, cancel := core.Linger(ctx)
+	defer cancel()
 	committed, unknown := t.store.wasCommitted(ctx, t.id, t.life)
 	switch {
 	case unknown != nil:

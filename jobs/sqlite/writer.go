@@ -83,9 +83,10 @@ func (w *writer) acquire(ctx context.Context) error {
 		return core.EndOf(ctx)
 	}
 	err := w.acquireFile(ctx)
-	if err != nil {
-		<-w.turn
+	if err == nil {
+		return nil
 	}
+	<-w.turn
 	return translate(err)
 }
 
@@ -126,7 +127,7 @@ func (w *writer) begin(ctx context.Context) error {
 			}
 		}
 		err := w.writes.exec("begin")
-		if !isCode(err, lib.SQLITE_BUSY) {
+		if err == nil || !isCode(err, lib.SQLITE_BUSY) {
 			return err
 		}
 		if ctx.Err() != nil {
