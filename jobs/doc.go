@@ -77,7 +77,7 @@ ignores its context keeps its slot and is reported after [Config.StuckAfter].
 
 Every method that takes a context returns soon after that ends, also while the database is locked or its server is away. The
 error is then the context's, for errors.Is. Nothing was written, unless it is [ErrUnknownOutcome] too: the context ended during
-the commit, which goes on for at most a second.
+the commit, which goes on for at most a second. On SQLite, what has begun to write is finished first.
 
 # Shutdown
 

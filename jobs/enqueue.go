@@ -101,7 +101,7 @@ func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Re
 
 // addOne validates a job, adds it, and tells the observer.
 func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receipt, error) {
-	job, err := e.columns(c.store.Now())
+	job, err := e.columns(c.store.NowWithin(ctx))
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -174,7 +174,7 @@ func (c *Client) enqueueMany(ctx context.Context, e *enqueue, n int, payload fun
 
 // addMany validates jobs, adds them, and tells the observer.
 func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i int) ([]byte, error)) ([]Receipt, error) {
-	job, err := e.columns(c.store.Now())
+	job, err := e.columns(c.store.NowWithin(ctx))
 	if err != nil {
 		return nil, err
 	}

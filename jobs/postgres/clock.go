@@ -108,11 +108,14 @@ func (c *clock) sample(server int64, sent, received instant) {
 // Now is the server's clock as far as it is known. The first call asks for it when nothing else has, because the first
 // job that a program adds must have the right time too. While the server cannot be reached it is the local clock. Later
 // ones go by what is known, and have it measured anew when that is old, or at once when the local clock was set.
-func (s *backend) Now() time.Time {
+func (s *backend) Now() time.Time { return s.NowWithin(context.Background()) }
+
+// NowWithin is Now, which asks no longer than until ctx ends.
+func (s *backend) NowWithin(ctx context.Context) time.Time {
 	now, stepped := s.clock.now()
 	switch {
 	case stepped, !s.clock.known():
-		s.askClock(context.Background())
+		s.askClock(ctx)
 		now, _ = s.clock.now()
 	case s.clock.old():
 		s.hub.run(func() { s.askClock(s.hub.ctx) })

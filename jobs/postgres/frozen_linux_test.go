@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -60,4 +61,23 @@ func TestStopOfAWorkerOfAFrozenServer(t *testing.T) {
 		want(t, "errors", len(list), 0)
 	}
 	must(t, stop())
+}
+
+// The first enqueue of a program asks for the server's time, no longer than its context lasts.
+func TestFirstEnqueueToAFrozenServer(t *testing.T) {
+	t.Parallel()
+	cluster := testdb.StartCluster(t, nil)
+	_, _, url := newSite(t, cluster.Postgres).queue(t)
+	thaw := cluster.Freeze(t)
+	_, client := open(t, url)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, err := client.Enqueue(ctx, "k", []byte("{}")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the enqueue gives %v", err)
+	}
+	if took := time.Since(began); took >= answerWithin {
+		t.Errorf("the enqueue took %s", took)
+	}
+	thaw()
 }

@@ -157,7 +157,11 @@ func (s *schema) migrate(ctx context.Context, run func(*goose.Provider) error) e
 	if err != nil {
 		return translate(err)
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // which releases the lock
+	defer func() { // which releases the lock
+		ctx, cancel := core.Linger(ctx)
+		defer cancel()
+		_ = conn.Close(ctx)
+	}()
 	if err := s.waitForMigrations(ctx, conn); err != nil {
 		return fmt.Errorf("wait for other migrations: %w", translate(err))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
 // mover is what a move between databases asks of an engine.
@@ -31,7 +32,11 @@ func (s mover) settle(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it has written nothing
+	defer func() {
+		ctx, cancel := core.Linger(ctx)
+		defer cancel()
+		_ = tx.Rollback(ctx) // it has written nothing
+	}()
 	if _, err := tx.Exec(ctx, control("no_timeouts"), once()...); err != nil {
 		return err
 	}

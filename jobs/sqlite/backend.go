@@ -58,6 +58,9 @@ func (s *backend) Observer() *jobs.Observer { return s.options.observer }
 // Now is the system's clock, or that of [WithClock], cut to what the database keeps.
 func (s *backend) Now() time.Time { return s.options.now().Truncate(time.Microsecond) }
 
+// NowWithin is Now: nothing has to be asked.
+func (s *backend) NowWithin(context.Context) time.Time { return s.Now() }
+
 // Read runs fn on connections that cannot write.
 func (s *backend) Read(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 	return s.readOn(ctx, func() *reads { return s.reads }, fn)

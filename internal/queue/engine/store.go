@@ -58,6 +58,9 @@ type Store interface {
 	// Now is the clock that leases and due times are compared with.
 	Now() time.Time
 
+	// NowWithin is Now for a caller that may be the first: an engine that must ask for the time asks no longer than until ctx ends.
+	NowWithin(ctx context.Context) time.Time
+
 	// Join returns the queue's statements inside a caller's transaction, which must be one of this engine.
 	Join(tx jobtype.Tx) (db.Querier, error)
 
