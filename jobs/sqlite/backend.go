@@ -170,7 +170,7 @@ func (s *backend) prepare(ctx context.Context) error {
 // convert turns WAL on in a database whose schema was made by another tool, such as the goose command or a backup.
 func (s *backend) convert(ctx context.Context) error {
 	// A connection knows the mode of its last transaction, and another may have changed it since.
-	if err := s.look(ctx); err != nil {
+	if err := touch(ctx, s.writeDB); err != nil {
 		return err
 	}
 	mode, err := readPragma(ctx, s.writeDB, "journal_mode")
@@ -185,12 +185,12 @@ func (s *backend) convert(ctx context.Context) error {
 	if err := useWAL(ctx, s.writeDB); err != nil {
 		return err
 	}
-	return s.look(ctx) // the WAL is there from the next transaction on
+	return touch(ctx, s.writeDB) // the WAL is there from the next transaction on
 }
 
-// look is a transaction of the writing connection that does nothing.
-func (s *backend) look(ctx context.Context) error {
-	return translate(s.writeDB.QueryRowContext(ctx, control("schema_version")).Scan(new(int64)))
+// touch is a transaction of a pool's connection that does nothing.
+func touch(ctx context.Context, pool *sql.DB) error {
+	return translate(pool.QueryRowContext(ctx, control("schema_version")).Scan(new(int64)))
 }
 
 // forget drops the prepared statements, so that the next use looks at the schema anew.
