@@ -77,6 +77,8 @@ type clocked struct {
 
 func (c clocked) Now() time.Time { return c.Store.Now().Add(time.Duration(c.ahead.Load())) }
 
+func (c clocked) NowWithin(context.Context) time.Time { return c.Now() }
+
 // A step of the clock, or a machine that slept, must not make a worker take its own jobs for abandoned.
 func testClockForward(f *fixture) {
 	store := clocked{f.store, new(atomic.Int64)}

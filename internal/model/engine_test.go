@@ -138,6 +138,8 @@ type clocked struct {
 
 func (c clocked) Now() time.Time { return c.clock.now() }
 
+func (c clocked) NowWithin(context.Context) time.Time { return c.clock.now() }
+
 // ids maps the model's ids of a table to an engine's. A sequence may have holes where the model has none.
 type ids struct {
 	theirs map[int64]int64

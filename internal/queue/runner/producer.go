@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"runtime"
@@ -292,6 +293,15 @@ func (p *producer) failed(c *cycle, err error, stopping bool) error {
 	}
 	outage.Sleep(p.writing, outage.Backoff(p.trouble.Failures()))
 	return nil
+}
+
+// unrecorded is the error of a run that could not record ends because of err.
+func (p *producer) unrecorded(err error) error {
+	n := len(p.attempts())
+	if n == 0 {
+		return p.stuck()
+	}
+	return errors.Join(fmt.Errorf("ends of attempts that could not be recorded, so that their jobs are released: %d: %w", n, err), p.stuck())
 }
 
 // take takes what waits to be recorded and, unless the run is stopping, how many jobs the queues could take. It does both at

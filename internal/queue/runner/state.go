@@ -210,15 +210,6 @@ func (s *state) handlersEnded() bool {
 	return true
 }
 
-// unrecorded is the error of a run that could not record ends because of err.
-func (s *state) unrecorded(err error) error {
-	n := len(s.attempts())
-	if n == 0 {
-		return s.stuck()
-	}
-	return errors.Join(fmt.Errorf("ends of attempts that could not be recorded, so that their jobs are released: %d: %w", n, err), s.stuck())
-}
-
 // holdsSuspects reports whether jobs are here that were running when a process died before. Callers hold mu.
 func (s *state) holdsSuspects() bool {
 	for _, q := range s.queues {
