@@ -205,7 +205,7 @@ func (s *connections) hearsNotifications(ctx context.Context) (heard bool, err e
 		if clients[i], err = s.connectAsPool(ctx); err != nil {
 			return false, err
 		}
-		defer func() { _ = clients[i].Close(context.WithoutCancel(ctx)) }() // nothing is open on it
+		defer closeSoon(ctx, clients[i]) // nothing is open on it
 		var encoding string
 		if err := clients[i].QueryRow(ctx, control("backend"), pgx.QueryExecModeExec).Scan(&backends[i], &encoding); err != nil {
 			return false, err
@@ -232,6 +232,13 @@ func (s *connections) hearsNotifications(ctx context.Context) (heard bool, err e
 		_, err = notifier.Exec(ctx, controlOn("unlisten", channel), pgx.QueryExecModeSimpleProtocol)
 	}
 	return false, err
+}
+
+// closeSoon closes a connection that is not needed any more. It does not wait long for a server that says nothing.
+func closeSoon(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := core.Linger(ctx)
+	defer cancel()
+	_ = conn.Close(ctx)
 }
 
 // connectAsPool makes a connection as those of the pool are.

@@ -157,11 +157,7 @@ func (s *schema) migrate(ctx context.Context, run func(*goose.Provider) error) e
 	if err != nil {
 		return translate(err)
 	}
-	defer func() { // which releases the lock
-		ctx, cancel := core.Linger(ctx)
-		defer cancel()
-		_ = conn.Close(ctx)
-	}()
+	defer closeSoon(ctx, conn) // which releases the lock
 	if err := s.waitForMigrations(ctx, conn); err != nil {
 		return fmt.Errorf("wait for other migrations: %w", translate(err))
 	}
