@@ -39,18 +39,13 @@ test: ## Run the tests, with LONG=1 also those that take long; needs no C compil
 	@$(CHROMIUM_NOTE)
 	cd bench && go test $(SHORT) ./...
 	cd metrics/promql && go test $(SHORT) ./...
-	$(if $(RACED),CGO_ENABLED=1 $(TESTSUM) $(RACE) $(SHORT) $$(go list ./... | grep -vE '$(UNRACED)'))
-	$(TESTSUM) $(SHORT) $(if $(RACED),$$(go list ./... | grep -E '$(UNRACED)'),./...)
+	$(GOTESTSUM) --format pkgname -- -timeout 30m -p $(PACKAGES) $(SHORT) ./...
 
 # LONG=1 also runs what takes minutes: every point at which a copy can die, each command on PostgreSQL, browsers, chaos lanes.
 SHORT = $(if $(LONG),,-short)
 
-# RACED=1 runs them under the race detector, but for the packages that test processes and take long; needs a C compiler.
-UNRACED := /(cmd/sqluice|admin|internal/(chaos|crashtest|move|browser|tsclient|gates))$$
-
 # It says at the end what failed, and what was skipped and why.
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
-TESTSUM    = $(GOTESTSUM) --format pkgname -- -timeout 30m -p $(PACKAGES)
 
 # How many packages are tested at once. Many tests wait: for a lease, a server, a process.
 PACKAGES ?= 3
@@ -64,10 +59,7 @@ race: ## Run every test under the race detector; needs a C compiler
 	CGO_ENABLED=1 go test -timeout 30m $(RACE) ./...
 
 .PHONY: check
-check: gates test-check ## Run all gates and the tests
-
-.PHONY: gates
-gates: format vet ascii generated mutants-fit vulnerabilities ## Run all gates but the tests
+check: format vet ascii generated mutants-fit vulnerabilities test-check ## Run all gates
 
 .PHONY: format
 format: ## Fail when a Go file is not gofmt's
@@ -100,10 +92,13 @@ vulnerabilities: ## Fail when the code calls something with a known vulnerabilit
 
 # The race detector needs cgo and a C compiler; without them the tests still run. -short leaves out tests that
 # find no races and take ten times as long under it: `make test LONG=1` runs those, and `make race` runs everything.
+# UNRACED matches packages to leave out: where `make test LONG=1` follows, what is slow and tests processes runs once.
+UNRACED ?= ^$$
 .PHONY: test-check
 test-check:
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
-		echo "go test -timeout 30m $(RACE) -short ./..."; go test -timeout 30m $(RACE) -short ./...; \
+		echo "go test -timeout 30m $(RACE) -short, all packages but '$(UNRACED)'"; \
+		go test -timeout 30m $(RACE) -short $$(go list ./... | grep -vE '$(UNRACED)'); \
 	else \
 		echo "note: no C compiler, so the tests run without the race detector"; go test -timeout 30m ./...; \
 	fi

@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -93,7 +94,7 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 	gauge(q.oldest, waits)
 	gauge(q.workers, float64(r.stats.Workers))
 
-	for action, n := range r.refusals {
+	for action, n := range validLabels(r.refusals) {
 		gauge(q.refused, float64(n), action)
 	}
 
@@ -118,6 +119,15 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 	for pair, n := range sums {
 		gauge(q.unhandled, float64(n), pair[0], pair[1])
 	}
+}
+
+// validLabels adds up under the nearest valid UTF-8 what has names that are none, which only a row past the CHECKs has.
+func validLabels(counts map[string]int64) map[string]int64 {
+	valid := make(map[string]int64, len(counts))
+	for name, n := range counts {
+		valid[strings.ToValidUTF8(name, "\uFFFD")] += n
+	}
+	return valid
 }
 
 // sumQueues returns the queues by label, with the sum of those that share a label.

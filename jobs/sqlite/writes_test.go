@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 )
 
@@ -10,11 +11,11 @@ import (
 type endsAfter struct {
 	context.Context
 	end  context.CancelFunc
-	left int
+	left atomic.Int64 // the driver asks from a goroutine too
 }
 
 func (c *endsAfter) Done() <-chan struct{} {
-	if c.left--; c.left <= 0 {
+	if c.left.Add(-1) <= 0 {
 		c.end()
 	}
 	return c.Context.Done()
@@ -28,7 +29,9 @@ func TestPreparingEndsHalfWay(t *testing.T) {
 	for asked := 1; ; asked++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		w, err := prepareWrites(&endsAfter{ctx, cancel, asked}, pool)
+		ends := &endsAfter{Context: ctx, end: cancel}
+		ends.left.Store(int64(asked))
+		w, err := prepareWrites(ends, pool)
 		if err == nil {
 			must(t, w.Close())
 			break
