@@ -218,13 +218,15 @@ func TestChangesOfOneJob(t *testing.T) {
 				t.Errorf("%v is refused with %+v", r, p)
 			}
 		}
-		for range 2 {
-			_, err := client.Enqueue(t.Context(), "bad", []byte("1"), jobs.Unique("key"), jobs.MaxAttempts(1))
+		var retry [2]string
+		for i := range retry {
+			receipt, err := client.Enqueue(t.Context(), "bad", []byte("1"), jobs.Unique("key"), jobs.MaxAttempts(1))
 			must(t, err)
+			retry[i] = fmt.Sprintf("/jobs/%d/retry", receipt.ID)
 			run(t, client)
 		}
-		get[detail](a, http.MethodPost, "/jobs/2/retry", "")
-		if p := a.refused(http.StatusConflict, http.MethodPost, "/jobs/3/retry", ""); p.Type != "urn:sqluice:problem:unique-key-taken" {
+		get[detail](a, http.MethodPost, retry[0], "")
+		if p := a.refused(http.StatusConflict, http.MethodPost, retry[1], ""); p.Type != "urn:sqluice:problem:unique-key-taken" {
 			t.Errorf("a second job with the key is refused with %+v", p)
 		}
 	})
