@@ -260,7 +260,7 @@ func (s *backend) LeaveGoodbye(key string, worker int64) error {
 		q := s.querier(out, false)
 		_, err := q.ReleaseHeldJobs(context.Background(), db.ReleaseHeldJobsParams{Now: now, WorkerID: worker})
 		if err == nil {
-			_, err = q.EndWorker(context.Background(), db.EndWorkerParams{Now: now, EndReason: "stopped", ID: worker})
+			_, err = q.EndWorker(context.Background(), db.EndWorkerParams{Now: now, EndReason: core.EndStopped, ID: worker})
 		}
 		return err
 	})

@@ -79,3 +79,6 @@ func Tags(s *string) []string {
 	}
 	return tags
 }
+
+// EndStopped is the end_reason of a worker that stopped in good order.
+const EndStopped = "stopped"

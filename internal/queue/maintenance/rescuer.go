@@ -91,9 +91,6 @@ func (r *Rescuer) EndGoneWorkers(ctx context.Context, failAll bool, before int64
 	return errors.Join(errs...)
 }
 
-// endStopped is the reason of the end of a worker that stopped in good order.
-const endStopped = "stopped"
-
 // endGoneWorker resets the jobs of another worker if that is gone: by its lock, if that seems free, or because its lease
 // ended before a time (0 judges no lease). The lock stays taken until that is committed.
 func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll bool, before int64) error {
@@ -117,7 +114,7 @@ func (r *Rescuer) endGoneWorker(ctx context.Context, w db.Worker, free, failAll 
 			return fmt.Errorf("look after worker %s: %w", strconv.Quote(w.Name), err)
 		}
 		if stopped {
-			reason = endStopped
+			reason = core.EndStopped
 		}
 	case w.LeaseUntil < before:
 		reason = "lost" // its process is stopped, or on another host
@@ -225,7 +222,7 @@ func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before 
 		if done.ended = n > 0; err != nil || !done.ended {
 			return done, err
 		}
-		if end.EndReason == endStopped && ids == "" { // otherwise the database may refuse some of them
+		if end.EndReason == core.EndStopped && ids == "" { // otherwise the database may refuse some of them
 			done.released, err = q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: now, WorkerID: end.ID})
 			if err != nil {
 				return done, err
@@ -285,7 +282,7 @@ func (r *Rescuer) tell(done rescued, end *db.EndWorkerParams, name string) {
 		if done.ended {
 			event.Worker = name
 		}
-		if done.ended && end.EndReason != endStopped {
+		if done.ended && end.EndReason != core.EndStopped {
 			event.Reason = jobtype.Cause(end.EndReason)
 		}
 		o.Rescued(event)

@@ -136,7 +136,7 @@ func (r *registration) remove(ctx context.Context) error {
 		return nil
 	}
 	err := r.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-		_, err := q.EndWorker(ctx, db.EndWorkerParams{Now: core.Micros(r.store.Now()), EndReason: "stopped", ID: w.id})
+		_, err := q.EndWorker(ctx, db.EndWorkerParams{Now: core.Micros(r.store.Now()), EndReason: core.EndStopped, ID: w.id})
 		return err
 	})
 	if err != nil {
