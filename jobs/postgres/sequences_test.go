@@ -99,6 +99,10 @@ func TestSequenceThatTheRoleMayNotMove(t *testing.T) {
 	_, admin := open(t, owner, WithSchema("queue"))
 	_, client := open(t, worker, WithSchema("queue"))
 	used(t, admin, with(owner, "search_path=queue"))
+	for range 100 { // a try passes an id or two
+		enqueue(t, admin, "k")
+	}
+	drain(t, admin, jobs.Config{}, handlers{"k": func(context.Context, jobs.Job) error { return jobs.Discard(errors.New("no")) }})
 	_, err := admin.Migrate(t.Context()) // moves all, and all but one stay so
 	must(t, err)
 	exec(t, dial(t, with(owner, "search_path=queue")), "restart_ids", "sqluice_job_errors")
