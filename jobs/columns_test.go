@@ -1,17 +1,18 @@
-package jobs
+package jobs_test
 
 import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/sqluice/sqluice/internal/conformance"
+	"github.com/sqluice/sqluice/jobs"
 )
 
-// Each column of the insert is set by an option, or by the kind. A column that is new needs an option here, and a place in row.
+// Each column of the insert is set by an option, or by the kind. A column that is new needs an option in [conformance.EveryOption].
 func TestEveryColumnIsSet(t *testing.T) {
-	e := newEnqueue("k", []EnqueueOption{
-		Queue("q"), Priority(1), In(time.Hour), MaxAttempts(2), Timeout(time.Second), Unique("u"), RequestID("r"), UserID("p"), Tags("t"), Metadata(1),
-	})
-	columns, err := e.columns(time.Now())
+	keys := []jobs.EnqueueOption{jobs.Queue("q"), jobs.In(time.Hour), jobs.Unique("u"), jobs.RequestID("r")}
+	columns, err := jobs.ColumnsOf("k", append(keys, conformance.EveryOption()...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,15 +74,6 @@ func (e *enqueue) columns(now time.Time) (db.EnqueueJobParams, error) {
 	return e.row(now, runAfter, status, metadata), nil
 }
 
-// row is the columns, from checked options or not.
-func (e *enqueue) row(now, runAfter time.Time, status Status, metadata *string) db.EnqueueJobParams {
-	return db.EnqueueJobParams{
-		Kind: e.kind, Queue: e.queue, Status: string(status), Priority: int64(e.priority), RunAfter: core.Micros(runAfter),
-		MaxAttempts: int64(e.maxAttempts), Timeout: e.timeout.Microseconds(), UniqueKey: e.uniqueKey, RequestID: e.requestID,
-		UserID: e.userID, Tags: e.tagsColumn(), Metadata: metadata, Now: core.Micros(now),
-	}
-}
-
 // enqueueOne passes a job through the middleware and adds it.
 func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Receipt, error) {
 	if c.around == nil {

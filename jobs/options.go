@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -79,6 +80,15 @@ func Tags(tags ...string) EnqueueOption {
 
 // Metadata attaches any JSON-encodable value that the queue itself does not look at.
 func Metadata(v any) EnqueueOption { return func(e *enqueue) { e.metadata = v } }
+
+// row is the columns, from checked options or not.
+func (e *enqueue) row(now, runAfter time.Time, status Status, metadata *string) db.EnqueueJobParams {
+	return db.EnqueueJobParams{
+		Kind: e.kind, Queue: e.queue, Status: string(status), Priority: int64(e.priority), RunAfter: core.Micros(runAfter),
+		MaxAttempts: int64(e.maxAttempts), Timeout: e.timeout.Microseconds(), UniqueKey: e.uniqueKey, RequestID: e.requestID,
+		UserID: e.userID, Tags: e.tagsColumn(), Metadata: metadata, Now: core.Micros(now),
+	}
+}
 
 // runAfter is the time and the status that a new job starts with.
 func (e *enqueue) runAfter(now time.Time) (time.Time, Status, error) {

@@ -15,9 +15,9 @@ var columnTests = []test{
 	{"OnEveryWay", testColumns},
 }
 
-// everyOption is an option for each column that an enqueue sets and that any job can have. A field of [jobs.Job] that stays empty with
+// EveryOption returns an option for each column that an enqueue sets and that any job can have. A field of [jobs.Job] that stays empty with
 // them fails testColumns: a new option goes here, or its field into one of the lists below.
-func everyOption() []jobs.EnqueueOption {
+func EveryOption() []jobs.EnqueueOption {
 	return []jobs.EnqueueOption{
 		jobs.Priority(3), jobs.MaxAttempts(7), jobs.Timeout(time.Minute), jobs.UserID("u"), jobs.Tags("t"), jobs.Metadata("m"),
 	}
@@ -46,15 +46,15 @@ func emptyFields(job jobs.Job, may ...[]string) (names []string) {
 func testColumns(f *fixture) {
 	payload := json.RawMessage(`{"n": 1}`)
 	ways := map[string]func() (ids []int64){
-		"one": func() []int64 { return []int64{f.enqueue("k", everyOption()...)} },
+		"one": func() []int64 { return []int64{f.enqueue("k", EveryOption()...)} },
 		"with keys": func() []int64 {
-			return []int64{f.enqueue("k", append(everyOption(), jobs.Unique("key"), jobs.RequestID("request"))...)}
+			return []int64{f.enqueue("k", append(EveryOption(), jobs.Unique("key"), jobs.RequestID("request"))...)}
 		},
 		"in a transaction": func() (ids []int64) {
 			f.must(f.client.Tx(f.ctx, func(ctx context.Context, tx *jobs.Client) error {
-				receipt, err := tx.Enqueue(ctx, "k", payload, everyOption()...)
+				receipt, err := tx.Enqueue(ctx, "k", payload, EveryOption()...)
 				f.must(err)
-				many, err := tx.EnqueueMany(ctx, "k", slices.Repeat([]json.RawMessage{payload}, 3), everyOption()...)
+				many, err := tx.EnqueueMany(ctx, "k", slices.Repeat([]json.RawMessage{payload}, 3), EveryOption()...)
 				f.must(err)
 				for _, r := range append(many, receipt) {
 					ids = append(ids, r.ID)
@@ -64,7 +64,7 @@ func testColumns(f *fixture) {
 			return ids
 		},
 		"many": func() (ids []int64) {
-			many, err := f.client.EnqueueMany(f.ctx, "k", slices.Repeat([]json.RawMessage{payload}, 30), everyOption()...)
+			many, err := f.client.EnqueueMany(f.ctx, "k", slices.Repeat([]json.RawMessage{payload}, 30), EveryOption()...)
 			f.must(err)
 			for _, r := range many {
 				ids = append(ids, r.ID)
@@ -75,7 +75,7 @@ func testColumns(f *fixture) {
 			ids := make([]int64, 32)
 			var callers sync.WaitGroup
 			for i := range ids {
-				callers.Go(func() { ids[i] = f.enqueue("k", everyOption()...) })
+				callers.Go(func() { ids[i] = f.enqueue("k", EveryOption()...) })
 			}
 			callers.Wait()
 			return ids

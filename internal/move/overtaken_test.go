@@ -136,7 +136,7 @@ func testOvertakenAnywhere(l *lab) {
 		if l.Failed() {
 			return
 		}
-		_, err := Reopen(l.ctx, engine.StoreOf(l.store(l.from)))
+		_, err := Reopen(withHang(l.T), engine.StoreOf(l.store(l.from))) // each step has the limit for itself
 		l.must(err)
 		l.to.empty(l.T)
 	}

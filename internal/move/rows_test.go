@@ -23,6 +23,27 @@ const (
 	nastyName = "[31m \"\\'`<a href=\"x\">&amp;\u2028\u00a0\u202e\U0001F600e\u0301%_$1{}[],null"
 )
 
+// fillIn gives a value to each column of a row that has none yet: to one that is new.
+func fillIn(row *db.Job) {
+	v := reflect.ValueOf(row).Elem()
+	for i := range v.NumField() {
+		field := v.Field(i)
+		if !field.IsZero() {
+			continue
+		}
+		if field.Kind() == reflect.Pointer {
+			field.Set(reflect.New(field.Type().Elem()))
+			field = field.Elem()
+		}
+		switch {
+		case field.CanInt():
+			field.SetInt(1)
+		default:
+			field.SetString("new")
+		}
+	}
+}
+
 // oddities are rows at the bounds of the schema, with NULL beside empty values.
 func oddities() everything {
 	job := func(id int64, status jobs.Status, change func(*db.Job)) db.Job {
@@ -49,6 +70,7 @@ func oddities() everything {
 			j.UniqueKey, j.RequestID, j.UserID = ptr(nastyName), ptr(nastyName+"r"), ptr(" ")
 			j.Tags, j.Metadata = ptr(`["a",""]`), ptr(`"`+strings.Repeat("\u00e9", 1000)+`"`)
 			j.Progress, j.Result = ptr(`0`), ptr(`null`)
+			fillIn(j)
 		}),
 		job(3, jobs.StatusFailed, func(j *db.Job) {
 			j.LastError, j.FinishedAt, j.Payload = ptr(""), ptr[int64](7), `"\u0000 \ud800"`

@@ -11,25 +11,6 @@ CROSS JOIN LATERAL (
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
 ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT);
 
--- name: ClaimListedJobs :many
--- ClaimListedJobs hands those jobs of a JSON list of ids to a live worker that ClaimJobs might. The rows are as ClaimJobs returns
--- them. It does not wait for rows that are locked (on SQLite none are).
-UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
-                lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
-                updated_at = CAST(@now AS BIGINT)
-WHERE id = ANY (ARRAY(
-    SELECT j.id FROM sqluice_jobs AS j
-    WHERE j.id = ANY (CAST((
-        SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
-      ) AS BIGINT[]))
-      AND COALESCE(j.status, '') = 'pending' AND COALESCE(j.queue, '') = CAST(@queue AS TEXT) AND j.run_after <= CAST(@now AS BIGINT)
-      AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
-    FOR UPDATE OF j SKIP LOCKED
-))
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
-          unique_key, request_id, user_id, tags, metadata, created_at;
-
 -- name: PromoteListedJobs :execrows
 -- PromoteListedJobs makes those jobs of a JSON list of ids claimable that are scheduled and due.
 -- It does not wait for rows that are locked (on SQLite none are).

@@ -35,6 +35,19 @@ WHERE id IN (
 RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
 
+-- name: ClaimListedJobs :many
+-- ClaimListedJobs hands those jobs of a JSON list of ids to a live worker that ClaimJobs might. The rows are as ClaimJobs returns
+-- them. It does not wait for rows that are locked (on SQLite none are).
+UPDATE sqluice_jobs SET status = 'running', attempt = attempt + CASE WHEN attempt < 1000000000 THEN 1 ELSE 0 END, worker_id = CAST(@worker_id AS BIGINT),
+                lease_until = CAST(@lease_until AS BIGINT), started_at = CAST(@now AS BIGINT),
+                updated_at = CAST(@now AS BIGINT)
+WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
+  AND COALESCE(status, '') = 'pending' AND queue = CAST(@queue AS TEXT) AND run_after <= CAST(@now AS BIGINT)
+  AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+          unique_key, request_id, user_id, tags, metadata, created_at;
+
 -- name: EnqueueClaimedJob :one
 -- EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
 -- No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list, or that a

@@ -1,0 +1,9 @@
+-- +goose Up
+ALTER TABLE sqluice_jobs ADD COLUMN tenant TEXT CHECK (length(tenant) BETWEEN 1 AND 200);
+DROP VIEW sqluice_jobs_readable;
+@newview
+
+-- +goose Down
+DROP VIEW sqluice_jobs_readable;
+ALTER TABLE sqluice_jobs DROP COLUMN tenant;
+@view
