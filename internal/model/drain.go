@@ -133,11 +133,15 @@ func (q *queue) fail(j *job, f fence, o outcome) {
 	q.record(f, o)
 }
 
-// busy reports whether a drain would wait for a job of a queue and kind: for a running one, or one that is pending
-// before its time.
+// drainAhead is how soon a job must fall due for a drain to wait for it.
+const drainAhead = 50 * time.Millisecond
+
+// busy reports whether a drain would wait for a job of a queue and kind: for a running one, one that is pending
+// before its time, or one that falls due in a moment.
 func (q *queue) busy(name, kind string) bool {
 	return slices.ContainsFunc(q.jobs, func(j *job) bool {
-		return (j.Status == jobs.StatusRunning || q.isEarly(j)) && j.Queue == name && j.Kind == kind
+		soon := j.Status == jobs.StatusScheduled && j.RunAfter.After(q.now) && !j.RunAfter.After(q.now.Add(drainAhead))
+		return (j.Status == jobs.StatusRunning || q.isEarly(j) || soon) && j.Queue == name && j.Kind == kind
 	})
 }
 
