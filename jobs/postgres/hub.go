@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -140,13 +139,13 @@ func (h *hub) follow() {
 	}
 	h.store.hold(h.ctx, held{
 		setup: func(ctx context.Context, conn *pgx.Conn) error {
-			ctx, cancel := context.WithTimeout(ctx, answerWithin)
-			defer cancel()
-			if err := h.store.located(ctx); err != nil {
+			if err := inTime(ctx, func(ctx context.Context) error {
+				if err := h.store.located(ctx); err != nil {
+					return err
+				}
+				_, err := conn.Exec(ctx, controlOn("listen", h.store.names.channel()), pgx.QueryExecModeSimpleProtocol)
 				return err
-			}
-			listen := controlOn("listen", h.store.names.channel())
-			if _, err := conn.Exec(ctx, listen, pgx.QueryExecModeSimpleProtocol); err != nil {
+			}); err != nil {
 				return err
 			}
 			h.setQuiet(false)
@@ -233,14 +232,11 @@ func (h *hub) notifyPending() {
 // notify tells other processes that work is ready. Nothing depends on it but how soon they look, so its error is only logged.
 func (h *hub) notify(ctx context.Context) error {
 	err := h.store.rerun(ctx, func() error { // twice does no harm
-		ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, errSilent)
-		defer cancel()
-		text := notification(h.token, core.WorkReady, "")
-		_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), text)...)
-		if err != nil && errors.Is(context.Cause(ctx), errSilent) {
-			return errors.Join(errSilent, err)
-		}
-		return err
+		return inTime(ctx, func(ctx context.Context) error {
+			text := notification(h.token, core.WorkReady, "")
+			_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), text)...)
+			return err
+		})
 	})
 	if err != nil && h.ctx.Err() == nil {
 		h.store.options.logger.Debug("a notification could not be sent: others will find out by polling", "error", err)

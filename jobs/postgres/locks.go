@@ -53,9 +53,10 @@ func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release f
 	running.Go(func() {
 		s.hold(holding, held{
 			setup: func(ctx context.Context, conn *pgx.Conn) error {
-				ctx, cancel := context.WithTimeout(ctx, answerWithin)
-				defer cancel()
-				_, err := conn.Exec(ctx, control("lock"), pgx.QueryExecModeExec, number)
+				err := inTime(ctx, func(ctx context.Context) error {
+					_, err := conn.Exec(ctx, control("lock"), pgx.QueryExecModeExec, number)
+					return err
+				})
 				if err == nil {
 					last.use(conn.PgConn().Conn())
 					tell(nil)

@@ -157,19 +157,19 @@ func (s *connections) settle(l location, sent instant) error {
 
 // locateApart is locate on a connection of its own: those of the pool may all be held by transactions, among them the caller's.
 func (s *connections) locateApart(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
-	conn, err := s.connectAsPool(ctx)
-	if err != nil {
-		return translate(err)
-	}
-	var l location
-	sent := s.clock.instant()
-	err = conn.QueryRow(ctx, control("locate"), once(s.names.schema)...).Scan(l.values()...)
-	if err == nil {
-		err = s.settle(l, sent)
-	}
-	return errors.Join(translate(err), conn.Close(ctx))
+	return inTime(ctx, func(ctx context.Context) error {
+		conn, err := s.connectAsPool(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		var l location
+		sent := s.clock.instant()
+		err = conn.QueryRow(ctx, control("locate"), once(s.names.schema)...).Scan(l.values()...)
+		if err == nil {
+			err = s.settle(l, sent)
+		}
+		return errors.Join(translate(err), conn.Close(ctx))
+	})
 }
 
 // located has locate ask unless it is known where the queue is.

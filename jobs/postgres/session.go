@@ -142,10 +142,7 @@ func (s *connections) holdOnce(
 		case !idle:
 			return err
 		default:
-			asking, cancel := context.WithTimeout(ctx, answerWithin)
-			err := conn.Ping(asking)
-			cancel()
-			if err != nil {
+			if err := inTime(ctx, conn.Ping); err != nil {
 				return errors.Join(errSilent, err)
 			}
 		}
@@ -155,10 +152,10 @@ func (s *connections) holdOnce(
 // stay has the server not end a connection because it is silent, as that of an idle worker is. When pid is not 0, that happens only if the
 // server has the connection by this number: behind a pooler it may be another client's the next time.
 func stay(ctx context.Context, conn *pgx.Conn, pid uint32) error {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
-	_, err := conn.Exec(ctx, control("stay"), once(int64(pid))...)
-	return err
+	return inTime(ctx, func(ctx context.Context) error {
+		_, err := conn.Exec(ctx, control("stay"), once(int64(pid))...)
+		return err
+	})
 }
 
 // connect makes a connection outside the pool, with the pool's own ways of getting a password.

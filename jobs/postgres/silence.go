@@ -27,6 +27,17 @@ type watch struct {
 	ending atomic.Bool     // caller had ended when last looked
 }
 
+// inTime runs what a server answers at once. When it has not within answerWithin, the error is errSilent: the connection counts as lost.
+func inTime(ctx context.Context, fn func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, errSilent)
+	defer cancel()
+	err := fn(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+		return errors.Join(errSilent, err)
+	}
+	return err
+}
+
 func newWatch(parent context.Context, silence time.Duration) *watch {
 	ctx, cancel := context.WithCancelCause(parent)
 	timer := time.AfterFunc(silence, func() { cancel(errSilent) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -186,3 +187,31 @@ func testStrandedAtCommit(t *testing.T, site *site) {
 		want(t, "rows", rows(t, reader, "k"), 1)
 	}
 }
+
+// A server that does not answer in time is one that cannot be reached, which a worker waits for. A caller's own end is not.
+func TestInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := func(ctx context.Context) error {
+			<-ctx.Done()
+			return &pgconnTimeout{ctx.Err()}
+		}
+		if err := inTime(t.Context(), never); !lost(err) || !errors.Is(translate(err), jobs.ErrUnavailable) {
+			t.Errorf("a server that does not answer gives %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := inTime(ctx, never); lost(err) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a caller's end gives %v", err)
+		}
+		broken := errors.New("broken")
+		if err := inTime(t.Context(), func(context.Context) error { return broken }); err != broken {
+			t.Errorf("another error becomes %v", err)
+		}
+	})
+}
+
+// pgconnTimeout is as pgx tells of a context's end.
+type pgconnTimeout struct{ cause error }
+
+func (e *pgconnTimeout) Error() string { return "timeout: " + e.cause.Error() }
+func (e *pgconnTimeout) Unwrap() error { return e.cause }
