@@ -59,7 +59,7 @@ func At(t time.Time) EnqueueOption {
 func MaxAttempts(n int) EnqueueOption { return func(e *enqueue) { e.maxAttempts = n } }
 
 // Timeout cancels the context of an attempt that takes longer, which then counts as failed. 0 means the kind's
-// timeout. Kept to the microsecond.
+// timeout. At least a millisecond, and kept to the microsecond.
 func Timeout(d time.Duration) EnqueueOption { return func(e *enqueue) { e.timeout = d } }
 
 // Unique makes the enqueue find, instead of add, when a live job (scheduled, pending or running) of the same kind has
@@ -137,8 +137,8 @@ func (e *enqueue) checkNumbers() error {
 		return jobtype.NewInvalidError("max attempts", fmt.Sprint(e.maxAttempts), fmt.Sprintf("be from 1 to %d", MaxAttemptsLimit))
 	case e.timeout < 0:
 		return jobtype.NewInvalidError("timeout", e.timeout.String(), "not be negative")
-	case e.timeout > 0 && e.timeout < time.Microsecond:
-		return jobtype.NewInvalidError("timeout", e.timeout.String(), "be at least 1µs, or 0 for the kind's own")
+	case e.timeout > 0 && e.timeout < time.Millisecond:
+		return jobtype.NewInvalidError("timeout", e.timeout.String(), "be at least 1ms, or 0 for the kind's own")
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func TestOptionsAtTheirBounds(t *testing.T) {
 		{"highest priority", jobs.Priority(jobs.MaxPriority), func(j jobs.Job) bool { return j.Priority == jobs.MaxPriority }},
 		{"one attempt", jobs.MaxAttempts(1), func(j jobs.Job) bool { return j.MaxAttempts == 1 }},
 		{"most attempts", jobs.MaxAttempts(jobs.MaxAttemptsLimit), func(j jobs.Job) bool { return j.MaxAttempts == jobs.MaxAttemptsLimit }},
-		{"shortest timeout", jobs.Timeout(time.Microsecond), func(j jobs.Job) bool { return j.Timeout == time.Microsecond }},
+		{"shortest timeout", jobs.Timeout(time.Millisecond), func(j jobs.Job) bool { return j.Timeout == time.Millisecond }},
 		{"longest timeout", jobs.Timeout(math.MaxInt64), func(j jobs.Job) bool { return j.Timeout == time.Duration(math.MaxInt64).Truncate(time.Microsecond) }},
 		{"longest keys", jobs.Unique(key), func(j jobs.Job) bool { return j.UniqueKey == key }},
 		{"longest request id", jobs.RequestID(key), func(j jobs.Job) bool { return j.RequestID == key }},

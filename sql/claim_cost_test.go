@@ -20,10 +20,10 @@ const (
 INSERT INTO sqluice_jobs (kind, status, priority, run_after, created_at, finished_at)
 WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
 SELECT CASE ?1 WHEN 'unsupported' THEN 'other' ELSE 'report' END, CASE ?1 WHEN 'unsupported' THEN 'pending' ELSE ?1 END,
-       32767, CASE ?1 WHEN 'scheduled' THEN 253402300799999999 ELSE i END, i, CASE ?1 WHEN 'done' THEN i WHEN 'failed' THEN i END
+       32767, CASE ?1 WHEN 'scheduled' THEN 253402300799999999 ELSE 100000000000000 + i END, i, CASE ?1 WHEN 'done' THEN i WHEN 'failed' THEN i END
 FROM n`
 	wanted = `INSERT INTO sqluice_jobs (kind, status, run_after, created_at)
-WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT 'report', 'pending', i, i FROM n`
+WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT 'report', 'pending', 100000000000000 + i, i FROM n`
 )
 
 // The measure is the number of database pages that a statement asks for: the same at each run, on any machine. Reading

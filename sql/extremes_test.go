@@ -25,7 +25,7 @@ func soundRows() map[string]struct {
 	}{
 		"sqluice_jobs": {"request_id", []row{
 			{"kind": "k", "queue": "q"},
-			{"kind": "k", "queue": "q", "status": "scheduled", "run_after": 1},
+			{"kind": "k", "queue": "q", "status": "scheduled", "run_after": 100_000_000_000_000},
 			{"kind": "k", "queue": "q", "status": "running", "attempt": 1, "started_at": 1},
 			{"kind": "k", "queue": "q", "status": "done", "attempt": 1, "started_at": 1, "finished_at": 2},
 			{"kind": "k", "queue": "q", "status": "failed", "attempt": 1, "finished_at": 2, "last_error": "no"},

@@ -59,6 +59,9 @@ func TestPlainInsertIsScheduled(t *testing.T) {
 	})
 }
 
+// earliest is the least time in microseconds, but for 0: no number of seconds or milliseconds of our time is as large.
+const earliest = 100_000_000_000_000
+
 // latest is the last microsecond of the year 9999.
 var latest = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro() - 1
 
@@ -73,9 +76,9 @@ func TestBoundsAreThoseOfPackageJobs(t *testing.T) {
 		{"kind", []any{"a", name}, []any{"", name + "x", nil}},
 		{"queue", []any{"a", name}, []any{"", name + "x", nil}},
 		{"priority", []any{jobs.MinPriority, jobs.MaxPriority}, []any{jobs.MinPriority - 1, jobs.MaxPriority + 1, nil}},
-		{"run_after", []any{0, latest}, []any{-1, latest + 1, nil}},
+		{"run_after", []any{0, earliest, latest}, []any{-1, 1, earliest - 1, latest + 1, nil}},
 		{"max_attempts", []any{1, jobs.MaxAttemptsLimit}, []any{0, jobs.MaxAttemptsLimit + 1, nil}},
-		{"timeout", []any{0, 1}, []any{-1, nil}},
+		{"timeout", []any{0, 1000}, []any{-1, 1, 999, nil}},
 		{"attempt", []any{0, 1}, []any{-1, nil}},
 		{"uncounted", []any{0, 1}, []any{-1, nil}},
 		{"crashes", []any{0, 1}, []any{-1, nil}},

@@ -25,7 +25,7 @@ var tableStates = map[string][]string{
 const (
 	fillJobs = `INSERT INTO sqluice_jobs (kind, status, worker_id, unique_key, request_id, run_after, finished_at)
 		SELECT 'kind' || i % 10, CASE WHEN i % 100 = 0 THEN 'running' WHEN i % 10 = 1 THEN 'scheduled' WHEN i % 10 = 2 THEN 'failed'
-		       ELSE 'pending' END, CASE WHEN i % 100 = 0 THEN 1 + i % 7 END, i, i, i, CASE WHEN i % 10 = 2 THEN i END
+		       ELSE 'pending' END, CASE WHEN i % 100 = 0 THEN 1 + i % 7 END, i, i, 100000000000000 + i, CASE WHEN i % 10 = 2 THEN i END
 		FROM generate_series(1, 20000) AS n (i)`
 	fillErrors = `INSERT INTO sqluice_job_errors (job_id, attempt, ended_at, cause, message)
 		SELECT j.id, 1, 1, 'error', '' FROM sqluice_jobs AS j WHERE j.status = 'failed'`

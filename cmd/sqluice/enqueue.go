@@ -63,7 +63,7 @@ func (a *app) enqueueCommand() *cobra.Command {
 	flags.Var(&timeValue{&f.at}, "at", "run not before this time, in the form of RFC 3339")
 	f.maxAttempts = jobs.DefaultMaxAttempts
 	flags.Var(&intValue{&f.maxAttempts, 1, jobs.MaxAttemptsLimit}, "max-attempts", "attempts before the job fails")
-	flags.Var(&durationValue{value: &f.timeout, least: time.Microsecond}, "timeout", "of one attempt (default: the worker's)")
+	flags.Var(&durationValue{value: &f.timeout, least: time.Millisecond}, "timeout", "of one attempt (default: the worker's)")
 	flags.StringVar(&f.unique, "unique", "", "add nothing if a live job of this kind has the same `KEY`")
 	flags.StringVar(&f.requestID, "request-id", "", "add nothing if a job of this kind was ever added with the same `ID`")
 	flags.StringVar(&f.userID, "user-id", "", "the `ID` of the user on whose behalf the job runs")

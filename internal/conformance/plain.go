@@ -49,7 +49,7 @@ func testPlainRuns(f *fixture) {
 		ran <- job
 		return nil
 	}))
-	for _, after := range []int64{0, 1, f.store.Now().UnixMicro(), f.store.Now().Add(100 * time.Millisecond).UnixMicro()} {
+	for _, after := range []int64{0, 100_000_000_000_000, f.store.Now().UnixMicro(), f.store.Now().Add(100 * time.Millisecond).UnixMicro()} {
 		id := f.insert("run_after", fmt.Sprint(after))
 		job := receive(f, "the job", ran)
 		want(f, "the job that runs", job.ID, id)

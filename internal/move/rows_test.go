@@ -48,7 +48,7 @@ func fillIn(row *db.Job) {
 func oddities() everything {
 	job := func(id int64, status jobs.Status, change func(*db.Job)) db.Job {
 		j := db.Job{
-			ID: id, Kind: "k", Payload: "{}", Status: string(status), CreatedAt: 1, UpdatedAt: 2, RunAfter: 1,
+			ID: id, Kind: "k", Payload: "{}", Status: string(status), CreatedAt: 1, UpdatedAt: 2, RunAfter: 100_000_000_000_000,
 			Queue: "default", MaxAttempts: 25,
 		}
 		change(&j)

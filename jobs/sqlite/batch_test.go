@@ -39,9 +39,12 @@ func (s step) do(store *backend, runs *int) (ids []int64, err error) {
 	return ids, err
 }
 
+// early is the earliest time of a job in microseconds, but for 0.
+const early = 100_000_000_000_000
+
 func keyless(kind, payload string) db.EnqueueKeylessJobParams {
 	return db.EnqueueKeylessJobParams{
-		Kind: kind, Queue: "default", Payload: payload, Status: "pending", RunAfter: 1000, MaxAttempts: 3, Timeout: 5, Now: 1000,
+		Kind: kind, Queue: "default", Payload: payload, Status: "pending", RunAfter: early + 1000, MaxAttempts: 3, Timeout: 5000, Now: early + 1000,
 	}
 }
 
@@ -72,7 +75,7 @@ func anyStep(r *rand.Rand, i int) step {
 	case 12:
 		arg.MaxAttempts = 9
 	case 13:
-		arg.Timeout = 6
+		arg.Timeout = 6000
 	case 14:
 		arg.Now, arg.RunAfter = arg.Now+1_000_000, arg.RunAfter+1_000_000
 	case 6: // looks for the job that it has added
@@ -88,14 +91,14 @@ func anyStep(r *rand.Rand, i int) step {
 			return []int64{id}, err
 		}}
 	case 9:
-		arg.RunAfter = 990
+		arg.RunAfter = early + 990
 	case 7:
-		arg := db.EnqueueKeylessJobParams{Kind: "many", Queue: "default", Status: "pending", MaxAttempts: 1, Now: 1000}
+		arg := db.EnqueueKeylessJobParams{Kind: "many", Queue: "default", Status: "pending", MaxAttempts: 1, Now: early + 1000}
 		return step{name: "many", insert: &engine.Insert{Job: arg, Payloads: payloads(fmt.Sprintf(`["%d","2"]`, i), 2)}}
 	case 8:
 		return step{name: "unique", run: func(ctx context.Context, q db.Querier) ([]int64, error) {
 			id, err := q.EnqueueJob(ctx, db.EnqueueJobParams{
-				Kind: "unique", Queue: "default", Payload: fmt.Sprint(i), Status: "pending", MaxAttempts: 1, Now: 1000, UniqueKey: new(fmt.Sprint(i)),
+				Kind: "unique", Queue: "default", Payload: fmt.Sprint(i), Status: "pending", MaxAttempts: 1, Now: early + 1000, UniqueKey: new(fmt.Sprint(i)),
 			})
 			return []int64{id}, err
 		}}
@@ -247,14 +250,14 @@ func TestAlikeJobsAreAddedByOneStatement(t *testing.T) {
 func TestAlikeJobsAreOfTheLastOnesTime(t *testing.T) {
 	store, _ := queue(t)
 	steps := alikeSteps(5)
-	for i, now := range []int64{1000, 1001, 1007, 1003, 1005} {
+	for i, now := range []int64{early, early + 1, early + 7, early + 3, early + 5} {
 		arg := keyless("k", fmt.Sprint(i))
 		arg.Now, arg.RunAfter = now, now
 		steps[i] = one(arg)
 	}
 	ids, errs, _ := together(t, store, steps)
 	must(t, errors.Join(errs...))
-	for i, want := range []int64{1007, 1007, 1007, 1007, 1007} {
+	for i, want := range []int64{early + 7, early + 7, early + 7, early + 7, early + 7} {
 		job := jobOf(t, store, ids[i][0])
 		if job.RunAfter != want || job.CreatedAt != want || job.UpdatedAt != want {
 			t.Errorf("job %d is of %d, %d and %d, not %d", i, job.RunAfter, job.CreatedAt, job.UpdatedAt, want)
@@ -399,7 +402,7 @@ func TestInsertOfAClaimedJobAmongAlikeJobs(t *testing.T) {
 		s := one(keyless("k", fmt.Sprint(i)))
 		if i == 4 || i == 7 {
 			in := claimed(db.EnqueueClaimedJobParams{
-				Kind: "k", Queue: "other", Payload: fmt.Sprint(i), RunAfter: 1, MaxAttempts: 1, Now: 1, StartedAt: 1, WorkerID: c.id, Kinds: `["k"]`,
+				Kind: "k", Queue: "other", Payload: fmt.Sprint(i), RunAfter: 0, MaxAttempts: 1, Now: 1, StartedAt: 1, WorkerID: c.id, Kinds: `["k"]`,
 			})
 			s.insert = &in
 		}
@@ -421,7 +424,7 @@ func TestInsertOfAClaimedJobAmongAlikeJobs(t *testing.T) {
 func TestDeclinedJobAmongAlikeJobs(t *testing.T) {
 	c := newClaimer(t)
 	steps := alikeSteps(6)
-	in := claimed(db.EnqueueClaimedJobParams{Kind: "k", Queue: "default", Payload: "2", RunAfter: 1, MaxAttempts: 1, Now: 1, StartedAt: 1, WorkerID: 12345, Kinds: `["k"]`})
+	in := claimed(db.EnqueueClaimedJobParams{Kind: "k", Queue: "default", Payload: "2", RunAfter: 0, MaxAttempts: 1, Now: 1, StartedAt: 1, WorkerID: 12345, Kinds: `["k"]`})
 	steps[2].insert = &in
 	ids, errs, _ := together(t, c.store, steps)
 	for i, err := range errs {

@@ -32,10 +32,10 @@ func without(arg db.EnqueueJobsParams) db.EnqueueKeylessJobParams {
 func TestInsertAddsTheSame(t *testing.T) {
 	store, _ := queue(t)
 	for name, arg := range map[string]db.EnqueueKeylessJobParams{
-		"little": {Kind: "k", Queue: "default", Payload: "{}", Status: "pending", RunAfter: 1, MaxAttempts: 1, Now: 1},
+		"little": {Kind: "k", Queue: "default", Payload: "{}", Status: "pending", RunAfter: 0, MaxAttempts: 1, Now: 1},
 		"much": {
 			Kind: "kind", Queue: "queue", Payload: `{"n": 1, "s": "\u00e9"}`, Status: "scheduled", Priority: -3, RunAfter: 1 << 50, MaxAttempts: 7,
-			Timeout: 5, UserID: new("user"), Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 12345,
+			Timeout: 5000, UserID: new("user"), Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 12345,
 		},
 	} {
 		var quick, usual db.Job
@@ -116,10 +116,10 @@ func TestInsertOfAClaimedJobAddsTheSame(t *testing.T) {
 	c := newClaimer(t)
 	pool := plain(t, c.store.path)
 	little := db.EnqueueClaimedJobParams{
-		Kind: "k", Queue: "default", Payload: "{}", RunAfter: 1, MaxAttempts: 1, Now: 1, WorkerID: c.id, StartedAt: 2, LeaseUntil: 3, Kinds: `["k"]`,
+		Kind: "k", Queue: "default", Payload: "{}", RunAfter: 0, MaxAttempts: 1, Now: 1, WorkerID: c.id, StartedAt: 2, LeaseUntil: 3, Kinds: `["k"]`,
 	}
 	much := db.EnqueueClaimedJobParams{
-		Kind: "kind", Queue: "queue", Payload: `{"n": 1, "s": "\u00e9"}`, Priority: -3, RunAfter: 5, MaxAttempts: 7, Timeout: 5, UserID: new("user"),
+		Kind: "kind", Queue: "queue", Payload: `{"n": 1, "s": "\u00e9"}`, Priority: -3, RunAfter: 0, MaxAttempts: 7, Timeout: 5000, UserID: new("user"),
 		Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 12345, WorkerID: c.id, StartedAt: 12346, LeaseUntil: 99999, Kinds: `["kind"]`,
 	}
 	both := func(what string, arg db.EnqueueClaimedJobParams, declined bool) {
@@ -223,10 +223,10 @@ func TestClaimedJobThatATriggerChanges(t *testing.T) {
 func TestInsertOfManyAddsTheSame(t *testing.T) {
 	store, _ := queue(t)
 	for name, arg := range map[string]db.EnqueueJobsParams{
-		"little": {Kind: "k", Queue: "default", Payloads: `["{}","[1]"]`, Status: "pending", RunAfter: 1, MaxAttempts: 1, Now: 1},
+		"little": {Kind: "k", Queue: "default", Payloads: `["{}","[1]"]`, Status: "pending", RunAfter: 0, MaxAttempts: 1, Now: 1},
 		"much": {
 			Kind: "kind", Queue: "queue", Payloads: `["{\"s\": \"\\u00e9\"}","2"]`, Status: "scheduled", Priority: -3, RunAfter: 1 << 50, MaxAttempts: 7,
-			Timeout: 5, UserID: new("user"), Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 12345,
+			Timeout: 5000, UserID: new("user"), Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 12345,
 		},
 	} {
 		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {

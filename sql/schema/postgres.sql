@@ -58,7 +58,7 @@ TABLE sqluice_jobs
     started_at sqluice_time
     finished_at sqluice_time
     priority sqluice_priority NOT NULL DEFAULT 0
-    run_after sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
+    run_after sqluice_run_after NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
     worker_id sqluice_id
     lease_until sqluice_time
     crashes sqluice_count NOT NULL DEFAULT 0

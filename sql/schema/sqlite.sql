@@ -104,12 +104,14 @@ CREATE TABLE sqluice_jobs (
     finished_at INTEGER CHECK (finished_at BETWEEN 0 AND 253402300799999999),
     -- Higher runs first.
     priority    INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -32768 AND 32767),
-    -- Not before this time; up to the end of the year 9999.
+    -- Not before this time; 0 for at once, or from March 1973, which milliseconds do not reach, to the end of the year 9999.
     run_after   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (run_after BETWEEN 0 AND 253402300799999999)
+                CONSTRAINT run_after_is_in_unix_microseconds
+                CHECK (run_after BETWEEN 100000000000000 AND 253402300799999999 OR run_after = 0)
 , worker_id INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991), lease_until INTEGER CHECK (lease_until BETWEEN 0 AND 253402300799999999), crashes INTEGER NOT NULL DEFAULT 0 CHECK (crashes BETWEEN 0 AND 1000000000), uncounted INTEGER NOT NULL DEFAULT 0 CHECK (uncounted BETWEEN 0 AND 1000000000), cancel_requested_at INTEGER CHECK (cancel_requested_at BETWEEN 0 AND 253402300799999999), queue TEXT NOT NULL DEFAULT 'default'
     CHECK (queue = 'default' OR length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
-           AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767), timeout INTEGER NOT NULL DEFAULT 0 CHECK (timeout BETWEEN 0 AND 9223372036854775), last_error TEXT CHECK (last_error IS NULL OR instr(last_error, char(0)) = 0 AND length(CAST(last_error AS BLOB)) <= 1048576), unique_key TEXT
+           AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767), timeout INTEGER NOT NULL DEFAULT 0
+    CONSTRAINT timeout_is_in_microseconds CHECK (timeout = 0 OR timeout BETWEEN 1000 AND 9223372036854775), last_error TEXT CHECK (last_error IS NULL OR instr(last_error, char(0)) = 0 AND length(CAST(last_error AS BLOB)) <= 1048576), unique_key TEXT
     CHECK (unique_key IS NULL OR length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0
            AND unique_key NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), request_id TEXT
     CHECK (request_id IS NULL OR length(request_id) BETWEEN 1 AND 1000 AND instr(request_id, char(0)) = 0

@@ -23,10 +23,10 @@ $$;
 CREATE DOMAIN sqluice_attempts AS BIGINT
     CONSTRAINT sqluice_attempts_check CHECK (VALUE BETWEEN 1 AND 32767);
 CREATE DOMAIN sqluice_timeout AS BIGINT
-    CONSTRAINT sqluice_timeout_check CHECK (VALUE BETWEEN 0 AND 9223372036854775);
+    CONSTRAINT timeout_is_in_microseconds CHECK (VALUE = 0 OR VALUE BETWEEN 1000 AND 9223372036854775);
 
 ALTER TABLE sqluice_jobs ADD COLUMN max_attempts sqluice_attempts NOT NULL DEFAULT 25;
--- Microseconds; 0 means the kind's own timeout.
+-- Microseconds; 0 means the kind's own timeout. Less than a millisecond is a number of seconds.
 ALTER TABLE sqluice_jobs ADD COLUMN timeout sqluice_timeout NOT NULL DEFAULT 0;
 ALTER TABLE sqluice_jobs ADD COLUMN last_error sqluice_text;
 

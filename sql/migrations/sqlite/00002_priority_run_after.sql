@@ -40,13 +40,15 @@ CREATE TABLE sqluice_jobs_new (
     finished_at INTEGER CHECK (finished_at BETWEEN 0 AND 253402300799999999),
     -- Higher runs first.
     priority    INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -32768 AND 32767),
-    -- Not before this time; up to the end of the year 9999.
+    -- Not before this time; 0 for at once, or from March 1973, which milliseconds do not reach, to the end of the year 9999.
     run_after   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (run_after BETWEEN 0 AND 253402300799999999)
+                CONSTRAINT run_after_is_in_unix_microseconds
+                CHECK (run_after BETWEEN 100000000000000 AND 253402300799999999 OR run_after = 0)
 ) STRICT;
 
 INSERT INTO sqluice_jobs_new (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at, run_after)
-SELECT id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at, created_at FROM sqluice_jobs;
+SELECT id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
+       CASE WHEN created_at >= 100000000000000 THEN created_at ELSE 0 END FROM sqluice_jobs;
 INSERT INTO sqluice_jobs_new (id, kind, status, created_at, updated_at, run_after)
 SELECT s.seq + 1, 'deleted', 'deleted', 0, 0, 0 FROM sqlite_sequence AS s
 WHERE s.name = 'sqluice_jobs' AND s.seq > (SELECT COALESCE(MAX(j.id), 0) FROM sqluice_jobs AS j);

@@ -18,8 +18,9 @@ DROP TABLE sqluice_taken;
 
 -- How often a job is tried, how long an attempt may take, and what became of attempts.
 ALTER TABLE sqluice_jobs ADD COLUMN max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767);
--- Microseconds; 0 means the kind's own timeout.
-ALTER TABLE sqluice_jobs ADD COLUMN timeout INTEGER NOT NULL DEFAULT 0 CHECK (timeout BETWEEN 0 AND 9223372036854775);
+-- Microseconds; 0 means the kind's own timeout. Less than a millisecond is a number of seconds.
+ALTER TABLE sqluice_jobs ADD COLUMN timeout INTEGER NOT NULL DEFAULT 0
+    CONSTRAINT timeout_is_in_microseconds CHECK (timeout = 0 OR timeout BETWEEN 1000 AND 9223372036854775);
 ALTER TABLE sqluice_jobs ADD COLUMN last_error TEXT CHECK (last_error IS NULL OR instr(last_error, char(0)) = 0 AND length(CAST(last_error AS BLOB)) <= 1048576);
 
 -- One row for every attempt that did not end well.
