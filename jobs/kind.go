@@ -120,6 +120,7 @@ func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
 	if e.maxAttempts == 0 {
 		e.maxAttempts = DefaultMaxAttempts
 	}
+	e.kinds = kindDefaults{e.queue, e.maxAttempts}
 	for _, opt := range opts {
 		opt(e)
 	}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -31,10 +32,19 @@ type enqueue struct {
 	sensitive   []string // of the kind
 	encoded     bool     // payloads come from package json
 	marshaled   bool     // marshalers make them, which may be the application's
+	kinds       kindDefaults
 }
 
-// Queue puts the job on the named queue instead of its kind's.
-func Queue(name string) EnqueueOption { return func(e *enqueue) { e.queue = name } }
+// kindDefaults is what an option with the zero value stands for.
+type kindDefaults struct {
+	queue       string
+	maxAttempts int
+}
+
+// Queue puts the job on the named queue instead of its kind's. An empty name means the kind's.
+func Queue(name string) EnqueueOption {
+	return func(e *enqueue) { e.queue = cmp.Or(name, e.kinds.queue) }
+}
 
 // Priority runs the job before those of its queue with a lower priority. 0 is the default; from [MinPriority] to
 // [MaxPriority].
@@ -55,8 +65,10 @@ func At(t time.Time) EnqueueOption {
 }
 
 // MaxAttempts fails the job for good after so many counted attempts: 1 to [MaxAttemptsLimit], by default the kind's
-// number or [DefaultMaxAttempts].
-func MaxAttempts(n int) EnqueueOption { return func(e *enqueue) { e.maxAttempts = n } }
+// number or [DefaultMaxAttempts]. 0 means that default.
+func MaxAttempts(n int) EnqueueOption {
+	return func(e *enqueue) { e.maxAttempts = cmp.Or(n, e.kinds.maxAttempts) }
+}
 
 // Timeout cancels the context of an attempt that takes longer, which then counts as failed. 0 means the kind's
 // timeout. At least a millisecond, and kept to the microsecond.
@@ -73,9 +85,16 @@ func RequestID(id string) EnqueueOption { return func(e *enqueue) { e.requestID 
 // UserID notes on whose behalf the job runs; jobs can be listed by it. An empty id means none.
 func UserID(id string) EnqueueOption { return func(e *enqueue) { e.userID = core.Optional(id) } }
 
-// Tags adds labels to the job; jobs can be listed by them.
+// Tags adds labels to the job; jobs can be listed by them. An empty tag means none.
 func Tags(tags ...string) EnqueueOption {
-	return func(e *enqueue) { e.tags = append(e.tags[:len(e.tags):len(e.tags)], tags...) }
+	return func(e *enqueue) {
+		e.tags = e.tags[:len(e.tags):len(e.tags)]
+		for _, tag := range tags {
+			if tag != "" {
+				e.tags = append(e.tags, tag)
+			}
+		}
+	}
 }
 
 // Metadata attaches any JSON-encodable value that the queue itself does not look at.

@@ -61,6 +61,12 @@ func TestOptionsAtTheirBounds(t *testing.T) {
 		{"no time", jobs.At(time.Time{}), func(j jobs.Job) bool { return j.Status == jobs.StatusPending }},
 		{"no unique key", jobs.Unique(""), func(j jobs.Job) bool { return j.UniqueKey == "" }},
 		{"no request id", jobs.RequestID(""), func(j jobs.Job) bool { return j.RequestID == "" }},
+		{"no queue", jobs.Queue(""), func(j jobs.Job) bool { return j.Queue == jobs.DefaultQueue }},
+		{"no attempts", jobs.MaxAttempts(0), func(j jobs.Job) bool { return j.MaxAttempts == jobs.DefaultMaxAttempts }},
+		{"no tag", jobs.Tags(""), func(j jobs.Job) bool { return j.Tags == nil }},
+		{"an empty tag among others", jobs.Tags("a", "", "b"), func(j jobs.Job) bool { return slices.Equal(j.Tags, []string{"a", "b"}) }},
+		{"no metadata", jobs.Metadata(nil), func(j jobs.Job) bool { return j.Metadata == nil }},
+		{"no timeout", jobs.Timeout(0), func(j jobs.Job) bool { return j.Timeout == 0 }},
 		{"no user id", jobs.UserID(""), func(j jobs.Job) bool { return j.UserID == "" }},
 		{"another zone", jobs.At(time.Date(2999, 1, 1, 1, 0, 0, 1234, time.FixedZone("x", 3600))), func(j jobs.Job) bool {
 			return j.RunAfter.Equal(time.Date(2999, 1, 1, 0, 0, 0, 1000, time.UTC))
@@ -93,12 +99,10 @@ func TestOptionsBeyondTheirBounds(t *testing.T) {
 		{"a\nb", jobs.Priority(0), "kind", []string{`a\nb`, "control"}},
 		{"a\x00", jobs.Priority(0), "kind", []string{`a\x00`, "control"}},
 		{"\xff", jobs.Priority(0), "kind", []string{`\xff`, "UTF-8"}},
-		{"report", jobs.Queue(""), "queue", []string{"empty"}},
 		{"report", jobs.Queue(name), "queue", []string{"200", "201"}},
 		{"report", jobs.Queue("a\u0085b"), "queue", []string{`a\u0085b`, "control"}},
 		{"report", jobs.Priority(jobs.MinPriority - 1), "priority", []string{"-32769", "-32768", "32767"}},
 		{"report", jobs.Priority(jobs.MaxPriority + 1), "priority", []string{"32768", "-32768", "32767"}},
-		{"report", jobs.MaxAttempts(0), "max attempts", []string{"0", "1", "32767"}},
 		{"report", jobs.MaxAttempts(-1), "max attempts", []string{"-1", "1", "32767"}},
 		{"report", jobs.MaxAttempts(jobs.MaxAttemptsLimit + 1), "max attempts", []string{"32768", "32767"}},
 		{"report", jobs.Timeout(-time.Second), "timeout", []string{"-1s", "negative"}},
@@ -109,7 +113,7 @@ func TestOptionsBeyondTheirBounds(t *testing.T) {
 		{"report", jobs.RequestID(key), "request id", []string{"1000", "1001"}},
 		{"report", jobs.UserID("\t"), "user id", []string{`\t`, "control"}},
 		{"report", jobs.Tags(slices.Repeat([]string{"t"}, jobs.MaxTags+1)...), "number of tags", []string{"51", "50"}},
-		{"report", jobs.Tags("good", ""), "tag", []string{"empty"}},
+		{"report", jobs.Tags("good", "\n"), "tag", []string{`\n`, "control"}},
 		{"report", jobs.Metadata("a\x00b"), "metadata", []string{"NUL"}},
 		{"report", jobs.Metadata(strings.Repeat("x", jobs.MaxPayload)), "metadata", []string{"1048578", "1048576"}},
 	} {
@@ -161,6 +165,9 @@ func TestLaterOptionsWin(t *testing.T) {
 	}
 	if j := get(jobs.Queue("a"), jobs.Queue("b"), jobs.Priority(1), jobs.Priority(0), jobs.MaxAttempts(9)); j.Queue != "b" || j.Priority != 0 || j.MaxAttempts != 9 {
 		t.Errorf("the options made %+v", j)
+	}
+	if j := get(jobs.Queue("a"), jobs.Queue(""), jobs.MaxAttempts(9), jobs.MaxAttempts(0)); j.Queue != "reports" || j.MaxAttempts != 3 {
+		t.Errorf("options that are empty made %+v", j)
 	}
 	far := time.Now().AddDate(1, 0, 0)
 	if j := get(jobs.At(far), jobs.In(0)); j.Status != jobs.StatusPending {

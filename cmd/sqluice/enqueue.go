@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,6 +104,9 @@ func (f *enqueueFlags) options(given func(string) bool) ([]jobs.EnqueueOption, e
 		if given(text.flag) && text.value == "" {
 			return nil, usagef("--%s must not be empty: leave it out for none", text.flag)
 		}
+	}
+	if slices.Contains(f.tags, "") {
+		return nil, usagef("--tag must not be empty: leave it out for none")
 	}
 	opts := []jobs.EnqueueOption{jobs.Queue(f.queue), jobs.Priority(f.priority), jobs.MaxAttempts(f.maxAttempts), jobs.Tags(f.tags...)}
 	for _, o := range []struct {

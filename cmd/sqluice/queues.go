@@ -17,7 +17,7 @@ func (a *app) queuesCommand() *cobra.Command {
 		Long: "queues lists the queues that hold unfinished jobs, are paused or have a worker. SLOTS is how many jobs the live\n" +
 			"workers can run at the same time.",
 		GroupID: groupRun,
-		Args:    takesNothing(),
+		Args:    takesCommand(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
 			return a.withClient(ctx, func(c *jobs.Client) error { return a.queues(ctx, c, asJSON) })
 		}),

@@ -47,7 +47,6 @@ func (a *app) rootCommand() *cobra.Command {
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SuggestionsMinimumDistance = 2
 	root.PersistentFlags().Var(&databaseValue{&a.db}, "db",
 		forms+" (default $"+databaseVariable+" or "+defaultDatabase+")")
 	root.SetFlagErrorFunc(flagError)
@@ -98,22 +97,40 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return usagef("%s", text)
 }
 
-// removing are the commands that remove something: they are suggested to no one.
-var removing = []string{"delete", "prune", "down", "restore"}
+// removing are the commands that remove something, or show what is hidden: no error suggests them.
+var removing = []string{"delete", "prune", "down", "restore", "unmark"}
 
 // suggestions returns the commands that a name may stand for: the one of a group, or those with a similar name.
-func suggestions(root *cobra.Command, name string) (similar []string) {
-	for _, group := range root.Commands() {
+func suggestions(cmd *cobra.Command, name string) (similar []string) {
+	var exact []string
+	for _, group := range cmd.Commands() {
 		for _, sub := range group.Commands() {
 			if sub.Name() == name {
-				similar = append(similar, group.Name()+" "+name)
+				exact = append(exact, group.Name()+" "+name)
 			}
 		}
+		group.SuggestionsMinimumDistance = 2
+		for _, sub := range group.SuggestionsFor(name) {
+			similar = append(similar, group.Name()+" "+sub)
+		}
 	}
-	if similar != nil {
-		return similar
+	if exact != nil {
+		similar = exact
+	} else {
+		cmd.SuggestionsMinimumDistance = 2
+		similar = append(cmd.SuggestionsFor(name), similar...)
 	}
-	return slices.DeleteFunc(root.SuggestionsFor(name), func(s string) bool { return slices.Contains(removing, s) })
+	return slices.DeleteFunc(similar, func(s string) bool { return slices.Contains(removing, s[strings.LastIndexByte(s, ' ')+1:]) })
+}
+
+// takesCommand is for commands that take no arguments, but have commands below them.
+func takesCommand() cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		return nil
+	}
 }
 
 // flagError rewords pflag's errors: they name the flag, the value and the allowed values.

@@ -20,7 +20,7 @@ func (a *app) sensitiveCommand() *cobra.Command {
 			"result; metadata: and progress: work alike. Programs in Go mark the fields that their kinds declare. Unmarking a field\n" +
 			"lasts until such a program starts again.",
 		GroupID: groupJobs,
-		Args:    takesNothing(),
+		Args:    takesCommand(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
 			return a.withClient(ctx, func(c *jobs.Client) error { return a.sensitive(ctx, c, asJSON) })
 		}),

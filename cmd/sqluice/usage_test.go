@@ -1,8 +1,11 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
@@ -15,6 +18,10 @@ func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
 		{"nosuch", []string{`unknown command "nosuch"`}},
 		{"enqeue", []string{`unknown command "enqeue"`, "did you mean enqueue?"}},
 		{"pause default", []string{`unknown command "pause"; did you mean queues pause?`}},
+		{"resume default", []string{`unknown command "resume"; did you mean queues resume?`}},
+		{"puase default", []string{`unknown command "puase"`, "did you mean queues pause?"}},
+		{"queues puase default", []string{`unknown command "puase"; did you mean pause?`}},
+		{"sensitive marc", []string{`unknown command "marc"; did you mean mark?`}},
 		{"deleet", []string{`unknown command "deleet"`}},
 		{"help nosuch", []string{`unknown command "nosuch"`}},
 		{"list --bogus", []string{"--bogus", "sqluice list --help"}},
@@ -70,7 +77,7 @@ func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
 		{"prune", []string{"--older-than is missing"}},
 		{"prune --older-than -1h", []string{`--older-than "-1h"`}},
 		{"prune --older-than 1h --status running", []string{`--status "running"`}},
-		{"queues nosuch", []string{`"nosuch"`}},
+		{"queues nosuch", []string{`unknown command "nosuch"`}},
 		{"queues pause", []string{"NAME is missing"}},
 		{"backup", []string{"FILE is missing"}},
 		{"backup https://host/file", []string{`FILE "https://..."`, "path"}},
@@ -113,6 +120,38 @@ func TestUsageFaultsExitWith2AndNameWhatIsWrong(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A person who mistypes a command may take the suggestion without a second look.
+func TestNoSuggestionNamesACommandThatRemoves(t *testing.T) {
+	root := (&app{}).rootCommand()
+	if got := suggestions(root, "prun"); len(got) != 0 { // like prune, and like no other
+		t.Errorf("prun suggests %q", got)
+	}
+	for _, command := range append(root.Commands(), find(t, root, "queues"), find(t, root, "sensitive")) {
+		for _, of := range append(command.Commands(), command) {
+			for i := range of.Name() {
+				name := of.Name()[:i] + of.Name()[i+1:]
+				for _, from := range []*cobra.Command{root, find(t, root, "queues"), find(t, root, "sensitive")} {
+					for _, suggested := range suggestions(from, name) {
+						words := strings.Fields(suggested)
+						if last := words[len(words)-1]; slices.Contains([]string{"delete", "prune", "down", "restore", "unmark"}, last) {
+							t.Errorf("%s %s suggests %s", from.Name(), name, suggested)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func find(t *testing.T, root *cobra.Command, name string) *cobra.Command {
+	t.Helper()
+	cmd, _, err := root.Find([]string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd
 }
 
 func TestTheEnvironmentNamesTheDatabase(t *testing.T) {

@@ -133,12 +133,12 @@ func value(t *rapid.T, label string) any {
 // badOption draws an option that is refused.
 func (m *machine) badOption(t *rapid.T) jobs.EnqueueOption {
 	return pick(t, "bad option", []func() jobs.EnqueueOption{
-		func() jobs.EnqueueOption { return jobs.Queue("") },
+		func() jobs.EnqueueOption { return jobs.Queue("\n") },
 		func() jobs.EnqueueOption { return jobs.Priority(jobs.MaxPriority + 1) },
 		func() jobs.EnqueueOption { return jobs.In(-1) },
 		func() jobs.EnqueueOption { return jobs.At(m.model.now.Add(-time.Minute - 1)) },
 		func() jobs.EnqueueOption { return jobs.At(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) },
-		func() jobs.EnqueueOption { return jobs.MaxAttempts(0) },
+		func() jobs.EnqueueOption { return jobs.MaxAttempts(-1) },
 		func() jobs.EnqueueOption { return jobs.Timeout(1) },
 		func() jobs.EnqueueOption { return jobs.Unique("a\x00") },
 		func() jobs.EnqueueOption { return jobs.RequestID("\n") },
