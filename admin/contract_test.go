@@ -171,6 +171,32 @@ func TestTheContractIsSound(t *testing.T) {
 	}
 }
 
+// TestIDsAreExactInEveryLanguage: JavaScript rounds integers above 2^53.
+func TestIDsAreExactInEveryLanguage(t *testing.T) {
+	const most = "9007199254740991" // as the database's CHECKs have it
+	c := readContract(t)
+	found := 0
+	for name := range c.at("components", "schemas").(map[string]any) {
+		properties, _ := c.at("components", "schemas", name, "properties").(map[string]any)
+		for _, id := range []string{"id", "job", "job_id", "example_id", "worker_id", "next", "after"} {
+			if properties[id] == nil || c.at("components", "schemas", name, "properties", id, "type") != "integer" {
+				continue
+			}
+			found++
+			if got := fmt.Sprint(c.at("components", "schemas", name, "properties", id, "maximum")); got != most {
+				t.Errorf("%s of %s is at most %s", id, name, got)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d ids were found", found)
+	}
+	_, err := testdb.PlainSQLite(t, testdb.SQLite(t).Path()).ExecContext(t.Context(), "INSERT INTO sqluice_jobs (id, kind, payload) VALUES (9007199254740992, 'k', '{}')")
+	if err == nil {
+		t.Error("the database takes a larger id")
+	}
+}
+
 // TestTheContractIsServed: below a prefix the contract has the prefix.
 func TestTheContractIsServed(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))

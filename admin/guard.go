@@ -60,7 +60,7 @@ func unknownHost(host string) string {
 	if host == "" {
 		return "the request has no Host header field: send one with a name that --host or Config.Hosts allows"
 	}
-	return fmt.Sprintf("the request is for the host %q, which this server does not answer to: allow its name with --host or in Config.Hosts", host)
+	return fmt.Sprintf("the request is for the host %q, which this server does not answer to: allow its name with --host or in Config.Hosts; behind a proxy, pass the Host header field on", host)
 }
 
 // checkOrigin refuses requests from pages of other sites, also reads: such a page cannot see the answers, but it could cause load

@@ -149,7 +149,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if way := r.URL.EscapedPath(); way != path.Clean(way) && way != h.config.Prefix+"/" { // the mux would redirect
+	way := r.URL.EscapedPath()
+	if to := strings.TrimSuffix(way, "/"); to != way && h.isPage(r, to) {
+		if r.URL.RawQuery != "" {
+			to += "?" + r.URL.RawQuery
+		}
+		http.Redirect(w, r, to, http.StatusMovedPermanently)
+		return
+	}
+	if way != path.Clean(way) && way != h.config.Prefix+"/" { // the mux would redirect
 		h.refuse(w, r, noSuchPath())
 		return
 	}
@@ -164,6 +172,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.mux.ServeHTTP(w, r)
+}
+
+// isPage reports whether a request is one for a page, with another path.
+func (h *Handler) isPage(r *http.Request, to string) bool {
+	if to == h.config.Prefix || to != path.Clean(to) || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	for _, p := range pages() {
+		if one, _, _ := strings.Cut(p.path, "{"); to == h.config.Prefix+p.path ||
+			one != "/" && one != p.path && strings.HasPrefix(to, h.config.Prefix+one) && !strings.Contains(to[len(h.config.Prefix+one):], "/") {
+			return true
+		}
+	}
+	return false
 }
 
 // noRoute returns the problem of a request without a route.

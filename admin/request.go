@@ -10,8 +10,10 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -105,6 +107,9 @@ func jobID(r *http.Request, check func(*http.Request) error) (int64, error) {
 // readBody reads the body of a request. The server's timeouts bound how long that takes. It refuses a body that is too large,
 // before reading if the request has its length.
 func readBody(w http.ResponseWriter, r *http.Request) error {
+	if err := checkEncoding(w, r); err != nil {
+		return err
+	}
 	if r.ContentLength > maxBodyBytes {
 		w.Header().Set("Connection", "close") // the body is not read
 		return &http.MaxBytesError{Limit: maxBodyBytes}
@@ -116,7 +121,22 @@ func readBody(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return badBody(err)
 	}
+	if err := core.CheckMark("body", body); err != nil {
+		return err
+	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}
+
+// checkEncoding refuses a body that is compressed.
+func checkEncoding(w http.ResponseWriter, r *http.Request) error {
+	for _, encoding := range r.Header.Values("Content-Encoding") {
+		if encoding = strings.TrimSpace(encoding); encoding != "" && !strings.EqualFold(encoding, "identity") {
+			w.Header().Set("Accept-Encoding", "identity") // what may be sent: RFC 7694
+			return &problem{Status: http.StatusUnsupportedMediaType, Code: "content-encoding",
+				Detail: fmt.Sprintf("the body has the Content-Encoding %.40q: send it uncompressed, without that header field", encoding)}
+		}
+	}
 	return nil
 }
 

@@ -56,7 +56,7 @@ func TestFaultyRequests(t *testing.T) {
 		{"POST", "/jobs", `{"kind": "k", "delay_ns": -1}`, "delay_ns", "not be negative"},
 		{"POST", "/jobs", `{"kind": "k", "delay_ns": 1, "run_after": "2090-01-01T00:00:00Z"}`, "delay_ns", "not be given together"},
 		{"POST", "/jobs", `{"kind": "k", "run_after": "2001-01-01T00:00:00Z"}`, "run_after", "not lie in the past"},
-		{"POST", "/jobs", `{"kind": "k", "max_attempts": 0}`, "max_attempts", "be from 1"},
+		{"POST", "/jobs", `{"kind": "k", "max_attempts": -1}`, "max_attempts", "be from 1"},
 		{"POST", "/jobs", `{"kind": "k", "unique_key": "a\n"}`, "unique_key", "no control character"},
 		{"POST", "/jobs", `{"kind": "k", "tags": ["\n"]}`, "tags", "hold no control character"},
 		{"POST", "/jobs", `{"kind": "k", "payload": "\u0000"}`, "payload", ""},

@@ -69,6 +69,9 @@ func bad() map[string]struct{ payload, reason string } {
 	return map[string]struct{ payload, reason string }{
 		"nothing":                 {"", "valid JSON"},
 		"spaces":                  {" \n", "valid JSON"},
+		"a byte order mark":       {"\uFEFF{}", "byte order mark"},
+		"UTF-16":                  {"\xFF\xFE{\x00}\x00", "byte order mark"},
+		"UTF-16, the other way":   {"\xFE\xFF\x00{\x00}", "byte order mark"},
 		"a word":                  {"hello", "valid JSON"},
 		"single quotes":           {"{'a':1}", "valid JSON"},
 		"half an object":          {`{"a":`, "valid JSON"},
@@ -82,7 +85,6 @@ func bad() map[string]struct{ payload, reason string } {
 		"a raw newline":           {"\"a\nb\"", "valid JSON"},
 		"a raw NUL":               {"\"\x00\"", "valid JSON"},
 		"a NUL at the end":        {"{}\x00", "valid JSON"},
-		"a byte order mark":       {"\ufeff{}", "valid JSON"},
 		"a wrong escape":          {`"\x41"`, "valid JSON"},
 		"a short escape":          {`"\u12"`, "valid JSON"},
 		"an escaped NUL":          {`"\u0000"`, "NUL"},

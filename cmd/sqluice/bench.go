@@ -73,7 +73,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	progress := newProgress(a.stderr)
+	progress := a.progress()
 	defer progress.end()
 	place, err := makeBenchPlace(ctx, d, newLogger(progress, "text", "warn"), opts)
 	if err != nil {

@@ -199,7 +199,7 @@ func (a *app) benchProcess(ctx context.Context, role string, client *jobs.Client
 		_, _ = io.Copy(io.Discard, in) // an error is an end too
 		stop()
 	}()
-	log := newProgress(a.stderr)
+	log := a.progress()
 	if role == benchLatency {
 		return waitForJobs(ctx, client, log, func(d time.Duration) {
 			if a.say("%d", d.Nanoseconds()) != nil {

@@ -57,7 +57,7 @@ func (a *app) copyCommand() *cobra.Command {
 }
 
 func (a *app) copy(ctx context.Context, from, to database, keepOpen bool) (err error) {
-	progress := newProgress(a.stderr)
+	progress := a.progress()
 	defer progress.end()
 	log := newLogger(progress, "text", "warn")
 	source, err := openSide(ctx, "--from", from, log)

@@ -28,7 +28,7 @@ func (a *app) readPayload(ctx context.Context) (json.RawMessage, error) {
 
 // enqueueLines enqueues one job for each line of standard input, all or none.
 func (a *app) enqueueLines(ctx context.Context, kind string, f *enqueueFlags, opts []jobs.EnqueueOption) error {
-	progress := newProgress(a.stderr)
+	progress := a.progress()
 	defer progress.end()
 	payloads, err := readLines(newInterruptible(ctx, a.stdin), progress)
 	if err != nil {

@@ -181,3 +181,17 @@ func TestAFullStandardOutputIsAFailure(t *testing.T) {
 		t.Errorf("exit code %d, standard error %q", code, errs.String())
 	}
 }
+
+// Editors and shells of Windows write a byte order mark that no screen shows.
+func TestByteOrderMarksAreNamed(t *testing.T) {
+	c := newCLI(t)
+	c.failsWith(exitFailure, "\uFEFF{}\n{}\n", []string{"line 1", "byte order mark"}, "enqueue", "k", "--stdin")
+	c.failsWith(exitFailure, "\xFF\xFE{\x00}\x00\n\x00", []string{"line 1", "byte order mark"}, "enqueue", "k", "--stdin")
+	c.failsWith(exitFailure, "\uFEFF{}", []string{"byte order mark"}, "enqueue", "k", "-")
+	c.fails(exitUsage, []string{"PAYLOAD", "byte order mark"}, "enqueue", "k", "\uFEFF{}")
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("\uFEFFa long and secret token\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.fails(exitFailure, []string{"read the token", "byte order mark"}, "serve", "--token-file", file)
+}

@@ -30,6 +30,16 @@ func newProgress(w io.Writer) *progress {
 	return &progress{w: w, terminal: isTerminal(w), width: func() int { return terminalWidth(w) }}
 }
 
+// progress returns a progress on standard error.
+func (a *app) progress() *progress {
+	p := newProgress(a.stderr)
+	p.terminal = a.draws(a.stderr)
+	return p
+}
+
+// draws reports whether the output is a terminal that obeys escapes. Editors and logs that show output name theirs dumb.
+func (a *app) draws(w any) bool { return isTerminal(w) && a.getenv("TERM") != "dumb" }
+
 // show draws the line that its argument returns, unless it was drawn just before.
 func (p *progress) show(line func() string) {
 	if !p.terminal {

@@ -90,7 +90,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
-	log := newLogger(newProgress(a.stderr), f.logFormat, f.logLevel)
+	log := newLogger(a.progress(), f.logFormat, f.logLevel)
 	m := metrics.New()
 	return a.withObservedClient(ctx, f.durability, log, m.Observer(), func(c *jobs.Client) error {
 		handler, err := admin.New(c, admin.Config{
@@ -127,6 +127,9 @@ func (a *app) token(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("read the token: %w", err)
+	}
+	if strings.HasPrefix(string(text), "\uFEFF") {
+		return "", fmt.Errorf("read the token: %s must not begin with a byte order mark: write it as UTF-8 without one", file)
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" {

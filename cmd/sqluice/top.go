@@ -54,7 +54,7 @@ func (a *app) top(ctx context.Context, f *topFlags) (err error) {
 	}
 	source := &topSource{database: d}
 	defer func() { err = errors.Join(err, source.close()) }()
-	if f.asJSON || f.once || !isTerminal(a.stdout) {
+	if f.asJSON || f.once || !a.draws(a.stdout) {
 		return a.topOnce(ctx, source, f.asJSON)
 	}
 	return a.topLive(ctx, source, f)

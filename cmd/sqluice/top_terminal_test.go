@@ -34,6 +34,12 @@ func (c *cli) onTerminal(args ...string) *terminal {
 // onTerminalWith reads standard input from another reader, unless it is nil.
 func (c *cli) onTerminalWith(stdin io.Reader, args ...string) *terminal {
 	c.t.Helper()
+	return c.onTerminalOf(nil, stdin, args...)
+}
+
+// onTerminalOf sets variables of the environment too.
+func (c *cli) onTerminalOf(env []string, stdin io.Reader, args ...string) *terminal {
+	c.t.Helper()
 	binary, err := os.Executable()
 	if err != nil {
 		c.t.Fatal(err)
@@ -51,7 +57,7 @@ func (c *cli) onTerminalWith(stdin io.Reader, args ...string) *terminal {
 		c.t.Fatal(err)
 	}
 	tty.cmd = exec.Command(binary, args...)
-	tty.cmd.Env = append(os.Environ(), asCommand+"=1", "SQLUICE_DB="+c.db, "TERM=xterm-256color")
+	tty.cmd.Env = append(append(os.Environ(), asCommand+"=1", "SQLUICE_DB="+c.db, "TERM=xterm-256color"), env...)
 	tty.cmd.Stdin, tty.cmd.Stdout, tty.cmd.Stderr = theirs, theirs, theirs
 	if stdin != nil {
 		tty.cmd.Stdin = stdin
@@ -169,6 +175,27 @@ func TestTopOnATerminalEndsAtASignal(t *testing.T) {
 			t.Fatal(err)
 		}
 		top.wantRestored()
+	}
+}
+
+// A dumb terminal, such as that of an editor, shows escapes as they are.
+func TestDumbTerminalsGetNoEscapes(t *testing.T) {
+	c := newCLI(t)
+	c.ok("up")
+	for _, args := range [][]string{{"top"}, {"enqueue", "k", "--stdin"}, {"work", "--drain", "--exec", execFlag(t, "k", "print", "1")}} {
+		dumb := c.onTerminalOf([]string{"TERM=dumb"}, strings.NewReader("1\n2\n"), args...)
+		select {
+		case err := <-dumb.ended:
+			if err != nil {
+				t.Errorf("sqluice %q ended with %v", args, err)
+			}
+		case <-time.After(hangGuard):
+			t.Fatalf("sqluice %q does not end", args)
+		}
+		eventually(t, "there is an answer", func() bool { return dumb.screen.String() != "" })
+		if drawn := dumb.screen.String(); strings.Contains(drawn, "\x1b") {
+			t.Errorf("sqluice %q wrote %q", args, drawn)
+		}
 	}
 }
 

@@ -104,7 +104,7 @@ func (a *app) workCommand() *cobra.Command {
 		return takesNothing()(cmd, args)
 	}
 	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
-		progress := newProgress(a.stderr)
+		progress := a.progress()
 		if f.logLevel == "" {
 			f.logLevel = "info"
 			if progress.terminal {

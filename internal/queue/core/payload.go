@@ -12,6 +12,9 @@ import (
 
 // ValidateJSON returns an InvalidError for the field unless data is JSON that every engine accepts and returns byte for byte.
 func ValidateJSON(field string, data []byte) error {
+	if err := CheckMark(field, data); err != nil {
+		return err
+	}
 	if err := validateText(field, data); err != nil {
 		return err
 	}
@@ -19,6 +22,18 @@ func ValidateJSON(field string, data []byte) error {
 		return jobtype.NewInvalidError(field, "", "be valid JSON: "+jsonFault(data)) // not quoted: it may hold a secret
 	}
 	return checkEscapes(field, data)
+}
+
+// CheckMark returns an InvalidError for the field if a text begins with a byte order mark, which some editors and shells write and
+// no screen shows.
+func CheckMark(field string, data []byte) error {
+	switch {
+	case bytes.HasPrefix(data, []byte("\xEF\xBB\xBF")):
+		return jobtype.NewInvalidError(field, "", "not begin with a byte order mark (the bytes EF BB BF): write it as UTF-8 without one")
+	case bytes.HasPrefix(data, []byte("\xFF\xFE")), bytes.HasPrefix(data, []byte("\xFE\xFF")):
+		return jobtype.NewInvalidError(field, "", "be UTF-8, not UTF-16, whose byte order mark it begins with")
+	}
+	return nil
 }
 
 // ValidateEncoded is ValidateJSON for what package json has written, which is JSON for certain.
