@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestPageOfManyFailed(t *testing.T) {
 	}
 }
 
-// TestPagesOfManyQueues: lists of queues are bounded and say how many queues they omit.
+// TestPagesOfManyQueues: lists of queues are bounded, and lead to the others.
 func TestPagesOfManyQueues(t *testing.T) {
 	client := jobs.New(testdb.SQLite(t))
 	for n := range 203 {
@@ -51,8 +52,49 @@ func TestPagesOfManyQueues(t *testing.T) {
 	page := v.page("/")
 	has(t, "the overview", page, "193 more", "queue=queue-150")
 	page = v.page("/queues")
-	has(t, "the queues", page, `id="queue-queue-199"`, "There are 3 more queues")
+	has(t, "the queues", page, `id="queue-queue-199"`, `href="/queues?after=queue-199"`)
 	if strings.Contains(page, "queue-200") {
 		t.Error("the page has more queues than it may")
+	}
+	page = v.page("/queues?after=queue-199")
+	has(t, "the next page", page, `id="queue-queue-200"`, `id="queue-queue-202"`, `href="/queues"`, ">First<")
+	if strings.Contains(page, `id="queue-queue-199"`) || strings.Contains(page, ">Next<") {
+		t.Error("the last page has more queues than it may")
+	}
+	if page = v.page("/jobs"); strings.Count(page, "<option") != 201 { // and the kind
+		t.Errorf("the page of jobs suggests %d names", strings.Count(page, "<option"))
+	}
+
+	a := serve(t, client, admin.Config{})
+	type queuePage struct {
+		Queues []inspect.QueueInfo
+		Next   string
+	}
+	var names []string
+	for path := "/queues?limit=100"; ; {
+		page := get[queuePage](a, http.MethodGet, path, "")
+		for _, q := range page.Queues {
+			names = append(names, q.Name)
+		}
+		if page.Next == "" {
+			break
+		}
+		if len(page.Queues) != 100 {
+			t.Errorf("a page has %d queues", len(page.Queues))
+		}
+		path = "/queues?limit=100&after=" + page.Next
+	}
+	if len(names) != 203 || !slices.IsSorted(names) || len(slices.Compact(names)) != 203 {
+		t.Errorf("the pages have the queues %q", names)
+	}
+	if page := get[queuePage](a, http.MethodGet, "/queues?after=queue-2009", ""); len(page.Queues) != 2 { // which there is not
+		t.Errorf("after a name that no queue has are %+v", page)
+	}
+	stats := get[struct {
+		inspect.Stats
+		More int `json:"unhandled_more"`
+	}](a, http.MethodGet, "/stats", "")
+	if len(stats.Unhandled) != 200 || stats.More != 3 || stats.Unhandled[0].Queue != "queue-150" {
+		t.Errorf("the statistics have %d pairs without a worker, %d more, first %+v", len(stats.Unhandled), stats.More, stats.Unhandled[0])
 	}
 }

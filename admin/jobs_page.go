@@ -13,8 +13,8 @@ import (
 type jobsView struct {
 	jobList
 	listFilter
-	Queues []string // to filter by
-	Kinds  []string // to filter by
+	Queues []string // to filter by: of many, the first
+	Kinds  []string
 	counts []inspect.Count
 }
 
@@ -27,19 +27,20 @@ func (h *Handler) jobsPage(r *http.Request) (view, error) {
 	if v.counts, err = h.inspector.Counts(r.Context()); err != nil {
 		return view{}, err
 	}
-	v.Queues = v.names("queue", func(n inspect.Count) string { return n.Queue })
-	v.Kinds = v.names("kind", func(n inspect.Count) string { return n.Kind })
+	v.Queues = v.names(func(n inspect.Count) string { return n.Queue })
+	v.Kinds = v.names(func(n inspect.Count) string { return n.Kind })
 	return view{"jobs", "Jobs", v}, nil
 }
 
-// names returns the names that jobs have, and the one in the filter, sorted.
-func (v jobsView) names(field string, of func(inspect.Count) string) []string {
-	list := []string{v.Get(field)}
+// names returns the first names that jobs have, sorted.
+func (v jobsView) names(of func(inspect.Count) string) []string {
+	var list []string
 	for _, n := range v.counts {
 		list = append(list, of(n))
 	}
 	slices.Sort(list)
-	return slices.DeleteFunc(slices.Compact(list), func(name string) bool { return name == "" })
+	list = slices.Compact(list)
+	return list[:min(len(list), maxPageSize)]
 }
 
 // Count returns how many jobs of the filter's queue and kind have a status.

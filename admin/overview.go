@@ -1,10 +1,12 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -25,15 +27,61 @@ func (h *Handler) stats(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	stats, err := h.inspector.Stats(r.Context())
-	return answer{body: stats}, err
+	if err != nil {
+		return answer{}, err
+	}
+	list := stats.Unhandled
+	stats.Unhandled = mostUnhandled(list, maxPageSize)
+	return answer{body: boundedStats{stats, len(list) - len(stats.Unhandled)}}, nil
+}
+
+// boundedStats is the statistics with the most important ones of many queues and kinds without a worker.
+type boundedStats struct {
+	inspect.Stats
+	More int `json:"unhandled_more,omitempty"` // how many other pairs of a queue and a kind have no worker
+}
+
+// mostUnhandled returns the pairs of a queue and a kind without a worker that have the most jobs.
+func mostUnhandled(list []inspect.UnhandledWork, most int) []inspect.UnhandledWork {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b inspect.UnhandledWork) int { return cmp.Compare(b.Jobs, a.Jobs) })
+	return list[:min(len(list), most)]
+}
+
+// queuePage is a page of the queues.
+type queuePage struct {
+	Queues []inspect.QueueInfo `json:"queues"`
+	Next   string              `json:"next,omitempty"` // the after of the next page, if there are more queues
 }
 
 func (h *Handler) queues(r *http.Request) (answer, error) {
-	if err := noQuery(r); err != nil {
-		return answer{}, err
+	q := queryOf(r, "after", "limit")
+	limit := q.limit()
+	if q.fault != nil {
+		return answer{}, q.fault
 	}
-	list, err := h.inspector.Queues(r.Context())
-	return answer{body: map[string]any{"queues": list}}, err
+	page, err := h.queuesAfter(r.Context(), q.text("after"), limit)
+	return answer{body: page}, err
+}
+
+// queuesAfter returns at most limit queues whose names come after one.
+func (h *Handler) queuesAfter(ctx context.Context, after string, limit int) (queuePage, error) {
+	list, err := h.inspector.Queues(ctx)
+	if err != nil {
+		return queuePage{}, err
+	}
+	if after != "" {
+		i, found := slices.BinarySearchFunc(list, after, func(q inspect.QueueInfo, name string) int { return strings.Compare(q.Name, name) })
+		if found {
+			i++
+		}
+		list = list[i:]
+	}
+	page := queuePage{Queues: list}
+	if len(list) > limit {
+		page = queuePage{list[:limit], list[limit-1].Name}
+	}
+	return page, nil
 }
 
 // pausing is the answer to a pause or a resume.

@@ -1,11 +1,9 @@
 package admin
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -73,9 +71,7 @@ const maxAlerts = 5
 
 // Unhandled returns the pairs of a queue and a kind without a worker that have the most jobs.
 func (o overview) Unhandled() []inspect.UnhandledWork {
-	list := slices.Clone(o.Stats.Unhandled)
-	slices.SortStableFunc(list, func(a, b inspect.UnhandledWork) int { return cmp.Compare(b.Jobs, a.Jobs) })
-	return list[:min(len(list), maxAlerts)]
+	return mostUnhandled(o.Stats.Unhandled, maxAlerts)
 }
 
 // MoreUnhandled returns how many jobs the other such pairs have.

@@ -12,7 +12,6 @@ import (
 
 // How many queues pages show, and for how many of them the last hour, which costs a read each.
 const (
-	maxQueues    = 200
 	maxBusiest   = 10 // in the overview
 	maxHistories = 20
 )
@@ -26,7 +25,9 @@ type queueLine struct {
 // queueList holds the queues that a page shows.
 type queueList struct {
 	Lines []queueLine
-	More  int // how many others there are
+	More  int    // how many others there are
+	Next  string // the name after which the next page begins, if there is one
+	First bool   // it is the first page
 }
 
 // Spark returns the chart of the jobs that ended in the last hour.
@@ -39,17 +40,16 @@ func (q queueLine) Spark() chart {
 func (q queueLine) Paused() bool { return !q.PausedAt.IsZero() }
 
 func (h *Handler) queuesPage(r *http.Request) (view, error) {
-	if err := noQuery(r); err != nil {
-		return view{}, err
+	q := queryOf(r, "after")
+	if q.fault != nil {
+		return view{}, q.fault
 	}
-	list, err := h.inspector.Queues(r.Context())
+	page, err := h.queuesAfter(r.Context(), q.text("after"), maxPageSize)
 	if err != nil {
 		return view{}, err
 	}
-	all := len(list)
-	list = list[:min(all, maxQueues)]
-	lines, _, err := h.queueLines(r.Context(), list)
-	return view{"queues", "Queues", queueList{lines, all - len(list)}}, err
+	lines, _, err := h.queueLines(r.Context(), page.Queues)
+	return view{"queues", "Queues", queueList{Lines: lines, Next: page.Next, First: q.text("after") == ""}}, err
 }
 
 // busiest returns the queues with the most pending and running jobs, by name.

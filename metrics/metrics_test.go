@@ -110,6 +110,23 @@ func TestNamesAreBounded(t *testing.T) {
 	wants(l, "sqluice_active_attempts", labels{"queue": "_other", "kind": "_other"}, 1)
 }
 
+// Queues beyond the bound share a series: it says so when any of them is paused, and not only the last.
+func TestAnyPausedQueueOfManyCounts(t *testing.T) {
+	l := newLab(t)
+	name := func(n int) string { return fmt.Sprintf("q%04d", n) }
+	for n := range metrics.MostNames + 20 {
+		l.enqueue("k", jobs.Queue(name(n)))
+	}
+	wants(l, "sqluice_queue_paused", labels{"queue": "_other"}, 0)
+	_, err := l.client.PauseQueue(l.ctx, name(metrics.MostNames+3))
+	l.must(err)
+	l.registry.Unregister(l.queue)
+	l.queue = metrics.NewQueue(l.client, slog.New(slog.DiscardHandler)) // with nothing read
+	l.registry.MustRegister(l.queue)
+	wants(l, "sqluice_queue_paused", labels{"queue": "_other"}, 1)
+	wants(l, "sqluice_queue_paused", labels{"queue": name(3)}, 0)
+}
+
 func TestNamesThatAreInvalidUTF8(t *testing.T) {
 	m := metrics.New()
 	m.Observer().Started(jobs.Started{Queue: "q\xff", Kind: "k\"\n", Waited: time.Second})

@@ -57,7 +57,7 @@ func NewQueue(client *jobs.Client, log *slog.Logger) *Queue {
 		up:        desc("sqluice_database_up", "1 if the queue could be read from its database within 5 seconds, else 0; then the other metrics of the queue are missing."),
 		jobs:      desc("sqluice_jobs", "Jobs in the database.", "status"),
 		perQueue:  desc("sqluice_queue_jobs", "Scheduled, pending and running jobs of a queue.", "queue", "status"),
-		paused:    desc("sqluice_queue_paused", "1 if the queue is paused, else 0.", "queue"),
+		paused:    desc("sqluice_queue_paused", "1 if the queue is paused, else 0; of _other, 1 if any of those queues is.", "queue"),
 		slots:     desc("sqluice_queue_slots", "Number of jobs of the queue that the live workers can run at the same time.", "queue"),
 		oldest:    desc("sqluice_oldest_pending_seconds", "How long the oldest job that waits for a worker has been due; 0 if there is none."),
 		workers:   desc("sqluice_workers", "Live workers."),
@@ -140,7 +140,9 @@ func sumQueues(known *labels.Names, list []inspect.QueueInfo) map[string]inspect
 		sum.Pending += info.Pending
 		sum.Running += info.Running
 		sum.Slots += info.Slots
-		sum.PausedAt = info.PausedAt
+		if !info.PausedAt.IsZero() { // any of them counts
+			sum.PausedAt = info.PausedAt
+		}
 		sums[name] = sum
 	}
 	return sums

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -258,6 +259,31 @@ func failedReportAndRetryFailed(t *testing.T, c *cli) {
 	}
 	if out := c.ok("stats"); !strings.Contains(out, "no worker for kind a in queue default: 3 pending") {
 		t.Errorf("stats are\n%s", out)
+	}
+}
+
+// With many queues, stats shows those with the most work.
+func TestStatsOfManyQueues(t *testing.T) {
+	c := newCLI(t)
+	store := testdb.SQLite(t)
+	c.db = store.Path()
+	client := jobs.New(store)
+	for n := range 50 {
+		if _, err := client.Enqueue(t.Context(), "k", []byte("1"), jobs.Queue(fmt.Sprintf("queue-%03d", n))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if _, err := client.Enqueue(t.Context(), "k", []byte("1"), jobs.Queue("queue-049")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := c.ok("stats")
+	if strings.Count(out, "no worker for") != 20 || !strings.Contains(out, "queue-049: 3 pending") || !strings.HasSuffix(out, "and for 30 more kinds and queues: 30 pending (--all shows them)\n") {
+		t.Errorf("stats are\n%s", out)
+	}
+	if out := c.ok("stats", "--all"); strings.Count(out, "no worker for") != 50 || strings.Contains(out, "more kinds") {
+		t.Errorf("all stats are\n%s", out)
 	}
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -11,21 +13,22 @@ import (
 )
 
 func (a *app) statsCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:     "stats",
 		Short:   "Count the jobs by status, and show jobs without a worker",
 		GroupID: groupRun,
 		Args:    takesNothing(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error { return a.stats(ctx, c, asJSON) })
+			return a.withClient(ctx, func(c *jobs.Client) error { return a.stats(ctx, c, asJSON, all) })
 		}),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
+	cmd.Flags().BoolVar(&all, "all", false, "show all queues and kinds without a worker, not only those with the most jobs")
 	return cmd
 }
 
-func (a *app) stats(ctx context.Context, c *jobs.Client, asJSON bool) error {
+func (a *app) stats(ctx context.Context, c *jobs.Client, asJSON, all bool) error {
 	stats, err := inspect.New(c).Stats(ctx)
 	if err != nil {
 		return err
@@ -44,8 +47,24 @@ func (a *app) stats(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	if err := t.end(); err != nil {
 		return err
 	}
-	for _, u := range stats.Unhandled {
+	// By the number of their jobs: with many queues, those that matter most come first.
+	slices.SortStableFunc(stats.Unhandled, func(a, b inspect.UnhandledWork) int { return cmp.Compare(b.Jobs, a.Jobs) })
+	list := stats.Unhandled
+	if !all {
+		list = list[:min(len(list), maxUnhandled)]
+	}
+	for _, u := range list {
 		a.print("no worker for %s", printable(fmt.Sprintf("kind %s in queue %s: %d pending", u.Kind, u.Queue, u.Jobs), oneLine))
+	}
+	if rest := stats.Unhandled[len(list):]; len(rest) > 0 {
+		var sum int64
+		for _, u := range rest {
+			sum += u.Jobs
+		}
+		a.print("and for %d more kinds and queues: %d pending (--all shows them)", len(rest), sum)
 	}
 	return nil
 }
+
+// maxUnhandled is how many kinds and queues without a worker stats shows.
+const maxUnhandled = 20
