@@ -40,7 +40,8 @@ type listed struct {
 type detail struct {
 	jobs.Job
 	Errors []inspect.AttemptError
-	Next   int64 `json:"attempts_next"`
+	Last   *inspect.Attempt `json:"last_attempt"`
+	Next   int64            `json:"attempts_next"`
 }
 
 func (a *api) enqueue(kind string, n int) (ids []int64) {

@@ -171,6 +171,9 @@ func (h *Handler) changeAll(r *http.Request, c jobAction, body map[string]any, t
 		body["after"] = total.Next
 	}
 	message := flash{OK: true, Text: plural(total.Changed, "job", "jobs") + " " + c.Done + "."}
+	if c.Name == "cancel" && body["status"] == string(jobs.StatusRunning) {
+		message.Text = fmt.Sprintf("The workers of %s were asked to stop them.", plural(total.Changed, "job", "jobs"))
+	}
 	if total.Skipped > 0 {
 		message.Text += fmt.Sprintf(" %s skipped, because their status has changed or their unique key is taken.", plural(total.Skipped, "was", "were"))
 	}

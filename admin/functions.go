@@ -47,6 +47,7 @@ func (h *Handler) functions(names map[string]string) template.FuncMap {
 		"statuses": jobs.Statuses,
 		"title":    func(s jobs.Status) string { return strings.ToUpper(string(s[:1])) + string(s[1:]) },
 		"plural":   plural,
+		"onHost":   onHost,
 		"percent":  percent,
 		"counted":  func(attempts, uncounted int) int { return attempts - uncounted }, // towards the maximum
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -14,7 +15,6 @@ import (
 type jobView struct {
 	detail
 	Why     []inspect.Finding // why it does not run
-	Worker  string            // the name of the worker that runs it
 	Changes []jobAction
 }
 
@@ -31,15 +31,6 @@ func (h *Handler) jobPage(r *http.Request) (view, error) {
 	}
 	if diagnosis.Status == v.Status { // otherwise the job has changed since it was read
 		v.Why = slices.DeleteFunc(diagnosis.Findings, func(f inspect.Finding) bool { return f.Reason == inspect.ReasonEnded }) // the page shows the status
-	}
-	if v.Status == jobs.StatusRunning {
-		workers, err := h.inspector.Workers(r.Context())
-		if err != nil {
-			return view{}, err
-		}
-		if i := slices.IndexFunc(workers, func(w inspect.WorkerInfo) bool { return w.ID == v.WorkerID }); i >= 0 {
-			v.Worker = workers[i].Name
-		}
 	}
 	return view{"job", v.Kind, v}, nil
 }
@@ -66,6 +57,7 @@ func (v jobView) Timeline() []timelineEntry {
 	if !v.CancelRequested.IsZero() {
 		list = append(list, timelineEntry{At: v.CancelRequested, What: "Asked to stop", Class: "cancelled"})
 	}
+	list = append(list, v.lastAttempt()...)
 	switch v.Status {
 	case jobs.StatusScheduled:
 		list = append(list, timelineEntry{At: v.RunAfter, What: "Runs again", Class: "scheduled"})
@@ -74,12 +66,8 @@ func (v jobView) Timeline() []timelineEntry {
 		}
 	case jobs.StatusPending:
 		list = append(list, timelineEntry{At: later(v.RunAfter, v.UpdatedAt), What: "Waits for a worker", Class: "pending"})
-	case jobs.StatusRunning:
-		list = append(list, timelineEntry{At: v.StartedAt, What: "Attempt " + number(v.Attempt) + " runs", Class: "running", Note: v.Worker})
 	case jobs.StatusDone:
-		list = append(list,
-			timelineEntry{At: v.StartedAt, What: "Attempt " + number(v.Attempt), Class: "running"},
-			timelineEntry{At: v.FinishedAt, What: "Done", Class: "done", Note: "in " + span(v.FinishedAt.Sub(v.StartedAt))})
+		list = append(list, timelineEntry{At: v.FinishedAt, What: "Done", Class: "done", Note: "in " + span(v.FinishedAt.Sub(v.StartedAt))})
 	case jobs.StatusFailed:
 		list = append(list, timelineEntry{At: v.FinishedAt, What: "Failed for good", Class: "failed"})
 	case jobs.StatusCancelled:
@@ -88,6 +76,34 @@ func (v jobView) Timeline() []timelineEntry {
 	list = slices.DeleteFunc(list, func(m timelineEntry) bool { return m.At.IsZero() })
 	slices.SortStableFunc(list, func(a, b timelineEntry) int { return cmp.Compare(a.At.UnixMicro(), b.At.UnixMicro()) })
 	return list
+}
+
+// lastAttempt returns the start of the attempt that the job's row has, unless it is one of the errors.
+func (v jobView) lastAttempt() []timelineEntry {
+	if v.Last == nil || slices.ContainsFunc(v.Errors, func(e inspect.AttemptError) bool { return e.Attempt == v.Last.Attempt }) {
+		return nil
+	}
+	entry := timelineEntry{At: v.Last.StartedAt, What: "Attempt " + number(v.Last.Attempt), Class: "running", Note: v.RanOn()}
+	if v.Status == jobs.StatusRunning {
+		entry.What += " runs"
+	}
+	return []timelineEntry{entry}
+}
+
+// RanOn returns the worker of the attempt that runs, or in which the job ended, and its host; "" if none is known.
+func (v jobView) RanOn() string {
+	if v.Last == nil {
+		return ""
+	}
+	return onHost(v.Last.Worker, v.Last.Host)
+}
+
+// onHost returns the name of a worker with its host, unless that is part of it.
+func onHost(worker, host string) string {
+	if host == "" || strings.Contains(worker, host) {
+		return worker
+	}
+	return worker + " on " + host
 }
 
 func later(a, b time.Time) time.Time {

@@ -102,6 +102,7 @@ func (h *Handler) eachJob(ctx context.Context, f inspect.Filter, limit int, fn f
 type detail struct {
 	jobs.Job
 	Errors []inspect.AttemptError `json:"errors"`
+	Last   *inspect.Attempt       `json:"last_attempt,omitempty"`  // the one that runs, or in which the job ended
 	Next   int64                  `json:"attempts_next,omitempty"` // the attempts_after of earlier attempts, if there are any
 }
 
@@ -125,6 +126,9 @@ func (h *Handler) detail(ctx context.Context, id, after int64) (answer, error) {
 	}
 	d := detail{Job: j}
 	if d.Errors, d.Next, err = h.inspector.LatestErrors(ctx, id, after, attemptsPerPage); err != nil {
+		return answer{}, err
+	}
+	if d.Last, err = h.inspector.LastAttempt(ctx, j); err != nil {
 		return answer{}, err
 	}
 	return answer{body: d}, nil

@@ -419,6 +419,13 @@ func (q timed) GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPru
 	return value, err
 }
 
+func (q timed) GetWorkerName(ctx context.Context, arg int64) (GetWorkerNameRow, error) {
+	began := time.Now()
+	value, err := q.own.GetWorkerName(ctx, arg)
+	q.hook("GetWorkerName", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) HasClaimableJobs(ctx context.Context, arg HasClaimableJobsParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.HasClaimableJobs(ctx, arg)

@@ -57,6 +57,7 @@ type (
 	GetOldestJobHistoryParams     = sqlite.GetOldestJobHistoryParams
 	GetPruneStepParams            = sqlite.GetPruneStepParams
 	GetPruneStepRow               = sqlite.GetPruneStepRow
+	GetWorkerNameRow              = sqlite.GetWorkerNameRow
 	HasClaimableJobsParams        = sqlite.HasClaimableJobsParams
 	HasUnfinishedJobsParams       = sqlite.HasUnfinishedJobsParams
 	HeartbeatWorkerParams         = sqlite.HeartbeatWorkerParams

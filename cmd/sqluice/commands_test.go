@@ -262,6 +262,29 @@ func failedReportAndRetryFailed(t *testing.T, c *cli) {
 	}
 }
 
+// show says which worker ran a job, also when it ended well.
+func TestShowNamesTheWorker(t *testing.T) {
+	c := newCLI(t)
+	id := c.enqueue("good")
+	if out := c.ok("show", id); strings.Contains(out, "attempt 1") {
+		t.Errorf("a job that waits has\n%s", out)
+	}
+	c.ok("work", "--drain", "--name", "the-worker", "--exec", execFlag(t, "good", "echo"))
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := c.ok("show", id)
+	for _, part := range []string{"\nattempt 1: done ", ", started ", ", worker the-worker, host " + host} {
+		if !strings.Contains(out, part) {
+			t.Errorf("show does not print %q:\n%s", part, out)
+		}
+	}
+	if last := c.show(id).Last; last == nil || last.Worker != "the-worker" || last.EndedAt.IsZero() {
+		t.Errorf("the last attempt is %+v", last)
+	}
+}
+
 // With many queues, stats shows those with the most work.
 func TestStatsOfManyQueues(t *testing.T) {
 	c := newCLI(t)

@@ -14,17 +14,18 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// jobDetails is the answer of the show command: the job and the errors of its attempts.
+// jobDetails is the answer of the show command: the job and its attempts.
 type jobDetails struct {
 	jobs.Job
 	Errors []inspect.AttemptError `json:"errors"`
+	Last   *inspect.Attempt       `json:"last_attempt,omitempty"` // the one that runs, or in which the job ended
 }
 
 func (a *app) showCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "show ID",
-		Short:   "Show all columns of a job, and its failed attempts",
+		Short:   "Show all columns of a job, and its attempts",
 		GroupID: groupJobs,
 		Args:    takes(1, 1, "ID"),
 		RunE: a.do(func(ctx context.Context, args []string) error {
@@ -48,19 +49,26 @@ func (a *app) show(ctx context.Context, c *jobs.Client, id int64, asJSON bool) e
 	if err != nil {
 		return err
 	}
+	last, err := inspect.New(c).LastAttempt(ctx, job)
+	if err != nil {
+		return err
+	}
 	if asJSON {
-		return a.printJSON(jobDetails{job, failures})
+		return a.printJSON(jobDetails{job, failures, last})
 	}
 	now := inspect.New(c).Now()
 	if err := showJob(a.out, now, job); err != nil {
 		return err
 	}
 	for _, f := range failures {
-		a.print("\nattempt %d: %s %s%s", f.Attempt, f.Cause, moment(now, f.EndedAt), byWorker(f.Worker))
+		a.print("\nattempt %d: %s %s%s", f.Attempt, f.Cause, moment(now, f.EndedAt), startedBy(now, f.StartedAt, f.Worker, f.Host))
 		a.print("%s", indent(f.Message))
 		if f.Stack != "" {
 			a.print("%s", indent(f.Stack))
 		}
+	}
+	if last != nil && (len(failures) == 0 || failures[len(failures)-1].Attempt != last.Attempt) {
+		a.print("\nattempt %d: %s %s%s", last.Attempt, job.Status, moment(now, last.EndedAt), startedBy(now, last.StartedAt, last.Worker, last.Host))
 	}
 	return nil
 }
@@ -117,11 +125,18 @@ const maxShown = 1000
 
 func compact(raw json.RawMessage) string { return shorten(string(raw), maxShown) }
 
-func byWorker(name string) string {
-	if name == "" {
-		return ""
+// startedBy says when an attempt started, and which worker ran it.
+func startedBy(now, at time.Time, worker, host string) (text string) {
+	if !at.IsZero() {
+		text = ", started " + moment(now, at)
 	}
-	return ", worker " + printable(name, oneLine)
+	if worker != "" {
+		text += ", worker " + printable(worker, oneLine)
+	}
+	if host != "" {
+		text += ", host " + printable(host, oneLine)
+	}
+	return text
 }
 
 func indent(text string) string {

@@ -117,8 +117,8 @@ func (q *Queries) ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) 
 
 const listJobErrors = `-- name: ListJobErrors :many
 SELECT e.id, e.attempt, CAST(COALESCE(e.worker_id, 0) AS BIGINT) AS worker_id,
-       CAST(COALESCE(w.name, '') AS TEXT) AS worker, CAST(COALESCE(e.started_at, 0) AS BIGINT) AS started_at,
-       e.ended_at, e.cause, e.message, e.stack
+       CAST(COALESCE(w.name, '') AS TEXT) AS worker, CAST(COALESCE(w.host, '') AS TEXT) AS host,
+       CAST(COALESCE(e.started_at, 0) AS BIGINT) AS started_at, e.ended_at, e.cause, e.message, e.stack
 FROM sqluice_job_errors AS e LEFT JOIN sqluice_workers AS w ON w.id = e.worker_id
 WHERE e.id IN (
     SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = CAST($1 AS BIGINT) AND x.id < CAST($2 AS BIGINT)
@@ -137,6 +137,7 @@ type ListJobErrorsRow struct {
 	Attempt   int64
 	WorkerID  int64
 	Worker    string
+	Host      string
 	StartedAt int64
 	EndedAt   int64
 	Cause     string
@@ -159,6 +160,7 @@ func (q *Queries) ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([
 			&i.Attempt,
 			&i.WorkerID,
 			&i.Worker,
+			&i.Host,
 			&i.StartedAt,
 			&i.EndedAt,
 			&i.Cause,

@@ -142,6 +142,8 @@ type Querier interface {
 	// GetPruneStep looks at the n jobs after an id: where they end, when the first of them was created, and how many are
 	// done since before a time. last_id is 0 when there is none.
 	GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPruneStepRow, error)
+	// GetWorkerName returns the name and the host of a worker, which may have ended.
+	GetWorkerName(ctx context.Context, id int64) (GetWorkerNameRow, error)
 	// HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
 	// It looks at one index entry per kind, from the cursors on, as ClaimJobs does, or before those of a list called before.
 	HasClaimableJobs(ctx context.Context, arg HasClaimableJobsParams) (int64, error)

@@ -73,6 +73,23 @@ func (q *Queries) EndWorker(ctx context.Context, arg EndWorkerParams) (int64, er
 	return result.RowsAffected(), nil
 }
 
+const getWorkerName = `-- name: GetWorkerName :one
+SELECT w.name, w.host FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT)
+`
+
+type GetWorkerNameRow struct {
+	Name string
+	Host string
+}
+
+// GetWorkerName returns the name and the host of a worker, which may have ended.
+func (q *Queries) GetWorkerName(ctx context.Context, id int64) (GetWorkerNameRow, error) {
+	row := q.db.QueryRow(ctx, getWorkerName, id)
+	var i GetWorkerNameRow
+	err := row.Scan(&i.Name, &i.Host)
+	return i, err
+}
+
 const heartbeatWorker = `-- name: HeartbeatWorker :execrows
 UPDATE sqluice_workers SET heartbeat_at = CAST($1 AS BIGINT), lease_until = CAST($2 AS BIGINT)
 WHERE id = CAST($3 AS BIGINT) AND ended_at IS NULL

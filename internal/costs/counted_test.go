@@ -292,6 +292,11 @@ func (q counted) GetPruneStep(ctx context.Context, arg db.GetPruneStepParams) (d
 	return q.own.GetPruneStep(ctx, arg)
 }
 
+func (q counted) GetWorkerName(ctx context.Context, arg int64) (db.GetWorkerNameRow, error) {
+	q.note("GetWorkerName")
+	return q.own.GetWorkerName(ctx, arg)
+}
+
 func (q counted) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsParams) (int64, error) {
 	q.note("HasClaimableJobs")
 	return q.own.HasClaimableJobs(ctx, arg)

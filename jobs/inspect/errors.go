@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -19,8 +20,39 @@ type AttemptError struct {
 	Message   string     `json:"message"`
 	Stack     string     `json:"stack,omitempty"`
 	Worker    string     `json:"worker,omitempty"`
+	Host      string     `json:"host,omitempty"` // of the worker
 	StartedAt time.Time  `json:"started_at,omitzero"`
 	EndedAt   time.Time  `json:"ended_at"`
+}
+
+// Attempt is one attempt of a job as the job's row has it.
+type Attempt struct {
+	Attempt   int       `json:"attempt"`
+	Worker    string    `json:"worker,omitempty"` // empty if the worker's row was pruned
+	Host      string    `json:"host,omitempty"`   // of the worker
+	StartedAt time.Time `json:"started_at,omitzero"`
+	EndedAt   time.Time `json:"ended_at,omitzero"` // zero while it runs
+}
+
+// LastAttempt returns the attempt that runs, or the one in which a job ended, and its worker; nil if the job waits or ended without
+// running. [Inspector.Errors] has the attempts that failed.
+func (in *Inspector) LastAttempt(ctx context.Context, job jobs.Job) (*Attempt, error) {
+	if job.WorkerID == 0 || job.Attempt == 0 {
+		return nil, nil
+	}
+	a := &Attempt{Attempt: job.Attempt, StartedAt: job.StartedAt, EndedAt: job.FinishedAt}
+	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		row, err := q.GetWorkerName(ctx, job.WorkerID)
+		a.Worker, a.Host = row.Name, row.Host
+		return err
+	})
+	if errors.Is(core.NotFound(err), jobs.ErrNotFound) {
+		return a, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the worker of job %d: %w", job.ID, err)
+	}
+	return a, nil
 }
 
 // Errors returns the attempts of a job that did not end well, in order; none for an unknown id.
@@ -68,7 +100,7 @@ func (in *Inspector) LatestErrors(ctx context.Context, id, before int64, limit i
 	list = make([]AttemptError, len(rows))
 	for i, r := range rows {
 		list[i] = AttemptError{
-			Attempt: int(r.Attempt), Cause: jobs.Cause(r.Cause), Message: r.Message, Stack: r.Stack, Worker: r.Worker,
+			Attempt: int(r.Attempt), Cause: jobs.Cause(r.Cause), Message: r.Message, Stack: r.Stack, Worker: r.Worker, Host: r.Host,
 			StartedAt: core.Time(r.StartedAt), EndedAt: core.Time(r.EndedAt),
 		}
 	}

@@ -318,6 +318,11 @@ func (q queries) GetPruneStep(ctx context.Context, arg db.GetPruneStepParams) (d
 	return db.GetPruneStepRow(row), err
 }
 
+func (q queries) GetWorkerName(ctx context.Context, arg int64) (db.GetWorkerNameRow, error) {
+	row, err := q.own.GetWorkerName(ctx, arg)
+	return db.GetWorkerNameRow(row), err
+}
+
 func (q queries) HasClaimableJobs(ctx context.Context, arg db.HasClaimableJobsParams) (int64, error) {
 	return q.own.HasClaimableJobs(ctx, dbpostgres.HasClaimableJobsParams(arg))
 }

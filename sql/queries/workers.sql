@@ -23,6 +23,10 @@ WHERE id = CAST(@id AS BIGINT) AND ended_at IS NULL;
 -- ListLiveWorkers lists the workers that have not ended, oldest first.
 SELECT w.* FROM sqluice_workers AS w WHERE w.ended_at IS NULL ORDER BY w.id;
 
+-- name: GetWorkerName :one
+-- GetWorkerName returns the name and the host of a worker, which may have ended.
+SELECT w.name, w.host FROM sqluice_workers AS w WHERE w.id = CAST(@id AS BIGINT);
+
 -- name: CountRunningJobsPerWorker :many
 -- CountRunningJobsPerWorker counts the running jobs of each worker that has any.
 SELECT CAST(COALESCE(j.worker_id, 0) AS BIGINT) AS worker_id, CAST(COUNT(*) AS BIGINT) AS jobs
