@@ -143,7 +143,7 @@ func TestPages(t *testing.T) {
 		has(t, "the job that panicked", v.page("/jobs/4"), "Attempt 1", ">panic<", "panic: it is worse", "<details><summary>Stack trace</summary>", "helpers_test.go", "Failed for good")
 		has(t, "the job that waits", v.page("/jobs/5"), `data-reason="no-worker"`)
 		has(t, "the report", v.page("/failed"), "3 jobs", "bad", "2 jobs", "it is bad", "Retry all 2", "worse", "1 job", "it is worse", "Retry it")
-		has(t, "the queues", v.page("/queues"), "default", ">Open<", "slow", ">Open<", ">no worker<", ">Pause<")
+		has(t, "the queues", v.page("/queues"), "default", ">No worker<", "slow", ">No worker<", ">Pause<")
 	})
 }
 

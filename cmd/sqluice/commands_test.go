@@ -285,6 +285,17 @@ func TestShowNamesTheWorker(t *testing.T) {
 	}
 }
 
+func TestQueuesWithoutAWorkerSaySo(t *testing.T) {
+	c := newCLI(t)
+	c.enqueue("k")
+	c.enqueue("k", "--queue", "slow")
+	c.ok("queues", "pause", "slow")
+	out := c.ok("queues")
+	if strings.Count(out, "no worker") != 1 || strings.Contains(out, "active") || !strings.Contains(out, "paused") {
+		t.Errorf("the queues are\n%s", out)
+	}
+}
+
 // With many queues, stats shows those with the most work.
 func TestStatsOfManyQueues(t *testing.T) {
 	c := newCLI(t)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/pflag"
 )
 
@@ -74,11 +74,14 @@ func (j *jsonArray) end() {
 	j.app.print("\n]")
 }
 
-// table aligns rows below a header. It makes cells printable.
-type table struct{ w *tabwriter.Writer }
+// table aligns rows below a header, by the width that a terminal gives their characters. It makes cells printable.
+type table struct {
+	out  io.Writer
+	rows [][]string
+}
 
 func newTable(out io.Writer, header ...string) *table {
-	t := &table{tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)}
+	t := &table{out: out}
 	if len(header) > 0 {
 		t.row(header...)
 	}
@@ -89,8 +92,33 @@ func (t *table) row(cells ...string) {
 	for i, cell := range cells {
 		cells[i] = printable(cell, oneLine)
 	}
-	line := strings.TrimRight(strings.Join(cells, "\t"), "\t") // otherwise blanks fill the last column
-	_, _ = fmt.Fprintln(t.w, line)                             // end returns the error
+	for len(cells) > 0 && cells[len(cells)-1] == "" { // otherwise blanks fill the last column
+		cells = cells[:len(cells)-1]
+	}
+	t.rows = append(t.rows, cells)
 }
 
-func (t *table) end() error { return t.w.Flush() }
+// end writes the rows.
+func (t *table) end() error {
+	var widths []int // of the columns that another one follows
+	for _, cells := range t.rows {
+		for i := range len(cells) - 1 {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], ansi.StringWidth(cells[i]))
+		}
+	}
+	var text strings.Builder
+	for _, cells := range t.rows {
+		for i, cell := range cells {
+			text.WriteString(cell)
+			if i < len(cells)-1 {
+				text.WriteString(strings.Repeat(" ", widths[i]-ansi.StringWidth(cell)+2))
+			}
+		}
+		text.WriteByte('\n')
+	}
+	_, err := io.WriteString(t.out, text.String())
+	return err
+}

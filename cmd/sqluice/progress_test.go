@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -17,6 +18,16 @@ func TestProgressStaysBelowTheLog(t *testing.T) {
 	const erase = "\r\x1b[K"
 	want := erase + "one" + erase + "log\n" + erase + "one" + erase + `a \x1b[31…` + erase
 	if b.String() != want {
+		t.Errorf("wrote %q, want %q", b.String(), want)
+	}
+}
+
+// A line that is wider than the terminal would wrap, and could not be erased.
+func TestProgressIsNoWiderThanTheTerminal(t *testing.T) {
+	var b bytes.Buffer
+	p := &progress{w: &b, terminal: true, width: func() int { return 11 }}
+	p.force(strings.Repeat("漢", 20))
+	if want := "\r\x1b[K漢漢漢漢…"; b.String() != want {
 		t.Errorf("wrote %q, want %q", b.String(), want)
 	}
 }

@@ -42,8 +42,11 @@ func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	t := newTable(a.out, "QUEUE", "SCHEDULED", "PENDING", "RUNNING", "SLOTS", "STATE")
 	for _, q := range queues {
 		state := "active"
-		if !q.PausedAt.IsZero() {
+		switch {
+		case !q.PausedAt.IsZero():
 			state = "paused " + age(now, q.PausedAt)
+		case q.Slots == 0:
+			state = "no worker"
 		}
 		t.row(q.Name, strconv.FormatInt(q.Scheduled, 10), strconv.FormatInt(q.Pending, 10),
 			strconv.FormatInt(q.Running, 10), strconv.Itoa(q.Slots), state)

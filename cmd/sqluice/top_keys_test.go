@@ -251,6 +251,43 @@ func TestTopRates(t *testing.T) {
 	check(3, 2, 0) // a new minute begins
 }
 
+// What ended 70 seconds ago is not of the last minute, and what ended just now is, whatever a clock on the wall says.
+func TestTopLastMinuteSlides(t *testing.T) {
+	var rates topRates
+	frame := topExample()
+	frame.History.Intervals = []inspect.Interval{
+		{Start: topNoon.Add(-time.Minute), Done: 60, Failed: 1}, {Start: topNoon, Done: 3, Failed: 0},
+	}
+	frame.At = topNoon.Add(30 * time.Second)
+	check := func(done, failed int64) {
+		t.Helper()
+		if a, b := rates.lastMinute(frame); a != done || b != failed {
+			t.Errorf("at %s the last minute has %d done and %d failed, want %d and %d", frame.At.Format(time.TimeOnly), a, b, done, failed)
+		}
+	}
+	check(33, 1) // half of the minute before, which is all that one frame tells
+	for second := range 200 {
+		var done, failed int64
+		switch second {
+		case 10:
+			done = 7
+		case 75:
+			done, failed = 2, 1
+		}
+		next := later(frame, 1, 0, done, failed)
+		rates.add(frame, next)
+		frame = next
+		switch {
+		case second >= 60 && second <= 69:
+			check(7, 0)
+		case second == 71, second == 74, second >= 136:
+			check(0, 0)
+		case second >= 75 && second <= 134:
+			check(2, 1)
+		}
+	}
+}
+
 func TestTopNumbers(t *testing.T) {
 	for n, want := range map[int64]string{
 		0: "0", 7: "7", 99_999: "99999", 100_000: "100k", 123_456: "123k", 9_999_499: "9999k", 9_999_500: "10.0M",

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"math"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// topRateWindow is the time over which rates are computed.
-const topRateWindow = 10 * time.Second
+const (
+	topRateWindow = 10 * time.Second // over which rates are computed
+	topMinute     = time.Minute      // that the view tells of
+)
 
 // topRates computes how many jobs a second were added and ended recently.
 type topRates struct {
@@ -39,7 +42,7 @@ func (r *topRates) add(before, after topFrame) {
 	in := max(0, unfinished(after)-unfinished(before)+done+failed+cancelled)
 	next := topSample{at: after.At, in: last.in + in, done: last.done + done, failed: last.failed + failed}
 	r.samples = append(r.samples, next)
-	for len(r.samples) > 2 && after.At.Sub(r.samples[1].at) >= topRateWindow {
+	for len(r.samples) > 2 && after.At.Sub(r.samples[1].at) >= topMinute {
 		r.samples = r.samples[1:]
 	}
 }
@@ -65,8 +68,41 @@ func (r *topRates) perSecond() (in, done, failed float64, known bool) {
 	if len(r.samples) < 2 {
 		return 0, 0, 0, false
 	}
-	first, last := r.samples[0], r.samples[len(r.samples)-1]
+	last := r.samples[len(r.samples)-1]
+	first := r.before(last.at.Add(-topRateWindow))
 	seconds := last.at.Sub(first.at).Seconds()
 	rate := func(from, to int64) float64 { return float64(to-from) / seconds }
 	return rate(first.in, last.in), rate(first.done, last.done), rate(first.failed, last.failed), true
+}
+
+// before returns the last sample that is not after a time, or the first of all; never the newest.
+func (r *topRates) before(at time.Time) topSample {
+	first := r.samples[0]
+	for _, sample := range r.samples[:len(r.samples)-1] {
+		if sample.at.After(at) {
+			break
+		}
+		first = sample
+	}
+	return first
+}
+
+// lastMinute returns how many jobs ended in the last 60 seconds: as the frames of that time tell, or until there are such, from
+// the history, whose whole minutes count by the part of them that belongs to these seconds.
+func (r *topRates) lastMinute(frame topFrame) (done, failed int64) {
+	if n := len(r.samples); n > 1 {
+		last := r.samples[n-1]
+		if first := r.before(last.at.Add(-topMinute)); last.at.Sub(first.at) >= topMinute && last.at.Sub(first.at) < 2*topMinute {
+			return last.done - first.done, last.failed - first.failed
+		}
+	}
+	since := frame.At.Add(-topMinute)
+	var sumDone, sumFailed float64
+	for _, i := range frame.History.Intervals {
+		part := min(1, i.Start.Add(topMinute).Sub(since).Seconds()/topMinute.Seconds())
+		if part > 0 {
+			sumDone, sumFailed = sumDone+part*float64(i.Done), sumFailed+part*float64(i.Failed)
+		}
+	}
+	return int64(math.Ceil(sumDone)), int64(math.Ceil(sumFailed))
 }

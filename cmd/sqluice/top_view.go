@@ -100,15 +100,15 @@ func (v *topView) head(width int, all bool) []string {
 	return lines
 }
 
-// lately returns the outcomes of jobs in the last whole minute and the last hour.
+// lately returns the outcomes of jobs in the last 60 seconds and the last hour.
 func (v *topView) lately() []string {
 	intervals, hour := v.frame.History.Intervals, v.frame.History.Total
 	if len(intervals) < 2 {
 		return nil
 	}
-	minute := intervals[len(intervals)-2] // the last minute is not complete
+	done, failed := v.rates.lastMinute(v.frame)
 	return []string{
-		"last minute " + short(minute.Done) + " done", v.painted(bad, minute.Failed, short(minute.Failed)+" failed"),
+		"last minute " + short(done) + " done", v.painted(bad, failed, short(failed)+" failed"),
 		"last hour " + short(hour.Done) + " done", v.painted(bad, hour.Failed, short(hour.Failed)+" failed"),
 		short(hour.Retried) + " retried", v.painted(warning, hour.Crashed, short(hour.Crashed)+" crashed"),
 	}
