@@ -75,7 +75,7 @@ func TestFormsOfJobs(t *testing.T) {
 
 		// A change that cannot be undone must be confirmed.
 		asked := v.send("/jobs/change", url.Values{"do": {"delete picked"}, "id": {"2", "3"}, "back": {"/queue/jobs"}})
-		has(t, "the question", asked, "Delete 2 jobs?", `name="do" value="delete picked"`, `name="id" value="2"`, `name="id" value="3"`, `name="sure" value="yes"`, "No, go back")
+		has(t, "the question", asked, "Delete 2 jobs?", `<ul class="which"`, `href="/queue/jobs/2"`, `href="/queue/jobs/3"`, `name="do" value="delete picked"`, `name="id" value="2"`, `name="id" value="3"`, `name="sure" value="yes"`, "No, go back")
 		if strings.Contains(asked, "data-events") || !strings.Contains(v.page("/jobs"), `data-events="/queue/api/admin/events"`) {
 			t.Error("a question follows changes, or a list does not")
 		}
@@ -103,7 +103,7 @@ func TestFormsOfAllThatMatch(t *testing.T) {
 			must(t, err)
 		}
 		all := url.Values{"do": {"cancel all"}, "status": {"pending"}, "kind": {"a"}, "tag": {"t1"}, "back": {"/jobs?status=pending"}}
-		has(t, "the question", v.send("/jobs/change", all), "Cancel all jobs that are pending, of the kind a, with the tag t1?", `name="kind" value="a"`, `name="tag" value="t1"`)
+		has(t, "the question", v.send("/jobs/change", all), "Cancel all pending jobs, of the kind a, with the tag t1?", `<ul class="which"`, `name="kind" value="a"`, `name="tag" value="t1"`)
 		all.Set("sure", "yes")
 		has(t, "after it", v.send("/jobs/change", all), "5 jobs cancelled.", "<h1>Jobs</h1>")
 		list, err := inspect.New(client).List(t.Context(), inspect.Filter{Status: jobs.StatusCancelled})
@@ -135,8 +135,13 @@ func TestFormOfAGroup(t *testing.T) {
 		for _, bad := range []url.Values{{"kind": {"bad"}}, {"error": {`"it is bad"`}}, {"kind": {"bad"}, "error": {"it is bad"}}} {
 			has(t, "half a group", v.send("/failed/retry", bad), `class="flash bad"`)
 		}
-		has(t, "another error", v.send("/failed/retry", url.Values{"kind": {"bad"}, "error": {`"it is worse"`}, "back": {"/failed"}}), "0 jobs retried.")
-		has(t, "the group", v.send("/failed/retry", url.Values{"kind": {"bad"}, "error": {`"it is bad"`}, "back": {"/failed"}}), "2 jobs retried.", "worse")
+		asked := v.send("/failed/retry", url.Values{"kind": {"bad"}, "error": {`"it is bad"`}, "back": {"/failed"}})
+		has(t, "the question", asked, "Retry 2 failed jobs, of the kind bad?", `<ul class="which"`, `<bdi>bad</bdi> #`, `<bdi>bad</bdi> #`, "it is bad", `name="sure" value="yes"`, "Retry them all", "No, go back")
+		if list, err := inspect.New(client).List(t.Context(), inspect.Filter{Status: jobs.StatusFailed, Kind: "bad"}); err != nil || len(list) != 2 {
+			t.Errorf("one click left %d failed jobs: %v", len(list), err)
+		}
+		has(t, "another error", v.send("/failed/retry", url.Values{"sure": {"yes"}, "kind": {"bad"}, "error": {`"it is worse"`}, "back": {"/failed"}}), "0 jobs retried.")
+		has(t, "the group", v.send("/failed/retry", url.Values{"sure": {"yes"}, "kind": {"bad"}, "error": {`"it is bad"`}, "back": {"/failed"}}), "2 jobs retried.", "worse")
 		for id, want := range map[int64]jobs.Status{1: jobs.StatusPending, 2: jobs.StatusFailed, 3: jobs.StatusPending} {
 			if got := statusOf(t, client, id); got != want {
 				t.Errorf("job %d is %s, want %s", id, got, want)

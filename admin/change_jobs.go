@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,16 +36,6 @@ func jobActionsFor(s jobs.Status) []jobAction {
 	return slices.DeleteFunc(jobActions(), func(c jobAction) bool { return s != "" && !slices.Contains(c.from, s) })
 }
 
-// question asks the user to confirm a change.
-type question struct {
-	Text   string
-	Button string
-	Note   string
-	To     string     // the path of the form that confirms it, below the handler's prefix
-	Fields url.Values // of that form
-	Back   string
-}
-
 // changeJobs changes the jobs that are ticked in a list, or all that the list's filter selects. The button's value says which:
 // "retry picked" or "delete all".
 func (h *Handler) changeJobs(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
@@ -59,7 +48,8 @@ func (h *Handler) changeJobs(_ http.ResponseWriter, r *http.Request) (*view, fla
 	c := jobActions()[i]
 	if which == "all" {
 		if form.Get("sure") == "" {
-			return h.confirmAll(r, c), flash{}, nil
+			v, err := h.confirmAll(r, c)
+			return v, flash{}, err
 		}
 		body := map[string]any{}
 		for _, name := range bulkFields() {
@@ -76,9 +66,8 @@ func (h *Handler) changeJobs(_ http.ResponseWriter, r *http.Request) (*view, fla
 	case len(ids) > maxSelected:
 		return nil, flash{}, &jobs.InvalidError{Field: "id", Must: fmt.Sprintf("be at most %d jobs", maxSelected)}
 	case c.Irreversible && form.Get("sure") == "":
-		return h.confirm(r, question{
-			Text: fmt.Sprintf("%s %s?", c.Title, plural(len(ids), "job", "jobs")), Button: c.Title, Note: "This cannot be undone.", To: "/jobs/change",
-		}, "do", "id"), flash{}, nil
+		v, err := h.confirmPicked(r, c, ids)
+		return v, flash{}, err
 	}
 	message, err := h.changePicked(r, c, ids)
 	if c.Irreversible && message.OK && h.back(r) == h.config.Prefix+"/jobs/"+ids[0] { // the job has no page any more
@@ -192,36 +181,10 @@ func (h *Handler) retryGroup(_ http.ResponseWriter, r *http.Request) (*view, fla
 	if err := json.Unmarshal([]byte(r.PostForm.Get("error")), &text); err != nil || r.PostForm.Get("kind") == "" {
 		return nil, flash{}, &jobs.InvalidError{Field: "error", Must: "be of a group of the report, as its kind"}
 	}
+	if r.PostForm.Get("sure") == "" {
+		v, err := h.confirmGroup(r, r.PostForm.Get("kind"), text)
+		return v, flash{}, err
+	}
 	body := map[string]any{"status": jobs.StatusFailed, "kind": r.PostForm.Get("kind"), "error": text}
 	return h.changeAll(r, jobActions()[0], body, "/failed/retry", []string{"kind", "error"})
-}
-
-// confirmAll asks the user to confirm a change of all jobs that a filter selects.
-func (h *Handler) confirmAll(r *http.Request, c jobAction) *view {
-	q := question{Text: c.Title + " all jobs that are " + r.PostForm.Get("status"), Button: c.Title + " them all", To: "/jobs/change"}
-	for _, field := range []struct{ name, text string }{
-		{"kind", "of the kind"}, {"queue", "in the queue"}, {"user_id", "of the user"}, {"tag", "with the tag"}, {"q", "with the text"},
-	} {
-		if value := r.PostForm.Get(field.name); value != "" {
-			q.Text += fmt.Sprintf(", %s %s", field.text, value)
-		}
-	}
-	q.Text += "?"
-	q.Note = "This includes jobs on other pages, and jobs that match by then."
-	if c.Irreversible {
-		q.Note += " It cannot be undone."
-	}
-	return h.confirm(r, q, append(bulkFields(), "do")...)
-}
-
-// confirm returns the page of a question. Its form sends these fields again, with the confirmation.
-func (h *Handler) confirm(r *http.Request, q question, fields ...string) *view {
-	q.Text, q.Back = withoutBidi(q.Text), h.back(r)
-	q.Fields = url.Values{"sure": {"yes"}, "back": {q.Back}}
-	for _, name := range fields {
-		if values := r.PostForm[name]; len(values) > 0 {
-			q.Fields[name] = values
-		}
-	}
-	return &view{"question", "Are you sure?", q}
 }

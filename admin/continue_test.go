@@ -84,7 +84,7 @@ func TestFormsGoOn(t *testing.T) {
 		v := visitSlow(t, client)
 		text, err := json.Marshal("the first\r\n& only")
 		must(t, err)
-		path, fields := "/failed/retry", url.Values{"kind": {"k"}, "error": {string(text)}, "back": {"/failed"}}
+		path, fields := "/failed/retry", url.Values{"sure": {"yes"}, "kind": {"k"}, "error": {string(text)}, "back": {"/failed"}}
 		for _, after := range []string{"4", "3", "2"} {
 			page := v.send(path, fields)
 			has(t, "a part of a retry", page, "<title>Continue?", "0 jobs retried. Continue?", `href="/failed">No, go back`)

@@ -101,7 +101,7 @@ func TestFocusedGroup(t *testing.T) {
 	}
 	fail("2", 2) // which are more then than of the other
 	b.do(until(order + ` === '2,1'`))
-	if on := eval[string](b, errorOf+` || document.activeElement.localName`); on != "2" || b.focused() != "Retry all 4" {
+	if on := eval[string](b, errorOf+` || document.activeElement.localName`); on != "2" || b.focused() != "Retry all 4…" {
 		t.Errorf("the focus is on %s of %s", b.focused(), on)
 	}
 	for _, id := range []int64{4, 5, 6, 7} {

@@ -97,7 +97,7 @@ func TestHostileFaults(t *testing.T) {
 		b.press(`.problem button`) // yes
 		b.intact("the answer of a bulk change")
 		b.see("0 jobs cancelled.")
-		b.submit("/queue/failed/retry", "application/x-www-form-urlencoded", map[string]string{"kind": text, "error": jsString(text), "back": "/queue/failed"})
+		b.submit("/queue/failed/retry", "application/x-www-form-urlencoded", map[string]string{"kind": text, "error": jsString(text), "sure": "yes", "back": "/queue/failed"})
 		b.intact("the answer of a retry of a group")
 		b.submit("/queue/queues/pause", "application/x-www-form-urlencoded", map[string]string{"name": text + "\x00", "back": "/queue/queues"})
 		b.intact("the message of a faulty name")

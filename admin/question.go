@@ -1,0 +1,123 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+)
+
+// maxNamed is how many jobs a question names.
+const maxNamed = 10
+
+// question asks the user to confirm a change.
+type question struct {
+	Text   string
+	Button string
+	Note   string
+	Jobs   []jobs.Job // the first of those that it is about
+	More   bool       // it is about others too
+	To     string     // the path of the form that confirms it, below the handler's prefix
+	Fields url.Values // of that form
+	Back   string
+}
+
+// confirmPicked asks the user to confirm a change of the jobs that are ticked.
+func (h *Handler) confirmPicked(r *http.Request, c jobAction, ids []string) (*view, error) {
+	q := question{
+		Text: fmt.Sprintf("%s %s?", c.Title, plural(len(ids), "job", "jobs")), Button: c.Title, Note: "This cannot be undone.", To: "/jobs/change",
+		More: len(ids) > maxNamed,
+	}
+	for _, text := range ids[:min(len(ids), maxNamed)] {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, &jobs.InvalidError{Field: "id", Value: fmt.Sprintf("%.40q", text), Must: "be a number of at least 1"}
+		}
+		job, err := h.client.Get(r.Context(), id)
+		switch {
+		case err == nil:
+			q.Jobs = append(q.Jobs, job)
+		case !errors.Is(err, jobs.ErrNotFound): // the change skips a job that is gone
+			return nil, err
+		}
+	}
+	return h.confirm(r, q, "do", "id"), nil
+}
+
+// confirmAll asks the user to confirm a change of all jobs that a filter selects.
+func (h *Handler) confirmAll(r *http.Request, c jobAction) (*view, error) {
+	form := r.PostForm
+	status := jobs.Status(form.Get("status"))
+	if !slices.Contains(c.from, status) {
+		return nil, &jobs.InvalidError{Field: "status", Value: fmt.Sprintf("%.40q", status), Must: fmt.Sprintf("be one of %q", c.from)}
+	}
+	page, err := h.inspector.ListPage(r.Context(), inspect.Filter{
+		Status: status, Kind: form.Get("kind"), Queue: form.Get("queue"), UserID: form.Get("user_id"), Tag: form.Get("tag"), Text: form.Get("q"), Limit: maxNamed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	which := fmt.Sprintf("all %s jobs", status)
+	if form.Get("user_id") == "" && form.Get("tag") == "" && form.Get("q") == "" { // then they are counted
+		counts, err := h.inspector.Counts(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		which = plural(total(counts, status, form.Get("queue"), form.Get("kind")), fmt.Sprintf("%s job", status), fmt.Sprintf("%s jobs", status))
+	}
+	q := question{Text: c.Title + " " + which, Button: c.Title + " them all", To: "/jobs/change", Jobs: page.Jobs, More: page.Next != 0}
+	for _, field := range []struct{ name, text string }{
+		{"kind", "of the kind"}, {"queue", "in the queue"}, {"user_id", "of the user"}, {"tag", "with the tag"}, {"q", "with the text"},
+	} {
+		if value := form.Get(field.name); value != "" {
+			q.Text += fmt.Sprintf(", %s %s", field.text, value)
+		}
+	}
+	q.Text += "?"
+	q.Note = "This includes jobs on other pages, and jobs that match by then."
+	if c.Irreversible {
+		q.Note += " It cannot be undone."
+	}
+	return h.confirm(r, q, append(bulkFields(), "do")...), nil
+}
+
+// confirmGroup asks the user to confirm a retry of the failed jobs of one kind with one error.
+func (h *Handler) confirmGroup(r *http.Request, kind, text string) (*view, error) {
+	report, err := h.inspector.FailedReport(r.Context(), inspect.FailedFilter{Kind: kind, Limit: maxPageSize})
+	if err != nil {
+		return nil, err
+	}
+	page, err := h.inspector.ListPage(r.Context(), inspect.Filter{Status: jobs.StatusFailed, Kind: kind, Limit: maxPageSize})
+	if err != nil {
+		return nil, err
+	}
+	q := question{
+		Text: "Retry the failed jobs", Button: "Retry them all", Note: "This includes jobs that fail so by then. Their error: " + clip(text, maxFlashLength), To: "/failed/retry",
+		Jobs: slices.DeleteFunc(page.Jobs, func(j jobs.Job) bool { return j.LastError != text }),
+	}
+	of := slices.IndexFunc(report.Groups, func(g inspect.FailedGroup) bool { return g.Error == text })
+	if of >= 0 && !report.Older { // otherwise the report does not count all of them
+		q.Text = "Retry " + plural(report.Groups[of].Jobs, "failed job", "failed jobs")
+	}
+	q.Text += fmt.Sprintf(", of the kind %s?", kind)
+	q.More = page.Next != 0 || len(q.Jobs) > maxNamed
+	q.Jobs = q.Jobs[:min(len(q.Jobs), maxNamed)]
+	return h.confirm(r, q, "kind", "error"), nil
+}
+
+// confirm returns the page of a question. Its form sends these fields again, with the confirmation.
+func (h *Handler) confirm(r *http.Request, q question, fields ...string) *view {
+	q.Text, q.Note, q.Back = withoutBidi(q.Text), withoutBidi(q.Note), h.back(r)
+	q.Fields = url.Values{"sure": {"yes"}, "back": {q.Back}}
+	for _, name := range fields {
+		if values := r.PostForm[name]; len(values) > 0 {
+			q.Fields[name] = values
+		}
+	}
+	return &view{"question", "Are you sure?", q}
+}
