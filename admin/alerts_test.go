@@ -24,13 +24,33 @@ func TestAlertsAreBounded(t *testing.T) {
 	}
 	add(0, 5, 1)
 	page := v.page("/")
-	if n := strings.Count(page, "No worker for"); n != 5 || strings.Contains(page, "There is also no worker") {
+	if n := strings.Count(page, "no live worker handles both"); n != 5 || strings.Contains(page, "There is also no worker") {
 		t.Errorf("of 5 kinds %d are named: %s", n, page)
 	}
 	add(5, 40, 2)
 	page = v.page("/")
-	if n := strings.Count(page, "No worker for"); n != 5 {
+	if n := strings.Count(page, "no live worker handles both"); n != 5 {
 		t.Errorf("of 40 kinds %d are named", n)
 	}
 	has(t, "the overview", page, "No worker for 2 jobs", "There is also no worker for <strong>65 jobs</strong>", `href="/queue/jobs?status=pending"`, `id="tiles"`)
+}
+
+// Many alarms take one line, which opens; a paused queue is no alarm.
+func TestAlarmsAreShortAndAPauseIsNone(t *testing.T) {
+	client := jobs.New(testdb.SQLite(t))
+	for _, queue := range []string{"a", "b", "paused"} {
+		_, err := client.Enqueue(t.Context(), "k", []byte("{}"), jobs.Queue(queue))
+		must(t, err)
+	}
+	_, err := client.PauseQueue(t.Context(), "paused")
+	must(t, err)
+	page := visit(t, client, admin.Config{}).page("/")
+	has(t, "the overview", page, `<details class="alert"`, "No worker for 2 jobs", "2 kinds and queues</summary>", "<bdi>a</bdi>", "<bdi>b</bdi>", `class="notice"`, "Paused:", "<bdi>paused</bdi>", "1 pending")
+	if strings.Contains(page, "in the queue <bdi>paused") || strings.Contains(page, "details class=\"alert\" open") {
+		t.Errorf("the alarms are %s", page)
+	}
+	_, err = client.PauseQueue(t.Context(), "b")
+	must(t, err)
+	page = visit(t, client, admin.Config{}).page("/")
+	has(t, "the overview with one alarm", page, `<p class="alert"><strong>No worker for 1 job</strong>`, "<bdi>b</bdi>", "<bdi>paused</bdi>")
 }

@@ -1,9 +1,11 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -22,6 +24,8 @@ type overview struct {
 	Queues   queueList // the busiest
 	Workers  []workerLine
 	Failures []inspect.Failure
+
+	paused []inspect.QueueInfo // those with pending jobs come first
 }
 
 func (h *Handler) overviewPage(r *http.Request) (view, error) {
@@ -46,6 +50,7 @@ func (h *Handler) overview(ctx context.Context) (overview, error) {
 		return o, err
 	}
 	o.Stats, o.Workers = now.Stats, h.workerLines(now.Workers)
+	o.setPaused(now.Queues)
 	busy := busiest(now.Queues)
 	o.Queues.More = len(now.Queues) - len(busy)
 	if o.Queues.Lines, o.Hour, err = h.queueLines(ctx, busy); err != nil {
@@ -76,14 +81,42 @@ func (o overview) Unhandled() []inspect.UnhandledWork {
 
 // MoreUnhandled returns how many jobs the other such pairs have.
 func (o overview) MoreUnhandled() (n int64) {
-	for _, u := range o.Stats.Unhandled {
-		n += u.Jobs
-	}
+	n = o.UnhandledJobs()
 	for _, u := range o.Unhandled() {
 		n -= u.Jobs
 	}
 	return n
 }
+
+// UnhandledJobs returns how many jobs all such pairs have.
+func (o overview) UnhandledJobs() (n int64) {
+	for _, u := range o.Stats.Unhandled {
+		n += u.Jobs
+	}
+	return n
+}
+
+// UnhandledPairs returns how many such pairs there are.
+func (o overview) UnhandledPairs() int { return len(o.Stats.Unhandled) }
+
+// setPaused notes the paused queues. That their jobs have no worker is no alarm.
+func (o *overview) setPaused(queues []inspect.QueueInfo) {
+	names := map[string]bool{}
+	for _, q := range queues {
+		if !q.PausedAt.IsZero() {
+			names[q.Name] = true
+			o.paused = append(o.paused, q)
+		}
+	}
+	slices.SortStableFunc(o.paused, func(a, b inspect.QueueInfo) int { return cmp.Compare(b.Pending, a.Pending) })
+	o.Stats.Unhandled = slices.DeleteFunc(o.Stats.Unhandled, func(u inspect.UnhandledWork) bool { return names[u.Queue] })
+}
+
+// Paused returns the paused queues with the most pending jobs.
+func (o overview) Paused() []inspect.QueueInfo { return o.paused[:min(len(o.paused), maxAlerts)] }
+
+// MorePaused returns how many other queues are paused.
+func (o overview) MorePaused() int { return len(o.paused) - len(o.Paused()) }
 
 // Slots returns how many jobs all workers can run at the same time.
 func (o overview) Slots() (n int) {

@@ -18,7 +18,8 @@ type Kind[T any] struct {
 	// Name is what the kind column holds. Renaming a kind leaves its old jobs without a handler.
 	Name string
 
-	// Queue is where its jobs go; [DefaultQueue] when empty.
+	// Queue is where its jobs go; [DefaultQueue] when empty. A runner that handles the kind and does not claim from this queue logs a
+	// warning when it starts.
 	Queue string
 
 	// Priority of its jobs: higher runs first.
@@ -85,7 +86,7 @@ func (k Kind[T]) EnqueueMany(ctx context.Context, c *Client, args []T, opts ...E
 // the runner has a handler for the kind already, when the kind's name is empty, or after Run has begun.
 func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 	r.handle(handler{
-		kind: k.Name, timeout: k.Timeout, retryDelay: k.RetryDelay, sensitive: k.Sensitive,
+		kind: k.Name, queue: k.Queue, timeout: k.Timeout, retryDelay: k.RetryDelay, sensitive: k.Sensitive,
 		run: func(ctx context.Context, job *Job) error {
 			args := new(T)
 			if err := json.Unmarshal(job.Payload, args); err != nil {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/redact"
@@ -178,6 +179,8 @@ type Runner struct {
 	handlers map[string]runner.Handler
 	marks    map[string][]string // of the kinds that have handlers
 	started  atomic.Bool
+
+	elsewhere []handler // of kinds whose queues the runner does not claim from
 }
 
 // NewRunner returns a runner, or all faults of the config together.
@@ -195,6 +198,7 @@ func NewRunner(client *Client, config Config) (*Runner, error) {
 // handler is what a runner is told of a kind.
 type handler struct {
 	kind       string
+	queue      string // of the kind; empty if it names none
 	timeout    time.Duration
 	retryDelay func(Job, error) time.Duration
 	sensitive  []string
@@ -220,6 +224,9 @@ func (r *Runner) handle(h handler) {
 	r.handlers[h.kind] = runner.Handler{
 		Timeout: h.timeout, RetryDelay: h.retryDelay, Run: r.config.around(h.run),
 	}
+	if _, claimed := r.config.Queues[h.queue]; h.queue != "" && !claimed {
+		r.elsewhere = append(r.elsewhere, h)
+	}
 	if len(h.sensitive) > 0 {
 		r.marks[h.kind] = h.sensitive
 	}
@@ -242,6 +249,10 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 	}
 	if r.started.Swap(true) {
 		return errors.New("run: a runner runs once: make a new one")
+	}
+	log := callback.Logger(r.config.Logger)
+	for _, h := range r.elsewhere {
+		log.Warn("the kind's queue is not one of the runner's queues: only jobs of the kind that are enqueued on one of those run here", "kind", h.kind, "queue", h.queue)
 	}
 	err := runner.Run(audit.Without(ctx), r.config.internal(drain), runner.Options{
 		Scope: r.client.scope(), Registry: r.client.runners, Handlers: r.handlers,

@@ -99,6 +99,8 @@ func TestMendAFailure(t *testing.T) {
 	mended.Store(true)
 	b.follow("Failed")
 	b.press(`.group:first-child button`)
+	b.see("Retry 12 failed jobs, of the kind resize?")
+	b.press(`.problem button`)
 	b.see("12 jobs retried.")
 	b.visit("/jobs?kind=resize")
 	b.do(until(`document.querySelectorAll('.jobs .badge.done').length === 12`)) // without a request from here
