@@ -517,6 +517,13 @@ func (q timed) ListClaimableJobIDs(ctx context.Context, arg ListClaimableJobIDsP
 	return value, err
 }
 
+func (q timed) ListClaimableQueues(ctx context.Context, arg ListClaimableQueuesParams) ([]string, error) {
+	began := time.Now()
+	value, err := q.own.ListClaimableQueues(ctx, arg)
+	q.hook("ListClaimableQueues", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListDueJobIDs(ctx context.Context, arg ListDueJobIDsParams) ([]int64, error) {
 	began := time.Now()
 	value, err := q.own.ListDueJobIDs(ctx, arg)
@@ -626,6 +633,13 @@ func (q timed) ListMoves(ctx context.Context) ([]Move, error) {
 	began := time.Now()
 	value, err := q.own.ListMoves(ctx)
 	q.hook("ListMoves", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListPendingQueues(ctx context.Context, arg ListPendingQueuesParams) ([]ListPendingQueuesRow, error) {
+	began := time.Now()
+	value, err := q.own.ListPendingQueues(ctx, arg)
+	q.hook("ListPendingQueues", time.Since(began), err)
 	return value, err
 }
 

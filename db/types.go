@@ -68,6 +68,7 @@ type (
 	ListAuditOfJobParams          = sqlite.ListAuditOfJobParams
 	ListAuditParams               = sqlite.ListAuditParams
 	ListClaimableJobIDsParams     = sqlite.ListClaimableJobIDsParams
+	ListClaimableQueuesParams     = sqlite.ListClaimableQueuesParams
 	ListDueJobIDsParams           = sqlite.ListDueJobIDsParams
 	ListEndedJobIDsParams         = sqlite.ListEndedJobIDsParams
 	ListExpiredJobIDsParams       = sqlite.ListExpiredJobIDsParams
@@ -82,6 +83,8 @@ type (
 	ListJobIDsByStatusParams      = sqlite.ListJobIDsByStatusParams
 	ListJobIDsParams              = sqlite.ListJobIDsParams
 	ListJobsFromParams            = sqlite.ListJobsFromParams
+	ListPendingQueuesParams       = sqlite.ListPendingQueuesParams
+	ListPendingQueuesRow          = sqlite.ListPendingQueuesRow
 	ListSensitiveFieldsRow        = sqlite.ListSensitiveFieldsRow
 	ListStuckJobIDsParams         = sqlite.ListStuckJobIDsParams
 	ListWorkersFromParams         = sqlite.ListWorkersFromParams

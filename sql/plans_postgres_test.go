@@ -42,7 +42,7 @@ var hotReads = map[string]string{
 	"FailJob": "sqluice_jobs_pkey", "GetJob": "sqluice_jobs_pkey", "GetJobFence": "sqluice_jobs_pkey", "ReleaseJob": "sqluice_jobs_pkey",
 	"RequestJobCancel": "sqluice_jobs_pkey", "RetryJob": "sqluice_jobs_pkey", "SetJobProgress": "sqluice_jobs_pkey", "SnoozeJob": "sqluice_jobs_pkey",
 
-	"ClaimJobs": "sqluice_jobs_claim sqluice_jobs_due sqluice_jobs_pkey", "EnqueueClaimedJob": "sqluice_jobs_claim sqluice_jobs_due", "HasClaimableJobs": "sqluice_jobs_claim", "HasUnfinishedJobs": "sqluice_jobs_claim sqluice_jobs_due sqluice_jobs_running",
+	"ClaimJobs": "sqluice_jobs_claim sqluice_jobs_due sqluice_jobs_pkey", "EnqueueClaimedJob": "sqluice_jobs_claim sqluice_jobs_due", "HasClaimableJobs": "sqluice_jobs_claim", "ListClaimableQueues": "sqluice_jobs_claim", "ListPendingQueues": "sqluice_jobs_claim", "HasUnfinishedJobs": "sqluice_jobs_claim sqluice_jobs_due sqluice_jobs_running",
 	"PromoteDueJobs": "sqluice_jobs_due sqluice_jobs_pkey", "GetNextRunAfter": "sqluice_jobs_due", "DeleteFailedJobs": "sqluice_jobs_failed sqluice_jobs_pkey",
 	"DeleteDoneJobs": "sqluice_jobs_pkey", "GetPruneStep": "sqluice_jobs_pkey", "ListFailedJobs": "sqluice_jobs_failed", "ListEndedJobIDs": "sqluice_jobs_ended", "GetJobIDByRequestID": "sqluice_jobs_request", "GetLiveJobIDByUniqueKey": "sqluice_jobs_unique",
 	"RequeueJob": "sqluice_jobs_pkey sqluice_jobs_unique", "ListHeldJobs": "sqluice_jobs_running", "CountHousework": "sqluice_jobs_running",

@@ -62,7 +62,7 @@ var hot = map[string]string{
 	"AddJobError": "", "CancelRequestedJob": "", "CancelRunningJob": "", "CancelWaitingJob": "", "CompleteJob": "",
 	"CompleteJobs": "", "CompleteJobsWithResults": "", "DeleteDoneJobs": "", "DeleteFailedJobs": "", "DeleteJob": "", "EnqueueJob": "",
 	"EnqueueJobs": "", "EnqueueKeylessJob": "", "ExtendLeases": "", "FailJob": "", "GetJob": "", "GetJobFence": "", "GetJobIDByRequestID": "",
-	"GetLiveJobIDByUniqueKey": "", "HasClaimableJobs": "", "HeartbeatWorker": "", "ListClaimableJobs": "",
+	"GetLiveJobIDByUniqueKey": "", "HasClaimableJobs": "", "ListClaimableQueues": "", "HeartbeatWorker": "", "ListClaimableJobs": "",
 	"ListEndedJobIDs": "",
 	"ListFailedJobs":  "", "ListHeldJobs": "", "ListJobErrors": "", "PromoteDueJobs": "", "ReleaseJob": "", "StartJobs": "", "StartJobRange": "", "CompleteJobRange": "",
 	"RequestJobCancel": "", "RequeueJob": "", "RetryJob": "", "SetJobProgress": "", "SnoozeJob": "",
@@ -71,7 +71,7 @@ var hot = map[string]string{
 	"GetPruneStep": "",
 
 	// They read its first entry.
-	"GetNextRunAfter": "sqluice_jobs_due", "ClaimJobs": "sqluice_jobs_due", "EnqueueClaimedJob": "sqluice_jobs_due",
+	"GetNextRunAfter": "sqluice_jobs_due", "ClaimJobs": "sqluice_jobs_due", "EnqueueClaimedJob": "sqluice_jobs_due", "ListPendingQueues": "sqluice_jobs_claim",
 
 	// They look at every running job: few, whatever else the table holds.
 	"CancelStuckJobs": "sqluice_jobs_running", "CountCrashes": "sqluice_jobs_running",

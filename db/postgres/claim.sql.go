@@ -63,38 +63,147 @@ func (q *Queries) HasClaimableJobs(ctx context.Context, arg HasClaimableJobsPara
 }
 
 const hasUnfinishedJobs = `-- name: HasUnfinishedJobs :one
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value)
+SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS l (value)
+CROSS JOIN jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
-    (SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = CAST($2 AS TEXT) AND r.kind = k.value
+    (SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = l.value AND r.kind = k.value
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0) LIMIT 1)
     UNION ALL
     (SELECT p.id FROM sqluice_jobs AS p
-     WHERE p.status = 'pending' AND p.queue = CAST($2 AS TEXT) AND p.kind = k.value AND p.run_after <= CAST($3 AS BIGINT)
+     WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= CAST($3 AS BIGINT)
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
-       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($2 AS TEXT) AND q.paused_at IS NOT NULL) LIMIT 1)
+       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL) LIMIT 1)
     UNION ALL
     (SELECT d.id FROM sqluice_jobs AS d
      WHERE d.status = 'scheduled' AND d.run_after <= CAST($3 AS BIGINT) /* by sqluice_jobs_due: few are due and not promoted */
-       AND COALESCE(d.queue, '') = CAST($2 AS TEXT) AND COALESCE(d.kind, '') = k.value
+       AND COALESCE(d.queue, '') = l.value AND COALESCE(d.kind, '') = k.value
        AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action = 'promote' AND g.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
-       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = CAST($2 AS TEXT) AND u.paused_at IS NOT NULL) LIMIT 1)
+       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = l.value AND u.paused_at IS NOT NULL) LIMIT 1)
     LIMIT 1
 ) AS c
 `
 
 type HasUnfinishedJobsParams struct {
-	Kinds string
-	Queue string
-	Now   int64
+	Queues string
+	Kinds  string
+	Now    int64
 }
 
-// HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs, or is due and not set aside. It is one statement, so
-// that a job that goes from one to the other is not missed.
+// HasUnfinishedJobs counts the pairs of a queue and a kind, of two JSON lists, that have a job that runs, or is due and not set aside.
+// It is one statement, so that a job that goes from one to the other is not missed.
 func (q *Queries) HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error) {
-	row := q.db.QueryRow(ctx, hasUnfinishedJobs, arg.Kinds, arg.Queue, arg.Now)
+	row := q.db.QueryRow(ctx, hasUnfinishedJobs, arg.Queues, arg.Kinds, arg.Now)
 	var kinds int64
 	err := row.Scan(&kinds)
 	return kinds, err
+}
+
+const listClaimableQueues = `-- name: ListClaimableQueues :many
+SELECT CAST(l.queue AS TEXT) AS queue
+FROM (
+    SELECT e.value->>0 AS queue, CAST(NULLIF(e.value->>1, '') AS jsonb) AS cursors
+    FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
+    OFFSET 0
+) AS l
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.queue AND q.paused_at IS NOT NULL)
+  AND (EXISTS (
+    SELECT 1 FROM (
+        SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
+        FROM jsonb_array_elements_text(CAST(CAST($2 AS TEXT) AS jsonb)) AS k (value)
+        WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(l.cursors->'between') AS e (value) WHERE e.value->>0 = k.value)
+        UNION ALL
+        SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT) FROM jsonb_array_elements(l.cursors->'between') AS r (value)
+    ) AS b
+    CROSS JOIN LATERAL (
+        SELECT i.id FROM sqluice_jobs AS i
+        WHERE i.status = 'pending' AND i.queue = l.queue AND i.kind = b.kind AND i.priority > b.low AND i.priority < b.high
+        LIMIT 1
+    ) AS j
+  ) OR EXISTS (
+    SELECT 1 FROM jsonb_array_elements(l.cursors->'from') AS f (value)
+    CROSS JOIN LATERAL (
+        SELECT i.id FROM sqluice_jobs AS i
+        WHERE i.status = 'pending' AND i.queue = l.queue AND i.kind = f.value->>0 AND i.priority = CAST(f.value->>1 AS BIGINT)
+          AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
+        LIMIT 1
+    ) AS j
+  ))
+`
+
+type ListClaimableQueuesParams struct {
+	Queues string
+	Kinds  string
+}
+
+// ListClaimableQueues lists those queues of a JSON list of [queue, cursors] in which HasClaimableJobs would find jobs of the kinds,
+// a JSON list. Its cost grows with the list.
+func (q *Queries) ListClaimableQueues(ctx context.Context, arg ListClaimableQueuesParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, listClaimableQueues, arg.Queues, arg.Kinds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var queue string
+		if err := rows.Scan(&queue); err != nil {
+			return nil, err
+		}
+		items = append(items, queue)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listPendingQueues = `-- name: ListPendingQueues :many
+WITH RECURSIVE w (queue, n) AS (
+    (SELECT f.queue, CAST(1 AS BIGINT) FROM sqluice_jobs AS f WHERE f.status = 'pending' ORDER BY f.queue LIMIT 1)
+    UNION ALL
+    SELECT i.queue, w.n + 1 FROM w CROSS JOIN LATERAL (
+        SELECT x.queue FROM sqluice_jobs AS x WHERE x.status = 'pending' AND x.queue > w.queue ORDER BY x.queue LIMIT 1
+    ) AS i
+    WHERE w.n < CAST($2 AS BIGINT)
+)
+SELECT CAST(w.queue AS TEXT) AS queue, CAST(CASE WHEN EXISTS (
+    SELECT 1 FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k (value) CROSS JOIN LATERAL (
+        SELECT i.id FROM sqluice_jobs AS i WHERE i.status = 'pending' AND i.queue = w.queue AND i.kind = k.value LIMIT 1
+    ) AS j
+) AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = w.queue AND q.paused_at IS NOT NULL) THEN 1 ELSE 0 END AS BIGINT) AS claimable
+FROM w
+`
+
+type ListPendingQueuesParams struct {
+	Kinds string
+	N     int64
+}
+
+type ListPendingQueuesRow struct {
+	Queue     string
+	Claimable int64
+}
+
+// ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
+// kinds, a JSON list. It skips from queue to queue in the index, so that its cost grows with these queues alone.
+func (q *Queries) ListPendingQueues(ctx context.Context, arg ListPendingQueuesParams) ([]ListPendingQueuesRow, error) {
+	rows, err := q.db.Query(ctx, listPendingQueues, arg.Kinds, arg.N)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListPendingQueuesRow
+	for rows.Next() {
+		var i ListPendingQueuesRow
+		if err := rows.Scan(&i.Queue, &i.Claimable); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const promoteDueJobs = `-- name: PromoteDueJobs :execrows

@@ -34,36 +34,127 @@ func (q *Queries) HasClaimableJobs(ctx context.Context, arg HasClaimableJobsPara
 }
 
 const hasUnfinishedJobs = `-- name: HasUnfinishedJobs :one
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS k
+SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(?1 AS TEXT)) AS l JOIN json_each(CAST(?2 AS TEXT)) AS k
 WHERE EXISTS (
-    SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = CAST(?2 AS TEXT) AND r.kind = k.value
+    SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = l.value AND r.kind = k.value
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
 )
 OR (EXISTS (
     SELECT 1 FROM sqluice_jobs AS p
-    WHERE p.status = 'pending' AND p.queue = CAST(?2 AS TEXT) AND p.kind = k.value AND p.run_after <= CAST(?3 AS BIGINT)
+    WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= CAST(?3 AS BIGINT)
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
 ) OR EXISTS (
     SELECT 1 FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.queue = CAST(?2 AS TEXT) AND d.kind = k.value AND d.run_after <= CAST(?3 AS BIGINT)
+    WHERE d.status = 'scheduled' AND d.queue = l.value AND d.kind = k.value AND d.run_after <= CAST(?3 AS BIGINT)
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action = 'promote' AND g.again_at > CAST(?3 AS BIGINT) LIMIT 1 OFFSET 0)
 ))
-AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?2 AS TEXT) AND q.paused_at IS NOT NULL)
+AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL)
 `
 
 type HasUnfinishedJobsParams struct {
-	Kinds string
-	Queue string
-	Now   int64
+	Queues string
+	Kinds  string
+	Now    int64
 }
 
-// HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs, or is due and not set aside. It is one statement, so
-// that a job that goes from one to the other is not missed.
+// HasUnfinishedJobs counts the pairs of a queue and a kind, of two JSON lists, that have a job that runs, or is due and not set aside.
+// It is one statement, so that a job that goes from one to the other is not missed.
 func (q *Queries) HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, hasUnfinishedJobs, arg.Kinds, arg.Queue, arg.Now)
+	row := q.db.QueryRowContext(ctx, hasUnfinishedJobs, arg.Queues, arg.Kinds, arg.Now)
 	var kinds int64
 	err := row.Scan(&kinds)
 	return kinds, err
+}
+
+const listClaimableQueues = `-- name: ListClaimableQueues :many
+SELECT CAST(l.value->>0 AS TEXT) AS queue FROM json_each(CAST(?1 AS TEXT)) AS l
+WHERE l.value->>1 = '' AND EXISTS (
+    SELECT 1 FROM json_each(CAST(?2 AS TEXT)) AS k WHERE EXISTS (
+        SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = l.value->>0 AND j.kind = k.value
+    )
+)
+AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value->>0 AND q.paused_at IS NOT NULL)
+`
+
+type ListClaimableQueuesParams struct {
+	Queues string
+	Kinds  string
+}
+
+// ListClaimableQueues lists those queues of a JSON list of [queue, cursors] in which HasClaimableJobs would find jobs of the kinds,
+// a JSON list. Its cost grows with the list.
+func (q *Queries) ListClaimableQueues(ctx context.Context, arg ListClaimableQueuesParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listClaimableQueues, arg.Queues, arg.Kinds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var queue string
+		if err := rows.Scan(&queue); err != nil {
+			return nil, err
+		}
+		items = append(items, queue)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listPendingQueues = `-- name: ListPendingQueues :many
+WITH RECURSIVE w (queue) AS (
+    SELECT (SELECT MIN(f.queue) FROM sqluice_jobs AS f WHERE f.status = 'pending')
+    UNION ALL
+    SELECT (SELECT MIN(n.queue) FROM sqluice_jobs AS n WHERE n.status = 'pending' AND n.queue > w.queue)
+    FROM w WHERE w.queue IS NOT NULL
+    LIMIT CAST(?2 AS BIGINT)
+)
+SELECT CAST(w.queue AS TEXT) AS queue, CAST(EXISTS (
+    SELECT 1 FROM json_each(CAST(?1 AS TEXT)) AS k WHERE EXISTS (
+        SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = w.queue AND j.kind = k.value
+    )
+) AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = w.queue AND q.paused_at IS NOT NULL) AS BIGINT) AS claimable
+FROM w WHERE w.queue IS NOT NULL
+`
+
+type ListPendingQueuesParams struct {
+	Kinds string
+	N     int64
+}
+
+type ListPendingQueuesRow struct {
+	Queue     string
+	Claimable int64
+}
+
+// ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
+// kinds, a JSON list. It skips from queue to queue in the index, so that its cost grows with these queues alone.
+func (q *Queries) ListPendingQueues(ctx context.Context, arg ListPendingQueuesParams) ([]ListPendingQueuesRow, error) {
+	rows, err := q.db.QueryContext(ctx, listPendingQueues, arg.Kinds, arg.N)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListPendingQueuesRow
+	for rows.Next() {
+		var i ListPendingQueuesRow
+		if err := rows.Scan(&i.Queue, &i.Claimable); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const promoteDueJobs = `-- name: PromoteDueJobs :execrows

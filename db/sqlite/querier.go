@@ -147,8 +147,8 @@ type Querier interface {
 	// HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
 	// It looks at one index entry per kind, from the cursors on, as ClaimJobs does, or before those of a list called before.
 	HasClaimableJobs(ctx context.Context, arg HasClaimableJobsParams) (int64, error)
-	// HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs, or is due and not set aside. It is one statement, so
-	// that a job that goes from one to the other is not missed.
+	// HasUnfinishedJobs counts the pairs of a queue and a kind, of two JSON lists, that have a job that runs, or is due and not set aside.
+	// It is one statement, so that a job that goes from one to the other is not missed.
 	HasUnfinishedJobs(ctx context.Context, arg HasUnfinishedJobsParams) (int64, error)
 	// HeartbeatWorker renews a worker's lease; zero rows mean that the worker was declared dead.
 	HeartbeatWorker(ctx context.Context, arg HeartbeatWorkerParams) (int64, error)
@@ -172,6 +172,9 @@ type Querier interface {
 	ListAuditOfJob(ctx context.Context, arg ListAuditOfJobParams) ([]JobAudit, error)
 	// ListClaimableJobIDs lists up to n due jobs of one queue that are not set aside, best first, as ClaimJobs would claim them.
 	ListClaimableJobIDs(ctx context.Context, arg ListClaimableJobIDsParams) ([]int64, error)
+	// ListClaimableQueues lists those queues of a JSON list of [queue, cursors] in which HasClaimableJobs would find jobs of the kinds,
+	// a JSON list. Its cost grows with the list.
+	ListClaimableQueues(ctx context.Context, arg ListClaimableQueuesParams) ([]string, error)
 	// ListDueJobIDs lists up to n scheduled jobs whose time has come and that are not set aside, the earliest first.
 	ListDueJobIDs(ctx context.Context, arg ListDueJobIDsParams) ([]int64, error)
 	// ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
@@ -208,6 +211,9 @@ type Querier interface {
 	ListLiveWorkers(ctx context.Context) ([]Worker, error)
 	// ListMoves lists what closes the queue: nothing as a rule.
 	ListMoves(ctx context.Context) ([]Move, error)
+	// ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
+	// kinds, a JSON list. It skips from queue to queue in the index, so that its cost grows with these queues alone.
+	ListPendingQueues(ctx context.Context, arg ListPendingQueuesParams) ([]ListPendingQueuesRow, error)
 	// ListQueueRows lists the queues that were ever paused.
 	ListQueueRows(ctx context.Context) ([]Queue, error)
 	// ListRefusals lists what the database refuses to do with a job.

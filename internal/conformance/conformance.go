@@ -48,6 +48,7 @@ func Run(t *testing.T, open Open) {
 		{"Enqueue", enqueueTests},
 		{"Unique", uniqueTests},
 		{"Order", orderTests},
+		{"ManyQueues", manyQueuesTests},
 		{"Due", dueTests},
 		{"Plain", plainTests},
 		{"Application", applicationTests},

@@ -362,6 +362,11 @@ func (q counted) ListClaimableJobIDs(ctx context.Context, arg db.ListClaimableJo
 	return q.own.ListClaimableJobIDs(ctx, arg)
 }
 
+func (q counted) ListClaimableQueues(ctx context.Context, arg db.ListClaimableQueuesParams) ([]string, error) {
+	q.note("ListClaimableQueues")
+	return q.own.ListClaimableQueues(ctx, arg)
+}
+
 func (q counted) ListDueJobIDs(ctx context.Context, arg db.ListDueJobIDsParams) ([]int64, error) {
 	q.note("ListDueJobIDs")
 	return q.own.ListDueJobIDs(ctx, arg)
@@ -440,6 +445,11 @@ func (q counted) ListLiveWorkers(ctx context.Context) ([]db.Worker, error) {
 func (q counted) ListMoves(ctx context.Context) ([]db.Move, error) {
 	q.note("ListMoves")
 	return q.own.ListMoves(ctx)
+}
+
+func (q counted) ListPendingQueues(ctx context.Context, arg db.ListPendingQueuesParams) ([]db.ListPendingQueuesRow, error) {
+	q.note("ListPendingQueues")
+	return q.own.ListPendingQueues(ctx, arg)
 }
 
 func (q counted) ListQueueRows(ctx context.Context) ([]db.Queue, error) {

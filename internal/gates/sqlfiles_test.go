@@ -98,7 +98,7 @@ func TestQueriesKeepToWhatSqlcGetsRight(t *testing.T) {
 		{regexp.MustCompile(`(?i)HAVING|FILTER\s*\(`), "HAVING or FILTER"},
 		{regexp.MustCompile(`json_extract`), "json_extract: use ->"},
 	}
-	notForSQLite := regexp.MustCompile(`(?is)^\s*(UPDATE\b.*\sFROM\s|WITH\b)`)
+	notForSQLite := regexp.MustCompile(`(?is)^\s*(UPDATE\b.*\sFROM\s|WITH\b.*\b(UPDATE|INSERT|DELETE)\b)`)
 	commands := []string{":one", ":many", ":exec", ":execrows"}
 	sqliteOnlyCommands := append(slices.Clone(commands), ":execlastid") // which sqlc does not know for PostgreSQL
 	seen := map[string]bool{}
@@ -111,7 +111,7 @@ func TestQueriesKeepToWhatSqlcGetsRight(t *testing.T) {
 			}
 		}
 		if !strings.HasPrefix(q.file, "sql/queries/postgres/") && notForSQLite.MatchString(outermost(q.text)) {
-			t.Errorf("%s: %s is an UPDATE ... FROM or begins with WITH, which sqlc does not take for SQLite", q.file, q.name)
+			t.Errorf("%s: %s is an UPDATE ... FROM or writes after a WITH, which sqlc does not take for SQLite", q.file, q.name)
 		}
 		if all, casts := len(parameter.FindAllString(q.text, -1)), len(cast.FindAllString(q.text, -1)); all != casts {
 			t.Errorf("%s: %s has %d parameters, of which %d stand in a CAST AS BIGINT or TEXT", q.file, q.name, all, casts)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -88,6 +89,25 @@ func (m *machine) peek(t *rapid.T) {
 	})
 }
 
+// claimableAgrees checks what the statements for many queues say of one.
+func claimableAgrees(ctx context.Context, q db.Querier, kinds, queue string, claimable bool) error {
+	listed, err := q.ListClaimableQueues(ctx, db.ListClaimableQueuesParams{
+		Kinds: kinds, Queues: string(encoded([][2]string{{"none", ""}, {queue, ""}})),
+	})
+	if err != nil {
+		return err
+	}
+	pending, err := q.ListPendingQueues(ctx, db.ListPendingQueuesParams{Kinds: kinds, N: 100})
+	if err != nil {
+		return err
+	}
+	found := slices.Contains(pending, db.ListPendingQueuesRow{Queue: queue, Claimable: 1})
+	if slices.Equal(listed, []string{queue}) != claimable || found != claimable {
+		return fmt.Errorf("queue %q is claimable: %t; listed %q, pending %v", queue, claimable, listed, pending)
+	}
+	return nil
+}
+
 func (e *engine) peek(ctx context.Context, q db.Querier, now time.Time, g glance) (peeked, error) {
 	p := peeked{Leases: map[int64]time.Time{}, Pauses: map[string]pause{}}
 	take := string(encoded(g.kinds))
@@ -95,7 +115,10 @@ func (e *engine) peek(ctx context.Context, q db.Querier, now time.Time, g glance
 	if p.Claimable, err = q.HasClaimableJobs(ctx, db.HasClaimableJobsParams{Kinds: take, Queue: g.queue}); err != nil {
 		return p, err
 	}
-	if p.Unfinished, err = q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Kinds: take, Queue: g.queue, Now: micro(now)}); err != nil {
+	if err := claimableAgrees(ctx, q, take, g.queue, p.Claimable > 0); err != nil {
+		return p, err
+	}
+	if p.Unfinished, err = q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Kinds: take, Queues: string(encoded([]string{g.queue})), Now: micro(now)}); err != nil {
 		return p, err
 	}
 	next, err := q.GetNextRunAfter(ctx)

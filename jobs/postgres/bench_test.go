@@ -13,19 +13,23 @@ import (
 // SQLUICE_TEST_POSTGRES does as it is set up.
 func BenchmarkQueue(b *testing.B) {
 	server := testdb.StartPostgres(b)
-	costs.Benchmark(b, func(b *testing.B) jobs.Store {
-		store, err := openBackend(b.Context(), server.Database(b), WithLogger(slog.New(slog.DiscardHandler)))
-		if err != nil {
-			b.Fatal(err)
+	costs.Benchmark(b, func(b *testing.B) jobs.Store { return benchStore(b, server.Database(b)) })
+}
+
+// benchStore opens a database for a benchmark.
+func benchStore(b *testing.B, url string) jobs.Store {
+	b.Helper()
+	store, err := openBackend(b.Context(), url, WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			b.Error(err)
 		}
-		b.Cleanup(func() {
-			if err := store.Close(); err != nil {
-				b.Error(err)
-			}
-		})
-		if _, err := store.Migrate(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-		return store
 	})
+	if _, err := store.Migrate(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	return store
 }

@@ -168,6 +168,43 @@ func (f *cursors) view(queue, kinds string) (v view, err error) {
 	return v, err
 }
 
+// views returns the parts that claims must look at of those queues that have cursors.
+func (f *cursors) views(queues []string, kinds string) (map[string]string, error) {
+	on := f.on(kinds)
+	if len(on) == 0 {
+		return nil, nil
+	}
+	texts := map[string]string{}
+	for _, queue := range queues {
+		if !on[queue] {
+			continue
+		}
+		v, err := f.view(queue, kinds)
+		if err != nil {
+			return nil, err
+		}
+		texts[queue] = v.text
+	}
+	return texts, nil
+}
+
+// on returns the queues whose claims begin at cursors.
+func (f *cursors) on(kinds string) map[string]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var on map[string]bool
+	for key, q := range f.queues {
+		if key.kinds != kinds || !q.isOn() {
+			continue
+		}
+		if on == nil {
+			on = map[string]bool{}
+		}
+		on[key.queue] = true
+	}
+	return on
+}
+
 // look schedules a look below the cursors. The notification that led to a claim above them may have been of a job below, and may
 // be the only one for it: a look that goes on already may have passed that job, so another follows.
 func (f *cursors) look(key cursorKey, q *cursor) {

@@ -125,6 +125,19 @@ func (s *backend) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.Has
 	return found, err
 }
 
+// ClaimableQueues implements [engine.Store]. A queue with a cursor has many dead index entries, through which a look that goes from
+// queue to queue would pass each time.
+func (s *backend) ClaimableQueues(ctx context.Context, q db.Querier, kinds string, queues []string) ([]string, error) {
+	views, err := s.cursors.views(queues, kinds)
+	if err != nil {
+		return nil, err
+	}
+	if len(views) == 0 {
+		return engine.ClaimableQueues(ctx, q, kinds, queues)
+	}
+	return engine.ListedQueues(ctx, q, kinds, queues, views)
+}
+
 // enqueueClaimed inserts a job as claimed, unless others wait before it, for which it looks as a claim does.
 func (s *backend) enqueueClaimed(ctx context.Context, q db.Querier, arg db.EnqueueClaimedJobParams) (row db.EnqueueClaimedJobRow, committed func(), err error) {
 	v, err := s.cursors.from(ctx, arg.Queue, arg.Kinds, func(cursors string) (_ int, err error) {

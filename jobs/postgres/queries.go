@@ -407,6 +407,10 @@ func (q queries) ListClaimableJobIDs(ctx context.Context, arg db.ListClaimableJo
 	return q.own.ListClaimableJobIDs(ctx, dbpostgres.ListClaimableJobIDsParams(arg))
 }
 
+func (q queries) ListClaimableQueues(ctx context.Context, arg db.ListClaimableQueuesParams) ([]string, error) {
+	return q.own.ListClaimableQueues(ctx, dbpostgres.ListClaimableQueuesParams(arg))
+}
+
 func (q queries) ListDueJobIDs(ctx context.Context, arg db.ListDueJobIDsParams) ([]int64, error) {
 	return q.own.ListDueJobIDs(ctx, dbpostgres.ListDueJobIDsParams(arg))
 }
@@ -539,6 +543,18 @@ func (q queries) ListMoves(ctx context.Context) ([]db.Move, error) {
 	list := make([]db.Move, len(rows))
 	for i, row := range rows {
 		list[i] = db.Move(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListPendingQueues(ctx context.Context, arg db.ListPendingQueuesParams) ([]db.ListPendingQueuesRow, error) {
+	rows, err := q.own.ListPendingQueues(ctx, dbpostgres.ListPendingQueuesParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListPendingQueuesRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListPendingQueuesRow(row)
 	}
 	return list, nil
 }

@@ -9,19 +9,23 @@ import (
 )
 
 func BenchmarkQueue(b *testing.B) {
-	costs.Benchmark(b, func(b *testing.B) jobs.Store {
-		store, err := openBackend(b.Context(), filepath.Join(b.TempDir(), "jobs.db"))
-		if err != nil {
-			b.Fatal(err)
+	costs.Benchmark(b, func(b *testing.B) jobs.Store { return benchStore(b, filepath.Join(b.TempDir(), "jobs.db")) })
+}
+
+// benchStore opens a database for a benchmark.
+func benchStore(b *testing.B, path string) jobs.Store {
+	b.Helper()
+	store, err := openBackend(b.Context(), path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			b.Error(err)
 		}
-		b.Cleanup(func() {
-			if err := store.Close(); err != nil {
-				b.Error(err)
-			}
-		})
-		if _, err := store.Migrate(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-		return store
 	})
+	if _, err := store.Migrate(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	return store
 }

@@ -85,6 +85,11 @@ func (c claims) HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasCl
 	return n > 0, err
 }
 
+// ClaimableQueues implements [engine.Store].
+func (c claims) ClaimableQueues(ctx context.Context, q db.Querier, kinds string, queues []string) ([]string, error) {
+	return engine.ClaimableQueues(ctx, q, kinds, queues)
+}
+
 // CompleteJobs implements [engine.Store].
 func (c claims) CompleteJobs(ctx context.Context, q db.Querier, done engine.Completion) (int64, error) {
 	only := c.writer.writes.only

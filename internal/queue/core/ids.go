@@ -17,6 +17,18 @@ func JSONIDs(ids []int64) string {
 	return string(append(text, ']'))
 }
 
+// JSONNames returns names of queues as a JSON list.
+func JSONNames(names []string) string {
+	text := append(make([]byte, 0, 24*len(names)+2), '[')
+	for i, name := range names {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = AppendString(text, name)
+	}
+	return string(append(text, ']'))
+}
+
 // IDRange is a range of ids without a gap, from First to Last.
 type IDRange struct{ First, Last int64 }
 

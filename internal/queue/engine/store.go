@@ -52,6 +52,10 @@ type Store interface {
 	// HasClaimableJobs reports, by the Querier of a Read, whether a queue may have jobs to claim.
 	HasClaimableJobs(ctx context.Context, q db.Querier, arg db.HasClaimableJobsParams) (bool, error)
 
+	// ClaimableQueues returns, by the Querier of a Read, those of many queues that may have jobs of the kinds, a JSON list, to claim,
+	// and maybe others. It takes one or two statements.
+	ClaimableQueues(ctx context.Context, q db.Querier, kinds string, queues []string) ([]string, error)
+
 	// Backoff returns a back-off for a producer beside so many live workers.
 	Backoff(workers func() int64) Backoff
 

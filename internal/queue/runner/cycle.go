@@ -24,6 +24,7 @@ type cycle struct {
 	behind   bool             // the cycle before promoted as many jobs as it might: promote more, also when none can be claimed
 	due      time.Time        // when the first scheduled job falls due, as far as is known; the zero time: none is scheduled
 	simple   bool             // it only claims, and the producer looks again: see [engine.Exchange]
+	many     bool             // many queues wanted jobs: wants are those that a look found to have some
 	only     []int64          // the only jobs that it claims, without a promotion before; nil means all
 
 	outcome
@@ -49,7 +50,9 @@ type outcome struct {
 	held      time.Duration   // how long its functions took while all other writers waited; 0 where they do not
 }
 
-func (c *cycle) promotes() bool { return c.behind || len(c.wants) > 0 }
+func (c *cycle) promotes() bool {
+	return c.behind || len(c.wants) > 0 || c.many && !c.due.IsZero() && !c.due.After(c.store.Now())
+}
 
 // exchange returns what the engine runs in one transaction: it records ends, promotes what is due and claims, and then judges what
 // was claimed.

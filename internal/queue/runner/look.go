@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -9,6 +11,10 @@ import (
 )
 
 const (
+	// lookEach is how many queues the producer looks at one by one. Of more of them one statement finds those that have jobs, and
+	// no cycle claims from more without having asked: else a wake-up would cost a statement for each queue.
+	lookEach = 4
+
 	// The bounds of when the producer looks again after it found a job that it could not claim. Another worker may hold its
 	// row locked for the time of a claim and then not take it; and it may be pending before its time.
 	lookSoonest = time.Millisecond
@@ -23,8 +29,8 @@ const (
 	drainAhead = 50 * time.Millisecond
 )
 
-// look finds out without the write lock whether a cycle would claim anything; drained means that the run is over. A fault
-// counts as found: the cycle meets it again and deals with it.
+// look finds out without the write lock whether a cycle would claim anything; drained means that the run is over. Of many queues
+// it leaves those in wants that have jobs. A fault counts as found: the cycle meets it again and deals with it.
 func (p *producer) look(ctx context.Context, wants map[string]int64) (found, drained bool) {
 	found, next, err := p.peek(ctx, wants)
 	if err != nil {
@@ -49,16 +55,32 @@ func (p *producer) look(ctx context.Context, wants map[string]int64) (found, dra
 	return false, false
 }
 
-// peek reads whether there is anything to claim or promote, and when the next job falls due.
+// lookAlong leaves those of many queues in wants that have jobs, before a cycle that has other work anyway. After a fault it
+// leaves all.
+func (p *producer) lookAlong(ctx context.Context, wants map[string]int64) {
+	if _, next, err := p.peek(ctx, wants); err == nil {
+		p.next = next
+	}
+}
+
+// peek reads whether there is anything to claim or promote, and when the next job falls due. Of many queues it leaves those in
+// wants that have jobs; the others are not hungry any more.
 func (p *producer) peek(ctx context.Context, wants map[string]int64) (found bool, next time.Time, err error) {
+	var due bool
+	var claimable []string
+	queues, many := slices.Collect(maps.Keys(wants)), len(wants) > lookEach
 	err = p.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		us, err := p.steps.next(ctx, q)
 		if err != nil {
 			return err
 		}
 		next = core.Time(us)
-		found = us != 0 && us <= core.Micros(p.store.Now())
-		for queue := range wants {
+		due = us != 0 && us <= core.Micros(p.store.Now())
+		if found = due; many {
+			claimable, err = p.store.ClaimableQueues(ctx, q, p.kinds, queues)
+			return err
+		}
+		for _, queue := range queues {
 			if found {
 				break
 			}
@@ -68,7 +90,28 @@ func (p *producer) peek(ctx context.Context, wants map[string]int64) (found bool
 		}
 		return nil
 	})
-	return found, next, err
+	if err != nil || !many {
+		return found, next, err
+	}
+	p.leave(wants, claimable)
+	return due || len(wants) > 0, next, nil
+}
+
+// leave leaves in wants, and hungry, those of its queues that have jobs to claim.
+func (p *producer) leave(wants map[string]int64, claimable []string) {
+	left := map[string]int64{}
+	for _, queue := range claimable {
+		if n, wanted := wants[queue]; wanted {
+			left[queue] = n
+		}
+	}
+	for queue := range wants {
+		delete(p.hungry, queue)
+	}
+	clear(wants)
+	for queue, n := range left {
+		wants[queue], p.hungry[queue] = n, true
+	}
 }
 
 // drained reports whether a drain is complete: nothing runs here, and no other worker runs what could come back.
@@ -78,16 +121,9 @@ func (p *producer) drained(ctx context.Context) bool {
 	}
 	var unfinished int64
 	soon := core.Micros(p.store.Now().Add(drainAhead))
-	err := p.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		unfinished = 0
-		for _, queue := range p.names {
-			n, err := q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Queue: queue, Kinds: p.kinds, Now: soon})
-			if err != nil {
-				return err
-			}
-			unfinished += n
-		}
-		return nil
+	err := p.store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		unfinished, err = q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Queues: core.JSONNames(p.names), Kinds: p.kinds, Now: soon})
+		return err
 	})
 	return err == nil && unfinished == 0 && !p.apart.tryAll(ctx)
 }

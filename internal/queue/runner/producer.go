@@ -80,23 +80,22 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 		p.behind = false
 	}
 	ended, wants, free := p.take(stopping)
-	if len(ended) == 0 && !p.behind {
-		if len(wants) == 0 {
-			if stopping && p.idle() {
-				return true, p.end()
-			}
-			p.rest()
-			return false, nil
-		}
-		if found, drained := p.lookFirst(ctx, wants); drained {
+	many, working := len(wants) > lookEach, len(ended) > 0 || p.behind
+	if len(wants) == 0 && !working {
+		if stopping && p.idle() {
 			return true, p.end()
-		} else if !found {
-			return false, nil
 		}
+		p.rest()
+		return false, nil
+	}
+	if found, drained := p.lookFirst(ctx, wants, working); drained {
+		return true, p.end()
+	} else if !found {
+		return false, nil
 	}
 	c := &cycle{
 		completer: p.completer, executor: p.executor, steps: p.steps,
-		ended: ended, wants: wants, slots: free, behind: p.behind, due: p.next,
+		ended: ended, wants: wants, slots: free, behind: p.behind, due: p.next, many: many,
 	}
 	c.simple = p.claimsOnly(c)
 	if err := p.commit(ctx, c, stopping); err != nil {
@@ -115,10 +114,17 @@ func (p *producer) end() error {
 	return p.stuck()
 }
 
-// lookFirst looks before a cycle that only claims, unless the last notification led to a claim. found is also false when the
-// producer must look again.
-func (p *producer) lookFirst(ctx context.Context, wants map[string]int64) (found, drained bool) {
-	if p.notified && p.trusting {
+// lookFirst looks before a cycle that only claims, unless the last notification led to a claim. Of many queues it leaves those that
+// have jobs before every cycle, also one that is working: that has other work anyway. found is also false when the producer must
+// look again.
+func (p *producer) lookFirst(ctx context.Context, wants map[string]int64, working bool) (found, drained bool) {
+	if working {
+		if len(wants) > lookEach {
+			p.lookAlong(ctx, wants)
+		}
+		return true, false
+	}
+	if p.notified && p.trusting && len(wants) <= lookEach {
 		return true, false
 	}
 	if found, drained = p.look(ctx, wants); !found || drained {
@@ -229,7 +235,7 @@ func (p *producer) follow(c *cycle) {
 		p.apart.triedAll = false
 		p.backoff.Claimed()
 	}
-	if len(c.wants) > 0 {
+	if len(c.wants) > 0 || c.many {
 		p.followClaim(c)
 	}
 	if c.promoted > 0 {
@@ -251,7 +257,7 @@ func (p *producer) followClaim(c *cycle) {
 		// takes no locks, tells.
 		p.hungry[queue] = c.more[queue] || c.short[queue] || !c.looked
 	}
-	if len(c.ended) == 0 && len(c.claimed) == 0 && !p.behind {
+	if len(c.ended) == 0 && len(c.claimed) == 0 && !p.behind && (len(c.wants) > 0 || c.promoted == 0) {
 		// Another worker claimed the job first, or a job is pending before its time: by SQL, or because the clock was set
 		// back. An overdue locked job must not set the timer.
 		again := p.store.Now().Add(min(lookSoonest<<min(p.misses, 10), lookLast))
@@ -319,7 +325,7 @@ func (p *producer) take(stopping bool) (ended []*Attempt, wants, free map[string
 // demand returns how many jobs each hungry queue could take, and for how many of them it has slots; worth says that there is
 // a cycle anyway. Callers hold mu.
 func (p *producer) demand(worth bool) (wants, free map[string]int64) {
-	wants, free = map[string]int64{}, map[string]int64{}
+	wants, free = make(map[string]int64, len(p.hungry)), make(map[string]int64, len(p.hungry))
 	if p.worker.id == 0 || len(p.aside) >= asideMost {
 		return wants, free // declared dead and not registered anew yet; or whatever it runs cannot be recorded
 	}

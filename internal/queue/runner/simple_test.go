@@ -23,7 +23,7 @@ func TestCyclesThatOnlyClaim(t *testing.T) {
 		"ends to record":              {change: func(_ *producer, c *cycle) { c.ended = make([]*Attempt, 1) }},
 		"more to promote":             {change: func(_ *producer, c *cycle) { c.behind = true }},
 		"without a notification":      {change: func(p *producer, _ *cycle) { p.notified = false }},
-		"a job that killed a process": {change: func(p *producer, _ *cycle) { p.queues["another"] = &slots{suspects: 1} }},
+		"a job that killed a process": {change: func(p *producer, _ *cycle) { p.suspects = 1 }},
 		"two queues":                  {change: func(_ *producer, c *cycle) { c.wants["other"], c.slots["other"] = 1, 1 }},
 		"no queue":                    {change: func(_ *producer, c *cycle) { delete(c.wants, "q") }},
 		"jobs ahead of a slot":        {change: func(_ *producer, c *cycle) { c.wants["q"]++ }},

@@ -6,9 +6,9 @@ import "time"
 // is free.
 type slots struct {
 	total    int
-	active   int // handlers that have not returned
-	kept     int // places for jobs that are being handed over
-	suspects int // of the jobs here: those that were running when a process died before
+	active   int  // handlers that have not returned
+	kept     int  // places for jobs that are being handed over
+	suspects *int // those of the state
 	prefetch prefetch
 	handover handoverPause
 }
@@ -19,10 +19,10 @@ type handoverPause struct {
 	until    time.Time
 }
 
-func newSlots(c Config) map[string]*slots {
+func newSlots(c Config, suspects *int) map[string]*slots {
 	queues := make(map[string]*slots, len(c.Queues))
 	for queue, total := range c.Queues {
-		queues[queue] = &slots{total: total, prefetch: prefetch{most: c.Prefetch}}
+		queues[queue] = &slots{total: total, suspects: suspects, prefetch: prefetch{most: c.Prefetch}}
 	}
 	return queues
 }
@@ -44,7 +44,7 @@ func (s *slots) wants(cycle time.Duration, worth bool) int {
 // add takes in a job that was claimed. It returns false when the job waits for a place.
 func (s *slots) add(a *Attempt) (begun bool) {
 	if a.job.Crashes > 0 {
-		s.suspects++
+		*s.suspects++
 	}
 	if a.kept {
 		s.kept--
@@ -60,7 +60,7 @@ func (s *slots) add(a *Attempt) (begun bool) {
 // drop forgets a job that has ended or was given back.
 func (s *slots) drop(a *Attempt) {
 	if a.job.Crashes > 0 {
-		s.suspects--
+		*s.suspects--
 	}
 }
 

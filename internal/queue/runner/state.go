@@ -27,6 +27,7 @@ type state struct {
 	ended       []*Attempt         // to be recorded
 	aside       map[fence]*Attempt // those whose end the database refuses; it is tried again later
 	queues      map[string]*slots
+	suspects    int         // of the jobs of all queues: those that were running when a process died before
 	returnTimer *time.Timer // returns prefetched jobs that wait too long; nil when none waits
 	cycles      cycles
 	resting     bool  // the producer waits for a notification
@@ -38,11 +39,12 @@ type state struct {
 	schema      error // what it found that must stop it
 }
 
-func newState(queues map[string]*slots) *state {
-	return &state{
-		changed: make(chan struct{}, 1), finished: make(chan struct{}),
-		running: map[fence]*Attempt{}, aside: map[fence]*Attempt{}, queues: queues,
+func newState(c Config) *state {
+	s := &state{
+		changed: make(chan struct{}, 1), finished: make(chan struct{}), running: map[fence]*Attempt{}, aside: map[fence]*Attempt{},
 	}
+	s.queues = newSlots(c, &s.suspects)
+	return s
 }
 
 // resultsMost is about how many bytes of results one transaction writes.
@@ -211,14 +213,7 @@ func (s *state) handlersEnded() bool {
 }
 
 // holdsSuspects reports whether jobs are here that were running when a process died before. Callers hold mu.
-func (s *state) holdsSuspects() bool {
-	for _, q := range s.queues {
-		if q.suspects > 0 {
-			return true
-		}
-	}
-	return false
-}
+func (s *state) holdsSuspects() bool { return s.suspects > 0 }
 
 func (s *state) setResting(resting bool) {
 	s.mu.Lock()

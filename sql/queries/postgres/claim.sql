@@ -47,23 +47,75 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
 ) AS c
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
 
+-- name: ListPendingQueues :many
+-- ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
+-- kinds, a JSON list. It skips from queue to queue in the index, so that its cost grows with these queues alone.
+WITH RECURSIVE w (queue, n) AS (
+    (SELECT f.queue, CAST(1 AS BIGINT) FROM sqluice_jobs AS f WHERE f.status = 'pending' ORDER BY f.queue LIMIT 1)
+    UNION ALL
+    SELECT i.queue, w.n + 1 FROM w CROSS JOIN LATERAL (
+        SELECT x.queue FROM sqluice_jobs AS x WHERE x.status = 'pending' AND x.queue > w.queue ORDER BY x.queue LIMIT 1
+    ) AS i
+    WHERE w.n < CAST(@n AS BIGINT)
+)
+SELECT CAST(w.queue AS TEXT) AS queue, CAST(CASE WHEN EXISTS (
+    SELECT 1 FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value) CROSS JOIN LATERAL (
+        SELECT i.id FROM sqluice_jobs AS i WHERE i.status = 'pending' AND i.queue = w.queue AND i.kind = k.value LIMIT 1
+    ) AS j
+) AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = w.queue AND q.paused_at IS NOT NULL) THEN 1 ELSE 0 END AS BIGINT) AS claimable
+FROM w;
+
+-- name: ListClaimableQueues :many
+-- ListClaimableQueues lists those queues of a JSON list of [queue, cursors] in which HasClaimableJobs would find jobs of the kinds,
+-- a JSON list. Its cost grows with the list.
+SELECT CAST(l.queue AS TEXT) AS queue
+FROM (
+    SELECT e.value->>0 AS queue, CAST(NULLIF(e.value->>1, '') AS jsonb) AS cursors
+    FROM jsonb_array_elements(CAST(CAST(@queues AS TEXT) AS jsonb)) AS e (value)
+    OFFSET 0
+) AS l
+WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.queue AND q.paused_at IS NOT NULL)
+  AND (EXISTS (
+    SELECT 1 FROM (
+        SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
+        FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+        WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(l.cursors->'between') AS e (value) WHERE e.value->>0 = k.value)
+        UNION ALL
+        SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT) FROM jsonb_array_elements(l.cursors->'between') AS r (value)
+    ) AS b
+    CROSS JOIN LATERAL (
+        SELECT i.id FROM sqluice_jobs AS i
+        WHERE i.status = 'pending' AND i.queue = l.queue AND i.kind = b.kind AND i.priority > b.low AND i.priority < b.high
+        LIMIT 1
+    ) AS j
+  ) OR EXISTS (
+    SELECT 1 FROM jsonb_array_elements(l.cursors->'from') AS f (value)
+    CROSS JOIN LATERAL (
+        SELECT i.id FROM sqluice_jobs AS i
+        WHERE i.status = 'pending' AND i.queue = l.queue AND i.kind = f.value->>0 AND i.priority = CAST(f.value->>1 AS BIGINT)
+          AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
+        LIMIT 1
+    ) AS j
+  ));
+
 -- name: HasUnfinishedJobs :one
--- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs, or is due and not set aside. It is one statement, so
--- that a job that goes from one to the other is not missed.
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
+-- HasUnfinishedJobs counts the pairs of a queue and a kind, of two JSON lists, that have a job that runs, or is due and not set aside.
+-- It is one statement, so that a job that goes from one to the other is not missed.
+SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM jsonb_array_elements_text(CAST(CAST(@queues AS TEXT) AS jsonb)) AS l (value)
+CROSS JOIN jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value)
 CROSS JOIN LATERAL (
-    (SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = CAST(@queue AS TEXT) AND r.kind = k.value
+    (SELECT r.id FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = l.value AND r.kind = k.value
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0) LIMIT 1)
     UNION ALL
     (SELECT p.id FROM sqluice_jobs AS p
-     WHERE p.status = 'pending' AND p.queue = CAST(@queue AS TEXT) AND p.kind = k.value AND p.run_after <= CAST(@now AS BIGINT)
+     WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= CAST(@now AS BIGINT)
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
-       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL) LIMIT 1)
+       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL) LIMIT 1)
     UNION ALL
     (SELECT d.id FROM sqluice_jobs AS d
      WHERE d.status = 'scheduled' AND d.run_after <= CAST(@now AS BIGINT) /* by sqluice_jobs_due: few are due and not promoted */
-       AND COALESCE(d.queue, '') = CAST(@queue AS TEXT) AND COALESCE(d.kind, '') = k.value
+       AND COALESCE(d.queue, '') = l.value AND COALESCE(d.kind, '') = k.value
        AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action = 'promote' AND g.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
-       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = CAST(@queue AS TEXT) AND u.paused_at IS NOT NULL) LIMIT 1)
+       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = l.value AND u.paused_at IS NOT NULL) LIMIT 1)
     LIMIT 1
 ) AS c;

@@ -17,21 +17,49 @@ WHERE CAST(@cursors AS TEXT) = '' AND EXISTS (
 )
 AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
 
+-- name: ListPendingQueues :many
+-- ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
+-- kinds, a JSON list. It skips from queue to queue in the index, so that its cost grows with these queues alone.
+WITH RECURSIVE w (queue) AS (
+    SELECT (SELECT MIN(f.queue) FROM sqluice_jobs AS f WHERE f.status = 'pending')
+    UNION ALL
+    SELECT (SELECT MIN(n.queue) FROM sqluice_jobs AS n WHERE n.status = 'pending' AND n.queue > w.queue)
+    FROM w WHERE w.queue IS NOT NULL
+    LIMIT CAST(@n AS BIGINT)
+)
+SELECT CAST(w.queue AS TEXT) AS queue, CAST(EXISTS (
+    SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (
+        SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = w.queue AND j.kind = k.value
+    )
+) AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = w.queue AND q.paused_at IS NOT NULL) AS BIGINT) AS claimable
+FROM w WHERE w.queue IS NOT NULL;
+
+-- name: ListClaimableQueues :many
+-- ListClaimableQueues lists those queues of a JSON list of [queue, cursors] in which HasClaimableJobs would find jobs of the kinds,
+-- a JSON list. Its cost grows with the list.
+SELECT CAST(l.value->>0 AS TEXT) AS queue FROM json_each(CAST(@queues AS TEXT)) AS l
+WHERE l.value->>1 = '' AND EXISTS (
+    SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (
+        SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = l.value->>0 AND j.kind = k.value
+    )
+)
+AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value->>0 AND q.paused_at IS NOT NULL);
+
 -- name: HasUnfinishedJobs :one
--- HasUnfinishedJobs counts the kinds, of a JSON list, that have a job in a queue that runs, or is due and not set aside. It is one statement, so
--- that a job that goes from one to the other is not missed.
-SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(@kinds AS TEXT)) AS k
+-- HasUnfinishedJobs counts the pairs of a queue and a kind, of two JSON lists, that have a job that runs, or is due and not set aside.
+-- It is one statement, so that a job that goes from one to the other is not missed.
+SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(@queues AS TEXT)) AS l JOIN json_each(CAST(@kinds AS TEXT)) AS k
 WHERE EXISTS (
-    SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = CAST(@queue AS TEXT) AND r.kind = k.value
+    SELECT 1 FROM sqluice_jobs AS r WHERE r.status = 'running' AND r.queue = l.value AND r.kind = k.value
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS e WHERE e.job_id = r.id AND e.action IN ('end', 'rescue') AND e.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
 )
 OR (EXISTS (
     SELECT 1 FROM sqluice_jobs AS p
-    WHERE p.status = 'pending' AND p.queue = CAST(@queue AS TEXT) AND p.kind = k.value AND p.run_after <= CAST(@now AS BIGINT)
+    WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= CAST(@now AS BIGINT)
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
 ) OR EXISTS (
     SELECT 1 FROM sqluice_jobs AS d
-    WHERE d.status = 'scheduled' AND d.queue = CAST(@queue AS TEXT) AND d.kind = k.value AND d.run_after <= CAST(@now AS BIGINT)
+    WHERE d.status = 'scheduled' AND d.queue = l.value AND d.kind = k.value AND d.run_after <= CAST(@now AS BIGINT)
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action = 'promote' AND g.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
 ))
-AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
+AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL);
