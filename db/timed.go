@@ -573,6 +573,13 @@ func (q timed) ListHeldJobs(ctx context.Context, arg int64) ([]ListHeldJobsRow, 
 	return value, err
 }
 
+func (q timed) ListHistoryNames(ctx context.Context, arg ListHistoryNamesParams) ([]ListHistoryNamesRow, error) {
+	began := time.Now()
+	value, err := q.own.ListHistoryNames(ctx, arg)
+	q.hook("ListHistoryNames", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([]ListJobErrorsRow, error) {
 	began := time.Now()
 	value, err := q.own.ListJobErrors(ctx, arg)

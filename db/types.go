@@ -75,6 +75,8 @@ type (
 	ListFailedJobsParams          = sqlite.ListFailedJobsParams
 	ListFailedJobsRow             = sqlite.ListFailedJobsRow
 	ListHeldJobsRow               = sqlite.ListHeldJobsRow
+	ListHistoryNamesParams        = sqlite.ListHistoryNamesParams
+	ListHistoryNamesRow           = sqlite.ListHistoryNamesRow
 	ListJobErrorsFromParams       = sqlite.ListJobErrorsFromParams
 	ListJobErrorsParams           = sqlite.ListJobErrorsParams
 	ListJobErrorsRow              = sqlite.ListJobErrorsRow

@@ -16,6 +16,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/internal/queue/runner"
+	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -32,12 +33,15 @@ const (
 // Forever, as a retention, keeps jobs until a caller deletes them.
 const Forever = maintenance.Forever
 
-// Retention is how long ended jobs are kept, by status. 0 means the default, [Forever] means what it says.
+// Retention is how long ended jobs are kept, by status, and what is noted beside them. 0 means the default, [Forever] means what it
+// says. The shortest of those that the runners of a database have counts.
 type Retention struct {
 	Done      time.Duration // 24 hours when 0
 	Cancelled time.Duration // 24 hours when 0
 	Failed    time.Duration // Forever when 0: they wait for people
 	Audit     time.Duration // of what people changed, not of jobs: 90 days when 0
+	History   time.Duration // of the history by quarters of an hour: 30 days when 0, and not longer
+	Minutes   time.Duration // of the history by minutes: 6 hours when 0, and not longer
 }
 
 // Config says how a runner runs. The zero value of every field is its default.
@@ -87,6 +91,11 @@ type Config struct {
 	// Retention is how long ended jobs are kept.
 	Retention Retention
 
+	// HistoryNames bounds the history, whose rows grow with the names of queues and kinds: so many queues, so many kinds, and so many
+	// pairs of the two have figures of their own in each quarter of an hour; 500 when 0. Those come first that end jobs first,
+	// and of a few seconds those that end most. All others are added up as the queue, or kind, _other. Sums over all are exact.
+	HistoryNames int
+
 	// Middleware wraps every handler, the first one outermost.
 	Middleware []RunMiddleware
 
@@ -114,6 +123,9 @@ func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.Retention.Cancelled, 24*time.Hour)
 	setDefault(&c.Retention.Failed, Forever)
 	setDefault(&c.Retention.Audit, 90*24*time.Hour)
+	setDefault(&c.Retention.History, stats.KeepCoarse)
+	setDefault(&c.Retention.Minutes, stats.KeepFine)
+	setDefault(&c.HistoryNames, stats.NamesMost)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -154,6 +166,9 @@ func (c Config) valueFaults() []error {
 		{isRetention(kept.Cancelled), "Retention.Cancelled", kept.Cancelled.String(), "be positive or Forever"},
 		{isRetention(kept.Failed), "Retention.Failed", kept.Failed.String(), "be positive or Forever"},
 		{isRetention(kept.Audit), "Retention.Audit", kept.Audit.String(), "be positive or Forever"},
+		{kept.History >= 0 && kept.History <= stats.KeepCoarse, "Retention.History", kept.History.String(), "be from 0 to 720h"},
+		{kept.Minutes >= 0 && kept.Minutes <= stats.KeepFine, "Retention.Minutes", kept.Minutes.String(), "be from 0 to 6h"},
+		{c.HistoryNames >= 0, "HistoryNames", fmt.Sprint(c.HistoryNames), "not be negative"},
 	} {
 		if !check.ok {
 			faults = append(faults, jobtype.NewInvalidError(check.field, check.value, check.must))
@@ -272,6 +287,6 @@ func (c Config) internal(drain bool) runner.Config {
 	return runner.Config{
 		Queues: c.Queues, Prefetch: c.Ahead, Name: c.Name, Version: c.Version, Grace: c.Grace, Stop: c.StopTimeout, Lease: c.Lease, Timeout: c.Timeout,
 		StuckAfter: c.StuckAfter, FailOnBoot: c.OnBoot == OnBootFailed, MaxCrashes: c.MaxCrashes,
-		Retention: maintenance.Retention(c.Retention), Log: c.Logger, Drain: drain,
+		Retention: maintenance.Retention(c.Retention), HistoryNames: c.HistoryNames, Log: c.Logger, Drain: drain,
 	}
 }

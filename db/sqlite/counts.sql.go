@@ -177,6 +177,45 @@ func (q *Queries) GetOldestJobHistory(ctx context.Context, arg GetOldestJobHisto
 	return start_at, err
 }
 
+const listHistoryNames = `-- name: ListHistoryNames :many
+SELECT DISTINCT h.queue, h.kind FROM sqluice_job_history AS h
+WHERE h.step = CAST(?1 AS BIGINT) AND h.start_at = CAST(?2 AS BIGINT)
+`
+
+type ListHistoryNamesParams struct {
+	Step    int64
+	StartAt int64
+}
+
+type ListHistoryNamesRow struct {
+	Queue string
+	Kind  string
+}
+
+// ListHistoryNames lists the pairs of a queue and a kind in one step of the history; an empty name stands for all.
+func (q *Queries) ListHistoryNames(ctx context.Context, arg ListHistoryNamesParams) ([]ListHistoryNamesRow, error) {
+	rows, err := q.db.QueryContext(ctx, listHistoryNames, arg.Step, arg.StartAt)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListHistoryNamesRow
+	for rows.Next() {
+		var i ListHistoryNamesRow
+		if err := rows.Scan(&i.Queue, &i.Kind); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listJobHistory = `-- name: ListJobHistory :many
 SELECT h.queue, h.start_at AS at, h.event, h.bucket, h.times, CAST(0 AS BIGINT) AS noted
 FROM sqluice_job_history AS h

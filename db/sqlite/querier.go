@@ -190,6 +190,8 @@ type Querier interface {
 	ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error)
 	// ListHeldJobs lists the jobs that a worker holds, and when their cancellation was requested.
 	ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJobsRow, error)
+	// ListHistoryNames lists the pairs of a queue and a kind in one step of the history; an empty name stands for all.
+	ListHistoryNames(ctx context.Context, arg ListHistoryNamesParams) ([]ListHistoryNamesRow, error)
 	// ListJobErrors lists the latest attempts of a job that did not end well, before an error, the latest first.
 	ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([]ListJobErrorsRow, error)
 	// ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.

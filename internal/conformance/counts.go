@@ -2,10 +2,12 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"reflect"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -24,6 +26,8 @@ var countsTests = []test{
 	{"HistoriesOfQueues", testHistories},
 	{"HistoryFaults", testHistoryFaults},
 	{"HistoryIsBounded", testHistoryKept},
+	{"HistoryOfManyNames", testHistoryOfManyNames},
+	{"HistoryIsKeptAsSet", testHistoryKeptAsSet},
 }
 
 // wantCounts compares the counts with the list of all jobs.
@@ -366,6 +370,78 @@ func testHistoryFaults(f *fixture) {
 }
 
 // Steps that are too old are removed with the jobs of that age.
+// historyRows counts the rows of the history.
+func (f *fixture) historyRows() int64 {
+	f.Helper()
+	rows, err := f.store.Plain(f.ctx, "SELECT COUNT(*) FROM sqluice_job_history")
+	f.must(err)
+	return rows[0]
+}
+
+func testHistoryOfManyNames(f *fixture) {
+	const names, most = 300, 10
+	config := jobs.Config{Queues: map[string]int{}, HistoryNames: most}
+	for i := range names {
+		config.Queues[nameOfMany(i)] = 10
+	}
+	// The runner stops before it adds up for the first time, which takes it five seconds: all names come together.
+	f.fillEach("k", "queue-%d", names)
+	payloads := make([]json.RawMessage, 20)
+	for i := range payloads {
+		payloads[i] = json.RawMessage("{}")
+	}
+	_, err := f.client.EnqueueMany(f.ctx, "k", payloads, jobs.Queue(nameOfMany(7)))
+	f.must(err)
+	f.drain(config, on("k", nothing))
+	few := f.historyRows()
+	// Each name has rows in two steps of time, or four where the quarter of an hour ends: of its event, and of some durations.
+	if bound := int64(4 * 3 * (most + 1) * 24); few > bound {
+		f.Errorf("the history of %d queues has %d rows, more than %d", names, few, bound)
+	}
+	done := func(filter inspect.HistoryFilter) int64 {
+		h, err := inspect.New(f.client).History(f.ctx, filter)
+		f.must(err)
+		return h.Total.Done
+	}
+	want(f, "done in all queues", done(inspect.HistoryFilter{}), names+20)
+	want(f, "done of the kind", done(inspect.HistoryFilter{Kind: "k"}), names+20)
+	want(f, "done in the queue with the most jobs", done(inspect.HistoryFilter{Queue: nameOfMany(7)}), 21)
+	want(f, "done of the kind in that queue", done(inspect.HistoryFilter{Queue: nameOfMany(7), Kind: "k"}), 21)
+	want(f, "done in the other queues", done(inspect.HistoryFilter{Queue: "_other"}), names-most)
+	want(f, "done in them, of other kinds", done(inspect.HistoryFilter{Queue: "_other", Kind: "_other"}), names-most)
+
+	// Another runner finds no room for others, and adds to the same names.
+	f.fillEach("k", "queue-%d", names)
+	f.drain(config, on("k", nothing))
+	want(f, "done in all queues", done(inspect.HistoryFilter{}), 2*names+20)
+	want(f, "done in the queue with the most jobs", done(inspect.HistoryFilter{Queue: nameOfMany(7)}), 22)
+	if bound := int64(4 * 3 * (most + 1) * 24); f.historyRows() > bound {
+		f.Errorf("afterwards it has %d rows, more than %d", f.historyRows(), bound)
+	}
+}
+
+// testHistoryKeptAsSet waits for the first pruning of a runner, which comes within its first minute.
+func testHistoryKeptAsSet(f *fixture) {
+	if testing.Short() {
+		f.Skip("waits for up to a minute")
+	}
+	now := f.store.Now()
+	f.write(func(ctx context.Context, q db.Querier) error {
+		for _, age := range []time.Duration{time.Minute, 3 * time.Hour, 3 * 24 * time.Hour} {
+			at := now.Add(-age).UnixMicro()
+			if err := q.AddJobChanges(ctx, db.AddJobChangesParams{At: at, Items: `[["q", "k", "done", 1, 0]]`}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	f.drain(jobs.Config{}, on("k", nothing)) // adds up
+	before := f.historyRows()
+	f.start(jobs.Config{Retention: jobs.Retention{History: 48 * time.Hour, Minutes: time.Hour}}, on("k", nothing))
+	// Of the oldest step go the minute and the quarter of an hour, of the one after it the minute; each has four rows.
+	f.eventually("what is older than set is removed", func() bool { return f.historyRows() == before-3*4 })
+}
+
 func testHistoryKept(f *fixture) {
 	now := f.store.Now()
 	f.write(func(ctx context.Context, q db.Querier) error {

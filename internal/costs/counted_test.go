@@ -402,6 +402,11 @@ func (q counted) ListHeldJobs(ctx context.Context, arg int64) ([]db.ListHeldJobs
 	return q.own.ListHeldJobs(ctx, arg)
 }
 
+func (q counted) ListHistoryNames(ctx context.Context, arg db.ListHistoryNamesParams) ([]db.ListHistoryNamesRow, error) {
+	q.note("ListHistoryNames")
+	return q.own.ListHistoryNames(ctx, arg)
+}
+
 func (q counted) ListJobErrors(ctx context.Context, arg db.ListJobErrorsParams) ([]db.ListJobErrorsRow, error) {
 	q.note("ListJobErrors")
 	return q.own.ListJobErrors(ctx, arg)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
+	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -25,5 +26,7 @@ func (in *Inspector) Prune(ctx context.Context, status jobs.Status, age time.Dur
 }
 
 // PruneHistory removes what [Inspector.History] does not return any more: minutes older than 6 hours, quarters of an hour
-// older than 30 days. Runners do it by themselves.
-func (in *Inspector) PruneHistory(ctx context.Context) error { return prune.History(ctx, in.scope) }
+// older than 30 days. Runners do it by themselves, and sooner where [jobs.Retention] says so.
+func (in *Inspector) PruneHistory(ctx context.Context) error {
+	return prune.History(ctx, in.scope, stats.KeepFine, stats.KeepCoarse)
+}

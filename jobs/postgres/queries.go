@@ -455,6 +455,18 @@ func (q queries) ListHeldJobs(ctx context.Context, arg int64) ([]db.ListHeldJobs
 	return list, nil
 }
 
+func (q queries) ListHistoryNames(ctx context.Context, arg db.ListHistoryNamesParams) ([]db.ListHistoryNamesRow, error) {
+	rows, err := q.own.ListHistoryNames(ctx, dbpostgres.ListHistoryNamesParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListHistoryNamesRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListHistoryNamesRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListJobErrors(ctx context.Context, arg db.ListJobErrorsParams) ([]db.ListJobErrorsRow, error) {
 	rows, err := q.own.ListJobErrors(ctx, dbpostgres.ListJobErrorsParams(arg))
 	if err != nil {

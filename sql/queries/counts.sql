@@ -23,6 +23,11 @@ UNION ALL
 SELECT d.queue, d.kind, d.event AS status, CAST(SUM(d.jobs) AS BIGINT) AS jobs, CAST(0 AS BIGINT) AS since
 FROM sqluice_job_changes AS d WHERE d.jobs <> 0 GROUP BY d.queue, d.kind, d.event;
 
+-- name: ListHistoryNames :many
+-- ListHistoryNames lists the pairs of a queue and a kind in one step of the history; an empty name stands for all.
+SELECT DISTINCT h.queue, h.kind FROM sqluice_job_history AS h
+WHERE h.step = CAST(@step AS BIGINT) AND h.start_at = CAST(@start_at AS BIGINT);
+
 -- name: GetOldestJobHistory :one
 -- GetOldestJobHistory is when the oldest step of one length since a time began; 0 when there is none.
 SELECT CAST(COALESCE(MIN(h.start_at), 0) AS BIGINT) AS start_at FROM sqluice_job_history AS h

@@ -42,12 +42,14 @@ const (
 // Forever, as a retention, keeps jobs until a caller deletes them.
 const Forever time.Duration = -1
 
-// Retention is how long ended jobs and the audit log are kept: a time, or Forever.
+// Retention is how long ended jobs, the audit log and the history are kept: a time, or, but for the history, Forever.
 type Retention struct {
 	Done      time.Duration
 	Cancelled time.Duration
 	Failed    time.Duration
 	Audit     time.Duration
+	History   time.Duration
+	Minutes   time.Duration
 }
 
 // Pruner removes what has been kept for its retention.
@@ -163,7 +165,9 @@ func (p *Pruner) allParts() (parts []*part) {
 		run  func(context.Context) error
 	}{
 		{"workers", p.workers}, {"changes", p.audit}, {"refusals", p.refusals},
-		{"the history", func(ctx context.Context) error { return prune.History(ctx, p.Scope) }},
+		{"the history", func(ctx context.Context) error {
+			return prune.History(ctx, p.Scope, p.Retention.Minutes, p.Retention.History)
+		}},
 	} {
 		parts = append(parts, &part{name: upkeep.name, run: func(ctx context.Context) (prune.Result, error) {
 			return prune.Result{}, upkeep.run(ctx)

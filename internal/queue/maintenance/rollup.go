@@ -34,15 +34,17 @@ type Rollup struct {
 	scope *engine.Scope
 	log   *slog.Logger
 	notes *refusal.Notes
+	names *stats.Names // of the history
 
 	mu        sync.Mutex
 	durations stats.Durations // not yet in the history
 	noted     bool            // the database may hold notes to add up
 }
 
-// NewRollup returns a Rollup that looks for notes of other processes first.
-func NewRollup(scope *engine.Scope, log *slog.Logger, notes *refusal.Notes) *Rollup {
-	return &Rollup{scope: scope, log: log, notes: notes, durations: stats.Durations{}, noted: true}
+// NewRollup returns a Rollup that looks for notes of other processes first. names is for how many names a step of the history has
+// rows.
+func NewRollup(scope *engine.Scope, log *slog.Logger, notes *refusal.Notes, names int) *Rollup {
+	return &Rollup{scope: scope, log: log, notes: notes, names: &stats.Names{Most: names}, durations: stats.Durations{}, noted: true}
 }
 
 // Name implements Service.
@@ -106,7 +108,7 @@ func (r *Rollup) addUp(ctx context.Context) error {
 	if !noted {
 		return nil
 	}
-	left, err := AddUp(ctx, r.scope, durations)
+	left, err := addUp(ctx, r.scope, durations, r.names)
 	if err == nil {
 		return nil
 	}
@@ -126,10 +128,10 @@ func (r *Rollup) take() (durations stats.Durations, noted bool) {
 	return durations, noted
 }
 
-// AddUp moves the notes that the database holds into the sums, together with durations. It returns those of the durations
+// addUp moves the notes that the database holds into the sums, together with durations. It returns those of the durations
 // that were not added. What the database refuses to add keeps nothing else from it: the error then is of the last refusal.
-func AddUp(ctx context.Context, scope *engine.Scope, durations stats.Durations) (left stats.Durations, err error) {
-	a := adder{scope: scope, durations: durations, after: math.MinInt64, most: rollupMost}
+func addUp(ctx context.Context, scope *engine.Scope, durations stats.Durations, names *stats.Names) (left stats.Durations, err error) {
+	a := adder{scope: scope, names: names, durations: durations, after: math.MinInt64, most: rollupMost}
 	for more := true; more && err == nil; {
 		more, err = a.next(ctx)
 	}
@@ -147,9 +149,10 @@ func AddUp(ctx context.Context, scope *engine.Scope, durations stats.Durations) 
 	return a.left, err
 }
 
-// adder is one AddUp.
+// adder is one addUp.
 type adder struct {
 	scope     *engine.Scope
+	names     *stats.Names
 	durations stats.Durations // to be added with the next notes
 	left      stats.Durations // not to be added with notes
 	after     int64           // the last note that is skipped
@@ -161,7 +164,7 @@ type adder struct {
 
 func (a *adder) add(ctx context.Context, most int64, durations stats.Durations) error {
 	return a.scope.Write(ctx, 0, func(ctx context.Context, q db.Querier) (err error) {
-		a.more, err = stats.AddUp(ctx, q, a.after, most, durations)
+		a.more, err = stats.AddUp(ctx, q, a.after, most, durations, a.names)
 		return err
 	})
 }

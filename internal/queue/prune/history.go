@@ -15,17 +15,17 @@ import (
 // stepsAtOnce is how many steps of the history one transaction removes. Each has some rows for every kind.
 const stepsAtOnce = 10
 
-// History removes the steps of the history that are older than [stats.KeepFine] and [stats.KeepCoarse], and counts that are 0. A
+// History removes the minutes and the quarters of an hour of the history that are older than these times, and counts that are 0. A
 // part that fails stops no other part, and a step that the database does not let go no other step.
-func History(ctx context.Context, s *engine.Scope) error {
+func History(ctx context.Context, s *engine.Scope, minutes, quarters time.Duration) error {
 	now := s.Now()
 	err := errors.Join(
 		s.Write(ctx, 0, func(ctx context.Context, q db.Querier) error {
 			_, err := q.DeleteEmptyJobCounts(ctx)
 			return err
 		}),
-		steps(ctx, s, stats.FineStep, now.Add(-stats.KeepFine)),
-		steps(ctx, s, stats.CoarseStep, now.Add(-stats.KeepCoarse)),
+		steps(ctx, s, stats.FineStep, now.Add(-minutes)),
+		steps(ctx, s, stats.CoarseStep, now.Add(-quarters)),
 	)
 	if err != nil {
 		return fmt.Errorf("prune the history: %w", err)

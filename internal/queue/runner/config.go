@@ -15,20 +15,21 @@ const ClaimMost = 1000
 
 // Config says how a run works. jobs.Config documents the fields and fills in the defaults: a Config has none.
 type Config struct {
-	Queues     map[string]int // slots by queue
-	Prefetch   int            // jobs of each queue
-	Name       string         // made from host and process id when empty
-	Version    string
-	Grace      time.Duration
-	Lease      time.Duration
-	Timeout    time.Duration
-	StuckAfter time.Duration
-	Stop       time.Duration // after Grace
-	FailOnBoot bool
-	MaxCrashes int
-	Retention  maintenance.Retention
-	Log        *slog.Logger
-	Drain      bool // the run ends when no job is left
+	Queues       map[string]int // slots by queue
+	Prefetch     int            // jobs of each queue
+	Name         string         // made from host and process id when empty
+	Version      string
+	Grace        time.Duration
+	Lease        time.Duration
+	Timeout      time.Duration
+	StuckAfter   time.Duration
+	Stop         time.Duration // after Grace
+	FailOnBoot   bool
+	MaxCrashes   int
+	Retention    maintenance.Retention
+	HistoryNames int // for so many queues, kinds and pairs of them a step of the history has rows
+	Log          *slog.Logger
+	Drain        bool // the run ends when no job is left
 }
 
 // Handler is what a run knows of a kind.

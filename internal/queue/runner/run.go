@@ -71,7 +71,7 @@ func Run(ctx context.Context, config Config, o Options) error {
 
 func newRun(e *env, o Options) *run {
 	s := newState(e.config)
-	rollup := maintenance.NewRollup(o.Scope, e.log, e.notes)
+	rollup := maintenance.NewRollup(o.Scope, e.log, e.notes, e.config.HistoryNames)
 	rescuer := &maintenance.Rescuer{
 		Store: e.store, Log: e.log, MaxCrashes: e.config.MaxCrashes, FailAll: e.config.FailOnBoot, Self: s.workerID, Rescued: rollup.Note,
 		Notes: e.notes,

@@ -12,8 +12,8 @@ import (
 )
 
 // AddUp moves up to most rows of job_changes into the sums, and adds the durations to them, in the caller's transaction. more
-// reports whether further rows may be left.
-func AddUp(ctx context.Context, q db.Querier, after, most int64, durations Durations) (more bool, err error) {
+// reports whether further rows may be left. names bounds the rows of the history.
+func AddUp(ctx context.Context, q db.Querier, after, most int64, durations Durations, names *Names) (more bool, err error) {
 	rows, err := q.TakeJobChanges(ctx, db.TakeJobChangesParams{After: after, N: most})
 	if err != nil {
 		return false, err
@@ -33,7 +33,7 @@ func AddUp(ctx context.Context, q db.Querier, after, most int64, durations Durat
 	if err := addCounts(ctx, q, counts); err != nil {
 		return false, err
 	}
-	return int64(len(rows)) == most, addHistory(ctx, q, history)
+	return int64(len(rows)) == most, addHistory(ctx, q, history, names)
 }
 
 func addCounts(ctx context.Context, q db.Querier, counts Changes) error {
@@ -53,11 +53,14 @@ func addCounts(ctx context.Context, q db.Querier, counts Changes) error {
 	return q.AddJobCounts(ctx, string(list))
 }
 
-func addHistory(ctx context.Context, q db.Querier, fine map[cell]int64) error {
+func addHistory(ctx context.Context, q db.Querier, fine map[cell]int64, names *Names) error {
 	if len(fine) == 0 {
 		return nil
 	}
-	fine = withTotals(fine)
+	fine, err := names.bound(ctx, q, withTotals(fine))
+	if err != nil {
+		return err
+	}
 	coarse := map[cell]int64{}
 	for key, n := range fine {
 		key.start = key.start.Truncate(CoarseStep)
