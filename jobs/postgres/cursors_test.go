@@ -389,3 +389,56 @@ func TestCursorsOfWhatIsAddedClaimed(t *testing.T) {
 	id := add(nil)
 	at("an insert", false, fmt.Sprintf(`[["k",0,%d,%d]]`, due, id))
 }
+
+// A look at many queues begins at the cursors of those that have some, as a look at one does.
+func TestLooksAtManyQueuesBeginAtTheCursors(t *testing.T) {
+	store, client := stillCursors(t)
+	worker := ghost(t, store, "w", []string{"another"}).id
+	enqueueMany(t, client, 3)
+	enqueue(t, client, "k", jobs.Queue("other"))
+	key := cursorKey{jobs.DefaultQueue, `["k"]`}
+	now := store.Now().Add(time.Hour).UnixMicro() // the jobs are due since long
+	claim := func(n int64) (first int64) {
+		committed := func() {}
+		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) (err error) {
+			var rows []db.ClaimJobsRow
+			rows, committed, err = store.ClaimJobs(ctx, q, db.ClaimJobsParams{
+				WorkerID: worker, LeaseUntil: now, Now: now, Kinds: key.kinds, Queue: key.queue, N: n,
+			})
+			if err == nil {
+				first = rows[0].ID
+			}
+			return err
+		}))
+		committed()
+		return first
+	}
+	look := func() (found []string) {
+		must(t, store.Read(t.Context(), func(ctx context.Context, q db.Querier) (err error) {
+			found, err = store.ClaimableQueues(ctx, q, key.kinds, []string{"empty", "other", jobs.DefaultQueue})
+			return err
+		}))
+		slices.Sort(found)
+		return found
+	}
+	wantFound := func(when string, queues ...string) {
+		t.Helper()
+		if found := look(); !slices.Equal(found, queues) {
+			t.Errorf("%s, a look finds jobs in the queues %q, not %q", when, found, queues)
+		}
+	}
+	first := claim(1)
+	wantFound("without cursors", jobs.DefaultQueue, "other")
+	for range slowLooks {
+		store.cursors.looked(key, time.Minute, 1)
+	}
+	wantFound("with a job above the cursor", jobs.DefaultQueue, "other")
+	claim(2)
+	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
+		_, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: now, ID: first, Attempt: 1, WorkerID: worker})
+		return err
+	}))
+	wantFound("with a job below the cursor", "other")
+	store.cursors.lookedBelow(key, slowLook, true)
+	wantFound("after a look below", jobs.DefaultQueue, "other")
+}
