@@ -373,9 +373,7 @@ func testHistoryFaults(f *fixture) {
 // historyRows counts the rows of the history.
 func (f *fixture) historyRows() int64 {
 	f.Helper()
-	rows, err := f.store.Plain(f.ctx, "SELECT COUNT(*) FROM sqluice_job_history")
-	f.must(err)
-	return rows[0]
+	return f.sql("count_history")[0]
 }
 
 func testHistoryOfManyNames(f *fixture) {
