@@ -17,7 +17,7 @@ import (
 // into a measured time depends on its length. Transactions with only such statements are not counted.
 var byTheClock = []string{
 	"ListLiveWorkers", "ListHeldJobs", "CountHousework", "DeleteEndedWorkers", "DeleteOldAudit", "DeleteOldRefusals",
-	"TakeJobChanges", "AddJobCounts", "AddJobHistory", "GetOldestJobHistory", "DeleteJobHistory", "DeleteEmptyJobCounts",
+	"TakeJobChanges", "ListHistoryNames", "AddJobCounts", "AddJobHistory", "GetOldestJobHistory", "DeleteJobHistory", "DeleteEmptyJobCounts",
 }
 
 func TestStatementsByTheClockExist(t *testing.T) {

@@ -43,7 +43,7 @@ func (q *queue) errorsOf(j *job) []inspect.AttemptError {
 	var list []inspect.AttemptError
 	for _, e := range j.errors {
 		if w := q.worker(e.worker); w != nil {
-			e.Worker = w.Name
+			e.Worker, e.Host = w.Name, w.Host
 		}
 		list = append(list, e.AttemptError)
 	}
