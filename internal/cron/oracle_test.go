@@ -1,0 +1,142 @@
+package cron
+
+import (
+	"archive/zip"
+	"crypto/sha256"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var allZones = flag.Bool("zones", false, "try every zone, from 2000 to 2040")
+
+// oracles are specifications with the same said in Go, for local times.
+func oracles() []struct {
+	text  string
+	fixed bool
+	match func(t time.Time) bool
+} {
+	lastDay := func(t time.Time) bool { return t.AddDate(0, 0, 1).Month() != t.Month() }
+	return []struct {
+		text  string
+		fixed bool
+		match func(t time.Time) bool
+	}{
+		{"30 2 * * *", true, func(t time.Time) bool { return t.Hour() == 2 && t.Minute() == 30 }},
+		{"*/15 * * * *", false, func(t time.Time) bool { return t.Minute()%15 == 0 }},
+		{"0,59 0,1,23 1,15 * mon", true, func(t time.Time) bool {
+			return (t.Minute() == 0 || t.Minute() == 59) && (t.Hour() < 2 || t.Hour() == 23) && (t.Day() == 1 || t.Day() == 15 || t.Weekday() == time.Monday)
+		}},
+		{"45 0-23/2 L * sun#2,6", false, func(t time.Time) bool {
+			sunday := t.Weekday() == time.Sunday && t.Day() > 7 && t.Day() <= 14
+			return t.Minute() == 45 && t.Hour()%2 == 0 && (lastDay(t) || sunday || t.Weekday() == time.Saturday)
+		}},
+		{"5 0 29 2 *", true, func(t time.Time) bool {
+			return t.Minute() == 5 && t.Hour() == 0 && t.Day() == 29 && t.Month() == time.February
+		}},
+	}
+}
+
+// Every tick is that of a walk over all minutes, in each zone of the two databases of zones. In the short form some zones are tried.
+func TestTicksAreThoseOfAWalkOverAllMinutes(t *testing.T) {
+	from, to := time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2013, 1, 1, 0, 0, 0, 0, time.UTC)
+	if *allZones {
+		from, to = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2041, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	zones := zonesToTry(t)
+	total := 0
+	for name, zone := range zones {
+		n := 0
+		for i, ticks := range walk(from, to, zone) {
+			o := oracles()[i]
+			s, err := Parse(o.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.fixed != o.fixed {
+				t.Fatalf("%s: fixed is %v", o.text, s.fixed)
+			}
+			at := from.Add(-time.Second)
+			for _, want := range ticks {
+				if at = s.Next(at, zone); at.Unix() != want {
+					t.Fatalf("%s in %s: after the tick before %s comes %s", o.text, name, time.Unix(want, 0).In(zone), at.In(zone))
+				}
+				n++
+			}
+		}
+		total += n
+	}
+	t.Logf("%d ticks in %d zones", total, len(zones))
+}
+
+// walk returns the ticks of all oracles from a minute to another.
+func walk(from, to time.Time, zone *time.Location) [][]int64 {
+	all := oracles()
+	ticks := make([][]int64, len(all))
+	unseen := int64(-1 << 62) // the first local minute that was not seen yet
+	for u := from.Unix() - 3*secondsOfDay; u < to.Unix(); u += 60 {
+		local := time.Unix(u, 0).In(zone)
+		_, offset := local.Zone()
+		now := (u + int64(offset)) / 60
+		for i, o := range all {
+			due := !o.fixed && o.match(local)
+			if o.fixed && unseen > 0 {
+				for n := unseen; n <= now; n++ {
+					due = due || o.match(time.Unix(n*60, 0).UTC())
+				}
+			}
+			if due && u >= from.Unix() {
+				ticks[i] = append(ticks[i], u)
+			}
+		}
+		unseen = max(unseen, now+1)
+	}
+	return ticks
+}
+
+// zonesToTry returns zones by name and database: those with the strangest days, or each one whose content differs from all others.
+func zonesToTry(t *testing.T) map[string]*time.Location {
+	t.Helper()
+	some := []string{"UTC", "Europe/Berlin", "Pacific/Apia", "Australia/Lord_Howe", "America/Havana", "Africa/Casablanca", "America/Sao_Paulo"}
+	zones, seen := map[string]*time.Location{}, map[[32]byte]bool{}
+	add := func(database, name string, data []byte) {
+		sum := sha256.Sum256(data)
+		if !strings.HasPrefix(string(data), "TZif") || seen[sum] || !*allZones && !slices.Contains(some, name) {
+			return
+		}
+		zone, err := time.LoadLocationFromTZData(name, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[sum], zones[database+name] = true, zone
+	}
+	archive, err := zip.OpenReader(filepath.Join(runtime.GOROOT(), "lib/time/zoneinfo.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	for _, f := range archive.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add("Go's ", f.Name, data)
+	}
+	const system = "/usr/share/zoneinfo"
+	for _, f := range archive.File {
+		if data, err := os.ReadFile(filepath.Join(system, f.Name)); err == nil {
+			add("the system's ", f.Name, data)
+		}
+	}
+	return zones
+}
