@@ -60,7 +60,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.guardCommand(),
 		a.enqueueCommand(), a.listCommand(), a.showCommand(), a.whyCommand(), a.failedCommand(), a.waitCommand(),
 		a.retryCommand(), a.cancelCommand(), a.deleteCommand(), a.pruneCommand(), a.recountCommand(), a.auditCommand(), a.sensitiveCommand(),
-		a.workCommand(), a.workersCommand(), a.queuesCommand(), a.statsCommand(), a.topCommand(), a.serveCommand(),
+		a.workCommand(), a.workersCommand(), a.queuesCommand(), a.schedulesCommand(), a.statsCommand(), a.topCommand(), a.serveCommand(),
 		a.upCommand(), a.downCommand(), a.statusCommand(), a.backupCommand(), a.restoreCommand(), a.versionCommand(),
 		a.copyCommand(), a.reopenCommand(), a.benchCommand(), a.benchProcessCommand(),
 	)

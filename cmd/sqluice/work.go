@@ -54,6 +54,7 @@ type workFlags struct {
 	concurrency int
 	drain       bool
 	grace       time.Duration
+	stop        time.Duration
 	lease       time.Duration
 	name        string
 	onBoot      string
@@ -68,7 +69,7 @@ var workFields = map[string]string{"queue": "--queue", "worker name": "--name", 
 
 func (a *app) workCommand() *cobra.Command {
 	f := workFlags{
-		queues: map[string]int{}, concurrency: 10, grace: 10 * time.Second, lease: 30 * time.Second,
+		queues: map[string]int{}, concurrency: 10, grace: 10 * time.Second, stop: 15 * time.Second, lease: 30 * time.Second,
 		onBoot: "pending", logFormat: "text",
 	}
 	cmd := &cobra.Command{
@@ -84,6 +85,7 @@ func (a *app) workCommand() *cobra.Command {
 	flags.Var(&intValue{&f.concurrency, 1, maxConcurrency}, "concurrency", "jobs at the same time of a queue without its own number")
 	flags.BoolVar(&f.drain, "drain", false, "end when no job is pending, due or running")
 	flags.Var(&durationValue{value: &f.grace}, "grace", "how long jobs may continue after a stop")
+	flags.Var(&durationValue{value: &f.stop, least: time.Second}, "stop-timeout", "how long a stop then waits for the database, at most")
 	flags.Var(&durationValue{&f.lease, time.Second, 24 * time.Hour}, "lease", "how long a claim is valid without renewal")
 	flags.Var(&nameValue{&f.name}, "name", "the worker's `NAME`, unique among live workers (default: from host and process)")
 	flags.Var(&choiceValue{&f.onBoot, []string{"pending", "failed"}}, "on-boot", "the new status of jobs whose worker is dead")
@@ -186,7 +188,7 @@ func outliveReaders() (undo func()) {
 // config returns the runner's config. A handler may take killAfter after the end of its context, and is not stuck before that.
 func (f *workFlags) config(log *slog.Logger) jobs.Config {
 	config := jobs.Config{
-		Queues: map[string]int{}, Name: f.name, Version: programVersion(), Grace: f.grace, Lease: f.lease,
+		Queues: map[string]int{}, Name: f.name, Version: programVersion(), Grace: f.grace, StopTimeout: f.stop, Lease: f.lease,
 		StuckAfter: 2*killAfter + 5*time.Second, Logger: log,
 	}
 	for queue, n := range f.queues {

@@ -53,3 +53,24 @@ func (s *Spec) nextFixed(t, limit int64, zone *time.Location) (int64, bool) {
 	}
 	return 0, false
 }
+
+// Moved reports whether a tick is the end of a gap, in place of a time that the zone leaves out.
+func (s Spec) Moved(tick time.Time, zone *time.Location) bool {
+	if !s.fixed || s.every > 0 {
+		return false
+	}
+	n := tick.Unix() + offsetAt(tick.Unix(), zone)
+	at, ok := s.nextLocal(n, n+1)
+	return !ok || at != n
+}
+
+// Repeated reports whether the local time of a tick occurs again later, when the specification is not due again.
+func (s Spec) Repeated(tick time.Time, zone *time.Location) bool {
+	if !s.fixed || s.every > 0 {
+		return false
+	}
+	t := tick.Unix()
+	here := stretchAt(t, t+horizon, zone)
+	local := t + here.offset
+	return local-offsetAt(here.end, zone) >= here.end
+}
