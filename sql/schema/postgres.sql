@@ -117,6 +117,7 @@ TABLE sqluice_workers
     end_reason text
 
 CONSTRAINTS
+sqluice_job_audit sqluice_job_audit_id_check: CHECK (((id >= 1) AND (id <= '9007199254740991'::bigint)))
 sqluice_job_audit sqluice_job_audit_job_ids_check: CHECK (((job_ids)::text ~ '^\[([0-9]{1,19}(,[0-9]{1,19})*)?\]$'::text))
 sqluice_job_audit sqluice_job_audit_pkey: PRIMARY KEY (id)
 sqluice_job_changes sqluice_job_changes_pkey: PRIMARY KEY (id)
@@ -125,6 +126,7 @@ sqluice_job_counts sqluice_job_counts_status_check: CHECK ((status = ANY (ARRAY[
 sqluice_job_errors sqluice_job_errors_cause_check: CHECK ((cause = ANY (ARRAY['error'::text, 'panic'::text, 'timeout'::text, 'decode'::text, 'crash'::text, 'lost'::text])))
 sqluice_job_errors sqluice_job_errors_pkey: PRIMARY KEY (id)
 sqluice_job_history sqluice_job_history_pkey: PRIMARY KEY (step, start_at, queue, kind, event, bucket)
+sqluice_jobs sqluice_jobs_id_check: CHECK (((id >= 1) AND (id <= '9007199254740991'::bigint)))
 sqluice_jobs sqluice_jobs_pkey: PRIMARY KEY (id)
 sqluice_moves sqluice_moves_direction_check: CHECK ((direction = ANY (ARRAY['in'::text, 'out'::text])))
 sqluice_moves sqluice_moves_pkey: PRIMARY KEY (direction)
@@ -134,6 +136,7 @@ sqluice_refusals sqluice_refusals_pkey: PRIMARY KEY (job_id, action)
 sqluice_refusals sqluice_refusals_times_check: CHECK (((times)::bigint > 0))
 sqluice_sensitive_fields sqluice_sensitive_fields_pkey: PRIMARY KEY (kind, path)
 sqluice_workers sqluice_workers_end_reason_check: CHECK ((end_reason = ANY (ARRAY['stopped'::text, 'crash'::text, 'lost'::text])))
+sqluice_workers sqluice_workers_id_check: CHECK (((id >= 1) AND (id <= '9007199254740991'::bigint)))
 sqluice_workers sqluice_workers_kinds_check: CHECK ((json_typeof((kinds)::json) = 'array'::text))
 sqluice_workers sqluice_workers_lock_key_check: CHECK (((length(lock_key) <= 200) AND (lock_key !~ '[^0-9A-Za-z-]'::text)))
 sqluice_workers sqluice_workers_pid_check: CHECK (((pid >= 0) AND (pid <= '4294967295'::bigint)))

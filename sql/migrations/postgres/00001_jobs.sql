@@ -92,7 +92,8 @@ CREATE DOMAIN sqluice_time AS BIGINT
 -- are a fifth of the table, which is never soon enough when a million finished jobs are kept. An update that finds room in
 -- its own page writes less to the log.
 CREATE TABLE sqluice_jobs (
-    id          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id          BIGINT GENERATED ALWAYS AS IDENTITY (MAXVALUE 9007199254740991) PRIMARY KEY
+                CHECK (id BETWEEN 1 AND 9007199254740991),
     kind        sqluice_name   NOT NULL,
     payload     sqluice_json   NOT NULL DEFAULT '{}',
     status      sqluice_status NOT NULL DEFAULT 'pending',

@@ -28,7 +28,8 @@ CREATE DOMAIN sqluice_text AS TEXT
 -- A worker is one running Runner. The row of a worker that ended stays for a while, so that a job's history can name it. A
 -- process that can take the lock called lock_key knows that the worker is gone.
 CREATE TABLE sqluice_workers (
-    id           BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id           BIGINT GENERATED ALWAYS AS IDENTITY (MAXVALUE 9007199254740991) PRIMARY KEY
+                 CHECK (id BETWEEN 1 AND 9007199254740991),
     name         sqluice_name NOT NULL,
     lock_key     TEXT         NOT NULL CHECK (length(lock_key) <= 200 AND lock_key !~ '[^0-9A-Za-z-]'),
     host         sqluice_text NOT NULL,

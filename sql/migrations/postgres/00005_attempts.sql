@@ -32,7 +32,7 @@ ALTER TABLE sqluice_jobs ADD COLUMN last_error sqluice_text;
 
 -- One row for every attempt that did not end well.
 CREATE TABLE sqluice_job_errors (
-    id         BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id         BIGINT GENERATED ALWAYS AS IDENTITY (MAXVALUE 9007199254740991) PRIMARY KEY,
     job_id     sqluice_id    NOT NULL,
     attempt    sqluice_count NOT NULL,
     worker_id  sqluice_id,

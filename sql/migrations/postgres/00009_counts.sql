@@ -42,7 +42,7 @@ CREATE TABLE sqluice_job_counts (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 1000);
 
 CREATE TABLE sqluice_job_changes (
-    id    BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id    BIGINT GENERATED ALWAYS AS IDENTITY (MAXVALUE 9007199254740991) PRIMARY KEY,
     at    sqluice_time  NOT NULL,
     queue sqluice_name  NOT NULL,
     kind  sqluice_name  NOT NULL,

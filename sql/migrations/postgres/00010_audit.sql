@@ -22,7 +22,8 @@ $$;
 -- What people changed: a row for each transaction with such a change, written in that transaction. A change of one job
 -- names it in job_id; one of many lists them in job_ids, and jobs is how many.
 CREATE TABLE sqluice_job_audit (
-    id      BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id      BIGINT GENERATED ALWAYS AS IDENTITY (MAXVALUE 9007199254740991) PRIMARY KEY
+            CHECK (id BETWEEN 1 AND 9007199254740991),
     at      sqluice_time  NOT NULL,
     actor   sqluice_name  NOT NULL,
     action  sqluice_name  NOT NULL,
