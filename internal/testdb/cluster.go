@@ -38,7 +38,16 @@ func StartCluster(tb testing.TB, settings map[string]string) *Cluster {
 	if err != nil {
 		unavailable(tb, err)
 	}
-	c := &Cluster{server: filepath.Join(binaries, "postgres"), dir: shortDir(tb)}
+	all := map[string]string{
+		"listen_addresses": "", "logging_collector": "off", "max_wal_size": "256MB",
+		"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
+	}
+	maps.Copy(all, settings)
+	parent := ""
+	if all["fsync"] == "off" {
+		parent = memoryDir()
+	}
+	c := &Cluster{server: filepath.Join(binaries, "postgres"), dir: shortDir(tb, parent)}
 	c.Postgres = &Postgres{cluster: c, url: (&url.URL{
 		Scheme: "postgres", User: url.User("sqluice"), Path: "/postgres",
 		RawQuery: url.Values{"host": {c.dir}}.Encode(),
@@ -47,11 +56,6 @@ func StartCluster(tb testing.TB, settings map[string]string) *Cluster {
 		unavailable(tb, err)
 	}
 	c.initialize(tb, binaries)
-	all := map[string]string{
-		"listen_addresses": "", "logging_collector": "off",
-		"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
-	}
-	maps.Copy(all, settings)
 	c.arguments = []string{"-D", c.DataDir(), "-k", c.dir}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		c.arguments = append(c.arguments, "-c", name+"="+all[name])
@@ -95,11 +99,11 @@ func (c *Cluster) Start(tb testing.TB) {
 // standby.signal.
 func (c *Cluster) DataDir() string { return filepath.Join(c.dir, "data") }
 
-// shortDir makes a folder that is removed at the end of the test. It is not tb.TempDir, because a socket's path may be
+// shortDir makes a folder in another one, or in the system's for temporary files, that is removed at the end of the test. It is not tb.TempDir, because a socket's path may be
 // at most about 100 bytes, and because a server may run as another user.
-func shortDir(tb testing.TB) string {
+func shortDir(tb testing.TB, parent string) string {
 	tb.Helper()
-	dir, err := os.MkdirTemp("", "sqluice-")
+	dir, err := os.MkdirTemp(parent, "sqluice-")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func StartPgBouncer(tb testing.TB, clusterURL string, settings map[string]string
 	if err != nil {
 		tb.Fatal(err)
 	}
-	b := &PgBouncer{program: program, dir: shortDir(tb)}
+	b := &PgBouncer{program: program, dir: shortDir(tb, "")}
 	if b.attributes, err = serveruser.Attributes(b.dir); err != nil {
 		notTested(tb, "PgBouncer", err, "run the tests as another user")
 	}
