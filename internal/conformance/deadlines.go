@@ -130,6 +130,10 @@ func (d *deadlines) addInspector(failed, cancelled, waiting int64) {
 	d.maybe("Inspector.UnmarkSensitive", func(ctx context.Context) error { _, err := in.UnmarkSensitive(ctx, late, "a"); return err })
 	d.maybe("Inspector.Prune", func(ctx context.Context) error { _, err := in.Prune(ctx, jobs.StatusDone, 0); return err })
 	d.maybe("Inspector.PruneHistory", in.PruneHistory)
+	d.maybe("Inspector.LastAttempt", func(ctx context.Context) error {
+		_, err := in.LastAttempt(ctx, jobs.Job{ID: failed, Attempt: 1, WorkerID: 1})
+		return err
+	})
 	d.maybe("Inspector.RescueGone", func(ctx context.Context) error { return in.RescueGone(ctx, quiet()) })
 	d.add(false, "Inspector.Audit", func(ctx context.Context) error { _, err := in.Audit(ctx, inspect.AuditFilter{}); return err })
 	d.add(false, "Inspector.Counts", func(ctx context.Context) error { _, err := in.Counts(ctx); return err })

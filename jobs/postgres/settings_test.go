@@ -50,7 +50,7 @@ func testReadUnderATimeout(t *testing.T, site *site) {
 	_, _, url := site.queue(t)
 	setForAll(t, url, "statement_timeout = '150ms'")
 	_, client := open(t, url)
-	must(t, client.CheckSchema(t.Context()))
+	eventually(t, "the schema is read", func() bool { return client.CheckSchema(t.Context()) == nil })
 	tx, err := dial(t, url).Begin(t.Context())
 	must(t, err)
 	_, err = tx.Exec(t.Context(), sqlFile(t, "lock_jobs"))
