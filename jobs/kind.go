@@ -34,6 +34,7 @@ type Kind[T any] struct {
 	// RetryDelay returns how long to wait before the next attempt of a job after one failed with err; [Job.Counted] says how
 	// many have. It is called on the attempt's goroutine. [DefaultRetryDelay] when nil, and in place of a negative delay, which
 	// the log tells once.
+	// [FixedRetry], [ExponentialRetry] and [RetryAfter] make one.
 	RetryDelay func(job Job, err error) time.Duration
 
 	// Sensitive names the fields of its jobs that only the handler may see: [Redacted] stands in their place in what a [Client]

@@ -17,6 +17,33 @@ func DefaultRetryDelay(job Job, _ error) time.Duration {
 	return runner.DefaultRetryDelay(job, nil)
 }
 
+// FixedRetry returns a [Kind.RetryDelay] of always d. A negative d stands for [DefaultRetryDelay].
+func FixedRetry(d time.Duration) func(Job, error) time.Duration {
+	return func(Job, error) time.Duration { return d }
+}
+
+// ExponentialRetry returns a [Kind.RetryDelay] that is first after the first failed attempt and twice as long after each further one,
+// 10 % more or less at random, and at most most. A negative first or most stands for [DefaultRetryDelay].
+func ExponentialRetry(first, most time.Duration) func(Job, error) time.Duration {
+	return func(job Job, _ error) time.Duration {
+		if first < 0 || most < 0 {
+			return -1
+		}
+		return runner.ExponentialRetry(job, first, most)
+	}
+}
+
+// RetryAfter returns a [Kind.RetryDelay] with the delays after the first failed attempt, the second and so on; the last one goes for
+// all further ones. Without delays, and for negative ones, it stands for [DefaultRetryDelay].
+func RetryAfter(delays ...time.Duration) func(Job, error) time.Duration {
+	return func(job Job, _ error) time.Duration {
+		if len(delays) == 0 {
+			return -1
+		}
+		return delays[min(max(1, job.Counted()), len(delays))-1]
+	}
+}
+
 // Snooze, returned by a handler, puts the job off by d; the attempt does not count. A negative d means 0. Then the job is due again at
 // once, and before all jobs of a lower priority: one that checks again and again needs a delay. Other errors that are joined to it are
 // not recorded.

@@ -38,3 +38,36 @@ func TestDefaultRetryDelayVaries(t *testing.T) {
 		t.Errorf("a thousand delays lie within %s, from %s to %s", spread, shortest, longest)
 	}
 }
+
+// retryCase is a preset with its delays after 1, 2, 3 ... failed attempts; exact ones have no spread.
+type retryCase struct {
+	delay func(jobs.Job, error) time.Duration
+	want  []time.Duration
+	exact bool
+}
+
+func TestRetryPresets(t *testing.T) {
+	const s = time.Second
+	for name, c := range map[string]retryCase{
+		"fixed":          {jobs.FixedRetry(5 * s), []time.Duration{5 * s, 5 * s, 5 * s}, true},
+		"exponential":    {jobs.ExponentialRetry(s, time.Minute), []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s, 60 * s}, false},
+		"a list":         {jobs.RetryAfter(s, time.Minute), []time.Duration{s, time.Minute, time.Minute}, true},
+		"nothing":        {jobs.RetryAfter(), []time.Duration{-1, -1}, true},
+		"first negative": {jobs.ExponentialRetry(-s, s), []time.Duration{-1}, true},
+		"most negative":  {jobs.ExponentialRetry(s, -s), []time.Duration{-1}, true},
+		"no delay":       {jobs.ExponentialRetry(0, s), []time.Duration{0, 0}, true},
+	} {
+		for i, want := range c.want {
+			have := c.delay(jobs.Job{Attempt: i + 1}, nil)
+			if c.exact && have != want || !c.exact && (have < want*9/10 || have > want*11/10) {
+				t.Errorf("%s: after %d failed attempts the delay is %s, not %s", name, i+1, have, want)
+			}
+		}
+		c.delay(jobs.Job{}, nil) // and no panic
+	}
+	for _, n := range []int{100, math.MaxInt32, math.MaxInt} {
+		if d := jobs.ExponentialRetry(time.Millisecond, math.MaxInt64)(jobs.Job{Attempt: n}, nil); d < math.MaxInt64/10*8 {
+			t.Errorf("after %d failed attempts the delay is %s", n, d)
+		}
+	}
+}

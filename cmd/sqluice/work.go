@@ -55,6 +55,7 @@ type workFlags struct {
 	drain       bool
 	grace       time.Duration
 	stop        time.Duration
+	retry       retryValue
 	lease       time.Duration
 	name        string
 	onBoot      string
@@ -85,6 +86,7 @@ func (a *app) workCommand() *cobra.Command {
 	flags.Var(&intValue{&f.concurrency, 1, maxConcurrency}, "concurrency", "jobs at the same time of a queue without its own number")
 	flags.BoolVar(&f.drain, "drain", false, "end when no job is pending, due or running")
 	flags.Var(&durationValue{value: &f.grace}, "grace", "how long jobs may continue after a stop")
+	flags.Var(&f.retry, "retry", "delays after failed attempts: 1s,1m,1h, the last one for all further ones; or doubled, 1s..1h (default: n^4 seconds)")
 	flags.Var(&durationValue{value: &f.stop, least: time.Second}, "stop-timeout", "how long a stop then waits for the database, at most")
 	flags.Var(&durationValue{&f.lease, time.Second, 24 * time.Hour}, "lease", "how long a claim is valid without renewal")
 	flags.Var(&nameValue{&f.name}, "name", "the worker's `NAME`, unique among live workers (default: from host and process)")
@@ -149,7 +151,7 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 		environment := programEnvironment(a.env, f.env)
 		for _, p := range f.programs {
 			p.env, p.starter, p.log = environment, starter, log
-			jobs.Kind[json.RawMessage]{Name: p.kind}.Handle(runner, tally.around(p.handle, log))
+			jobs.Kind[json.RawMessage]{Name: p.kind, RetryDelay: f.retry.delay}.Handle(runner, tally.around(p.handle, log))
 		}
 		defer tally.keepShowing()()
 		if f.drain {

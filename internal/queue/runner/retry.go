@@ -15,11 +15,24 @@ const MaxRetryDelay = 24 * time.Hour
 // DefaultRetryDelay returns n^4 seconds for a job of which n attempts counted, 10 % more or less at random so that jobs that
 // failed together do not come back together, and at most MaxRetryDelay. The curve is River's and Sidekiq's.
 func DefaultRetryDelay(job jobtype.Job, _ error) time.Duration {
-	const spread = 0.1
-	most := MaxRetryDelay.Seconds()
-	seconds := min(math.Pow(float64(max(1, job.Counted())), 4), most) // before the spread, so that the longest delays have one too
-	seconds *= 1 - spread + 2*spread*rand.Float64()
-	return time.Duration(min(seconds, most) * float64(time.Second))
+	return spread(math.Pow(float64(max(1, job.Counted())), 4), MaxRetryDelay)
+}
+
+// ExponentialRetry returns first, doubled after each further attempt that counted, with the spread of DefaultRetryDelay, and at most
+// most.
+func ExponentialRetry(job jobtype.Job, first, most time.Duration) time.Duration {
+	return spread(first.Seconds()*math.Pow(2, float64(max(1, job.Counted())-1)), most)
+}
+
+// spread returns a delay of so many seconds, 10 % more or less at random, and at most most.
+func spread(seconds float64, most time.Duration) time.Duration {
+	const share = 0.1
+	delay := min(seconds*float64(time.Second), float64(most)) // before the spread, so that the longest delays have one too
+	delay *= 1 - share + 2*share*rand.Float64()
+	if delay >= float64(most) {
+		return most
+	}
+	return time.Duration(delay)
 }
 
 // failed retries while attempts are left.
