@@ -29,8 +29,43 @@ func AuditDetail(v any) ChangeOption { return func(o *lifecycle.Options) { o.Det
 // Get returns one job, or an error that is [ErrNotFound]. What the job's kind marks as sensitive is redacted, as it is in all
 // jobs that a client shows: see [Kind.Sensitive] and [Client.Revealed].
 func (c *Client) Get(ctx context.Context, id int64) (Job, error) {
+	job, err := c.find(ctx, func(context.Context, db.Querier) (int64, error) { return id, nil })
+	if err != nil {
+		return Job{}, fmt.Errorf("get job %d: %w", id, err)
+	}
+	return job, nil
+}
+
+// GetByUniqueKey returns the live job (scheduled, pending or running) of a kind that holds a unique key, as [Client.Get] does.
+func (c *Client) GetByUniqueKey(ctx context.Context, kind, key string) (Job, error) {
+	job, err := c.find(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
+		return q.GetLiveJobIDByUniqueKey(ctx, db.GetLiveJobIDByUniqueKeyParams{Kind: kind, UniqueKey: key})
+	})
+	if err != nil {
+		return Job{}, fmt.Errorf("get the job of kind %q with the unique key %q: %w", kind, key, err)
+	}
+	return job, nil
+}
+
+// GetByRequestID returns the job of a kind that was enqueued with a request id, as [Client.Get] does, as long as its row is kept.
+func (c *Client) GetByRequestID(ctx context.Context, kind, id string) (Job, error) {
+	job, err := c.find(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
+		return q.GetJobIDByRequestID(ctx, db.GetJobIDByRequestIDParams{Kind: kind, RequestID: id})
+	})
+	if err != nil {
+		return Job{}, fmt.Errorf("get the job of kind %q with the request id %q: %w", kind, id, err)
+	}
+	return job, nil
+}
+
+// find returns the job whose id a function finds.
+func (c *Client) find(ctx context.Context, id func(context.Context, db.Querier) (int64, error)) (Job, error) {
 	var job Job
 	err := c.scope().Read(ctx, func(ctx context.Context, q db.Querier) error {
+		id, err := id(ctx, q)
+		if err != nil {
+			return err
+		}
 		row, err := q.GetJob(ctx, id)
 		if err != nil {
 			return err
@@ -42,10 +77,7 @@ func (c *Client) Get(ctx context.Context, id int64) (Job, error) {
 		job = jobrow.Of(one[0])
 		return err
 	})
-	if err != nil {
-		return Job{}, fmt.Errorf("get job %d: %w", id, core.NotFound(err))
-	}
-	return job, nil
+	return job, core.NotFound(err)
 }
 
 // Retry makes a failed, cancelled or scheduled job due now, with all its attempts before it. The error is

@@ -163,6 +163,14 @@ func showHasEverything(t *testing.T, c *cli) {
 		}
 	}
 	c.fails(exitFailure, []string{"job 99", "no such job"}, "show", "99")
+	for _, by := range [][]string{{"--unique", "key"}, {"--request-id", "req"}} {
+		if found := c.ok(append([]string{"show", "--kind", job.Kind}, by...)...); found != out {
+			t.Errorf("show by %q prints\n%s, not\n%s", by, found, out)
+		}
+		c.fails(exitFailure, []string{"no such job"}, append([]string{"show", "--kind", "other"}, by...)...)
+		c.fails(exitUsage, []string{"give an ID"}, append([]string{"show", id, "--kind", job.Kind}, by...)...)
+		c.fails(exitUsage, []string{"give an ID"}, append([]string{"show"}, by...)...)
+	}
 }
 
 func controlCharactersOfJobsNeverReachTheTerminal(t *testing.T, c *cli) {

@@ -23,29 +23,60 @@ type jobDetails struct {
 
 func (a *app) showCommand() *cobra.Command {
 	var asJSON bool
+	var by lookUp
 	cmd := &cobra.Command{
-		Use:     "show ID",
-		Short:   "Show all columns of a job, and its attempts",
+		Use:   "show [ID]",
+		Short: "Show all columns of a job, and its attempts",
+		Long: "show shows all columns of a job, and its attempts. Without an ID, --kind and --unique find the live job that holds a\n" +
+			"unique key, --kind and --request-id the job that was enqueued with a request id.",
 		GroupID: groupJobs,
-		Args:    takes(1, 1, "ID"),
+		Args:    takes(0, 1, "[ID]"),
 		RunE: a.do(func(ctx context.Context, args []string) error {
-			id, err := parseID(args[0])
+			get, err := by.find(args)
 			if err != nil {
 				return err
 			}
-			return a.withClient(ctx, func(c *jobs.Client) error { return a.show(ctx, c, id, asJSON) })
+			return a.withClient(ctx, func(c *jobs.Client) error {
+				job, err := get(ctx, c)
+				if err != nil {
+					return err
+				}
+				return a.show(ctx, c, job, asJSON)
+			})
 		}),
 	}
-	jsonFlag(cmd.Flags(), &asJSON)
+	flags := cmd.Flags()
+	flags.StringVar(&by.kind, "kind", "", "the kind of the job to find")
+	flags.StringVar(&by.unique, "unique", "", "the unique key that the job holds")
+	flags.StringVar(&by.request, "request-id", "", "the request id that the job was enqueued with")
+	jsonFlag(flags, &asJSON)
 	return cmd
 }
 
-func (a *app) show(ctx context.Context, c *jobs.Client, id int64, asJSON bool) error {
-	job, err := c.Get(ctx, id)
-	if err != nil {
-		return err
+// lookUp is how a person names a job without its id.
+type lookUp struct{ kind, unique, request string }
+
+// find returns how to get the job that the arguments or the flags name.
+func (l *lookUp) find(args []string) (func(context.Context, *jobs.Client) (jobs.Job, error), error) {
+	switch byKey := l.kind != "" && (l.unique == "") != (l.request == ""); {
+	case len(args) == 1 && *l == lookUp{}:
+		id, err := parseID(args[0])
+		return func(ctx context.Context, c *jobs.Client) (jobs.Job, error) { return c.Get(ctx, id) }, err
+	case len(args) == 1 || !byKey:
+		return nil, usagef("give an ID, or --kind and either --unique or --request-id")
+	case l.unique != "":
+		return func(ctx context.Context, c *jobs.Client) (jobs.Job, error) {
+			return c.GetByUniqueKey(ctx, l.kind, l.unique)
+		}, nil
+	default:
+		return func(ctx context.Context, c *jobs.Client) (jobs.Job, error) {
+			return c.GetByRequestID(ctx, l.kind, l.request)
+		}, nil
 	}
-	failures, err := inspect.New(c).Errors(ctx, id)
+}
+
+func (a *app) show(ctx context.Context, c *jobs.Client, job jobs.Job, asJSON bool) error {
+	failures, err := inspect.New(c).Errors(ctx, job.ID)
 	if err != nil {
 		return err
 	}

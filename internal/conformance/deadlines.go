@@ -109,6 +109,8 @@ func (d *deadlines) addClient(failed, cancelled, waiting int64) {
 		})
 	})
 	d.add(false, "Client.Get", func(ctx context.Context) error { _, err := c.Get(ctx, waiting); return err })
+	d.maybe("Client.GetByUniqueKey", func(ctx context.Context) error { return found(c.GetByUniqueKey(ctx, late, "u")) })
+	d.maybe("Client.GetByRequestID", func(ctx context.Context) error { return found(c.GetByRequestID(ctx, late, "r")) })
 	d.add(true, "Client.Wait", func(ctx context.Context) error { _, err := c.Wait(ctx, waiting); return err })
 	d.add(false, "Client.CheckSchema", c.CheckSchema)
 	d.add(false, "Client.CheckOpen", c.CheckOpen)
@@ -116,6 +118,14 @@ func (d *deadlines) addClient(failed, cancelled, waiting int64) {
 	path := filepath.Join(d.TempDir(), "backup.db")
 	d.maybe("Client.BackupTo", func(ctx context.Context) error { return c.BackupTo(ctx, io.Discard) })
 	d.maybe("Client.Backup", func(ctx context.Context) error { return c.Backup(ctx, path) })
+}
+
+// found returns the error of a look-up, but for that there is no such job.
+func found(_ jobs.Job, err error) error {
+	if errors.Is(err, jobs.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 func (d *deadlines) addInspector(failed, cancelled, waiting int64) {

@@ -1,7 +1,9 @@
 package conformance
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -19,6 +21,35 @@ var uniqueTests = []test{
 	{"OneWinnerByRequest", func(f *fixture) { testOneWinner(f, jobs.RequestID) }},
 	{"RequestIDOutlivesTheJob", testRequestID},
 	{"LongestKeys", testLongestKeys},
+	{"LookUp", testLookUp},
+}
+
+// A job is found by its unique key while it lives, and by its request id for longer; each in its kind alone.
+func testLookUp(f *fixture) {
+	id := f.enqueue("k", jobs.Unique("a"), jobs.RequestID("b"))
+	other := f.enqueue("l", jobs.Unique("a"), jobs.RequestID("b"))
+	unique, err := f.client.GetByUniqueKey(f.ctx, "k", "a")
+	f.must(err)
+	request, err := f.client.GetByRequestID(f.ctx, "l", "b")
+	f.must(err)
+	want(f, "the job by its unique key", unique.ID, id)
+	want(f, "the job by its request id", request.ID, other)
+	want(f, "its request id", request.RequestID, "b")
+	for _, missing := range [][2]string{{"k", "b"}, {"m", "a"}, {"k", ""}} {
+		if _, err := f.client.GetByUniqueKey(f.ctx, missing[0], missing[1]); !errors.Is(err, jobs.ErrNotFound) {
+			f.Errorf("%q: the look-up by a unique key gives %v", missing, err)
+		}
+	}
+	if _, err := f.client.GetByRequestID(f.ctx, "k", "a"); !errors.Is(err, jobs.ErrNotFound) {
+		f.Errorf("the look-up by a request id gives %v", err)
+	}
+	f.drain(jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return nil }))
+	if _, err := f.client.GetByUniqueKey(f.ctx, "k", "a"); !errors.Is(err, jobs.ErrNotFound) {
+		f.Errorf("a job that is done is found by its unique key: %v", err)
+	}
+	ended, err := f.client.GetByRequestID(f.ctx, "k", "b")
+	f.must(err)
+	want(f, "status", ended.Status, jobs.StatusDone)
 }
 
 // testLongestKeys has keys of characters that need four bytes and that no compression makes shorter.
