@@ -40,8 +40,8 @@ type Retention struct {
 	Cancelled time.Duration // 24 hours when 0
 	Failed    time.Duration // Forever when 0: they wait for people
 	Audit     time.Duration // of what people changed, not of jobs: 90 days when 0
-	History   time.Duration // of the history by quarters of an hour: 30 days when 0, and not longer
-	Minutes   time.Duration // of the history by minutes: 6 hours when 0, and not longer
+	History   time.Duration // of the history by quarters of an hour: 30 days when 0, and not longer; at least an hour
+	Minutes   time.Duration // of the history by minutes: 6 hours when 0, and not longer; at least a quarter of one
 }
 
 // Config says how a runner runs. The zero value of every field is its default.
@@ -166,8 +166,8 @@ func (c Config) valueFaults() []error {
 		{isRetention(kept.Cancelled), "Retention.Cancelled", kept.Cancelled.String(), "be positive or Forever"},
 		{isRetention(kept.Failed), "Retention.Failed", kept.Failed.String(), "be positive or Forever"},
 		{isRetention(kept.Audit), "Retention.Audit", kept.Audit.String(), "be positive or Forever"},
-		{kept.History >= 0 && kept.History <= stats.KeepCoarse, "Retention.History", kept.History.String(), "be from 0 to 720h"},
-		{kept.Minutes >= 0 && kept.Minutes <= stats.KeepFine, "Retention.Minutes", kept.Minutes.String(), "be from 0 to 6h"},
+		{kept.History >= time.Hour && kept.History <= stats.KeepCoarse, "Retention.History", kept.History.String(), "be from 1h to 720h, or 0 for that"},
+		{kept.Minutes >= 15*time.Minute && kept.Minutes <= stats.KeepFine, "Retention.Minutes", kept.Minutes.String(), "be from 15m to 6h, or 0 for that"},
 		{c.HistoryNames >= 0, "HistoryNames", fmt.Sprint(c.HistoryNames), "not be negative"},
 	} {
 		if !check.ok {

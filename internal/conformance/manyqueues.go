@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -21,6 +22,72 @@ var manyQueuesTests = []test{
 	{"OrderWithinEach", testOrderWithinManyQueues},
 	{"ABacklogStarvesNoOther", testBacklogBesideManyQueues},
 	{"AKindOfOthers", testManyQueuesOfForeignKinds},
+	{"AnEnqueueBesideABacklog", testEnqueueBesideABacklog},
+	{"AFailedCycle", testFailedCycleOfManyQueues},
+}
+
+// fewMany is more queues than a runner claims from one by one.
+const fewMany = 8
+
+func fewManySlots() map[string]int {
+	queues := map[string]int{}
+	for i := range fewMany {
+		queues[nameOfMany(i)] = 2
+	}
+	return queues
+}
+
+// A job that is enqueued into an empty queue while another one has a backlog does not wait for the end of that.
+func testEnqueueBesideABacklog(f *fixture) {
+	const backlog = 5000
+	f.must(f.inTx(func(tx Tx) error {
+		_, err := f.client.With(tx).EnqueueMany(f.ctx, "k", slices.Repeat([]json.RawMessage{json.RawMessage("{}")}, backlog), jobs.Queue(nameOfMany(0)))
+		return err
+	}))
+	var ran atomic.Int64
+	begun, before := make(chan struct{}), make(chan int64, 1)
+	var once sync.Once
+	f.start(jobs.Config{Queues: fewManySlots()}, on("k", func(context.Context, jobs.Job) error {
+		if ran.Add(1) > 100 {
+			once.Do(func() { close(begun) })
+		}
+		return nil
+	}), on("other", func(context.Context, jobs.Job) error {
+		before <- ran.Load()
+		return nil
+	}))
+	receive(f, "the backlog begins", begun)
+	f.enqueue("other", jobs.Queue(nameOfMany(3)))
+	if n := receive(f, "the other job", before); n >= backlog {
+		f.Errorf("the other job began after all %d jobs of the backlog", n)
+	}
+}
+
+// failingExchange is a store whose next exchange fails while it is armed.
+type failingExchange struct {
+	engine.Store
+	armed *atomic.Bool
+}
+
+func (s failingExchange) Exchange(ctx context.Context, x *engine.Exchange) error {
+	if s.armed.Swap(false) {
+		return jobs.ErrFull
+	}
+	return s.Store.Exchange(ctx, x)
+}
+
+// A cycle that fails when a job has just fallen due is repeated, with no other reason to wake up.
+func testFailedCycleOfManyQueues(f *fixture) {
+	var armed atomic.Bool
+	client := jobs.New(engine.SealStore(failingExchange{engine.StoreOf(f.client.Store()), &armed}))
+	f.startOn(client, jobs.Config{Queues: fewManySlots()}, on("k", nothing))
+	f.ended(f.enqueue("k", jobs.Queue(nameOfMany(1))))
+	id := f.enqueue("k", jobs.Queue(nameOfMany(2)), jobs.In(100*time.Millisecond))
+	armed.Store(true)
+	want(f, "status", f.ended(id).Status, jobs.StatusDone)
+	if armed.Load() {
+		f.Error("no cycle has failed")
+	}
 }
 
 // manyQueues is how many queues the runners of these tests serve.

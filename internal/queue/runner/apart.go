@@ -56,6 +56,7 @@ func (p *apart) commit(ctx context.Context, c *cycle, refused error) (rest *cycl
 		}
 	}
 	if c.ended = nil; !c.promotes() {
+		p.lookEverywhere()
 		return c, nil
 	}
 	if refused != nil && !p.on {
@@ -63,6 +64,7 @@ func (p *apart) commit(ctx context.Context, c *cycle, refused error) (rest *cycl
 		p.on = true
 	}
 	if !p.on {
+		p.lookEverywhere()
 		return c, nil // an end alone was refused before
 	}
 	promoted, err := p.promote(ctx)

@@ -55,11 +55,17 @@ func (p *producer) look(ctx context.Context, wants map[string]int64) (found, dra
 	return false, false
 }
 
-// lookAlong leaves those of many queues in wants that have jobs, before a cycle that has other work anyway. After a fault it
-// leaves all.
-func (p *producer) lookAlong(ctx context.Context, wants map[string]int64) {
+// lookAlong leaves those of many queues in wants that have jobs, before a cycle that has other work anyway, or that get jobs back from
+// the attempts that have ended. After a fault it leaves all.
+func (p *producer) lookAlong(ctx context.Context, wants map[string]int64, ended []*Attempt) {
+	before := maps.Clone(wants)
 	if _, next, err := p.peek(ctx, wants); err == nil {
 		p.next = next
+	}
+	for _, a := range ended {
+		if n, wanted := before[a.job.Queue]; wanted && a.end.Fate.Returns() {
+			wants[a.job.Queue], p.hungry[a.job.Queue] = n, true
+		}
 	}
 }
 

@@ -75,6 +75,7 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 		return true, p.unrecorded(context.Cause(p.writing))
 	}
 	p.gather()
+	p.heed()
 	stopping := ctx.Err() != nil
 	if stopping {
 		p.behind = false
@@ -88,7 +89,7 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 		p.rest()
 		return false, nil
 	}
-	if found, drained := p.lookFirst(ctx, wants, working); drained {
+	if found, drained := p.lookFirst(ctx, wants, ended, working); drained {
 		return true, p.end()
 	} else if !found {
 		return false, nil
@@ -117,10 +118,10 @@ func (p *producer) end() error {
 // lookFirst looks before a cycle that only claims, unless the last notification led to a claim. Of many queues it leaves those that
 // have jobs before every cycle, also one that is working: that has other work anyway. found is also false when the producer must
 // look again.
-func (p *producer) lookFirst(ctx context.Context, wants map[string]int64, working bool) (found, drained bool) {
+func (p *producer) lookFirst(ctx context.Context, wants map[string]int64, ended []*Attempt, working bool) (found, drained bool) {
 	if working {
 		if len(wants) > lookEach {
-			p.lookAlong(ctx, wants)
+			p.lookAlong(ctx, wants, ended)
 		}
 		return true, false
 	}
@@ -130,7 +131,11 @@ func (p *producer) lookFirst(ctx context.Context, wants map[string]int64, workin
 	if found, drained = p.look(ctx, wants); !found || drained {
 		return found, drained
 	}
-	return !p.standsBack(), false
+	if p.standsBack() {
+		p.lookEverywhere() // the look has left some out, and no timer is set
+		return false, false
+	}
+	return true, false
 }
 
 // commit commits a cycle and does what follows from it.
@@ -169,6 +174,19 @@ func (p *producer) commitOne(ctx context.Context, c *cycle) error {
 func (p *producer) lookEverywhere() {
 	for _, queue := range p.names {
 		p.hungry[queue] = true
+	}
+}
+
+// heed takes a notification between two cycles: while one of many queues has a backlog, the producer does not rest, and the others,
+// which were looked at, must not wait for that.
+func (p *producer) heed() {
+	if len(p.names) <= lookEach || time.Until(p.backoff.QuietUntil()) > 0 {
+		return
+	}
+	select {
+	case <-p.wake:
+		p.lookEverywhere()
+	default:
 	}
 }
 
@@ -297,6 +315,7 @@ func (p *producer) failed(c *cycle, err error, stopping bool) error {
 	if stopping && p.handlersEnded() && p.trouble.Lasts() >= p.config.Stop {
 		return p.unrecorded(err)
 	}
+	p.lookEverywhere() // a look before the cycle has left some out
 	outage.Sleep(p.writing, outage.Backoff(p.trouble.Failures()))
 	return nil
 }
