@@ -93,7 +93,8 @@ type Config struct {
 
 	// HistoryNames bounds the history, whose rows grow with the names of queues and kinds: so many queues, so many kinds, and so many
 	// pairs of the two have figures of their own in each quarter of an hour; 500 when 0. Those come first that end jobs first,
-	// and of a few seconds those that end most. All others are added up as the queue, or kind, _other. Sums over all are exact.
+	// and of a few seconds those that end most. All others are added up as the queue, or kind, _other. Sums over all are exact. Each runner goes by
+	// its own bound: give all of a database the same.
 	HistoryNames int
 
 	// Middleware wraps every handler, the first one outermost.

@@ -369,7 +369,6 @@ func testHistoryFaults(f *fixture) {
 	}
 }
 
-// Steps that are too old are removed with the jobs of that age.
 // historyRows counts the rows of the history.
 func (f *fixture) historyRows() int64 {
 	f.Helper()
@@ -440,6 +439,7 @@ func testHistoryKeptAsSet(f *fixture) {
 	f.eventually("what is older than set is removed", func() bool { return f.historyRows() == before-3*4 })
 }
 
+// Steps that are too old are removed with the jobs of that age.
 func testHistoryKept(f *fixture) {
 	now := f.store.Now()
 	f.write(func(ctx context.Context, q db.Querier) error {
