@@ -123,16 +123,25 @@ func (s *connections) queryRow(ctx context.Context, name string, args []any, val
 	if err := s.look(ctx); err != nil {
 		return err
 	}
-	return s.rerun(ctx, func() error {
-		conn, err := s.acquire(ctx)
-		if err != nil {
+	for n := 1; ; n++ {
+		err := s.rerun(ctx, func() error {
+			conn, err := s.acquire(ctx)
+			if err != nil {
+				return err
+			}
+			defer conn.Release()
+			w := newWatch(ctx, s.options.silence)
+			return w.end(conn.QueryRow(w.ctx, s.names.qualify(control(name)), args...).Scan(values...))
+		})
+		if n == endedMost || !endedByServer(err) || ctx.Err() != nil {
 			return err
 		}
-		defer conn.Release()
-		w := newWatch(ctx, s.options.silence)
-		return w.end(conn.QueryRow(w.ctx, s.names.qualify(control(name)), args...).Scan(values...))
-	})
+	}
 }
+
+// endedMost is how often, at most, the library's own short questions are asked that the server ends: a busy server may take longer for
+// one than the statement_timeout of an impatient role.
+const endedMost = 5
 
 func (s *connections) query(ctx context.Context, value any, name string, args ...any) error {
 	return s.queryRow(ctx, name, once(args...), value)

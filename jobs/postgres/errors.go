@@ -166,6 +166,12 @@ func notConnected(err error) bool {
 // broken reports whether a connection was lost that was there.
 func broken(err error) bool { return lost(err) && !notConnected(err) }
 
+// endedByServer reports whether the server ended a statement, as the role's statement_timeout does.
+func endedByServer(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == codeCanceled
+}
+
 // readOnly reports whether the database took no writes.
 func readOnly(err error) bool {
 	var e *pgconn.PgError
