@@ -63,7 +63,7 @@ func (l *lookUp) find(args []string) (func(context.Context, *jobs.Client) (jobs.
 		id, err := parseID(args[0])
 		return func(ctx context.Context, c *jobs.Client) (jobs.Job, error) { return c.Get(ctx, id) }, err
 	case len(args) == 1 || !byKey:
-		return nil, usagef("give an ID, or --kind and either --unique or --request-id")
+		return nil, usagef("ID is missing or given beside other names of a job: give an ID, or --kind and either --unique or --request-id")
 	case l.unique != "":
 		return func(ctx context.Context, c *jobs.Client) (jobs.Job, error) {
 			return c.GetByUniqueKey(ctx, l.kind, l.unique)
