@@ -201,14 +201,7 @@ func (e *enqueue) tagsColumn() *string {
 	if len(e.tags) == 0 {
 		return nil
 	}
-	list := []byte{'['}
-	for i, tag := range e.tags {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = core.AppendString(list, tag)
-	}
-	s := string(append(list, ']'))
+	s := core.JSONNames(e.tags)
 	return &s
 }
 

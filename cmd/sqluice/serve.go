@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sqluice/sqluice/admin"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/metrics"
 )
@@ -128,8 +129,8 @@ func (a *app) token(file string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the token: %w", err)
 	}
-	if strings.HasPrefix(string(text), "\uFEFF") {
-		return "", fmt.Errorf("read the token: %s must not begin with a byte order mark: write it as UTF-8 without one", file)
+	if err := core.CheckMark(file, text); err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" {

@@ -139,14 +139,14 @@ func (f *field) special(text string, to *days) bool {
 		return false
 	}
 	if day, ok := cutLast(text); ok {
-		if n, ok := f.value(day); ok {
+		if n, err := f.bound(day); err == nil {
 			to.lastOfWeek |= 1 << (n % 7)
 			return true
 		}
 	}
 	day, nth, ok := strings.Cut(text, "#")
-	n, known := f.value(day)
-	if !ok || !known || len(nth) != 1 || nth[0] < '1' || nth[0] > '5' {
+	n, err := f.bound(day)
+	if !ok || err != nil || len(nth) != 1 || nth[0] < '1' || nth[0] > '5' {
 		return false
 	}
 	to.nth[n%7] |= 1 << (nth[0] - '1')
@@ -205,21 +205,12 @@ func (f *field) element(text string) (set uint64, err error) {
 
 // bound reads a value of the field, by number or by name.
 func (f *field) bound(text string) (int, error) {
-	if n, ok := f.value(text); ok {
-		return n, nil
-	}
-	return f.number(text, f.low, f.high)
-}
-
-// value is bound, but false for what is not a value.
-func (f *field) value(text string) (int, bool) {
 	if len(text) == 3 {
 		if at := strings.Index(f.names, strings.ToLower(text)); at >= 0 && at%3 == 0 {
-			return f.low + at/3, true
+			return f.low + at/3, nil
 		}
 	}
-	n, err := f.number(text, f.low, f.high)
-	return n, err == nil
+	return f.number(text, f.low, f.high)
 }
 
 func (f *field) number(text string, low, high int) (int, error) {

@@ -50,37 +50,30 @@ const secondsOfDay = 24 * 60 * 60
 // none before limit.
 func (s *Spec) nextLocal(n, limit int64) (int64, bool) {
 	t := time.Unix(n, 0).UTC() // whose fields are those of the local clock
-	year, month, day := t.Date()
-	ofDay := t.Hour()*3600 + t.Minute()*60 + t.Second()
-	for n < limit {
-		if s.month>>month&1 == 0 {
-			year, month, day, ofDay = startOf(year, month+1)
-		} else {
-			first := time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
-			length := first.AddDate(0, 1, -1).Day()
-			weekday := int(first.Weekday()) + day - 1
-			for ; day <= length; day, weekday, ofDay = day+1, weekday+1, 0 {
-				if !s.day.match(day, weekday%7, length) {
-					continue
-				}
-				if at, ok := s.nextOfDay(ofDay); ok {
-					n = first.Unix() + int64(day-1)*secondsOfDay + int64(at)
-					return n, n < limit
-				}
+	day, ofDay := t.Day(), t.Hour()*3600+t.Minute()*60+t.Second()
+	for first := time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC); n < limit; day, ofDay, n = 1, 0, first.Unix() {
+		end := first.AddDate(0, 1, 0)
+		if s.month>>first.Month()&1 != 0 {
+			if at, ok := s.nextOfMonth(first, end.AddDate(0, 0, -1).Day(), day, ofDay); ok {
+				return at, at < limit
 			}
-			year, month, day, ofDay = startOf(year, month+1)
 		}
-		n = time.Date(year, month, 1, 0, 0, 0, 0, time.UTC).Unix()
+		first = end
 	}
 	return 0, false
 }
 
-// startOf returns the beginning of a month; 13 is the first one of the next year.
-func startOf(year int, month time.Month) (int, time.Month, int, int) {
-	if month > time.December {
-		return year + 1, time.January, 1, 0
+// nextOfMonth returns the first second of a month with so many days, from one of its days and a second of that on, that matches.
+func (s *Spec) nextOfMonth(first time.Time, length, day, ofDay int) (int64, bool) {
+	for ; day <= length; day, ofDay = day+1, 0 {
+		if !s.day.match(day, (int(first.Weekday())+day-1)%7, length) {
+			continue
+		}
+		if at, ok := s.nextOfDay(ofDay); ok {
+			return first.Unix() + int64(day-1)*secondsOfDay + int64(at), true
+		}
 	}
-	return year, month, 1, 0
+	return 0, false
 }
 
 // nextOfDay returns the first second of a day from one on that matches.

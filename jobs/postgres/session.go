@@ -142,7 +142,10 @@ func (s *connections) holdOnce(
 		case !idle:
 			return err
 		default:
-			if err := inTime(ctx, conn.Ping); err != nil {
+			asking, cancel := context.WithTimeout(ctx, answerWithin)
+			err := conn.Ping(asking)
+			cancel()
+			if err != nil { // whatever it is, the connection is of no use any more
 				return errors.Join(errSilent, err)
 			}
 		}

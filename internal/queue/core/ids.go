@@ -17,7 +17,7 @@ func JSONIDs(ids []int64) string {
 	return string(append(text, ']'))
 }
 
-// JSONNames returns names of queues as a JSON list.
+// JSONNames returns names, such as those of queues, as a JSON list.
 func JSONNames(names []string) string {
 	text := append(make([]byte, 0, 24*len(names)+2), '[')
 	for i, name := range names {

@@ -105,18 +105,15 @@ func (p *producer) peek(ctx context.Context, wants map[string]int64) (found bool
 
 // leave leaves in wants, and hungry, those of its queues that have jobs to claim.
 func (p *producer) leave(wants map[string]int64, claimable []string) {
-	left := map[string]int64{}
+	has := make(map[string]bool, len(claimable))
 	for _, queue := range claimable {
-		if n, wanted := wants[queue]; wanted {
-			left[queue] = n
-		}
+		has[queue] = true
 	}
 	for queue := range wants {
-		delete(p.hungry, queue)
-	}
-	clear(wants)
-	for queue, n := range left {
-		wants[queue], p.hungry[queue] = n, true
+		if !has[queue] {
+			delete(wants, queue)
+			delete(p.hungry, queue)
+		}
 	}
 }
 
