@@ -58,10 +58,7 @@ func (h *Handler) auditPage(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := auditView{a.body.(auditList), listFilterOf(r), []inspect.Action{
-		inspect.ActionEnqueue, inspect.ActionRetry, inspect.ActionCancel, inspect.ActionDelete, inspect.ActionPrune, inspect.ActionPause, inspect.ActionResume,
-		inspect.ActionMark, inspect.ActionUnmark,
-	}}
+	v := auditView{a.body.(auditList), listFilterOf(r), inspect.Actions()}
 	return view{"audit", "Audit", v}, nil
 }
 

@@ -76,10 +76,24 @@ func (q timed) AddJobHistory(ctx context.Context, arg string) error {
 	return err
 }
 
+func (q timed) AddScheduleTick(ctx context.Context, arg AddScheduleTickParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.AddScheduleTick(ctx, arg)
+	q.hook("AddScheduleTick", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) AddSensitiveFields(ctx context.Context, arg AddSensitiveFieldsParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.AddSensitiveFields(ctx, arg)
 	q.hook("AddSensitiveFields", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) AdvanceSchedule(ctx context.Context, arg AdvanceScheduleParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.AdvanceSchedule(ctx, arg)
+	q.hook("AdvanceSchedule", time.Since(began), err)
 	return value, err
 }
 
@@ -272,11 +286,32 @@ func (q timed) DeleteOldRefusals(ctx context.Context) (int64, error) {
 	return value, err
 }
 
+func (q timed) DeleteOldScheduleTicks(ctx context.Context, arg DeleteOldScheduleTicksParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.DeleteOldScheduleTicks(ctx, arg)
+	q.hook("DeleteOldScheduleTicks", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) DeleteSchedule(ctx context.Context, arg string) (int64, error) {
+	began := time.Now()
+	value, err := q.own.DeleteSchedule(ctx, arg)
+	q.hook("DeleteSchedule", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) DeleteSensitiveFields(ctx context.Context, arg DeleteSensitiveFieldsParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.DeleteSensitiveFields(ctx, arg)
 	q.hook("DeleteSensitiveFields", time.Since(began), err)
 	return value, err
+}
+
+func (q timed) EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) error {
+	began := time.Now()
+	err := q.own.EndScheduleTick(ctx, arg)
+	q.hook("EndScheduleTick", time.Since(began), err)
+	return err
 }
 
 func (q timed) EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error) {
@@ -419,6 +454,20 @@ func (q timed) GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPru
 	return value, err
 }
 
+func (q timed) GetSchedule(ctx context.Context, arg string) (Schedule, error) {
+	began := time.Now()
+	value, err := q.own.GetSchedule(ctx, arg)
+	q.hook("GetSchedule", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) GetScheduleWork(ctx context.Context, arg string) (GetScheduleWorkRow, error) {
+	began := time.Now()
+	value, err := q.own.GetScheduleWork(ctx, arg)
+	q.hook("GetScheduleWork", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) GetWorkerName(ctx context.Context, arg int64) (GetWorkerNameRow, error) {
 	began := time.Now()
 	value, err := q.own.GetWorkerName(ctx, arg)
@@ -475,10 +524,31 @@ func (q timed) ImportQueues(ctx context.Context, arg string) (int64, error) {
 	return value, err
 }
 
+func (q timed) ImportScheduleTicks(ctx context.Context, arg string) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ImportScheduleTicks(ctx, arg)
+	q.hook("ImportScheduleTicks", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ImportSchedules(ctx context.Context, arg string) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ImportSchedules(ctx, arg)
+	q.hook("ImportSchedules", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ImportWorkers(ctx context.Context, arg string) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ImportWorkers(ctx, arg)
 	q.hook("ImportWorkers", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListAllScheduleTicks(ctx context.Context) ([]ScheduleTick, error) {
+	began := time.Now()
+	value, err := q.own.ListAllScheduleTicks(ctx)
+	q.hook("ListAllScheduleTicks", time.Since(began), err)
 	return value, err
 }
 
@@ -528,6 +598,13 @@ func (q timed) ListDueJobIDs(ctx context.Context, arg ListDueJobIDsParams) ([]in
 	began := time.Now()
 	value, err := q.own.ListDueJobIDs(ctx, arg)
 	q.hook("ListDueJobIDs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListDueSchedules(ctx context.Context, arg ListDueSchedulesParams) ([]string, error) {
+	began := time.Now()
+	value, err := q.own.ListDueSchedules(ctx, arg)
+	q.hook("ListDueSchedules", time.Since(began), err)
 	return value, err
 }
 
@@ -664,6 +741,27 @@ func (q timed) ListRefusals(ctx context.Context, arg int64) ([]Refusal, error) {
 	return value, err
 }
 
+func (q timed) ListScheduleTicks(ctx context.Context, arg ListScheduleTicksParams) ([]ScheduleTick, error) {
+	began := time.Now()
+	value, err := q.own.ListScheduleTicks(ctx, arg)
+	q.hook("ListScheduleTicks", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListSchedules(ctx context.Context, arg ListSchedulesParams) ([]Schedule, error) {
+	began := time.Now()
+	value, err := q.own.ListSchedules(ctx, arg)
+	q.hook("ListSchedules", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListSchedulesNamed(ctx context.Context, arg string) ([]Schedule, error) {
+	began := time.Now()
+	value, err := q.own.ListSchedulesNamed(ctx, arg)
+	q.hook("ListSchedulesNamed", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListSensitiveFields(ctx context.Context, arg string) ([]ListSensitiveFieldsRow, error) {
 	began := time.Now()
 	value, err := q.own.ListSensitiveFields(ctx, arg)
@@ -699,6 +797,13 @@ func (q timed) NoteRefusal(ctx context.Context, arg NoteRefusalParams) error {
 	return err
 }
 
+func (q timed) NoteScheduleJob(ctx context.Context, arg NoteScheduleJobParams) error {
+	began := time.Now()
+	err := q.own.NoteScheduleJob(ctx, arg)
+	q.hook("NoteScheduleJob", time.Since(began), err)
+	return err
+}
+
 func (q timed) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	began := time.Now()
 	value, err := q.own.OpenQueue(ctx, arg)
@@ -710,6 +815,13 @@ func (q timed) PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, err
 	began := time.Now()
 	value, err := q.own.PauseQueue(ctx, arg)
 	q.hook("PauseQueue", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) PauseSchedule(ctx context.Context, arg PauseScheduleParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.PauseSchedule(ctx, arg)
+	q.hook("PauseSchedule", time.Since(began), err)
 	return value, err
 }
 
@@ -725,6 +837,13 @@ func (q timed) PromoteListedJobs(ctx context.Context, arg PromoteListedJobsParam
 	value, err := q.own.PromoteListedJobs(ctx, arg)
 	q.hook("PromoteListedJobs", time.Since(began), err)
 	return value, err
+}
+
+func (q timed) PutSchedule(ctx context.Context, arg PutScheduleParams) error {
+	began := time.Now()
+	err := q.own.PutSchedule(ctx, arg)
+	q.hook("PutSchedule", time.Since(began), err)
+	return err
 }
 
 func (q timed) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams) (int64, error) {
@@ -804,6 +923,13 @@ func (q timed) ResumeQueue(ctx context.Context, arg ResumeQueueParams) (int64, e
 	return value, err
 }
 
+func (q timed) ResumeSchedule(ctx context.Context, arg ResumeScheduleParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ResumeSchedule(ctx, arg)
+	q.hook("ResumeSchedule", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) RetryConflicts(ctx context.Context, arg RetryConflictsParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.RetryConflicts(ctx, arg)
@@ -829,6 +955,13 @@ func (q timed) SetJobProgress(ctx context.Context, arg SetJobProgressParams) (in
 	began := time.Now()
 	value, err := q.own.SetJobProgress(ctx, arg)
 	q.hook("SetJobProgress", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.SetScheduleFault(ctx, arg)
+	q.hook("SetScheduleFault", time.Since(began), err)
 	return value, err
 }
 

@@ -7,6 +7,9 @@ var (
 	// ErrNotFound is returned by every method that takes a job id when there is no such job.
 	ErrNotFound = jobtype.ErrNotFound
 
+	// ErrNoSchedule is returned by every method that takes a schedule's name when there is no such schedule.
+	ErrNoSchedule = jobtype.ErrNoSchedule
+
 	// ErrStatus is returned by Retry, Cancel and Delete when the job's status does not allow it; the error names the
 	// id and the status.
 	ErrStatus = jobtype.ErrStatus

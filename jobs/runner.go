@@ -11,11 +11,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/internal/queue/runner"
+	"github.com/sqluice/sqluice/internal/queue/schedule"
 	"github.com/sqluice/sqluice/internal/queue/stats"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -196,7 +198,8 @@ type Runner struct {
 	marks    map[string][]string // of the kinds that have handlers
 	started  atomic.Bool
 
-	elsewhere []handler // of kinds whose queues the runner does not claim from
+	schedules []Schedule // that the runner declares
+	elsewhere []handler  // of kinds whose queues the runner does not claim from
 }
 
 // NewRunner returns a runner, or all faults of the config together.
@@ -266,13 +269,20 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 	if r.started.Swap(true) {
 		return errors.New("run: a runner runs once: make a new one")
 	}
+	var schedules []db.PutScheduleParams
+	if !drain {
+		var err error
+		if schedules, err = r.scheduleRows(r.client.store.NowWithin(ctx)); err != nil {
+			return fmt.Errorf("run: %w", err)
+		}
+	}
 	log := callback.Logger(r.config.Logger)
 	for _, h := range r.elsewhere {
 		log.Warn("the kind's queue is not one of the runner's queues: only jobs of the kind that are enqueued on one of those run here", "kind", h.kind, "queue", h.queue)
 	}
 	err := runner.Run(audit.Without(ctx), r.config.internal(drain), runner.Options{
-		Scope: r.client.scope(), Registry: r.client.runners, Handlers: r.handlers,
-		Prepare: func(ctx context.Context) error { return r.client.mark(ctx, r.marks) },
+		Scope: r.client.scope(), Registry: r.client.runners, Handlers: r.handlers, Schedules: schedule.Names(schedules),
+		Prepare: func(ctx context.Context) error { return r.prepare(ctx, schedules) },
 	})
 	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		return nil // stopped before it had begun

@@ -31,3 +31,28 @@ const (
 	CauseCrash   = jobtype.CauseCrash   // the worker's process ended
 	CauseLost    = jobtype.CauseLost    // the lease ran out although the process may live
 )
+
+// ScheduleInfo is a schedule as its row has it.
+type ScheduleInfo = jobtype.Schedule
+
+// The states of a schedule: see [ScheduleInfo.State].
+const (
+	ScheduleActive     = jobtype.ScheduleActive
+	SchedulePaused     = jobtype.SchedulePaused
+	ScheduleUndeclared = jobtype.ScheduleUndeclared
+	ScheduleFaulty     = jobtype.ScheduleFaulty
+)
+
+// ScheduleTick is a time at which a schedule was due, and what came of it.
+type ScheduleTick = jobtype.Tick
+
+// TickOutcome is what came of a tick.
+type TickOutcome = jobtype.TickOutcome
+
+const (
+	TickEnqueued = jobtype.TickEnqueued // a job was enqueued
+	TickAsked    = jobtype.TickAsked    // the schedule was run at once: the time is that of the request
+	TickOwed     = jobtype.TickOwed     // its job waits for the end of the last one
+	TickSkipped  = jobtype.TickSkipped  // the job of an earlier tick had not ended, or it was owed when a later one came
+	TickMissed   = jobtype.TickMissed   // no worker was there, and the schedule does not catch up
+)

@@ -36,6 +36,12 @@ func soundRows() map[string]struct {
 			{"lock_key": "1", "host": "h", "pid": 1, "version": "v", "queues": `{"q":1}`, "kinds": `["k"]`, "started_at": 1, "heartbeat_at": 1, "lease_until": 1,
 				"ended_at": 2, "end_reason": "crash"},
 		}},
+		"sqluice_schedules": {"name", []row{
+			{"kind": "k", "spec": "@daily", "next_at": 1, "start_at": 1, "created_at": 1, "updated_at": 1},
+			{"kind": "k", "spec": "@daily", "next_at": 1, "start_at": 1, "created_at": 1, "updated_at": 1, "origin": "code", "catch_up": "all:3",
+				"overlap": "after", "owed_at": 1, "last_at": 1, "last_job_id": 1, "paused_at": 1, "fault": "f"},
+		}},
+		"sqluice_schedule_ticks":   {"schedule", []row{{"tick": 1, "outcome": "enqueued", "since": 1, "job_id": 1, "replaced_id": 1, "at": 1}, {"tick": 1, "outcome": "missed", "at": 1}}},
 		"sqluice_queues":           {"name", []row{{"paused_at": 1, "updated_at": 1}, {"updated_at": 1}}},
 		"sqluice_job_errors":       {"message", []row{{"job_id": 1, "attempt": 1, "ended_at": 1, "cause": "error"}}},
 		"sqluice_moves":            {"token", []row{{"direction": "out", "peer": "elsewhere", "started_at": 1}}},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -57,18 +58,11 @@ func (a *app) enqueueCommand() *cobra.Command {
 		Args:    takes(1, 2, "KIND", "PAYLOAD"),
 	}
 	flags := cmd.Flags()
-	f.queue = jobs.DefaultQueue
-	flags.Var(&nameValue{&f.queue}, "queue", "`NAME` of the queue to put the job on")
-	flags.Var(&intValue{&f.priority, jobs.MinPriority, jobs.MaxPriority}, "priority", "higher runs first")
+	f.common(flags)
 	flags.Var(&durationValue{value: &f.in}, "in", "run not before this delay")
 	flags.Var(&timeValue{&f.at}, "at", "run not before this time, in the form of RFC 3339")
-	f.maxAttempts = jobs.DefaultMaxAttempts
-	flags.Var(&intValue{&f.maxAttempts, 1, jobs.MaxAttemptsLimit}, "max-attempts", "attempts before the job fails")
-	flags.Var(&durationValue{value: &f.timeout, least: time.Millisecond}, "timeout", "of one attempt (default: the worker's)")
 	flags.StringVar(&f.unique, "unique", "", "add nothing if a live job of this kind has the same `KEY`")
 	flags.StringVar(&f.requestID, "request-id", "", "add nothing if a job of this kind was ever added with the same `ID`")
-	flags.StringVar(&f.userID, "user-id", "", "the `ID` of the user on whose behalf the job runs")
-	flags.StringArrayVar(&f.tags, "tag", nil, "label the job with this `TAG`; may be repeated")
 	flags.BoolVar(&f.stdin, "stdin", false, "read one payload a line from standard input")
 	f.durability = durabilityFlag(flags)
 	jsonFlag(flags, &f.asJSON)
@@ -91,6 +85,42 @@ func (a *app) enqueueCommand() *cobra.Command {
 	return cmd
 }
 
+// common adds the flags of jobs that are enqueued at once or by a schedule.
+func (f *enqueueFlags) common(flags *pflag.FlagSet) {
+	f.queue = jobs.DefaultQueue
+	flags.Var(&nameValue{&f.queue}, "queue", "`NAME` of the queue to put the job on")
+	flags.Var(&intValue{&f.priority, jobs.MinPriority, jobs.MaxPriority}, "priority", "higher runs first")
+	f.maxAttempts = jobs.DefaultMaxAttempts
+	flags.Var(&intValue{&f.maxAttempts, 1, jobs.MaxAttemptsLimit}, "max-attempts", "attempts before the job fails")
+	flags.Var(&durationValue{value: &f.timeout, least: time.Millisecond}, "timeout", "of one attempt (default: the worker's)")
+	flags.StringVar(&f.userID, "user-id", "", "the `ID` of the user on whose behalf the job runs")
+	flags.StringArrayVar(&f.tags, "tag", nil, "label the job with this `TAG`; may be repeated")
+}
+
+// commonOptions returns the options for the flags of common.
+func (f *enqueueFlags) commonOptions(given func(string) bool) ([]jobs.EnqueueOption, error) {
+	if given("user-id") && f.userID == "" {
+		return nil, emptyFlag("user-id")
+	}
+	if slices.Contains(f.tags, "") {
+		return nil, emptyFlag("tag")
+	}
+	opts := []jobs.EnqueueOption{jobs.Queue(f.queue), jobs.Priority(f.priority), jobs.MaxAttempts(f.maxAttempts), jobs.Tags(f.tags...)}
+	if given("timeout") {
+		opts = append(opts, jobs.Timeout(f.timeout))
+	}
+	if given("user-id") {
+		opts = append(opts, jobs.UserID(f.userID))
+	}
+	return opts, nil
+}
+
+// emptyFlag is the error of an empty text, which the library takes for none: here it is most likely a variable of a script that is
+// not set.
+func emptyFlag(flag string) error {
+	return usagef("--%s must not be empty: leave it out for none", flag)
+}
+
 // options returns the options for the flags that were given; the library has the other defaults.
 func (f *enqueueFlags) options(given func(string) bool) ([]jobs.EnqueueOption, error) {
 	if given("in") && given("at") {
@@ -99,22 +129,20 @@ func (f *enqueueFlags) options(given func(string) bool) ([]jobs.EnqueueOption, e
 	if f.stdin && (given("unique") || given("request-id")) {
 		return nil, usagef("--unique and --request-id name one job: they cannot be given with --stdin")
 	}
-	// The library takes an empty key for none; here it is most likely a variable of a script that is not set.
-	for _, text := range []struct{ flag, value string }{{"unique", f.unique}, {"request-id", f.requestID}, {"user-id", f.userID}} {
+	for _, text := range []struct{ flag, value string }{{"unique", f.unique}, {"request-id", f.requestID}} {
 		if given(text.flag) && text.value == "" {
-			return nil, usagef("--%s must not be empty: leave it out for none", text.flag)
+			return nil, emptyFlag(text.flag)
 		}
 	}
-	if slices.Contains(f.tags, "") {
-		return nil, usagef("--tag must not be empty: leave it out for none")
+	opts, err := f.commonOptions(given)
+	if err != nil {
+		return nil, err
 	}
-	opts := []jobs.EnqueueOption{jobs.Queue(f.queue), jobs.Priority(f.priority), jobs.MaxAttempts(f.maxAttempts), jobs.Tags(f.tags...)}
 	for _, o := range []struct {
 		flag   string
 		option jobs.EnqueueOption
 	}{
-		{"in", jobs.In(f.in)}, {"at", jobs.At(f.at)}, {"timeout", jobs.Timeout(f.timeout)}, {"unique", jobs.Unique(f.unique)},
-		{"request-id", jobs.RequestID(f.requestID)}, {"user-id", jobs.UserID(f.userID)},
+		{"in", jobs.In(f.in)}, {"at", jobs.At(f.at)}, {"unique", jobs.Unique(f.unique)}, {"request-id", jobs.RequestID(f.requestID)},
 	} {
 		if given(o.flag) {
 			opts = append(opts, o.option)

@@ -2,99 +2,207 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"strconv"
 	"time"
-	_ "time/tzdata" // a system without a database of zones has this one
 
 	"github.com/spf13/cobra"
-	"github.com/sqluice/sqluice/internal/cron"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
+// scheduleFields maps the library's fields to flags.
+var scheduleFields = map[string]string{
+	"schedule name": "NAME", "kind": "--kind", "payload": "PAYLOAD", "queue": "--queue", "priority": "--priority",
+	"max attempts": "--max-attempts", "timeout": "--timeout", "user id": "--user-id", "tag": "--tag", "number of tags": "number of --tag",
+	"catch-up": "--catch-up", "overlap": "--overlap",
+}
+
+// schedulesPage is how many schedules one look reads.
+const schedulesPage = 500
+
 func (a *app) schedulesCommand() *cobra.Command {
+	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "schedules",
-		Short:   "See when a schedule is due",
+		Use:   "schedules",
+		Short: "List the schedules; put, pause, run and delete them",
+		Long: "schedules lists what enqueues jobs by the clock, with the next tick and the last one of each. A schedule of a program's\n" +
+			"code is due only while a worker lives that declares it.",
 		GroupID: groupRun,
 		Args:    takesCommand(),
-	}
-	cmd.AddCommand(a.schedulesNextCommand())
-	return cmd
-}
-
-// ticksMost is how many ticks schedules next prints at most.
-const ticksMost = 10_000
-
-func (a *app) schedulesNextCommand() *cobra.Command {
-	zone, n, from, every, asJSON := "UTC", 5, time.Time{}, time.Duration(0), false
-	cmd := &cobra.Command{
-		Use:   "next [SPEC]",
-		Short: "Print the next times of a cron specification",
-		Long: "next prints when a cron specification is due, and where a change of the zone's clock moves a time: minute, hour,\n" +
-			"day of month, month, day of week; six fields begin with seconds; or @daily and its like. It needs no database.\n" +
-			"With --json it prints a list of times.",
-		Example: "  sqluice schedules next '0 2 * * *' --zone Europe/Berlin -n 5\n  sqluice schedules next --every 90s --from 2026-01-01T00:00:00Z --json",
-		Args:    takes(0, 1, "[SPEC]"),
-		RunE: a.do(func(_ context.Context, args []string) error {
-			text := strings.Join(args, "")
-			switch {
-			case every > 0 && text != "":
-				return usagef("give either SPEC or --every")
-			case every > 0:
-				text = "@every " + every.String()
-			case text == "":
-				return usagef("give a SPEC such as '0 2 * * *', or --every")
-			case n < 1 || n > ticksMost:
-				return usagef("--count must be from 1 to %d, not %d", ticksMost, n)
-			}
-			return a.schedulesNext(text, zone, n, from, asJSON)
+		RunE: a.do(func(ctx context.Context, _ []string) error {
+			return a.withClient(ctx, func(c *jobs.Client) error { return a.schedules(ctx, c, asJSON) })
 		}),
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&zone, "zone", zone, "the time zone: an IANA name such as Europe/Berlin")
-	flags.IntVarP(&n, "count", "n", n, "how many times to print")
-	flags.Var(&timeValue{&from}, "from", "print those after this time, in the form of RFC 3339 (default: now)")
-	flags.Var(&durationValue{value: &every, least: cron.MinEvery}, "every", "print times this far apart, in place of a SPEC")
-	jsonFlag(flags, &asJSON)
+	jsonFlag(cmd.Flags(), &asJSON)
+	cmd.AddCommand(
+		a.schedulesPutCommand(),
+		a.schedulesShowCommand(),
+		a.scheduleSwitch("pause", "Stop a schedule until it is resumed; its jobs stay", "paused", "no change", (*jobs.Client).PauseSchedule),
+		a.scheduleSwitch("resume", "Let a paused schedule go on with its next tick", "resumed", "no change", (*jobs.Client).ResumeSchedule),
+		a.schedulesRunCommand(),
+		a.scheduleSwitch("delete", "Remove a schedule; its jobs stay", "deleted", "there is none", (*jobs.Client).DeleteSchedule),
+		a.schedulesNextCommand(),
+	)
 	return cmd
 }
 
-func (a *app) schedulesNext(text, zoneName string, n int, from time.Time, asJSON bool) error {
-	spec, err := cron.Parse(text)
+// eachSchedule calls do with the schedules by name.
+func eachSchedule(ctx context.Context, c *jobs.Client, do func(jobs.ScheduleInfo) error) error {
+	for after := ""; ; {
+		list, err := c.ListSchedules(ctx, after, schedulesPage)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			if err := do(s); err != nil {
+				return err
+			}
+			after = s.Name
+		}
+		if len(list) < schedulesPage {
+			return nil
+		}
+	}
+}
+
+func (a *app) schedules(ctx context.Context, c *jobs.Client, asJSON bool) error {
+	if asJSON {
+		list := jsonArray{app: a}
+		if err := eachSchedule(ctx, c, func(s jobs.ScheduleInfo) error { return list.add(s) }); err != nil {
+			return err
+		}
+		list.end()
+		return nil
+	}
+	now := inspect.New(c).Now()
+	t := newTable(a.out, "NAME", "KIND", "SPEC", "ZONE", "NEXT", "LAST", "JOB", "STATE")
+	err := eachSchedule(ctx, c, func(s jobs.ScheduleInfo) error {
+		job := "-"
+		if s.LastJob != 0 {
+			job = strconv.FormatInt(s.LastJob, 10)
+		}
+		t.row(s.Name, s.Kind, s.Spec, s.Zone, nextTick(now, s), age(now, s.Last), job, s.State())
+		return nil
+	})
 	if err != nil {
-		return usagef("%s", err)
+		return err
 	}
-	zone, err := cron.Zone(zoneName)
+	return t.end()
+}
+
+// nextTick returns when a schedule is due, for people.
+func nextTick(now time.Time, s jobs.ScheduleInfo) string {
+	if s.State() != jobs.ScheduleActive || s.Next.IsZero() {
+		return "-"
+	}
+	return s.Next.Local().Format(time.DateTime) + " (" + age(now, s.Next) + ")"
+}
+
+func (a *app) schedulesShowCommand() *cobra.Command {
+	var asJSON bool
+	n := 20
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show a schedule and what came of its last ticks",
+		Args:  takes(1, 1, "NAME"),
+		RunE: a.do(func(ctx context.Context, args []string) error {
+			return a.withClient(ctx, func(c *jobs.Client) error { return a.showSchedule(ctx, c, args[0], n, asJSON) })
+		}),
+	}
+	cmd.Flags().Var(&intValue{&n, 1, 100}, "limit", "the most ticks to list")
+	jsonFlag(cmd.Flags(), &asJSON)
+	return cmd
+}
+
+func (a *app) showSchedule(ctx context.Context, c *jobs.Client, name string, n int, asJSON bool) error {
+	s, err := c.GetSchedule(ctx, name)
 	if err != nil {
-		return usagef("--zone: %s", err)
+		return nameFlags(err, scheduleFields)
 	}
-	if from.IsZero() {
-		from = time.Now()
-	}
-	ticks := []string{}
-	for at := from; len(ticks) < n; {
-		if at = spec.Next(at, zone); at.IsZero() {
-			break
-		}
-		tick := at.In(zone).Format(time.RFC3339)
-		ticks = append(ticks, tick)
-		if asJSON {
-			continue
-		}
-		switch {
-		case spec.Moved(at, zone):
-			a.print("%s  moved: the clock is set forward past its time", tick)
-		case spec.Repeated(at, zone):
-			a.print("%s  the first of two: the clock is set back", tick)
-		default:
-			a.print("%s", tick)
-		}
-	}
-	if len(ticks) == 0 {
-		return fmt.Errorf("specification %q is not due within forty years in the zone %s", text, zoneName)
+	ticks, err := c.ScheduleTicks(ctx, name, n)
+	if err != nil {
+		return err
 	}
 	if asJSON {
-		return a.printJSON(ticks)
+		return a.printJSON(struct {
+			Schedule jobs.ScheduleInfo   `json:"schedule"`
+			Ticks    []jobs.ScheduleTick `json:"ticks"`
+		}{s, ticks})
 	}
-	return nil
+	now := inspect.New(c).Now()
+	rows := newTable(a.out)
+	for _, row := range [][2]string{
+		{"name", s.Name}, {"kind", s.Kind}, {"queue", s.Queue}, {"spec", s.Spec}, {"zone", s.Zone}, {"catch-up", s.CatchUp}, {"overlap", s.Overlap},
+		{"payload", string(s.Payload)}, {"options", string(s.Options)}, {"state", s.State()}, {"fault", s.Fault},
+		{"next", moment(now, s.Next)}, {"owed", moment(now, s.Owed)}, {"changed", moment(now, s.Updated)},
+	} {
+		if row[1] != "" && row[1] != "-" {
+			rows.row(row[0], row[1])
+		}
+	}
+	if err := rows.end(); err != nil {
+		return err
+	}
+	if len(ticks) == 0 {
+		return nil
+	}
+	a.print("")
+	t := newTable(a.out, "TICK", "OUTCOME", "JOB", "AT", "")
+	for _, tick := range ticks {
+		job, more := "-", ""
+		if tick.Job != 0 {
+			job = strconv.FormatInt(tick.Job, 10)
+		}
+		if !tick.MissedSince.IsZero() {
+			more = "missed since " + tick.MissedSince.Local().Format(time.DateTime)
+		}
+		if tick.Replaced != 0 {
+			more += " in place of job " + strconv.FormatInt(tick.Replaced, 10)
+		}
+		t.row(tick.Tick.Local().Format(time.DateTime), string(tick.Outcome), job, age(now, tick.At), more)
+	}
+	return t.end()
+}
+
+// scheduleSwitch is a command that changes one schedule. Repeating it is not an error.
+func (a *app) scheduleSwitch(
+	name, short, done, unchanged string, set func(*jobs.Client, context.Context, string) (bool, error),
+) *cobra.Command {
+	return &cobra.Command{
+		Use:   name + " NAME",
+		Short: short,
+		Args:  takes(1, 1, "NAME"),
+		RunE: a.do(func(ctx context.Context, args []string) error {
+			return a.withClient(ctx, func(c *jobs.Client) error {
+				changed, err := set(c, ctx, args[0])
+				if err != nil {
+					return nameFlags(err, scheduleFields)
+				}
+				became := done
+				if !changed {
+					became = unchanged
+				}
+				a.print("schedule %s: %s", printable(args[0], oneLine), became)
+				return nil
+			})
+		}),
+	}
+}
+
+func (a *app) schedulesRunCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "run NAME",
+		Short: "Enqueue a schedule's job at once and print its id",
+		Args:  takes(1, 1, "NAME"),
+		RunE: a.do(func(ctx context.Context, args []string) error {
+			return a.withClient(ctx, func(c *jobs.Client) error {
+				id, err := c.RunSchedule(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				a.print("%d", id)
+				return nil
+			})
+		}),
+	}
 }

@@ -4,9 +4,84 @@ import (
 	"encoding/json"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/sqluice/sqluice/jobs"
 )
+
+func fromJSON(t *testing.T, text string, v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A schedule from its first put to its end.
+func schedulesLive(t *testing.T, c *cli) {
+	out := c.ok("schedules", "put", "nightly", "--cron", "0 2 * * *", "--zone", "Europe/Berlin", "--kind", "report", `{"a": 1}`, "--priority", "5",
+		"--tag", "t", "--overlap", "skip", "--catch-up", "all:3")
+	if !strings.HasPrefix(out, "schedule nightly: next at ") {
+		t.Errorf("put says %q", out)
+	}
+	c.ok("schedules", "put", "often", "--every", "1s", "--kind", "k")
+	var list []jobs.ScheduleInfo
+	fromJSON(t, c.ok("schedules", "--json"), &list)
+	if len(list) != 2 || list[0].Name != "nightly" || list[0].Spec != "0 2 * * *" || list[0].Zone != "Europe/Berlin" || list[0].Overlap != "skip" ||
+		list[0].CatchUp != "all:3" || !strings.Contains(string(list[0].Options), `"priority": 5`) || list[1].Spec != "@every 1s" {
+		t.Errorf("the list is %+v", list)
+	}
+	table := c.ok("schedules")
+	for _, text := range []string{"nightly", "report", "Europe/Berlin", "active", "@every 1s"} {
+		if !strings.Contains(table, text) {
+			t.Errorf("the list lacks %q:\n%s", text, table)
+		}
+	}
+	id := strings.TrimSpace(c.ok("schedules", "run", "nightly"))
+	if job := c.show(id).Job; job.Schedule() != "nightly" || job.Priority != 5 || job.Kind != "report" {
+		t.Errorf("the job is %+v", job)
+	}
+	if why := c.ok("show", id); !strings.Contains(why, "nightly") {
+		t.Errorf("show of its job:\n%s", why)
+	}
+	for _, test := range []struct{ command, says string }{
+		{"pause", "paused"}, {"pause", "no change"}, {"resume", "resumed"}, {"resume", "no change"}, {"pause", "paused"}, {"delete", "deleted"},
+		{"delete", "there is none"},
+	} {
+		if out := c.ok("schedules", test.command, "nightly"); out != "schedule nightly: "+test.says+"\n" {
+			t.Errorf("%s says %q", test.command, out)
+		}
+	}
+	worker := c.start("work", "--exec", execFlag(t, "k", "echo"))
+	eventually(t, "two ticks have jobs", func() bool {
+		var shown struct{ Ticks []jobs.ScheduleTick }
+		fromJSON(t, c.ok("schedules", "show", "often", "--json"), &shown)
+		return len(shown.Ticks) >= 2
+	})
+	worker.signal(os.Interrupt)
+	worker.wantExit(exitOK)
+	if out := c.ok("schedules", "show", "often"); !strings.Contains(out, "enqueued") || !strings.Contains(out, "@every 1s") {
+		t.Errorf("show prints\n%s", out)
+	}
+	for _, args := range [][]string{{"show"}, {"run"}, {"pause"}, {"resume"}} {
+		c.fails(exitFailure, []string{"no such schedule", `"nightly"`}, append(append([]string{"schedules"}, args...), "nightly")...)
+	}
+	for text, args := range map[string][]string{
+		"give --cron":              {"x", "--kind", "k"},
+		"either --cron or --every": {"x", "--kind", "k", "--cron", "@daily", "--every", "1m"},
+		"--zone is for --cron":     {"x", "--kind", "k", "--every", "1m", "--zone", "Europe/Berlin"},
+		"must be from 0 to 59":     {"x", "--kind", "k", "--cron", "99 * * * *"},
+		"IANA":                     {"x", "--kind", "k", "--cron", "@daily", "--zone", "Nowhere"},
+		"--kind":                   {"x", "--cron", "@daily"},
+		"--catch-up":               {"x", "--cron", "@daily", "--kind", "k", "--catch-up", "some"},
+		"--overlap":                {"x", "--cron", "@daily", "--kind", "k", "--overlap", "some"},
+		"PAYLOAD":                  {"x", "--cron", "@daily", "--kind", "k", "{"},
+		"--tag must not be empty":  {"x", "--cron", "@daily", "--kind", "k", "--tag", ""},
+	} {
+		c.fails(exitUsage, []string{text}, append([]string{"schedules", "put"}, args...)...)
+	}
+}
 
 func TestSchedulesNext(t *testing.T) {
 	c := newCLI(t)

@@ -134,6 +134,8 @@ func showJob(w io.Writer, now time.Time, job jobs.Job) error {
 	row("unique key", job.UniqueKey)
 	row("request id", job.RequestID)
 	row("user id", job.UserID)
+	row("schedule", job.Schedule())
+	row("tick", moment(now, job.Tick()))
 	row("tags", strings.Join(job.Tags, ", "))
 	row("metadata", compact(job.Metadata))
 	return t.end()

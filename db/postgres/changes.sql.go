@@ -21,14 +21,14 @@ SELECT CAST((SELECT COALESCE(MAX(j.id), 0) FROM sqluice_jobs AS j) AS BIGINT) AS
 `
 
 type GetChangeMarkRow struct {
-	LastJob    int64
-	Running    int64
-	RunningAt  int64
-	LastNote   int64
-	Ended      int64
-	QueuesAt   int64
-	LastWorker int64
-	Workers    int64
+	LastJob    int64 `json:"last_job"`
+	Running    int64 `json:"running"`
+	RunningAt  int64 `json:"running_at"`
+	LastNote   int64 `json:"last_note"`
+	Ended      int64 `json:"ended"`
+	QueuesAt   int64 `json:"queues_at"`
+	LastWorker int64 `json:"last_worker"`
+	Workers    int64 `json:"workers"`
 }
 
 // GetChangeMark is what differs after jobs, queues or workers have changed, and costs little: it may stay the same where

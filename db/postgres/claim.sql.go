@@ -48,9 +48,9 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($3 AS TE
 `
 
 type HasClaimableJobsParams struct {
-	Kinds   string
-	Cursors string
-	Queue   string
+	Kinds   string `json:"kinds"`
+	Cursors string `json:"cursors"`
+	Queue   string `json:"queue"`
 }
 
 // HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
@@ -84,9 +84,9 @@ CROSS JOIN LATERAL (
 `
 
 type HasUnfinishedJobsParams struct {
-	Queues string
-	Kinds  string
-	Now    int64
+	Queues string `json:"queues"`
+	Kinds  string `json:"kinds"`
+	Now    int64  `json:"now"`
 }
 
 // HasUnfinishedJobs counts the pairs of a queue and a kind, of two JSON lists, that have a job that runs, or is due and not set aside.
@@ -131,8 +131,8 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.queue AND q
 `
 
 type ListClaimableQueuesParams struct {
-	Queues string
-	Kinds  string
+	Queues string `json:"queues"`
+	Kinds  string `json:"kinds"`
 }
 
 // ListClaimableQueues lists those queues of a JSON list of [queue, cursors] in which HasClaimableJobs would find jobs of the kinds,
@@ -175,13 +175,13 @@ FROM w
 `
 
 type ListPendingQueuesParams struct {
-	Kinds string
-	N     int64
+	Kinds string `json:"kinds"`
+	N     int64  `json:"n"`
 }
 
 type ListPendingQueuesRow struct {
-	Queue     string
-	Claimable int64
+	Queue     string `json:"queue"`
+	Claimable int64  `json:"claimable"`
 }
 
 // ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
@@ -217,8 +217,8 @@ WHERE id = ANY (ARRAY(
 `
 
 type PromoteDueJobsParams struct {
-	Now int64
-	N   int64
+	Now int64 `json:"now"`
+	N   int64 `json:"n"`
 }
 
 // PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.

@@ -16,8 +16,8 @@ FROM jsonb_array_elements(CAST(CAST($2 AS TEXT) AS jsonb)) AS e (value)
 `
 
 type AddJobChangesParams struct {
-	At    int64
-	Items string
+	At    int64  `json:"at"`
+	Items string `json:"items"`
 }
 
 // AddJobChanges notes what a transaction did to jobs: a JSON list of [queue, kind, event, times, jobs].
@@ -77,11 +77,11 @@ FROM sqluice_job_changes AS d WHERE d.jobs <> 0 GROUP BY d.queue, d.kind, d.even
 `
 
 type CountJobsRow struct {
-	Queue  string
-	Kind   string
-	Status string
-	Jobs   int64
-	Since  int64
+	Queue  string `json:"queue"`
+	Kind   string `json:"kind"`
+	Status string `json:"status"`
+	Jobs   int64  `json:"jobs"`
+	Since  int64  `json:"since"`
 }
 
 // CountJobs counts the jobs by queue, kind and status, in several rows each: those that are alive in their indexes, those
@@ -132,9 +132,9 @@ WHERE step = CAST($1 AS BIGINT) AND start_at >= CAST($2 AS BIGINT) AND start_at 
 `
 
 type DeleteJobHistoryParams struct {
-	Step   int64
-	Since  int64
-	Before int64
+	Step   int64 `json:"step"`
+	Since  int64 `json:"since"`
+	Before int64 `json:"before"`
 }
 
 // DeleteJobHistory removes the steps of one length that began since one time and before another.
@@ -164,8 +164,8 @@ WHERE h.step = CAST($1 AS BIGINT) AND h.start_at >= CAST($2 AS BIGINT)
 `
 
 type GetOldestJobHistoryParams struct {
-	Step  int64
-	Since int64
+	Step  int64 `json:"step"`
+	Since int64 `json:"since"`
 }
 
 // GetOldestJobHistory is when the oldest step of one length since a time began; 0 when there is none.
@@ -182,13 +182,13 @@ WHERE h.step = CAST($1 AS BIGINT) AND h.start_at = CAST($2 AS BIGINT)
 `
 
 type ListHistoryNamesParams struct {
-	Step    int64
-	StartAt int64
+	Step    int64 `json:"step"`
+	StartAt int64 `json:"start_at"`
 }
 
 type ListHistoryNamesRow struct {
-	Queue string
-	Kind  string
+	Queue string `json:"queue"`
+	Kind  string `json:"kind"`
 }
 
 // ListHistoryNames lists the pairs of a queue and a kind in one step of the history; an empty name stands for all.
@@ -231,21 +231,21 @@ GROUP BY c.queue, c.at - c.at % 60000000, c.event
 `
 
 type ListJobHistoryParams struct {
-	Step   int64
-	Starts string
-	Queues string
-	Kind   string
-	Since  int64
-	Until  int64
+	Step   int64  `json:"step"`
+	Starts string `json:"starts"`
+	Queues string `json:"queues"`
+	Kind   string `json:"kind"`
+	Since  int64  `json:"since"`
+	Until  int64  `json:"until"`
 }
 
 type ListJobHistoryRow struct {
-	Queue  string
-	At     int64
-	Event  string
-	Bucket int64
-	Times  int64
-	Noted  int64
+	Queue  string `json:"queue"`
+	At     int64  `json:"at"`
+	Event  string `json:"event"`
+	Bucket int64  `json:"bucket"`
+	Times  int64  `json:"times"`
+	Noted  int64  `json:"noted"`
 }
 
 // ListJobHistory lists what happened in those steps of one length that begin at a JSON list of times, for a JSON list of
@@ -332,17 +332,17 @@ RETURNING at, queue, kind, event, times, jobs
 `
 
 type TakeJobChangesParams struct {
-	After int64
-	N     int64
+	After int64 `json:"after"`
+	N     int64 `json:"n"`
 }
 
 type TakeJobChangesRow struct {
-	At    int64
-	Queue string
-	Kind  string
-	Event string
-	Times int64
-	Jobs  int64
+	At    int64  `json:"at"`
+	Queue string `json:"queue"`
+	Kind  string `json:"kind"`
+	Event string `json:"event"`
+	Times int64  `json:"times"`
+	Jobs  int64  `json:"jobs"`
 }
 
 // TakeJobChanges removes up to n notes after an id and returns them.

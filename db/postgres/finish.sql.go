@@ -16,14 +16,14 @@ VALUES (CAST($1 AS BIGINT), CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS B
 `
 
 type AddJobErrorParams struct {
-	JobID     int64
-	Attempt   int64
-	WorkerID  int64
-	StartedAt int64
-	EndedAt   int64
-	Cause     string
-	Message   string
-	Stack     string
+	JobID     int64  `json:"job_id"`
+	Attempt   int64  `json:"attempt"`
+	WorkerID  int64  `json:"worker_id"`
+	StartedAt int64  `json:"started_at"`
+	EndedAt   int64  `json:"ended_at"`
+	Cause     string `json:"cause"`
+	Message   string `json:"message"`
+	Stack     string `json:"stack"`
 }
 
 // AddJobError records an attempt that did not end well.
@@ -49,11 +49,11 @@ WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_re
 `
 
 type CancelRequestedJobParams struct {
-	LastError *string
-	Now       int64
-	ID        int64
-	Attempt   int64
-	WorkerID  int64
+	LastError *string `json:"last_error"`
+	Now       int64   `json:"now"`
+	ID        int64   `json:"id"`
+	Attempt   int64   `json:"attempt"`
+	WorkerID  int64   `json:"worker_id"`
 }
 
 // CancelRequestedJob ends an attempt that did not end well as cancelled if that was asked for.
@@ -79,11 +79,11 @@ WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running'
 `
 
 type CancelRunningJobParams struct {
-	LastError *string
-	Now       int64
-	ID        int64
-	Attempt   int64
-	WorkerID  int64
+	LastError *string `json:"last_error"`
+	Now       int64   `json:"now"`
+	ID        int64   `json:"id"`
+	Attempt   int64   `json:"attempt"`
+	WorkerID  int64   `json:"worker_id"`
 }
 
 // CancelRunningJob ends an attempt as cancelled, by its handler's own wish or on request.
@@ -109,11 +109,11 @@ WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running'
 `
 
 type CompleteJobParams struct {
-	ResultJson *string
-	Now        int64
-	ID         int64
-	Attempt    int64
-	WorkerID   int64
+	ResultJson *string `json:"result_json"`
+	Now        int64   `json:"now"`
+	ID         int64   `json:"id"`
+	Attempt    int64   `json:"attempt"`
+	WorkerID   int64   `json:"worker_id"`
 }
 
 // CompleteJob ends one attempt well, with its result; it is the form that joins the caller's transaction.
@@ -143,10 +143,10 @@ WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST($2 AS B
 `
 
 type CompleteJobsParams struct {
-	Now      int64
-	WorkerID int64
-	Attempt  int64
-	Ids      string
+	Now      int64  `json:"now"`
+	WorkerID int64  `json:"worker_id"`
+	Attempt  int64  `json:"attempt"`
+	Ids      string `json:"ids"`
 }
 
 // CompleteJobs ends attempts well and without a result: those of a JSON list of job ids that all have the same
@@ -173,9 +173,9 @@ WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = CAST($2 
 `
 
 type CompleteJobsWithResultsParams struct {
-	Now      int64
-	WorkerID int64
-	Items    string
+	Now      int64  `json:"now"`
+	WorkerID int64  `json:"worker_id"`
+	Items    string `json:"items"`
 }
 
 // CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.
@@ -199,9 +199,9 @@ WHERE id IN (
 `
 
 type ExtendLeasesParams struct {
-	LeaseUntil int64
-	WorkerID   int64
-	Items      string
+	LeaseUntil int64  `json:"lease_until"`
+	WorkerID   int64  `json:"worker_id"`
+	Items      string `json:"items"`
 }
 
 // ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
@@ -222,11 +222,11 @@ WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running'
 `
 
 type FailJobParams struct {
-	LastError string
-	Now       int64
-	ID        int64
-	Attempt   int64
-	WorkerID  int64
+	LastError string `json:"last_error"`
+	Now       int64  `json:"now"`
+	ID        int64  `json:"id"`
+	Attempt   int64  `json:"attempt"`
+	WorkerID  int64  `json:"worker_id"`
 }
 
 // FailJob ends a job for good: its attempts are used up, or it was discarded.
@@ -251,12 +251,12 @@ WHERE j.id = CAST($1 AS BIGINT)
 `
 
 type GetJobFenceRow struct {
-	Status            string
-	Attempt           int64
-	WorkerID          int64
-	Queue             string
-	Kind              string
-	CancelRequestedAt int64
+	Status            string `json:"status"`
+	Attempt           int64  `json:"attempt"`
+	WorkerID          int64  `json:"worker_id"`
+	Queue             string `json:"queue"`
+	Kind              string `json:"kind"`
+	CancelRequestedAt int64  `json:"cancel_requested_at"`
 }
 
 // GetJobFence tells who holds, or held, a job: what a holder reads to learn the outcome of a write it is unsure of.
@@ -282,10 +282,10 @@ WHERE id = CAST($2 AS BIGINT) AND COALESCE(status, '') = 'running'
 `
 
 type ReleaseJobParams struct {
-	Now      int64
-	ID       int64
-	Attempt  int64
-	WorkerID int64
+	Now      int64 `json:"now"`
+	ID       int64 `json:"id"`
+	Attempt  int64 `json:"attempt"`
+	WorkerID int64 `json:"worker_id"`
 }
 
 // ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
@@ -313,10 +313,10 @@ WHERE COALESCE(status, '') = 'running' AND cancel_requested_at IS NULL
 `
 
 type ReleaseJobsParams struct {
-	Now      int64
-	WorkerID int64
-	Attempt  int64
-	Ids      string
+	Now      int64  `json:"now"`
+	WorkerID int64  `json:"worker_id"`
+	Attempt  int64  `json:"attempt"`
+	Ids      string `json:"ids"`
 }
 
 // ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
@@ -343,13 +343,13 @@ WHERE id = CAST($5 AS BIGINT) AND COALESCE(status, '') = 'running'
 `
 
 type RetryJobParams struct {
-	Status    string
-	RunAfter  int64
-	LastError string
-	Now       int64
-	ID        int64
-	Attempt   int64
-	WorkerID  int64
+	Status    string `json:"status"`
+	RunAfter  int64  `json:"run_after"`
+	LastError string `json:"last_error"`
+	Now       int64  `json:"now"`
+	ID        int64  `json:"id"`
+	Attempt   int64  `json:"attempt"`
+	WorkerID  int64  `json:"worker_id"`
 }
 
 // RetryJob ends an attempt that failed and gives the job another one at run_after.
@@ -376,11 +376,11 @@ WHERE id = CAST($3 AS BIGINT) AND COALESCE(status, '') = 'running'
 `
 
 type SetJobProgressParams struct {
-	ProgressJson string
-	Now          int64
-	ID           int64
-	Attempt      int64
-	WorkerID     int64
+	ProgressJson string `json:"progress_json"`
+	Now          int64  `json:"now"`
+	ID           int64  `json:"id"`
+	Attempt      int64  `json:"attempt"`
+	WorkerID     int64  `json:"worker_id"`
 }
 
 // SetJobProgress notes how far a running attempt has come.
@@ -406,12 +406,12 @@ WHERE id = CAST($4 AS BIGINT) AND COALESCE(status, '') = 'running'
 `
 
 type SnoozeJobParams struct {
-	Status   string
-	RunAfter int64
-	Now      int64
-	ID       int64
-	Attempt  int64
-	WorkerID int64
+	Status   string `json:"status"`
+	RunAfter int64  `json:"run_after"`
+	Now      int64  `json:"now"`
+	ID       int64  `json:"id"`
+	Attempt  int64  `json:"attempt"`
+	WorkerID int64  `json:"worker_id"`
 }
 
 // SnoozeJob puts a job off until run_after; the attempt does not count.

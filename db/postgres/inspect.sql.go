@@ -64,20 +64,20 @@ ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST($5 AS BIGINT)
 `
 
 type ListFailedJobsParams struct {
-	Since      int64
-	BeforeTime int64
-	BeforeID   int64
-	Kind       *string
-	N          int64
+	Since      int64   `json:"since"`
+	BeforeTime int64   `json:"before_time"`
+	BeforeID   int64   `json:"before_id"`
+	Kind       *string `json:"kind"`
+	N          int64   `json:"n"`
 }
 
 type ListFailedJobsRow struct {
-	ID         int64
-	Kind       string
-	Queue      string
-	FinishedAt int64
-	Error      string
-	Bytes      int64
+	ID         int64  `json:"id"`
+	Kind       string `json:"kind"`
+	Queue      string `json:"queue"`
+	FinishedAt int64  `json:"finished_at"`
+	Error      string `json:"error"`
+	Bytes      int64  `json:"bytes"`
 }
 
 // ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
@@ -127,22 +127,22 @@ ORDER BY e.id DESC
 `
 
 type ListJobErrorsParams struct {
-	JobID    int64
-	BeforeID int64
-	N        int64
+	JobID    int64 `json:"job_id"`
+	BeforeID int64 `json:"before_id"`
+	N        int64 `json:"n"`
 }
 
 type ListJobErrorsRow struct {
-	ID        int64
-	Attempt   int64
-	WorkerID  int64
-	Worker    string
-	Host      string
-	StartedAt int64
-	EndedAt   int64
-	Cause     string
-	Message   string
-	Stack     string
+	ID        int64  `json:"id"`
+	Attempt   int64  `json:"attempt"`
+	WorkerID  int64  `json:"worker_id"`
+	Worker    string `json:"worker"`
+	Host      string `json:"host"`
+	StartedAt int64  `json:"started_at"`
+	EndedAt   int64  `json:"ended_at"`
+	Cause     string `json:"cause"`
+	Message   string `json:"message"`
+	Stack     string `json:"stack"`
 }
 
 // ListJobErrors lists the latest attempts of a job that did not end well, before an error, the latest first.
@@ -197,20 +197,20 @@ ORDER BY COUNT(*) DESC, MAX(f.finished_at) DESC, MAX(f.id) DESC LIMIT CAST($4 AS
 `
 
 type ReportFailedJobsParams struct {
-	Since int64
-	Kind  *string
-	Most  int64
-	N     int64
+	Since int64   `json:"since"`
+	Kind  *string `json:"kind"`
+	Most  int64   `json:"most"`
+	N     int64   `json:"n"`
 }
 
 type ReportFailedJobsRow struct {
-	Kind      string
-	Error     string
-	Jobs      int64
-	FirstSeen int64
-	LastSeen  int64
-	ExampleID int64
-	LookedAt  int64
+	Kind      string `json:"kind"`
+	Error     string `json:"error"`
+	Jobs      int64  `json:"jobs"`
+	FirstSeen int64  `json:"first_seen"`
+	LastSeen  int64  `json:"last_seen"`
+	ExampleID int64  `json:"example_id"`
+	LookedAt  int64  `json:"looked_at"`
 }
 
 // ReportFailedJobs groups the latest of the jobs that failed since a time by kind and error, the most frequent first, then

@@ -17,14 +17,14 @@ RETURNING queue, kind
 `
 
 type CancelWaitingJobParams struct {
-	Now  int64
-	ID   int64
-	Only *string
+	Now  int64   `json:"now"`
+	ID   int64   `json:"id"`
+	Only *string `json:"only"`
 }
 
 type CancelWaitingJobRow struct {
-	Queue string
-	Kind  string
+	Queue string `json:"queue"`
+	Kind  string `json:"kind"`
 }
 
 // CancelWaitingJob ends a job that has not started.
@@ -54,8 +54,8 @@ DELETE FROM sqluice_jobs WHERE id = CAST($1 AS BIGINT) AND status NOT IN ('runni
 `
 
 type DeleteJobParams struct {
-	ID   int64
-	Only *string
+	ID   int64   `json:"id"`
+	Only *string `json:"only"`
 }
 
 // DeleteJob removes a job that is not running, with its errors.
@@ -74,9 +74,9 @@ WHERE id = CAST($2 AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_re
 `
 
 type RequestJobCancelParams struct {
-	Now  int64
-	ID   int64
-	Only *string
+	Now  int64   `json:"now"`
+	ID   int64   `json:"id"`
+	Only *string `json:"only"`
 }
 
 // RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
@@ -101,9 +101,9 @@ WHERE id = CAST($2 AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled')
 `
 
 type RequeueJobParams struct {
-	Now  int64
-	ID   int64
-	Only *string
+	Now  int64   `json:"now"`
+	ID   int64   `json:"id"`
+	Only *string `json:"only"`
 }
 
 // RequeueJob makes a failed, cancelled or scheduled job claimable now, with all its attempts before it.

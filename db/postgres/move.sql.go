@@ -17,10 +17,10 @@ ON CONFLICT DO NOTHING
 `
 
 type CloseQueueParams struct {
-	Direction string
-	Token     string
-	Peer      string
-	Now       int64
+	Direction string `json:"direction"`
+	Token     string `json:"token"`
+	Peer      string `json:"peer"`
+	Now       int64  `json:"now"`
 }
 
 // CloseQueue closes the queue for a move. Zero rows mean that it is closed already.
@@ -45,10 +45,10 @@ SELECT CAST(COALESCE((SELECT j.id FROM sqluice_jobs AS j WHERE j.status <> 'dele
 `
 
 type GetLastIDsRow struct {
-	Job      int64
-	JobError int64
-	Worker   int64
-	Audit    int64
+	Job      int64 `json:"job"`
+	JobError int64 `json:"job_error"`
+	Worker   int64 `json:"worker"`
+	Audit    int64 `json:"audit"`
 }
 
 // GetLastIDs is the largest id of each table; 0 when it is empty.
@@ -114,13 +114,49 @@ func (q *Queries) ImportQueues(ctx context.Context, items string) (int64, error)
 	return result.RowsAffected(), nil
 }
 
+const importScheduleTicks = `-- name: ImportScheduleTicks :execrows
+INSERT INTO sqluice_schedule_ticks (schedule, tick, outcome, since, job_id, replaced_id, at)
+SELECT e.value->>0, CAST(e.value->>1 AS BIGINT), e.value->>2, CAST(e.value->>3 AS BIGINT),
+       CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT), CAST(e.value->>6 AS BIGINT)
+FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
+`
+
+// ImportScheduleTicks adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportScheduleTicks(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.Exec(ctx, importScheduleTicks, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const importSchedules = `-- name: ImportSchedules :execrows
+INSERT INTO sqluice_schedules (name, kind, queue, payload, options, spec, zone, catch_up, overlap, origin, start_at, next_at, owed_at,
+                               last_at, last_job_id, paused_at, fault, version, created_at, updated_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
+       e.value->>8, e.value->>9, CAST(e.value->>10 AS BIGINT), CAST(e.value->>11 AS BIGINT),
+       CAST(e.value->>12 AS BIGINT), CAST(e.value->>13 AS BIGINT), CAST(e.value->>14 AS BIGINT),
+       CAST(e.value->>15 AS BIGINT), e.value->>16, CAST(e.value->>17 AS BIGINT), CAST(e.value->>18 AS BIGINT),
+       CAST(e.value->>19 AS BIGINT)
+FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
+`
+
+// ImportSchedules adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportSchedules(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.Exec(ctx, importSchedules, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const importWorkers = `-- name: ImportWorkers :execrows
 INSERT INTO sqluice_workers (id, name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at,
-                     lease_until, ended_at, end_reason)
+                     lease_until, ended_at, end_reason, schedules)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
        e.value->>5, e.value->>6, e.value->>7, CAST(e.value->>8 AS BIGINT), CAST(e.value->>9 AS BIGINT),
-       CAST(e.value->>10 AS BIGINT), CAST(e.value->>11 AS BIGINT), e.value->>12
+       CAST(e.value->>10 AS BIGINT), CAST(e.value->>11 AS BIGINT), e.value->>12, e.value->>13
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 `
 
@@ -133,13 +169,46 @@ func (q *Queries) ImportWorkers(ctx context.Context, items string) (int64, error
 	return result.RowsAffected(), nil
 }
 
+const listAllScheduleTicks = `-- name: ListAllScheduleTicks :many
+SELECT t.schedule, t.tick, t.outcome, t.since, t.job_id, t.replaced_id, t.at FROM sqluice_schedule_ticks AS t ORDER BY t.schedule, t.tick
+`
+
+// ListAllScheduleTicks lists the ticks of all schedules.
+func (q *Queries) ListAllScheduleTicks(ctx context.Context) ([]ScheduleTick, error) {
+	rows, err := q.db.Query(ctx, listAllScheduleTicks)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ScheduleTick
+	for rows.Next() {
+		var i ScheduleTick
+		if err := rows.Scan(
+			&i.Schedule,
+			&i.Tick,
+			&i.Outcome,
+			&i.Since,
+			&i.JobID,
+			&i.ReplacedID,
+			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listAuditFrom = `-- name: ListAuditFrom :many
 SELECT a.id, a.at, a.actor, a.action, a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM sqluice_job_audit AS a WHERE a.id > CAST($1 AS BIGINT) ORDER BY a.id LIMIT CAST($2 AS BIGINT)
 `
 
 type ListAuditFromParams struct {
-	AfterID int64
-	N       int64
+	AfterID int64 `json:"after_id"`
+	N       int64 `json:"n"`
 }
 
 // ListAuditFrom lists what was changed in the order of the rows' ids, from after one on.
@@ -179,8 +248,8 @@ SELECT e.id, e.job_id, e.attempt, e.worker_id, e.started_at, e.ended_at, e.cause
 `
 
 type ListJobErrorsFromParams struct {
-	AfterID int64
-	N       int64
+	AfterID int64 `json:"after_id"`
+	N       int64 `json:"n"`
 }
 
 // ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.
@@ -219,8 +288,8 @@ SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at,
 `
 
 type ListJobsFromParams struct {
-	AfterID int64
-	N       int64
+	AfterID int64 `json:"after_id"`
+	N       int64 `json:"n"`
 }
 
 // ListJobsFrom lists jobs in the order of their ids, from after one on.
@@ -303,12 +372,12 @@ func (q *Queries) ListMoves(ctx context.Context) ([]Move, error) {
 }
 
 const listWorkersFrom = `-- name: ListWorkersFrom :many
-SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason FROM sqluice_workers AS w WHERE w.id > CAST($1 AS BIGINT) ORDER BY w.id LIMIT CAST($2 AS BIGINT)
+SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason, w.schedules FROM sqluice_workers AS w WHERE w.id > CAST($1 AS BIGINT) ORDER BY w.id LIMIT CAST($2 AS BIGINT)
 `
 
 type ListWorkersFromParams struct {
-	AfterID int64
-	N       int64
+	AfterID int64 `json:"after_id"`
+	N       int64 `json:"n"`
 }
 
 // ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
@@ -335,6 +404,7 @@ func (q *Queries) ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams
 			&i.LeaseUntil,
 			&i.EndedAt,
 			&i.EndReason,
+			&i.Schedules,
 		); err != nil {
 			return nil, err
 		}

@@ -15,9 +15,9 @@ FROM sqluice_refusals AS r GROUP BY r.action ORDER BY r.action
 `
 
 type CountRefusalsRow struct {
-	Action  string
-	Jobs    int64
-	AgainAt int64
+	Action  string `json:"action"`
+	Jobs    int64  `json:"jobs"`
+	AgainAt int64  `json:"again_at"`
 }
 
 // CountRefusals counts the jobs that are set aside, by action, and says when the first of them is tried again.
@@ -60,9 +60,9 @@ DELETE FROM sqluice_jobs WHERE id = CAST($1 AS BIGINT) AND COALESCE(status, '') 
 `
 
 type DeleteExpiredJobParams struct {
-	ID     int64
-	Status string
-	Before int64
+	ID     int64  `json:"id"`
+	Status string `json:"status"`
+	Before int64  `json:"before"`
 }
 
 // DeleteExpiredJob removes a job that failed or was cancelled before a time.
@@ -105,10 +105,10 @@ ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST($4 AS BIGINT)
 `
 
 type ListClaimableJobIDsParams struct {
-	Kinds string
-	Queue string
-	Now   int64
-	N     int64
+	Kinds string `json:"kinds"`
+	Queue string `json:"queue"`
+	Now   int64  `json:"now"`
+	N     int64  `json:"n"`
 }
 
 // ListClaimableJobIDs lists up to n due jobs of one queue that are not set aside, best first, as ClaimJobs would claim them.
@@ -145,8 +145,8 @@ ORDER BY d.run_after, d.id LIMIT CAST($2 AS BIGINT)
 `
 
 type ListDueJobIDsParams struct {
-	Now int64
-	N   int64
+	Now int64 `json:"now"`
+	N   int64 `json:"n"`
 }
 
 // ListDueJobIDs lists up to n scheduled jobs whose time has come and that are not set aside, the earliest first.
@@ -204,10 +204,10 @@ ORDER BY f.finished_at LIMIT CAST($4 AS BIGINT)
 `
 
 type ListExpiredJobIDsParams struct {
-	Status string
-	Before int64
-	Now    int64
-	N      int64
+	Status string `json:"status"`
+	Before int64  `json:"before"`
+	Now    int64  `json:"now"`
+	N      int64  `json:"n"`
 }
 
 // ListExpiredJobIDs lists up to n jobs that failed or were cancelled before a time and are not set aside, the oldest first.
@@ -276,8 +276,8 @@ WHERE j.status = 'running' AND (COALESCE(j.lease_until, 0) < CAST($1 AS BIGINT) 
 `
 
 type ListStuckJobIDsParams struct {
-	LeaseBefore int64
-	Now         int64
+	LeaseBefore int64 `json:"lease_before"`
+	Now         int64 `json:"now"`
 }
 
 // ListStuckJobIDs lists the running jobs that a rescue would act on and that are not set aside.
@@ -316,11 +316,11 @@ ON CONFLICT (job_id, action) DO UPDATE SET message = excluded.message, last_at =
 `
 
 type NoteRefusalParams struct {
-	JobID   int64
-	Action  string
-	Message string
-	Now     int64
-	AgainAt int64
+	JobID   int64  `json:"job_id"`
+	Action  string `json:"action"`
+	Message string `json:"message"`
+	Now     int64  `json:"now"`
+	AgainAt int64  `json:"again_at"`
 }
 
 // NoteRefusal notes that the database refuses an action with a job, and sets the job aside for it: until again_at the first time,
@@ -349,8 +349,8 @@ WHERE id = ANY (ARRAY(
 `
 
 type PromoteListedJobsParams struct {
-	Now int64
-	Ids string
+	Now int64  `json:"now"`
+	Ids string `json:"ids"`
 }
 
 // PromoteListedJobs makes those jobs of a JSON list of ids claimable that are scheduled and due.
@@ -371,8 +371,8 @@ WHERE action = 'conflict' AND job_id IN (
 `
 
 type RetryConflictsParams struct {
-	Now int64
-	N   int64
+	Now int64 `json:"now"`
+	N   int64 `json:"n"`
 }
 
 // RetryConflicts makes up to n jobs whose claim was prevented by another job's key be tried now, the longest not tried first.
@@ -390,8 +390,8 @@ WHERE action = CAST($2 AS TEXT) AND again_at > CAST($1 AS BIGINT)
 `
 
 type RetryRefusalsParams struct {
-	Now    int64
-	Action string
+	Now    int64  `json:"now"`
+	Action string `json:"action"`
 }
 
 // RetryRefusals makes the jobs that are set aside for an action be tried now.

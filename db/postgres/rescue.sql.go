@@ -20,8 +20,8 @@ RETURNING queue, kind
 `
 
 type CancelStuckJobsRow struct {
-	Queue string
-	Kind  string
+	Queue string `json:"queue"`
+	Kind  string `json:"kind"`
 }
 
 // CancelStuckJobs ends the stuck jobs whose cancellation was requested.
@@ -70,15 +70,15 @@ FROM sqluice_jobs AS j LEFT JOIN sqluice_workers AS w ON w.id = j.worker_id AND 
 `
 
 type CountHouseworkParams struct {
-	WorkerID    int64
-	LeaseBefore int64
+	WorkerID    int64 `json:"worker_id"`
+	LeaseBefore int64 `json:"lease_before"`
 }
 
 type CountHouseworkRow struct {
-	Held  int64
-	Stuck int64
-	Self  int64
-	Live  int64
+	Held  int64 `json:"held"`
+	Stuck int64 `json:"stuck"`
+	Self  int64 `json:"self"`
+	Live  int64 `json:"live"`
 }
 
 // CountHousework counts what a worker looks after: the running jobs that it holds, those that a rescue would act on (with a
@@ -110,14 +110,14 @@ RETURNING queue, kind
 `
 
 type FailStuckJobsParams struct {
-	Now        int64
-	MaxCrashes int64
-	FailAll    int64
+	Now        int64 `json:"now"`
+	MaxCrashes int64 `json:"max_crashes"`
+	FailAll    int64 `json:"fail_all"`
 }
 
 type FailStuckJobsRow struct {
-	Queue string
-	Kind  string
+	Queue string `json:"queue"`
+	Kind  string `json:"kind"`
 }
 
 // FailStuckJobs fails the stuck jobs that have no attempt left, killed their process max_crashes times, or
@@ -165,9 +165,9 @@ FOR UPDATE OF j SKIP LOCKED
 `
 
 type RecordStuckJobsParams struct {
-	Now         int64
-	LeaseBefore int64
-	Ids         string
+	Now         int64  `json:"now"`
+	LeaseBefore int64  `json:"lease_before"`
+	Ids         string `json:"ids"`
 }
 
 // RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
@@ -189,8 +189,8 @@ WHERE status = 'running' AND worker_id = CAST($2 AS BIGINT) AND cancel_requested
 `
 
 type ReleaseHeldJobsParams struct {
-	Now      int64
-	WorkerID int64
+	Now      int64 `json:"now"`
+	WorkerID int64 `json:"worker_id"`
 }
 
 // ReleaseHeldJobs gives all jobs back that a worker held which said that it stops and could not record their ends; the attempts do
@@ -216,8 +216,8 @@ RETURNING queue, kind
 `
 
 type ResetStuckJobsRow struct {
-	Queue string
-	Kind  string
+	Queue string `json:"queue"`
+	Kind  string `json:"kind"`
 }
 
 // ResetStuckJobs gives every other stuck job back to be claimed anew.

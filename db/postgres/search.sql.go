@@ -40,19 +40,19 @@ ORDER BY j.id DESC LIMIT CAST($8 AS BIGINT)
 `
 
 type FindJobsParams struct {
-	Ids    string
-	Status *string
-	Kind   *string
-	Queue  *string
-	UserID *string
-	Tag    *string
-	Text   *string
-	N      int64
+	Ids    string  `json:"ids"`
+	Status *string `json:"status"`
+	Kind   *string `json:"kind"`
+	Queue  *string `json:"queue"`
+	UserID *string `json:"user_id"`
+	Tag    *string `json:"tag"`
+	Text   *string `json:"text"`
+	N      int64   `json:"n"`
 }
 
 type FindJobsRow struct {
-	ID    int64
-	Bytes int64
+	ID    int64 `json:"id"`
+	Bytes int64 `json:"bytes"`
 }
 
 // FindJobs finds those jobs of a JSON list of ids that all filters mean, the highest id first, and how many bytes their
@@ -124,9 +124,9 @@ ORDER BY j.status DESC, /* as sqluice_jobs_ended is ordered: for the order of id
 `
 
 type ListEndedJobIDsParams struct {
-	Status   string
-	BeforeID int64
-	N        int64
+	Status   string `json:"status"`
+	BeforeID int64  `json:"before_id"`
+	N        int64  `json:"n"`
 }
 
 // ListEndedJobIDs lists the ids of jobs that failed or were cancelled, the highest first, below an id: a step of a search.
@@ -155,8 +155,8 @@ SELECT j.id FROM sqluice_jobs AS j WHERE j.id < CAST($1 AS BIGINT) AND j.status 
 `
 
 type ListJobIDsParams struct {
-	BeforeID int64
-	N        int64
+	BeforeID int64 `json:"before_id"`
+	N        int64 `json:"n"`
 }
 
 // ListJobIDs lists the ids of jobs, the highest first, below an id: a step of a search.
@@ -191,8 +191,8 @@ SELECT i.id FROM (
 `
 
 type ListJobIDsByStatusParams struct {
-	Status string
-	N      int64
+	Status string `json:"status"`
+	N      int64  `json:"n"`
 }
 
 // ListJobIDsByStatus lists ids of jobs that have a status and are alive, in no order: all when they are fewer than n. Each

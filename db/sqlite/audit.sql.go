@@ -17,15 +17,15 @@ VALUES (CAST(?1 AS BIGINT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGIN
 `
 
 type AddAuditParams struct {
-	Now    int64
-	Actor  string
-	Action string
-	JobID  *int64
-	Kind   *string
-	Queue  *string
-	Jobs   int64
-	JobIds *string
-	Detail *string
+	Now    int64   `json:"now"`
+	Actor  string  `json:"actor"`
+	Action string  `json:"action"`
+	JobID  *int64  `json:"job_id"`
+	Kind   *string `json:"kind"`
+	Queue  *string `json:"queue"`
+	Jobs   int64   `json:"jobs"`
+	JobIds *string `json:"job_ids"`
+	Detail *string `json:"detail"`
 }
 
 // AddAudit records what an actor changed, in the transaction that changes it.
@@ -50,8 +50,8 @@ DELETE FROM sqluice_job_audit WHERE id IN (
 `
 
 type DeleteOldAuditParams struct {
-	Before int64
-	N      int64
+	Before int64 `json:"before"`
+	N      int64 `json:"n"`
 }
 
 // DeleteOldAudit removes up to n rows from before a time, the oldest first.
@@ -68,8 +68,8 @@ SELECT j.kind, j.queue FROM sqluice_jobs AS j WHERE j.id = CAST(?1 AS BIGINT) AN
 `
 
 type GetJobSubjectRow struct {
-	Kind  string
-	Queue string
+	Kind  string `json:"kind"`
+	Queue string `json:"queue"`
 }
 
 // GetJobSubject is what a note of a change says of a job beside its id.
@@ -89,11 +89,11 @@ ORDER BY a.id DESC LIMIT CAST(?5 AS BIGINT)
 `
 
 type ListAuditParams struct {
-	BeforeID int64
-	Since    int64
-	Actor    *string
-	Action   *string
-	N        int64
+	BeforeID int64   `json:"before_id"`
+	Since    int64   `json:"since"`
+	Actor    *string `json:"actor"`
+	Action   *string `json:"action"`
+	N        int64   `json:"n"`
 }
 
 // ListAudit lists what was changed since a time, newest first, below an id.
@@ -152,12 +152,12 @@ ORDER BY a.id DESC LIMIT CAST(?6 AS BIGINT)
 `
 
 type ListAuditOfJobParams struct {
-	BeforeID int64
-	Since    int64
-	JobID    int64
-	Actor    *string
-	Action   *string
-	N        int64
+	BeforeID int64   `json:"before_id"`
+	Since    int64   `json:"since"`
+	JobID    int64   `json:"job_id"`
+	Actor    *string `json:"actor"`
+	Action   *string `json:"action"`
+	N        int64   `json:"n"`
 }
 
 // ListAuditOfJob lists what was done to one job since a time, newest first, below an id: alone, or with others.

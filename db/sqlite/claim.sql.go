@@ -19,9 +19,9 @@ AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?3 AS TEXT
 `
 
 type HasClaimableJobsParams struct {
-	Kinds   string
-	Cursors string
-	Queue   string
+	Kinds   string `json:"kinds"`
+	Cursors string `json:"cursors"`
+	Queue   string `json:"queue"`
 }
 
 // HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
@@ -52,9 +52,9 @@ AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.p
 `
 
 type HasUnfinishedJobsParams struct {
-	Queues string
-	Kinds  string
-	Now    int64
+	Queues string `json:"queues"`
+	Kinds  string `json:"kinds"`
+	Now    int64  `json:"now"`
 }
 
 // HasUnfinishedJobs counts the pairs of a queue and a kind, of two JSON lists, that have a job that runs, or is due and not set aside.
@@ -77,8 +77,8 @@ AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value->>0 AND
 `
 
 type ListClaimableQueuesParams struct {
-	Queues string
-	Kinds  string
+	Queues string `json:"queues"`
+	Kinds  string `json:"kinds"`
 }
 
 // ListClaimableQueues lists those queues of a JSON list of [queue, cursors] in which HasClaimableJobs would find jobs of the kinds,
@@ -123,13 +123,13 @@ FROM w WHERE w.queue IS NOT NULL
 `
 
 type ListPendingQueuesParams struct {
-	Kinds string
-	N     int64
+	Kinds string `json:"kinds"`
+	N     int64  `json:"n"`
 }
 
 type ListPendingQueuesRow struct {
-	Queue     string
-	Claimable int64
+	Queue     string `json:"queue"`
+	Claimable int64  `json:"claimable"`
 }
 
 // ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
@@ -167,8 +167,8 @@ WHERE id IN (
 `
 
 type PromoteDueJobsParams struct {
-	Now int64
-	N   int64
+	Now int64 `json:"now"`
+	N   int64 `json:"n"`
 }
 
 // PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.

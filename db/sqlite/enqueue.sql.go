@@ -15,8 +15,8 @@ WHERE j.kind = CAST(?1 AS TEXT) AND j.request_id = CAST(?2 AS TEXT) AND j.reques
 `
 
 type GetJobIDByRequestIDParams struct {
-	Kind      string
-	RequestID string
+	Kind      string `json:"kind"`
+	RequestID string `json:"request_id"`
 }
 
 // GetJobIDByRequestID finds the job that an earlier enqueue with the same request id made.
@@ -34,8 +34,8 @@ WHERE j.kind = CAST(?1 AS TEXT) AND j.unique_key = CAST(?2 AS TEXT)
 `
 
 type GetLiveJobIDByUniqueKeyParams struct {
-	Kind      string
-	UniqueKey string
+	Kind      string `json:"kind"`
+	UniqueKey string `json:"unique_key"`
 }
 
 // GetLiveJobIDByUniqueKey finds the job that holds a unique key.

@@ -31,33 +31,33 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
 `
 
 type ClaimJobsParams struct {
-	WorkerID      int64
-	LeaseUntil    int64
-	Now           int64
-	Kinds         string
-	Cursors       string
-	Queue         string
-	N             int64
-	NoneDueBefore int64
+	WorkerID      int64  `json:"worker_id"`
+	LeaseUntil    int64  `json:"lease_until"`
+	Now           int64  `json:"now"`
+	Kinds         string `json:"kinds"`
+	Cursors       string `json:"cursors"`
+	Queue         string `json:"queue"`
+	N             int64  `json:"n"`
+	NoneDueBefore int64  `json:"none_due_before"`
 }
 
 type ClaimJobsRow struct {
-	ID          int64
-	Kind        string
-	Payload     string
-	Priority    int64
-	RunAfter    int64
-	Attempt     int64
-	Uncounted   int64
-	MaxAttempts int64
-	Crashes     int64
-	Timeout     int64
-	UniqueKey   *string
-	RequestID   *string
-	UserID      *string
-	Tags        *string
-	Metadata    *string
-	CreatedAt   int64
+	ID          int64   `json:"id"`
+	Kind        string  `json:"kind"`
+	Payload     string  `json:"payload"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	Attempt     int64   `json:"attempt"`
+	Uncounted   int64   `json:"uncounted"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Crashes     int64   `json:"crashes"`
+	Timeout     int64   `json:"timeout"`
+	UniqueKey   *string `json:"unique_key"`
+	RequestID   *string `json:"request_id"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	CreatedAt   int64   `json:"created_at"`
 }
 
 // ClaimJobs hands up to n due jobs of one queue to a live worker, best first by priority, run_after, id.
@@ -126,30 +126,30 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
 `
 
 type ClaimListedJobsParams struct {
-	WorkerID   int64
-	LeaseUntil int64
-	Now        int64
-	Ids        string
-	Queue      string
+	WorkerID   int64  `json:"worker_id"`
+	LeaseUntil int64  `json:"lease_until"`
+	Now        int64  `json:"now"`
+	Ids        string `json:"ids"`
+	Queue      string `json:"queue"`
 }
 
 type ClaimListedJobsRow struct {
-	ID          int64
-	Kind        string
-	Payload     string
-	Priority    int64
-	RunAfter    int64
-	Attempt     int64
-	Uncounted   int64
-	MaxAttempts int64
-	Crashes     int64
-	Timeout     int64
-	UniqueKey   *string
-	RequestID   *string
-	UserID      *string
-	Tags        *string
-	Metadata    *string
-	CreatedAt   int64
+	ID          int64   `json:"id"`
+	Kind        string  `json:"kind"`
+	Payload     string  `json:"payload"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	Attempt     int64   `json:"attempt"`
+	Uncounted   int64   `json:"uncounted"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Crashes     int64   `json:"crashes"`
+	Timeout     int64   `json:"timeout"`
+	UniqueKey   *string `json:"unique_key"`
+	RequestID   *string `json:"request_id"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	CreatedAt   int64   `json:"created_at"`
 }
 
 // ClaimListedJobs hands those jobs of a JSON list of ids to a live worker that ClaimJobs might. The rows are as ClaimJobs returns
@@ -223,41 +223,41 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
 `
 
 type EnqueueClaimedJobParams struct {
-	WorkerID    int64
-	Kind        string
-	Queue       string
-	StartedAt   int64
-	Payload     string
-	Priority    int64
-	RunAfter    int64
-	MaxAttempts int64
-	Timeout     int64
-	UserID      *string
-	Tags        *string
-	Metadata    *string
-	Now         int64
-	LeaseUntil  int64
-	Kinds       string
-	Cursors     string
+	WorkerID    int64   `json:"worker_id"`
+	Kind        string  `json:"kind"`
+	Queue       string  `json:"queue"`
+	StartedAt   int64   `json:"started_at"`
+	Payload     string  `json:"payload"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	Now         int64   `json:"now"`
+	LeaseUntil  int64   `json:"lease_until"`
+	Kinds       string  `json:"kinds"`
+	Cursors     string  `json:"cursors"`
 }
 
 type EnqueueClaimedJobRow struct {
-	ID          int64
-	Kind        string
-	Payload     string
-	Priority    int64
-	RunAfter    int64
-	Attempt     int64
-	Uncounted   int64
-	MaxAttempts int64
-	Crashes     int64
-	Timeout     int64
-	UniqueKey   *string
-	RequestID   *string
-	UserID      *string
-	Tags        *string
-	Metadata    *string
-	CreatedAt   int64
+	ID          int64   `json:"id"`
+	Kind        string  `json:"kind"`
+	Payload     string  `json:"payload"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	Attempt     int64   `json:"attempt"`
+	Uncounted   int64   `json:"uncounted"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Crashes     int64   `json:"crashes"`
+	Timeout     int64   `json:"timeout"`
+	UniqueKey   *string `json:"unique_key"`
+	RequestID   *string `json:"request_id"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	CreatedAt   int64   `json:"created_at"`
 }
 
 // EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
@@ -320,20 +320,20 @@ RETURNING id
 `
 
 type EnqueueJobParams struct {
-	Kind        string
-	Queue       string
-	Payload     string
-	Status      string
-	Priority    int64
-	RunAfter    int64
-	MaxAttempts int64
-	Timeout     int64
-	UniqueKey   *string
-	RequestID   *string
-	UserID      *string
-	Tags        *string
-	Metadata    *string
-	Now         int64
+	Kind        string  `json:"kind"`
+	Queue       string  `json:"queue"`
+	Payload     string  `json:"payload"`
+	Status      string  `json:"status"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UniqueKey   *string `json:"unique_key"`
+	RequestID   *string `json:"request_id"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	Now         int64   `json:"now"`
 }
 
 // EnqueueJob adds one job and returns its id.
@@ -373,18 +373,18 @@ RETURNING id
 `
 
 type EnqueueJobsParams struct {
-	Kind        string
-	Queue       string
-	Status      string
-	Priority    int64
-	RunAfter    int64
-	MaxAttempts int64
-	Timeout     int64
-	UserID      *string
-	Tags        *string
-	Metadata    *string
-	Now         int64
-	Payloads    string
+	Kind        string  `json:"kind"`
+	Queue       string  `json:"queue"`
+	Status      string  `json:"status"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	Now         int64   `json:"now"`
+	Payloads    string  `json:"payloads"`
 }
 
 // EnqueueJobs adds one job for each payload of a JSON list of strings, alike in all else; ids rise in their order.
@@ -437,18 +437,18 @@ RETURNING id
 `
 
 type EnqueueKeylessJobParams struct {
-	Kind        string
-	Queue       string
-	Payload     string
-	Status      string
-	Priority    int64
-	RunAfter    int64
-	MaxAttempts int64
-	Timeout     int64
-	UserID      *string
-	Tags        *string
-	Metadata    *string
-	Now         int64
+	Kind        string  `json:"kind"`
+	Queue       string  `json:"queue"`
+	Payload     string  `json:"payload"`
+	Status      string  `json:"status"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	Now         int64   `json:"now"`
 }
 
 // EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of.

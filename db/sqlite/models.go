@@ -5,101 +5,135 @@
 package sqlite
 
 type Job struct {
-	ID                int64
-	Kind              string
-	Payload           string
-	Status            string
-	Attempt           int64
-	CreatedAt         int64
-	UpdatedAt         int64
-	StartedAt         *int64
-	FinishedAt        *int64
-	Priority          int64
-	RunAfter          int64
-	WorkerID          *int64
-	LeaseUntil        *int64
-	Crashes           int64
-	Uncounted         int64
-	CancelRequestedAt *int64
-	Queue             string
-	MaxAttempts       int64
-	Timeout           int64
-	LastError         *string
-	UniqueKey         *string
-	RequestID         *string
-	UserID            *string
-	Tags              *string
-	Metadata          *string
-	Progress          *string
-	Result            *string
+	ID                int64   `json:"id"`
+	Kind              string  `json:"kind"`
+	Payload           string  `json:"payload"`
+	Status            string  `json:"status"`
+	Attempt           int64   `json:"attempt"`
+	CreatedAt         int64   `json:"created_at"`
+	UpdatedAt         int64   `json:"updated_at"`
+	StartedAt         *int64  `json:"started_at"`
+	FinishedAt        *int64  `json:"finished_at"`
+	Priority          int64   `json:"priority"`
+	RunAfter          int64   `json:"run_after"`
+	WorkerID          *int64  `json:"worker_id"`
+	LeaseUntil        *int64  `json:"lease_until"`
+	Crashes           int64   `json:"crashes"`
+	Uncounted         int64   `json:"uncounted"`
+	CancelRequestedAt *int64  `json:"cancel_requested_at"`
+	Queue             string  `json:"queue"`
+	MaxAttempts       int64   `json:"max_attempts"`
+	Timeout           int64   `json:"timeout"`
+	LastError         *string `json:"last_error"`
+	UniqueKey         *string `json:"unique_key"`
+	RequestID         *string `json:"request_id"`
+	UserID            *string `json:"user_id"`
+	Tags              *string `json:"tags"`
+	Metadata          *string `json:"metadata"`
+	Progress          *string `json:"progress"`
+	Result            *string `json:"result"`
 }
 
 type JobAudit struct {
-	ID     int64
-	At     int64
-	Actor  string
-	Action string
-	JobID  *int64
-	Kind   *string
-	Queue  *string
-	Jobs   int64
-	JobIds *string
-	Detail *string
+	ID     int64   `json:"id"`
+	At     int64   `json:"at"`
+	Actor  string  `json:"actor"`
+	Action string  `json:"action"`
+	JobID  *int64  `json:"job_id"`
+	Kind   *string `json:"kind"`
+	Queue  *string `json:"queue"`
+	Jobs   int64   `json:"jobs"`
+	JobIds *string `json:"job_ids"`
+	Detail *string `json:"detail"`
 }
 
 type JobError struct {
-	ID        int64
-	JobID     int64
-	Attempt   int64
-	WorkerID  *int64
-	StartedAt *int64
-	EndedAt   int64
-	Cause     string
-	Message   string
-	Stack     string
+	ID        int64  `json:"id"`
+	JobID     int64  `json:"job_id"`
+	Attempt   int64  `json:"attempt"`
+	WorkerID  *int64 `json:"worker_id"`
+	StartedAt *int64 `json:"started_at"`
+	EndedAt   int64  `json:"ended_at"`
+	Cause     string `json:"cause"`
+	Message   string `json:"message"`
+	Stack     string `json:"stack"`
 }
 
 type Move struct {
-	Direction string
-	Token     string
-	Peer      string
-	StartedAt int64
+	Direction string `json:"direction"`
+	Token     string `json:"token"`
+	Peer      string `json:"peer"`
+	StartedAt int64  `json:"started_at"`
 }
 
 type Queue struct {
-	Name      string
-	PausedAt  *int64
-	UpdatedAt int64
+	Name      string `json:"name"`
+	PausedAt  *int64 `json:"paused_at"`
+	UpdatedAt int64  `json:"updated_at"`
 }
 
 type Refusal struct {
-	JobID   int64
-	Action  string
-	Times   int64
-	Message string
-	FirstAt int64
-	LastAt  int64
-	AgainAt int64
+	JobID   int64  `json:"job_id"`
+	Action  string `json:"action"`
+	Times   int64  `json:"times"`
+	Message string `json:"message"`
+	FirstAt int64  `json:"first_at"`
+	LastAt  int64  `json:"last_at"`
+	AgainAt int64  `json:"again_at"`
+}
+
+type Schedule struct {
+	Name      string  `json:"name"`
+	Kind      string  `json:"kind"`
+	Queue     string  `json:"queue"`
+	Payload   string  `json:"payload"`
+	Options   string  `json:"options"`
+	Spec      string  `json:"spec"`
+	Zone      string  `json:"zone"`
+	CatchUp   string  `json:"catch_up"`
+	Overlap   string  `json:"overlap"`
+	Origin    string  `json:"origin"`
+	StartAt   int64   `json:"start_at"`
+	NextAt    int64   `json:"next_at"`
+	OwedAt    *int64  `json:"owed_at"`
+	LastAt    *int64  `json:"last_at"`
+	LastJobID *int64  `json:"last_job_id"`
+	PausedAt  *int64  `json:"paused_at"`
+	Fault     *string `json:"fault"`
+	Version   int64   `json:"version"`
+	CreatedAt int64   `json:"created_at"`
+	UpdatedAt int64   `json:"updated_at"`
+}
+
+type ScheduleTick struct {
+	Schedule   string `json:"schedule"`
+	Tick       int64  `json:"tick"`
+	Outcome    string `json:"outcome"`
+	Since      *int64 `json:"since"`
+	JobID      *int64 `json:"job_id"`
+	ReplacedID *int64 `json:"replaced_id"`
+	At         int64  `json:"at"`
 }
 
 type SensitiveField struct {
-	Kind     string
-	Path     string
-	MarkedAt int64
+	Kind     string `json:"kind"`
+	Path     string `json:"path"`
+	MarkedAt int64  `json:"marked_at"`
 }
 
 type Worker struct {
-	ID          int64
-	Name        string
-	LockKey     string
-	Host        string
-	Pid         int64
-	Version     string
-	Queues      string
-	Kinds       string
-	StartedAt   int64
-	HeartbeatAt int64
-	LeaseUntil  int64
-	EndedAt     *int64
-	EndReason   *string
+	ID          int64   `json:"id"`
+	Name        string  `json:"name"`
+	LockKey     string  `json:"lock_key"`
+	Host        string  `json:"host"`
+	Pid         int64   `json:"pid"`
+	Version     string  `json:"version"`
+	Queues      string  `json:"queues"`
+	Kinds       string  `json:"kinds"`
+	StartedAt   int64   `json:"started_at"`
+	HeartbeatAt int64   `json:"heartbeat_at"`
+	LeaseUntil  int64   `json:"lease_until"`
+	EndedAt     *int64  `json:"ended_at"`
+	EndReason   *string `json:"end_reason"`
+	Schedules   string  `json:"schedules"`
 }

@@ -17,10 +17,10 @@ ON CONFLICT DO NOTHING
 `
 
 type CloseQueueParams struct {
-	Direction string
-	Token     string
-	Peer      string
-	Now       int64
+	Direction string `json:"direction"`
+	Token     string `json:"token"`
+	Peer      string `json:"peer"`
+	Now       int64  `json:"now"`
 }
 
 // CloseQueue closes the queue for a move. Zero rows mean that it is closed already.
@@ -45,10 +45,10 @@ SELECT CAST(COALESCE((SELECT j.id FROM sqluice_jobs AS j WHERE j.status <> 'dele
 `
 
 type GetLastIDsRow struct {
-	Job      int64
-	JobError int64
-	Worker   int64
-	Audit    int64
+	Job      int64 `json:"job"`
+	JobError int64 `json:"job_error"`
+	Worker   int64 `json:"worker"`
+	Audit    int64 `json:"audit"`
 }
 
 // GetLastIDs is the largest id of each table; 0 when it is empty.
@@ -111,11 +111,44 @@ func (q *Queries) ImportQueues(ctx context.Context, items string) (int64, error)
 	return result.RowsAffected()
 }
 
+const importScheduleTicks = `-- name: ImportScheduleTicks :execrows
+INSERT INTO sqluice_schedule_ticks (schedule, tick, outcome, since, job_id, replaced_id, at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
+FROM json_each(CAST(?1 AS TEXT)) AS e
+`
+
+// ImportScheduleTicks adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportScheduleTicks(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, importScheduleTicks, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const importSchedules = `-- name: ImportSchedules :execrows
+INSERT INTO sqluice_schedules (name, kind, queue, payload, options, spec, zone, catch_up, overlap, origin, start_at, next_at, owed_at,
+                               last_at, last_job_id, paused_at, fault, version, created_at, updated_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
+       e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12, e.value->>13, e.value->>14, e.value->>15,
+       e.value->>16, e.value->>17, e.value->>18, e.value->>19
+FROM json_each(CAST(?1 AS TEXT)) AS e
+`
+
+// ImportSchedules adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportSchedules(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, importSchedules, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const importWorkers = `-- name: ImportWorkers :execrows
 INSERT INTO sqluice_workers (id, name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at,
-                     lease_until, ended_at, end_reason)
+                     lease_until, ended_at, end_reason, schedules)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
-       e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12
+       e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12, e.value->>13
 FROM json_each(CAST(?1 AS TEXT)) AS e
 `
 
@@ -128,13 +161,49 @@ func (q *Queries) ImportWorkers(ctx context.Context, items string) (int64, error
 	return result.RowsAffected()
 }
 
+const listAllScheduleTicks = `-- name: ListAllScheduleTicks :many
+SELECT t.schedule, t.tick, t.outcome, t.since, t.job_id, t.replaced_id, t.at FROM sqluice_schedule_ticks AS t ORDER BY t.schedule, t.tick
+`
+
+// ListAllScheduleTicks lists the ticks of all schedules.
+func (q *Queries) ListAllScheduleTicks(ctx context.Context) ([]ScheduleTick, error) {
+	rows, err := q.db.QueryContext(ctx, listAllScheduleTicks)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ScheduleTick
+	for rows.Next() {
+		var i ScheduleTick
+		if err := rows.Scan(
+			&i.Schedule,
+			&i.Tick,
+			&i.Outcome,
+			&i.Since,
+			&i.JobID,
+			&i.ReplacedID,
+			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listAuditFrom = `-- name: ListAuditFrom :many
 SELECT a.id, a.at, a.actor, a."action", a.job_id, a.kind, a.queue, a.jobs, a.job_ids, a.detail FROM sqluice_job_audit AS a WHERE a.id > CAST(?1 AS BIGINT) ORDER BY a.id LIMIT CAST(?2 AS BIGINT)
 `
 
 type ListAuditFromParams struct {
-	AfterID int64
-	N       int64
+	AfterID int64 `json:"after_id"`
+	N       int64 `json:"n"`
 }
 
 // ListAuditFrom lists what was changed in the order of the rows' ids, from after one on.
@@ -177,8 +246,8 @@ SELECT e.id, e.job_id, e.attempt, e.worker_id, e.started_at, e.ended_at, e.cause
 `
 
 type ListJobErrorsFromParams struct {
-	AfterID int64
-	N       int64
+	AfterID int64 `json:"after_id"`
+	N       int64 `json:"n"`
 }
 
 // ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.
@@ -220,8 +289,8 @@ SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at,
 `
 
 type ListJobsFromParams struct {
-	AfterID int64
-	N       int64
+	AfterID int64 `json:"after_id"`
+	N       int64 `json:"n"`
 }
 
 // ListJobsFrom lists jobs in the order of their ids, from after one on.
@@ -310,12 +379,12 @@ func (q *Queries) ListMoves(ctx context.Context) ([]Move, error) {
 }
 
 const listWorkersFrom = `-- name: ListWorkersFrom :many
-SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason FROM sqluice_workers AS w WHERE w.id > CAST(?1 AS BIGINT) ORDER BY w.id LIMIT CAST(?2 AS BIGINT)
+SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason, w.schedules FROM sqluice_workers AS w WHERE w.id > CAST(?1 AS BIGINT) ORDER BY w.id LIMIT CAST(?2 AS BIGINT)
 `
 
 type ListWorkersFromParams struct {
-	AfterID int64
-	N       int64
+	AfterID int64 `json:"after_id"`
+	N       int64 `json:"n"`
 }
 
 // ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
@@ -342,6 +411,7 @@ func (q *Queries) ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams
 			&i.LeaseUntil,
 			&i.EndedAt,
 			&i.EndReason,
+			&i.Schedules,
 		); err != nil {
 			return nil, err
 		}

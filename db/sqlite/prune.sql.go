@@ -16,10 +16,10 @@ DELETE FROM sqluice_jobs WHERE id > CAST(?1 AS BIGINT) AND id <= CAST(?2 AS BIGI
 `
 
 type DeleteDoneJobsParams struct {
-	After  int64
-	LastID int64
-	Before int64
-	Now    int64
+	After  int64 `json:"after"`
+	LastID int64 `json:"last_id"`
+	Before int64 `json:"before"`
+	Now    int64 `json:"now"`
 }
 
 // DeleteDoneJobs removes the jobs after one id and up to another that are done since before a time.
@@ -47,10 +47,10 @@ DELETE FROM sqluice_jobs WHERE id IN (
 `
 
 type DeleteFailedJobsParams struct {
-	Status string
-	Before int64
-	Now    int64
-	N      int64
+	Status string `json:"status"`
+	Before int64  `json:"before"`
+	Now    int64  `json:"now"`
+	N      int64  `json:"n"`
 }
 
 // DeleteFailedJobs removes up to n jobs that failed or were cancelled before a time, the oldest first.
@@ -78,15 +78,15 @@ FROM (
 `
 
 type GetPruneStepParams struct {
-	Before int64
-	After  int64
-	N      int64
+	Before int64 `json:"before"`
+	After  int64 `json:"after"`
+	N      int64 `json:"n"`
 }
 
 type GetPruneStepRow struct {
-	LastID    int64
-	CreatedAt int64
-	Expired   int64
+	LastID    int64 `json:"last_id"`
+	CreatedAt int64 `json:"created_at"`
+	Expired   int64 `json:"expired"`
 }
 
 // GetPruneStep looks at the n jobs after an id: where they end, when the first of them was created, and how many are

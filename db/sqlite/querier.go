@@ -19,8 +19,12 @@ type Querier interface {
 	AddJobError(ctx context.Context, arg AddJobErrorParams) error
 	// AddJobHistory adds to the steps of time a JSON list of [step, start_at, queue, kind, event, bucket, times].
 	AddJobHistory(ctx context.Context, items string) error
+	// AddScheduleTick notes what comes of a tick. Zero rows mean that something has come of it before.
+	AddScheduleTick(ctx context.Context, arg AddScheduleTickParams) (int64, error)
 	// AddSensitiveFields marks fields, a JSON list of [kind, path]. Those that are marked already stay so.
 	AddSensitiveFields(ctx context.Context, arg AddSensitiveFieldsParams) (int64, error)
+	// AdvanceSchedule notes the next tick of a schedule. Of many workers one gets a row.
+	AdvanceSchedule(ctx context.Context, arg AdvanceScheduleParams) (int64, error)
 	// CancelRequestedJob ends an attempt that did not end well as cancelled if that was asked for.
 	CancelRequestedJob(ctx context.Context, arg CancelRequestedJobParams) (int64, error)
 	// CancelRunningJob ends an attempt as cancelled, by its handler's own wish or on request.
@@ -88,8 +92,14 @@ type Querier interface {
 	DeleteOldAudit(ctx context.Context, arg DeleteOldAuditParams) (int64, error)
 	// DeleteOldRefusals removes what jobs were set aside for that are gone, or have another status by now.
 	DeleteOldRefusals(ctx context.Context) (int64, error)
+	// DeleteOldScheduleTicks removes the ticks of a schedule but for the newest.
+	DeleteOldScheduleTicks(ctx context.Context, arg DeleteOldScheduleTicksParams) (int64, error)
+	// DeleteSchedule removes a schedule; its jobs stay.
+	DeleteSchedule(ctx context.Context, name string) (int64, error)
 	// DeleteSensitiveFields takes the marks from fields of one kind, a JSON list of paths.
 	DeleteSensitiveFields(ctx context.Context, arg DeleteSensitiveFieldsParams) (int64, error)
+	// EndScheduleTick notes what came of a tick.
+	EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) error
 	// EndWorker closes a worker's row; of many callers only one gets a row.
 	EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error)
 	// EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
@@ -142,6 +152,11 @@ type Querier interface {
 	// GetPruneStep looks at the n jobs after an id: where they end, when the first of them was created, and how many are
 	// done since before a time. last_id is 0 when there is none.
 	GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPruneStepRow, error)
+	// GetSchedule returns a schedule.
+	GetSchedule(ctx context.Context, name string) (Schedule, error)
+	// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, and whether one of them owes a job.
+	// declared is a JSON list of names.
+	GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error)
 	// GetWorkerName returns the name and the host of a worker, which may have ended.
 	GetWorkerName(ctx context.Context, id int64) (GetWorkerNameRow, error)
 	// HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
@@ -160,8 +175,14 @@ type Querier interface {
 	ImportJobs(ctx context.Context, items string) (int64, error)
 	// ImportQueues adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportQueues(ctx context.Context, items string) (int64, error)
+	// ImportScheduleTicks adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportScheduleTicks(ctx context.Context, items string) (int64, error)
+	// ImportSchedules adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportSchedules(ctx context.Context, items string) (int64, error)
 	// ImportWorkers adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportWorkers(ctx context.Context, items string) (int64, error)
+	// ListAllScheduleTicks lists the ticks of all schedules.
+	ListAllScheduleTicks(ctx context.Context) ([]ScheduleTick, error)
 	// ListAllSensitiveFields lists all fields that are marked.
 	ListAllSensitiveFields(ctx context.Context) ([]SensitiveField, error)
 	// ListAudit lists what was changed since a time, newest first, below an id.
@@ -177,6 +198,9 @@ type Querier interface {
 	ListClaimableQueues(ctx context.Context, arg ListClaimableQueuesParams) ([]string, error)
 	// ListDueJobIDs lists up to n scheduled jobs whose time has come and that are not set aside, the earliest first.
 	ListDueJobIDs(ctx context.Context, arg ListDueJobIDsParams) ([]int64, error)
+	// ListDueSchedules lists the names of schedules that are due and that a worker serves, and of those that owe a job whose predecessor
+	// has ended. declared is a JSON list of names.
+	ListDueSchedules(ctx context.Context, arg ListDueSchedulesParams) ([]string, error)
 	// ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
 	ListEndedAmong(ctx context.Context, ids string) ([]int64, error)
 	// ListEndedJobIDs lists the ids of jobs that failed or were cancelled, the highest first, below an id: a step of a search.
@@ -220,6 +244,12 @@ type Querier interface {
 	ListQueueRows(ctx context.Context) ([]Queue, error)
 	// ListRefusals lists what the database refuses to do with a job.
 	ListRefusals(ctx context.Context, jobID int64) ([]Refusal, error)
+	// ListScheduleTicks lists the ticks of a schedule, newest first.
+	ListScheduleTicks(ctx context.Context, arg ListScheduleTicksParams) ([]ScheduleTick, error)
+	// ListSchedules lists schedules by name, from after one on.
+	ListSchedules(ctx context.Context, arg ListSchedulesParams) ([]Schedule, error)
+	// ListSchedulesNamed lists schedules by a JSON list of their names.
+	ListSchedulesNamed(ctx context.Context, names string) ([]Schedule, error)
 	// ListSensitiveFields lists the fields that are hidden in the jobs of some kinds, a JSON list.
 	ListSensitiveFields(ctx context.Context, kinds string) ([]ListSensitiveFieldsRow, error)
 	// ListStuckJobIDs lists the running jobs that a rescue would act on and that are not set aside.
@@ -232,15 +262,21 @@ type Querier interface {
 	// NoteRefusal notes that the database refuses an action with a job, and sets the job aside for it: until again_at the first time,
 	// then twice as long each time, at most for ten minutes, a minute for a conflict, or a day for pruning.
 	NoteRefusal(ctx context.Context, arg NoteRefusalParams) error
+	// NoteScheduleJob notes the last job of a schedule and its tick, and the tick that it owes.
+	NoteScheduleJob(ctx context.Context, arg NoteScheduleJobParams) error
 	// OpenQueue opens the queue again that the move with a token closed.
 	OpenQueue(ctx context.Context, token string) (int64, error)
 	// PauseQueue stops claims from a queue; what runs goes on. Zero rows mean that it was paused already.
 	PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, error)
+	// PauseSchedule stops a schedule. Zero rows mean that it was paused already, or is not there.
+	PauseSchedule(ctx context.Context, arg PauseScheduleParams) (int64, error)
 	// PromoteDueJobs makes up to n scheduled jobs whose time has come claimable, the earliest first.
 	PromoteDueJobs(ctx context.Context, arg PromoteDueJobsParams) (int64, error)
 	// PromoteListedJobs makes those jobs of a JSON list of ids claimable that are scheduled and due.
 	// It does not wait for rows that are locked (on SQLite none are).
 	PromoteListedJobs(ctx context.Context, arg PromoteListedJobsParams) (int64, error)
+	// PutSchedule adds a schedule, or replaces what was said of the one with the name. Its next tick stays, unless its times change.
+	PutSchedule(ctx context.Context, arg PutScheduleParams) error
 	// RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 	// lease is over, or when its worker stopped and could not record it. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 	// A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
@@ -249,7 +285,7 @@ type Querier interface {
 	// RecountJobs counts the jobs that ended, by reading them all, and adds what the counts are short of, or over. It is one
 	// statement, and so of one moment.
 	RecountJobs(ctx context.Context, now int64) (int64, error)
-	// RegisterWorker adds the row of a worker whose lock is already held and returns its id.
+	// RegisterWorker adds the row of a worker whose lock is already held and returns its id. schedules is a JSON list, or empty for none.
 	// No row means that a live worker has the name, or that the queue is closed by a move.
 	RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (int64, error)
 	// ReleaseHeldJobs gives all jobs back that a worker held which said that it stops and could not record their ends; the attempts do
@@ -272,6 +308,8 @@ type Querier interface {
 	ResetStuckJobs(ctx context.Context, now int64) ([]ResetStuckJobsRow, error)
 	// ResumeQueue allows claims from a queue again. Zero rows mean that it was not paused.
 	ResumeQueue(ctx context.Context, arg ResumeQueueParams) (int64, error)
+	// ResumeSchedule lets a schedule go on, from the next tick on. Zero rows mean that it is not as it was read, or not there.
+	ResumeSchedule(ctx context.Context, arg ResumeScheduleParams) (int64, error)
 	// RetryConflicts makes up to n jobs whose claim was prevented by another job's key be tried now, the longest not tried first.
 	RetryConflicts(ctx context.Context, arg RetryConflictsParams) (int64, error)
 	// RetryJob ends an attempt that failed and gives the job another one at run_after.
@@ -280,6 +318,8 @@ type Querier interface {
 	RetryRefusals(ctx context.Context, arg RetryRefusalsParams) (int64, error)
 	// SetJobProgress notes how far a running attempt has come.
 	SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error)
+	// SetScheduleFault notes why no worker can tell a schedule's next tick, or enqueue its jobs. It is not due until it is put again.
+	SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) (int64, error)
 	// SnoozeJob puts a job off until run_after; the attempt does not count.
 	SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error)
 	// TakeJobChanges removes up to n notes after an id and returns them.

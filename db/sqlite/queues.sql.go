@@ -45,8 +45,8 @@ WHERE sqluice_queues.paused_at IS NULL
 `
 
 type PauseQueueParams struct {
-	Name string
-	Now  int64
+	Name string `json:"name"`
+	Now  int64  `json:"now"`
 }
 
 // PauseQueue stops claims from a queue; what runs goes on. Zero rows mean that it was paused already.
@@ -64,8 +64,8 @@ WHERE name = CAST(?2 AS TEXT) AND paused_at IS NOT NULL
 `
 
 type ResumeQueueParams struct {
-	Now  int64
-	Name string
+	Now  int64  `json:"now"`
+	Name string `json:"name"`
 }
 
 // ResumeQueue allows claims from a queue again. Zero rows mean that it was not paused.

@@ -18,8 +18,8 @@ ON CONFLICT DO NOTHING
 `
 
 type AddSensitiveFieldsParams struct {
-	Now   int64
-	Items string
+	Now   int64  `json:"now"`
+	Items string `json:"items"`
 }
 
 // AddSensitiveFields marks fields, a JSON list of [kind, path]. Those that are marked already stay so.
@@ -37,8 +37,8 @@ WHERE kind = CAST(?1 AS TEXT) AND path IN (SELECT e.value FROM json_each(CAST(?2
 `
 
 type DeleteSensitiveFieldsParams struct {
-	Kind  string
-	Paths string
+	Kind  string `json:"kind"`
+	Paths string `json:"paths"`
 }
 
 // DeleteSensitiveFields takes the marks from fields of one kind, a JSON list of paths.
@@ -85,8 +85,8 @@ ORDER BY s.kind, s.path
 `
 
 type ListSensitiveFieldsRow struct {
-	Kind string
-	Path string
+	Kind string `json:"kind"`
+	Path string `json:"path"`
 }
 
 // ListSensitiveFields lists the fields that are hidden in the jobs of some kinds, a JSON list.

@@ -29,12 +29,12 @@ AS BIGINT) AS jobs
 `
 
 type CountJobsAheadParams struct {
-	Queue    string
-	Kind     string
-	Priority int64
-	N        int64
-	RunAfter int64
-	ID       int64
+	Queue    string `json:"queue"`
+	Kind     string `json:"kind"`
+	Priority int64  `json:"priority"`
+	N        int64  `json:"n"`
+	RunAfter int64  `json:"run_after"`
+	ID       int64  `json:"id"`
 }
 
 // CountJobsAhead counts the due jobs of one queue and kind that are claimed before another, up to n of a higher priority,
@@ -59,8 +59,8 @@ WHERE j.status = 'running' AND j.queue = CAST(?1 AS TEXT) GROUP BY j.worker_id
 `
 
 type CountRunningJobsInQueueRow struct {
-	WorkerID int64
-	Jobs     int64
+	WorkerID int64 `json:"worker_id"`
+	Jobs     int64 `json:"jobs"`
 }
 
 // CountRunningJobsInQueue counts the jobs of a queue that each worker holds, if it holds any.

@@ -15,8 +15,8 @@ FROM sqluice_jobs AS j WHERE j.status = 'running' GROUP BY j.worker_id
 `
 
 type CountRunningJobsPerWorkerRow struct {
-	WorkerID int64
-	Jobs     int64
+	WorkerID int64 `json:"worker_id"`
+	Jobs     int64 `json:"jobs"`
 }
 
 // CountRunningJobsPerWorker counts the running jobs of each worker that has any.
@@ -62,9 +62,9 @@ WHERE id = CAST(?3 AS BIGINT) AND ended_at IS NULL
 `
 
 type EndWorkerParams struct {
-	Now       int64
-	EndReason string
-	ID        int64
+	Now       int64  `json:"now"`
+	EndReason string `json:"end_reason"`
+	ID        int64  `json:"id"`
 }
 
 // EndWorker closes a worker's row; of many callers only one gets a row.
@@ -81,8 +81,8 @@ SELECT w.name, w.host FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT)
 `
 
 type GetWorkerNameRow struct {
-	Name string
-	Host string
+	Name string `json:"name"`
+	Host string `json:"host"`
 }
 
 // GetWorkerName returns the name and the host of a worker, which may have ended.
@@ -99,9 +99,9 @@ WHERE id = CAST(?3 AS BIGINT) AND ended_at IS NULL
 `
 
 type HeartbeatWorkerParams struct {
-	Now        int64
-	LeaseUntil int64
-	ID         int64
+	Now        int64 `json:"now"`
+	LeaseUntil int64 `json:"lease_until"`
+	ID         int64 `json:"id"`
 }
 
 // HeartbeatWorker renews a worker's lease; zero rows mean that the worker was declared dead.
@@ -119,9 +119,9 @@ WHERE j.status = 'running' AND j.worker_id = CAST(?1 AS BIGINT)
 `
 
 type ListHeldJobsRow struct {
-	ID                int64
-	Attempt           int64
-	CancelRequestedAt int64
+	ID                int64 `json:"id"`
+	Attempt           int64 `json:"attempt"`
+	CancelRequestedAt int64 `json:"cancel_requested_at"`
 }
 
 // ListHeldJobs lists the jobs that a worker holds, and when their cancellation was requested.
@@ -149,7 +149,7 @@ func (q *Queries) ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJ
 }
 
 const listLiveWorkers = `-- name: ListLiveWorkers :many
-SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason FROM sqluice_workers AS w WHERE w.ended_at IS NULL ORDER BY w.id
+SELECT w.id, w.name, w.lock_key, w.host, w.pid, w.version, w.queues, w.kinds, w.started_at, w.heartbeat_at, w.lease_until, w.ended_at, w.end_reason, w.schedules FROM sqluice_workers AS w WHERE w.ended_at IS NULL ORDER BY w.id
 `
 
 // ListLiveWorkers lists the workers that have not ended, oldest first.
@@ -176,6 +176,7 @@ func (q *Queries) ListLiveWorkers(ctx context.Context) ([]Worker, error) {
 			&i.LeaseUntil,
 			&i.EndedAt,
 			&i.EndReason,
+			&i.Schedules,
 		); err != nil {
 			return nil, err
 		}
@@ -191,28 +192,30 @@ func (q *Queries) ListLiveWorkers(ctx context.Context) ([]Worker, error) {
 }
 
 const registerWorker = `-- name: RegisterWorker :one
-INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until)
+INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, schedules, started_at, heartbeat_at, lease_until)
 SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT),
        CAST(?5 AS TEXT), CAST(?6 AS TEXT), CAST(?7 AS TEXT),
-       CAST(?8 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT)
+       COALESCE(NULLIF(CAST(?8 AS TEXT), ''), '[]'),
+       CAST(?9 AS BIGINT), CAST(?9 AS BIGINT), CAST(?10 AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ON CONFLICT DO NOTHING
 RETURNING id
 `
 
 type RegisterWorkerParams struct {
-	Name       string
-	LockKey    string
-	Host       string
-	Pid        int64
-	Version    string
-	Queues     string
-	Kinds      string
-	Now        int64
-	LeaseUntil int64
+	Name       string `json:"name"`
+	LockKey    string `json:"lock_key"`
+	Host       string `json:"host"`
+	Pid        int64  `json:"pid"`
+	Version    string `json:"version"`
+	Queues     string `json:"queues"`
+	Kinds      string `json:"kinds"`
+	Schedules  string `json:"schedules"`
+	Now        int64  `json:"now"`
+	LeaseUntil int64  `json:"lease_until"`
 }
 
-// RegisterWorker adds the row of a worker whose lock is already held and returns its id.
+// RegisterWorker adds the row of a worker whose lock is already held and returns its id. schedules is a JSON list, or empty for none.
 // No row means that a live worker has the name, or that the queue is closed by a move.
 func (q *Queries) RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (int64, error) {
 	row := q.db.QueryRowContext(ctx, registerWorker,
@@ -223,6 +226,7 @@ func (q *Queries) RegisterWorker(ctx context.Context, arg RegisterWorkerParams) 
 		arg.Version,
 		arg.Queues,
 		arg.Kinds,
+		arg.Schedules,
 		arg.Now,
 		arg.LeaseUntil,
 	)

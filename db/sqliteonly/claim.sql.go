@@ -17,11 +17,11 @@ WHERE id BETWEEN CAST(?4 AS BIGINT) AND CAST(?5 AS BIGINT) AND COALESCE(status, 
 `
 
 type StartJobRangeParams struct {
-	WorkerID   int64
-	LeaseUntil int64
-	Now        int64
-	First      int64
-	Last       int64
+	WorkerID   int64 `json:"worker_id"`
+	LeaseUntil int64 `json:"lease_until"`
+	Now        int64 `json:"now"`
+	First      int64 `json:"first"`
+	Last       int64 `json:"last"`
 }
 
 // StartJobRange is StartJobs for jobs whose ids have no gap. It walks through them once; StartJobs looks each up twice.
@@ -47,10 +47,10 @@ WHERE COALESCE(status, '') = 'pending' AND id IN (SELECT e.value FROM json_each(
 `
 
 type StartJobsParams struct {
-	WorkerID   int64
-	LeaseUntil int64
-	Now        int64
-	Ids        string
+	WorkerID   int64  `json:"worker_id"`
+	LeaseUntil int64  `json:"lease_until"`
+	Now        int64  `json:"now"`
+	Ids        string `json:"ids"`
 }
 
 // StartJobs hands pending jobs, a JSON list of ids, to a worker.

@@ -16,11 +16,11 @@ WHERE id BETWEEN CAST(?2 AS BIGINT) AND CAST(?3 AS BIGINT) AND COALESCE(status, 
 `
 
 type CompleteJobRangeParams struct {
-	Now      int64
-	First    int64
-	Last     int64
-	Attempt  int64
-	WorkerID int64
+	Now      int64 `json:"now"`
+	First    int64 `json:"first"`
+	Last     int64 `json:"last"`
+	Attempt  int64 `json:"attempt"`
+	WorkerID int64 `json:"worker_id"`
 }
 
 // CompleteJobRange is CompleteJobs for attempts whose jobs' ids have no gap. It walks through them once.

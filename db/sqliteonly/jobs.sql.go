@@ -29,22 +29,22 @@ VALUES (CAST(?1 AS BIGINT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGIN
 `
 
 type EnqueueClaimedJobParams struct {
-	WorkerID    int64
-	Kind        string
-	Queue       string
-	StartedAt   int64
-	Payload     string
-	Priority    int64
-	RunAfter    int64
-	MaxAttempts int64
-	Timeout     int64
-	UserID      *string
-	Tags        *string
-	Metadata    *string
-	Now         int64
-	LeaseUntil  int64
-	Kinds       string
-	Cursors     string
+	WorkerID    int64   `json:"worker_id"`
+	Kind        string  `json:"kind"`
+	Queue       string  `json:"queue"`
+	StartedAt   int64   `json:"started_at"`
+	Payload     string  `json:"payload"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	Now         int64   `json:"now"`
+	LeaseUntil  int64   `json:"lease_until"`
+	Kinds       string  `json:"kinds"`
+	Cursors     string  `json:"cursors"`
 }
 
 // EnqueueClaimedJob adds one job that a worker holds, and returns its id, as the statement of that name for both engines does.
@@ -87,18 +87,18 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 `
 
 type EnqueueJobsParams struct {
-	Kind        string
-	Queue       string
-	Status      string
-	Priority    int64
-	RunAfter    int64
-	MaxAttempts int64
-	Timeout     int64
-	UserID      *string
-	Tags        *string
-	Metadata    *string
-	Now         int64
-	Payloads    string
+	Kind        string  `json:"kind"`
+	Queue       string  `json:"queue"`
+	Status      string  `json:"status"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	Now         int64   `json:"now"`
+	Payloads    string  `json:"payloads"`
 }
 
 // EnqueueJobs adds one job for each payload of a JSON list of strings and returns the last id. It adds all jobs, or none when
@@ -135,18 +135,18 @@ VALUES (CASE WHEN EXISTS (SELECT 1 FROM sqluice_moves AS m) THEN NULL ELSE CAST(
 `
 
 type EnqueueKeylessJobParams struct {
-	Kind        string
-	Queue       string
-	Payload     string
-	Status      string
-	Priority    int64
-	RunAfter    int64
-	MaxAttempts int64
-	Timeout     int64
-	UserID      *string
-	Tags        *string
-	Metadata    *string
-	Now         int64
+	Kind        string  `json:"kind"`
+	Queue       string  `json:"queue"`
+	Payload     string  `json:"payload"`
+	Status      string  `json:"status"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	Now         int64   `json:"now"`
 }
 
 // EnqueueKeylessJob adds one job and returns its id, as the statement of that name for both engines does. Without RETURNING and
@@ -181,30 +181,30 @@ WHERE j.id = CAST(?1 AS BIGINT) AND j.status = 'running' AND j.attempt = 1 AND j
 `
 
 type GetClaimedJobParams struct {
-	ID        int64
-	WorkerID  int64
-	Kind      string
-	Queue     string
-	StartedAt int64
+	ID        int64  `json:"id"`
+	WorkerID  int64  `json:"worker_id"`
+	Kind      string `json:"kind"`
+	Queue     string `json:"queue"`
+	StartedAt int64  `json:"started_at"`
 }
 
 type GetClaimedJobRow struct {
-	ID          int64
-	Kind        string
-	Payload     string
-	Priority    int64
-	RunAfter    int64
-	Attempt     int64
-	Uncounted   int64
-	MaxAttempts int64
-	Crashes     int64
-	Timeout     int64
-	UniqueKey   *string
-	RequestID   *string
-	UserID      *string
-	Tags        *string
-	Metadata    *string
-	CreatedAt   int64
+	ID          int64   `json:"id"`
+	Kind        string  `json:"kind"`
+	Payload     string  `json:"payload"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	Attempt     int64   `json:"attempt"`
+	Uncounted   int64   `json:"uncounted"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Crashes     int64   `json:"crashes"`
+	Timeout     int64   `json:"timeout"`
+	UniqueKey   *string `json:"unique_key"`
+	RequestID   *string `json:"request_id"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	CreatedAt   int64   `json:"created_at"`
 }
 
 // GetClaimedJob reads a job that EnqueueClaimedJob added, as ClaimJobs returns it. No row means that an application's trigger has made
@@ -256,30 +256,30 @@ FROM sqluice_jobs AS j WHERE j.id IN (
 `
 
 type ListClaimableJobsParams struct {
-	Kinds    string
-	Queue    string
-	Now      int64
-	N        int64
-	WorkerID int64
+	Kinds    string `json:"kinds"`
+	Queue    string `json:"queue"`
+	Now      int64  `json:"now"`
+	N        int64  `json:"n"`
+	WorkerID int64  `json:"worker_id"`
 }
 
 type ListClaimableJobsRow struct {
-	ID          int64
-	Kind        string
-	Payload     string
-	Priority    int64
-	RunAfter    int64
-	Attempt     int64
-	Uncounted   int64
-	MaxAttempts int64
-	Crashes     int64
-	Timeout     int64
-	UniqueKey   *string
-	RequestID   *string
-	UserID      *string
-	Tags        *string
-	Metadata    *string
-	CreatedAt   int64
+	ID          int64   `json:"id"`
+	Kind        string  `json:"kind"`
+	Payload     string  `json:"payload"`
+	Priority    int64   `json:"priority"`
+	RunAfter    int64   `json:"run_after"`
+	Attempt     int64   `json:"attempt"`
+	Uncounted   int64   `json:"uncounted"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Crashes     int64   `json:"crashes"`
+	Timeout     int64   `json:"timeout"`
+	UniqueKey   *string `json:"unique_key"`
+	RequestID   *string `json:"request_id"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	CreatedAt   int64   `json:"created_at"`
 }
 
 // ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand them over.

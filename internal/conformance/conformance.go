@@ -82,6 +82,9 @@ func Run(t *testing.T, open Open) {
 		{"Audit", auditTests},
 		{"Sensitive", sensitiveTests},
 		{"SensitiveErrors", sensitiveErrorTests},
+		{"Schedules", scheduleTests},
+		{"ScheduleChanges", scheduleChangeTests},
+		{"Schedulers", schedulerTests},
 		{"Callbacks", callbackTests()},
 	} {
 		t.Run(group.name, func(t *testing.T) {

@@ -102,6 +102,7 @@ func (d *deadlines) addClient(failed, cancelled, waiting int64) {
 	d.add(true, "Client.Delete", func(ctx context.Context) error { return c.Delete(ctx, failed) })
 	d.add(true, "Client.PauseQueue", func(ctx context.Context) error { _, err := c.PauseQueue(ctx, "q"); return err })
 	d.add(true, "Client.ResumeQueue", func(ctx context.Context) error { _, err := c.ResumeQueue(ctx, "q"); return err })
+	d.addSchedules()
 	d.add(true, "Client.Tx", func(ctx context.Context) error {
 		return c.Tx(ctx, func(ctx context.Context, tx *jobs.Client) error {
 			_, err := tx.Enqueue(ctx, late, one)
@@ -118,6 +119,20 @@ func (d *deadlines) addClient(failed, cancelled, waiting int64) {
 	path := filepath.Join(d.TempDir(), "backup.db")
 	d.maybe("Client.BackupTo", func(ctx context.Context) error { return c.BackupTo(ctx, io.Discard) })
 	d.maybe("Client.Backup", func(ctx context.Context) error { return c.Backup(ctx, path) })
+}
+
+func (d *deadlines) addSchedules() {
+	c, name := d.client, "s"
+	s := jobs.NewSchedule(name, "0 0 1 1 *", late, json.RawMessage("1"))
+	d.must(c.PutSchedule(d.ctx, s))
+	d.add(true, "Client.PutSchedule", func(ctx context.Context) error { return c.PutSchedule(ctx, s) })
+	d.maybe("Client.PauseSchedule", func(ctx context.Context) error { _, err := c.PauseSchedule(ctx, name); return err })
+	d.maybe("Client.ResumeSchedule", func(ctx context.Context) error { _, err := c.ResumeSchedule(ctx, name); return err })
+	d.maybe("Client.DeleteSchedule", func(ctx context.Context) error { _, err := c.DeleteSchedule(ctx, "none"); return err })
+	d.add(true, "Client.RunSchedule", func(ctx context.Context) error { _, err := c.RunSchedule(ctx, name); return err })
+	d.add(false, "Client.GetSchedule", func(ctx context.Context) error { _, err := c.GetSchedule(ctx, name); return err })
+	d.add(false, "Client.ListSchedules", func(ctx context.Context) error { _, err := c.ListSchedules(ctx, "", 10); return err })
+	d.add(false, "Client.ScheduleTicks", func(ctx context.Context) error { _, err := c.ScheduleTicks(ctx, name, 10); return err })
 }
 
 // found returns the error of a look-up, but for that there is no such job.

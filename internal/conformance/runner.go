@@ -64,7 +64,12 @@ func (f *fixture) start(config jobs.Config, handles ...handle) *running {
 
 func (f *fixture) startOn(client *jobs.Client, config jobs.Config, handles ...handle) *running {
 	f.Helper()
-	runner := f.runner(client, config, handles...)
+	return f.run(f.runner(client, config, handles...))
+}
+
+// run runs a runner; the end of the test stops it.
+func (f *fixture) run(runner *jobs.Runner) *running {
+	f.Helper()
 	ctx, cancel := context.WithCancel(f.ctx)
 	r := &running{f: f, cancel: cancel, done: make(chan error, 1)}
 	stopped := make(chan struct{})

@@ -47,9 +47,19 @@ func (q counted) AddJobHistory(ctx context.Context, arg string) error {
 	return q.own.AddJobHistory(ctx, arg)
 }
 
+func (q counted) AddScheduleTick(ctx context.Context, arg db.AddScheduleTickParams) (int64, error) {
+	q.note("AddScheduleTick")
+	return q.own.AddScheduleTick(ctx, arg)
+}
+
 func (q counted) AddSensitiveFields(ctx context.Context, arg db.AddSensitiveFieldsParams) (int64, error) {
 	q.note("AddSensitiveFields")
 	return q.own.AddSensitiveFields(ctx, arg)
+}
+
+func (q counted) AdvanceSchedule(ctx context.Context, arg db.AdvanceScheduleParams) (int64, error) {
+	q.note("AdvanceSchedule")
+	return q.own.AdvanceSchedule(ctx, arg)
 }
 
 func (q counted) CancelRequestedJob(ctx context.Context, arg db.CancelRequestedJobParams) (int64, error) {
@@ -187,9 +197,24 @@ func (q counted) DeleteOldRefusals(ctx context.Context) (int64, error) {
 	return q.own.DeleteOldRefusals(ctx)
 }
 
+func (q counted) DeleteOldScheduleTicks(ctx context.Context, arg db.DeleteOldScheduleTicksParams) (int64, error) {
+	q.note("DeleteOldScheduleTicks")
+	return q.own.DeleteOldScheduleTicks(ctx, arg)
+}
+
+func (q counted) DeleteSchedule(ctx context.Context, arg string) (int64, error) {
+	q.note("DeleteSchedule")
+	return q.own.DeleteSchedule(ctx, arg)
+}
+
 func (q counted) DeleteSensitiveFields(ctx context.Context, arg db.DeleteSensitiveFieldsParams) (int64, error) {
 	q.note("DeleteSensitiveFields")
 	return q.own.DeleteSensitiveFields(ctx, arg)
+}
+
+func (q counted) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickParams) error {
+	q.note("EndScheduleTick")
+	return q.own.EndScheduleTick(ctx, arg)
 }
 
 func (q counted) EndWorker(ctx context.Context, arg db.EndWorkerParams) (int64, error) {
@@ -292,6 +317,16 @@ func (q counted) GetPruneStep(ctx context.Context, arg db.GetPruneStepParams) (d
 	return q.own.GetPruneStep(ctx, arg)
 }
 
+func (q counted) GetSchedule(ctx context.Context, arg string) (db.Schedule, error) {
+	q.note("GetSchedule")
+	return q.own.GetSchedule(ctx, arg)
+}
+
+func (q counted) GetScheduleWork(ctx context.Context, arg string) (db.GetScheduleWorkRow, error) {
+	q.note("GetScheduleWork")
+	return q.own.GetScheduleWork(ctx, arg)
+}
+
 func (q counted) GetWorkerName(ctx context.Context, arg int64) (db.GetWorkerNameRow, error) {
 	q.note("GetWorkerName")
 	return q.own.GetWorkerName(ctx, arg)
@@ -332,9 +367,24 @@ func (q counted) ImportQueues(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportQueues(ctx, arg)
 }
 
+func (q counted) ImportScheduleTicks(ctx context.Context, arg string) (int64, error) {
+	q.note("ImportScheduleTicks")
+	return q.own.ImportScheduleTicks(ctx, arg)
+}
+
+func (q counted) ImportSchedules(ctx context.Context, arg string) (int64, error) {
+	q.note("ImportSchedules")
+	return q.own.ImportSchedules(ctx, arg)
+}
+
 func (q counted) ImportWorkers(ctx context.Context, arg string) (int64, error) {
 	q.note("ImportWorkers")
 	return q.own.ImportWorkers(ctx, arg)
+}
+
+func (q counted) ListAllScheduleTicks(ctx context.Context) ([]db.ScheduleTick, error) {
+	q.note("ListAllScheduleTicks")
+	return q.own.ListAllScheduleTicks(ctx)
 }
 
 func (q counted) ListAllSensitiveFields(ctx context.Context) ([]db.SensitiveField, error) {
@@ -370,6 +420,11 @@ func (q counted) ListClaimableQueues(ctx context.Context, arg db.ListClaimableQu
 func (q counted) ListDueJobIDs(ctx context.Context, arg db.ListDueJobIDsParams) ([]int64, error) {
 	q.note("ListDueJobIDs")
 	return q.own.ListDueJobIDs(ctx, arg)
+}
+
+func (q counted) ListDueSchedules(ctx context.Context, arg db.ListDueSchedulesParams) ([]string, error) {
+	q.note("ListDueSchedules")
+	return q.own.ListDueSchedules(ctx, arg)
 }
 
 func (q counted) ListEndedAmong(ctx context.Context, arg string) ([]int64, error) {
@@ -467,6 +522,21 @@ func (q counted) ListRefusals(ctx context.Context, arg int64) ([]db.Refusal, err
 	return q.own.ListRefusals(ctx, arg)
 }
 
+func (q counted) ListScheduleTicks(ctx context.Context, arg db.ListScheduleTicksParams) ([]db.ScheduleTick, error) {
+	q.note("ListScheduleTicks")
+	return q.own.ListScheduleTicks(ctx, arg)
+}
+
+func (q counted) ListSchedules(ctx context.Context, arg db.ListSchedulesParams) ([]db.Schedule, error) {
+	q.note("ListSchedules")
+	return q.own.ListSchedules(ctx, arg)
+}
+
+func (q counted) ListSchedulesNamed(ctx context.Context, arg string) ([]db.Schedule, error) {
+	q.note("ListSchedulesNamed")
+	return q.own.ListSchedulesNamed(ctx, arg)
+}
+
 func (q counted) ListSensitiveFields(ctx context.Context, arg string) ([]db.ListSensitiveFieldsRow, error) {
 	q.note("ListSensitiveFields")
 	return q.own.ListSensitiveFields(ctx, arg)
@@ -492,6 +562,11 @@ func (q counted) NoteRefusal(ctx context.Context, arg db.NoteRefusalParams) erro
 	return q.own.NoteRefusal(ctx, arg)
 }
 
+func (q counted) NoteScheduleJob(ctx context.Context, arg db.NoteScheduleJobParams) error {
+	q.note("NoteScheduleJob")
+	return q.own.NoteScheduleJob(ctx, arg)
+}
+
 func (q counted) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	q.note("OpenQueue")
 	return q.own.OpenQueue(ctx, arg)
@@ -502,6 +577,11 @@ func (q counted) PauseQueue(ctx context.Context, arg db.PauseQueueParams) (int64
 	return q.own.PauseQueue(ctx, arg)
 }
 
+func (q counted) PauseSchedule(ctx context.Context, arg db.PauseScheduleParams) (int64, error) {
+	q.note("PauseSchedule")
+	return q.own.PauseSchedule(ctx, arg)
+}
+
 func (q counted) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams) (int64, error) {
 	q.note("PromoteDueJobs")
 	return q.own.PromoteDueJobs(ctx, arg)
@@ -510,6 +590,11 @@ func (q counted) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams
 func (q counted) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobsParams) (int64, error) {
 	q.note("PromoteListedJobs")
 	return q.own.PromoteListedJobs(ctx, arg)
+}
+
+func (q counted) PutSchedule(ctx context.Context, arg db.PutScheduleParams) error {
+	q.note("PutSchedule")
+	return q.own.PutSchedule(ctx, arg)
 }
 
 func (q counted) RecordStuckJobs(ctx context.Context, arg db.RecordStuckJobsParams) (int64, error) {
@@ -567,6 +652,11 @@ func (q counted) ResumeQueue(ctx context.Context, arg db.ResumeQueueParams) (int
 	return q.own.ResumeQueue(ctx, arg)
 }
 
+func (q counted) ResumeSchedule(ctx context.Context, arg db.ResumeScheduleParams) (int64, error) {
+	q.note("ResumeSchedule")
+	return q.own.ResumeSchedule(ctx, arg)
+}
+
 func (q counted) RetryConflicts(ctx context.Context, arg db.RetryConflictsParams) (int64, error) {
 	q.note("RetryConflicts")
 	return q.own.RetryConflicts(ctx, arg)
@@ -585,6 +675,11 @@ func (q counted) RetryRefusals(ctx context.Context, arg db.RetryRefusalsParams) 
 func (q counted) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams) (int64, error) {
 	q.note("SetJobProgress")
 	return q.own.SetJobProgress(ctx, arg)
+}
+
+func (q counted) SetScheduleFault(ctx context.Context, arg db.SetScheduleFaultParams) (int64, error) {
+	q.note("SetScheduleFault")
+	return q.own.SetScheduleFault(ctx, arg)
 }
 
 func (q counted) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {

@@ -18,6 +18,7 @@ import (
 var byTheClock = []string{
 	"ListLiveWorkers", "ListHeldJobs", "CountHousework", "DeleteEndedWorkers", "DeleteOldAudit", "DeleteOldRefusals",
 	"TakeJobChanges", "ListHistoryNames", "AddJobCounts", "AddJobHistory", "GetOldestJobHistory", "DeleteJobHistory", "DeleteEmptyJobCounts",
+	"GetScheduleWork",
 }
 
 func TestStatementsByTheClockExist(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 func TestPostgresRestartKeepsWorkers(t *testing.T) {
 	// The leases end while the server is away.
 	t.Run("ShortLease", func(t *testing.T) {
-		restartBesideWorkers(t, 2*time.Second, func([]*process) func() { return func() {} })
+		restartBesideWorkers(t, 3*time.Second, func([]*process) func() { return func() {} })
 	})
 	// One is back only after the new worker has checked the locks.
 	t.Run("LateWorker", func(t *testing.T) {

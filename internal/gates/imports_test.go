@@ -32,7 +32,7 @@ func packages(t *testing.T) map[string][]string {
 // links says which packages the matching packages may link beside the standard library, and which not. The first rule
 // that matches counts; but lists exceptions to not. This module's own packages stand without its name.
 var links = []struct{ packages, may, mayNot, but string }{
-	{packages: `sql|db/sqlite|db/sqliteonly|internal/queue/groupcommit`, may: `^$`},
+	{packages: `sql|db/sqlite|db/sqliteonly|internal/queue/(groupcommit|cron)`, may: `^$`},
 	{packages: `db/postgres`, may: `^(github.com/jackc|golang.org/x)/`},
 	{packages: `db`, may: `^db/sqlite$`},
 	{packages: `jobs/jobtype`, may: `^internal/callback$`},
@@ -44,11 +44,12 @@ var links = []struct{ packages, may, mayNot, but string }{
 	{packages: `internal/queue/refusal`, may: `^(db|db/sqlite|internal/queue/core|jobs/jobtype|internal/callback)$`},
 	{packages: `internal/queue/lifecycle`, may: `^(db|db/sqlite|internal/queue/(core|waits|engine|stats|redact)|jobs/jobtype|internal/callback)$`},
 	{packages: `internal/queue/prune`, may: `^(db|db/sqlite|internal/queue/(core|waits|engine|stats|audit|redact|lifecycle|refusal)|jobs/jobtype|internal/callback)$`},
+	{packages: `internal/queue/schedule`, may: `^(db|db/sqlite|internal/queue/(core|waits|engine|stats|redact|lifecycle|cron)|jobs/jobtype|internal/callback)$`},
 	{packages: `internal/queue/clock`, may: `^golang.org/x/sys/.*$`},
 	{packages: `internal/queue/outage`, may: `^(jobs/jobtype|internal/callback)$`},
 	{packages: `internal/queue/jobrow`, may: `^(db|db/sqlite|internal/queue/core|jobs/jobtype|internal/callback)$`},
-	{packages: `internal/queue/maintenance`, may: `^(db|db/sqlite|internal/queue/(core|waits|engine|stats|audit|redact|lifecycle|refusal|outage|prune)|jobs/jobtype|internal/callback)$`},
-	{packages: `internal/queue/runner`, may: `^(db|db/sqlite|internal/queue/(core|waits|engine|stats|audit|redact|lifecycle|refusal|outage|prune|maintenance|jobrow|clock)|jobs/jobtype|internal/callback|golang.org/x/sys/.*)$`},
+	{packages: `internal/queue/maintenance`, may: `^(db|db/sqlite|internal/queue/(core|waits|engine|stats|audit|redact|lifecycle|refusal|outage|prune|schedule|cron|clock)|jobs/jobtype|internal/callback|golang.org/x/sys/.*)$`},
+	{packages: `internal/queue/runner`, may: `^(db|db/sqlite|internal/queue/(core|waits|engine|stats|audit|redact|lifecycle|refusal|outage|prune|maintenance|jobrow|clock|schedule|cron)|jobs/jobtype|internal/callback|golang.org/x/sys/.*)$`},
 	{packages: `jobs`, may: `^(db|db/sqlite|golang.org/x/sys/.*)$`, but: queueParts},
 	{packages: `jobs/inspect`, may: `^(jobs|db|db/sqlite|golang.org/x/sys/.*)$`, but: queueParts},
 	{packages: `jobs/sqlite`, may: `.`, mayNot: postgresParts + `|` + neverLinked, but: queueParts + `|^internal/sqlfiles$`},

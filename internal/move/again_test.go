@@ -40,7 +40,7 @@ func testKeepOpen(l *lab) {
 	l.put(l.from, all)
 	c := l.config()
 	c.KeepOpen = true
-	if report := l.moves(c); !report.Kept || len(report.Sums) != 10 {
+	if report := l.moves(c); !report.Kept || len(report.Sums) != 2*len(allTables()) {
 		l.Errorf("the report is %+v", report)
 	}
 	l.wantEverything(l.to, all)

@@ -52,7 +52,7 @@ func alive(workers []db.Worker, now time.Time) error {
 	return fmt.Errorf("%w: %s", ErrLive, strings.Join(names, ", "))
 }
 
-// checkEmpty returns an error unless the target has no jobs, errors, notes of changes, queues and live workers.
+// checkEmpty returns an error unless the target has no jobs, errors, notes of changes, queues, schedules and live workers.
 func (m *mover) checkEmpty(ctx context.Context) error {
 	has, err := m.To.contents(ctx)
 	if err != nil {
@@ -104,6 +104,13 @@ func (s Side) contents(ctx context.Context) (contents, error) {
 		}
 		if len(queues) > 0 {
 			has.rows = append(has.rows, "queues that were paused")
+		}
+		schedules, err := q.ListSchedules(ctx, db.ListSchedulesParams{N: 1})
+		if err != nil {
+			return err
+		}
+		if len(schedules) > 0 {
+			has.rows = append(has.rows, "schedules")
 		}
 		has.live, err = q.ListLiveWorkers(ctx)
 		return err

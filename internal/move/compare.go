@@ -27,7 +27,7 @@ func (m *mover) compare(ctx context.Context) ([]Sum, error) {
 	}
 	var sums []Sum
 	var errs []error
-	for _, t := range append(tables(), queues()) {
+	for _, t := range allTables() {
 		from, to, err := m.compareTable(ctx, t, t.last(last))
 		if err != nil && !errors.Is(err, ErrDiffer) {
 			return nil, err

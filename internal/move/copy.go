@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sqluice/sqluice/db"
 )
@@ -32,7 +33,7 @@ func (m *mover) copyAll(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.copyQueues(ctx)
+	return m.copyNamed(ctx)
 }
 
 func (s Side) lastIDs(ctx context.Context) (last db.GetLastIDsRow, err error) {
@@ -147,25 +148,33 @@ func addRows(ctx context.Context, q db.Querier, t table, items string, batch []r
 	return nil
 }
 
-// copyQueues adds all queues in one transaction; an earlier call may have added them.
-func (m *mover) copyQueues(ctx context.Context) error {
-	rows, err := newReader(m.From, queues(), first).page(ctx, mostRows)
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	items := listOf(rows)
-	err = m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-		if err := m.checkClosed(ctx, q); err != nil {
+// copyNamed adds all rows of each of the named tables in one transaction; an earlier call may have added them.
+func (m *mover) copyNamed(ctx context.Context) error {
+	for _, t := range named() {
+		rows, err := newReader(m.From, t, first).page(ctx, mostRows)
+		if err != nil {
 			return err
 		}
-		there, err := q.ListQueueRows(ctx)
-		if err != nil || len(there) > 0 {
-			return err
+		if len(rows) == 0 {
+			continue
 		}
-		return addRows(ctx, q, queues(), items, rows)
-	})
-	if err != nil {
-		return m.To.fault(fmt.Errorf("add queues: %w", err))
+		err = m.To.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+			if err := m.checkClosed(ctx, q); err != nil {
+				return err
+			}
+			if there, err := t.list(ctx, q, first, mostRows); err != nil || len(there) > 0 {
+				return err
+			}
+			for batch := range slices.Chunk(rows, mostRows) {
+				if err := addRows(ctx, q, t, listOf(batch), batch); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return m.To.fault(fmt.Errorf("add the rows of %s: %w", t.name, err))
+		}
 	}
 	return nil
 }

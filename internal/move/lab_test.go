@@ -1,6 +1,7 @@
 package move
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -294,6 +295,9 @@ type everything struct {
 	queues  map[string]db.Queue
 	audit   []db.JobAudit
 	marks   map[[2]string]bool // sensitive fields, by kind and path
+
+	schedules []db.Schedule
+	ticks     []db.ScheduleTick
 }
 
 func (l *lab) everything(p *place) everything {
@@ -312,6 +316,14 @@ func (l *lab) everything(p *place) everything {
 		if all.audit, err = q.ListAuditFrom(ctx, db.ListAuditFromParams{AfterID: first, N: 1e6}); err != nil {
 			return err
 		}
+		if all.schedules, err = q.ListSchedules(ctx, db.ListSchedulesParams{N: 1e6}); err != nil {
+			return err
+		}
+		if all.ticks, err = q.ListAllScheduleTicks(ctx); err != nil {
+			return err
+		}
+		slices.SortFunc(all.schedules, func(a, b db.Schedule) int { return cmp.Compare(a.Name, b.Name) }) // engines sort text differently
+		slices.SortStableFunc(all.ticks, func(a, b db.ScheduleTick) int { return cmp.Compare(a.Schedule, b.Schedule) })
 		marks, err := q.ListAllSensitiveFields(ctx)
 		if err != nil {
 			return err

@@ -15,7 +15,7 @@ func (m *mover) checkRows(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range append(tables(), queues()) {
+	for _, t := range allTables() {
 		rows := cursor{reader: newReader(m.From, t, first)}
 		for n := int64(0); ; n++ {
 			row, ok, err := rows.next(ctx)

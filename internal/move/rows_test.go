@@ -98,7 +98,7 @@ func oddities() everything {
 	for i, reason := range []string{"stopped", "crash", "lost"} {
 		all.workers = append(all.workers, db.Worker{
 			ID: int64(3*i + 2), Name: nastyName, LockKey: "key", Host: "", Pid: 0, Version: nasty, Queues: `{"default": 10}`, Kinds: `["k"]`,
-			StartedAt: 1, HeartbeatAt: 2, LeaseUntil: 0, EndedAt: ptr(last), EndReason: ptr(reason),
+			StartedAt: 1, HeartbeatAt: 2, LeaseUntil: 0, EndedAt: ptr(last), EndReason: ptr(reason), Schedules: `["s"]`,
 		})
 	}
 	all.audit = []db.JobAudit{
@@ -110,6 +110,18 @@ func oddities() everything {
 	for _, q := range []db.Queue{{Name: "Z", UpdatedAt: 5}, {Name: "a", PausedAt: ptr[int64](6), UpdatedAt: 6}, {Name: "\u00e9", UpdatedAt: 1}} {
 		all.queues[q.Name] = q
 	}
+	all.schedules = []db.Schedule{
+		{Name: "Z", Kind: "k", Queue: "q", Payload: "{}", Options: `{"priority": 5}`, Spec: "* * * * *", Zone: "UTC", CatchUp: "latest", Overlap: "allow", Origin: "client"},
+		{Name: "\u00e9", Kind: nastyName, Queue: nastyName, Payload: `[1, 2.50]`, Options: "{}", Spec: nastyName, Zone: nastyName, CatchUp: "all:999",
+			Overlap: "replace", Origin: "code", StartAt: last, NextAt: last, OwedAt: ptr(last), LastAt: ptr[int64](0), LastJobID: ptr[int64](1<<53 - 1),
+			PausedAt: ptr[int64](1), Fault: ptr(nasty), Version: 1_000_000_000_000, CreatedAt: last, UpdatedAt: 1},
+	}
+	for i := range int64(250) { // more than are added by one statement
+		all.ticks = append(all.ticks, db.ScheduleTick{Schedule: "Z", Tick: i, Outcome: "missed", At: i})
+	}
+	all.ticks = append(all.ticks, db.ScheduleTick{
+		Schedule: "\u00e9", Tick: last, Outcome: "enqueued", Since: ptr[int64](0), JobID: ptr[int64](1), ReplacedID: ptr[int64](1<<53 - 1), At: last,
+	})
 	return all
 }
 
@@ -146,6 +158,8 @@ func (l *lab) put(p *place, all everything) {
 		_, err := q.AddSensitiveFields(ctx, db.AddSensitiveFieldsParams{Now: 1, Items: string(items)})
 		return err
 	})
+	put(db.Querier.ImportSchedules, len(all.schedules), func(i int) any { return all.schedules[i] })
+	put(db.Querier.ImportScheduleTicks, len(all.ticks), func(i int) any { return all.ticks[i] })
 	put(db.Querier.ImportQueues, len(queues), func(i int) any { return queues[i] })
 }
 
@@ -196,6 +210,7 @@ func testEveryColumn(l *lab) {
 	rows := map[string]int64{
 		"sqluice_jobs": int64(len(all.jobs)), "sqluice_job_errors": int64(len(all.errors)),
 		"sqluice_workers": int64(len(all.workers)), "sqluice_queues": int64(len(all.queues)), "sqluice_job_audit": int64(len(all.audit)),
+		"sqluice_schedules": int64(len(all.schedules)), "sqluice_schedule_ticks": int64(len(all.ticks)),
 	}
 	sums := map[string]Sum{}
 	for _, sum := range report.Sums {

@@ -74,24 +74,46 @@ func tables() []table {
 	}
 }
 
-// queues is the table whose rows have names and no ids: those that were ever paused, a handful. They are numbered in
-// the order of their names' bytes, because engines sort text differently.
-func queues() table {
+// named are the tables whose rows have names and no ids. They are read as a whole: queues that were ever paused, schedules and their
+// last ticks. Rows are numbered in the order of their names' bytes, because engines sort text differently.
+func named() []table {
+	return []table{
+		namedTable("sqluice_queues", "queue", db.Querier.ImportQueues, db.Querier.ListQueueRows,
+			func(a, b db.Queue) int { return cmp.Compare(a.Name, b.Name) }),
+		namedTable("sqluice_schedules", "schedule", db.Querier.ImportSchedules,
+			func(q db.Querier, ctx context.Context) ([]db.Schedule, error) {
+				return q.ListSchedules(ctx, db.ListSchedulesParams{N: math.MaxInt64})
+			},
+			func(a, b db.Schedule) int { return cmp.Compare(a.Name, b.Name) }),
+		namedTable("sqluice_schedule_ticks", "tick", db.Querier.ImportScheduleTicks, db.Querier.ListAllScheduleTicks,
+			func(a, b db.ScheduleTick) int {
+				return cmp.Or(cmp.Compare(a.Schedule, b.Schedule), cmp.Compare(a.Tick, b.Tick))
+			}),
+	}
+}
+
+// allTables are all that is copied.
+func allTables() []table { return append(tables(), named()...) }
+
+func namedTable[T any](
+	name, what string, add func(db.Querier, context.Context, string) (int64, error),
+	list func(db.Querier, context.Context) ([]T, error), compare func(a, b T) int,
+) table {
 	return table{
-		name: "sqluice_queues",
+		name: name,
 		list: func(ctx context.Context, q db.Querier, after, _ int64) ([]row, error) {
 			if after != first {
 				return nil, nil
 			}
-			list, err := q.ListQueueRows(ctx)
-			slices.SortFunc(list, func(a, b db.Queue) int { return cmp.Compare(a.Name, b.Name) })
+			list, err := list(q, ctx)
+			slices.SortFunc(list, compare)
 			number := int64(0)
-			return encodeRows("queue", list, err, func(db.Queue) row {
+			return encodeRows(what, list, err, func(T) row {
 				number++
 				return row{id: number}
 			})
 		},
-		add:  db.Querier.ImportQueues,
+		add:  add,
 		last: func(db.GetLastIDsRow) int64 { return 0 },
 	}
 }

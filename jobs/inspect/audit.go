@@ -28,7 +28,16 @@ const (
 	ActionResume  = jobtype.ActionResume  // allowed them again
 	ActionMark    = jobtype.ActionMark    // marked fields of a kind as sensitive
 	ActionUnmark  = jobtype.ActionUnmark  // removed such marks
+
+	ActionSchedule       = jobtype.ActionSchedule       // added or replaced a schedule
+	ActionPauseSchedule  = jobtype.ActionPauseSchedule  // stopped it
+	ActionResumeSchedule = jobtype.ActionResumeSchedule // let it go on
+	ActionRunSchedule    = jobtype.ActionRunSchedule    // enqueued its job at once
+	ActionDeleteSchedule = jobtype.ActionDeleteSchedule // removed it
 )
+
+// Actions returns all actions.
+func Actions() []Action { return jobtype.Actions() }
 
 // AuditEntry is a change that an actor made in one transaction. Which fields are set depends on the action.
 type AuditEntry struct {

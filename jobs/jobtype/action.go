@@ -13,4 +13,18 @@ const (
 	ActionResume  Action = "resume"  // allowed them again
 	ActionMark    Action = "mark"    // marked fields of a kind as sensitive
 	ActionUnmark  Action = "unmark"  // removed such marks
+
+	ActionSchedule       Action = "put schedule"    // added or replaced a schedule
+	ActionPauseSchedule  Action = "pause schedule"  // stopped it
+	ActionResumeSchedule Action = "resume schedule" // let it go on
+	ActionRunSchedule    Action = "run schedule"    // enqueued its job at once
+	ActionDeleteSchedule Action = "delete schedule" // removed it
 )
+
+// Actions returns all actions.
+func Actions() []Action {
+	return []Action{
+		ActionEnqueue, ActionRetry, ActionCancel, ActionDelete, ActionPrune, ActionPause, ActionResume, ActionMark, ActionUnmark,
+		ActionSchedule, ActionPauseSchedule, ActionResumeSchedule, ActionRunSchedule, ActionDeleteSchedule,
+	}
+}

@@ -8,6 +8,7 @@ import (
 // The sentinels. Package jobs says which methods return them.
 var (
 	ErrNotFound        = errors.New("no such job")
+	ErrNoSchedule      = errors.New("no such schedule")
 	ErrStatus          = errors.New("the job's status does not allow it")
 	ErrUniqueTaken     = errors.New("another live job holds the unique key")
 	ErrLeaseLost       = errors.New("the lease on the job is lost")

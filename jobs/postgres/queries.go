@@ -34,8 +34,16 @@ func (q queries) AddJobHistory(ctx context.Context, arg string) error {
 	return q.own.AddJobHistory(ctx, arg)
 }
 
+func (q queries) AddScheduleTick(ctx context.Context, arg db.AddScheduleTickParams) (int64, error) {
+	return q.own.AddScheduleTick(ctx, dbpostgres.AddScheduleTickParams(arg))
+}
+
 func (q queries) AddSensitiveFields(ctx context.Context, arg db.AddSensitiveFieldsParams) (int64, error) {
 	return q.own.AddSensitiveFields(ctx, dbpostgres.AddSensitiveFieldsParams(arg))
+}
+
+func (q queries) AdvanceSchedule(ctx context.Context, arg db.AdvanceScheduleParams) (int64, error) {
+	return q.own.AdvanceSchedule(ctx, dbpostgres.AdvanceScheduleParams(arg))
 }
 
 func (q queries) CancelRequestedJob(ctx context.Context, arg db.CancelRequestedJobParams) (int64, error) {
@@ -211,8 +219,20 @@ func (q queries) DeleteOldRefusals(ctx context.Context) (int64, error) {
 	return q.own.DeleteOldRefusals(ctx)
 }
 
+func (q queries) DeleteOldScheduleTicks(ctx context.Context, arg db.DeleteOldScheduleTicksParams) (int64, error) {
+	return q.own.DeleteOldScheduleTicks(ctx, dbpostgres.DeleteOldScheduleTicksParams(arg))
+}
+
+func (q queries) DeleteSchedule(ctx context.Context, arg string) (int64, error) {
+	return q.own.DeleteSchedule(ctx, arg)
+}
+
 func (q queries) DeleteSensitiveFields(ctx context.Context, arg db.DeleteSensitiveFieldsParams) (int64, error) {
 	return q.own.DeleteSensitiveFields(ctx, dbpostgres.DeleteSensitiveFieldsParams(arg))
+}
+
+func (q queries) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickParams) error {
+	return q.own.EndScheduleTick(ctx, dbpostgres.EndScheduleTickParams(arg))
 }
 
 func (q queries) EndWorker(ctx context.Context, arg db.EndWorkerParams) (int64, error) {
@@ -318,6 +338,16 @@ func (q queries) GetPruneStep(ctx context.Context, arg db.GetPruneStepParams) (d
 	return db.GetPruneStepRow(row), err
 }
 
+func (q queries) GetSchedule(ctx context.Context, arg string) (db.Schedule, error) {
+	row, err := q.own.GetSchedule(ctx, arg)
+	return db.Schedule(row), err
+}
+
+func (q queries) GetScheduleWork(ctx context.Context, arg string) (db.GetScheduleWorkRow, error) {
+	row, err := q.own.GetScheduleWork(ctx, arg)
+	return db.GetScheduleWorkRow(row), err
+}
+
 func (q queries) GetWorkerName(ctx context.Context, arg int64) (db.GetWorkerNameRow, error) {
 	row, err := q.own.GetWorkerName(ctx, arg)
 	return db.GetWorkerNameRow(row), err
@@ -351,8 +381,28 @@ func (q queries) ImportQueues(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportQueues(ctx, arg)
 }
 
+func (q queries) ImportScheduleTicks(ctx context.Context, arg string) (int64, error) {
+	return q.own.ImportScheduleTicks(ctx, arg)
+}
+
+func (q queries) ImportSchedules(ctx context.Context, arg string) (int64, error) {
+	return q.own.ImportSchedules(ctx, arg)
+}
+
 func (q queries) ImportWorkers(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportWorkers(ctx, arg)
+}
+
+func (q queries) ListAllScheduleTicks(ctx context.Context) ([]db.ScheduleTick, error) {
+	rows, err := q.own.ListAllScheduleTicks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ScheduleTick, len(rows))
+	for i, row := range rows {
+		list[i] = db.ScheduleTick(row)
+	}
+	return list, nil
 }
 
 func (q queries) ListAllSensitiveFields(ctx context.Context) ([]db.SensitiveField, error) {
@@ -413,6 +463,10 @@ func (q queries) ListClaimableQueues(ctx context.Context, arg db.ListClaimableQu
 
 func (q queries) ListDueJobIDs(ctx context.Context, arg db.ListDueJobIDsParams) ([]int64, error) {
 	return q.own.ListDueJobIDs(ctx, dbpostgres.ListDueJobIDsParams(arg))
+}
+
+func (q queries) ListDueSchedules(ctx context.Context, arg db.ListDueSchedulesParams) ([]string, error) {
+	return q.own.ListDueSchedules(ctx, dbpostgres.ListDueSchedulesParams(arg))
 }
 
 func (q queries) ListEndedAmong(ctx context.Context, arg string) ([]int64, error) {
@@ -595,6 +649,42 @@ func (q queries) ListRefusals(ctx context.Context, arg int64) ([]db.Refusal, err
 	return list, nil
 }
 
+func (q queries) ListScheduleTicks(ctx context.Context, arg db.ListScheduleTicksParams) ([]db.ScheduleTick, error) {
+	rows, err := q.own.ListScheduleTicks(ctx, dbpostgres.ListScheduleTicksParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ScheduleTick, len(rows))
+	for i, row := range rows {
+		list[i] = db.ScheduleTick(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListSchedules(ctx context.Context, arg db.ListSchedulesParams) ([]db.Schedule, error) {
+	rows, err := q.own.ListSchedules(ctx, dbpostgres.ListSchedulesParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.Schedule, len(rows))
+	for i, row := range rows {
+		list[i] = db.Schedule(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListSchedulesNamed(ctx context.Context, arg string) ([]db.Schedule, error) {
+	rows, err := q.own.ListSchedulesNamed(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.Schedule, len(rows))
+	for i, row := range rows {
+		list[i] = db.Schedule(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListSensitiveFields(ctx context.Context, arg string) ([]db.ListSensitiveFieldsRow, error) {
 	rows, err := q.own.ListSensitiveFields(ctx, arg)
 	if err != nil {
@@ -631,6 +721,10 @@ func (q queries) NoteRefusal(ctx context.Context, arg db.NoteRefusalParams) erro
 	return q.own.NoteRefusal(ctx, dbpostgres.NoteRefusalParams(arg))
 }
 
+func (q queries) NoteScheduleJob(ctx context.Context, arg db.NoteScheduleJobParams) error {
+	return q.own.NoteScheduleJob(ctx, dbpostgres.NoteScheduleJobParams(arg))
+}
+
 func (q queries) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	return q.own.OpenQueue(ctx, arg)
 }
@@ -639,12 +733,20 @@ func (q queries) PauseQueue(ctx context.Context, arg db.PauseQueueParams) (int64
 	return q.own.PauseQueue(ctx, dbpostgres.PauseQueueParams(arg))
 }
 
+func (q queries) PauseSchedule(ctx context.Context, arg db.PauseScheduleParams) (int64, error) {
+	return q.own.PauseSchedule(ctx, dbpostgres.PauseScheduleParams(arg))
+}
+
 func (q queries) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams) (int64, error) {
 	return q.own.PromoteDueJobs(ctx, dbpostgres.PromoteDueJobsParams(arg))
 }
 
 func (q queries) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobsParams) (int64, error) {
 	return q.own.PromoteListedJobs(ctx, dbpostgres.PromoteListedJobsParams(arg))
+}
+
+func (q queries) PutSchedule(ctx context.Context, arg db.PutScheduleParams) error {
+	return q.own.PutSchedule(ctx, dbpostgres.PutScheduleParams(arg))
 }
 
 func (q queries) RecordStuckJobs(ctx context.Context, arg db.RecordStuckJobsParams) (int64, error) {
@@ -707,6 +809,10 @@ func (q queries) ResumeQueue(ctx context.Context, arg db.ResumeQueueParams) (int
 	return q.own.ResumeQueue(ctx, dbpostgres.ResumeQueueParams(arg))
 }
 
+func (q queries) ResumeSchedule(ctx context.Context, arg db.ResumeScheduleParams) (int64, error) {
+	return q.own.ResumeSchedule(ctx, dbpostgres.ResumeScheduleParams(arg))
+}
+
 func (q queries) RetryConflicts(ctx context.Context, arg db.RetryConflictsParams) (int64, error) {
 	return q.own.RetryConflicts(ctx, dbpostgres.RetryConflictsParams(arg))
 }
@@ -721,6 +827,10 @@ func (q queries) RetryRefusals(ctx context.Context, arg db.RetryRefusalsParams) 
 
 func (q queries) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams) (int64, error) {
 	return q.own.SetJobProgress(ctx, dbpostgres.SetJobProgressParams(arg))
+}
+
+func (q queries) SetScheduleFault(ctx context.Context, arg db.SetScheduleFaultParams) (int64, error) {
+	return q.own.SetScheduleFault(ctx, dbpostgres.SetScheduleFaultParams(arg))
 }
 
 func (q queries) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {

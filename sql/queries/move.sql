@@ -35,3 +35,7 @@ SELECT CAST(COALESCE((SELECT j.id FROM sqluice_jobs AS j WHERE j.status <> 'dele
        CAST((SELECT COALESCE(MAX(e.id), 0) FROM sqluice_job_errors AS e) AS BIGINT) AS job_error,
        CAST((SELECT COALESCE(MAX(w.id), 0) FROM sqluice_workers AS w) AS BIGINT) AS worker,
        CAST((SELECT COALESCE(MAX(a.id), 0) FROM sqluice_job_audit AS a) AS BIGINT) AS audit;
+
+-- name: ListAllScheduleTicks :many
+-- ListAllScheduleTicks lists the ticks of all schedules.
+SELECT t.* FROM sqluice_schedule_ticks AS t ORDER BY t.schedule, t.tick;

@@ -1,9 +1,10 @@
 -- name: RegisterWorker :one
--- RegisterWorker adds the row of a worker whose lock is already held and returns its id.
+-- RegisterWorker adds the row of a worker whose lock is already held and returns its id. schedules is a JSON list, or empty for none.
 -- No row means that a live worker has the name, or that the queue is closed by a move.
-INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until)
+INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, schedules, started_at, heartbeat_at, lease_until)
 SELECT CAST(@name AS TEXT), CAST(@lock_key AS TEXT), CAST(@host AS TEXT), CAST(@pid AS BIGINT),
        CAST(@version AS TEXT), CAST(@queues AS TEXT), CAST(@kinds AS TEXT),
+       COALESCE(NULLIF(CAST(@schedules AS TEXT), ''), '[]'),
        CAST(@now AS BIGINT), CAST(@now AS BIGINT), CAST(@lease_until AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ON CONFLICT DO NOTHING

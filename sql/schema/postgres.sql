@@ -96,6 +96,37 @@ TABLE sqluice_refusals
     last_at sqluice_time NOT NULL
     again_at sqluice_time NOT NULL
 
+TABLE sqluice_schedule_ticks
+    schedule sqluice_name NOT NULL
+    tick sqluice_time NOT NULL
+    outcome text NOT NULL
+    since sqluice_time
+    job_id sqluice_id
+    replaced_id sqluice_id
+    at sqluice_time NOT NULL
+
+TABLE sqluice_schedules
+    name sqluice_name NOT NULL
+    kind sqluice_name NOT NULL
+    queue sqluice_name NOT NULL DEFAULT 'default'::text
+    payload sqluice_json NOT NULL DEFAULT '{}'::text
+    options sqluice_json NOT NULL DEFAULT '{}'::text
+    spec sqluice_key NOT NULL
+    zone sqluice_name NOT NULL DEFAULT 'UTC'::text
+    catch_up text NOT NULL DEFAULT 'latest'::text
+    overlap text NOT NULL DEFAULT 'allow'::text
+    origin text NOT NULL DEFAULT 'client'::text
+    start_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
+    next_at sqluice_time NOT NULL DEFAULT 0
+    owed_at sqluice_time
+    last_at sqluice_time
+    last_job_id sqluice_id
+    paused_at sqluice_time
+    fault sqluice_text
+    version sqluice_total NOT NULL DEFAULT 0
+    created_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
+    updated_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
+
 TABLE sqluice_sensitive_fields
     kind sqluice_name NOT NULL
     path sqluice_key NOT NULL
@@ -115,6 +146,7 @@ TABLE sqluice_workers
     lease_until sqluice_time NOT NULL
     ended_at sqluice_time
     end_reason text
+    schedules sqluice_json NOT NULL DEFAULT '[]'::text
 
 CONSTRAINTS
 sqluice_job_audit sqluice_job_audit_id_check: CHECK (((id >= 1) AND (id <= '9007199254740991'::bigint)))
@@ -134,6 +166,13 @@ sqluice_queues sqluice_queues_pkey: PRIMARY KEY (name)
 sqluice_refusals sqluice_refusals_action_check: CHECK ((action = ANY (ARRAY['promote'::text, 'claim'::text, 'conflict'::text, 'renew'::text, 'end'::text, 'rescue'::text, 'prune'::text])))
 sqluice_refusals sqluice_refusals_pkey: PRIMARY KEY (job_id, action)
 sqluice_refusals sqluice_refusals_times_check: CHECK (((times)::bigint > 0))
+sqluice_schedule_ticks sqluice_schedule_ticks_outcome_check: CHECK ((outcome = ANY (ARRAY['enqueued'::text, 'asked'::text, 'owed'::text, 'skipped'::text, 'missed'::text])))
+sqluice_schedule_ticks sqluice_schedule_ticks_pkey: PRIMARY KEY (schedule, tick)
+sqluice_schedules sqluice_schedules_catch_up_check: CHECK ((catch_up ~ '^(latest|none|all:[1-9][0-9]{0,2})$'::text))
+sqluice_schedules sqluice_schedules_options_check: CHECK ((json_typeof((options)::json) = 'object'::text))
+sqluice_schedules sqluice_schedules_origin_check: CHECK ((origin = ANY (ARRAY['client'::text, 'code'::text])))
+sqluice_schedules sqluice_schedules_overlap_check: CHECK ((overlap = ANY (ARRAY['allow'::text, 'skip'::text, 'replace'::text, 'after'::text])))
+sqluice_schedules sqluice_schedules_pkey: PRIMARY KEY (name)
 sqluice_sensitive_fields sqluice_sensitive_fields_pkey: PRIMARY KEY (kind, path)
 sqluice_workers sqluice_workers_end_reason_check: CHECK ((end_reason = ANY (ARRAY['stopped'::text, 'crash'::text, 'lost'::text])))
 sqluice_workers sqluice_workers_id_check: CHECK (((id >= 1) AND (id <= '9007199254740991'::bigint)))
@@ -142,6 +181,7 @@ sqluice_workers sqluice_workers_lock_key_check: CHECK (((length(lock_key) <= 200
 sqluice_workers sqluice_workers_pid_check: CHECK (((pid >= 0) AND (pid <= '4294967295'::bigint)))
 sqluice_workers sqluice_workers_pkey: PRIMARY KEY (id)
 sqluice_workers sqluice_workers_queues_check: CHECK ((json_typeof((queues)::json) = 'object'::text))
+sqluice_workers sqluice_workers_schedules_check: CHECK ((json_typeof((schedules)::json) = 'array'::text))
 
 INDEXES
 CREATE INDEX sqluice_job_audit_at ON sqluice_job_audit USING btree (at)
@@ -166,6 +206,10 @@ CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs USING btree (kind, uniqu
 CREATE UNIQUE INDEX sqluice_moves_pkey ON sqluice_moves USING btree (direction)
 CREATE UNIQUE INDEX sqluice_queues_pkey ON sqluice_queues USING btree (name)
 CREATE UNIQUE INDEX sqluice_refusals_pkey ON sqluice_refusals USING btree (job_id, action)
+CREATE UNIQUE INDEX sqluice_schedule_ticks_pkey ON sqluice_schedule_ticks USING btree (schedule, tick)
+CREATE INDEX sqluice_schedules_next ON sqluice_schedules USING btree (next_at) WHERE ((paused_at IS NULL) AND (fault IS NULL))
+CREATE INDEX sqluice_schedules_owed ON sqluice_schedules USING btree (owed_at) WHERE (owed_at IS NOT NULL)
+CREATE UNIQUE INDEX sqluice_schedules_pkey ON sqluice_schedules USING btree (name)
 CREATE UNIQUE INDEX sqluice_sensitive_fields_pkey ON sqluice_sensitive_fields USING btree (kind, path)
 CREATE INDEX sqluice_workers_ended ON sqluice_workers USING btree (ended_at) WHERE (ended_at IS NOT NULL)
 CREATE UNIQUE INDEX sqluice_workers_live ON sqluice_workers USING btree (name) WHERE (ended_at IS NULL)

@@ -149,6 +149,59 @@ CREATE TABLE sqluice_refusals (
     PRIMARY KEY (job_id, action)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE sqluice_schedule_ticks (
+    schedule    TEXT    NOT NULL
+                CHECK (length(schedule) BETWEEN 1 AND 200 AND instr(schedule, char(0)) = 0
+                       AND schedule NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    tick        INTEGER NOT NULL CHECK (tick BETWEEN 0 AND 253402300799999999),
+    outcome     TEXT    NOT NULL CHECK (outcome IN ('enqueued', 'asked', 'owed', 'skipped', 'missed')),
+    since       INTEGER CHECK (since BETWEEN 0 AND 253402300799999999),
+    job_id      INTEGER CHECK (job_id BETWEEN 1 AND 9007199254740991),
+    replaced_id INTEGER CHECK (replaced_id BETWEEN 1 AND 9007199254740991),
+    at          INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
+    PRIMARY KEY (schedule, tick)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sqluice_schedules (
+    name        TEXT    NOT NULL PRIMARY KEY
+                CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0
+                       AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind        TEXT    NOT NULL
+                CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                       AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    queue       TEXT    NOT NULL DEFAULT 'default'
+                CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
+                       AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    payload     TEXT    NOT NULL DEFAULT '{}'
+                CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
+    options     TEXT    NOT NULL DEFAULT '{}'
+                CHECK (json_valid(options) AND instr(options, char(0)) = 0 AND length(CAST(options AS BLOB)) <= 1048576 AND json_type(options) = 'object'),
+    spec        TEXT    NOT NULL
+                CHECK (length(spec) BETWEEN 1 AND 1000 AND instr(spec, char(0)) = 0
+                       AND spec NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    zone        TEXT    NOT NULL DEFAULT 'UTC'
+                CHECK (length(zone) BETWEEN 1 AND 200 AND instr(zone, char(0)) = 0
+                       AND zone NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    catch_up    TEXT    NOT NULL DEFAULT 'latest'
+                CHECK (catch_up IN ('latest', 'none') OR catch_up GLOB 'all:[1-9]*' AND length(catch_up) <= 7
+                       AND substr(catch_up, 5) NOT GLOB '*[^0-9]*'),
+    overlap     TEXT    NOT NULL DEFAULT 'allow' CHECK (overlap IN ('allow', 'skip', 'replace', 'after')),
+    origin      TEXT    NOT NULL DEFAULT 'client' CHECK (origin IN ('client', 'code')),
+    start_at    INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                CHECK (start_at BETWEEN 0 AND 253402300799999999),
+    next_at     INTEGER NOT NULL DEFAULT 0 CHECK (next_at BETWEEN 0 AND 253402300799999999),
+    owed_at     INTEGER CHECK (owed_at BETWEEN 0 AND 253402300799999999),
+    last_at     INTEGER CHECK (last_at BETWEEN 0 AND 253402300799999999),
+    last_job_id INTEGER CHECK (last_job_id BETWEEN 1 AND 9007199254740991),
+    paused_at   INTEGER CHECK (paused_at BETWEEN 0 AND 253402300799999999),
+    fault       TEXT CHECK (instr(fault, char(0)) = 0 AND length(CAST(fault AS BLOB)) <= 1048576),
+    version     INTEGER NOT NULL DEFAULT 0 CHECK (version BETWEEN 0 AND 1000000000000),
+    created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                CHECK (created_at BETWEEN 0 AND 253402300799999999),
+    updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                CHECK (updated_at BETWEEN 0 AND 253402300799999999)
+) STRICT;
+
 CREATE TABLE sqluice_sensitive_fields (
     kind      TEXT    NOT NULL
               CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
@@ -179,7 +232,8 @@ CREATE TABLE sqluice_workers (
     lease_until  INTEGER NOT NULL CHECK (lease_until BETWEEN 0 AND 253402300799999999),
     ended_at     INTEGER CHECK (ended_at BETWEEN 0 AND 253402300799999999),
     end_reason   TEXT CHECK (end_reason IN ('stopped', 'crash', 'lost'))
-) STRICT;
+, schedules TEXT NOT NULL DEFAULT '[]'
+    CHECK (json_valid(schedules) AND instr(schedules, char(0)) = 0 AND length(CAST(schedules AS BLOB)) <= 1048576 AND json_type(schedules) = 'array')) STRICT;
 
 CREATE INDEX sqluice_job_audit_at ON sqluice_job_audit (at);
 
@@ -209,6 +263,10 @@ CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs (queue, kind, run_after) WHE
 
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs (kind, unique_key)
     WHERE unique_key IS NOT NULL AND status IN ('scheduled', 'pending', 'running');
+
+CREATE INDEX sqluice_schedules_next ON sqluice_schedules (next_at) WHERE paused_at IS NULL AND fault IS NULL;
+
+CREATE INDEX sqluice_schedules_owed ON sqluice_schedules (owed_at) WHERE owed_at IS NOT NULL;
 
 CREATE INDEX sqluice_workers_ended ON sqluice_workers (ended_at) WHERE ended_at IS NOT NULL;
 

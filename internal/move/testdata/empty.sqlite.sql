@@ -5,3 +5,5 @@ DELETE FROM sqluice_queues;
 DELETE FROM sqluice_moves;
 DELETE FROM sqluice_job_audit;
 DELETE FROM sqluice_sensitive_fields;
+DELETE FROM sqluice_schedules;
+DELETE FROM sqluice_schedule_ticks;

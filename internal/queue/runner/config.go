@@ -45,4 +45,6 @@ type Options struct {
 	Registry *Registry
 	Handlers map[string]Handler              // by kind
 	Prepare  func(ctx context.Context) error // called before the worker claims; an outage is waited out
+
+	Schedules string // those that the worker declares: a JSON list of names
 }

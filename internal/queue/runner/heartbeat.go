@@ -41,7 +41,7 @@ func (h *heartbeat) Run(ctx context.Context) {
 	defer h.endOnPanic()
 	now := time.Now()
 	h.lastTick, h.lastClock, h.renewed = now, h.store.Now(), now
-	h.trustFrom = now.Add(h.config.Lease / 3) // the others may just have woken up with this machine
+	h.trustFrom = now.Add(h.othersRenew()) // they may just have woken up with this machine
 	trouble := outage.New(h.log)
 	every := min(tick, h.config.Lease/4) // so that a renewal is never late
 	ticker := time.NewTicker(every)
@@ -91,13 +91,17 @@ func (h *heartbeat) giveUp(err error) {
 	h.signal()
 }
 
+// othersRenew is how long other workers have to renew their leases after what stopped all of them: the longest pause between two
+// of their tries is half of it.
+func (h *heartbeat) othersRenew() time.Duration { return h.config.Lease * 2 / 3 }
+
 func (h *heartbeat) look(ctx context.Context) error {
 	now := time.Now()
 	clock := h.store.Now()
 	if now.Sub(h.lastTick) > 3*tick || clock.Sub(h.lastClock).Abs() > 3*tick {
 		// This process did not run for a while, or the clock was set: leases that look expired may not be. Every worker gets
 		// time to renew, this one first.
-		h.trustFrom = now.Add(h.config.Lease / 3)
+		h.trustFrom = now.Add(h.othersRenew())
 		h.renewed = time.Time{}
 	}
 	h.lastTick, h.lastClock = now, clock
@@ -106,7 +110,7 @@ func (h *heartbeat) look(ctx context.Context) error {
 		all, err := h.renew(ctx)
 		if err != nil || time.Since(now) > tick {
 			// The database was locked for long, for the others as well: they get time to renew too.
-			h.trustFrom = time.Now().Add(h.config.Lease / 3)
+			h.trustFrom = time.Now().Add(h.othersRenew())
 		}
 		if err != nil {
 			return err

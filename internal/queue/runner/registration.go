@@ -54,7 +54,7 @@ func (r *registration) add(ctx context.Context) error {
 	}
 	id, err := r.addWorker(ctx, db.RegisterWorkerParams{
 		Name: r.config.Name, LockKey: key, Host: host, Pid: int64(os.Getpid()), Version: r.config.Version,
-		Queues: string(queues), Kinds: r.kinds,
+		Queues: string(queues), Kinds: r.kinds, Schedules: r.schedules,
 	})
 	if err != nil {
 		return errors.Join(fmt.Errorf("register worker %s: %w", strconv.Quote(r.config.Name), err), release(true))

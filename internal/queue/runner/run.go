@@ -30,6 +30,8 @@ type env struct {
 	notes    *refusal.Notes
 	values   context.Context // those of Run's context, for handlers; it does not end
 	writing  context.Context // those too; it ends when a stopping run gives up on the database
+
+	schedules string // those that the worker declares: a JSON list of names
 }
 
 // run is one call of Run: the parts of a worker, put together.
@@ -59,6 +61,7 @@ func Run(ctx context.Context, config Config, o Options) error {
 	e := &env{
 		store: o.Scope.Store, observer: o.Scope.Store.Observer(), config: config, log: log, handlers: o.Handlers,
 		kinds: string(kinds), notes: &refusal.Notes{Log: log}, values: context.WithoutCancel(ctx),
+		schedules: o.Schedules,
 	}
 	var giveUp context.CancelCauseFunc
 	e.writing, giveUp = context.WithCancelCause(e.values)
@@ -125,11 +128,17 @@ func (r *run) run(ctx context.Context) error {
 
 // services are what works beside the producer. A new one is a line here.
 func (r *run) services(stop context.CancelFunc) []maintenance.Service {
-	return []maintenance.Service{
+	services := []maintenance.Service{
 		&heartbeat{run: r, stop: stop},
 		&maintenance.Pruner{Scope: r.scope, Retention: r.config.Retention, Log: r.log, Notes: r.notes, Pruned: r.rollup.Note},
 		r.rollup,
 	}
+	if !r.config.Drain {
+		services = append(services, &maintenance.Scheduler{
+			Store: r.store, Log: r.log, Notes: r.notes, Declared: r.schedules, Enqueued: r.rollup.Note,
+		})
+	}
+	return services
 }
 
 // reach takes a step of the start, and waits for a database that is not ready yet, as when a server starts with the machine

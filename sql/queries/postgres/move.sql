@@ -10,11 +10,11 @@ FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 -- name: ImportWorkers :execrows
 -- ImportWorkers adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 INSERT INTO sqluice_workers (id, name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at,
-                     lease_until, ended_at, end_reason)
+                     lease_until, ended_at, end_reason, schedules)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
        e.value->>5, e.value->>6, e.value->>7, CAST(e.value->>8 AS BIGINT), CAST(e.value->>9 AS BIGINT),
-       CAST(e.value->>10 AS BIGINT), CAST(e.value->>11 AS BIGINT), e.value->>12
+       CAST(e.value->>10 AS BIGINT), CAST(e.value->>11 AS BIGINT), e.value->>12, e.value->>13
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportQueues :execrows
@@ -29,4 +29,22 @@ INSERT INTO sqluice_job_audit (id, at, actor, action, job_id, kind, queue, jobs,
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), CAST(e.value->>1 AS BIGINT), e.value->>2, e.value->>3,
        CAST(e.value->>4 AS BIGINT), e.value->>5, e.value->>6, CAST(e.value->>7 AS BIGINT), e.value->>8, e.value->>9
+FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
+
+-- name: ImportSchedules :execrows
+-- ImportSchedules adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_schedules (name, kind, queue, payload, options, spec, zone, catch_up, overlap, origin, start_at, next_at, owed_at,
+                               last_at, last_job_id, paused_at, fault, version, created_at, updated_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
+       e.value->>8, e.value->>9, CAST(e.value->>10 AS BIGINT), CAST(e.value->>11 AS BIGINT),
+       CAST(e.value->>12 AS BIGINT), CAST(e.value->>13 AS BIGINT), CAST(e.value->>14 AS BIGINT),
+       CAST(e.value->>15 AS BIGINT), e.value->>16, CAST(e.value->>17 AS BIGINT), CAST(e.value->>18 AS BIGINT),
+       CAST(e.value->>19 AS BIGINT)
+FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
+
+-- name: ImportScheduleTicks :execrows
+-- ImportScheduleTicks adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_schedule_ticks (schedule, tick, outcome, since, job_id, replaced_id, at)
+SELECT e.value->>0, CAST(e.value->>1 AS BIGINT), e.value->>2, CAST(e.value->>3 AS BIGINT),
+       CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT), CAST(e.value->>6 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);

@@ -8,9 +8,9 @@ FROM json_each(CAST(@items AS TEXT)) AS e;
 -- name: ImportWorkers :execrows
 -- ImportWorkers adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 INSERT INTO sqluice_workers (id, name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at,
-                     lease_until, ended_at, end_reason)
+                     lease_until, ended_at, end_reason, schedules)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
-       e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12
+       e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12, e.value->>13
 FROM json_each(CAST(@items AS TEXT)) AS e;
 
 -- name: ImportQueues :execrows
@@ -24,4 +24,19 @@ FROM json_each(CAST(@items AS TEXT)) AS e;
 INSERT INTO sqluice_job_audit (id, at, actor, action, job_id, kind, queue, jobs, job_ids, detail)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
        e.value->>8, e.value->>9
+FROM json_each(CAST(@items AS TEXT)) AS e;
+
+-- name: ImportSchedules :execrows
+-- ImportSchedules adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_schedules (name, kind, queue, payload, options, spec, zone, catch_up, overlap, origin, start_at, next_at, owed_at,
+                               last_at, last_job_id, paused_at, fault, version, created_at, updated_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
+       e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12, e.value->>13, e.value->>14, e.value->>15,
+       e.value->>16, e.value->>17, e.value->>18, e.value->>19
+FROM json_each(CAST(@items AS TEXT)) AS e;
+
+-- name: ImportScheduleTicks :execrows
+-- ImportScheduleTicks adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_schedule_ticks (schedule, tick, outcome, since, job_id, replaced_id, at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
 FROM json_each(CAST(@items AS TEXT)) AS e;

@@ -2,6 +2,7 @@ package cron
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -180,16 +181,9 @@ func (f *field) element(text string) (set uint64, err error) {
 		f.wildcard = true
 		return values(low, high, by), nil
 	case ranged:
-		low, err1 := f.bound(from)
-		high, err2 := f.bound(to)
-		if err1 != nil || err2 != nil {
-			return 0, fmt.Errorf("%s %q: %w", f.name, text, cmp.Or(err1, err2))
-		}
-		if f.ofWeek && high == 0 && low > 0 {
-			high = 7 // fri-sun
-		}
-		if low > high {
-			return 0, fmt.Errorf("%s %q: the range must not end before it begins", f.name, text)
+		low, high, err := f.ends(from, to)
+		if err != nil {
+			return 0, fmt.Errorf("%s %q: %w", f.name, text, err)
 		}
 		f.wildcard = f.wildcard || low == f.low && high >= f.high
 		return values(low, high, by), nil
@@ -201,6 +195,22 @@ func (f *field) element(text string) (set uint64, err error) {
 		return 0, fmt.Errorf("%s %q: %w", f.name, text, err)
 	}
 	return 1 << n, nil
+}
+
+// ends reads the ends of a range.
+func (f *field) ends(from, to string) (low, high int, err error) {
+	low, err1 := f.bound(from)
+	high, err2 := f.bound(to)
+	if err := cmp.Or(err1, err2); err != nil {
+		return 0, 0, err
+	}
+	if f.ofWeek && high == 0 && low > 0 {
+		high = 7 // fri-sun
+	}
+	if low > high {
+		return 0, 0, errors.New("the range must not end before it begins")
+	}
+	return low, high, nil
 }
 
 // bound reads a value of the field, by number or by name.

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	_ "time/tzdata" // a system without a database of zones has this one
+
+	"github.com/spf13/cobra"
+	"github.com/sqluice/sqluice/internal/queue/cron"
+)
+
+// ticksMost is how many ticks schedules next prints at most.
+const ticksMost = 10_000
+
+func (a *app) schedulesNextCommand() *cobra.Command {
+	zone, n, from, every, asJSON := "UTC", 5, time.Time{}, time.Duration(0), false
+	cmd := &cobra.Command{
+		Use:   "next [SPEC]",
+		Short: "Print the next times of a cron specification",
+		Long: "next prints when a cron specification is due, and where a change of the zone's clock moves a time: minute, hour,\n" +
+			"day of month, month, day of week; six fields begin with seconds; or @daily and its like. It needs no database.\n" +
+			"With --json it prints a list of times.",
+		Example: "  sqluice schedules next '0 2 * * *' --zone Europe/Berlin -n 5\n  sqluice schedules next --every 90s --from 2026-01-01T00:00:00Z --json",
+		Args:    takes(0, 1, "[SPEC]"),
+		RunE: a.do(func(_ context.Context, args []string) error {
+			text := strings.Join(args, "")
+			switch {
+			case every > 0 && text != "":
+				return usagef("give either SPEC or --every")
+			case every > 0:
+				text = "@every " + every.String()
+			case text == "":
+				return usagef("give a SPEC such as '0 2 * * *', or --every")
+			case n < 1 || n > ticksMost:
+				return usagef("--count must be from 1 to %d, not %d", ticksMost, n)
+			}
+			return a.schedulesNext(text, zone, n, from, asJSON)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&zone, "zone", zone, "the time zone: an IANA name such as Europe/Berlin")
+	flags.IntVarP(&n, "count", "n", n, "how many times to print")
+	flags.Var(&timeValue{&from}, "from", "print those after this time, in the form of RFC 3339 (default: now)")
+	flags.Var(&durationValue{value: &every, least: cron.MinEvery}, "every", "print times this far apart, in place of a SPEC")
+	jsonFlag(flags, &asJSON)
+	return cmd
+}
+
+func (a *app) schedulesNext(text, zoneName string, n int, from time.Time, asJSON bool) error {
+	spec, err := cron.Parse(text)
+	if err != nil {
+		return usagef("%s", err)
+	}
+	zone, err := cron.Zone(zoneName)
+	if err != nil {
+		return usagef("--zone: %s", err)
+	}
+	if from.IsZero() {
+		from = time.Now()
+	}
+	ticks := []string{}
+	for at := from; len(ticks) < n; {
+		if at = spec.Next(at, zone); at.IsZero() {
+			break
+		}
+		tick := at.In(zone).Format(time.RFC3339)
+		ticks = append(ticks, tick)
+		if asJSON {
+			continue
+		}
+		switch {
+		case spec.Moved(at, zone):
+			a.print("%s  moved: the clock is set forward past its time", tick)
+		case spec.Repeated(at, zone):
+			a.print("%s  the first of two: the clock is set back", tick)
+		default:
+			a.print("%s", tick)
+		}
+	}
+	if len(ticks) == 0 {
+		return fmt.Errorf("specification %q is not due within forty years in the zone %s", text, zoneName)
+	}
+	if asJSON {
+		return a.printJSON(ticks)
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/schedule"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// schedulerTests cover runners that serve schedules.
+var schedulerTests = []test{
+	{"WhileAllSlotsAreBusy", testScheduleWhileBusy},
+	{"OnceAmongMany", testScheduleOnceAmongMany},
+	{"StopsWithItsLastRunner", testDeclaredSchedule},
+	{"ADrainServesNone", testDrainServesNoSchedule},
+	{"ARefusedJobHoldsUpNoOther", testScheduleRefused},
+	{"ClosedQueue", testScheduleClosed},
+}
+
+func testScheduleWhileBusy(f *fixture) {
+	release, begun := make(chan struct{}), make(chan struct{})
+	f.enqueue("slow")
+	f.start(jobs.Config{Queues: map[string]int{"default": 1}}, on("slow", func(ctx context.Context, _ jobs.Job) error {
+		close(begun)
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return nil
+	}))
+	receive(f, "the only slot is taken", begun)
+	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("s", "@every 1s", "k", json.RawMessage("{}"))))
+	f.eventually("two ticks have jobs", func() bool {
+		ticks, err := f.client.ScheduleTicks(f.ctx, "s", 10)
+		f.must(err)
+		return len(ticks) >= 2
+	})
+	close(release)
+}
+
+// Any number of runners enqueue one job for a tick.
+func testScheduleOnceAmongMany(f *fixture) {
+	const n = 5
+	for i := range n {
+		f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule(fmt.Sprint("s", i), "@every 1s", "k", json.RawMessage("{}"), jobs.CatchUpAll(100))))
+	}
+	var mu sync.Mutex
+	ran := map[string]int{}
+	for range 4 {
+		f.startOn(f.elsewhere(), jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+			mu.Lock()
+			defer mu.Unlock()
+			ran[job.Schedule()+job.Tick().String()]++
+			return nil
+		}))
+	}
+	f.eventually("each has had three ticks", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(ran) >= 3*n
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	for tick, times := range ran {
+		want(f, "jobs of "+tick, times, 1)
+	}
+	for i := range n {
+		ticks, err := f.client.ScheduleTicks(f.ctx, fmt.Sprint("s", i), 100)
+		f.must(err)
+		for j, tick := range ticks[:len(ticks)-1] {
+			want(f, "the time between two ticks", tick.Tick.Sub(ticks[j+1].Tick), time.Second)
+		}
+	}
+}
+
+// A schedule of the code is due while a runner lives that declares it, under whatever other runners.
+func testDeclaredSchedule(f *fixture) {
+	declare := func(specs ...string) *running {
+		f.Helper()
+		r := f.runner(f.elsewhere(), jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return nil }))
+		for i, spec := range specs {
+			r.Schedule(jobs.NewSchedule(fmt.Sprint("s", i), spec, "k", json.RawMessage("{}")))
+		}
+		return f.run(r)
+	}
+	ticks := func(name string) int {
+		f.Helper()
+		list, err := f.client.ScheduleTicks(f.ctx, name, 1000)
+		if !errors.Is(err, jobs.ErrNoSchedule) {
+			f.must(err)
+		}
+		return len(list)
+	}
+	old := declare("@every 1s", "@every 1s")
+	f.eventually("both are due", func() bool { return ticks("s0") > 0 && ticks("s1") > 0 })
+	young := declare("@every 1s")
+	f.must(old.stop())
+	info, err := f.client.GetSchedule(f.ctx, "s1")
+	f.must(err)
+	if info.Declared || !info.InCode {
+		f.Errorf("the schedule that is declared no more is %+v", info)
+	}
+	before, removed := ticks("s0"), ticks("s1")
+	f.eventually("the other one goes on", func() bool { return ticks("s0") >= before+3 })
+	want(f, "ticks of the one that is declared no more", ticks("s1"), removed)
+	f.must(young.stop())
+	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("s1", "@every 1s", "k", json.RawMessage("{}"))))
+	other := f.startOn(f.elsewhere(), jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return nil }))
+	f.eventually("a client has put it", func() bool { return ticks("s1") > removed })
+	f.must(other.stop())
+}
+
+func testDrainServesNoSchedule(f *fixture) {
+	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("s", "@every 1s", "k", json.RawMessage("{}"))))
+	f.setNext("s", f.store.Now().Add(-time.Minute)) // it is overdue
+	f.enqueue("k")
+	f.drain(jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return nil }))
+	ticks, err := f.client.ScheduleTicks(f.ctx, "s", 10)
+	f.must(err)
+	want(f, "ticks", len(ticks), 0)
+}
+
+// The database refuses the jobs of one schedule.
+func testScheduleRefused(f *fixture) {
+	f.sql("insert_schedule", "MORE_COLUMNS", "options", "MORE_VALUES", `'{"priority": 1000000}'`)
+	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("good", "@every 1s", "k", json.RawMessage("{}"))))
+	ran := make(chan struct{}, 100)
+	f.start(jobs.Config{}, on("k", func(context.Context, jobs.Job) error {
+		ran <- struct{}{}
+		return nil
+	}))
+	for range 3 {
+		receive(f, "a job of the good one", ran)
+	}
+	ticks, err := f.client.ScheduleTicks(f.ctx, "plain", 10)
+	f.must(err)
+	want(f, "ticks of the bad one", len(ticks), 0)
+}
+
+func testScheduleClosed(f *fixture) {
+	t := f.ticking()
+	f.closeQueue()
+	_, run := f.client.RunSchedule(f.ctx, "s")
+	f.wantMoved("run", run)
+	_, pause := f.client.PauseSchedule(f.ctx, "s")
+	f.wantMoved("pause", pause)
+	f.wantMoved("put", f.client.PutSchedule(f.ctx, jobs.NewSchedule("other", "@daily", "k", json.RawMessage("{}"))))
+	now := t.begin.Add(time.Minute)
+	err := engine.StoreOf(f.store).Write(f.ctx, func(ctx context.Context, q db.Querier) error {
+		row, err := q.GetSchedule(ctx, "s")
+		if err != nil {
+			return err
+		}
+		if err := schedule.Fire(ctx, q, row, schedule.Watch{Now: now, Since: now, Judge: now}, &schedule.Fired{}); err != nil {
+			return err
+		}
+		return lifecycle.CheckOpen(ctx, q)
+	})
+	f.wantMoved("fire", err)
+}

@@ -1,0 +1,123 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Check returns what is wrong with a schedule before it is put, and sets its next tick after now.
+func Check(p *db.PutScheduleParams, now time.Time) error {
+	s := db.Schedule{
+		Name: p.Name, Kind: p.Kind, Queue: p.Queue, Payload: p.Payload, Options: p.Options, Spec: p.Spec, Zone: p.Zone, StartAt: core.Micros(now),
+	}
+	t, err := timesOf(s)
+	if err != nil {
+		return err
+	}
+	next, err := t.next(now)
+	if err != nil {
+		return err
+	}
+	if _, err := job(s, next, p.Now); err != nil {
+		return err
+	}
+	p.Now, p.NextAt = core.Micros(now), core.Micros(next)
+	return nil
+}
+
+// Get returns a schedule. The error is [jobtype.ErrNoSchedule] when there is none.
+func Get(ctx context.Context, q db.Querier, name string) (db.Schedule, error) {
+	s, err := q.GetSchedule(ctx, name)
+	if errors.Is(core.NotFound(err), jobtype.ErrNotFound) {
+		err = jobtype.ErrNoSchedule
+	}
+	return s, err
+}
+
+// Pause stops a schedule. It reports whether that changed anything.
+func Pause(ctx context.Context, q db.Querier, name string, now time.Time) (bool, error) {
+	if _, err := Get(ctx, q, name); err != nil {
+		return false, err
+	}
+	n, err := q.PauseSchedule(ctx, db.PauseScheduleParams{Name: name, Now: core.Micros(now)})
+	return n > 0, err
+}
+
+// Resume lets a paused schedule go on from its next tick on: those that passed meanwhile are not missed. It reports whether that
+// changed anything.
+func Resume(ctx context.Context, q db.Querier, name string, now time.Time) (bool, error) {
+	for {
+		s, err := Get(ctx, q, name)
+		if err != nil || s.PausedAt == nil {
+			return false, err
+		}
+		next := int64(0) // a worker finds it, or the fault
+		if t, err := timesOf(s); err == nil {
+			if tick, err := t.next(now); err == nil {
+				next = core.Micros(tick)
+			}
+		}
+		n, err := q.ResumeSchedule(ctx, db.ResumeScheduleParams{Name: name, Version: s.Version, NextAt: next, Now: core.Micros(now)})
+		if err != nil || n > 0 {
+			return n > 0, err
+		}
+		// It was changed between the two statements (not on SQLite, where one transaction writes at a time).
+	}
+}
+
+// Delete removes a schedule. It reports whether there was one.
+func Delete(ctx context.Context, q db.Querier, name string) (bool, error) {
+	n, err := q.DeleteSchedule(ctx, name)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	_, err = q.DeleteOldScheduleTicks(ctx, db.DeleteOldScheduleTicksParams{Schedule: name, Keep: 0})
+	return true, err
+}
+
+// RunNow enqueues a job of a schedule at once, whatever else it says of its times and of jobs that have not ended. The job's tick is
+// now.
+func RunNow(ctx context.Context, q db.Querier, s db.Schedule, now time.Time) (id int64, err error) {
+	name := s.Name
+	tick := now.Truncate(time.Microsecond)
+	for {
+		n, err := q.AddScheduleTick(ctx, db.AddScheduleTickParams{
+			Schedule: name, Tick: core.Micros(tick), Outcome: string(jobtype.TickAsked), Now: core.Micros(now),
+		})
+		if err != nil {
+			return 0, err
+		}
+		if n > 0 {
+			break
+		}
+		tick = tick.Add(time.Microsecond) // two calls in a microsecond
+	}
+	id, err = enqueue(ctx, q, s, tick, now)
+	if err != nil {
+		return 0, err
+	}
+	return id, q.EndScheduleTick(ctx, db.EndScheduleTickParams{
+		Schedule: name, Tick: core.Micros(tick), Outcome: string(jobtype.TickAsked), JobID: &id, Now: core.Micros(now),
+	})
+}
+
+// enqueue inserts the job of a tick.
+func enqueue(ctx context.Context, q db.Querier, s db.Schedule, tick, now time.Time) (int64, error) {
+	job, err := job(s, tick, core.Micros(now))
+	if err != nil {
+		return 0, fmt.Errorf("schedule %s: %w", strconv.Quote(s.Name), err)
+	}
+	id, _, err := lifecycle.Insert(ctx, q, job)
+	if err != nil {
+		return 0, fmt.Errorf("schedule %s: enqueue %s: %w", strconv.Quote(s.Name), s.Kind, err)
+	}
+	return id, nil
+}

@@ -1,0 +1,236 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+const (
+	keepTicks = 100  // of a schedule
+	faultMost = 1000 // bytes of an error that are kept
+)
+
+// Watch says what a worker knows of the time before now.
+type Watch struct {
+	Now   time.Time
+	Since time.Time // ticks after it are not missed: the worker has looked for them all the time
+	Judge time.Time // before it a worker leaves ticks before Since to those that have looked for longer
+}
+
+// Fired is what [Fire] did.
+type Fired struct {
+	Jobs      []jobtype.Enqueued
+	Cancelled bool // a job, or asked its worker to
+}
+
+// Fire does what is due of a schedule. It notes the next tick first, which one of many workers does, and then enqueues the jobs. A
+// schedule whose times or options cannot be read gets a fault.
+func Fire(ctx context.Context, q db.Querier, s db.Schedule, w Watch, fired *Fired) error {
+	due, next, err := plan(s, w)
+	if err != nil {
+		_, err := q.SetScheduleFault(ctx, db.SetScheduleFaultParams{
+			Name: s.Name, Version: s.Version, Fault: core.Clean(err.Error(), faultMost), Now: core.Micros(w.Now),
+		})
+		return err
+	}
+	if next.IsZero() {
+		return nil
+	}
+	n, err := q.AdvanceSchedule(ctx, db.AdvanceScheduleParams{
+		Name: s.Name, Version: s.Version, NextAt: core.Micros(next), Now: core.Micros(w.Now),
+	})
+	if err != nil || n == 0 {
+		return err
+	}
+	f := &firing{q: q, s: s, now: w.Now, fired: fired, left: lifecycle.NewLeft()}
+	return f.run(ctx, due)
+}
+
+// tick is one that is due.
+type tick struct {
+	at     time.Time
+	since  time.Time // the first one before it that was missed; zero for none
+	missed bool      // this one too
+}
+
+// plan returns the ticks that Fire has to deal with, and the next one after now; a zero next leaves all to other workers.
+func plan(s db.Schedule, w Watch) (due []tick, next time.Time, err error) {
+	t, err := timesOf(s)
+	if err != nil {
+		return nil, next, err
+	}
+	if next, err = t.next(w.Now); err != nil {
+		return nil, next, err
+	}
+	if _, err := job(s, next, 0); err != nil {
+		return nil, next, err
+	}
+	first := core.Time(s.NextAt)
+	if s.NextAt == 0 {
+		return nil, next, nil // it is new
+	}
+	if first.After(w.Now) {
+		return nil, first, nil // only what it owes is due
+	}
+	ticks := t.last(first, w.Now, most(s.CatchUp))
+	for _, at := range ticks {
+		due = append(due, tick{at: at})
+	}
+	if len(due) > 0 && due[0].at.After(first) {
+		due[0].since = first
+	}
+	if s.CatchUp == string(CatchUpNone) && len(due) > 0 && !due[0].at.After(w.Since) {
+		if w.Now.Before(w.Judge) {
+			return nil, time.Time{}, nil
+		}
+		due[0].missed = true
+	}
+	return due, next, nil
+}
+
+// firing is one Fire, after it has won.
+type firing struct {
+	q     db.Querier
+	s     db.Schedule
+	now   time.Time
+	fired *Fired
+	left  lifecycle.Left
+}
+
+func (f *firing) run(ctx context.Context, due []tick) error {
+	if f.s.OwedAt != nil {
+		if err := f.settle(ctx, core.Time(*f.s.OwedAt)); err != nil {
+			return err
+		}
+	}
+	for _, t := range due {
+		if err := f.take(ctx, t); err != nil {
+			return err
+		}
+	}
+	if err := f.left.Conclude(ctx, f.q, core.Micros(f.now)); err != nil {
+		return err
+	}
+	err := f.q.NoteScheduleJob(ctx, db.NoteScheduleJobParams{
+		Name: f.s.Name, LastAt: f.s.LastAt, LastJobID: f.s.LastJobID, OwedAt: f.s.OwedAt,
+	})
+	if err != nil {
+		return err
+	}
+	_, err = f.q.DeleteOldScheduleTicks(ctx, db.DeleteOldScheduleTicksParams{Schedule: f.s.Name, Keep: keepTicks})
+	return err
+}
+
+// settle enqueues the job of the tick that is owed, if the last job has ended.
+func (f *firing) settle(ctx context.Context, owed time.Time) error {
+	live, err := f.live(ctx)
+	if err != nil || live {
+		return err
+	}
+	f.s.OwedAt = nil
+	return f.enqueue(ctx, owed, nil)
+}
+
+// take does with a tick what the schedule's overlap says.
+func (f *firing) take(ctx context.Context, t tick) error {
+	outcome := jobtype.TickEnqueued
+	if t.missed {
+		outcome = jobtype.TickMissed
+	}
+	n, err := f.q.AddScheduleTick(ctx, db.AddScheduleTickParams{
+		Schedule: f.s.Name, Tick: core.Micros(t.at), Outcome: string(outcome), Since: since(t), Now: core.Micros(f.now),
+	})
+	if err != nil || n == 0 || t.missed {
+		return err
+	}
+	if f.s.Overlap != OverlapAllow {
+		live, err := f.live(ctx)
+		if err != nil {
+			return err
+		}
+		if live {
+			return f.overlap(ctx, t.at)
+		}
+	}
+	return f.enqueue(ctx, t.at, nil)
+}
+
+func since(t tick) *int64 {
+	if t.since.IsZero() {
+		return nil
+	}
+	at := core.Micros(t.since)
+	return &at
+}
+
+// live reports whether the last job has not ended.
+func (f *firing) live(ctx context.Context) (bool, error) {
+	if f.s.LastJobID == nil {
+		return false, nil
+	}
+	fence, err := f.q.GetJobFence(ctx, *f.s.LastJobID)
+	if err = core.NotFound(err); errors.Is(err, jobtype.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && !jobtype.Status(fence.Status).Final(), err
+}
+
+// overlap does with a tick what the schedule says for the time in which the last job has not ended.
+func (f *firing) overlap(ctx context.Context, at time.Time) error {
+	switch f.s.Overlap {
+	case OverlapSkip:
+		return f.note(ctx, at, jobtype.TickSkipped, nil, nil)
+	case OverlapReplace:
+		last := *f.s.LastJobID
+		became, err := lifecycle.Cancel(ctx, f.q, core.Micros(f.now), last, lifecycle.Options{}, f.left)
+		switch {
+		case errors.Is(err, lifecycle.ErrUnchanged):
+		case lifecycle.Refused(err): // it has just ended
+			return f.enqueue(ctx, at, nil)
+		case err != nil:
+			return err
+		case became == jobtype.StatusCancelled:
+			f.fired.Cancelled = true
+			return f.enqueue(ctx, at, &last)
+		}
+		f.fired.Cancelled = true
+	}
+	return f.owe(ctx, at)
+}
+
+// owe puts a tick off until the last job has ended, in place of one that was put off before.
+func (f *firing) owe(ctx context.Context, at time.Time) error {
+	if f.s.OwedAt != nil {
+		if err := f.note(ctx, core.Time(*f.s.OwedAt), jobtype.TickSkipped, nil, nil); err != nil {
+			return err
+		}
+	}
+	owed := core.Micros(at)
+	f.s.OwedAt = &owed
+	return f.note(ctx, at, jobtype.TickOwed, nil, nil)
+}
+
+// enqueue inserts the job of a tick, in place of another job or not.
+func (f *firing) enqueue(ctx context.Context, at time.Time, replaced *int64) error {
+	id, err := enqueue(ctx, f.q, f.s, at, f.now)
+	if err != nil {
+		return err
+	}
+	tick := core.Micros(at)
+	f.s.LastAt, f.s.LastJobID = &tick, &id
+	f.fired.Jobs = append(f.fired.Jobs, jobtype.Enqueued{Kind: f.s.Kind, Queue: f.s.Queue, Jobs: 1})
+	return f.note(ctx, at, jobtype.TickEnqueued, &id, replaced)
+}
+
+// note notes what came of a tick.
+func (f *firing) note(ctx context.Context, at time.Time, outcome jobtype.TickOutcome, id, replaced *int64) error {
+	return f.q.EndScheduleTick(ctx, db.EndScheduleTickParams{
+		Schedule: f.s.Name, Tick: core.Micros(at), Outcome: string(outcome), JobID: id, ReplacedID: replaced, Now: core.Micros(f.now),
+	})
+}

@@ -1,0 +1,104 @@
+package schedule
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// own are the columns of a job that are columns of its schedule, or that its tick decides.
+func own() []string {
+	return []string{"kind", "queue", "payload", "status", "run_after", "unique_key", "request_id", "now"}
+}
+
+// Options returns what a schedule's column of that name says of its jobs: each column that is not the default, by name.
+func Options(job db.EnqueueJobParams) (string, error) {
+	if job.MaxAttempts == jobtype.DefaultMaxAttempts {
+		job.MaxAttempts = 0
+	}
+	text, err := json.Marshal(job)
+	if err != nil {
+		return "", err
+	}
+	var columns map[string]json.RawMessage
+	if err := json.Unmarshal(text, &columns); err != nil {
+		return "", err
+	}
+	for _, name := range own() {
+		delete(columns, name)
+	}
+	for name, text := range map[string]*string{"tags": job.Tags, "metadata": job.Metadata} { // they hold JSON
+		if text != nil {
+			columns[name] = json.RawMessage(*text)
+		}
+	}
+	maps.DeleteFunc(columns, func(_ string, value json.RawMessage) bool { return string(value) == "null" || string(value) == "0" })
+	options, err := json.Marshal(columns)
+	return string(options), err
+}
+
+// job returns the job that a schedule enqueues for a tick.
+func job(s db.Schedule, tick time.Time, now int64) (db.EnqueueJobParams, error) {
+	job, err := parseOptions(s.Options)
+	if err != nil {
+		return job, fmt.Errorf("options: %w", err)
+	}
+	if job.Metadata, err = withTick(job.Metadata, s.Name, tick); err != nil {
+		return job, err
+	}
+	job.Kind, job.Queue, job.Payload = s.Kind, s.Queue, s.Payload
+	job.Status, job.RunAfter, job.Now = string(jobtype.StatusPending), now, now
+	return job, nil
+}
+
+// parseOptions reads the options of a schedule. Columns that hold JSON may be given as JSON or as its text.
+func parseOptions(text string) (job db.EnqueueJobParams, err error) {
+	var columns map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &columns); err != nil {
+		return job, err
+	}
+	for _, name := range own() {
+		if columns[name] != nil {
+			return job, fmt.Errorf("%q cannot be one of them", name)
+		}
+	}
+	for name, value := range columns {
+		if value[0] == '{' || value[0] == '[' {
+			if columns[name], err = json.Marshal(string(value)); err != nil {
+				return job, err
+			}
+		}
+	}
+	plain, err := json.Marshal(columns)
+	if err != nil {
+		return job, err
+	}
+	job.MaxAttempts = jobtype.DefaultMaxAttempts
+	decoder := json.NewDecoder(bytes.NewReader(plain))
+	decoder.DisallowUnknownFields()
+	return job, decoder.Decode(&job)
+}
+
+// withTick returns metadata, which are none or an object, with the tick of a schedule.
+func withTick(metadata *string, name string, tick time.Time) (*string, error) {
+	fields := map[string]json.RawMessage{}
+	if metadata != nil {
+		if err := json.Unmarshal([]byte(*metadata), &fields); err != nil || fields == nil {
+			return nil, errors.New("options: the metadata must be an object, because the jobs of a schedule have their tick in it")
+		}
+	}
+	value, err := json.Marshal(jobtype.ScheduleTick{Schedule: name, Tick: tick.UTC()})
+	if err != nil {
+		return nil, err
+	}
+	fields[jobtype.TickField] = value
+	text, err := core.Encode("metadata", fields)
+	return &text, err
+}

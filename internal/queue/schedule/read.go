@@ -1,0 +1,140 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/redact"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Read returns a schedule as people see it: without what its kind marks as sensitive, unless revealed. The error is
+// [jobtype.ErrNoSchedule] when there is none.
+func Read(ctx context.Context, q db.Querier, name string, revealed bool) (jobtype.Schedule, error) {
+	s, err := Get(ctx, q, name)
+	if err != nil {
+		return jobtype.Schedule{}, err
+	}
+	list, err := show(ctx, q, []db.Schedule{s}, revealed)
+	if err != nil {
+		return jobtype.Schedule{}, err
+	}
+	return list[0], nil
+}
+
+// List is [Read] for at most n schedules by name, from after one on.
+func List(ctx context.Context, q db.Querier, after string, n int, revealed bool) ([]jobtype.Schedule, error) {
+	rows, err := q.ListSchedules(ctx, db.ListSchedulesParams{AfterName: after, N: int64(n)})
+	if err != nil {
+		return nil, err
+	}
+	return show(ctx, q, rows, revealed)
+}
+
+// Ticks returns the last n ticks of a schedule, newest first.
+func Ticks(ctx context.Context, q db.Querier, name string, n int) ([]jobtype.Tick, error) {
+	if _, err := Get(ctx, q, name); err != nil {
+		return nil, err
+	}
+	rows, err := q.ListScheduleTicks(ctx, db.ListScheduleTicksParams{Schedule: name, N: int64(min(n, math.MaxInt32))})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]jobtype.Tick, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, jobtype.Tick{
+			Tick: core.Time(r.Tick), Outcome: jobtype.TickOutcome(r.Outcome), MissedSince: core.Time(core.Deref(r.Since)),
+			Job: core.Deref(r.JobID), Replaced: core.Deref(r.ReplacedID), At: core.Time(r.At),
+		})
+	}
+	return list, nil
+}
+
+// show returns schedules as people see them.
+func show(ctx context.Context, q db.Querier, rows []db.Schedule, revealed bool) ([]jobtype.Schedule, error) {
+	declared, err := declaredNow(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if !revealed {
+		if err := hide(ctx, q, rows); err != nil {
+			return nil, err
+		}
+	}
+	list := make([]jobtype.Schedule, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, jobtype.Schedule{
+			Name: r.Name, Kind: r.Kind, Queue: r.Queue, Payload: core.JSON(r.Payload), Options: core.JSON(r.Options), Spec: r.Spec, Zone: r.Zone,
+			CatchUp: r.CatchUp, Overlap: r.Overlap, InCode: r.Origin == OriginCode, Declared: r.Origin != OriginCode || declared[r.Name],
+			Start: core.Time(r.StartAt), Next: core.Time(r.NextAt), Owed: core.Time(core.Deref(r.OwedAt)), Last: core.Time(core.Deref(r.LastAt)),
+			LastJob: core.Deref(r.LastJobID), Paused: core.Time(core.Deref(r.PausedAt)), Fault: core.Deref(r.Fault),
+			Created: core.Time(r.CreatedAt), Updated: core.Time(r.UpdatedAt),
+		})
+	}
+	return list, nil
+}
+
+// declaredNow returns the schedules that live workers declare.
+func declaredNow(ctx context.Context, q db.Querier) (map[string]bool, error) {
+	workers, err := q.ListLiveWorkers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	declared := map[string]bool{}
+	for _, w := range workers {
+		var names []string
+		if err := json.Unmarshal([]byte(w.Schedules), &names); err != nil {
+			continue // another program wrote it
+		}
+		for _, name := range names {
+			declared[name] = true
+		}
+	}
+	return declared, nil
+}
+
+// hide replaces what the schedules' kinds mark as sensitive, in their payloads and in the metadata of their options.
+func hide(ctx context.Context, q db.Querier, rows []db.Schedule) error {
+	jobs := make([]db.Job, len(rows))
+	options := make([]map[string]json.RawMessage, len(rows))
+	for i, r := range rows {
+		jobs[i] = db.Job{Kind: r.Kind, Payload: r.Payload}
+		if err := json.Unmarshal([]byte(r.Options), &options[i]); err != nil {
+			return err
+		}
+		if metadata := options[i]["metadata"]; metadata != nil {
+			text := string(metadata)
+			jobs[i].Metadata = &text
+		}
+	}
+	if err := redact.Rows(ctx, q, jobs); err != nil {
+		return err
+	}
+	for i, job := range jobs {
+		rows[i].Payload = job.Payload
+		if job.Metadata == nil || string(options[i]["metadata"]) == *job.Metadata {
+			continue
+		}
+		options[i]["metadata"] = json.RawMessage(*job.Metadata)
+		text, err := json.Marshal(options[i])
+		if err != nil {
+			return err
+		}
+		rows[i].Options = string(text)
+	}
+	return nil
+}
+
+// Names returns the names of schedules as the row of a worker has them.
+func Names(rows []db.PutScheduleParams) string {
+	var names []string
+	for _, r := range rows {
+		names = append(names, r.Name)
+	}
+	slices.Sort(names)
+	return core.JSONNames(names)
+}

@@ -1,0 +1,59 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+)
+
+// Schedule declares schedules, which are put when Run starts: it then returns what is wrong with them. What was put by the runner that
+// started last holds. A declared schedule is due only while a runner lives that declares it, so that one that is removed from the code
+// ends with the last runner of the old version. It panics after Run has begun. Drain puts no schedules and serves none.
+func (r *Runner) Schedule(list ...Schedule) {
+	if r.started.Load() {
+		panic("jobs: Schedule after Run")
+	}
+	r.schedules = append(r.schedules, list...)
+}
+
+// scheduleRows returns the rows of the declared schedules, or what is wrong with all of them.
+func (r *Runner) scheduleRows(now time.Time) (rows []db.PutScheduleParams, err error) {
+	seen := map[string]bool{}
+	for _, s := range r.schedules {
+		row, fault := s.row(now, true)
+		if seen[s.name] {
+			fault = errors.Join(fault, errors.New("it is declared twice"))
+		}
+		if fault != nil {
+			err = errors.Join(err, fmt.Errorf("schedule %s: %w", strconv.Quote(s.name), fault))
+		}
+		seen[s.name] = true
+		rows = append(rows, row)
+	}
+	return rows, err
+}
+
+// prepare marks fields of kinds as sensitive, and puts the declared schedules.
+func (r *Runner) prepare(ctx context.Context, schedules []db.PutScheduleParams) error {
+	if err := r.client.mark(ctx, r.marks); err != nil || len(schedules) == 0 {
+		return err
+	}
+	for _, s := range r.schedules {
+		if err := s.job.mark(ctx, r.client); err != nil {
+			return err
+		}
+	}
+	return lifecycle.Change(ctx, r.client.scope(), 0, func(ctx context.Context, q db.Querier) error {
+		for _, s := range schedules {
+			if err := q.PutSchedule(ctx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

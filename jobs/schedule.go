@@ -1,0 +1,278 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/audit"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/schedule"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Schedule says when to enqueue which job. Make one with [Kind.Cron], [Kind.Every] or [NewSchedule], and give it to
+// [Runner.Schedule] or [Client.PutSchedule], which say what is wrong with it. It is a value: keep and reuse it freely.
+type Schedule struct {
+	name, spec, zone string
+	catchUp          CatchUp
+	overlap          Overlap
+	job              *enqueue
+	payload          []byte
+	fault            error
+}
+
+// Cron returns a schedule of the kind by a cron specification: minute, hour, day of month, month and day of week, as in
+// "0 2 * * *"; six fields begin with the second; or @daily and its like. Fields have numbers, names, lists, ranges and steps, and L for
+// the last day of a month, 5L for its last Friday, 5#2 for its second one. When day of month and day of week are both restricted, a day
+// that matches either counts.
+//
+// Where a zone's clock is changed, a fixed time of day that it leaves out is due at the end of the gap, and one that it repeats is due
+// the first time. A specification with a wildcard in its minute or hour follows real time.
+func (k Kind[T]) Cron(name, spec string, args T, opts ...ScheduleOption) Schedule {
+	data, err := json.Marshal(args)
+	s := newSchedule(name, spec, k.enqueue(nil), data, opts)
+	if err != nil {
+		s.fault = fmt.Errorf("encode payload: %w", err)
+	}
+	return s
+}
+
+// Every returns a schedule of the kind with ticks that are so far apart: whole seconds. They are counted from when it was first put.
+func (k Kind[T]) Every(name string, every time.Duration, args T, opts ...ScheduleOption) Schedule {
+	return k.Cron(name, "@every "+every.String(), args, opts...)
+}
+
+// NewSchedule returns a schedule of a kind given by name, with a payload that is JSON already. spec is as for [Kind.Cron], or
+// "@every 90s".
+func NewSchedule(name, spec, kind string, payload json.RawMessage, opts ...ScheduleOption) Schedule {
+	return newSchedule(name, spec, newEnqueue(kind, nil), payload, opts)
+}
+
+func newSchedule(name, spec string, job *enqueue, payload []byte, opts []ScheduleOption) Schedule {
+	s := Schedule{name: name, spec: spec, zone: "UTC", catchUp: CatchUpLatest, overlap: OverlapAllow, job: job, payload: payload}
+	for _, opt := range opts {
+		opt.schedule(&s)
+	}
+	return s
+}
+
+// ScheduleOption is a [Zone], a [CatchUp], an [Overlap], or an [EnqueueOption] for the schedule's jobs. Of these, a schedule takes no
+// [In], [At], [Unique] and [RequestID], and [Metadata] only of an object, because the jobs have their tick in it.
+type ScheduleOption interface{ schedule(*Schedule) }
+
+// Zone is the time zone of a schedule, by its IANA name; UTC by default.
+type Zone string
+
+// CatchUp says what becomes of ticks that were missed: no runner was there to enqueue their jobs, or none that could reach the
+// database, for more than about ten seconds; or the clock was set forward.
+type CatchUp string
+
+// Overlap says what becomes of a tick when the job of the one before it has not ended.
+type Overlap string
+
+const (
+	CatchUpLatest CatchUp = schedule.CatchUpLatest // one job for all missed ticks: the default
+	CatchUpNone   CatchUp = schedule.CatchUpNone   // no job for missed ticks
+
+	OverlapAllow   Overlap = schedule.OverlapAllow   // enqueue another job: the default
+	OverlapSkip    Overlap = schedule.OverlapSkip    // leave the tick out
+	OverlapReplace Overlap = schedule.OverlapReplace // cancel the job that has not ended, and enqueue another when it has
+	OverlapAfter   Overlap = schedule.OverlapAfter   // enqueue another job when it has ended: one for all ticks meanwhile
+)
+
+// CatchUpAll means a job for each missed tick, but only for the last so many: 1 to 999.
+func CatchUpAll(most int) CatchUp { return CatchUp(schedule.CatchUpAll + strconv.Itoa(most)) }
+
+func (z Zone) schedule(s *Schedule)          { s.zone = string(z) }
+func (c CatchUp) schedule(s *Schedule)       { s.catchUp = c }
+func (o Overlap) schedule(s *Schedule)       { s.overlap = o }
+func (o EnqueueOption) schedule(s *Schedule) { o(s.job) }
+
+// row validates the schedule and returns its row, as it is put now.
+func (s Schedule) row(now time.Time, inCode bool) (db.PutScheduleParams, error) {
+	p := db.PutScheduleParams{
+		Name: s.name, Kind: s.job.kind, Queue: s.job.queue, Payload: string(s.payload), Spec: s.spec, Zone: s.zone,
+		CatchUp: string(s.catchUp), Overlap: string(s.overlap), Origin: schedule.OriginClient,
+	}
+	if inCode {
+		p.Origin = schedule.OriginCode
+	}
+	for _, check := range []func() error{
+		func() error { return ValidateName("schedule name", s.name) }, func() error { return s.fault }, s.checkOptions, s.job.check,
+		func() error { return s.job.validate(s.payload) },
+	} {
+		if err := check(); err != nil {
+			return p, err
+		}
+	}
+	metadata, err := s.job.metadataColumn()
+	if err != nil {
+		return p, err
+	}
+	if p.Options, err = schedule.Options(s.job.row(now, now, StatusPending, metadata)); err != nil {
+		return p, err
+	}
+	err = schedule.Check(&p, now)
+	return p, err
+}
+
+// checkOptions checks what a schedule has beside the options of its jobs, and refuses those of one job alone.
+func (s Schedule) checkOptions() error {
+	for _, check := range []struct {
+		refused     bool
+		field, must string
+	}{
+		{s.job.at != nil || s.job.in != 0, "a delay or a time", "not be given to a schedule: its specification says when jobs run"},
+		{s.job.uniqueKey != nil, "a unique key", "not be given to a schedule: see Overlap"},
+		{s.job.requestID != nil, "a request id", "not be given to a schedule"},
+	} {
+		if check.refused {
+			return jobtype.NewInvalidError(check.field, "", check.must)
+		}
+	}
+	if err := schedule.CheckCatchUp(string(s.catchUp)); err != nil {
+		return err
+	}
+	return schedule.CheckOverlap(string(s.overlap))
+}
+
+// PutSchedule adds a schedule, or replaces the one with the same name, which goes on with its next tick unless the specification or
+// the zone changes, and stays paused if it is. Any runner of the queue enqueues its jobs, until it is deleted, whatever became of the
+// program that put it.
+func (c *Client) PutSchedule(ctx context.Context, s Schedule) error {
+	row, err := s.row(c.store.NowWithin(ctx), false)
+	if err == nil {
+		err = s.job.mark(ctx, c)
+	}
+	if err == nil {
+		_, err = c.changeSchedule(ctx, jobtype.ActionSchedule, s.name, func(ctx context.Context, q db.Querier, _ time.Time) (bool, error) {
+			return true, q.PutSchedule(ctx, row)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("put schedule %s: %w", strconv.Quote(s.name), err)
+	}
+	return nil
+}
+
+// PauseSchedule stops a schedule until ResumeSchedule, and reports whether that changed anything. Its jobs stay. A tick that was put
+// off until the end of the last job is dropped.
+func (c *Client) PauseSchedule(ctx context.Context, name string) (bool, error) {
+	return c.changeSchedule(ctx, jobtype.ActionPauseSchedule, name, func(ctx context.Context, q db.Querier, now time.Time) (bool, error) {
+		return schedule.Pause(ctx, q, name, now)
+	})
+}
+
+// ResumeSchedule undoes PauseSchedule, and reports whether the schedule was paused. Ticks meanwhile are not missed ones: no job is
+// enqueued for them.
+func (c *Client) ResumeSchedule(ctx context.Context, name string) (bool, error) {
+	return c.changeSchedule(ctx, jobtype.ActionResumeSchedule, name, func(ctx context.Context, q db.Querier, now time.Time) (bool, error) {
+		return schedule.Resume(ctx, q, name, now)
+	})
+}
+
+// DeleteSchedule removes a schedule and reports whether there was one. Its jobs stay. A runner that declares the schedule adds it again
+// when it starts.
+func (c *Client) DeleteSchedule(ctx context.Context, name string) (bool, error) {
+	return c.changeSchedule(ctx, jobtype.ActionDeleteSchedule, name, func(ctx context.Context, q db.Querier, _ time.Time) (bool, error) {
+		return schedule.Delete(ctx, q, name)
+	})
+}
+
+// RunSchedule enqueues a job of a schedule at once, also while it is paused, and returns the job's id. Neither the next tick nor
+// an [Overlap] is affected.
+func (c *Client) RunSchedule(ctx context.Context, name string) (id int64, err error) {
+	author, err := audit.Of(ctx)
+	if err == nil {
+		err = c.scope().InsertWith(ctx, "", true, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
+			now := c.store.Now()
+			s, err := schedule.Get(ctx, q, name)
+			if err != nil {
+				return false, err
+			}
+			if id, err = schedule.RunNow(ctx, q, s, now); err != nil {
+				return false, err
+			}
+			return true, author.Record(ctx, q, core.Micros(now), audit.Entry{
+				Action: jobtype.ActionRunSchedule, JobID: id, Kind: s.Kind, Queue: s.Queue, Jobs: 1, Detail: scheduleDetail(name),
+			})
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("run schedule %s: %w", strconv.Quote(name), err)
+	}
+	return id, nil
+}
+
+// GetSchedule returns a schedule. The error is [ErrNoSchedule] when there is none.
+func (c *Client) GetSchedule(ctx context.Context, name string) (ScheduleInfo, error) {
+	var info ScheduleInfo
+	err := c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		info, err = schedule.Read(ctx, q, name, c.scope().Revealed)
+		return err
+	})
+	if err != nil {
+		return ScheduleInfo{}, fmt.Errorf("get schedule %s: %w", strconv.Quote(name), err)
+	}
+	return info, nil
+}
+
+// ListSchedules returns schedules by name, at most so many, from after one on; "" means from the first on.
+func (c *Client) ListSchedules(ctx context.Context, after string, n int) ([]ScheduleInfo, error) {
+	var list []ScheduleInfo
+	err := c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		list, err = schedule.List(ctx, q, after, n, c.scope().Revealed)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list schedules: %w", err)
+	}
+	return list, nil
+}
+
+// ScheduleTicks returns the last ticks of a schedule, newest first, at most so many, and what came of each. About 100 are kept.
+func (c *Client) ScheduleTicks(ctx context.Context, name string, n int) ([]ScheduleTick, error) {
+	var list []ScheduleTick
+	err := c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		list, err = schedule.Ticks(ctx, q, name, n)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list ticks of schedule %s: %w", strconv.Quote(name), err)
+	}
+	return list, nil
+}
+
+// changeSchedule makes a change of one schedule and records it.
+func (c *Client) changeSchedule(
+	ctx context.Context, action jobtype.Action, name string, change func(context.Context, db.Querier, time.Time) (bool, error),
+) (changed bool, err error) {
+	author, err := audit.Of(ctx)
+	if err == nil {
+		err = ValidateName("schedule name", name)
+	}
+	if err == nil {
+		err = lifecycle.Change(ctx, c.scope(), 0, func(ctx context.Context, q db.Querier) error {
+			now := c.store.Now()
+			var err error
+			if changed, err = change(ctx, q, now); err != nil || !changed {
+				return err
+			}
+			return author.Record(ctx, q, core.Micros(now), audit.Entry{Action: action, Detail: scheduleDetail(name)})
+		})
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s %s: %w", action, strconv.Quote(name), err)
+	}
+	return changed, nil
+}
+
+// scheduleDetail is what the audit log says of a change of a schedule.
+func scheduleDetail(name string) json.RawMessage {
+	return json.RawMessage(`{"schedule":` + string(core.AppendString(nil, name)) + `}`)
+}

@@ -1,0 +1,77 @@
+-- name: PutSchedule :exec
+-- PutSchedule adds a schedule, or replaces what was said of the one with the name. Its next tick stays, unless its times change.
+INSERT INTO sqluice_schedules (name, kind, queue, payload, options, spec, zone, catch_up, overlap, origin, start_at, next_at,
+                               created_at, updated_at)
+VALUES (CAST(@name AS TEXT), CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), CAST(@options AS TEXT),
+        CAST(@spec AS TEXT), CAST(@zone AS TEXT), CAST(@catch_up AS TEXT), CAST(@overlap AS TEXT), CAST(@origin AS TEXT),
+        CAST(@now AS BIGINT), CAST(@next_at AS BIGINT), CAST(@now AS BIGINT), CAST(@now AS BIGINT))
+ON CONFLICT (name) DO UPDATE SET
+    kind = excluded.kind, queue = excluded.queue, payload = excluded.payload, options = excluded.options, spec = excluded.spec,
+    zone = excluded.zone, catch_up = excluded.catch_up, overlap = excluded.overlap, origin = excluded.origin,
+    start_at = CASE WHEN sqluice_schedules.spec = excluded.spec AND sqluice_schedules.zone = excluded.zone
+        THEN sqluice_schedules.start_at ELSE excluded.start_at END,
+    next_at = CASE WHEN sqluice_schedules.spec = excluded.spec AND sqluice_schedules.zone = excluded.zone
+        AND sqluice_schedules.fault IS NULL THEN sqluice_schedules.next_at ELSE excluded.next_at END,
+    fault = NULL, version = sqluice_schedules.version + 1, updated_at = excluded.updated_at;
+
+-- name: GetSchedule :one
+-- GetSchedule returns a schedule.
+SELECT s.* FROM sqluice_schedules AS s WHERE s.name = CAST(@name AS TEXT);
+
+-- name: ListSchedules :many
+-- ListSchedules lists schedules by name, from after one on.
+SELECT s.* FROM sqluice_schedules AS s WHERE s.name > CAST(@after_name AS TEXT) ORDER BY s.name LIMIT CAST(@n AS BIGINT);
+
+-- name: PauseSchedule :execrows
+-- PauseSchedule stops a schedule. Zero rows mean that it was paused already, or is not there.
+UPDATE sqluice_schedules SET paused_at = CAST(@now AS BIGINT), owed_at = NULL, version = version + 1, updated_at = CAST(@now AS BIGINT)
+WHERE name = CAST(@name AS TEXT) AND paused_at IS NULL;
+
+-- name: ResumeSchedule :execrows
+-- ResumeSchedule lets a schedule go on, from the next tick on. Zero rows mean that it is not as it was read, or not there.
+UPDATE sqluice_schedules SET paused_at = NULL, next_at = CAST(@next_at AS BIGINT), version = version + 1, updated_at = CAST(@now AS BIGINT)
+WHERE name = CAST(@name AS TEXT) AND version = CAST(@version AS BIGINT) AND paused_at IS NOT NULL;
+
+-- name: DeleteSchedule :execrows
+-- DeleteSchedule removes a schedule; its jobs stay.
+DELETE FROM sqluice_schedules WHERE name = CAST(@name AS TEXT);
+
+-- name: AdvanceSchedule :execrows
+-- AdvanceSchedule notes the next tick of a schedule. Of many workers one gets a row.
+UPDATE sqluice_schedules SET next_at = CAST(@next_at AS BIGINT), version = version + 1, updated_at = CAST(@now AS BIGINT)
+WHERE name = CAST(@name AS TEXT) AND version = CAST(@version AS BIGINT) AND paused_at IS NULL;
+
+-- name: NoteScheduleJob :exec
+-- NoteScheduleJob notes the last job of a schedule and its tick, and the tick that it owes.
+UPDATE sqluice_schedules SET last_at = CAST(sqlc.narg('last_at') AS BIGINT), last_job_id = CAST(sqlc.narg('last_job_id') AS BIGINT),
+       owed_at = CAST(sqlc.narg('owed_at') AS BIGINT)
+WHERE name = CAST(@name AS TEXT);
+
+-- name: SetScheduleFault :execrows
+-- SetScheduleFault notes why no worker can tell a schedule's next tick, or enqueue its jobs. It is not due until it is put again.
+UPDATE sqluice_schedules SET fault = CAST(@fault AS TEXT), version = version + 1, updated_at = CAST(@now AS BIGINT)
+WHERE name = CAST(@name AS TEXT) AND version = CAST(@version AS BIGINT);
+
+-- name: AddScheduleTick :execrows
+-- AddScheduleTick notes what comes of a tick. Zero rows mean that something has come of it before.
+INSERT INTO sqluice_schedule_ticks (schedule, tick, outcome, since, at)
+VALUES (CAST(@schedule AS TEXT), CAST(@tick AS BIGINT), CAST(@outcome AS TEXT), CAST(sqlc.narg('since') AS BIGINT), CAST(@now AS BIGINT))
+ON CONFLICT DO NOTHING;
+
+-- name: EndScheduleTick :exec
+-- EndScheduleTick notes what came of a tick.
+UPDATE sqluice_schedule_ticks SET outcome = CAST(@outcome AS TEXT), job_id = CAST(sqlc.narg('job_id') AS BIGINT),
+       replaced_id = CAST(sqlc.narg('replaced_id') AS BIGINT), at = CAST(@now AS BIGINT)
+WHERE schedule = CAST(@schedule AS TEXT) AND tick = CAST(@tick AS BIGINT);
+
+-- name: DeleteOldScheduleTicks :execrows
+-- DeleteOldScheduleTicks removes the ticks of a schedule but for the newest.
+DELETE FROM sqluice_schedule_ticks
+WHERE schedule = CAST(@schedule AS TEXT) AND tick <= COALESCE((
+    SELECT t.tick FROM sqluice_schedule_ticks AS t WHERE t.schedule = CAST(@schedule AS TEXT)
+    ORDER BY t.tick DESC LIMIT 1 OFFSET CAST(@keep AS BIGINT)
+), -1);
+
+-- name: ListScheduleTicks :many
+-- ListScheduleTicks lists the ticks of a schedule, newest first.
+SELECT t.* FROM sqluice_schedule_ticks AS t WHERE t.schedule = CAST(@schedule AS TEXT) ORDER BY t.tick DESC LIMIT CAST(@n AS BIGINT);
