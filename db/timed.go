@@ -741,6 +741,13 @@ func (q timed) ListRefusals(ctx context.Context, arg int64) ([]Refusal, error) {
 	return value, err
 }
 
+func (q timed) ListReplacingTicks(ctx context.Context, arg ListReplacingTicksParams) ([]ScheduleTick, error) {
+	began := time.Now()
+	value, err := q.own.ListReplacingTicks(ctx, arg)
+	q.hook("ListReplacingTicks", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListScheduleTicks(ctx context.Context, arg ListScheduleTicksParams) ([]ScheduleTick, error) {
 	began := time.Now()
 	value, err := q.own.ListScheduleTicks(ctx, arg)

@@ -93,6 +93,7 @@ type (
 	ListJobsFromParams            = sqlite.ListJobsFromParams
 	ListPendingQueuesParams       = sqlite.ListPendingQueuesParams
 	ListPendingQueuesRow          = sqlite.ListPendingQueuesRow
+	ListReplacingTicksParams      = sqlite.ListReplacingTicksParams
 	ListScheduleTicksParams       = sqlite.ListScheduleTicksParams
 	ListSchedulesParams           = sqlite.ListSchedulesParams
 	ListSensitiveFieldsRow        = sqlite.ListSensitiveFieldsRow

@@ -244,6 +244,8 @@ type Querier interface {
 	ListQueueRows(ctx context.Context) ([]Queue, error)
 	// ListRefusals lists what the database refuses to do with a job.
 	ListRefusals(ctx context.Context, jobID int64) ([]Refusal, error)
+	// ListReplacingTicks lists the ticks of a schedule for which a job was cancelled.
+	ListReplacingTicks(ctx context.Context, arg ListReplacingTicksParams) ([]ScheduleTick, error)
 	// ListScheduleTicks lists the ticks of a schedule, newest first.
 	ListScheduleTicks(ctx context.Context, arg ListScheduleTicksParams) ([]ScheduleTick, error)
 	// ListSchedules lists schedules by name, from after one on.

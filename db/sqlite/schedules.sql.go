@@ -227,6 +227,48 @@ func (q *Queries) ListDueSchedules(ctx context.Context, arg ListDueSchedulesPara
 	return items, nil
 }
 
+const listReplacingTicks = `-- name: ListReplacingTicks :many
+SELECT t.schedule, t.tick, t.outcome, t.since, t.job_id, t.replaced_id, t.at FROM sqluice_schedule_ticks AS t
+WHERE t.schedule = CAST(?1 AS TEXT) AND t.replaced_id = CAST(?2 AS BIGINT) ORDER BY t.tick
+`
+
+type ListReplacingTicksParams struct {
+	Schedule string `json:"schedule"`
+	JobID    int64  `json:"job_id"`
+}
+
+// ListReplacingTicks lists the ticks of a schedule for which a job was cancelled.
+func (q *Queries) ListReplacingTicks(ctx context.Context, arg ListReplacingTicksParams) ([]ScheduleTick, error) {
+	rows, err := q.db.QueryContext(ctx, listReplacingTicks, arg.Schedule, arg.JobID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ScheduleTick
+	for rows.Next() {
+		var i ScheduleTick
+		if err := rows.Scan(
+			&i.Schedule,
+			&i.Tick,
+			&i.Outcome,
+			&i.Since,
+			&i.JobID,
+			&i.ReplacedID,
+			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listScheduleTicks = `-- name: ListScheduleTicks :many
 SELECT t.schedule, t.tick, t.outcome, t.since, t.job_id, t.replaced_id, t.at FROM sqluice_schedule_ticks AS t WHERE t.schedule = CAST(?1 AS TEXT) ORDER BY t.tick DESC LIMIT CAST(?2 AS BIGINT)
 `

@@ -289,6 +289,9 @@ func (f *fleet) judge(ctx context.Context) ([]history.Event, []jobs.Job, error) 
 			return nil, nil, fmt.Errorf("job %d: %w", job.ID, err)
 		}
 		rows[i] = history.Row{ID: job.ID, Key: p.Key, Attempt: job.Attempt, Done: job.Status == jobs.StatusDone}
+		if name := job.Schedule(); name != "" {
+			rows[i].Tick = fmt.Sprintf("the tick %s of %q", job.Tick(), name)
+		}
 		if len(job.Result) > 0 {
 			var o outcome
 			if err := json.Unmarshal(job.Result, &o); err != nil {
@@ -299,7 +302,7 @@ func (f *fleet) judge(ctx context.Context) ([]history.Event, []jobs.Job, error) 
 	}
 	report := history.Check(events, rows)
 	f.trial.find(tally{lost: report.Lost, doubled: report.Doubled, stale: report.Stale, other: append(report.Unexpected, report.Unique...)})
-	f.trial.count(report.Acked+report.Recovered, 0)
+	f.trial.count(report.Acked+report.Recovered+report.Ticks, 0)
 	seen := map[history.What]int{}
 	for _, e := range events {
 		seen[e.What]++

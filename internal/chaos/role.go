@@ -45,6 +45,8 @@ type role struct {
 	Offset   time.Duration // of that clock at the beginning
 	Zone     string        // of the process
 	Delay    time.Duration // the longest time until an added job is due
+
+	Schedules []string // that it declares: see everySecond
 }
 
 func (r role) play() error {
@@ -237,6 +239,9 @@ func (p *player) work(ctx context.Context) error {
 	}
 	jobs.Kind[label]{Name: kind, RetryDelay: func(jobs.Job, error) time.Duration { return 0 }}.Handle(runner,
 		func(ctx context.Context, job jobs.Job, args label) error { return p.handle(ctx, job, args, released) })
+	for _, name := range p.Schedules {
+		runner.Schedule(everySecond(name))
+	}
 	return runner.Run(ctx)
 }
 

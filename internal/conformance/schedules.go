@@ -13,6 +13,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/schedule"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // scheduleTests cover what schedules are and what becomes of their ticks, by a clock of their own.
@@ -206,6 +207,11 @@ func testOverlapReplace(f *fixture) {
 	ticks := t.want("the first job waits", "1 enqueued", "2 enqueued")
 	want(f, "the job that was replaced", ticks[1].Replaced, ticks[0].Job)
 	want(f, "its status", f.get(ticks[0].Job).Status, jobs.StatusCancelled)
+	why, err := inspect.New(f.client).Why(f.ctx, ticks[0].Job)
+	f.must(err)
+	if text := fmt.Sprintf("replaced it by job %d", ticks[1].Job); len(why.Findings) != 2 || !strings.Contains(why.Findings[1].Text, text) {
+		f.Errorf("why it does not run: %+v", why.Findings)
+	}
 
 	begun, release := make(chan struct{}), make(chan struct{})
 	drained := make(chan error, 1) // a drain fires no ticks of its own
@@ -224,7 +230,8 @@ func testOverlapReplace(f *fixture) {
 	f.must(receive(f, "the end of the drain", drained))
 	want(f, "the status of the second job", f.get(ticks[1].Job).Status, jobs.StatusCancelled)
 	t.at(4*time.Minute + 30*time.Second)
-	t.want("it has ended", "1 enqueued", "2 enqueued", "3 skipped", "4 enqueued")
+	last := t.want("it has ended", "1 enqueued", "2 enqueued", "3 skipped", "4 enqueued")
+	want(f, "the job that was replaced at last", last[3].Replaced, ticks[1].Job)
 }
 
 func testOverlapAfter(f *fixture) {

@@ -522,6 +522,11 @@ func (q counted) ListRefusals(ctx context.Context, arg int64) ([]db.Refusal, err
 	return q.own.ListRefusals(ctx, arg)
 }
 
+func (q counted) ListReplacingTicks(ctx context.Context, arg db.ListReplacingTicksParams) ([]db.ScheduleTick, error) {
+	q.note("ListReplacingTicks")
+	return q.own.ListReplacingTicks(ctx, arg)
+}
+
 func (q counted) ListScheduleTicks(ctx context.Context, arg db.ListScheduleTicksParams) ([]db.ScheduleTick, error) {
 	q.note("ListScheduleTicks")
 	return q.own.ListScheduleTicks(ctx, arg)

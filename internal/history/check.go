@@ -14,7 +14,8 @@ type Row struct {
 	Key     string // the key that its enqueuer gave it
 	Attempt int    // the number of its claims
 	Done    bool
-	By      int // the attempt whose result it has; 0 when it has none
+	By      int    // the attempt whose result it has; 0 when it has none
+	Tick    string // of the schedule that enqueued it; empty when none did
 }
 
 // Report is the result of a check. Broken promises are listed one by one.
@@ -24,11 +25,12 @@ type Report struct {
 	Recovered int // enqueues without a known outcome that did happen
 	Missed    int // enqueues without a known outcome that did not happen
 	Started   int // jobs
+	Ticks     int // that have a job
 	Starts    int // attempts
 
 	Lost       []string // acknowledged, and gone, not run, not done, or done without a handler's return
 	Unexpected []string // there or run, and not enqueued, refused, or enqueued once and there twice
-	Doubled    []string // attempts that were started twice, and jobs that were started after their end
+	Doubled    []string // attempts that were started twice, jobs that were started after their end, and ticks with two jobs
 	Stale      []string // completions that were accepted from an attempt that was over
 	Unique     []string // jobs that were live at the same time with one unique key
 }
@@ -43,7 +45,7 @@ func (r Report) Faults() int {
 func Check(events []Event, rows []Row) Report {
 	c := collect(events)
 	var r Report
-	c.checkEnqueues(&r, rows)
+	c.checkEnqueues(&r, c.checkTicks(&r, rows))
 	c.checkStarts(&r)
 	c.checkEnds(&r, rows)
 	c.checkUnique(&r)
@@ -79,6 +81,7 @@ type work struct {
 	ok      map[int][]int64
 	stale   map[int]bool
 
+	tick     bool // a schedule enqueued it
 	returned bool // a handler's return was recorded, or an event that implies it
 }
 
@@ -148,6 +151,39 @@ func (c *collected) work(e Event) {
 	}
 }
 
+// checkTicks checks the jobs of schedules, forgets whose jobs they are, and returns the other jobs. (A job that was deleted and has run
+// is in no row: it is one of the others.)
+func (c *collected) checkTicks(r *Report, rows []Row) (others []Row) {
+	ticks := map[string][]int64{}
+	for _, row := range rows {
+		if row.Tick == "" {
+			others = append(others, row)
+			continue
+		}
+		ticks[row.Tick] = append(ticks[row.Tick], row.ID)
+		w := c.jobs[row.ID]
+		switch {
+		case !row.Done:
+			r.Lost = append(r.Lost, fmt.Sprintf("job %d of %s is not done", row.ID, row.Tick))
+		case w == nil || !w.returned:
+			r.Lost = append(r.Lost, fmt.Sprintf("job %d of %s is done, and no handler of it has returned", row.ID, row.Tick))
+		}
+		if w != nil {
+			w.tick = true
+		}
+	}
+	for tick, ids := range ticks {
+		if len(ids) > 1 {
+			r.Doubled = append(r.Doubled, fmt.Sprintf("%s has the jobs %v", tick, ids))
+		}
+	}
+	r.Ticks = len(ticks)
+	if rows != nil && others == nil {
+		others = []Row{}
+	}
+	return others
+}
+
 // checkEnqueues compares enqueued jobs with those in the database and those that ran.
 func (c *collected) checkEnqueues(r *Report, rows []Row) {
 	ids := map[string]map[int64]bool{} // of the jobs with a key, by the rows and by the runs
@@ -163,7 +199,9 @@ func (c *collected) checkEnqueues(r *Report, rows []Row) {
 		note(row.Key, row.ID)
 	}
 	for id, w := range c.jobs {
-		note(w.key, id)
+		if !w.tick {
+			note(w.key, id)
+		}
 	}
 	for key, jobs := range ids {
 		q := c.enqueues[key]

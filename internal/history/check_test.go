@@ -107,6 +107,19 @@ func TestPlantedViolations(t *testing.T) {
 		"ExistedUnderAnotherKey": {add(Event{What: Invoke, Key: "seven", Unique: "v", At: 35},
 			Event{What: Acked, Key: "seven", Unique: "v", Job: 2, Existed: true, At: 36}), unique,
 			`"seven" was not added because of job 2, whose unique key is "u" and not "v"`},
+		"TickTwice": {func(e []Event, r []Row) ([]Event, []Row) {
+			for id := int64(9); id < 11; id++ {
+				e = append(e, Event{What: Start, Job: id, Attempt: 1, At: 70}, Event{What: Ok, Job: id, Attempt: 1, At: 71})
+				r = append(r, Row{ID: id, Attempt: 1, Done: true, Tick: "the tick 7 of s"})
+			}
+			return e, r
+		}, doubled, "the tick 7 of s has the jobs [9 10]"},
+		"TickNotDone": {func(e []Event, r []Row) ([]Event, []Row) {
+			return append(e, Event{What: Start, Job: 9, Attempt: 1, At: 70}), append(r, Row{ID: 9, Attempt: 1, Tick: "the tick 7 of s"})
+		}, lost, "job 9 of the tick 7 of s is not done"},
+		"TickDoneByNone": {func(e []Event, r []Row) ([]Event, []Row) {
+			return e, append(r, Row{ID: 9, Attempt: 1, Done: true, Tick: "the tick 7 of s"})
+		}, lost, "no handler of it has returned"},
 		"NeverEnqueued": {func(e []Event, r []Row) ([]Event, []Row) {
 			return e, append(r, Row{ID: 9, Key: "unknown's", Done: true})
 		}, unexpected, "never enqueued"},

@@ -21,6 +21,7 @@ type Reason string
 
 const (
 	ReasonEnded     Reason = "ended"            // it has a final status
+	ReasonReplaced  Reason = "replaced"         // its schedule cancelled it for the job of another tick
 	ReasonUniqueKey Reason = "unique-key-taken" // it has ended, and another live job holds its unique key: it cannot be retried
 	ReasonRunning   Reason = "running"          // it runs
 	ReasonLease     Reason = "lease-over"       // the lease of the worker that runs it is over, and no worker has rescued the job yet
@@ -80,6 +81,7 @@ type why struct {
 	pausedAt time.Time
 	refusals []db.Refusal // that mean something at its status
 	holder   int64        // of an ended job: the live job that has its unique key
+	replaced []db.ScheduleTick
 	takers   []WorkerInfo // the live workers that take its kind from its queue
 	slots    int64        // of the takers, for its queue
 	running  int64        // jobs of its queue that the takers hold
@@ -117,6 +119,12 @@ func readJob(ctx context.Context, q db.Querier, id int64) (why, error) {
 	for _, r := range refusals {
 		if refusal.Action(r.Action).Concerns(w.job.Status) {
 			w.refusals = append(w.refusals, r)
+		}
+	}
+	if name := w.job.Schedule(); name != "" && w.job.Status == jobs.StatusCancelled {
+		w.replaced, err = q.ListReplacingTicks(ctx, db.ListReplacingTicksParams{Schedule: name, JobID: id})
+		if err != nil {
+			return why{}, err
 		}
 	}
 	if w.job.Status.Final() && w.job.UniqueKey != "" {
@@ -232,8 +240,14 @@ func (w *why) refused() (found []Finding) {
 // ended returns the findings of a job with a final status.
 func (w *why) ended() []Finding {
 	j := w.job
+	var by db.ScheduleTick
+	for _, tick := range w.replaced {
+		by = tick
+	}
 	return append(findingsOf(
 		possible{true, say(ReasonEnded, "it is %s since %s", j.Status, moment(j.FinishedAt))},
+		possible{len(w.replaced) > 0, say(ReasonReplaced, "schedule %s replaced it by job %d, of the tick %s",
+			strconv.Quote(by.Schedule), core.Deref(by.JobID), moment(core.Time(by.Tick)))},
 		possible{w.holder != 0 && j.Status != jobs.StatusDone,
 			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
 	), w.refused()...)

@@ -649,6 +649,18 @@ func (q queries) ListRefusals(ctx context.Context, arg int64) ([]db.Refusal, err
 	return list, nil
 }
 
+func (q queries) ListReplacingTicks(ctx context.Context, arg db.ListReplacingTicksParams) ([]db.ScheduleTick, error) {
+	rows, err := q.own.ListReplacingTicks(ctx, dbpostgres.ListReplacingTicksParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ScheduleTick, len(rows))
+	for i, row := range rows {
+		list[i] = db.ScheduleTick(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListScheduleTicks(ctx context.Context, arg db.ListScheduleTicksParams) ([]db.ScheduleTick, error) {
 	rows, err := q.own.ListScheduleTicks(ctx, dbpostgres.ListScheduleTicksParams(arg))
 	if err != nil {

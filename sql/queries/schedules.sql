@@ -75,3 +75,8 @@ WHERE schedule = CAST(@schedule AS TEXT) AND tick <= COALESCE((
 -- name: ListScheduleTicks :many
 -- ListScheduleTicks lists the ticks of a schedule, newest first.
 SELECT t.* FROM sqluice_schedule_ticks AS t WHERE t.schedule = CAST(@schedule AS TEXT) ORDER BY t.tick DESC LIMIT CAST(@n AS BIGINT);
+
+-- name: ListReplacingTicks :many
+-- ListReplacingTicks lists the ticks of a schedule for which a job was cancelled.
+SELECT t.* FROM sqluice_schedule_ticks AS t
+WHERE t.schedule = CAST(@schedule AS TEXT) AND t.replaced_id = CAST(@job_id AS BIGINT) ORDER BY t.tick;

@@ -134,7 +134,11 @@ func (f *firing) settle(ctx context.Context, owed time.Time) error {
 		return err
 	}
 	f.s.OwedAt = nil
-	return f.enqueue(ctx, owed, nil)
+	var replaced *int64
+	if f.s.Overlap == OverlapReplace {
+		replaced = f.s.LastJobID
+	}
+	return f.enqueue(ctx, owed, replaced)
 }
 
 // take does with a tick what the schedule's overlap says.
