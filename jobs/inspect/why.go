@@ -121,10 +121,16 @@ func readJob(ctx context.Context, q db.Querier, id int64) (why, error) {
 			w.refusals = append(w.refusals, r)
 		}
 	}
+	err = w.readEnd(ctx, q)
+	return w, err
+}
+
+// readEnd reads what concerns the end of a job that has ended.
+func (w *why) readEnd(ctx context.Context, q db.Querier) (err error) {
 	if name := w.job.Schedule(); name != "" && w.job.Status == jobs.StatusCancelled {
-		w.replaced, err = q.ListReplacingTicks(ctx, db.ListReplacingTicksParams{Schedule: name, JobID: id})
+		w.replaced, err = q.ListReplacingTicks(ctx, db.ListReplacingTicksParams{Schedule: name, JobID: w.job.ID})
 		if err != nil {
-			return why{}, err
+			return err
 		}
 	}
 	if w.job.Status.Final() && w.job.UniqueKey != "" {
@@ -133,7 +139,7 @@ func readJob(ctx context.Context, q db.Querier, id int64) (why, error) {
 			err = nil
 		}
 	}
-	return w, err
+	return err
 }
 
 // waits reports whether the job waits for a worker. A scheduled job that has fallen due does too: it stays scheduled until a
