@@ -755,6 +755,13 @@ func (q timed) ListScheduleTicks(ctx context.Context, arg ListScheduleTicksParam
 	return value, err
 }
 
+func (q timed) ListScheduleTimes(ctx context.Context) ([]ListScheduleTimesRow, error) {
+	began := time.Now()
+	value, err := q.own.ListScheduleTimes(ctx)
+	q.hook("ListScheduleTimes", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListSchedules(ctx context.Context, arg ListSchedulesParams) ([]Schedule, error) {
 	began := time.Now()
 	value, err := q.own.ListSchedules(ctx, arg)

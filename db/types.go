@@ -95,6 +95,7 @@ type (
 	ListPendingQueuesRow          = sqlite.ListPendingQueuesRow
 	ListReplacingTicksParams      = sqlite.ListReplacingTicksParams
 	ListScheduleTicksParams       = sqlite.ListScheduleTicksParams
+	ListScheduleTimesRow          = sqlite.ListScheduleTimesRow
 	ListSchedulesParams           = sqlite.ListSchedulesParams
 	ListSensitiveFieldsRow        = sqlite.ListSensitiveFieldsRow
 	ListStuckJobIDsParams         = sqlite.ListStuckJobIDsParams

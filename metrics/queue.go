@@ -29,7 +29,7 @@ type Queue struct {
 	log    *slog.Logger
 	now    func() time.Time
 
-	up, jobs, perQueue, paused, slots, oldest, workers, unhandled, refused *prometheus.Desc
+	up, jobs, perQueue, paused, slots, oldest, workers, unhandled, refused, schedules, overdue *prometheus.Desc
 
 	mu   sync.Mutex // held while the database is read, so that concurrent scrapes share one reading
 	last reading
@@ -43,7 +43,8 @@ type reading struct {
 	stats  inspect.Stats
 	queues []inspect.QueueInfo
 
-	refusals map[string]int64
+	refusals  map[string]int64
+	schedules inspect.ScheduleStats
 }
 
 // NewQueue returns a collector of a client's queue. It logs to log when the database cannot be read; a goroutine of its
@@ -63,12 +64,14 @@ func NewQueue(client *jobs.Client, log *slog.Logger) *Queue {
 		workers:   desc("sqluice_workers", "Live workers."),
 		unhandled: desc("sqluice_unhandled_jobs", "Pending jobs whose queue and kind no live worker handles.", "queue", "kind"),
 		refused:   desc("sqluice_refused_jobs", "Jobs that are set aside because the database refuses an action with them, as for a trigger of the application.", "action"),
+		schedules: desc("sqluice_schedules", "Schedules, by state: active, paused, no worker declares it, has a fault.", "state"),
+		overdue:   desc("sqluice_schedule_overdue_seconds", "For how long the most overdue of the active schedules has been due; 0 if none is."),
 	}
 }
 
 // Describe implements [prometheus.Collector].
 func (q *Queue) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{q.up, q.jobs, q.perQueue, q.paused, q.slots, q.oldest, q.workers, q.unhandled, q.refused} {
+	for _, d := range []*prometheus.Desc{q.up, q.jobs, q.perQueue, q.paused, q.slots, q.oldest, q.workers, q.unhandled, q.refused, q.schedules, q.overdue} {
 		ch <- d
 	}
 }
@@ -97,6 +100,10 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 	for action, n := range validLabels(r.refusals) {
 		gauge(q.refused, float64(n), action)
 	}
+	for state, n := range r.schedules.States {
+		gauge(q.schedules, float64(n), state)
+	}
+	gauge(q.overdue, r.schedules.Overdue.Seconds())
 
 	known := new(labels.Names) // of this reading only: queues come and go
 	for name, info := range sumQueues(known, r.queues) {
@@ -165,6 +172,9 @@ func (q *Queue) read() reading {
 	}
 	if err == nil {
 		r.refusals, err = inspector.Refusals(ctx)
+	}
+	if err == nil {
+		r.schedules, err = inspector.ScheduleStats(ctx)
 	}
 	if err != nil {
 		q.log.Error("reading the queue for its metrics failed", "error", err)

@@ -248,6 +248,8 @@ type Querier interface {
 	ListReplacingTicks(ctx context.Context, arg ListReplacingTicksParams) ([]ScheduleTick, error)
 	// ListScheduleTicks lists the ticks of a schedule, newest first.
 	ListScheduleTicks(ctx context.Context, arg ListScheduleTicksParams) ([]ScheduleTick, error)
+	// ListScheduleTimes lists when schedules are due, and what keeps them from it.
+	ListScheduleTimes(ctx context.Context) ([]ListScheduleTimesRow, error)
 	// ListSchedules lists schedules by name, from after one on.
 	ListSchedules(ctx context.Context, arg ListSchedulesParams) ([]Schedule, error)
 	// ListSchedulesNamed lists schedules by a JSON list of their names.

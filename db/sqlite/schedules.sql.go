@@ -310,6 +310,49 @@ func (q *Queries) ListScheduleTicks(ctx context.Context, arg ListScheduleTicksPa
 	return items, nil
 }
 
+const listScheduleTimes = `-- name: ListScheduleTimes :many
+SELECT s.name, s.origin, s.next_at, CAST(COALESCE(s.paused_at, 0) AS BIGINT) AS paused_at, CAST(COALESCE(s.fault, '') AS TEXT) AS fault
+FROM sqluice_schedules AS s
+`
+
+type ListScheduleTimesRow struct {
+	Name     string `json:"name"`
+	Origin   string `json:"origin"`
+	NextAt   int64  `json:"next_at"`
+	PausedAt int64  `json:"paused_at"`
+	Fault    string `json:"fault"`
+}
+
+// ListScheduleTimes lists when schedules are due, and what keeps them from it.
+func (q *Queries) ListScheduleTimes(ctx context.Context) ([]ListScheduleTimesRow, error) {
+	rows, err := q.db.QueryContext(ctx, listScheduleTimes)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListScheduleTimesRow
+	for rows.Next() {
+		var i ListScheduleTimesRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.Origin,
+			&i.NextAt,
+			&i.PausedAt,
+			&i.Fault,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listSchedules = `-- name: ListSchedules :many
 SELECT s.name, s.kind, s.queue, s.payload, s.options, s.spec, s.zone, s.catch_up, s.overlap, s.origin, s.start_at, s.next_at, s.owed_at, s.last_at, s.last_job_id, s.paused_at, s.fault, s.version, s.created_at, s.updated_at FROM sqluice_schedules AS s WHERE s.name > CAST(?1 AS TEXT) ORDER BY s.name LIMIT CAST(?2 AS BIGINT)
 `

@@ -176,6 +176,7 @@ func (d *deadlines) addInspector(failed, cancelled, waiting int64) {
 	d.add(false, "Inspector.ListPage", func(ctx context.Context) error { _, err := in.ListPage(ctx, inspect.Filter{}); return err })
 	d.add(false, "Inspector.Queues", func(ctx context.Context) error { _, err := in.Queues(ctx); return err })
 	d.add(false, "Inspector.Refusals", func(ctx context.Context) error { _, err := in.Refusals(ctx); return err })
+	d.add(false, "Inspector.ScheduleStats", func(ctx context.Context) error { _, err := in.ScheduleStats(ctx); return err })
 	d.add(false, "Inspector.SensitiveFields", func(ctx context.Context) error { _, err := in.SensitiveFields(ctx); return err })
 	d.add(false, "Inspector.Snapshot", func(ctx context.Context) error { _, err := in.Snapshot(ctx); return err })
 	d.add(false, "Inspector.Stats", func(ctx context.Context) error { _, err := in.Stats(ctx); return err })

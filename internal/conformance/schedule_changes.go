@@ -21,6 +21,7 @@ var scheduleChangeTests = []test{
 	{"Refuses", testScheduleRefuses},
 	{"Sensitive", testScheduleSensitive},
 	{"Audit", testScheduleAudit},
+	{"States", testScheduleStates},
 	{"InATransaction", testScheduleInATransaction},
 	{"Plain", testPlainSchedule},
 	{"PlainFaults", testPlainScheduleFaults},
@@ -207,6 +208,39 @@ func testScheduleAudit(f *fixture) {
 		}
 	}
 	want(f, "the audit log", strings.Join(actions, ", "), "put schedule, pause schedule, resume schedule, run schedule, delete schedule")
+}
+
+func testScheduleStates(f *fixture) {
+	for _, name := range []string{"active", "paused", "overdue"} {
+		f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule(name, "0 0 1 1 *", "k", json.RawMessage("{}"))))
+	}
+	_, err := f.client.PauseSchedule(f.ctx, "paused")
+	f.must(err)
+	r := f.runner(f.client, jobs.Config{}, on("k", nothing))
+	r.Schedule(jobs.NewSchedule("code", "0 0 1 1 *", "k", json.RawMessage("{}")))
+	running := f.run(r)
+	f.eventually("the schedule of the code is there", func() bool {
+		_, err := f.client.GetSchedule(f.ctx, "code")
+		return err == nil
+	})
+	f.sql("insert_schedule", "MORE_COLUMNS", "zone", "MORE_VALUES", "'Nowhere'")
+	states := func() string {
+		stats, err := inspect.New(f.client).ScheduleStats(f.ctx)
+		f.must(err)
+		return fmt.Sprint(stats.States)
+	}
+	f.eventually("the states are known", func() bool {
+		return states() == "map[active:3 has a fault:1 no worker declares it:0 paused:1]"
+	})
+	f.must(running.stop())
+	want(f, "the states without the worker", states(), "map[active:2 has a fault:1 no worker declares it:1 paused:1]")
+	f.setNext("overdue", f.store.Now().Add(-time.Hour))
+	f.setNext("paused", f.store.Now().Add(-2*time.Hour))
+	stats, err := inspect.New(f.client).ScheduleStats(f.ctx)
+	f.must(err)
+	if stats.Overdue < time.Hour || stats.Overdue > 90*time.Minute {
+		f.Errorf("the most overdue one has been due for %s", stats.Overdue)
+	}
 }
 
 // What is done to schedules in a caller's transaction is there when that commits.

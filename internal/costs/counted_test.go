@@ -532,6 +532,11 @@ func (q counted) ListScheduleTicks(ctx context.Context, arg db.ListScheduleTicks
 	return q.own.ListScheduleTicks(ctx, arg)
 }
 
+func (q counted) ListScheduleTimes(ctx context.Context) ([]db.ListScheduleTimesRow, error) {
+	q.note("ListScheduleTimes")
+	return q.own.ListScheduleTimes(ctx)
+}
+
 func (q counted) ListSchedules(ctx context.Context, arg db.ListSchedulesParams) ([]db.Schedule, error) {
 	q.note("ListSchedules")
 	return q.own.ListSchedules(ctx, arg)

@@ -673,6 +673,18 @@ func (q queries) ListScheduleTicks(ctx context.Context, arg db.ListScheduleTicks
 	return list, nil
 }
 
+func (q queries) ListScheduleTimes(ctx context.Context) ([]db.ListScheduleTimesRow, error) {
+	rows, err := q.own.ListScheduleTimes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListScheduleTimesRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListScheduleTimesRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListSchedules(ctx context.Context, arg db.ListSchedulesParams) ([]db.Schedule, error) {
 	rows, err := q.own.ListSchedules(ctx, dbpostgres.ListSchedulesParams(arg))
 	if err != nil {

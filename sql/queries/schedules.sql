@@ -80,3 +80,8 @@ SELECT t.* FROM sqluice_schedule_ticks AS t WHERE t.schedule = CAST(@schedule AS
 -- ListReplacingTicks lists the ticks of a schedule for which a job was cancelled.
 SELECT t.* FROM sqluice_schedule_ticks AS t
 WHERE t.schedule = CAST(@schedule AS TEXT) AND t.replaced_id = CAST(@job_id AS BIGINT) ORDER BY t.tick;
+
+-- name: ListScheduleTimes :many
+-- ListScheduleTimes lists when schedules are due, and what keeps them from it.
+SELECT s.name, s.origin, s.next_at, CAST(COALESCE(s.paused_at, 0) AS BIGINT) AS paused_at, CAST(COALESCE(s.fault, '') AS TEXT) AS fault
+FROM sqluice_schedules AS s;

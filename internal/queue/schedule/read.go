@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -33,6 +34,29 @@ func List(ctx context.Context, q db.Querier, after string, n int, revealed bool)
 		return nil, err
 	}
 	return show(ctx, q, rows, revealed)
+}
+
+// States returns how many schedules have each state, and for how long the most overdue one of those that are active has been due.
+func States(ctx context.Context, q db.Querier, now time.Time) (counts map[string]int64, overdue time.Duration, err error) {
+	rows, err := q.ListScheduleTimes(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	declared, err := declaredNow(ctx, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	counts = map[string]int64{jobtype.ScheduleActive: 0, jobtype.SchedulePaused: 0, jobtype.ScheduleUndeclared: 0, jobtype.ScheduleFaulty: 0}
+	for _, r := range rows {
+		state := jobtype.Schedule{
+			Fault: r.Fault, Paused: core.Time(r.PausedAt), Declared: r.Origin != OriginCode || declared[r.Name],
+		}.State()
+		counts[state]++
+		if next := core.Time(r.NextAt); state == jobtype.ScheduleActive && !next.IsZero() {
+			overdue = max(overdue, now.Sub(next))
+		}
+	}
+	return counts, overdue, nil
 }
 
 // Ticks returns the last n ticks of a schedule, newest first.
