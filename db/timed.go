@@ -992,3 +992,10 @@ func (q timed) TakeJobChanges(ctx context.Context, arg TakeJobChangesParams) ([]
 	q.hook("TakeJobChanges", time.Since(began), err)
 	return value, err
 }
+
+func (q timed) UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.UpdateWaitingJob(ctx, arg)
+	q.hook("UpdateWaitingJob", time.Since(began), err)
+	return value, err
+}

@@ -134,5 +134,6 @@ type (
 	SnoozeJobParams               = sqlite.SnoozeJobParams
 	TakeJobChangesParams          = sqlite.TakeJobChangesParams
 	TakeJobChangesRow             = sqlite.TakeJobChangesRow
+	UpdateWaitingJobParams        = sqlite.UpdateWaitingJobParams
 	Worker                        = sqlite.Worker
 )

@@ -10,7 +10,7 @@ var (
 	// ErrNoSchedule is returned by every method that takes a schedule's name when there is no such schedule.
 	ErrNoSchedule = jobtype.ErrNoSchedule
 
-	// ErrStatus is returned by Retry, Cancel and Delete when the job's status does not allow it; the error names the
+	// ErrStatus is returned by Retry, Cancel, Update and Delete when the job's status does not allow it; the error names the
 	// id and the status.
 	ErrStatus = jobtype.ErrStatus
 

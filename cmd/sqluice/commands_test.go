@@ -18,10 +18,11 @@ import (
 
 func commandTests() tests {
 	return tests{
-		"AStoppedCommandSaysWhy": aStoppedCommandSaysWhy,
-		"ListFiltersAndPages":    listFiltersAndPages,
-		"Schedules":              schedulesLive,
-		"ShowHasEverything":      showHasEverything,
+		"AStoppedCommandSaysWhy":                       aStoppedCommandSaysWhy,
+		"ListFiltersAndPages":                          listFiltersAndPages,
+		"UpdateChangesWhatHasNotStarted":               updateChangesWhatHasNotStarted,
+		"Schedules":                                    schedulesLive,
+		"ShowHasEverything":                            showHasEverything,
 		"ControlCharactersOfJobsNeverReachTheTerminal": controlCharactersOfJobsNeverReachTheTerminal,
 		"RetryCancelDeleteDoWhatCanBeDone":             retryCancelDeleteDoWhatCanBeDone,
 		"Why":                                          why,
@@ -174,6 +175,32 @@ func showHasEverything(t *testing.T, c *cli) {
 		c.fails(exitFailure, []string{"no such job"}, append([]string{"show", "--kind", "other"}, by...)...)
 		c.fails(exitUsage, []string{"give an ID"}, append([]string{"show", id, "--kind", job.Kind}, by...)...)
 		c.fails(exitUsage, []string{"give an ID"}, append([]string{"show"}, by...)...)
+	}
+}
+
+func updateChangesWhatHasNotStarted(t *testing.T, c *cli) {
+	id, other := c.enqueue("k"), c.enqueue("k", "--in", "1h")
+	if out := c.ok("update", id, other, "--priority", "9", "--payload", `{"a": 2}`, "--queue", "q", "--max-attempts", "3"); out != "job "+id+": changed\njob "+other+": changed\n" {
+		t.Errorf("update prints %q", out)
+	}
+	for _, id := range []string{id, other} {
+		if job := c.show(id).Job; job.Priority != 9 || job.Queue != "q" || job.MaxAttempts != 3 || !strings.Contains(string(job.Payload), "2") {
+			t.Errorf("the job is %+v", job)
+		}
+	}
+	c.ok("update", other, "--in", "0")
+	c.ok("update", id, "--at", "2100-01-01T00:00:00Z")
+	if job := c.show(id).Job; job.RunAfter.Year() != 2100 || job.Status != jobs.StatusScheduled {
+		t.Errorf("the job is %+v", job)
+	}
+	c.ok("work", "--drain", "--queue", "q", "--exec", execFlag(t, "k", "echo"))
+	c.fails(exitFailure, []string{"job " + other, "done"}, "update", other, "--priority", "1")
+	c.fails(exitFailure, []string{"no such job"}, "update", "99", "--priority", "1")
+	for text, args := range map[string][]string{
+		"give what to change": {id}, "exclude each other": {id, "--in", "1m", "--at", "2100-01-01T00:00:00Z"}, "--payload": {id, "--payload", "{"},
+		"--max-attempts": {id, "--max-attempts", "0"}, "--queue": {id, "--queue", ""}, "ID": {"x", "--priority", "1"},
+	} {
+		c.fails(exitUsage, []string{text}, append([]string{"update"}, args...)...)
 	}
 }
 

@@ -328,6 +328,9 @@ type Querier interface {
 	SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error)
 	// TakeJobChanges removes up to n notes after an id and returns them.
 	TakeJobChanges(ctx context.Context, arg TakeJobChangesParams) ([]TakeJobChangesRow, error)
+	// UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
+	// when its run_after has come.
+	UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error)
 }
 
 var _ Querier = (*Queries)(nil)

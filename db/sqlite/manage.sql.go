@@ -118,3 +118,47 @@ func (q *Queries) RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, 
 	}
 	return result.RowsAffected()
 }
+
+const updateWaitingJob = `-- name: UpdateWaitingJob :execrows
+UPDATE sqluice_jobs SET
+    status = CASE WHEN CAST(?1 AS BIGINT) IS NULL AND CAST(?2 AS BIGINT) IS NULL
+        AND CAST(?3 AS TEXT) IS NULL THEN status ELSE 'scheduled' END,
+    priority = COALESCE(CAST(?1 AS BIGINT), priority),
+    run_after = COALESCE(CAST(?2 AS BIGINT), run_after),
+    queue = COALESCE(CAST(?3 AS TEXT), queue),
+    payload = COALESCE(CAST(?4 AS TEXT), payload),
+    max_attempts = COALESCE(CAST(?5 AS BIGINT), max_attempts),
+    updated_at = CAST(?6 AS BIGINT)
+WHERE id = CAST(?7 AS BIGINT) AND status IN ('scheduled', 'pending')
+  AND (CAST(?8 AS TEXT) IS NULL OR status = CAST(?8 AS TEXT))
+`
+
+type UpdateWaitingJobParams struct {
+	Priority    *int64  `json:"priority"`
+	RunAfter    *int64  `json:"run_after"`
+	Queue       *string `json:"queue"`
+	Payload     *string `json:"payload"`
+	MaxAttempts *int64  `json:"max_attempts"`
+	Now         int64   `json:"now"`
+	ID          int64   `json:"id"`
+	Only        *string `json:"only"`
+}
+
+// UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
+// when its run_after has come.
+func (q *Queries) UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, updateWaitingJob,
+		arg.Priority,
+		arg.RunAfter,
+		arg.Queue,
+		arg.Payload,
+		arg.MaxAttempts,
+		arg.Now,
+		arg.ID,
+		arg.Only,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}

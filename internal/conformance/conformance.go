@@ -62,6 +62,7 @@ func Run(t *testing.T, open Open) {
 		{"OwnTransaction", ownTransactionTests},
 		{"Cancel", cancelTests},
 		{"Manage", manageTests},
+		{"Update", updateTests},
 		{"Inspect", inspectTests},
 		{"Counts", countsTests},
 		{"Search", searchTests},

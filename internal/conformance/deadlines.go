@@ -99,6 +99,7 @@ func (d *deadlines) addClient(failed, cancelled, waiting int64) {
 	})
 	d.add(true, "Client.Retry", func(ctx context.Context) error { return c.Retry(ctx, cancelled) })
 	d.add(true, "Client.Cancel", func(ctx context.Context) error { _, err := c.Cancel(ctx, waiting); return err })
+	d.add(true, "Client.Update", func(ctx context.Context) error { return c.Update(ctx, waiting, jobs.SetPriority(1)) })
 	d.add(true, "Client.Delete", func(ctx context.Context) error { return c.Delete(ctx, failed) })
 	d.add(true, "Client.PauseQueue", func(ctx context.Context) error { _, err := c.PauseQueue(ctx, "q"); return err })
 	d.add(true, "Client.ResumeQueue", func(ctx context.Context) error { _, err := c.ResumeQueue(ctx, "q"); return err })

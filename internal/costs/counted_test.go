@@ -701,3 +701,8 @@ func (q counted) TakeJobChanges(ctx context.Context, arg db.TakeJobChangesParams
 	q.note("TakeJobChanges")
 	return q.own.TakeJobChanges(ctx, arg)
 }
+
+func (q counted) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobParams) (int64, error) {
+	q.note("UpdateWaitingJob")
+	return q.own.UpdateWaitingJob(ctx, arg)
+}

@@ -22,6 +22,7 @@ const (
 	ActionEnqueue = jobtype.ActionEnqueue // added jobs
 	ActionRetry   = jobtype.ActionRetry   // made jobs due now
 	ActionCancel  = jobtype.ActionCancel  // ended jobs, or asked the workers that run them to
+	ActionUpdate  = jobtype.ActionUpdate  // changed jobs that had not started
 	ActionDelete  = jobtype.ActionDelete  // removed jobs
 	ActionPrune   = jobtype.ActionPrune   // removed jobs that ended long ago
 	ActionPause   = jobtype.ActionPause   // stopped claims from a queue

@@ -7,6 +7,7 @@ const (
 	ActionEnqueue Action = "enqueue" // added jobs
 	ActionRetry   Action = "retry"   // made jobs due now
 	ActionCancel  Action = "cancel"  // ended jobs, or asked the workers that run them to
+	ActionUpdate  Action = "update"  // changed jobs that had not started
 	ActionDelete  Action = "delete"  // removed jobs
 	ActionPrune   Action = "prune"   // removed jobs that ended long ago
 	ActionPause   Action = "pause"   // stopped claims from a queue
@@ -24,7 +25,7 @@ const (
 // Actions returns all actions.
 func Actions() []Action {
 	return []Action{
-		ActionEnqueue, ActionRetry, ActionCancel, ActionDelete, ActionPrune, ActionPause, ActionResume, ActionMark, ActionUnmark,
+		ActionEnqueue, ActionRetry, ActionCancel, ActionUpdate, ActionDelete, ActionPrune, ActionPause, ActionResume, ActionMark, ActionUnmark,
 		ActionSchedule, ActionPauseSchedule, ActionResumeSchedule, ActionRunSchedule, ActionDeleteSchedule,
 	}
 }

@@ -872,3 +872,7 @@ func (q queries) TakeJobChanges(ctx context.Context, arg db.TakeJobChangesParams
 	}
 	return list, nil
 }
+
+func (q queries) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobParams) (int64, error) {
+	return q.own.UpdateWaitingJob(ctx, dbpostgres.UpdateWaitingJobParams(arg))
+}

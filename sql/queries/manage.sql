@@ -28,3 +28,18 @@ WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_r
 -- DeleteJob removes a job that is not running, with its errors.
 DELETE FROM sqluice_jobs WHERE id = CAST(@id AS BIGINT) AND status NOT IN ('running', 'deleted')
   AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT));
+
+-- name: UpdateWaitingJob :execrows
+-- UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
+-- when its run_after has come.
+UPDATE sqluice_jobs SET
+    status = CASE WHEN CAST(sqlc.narg('priority') AS BIGINT) IS NULL AND CAST(sqlc.narg('run_after') AS BIGINT) IS NULL
+        AND CAST(sqlc.narg('queue') AS TEXT) IS NULL THEN status ELSE 'scheduled' END,
+    priority = COALESCE(CAST(sqlc.narg('priority') AS BIGINT), priority),
+    run_after = COALESCE(CAST(sqlc.narg('run_after') AS BIGINT), run_after),
+    queue = COALESCE(CAST(sqlc.narg('queue') AS TEXT), queue),
+    payload = COALESCE(CAST(sqlc.narg('payload') AS TEXT), payload),
+    max_attempts = COALESCE(CAST(sqlc.narg('max_attempts') AS BIGINT), max_attempts),
+    updated_at = CAST(@now AS BIGINT)
+WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending')
+  AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT));

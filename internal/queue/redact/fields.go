@@ -3,6 +3,7 @@ package redact
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,4 +91,13 @@ func (h Fields) Redact(j Columns) {
 			*value = redact(*value, paths)
 		}
 	}
+}
+
+// Shown reports whether a payload has [jobtype.Redacted] where something is hidden: it was read by one who may not see it.
+func (h Fields) Shown(payload json.RawMessage) bool {
+	paths := h[inPayload]
+	if len(paths) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(taken(payload, paths), func(value json.RawMessage) bool { return string(value) == redactedJSON })
 }

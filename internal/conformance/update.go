@@ -1,0 +1,189 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+)
+
+// updateTests cover changes of jobs that have not started.
+var updateTests = []test{
+	{"EveryColumn", testUpdateEveryColumn},
+	{"TakesItsPlace", testUpdateOrder},
+	{"Refused", testUpdateRefused},
+	{"Redacted", testUpdateRedacted},
+	{"OneWinsAgainstAClaim", testUpdateAgainstClaims},
+	{"HandedOver", testUpdateHandedOver},
+}
+
+func testUpdateEveryColumn(f *fixture) {
+	at := f.store.Now().Add(time.Hour).Truncate(time.Microsecond)
+	for _, opts := range [][]jobs.EnqueueOption{nil, {jobs.In(2 * time.Hour)}} {
+		id := f.enqueue("k", append(opts, jobs.UserID("u"), jobs.Tags("t"))...)
+		before := f.get(id)
+		f.must(f.client.Update(f.as("me"), id, jobs.SetPriority(7), jobs.SetRunAfter(at), jobs.SetPayload(map[string]int{"b": 2}),
+			jobs.SetQueue("other"), jobs.SetMaxAttempts(3), jobs.OnlyIf(before.Status)))
+		job := f.get(id)
+		if job.Priority != 7 || !job.RunAfter.Equal(at) || !sameJSON(job.Payload, `{"b":2}`) || job.Queue != "other" || job.MaxAttempts != 3 ||
+			job.Status != jobs.StatusScheduled {
+			f.Errorf("the job is %+v", job)
+		}
+		if job.Kind != before.Kind || job.UserID != "u" || len(job.Tags) != 1 || !job.CreatedAt.Equal(before.CreatedAt) || job.Attempt != 0 {
+			f.Errorf("of %+v became %+v", before, job)
+		}
+	}
+	f.wantAudit(
+		inspect.AuditEntry{Actor: "me", Action: inspect.ActionUpdate, JobID: 1, Kind: "k", Queue: "default", Jobs: 1,
+			Detail: json.RawMessage(`{"columns":["priority","run_after","payload","queue","max_attempts"]}`)},
+		inspect.AuditEntry{Actor: "me", Action: inspect.ActionUpdate, JobID: 2, Kind: "k", Queue: "default", Jobs: 1,
+			Detail: json.RawMessage(`{"columns":["priority","run_after","payload","queue","max_attempts"]}`)},
+	)
+	id := f.enqueue("k")
+	f.must(f.client.Update(f.ctx, id, jobs.SetPayload(1)))
+	want(f, "the status of a job whose place stays", f.get(id).Status, jobs.StatusPending)
+}
+
+// An updated job runs when and where its new values say.
+func testUpdateOrder(f *fixture) {
+	first, second, third := f.enqueue("k"), f.enqueue("k"), f.enqueue("k")
+	later, never := f.enqueue("k", jobs.In(time.Hour)), f.enqueue("k")
+	f.must(f.client.Update(f.ctx, third, jobs.SetPriority(5)))
+	f.must(f.client.Update(f.ctx, first, jobs.SetPriority(-5)))
+	f.must(f.client.Update(f.ctx, later, jobs.SetRunAfter(time.Time{}), jobs.SetPriority(9)))
+	f.must(f.client.Update(f.ctx, never, jobs.SetQueue("other")))
+	var order []int64
+	f.drain(jobs.Config{Queues: map[string]int{"default": 1}}, on("k", func(_ context.Context, job jobs.Job) error {
+		order = append(order, job.ID)
+		return nil
+	}))
+	want(f, "the order", fmt.Sprint(order), fmt.Sprint([]int64{later, third, second, first}))
+	want(f, "the job of the other queue", f.get(never).Status.Final(), false)
+	f.drain(jobs.Config{Queues: map[string]int{"other": 1}}, on("k", nothing))
+	want(f, "the job of the other queue", f.get(never).Status, jobs.StatusDone)
+}
+
+func testUpdateRefused(f *fixture) {
+	id := f.enqueue("k")
+	before := f.get(id)
+	for text, opt := range map[string]jobs.UpdateOption{
+		"priority":          jobs.SetPriority(1 << 20),
+		"run-after time":    jobs.SetRunAfter(f.store.Now().Add(-24 * time.Hour)),
+		"encode payload":    jobs.SetPayload(func() {}),
+		"payload":           jobs.SetPayload(json.RawMessage(`"\u0000"`)),
+		"queue":             jobs.SetQueue(""),
+		"max attempts":      jobs.SetMaxAttempts(0),
+		"pending, not done": jobs.OnlyIf(jobs.StatusDone),
+	} {
+		opts := []jobs.UpdateOption{jobs.SetPriority(1), opt}
+		if err := f.client.Update(f.ctx, id, opts...); err == nil || !strings.Contains(err.Error(), text) {
+			f.Errorf("a fault in %s: %v", text, err)
+		}
+	}
+	if err := f.client.Update(f.ctx, id); err == nil || !strings.Contains(err.Error(), "nothing to change") {
+		f.Errorf("an update of nothing: %v", err)
+	}
+	if after := f.get(id); after.Priority != before.Priority || !after.UpdatedAt.Equal(before.UpdatedAt) {
+		f.Errorf("of %+v became %+v", before, after)
+	}
+	if err := f.client.Update(f.ctx, 999, jobs.SetPriority(1)); !errors.Is(err, jobs.ErrNotFound) {
+		f.Errorf("a job that is not there: %v", err)
+	}
+	f.drain(jobs.Config{}, on("k", func(ctx context.Context, job jobs.Job) error {
+		if err := f.client.Update(ctx, job.ID, jobs.SetPriority(1)); !errors.Is(err, jobs.ErrStatus) || !strings.Contains(err.Error(), "running") {
+			f.Errorf("a running job: %v", err)
+		}
+		return nil
+	}))
+	for status, id := range map[jobs.Status]int64{jobs.StatusDone: id, jobs.StatusFailed: f.fail("k", "no")} {
+		err := f.client.Update(f.ctx, id, jobs.SetPriority(1))
+		if !errors.Is(err, jobs.ErrStatus) || !strings.Contains(err.Error(), string(status)) {
+			f.Errorf("a job that is %s: %v", status, err)
+		}
+	}
+}
+
+// What was shown without its sensitive fields cannot be written back.
+func testUpdateRedacted(f *fixture) {
+	kind := jobs.Kind[json.RawMessage]{Name: "k", Sensitive: []string{"card.number"}}
+	secret := json.RawMessage(`{"card": {"number": "4000"}, "amount": 1}`)
+	receipt, err := kind.Enqueue(f.ctx, f.client, secret)
+	f.must(err)
+	shown := f.get(receipt.ID).Payload
+	if err := f.client.Update(f.ctx, receipt.ID, jobs.SetPayload(shown)); err == nil || !strings.Contains(err.Error(), "sensitive field") {
+		f.Errorf("the payload %s is taken: %v", shown, err)
+	}
+	f.must(f.client.Update(f.ctx, receipt.ID, jobs.SetPayload(json.RawMessage(`{"card": {"number": "5000"}, "amount": "`+jobs.Redacted+`"}`))))
+	job, err := f.client.Revealed().Get(f.ctx, receipt.ID)
+	f.must(err)
+	if !strings.Contains(string(job.Payload), "5000") {
+		f.Errorf("the payload is %s", job.Payload)
+	}
+}
+
+// Of an update and a claim of a job one wins: what an update has changed is what the handler sees, and a refused one it does not.
+func testUpdateAgainstClaims(f *fixture) {
+	const n = 400
+	ids := f.addMany("k", n)
+	var mu sync.Mutex
+	seen := map[int64]string{}
+	f.start(jobs.Config{Queues: map[string]int{"default": 4}}, on("k", func(_ context.Context, job jobs.Job) error {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[job.ID] = string(job.Payload)
+		return nil
+	}))
+	won := map[int64]bool{}
+	other := f.elsewhere()
+	for i := range ids {
+		id := ids[len(ids)-1-i] // toward the claims
+		err := other.Update(f.ctx, id, jobs.SetPayload(2), jobs.SetPriority(i%3))
+		if err != nil && !errors.Is(err, jobs.ErrStatus) {
+			f.Fatal(err)
+		}
+		won[id] = err == nil
+	}
+	for _, id := range ids {
+		want(f, "status", f.ended(id).Status, jobs.StatusDone)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	wins := 0
+	for _, id := range ids {
+		if won[id] {
+			wins++
+		}
+		if (seen[id] == "2") != won[id] {
+			f.Errorf("job %d, whose update won: %v, ran with %s", id, won[id], seen[id])
+		}
+	}
+	f.Logf("%d of %d updates won", wins, n)
+}
+
+// A job that was handed to a runner of the same client runs: it cannot be updated.
+func testUpdateHandedOver(f *fixture) {
+	begun, release := make(chan int64), make(chan struct{})
+	f.start(jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+		begun <- job.ID
+		<-release
+		return nil
+	}))
+	defer close(release)
+	id := f.enqueue("k")
+	receive(f, "the job runs", begun)
+	if err := f.client.Update(f.ctx, id, jobs.SetPriority(1)); !errors.Is(err, jobs.ErrStatus) {
+		f.Errorf("update: %v", err)
+	}
+}
+
+// sameJSON compares JSON without its blanks.
+func sameJSON(have json.RawMessage, want string) bool {
+	var a, b any
+	return json.Unmarshal(have, &a) == nil && json.Unmarshal([]byte(want), &b) == nil && fmt.Sprint(a) == fmt.Sprint(b)
+}

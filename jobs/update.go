@@ -1,0 +1,116 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// UpdateOption says what [Client.Update] changes of a job. A [ChangeOption] is one too: a condition, or what the audit log records.
+type UpdateOption interface{ update(*update) error }
+
+// update is what the options say.
+type update struct {
+	now     time.Time
+	params  db.UpdateWaitingJobParams
+	changed []string
+	changes []ChangeOption
+}
+
+type updateFunc func(*update) error
+
+func (f updateFunc) update(u *update) error { return f(u) }
+
+func (o ChangeOption) update(u *update) error {
+	u.changes = append(u.changes, o)
+	return nil
+}
+
+// SetPriority gives the job another priority: higher runs first; from [MinPriority] to [MaxPriority].
+func SetPriority(p int) UpdateOption {
+	return updateFunc(func(u *update) error {
+		n := int64(p)
+		u.params.Priority = &n
+		return u.set("priority", (&enqueue{priority: p, maxAttempts: 1}).checkNumbers())
+	})
+}
+
+// SetRunAfter lets the job run not before a time, as [At] does. The zero time means at once.
+func SetRunAfter(t time.Time) UpdateOption {
+	return updateFunc(func(u *update) error {
+		e := &enqueue{}
+		At(t)(e)
+		at, _, err := e.runAfter(u.now)
+		micros := core.Micros(at)
+		u.params.RunAfter = &micros
+		return u.set("run_after", err)
+	})
+}
+
+// SetPayload gives the job another payload: any value that encodes to JSON. What was read by a client that does not show sensitive
+// fields is refused: it has [Redacted] in their place.
+func SetPayload(v any) UpdateOption {
+	return updateFunc(func(u *update) error {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("encode payload: %w", err)
+		}
+		text := string(data)
+		u.params.Payload = &text
+		return u.set("payload", core.ValidateJSON("payload", data))
+	})
+}
+
+// SetQueue moves the job to another queue.
+func SetQueue(name string) UpdateOption {
+	return updateFunc(func(u *update) error {
+		u.params.Queue = &name
+		return u.set("queue", ValidateName("queue", name))
+	})
+}
+
+// SetMaxAttempts fails the job for good after so many counted attempts: 1 to [MaxAttemptsLimit]. When as many were made before, the
+// next one is the last.
+func SetMaxAttempts(n int) UpdateOption {
+	return updateFunc(func(u *update) error {
+		most := int64(n)
+		u.params.MaxAttempts = &most
+		return u.set("max_attempts", (&enqueue{maxAttempts: n}).checkNumbers())
+	})
+}
+
+// set notes a column that is changed, and returns what is wrong with its value.
+func (u *update) set(column string, err error) error {
+	u.changed = append(u.changed, column)
+	return err
+}
+
+// Update changes a job that has not started: one that is scheduled or pending. Of an update and a claim one wins: a job that runs, or
+// that a worker has prefetched or was handed, is refused with an [ErrStatus], and so is one that has ended. The error is [ErrNotFound]
+// when there is no such job, and an [InvalidError] for a value out of its bounds. The audit log records which columns were changed,
+// without values.
+func (c *Client) Update(ctx context.Context, id int64, opts ...UpdateOption) error {
+	u := update{now: c.store.NowWithin(ctx)}
+	for _, opt := range opts {
+		if err := opt.update(&u); err != nil {
+			return fmt.Errorf("%s job %d: %w", jobtype.ActionUpdate, id, err)
+		}
+	}
+	if len(u.changed) == 0 {
+		return fmt.Errorf("%s job %d: %w", jobtype.ActionUpdate, id, errors.New("nothing to change is given"))
+	}
+	u.params.ID = id
+	changes := append([]ChangeOption{AuditDetail(map[string]any{"columns": u.changed})}, u.changes...)
+	return c.change(ctx, jobtype.ActionUpdate, core.WorkReady, id, changes,
+		func(ctx context.Context, q db.Querier, now, _ int64, o lifecycle.Options, _ lifecycle.Left) error {
+			u.params.Now = now
+			return lifecycle.Update(ctx, q, u.params, o)
+		})
+}
