@@ -47,6 +47,7 @@ func Run(t *testing.T, open Open) {
 	}{
 		{"Enqueue", enqueueTests},
 		{"Unique", uniqueTests},
+		{"Items", itemTests},
 		{"Order", orderTests},
 		{"ManyQueues", manyQueuesTests},
 		{"Due", dueTests},

@@ -97,6 +97,10 @@ func (d *deadlines) addClient(failed, cancelled, waiting int64) {
 		_, err := c.EnqueueMany(ctx, late, []json.RawMessage{one, one})
 		return err
 	})
+	d.add(true, "Client.EnqueueItems", func(ctx context.Context) error {
+		_, err := c.EnqueueItems(ctx, []jobs.Item{jobs.NewItem(late, one), jobs.NewItem(late, one)})
+		return err
+	})
 	d.add(true, "Client.Retry", func(ctx context.Context) error { return c.Retry(ctx, cancelled) })
 	d.add(true, "Client.Cancel", func(ctx context.Context) error { _, err := c.Cancel(ctx, waiting); return err })
 	d.add(true, "Client.Update", func(ctx context.Context) error { return c.Update(ctx, waiting, jobs.SetPriority(1)) })

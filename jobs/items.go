@@ -1,0 +1,130 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/audit"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Item is one of the jobs that [Client.EnqueueItems] adds together. Make it with [Kind.Item] or [NewItem].
+type Item struct {
+	job     *enqueue
+	payload []byte
+	fault   error
+}
+
+// Item returns a job of the kind for [Client.EnqueueItems].
+func (k Kind[T]) Item(args T, opts ...EnqueueOption) Item {
+	data, err := json.Marshal(args)
+	if err != nil {
+		err = fmt.Errorf("encode payload: %w", err)
+	}
+	return Item{job: k.enqueue(opts), payload: data, fault: err}
+}
+
+// NewItem returns a job of a kind given by name, with a payload that is JSON already, for [Client.EnqueueItems].
+func NewItem(kind string, payload json.RawMessage, opts ...EnqueueOption) Item {
+	return Item{job: newEnqueue(kind, opts), payload: payload}
+}
+
+// EnqueueItems adds jobs of any kinds and options in one transaction: all of them or none. It returns a receipt for each, in order. An
+// item whose unique key or request id another job has, also one before it in the list, adds none, and its receipt has that job.
+// A faulty item is named by its place, counted from 0. Middleware sees each item as an enqueue of its own, inside those of the items
+// before it: its next returns when all are there.
+func (c *Client) EnqueueItems(ctx context.Context, items []Item) ([]Receipt, error) {
+	receipts := make([]Receipt, len(items))
+	if err := c.passItems(ctx, items, receipts, 0); err != nil {
+		return nil, fmt.Errorf("enqueue %d items: %w", len(items), err)
+	}
+	return receipts, nil
+}
+
+// passItems passes the items from the ith one on through the middleware, and adds all of them inside the last one's.
+func (c *Client) passItems(ctx context.Context, items []Item, receipts []Receipt, i int) error {
+	if i == len(items) || c.around == nil {
+		return c.addItems(ctx, items, receipts)
+	}
+	item := items[i]
+	r := &EnqueueRequest{client: c, enqueue: item.job, jobs: 1, payload: func(int) ([]byte, error) { return item.payload, item.fault }}
+	r.add = func(ctx context.Context) error {
+		err := c.passItems(ctx, items, receipts, i+1)
+		r.ids, r.existed = []int64{receipts[i].ID}, receipts[i].Existed
+		return err
+	}
+	return r.pass(ctx)
+}
+
+// addItems validates items, adds them, and tells the observer.
+func (c *Client) addItems(ctx context.Context, items []Item, receipts []Receipt) error {
+	author, err := audit.Of(ctx)
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	now := c.store.NowWithin(ctx)
+	rows := make([]db.EnqueueJobParams, len(items))
+	for i, item := range items {
+		row, err := item.job.columns(now)
+		if err == nil {
+			err = item.fault
+		}
+		if err == nil {
+			err = item.job.validate(item.payload)
+		}
+		if err != nil {
+			return fmt.Errorf("item %d: %w", i, err)
+		}
+		row.Payload = string(item.payload)
+		rows[i] = row
+	}
+	for _, item := range items {
+		if err := item.job.mark(ctx, c); err != nil {
+			return err
+		}
+	}
+	subject := common(rows)
+	err = c.scope().InsertWith(ctx, subject.Queue, true, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
+		list, err := lifecycle.InsertAll(ctx, q, rows)
+		if err != nil {
+			return false, err
+		}
+		subject.JobIDs = nil
+		for i, item := range list {
+			receipts[i] = Receipt{ID: item.ID, Existed: item.Existed}
+			if !item.Existed {
+				subject.JobIDs = append(subject.JobIDs, item.ID)
+			}
+		}
+		return len(subject.JobIDs) > 0, author.RecordMany(ctx, q, core.Micros(now), subject)
+	})
+	if err != nil {
+		return err
+	}
+	for i, item := range items {
+		added := 1
+		if receipts[i].Existed {
+			added = 0
+		}
+		tellEnqueued(c.store.Observer(), item.job, added, receipts[i].Existed, c.scope().Tx != nil)
+	}
+	return nil
+}
+
+// common is what the audit log says of all rows: the kind and the queue if they have them in common.
+func common(rows []db.EnqueueJobParams) audit.Entry {
+	entry := audit.Entry{Action: jobtype.ActionEnqueue, Kind: rows[0].Kind, Queue: rows[0].Queue}
+	for _, row := range rows {
+		if row.Kind != entry.Kind {
+			entry.Kind = ""
+		}
+		if row.Queue != entry.Queue {
+			entry.Queue = ""
+		}
+	}
+	return entry
+}
