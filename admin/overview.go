@@ -92,7 +92,7 @@ type pausing struct {
 }
 
 func (h *Handler) pauseQueue(r *http.Request) (answer, error) {
-	return h.setQueue(r, true, h.client.PauseQueue)
+	return h.setQueue(r, true, func(ctx context.Context, name string) (bool, error) { return h.client.PauseQueue(ctx, name) })
 }
 
 func (h *Handler) resumeQueue(r *http.Request) (answer, error) {

@@ -930,6 +930,13 @@ func (q timed) ResetStuckJobs(ctx context.Context, arg int64) ([]ResetStuckJobsR
 	return value, err
 }
 
+func (q timed) ResumeDueQueues(ctx context.Context, arg int64) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ResumeDueQueues(ctx, arg)
+	q.hook("ResumeDueQueues", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ResumeQueue(ctx context.Context, arg ResumeQueueParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ResumeQueue(ctx, arg)

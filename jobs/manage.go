@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
@@ -149,11 +150,53 @@ func (c *Client) change(
 	return nil
 }
 
+// PauseOption says how a queue is paused: [PauseUntil] or [PauseFor].
+type PauseOption func(*pause)
+
+// pause is how a queue is paused.
+type pause struct {
+	until time.Time     // when given
+	after time.Duration // otherwise, unless 0
+}
+
+// PauseUntil ends the pause at a time. The zero time means when the queue is resumed.
+func PauseUntil(t time.Time) PauseOption { return func(p *pause) { p.until, p.after = t, 0 } }
+
+// PauseFor ends the pause after a time. 0 means when the queue is resumed.
+func PauseFor(d time.Duration) PauseOption {
+	return func(p *pause) { p.until, p.after = time.Time{}, d }
+}
+
+// end is when the pause ends, in microseconds; nil when the queue is resumed.
+func (p pause) end(now time.Time) (*int64, error) {
+	until := p.until
+	if p.after != 0 {
+		until = now.Add(p.after)
+	}
+	if until.IsZero() {
+		return nil, nil
+	}
+	if !until.After(now) || until.After(core.Latest) {
+		return nil, jobtype.NewInvalidError("end of the pause", until.Format(time.RFC3339), "lie in the future, and not after the year 9999")
+	}
+	at := core.Micros(until)
+	return &at, nil
+}
+
 // PauseQueue stops all runners from claiming jobs of a queue; what runs goes on. It reports whether that changed
-// anything. A queue that has no jobs yet can be paused too.
-func (c *Client) PauseQueue(ctx context.Context, name string) (bool, error) {
+// anything: a queue that is paused already gets the new end. A queue that has no jobs yet can be paused too. When a pause
+// ends by itself, a runner of any queue ends it at that time, or the next one that starts.
+func (c *Client) PauseQueue(ctx context.Context, name string, opts ...PauseOption) (bool, error) {
+	var p pause
+	for _, opt := range opts {
+		opt(&p)
+	}
+	end, err := p.end(c.store.NowWithin(ctx))
+	if err != nil {
+		return false, fmt.Errorf("%s queue %s: %w", jobtype.ActionPause, strconv.Quote(name), err)
+	}
 	return c.changeQueue(ctx, jobtype.ActionPause, name, func(ctx context.Context, q db.Querier, now int64) (int64, error) {
-		return q.PauseQueue(ctx, db.PauseQueueParams{Name: name, Now: now})
+		return q.PauseQueue(ctx, db.PauseQueueParams{Name: name, Now: now, PausedUntil: end})
 	})
 }
 

@@ -333,6 +333,11 @@ func TestQueuesWithoutAWorkerSaySo(t *testing.T) {
 	if strings.Count(out, "no worker") != 1 || strings.Contains(out, "active") || !strings.Contains(out, "paused") {
 		t.Errorf("the queues are\n%s", out)
 	}
+	c.ok("queues", "pause", "slow", "--for", "10m")
+	if out := c.ok("queues"); !strings.Contains(out, ", ends in ") {
+		t.Errorf("the queues are\n%s", out)
+	}
+	c.fails(exitUsage, []string{"--for", "at least 1s"}, "queues", "pause", "slow", "--for", "0")
 }
 
 // With many queues, stats shows those with the most work.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/sqluice/sqluice/jobs"
@@ -24,7 +25,7 @@ func (a *app) queuesCommand() *cobra.Command {
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.AddCommand(
-		a.queueSwitch("pause", "Stop workers from claiming jobs of a queue; running jobs continue", "paused", (*jobs.Client).PauseQueue),
+		a.queuePauseCommand(),
 		a.queueSwitch("resume", "Let workers claim jobs of a paused queue again", "resumed", (*jobs.Client).ResumeQueue),
 	)
 	return cmd
@@ -45,6 +46,9 @@ func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON bool) error {
 		switch {
 		case !q.PausedAt.IsZero():
 			state = "paused " + age(now, q.PausedAt)
+			if !q.PausedUntil.IsZero() {
+				state += ", ends " + age(now, q.PausedUntil)
+			}
 		case q.Slots == 0:
 			state = "no worker"
 		}
@@ -52,6 +56,16 @@ func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON bool) error {
 			strconv.FormatInt(q.Running, 10), strconv.Itoa(q.Slots), state)
 	}
 	return t.end()
+}
+
+func (a *app) queuePauseCommand() *cobra.Command {
+	var f time.Duration
+	cmd := a.queueSwitch("pause", "Stop workers from claiming jobs of a queue; running jobs continue", "paused",
+		func(c *jobs.Client, ctx context.Context, name string) (bool, error) {
+			return c.PauseQueue(ctx, name, jobs.PauseFor(f))
+		})
+	cmd.Flags().Var(&durationValue{value: &f, least: time.Second}, "for", "resume it after this time")
+	return cmd
 }
 
 // queueSwitch is the pause or the resume command. Repeating it is not an error.

@@ -125,11 +125,11 @@ func (s *topSource) change(ctx context.Context, queue string, pause bool) (chang
 	ctx, cancel := context.WithTimeoutCause(ctx, topReadTimeout, fmt.Errorf("no answer within %s", topReadTimeout))
 	defer cancel()
 	err = s.do(ctx, func(c *jobs.Client) (err error) {
-		set := c.ResumeQueue
 		if pause {
-			set = c.PauseQueue
+			changed, err = c.PauseQueue(ctx, queue)
+		} else {
+			changed, err = c.ResumeQueue(ctx, queue)
 		}
-		changed, err = set(ctx, queue)
 		return err
 	})
 	return changed, err

@@ -67,9 +67,10 @@ type Move struct {
 }
 
 type Queue struct {
-	Name      string `json:"name"`
-	PausedAt  *int64 `json:"paused_at"`
-	UpdatedAt int64  `json:"updated_at"`
+	Name        string `json:"name"`
+	PausedAt    *int64 `json:"paused_at"`
+	UpdatedAt   int64  `json:"updated_at"`
+	PausedUntil *int64 `json:"paused_until"`
 }
 
 type Refusal struct {

@@ -100,8 +100,8 @@ func (q *Queries) ImportJobErrors(ctx context.Context, items string) (int64, err
 }
 
 const importQueues = `-- name: ImportQueues :execrows
-INSERT INTO sqluice_queues (name, paused_at, updated_at)
-SELECT e.value->>0, CAST(e.value->>1 AS BIGINT), CAST(e.value->>2 AS BIGINT)
+INSERT INTO sqluice_queues (name, paused_at, updated_at, paused_until)
+SELECT e.value->>0, CAST(e.value->>1 AS BIGINT), CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 `
 

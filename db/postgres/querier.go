@@ -154,7 +154,8 @@ type Querier interface {
 	GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPruneStepRow, error)
 	// GetSchedule returns a schedule.
 	GetSchedule(ctx context.Context, name string) (Schedule, error)
-	// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, and whether one of them owes a job.
+	// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, and when the
+	// next pause of a queue ends, 0 for none.
 	// declared is a JSON list of names.
 	GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error)
 	// GetWorkerName returns the name and the host of a worker, which may have ended.
@@ -270,7 +271,8 @@ type Querier interface {
 	NoteScheduleJob(ctx context.Context, arg NoteScheduleJobParams) error
 	// OpenQueue opens the queue again that the move with a token closed.
 	OpenQueue(ctx context.Context, token string) (int64, error)
-	// PauseQueue stops claims from a queue; what runs goes on. Zero rows mean that it was paused already.
+	// PauseQueue stops claims from a queue, until a time or until it is resumed; what runs goes on. Zero rows mean that it was paused so
+	// already.
 	PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, error)
 	// PauseSchedule stops a schedule. Zero rows mean that it was paused already, or is not there.
 	PauseSchedule(ctx context.Context, arg PauseScheduleParams) (int64, error)
@@ -310,6 +312,8 @@ type Querier interface {
 	RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error)
 	// ResetStuckJobs gives every other stuck job back to be claimed anew.
 	ResetStuckJobs(ctx context.Context, now int64) ([]ResetStuckJobsRow, error)
+	// ResumeDueQueues allows claims from the queues again whose pause is over.
+	ResumeDueQueues(ctx context.Context, now int64) (int64, error)
 	// ResumeQueue allows claims from a queue again. Zero rows mean that it was not paused.
 	ResumeQueue(ctx context.Context, arg ResumeQueueParams) (int64, error)
 	// ResumeSchedule lets a schedule go on, from the next tick on. Zero rows mean that it is not as it was read, or not there.

@@ -10,7 +10,7 @@ import (
 )
 
 const listQueueRows = `-- name: ListQueueRows :many
-SELECT q.name, q.paused_at, q.updated_at FROM sqluice_queues AS q ORDER BY q.name
+SELECT q.name, q.paused_at, q.updated_at, q.paused_until FROM sqluice_queues AS q ORDER BY q.name
 `
 
 // ListQueueRows lists the queues that were ever paused.
@@ -23,7 +23,12 @@ func (q *Queries) ListQueueRows(ctx context.Context) ([]Queue, error) {
 	var items []Queue
 	for rows.Next() {
 		var i Queue
-		if err := rows.Scan(&i.Name, &i.PausedAt, &i.UpdatedAt); err != nil {
+		if err := rows.Scan(
+			&i.Name,
+			&i.PausedAt,
+			&i.UpdatedAt,
+			&i.PausedUntil,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -35,20 +40,37 @@ func (q *Queries) ListQueueRows(ctx context.Context) ([]Queue, error) {
 }
 
 const pauseQueue = `-- name: PauseQueue :execrows
-INSERT INTO sqluice_queues (name, paused_at, updated_at)
-VALUES (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($2 AS BIGINT))
-ON CONFLICT (name) DO UPDATE SET paused_at = excluded.paused_at, updated_at = excluded.updated_at
-WHERE sqluice_queues.paused_at IS NULL
+INSERT INTO sqluice_queues (name, paused_at, paused_until, updated_at)
+VALUES (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($2 AS BIGINT))
+ON CONFLICT (name) DO UPDATE SET paused_at = COALESCE(sqluice_queues.paused_at, excluded.paused_at),
+    paused_until = excluded.paused_until, updated_at = excluded.updated_at
+WHERE sqluice_queues.paused_at IS NULL OR COALESCE(sqluice_queues.paused_until, -1) <> COALESCE(excluded.paused_until, -1)
 `
 
 type PauseQueueParams struct {
-	Name string `json:"name"`
-	Now  int64  `json:"now"`
+	Name        string `json:"name"`
+	Now         int64  `json:"now"`
+	PausedUntil *int64 `json:"paused_until"`
 }
 
-// PauseQueue stops claims from a queue; what runs goes on. Zero rows mean that it was paused already.
+// PauseQueue stops claims from a queue, until a time or until it is resumed; what runs goes on. Zero rows mean that it was paused so
+// already.
 func (q *Queries) PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, error) {
-	result, err := q.db.Exec(ctx, pauseQueue, arg.Name, arg.Now)
+	result, err := q.db.Exec(ctx, pauseQueue, arg.Name, arg.Now, arg.PausedUntil)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const resumeDueQueues = `-- name: ResumeDueQueues :execrows
+UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, updated_at = CAST($1 AS BIGINT)
+WHERE paused_at IS NOT NULL AND paused_until <= CAST($1 AS BIGINT)
+`
+
+// ResumeDueQueues allows claims from the queues again whose pause is over.
+func (q *Queries) ResumeDueQueues(ctx context.Context, now int64) (int64, error) {
+	result, err := q.db.Exec(ctx, resumeDueQueues, now)
 	if err != nil {
 		return 0, err
 	}
@@ -56,7 +78,7 @@ func (q *Queries) PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, 
 }
 
 const resumeQueue = `-- name: ResumeQueue :execrows
-UPDATE sqluice_queues SET paused_at = NULL, updated_at = CAST($1 AS BIGINT)
+UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, updated_at = CAST($1 AS BIGINT)
 WHERE name = CAST($2 AS TEXT) AND paused_at IS NOT NULL
 `
 

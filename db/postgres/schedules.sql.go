@@ -167,20 +167,23 @@ SELECT CAST(COALESCE((
              AND (s.origin = 'client' OR s.name IN (SELECT d.value FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS d (value)))
            ORDER BY s.next_at LIMIT 1
        ), -1) AS BIGINT) AS next_at,
-       CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed
+       CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed,
+       CAST(COALESCE((SELECT MIN(q.paused_until) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL), 0) AS BIGINT) AS pause_end
 `
 
 type GetScheduleWorkRow struct {
-	NextAt int64 `json:"next_at"`
-	Owed   int64 `json:"owed"`
+	NextAt   int64 `json:"next_at"`
+	Owed     int64 `json:"owed"`
+	PauseEnd int64 `json:"pause_end"`
 }
 
-// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, and whether one of them owes a job.
+// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, and when the
+// next pause of a queue ends, 0 for none.
 // declared is a JSON list of names.
 func (q *Queries) GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error) {
 	row := q.db.QueryRow(ctx, getScheduleWork, declared)
 	var i GetScheduleWorkRow
-	err := row.Scan(&i.NextAt, &i.Owed)
+	err := row.Scan(&i.NextAt, &i.Owed, &i.PauseEnd)
 	return i, err
 }
 

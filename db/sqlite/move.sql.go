@@ -97,8 +97,8 @@ func (q *Queries) ImportJobErrors(ctx context.Context, items string) (int64, err
 }
 
 const importQueues = `-- name: ImportQueues :execrows
-INSERT INTO sqluice_queues (name, paused_at, updated_at)
-SELECT e.value->>0, e.value->>1, e.value->>2
+INSERT INTO sqluice_queues (name, paused_at, updated_at, paused_until)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3
 FROM json_each(CAST(?1 AS TEXT)) AS e
 `
 

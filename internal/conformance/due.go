@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +24,8 @@ var dueTests = []test{
 	{"DueBehindForeignKinds", testDueBehindForeign},
 	{"WokenByAnotherProcess", testWokenByOther},
 	{"WokenByAResume", testWokenByResume},
+	{"APauseEndsByItself", testPauseEnds},
+	{"APauseThatEndedWithoutAWorker", testPauseEndedBefore},
 }
 
 func testNotEarly(f *fixture) {
@@ -117,14 +121,17 @@ func testDueBacklog(f *fixture) {
 	f.eventually("the backlog is due", func() bool { return f.store.Now().After(at.Add(time.Millisecond)) })
 	// The freed slot takes some of the early ones, and while they run the rest is promoted.
 	release <- struct{}{}
-	receive(f, "another start", ran)
+	second := receive(f, "another start", ran)
 	f.eventually("all are promoted", func() bool {
 		stats, err := inspect.New(f.client).Stats(f.ctx)
 		f.must(err)
 		return stats.Jobs[jobs.StatusScheduled] == 0
 	})
 	release <- struct{}{}
-	want(f, "the job after that", receive(f, "the next start", ran), best)
+	third := receive(f, "the next start", ran)
+	if second != best { // it is, on a machine so busy that the backlog was due before it was there
+		want(f, "the job after that", third, best)
+	}
 	close(release)
 }
 
@@ -184,4 +191,53 @@ func testWokenByResume(f *fixture) {
 	want(f, "resumed twice", resumed, false)
 	_, err = f.client.PauseQueue(f.ctx, "")
 	wantInvalid(f, "an empty name", err)
+}
+
+// A pause ends at its time, by whatever runner.
+func testPauseEnds(f *fixture) {
+	for _, opt := range []jobs.PauseOption{jobs.PauseFor(-time.Second), jobs.PauseUntil(f.store.Now().Add(-time.Second))} {
+		_, err := f.client.PauseQueue(f.ctx, "q", opt)
+		wantInvalid(f, "an end that has passed", err)
+	}
+	pause := func(opts ...jobs.PauseOption) bool {
+		changed, err := f.client.PauseQueue(f.ctx, "q", opts...)
+		f.must(err)
+		return changed
+	}
+	far := f.store.Now().Add(time.Hour)
+	for i, wanted := range []bool{pause(), !pause(), pause(jobs.PauseUntil(far)), !pause(jobs.PauseUntil(far)), pause(jobs.PauseFor(0)), pause(jobs.PauseFor(time.Hour))} {
+		want(f, fmt.Sprint("pause ", i), wanted, true)
+	}
+	queues, err := inspect.New(f.client).Queues(f.ctx)
+	f.must(err)
+	if len(queues) != 1 || queues[0].PausedUntil.Sub(far).Abs() > time.Minute || queues[0].PausedAt.IsZero() {
+		f.Errorf("the queue is %+v", queues)
+	}
+	id := f.enqueue("k", jobs.Queue("q"))
+	why, err := inspect.New(f.client).Why(f.ctx, id)
+	f.must(err)
+	if text := fmt.Sprint(why.Findings); !strings.Contains(text, "until "+far.Format("2006-01-02T15")) && !strings.Contains(text, "until 2") {
+		f.Errorf("why it does not run: %s", text)
+	}
+	f.startOn(f.elsewhere(), jobs.Config{Queues: map[string]int{"q": 1}}, on("k", nothing))
+	pause(jobs.PauseFor(300 * time.Millisecond))
+	want(f, "status", f.ended(id).Status, jobs.StatusDone)
+	queues, err = inspect.New(f.client).Queues(f.ctx)
+	f.must(err)
+	if len(queues) > 0 && !queues[0].PausedAt.IsZero() {
+		f.Errorf("the queue is %+v", queues)
+	}
+}
+
+func testPauseEndedBefore(f *fixture) {
+	_, err := f.client.PauseQueue(f.ctx, jobs.DefaultQueue, jobs.PauseFor(time.Millisecond))
+	f.must(err)
+	id := f.enqueue("k")
+	f.eventually("the pause is over", func() bool {
+		queues, err := inspect.New(f.client).Queues(f.ctx)
+		f.must(err)
+		return f.store.Now().After(queues[0].PausedUntil)
+	})
+	f.drain(jobs.Config{}, on("k", nothing))
+	want(f, "status", f.get(id).Status, jobs.StatusDone)
 }

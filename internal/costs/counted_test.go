@@ -657,6 +657,11 @@ func (q counted) ResetStuckJobs(ctx context.Context, arg int64) ([]db.ResetStuck
 	return q.own.ResetStuckJobs(ctx, arg)
 }
 
+func (q counted) ResumeDueQueues(ctx context.Context, arg int64) (int64, error) {
+	q.note("ResumeDueQueues")
+	return q.own.ResumeDueQueues(ctx, arg)
+}
+
 func (q counted) ResumeQueue(ctx context.Context, arg db.ResumeQueueParams) (int64, error) {
 	q.note("ResumeQueue")
 	return q.own.ResumeQueue(ctx, arg)

@@ -107,7 +107,7 @@ func oddities() everything {
 		{ID: 1 << 52, At: 1, Actor: "\U0001F600", Action: "retry", Jobs: 2, JobIds: ptr("[1,2]"), Detail: ptr(`{"filter": {}}`)},
 	}
 	all.marks = map[[2]string]bool{{"k", "*"}: true, {nastyName, "\u00e9.*." + nastyName}: true}
-	for _, q := range []db.Queue{{Name: "Z", UpdatedAt: 5}, {Name: "a", PausedAt: ptr[int64](6), UpdatedAt: 6}, {Name: "\u00e9", UpdatedAt: 1}} {
+	for _, q := range []db.Queue{{Name: "Z", UpdatedAt: 5}, {Name: "a", PausedAt: ptr[int64](6), PausedUntil: ptr(last), UpdatedAt: 6}, {Name: "\u00e9", UpdatedAt: 1}} {
 		all.queues[q.Name] = q
 	}
 	all.schedules = []db.Schedule{
@@ -330,7 +330,7 @@ func TestTextThatNotEveryEngineKeeps(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if text, err := encode(db.Queue{Name: "\u2028<&>"}); err != nil || string(text) != "[\"\\u2028<&>\",null,0]" {
+	if text, err := encode(db.Queue{Name: "\u2028<&>"}); err != nil || string(text) != "[\"\\u2028<&>\",null,0,null]" {
 		t.Errorf("%s, %v", text, err)
 	}
 	_, err := encodeRows("job", []db.Job{{ID: 7, Kind: "\xff"}}, nil, func(j db.Job) row { return row{id: j.ID} })

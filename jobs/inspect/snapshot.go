@@ -167,7 +167,8 @@ func queuesOf(counts, due []Count, rows []db.Queue, workers []WorkerInfo) []Queu
 	}
 	for _, r := range rows {
 		if r.PausedAt != nil {
-			queue(r.Name).PausedAt = core.Time(*r.PausedAt)
+			info := queue(r.Name)
+			info.PausedAt, info.PausedUntil = core.Time(*r.PausedAt), core.Time(core.Deref(r.PausedUntil))
 		}
 	}
 	for _, w := range workers {

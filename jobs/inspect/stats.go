@@ -68,7 +68,9 @@ type QueueInfo struct {
 	Running   int64     `json:"running"`
 	Oldest    time.Time `json:"oldest_pending,omitzero"` // when the due job that waits longest fell due
 	PausedAt  time.Time `json:"paused_at,omitzero"`
-	Slots     int       `json:"slots"` // how many jobs the live workers can run at once
+
+	PausedUntil time.Time `json:"paused_until,omitzero"` // not set for a pause that does not end by itself
+	Slots       int       `json:"slots"`                 // how many jobs the live workers can run at once
 }
 
 // Queues returns the queues, ordered by name.

@@ -79,6 +79,7 @@ type why struct {
 	job      jobs.Job
 	movedAt  time.Time // when a move closed the queue
 	pausedAt time.Time
+	until    time.Time    // the end of the pause; zero when it does not end by itself
 	refusals []db.Refusal // that mean something at its status
 	holder   int64        // of an ended job: the live job that has its unique key
 	replaced []db.ScheduleTick
@@ -109,7 +110,7 @@ func readJob(ctx context.Context, q db.Querier, id int64) (why, error) {
 	}
 	for _, r := range queues {
 		if r.Name == w.job.Queue {
-			w.pausedAt = core.Time(core.Deref(r.PausedAt))
+			w.pausedAt, w.until = core.Time(core.Deref(r.PausedAt)), core.Time(core.Deref(r.PausedUntil))
 		}
 	}
 	refusals, err := q.ListRefusals(ctx, id)
@@ -279,13 +280,17 @@ func (w *why) waiting(now time.Time) []Finding {
 	if w.ahead >= countAhead {
 		more = "at least "
 	}
+	until := "it is resumed"
+	if !w.until.IsZero() {
+		until = moment(w.until)
+	}
 	return append(w.refused(), findingsOf(
 		possible{early && scheduled, say(ReasonNotDue, "it is due at %s, in %s", due, in)},
 		possible{early && !scheduled,
 			say(ReasonClock, "it is pending but due only at %s, in %s: it was made so by SQL, or the clock was set back", due, in)},
 		possible{!w.movedAt.IsZero(),
 			say(ReasonMoved, "the queue is closed since %s by a move to another database, or from one", moment(w.movedAt))},
-		possible{!w.pausedAt.IsZero(), say(ReasonPaused, "queue %s is paused since %s", queue, moment(w.pausedAt))},
+		possible{!w.pausedAt.IsZero(), say(ReasonPaused, "queue %s is paused since %s, until %s", queue, moment(w.pausedAt), until)},
 		possible{len(w.takers) == 0,
 			say(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s", strconv.Quote(j.Kind), queue)},
 		possible{len(w.takers) > 0 && w.waits(now) && w.free == 0,

@@ -829,6 +829,10 @@ func (q queries) ResetStuckJobs(ctx context.Context, arg int64) ([]db.ResetStuck
 	return list, nil
 }
 
+func (q queries) ResumeDueQueues(ctx context.Context, arg int64) (int64, error) {
+	return q.own.ResumeDueQueues(ctx, arg)
+}
+
 func (q queries) ResumeQueue(ctx context.Context, arg db.ResumeQueueParams) (int64, error) {
 	return q.own.ResumeQueue(ctx, dbpostgres.ResumeQueueParams(arg))
 }

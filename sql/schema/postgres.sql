@@ -86,6 +86,7 @@ TABLE sqluice_queues
     name sqluice_name NOT NULL
     paused_at sqluice_time
     updated_at sqluice_time NOT NULL
+    paused_until sqluice_time
 
 TABLE sqluice_refusals
     job_id sqluice_id NOT NULL

@@ -136,7 +136,7 @@ CREATE TABLE sqluice_queues (
                       AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     paused_at  INTEGER CHECK (paused_at BETWEEN 0 AND 253402300799999999),
     updated_at INTEGER NOT NULL CHECK (updated_at BETWEEN 0 AND 253402300799999999)
-) STRICT;
+, paused_until INTEGER CHECK (paused_until BETWEEN 0 AND 253402300799999999)) STRICT;
 
 CREATE TABLE sqluice_refusals (
     job_id   INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),

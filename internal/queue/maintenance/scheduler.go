@@ -31,7 +31,7 @@ const (
 	scheduleRefuse = 10 * time.Second // after what time a schedule is tried again whose job the database refused
 )
 
-// Scheduler enqueues the jobs of schedules when they are due. Any number of them may work on one queue.
+// Scheduler enqueues the jobs of schedules when they are due, and ends pauses of queues that end by themselves. Any number of them may work on one queue.
 type Scheduler struct {
 	Store    engine.Store
 	Log      *slog.Logger
@@ -104,8 +104,16 @@ func (s *Scheduler) look(ctx context.Context) (next time.Time, err error) {
 			return next, err
 		}
 	}
-	if work.NextAt > core.Micros(w.Now) {
-		next = core.Time(work.NextAt)
+	if work.PauseEnd != 0 && work.PauseEnd <= core.Micros(w.Now) {
+		if err := EndPauses(ctx, s.Store); err != nil {
+			return next, err
+		}
+		work.PauseEnd = 0
+	}
+	for _, at := range []int64{work.NextAt, work.PauseEnd} {
+		if at > core.Micros(w.Now) {
+			next = core.Earlier(next, core.Time(at))
+		}
 	}
 	return next, nil
 }

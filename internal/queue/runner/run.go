@@ -102,7 +102,7 @@ func (r *run) run(ctx context.Context) error {
 	if err := r.reach(ctx, r.registration.add); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{r.prepare, r.rescuer.Boot} {
+	for _, step := range []func(context.Context) error{r.prepare, r.rescuer.Boot, r.endPauses} {
 		if err := r.reach(ctx, step); err != nil {
 			return errors.Join(err, r.remove())
 		}
@@ -125,6 +125,9 @@ func (r *run) run(ctx context.Context) error {
 	r.log.Info("worker stopped", "worker", r.config.Name)
 	return err
 }
+
+// endPauses resumes queues whose pause ended while no worker was there. Its service would come too late for a drain.
+func (r *run) endPauses(ctx context.Context) error { return maintenance.EndPauses(ctx, r.store) }
 
 // services are what works beside the producer. A new one is a line here.
 func (r *run) services(stop context.CancelFunc) []maintenance.Service {

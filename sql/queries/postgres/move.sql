@@ -19,8 +19,8 @@ FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportQueues :execrows
 -- ImportQueues adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_queues (name, paused_at, updated_at)
-SELECT e.value->>0, CAST(e.value->>1 AS BIGINT), CAST(e.value->>2 AS BIGINT)
+INSERT INTO sqluice_queues (name, paused_at, updated_at, paused_until)
+SELECT e.value->>0, CAST(e.value->>1 AS BIGINT), CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
 -- name: ImportAudit :execrows

@@ -1,5 +1,6 @@
 -- name: GetScheduleWork :one
--- GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, and whether one of them owes a job.
+-- GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, and when the
+-- next pause of a queue ends, 0 for none.
 -- declared is a JSON list of names.
 SELECT CAST(COALESCE((
            SELECT s.next_at FROM sqluice_schedules AS s
@@ -7,7 +8,8 @@ SELECT CAST(COALESCE((
              AND (s.origin = 'client' OR s.name IN (SELECT d.value FROM jsonb_array_elements_text(CAST(CAST(@declared AS TEXT) AS jsonb)) AS d (value)))
            ORDER BY s.next_at LIMIT 1
        ), -1) AS BIGINT) AS next_at,
-       CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed;
+       CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed,
+       CAST(COALESCE((SELECT MIN(q.paused_until) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL), 0) AS BIGINT) AS pause_end;
 
 -- name: ListDueSchedules :many
 -- ListDueSchedules lists the names of schedules that are due and that a worker serves, and of those that owe a job whose predecessor

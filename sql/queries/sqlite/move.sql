@@ -15,8 +15,8 @@ FROM json_each(CAST(@items AS TEXT)) AS e;
 
 -- name: ImportQueues :execrows
 -- ImportQueues adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_queues (name, paused_at, updated_at)
-SELECT e.value->>0, e.value->>1, e.value->>2
+INSERT INTO sqluice_queues (name, paused_at, updated_at, paused_until)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3
 FROM json_each(CAST(@items AS TEXT)) AS e;
 
 -- name: ImportAudit :execrows
