@@ -137,13 +137,17 @@ func testScheduleRefuses(f *fixture) {
 		"a delay or a time":        good(jobs.In(time.Minute)),
 		"a unique key":             good(jobs.Unique("u")),
 		"a request id":             good(jobs.RequestID("r")),
-		"the metadata must be an":  good(jobs.Metadata([]int{1})),
+		"metadata must be an obje": good(jobs.Metadata([]int{1})),
+		"metadata must be an":      good(jobs.Metadata(1)),
 		"priority":                 good(jobs.Priority(1 << 20)),
-		"not due within forty yea": jobs.NewSchedule("s", "*/5 2 * 3 sunL", "k", json.RawMessage("{}"), jobs.Zone("Europe/Berlin")),
+		"be due within forty year": jobs.NewSchedule("s", "*/5 2 * 3 sunL", "k", json.RawMessage("{}"), jobs.Zone("Europe/Berlin")),
 	} {
 		err := f.client.PutSchedule(f.ctx, s)
 		if err == nil || !strings.Contains(err.Error(), text) {
 			f.Errorf("a schedule with a fault in %s: %v", text, err)
+		}
+		if invalid := (*jobs.InvalidError)(nil); !errors.As(err, &invalid) && text != "encode payload" {
+			f.Errorf("a schedule with a fault in %s is not refused as bad input: %v", text, err)
 		}
 		r := f.runner(f.client, jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return nil }))
 		r.Schedule(s)

@@ -9,25 +9,33 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/cron"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Check returns what is wrong with a schedule before it is put, and sets its next tick after now.
+// Check returns what is wrong with a schedule before it is put, a [jobtype.InvalidError], and sets its next tick after now.
 func Check(p *db.PutScheduleParams, now time.Time) error {
 	s := db.Schedule{
 		Name: p.Name, Kind: p.Kind, Queue: p.Queue, Payload: p.Payload, Options: p.Options, Spec: p.Spec, Zone: p.Zone, StartAt: core.Micros(now),
 	}
-	t, err := timesOf(s)
+	spec, err := cron.Parse(s.Spec)
 	if err != nil {
-		return err
+		return jobtype.NewInvalidError("specification", strconv.Quote(s.Spec), "be one such as \"0 2 * * *\": "+errors.Unwrap(err).Error())
 	}
-	next, err := t.next(now)
+	zone, err := cron.Zone(s.Zone)
 	if err != nil {
-		return err
+		return jobtype.NewInvalidError("zone", strconv.Quote(s.Zone), "be an IANA name such as Europe/Berlin, which this system knows")
 	}
-	if _, err := job(s, next, p.Now); err != nil {
-		return err
+	next, err := times{spec: spec, zone: zone, start: core.Time(s.StartAt).Truncate(time.Second)}.next(now)
+	if err != nil {
+		return jobtype.NewInvalidError("specification", strconv.Quote(s.Spec), "be due within forty years in the zone "+s.Zone)
+	}
+	if _, err := job(s, next, p.Now); err != nil { // all else in the options is the library's
+		if invalid := (*jobtype.InvalidError)(nil); errors.As(err, &invalid) {
+			return err
+		}
+		return notAnObject()
 	}
 	p.Now, p.NextAt = core.Micros(now), core.Micros(next)
 	return nil

@@ -3,7 +3,6 @@ package schedule
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -91,7 +90,7 @@ func withTick(metadata *string, name string, tick time.Time) (*string, error) {
 	fields := map[string]json.RawMessage{}
 	if metadata != nil {
 		if err := json.Unmarshal([]byte(*metadata), &fields); err != nil || fields == nil {
-			return nil, errors.New("options: the metadata must be an object, because the jobs of a schedule have their tick in it")
+			return nil, notAnObject()
 		}
 	}
 	value, err := json.Marshal(jobtype.ScheduleTick{Schedule: name, Tick: tick.UTC()})
@@ -101,4 +100,9 @@ func withTick(metadata *string, name string, tick time.Time) (*string, error) {
 	fields[jobtype.TickField] = value
 	text, err := core.Encode("metadata", fields)
 	return &text, err
+}
+
+// notAnObject returns the error of metadata that the tick of a job cannot be added to.
+func notAnObject() error {
+	return jobtype.NewInvalidError("metadata", "", "be an object, because the jobs of a schedule have their tick in it")
 }
