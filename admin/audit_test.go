@@ -167,6 +167,13 @@ func TestSensitiveFieldsAreNotAnswered(t *testing.T) {
 			silent("POST", path, "")
 		}
 		silent("POST", "/bulk/cancel", `{"status": "pending"}`)
+		silent("PUT", "/schedules/s", `{"kind": "pay", "cron": "@daily", "payload": `+payload+`, "metadata": {"m": "`+secret+`"}}`)
+		silent("PUT", "/schedules/s", `{"kind": "pay", "cron": "@daily", "payload": `+payload+`, "metadata": "`+secret+`"}`)
+		for _, path := range []string{"/schedules", "/schedules/s"} {
+			silent("GET", path, "")
+		}
+		silent("POST", "/schedules/s/run", "")
+		silent("GET", "/jobs/2", "")
 		silent("GET", "/audit", "")
 		job, err := client.Revealed().Get(t.Context(), 1)
 		must(t, err)

@@ -66,12 +66,20 @@ func badBody(err error) error {
 type fields map[string]reflect.Value
 
 func fieldsOf(v any) fields {
-	s := reflect.ValueOf(v).Elem()
 	f := fields{}
+	f.add(reflect.ValueOf(v).Elem())
+	return f
+}
+
+// add adds the fields of a struct, and those of structs that are embedded in it.
+func (f fields) add(s reflect.Value) {
 	for i := range s.NumField() {
+		if s.Type().Field(i).Anonymous {
+			f.add(s.Field(i))
+			continue
+		}
 		f[s.Type().Field(i).Tag.Get("json")] = s.Field(i)
 	}
-	return f
 }
 
 func (f fields) set(name string, value json.RawMessage) error {

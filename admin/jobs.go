@@ -143,39 +143,58 @@ func (h *Handler) why(r *http.Request) (answer, error) {
 	return answer{body: diagnosis}, err
 }
 
-// enqueueRequest is the body of an enqueue. Fields that are left out have the library's defaults.
-type enqueueRequest struct {
+// jobOptions are the fields of a job in the body of an enqueue and in that of a schedule. Fields that are left out have the library's
+// defaults.
+type jobOptions struct {
 	Kind        string          `json:"kind"`
 	Payload     json.RawMessage `json:"payload"` // {} if left out
 	Queue       *string         `json:"queue"`
 	Priority    *int            `json:"priority"`
-	RunAfter    *time.Time      `json:"run_after"`
-	Delay       *time.Duration  `json:"delay_ns"`
 	MaxAttempts *int            `json:"max_attempts"`
 	Timeout     *time.Duration  `json:"timeout_ns"`
-	UniqueKey   *string         `json:"unique_key"`
-	RequestID   *string         `json:"request_id"`
 	UserID      *string         `json:"user_id"`
 	Tags        []string        `json:"tags"`
 	Metadata    json.RawMessage `json:"metadata"`
 }
 
 // options returns the options for the fields that are set.
-func (q enqueueRequest) options() []jobs.EnqueueOption {
+func (q jobOptions) options() []jobs.EnqueueOption {
 	opts := []jobs.EnqueueOption{jobs.Tags(q.Tags...)}
 	opts = with(opts, q.Queue, jobs.Queue)
 	opts = with(opts, q.Priority, jobs.Priority)
-	opts = with(opts, q.RunAfter, jobs.At)
-	opts = with(opts, q.Delay, jobs.In)
 	opts = with(opts, q.MaxAttempts, jobs.MaxAttempts)
 	opts = with(opts, q.Timeout, jobs.Timeout)
-	opts = with(opts, q.UniqueKey, jobs.Unique)
-	opts = with(opts, q.RequestID, jobs.RequestID)
 	opts = with(opts, q.UserID, jobs.UserID)
 	if q.Metadata != nil {
 		opts = append(opts, jobs.Metadata(q.Metadata))
 	}
 	return opts
+}
+
+// payload returns the payload, or {} if it is left out.
+func (q jobOptions) payload() json.RawMessage {
+	if q.Payload == nil {
+		return json.RawMessage("{}")
+	}
+	return q.Payload
+}
+
+// enqueueRequest is the body of an enqueue.
+type enqueueRequest struct {
+	jobOptions
+	RunAfter  *time.Time     `json:"run_after"`
+	Delay     *time.Duration `json:"delay_ns"`
+	UniqueKey *string        `json:"unique_key"`
+	RequestID *string        `json:"request_id"`
+}
+
+// options returns the options for the fields that are set.
+func (q enqueueRequest) options() []jobs.EnqueueOption {
+	opts := q.jobOptions.options()
+	opts = with(opts, q.RunAfter, jobs.At)
+	opts = with(opts, q.Delay, jobs.In)
+	opts = with(opts, q.UniqueKey, jobs.Unique)
+	return with(opts, q.RequestID, jobs.RequestID)
 }
 
 func with[T any](opts []jobs.EnqueueOption, value *T, option func(T) jobs.EnqueueOption) []jobs.EnqueueOption {
@@ -198,10 +217,7 @@ func (h *Handler) enqueue(r *http.Request) (answer, error) {
 	if q.RunAfter != nil && q.Delay != nil {
 		return answer{}, &jobs.InvalidError{Field: "delay_ns", Must: "not be given together with run_after"}
 	}
-	if q.Payload == nil {
-		q.Payload = json.RawMessage("{}")
-	}
-	added, err := h.client.Enqueue(r.Context(), q.Kind, q.Payload, q.options()...)
+	added, err := h.client.Enqueue(r.Context(), q.Kind, q.payload(), q.options()...)
 	if err != nil {
 		return answer{}, err
 	}

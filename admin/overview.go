@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
@@ -99,36 +102,39 @@ func (h *Handler) resumeQueue(r *http.Request) (answer, error) {
 	return h.setQueue(r, false, h.client.ResumeQueue)
 }
 
-// markedSlash replaces the name of a queue that is a slash: a mux does not match a slash as a segment. A name never has a NUL.
-const markedSlash = "/\x00"
-
-// markSlash returns the request with markedSlash in place of a queue's name that is a slash.
-func (h *Handler) markSlash(r *http.Request) *http.Request {
-	way, queues := r.URL.EscapedPath(), h.config.Prefix+base+"/queues/"
-	rest, found := strings.CutPrefix(way, queues)
-	if !found || len(rest) < 4 || !strings.EqualFold(rest[:4], "%2F/") {
-		return r
-	}
-	marked, address := *r, *r.URL
-	address.RawPath = queues + url.PathEscape(markedSlash) + rest[3:]
-	var err error
-	if address.Path, err = url.PathUnescape(address.RawPath); err != nil {
-		return r // not a path
-	}
-	marked.URL = &address
-	return &marked
-}
-
 func (h *Handler) setQueue(r *http.Request, paused bool, set func(context.Context, string) (bool, error)) (answer, error) {
 	if err := refuseBody(r); err != nil {
 		return answer{}, err
 	}
-	name := r.PathValue("name")
-	if name == markedSlash {
-		name = "/"
-	}
+	name := pathName(r)
 	changed, err := set(r.Context(), name)
 	return answer{body: pausing{name, paused, changed}}, err
+}
+
+// history answers with the outcomes of jobs in steps of time.
+func (h *Handler) history(r *http.Request) (answer, error) {
+	q := queryOf(r, "queue", "kind", "since", "until", "step_s")
+	filter := inspect.HistoryFilter{
+		Queue: q.text("queue"), Kind: q.text("kind"), Since: q.time("since"), Until: q.time("until"), Step: q.seconds("step_s"),
+	}
+	if q.fault != nil {
+		return answer{}, q.fault
+	}
+	history, err := h.inspector.History(r.Context(), filter)
+	return answer{body: history}, err
+}
+
+// seconds returns a number of seconds, or 0 if the parameter is missing.
+func (p *parameters) seconds(name string) time.Duration {
+	text := p.text(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 1 {
+		p.fail(&jobs.InvalidError{Field: name, Value: fmt.Sprintf("%.40q", text), Must: "be a number of seconds"})
+	}
+	return time.Duration(n) * time.Second
 }
 
 func (h *Handler) workers(r *http.Request) (answer, error) {

@@ -78,6 +78,7 @@ func states() []struct {
 		code   string
 	}{
 		{jobs.ErrNotFound, http.StatusNotFound, "no-such-job"},
+		{jobs.ErrNoSchedule, http.StatusNotFound, "no-such-schedule"},
 		{jobs.ErrStatus, http.StatusConflict, "status"},
 		{jobs.ErrUniqueTaken, http.StatusConflict, "unique-key-taken"},
 		{jobs.ErrMoved, http.StatusConflict, "moved"},
@@ -137,6 +138,7 @@ func fieldName(field string) string {
 		"run-after time": "run_after", "max attempts": "max_attempts", "timeout": "timeout_ns", "delay": "delay_ns",
 		"unique key": "unique_key", "request id": "request_id", "user id": "user_id", "text": "q", "tag filter": "tag", "tag": "tags",
 		"number of tags": "tags", "cursor": "after",
+		"schedule name": "name", "specification": "cron", "catch-up": "catch_up",
 	}
 	if name, ok := names[field]; ok {
 		return name

@@ -56,14 +56,17 @@ func (p *parameters) fail(err error) {
 func (p *parameters) text(name string) string { return p.values.Get(name) }
 
 // limit returns how many rows the request asks for.
-func (p *parameters) limit() int {
-	text := p.text("limit")
+func (p *parameters) limit() int { return p.number("limit", defaultPageSize, maxPageSize) }
+
+// number returns a number from 1 to most, or byDefault if the parameter is missing.
+func (p *parameters) number(name string, byDefault, most int) int {
+	text := p.text(name)
 	if text == "" {
-		return defaultPageSize
+		return byDefault
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxPageSize {
-		p.fail(&jobs.InvalidError{Field: "limit", Value: fmt.Sprintf("%q", text), Must: fmt.Sprintf("be from 1 to %d", maxPageSize)})
+	if err != nil || n < 1 || n > most {
+		p.fail(&jobs.InvalidError{Field: name, Value: fmt.Sprintf("%q", text), Must: fmt.Sprintf("be from 1 to %d", most)})
 	}
 	return n
 }
@@ -102,6 +105,48 @@ func jobID(r *http.Request, check func(*http.Request) error) (int64, error) {
 		return 0, &jobs.InvalidError{Field: "id", Value: fmt.Sprintf("%q", text), Must: "be a number of at least 1"}
 	}
 	return id, check(r)
+}
+
+// nameMark follows a name in a path where paths cannot have the name: a mux does not match a slash as a segment, and browsers remove "." and
+// "..". A name never has a NUL.
+const nameMark = "\x00"
+
+// nameSegment returns a name as the last segment of a page's path.
+func nameSegment(name string) string {
+	if name == "/" || name == "." || name == ".." {
+		name += nameMark
+	}
+	return url.PathEscape(name)
+}
+
+// pathName returns the name in a request's path.
+func pathName(r *http.Request) string {
+	name := r.PathValue("name")
+	if bare := strings.TrimSuffix(name, nameMark); bare == "/" || bare == "." || bare == ".." {
+		return bare
+	}
+	return name
+}
+
+// markSlash returns the request with a mark after the name of a queue or a schedule that is a slash.
+func (h *Handler) markSlash(r *http.Request) *http.Request {
+	way := r.URL.EscapedPath()
+	for _, before := range []string{base + "/queues/", base + "/schedules/", "/schedules/"} {
+		before = h.config.Prefix + before
+		rest, found := strings.CutPrefix(way, before)
+		if !found || len(rest) < 3 || !strings.EqualFold(rest[:3], "%2F") || len(rest) > 3 && rest[3] != '/' {
+			continue
+		}
+		marked, address := *r, *r.URL
+		address.RawPath = before + nameSegment("/") + rest[3:]
+		var err error
+		if address.Path, err = url.PathUnescape(address.RawPath); err != nil {
+			return r // not a path
+		}
+		marked.URL = &address
+		return &marked
+	}
+	return r
 }
 
 // readBody reads the body of a request. The server's timeouts bound how long that takes. It refuses a body that is too large,

@@ -76,6 +76,23 @@ async function pauseAndWhy(): Promise<void> {
   assert.equal(data(await client.POST("/api/admin/queues/{name}/resume", { params: { path } })).paused, false);
 }
 
+async function schedules(): Promise<void> {
+  const path = { name: "nightly/report" };
+  const put = data(await client.PUT("/api/admin/schedules/{name}", {
+    params: { path }, body: { kind: "other", payload: { n: 1 }, cron: "0 2 * * *", zone: "Europe/Berlin", overlap: "skip", tags: ["red"], metadata: { by: "node" } },
+  }));
+  assert.deepEqual([put.name, put.spec, put.zone, put.catch_up, put.overlap, put.state, put.in_code], [path.name, "0 2 * * *", "Europe/Berlin", "latest", "skip", "active", false]);
+  assert.deepEqual(data(await client.POST("/api/admin/schedules/{name}/pause", { params: { path } })), { schedule: path.name, paused: true, changed: true });
+  const run = data(await client.POST("/api/admin/schedules/{name}/run", { params: { path } }));
+  const one = data(await client.GET("/api/admin/schedules/{name}", { params: { path, query: { ticks: 5 } } }));
+  assert.deepEqual([one.schedule.state, one.ticks.map((t) => [t.outcome, t.job_id])], ["paused", [["asked", run.id]]]);
+  data(await client.POST("/api/admin/schedules/{name}/resume", { params: { path } }));
+  assert.deepEqual(data(await client.GET("/api/admin/schedules")).schedules.map((s) => s.name), [path.name]);
+  assert.equal((await client.DELETE("/api/admin/schedules/{name}", { params: { path } })).response.status, 204);
+  problem(await client.GET("/api/admin/schedules/{name}", { params: { path } }), 404, "no-such-schedule");
+  data(await client.POST("/api/admin/jobs/{id}/cancel", { params: { path: { id: run.id } } }));
+}
+
 async function failAndRetry(): Promise<void> {
   await drain();
   const { groups } = data(await client.GET("/api/admin/failed", { params: { query: { kind: "bad" } } }));
@@ -131,7 +148,7 @@ async function events(): Promise<void> {
   stop.abort();
 }
 
-for (const step of [enqueueAndList, pauseAndWhy, failAndRetry, bulk, problems, events]) {
+for (const step of [enqueueAndList, pauseAndWhy, failAndRetry, bulk, problems, schedules, events]) {
   await step();
   console.log(`did ${step.name}`);
 }
