@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"path"
 	"strings"
 	"time"
 
@@ -36,6 +35,7 @@ func actions() []action {
 		{"/failed/retry", false, (*Handler).retryGroup},
 		{"/queues/pause", false, (*Handler).pauseForm},
 		{"/queues/resume", false, (*Handler).resumeForm},
+		{"/schedules/change", false, (*Handler).changeSchedule},
 		{"/theme", true, (*Handler).chooseTheme},
 	}
 }
@@ -92,13 +92,27 @@ func readForm(w http.ResponseWriter, r *http.Request) error {
 
 // back returns where the browser goes after a form: to the form's page if that is the handler's own, else to the overview.
 func (h *Handler) back(r *http.Request) string {
-	to, err := url.Parse(r.PostForm.Get("back"))
+	text := r.PostForm.Get("back")
+	to, err := url.Parse(text)
 	root := h.config.Prefix + "/"
-	if err != nil || to.IsAbs() || to.Host != "" || to.User != nil || to.Opaque != "" || strings.Contains(to.Path, "\\") ||
-		to.Path != root && (!strings.HasPrefix(to.Path, root) || path.Clean(to.Path) != to.Path) {
+	if err != nil || to.IsAbs() || to.Host != "" || to.User != nil || to.Opaque != "" || strings.Contains(text, "\\") {
 		return root
 	}
-	return (&url.URL{Path: to.Path, RawQuery: to.RawQuery}).String()
+	way := to.EscapedPath() // with %2F for a slash in a name
+	if rest, own := strings.CutPrefix(way, root); !own || rest != "" && !areSegments(rest) {
+		return root
+	}
+	return (&url.URL{Path: to.Path, RawPath: to.RawPath, RawQuery: to.RawQuery}).String()
+}
+
+// areSegments reports whether a path, as it is escaped in a URL, consists of segments that no browser removes.
+func areSegments(way string) bool {
+	for segment := range strings.SplitSeq(way, "/") {
+		if name, err := url.PathUnescape(segment); err != nil || name == "" || name == "." || name == ".." {
+			return false
+		}
+	}
+	return true
 }
 
 // apiRequest returns a form's request as a request of the API from the same user, so that the API's code serves or refuses it.

@@ -30,6 +30,8 @@ func pages() []page {
 		{"/jobs/{id}", (*Handler).jobPage},
 		{"/failed", (*Handler).failedPage},
 		{"/queues", (*Handler).queuesPage},
+		{"/schedules", (*Handler).schedulesPage},
+		{"/schedules/{name}", (*Handler).schedulePage},
 		{"/workers", (*Handler).workersPage},
 		{"/audit", (*Handler).auditPage},
 	}

@@ -107,7 +107,7 @@ func has(t *testing.T, what, page string, texts ...string) {
 func TestPages(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		v := visit(t, client, admin.Config{Prefix: "/queue"})
-		for _, path := range []string{"/", "/jobs", "/failed", "/queues", "/workers", "/audit"} {
+		for _, path := range []string{"/", "/jobs", "/failed", "/queues", "/schedules", "/workers", "/audit"} {
 			has(t, "without jobs "+path, v.page(path), "<!doctype html>", `<main id="main"`, `class="empty"`, "</html>")
 		}
 		has(t, "without a slash", v.page(""), "<h1>Overview</h1>")
@@ -198,7 +198,7 @@ func TestProblemPages(t *testing.T) {
 	v := visit(t, client, admin.Config{})
 	for path, want := range map[string]int{
 		"/jobs/1": 404, "/jobs/x": 400, "/nowhere": 404, "/static/nothing.js": 404, "/jobs?limit=9999": 400, "/jobs?kind=a&kind=b": 400,
-		"/failed?x=1": 400, "/jobs//1": 404, "/queues/pause": 405, "/jobs?kind=" + strings.Repeat("k", 9000): 414,
+		"/failed?x=1": 400, "/schedules/s": 404, "/schedules?x=1": 400, "/schedules/s?ticks=0": 400, "/schedules/%00": 400, "/jobs//1": 404, "/queues/pause": 405, "/jobs?kind=" + strings.Repeat("k", 9000): 414,
 	} {
 		status, text := v.ask(http.MethodGet, path, nil)
 		if status != want {
@@ -294,10 +294,11 @@ func TestReadOnlyPages(t *testing.T) {
 	run(t, client)
 	_, err = client.Enqueue(t.Context(), "k", []byte("{}"))
 	must(t, err)
+	must(t, client.PutSchedule(t.Context(), jobs.NewSchedule("s", "@daily", "k", []byte("{}"))))
 	for readOnly, want := range map[bool]int{true: 0, false: 1} {
 		v := visit(t, client, admin.Config{ReadOnly: readOnly})
 		forms := 0
-		for _, path := range []string{"/", "/jobs", "/jobs/1", "/failed", "/queues", "/workers", "/audit"} {
+		for _, path := range []string{"/", "/jobs", "/jobs/1", "/failed", "/queues", "/schedules", "/schedules/s", "/workers", "/audit"} {
 			forms += strings.Count(strings.ReplaceAll(v.page(path), `method="post" action="/theme"`, ""), `method="post"`)
 			if path == "/jobs" && readOnly {
 				forms-- // the list is one, with nothing to press

@@ -45,7 +45,8 @@ func secretsAreNowhere(t *testing.T, c *cli) {
 			for _, path := range []string{
 				"/api/admin/jobs", "/api/admin/jobs?status=failed", "/api/admin/jobs?q=4111", "/api/admin/jobs/" + ids[0], "/api/admin/jobs/" + ids[1], "/api/admin/failed",
 				"/api/admin/audit", "/api/admin/stats", "/api/admin/queues", "/api/admin/workers", "/api/admin/history", "/api/admin/jobs/x", "/api/admin/nothing",
-				"/api/admin/jobs/" + ids[1] + "/why", "/", "/jobs", "/jobs?status=failed", "/jobs/" + ids[0], "/jobs/" + ids[1], "/failed", "/queues", "/workers", "/audit", "/metrics",
+				"/api/admin/jobs/" + ids[1] + "/why", "/", "/jobs", "/jobs?status=failed", "/jobs/" + ids[0], "/jobs/" + ids[1], "/failed", "/queues", "/schedules", "/workers", "/audit", "/metrics",
+				"/api/admin/schedules",
 			} {
 				status, text := fetch(t, http.MethodGet, root+path, token, "")
 				tell(path, text)

@@ -91,6 +91,7 @@ func hostileQueue(t *testing.T) (*jobs.Client, *sqlite.Store) {
 	for i, text := range hostile {
 		execute(t, store, "hostile_worker.sql", text)
 		execute(t, store, "hostile_stack.sql", text, 3*i+1)
+		must(t, client.PutSchedule(jobs.WithActor(t.Context(), text), jobs.NewSchedule(text, "@daily", text, json.RawMessage("{}"), jobs.Queue(text), jobs.Tags(text))))
 		_, err = client.PauseQueue(jobs.WithActor(t.Context(), text), text)
 		must(t, err)
 		other, err := client.Enqueue(t.Context(), "other", []byte("{}"), jobs.Queue("other"))
@@ -149,7 +150,7 @@ func TestHostileTexts(t *testing.T) {
 	browser := startChromium(t)
 	client, _ := hostileQueue(t)
 	b := open(t, browser, serve(t, client, admin.Config{Prefix: "/queue"}))
-	for _, path := range []string{"/jobs?limit=200", "/jobs?status=failed&limit=200", "/failed", "/queues", "/workers", "/audit?limit=200"} {
+	for _, path := range []string{"/jobs?limit=200", "/jobs?status=failed&limit=200", "/failed", "/queues", "/schedules", "/workers", "/audit?limit=200"} {
 		b.visit(path)
 		b.intact(path)
 		for _, text := range hostile {
@@ -202,6 +203,14 @@ func TestHostileTexts(t *testing.T) {
 		if rows := eval[int](b, `document.querySelectorAll('#list tbody tr').length`); rows != 3 {
 			t.Errorf("the link of the queue %s leads to %d jobs", jsString(text), rows)
 		}
+		b.visit("/schedules")
+		b.follow(text)
+		b.press("#do-pause")
+		b.intact("the page of a schedule")
+		b.shows("the page of a schedule", "Schedule "+straight(text)+" is paused", text)
+		b.press("#do-delete")
+		b.intact("the question of a schedule")
+		b.shows("the question of a schedule", "Delete the schedule "+straight(text))
 		b.visit("/jobs?" + url.Values{"kind": {text}, "status": {"scheduled"}}.Encode())
 		b.press(`button[value="delete all"]`)
 		b.intact("the question")
@@ -214,7 +223,7 @@ func TestHostileAnswers(t *testing.T) {
 	browser := startChromium(t)
 	client, _ := hostileQueue(t)
 	b := open(t, browser, serve(t, client, admin.Config{Prefix: "/queue"}))
-	for _, path := range []string{"/jobs", "/jobs/1", "/failed", "/queues", "/workers", "/stats", "/jobs/1/why", "/audit", "/history"} {
+	for _, path := range []string{"/jobs", "/jobs/1", "/failed", "/queues", "/schedules", "/workers", "/stats", "/jobs/1/why", "/audit", "/history"} {
 		b.visit("/api/admin" + path)
 		b.isText(path, "application/json")
 		if said := b.complaints(); len(said) > 0 {

@@ -23,7 +23,7 @@ func TestPhone(t *testing.T) {
 	b.visit("/")
 	_, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 360, Height: 640, DeviceScaleFactor: 1, Mobile: true})
 	must(t, err)
-	for _, path := range []string{"/", "/jobs", "/jobs?status=cancelled", "/failed", "/queues", "/workers", "/audit"} {
+	for _, path := range []string{"/", "/jobs", "/jobs?status=cancelled", "/failed", "/queues", "/schedules", "/workers", "/audit"} {
 		b.visit(path)
 		hidden := eval[[]string](b, `[...document.querySelectorAll('[aria-current]')].filter((e) => {
 			const box = e.getBoundingClientRect();

@@ -2,7 +2,9 @@ package browser_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -33,7 +35,8 @@ func TestWidths(t *testing.T) {
 	b := open(t, browser, serve(t, client, admin.Config{}))
 	failed, err := inspect.New(client).List(t.Context(), inspect.Filter{Status: jobs.StatusFailed, Kind: "thumbnail", Limit: 1})
 	must(t, err)
-	for _, path := range []string{"/", "/jobs", "/jobs?status=failed", fmt.Sprint("/jobs/", failed[0].ID), "/failed", "/queues", "/workers", "/audit"} {
+	addSchedules(t, client)
+	for _, path := range []string{"/", "/jobs", "/jobs?status=failed", fmt.Sprint("/jobs/", failed[0].ID), "/failed", "/queues", "/schedules", "/schedules/nightly%20report", "/schedules/sync-crm", "/workers", "/audit"} {
 		b.visit(path)
 		for _, width := range []int64{320, 390, 600, 759, 761, 820, 900, 1024, 1100, 1180, 1279, 1280, 1440} {
 			_, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
@@ -48,4 +51,23 @@ func TestWidths(t *testing.T) {
 			}
 		}
 	}
+}
+
+// addSchedules adds schedules with short and with long names, one of them paused, and some ticks.
+func addSchedules(t *testing.T, client *jobs.Client) {
+	t.Helper()
+	long := strings.Repeat("a-long-name", 15)
+	for _, s := range []jobs.Schedule{
+		jobs.NewSchedule("nightly report", "30 2 * * *", "nightly_report", json.RawMessage(`{"day": "yesterday"}`), jobs.Zone("Europe/Berlin"), jobs.OverlapSkip),
+		jobs.NewSchedule("sync-crm", "*/5 7-19 * 1-12 mon-fri", "sync_crm", json.RawMessage(`{"all": true}`), jobs.Zone("America/Argentina/ComodRivadavia"), jobs.CatchUpAll(10)),
+		jobs.NewSchedule(long, "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25 * * * *", long, json.RawMessage(`"`+long+`"`), jobs.Queue(long), jobs.Tags(long)),
+	} {
+		must(t, client.PutSchedule(t.Context(), s))
+	}
+	for range 3 {
+		_, err := client.RunSchedule(t.Context(), "nightly report")
+		must(t, err)
+	}
+	_, err := client.PauseSchedule(t.Context(), "sync-crm")
+	must(t, err)
 }
