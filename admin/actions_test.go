@@ -175,6 +175,8 @@ func TestTheWayBack(t *testing.T) {
 		"": "/queue/", "/": "/queue/", "/other": "/queue/", "/queuex": "/queue/", "//evil.example.com/queue/": "/queue/", "https://evil.example.com/queue/": "/queue/",
 		`/\evil.example.com`: "/queue/", `/queue/\evil.example.com`: "/queue/", "/queue/../x": "/queue/", "/queue//x": "/queue/", "javascript:f()": "/queue/",
 		"https:/queue/": "/queue/", "//evil.example.com": "/queue/", "/queue/%2e%2e/x": "/queue/", "\x00": "/queue/",
+		"/queue/schedules/a%2Fb": "/queue/schedules/a%2Fb", "/queue/schedules/%2F%00": "/queue/schedules/%2F%00", "/queue/schedules/..%00": "/queue/schedules/..%00",
+		"/queue/schedules/..": "/queue/", "/queue/schedules/%2E": "/queue/", "/queue%2Fx": "/queue/", "/%2Fevil.example.com": "/queue/", "/queue/jobs/": "/queue/",
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, v.url+"/theme", strings.NewReader(url.Values{"back": {back}, "theme": {"dark"}}.Encode()))
 		must(t, err)
