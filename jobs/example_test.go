@@ -160,3 +160,61 @@ func ExampleClient_Cancel() {
 	fmt.Println(status)
 	// Output: cancelled
 }
+
+// A schedule enqueues a job at each of its ticks, by whatever worker lives.
+func ExampleClient_PutSchedule() {
+	ctx := context.Background()
+	client, done := newClient(ctx)
+	defer done()
+
+	nightly := Thumbnail.Cron("nightly", "0 2 * * *", Resize{"cat.jpg", 80}, jobs.Zone("Europe/Berlin"), jobs.OverlapSkip, jobs.Priority(5))
+	check(client.PutSchedule(ctx, nightly))
+	schedule, err := client.GetSchedule(ctx, "nightly")
+	check(err)
+	fmt.Println(schedule.State(), schedule.Spec, schedule.Zone)
+
+	id, err := client.RunSchedule(ctx, "nightly") // a job at once, beside those of its ticks
+	check(err)
+	job, err := client.Get(ctx, id)
+	check(err)
+	fmt.Println(job.Kind, job.Priority, job.Schedule())
+	// Output:
+	// active 0 2 * * * Europe/Berlin
+	// thumbnail 5 nightly
+}
+
+// Jobs of several kinds and options go in together, or none of them.
+func ExampleClient_EnqueueItems() {
+	ctx := context.Background()
+	client, done := newClient(ctx)
+	defer done()
+
+	receipts, err := client.EnqueueItems(ctx, []jobs.Item{
+		Thumbnail.Item(Resize{"cat.jpg", 80}, jobs.Unique("cat")),
+		Thumbnail.Item(Resize{"cat.jpg", 80}, jobs.Unique("cat")),
+		jobs.NewItem("mail", []byte(`{"to": "cat@example.com"}`), jobs.In(time.Hour)),
+	})
+	check(err)
+	for _, receipt := range receipts {
+		fmt.Println(receipt.Existed)
+	}
+	// Output:
+	// false
+	// true
+	// false
+}
+
+// A job that has not started can be changed.
+func ExampleClient_Update() {
+	ctx := context.Background()
+	client, done := newClient(ctx)
+	defer done()
+	receipt, err := Thumbnail.Enqueue(ctx, client, Resize{"cat.jpg", 80}, jobs.In(time.Hour))
+	check(err)
+
+	check(client.Update(ctx, receipt.ID, jobs.SetPriority(9), jobs.SetPayload(Resize{"cat.jpg", 200})))
+	job, err := client.Get(ctx, receipt.ID)
+	check(err)
+	fmt.Println(job.Priority, string(job.Payload))
+	// Output: 9 {"Image":"cat.jpg","Width":200}
+}
