@@ -28,11 +28,7 @@ func checkConnection(ctx context.Context, pool *sql.DB, o options) error {
 	if older(LibraryVersion, oldest) {
 		return fmt.Errorf("SQLite %s is too old: %s or newer is needed", LibraryVersion, oldest)
 	}
-	synchronous := "1"
-	if o.durability == Full {
-		synchronous = "2"
-	}
-	for _, setting := range []struct{ name, want string }{{"synchronous", synchronous}, {"busy_timeout", "5000"}, {"foreign_keys", "1"}} {
+	for _, setting := range []struct{ name, want string }{{"synchronous", o.durability.synchronous()}, {"busy_timeout", "5000"}, {"foreign_keys", "1"}} {
 		have, err := readPragma(ctx, pool, setting.name)
 		if err != nil {
 			return err

@@ -28,7 +28,22 @@ const (
 	Normal Durability = iota
 	// Full survives a power loss too, at the price of one fsync for each group of writes (PRAGMA synchronous=FULL).
 	Full
+	// NoSync survives the death of any process too, and writes without waiting for the disk. After a power loss the database may be
+	// damaged (PRAGMA synchronous=OFF). It is for tests, whose databases live no longer than they run.
+	NoSync
 )
+
+// synchronous returns the value of SQLite's pragma.
+func (d Durability) synchronous() string {
+	switch d {
+	case Full:
+		return "2"
+	case NoSync:
+		return "0"
+	default:
+		return "1"
+	}
+}
 
 // Option changes how a database is opened.
 type Option func(*options)
@@ -257,17 +272,13 @@ func lastWrite(path string) time.Time {
 
 // dsn carries every pragma, because one that is executed reaches only one connection of a pool.
 func dsn(path string, o options, read bool) string {
-	synchronous := "1"
-	if o.durability == Full {
-		synchronous = "2"
-	}
 	values := url.Values{
 		"_txlock":   {"immediate"},
 		"_error_rc": {"1"},
 		"_dqs":      {"0"},
 		"mode":      {"rwc"},
 		"_pragma": {
-			"busy_timeout(5000)", "synchronous(" + synchronous + ")",
+			"busy_timeout(5000)", "synchronous(" + o.durability.synchronous() + ")",
 			// A long reader lets the WAL grow; without a limit the file keeps that size for ever.
 			"journal_size_limit(67108864)", "wal_autocheckpoint(1000)", "temp_store(memory)",
 			"foreign_keys(1)", // an application's tables may refer to the queue's
