@@ -81,7 +81,8 @@ func (s *Scheduler) Run(ctx context.Context) {
 func (s *Scheduler) watch() schedule.Watch {
 	looked, now := time.Now(), s.Store.Now()
 	passed := looked.Sub(s.looked)
-	if s.since.IsZero() || passed > scheduleGap || (now.Sub(s.clock)-passed).Abs() > scheduleLook {
+	jumped := passed > scheduleGap || (now.Sub(s.clock)-passed).Abs() > scheduleLook
+	if s.since.IsZero() || jumped && !engine.ClockStands(s.Store) {
 		s.since, s.judge = now, now.Add(scheduleJudge)
 	}
 	s.looked, s.clock = looked, now
@@ -90,7 +91,17 @@ func (s *Scheduler) watch() schedule.Watch {
 
 // look does what is due, and returns when the next schedule is; zero if none is, or if it is overdue.
 func (s *Scheduler) look(ctx context.Context) (next time.Time, err error) {
-	w := s.watch()
+	return s.serve(ctx, s.watch())
+}
+
+// Once does what is due now, as a scheduler does that has looked all the time since a moment. It returns when the next schedule is due;
+// zero if none is.
+func (s *Scheduler) Once(ctx context.Context, since time.Time) (next time.Time, err error) {
+	s.refused = map[string]time.Time{}
+	return s.serve(ctx, schedule.Watch{Now: s.Store.Now(), Since: since})
+}
+
+func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time, err error) {
 	work, names, err := s.due(ctx, w.Now)
 	if err != nil {
 		return next, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
 const (
@@ -123,7 +124,11 @@ func (p *producer) drained(ctx context.Context) bool {
 		return false
 	}
 	var unfinished int64
-	soon := core.Micros(p.store.Now().Add(drainAhead))
+	ahead := drainAhead
+	if engine.ClockStands(p.store) {
+		ahead = 0 // it would wait for ever
+	}
+	soon := core.Micros(p.store.Now().Add(ahead))
 	err := p.store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		unfinished, err = q.HasUnfinishedJobs(ctx, db.HasUnfinishedJobsParams{Queues: core.JSONNames(p.names), Kinds: p.kinds, Now: soon})
 		return err
