@@ -17,7 +17,7 @@ func TestCallbacksAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	for _, folder := range []string{"jobs", "jobs/inspect", "jobs/sqlite", "jobs/postgres", "admin", "metrics", "telemetry"} {
+	for _, folder := range []string{"jobs", "jobs/inspect", "jobs/jobstest", "jobs/sqlite", "jobs/postgres", "admin", "metrics", "telemetry"} {
 		for _, name := range callbacksOf(t, folder) {
 			found++
 			if !strings.Contains(string(page), "`"+name+"`") {
@@ -35,7 +35,8 @@ func TestCallbacksAreDocumented(t *testing.T) {
 var plainTypes = []string{
 	"context.Context", "context.CancelFunc", "time.Duration", "time.Time", "json.RawMessage", "sql.DB", "sql.Tx", "pgx.Tx",
 	"pgxpool.Pool", "jobs.Store", "jobs.Tx", "jobs.Client", "jobs.Job", "core.Signal", "jobs.Observer", "db.Querier", "db.GetLastIDsRow",
-	"db.Job", "jobs.Cause", "jobs.ChangeOption", "jobs.Status",
+	"db.Job", "jobs.Cause", "jobs.Fate", "jobs.ChangeOption", "jobs.Status",
+	"testing.TB",
 	"http.Request", "http.ResponseWriter", "template.HTML", "prometheus.Desc", "jobs.EnqueueRequest",
 }
 

@@ -1,0 +1,125 @@
+package jobstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+)
+
+// Drain runs jobs until none is due that register gave a handler for: those of all queues that are not paused, also jobs that handlers enqueue
+// and jobs of the schedules that are due (those put by PutSchedule). Jobs that are scheduled for later stay, as do those of other kinds.
+// register gives handlers to a runner by [jobs.Kind.Handle]; it is called anew for each runner that Drain needs. A handler
+// that snoozes its job by 0 again and again is run again and again.
+func (q *Queue) Drain(register func(*jobs.Runner)) {
+	q.tb.Helper()
+	if err := q.drain(q.tb.Context(), register); err != nil {
+		q.tb.Fatalf("jobstest: drain: %v", err)
+	}
+}
+
+// RunFor advances the clock by d, and runs jobs as Drain does at each time on the way at which a job or a schedule is due: what a
+// worker would have done in that time.
+func (q *Queue) RunFor(d time.Duration, register func(*jobs.Runner)) {
+	q.tb.Helper()
+	if err := q.runUntil(q.tb.Context(), q.Now().Add(d), register); err != nil {
+		q.tb.Fatalf("jobstest: run for %s: %v", d, err)
+	}
+}
+
+func (q *Queue) runUntil(ctx context.Context, end time.Time, register func(*jobs.Runner)) error {
+	for {
+		if err := q.drain(ctx, register); err != nil {
+			return err
+		}
+		next, err := q.nextDue(ctx)
+		if err != nil {
+			return err
+		}
+		if next.IsZero() || next.After(end) {
+			q.advanceTo(end)
+			return q.drain(ctx, register)
+		}
+		q.advanceTo(next)
+	}
+}
+
+func (q *Queue) drain(ctx context.Context, register func(*jobs.Runner)) error {
+	for {
+		_, fired, err := q.fire(ctx)
+		if err == nil {
+			err = q.drainJobs(ctx, register)
+		}
+		if err != nil || !fired {
+			return err
+		}
+	}
+}
+
+// drainJobs runs the jobs that are due, also those of queues that only their handlers fill.
+func (q *Queue) drainJobs(ctx context.Context, register func(*jobs.Runner)) error {
+	var drained []string
+	for {
+		queues, err := q.queues(ctx)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(queues, func(name string) bool { return !slices.Contains(drained, name) }) {
+			return ctx.Err()
+		}
+		drained = queues
+		runner, err := q.runner(q.plain(), queues)
+		if err != nil {
+			return err
+		}
+		register(runner)
+		if err := runner.Drain(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// queues returns the names of the queues that have jobs, and that of the default one.
+func (q *Queue) queues(ctx context.Context) ([]string, error) {
+	list := []string{jobs.DefaultQueue}
+	counts, err := inspect.New(q.Client).Counts(ctx)
+	for _, c := range counts {
+		if !slices.Contains(list, c.Queue) {
+			list = append(list, c.Queue)
+		}
+	}
+	return list, err
+}
+
+// fire enqueues the jobs of schedules that are due, and returns when the next schedule is; zero if none is.
+func (q *Queue) fire(ctx context.Context) (next time.Time, fired bool, err error) {
+	log := slog.New(slog.DiscardHandler)
+	s := maintenance.Scheduler{
+		Store: q.port(), Log: log, Notes: &refusal.Notes{Log: log}, Declared: core.JSONNames(nil), Enqueued: func() { fired = true },
+	}
+	if next, err = s.Once(ctx, q.watched); err != nil {
+		return next, fired, fmt.Errorf("serve schedules: %w", err)
+	}
+	q.watched = q.Now()
+	return next, fired, nil
+}
+
+// nextDue returns the first time after now at which a job or a schedule is due; zero if there is none.
+func (q *Queue) nextDue(ctx context.Context) (time.Time, error) {
+	next, _, err := q.fire(ctx)
+	counts, failed := inspect.New(q.Client).Counts(ctx)
+	for _, c := range counts {
+		if c.Status == jobs.StatusScheduled && c.Since.After(q.Now()) {
+			next = core.Earlier(next, c.Since)
+		}
+	}
+	return next, errors.Join(err, failed)
+}

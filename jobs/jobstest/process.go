@@ -1,0 +1,199 @@
+package jobstest
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// errKilled is what calls return in a process that was killed, once its run is over.
+var errKilled = errors.New("jobstest: the process of this handler was killed")
+
+// process is a process that [Crash] pretends: a runner with its handler. It passes points, at one of which it may be killed: what it has
+// begun is undone then, and each of its goroutines stands still at its next point until the run is over.
+type process struct {
+	killed   chan struct{} // closed when it is
+	released chan struct{} // closed when the run is over
+	undo     func() error  // called when it is killed
+	fault    error         // of that; written before killed is closed
+
+	mu      sync.Mutex
+	at      int      // the number of the point at which it is killed, counted from 0; -1 for none
+	running bool     // a handler runs
+	quiet   int      // calls under way whose statements are no points
+	passed  []string // the points so far
+	dead    bool
+	release []func() error // of worker locks, which the death frees
+}
+
+func newProcess(at int, undo func() error) *process {
+	return &process{at: at, undo: undo, killed: make(chan struct{}), released: make(chan struct{})}
+}
+
+// point lets the process go on, unless it is killed here or was before. Then it blocks until the run is over, and returns an error.
+func (p *process) point(name string) error {
+	dies := p.pass(name)
+	if !dies && !p.isDead() {
+		return nil
+	}
+	if dies {
+		p.fault = p.undo()
+		for _, release := range p.locks() {
+			p.fault = errors.Join(p.fault, release())
+		}
+		close(p.killed)
+	}
+	<-p.released
+	return errKilled
+}
+
+// pass notes that a point is passed, and returns true at the one at which the process is killed.
+func (p *process) pass(name string) (dies bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead || !p.running || p.quiet > 0 {
+		return false
+	}
+	p.dead = len(p.passed) == p.at
+	p.passed = append(p.passed, name)
+	return p.dead
+}
+
+func (p *process) isDead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+func (p *process) locks() []func() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.release
+}
+
+// points returns those that were passed.
+func (p *process) points() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.passed
+}
+
+// around runs a call between two points.
+func (p *process) around(what string, call func() error) error {
+	if err := p.point("before " + what); err != nil {
+		return err
+	}
+	err := call()
+	if killed := p.point("after " + what); killed != nil {
+		return killed
+	}
+	return err
+}
+
+// quietly runs a call whose statements are no points.
+func (p *process) quietly(call func() error) error {
+	p.count(1)
+	defer p.count(-1)
+	return call()
+}
+
+func (p *process) count(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.quiet += n
+}
+
+func (p *process) setRunning(running bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running = running
+}
+
+// processKey is the context key of the process that a handler runs in.
+type processKey struct{}
+
+// watch is the middleware by which the process sees its handlers.
+func (p *process) watch(next jobs.RunFunc) jobs.RunFunc {
+	return func(ctx context.Context, job jobs.Job) error {
+		p.setRunning(true)
+		defer p.setRunning(false)
+		job.SetHolder(holder{job.Holder(), p})
+		err := next(context.WithValue(ctx, processKey{}, p), job)
+		if killed := p.point("after the handler returned, before that is recorded"); killed != nil {
+			return killed
+		}
+		return err
+	}
+}
+
+// holder makes the calls of a handler's job points.
+type holder struct {
+	jobtype.Holder
+	process *process
+}
+
+func (h holder) SetResult(v any) error {
+	return h.process.around("SetResult", func() error { return h.Holder.SetResult(v) })
+}
+
+func (h holder) SetProgress(ctx context.Context, v any) error {
+	return h.process.around("SetProgress", func() error { return h.Holder.SetProgress(ctx, v) })
+}
+
+func (h holder) CompleteTx(ctx context.Context, tx jobs.Tx, result any) error {
+	return h.process.around("CompleteTx", func() error {
+		return h.process.quietly(func() error { return h.Holder.CompleteTx(ctx, tx, result) })
+	})
+}
+
+// mortal is the store of a process's runner: it serves no dead process, and the death frees the worker's lock.
+type mortal struct {
+	clocked
+	process *process
+}
+
+// unlessDead makes a call, unless the process is dead: the error then ends the runner.
+func (s mortal) unlessDead(call func() error) error {
+	if s.process.isDead() {
+		return jobs.ErrClosed
+	}
+	return call()
+}
+
+func (s mortal) Read(ctx context.Context, fn engine.Func) error {
+	return s.unlessDead(func() error { return s.Store.Read(ctx, fn) })
+}
+
+func (s mortal) Write(ctx context.Context, fn engine.Func) error {
+	return s.unlessDead(func() error { return s.Store.Write(ctx, fn) })
+}
+
+func (s mortal) Exchange(ctx context.Context, x *engine.Exchange) error {
+	return s.unlessDead(func() error { return s.Store.Exchange(ctx, x) })
+}
+
+// HoldWorkerLock implements [engine.Store].
+func (s mortal) HoldWorkerLock(ctx context.Context) (key string, release func(ended bool) error, err error) {
+	key, unlock, err := s.Store.HoldWorkerLock(ctx)
+	if err != nil {
+		return key, unlock, err
+	}
+	var once sync.Once
+	release = func(ended bool) (err error) {
+		once.Do(func() { err = unlock(ended && !s.process.isDead()) })
+		return err
+	}
+	s.process.mu.Lock()
+	defer s.process.mu.Unlock()
+	s.process.release = append(s.process.release, func() error { return release(false) })
+	return key, release, nil
+}
+
+// LeaveGoodbye implements [engine.Store]. A process that was killed leaves none.
+func (s mortal) LeaveGoodbye(key string, worker int64) error {
+	return s.unlessDead(func() error { return s.Store.LeaveGoodbye(key, worker) })
+}

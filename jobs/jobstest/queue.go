@@ -1,0 +1,204 @@
+package jobstest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/sqlite"
+)
+
+// Queue is a client on a queue of one test, with the clock that the queue goes by. Make one with [New]. Its client, Now and Advance may be
+// used concurrently; the methods that run jobs are called by one goroutine at a time.
+type Queue struct {
+	*jobs.Client
+
+	tb      testing.TB
+	store   *sqlite.Store
+	clock   *clock
+	config  jobs.Config
+	watched time.Time // until then all schedules were served
+}
+
+// Option is an option of [New] and [Crash].
+type Option func(*options)
+
+type options struct {
+	start  time.Time
+	config jobs.Config
+	client []jobs.ClientOption
+	points int // of Crash
+}
+
+// StartAt sets the clock. Without it the clock starts at the system's time.
+func StartAt(t time.Time) Option { return func(o *options) { o.start = t } }
+
+// WithConfig sets what runs the jobs, such as its middleware. Queues is replaced: jobs of all queues run, one of each queue at a time.
+// Without a Logger the runner's messages are dropped.
+func WithConfig(c jobs.Config) Option { return func(o *options) { o.config = c } }
+
+// WithClient sets options of the client.
+func WithClient(opts ...jobs.ClientOption) Option {
+	return func(o *options) { o.client = append(o.client, opts...) }
+}
+
+// New returns a queue in a new SQLite file. It is closed when the test ends, and the file is removed.
+func New(tb testing.TB, opts ...Option) *Queue {
+	tb.Helper()
+	return newQueue(tb, filepath.Join(tb.TempDir(), "jobs.db"), settings(opts), nil)
+}
+
+func settings(opts []Option) options {
+	o := options{start: time.Now()}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if o.config.Logger == nil {
+		o.config.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// newQueue returns a queue in a new file. watch, unless nil, returns the store that the client is given.
+func newQueue(tb testing.TB, path string, o options, watch func(engine.Store) engine.Store) *Queue {
+	tb.Helper()
+	image, err := migrated()
+	if err == nil {
+		err = os.WriteFile(path, image, 0o600)
+	}
+	if err != nil {
+		tb.Fatalf("jobstest: make a queue: %v", err)
+	}
+	store, err := sqlite.Open(tb.Context(), path, sqlite.WithLogger(o.config.Logger), sqlite.WithDurability(sqlite.NoSync))
+	if err != nil {
+		tb.Fatalf("jobstest: make a queue: %v", err)
+	}
+	q := &Queue{tb: tb, store: store, clock: &clock{now: o.start.Truncate(time.Microsecond)}, config: o.config}
+	q.watched = q.clock.read()
+	tb.Cleanup(q.close)
+	seen := q.port()
+	if watch != nil {
+		seen = watch(seen)
+	}
+	q.Client = jobs.New(engine.SealStore(seen), o.client...)
+	return q
+}
+
+// port returns the store, with the queue's clock.
+func (q *Queue) port() engine.Store { return clocked{engine.StoreOf(q.store), q.clock} }
+
+func (q *Queue) close() {
+	if err := q.store.Close(); err != nil {
+		q.tb.Errorf("jobstest: close the queue: %v", err)
+	}
+}
+
+// Path returns the path of the database's file, for a program under test that opens it by itself, with a clock of its own.
+func (q *Queue) Path() string { return q.store.Path() }
+
+// DB opens the database's file as an application does that has its own tables beside the queue's, for transactions that the queue takes
+// part in. It is closed when the test ends. Each transaction begins with the write lock.
+func (q *Queue) DB() *sql.DB {
+	q.tb.Helper()
+	db, err := sql.Open("sqlite", dsn(q.Path()))
+	if err != nil {
+		q.tb.Fatalf("jobstest: open %s: %v", q.Path(), err)
+	}
+	q.tb.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			q.tb.Errorf("jobstest: close %s: %v", q.Path(), err)
+		}
+	})
+	return db
+}
+
+func dsn(path string) string {
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: url.Values{
+		"_txlock": {"immediate"}, "_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(0)"},
+	}.Encode()}
+	return name.String()
+}
+
+// Now returns the queue's time, which stands still.
+func (q *Queue) Now() time.Time { return q.clock.read() }
+
+// Advance moves the queue's clock on by d. Nothing runs because of it but in a [jobs.Runner] that the test has started, which looks for what
+// is due at once, and for schedules within a second.
+func (q *Queue) Advance(d time.Duration) {
+	q.tb.Helper()
+	if d < 0 {
+		q.tb.Fatalf("jobstest: Advance by %s: the clock goes only forward", d)
+	}
+	q.advanceTo(q.clock.read().Add(d))
+}
+
+func (q *Queue) advanceTo(t time.Time) {
+	q.clock.set(t)
+	engine.StoreOf(q.store).Announce(core.WorkReady)
+}
+
+// clock stands until it is set.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) read() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// set sets the clock, but not back.
+func (c *clock) set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t = t.Truncate(time.Microsecond); t.After(c.now) {
+		c.now = t
+	}
+}
+
+// clocked is a store with another clock.
+type clocked struct {
+	engine.Store
+	clock *clock
+}
+
+func (s clocked) Now() time.Time                      { return s.clock.read() }
+func (s clocked) NowWithin(context.Context) time.Time { return s.clock.read() }
+
+// ClockStands is what [engine.ClockStands] asks.
+func (clocked) ClockStands() bool { return true }
+
+// migrated returns the bytes of a database with the newest schema and no jobs. The schema is made once in a process: that takes longer than
+// most tests of handlers do.
+var migrated = sync.OnceValues(func() (image []byte, err error) {
+	folder, err := os.MkdirTemp("", "jobstest-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path, ctx := filepath.Join(folder, "jobs.db"), context.Background()
+	store, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	_, err = jobs.New(store).Migrate(ctx)
+	if err := errors.Join(err, store.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// plain returns a client that nothing watches.
+func (q *Queue) plain() *jobs.Client { return jobs.New(engine.SealStore(q.port())) }

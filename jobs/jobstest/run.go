@@ -1,0 +1,184 @@
+package jobstest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+)
+
+// Outcome says how an attempt ended.
+type Outcome struct {
+	// Job is the job as it is after the attempt. Its Status says whether it has ended, and Result and Progress what the handler set.
+	Job jobs.Job
+
+	// Fate is what became of the job: done, retry, failed, cancelled or snoozed.
+	Fate jobs.Fate
+
+	// Err is what the handler returned, after the middleware. After a panic, and for a payload that could not be decoded, it has the text
+	// that was recorded.
+	Err error
+
+	// Cause is why the attempt failed; empty if it did not.
+	Cause jobs.Cause
+
+	// Delay is the time until the next attempt, by the queue's clock; 0 if there is none or if it is due.
+	Delay time.Duration
+}
+
+// Result decodes the job's result into v.
+func (o Outcome) Result(v any) error {
+	if o.Job.Result == nil {
+		return fmt.Errorf("job %d has no result", o.Job.ID)
+	}
+	return json.Unmarshal(o.Job.Result, v)
+}
+
+// String returns the outcome in one line.
+func (o Outcome) String() string {
+	text := fmt.Sprintf("job %d of %s, attempt %d: %s", o.Job.ID, o.Job.Kind, o.Job.Attempt, o.Fate)
+	if o.Delay > 0 {
+		text += fmt.Sprintf(" in %s", o.Delay)
+	}
+	if o.Err != nil {
+		text += ": " + o.Err.Error()
+	}
+	return text
+}
+
+// Run enqueues a job of a kind and runs one attempt of it, as a worker does: claim, handler, record. Everything works in the handler:
+// SetResult, SetProgress, CompleteTx, and a context that ends with the attempt's timeout. No other job runs. If the options put the job off,
+// the clock goes on to its time. The payload is encoded and decoded on the way.
+func Run[T any](tb testing.TB, q *Queue, kind jobs.Kind[T], h jobs.Handler[T], args T, opts ...jobs.EnqueueOption) Outcome {
+	tb.Helper()
+	receipt, err := kind.Enqueue(tb.Context(), q.Client, args, opts...)
+	if err != nil {
+		tb.Fatalf("jobstest: %v", err)
+	}
+	return RunJob(tb, q, kind, h, receipt.ID)
+}
+
+// RunJob runs the next attempt of a job that is there, as [Run] does: a second attempt, or a job that other code has enqueued.
+func RunJob[T any](tb testing.TB, q *Queue, kind jobs.Kind[T], h jobs.Handler[T], id int64) Outcome {
+	tb.Helper()
+	before, err := q.ready(tb.Context(), kind.Name, id)
+	if err != nil {
+		tb.Fatalf("jobstest: run job %d: %v", id, err)
+	}
+	ctx, stop := context.WithCancel(tb.Context())
+	defer stop()
+	outcome := Outcome{}
+	runner, err := q.runner(jobs.New(engine.SealStore(&single{Store: q.port(), id: id})), []string{before.Queue}, func(next jobs.RunFunc) jobs.RunFunc {
+		return func(ctx context.Context, job jobs.Job) error {
+			defer stop() // the runner records how the attempt ends, and then stops
+			outcome.Err = next(ctx, job)
+			return outcome.Err
+		}
+	})
+	if err == nil {
+		kind.Handle(runner, h)
+		err = runner.Run(ctx)
+	}
+	if err == nil {
+		err = outcome.read(context.WithoutCancel(tb.Context()), q, before)
+	}
+	if err != nil {
+		tb.Fatalf("jobstest: run job %d: %v", id, err)
+	}
+	return outcome
+}
+
+// ready returns a job that a worker can claim now, after the clock has gone on to its time.
+func (q *Queue) ready(ctx context.Context, kind string, id int64) (jobs.Job, error) {
+	job, err := q.Revealed().Get(ctx, id)
+	if err != nil {
+		return job, err
+	}
+	if job.Kind != kind {
+		return job, fmt.Errorf("it is of kind %s, not %s", job.Kind, kind)
+	}
+	if job.Status != jobs.StatusPending && job.Status != jobs.StatusScheduled {
+		return job, fmt.Errorf("it is %s", job.Status)
+	}
+	queues, err := inspect.New(q.Client).Queues(ctx)
+	for _, info := range queues {
+		if info.Name == job.Queue && !info.PausedAt.IsZero() {
+			return job, fmt.Errorf("the queue %s is paused", job.Queue)
+		}
+	}
+	q.advanceTo(job.RunAfter)
+	return job, err
+}
+
+// runner returns a runner of some queues, with a middleware around all others.
+func (q *Queue) runner(client *jobs.Client, queues []string, outermost ...jobs.RunMiddleware) (*jobs.Runner, error) {
+	c := q.config
+	c.Queues = map[string]int{}
+	for _, name := range queues {
+		c.Queues[name] = 1
+	}
+	c.Middleware = append(outermost, c.Middleware...)
+	return jobs.NewRunner(client, c)
+}
+
+// read reads what became of a job.
+func (o *Outcome) read(ctx context.Context, q *Queue, before jobs.Job) (err error) {
+	if o.Job, err = q.Revealed().Get(ctx, before.ID); err != nil {
+		return err
+	}
+	if o.Job.Attempt == before.Attempt {
+		return errors.New("it was not run: the test has ended")
+	}
+	if !o.Job.FinishedAt.IsZero() {
+		o.Fate = map[jobs.Status]jobs.Fate{
+			jobs.StatusDone: jobs.FateDone, jobs.StatusFailed: jobs.FateFailed, jobs.StatusCancelled: jobs.FateCancelled,
+		}[o.Job.Status]
+	} else {
+		o.Delay = max(0, o.Job.RunAfter.Sub(q.Now()))
+		if o.Fate = jobs.FateRetry; o.Job.Uncounted > before.Uncounted {
+			o.Fate = jobs.FateSnoozed
+		}
+	}
+	list, err := inspect.New(q.Client).Errors(ctx, before.ID)
+	for _, e := range list {
+		if e.Attempt == o.Job.Attempt {
+			if o.Cause = e.Cause; o.Err == nil {
+				o.Err = errors.New(e.Message)
+			}
+		}
+	}
+	return err
+}
+
+// single is a store that gives one attempt of one job to a runner, and no other job.
+type single struct {
+	engine.Store
+	id      int64
+	claimed bool
+}
+
+// ClockStands is what [engine.ClockStands] asks.
+func (*single) ClockStands() bool { return true }
+
+// ClaimJobs implements [engine.Store]. The producer calls it, one call at a time.
+func (s *single) ClaimJobs(ctx context.Context, q db.Querier, arg db.ClaimJobsParams) ([]db.ClaimJobsRow, func(), error) {
+	if s.claimed {
+		return nil, nil, nil
+	}
+	listed, err := q.ClaimListedJobs(ctx, db.ClaimListedJobsParams{
+		WorkerID: arg.WorkerID, LeaseUntil: arg.LeaseUntil, Now: arg.Now, Queue: arg.Queue, Ids: core.JSONIDs([]int64{s.id}),
+	})
+	rows := make([]db.ClaimJobsRow, len(listed))
+	for i, row := range listed {
+		rows[i] = db.ClaimJobsRow(row)
+	}
+	return rows, func() { s.claimed = len(rows) > 0 }, err
+}
