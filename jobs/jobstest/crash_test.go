@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -202,27 +203,49 @@ func TestCrashWithOneConnection(t *testing.T) {
 	wantNames(t, "points", report.Points, "before "+insert, "after "+insert, "before "+query, "after "+query, returned)
 }
 
-// A killed handler runs no deferred function before the state is taken, and none of its later calls takes effect.
+// A killed handler runs no deferred function before the state is taken, and what its goroutine does after that has no effect.
 func TestCrashRunsNothingAfterThePoint(t *testing.T) {
 	t.Parallel()
+	deferred := 0
 	var report *jobstest.CrashReport
 	record(t, func(tb testing.TB) {
 		report = jobstest.Crash(tb, mail, letter{"ann"}, func(run *jobstest.CrashRun) (jobs.Handler[letter], func() any) {
 			db, state := sentLetters(t, run)
-			return func(ctx context.Context, job jobs.Job, _ letter) error {
-				defer func() { _, _ = db.Exec("DELETE FROM sent WHERE name = 'lock'") }()
-				_, _ = db.ExecContext(ctx, "INSERT INTO sent VALUES ('lock')")
-				_ = job.SetResult("done")
-				_, _ = db.Exec("INSERT INTO sent VALUES ('end') ON CONFLICT DO NOTHING")
-				return nil
+			return func(_ context.Context, job jobs.Job, args letter) error {
+				defer func() { deferred++ }()
+				if err := job.SetResult("begun"); err != nil {
+					_, err := db.Exec("INSERT INTO sent VALUES ('by the dead')") // without a context
+					return err
+				}
+				_, err := db.Exec("INSERT INTO sent VALUES (?)", args.To)
+				return err
 			}, state
 		})
 	})
-	if p := report.Differences(); len(p) == 0 || string(p[0].End.State) != `["end"]` && !strings.Contains(string(p[0].End.State), "end") {
-		t.Errorf("the differences are %v", p)
+	for _, p := range report.Points {
+		if strings.Contains(string(p.End.State), "dead") {
+			t.Errorf("killed %s, the end is %s", p.Name, p.End)
+		}
 	}
-	before := report.Points[0]
-	want(t, "the end after a death before the first statement", before.End.String(), report.Undisturbed.String())
+	wantNames(t, "differences", report.Differences(), "after exec INSERT INTO sent VALUES (?)", returned)
+	want(t, "attempts of which the deferred function ran in the end", deferred, 1+2*len(report.Points))
+}
+
+// The state is taken while the killed handler stands still: it has not run its deferred function yet.
+func TestCrashTakesTheStateBeforeDeferredFunctions(t *testing.T) {
+	t.Parallel()
+	var report *jobstest.CrashReport
+	record(t, func(tb testing.TB) {
+		report = jobstest.Crash(tb, mail, letter{"ann"}, func(*jobstest.CrashRun) (jobs.Handler[letter], func() any) {
+			var held atomic.Int64
+			return func(_ context.Context, job jobs.Job, _ letter) error {
+				held.Add(1)
+				defer held.Add(-1)
+				return job.SetResult("sent")
+			}, func() any { return held.Load() }
+		})
+	})
+	wantNames(t, "differences", report.Differences(), "before SetResult", "after SetResult")
 }
 
 // The job's end counts too: here the crash has used up its only attempt.

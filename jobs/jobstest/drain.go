@@ -17,6 +17,7 @@ import (
 
 // Drain runs jobs until none is due that register gave a handler for: those of all queues that are not paused, also jobs that handlers enqueue
 // and jobs of the schedules that are due (those put by PutSchedule). Jobs that are scheduled for later stay, as do those of other kinds.
+// A job that a schedule owes because the one before had not ended (OverlapAfter) may come with the next Drain.
 // register gives handlers to a runner by [jobs.Kind.Handle]; it is called anew for each runner that Drain needs. A handler
 // that snoozes its job by 0 again and again is run again and again.
 func (q *Queue) Drain(register func(*jobs.Runner)) {
