@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -99,45 +98,6 @@ func TestAdvanceWakesARunner(t *testing.T) {
 	want(t, "status", job.Status, jobs.StatusDone)
 	stop()
 	must(t, <-ended)
-}
-
-// A runner that works while the clock is advanced takes no tick for a missed one, also of a schedule that does not catch up.
-func TestAdvanceMissesNoTickOfARunner(t *testing.T) {
-	t.Parallel()
-	start := time.Date(2031, 5, 17, 8, 30, 0, 0, time.UTC)
-	q := jobstest.New(t, jobstest.StartAt(start))
-	must(t, q.PutSchedule(t.Context(), mail.Every("hourly", time.Hour, letter{"all"}, jobs.CatchUpNone)))
-	runner, err := jobs.NewRunner(q.Client, jobs.Config{})
-	must(t, err)
-	ran := make(chan int64, 10)
-	mail.Handle(runner, func(_ context.Context, job jobs.Job, _ letter) error {
-		ran <- job.ID
-		return nil
-	})
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- runner.Run(ctx) }()
-	// The scheduler has looked once when the schedule has its next tick.
-	for {
-		info, err := q.GetSchedule(t.Context(), "hourly")
-		must(t, err)
-		if !info.Next.IsZero() {
-			break
-		}
-		runtime.Gosched()
-	}
-	for id := range int64(3) {
-		q.Advance(time.Hour)
-		want(t, "job", <-ran, id+1)
-	}
-	stop()
-	must(t, <-ended)
-	ticks, err := q.ScheduleTicks(t.Context(), "hourly", 10)
-	must(t, err)
-	for _, tick := range ticks {
-		want(t, "outcome of the tick at "+tick.At.UTC().Format(time.TimeOnly), tick.Outcome, jobs.TickEnqueued)
-	}
-	want(t, "ticks", len(ticks), 3)
 }
 
 func TestLeasesGoByTheClock(t *testing.T) {
