@@ -15,8 +15,12 @@ import (
 // Only Name is needed; every zero value means the library's default. Kinds are values, usually package variables, and
 // may be used concurrently.
 type Kind[T any] struct {
-	// Name is what the kind column holds. Renaming a kind leaves its old jobs without a handler.
+	// Name is what the kind column holds.
 	Name string
+
+	// Aliases are names that the kind had before: a runner runs jobs of these too, with the same handler. They keep the old name, also
+	// for unique keys and request ids, which belong to a name.
+	Aliases []string
 
 	// Queue is where its jobs go; [DefaultQueue] when empty. A runner that handles the kind and does not claim from this queue logs a
 	// warning when it starts.
@@ -36,6 +40,15 @@ type Kind[T any] struct {
 	// the log tells once.
 	// [FixedRetry], [ExponentialRetry] and [RetryAfter] make one.
 	RetryDelay func(job Job, err error) time.Duration
+
+	// Version is that of the payload's form: 0, or 1 and more once T was changed so that older payloads need an Upgrade. It is kept in
+	// the job's metadata, as [VersionField], which then must be an object.
+	Version int
+
+	// Upgrade returns the payload of an older version, which 0 is for jobs without one, in the form of Version. It is called before the
+	// payload is decoded, on the attempt's goroutine. When it is nil, older payloads are decoded as they are. Its error is that of a
+	// payload that cannot be decoded, as is a payload of a newer version: the attempt is retried, perhaps by a newer program.
+	Upgrade func(from int, payload json.RawMessage) (json.RawMessage, error)
 
 	// Sensitive names the fields of its jobs that only the handler may see: [Redacted] stands in their place in what a [Client]
 	// returns, and so in the HTTP API, on its pages, in the command's answers and in logs. "card.number" is the field number of
@@ -83,19 +96,25 @@ func (k Kind[T]) EnqueueMany(ctx context.Context, c *Client, args []T, opts ...E
 	return receipts, nil
 }
 
-// Handle makes the runner claim jobs of this kind and run them with h. It must be called before Run, and panics when
-// the runner has a handler for the kind already, when the kind's name is empty, or after Run has begun.
+// Handle makes the runner claim jobs of this kind, by its name and its aliases, and run them with h. It must be called before Run, and
+// panics when the runner has a handler for one of the names already, when one is empty, or after Run has begun.
 func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
-	r.handle(handler{
-		kind: k.Name, queue: k.Queue, timeout: k.Timeout, retryDelay: k.RetryDelay, sensitive: k.Sensitive,
-		run: func(ctx context.Context, job *Job) error {
-			args := new(T)
-			if err := json.Unmarshal(job.Payload, args); err != nil {
-				return undecoded(err, *args, k.Sensitive)
-			}
-			return handle(ctx, h, job, args)
-		},
-	})
+	for _, name := range append([]string{k.Name}, k.Aliases...) {
+		r.handle(handler{
+			kind: name, queue: k.Queue, timeout: k.Timeout, retryDelay: k.RetryDelay, sensitive: k.Sensitive,
+			run: func(ctx context.Context, job *Job) error {
+				args := new(T)
+				payload, err := k.upgraded(job)
+				if err != nil {
+					return err
+				}
+				if err := json.Unmarshal(payload, args); err != nil {
+					return undecoded(err, *args, k.Sensitive)
+				}
+				return handle(ctx, h, job, args)
+			},
+		})
+	}
 }
 
 // handle has the copies of the job on a frame of its own, on which no payload is decoded, and undecoded its error: package json
@@ -115,6 +134,7 @@ func undecoded[T any](err error, args T, sensitive []string) error {
 func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
 	e := &enqueue{
 		kind: k.Name, queue: k.Queue, priority: k.Priority, maxAttempts: k.MaxAttempts, sensitive: k.Sensitive, encoded: true, marshaled: true,
+		version: k.Version,
 	}
 	if e.queue == "" {
 		e.queue = DefaultQueue

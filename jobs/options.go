@@ -29,6 +29,7 @@ type enqueue struct {
 	userID      *string
 	tags        []string
 	metadata    any
+	version     int      // of the payload
 	sensitive   []string // of the kind
 	encoded     bool     // payloads come from package json
 	marshaled   bool     // marshalers make them, which may be the application's
@@ -150,6 +151,8 @@ func (e *enqueue) checkNames() error {
 
 func (e *enqueue) checkNumbers() error {
 	switch {
+	case e.version < 0:
+		return jobtype.NewInvalidError("version of the kind", fmt.Sprint(e.version), "not be negative")
 	case e.priority < MinPriority || e.priority > MaxPriority:
 		return jobtype.NewInvalidError("priority", fmt.Sprint(e.priority), fmt.Sprintf("be from %d to %d", MinPriority, MaxPriority))
 	case e.maxAttempts < 1 || e.maxAttempts > MaxAttemptsLimit:
@@ -206,12 +209,15 @@ func (e *enqueue) tagsColumn() *string {
 }
 
 func (e *enqueue) metadataColumn() (*string, error) {
-	if e.metadata == nil {
+	if e.metadata == nil && e.version == 0 {
 		return nil, nil
 	}
-	s, err := core.Encode("metadata", e.metadata)
-	if err != nil {
-		return nil, err
+	if e.metadata == nil {
+		return withVersion(nil, e.version)
 	}
-	return &s, nil
+	s, err := core.Encode("metadata", e.metadata)
+	if err != nil || e.version == 0 {
+		return &s, err
+	}
+	return withVersion(&s, e.version)
 }

@@ -80,8 +80,9 @@ type site struct {
 	config   jobs.Config
 	options  []jobs.ClientOption
 	delay    func(jobs.Job, error) time.Duration // the victim's RetryDelay
-	attempts int                                 // the victim's
-	timeout  time.Duration                       // the victim's
+	upgrade  func(int, json.RawMessage) (json.RawMessage, error)
+	attempts int           // the victim's
+	timeout  time.Duration // the victim's
 	handle   func(ctx context.Context, job jobs.Job) error
 	program  func(ctx context.Context, c *jobs.Client) error
 	provoke  func(f *fixture, c *jobs.Client) // makes the runner call the callback, beside the victim
@@ -121,7 +122,11 @@ func testCallback(f *fixture, c callback, m misuse) {
 		on("neighbour", runsUntil(started, end)),
 		on("other", nothing),
 		func(r *jobs.Runner) {
-			jobs.Kind[remoteArgs]{Name: "victim", RetryDelay: s.delay}.Handle(r, func(ctx context.Context, job jobs.Job, _ remoteArgs) error {
+			kind := jobs.Kind[remoteArgs]{Name: "victim", RetryDelay: s.delay, Upgrade: s.upgrade}
+			if s.upgrade != nil {
+				kind.Version = 1
+			}
+			kind.Handle(r, func(ctx context.Context, job jobs.Job, _ remoteArgs) error {
 				return s.handle(ctx, job)
 			})
 		})

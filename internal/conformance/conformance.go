@@ -48,6 +48,7 @@ func Run(t *testing.T, open Open) {
 		{"Enqueue", enqueueTests},
 		{"Unique", uniqueTests},
 		{"Items", itemTests},
+		{"Kinds", kindTests},
 		{"Order", orderTests},
 		{"ManyQueues", manyQueuesTests},
 		{"Due", dueTests},
