@@ -75,7 +75,7 @@ func TestSchedulesWithoutTicks(t *testing.T) {
 	v := visit(t, client, admin.Config{})
 	const fault = "specification &#34;now and then&#34;: &lt;it&gt; is none"
 	has(t, "the list", v.page("/schedules"), ">broken<", `title="`+fault+`">Fault<`, `<p class="error">`+fault, ">unknown<", ">gone<", ">No worker declares it<", `class="week idle"`)
-	has(t, "the page of a faulty one", v.page("/schedules/broken"), `id="fault">`+fault, "It has a fault")
+	has(t, "the page of a faulty one", v.page("/schedules/broken"), `id="fault">`+fault, "could not enqueue")
 	has(t, "the page of one without a worker", v.page("/schedules/gone"), "No live worker declares it", "in code, by no live worker")
 	has(t, "the question", v.send("/schedules/change", url.Values{"name": {"gone"}, "do": {"delete"}, "back": {"/schedules"}}), "adds it again when it starts")
 	has(t, "a run with a fault", v.send("/schedules/change", url.Values{"name": {"odd"}, "do": {"run"}, "back": {"/schedules"}}), `class="flash bad"`, "options: unknown")
@@ -85,7 +85,7 @@ func TestSchedulesWithoutTicks(t *testing.T) {
 	for _, s := range get[scheduleList](a, http.MethodGet, "/schedules", "").Schedules {
 		states += s.Name + " " + s.Status + "; "
 	}
-	if want := "broken has a fault; gone no worker declares it; odd has a fault; "; states != want {
+	if want := "broken faulty; gone undeclared; odd faulty; "; states != want {
 		t.Errorf("the states are %q, not %q", states, want)
 	}
 	if p := a.refused(http.StatusConflict, http.MethodPost, "/schedules/odd/run", ""); p.Type != "urn:sqluice:problem:schedule-fault" {

@@ -769,13 +769,6 @@ func (q timed) ListSchedules(ctx context.Context, arg ListSchedulesParams) ([]Sc
 	return value, err
 }
 
-func (q timed) ListSchedulesNamed(ctx context.Context, arg string) ([]Schedule, error) {
-	began := time.Now()
-	value, err := q.own.ListSchedulesNamed(ctx, arg)
-	q.hook("ListSchedulesNamed", time.Since(began), err)
-	return value, err
-}
-
 func (q timed) ListSensitiveFields(ctx context.Context, arg string) ([]ListSensitiveFieldsRow, error) {
 	began := time.Now()
 	value, err := q.own.ListSensitiveFields(ctx, arg)
@@ -979,11 +972,11 @@ func (q timed) SetJobProgress(ctx context.Context, arg SetJobProgressParams) (in
 	return value, err
 }
 
-func (q timed) SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) (int64, error) {
+func (q timed) SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) error {
 	began := time.Now()
-	value, err := q.own.SetScheduleFault(ctx, arg)
+	err := q.own.SetScheduleFault(ctx, arg)
 	q.hook("SetScheduleFault", time.Since(began), err)
-	return value, err
+	return err
 }
 
 func (q timed) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error) {
@@ -997,6 +990,13 @@ func (q timed) TakeJobChanges(ctx context.Context, arg TakeJobChangesParams) ([]
 	began := time.Now()
 	value, err := q.own.TakeJobChanges(ctx, arg)
 	q.hook("TakeJobChanges", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) TakeSchedules(ctx context.Context, arg string) ([]Schedule, error) {
+	began := time.Now()
+	value, err := q.own.TakeSchedules(ctx, arg)
+	q.hook("TakeSchedules", time.Since(began), err)
 	return value, err
 }
 

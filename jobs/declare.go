@@ -1,9 +1,11 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,6 +37,7 @@ func (r *Runner) scheduleRows(now time.Time) (rows []db.PutScheduleParams, err e
 		seen[s.name] = true
 		rows = append(rows, row)
 	}
+	slices.SortFunc(rows, func(a, b db.PutScheduleParams) int { return cmp.Compare(a.Name, b.Name) }) // runners that start together wait in one order
 	return rows, err
 }
 

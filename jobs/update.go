@@ -58,9 +58,12 @@ func SetRunAfter(t time.Time) UpdateOption {
 // fields is refused: it has [Redacted] in their place.
 func SetPayload(v any) UpdateOption {
 	return updateFunc(func(u *update) error {
-		data, err := json.Marshal(v)
-		if err != nil {
-			return fmt.Errorf("encode payload: %w", err)
+		data, ready := v.(json.RawMessage)
+		if !ready {
+			var err error
+			if data, err = json.Marshal(v); err != nil {
+				return fmt.Errorf("encode payload: %w", err)
+			}
 		}
 		text := string(data)
 		u.params.Payload = &text
@@ -92,10 +95,10 @@ func (u *update) set(column string, err error) error {
 	return err
 }
 
-// Update changes a job that has not started: one that is scheduled or pending. Of an update and a claim one wins: a job that runs, or
+// Update changes a job that does not run: one that is scheduled, also for a further attempt, or pending. Of an update and a claim one wins: a job that runs, or
 // that a worker has prefetched or was handed, is refused with an [ErrStatus], and so is one that has ended. The error is [ErrNotFound]
 // when there is no such job, and an [InvalidError] for a value out of its bounds. The audit log records which columns were changed,
-// without values.
+// without values, and an [AuditDetail] beside them.
 func (c *Client) Update(ctx context.Context, id int64, opts ...UpdateOption) error {
 	u := update{now: c.store.NowWithin(ctx)}
 	for _, opt := range opts {
@@ -107,7 +110,13 @@ func (c *Client) Update(ctx context.Context, id int64, opts ...UpdateOption) err
 		return fmt.Errorf("%s job %d: %w", jobtype.ActionUpdate, id, errors.New("nothing to change is given"))
 	}
 	u.params.ID = id
-	changes := append([]ChangeOption{AuditDetail(map[string]any{"columns": u.changed})}, u.changes...)
+	changes := append(u.changes, func(o *lifecycle.Options) {
+		detail := map[string]any{"columns": u.changed}
+		if o.Detail != nil {
+			detail["detail"] = o.Detail
+		}
+		o.Detail = detail
+	})
 	return c.change(ctx, jobtype.ActionUpdate, core.WorkReady, id, changes,
 		func(ctx context.Context, q db.Querier, now, _ int64, o lifecycle.Options, _ lifecycle.Left) error {
 			u.params.Now = now

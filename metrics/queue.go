@@ -64,7 +64,7 @@ func NewQueue(client *jobs.Client, log *slog.Logger) *Queue {
 		workers:   desc("sqluice_workers", "Live workers."),
 		unhandled: desc("sqluice_unhandled_jobs", "Pending jobs whose queue and kind no live worker handles.", "queue", "kind"),
 		refused:   desc("sqluice_refused_jobs", "Jobs that are set aside because the database refuses an action with them, as for a trigger of the application.", "action"),
-		schedules: desc("sqluice_schedules", "Schedules, by state: active, paused, no worker declares it, has a fault.", "state"),
+		schedules: desc("sqluice_schedules", "Schedules, by state: active, paused, undeclared (by any live worker), faulty (a worker could not enqueue its job).", "state"),
 		overdue:   desc("sqluice_schedule_overdue_seconds", "For how long the most overdue of the active schedules has been due; 0 if none is."),
 	}
 }

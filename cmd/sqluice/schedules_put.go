@@ -119,7 +119,11 @@ func (f *scheduleFlags) spec(zoned bool) (string, error) {
 		return "", usagef("give the --kind of its jobs")
 	}
 	if _, err := cron.Parse(spec); err != nil {
-		return "", usagef("--cron: %s", err)
+		flag := "--cron"
+		if f.every > 0 {
+			flag = "--every"
+		}
+		return "", usagef("%s: %s", flag, err)
 	}
 	if _, err := cron.Zone(f.zone); err != nil {
 		return "", usagef("--zone: %s", err)

@@ -23,7 +23,7 @@ func (a *app) updateCommand() *cobra.Command {
 	var f updateFlags
 	cmd := &cobra.Command{
 		Use:   "update ID...",
-		Short: "Change jobs that have not started",
+		Short: "Change scheduled and pending jobs",
 		Long: "update changes scheduled and pending jobs. A running job cannot be changed, nor one that has ended.\n" +
 			"If it cannot change some of several jobs, it changes the others, says why not for each, and exits with 1.",
 		Example: "  sqluice update 42 --priority 9\n  sqluice update 42 --in 10m --payload '{\"width\": 200}'",

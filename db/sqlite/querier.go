@@ -23,7 +23,8 @@ type Querier interface {
 	AddScheduleTick(ctx context.Context, arg AddScheduleTickParams) (int64, error)
 	// AddSensitiveFields marks fields, a JSON list of [kind, path]. Those that are marked already stay so.
 	AddSensitiveFields(ctx context.Context, arg AddSensitiveFieldsParams) (int64, error)
-	// AdvanceSchedule notes the next tick of a schedule. Of many workers one gets a row.
+	// AdvanceSchedule notes the next tick of a schedule, if it is as it was read. Of many workers one gets a row. (Plain SQL does not raise
+	// the version.)
 	AdvanceSchedule(ctx context.Context, arg AdvanceScheduleParams) (int64, error)
 	// CancelRequestedJob ends an attempt that did not end well as cancelled if that was asked for.
 	CancelRequestedJob(ctx context.Context, arg CancelRequestedJobParams) (int64, error)
@@ -155,8 +156,7 @@ type Querier interface {
 	// GetSchedule returns a schedule.
 	GetSchedule(ctx context.Context, name string) (Schedule, error)
 	// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, and when the
-	// next pause of a queue ends, 0 for none.
-	// declared is a JSON list of names.
+	// next pause of a queue ends, 0 for none. declared is a JSON list of the schedules that the worker's program declares.
 	GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error)
 	// GetWorkerName returns the name and the host of a worker, which may have ended.
 	GetWorkerName(ctx context.Context, id int64) (GetWorkerNameRow, error)
@@ -199,8 +199,8 @@ type Querier interface {
 	ListClaimableQueues(ctx context.Context, arg ListClaimableQueuesParams) ([]string, error)
 	// ListDueJobIDs lists up to n scheduled jobs whose time has come and that are not set aside, the earliest first.
 	ListDueJobIDs(ctx context.Context, arg ListDueJobIDsParams) ([]int64, error)
-	// ListDueSchedules lists the names of schedules that are due and that a worker serves, and of those that owe a job whose predecessor
-	// has ended. declared is a JSON list of names.
+	// ListDueSchedules lists the schedules that are due and that a worker serves, the most overdue ones first, and those that owe a job
+	// whose predecessor has ended. declared is as for GetScheduleWork, and without is a JSON list of schedules to leave out.
 	ListDueSchedules(ctx context.Context, arg ListDueSchedulesParams) ([]string, error)
 	// ListEndedAmong lists those of a JSON list of ids whose job has ended or is not there.
 	ListEndedAmong(ctx context.Context, ids string) ([]int64, error)
@@ -253,8 +253,6 @@ type Querier interface {
 	ListScheduleTimes(ctx context.Context) ([]ListScheduleTimesRow, error)
 	// ListSchedules lists schedules by name, from after one on.
 	ListSchedules(ctx context.Context, arg ListSchedulesParams) ([]Schedule, error)
-	// ListSchedulesNamed lists schedules by a JSON list of their names.
-	ListSchedulesNamed(ctx context.Context, names string) ([]Schedule, error)
 	// ListSensitiveFields lists the fields that are hidden in the jobs of some kinds, a JSON list.
 	ListSensitiveFields(ctx context.Context, kinds string) ([]ListSensitiveFieldsRow, error)
 	// ListStuckJobIDs lists the running jobs that a rescue would act on and that are not set aside.
@@ -326,12 +324,15 @@ type Querier interface {
 	RetryRefusals(ctx context.Context, arg RetryRefusalsParams) (int64, error)
 	// SetJobProgress notes how far a running attempt has come.
 	SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error)
-	// SetScheduleFault notes why no worker can tell a schedule's next tick, or enqueue its jobs. It is not due until it is put again.
-	SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) (int64, error)
+	// SetScheduleFault notes why a worker could not enqueue a schedule's job.
+	SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) error
 	// SnoozeJob puts a job off until run_after; the attempt does not count.
 	SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error)
 	// TakeJobChanges removes up to n notes after an id and returns them.
 	TakeJobChanges(ctx context.Context, arg TakeJobChangesParams) ([]TakeJobChangesRow, error)
+	// TakeSchedules reads schedules to fire them, by a JSON list of their names. On PostgreSQL it leaves out those that another transaction has
+	// locked.
+	TakeSchedules(ctx context.Context, names string) ([]Schedule, error)
 	// UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
 	// when its run_after has come.
 	UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error)

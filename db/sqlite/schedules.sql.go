@@ -39,8 +39,8 @@ func (q *Queries) AddScheduleTick(ctx context.Context, arg AddScheduleTickParams
 }
 
 const advanceSchedule = `-- name: AdvanceSchedule :execrows
-UPDATE sqluice_schedules SET next_at = CAST(?1 AS BIGINT), version = version + 1, updated_at = CAST(?2 AS BIGINT)
-WHERE name = CAST(?3 AS TEXT) AND version = CAST(?4 AS BIGINT) AND paused_at IS NULL
+UPDATE sqluice_schedules SET next_at = CAST(?1 AS BIGINT), fault = NULL, version = version + 1, updated_at = CAST(?2 AS BIGINT)
+WHERE name = CAST(?3 AS TEXT) AND version = CAST(?4 AS BIGINT) AND next_at = CAST(?5 AS BIGINT) AND paused_at IS NULL
 `
 
 type AdvanceScheduleParams struct {
@@ -48,15 +48,18 @@ type AdvanceScheduleParams struct {
 	Now     int64  `json:"now"`
 	Name    string `json:"name"`
 	Version int64  `json:"version"`
+	WasAt   int64  `json:"was_at"`
 }
 
-// AdvanceSchedule notes the next tick of a schedule. Of many workers one gets a row.
+// AdvanceSchedule notes the next tick of a schedule, if it is as it was read. Of many workers one gets a row. (Plain SQL does not raise
+// the version.)
 func (q *Queries) AdvanceSchedule(ctx context.Context, arg AdvanceScheduleParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, advanceSchedule,
 		arg.NextAt,
 		arg.Now,
 		arg.Name,
 		arg.Version,
+		arg.WasAt,
 	)
 	if err != nil {
 		return 0, err
@@ -163,52 +166,74 @@ func (q *Queries) GetSchedule(ctx context.Context, name string) (Schedule, error
 const getScheduleWork = `-- name: GetScheduleWork :one
 SELECT CAST(COALESCE((
            SELECT s.next_at FROM sqluice_schedules AS s
-           WHERE s.paused_at IS NULL AND s.fault IS NULL
-             AND (s.origin = 'client' OR s.name IN (SELECT d.value FROM json_each(CAST(?1 AS TEXT)) AS d))
-           ORDER BY s.next_at LIMIT 1
+           WHERE s.paused_at IS NULL AND s.origin = 'client' ORDER BY s.next_at LIMIT 1
        ), -1) AS BIGINT) AS next_at,
+       CAST(COALESCE((
+           SELECT MIN(c.next_at) FROM sqluice_schedules AS c
+           WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.name IN (SELECT d.value FROM json_each(CAST(?1 AS TEXT)) AS d)
+       ), -1) AS BIGINT) AS next_declared,
        CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed,
        CAST(COALESCE((SELECT MIN(q.paused_until) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL), 0) AS BIGINT) AS pause_end
 `
 
 type GetScheduleWorkRow struct {
-	NextAt   int64 `json:"next_at"`
-	Owed     int64 `json:"owed"`
-	PauseEnd int64 `json:"pause_end"`
+	NextAt       int64 `json:"next_at"`
+	NextDeclared int64 `json:"next_declared"`
+	Owed         int64 `json:"owed"`
+	PauseEnd     int64 `json:"pause_end"`
 }
 
 // GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, and when the
-// next pause of a queue ends, 0 for none.
-// declared is a JSON list of names.
+// next pause of a queue ends, 0 for none. declared is a JSON list of the schedules that the worker's program declares.
 func (q *Queries) GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error) {
 	row := q.db.QueryRowContext(ctx, getScheduleWork, declared)
 	var i GetScheduleWorkRow
-	err := row.Scan(&i.NextAt, &i.Owed, &i.PauseEnd)
+	err := row.Scan(
+		&i.NextAt,
+		&i.NextDeclared,
+		&i.Owed,
+		&i.PauseEnd,
+	)
 	return i, err
 }
 
 const listDueSchedules = `-- name: ListDueSchedules :many
-SELECT s.name FROM sqluice_schedules AS s
-WHERE s.paused_at IS NULL AND s.fault IS NULL AND s.next_at <= CAST(?2 AS BIGINT)
-  AND (s.origin = 'client' OR s.name IN (SELECT d.value FROM json_each(CAST(?3 AS TEXT)) AS d))
-UNION
-SELECT o.name FROM sqluice_schedules AS o LEFT JOIN sqluice_jobs AS j ON j.id = o.last_job_id
-WHERE o.owed_at IS NOT NULL AND o.paused_at IS NULL
-  AND (j.status IS NULL OR j.status NOT IN ('scheduled', 'pending', 'running'))
-  AND (o.origin = 'client' OR o.name IN (SELECT e.value FROM json_each(CAST(?3 AS TEXT)) AS e))
-ORDER BY 1 LIMIT CAST(?1 AS BIGINT)
+SELECT u.name FROM (
+    SELECT a.name, a.next_at FROM (
+        SELECT s.name, s.next_at FROM sqluice_schedules AS s
+        WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at <= CAST(?1 AS BIGINT)
+          AND s.name NOT IN (SELECT w.value FROM json_each(CAST(?2 AS TEXT)) AS w)
+        ORDER BY s.next_at LIMIT CAST(?3 AS BIGINT)
+    ) AS a
+    UNION
+    SELECT c.name, c.next_at FROM sqluice_schedules AS c
+    WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.next_at <= CAST(?1 AS BIGINT)
+      AND c.name IN (SELECT d.value FROM json_each(CAST(?4 AS TEXT)) AS d) AND c.name NOT IN (SELECT x.value FROM json_each(CAST(?2 AS TEXT)) AS x)
+    UNION
+    SELECT o.name, o.owed_at FROM sqluice_schedules AS o LEFT JOIN sqluice_jobs AS j ON j.id = o.last_job_id
+    WHERE o.owed_at IS NOT NULL AND o.paused_at IS NULL
+      AND (j.status IS NULL OR j.status NOT IN ('scheduled', 'pending', 'running'))
+      AND (o.origin = 'client' OR o.name IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)) AND o.name NOT IN (SELECT y.value FROM json_each(CAST(?2 AS TEXT)) AS y)
+) AS u
+GROUP BY u.name ORDER BY MIN(u.next_at), u.name LIMIT CAST(?3 AS BIGINT)
 `
 
 type ListDueSchedulesParams struct {
-	N        int64  `json:"n"`
 	Now      int64  `json:"now"`
+	Without  string `json:"without"`
+	N        int64  `json:"n"`
 	Declared string `json:"declared"`
 }
 
-// ListDueSchedules lists the names of schedules that are due and that a worker serves, and of those that owe a job whose predecessor
-// has ended. declared is a JSON list of names.
+// ListDueSchedules lists the schedules that are due and that a worker serves, the most overdue ones first, and those that owe a job
+// whose predecessor has ended. declared is as for GetScheduleWork, and without is a JSON list of schedules to leave out.
 func (q *Queries) ListDueSchedules(ctx context.Context, arg ListDueSchedulesParams) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, listDueSchedules, arg.N, arg.Now, arg.Declared)
+	rows, err := q.db.QueryContext(ctx, listDueSchedules,
+		arg.Now,
+		arg.Without,
+		arg.N,
+		arg.Declared,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -410,55 +435,6 @@ func (q *Queries) ListSchedules(ctx context.Context, arg ListSchedulesParams) ([
 	return items, nil
 }
 
-const listSchedulesNamed = `-- name: ListSchedulesNamed :many
-SELECT s.name, s.kind, s.queue, s.payload, s.options, s.spec, s.zone, s.catch_up, s.overlap, s.origin, s.start_at, s.next_at, s.owed_at, s.last_at, s.last_job_id, s.paused_at, s.fault, s.version, s.created_at, s.updated_at FROM sqluice_schedules AS s WHERE s.name IN (SELECT n.value FROM json_each(CAST(?1 AS TEXT)) AS n) ORDER BY s.name
-`
-
-// ListSchedulesNamed lists schedules by a JSON list of their names.
-func (q *Queries) ListSchedulesNamed(ctx context.Context, names string) ([]Schedule, error) {
-	rows, err := q.db.QueryContext(ctx, listSchedulesNamed, names)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []Schedule
-	for rows.Next() {
-		var i Schedule
-		if err := rows.Scan(
-			&i.Name,
-			&i.Kind,
-			&i.Queue,
-			&i.Payload,
-			&i.Options,
-			&i.Spec,
-			&i.Zone,
-			&i.CatchUp,
-			&i.Overlap,
-			&i.Origin,
-			&i.StartAt,
-			&i.NextAt,
-			&i.OwedAt,
-			&i.LastAt,
-			&i.LastJobID,
-			&i.PausedAt,
-			&i.Fault,
-			&i.Version,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const noteScheduleJob = `-- name: NoteScheduleJob :exec
 UPDATE sqluice_schedules SET last_at = CAST(?1 AS BIGINT), last_job_id = CAST(?2 AS BIGINT),
        owed_at = CAST(?3 AS BIGINT)
@@ -516,6 +492,10 @@ ON CONFLICT (name) DO UPDATE SET
     next_at = CASE WHEN sqluice_schedules.spec = excluded.spec AND sqluice_schedules.zone = excluded.zone
         AND sqluice_schedules.fault IS NULL THEN sqluice_schedules.next_at ELSE excluded.next_at END,
     fault = NULL, version = sqluice_schedules.version + 1, updated_at = excluded.updated_at
+WHERE sqluice_schedules.kind <> excluded.kind OR sqluice_schedules.queue <> excluded.queue OR sqluice_schedules.payload <> excluded.payload
+   OR sqluice_schedules.options <> excluded.options OR sqluice_schedules.spec <> excluded.spec OR sqluice_schedules.zone <> excluded.zone
+   OR sqluice_schedules.catch_up <> excluded.catch_up OR sqluice_schedules.overlap <> excluded.overlap
+   OR sqluice_schedules.origin <> excluded.origin OR sqluice_schedules.fault IS NOT NULL
 `
 
 type PutScheduleParams struct {
@@ -578,28 +558,69 @@ func (q *Queries) ResumeSchedule(ctx context.Context, arg ResumeScheduleParams) 
 	return result.RowsAffected()
 }
 
-const setScheduleFault = `-- name: SetScheduleFault :execrows
-UPDATE sqluice_schedules SET fault = CAST(?1 AS TEXT), version = version + 1, updated_at = CAST(?2 AS BIGINT)
-WHERE name = CAST(?3 AS TEXT) AND version = CAST(?4 AS BIGINT)
+const setScheduleFault = `-- name: SetScheduleFault :exec
+UPDATE sqluice_schedules SET fault = CAST(?1 AS TEXT), updated_at = CAST(?2 AS BIGINT)
+WHERE name = CAST(?3 AS TEXT) AND COALESCE(fault, '') <> CAST(?1 AS TEXT)
 `
 
 type SetScheduleFaultParams struct {
-	Fault   string `json:"fault"`
-	Now     int64  `json:"now"`
-	Name    string `json:"name"`
-	Version int64  `json:"version"`
+	Fault string `json:"fault"`
+	Now   int64  `json:"now"`
+	Name  string `json:"name"`
 }
 
-// SetScheduleFault notes why no worker can tell a schedule's next tick, or enqueue its jobs. It is not due until it is put again.
-func (q *Queries) SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, setScheduleFault,
-		arg.Fault,
-		arg.Now,
-		arg.Name,
-		arg.Version,
-	)
+// SetScheduleFault notes why a worker could not enqueue a schedule's job.
+func (q *Queries) SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) error {
+	_, err := q.db.ExecContext(ctx, setScheduleFault, arg.Fault, arg.Now, arg.Name)
+	return err
+}
+
+const takeSchedules = `-- name: TakeSchedules :many
+SELECT s.name, s.kind, s.queue, s.payload, s.options, s.spec, s.zone, s.catch_up, s.overlap, s.origin, s.start_at, s.next_at, s.owed_at, s.last_at, s.last_job_id, s.paused_at, s.fault, s.version, s.created_at, s.updated_at FROM sqluice_schedules AS s WHERE s.name IN (SELECT n.value FROM json_each(CAST(?1 AS TEXT)) AS n) ORDER BY s.name
+`
+
+// TakeSchedules reads schedules to fire them, by a JSON list of their names. On PostgreSQL it leaves out those that another transaction has
+// locked.
+func (q *Queries) TakeSchedules(ctx context.Context, names string) ([]Schedule, error) {
+	rows, err := q.db.QueryContext(ctx, takeSchedules, names)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected()
+	defer rows.Close()
+	var items []Schedule
+	for rows.Next() {
+		var i Schedule
+		if err := rows.Scan(
+			&i.Name,
+			&i.Kind,
+			&i.Queue,
+			&i.Payload,
+			&i.Options,
+			&i.Spec,
+			&i.Zone,
+			&i.CatchUp,
+			&i.Overlap,
+			&i.Origin,
+			&i.StartAt,
+			&i.NextAt,
+			&i.OwedAt,
+			&i.LastAt,
+			&i.LastJobID,
+			&i.PausedAt,
+			&i.Fault,
+			&i.Version,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -96,7 +96,10 @@ func attemptCallbacks() []callback {
 			s.delay = func(jobs.Job, error) time.Duration { bad(); return time.Hour }
 		}},
 		{name: "Kind.Upgrade", caller: callerAttempt, set: func(s *site, bad func()) {
-			s.upgrade = func(_ int, payload json.RawMessage) (json.RawMessage, error) { bad(); return payload, errors.New("broken") }
+			s.upgrade = func(_ int, payload json.RawMessage) (json.RawMessage, error) {
+				bad()
+				return payload, errors.New("broken")
+			}
 		}},
 		{name: "Kind.RetryDelay of a stuck handler", caller: callerAttempt, set: func(s *site, bad func()) {
 			s.attempts = 2

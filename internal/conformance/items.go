@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -17,6 +18,7 @@ var itemTests = []test{
 	{"AllOrNone", testItemsAllOrNone},
 	{"Keys", testItemsKeys},
 	{"Middleware", testItemsMiddleware},
+	{"SameKeysInTwoOrders", testItemsInTwoOrders},
 }
 
 func testItems(f *fixture) {
@@ -109,8 +111,43 @@ func testItemsMiddleware(f *fixture) {
 			return err
 		}
 	}))
-	receipts, err := client.EnqueueItems(f.ctx, []jobs.Item{jobs.NewItem("a", json.RawMessage("1")), jobs.NewItem("b", json.RawMessage("2"))})
+	items := []jobs.Item{jobs.NewItem("a", json.RawMessage("1")), jobs.NewItem("b", json.RawMessage("2"))}
+	receipts, err := client.EnqueueItems(f.ctx, items)
 	f.must(err)
+	plain, err := f.client.EnqueueItems(f.ctx, items)
+	f.must(err)
+	want(f, "what it has set of the items themselves", f.get(plain[0].ID).UserID, "")
 	want(f, "what the middleware saw", fmt.Sprint(seen), fmt.Sprintf("[b[%d] false 1 a[%d] false 1]", receipts[1].ID, receipts[0].ID))
 	want(f, "what it has set", f.get(receipts[1].ID).UserID, "ub")
+}
+
+// Callers whose items have the same keys, in whatever order, get the same jobs, and none fails.
+func testItemsInTwoOrders(f *fixture) {
+	for round := range 5 {
+		var orders [2][]jobs.Item
+		for i := range 50 {
+			item := jobs.NewItem("k", json.RawMessage("1"), jobs.Unique(fmt.Sprint(round, " ", i)))
+			orders[0], orders[1] = append(orders[0], item), append([]jobs.Item{item}, orders[1]...)
+		}
+		ids := make(chan map[int64]bool, 4)
+		for i := range cap(ids) {
+			client := f.elsewhere()
+			go func() {
+				receipts, err := client.EnqueueItems(f.ctx, orders[i%2])
+				if err != nil {
+					f.Errorf("round %d: %v", round, err)
+				}
+				have := map[int64]bool{}
+				for _, r := range receipts {
+					have[r.ID] = true
+				}
+				ids <- have
+			}()
+		}
+		all := map[int64]bool{}
+		for range cap(ids) {
+			maps.Copy(all, receive(f, "the receipts", ids))
+		}
+		want(f, "jobs", len(all), 50)
+	}
 }

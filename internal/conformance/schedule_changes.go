@@ -234,10 +234,10 @@ func testScheduleStates(f *fixture) {
 		return fmt.Sprint(stats.States)
 	}
 	f.eventually("the states are known", func() bool {
-		return states() == "map[active:3 has a fault:1 no worker declares it:0 paused:1]"
+		return states() == "map[active:3 faulty:1 paused:1 undeclared:0]"
 	})
 	f.must(running.stop())
-	want(f, "the states without the worker", states(), "map[active:2 has a fault:1 no worker declares it:1 paused:1]")
+	want(f, "the states without the worker", states(), "map[active:2 faulty:1 paused:1 undeclared:1]")
 	f.setNext("overdue", f.store.Now().Add(-time.Hour))
 	f.setNext("paused", f.store.Now().Add(-2*time.Hour))
 	stats, err := inspect.New(f.client).ScheduleStats(f.ctx)

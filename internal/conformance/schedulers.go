@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/schedule"
@@ -22,6 +23,8 @@ var schedulerTests = []test{
 	{"StopsWithItsLastRunner", testDeclaredSchedule},
 	{"ADrainServesNone", testDrainServesNoSchedule},
 	{"ARefusedJobHoldsUpNoOther", testScheduleRefused},
+	{"ManyAtOnce", testManySchedules},
+	{"BesideACallersTransaction", testScheduleBesideATransaction},
 	{"ClosedQueue", testScheduleClosed},
 }
 
@@ -143,6 +146,69 @@ func testScheduleRefused(f *fixture) {
 	ticks, err := f.client.ScheduleTicks(f.ctx, "plain", 10)
 	f.must(err)
 	want(f, "ticks of the bad one", len(ticks), 0)
+}
+
+// More schedules are due than one transaction fires, and more of them cannot be served than it lists: none of the others waits.
+func testManySchedules(f *fixture) {
+	const bad, good = 120, 150
+	past := f.store.Now().Truncate(time.Minute).Add(-time.Hour)
+	var names []string
+	f.must(f.store.Write(f.ctx, func(ctx context.Context, q db.Querier) error {
+		names = nil
+		for i := range bad + good {
+			p := db.PutScheduleParams{
+				Name: fmt.Sprintf("a%03d", i), Kind: "k", Queue: "default", Payload: "{}", Options: `{"priority":1000000}`, Spec: "* * * * *", Zone: "UTC",
+				CatchUp: "latest", Overlap: "allow", Origin: schedule.OriginClient, NextAt: core.Micros(past), Now: core.Micros(past),
+			}
+			if i >= bad {
+				p.Name, p.Options, p.NextAt = fmt.Sprintf("b%03d", i), "{}", core.Micros(past.Add(time.Minute))
+				names = append(names, p.Name)
+			}
+			if err := q.PutSchedule(ctx, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	f.start(jobs.Config{}, on("k", nothing))
+	for _, name := range names {
+		f.eventually("each good one has its job", func() bool {
+			info, err := f.client.GetSchedule(f.ctx, name)
+			f.must(err)
+			return info.LastJob != 0
+		})
+	}
+	f.eventually("a bad one says why", func() bool {
+		info, err := f.client.GetSchedule(f.ctx, "a000")
+		f.must(err)
+		return info.State() == jobs.ScheduleFaulty && info.Fault != ""
+	})
+}
+
+// An open transaction of a caller that has put a schedule holds up no other one, where rows are locked one by one.
+func testScheduleBesideATransaction(f *fixture) {
+	if !f.store.LocksRows() {
+		f.Skip("a transaction that writes holds up all others")
+	}
+	for _, name := range []string{"held", "free"} {
+		f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule(name, "@every 1s", "k", json.RawMessage("{}"))))
+	}
+	tx, err := f.store.Begin(f.ctx)
+	f.must(err)
+	_, err = f.client.With(tx).PauseSchedule(f.ctx, "held")
+	f.must(err)
+	f.start(jobs.Config{}, on("k", nothing))
+	f.eventually("the other one has jobs", func() bool {
+		ticks, err := f.client.ScheduleTicks(f.ctx, "free", 10)
+		f.must(err)
+		return len(ticks) >= 3
+	})
+	f.must(tx.Rollback())
+	f.eventually("the held one has a job", func() bool {
+		ticks, err := f.client.ScheduleTicks(f.ctx, "held", 10)
+		f.must(err)
+		return len(ticks) >= 1
+	})
 }
 
 func testScheduleClosed(f *fixture) {

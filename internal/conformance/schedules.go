@@ -57,7 +57,7 @@ func (f *fixture) setNext(name string, next time.Time) {
 		if err != nil {
 			return err
 		}
-		_, err = q.AdvanceSchedule(ctx, db.AdvanceScheduleParams{Name: name, Version: s.Version, NextAt: core.Micros(next), Now: s.UpdatedAt})
+		_, err = q.AdvanceSchedule(ctx, db.AdvanceScheduleParams{Name: name, Version: s.Version, WasAt: s.NextAt, NextAt: core.Micros(next), Now: s.UpdatedAt})
 		return err
 	}))
 }
@@ -74,16 +74,23 @@ func (f *fixture) fire(w schedule.Watch) (fired schedule.Fired) {
 	f.Helper()
 	f.must(f.store.Write(f.ctx, func(ctx context.Context, q db.Querier) error {
 		fired = schedule.Fired{}
-		names, err := q.ListDueSchedules(ctx, db.ListDueSchedulesParams{Now: core.Micros(w.Now), Declared: "[]", N: 100})
+		names, err := q.ListDueSchedules(ctx, db.ListDueSchedulesParams{Now: core.Micros(w.Now), Declared: "[]", Without: "[]", N: 100})
 		if err != nil {
 			return err
 		}
-		rows, err := q.ListSchedulesNamed(ctx, core.JSONNames(names))
+		rows, err := q.TakeSchedules(ctx, core.JSONNames(names))
 		if err != nil {
 			return err
 		}
 		for _, row := range rows {
-			if err := schedule.Fire(ctx, q, row, w, &fired); err != nil {
+			var fault *schedule.Fault
+			err := schedule.Fire(ctx, q, row, w, &fired)
+			switch {
+			case errors.As(err, &fault):
+				if err := schedule.NoteFault(ctx, q, row.Name, w.Now, fault); err != nil {
+					return err
+				}
+			case err != nil && !errors.Is(err, schedule.ErrLeft):
 				return err
 			}
 		}

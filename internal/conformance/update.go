@@ -29,7 +29,7 @@ func testUpdateEveryColumn(f *fixture) {
 		id := f.enqueue("k", append(opts, jobs.UserID("u"), jobs.Tags("t"))...)
 		before := f.get(id)
 		f.must(f.client.Update(f.as("me"), id, jobs.SetPriority(7), jobs.SetRunAfter(at), jobs.SetPayload(map[string]int{"b": 2}),
-			jobs.SetQueue("other"), jobs.SetMaxAttempts(3), jobs.OnlyIf(before.Status)))
+			jobs.SetQueue("other"), jobs.SetMaxAttempts(3), jobs.OnlyIf(before.Status), jobs.AuditDetail(map[string]int{"ticket": 7})))
 		job := f.get(id)
 		if job.Priority != 7 || !job.RunAfter.Equal(at) || !sameJSON(job.Payload, `{"b":2}`) || job.Queue != "other" || job.MaxAttempts != 3 ||
 			job.Status != jobs.StatusScheduled {
@@ -41,9 +41,9 @@ func testUpdateEveryColumn(f *fixture) {
 	}
 	f.wantAudit(
 		inspect.AuditEntry{Actor: "me", Action: inspect.ActionUpdate, JobID: 1, Kind: "k", Queue: "default", Jobs: 1,
-			Detail: json.RawMessage(`{"columns":["priority","run_after","payload","queue","max_attempts"]}`)},
+			Detail: json.RawMessage(`{"columns":["priority","run_after","payload","queue","max_attempts"],"detail":{"ticket":7}}`)},
 		inspect.AuditEntry{Actor: "me", Action: inspect.ActionUpdate, JobID: 2, Kind: "k", Queue: "default", Jobs: 1,
-			Detail: json.RawMessage(`{"columns":["priority","run_after","payload","queue","max_attempts"]}`)},
+			Detail: json.RawMessage(`{"columns":["priority","run_after","payload","queue","max_attempts"],"detail":{"ticket":7}}`)},
 	)
 	id := f.enqueue("k")
 	f.must(f.client.Update(f.ctx, id, jobs.SetPayload(1)))
@@ -77,6 +77,7 @@ func testUpdateRefused(f *fixture) {
 		"run-after time":    jobs.SetRunAfter(f.store.Now().Add(-24 * time.Hour)),
 		"encode payload":    jobs.SetPayload(func() {}),
 		"payload":           jobs.SetPayload(json.RawMessage(`"\u0000"`)),
+		"must be valid":     jobs.SetPayload(json.RawMessage(nil)),
 		"queue":             jobs.SetQueue(""),
 		"max attempts":      jobs.SetMaxAttempts(0),
 		"pending, not done": jobs.OnlyIf(jobs.StatusDone),

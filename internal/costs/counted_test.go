@@ -542,11 +542,6 @@ func (q counted) ListSchedules(ctx context.Context, arg db.ListSchedulesParams) 
 	return q.own.ListSchedules(ctx, arg)
 }
 
-func (q counted) ListSchedulesNamed(ctx context.Context, arg string) ([]db.Schedule, error) {
-	q.note("ListSchedulesNamed")
-	return q.own.ListSchedulesNamed(ctx, arg)
-}
-
 func (q counted) ListSensitiveFields(ctx context.Context, arg string) ([]db.ListSensitiveFieldsRow, error) {
 	q.note("ListSensitiveFields")
 	return q.own.ListSensitiveFields(ctx, arg)
@@ -692,7 +687,7 @@ func (q counted) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams
 	return q.own.SetJobProgress(ctx, arg)
 }
 
-func (q counted) SetScheduleFault(ctx context.Context, arg db.SetScheduleFaultParams) (int64, error) {
+func (q counted) SetScheduleFault(ctx context.Context, arg db.SetScheduleFaultParams) error {
 	q.note("SetScheduleFault")
 	return q.own.SetScheduleFault(ctx, arg)
 }
@@ -705,6 +700,11 @@ func (q counted) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, 
 func (q counted) TakeJobChanges(ctx context.Context, arg db.TakeJobChangesParams) ([]db.TakeJobChangesRow, error) {
 	q.note("TakeJobChanges")
 	return q.own.TakeJobChanges(ctx, arg)
+}
+
+func (q counted) TakeSchedules(ctx context.Context, arg string) ([]db.Schedule, error) {
+	q.note("TakeSchedules")
+	return q.own.TakeSchedules(ctx, arg)
 }
 
 func (q counted) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobParams) (int64, error) {

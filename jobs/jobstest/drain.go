@@ -10,7 +10,6 @@ import (
 
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
-	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -102,9 +101,8 @@ func (q *Queue) queues(ctx context.Context) ([]string, error) {
 
 // fire enqueues the jobs of schedules that are due, and returns when the next schedule is; zero if none is.
 func (q *Queue) fire(ctx context.Context) (next time.Time, fired bool, err error) {
-	log := slog.New(slog.DiscardHandler)
 	s := maintenance.Scheduler{
-		Store: q.port(), Log: log, Notes: &refusal.Notes{Log: log}, Declared: core.JSONNames(nil), Enqueued: func() { fired = true },
+		Store: q.port(), Log: slog.New(slog.DiscardHandler), Declared: core.JSONNames(nil), Enqueued: func() { fired = true },
 	}
 	if next, err = s.Once(ctx, q.watched); err != nil {
 		return next, fired, fmt.Errorf("serve schedules: %w", err)

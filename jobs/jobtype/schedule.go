@@ -34,8 +34,8 @@ type Schedule struct {
 const (
 	ScheduleActive     = "active"
 	SchedulePaused     = "paused"
-	ScheduleUndeclared = "no worker declares it"
-	ScheduleFaulty     = "has a fault"
+	ScheduleUndeclared = "undeclared" // no live worker declares it
+	ScheduleFaulty     = "faulty"     // a worker could not enqueue its job: it is tried again
 )
 
 // State returns whether the schedule is due by its times, and if not, why.
@@ -72,11 +72,11 @@ type Tick struct {
 	At          time.Time   `json:"at"`                    // when the outcome was recorded
 }
 
-// TickField is the field of a job's metadata that holds its [ScheduleTick].
+// TickField is the field of a job's metadata that holds its [JobTick].
 const TickField = "sqluice_schedule"
 
-// ScheduleTick is the tick that a job was enqueued for.
-type ScheduleTick struct {
+// JobTick is the tick that a job was enqueued for.
+type JobTick struct {
 	Schedule string    `json:"name"`
 	Tick     time.Time `json:"tick"`
 }
@@ -89,12 +89,12 @@ func (j Job) Tick() time.Time { return j.scheduleTick().Tick }
 func (j Job) Schedule() string { return j.scheduleTick().Schedule }
 
 // scheduleTick is zero for metadata that hold none, or that are withheld.
-func (j Job) scheduleTick() ScheduleTick {
+func (j Job) scheduleTick() JobTick {
 	var metadata struct {
-		Tick ScheduleTick `json:"sqluice_schedule"`
+		Tick JobTick `json:"sqluice_schedule"`
 	}
 	if len(j.Metadata) == 0 || json.Unmarshal(j.Metadata, &metadata) != nil {
-		return ScheduleTick{}
+		return JobTick{}
 	}
 	return metadata.Tick
 }

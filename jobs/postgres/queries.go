@@ -697,18 +697,6 @@ func (q queries) ListSchedules(ctx context.Context, arg db.ListSchedulesParams) 
 	return list, nil
 }
 
-func (q queries) ListSchedulesNamed(ctx context.Context, arg string) ([]db.Schedule, error) {
-	rows, err := q.own.ListSchedulesNamed(ctx, arg)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]db.Schedule, len(rows))
-	for i, row := range rows {
-		list[i] = db.Schedule(row)
-	}
-	return list, nil
-}
-
 func (q queries) ListSensitiveFields(ctx context.Context, arg string) ([]db.ListSensitiveFieldsRow, error) {
 	rows, err := q.own.ListSensitiveFields(ctx, arg)
 	if err != nil {
@@ -857,7 +845,7 @@ func (q queries) SetJobProgress(ctx context.Context, arg db.SetJobProgressParams
 	return q.own.SetJobProgress(ctx, dbpostgres.SetJobProgressParams(arg))
 }
 
-func (q queries) SetScheduleFault(ctx context.Context, arg db.SetScheduleFaultParams) (int64, error) {
+func (q queries) SetScheduleFault(ctx context.Context, arg db.SetScheduleFaultParams) error {
 	return q.own.SetScheduleFault(ctx, dbpostgres.SetScheduleFaultParams(arg))
 }
 
@@ -873,6 +861,18 @@ func (q queries) TakeJobChanges(ctx context.Context, arg db.TakeJobChangesParams
 	list := make([]db.TakeJobChangesRow, len(rows))
 	for i, row := range rows {
 		list[i] = db.TakeJobChangesRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) TakeSchedules(ctx context.Context, arg string) ([]db.Schedule, error) {
+	rows, err := q.own.TakeSchedules(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.Schedule, len(rows))
+	for i, row := range rows {
+		list[i] = db.Schedule(row)
 	}
 	return list, nil
 }

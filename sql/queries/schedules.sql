@@ -12,7 +12,11 @@ ON CONFLICT (name) DO UPDATE SET
         THEN sqluice_schedules.start_at ELSE excluded.start_at END,
     next_at = CASE WHEN sqluice_schedules.spec = excluded.spec AND sqluice_schedules.zone = excluded.zone
         AND sqluice_schedules.fault IS NULL THEN sqluice_schedules.next_at ELSE excluded.next_at END,
-    fault = NULL, version = sqluice_schedules.version + 1, updated_at = excluded.updated_at;
+    fault = NULL, version = sqluice_schedules.version + 1, updated_at = excluded.updated_at
+WHERE sqluice_schedules.kind <> excluded.kind OR sqluice_schedules.queue <> excluded.queue OR sqluice_schedules.payload <> excluded.payload
+   OR sqluice_schedules.options <> excluded.options OR sqluice_schedules.spec <> excluded.spec OR sqluice_schedules.zone <> excluded.zone
+   OR sqluice_schedules.catch_up <> excluded.catch_up OR sqluice_schedules.overlap <> excluded.overlap
+   OR sqluice_schedules.origin <> excluded.origin OR sqluice_schedules.fault IS NOT NULL;
 
 -- name: GetSchedule :one
 -- GetSchedule returns a schedule.
@@ -37,9 +41,10 @@ WHERE name = CAST(@name AS TEXT) AND version = CAST(@version AS BIGINT) AND paus
 DELETE FROM sqluice_schedules WHERE name = CAST(@name AS TEXT);
 
 -- name: AdvanceSchedule :execrows
--- AdvanceSchedule notes the next tick of a schedule. Of many workers one gets a row.
-UPDATE sqluice_schedules SET next_at = CAST(@next_at AS BIGINT), version = version + 1, updated_at = CAST(@now AS BIGINT)
-WHERE name = CAST(@name AS TEXT) AND version = CAST(@version AS BIGINT) AND paused_at IS NULL;
+-- AdvanceSchedule notes the next tick of a schedule, if it is as it was read. Of many workers one gets a row. (Plain SQL does not raise
+-- the version.)
+UPDATE sqluice_schedules SET next_at = CAST(@next_at AS BIGINT), fault = NULL, version = version + 1, updated_at = CAST(@now AS BIGINT)
+WHERE name = CAST(@name AS TEXT) AND version = CAST(@version AS BIGINT) AND next_at = CAST(@was_at AS BIGINT) AND paused_at IS NULL;
 
 -- name: NoteScheduleJob :exec
 -- NoteScheduleJob notes the last job of a schedule and its tick, and the tick that it owes.
@@ -47,10 +52,10 @@ UPDATE sqluice_schedules SET last_at = CAST(sqlc.narg('last_at') AS BIGINT), las
        owed_at = CAST(sqlc.narg('owed_at') AS BIGINT)
 WHERE name = CAST(@name AS TEXT);
 
--- name: SetScheduleFault :execrows
--- SetScheduleFault notes why no worker can tell a schedule's next tick, or enqueue its jobs. It is not due until it is put again.
-UPDATE sqluice_schedules SET fault = CAST(@fault AS TEXT), version = version + 1, updated_at = CAST(@now AS BIGINT)
-WHERE name = CAST(@name AS TEXT) AND version = CAST(@version AS BIGINT);
+-- name: SetScheduleFault :exec
+-- SetScheduleFault notes why a worker could not enqueue a schedule's job.
+UPDATE sqluice_schedules SET fault = CAST(@fault AS TEXT), updated_at = CAST(@now AS BIGINT)
+WHERE name = CAST(@name AS TEXT) AND COALESCE(fault, '') <> CAST(@fault AS TEXT);
 
 -- name: AddScheduleTick :execrows
 -- AddScheduleTick notes what comes of a tick. Zero rows mean that something has come of it before.

@@ -1,9 +1,11 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -22,41 +24,63 @@ type Inserted struct {
 	Existed bool
 }
 
-// InsertAll inserts jobs of any kinds and options in their order: those that follow one another and differ in their payloads only by
-// one statement.
+// InsertAll inserts jobs of any kinds and options, and returns what became of each, in their order. Those with keys come first, in the
+// order of their keys, so that two callers with the same keys wait for each other in one order. Jobs that follow one another and
+// differ in their payloads only are inserted by one statement.
 func InsertAll(ctx context.Context, q db.Querier, rows []db.EnqueueJobParams) ([]Inserted, error) {
-	list := make([]Inserted, 0, len(rows))
-	for len(rows) > 0 {
-		payloads := alike(rows)
-		if payloads.Count == 1 {
-			id, existed, err := Insert(ctx, q, rows[0])
-			if err != nil {
-				return nil, fmt.Errorf("item %d: %w", len(list), err)
-			}
-			list = append(list, Inserted{id, existed})
-		} else {
-			in := engine.Insert{Job: db.EnqueueKeylessJobParamsOf(rows[0]), Count: payloads.Count}
-			in.Payloads = func(yield func(engine.Payloads, error) bool) { yield(payloads, nil) }
-			ids, err := InsertMany(ctx, q, in)
-			if err != nil {
-				return nil, fmt.Errorf("items %d to %d: %w", len(list), len(list)+payloads.Count-1, err)
-			}
-			for _, id := range ids {
-				list = append(list, Inserted{ID: id})
-			}
+	list := make([]Inserted, len(rows))
+	keyed, keyless := byKeys(rows)
+	for _, i := range keyed {
+		id, existed, err := Insert(ctx, q, rows[i])
+		if err != nil {
+			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
-		rows = rows[payloads.Count:]
+		list[i] = Inserted{id, existed}
+	}
+	for len(keyless) > 0 {
+		payloads := alike(rows, keyless)
+		in := engine.Insert{Job: db.EnqueueKeylessJobParamsOf(rows[keyless[0]]), Count: payloads.Count}
+		in.Payloads = func(yield func(engine.Payloads, error) bool) { yield(payloads, nil) }
+		ids, err := InsertMany(ctx, q, in)
+		if err == nil && len(ids) != payloads.Count { // a trigger has dropped some
+			err = engine.ErrNotAdded
+		}
+		if err != nil {
+			return nil, fmt.Errorf("item %d and those after it: %w", keyless[0], err)
+		}
+		for k, id := range ids {
+			list[keyless[k]] = Inserted{ID: id}
+		}
+		keyless = keyless[payloads.Count:]
 	}
 	return list, nil
 }
 
-// alike returns the payloads of the first rows, as many as have no key and differ in nothing else.
-func alike(rows []db.EnqueueJobParams) engine.Payloads {
-	first := rows[0]
+// byKeys returns the places of the rows with a key, in the order of the keys, and those of the others.
+func byKeys(rows []db.EnqueueJobParams) (keyed, keyless []int) {
+	for i, row := range rows {
+		if row.UniqueKey != nil || row.RequestID != nil {
+			keyed = append(keyed, i)
+		} else {
+			keyless = append(keyless, i)
+		}
+	}
+	slices.SortStableFunc(keyed, func(a, b int) int {
+		return cmp.Or(
+			cmp.Compare(rows[a].Kind, rows[b].Kind), cmp.Compare(core.Deref(rows[a].RequestID), core.Deref(rows[b].RequestID)),
+			cmp.Compare(core.Deref(rows[a].UniqueKey), core.Deref(rows[b].UniqueKey)),
+		)
+	})
+	return keyed, keyless
+}
+
+// alike returns the payloads of the first rows at these places, as many as differ in nothing else.
+func alike(rows []db.EnqueueJobParams, places []int) engine.Payloads {
+	first := rows[places[0]]
 	text := core.AppendString([]byte{'['}, first.Payload)
 	n := 1
-	for first.UniqueKey == nil && first.RequestID == nil && n < min(len(rows), mostAlike) && len(text) < mostAlikeBytes {
-		next := rows[n]
+	for n < min(len(places), mostAlike) && len(text) < mostAlikeBytes {
+		next := rows[places[n]]
 		payload := next.Payload
 		next.Payload = first.Payload
 		if !reflect.DeepEqual(next, first) {

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
@@ -10,13 +11,19 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
+// changeTries is how often a change of one job is tried whose status changes between its statements.
+const changeTries = 5
+
+// errChanging is returned when none of the tries changed the job. A trigger that drops the change has the same effect.
+var errChanging = errors.New("its status changes all the time, or a trigger of the database prevents the change")
+
 // Request is a change of one job that a caller asks for: Retry, CancelJob or Delete. now is in microseconds.
 type Request = func(ctx context.Context, q db.Querier, now, id int64, o Options, left Left) error
 
 // Retry makes a failed, cancelled or scheduled job pending, with all its attempts before it. The error is
 // [jobtype.ErrNotFound], [jobtype.ErrStatus] or [jobtype.ErrUniqueTaken] when it cannot be retried.
 func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, left Left) error {
-	for {
+	for range changeTries {
 		job, err := q.GetJobFence(ctx, id)
 		if err != nil {
 			return core.NotFound(err)
@@ -41,13 +48,14 @@ func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, left Lef
 		}
 		// The status changed between the two statements (not on SQLite, where one transaction writes at a time).
 	}
+	return errChanging
 }
 
 // Cancel ends a job that has not started, and requests the end of one that runs. became is cancelled in the first case and
 // running in the second. The error is [jobtype.ErrNotFound] or [jobtype.ErrStatus] when it cannot be cancelled, and
 // [ErrUnchanged] when the end of the running job was requested before.
 func Cancel(ctx context.Context, q db.Querier, now, id int64, o Options, left Left) (became jobtype.Status, err error) {
-	for {
+	for range changeTries {
 		cancelled, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: now, ID: id, Only: o.only()})
 		if err != nil {
 			return "", err
@@ -76,6 +84,7 @@ func Cancel(ctx context.Context, q db.Querier, now, id int64, o Options, left Le
 		}
 		// It went from running to waiting between the statements (not on SQLite, where one transaction writes at a time).
 	}
+	return "", errChanging
 }
 
 // CancelJob is Cancel as a [Request].

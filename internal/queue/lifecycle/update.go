@@ -21,7 +21,7 @@ func Update(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, o Op
 		}
 	}
 	p.Only = o.only()
-	for {
+	for range changeTries {
 		n, err := q.UpdateWaitingJob(ctx, p)
 		if err != nil || n > 0 {
 			return err
@@ -38,6 +38,7 @@ func Update(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, o Op
 		}
 		// It went from running to waiting between the statements (not on SQLite, where one transaction writes at a time).
 	}
+	return errChanging
 }
 
 // checkPayload refuses a payload that has [jobtype.Redacted] in the place of what the job's kind marks as sensitive.

@@ -2,8 +2,8 @@ package maintenance
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-	"strconv"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -14,6 +14,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/internal/queue/schedule"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 const (
@@ -27,22 +28,29 @@ const (
 	// scheduleJudge is how long a scheduler leaves missed ticks to others that have looked for longer.
 	scheduleJudge = 2 * time.Second
 
-	scheduleMost   = 100              // schedules in one transaction
-	scheduleRefuse = 10 * time.Second // after what time a schedule is tried again whose job the database refused
+	scheduleMost = 100  // schedules in one transaction
+	scheduleJobs = 1000 // jobs after which a transaction enqueues those of no other schedule
+
+	// After what time a schedule is tried again that this worker could not serve, or that another transaction has locked.
+	scheduleAgain  = time.Minute
+	scheduleLocked = time.Second
+
+	// scheduleFault is for how long a schedule must be overdue before people are told why this worker cannot serve it: another worker may.
+	scheduleFault = 10 * time.Second
 )
 
 // Scheduler enqueues the jobs of schedules when they are due, and ends pauses of queues that end by themselves. Any number of them may work on one queue.
 type Scheduler struct {
 	Store    engine.Store
 	Log      *slog.Logger
-	Notes    *refusal.Notes
 	Declared string // a JSON list of the schedules that the worker's program declares; it also serves those that no program does
 	Enqueued func() // called after jobs were enqueued or cancelled; optional
 
-	since, judge time.Time // by the clock of due times: see schedule.Watch
-	looked       time.Time // by the process's clock
-	clock        time.Time // at the same moment
-	refused      map[string]time.Time
+	since, judge time.Time            // by the clock of due times: see schedule.Watch
+	looked       time.Time            // by the process's clock
+	clock        time.Time            // at the same moment
+	aside        map[string]time.Time // schedules that are not tried before a time
+	told         map[string]string    // what the log says of those that this worker cannot serve
 }
 
 // Name implements Service.
@@ -52,7 +60,7 @@ func (*Scheduler) Name() string { return "scheduler" }
 func (s *Scheduler) Run(ctx context.Context) {
 	alarm := clock.NewAlarm(s.Store.Now)
 	defer alarm.Stop()
-	s.since, s.refused = time.Time{}, map[string]time.Time{}
+	s.since, s.aside, s.told = time.Time{}, map[string]time.Time{}, map[string]string{}
 	trouble := outage.New(s.Log)
 	for {
 		pause := scheduleLook
@@ -77,56 +85,66 @@ func (s *Scheduler) Run(ctx context.Context) {
 	}
 }
 
-// watch returns what the scheduler knows of the time before now. A process that stood still, and a clock that was set, know nothing.
-func (s *Scheduler) watch() schedule.Watch {
-	looked, now := time.Now(), s.Store.Now()
-	passed := looked.Sub(s.looked)
+// watch returns what the scheduler knows of the time before now. A process that stood still or could not look, and a clock that was
+// set, know nothing. looked is called after a look.
+func (s *Scheduler) watch() (w schedule.Watch, looked func()) {
+	at, now := time.Now(), s.Store.Now()
+	passed := at.Sub(s.looked)
 	jumped := passed > scheduleGap || (now.Sub(s.clock)-passed).Abs() > scheduleLook
 	if s.since.IsZero() || jumped && !engine.ClockStands(s.Store) {
 		s.since, s.judge = now, now.Add(scheduleJudge)
+		s.looked, s.clock = at, now
 	}
-	s.looked, s.clock = looked, now
-	return schedule.Watch{Now: now, Since: s.since, Judge: s.judge}
+	return schedule.Watch{Now: now, Since: s.since, Judge: s.judge}, func() { s.looked, s.clock = at, now }
 }
 
 // look does what is due, and returns when the next schedule is; zero if none is, or if it is overdue.
 func (s *Scheduler) look(ctx context.Context) (next time.Time, err error) {
-	return s.serve(ctx, s.watch())
+	w, looked := s.watch()
+	if next, err = s.serve(ctx, w); err == nil {
+		looked()
+	}
+	return next, err
 }
 
 // Once does what is due now, as a scheduler does that has looked all the time since a moment. It returns when the next schedule is due;
 // zero if none is.
 func (s *Scheduler) Once(ctx context.Context, since time.Time) (next time.Time, err error) {
-	s.refused = map[string]time.Time{}
+	s.aside, s.told = map[string]time.Time{}, map[string]string{}
 	return s.serve(ctx, schedule.Watch{Now: s.Store.Now(), Since: since})
 }
 
 func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time, err error) {
-	work, names, err := s.due(ctx, w.Now)
+	now := core.Micros(w.Now)
+	work, err := s.work(ctx)
 	if err != nil {
 		return next, err
 	}
-	if len(names) > 0 {
-		err = refusal.Apart(names, s.Store.RefusesRow, func(part []string) error { return s.fire(ctx, part, w) }, s.aside)
-		if err == nil {
-			work, err = s.work(ctx)
-		}
-		if err != nil {
-			return next, err
-		}
-	}
-	if work.PauseEnd != 0 && work.PauseEnd <= core.Micros(w.Now) {
-		if err := EndPauses(ctx, s.Store); err != nil {
+	if work.PauseEnd != 0 && work.PauseEnd <= now {
+		if err := resumeDue(ctx, s.Store); err != nil {
 			return next, err
 		}
 		work.PauseEnd = 0
 	}
-	for _, at := range []int64{work.NextAt, work.PauseEnd} {
-		if at > core.Micros(w.Now) {
+	if isDue(work, now) {
+		if err := s.fireAll(ctx, w); err != nil {
+			return next, err
+		}
+		if work, err = s.work(ctx); err != nil {
+			return next, err
+		}
+	}
+	for _, at := range []int64{work.NextAt, work.NextDeclared, work.PauseEnd} {
+		if at > now {
 			next = core.Earlier(next, core.Time(at))
 		}
 	}
 	return next, nil
+}
+
+// isDue reports whether there may be something to fire.
+func isDue(work db.GetScheduleWorkRow, now int64) bool {
+	return work.Owed > 0 || work.NextAt >= 0 && work.NextAt <= now || work.NextDeclared >= 0 && work.NextDeclared <= now
 }
 
 func (s *Scheduler) work(ctx context.Context) (work db.GetScheduleWorkRow, err error) {
@@ -137,35 +155,63 @@ func (s *Scheduler) work(ctx context.Context) (work db.GetScheduleWorkRow, err e
 	return work, err
 }
 
-// due returns the names of the schedules that are due.
-func (s *Scheduler) due(ctx context.Context, now time.Time) (work db.GetScheduleWorkRow, names []string, err error) {
-	if work, err = s.work(ctx); err != nil || work.Owed == 0 && (work.NextAt < 0 || work.NextAt > core.Micros(now)) {
-		return work, nil, err
-	}
-	var list []string
-	err = s.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		list, err = q.ListDueSchedules(ctx, db.ListDueSchedulesParams{Now: core.Micros(now), Declared: s.Declared, N: scheduleMost})
-		return err
-	})
-	for _, name := range list {
-		if !now.Before(s.refused[name]) {
-			delete(s.refused, name)
-			names = append(names, name)
+// fireAll does what is due of all schedules, some in each transaction.
+func (s *Scheduler) fireAll(ctx context.Context, w schedule.Watch) error {
+	for ctx.Err() == nil {
+		names, err := s.due(ctx, w.Now)
+		if err != nil || len(names) == 0 {
+			return err
+		}
+		progress := false
+		err = refusal.Apart(names, s.cannot, func(part []string) error {
+			fired, err := s.fire(ctx, part, w)
+			progress = progress || fired.Schedules > 0
+			return err
+		}, func(name string, err error) error { return s.leave(ctx, name, w.Now, err) })
+		if err != nil {
+			return err
+		}
+		if !progress && len(names) < scheduleMost {
+			return nil // the others are another worker's, or locked
 		}
 	}
-	return work, names, err
+	return ctx.Err()
 }
 
-// fire does what is due of some schedules, in one transaction.
-func (s *Scheduler) fire(ctx context.Context, names []string, w schedule.Watch) error {
+// due returns the names of the schedules that are due, the most overdue ones first.
+func (s *Scheduler) due(ctx context.Context, now time.Time) (names []string, err error) {
+	var without []string
+	for name, until := range s.aside {
+		if now.Before(until) {
+			without = append(without, name)
+		} else {
+			delete(s.aside, name)
+		}
+	}
+	err = s.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		names, err = q.ListDueSchedules(ctx, db.ListDueSchedulesParams{
+			Now: core.Micros(now), Declared: s.Declared, Without: core.JSONNames(without), N: scheduleMost,
+		})
+		return err
+	})
+	return names, err
+}
+
+// fire does what is due of some schedules, in one transaction. Those that another transaction has locked are set aside for a moment.
+func (s *Scheduler) fire(ctx context.Context, names []string, w schedule.Watch) (schedule.Fired, error) {
 	var fired schedule.Fired
+	var tried map[string]bool
 	err := s.Store.InsertWith(ctx, "", func(ctx context.Context, q db.Querier) (inserted bool, err error) {
-		fired = schedule.Fired{}
-		list, err := q.ListSchedulesNamed(ctx, core.JSONNames(names))
+		fired, tried = schedule.Fired{}, map[string]bool{}
+		list, err := q.TakeSchedules(ctx, core.JSONNames(names))
 		if err != nil {
 			return false, err
 		}
 		for _, row := range list {
+			tried[row.Name] = true
+			if len(fired.Jobs) >= scheduleJobs {
+				continue // they stay due
+			}
 			if err := schedule.Fire(ctx, q, row, w, &fired); err != nil {
 				return false, err
 			}
@@ -173,10 +219,15 @@ func (s *Scheduler) fire(ctx context.Context, names []string, w schedule.Watch) 
 		return len(fired.Jobs) > 0, lifecycle.CheckOpen(ctx, q)
 	})
 	if err != nil {
-		return err
+		return schedule.Fired{}, err
+	}
+	for _, name := range names {
+		if !tried[name] {
+			s.aside[name] = w.Now.Add(scheduleLocked)
+		}
 	}
 	s.tell(fired)
-	return nil
+	return fired, nil
 }
 
 // tell tells others what was done. The commit has announced the jobs.
@@ -194,9 +245,32 @@ func (s *Scheduler) tell(fired schedule.Fired) {
 	}
 }
 
-// aside sets a schedule aside whose job the database refuses. Its tick stays due.
-func (s *Scheduler) aside(name string, err error) error {
-	s.Notes.Tell("enqueue", "schedule "+strconv.Quote(name), err)
-	s.refused[name] = s.Store.Now().Add(scheduleRefuse)
-	return nil
+// cannot reports whether an error may be of one schedule alone: without it the others can be served.
+func (s *Scheduler) cannot(err error) bool {
+	return errors.Is(err, schedule.ErrLeft) || errors.As(err, new(*schedule.Fault)) || errors.Is(err, engine.ErrNotAdded) || s.Store.RefusesRow(err)
+}
+
+// leave sets a schedule aside that this worker cannot serve. Its tick stays due.
+func (s *Scheduler) leave(ctx context.Context, name string, now time.Time, fault error) error {
+	if errors.Is(fault, schedule.ErrLeft) {
+		s.aside[name] = s.judge
+		return nil
+	}
+	s.aside[name] = now.Add(scheduleAgain)
+	if text := fault.Error(); s.told[name] != text {
+		s.told[name] = text
+		s.Log.Error("cannot serve a schedule: trying again each minute", "schedule", name, "error", fault)
+	}
+	return s.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		row, err := schedule.Get(ctx, q, name)
+		switch {
+		case errors.Is(err, jobtype.ErrNoSchedule):
+			return nil
+		case err != nil:
+			return err
+		case row.NextAt > core.Micros(now.Add(-scheduleFault)):
+			return nil // a worker that can may come
+		}
+		return schedule.NoteFault(ctx, q, name, now, fault)
+	})
 }

@@ -138,7 +138,7 @@ func (r *run) services(stop context.CancelFunc) []maintenance.Service {
 	}
 	if !r.config.Drain {
 		services = append(services, &maintenance.Scheduler{
-			Store: r.store, Log: r.log, Notes: r.notes, Declared: r.schedules, Enqueued: r.rollup.Note,
+			Store: r.store, Log: r.log, Declared: r.schedules, Enqueued: r.rollup.Note,
 		})
 	}
 	return services

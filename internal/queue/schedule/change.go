@@ -62,7 +62,7 @@ func Pause(ctx context.Context, q db.Querier, name string, now time.Time) (bool,
 // Resume lets a paused schedule go on from its next tick on: those that passed meanwhile are not missed. It reports whether that
 // changed anything.
 func Resume(ctx context.Context, q db.Querier, name string, now time.Time) (bool, error) {
-	for {
+	for range 5 {
 		s, err := Get(ctx, q, name)
 		if err != nil || s.PausedAt == nil {
 			return false, err
@@ -79,6 +79,7 @@ func Resume(ctx context.Context, q db.Querier, name string, now time.Time) (bool
 		}
 		// It was changed between the two statements (not on SQLite, where one transaction writes at a time).
 	}
+	return false, errors.New("it is changed all the time, or a trigger of the database prevents that")
 }
 
 // Delete removes a schedule. It reports whether there was one.
@@ -96,6 +97,9 @@ func Delete(ctx context.Context, q db.Querier, name string) (bool, error) {
 func RunNow(ctx context.Context, q db.Querier, s db.Schedule, now time.Time) (id int64, err error) {
 	name := s.Name
 	tick := now.Truncate(time.Microsecond)
+	if tick.Equal(tick.Truncate(time.Second)) {
+		tick = tick.Add(time.Microsecond) // whole seconds are those of ticks by the clock
+	}
 	for {
 		n, err := q.AddScheduleTick(ctx, db.AddScheduleTickParams{
 			Schedule: name, Tick: core.Micros(tick), Outcome: string(jobtype.TickAsked), Now: core.Micros(now),

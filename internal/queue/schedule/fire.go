@@ -25,31 +25,41 @@ type Watch struct {
 
 // Fired is what [Fire] did.
 type Fired struct {
+	Schedules int // whose next tick was noted
 	Jobs      []jobtype.Enqueued
 	Cancelled bool // a job, or asked its worker to
 }
 
-// Fire does what is due of a schedule. It notes the next tick first, which one of many workers does, and then enqueues the jobs. A
-// schedule whose times or options cannot be read gets a fault.
+// ErrLeft is returned by [Fire] for a schedule whose missed ticks other workers may yet deal with: see Watch.Judge.
+var ErrLeft = errors.New("left to workers that have looked for longer")
+
+// A Fault is why this worker cannot tell what is due of a schedule, or enqueue its jobs. Another version of the program may.
+type Fault struct{ Err error }
+
+func (f *Fault) Error() string { return f.Err.Error() }
+func (f *Fault) Unwrap() error { return f.Err }
+
+// Fire does what is due of a schedule that was read in the same transaction. It notes the next tick first, which one of many workers
+// does, and then enqueues the jobs. The error is a [Fault] or [ErrLeft] when it has done nothing for that reason.
 func Fire(ctx context.Context, q db.Querier, s db.Schedule, w Watch, fired *Fired) error {
 	due, next, err := plan(s, w)
 	if err != nil {
-		_, err := q.SetScheduleFault(ctx, db.SetScheduleFaultParams{
-			Name: s.Name, Version: s.Version, Fault: core.Clean(err.Error(), faultMost), Now: core.Micros(w.Now),
-		})
 		return err
 	}
-	if next.IsZero() {
-		return nil
-	}
 	n, err := q.AdvanceSchedule(ctx, db.AdvanceScheduleParams{
-		Name: s.Name, Version: s.Version, NextAt: core.Micros(next), Now: core.Micros(w.Now),
+		Name: s.Name, Version: s.Version, WasAt: s.NextAt, NextAt: core.Micros(next), Now: core.Micros(w.Now),
 	})
 	if err != nil || n == 0 {
 		return err
 	}
+	fired.Schedules++
 	f := &firing{q: q, s: s, now: w.Now, fired: fired, left: lifecycle.NewLeft()}
 	return f.run(ctx, due)
+}
+
+// NoteFault notes for people why a worker cannot serve a schedule.
+func NoteFault(ctx context.Context, q db.Querier, name string, now time.Time, fault error) error {
+	return q.SetScheduleFault(ctx, db.SetScheduleFaultParams{Name: name, Fault: core.Clean(fault.Error(), faultMost), Now: core.Micros(now)})
 }
 
 // tick is one that is due.
@@ -59,17 +69,17 @@ type tick struct {
 	missed bool      // this one too
 }
 
-// plan returns the ticks that Fire has to deal with, and the next one after now; a zero next leaves all to other workers.
+// plan returns the ticks that Fire has to deal with, and the next one after now.
 func plan(s db.Schedule, w Watch) (due []tick, next time.Time, err error) {
 	t, err := timesOf(s)
+	if err == nil {
+		next, err = t.next(w.Now)
+	}
+	if err == nil {
+		_, err = job(s, next, 0)
+	}
 	if err != nil {
-		return nil, next, err
-	}
-	if next, err = t.next(w.Now); err != nil {
-		return nil, next, err
-	}
-	if _, err := job(s, next, 0); err != nil {
-		return nil, next, err
+		return nil, next, &Fault{err}
 	}
 	first := core.Time(s.NextAt)
 	if s.NextAt == 0 {
@@ -78,16 +88,15 @@ func plan(s db.Schedule, w Watch) (due []tick, next time.Time, err error) {
 	if first.After(w.Now) {
 		return nil, first, nil // only what it owes is due
 	}
-	ticks := t.last(first, w.Now, most(s.CatchUp))
-	for _, at := range ticks {
+	for _, at := range t.last(first, w.Now, most(s.CatchUp)) {
 		due = append(due, tick{at: at})
 	}
 	if len(due) > 0 && due[0].at.After(first) {
 		due[0].since = first
 	}
-	if s.CatchUp == string(CatchUpNone) && len(due) > 0 && !due[0].at.After(w.Since) {
+	if s.CatchUp == CatchUpNone && len(due) > 0 && !due[0].at.After(w.Since) {
 		if w.Now.Before(w.Judge) {
-			return nil, time.Time{}, nil
+			return nil, next, ErrLeft
 		}
 		due[0].missed = true
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -63,12 +64,17 @@ func parseOptions(text string) (job db.EnqueueJobParams, err error) {
 	if err := json.Unmarshal([]byte(text), &columns); err != nil {
 		return job, err
 	}
-	for _, name := range own() {
-		if columns[name] != nil {
-			return job, fmt.Errorf("%q cannot be one of them", name)
-		}
+	known, err := columnNames()
+	if err != nil {
+		return job, err
 	}
 	for name, value := range columns {
+		switch { // package json would take other letter case for the same
+		case slices.Contains(own(), name):
+			return job, fmt.Errorf("%q cannot be one of them", name)
+		case known[name] == nil:
+			return job, fmt.Errorf("%q is none that this program knows", name)
+		}
 		if value[0] == '{' || value[0] == '[' {
 			if columns[name], err = json.Marshal(string(value)); err != nil {
 				return job, err
@@ -85,6 +91,16 @@ func parseOptions(text string) (job db.EnqueueJobParams, err error) {
 	return job, decoder.Decode(&job)
 }
 
+// columnNames are the columns that a job is inserted with.
+func columnNames() (names map[string]json.RawMessage, err error) {
+	text, err := json.Marshal(db.EnqueueJobParams{})
+	if err != nil {
+		return nil, err
+	}
+	err = json.Unmarshal(text, &names)
+	return names, err
+}
+
 // withTick returns metadata, which are none or an object, with the tick of a schedule.
 func withTick(metadata *string, name string, tick time.Time) (*string, error) {
 	fields := map[string]json.RawMessage{}
@@ -93,7 +109,7 @@ func withTick(metadata *string, name string, tick time.Time) (*string, error) {
 			return nil, notAnObject()
 		}
 	}
-	value, err := json.Marshal(jobtype.ScheduleTick{Schedule: name, Tick: tick.UTC()})
+	value, err := json.Marshal(jobtype.JobTick{Schedule: name, Tick: tick.UTC()})
 	if err != nil {
 		return nil, err
 	}

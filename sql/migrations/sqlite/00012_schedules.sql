@@ -18,7 +18,7 @@ DROP TABLE sqluice_taken;
 -- When jobs are enqueued by the clock. A plain INSERT INTO sqluice_schedules (name, kind, spec) VALUES ('nightly', 'report',
 -- '0 2 * * *') is a good schedule. options has columns of its jobs beside the kind, the queue and the payload, by name. A spec of
 -- '@every 90s' counts from start_at. next_at is the next tick; 0 lets a worker find it. owed_at is a tick whose job waits for the end
--- of the last one. fault says why no worker can tell the next tick; clear it to let them try again.
+-- of the last one. fault says why a worker could not enqueue its job: others may, and it is tried again each minute.
 -- A schedule whose origin is 'code' is due only while a worker lives that declares it.
 CREATE TABLE sqluice_schedules (
     name        TEXT    NOT NULL PRIMARY KEY
@@ -60,7 +60,7 @@ CREATE TABLE sqluice_schedules (
                 CHECK (updated_at BETWEEN 0 AND 253402300799999999)
 ) STRICT;
 
-CREATE INDEX sqluice_schedules_next ON sqluice_schedules (next_at) WHERE paused_at IS NULL AND fault IS NULL;
+CREATE INDEX sqluice_schedules_next ON sqluice_schedules (next_at) WHERE paused_at IS NULL AND origin = 'client';
 CREATE INDEX sqluice_schedules_owed ON sqluice_schedules (owed_at) WHERE owed_at IS NOT NULL;
 
 -- The last ticks of each schedule, and what came of them. since is the first of the ticks before this one that were missed.

@@ -1,29 +1,40 @@
 -- name: GetScheduleWork :one
 -- GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, and when the
--- next pause of a queue ends, 0 for none.
--- declared is a JSON list of names.
+-- next pause of a queue ends, 0 for none. declared is a JSON list of the schedules that the worker's program declares.
 SELECT CAST(COALESCE((
            SELECT s.next_at FROM sqluice_schedules AS s
-           WHERE s.paused_at IS NULL AND s.fault IS NULL
-             AND (s.origin = 'client' OR s.name IN (SELECT d.value FROM json_each(CAST(@declared AS TEXT)) AS d))
-           ORDER BY s.next_at LIMIT 1
+           WHERE s.paused_at IS NULL AND s.origin = 'client' ORDER BY s.next_at LIMIT 1
        ), -1) AS BIGINT) AS next_at,
+       CAST(COALESCE((
+           SELECT MIN(c.next_at) FROM sqluice_schedules AS c
+           WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.name IN (SELECT d.value FROM json_each(CAST(@declared AS TEXT)) AS d)
+       ), -1) AS BIGINT) AS next_declared,
        CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed,
        CAST(COALESCE((SELECT MIN(q.paused_until) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL), 0) AS BIGINT) AS pause_end;
 
 -- name: ListDueSchedules :many
--- ListDueSchedules lists the names of schedules that are due and that a worker serves, and of those that owe a job whose predecessor
--- has ended. declared is a JSON list of names.
-SELECT s.name FROM sqluice_schedules AS s
-WHERE s.paused_at IS NULL AND s.fault IS NULL AND s.next_at <= CAST(@now AS BIGINT)
-  AND (s.origin = 'client' OR s.name IN (SELECT d.value FROM json_each(CAST(@declared AS TEXT)) AS d))
-UNION
-SELECT o.name FROM sqluice_schedules AS o LEFT JOIN sqluice_jobs AS j ON j.id = o.last_job_id
-WHERE o.owed_at IS NOT NULL AND o.paused_at IS NULL
-  AND (j.status IS NULL OR j.status NOT IN ('scheduled', 'pending', 'running'))
-  AND (o.origin = 'client' OR o.name IN (SELECT e.value FROM json_each(CAST(@declared AS TEXT)) AS e))
-ORDER BY 1 LIMIT CAST(@n AS BIGINT);
+-- ListDueSchedules lists the schedules that are due and that a worker serves, the most overdue ones first, and those that owe a job
+-- whose predecessor has ended. declared is as for GetScheduleWork, and without is a JSON list of schedules to leave out.
+SELECT u.name FROM (
+    SELECT a.name, a.next_at FROM (
+        SELECT s.name, s.next_at FROM sqluice_schedules AS s
+        WHERE s.paused_at IS NULL AND s.origin = 'client' AND s.next_at <= CAST(@now AS BIGINT)
+          AND s.name NOT IN (SELECT w.value FROM json_each(CAST(@without AS TEXT)) AS w)
+        ORDER BY s.next_at LIMIT CAST(@n AS BIGINT)
+    ) AS a
+    UNION
+    SELECT c.name, c.next_at FROM sqluice_schedules AS c
+    WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.next_at <= CAST(@now AS BIGINT)
+      AND c.name IN (SELECT d.value FROM json_each(CAST(@declared AS TEXT)) AS d) AND c.name NOT IN (SELECT x.value FROM json_each(CAST(@without AS TEXT)) AS x)
+    UNION
+    SELECT o.name, o.owed_at FROM sqluice_schedules AS o LEFT JOIN sqluice_jobs AS j ON j.id = o.last_job_id
+    WHERE o.owed_at IS NOT NULL AND o.paused_at IS NULL
+      AND (j.status IS NULL OR j.status NOT IN ('scheduled', 'pending', 'running'))
+      AND (o.origin = 'client' OR o.name IN (SELECT e.value FROM json_each(CAST(@declared AS TEXT)) AS e)) AND o.name NOT IN (SELECT y.value FROM json_each(CAST(@without AS TEXT)) AS y)
+) AS u
+GROUP BY u.name ORDER BY MIN(u.next_at), u.name LIMIT CAST(@n AS BIGINT);
 
--- name: ListSchedulesNamed :many
--- ListSchedulesNamed lists schedules by a JSON list of their names.
+-- name: TakeSchedules :many
+-- TakeSchedules reads schedules to fire them, by a JSON list of their names. On PostgreSQL it leaves out those that another transaction has
+-- locked.
 SELECT s.* FROM sqluice_schedules AS s WHERE s.name IN (SELECT n.value FROM json_each(CAST(@names AS TEXT)) AS n) ORDER BY s.name;
