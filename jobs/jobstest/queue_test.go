@@ -144,6 +144,21 @@ func TestRunForRunsWhatIsDueOnTheWay(t *testing.T) {
 		"all after 1h0m0s, ann after 1h30m0s, all after 2h0m0s, ann after 2h30m0s, all after 3h0m0s")
 }
 
+// A job that is asked for at the moment of a tick is one beside that of the tick.
+func TestARunAtTheMomentOfATick(t *testing.T) {
+	t.Parallel()
+	q := jobstest.New(t, jobstest.StartAt(time.Date(2031, 5, 17, 8, 30, 0, 0, time.UTC)))
+	must(t, q.PutSchedule(t.Context(), mail.Every("hourly", time.Hour, letter{"all"})))
+	q.Advance(time.Hour)
+	_, err := q.RunSchedule(t.Context(), "hourly")
+	must(t, err)
+	runs := 0
+	q.Drain(func(r *jobs.Runner) {
+		mail.Handle(r, func(context.Context, jobs.Job, letter) error { runs++; return nil })
+	})
+	want(t, "runs", runs, 2)
+}
+
 func TestDrainRunsWhatHandlersEnqueueOnOtherQueues(t *testing.T) {
 	t.Parallel()
 	q := jobstest.New(t)
