@@ -9,14 +9,9 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// bulk is how many payloads, and bulkBytes how many bytes of them, go to the database in one statement. keepBytes is about
-// how much is kept of what was encoded to be validated, so that it need not be encoded again. What marshalers returned is
-// kept as a whole: they may be the application's, which must not run in a transaction, and may return something else.
-const (
-	bulk      = 1000
-	bulkBytes = 4 << 20
-	keepBytes = 16 << 20
-)
+// keepBytes is about how much is kept of what was encoded to be validated, so that it need not be encoded again. What marshalers
+// returned is kept as a whole: they may be the application's, which must not run in a transaction, and may return something else.
+const keepBytes = 16 << 20
 
 // batch is the payloads of many jobs, encoded when they are needed.
 type batch struct {
@@ -71,7 +66,7 @@ func (b *batch) lists() iter.Seq2[engine.Payloads, error] {
 // list encodes a statement's worth of payloads from the ith one on, each of which passes a check.
 func (b *batch) list(i int, check func(i int, data []byte) error) (list string, next int, err error) {
 	var out []byte
-	for first := i; i < b.n && i-first < bulk && len(out) < bulkBytes; i++ {
+	for first := i; i < b.n && i-first < engine.PayloadsMost && len(out) < engine.PayloadsMostSize; i++ {
 		data, err := b.payload(i)
 		if err != nil {
 			return "", 0, fmt.Errorf("payload %d: %w", i, err)
@@ -81,7 +76,7 @@ func (b *batch) list(i int, check func(i int, data []byte) error) (list string, 
 		}
 		if i == first {
 			// About as much for each of the others, and a byte for each of its quotes.
-			out = append(make([]byte, 0, min(min(bulk, b.n-first)*(len(data)*5/4+3), bulkBytes)), '[')
+			out = append(make([]byte, 0, min(min(engine.PayloadsMost, b.n-first)*(len(data)*5/4+3), engine.PayloadsMostSize)), '[')
 		} else {
 			out = append(out, ',')
 		}

@@ -3,11 +3,9 @@ package jobs
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/runner"
-	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // VersionField is the field of a job's metadata that holds the version of its payload: see [Kind.Version].
@@ -45,13 +43,5 @@ func versionOf(metadata json.RawMessage) int {
 
 // withVersion adds a version to metadata, which are none or an object.
 func withVersion(metadata *string, version int) (*string, error) {
-	fields := map[string]json.RawMessage{}
-	if metadata != nil {
-		if err := json.Unmarshal([]byte(*metadata), &fields); err != nil || fields == nil {
-			return nil, jobtype.NewInvalidError("metadata", "", "be an object: the kind has a version, which is kept there")
-		}
-	}
-	fields[VersionField] = json.RawMessage(strconv.Itoa(version))
-	text, err := core.Encode("metadata", fields)
-	return &text, err
+	return core.WithField(metadata, VersionField, version, ": the kind has a version, which is kept there")
 }

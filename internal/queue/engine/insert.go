@@ -40,6 +40,12 @@ type Insert struct {
 	Ran func(statement string, took time.Duration, err error)
 }
 
+// The most payloads, and about the most bytes of them, that one statement inserts.
+const (
+	PayloadsMost     = 1000
+	PayloadsMostSize = 4 << 20
+)
+
 // Payloads are the payloads of jobs that one statement inserts.
 type Payloads struct {
 	List  string // a JSON list of strings

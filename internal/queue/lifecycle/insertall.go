@@ -12,12 +12,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// The most jobs, and bytes of their payloads, that one statement inserts.
-const (
-	mostAlike      = 1000
-	mostAlikeBytes = 4 << 20
-)
-
 // Inserted is what became of one of many rows.
 type Inserted struct {
 	ID      int64 // of the job that was inserted, or of the one that has its unique key or request id
@@ -79,7 +73,7 @@ func alike(rows []db.EnqueueJobParams, places []int) engine.Payloads {
 	first := rows[places[0]]
 	text := core.AppendString([]byte{'['}, first.Payload)
 	n := 1
-	for n < min(len(places), mostAlike) && len(text) < mostAlikeBytes {
+	for n < min(len(places), engine.PayloadsMost) && len(text) < engine.PayloadsMostSize {
 		next := rows[places[n]]
 		payload := next.Payload
 		next.Payload = first.Payload

@@ -126,8 +126,13 @@ func (r *run) run(ctx context.Context) error {
 	return err
 }
 
-// endPauses resumes queues whose pause ended while no worker was there. Its service would come too late for a drain.
-func (r *run) endPauses(ctx context.Context) error { return maintenance.EndPauses(ctx, r.store) }
+// endPauses resumes, for a drain, queues whose pause ended while no worker was there. Other runs have a service for that.
+func (r *run) endPauses(ctx context.Context) error {
+	if !r.config.Drain {
+		return nil
+	}
+	return maintenance.EndPauses(ctx, r.store)
+}
 
 // services are what works beside the producer. A new one is a line here.
 func (r *run) services(stop context.CancelFunc) []maintenance.Service {

@@ -103,22 +103,12 @@ func columnNames() (names map[string]json.RawMessage, err error) {
 
 // withTick returns metadata, which are none or an object, with the tick of a schedule.
 func withTick(metadata *string, name string, tick time.Time) (*string, error) {
-	fields := map[string]json.RawMessage{}
-	if metadata != nil {
-		if err := json.Unmarshal([]byte(*metadata), &fields); err != nil || fields == nil {
-			return nil, notAnObject()
-		}
-	}
-	value, err := json.Marshal(jobtype.JobTick{Schedule: name, Tick: tick.UTC()})
-	if err != nil {
-		return nil, err
-	}
-	fields[jobtype.TickField] = value
-	text, err := core.Encode("metadata", fields)
-	return &text, err
+	return core.WithField(metadata, jobtype.TickField, jobtype.JobTick{Schedule: name, Tick: tick.UTC()}, tickInMetadata)
 }
+
+const tickInMetadata = ", because the jobs of a schedule have their tick in it"
 
 // notAnObject returns the error of metadata that the tick of a job cannot be added to.
 func notAnObject() error {
-	return jobtype.NewInvalidError("metadata", "", "be an object, because the jobs of a schedule have their tick in it")
+	return jobtype.NewInvalidError("metadata", "", "be an object"+tickInMetadata)
 }
