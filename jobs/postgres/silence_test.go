@@ -30,7 +30,7 @@ func prompt(rested, within time.Duration) Option {
 func testStrandedConnections(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	p := newProxy(t, url)
-	_, own := open(t, with(p.url(url), "pool_max_conns=3"), silentAfter(300*time.Millisecond))
+	_, own := open(t, with(p.url(url), "pool_max_conns=3"), silentAfter(time.Second))
 	started, release := make(chan struct{}), make(chan struct{})
 	stop := work(t, own, jobs.Config{Lease: 3 * time.Second}, handlers{"k": nothing, "long": func(context.Context, jobs.Job) error {
 		close(started)
@@ -81,7 +81,7 @@ func testSilentServer(t *testing.T, site *site) {
 		"the version of the server": func(ctx context.Context, s *backend) error { _, err := s.EngineVersion(ctx); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, client := open(t, p.url(url), silentAfter(50*time.Millisecond))
+			store, client := open(t, p.url(url), silentAfter(time.Second))
 			eventually(t, "the store has found the schema right", func() bool { return client.CheckSchema(t.Context()) == nil })
 			p.mute()
 			defer p.unmute()
