@@ -23,8 +23,9 @@ import (
 )
 
 type receipt struct {
-	ID      int64
-	Existed bool
+	ID       int64
+	Existed  bool
+	Replaced bool
 }
 
 type jobList struct {

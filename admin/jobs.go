@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/uniquemode"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -182,19 +183,37 @@ func (q jobOptions) payload() json.RawMessage {
 // enqueueRequest is the body of an enqueue.
 type enqueueRequest struct {
 	jobOptions
-	RunAfter  *time.Time     `json:"run_after"`
-	Delay     *time.Duration `json:"delay_ns"`
-	UniqueKey *string        `json:"unique_key"`
-	RequestID *string        `json:"request_id"`
+	RunAfter   *time.Time     `json:"run_after"`
+	Delay      *time.Duration `json:"delay_ns"`
+	RequestID  *string        `json:"request_id"`
+	UniqueMode *string        `json:"unique_mode"`
+	Debounce   *time.Duration `json:"debounce_ns"`
+	AtMost     *time.Duration `json:"at_most_ns"`
+	UniqueFor  *time.Duration `json:"unique_for_ns"`
+	UniqueKey  *string        `json:"unique_key"`
 }
 
 // options returns the options for the fields that are set.
-func (q enqueueRequest) options() []jobs.EnqueueOption {
+func (q enqueueRequest) options() ([]jobs.EnqueueOption, error) {
 	opts := q.jobOptions.options()
 	opts = with(opts, q.RunAfter, jobs.At)
 	opts = with(opts, q.Delay, jobs.In)
-	opts = with(opts, q.UniqueKey, jobs.Unique)
-	return with(opts, q.RequestID, jobs.RequestID)
+	opts = with(opts, q.RequestID, jobs.RequestID)
+	unique, err := uniquemode.Choice{
+		Key: value(q.UniqueKey), Mode: value(q.UniqueMode), Debounce: value(q.Debounce), AtMost: value(q.AtMost), For: value(q.UniqueFor),
+	}.Option()
+	if unique != nil {
+		opts = append(opts, unique)
+	}
+	return opts, err
+}
+
+// value returns the value of a field, and the zero value of one that is not set.
+func value[T any](field *T) (v T) {
+	if field != nil {
+		v = *field
+	}
+	return v
 }
 
 func with[T any](opts []jobs.EnqueueOption, value *T, option func(T) jobs.EnqueueOption) []jobs.EnqueueOption {
@@ -207,6 +226,8 @@ func with[T any](opts []jobs.EnqueueOption, value *T, option func(T) jobs.Enqueu
 type receipt struct {
 	ID      int64 `json:"id"`
 	Existed bool  `json:"existed"` // a job with the same unique key or request id existed, and none was added
+
+	Replaced bool `json:"replaced,omitempty"` // that job has the payload and the options of this one now
 }
 
 func (h *Handler) enqueue(r *http.Request) (answer, error) {
@@ -217,7 +238,11 @@ func (h *Handler) enqueue(r *http.Request) (answer, error) {
 	if q.RunAfter != nil && q.Delay != nil {
 		return answer{}, &jobs.InvalidError{Field: "delay_ns", Must: "not be given together with run_after"}
 	}
-	added, err := h.client.Enqueue(r.Context(), q.Kind, q.payload(), q.options()...)
+	opts, err := q.options()
+	if err != nil {
+		return answer{}, err
+	}
+	added, err := h.client.Enqueue(r.Context(), q.Kind, q.payload(), opts...)
 	if err != nil {
 		return answer{}, err
 	}

@@ -2,7 +2,7 @@
 
 package db
 
-// EnqueueKeylessJobParamsOf returns the parameters for the same jobs, without UniqueKey, RequestID.
+// EnqueueKeylessJobParamsOf returns the parameters for the same jobs, without UniqueKey, RequestID, SuccessorAt.
 func EnqueueKeylessJobParamsOf(p EnqueueJobParams) EnqueueKeylessJobParams {
 	return EnqueueKeylessJobParams{
 		Kind:        p.Kind,

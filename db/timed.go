@@ -293,6 +293,13 @@ func (q timed) DeleteOldScheduleTicks(ctx context.Context, arg DeleteOldSchedule
 	return value, err
 }
 
+func (q timed) DeletePastUniqueKeys(ctx context.Context, arg DeletePastUniqueKeysParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.DeletePastUniqueKeys(ctx, arg)
+	q.hook("DeletePastUniqueKeys", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) DeleteSchedule(ctx context.Context, arg string) (int64, error) {
 	began := time.Now()
 	value, err := q.own.DeleteSchedule(ctx, arg)
@@ -419,13 +426,6 @@ func (q timed) GetLastIDs(ctx context.Context) (GetLastIDsRow, error) {
 	return value, err
 }
 
-func (q timed) GetLiveJobIDByUniqueKey(ctx context.Context, arg GetLiveJobIDByUniqueKeyParams) (int64, error) {
-	began := time.Now()
-	value, err := q.own.GetLiveJobIDByUniqueKey(ctx, arg)
-	q.hook("GetLiveJobIDByUniqueKey", time.Since(began), err)
-	return value, err
-}
-
 func (q timed) GetNextJobChange(ctx context.Context, arg int64) (int64, error) {
 	began := time.Now()
 	value, err := q.own.GetNextJobChange(ctx, arg)
@@ -465,6 +465,13 @@ func (q timed) GetScheduleWork(ctx context.Context, arg string) (GetScheduleWork
 	began := time.Now()
 	value, err := q.own.GetScheduleWork(ctx, arg)
 	q.hook("GetScheduleWork", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) GetUniqueKey(ctx context.Context, arg GetUniqueKeyParams) (GetUniqueKeyRow, error) {
+	began := time.Now()
+	value, err := q.own.GetUniqueKey(ctx, arg)
+	q.hook("GetUniqueKey", time.Since(began), err)
 	return value, err
 }
 
@@ -538,6 +545,13 @@ func (q timed) ImportSchedules(ctx context.Context, arg string) (int64, error) {
 	return value, err
 }
 
+func (q timed) ImportUniqueKeys(ctx context.Context, arg string) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ImportUniqueKeys(ctx, arg)
+	q.hook("ImportUniqueKeys", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ImportWorkers(ctx context.Context, arg string) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ImportWorkers(ctx, arg)
@@ -556,6 +570,13 @@ func (q timed) ListAllSensitiveFields(ctx context.Context) ([]SensitiveField, er
 	began := time.Now()
 	value, err := q.own.ListAllSensitiveFields(ctx)
 	q.hook("ListAllSensitiveFields", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListAllUniqueKeys(ctx context.Context) ([]UniqueKey, error) {
+	began := time.Now()
+	value, err := q.own.ListAllUniqueKeys(ctx)
+	q.hook("ListAllUniqueKeys", time.Since(began), err)
 	return value, err
 }
 
@@ -643,6 +664,13 @@ func (q timed) ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]
 	return value, err
 }
 
+func (q timed) ListFreeSuccessors(ctx context.Context, arg int64) ([]ListFreeSuccessorsRow, error) {
+	began := time.Now()
+	value, err := q.own.ListFreeSuccessors(ctx, arg)
+	q.hook("ListFreeSuccessors", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListHeldJobs(ctx context.Context, arg int64) ([]ListHeldJobsRow, error) {
 	began := time.Now()
 	value, err := q.own.ListHeldJobs(ctx, arg)
@@ -703,6 +731,13 @@ func (q timed) ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]Job,
 	began := time.Now()
 	value, err := q.own.ListJobsFrom(ctx, arg)
 	q.hook("ListJobsFrom", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsByUniqueKeyParams) ([]ListLiveJobsByUniqueKeyRow, error) {
+	began := time.Now()
+	value, err := q.own.ListLiveJobsByUniqueKey(ctx, arg)
+	q.hook("ListLiveJobsByUniqueKey", time.Since(began), err)
 	return value, err
 }
 
@@ -895,6 +930,20 @@ func (q timed) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, e
 	return value, err
 }
 
+func (q timed) ReleaseSuccessors(ctx context.Context, arg ReleaseSuccessorsParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ReleaseSuccessors(ctx, arg)
+	q.hook("ReleaseSuccessors", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ReplaceWaitingJob(ctx, arg)
+	q.hook("ReplaceWaitingJob", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ReportFailedJobs(ctx context.Context, arg ReportFailedJobsParams) ([]ReportFailedJobsRow, error) {
 	began := time.Now()
 	value, err := q.own.ReportFailedJobs(ctx, arg)
@@ -979,6 +1028,13 @@ func (q timed) SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams)
 	return err
 }
 
+func (q timed) SetUniqueKeyJob(ctx context.Context, arg SetUniqueKeyJobParams) error {
+	began := time.Now()
+	err := q.own.SetUniqueKeyJob(ctx, arg)
+	q.hook("SetUniqueKeyJob", time.Since(began), err)
+	return err
+}
+
 func (q timed) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.SnoozeJob(ctx, arg)
@@ -997,6 +1053,13 @@ func (q timed) TakeSchedules(ctx context.Context, arg string) ([]Schedule, error
 	began := time.Now()
 	value, err := q.own.TakeSchedules(ctx, arg)
 	q.hook("TakeSchedules", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) TakeUniqueKey(ctx context.Context, arg TakeUniqueKeyParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.TakeUniqueKey(ctx, arg)
+	q.hook("TakeUniqueKey", time.Since(began), err)
 	return value, err
 }
 

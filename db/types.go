@@ -38,6 +38,7 @@ type (
 	DeleteJobParams               = sqlite.DeleteJobParams
 	DeleteOldAuditParams          = sqlite.DeleteOldAuditParams
 	DeleteOldScheduleTicksParams  = sqlite.DeleteOldScheduleTicksParams
+	DeletePastUniqueKeysParams    = sqlite.DeletePastUniqueKeysParams
 	DeleteSensitiveFieldsParams   = sqlite.DeleteSensitiveFieldsParams
 	EndScheduleTickParams         = sqlite.EndScheduleTickParams
 	EndWorkerParams               = sqlite.EndWorkerParams
@@ -57,11 +58,12 @@ type (
 	GetJobIDByRequestIDParams     = sqlite.GetJobIDByRequestIDParams
 	GetJobSubjectRow              = sqlite.GetJobSubjectRow
 	GetLastIDsRow                 = sqlite.GetLastIDsRow
-	GetLiveJobIDByUniqueKeyParams = sqlite.GetLiveJobIDByUniqueKeyParams
 	GetOldestJobHistoryParams     = sqlite.GetOldestJobHistoryParams
 	GetPruneStepParams            = sqlite.GetPruneStepParams
 	GetPruneStepRow               = sqlite.GetPruneStepRow
 	GetScheduleWorkRow            = sqlite.GetScheduleWorkRow
+	GetUniqueKeyParams            = sqlite.GetUniqueKeyParams
+	GetUniqueKeyRow               = sqlite.GetUniqueKeyRow
 	GetWorkerNameRow              = sqlite.GetWorkerNameRow
 	HasClaimableJobsParams        = sqlite.HasClaimableJobsParams
 	HasUnfinishedJobsParams       = sqlite.HasUnfinishedJobsParams
@@ -80,6 +82,7 @@ type (
 	ListExpiredJobIDsParams       = sqlite.ListExpiredJobIDsParams
 	ListFailedJobsParams          = sqlite.ListFailedJobsParams
 	ListFailedJobsRow             = sqlite.ListFailedJobsRow
+	ListFreeSuccessorsRow         = sqlite.ListFreeSuccessorsRow
 	ListHeldJobsRow               = sqlite.ListHeldJobsRow
 	ListHistoryNamesParams        = sqlite.ListHistoryNamesParams
 	ListHistoryNamesRow           = sqlite.ListHistoryNamesRow
@@ -91,6 +94,8 @@ type (
 	ListJobIDsByStatusParams      = sqlite.ListJobIDsByStatusParams
 	ListJobIDsParams              = sqlite.ListJobIDsParams
 	ListJobsFromParams            = sqlite.ListJobsFromParams
+	ListLiveJobsByUniqueKeyParams = sqlite.ListLiveJobsByUniqueKeyParams
+	ListLiveJobsByUniqueKeyRow    = sqlite.ListLiveJobsByUniqueKeyRow
 	ListPendingQueuesParams       = sqlite.ListPendingQueuesParams
 	ListPendingQueuesRow          = sqlite.ListPendingQueuesRow
 	ListReplacingTicksParams      = sqlite.ListReplacingTicksParams
@@ -116,6 +121,8 @@ type (
 	ReleaseHeldJobsParams         = sqlite.ReleaseHeldJobsParams
 	ReleaseJobParams              = sqlite.ReleaseJobParams
 	ReleaseJobsParams             = sqlite.ReleaseJobsParams
+	ReleaseSuccessorsParams       = sqlite.ReleaseSuccessorsParams
+	ReplaceWaitingJobParams       = sqlite.ReplaceWaitingJobParams
 	ReportFailedJobsParams        = sqlite.ReportFailedJobsParams
 	ReportFailedJobsRow           = sqlite.ReportFailedJobsRow
 	RequestJobCancelParams        = sqlite.RequestJobCancelParams
@@ -131,9 +138,12 @@ type (
 	SensitiveField                = sqlite.SensitiveField
 	SetJobProgressParams          = sqlite.SetJobProgressParams
 	SetScheduleFaultParams        = sqlite.SetScheduleFaultParams
+	SetUniqueKeyJobParams         = sqlite.SetUniqueKeyJobParams
 	SnoozeJobParams               = sqlite.SnoozeJobParams
 	TakeJobChangesParams          = sqlite.TakeJobChangesParams
 	TakeJobChangesRow             = sqlite.TakeJobChangesRow
+	TakeUniqueKeyParams           = sqlite.TakeUniqueKeyParams
+	UniqueKey                     = sqlite.UniqueKey
 	UpdateWaitingJobParams        = sqlite.UpdateWaitingJobParams
 	Worker                        = sqlite.Worker
 )

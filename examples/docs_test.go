@@ -79,7 +79,7 @@ func TestContractRuns(t *testing.T) {
 		"attempt": 1, "result": `{"width": 200}`,
 	}
 	parameter := regexp.MustCompile(`:([a-z_]+)`)
-	for _, statement := range append(blocks(t, "README.md", "sql"), blocks(t, "docs/sql.md", "sql")...) {
+	for _, statement := range slices.Concat(blocks(t, "README.md", "sql"), blocks(t, "docs/sql.md", "sql"), blocks(t, "docs/unique.md", "sql"), blocks(t, "docs/unique.md", "sql")) {
 		for part := range strings.SplitSeq(statement, ";\n") {
 			if strings.TrimSpace(part) == "" {
 				continue

@@ -19,6 +19,9 @@ import (
 type Receipt struct {
 	ID      int64 // of the job that was added, or of the one that was there
 	Existed bool  // a job with the same unique key or request id was there, and none was added
+
+	// Replaced is set, beside Existed, when that job has the payload and the options of this enqueue now: see [UniqueReplace].
+	Replaced bool
 }
 
 // Enqueue adds a job of a kind given by name, with a payload that is JSON already; [Kind.Enqueue] is the typed form.
@@ -114,7 +117,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 			receipt.ID = ids[0]
 		}
 	} else {
-		receipt, err = c.insertWith(ctx, job, author)
+		receipt, err = c.insertWith(ctx, lifecycle.Row{EnqueueJobParams: job, Unique: e.how()}, author)
 	}
 	if err != nil {
 		return Receipt{}, err
@@ -128,16 +131,20 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 }
 
 // insertWith adds a job that one statement alone does not add: one that has a key, an author, or a transaction of the caller's.
-func (c *Client) insertWith(ctx context.Context, job db.EnqueueJobParams, author *audit.Author) (Receipt, error) {
+func (c *Client) insertWith(ctx context.Context, job lifecycle.Row, author *audit.Author) (Receipt, error) {
 	var receipt Receipt
-	err := c.scope().InsertWith(ctx, job.Queue, author != nil, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
-		receipt.ID, receipt.Existed, err = lifecycle.Insert(ctx, q, job)
-		if err != nil || receipt.Existed {
+	undo := author != nil || job.Unique.Mode != lifecycle.UniqueKeep
+	err := c.scope().InsertWith(ctx, job.Queue, undo, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
+		what, err := lifecycle.Insert(ctx, q, job)
+		receipt = Receipt(what)
+		if err != nil || what.Existed && !what.Replaced {
 			return false, err
 		}
-		return true, author.Record(ctx, q, job.Now, audit.Entry{
-			Action: jobtype.ActionEnqueue, JobID: receipt.ID, Kind: job.Kind, Queue: job.Queue, Jobs: 1,
-		})
+		action := jobtype.ActionEnqueue
+		if what.Replaced {
+			action = jobtype.ActionUpdate
+		}
+		return true, author.Record(ctx, q, job.Now, audit.Entry{Action: action, JobID: what.ID, Kind: job.Kind, Queue: job.Queue, Jobs: 1})
 	})
 	return receipt, err
 }

@@ -218,3 +218,27 @@ func ExampleClient_Update() {
 	fmt.Println(job.Priority, string(job.Payload))
 	// Output: 9 {"Image":"cat.jpg","Width":200}
 }
+
+// A burst of enqueues becomes one job, with the newest payload.
+func ExampleDebounce() {
+	ctx := context.Background()
+	client, done := newClient(ctx)
+	defer done()
+
+	burst := jobs.Debounce("cat.jpg", 5*time.Second, jobs.AtMost(time.Minute))
+	var receipt jobs.Receipt
+	for _, width := range []int{80, 120, 200} {
+		var err error
+		receipt, err = Thumbnail.Enqueue(ctx, client, Resize{"cat.jpg", width}, burst)
+		check(err)
+		fmt.Println(receipt.Existed, receipt.Replaced)
+	}
+	job, err := client.Get(ctx, receipt.ID)
+	check(err)
+	fmt.Println(string(job.Payload))
+	// Output:
+	// false false
+	// true true
+	// true true
+	// {"Image":"cat.jpg","Width":200}
+}

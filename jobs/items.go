@@ -75,7 +75,7 @@ func (c *Client) addItems(ctx context.Context, items []Item, receipts []Receipt)
 		return err
 	}
 	now := c.store.NowWithin(ctx)
-	rows := make([]db.EnqueueJobParams, len(items))
+	rows := make([]lifecycle.Row, len(items))
 	for i, item := range items {
 		row, err := item.job.columns(now)
 		if err == nil {
@@ -88,7 +88,7 @@ func (c *Client) addItems(ctx context.Context, items []Item, receipts []Receipt)
 			return fmt.Errorf("item %d: %w", i, err)
 		}
 		row.Payload = string(item.payload)
-		rows[i] = row
+		rows[i] = lifecycle.Row{EnqueueJobParams: row, Unique: item.job.how()}
 	}
 	for _, item := range items {
 		if err := item.job.mark(ctx, c); err != nil {
@@ -101,14 +101,10 @@ func (c *Client) addItems(ctx context.Context, items []Item, receipts []Receipt)
 		if err != nil {
 			return false, err
 		}
-		subject.JobIDs = nil
 		for i, item := range list {
-			receipts[i] = Receipt{ID: item.ID, Existed: item.Existed}
-			if !item.Existed {
-				subject.JobIDs = append(subject.JobIDs, item.ID)
-			}
+			receipts[i] = Receipt(item)
 		}
-		return len(subject.JobIDs) > 0, author.RecordMany(ctx, q, core.Micros(now), subject)
+		return recordItems(ctx, q, author, core.Micros(now), subject, receipts)
 	})
 	if err != nil {
 		return err
@@ -123,8 +119,27 @@ func (c *Client) addItems(ctx context.Context, items []Item, receipts []Receipt)
 	return nil
 }
 
+// recordItems adds an entry to the audit log for the jobs that were added, and one for those that were replaced. It reports whether there
+// were any.
+func recordItems(ctx context.Context, q db.Querier, author *audit.Author, now int64, subject audit.Entry, receipts []Receipt) (any bool, err error) {
+	added, replaced := subject, subject
+	replaced.Action = jobtype.ActionUpdate
+	for _, r := range receipts {
+		switch {
+		case !r.Existed:
+			added.JobIDs = append(added.JobIDs, r.ID)
+		case r.Replaced:
+			replaced.JobIDs = append(replaced.JobIDs, r.ID)
+		}
+	}
+	if err := author.RecordMany(ctx, q, now, added); err != nil {
+		return false, err
+	}
+	return len(added.JobIDs)+len(replaced.JobIDs) > 0, author.RecordMany(ctx, q, now, replaced)
+}
+
 // common is what the audit log says of all rows: the kind and the queue if they have them in common.
-func common(rows []db.EnqueueJobParams) audit.Entry {
+func common(rows []lifecycle.Row) audit.Entry {
 	entry := audit.Entry{Action: jobtype.ActionEnqueue, Kind: rows[0].Kind, Queue: rows[0].Queue}
 	for _, row := range rows {
 		if row.Kind != entry.Kind {

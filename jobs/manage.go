@@ -37,10 +37,11 @@ func (c *Client) Get(ctx context.Context, id int64) (Job, error) {
 	return job, nil
 }
 
-// GetByUniqueKey returns the live job (scheduled, pending or running) of a kind that holds a unique key, as [Client.Get] does.
+// GetByUniqueKey returns the live job (scheduled, pending or running) of a kind that holds a unique key, as [Client.Get] does, or else the
+// job that has taken the key by [UniqueFor], while it is taken.
 func (c *Client) GetByUniqueKey(ctx context.Context, kind, key string) (Job, error) {
 	job, err := c.find(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
-		return q.GetLiveJobIDByUniqueKey(ctx, db.GetLiveJobIDByUniqueKeyParams{Kind: kind, UniqueKey: key})
+		return lifecycle.HolderOrTaker(ctx, q, core.Micros(c.store.NowWithin(ctx)), kind, key)
 	})
 	if err != nil {
 		return Job{}, fmt.Errorf("get the job of kind %q with the unique key %q: %w", kind, key, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -25,6 +26,7 @@ type enqueue struct {
 	maxAttempts int
 	timeout     time.Duration
 	uniqueKey   *string
+	unique      *lifecycle.Unique // nil: jobs with the key are kept
 	requestID   *string
 	userID      *string
 	tags        []string
@@ -75,10 +77,6 @@ func MaxAttempts(n int) EnqueueOption {
 // timeout. At least a millisecond, and kept to the microsecond.
 func Timeout(d time.Duration) EnqueueOption { return func(e *enqueue) { e.timeout = d } }
 
-// Unique makes the enqueue find, instead of add, when a live job (scheduled, pending or running) of the same kind has
-// the same key. An empty key means none.
-func Unique(key string) EnqueueOption { return func(e *enqueue) { e.uniqueKey = core.Optional(key) } }
-
 // RequestID makes the enqueue idempotent: when a job of the same kind was ever enqueued with the same id, and its row
 // is still kept, that job is found instead of a second one added. An empty id means none.
 func RequestID(id string) EnqueueOption { return func(e *enqueue) { e.requestID = core.Optional(id) } }
@@ -116,6 +114,12 @@ func (e *enqueue) runAfter(now time.Time) (time.Time, Status, error) {
 	if e.at != nil {
 		at = *e.at
 	}
+	if how := e.debounce(); how != nil {
+		if e.at != nil || e.in != 0 {
+			return at, "", jobtype.NewInvalidError("delay or run-after time", "", "not be given together with a debounce, which is one")
+		}
+		at = now.Add(how.Quiet)
+	}
 	switch {
 	case e.in < 0:
 		return at, "", jobtype.NewInvalidError("delay", e.in.String(), "not be negative; leave it out to run at once")
@@ -134,7 +138,7 @@ func (e *enqueue) runAfter(now time.Time) (time.Time, Status, error) {
 
 // check returns the first fault of everything but the time.
 func (e *enqueue) check() error {
-	for _, check := range []func() error{e.checkNames, e.checkNumbers, e.checkKeys, e.checkTags} {
+	for _, check := range []func() error{e.checkNames, e.checkNumbers, e.checkKeys, e.checkUnique, e.checkTags} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -209,15 +213,19 @@ func (e *enqueue) tagsColumn() *string {
 }
 
 func (e *enqueue) metadataColumn() (*string, error) {
-	if e.metadata == nil && e.version == 0 {
-		return nil, nil
+	var metadata *string
+	if e.metadata != nil {
+		s, err := core.Encode("metadata", e.metadata)
+		if err != nil {
+			return nil, err
+		}
+		metadata = &s
 	}
-	if e.metadata == nil {
-		return withVersion(nil, e.version)
+	if e.version != 0 {
+		var err error
+		if metadata, err = withVersion(metadata, e.version); err != nil {
+			return nil, err
+		}
 	}
-	s, err := core.Encode("metadata", e.metadata)
-	if err != nil || e.version == 0 {
-		return &s, err
-	}
-	return withVersion(&s, e.version)
+	return e.withDebounce(metadata)
 }

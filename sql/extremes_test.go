@@ -30,6 +30,7 @@ func soundRows() map[string]struct {
 			{"kind": "k", "queue": "q", "status": "done", "attempt": 1, "started_at": 1, "finished_at": 2},
 			{"kind": "k", "queue": "q", "status": "failed", "attempt": 1, "finished_at": 2, "last_error": "no"},
 			{"kind": "k", "queue": "q", "status": "cancelled", "finished_at": 2},
+			{"kind": "k", "queue": "q", "status": "scheduled", "run_after": 253_402_300_799_999_999, "unique_key": "u", "successor_at": 100_000_000_000_000},
 		}},
 		"sqluice_workers": {"name", []row{
 			{"lock_key": "1", "host": "h", "pid": 1, "version": "v", "queues": `{"q":1}`, "kinds": `["k"]`, "started_at": 1, "heartbeat_at": 1, "lease_until": 1},
@@ -42,6 +43,7 @@ func soundRows() map[string]struct {
 				"overlap": "after", "owed_at": 1, "last_at": 1, "last_job_id": 1, "paused_at": 1, "fault": "f"},
 		}},
 		"sqluice_schedule_ticks":   {"schedule", []row{{"tick": 1, "outcome": "enqueued", "since": 1, "job_id": 1, "replaced_id": 1, "at": 1}, {"tick": 1, "outcome": "missed", "at": 1}}},
+		"sqluice_unique_keys":      {"unique_key", []row{{"kind": "k", "taken_at": 1, "until": 1, "job_id": 1}}},
 		"sqluice_queues":           {"name", []row{{"paused_at": 1, "updated_at": 1}, {"updated_at": 1}}},
 		"sqluice_job_errors":       {"message", []row{{"job_id": 1, "attempt": 1, "ended_at": 1, "cause": "error"}}},
 		"sqluice_moves":            {"token", []row{{"direction": "out", "peer": "elsewhere", "started_at": 1}}},

@@ -34,9 +34,10 @@ const (
 // hotReads are the indexes on jobs by which each hot query finds its rows, and no other: the one way for all that a table
 // may hold.
 var hotReads = map[string]string{
-	"AddJobError": "", "EnqueueJob": "", "EnqueueJobs": "", "EnqueueKeylessJob": "", "HeartbeatWorker": "", "ListJobErrors": "",
+	"AddJobError": "", "EnqueueJob": "sqluice_jobs_successor", "EnqueueJobs": "", "EnqueueKeylessJob": "", "HeartbeatWorker": "", "ListJobErrors": "",
 
 	"CancelRequestedJob": "sqluice_jobs_pkey", "CancelRunningJob": "sqluice_jobs_pkey", "CancelWaitingJob": "sqluice_jobs_pkey", "CompleteJob": "sqluice_jobs_pkey",
+	"ReleaseSuccessors": "sqluice_jobs_pkey sqluice_jobs_successor sqluice_jobs_unique", "ReplaceWaitingJob": "sqluice_jobs_pkey",
 	"CompleteJobs":            "sqluice_jobs_pkey",
 	"CompleteJobsWithResults": "sqluice_jobs_pkey", "DeleteJob": "sqluice_jobs_pkey", "ExtendLeases": "sqluice_jobs_pkey",
 	"FailJob": "sqluice_jobs_pkey", "GetJob": "sqluice_jobs_pkey", "GetJobFence": "sqluice_jobs_pkey", "ReleaseJob": "sqluice_jobs_pkey",
@@ -44,8 +45,8 @@ var hotReads = map[string]string{
 
 	"ClaimJobs": "sqluice_jobs_claim sqluice_jobs_due sqluice_jobs_pkey", "EnqueueClaimedJob": "sqluice_jobs_claim sqluice_jobs_due", "HasClaimableJobs": "sqluice_jobs_claim", "ListClaimableQueues": "sqluice_jobs_claim", "ListPendingQueues": "sqluice_jobs_claim", "HasUnfinishedJobs": "sqluice_jobs_claim sqluice_jobs_due sqluice_jobs_running",
 	"PromoteDueJobs": "sqluice_jobs_due sqluice_jobs_pkey", "GetNextRunAfter": "sqluice_jobs_due", "DeleteFailedJobs": "sqluice_jobs_failed sqluice_jobs_pkey",
-	"DeleteDoneJobs": "sqluice_jobs_pkey", "GetPruneStep": "sqluice_jobs_pkey", "ListFailedJobs": "sqluice_jobs_failed", "ListEndedJobIDs": "sqluice_jobs_ended", "GetJobIDByRequestID": "sqluice_jobs_request", "GetLiveJobIDByUniqueKey": "sqluice_jobs_unique",
-	"RequeueJob": "sqluice_jobs_pkey sqluice_jobs_unique", "ListHeldJobs": "sqluice_jobs_running", "CountHousework": "sqluice_jobs_running",
+	"DeleteDoneJobs": "sqluice_jobs_pkey", "GetPruneStep": "sqluice_jobs_pkey", "ListFailedJobs": "sqluice_jobs_failed", "ListEndedJobIDs": "sqluice_jobs_ended", "GetJobIDByRequestID": "sqluice_jobs_request", "ListLiveJobsByUniqueKey": "sqluice_jobs_successor sqluice_jobs_unique",
+	"RequeueJob": "sqluice_jobs_pkey sqluice_jobs_successor sqluice_jobs_unique", "ListHeldJobs": "sqluice_jobs_running", "CountHousework": "sqluice_jobs_running",
 	"RecordStuckJobs": "sqluice_jobs_pkey sqluice_jobs_running",
 
 	// From the running jobs to the errors of each.
@@ -88,7 +89,7 @@ func TestHotQueriesReadTheseIndexesOnPostgreSQL(t *testing.T) {
 	}
 }
 
-var jobsRead = regexp.MustCompile(`Scan (?:Backward )?(?:using|on) (sqluice_jobs(?:_claim|_due|_ended|_failed|_failed_kind|_pkey|_request|_running|_scheduled|_unique)?)\b`)
+var jobsRead = regexp.MustCompile(`Scan (?:Backward )?(?:using|on) (sqluice_jobs(?:_claim|_due|_ended|_failed|_failed_kind|_pkey|_request|_running|_scheduled|_successor|_unique)?)\b`)
 
 // jobsReads are the indexes on jobs in a plan, or jobs for the table as a whole, and the plan.
 func jobsReads(t *testing.T, pool *sql.DB, s gates.Statement) (reads, plan string) {

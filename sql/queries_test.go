@@ -60,9 +60,9 @@ func TestEveryQueryCanBePrepared(t *testing.T) {
 // index that the query may read otherwise than by a key, for which there must be a reason.
 var hot = map[string]string{
 	"AddJobError": "", "CancelRequestedJob": "", "CancelRunningJob": "", "CancelWaitingJob": "", "CompleteJob": "",
-	"CompleteJobs": "", "CompleteJobsWithResults": "", "DeleteDoneJobs": "", "DeleteFailedJobs": "", "DeleteJob": "", "EnqueueJob": "",
+	"CompleteJobs": "", "CompleteJobsWithResults": "", "DeleteDoneJobs": "", "DeleteFailedJobs": "", "DeleteJob": "", "EnqueueJob": "", "ReleaseSuccessors": "", "ReplaceWaitingJob": "",
 	"EnqueueJobs": "", "EnqueueKeylessJob": "", "ExtendLeases": "", "FailJob": "", "GetJob": "", "GetJobFence": "", "GetJobIDByRequestID": "",
-	"GetLiveJobIDByUniqueKey": "", "HasClaimableJobs": "", "ListClaimableQueues": "", "HeartbeatWorker": "", "ListClaimableJobs": "",
+	"ListLiveJobsByUniqueKey": "", "HasClaimableJobs": "", "ListClaimableQueues": "", "HeartbeatWorker": "", "ListClaimableJobs": "",
 	"ListEndedJobIDs": "",
 	"ListFailedJobs":  "", "ListHeldJobs": "", "ListJobErrors": "", "PromoteDueJobs": "", "ReleaseJob": "", "StartJobs": "", "StartJobRange": "", "CompleteJobRange": "",
 	"RequestJobCancel": "", "RequeueJob": "", "RetryJob": "", "SetJobProgress": "", "SnoozeJob": "",

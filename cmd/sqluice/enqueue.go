@@ -10,13 +10,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sqluice/sqluice/internal/uniquemode"
 	"github.com/sqluice/sqluice/jobs"
 )
 
 const enqueueHelp = `enqueue adds a job and prints its id. PAYLOAD is JSON, {} when left out; - reads one from standard input.
 
 If a job with the same --unique or --request-id exists, no job is added: the printed id is that of the existing job, and
-standard error says so.
+standard error says so. --unique-mode replace gives that job the new payload and options unless it runs; again does so too, and adds
+one job beside a running one, which runs when that has ended. --debounce runs the job when no enqueue with its key has come for a
+time, and with --at-most no later than a time after the first one. --unique-for adds nothing for a time after a job was added,
+whatever becomes of it.
 
 With --stdin each line of standard input is the payload of a job (NDJSON). All jobs are added in one transaction, or none
 if a line is invalid; the error names its number. Blank lines are skipped. The whole input is held in memory. The ids are
@@ -32,7 +36,7 @@ type enqueueFlags struct {
 	at          time.Time
 	maxAttempts int
 	timeout     time.Duration
-	unique      string
+	unique      uniquemode.Choice
 	requestID   string
 	userID      string
 	tags        []string
@@ -45,6 +49,7 @@ type enqueueFlags struct {
 var enqueueFields = map[string]string{
 	"kind": "KIND", "payload": "PAYLOAD", "queue": "--queue", "priority": "--priority", "delay": "--in",
 	"run-after time": "--at", "max attempts": "--max-attempts", "timeout": "--timeout", "unique key": "--unique",
+	"unique mode": "--unique-mode", "debounce time": "--debounce", "longest debounce": "--at-most", "unique period": "--unique-for",
 	"request id": "--request-id", "user id": "--user-id", "tag": "--tag", "number of tags": "number of --tag",
 }
 
@@ -61,7 +66,11 @@ func (a *app) enqueueCommand() *cobra.Command {
 	f.common(flags)
 	flags.Var(&durationValue{value: &f.in}, "in", "run not before this delay")
 	flags.Var(&timeValue{&f.at}, "at", "run not before this time, in the form of RFC 3339")
-	flags.StringVar(&f.unique, "unique", "", "add nothing if a live job of this kind has the same `KEY`")
+	flags.StringVar(&f.unique.Key, "unique", "", "add nothing if a live job of this kind has the same `KEY`")
+	flags.StringVar(&f.unique.Mode, "unique-mode", "", "what becomes of a live job with the key: `MODE` is keep, replace or again")
+	flags.Var(&durationValue{value: &f.unique.Debounce, least: time.Microsecond}, "debounce", "run when no enqueue with the key has come for so long")
+	flags.Var(&durationValue{value: &f.unique.AtMost, least: time.Microsecond}, "at-most", "debounce no longer than so long after the first enqueue")
+	flags.Var(&durationValue{value: &f.unique.For, least: time.Microsecond}, "unique-for", "add nothing until so long after a job with the key was added")
 	flags.StringVar(&f.requestID, "request-id", "", "add nothing if a job of this kind was ever added with the same `ID`")
 	flags.BoolVar(&f.stdin, "stdin", false, "read one payload a line from standard input")
 	f.durability = durabilityFlag(flags)
@@ -129,7 +138,7 @@ func (f *enqueueFlags) options(given func(string) bool) ([]jobs.EnqueueOption, e
 	if f.stdin && (given("unique") || given("request-id")) {
 		return nil, usagef("--unique and --request-id name one job: they cannot be given with --stdin")
 	}
-	for _, text := range []struct{ flag, value string }{{"unique", f.unique}, {"request-id", f.requestID}} {
+	for _, text := range []struct{ flag, value string }{{"unique", f.unique.Key}, {"unique-mode", f.unique.Mode}, {"request-id", f.requestID}} {
 		if given(text.flag) && text.value == "" {
 			return nil, emptyFlag(text.flag)
 		}
@@ -142,11 +151,18 @@ func (f *enqueueFlags) options(given func(string) bool) ([]jobs.EnqueueOption, e
 		flag   string
 		option jobs.EnqueueOption
 	}{
-		{"in", jobs.In(f.in)}, {"at", jobs.At(f.at)}, {"unique", jobs.Unique(f.unique)}, {"request-id", jobs.RequestID(f.requestID)},
+		{"in", jobs.In(f.in)}, {"at", jobs.At(f.at)}, {"request-id", jobs.RequestID(f.requestID)},
 	} {
 		if given(o.flag) {
 			opts = append(opts, o.option)
 		}
+	}
+	unique, err := f.unique.Option()
+	if err != nil {
+		return nil, nameFlags(err, enqueueFields)
+	}
+	if unique != nil {
+		opts = append(opts, unique)
 	}
 	return opts, nil
 }
@@ -176,10 +192,17 @@ func (a *app) enqueueOne(ctx context.Context, args []string, f *enqueueFlags, op
 			return nameFlags(err, enqueueFields)
 		}
 		if f.asJSON {
-			return a.printJSON(map[string]any{"id": receipt.ID, "existed": receipt.Existed})
+			answer := map[string]any{"id": receipt.ID, "existed": receipt.Existed}
+			if receipt.Replaced {
+				answer["replaced"] = true
+			}
+			return a.printJSON(answer)
 		}
 		a.print("%d", receipt.ID)
-		if receipt.Existed {
+		switch {
+		case receipt.Replaced:
+			a.complain("job %d has this unique key already: it has the new payload and options now, and no job was added", receipt.ID)
+		case receipt.Existed:
 			a.complain("job %d has this unique key or request id already: no job was added", receipt.ID)
 		}
 		return nil

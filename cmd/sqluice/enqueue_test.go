@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -14,6 +15,7 @@ import (
 func enqueueTests() tests {
 	return tests{
 		"EnqueueFindsWhatIsThere": enqueueFindsWhatIsThere,
+		"EnqueueUniqueModes":      enqueueUniqueModes,
 		"EnqueuePayloads":         enqueuePayloads,
 		"EnqueueLines":            enqueueLines,
 	}
@@ -36,6 +38,49 @@ func enqueueFindsWhatIsThere(t *testing.T, c *cli) {
 	}
 	if n := len(get[[]jobs.Job](c, "list")); n != 2 {
 		t.Errorf("there are %d jobs, want 2", n)
+	}
+}
+
+func enqueueUniqueModes(t *testing.T, c *cli) {
+	type receipt struct {
+		ID                int64
+		Existed, Replaced bool
+	}
+	first := get[receipt](c, "enqueue", "k", "1", "--unique", "u", "--unique-mode", "replace", "--in", "1h")
+	for _, mode := range [][]string{{"--unique-mode", "replace"}, {"--unique-mode", "again"}, {"--debounce", "2h", "--at-most", "3h"}} {
+		a := get[receipt](c, append([]string{"enqueue", "k", "2", "--unique", "u"}, mode...)...)
+		if want := (receipt{first.ID, true, true}); a != want {
+			t.Errorf("%v gives %+v, not %+v", mode, a, want)
+		}
+	}
+	if a := c.run("enqueue", "k", "3", "--unique", "u", "--debounce", "2h"); !strings.Contains(a.err, "has the new payload and options now") {
+		t.Errorf("a job that is replaced: %+v", a)
+	}
+	if a := get[receipt](c, "enqueue", "k", "4", "--unique", "u", "--unique-mode", "keep"); a != (receipt{first.ID, true, false}) {
+		t.Errorf("a job that is kept: %+v", a)
+	}
+	job := c.show(fmt.Sprint(first.ID))
+	if string(job.Payload) != "3" || !job.RunAfter.After(job.CreatedAt.Add(time.Hour+time.Minute)) {
+		t.Errorf("the job became %+v", job)
+	}
+	if a := c.run("why", fmt.Sprint(first.ID)); !strings.Contains(a.out, "debounced until") {
+		t.Errorf("why says %s", a.out)
+	}
+	period := []string{"enqueue", "k", "--unique", "p", "--unique-for", "1h"}
+	taken := get[receipt](c, period...)
+	c.ok("delete", fmt.Sprint(taken.ID))
+	if a := get[receipt](c, period...); a.ID != taken.ID || !a.Existed {
+		t.Errorf("within the period: %+v after %+v", a, taken)
+	}
+	for text, args := range map[string][]string{
+		"--unique-mode":          {"--unique", "u", "--unique-mode", "never"},
+		"be given with a unique": {"--debounce", "1s"},
+		"another way":            {"--unique", "u", "--debounce", "1s", "--unique-for", "1h"},
+		"--at-most":              {"--unique", "u", "--at-most", "1s"},
+		"at least the debounce":  {"--unique", "u", "--debounce", "1m", "--at-most", "1s"},
+		"not be given together":  {"--unique", "u", "--debounce", "1m", "--in", "1s"},
+	} {
+		c.fails(exitUsage, []string{text}, append([]string{"enqueue", "k"}, args...)...)
 	}
 }
 

@@ -132,6 +132,9 @@ func showJob(w io.Writer, now time.Time, job jobs.Job) error {
 	row("lease until", moment(now, job.LeaseUntil))
 	row("cancel requested", moment(now, job.CancelRequested))
 	row("unique key", job.UniqueKey)
+	if job.Successor {
+		row("waits for", "the end of the live job with its unique key")
+	}
 	row("request id", job.RequestID)
 	row("user id", job.UserID)
 	row("schedule", job.Schedule())

@@ -27,21 +27,173 @@ func (q *Queries) GetJobIDByRequestID(ctx context.Context, arg GetJobIDByRequest
 	return id, err
 }
 
-const getLiveJobIDByUniqueKey = `-- name: GetLiveJobIDByUniqueKey :one
-SELECT j.id FROM sqluice_jobs AS j
-WHERE j.kind = CAST($1 AS TEXT) AND j.unique_key = CAST($2 AS TEXT)
-  AND j.unique_key IS NOT NULL AND j.status IN ('scheduled', 'pending', 'running')
+const getUniqueKey = `-- name: GetUniqueKey :one
+SELECT k.until, CAST(COALESCE(k.job_id, 0) AS BIGINT) AS job_id FROM sqluice_unique_keys AS k
+WHERE k.kind = CAST($1 AS TEXT) AND k.unique_key = CAST($2 AS TEXT)
 `
 
-type GetLiveJobIDByUniqueKeyParams struct {
+type GetUniqueKeyParams struct {
 	Kind      string `json:"kind"`
 	UniqueKey string `json:"unique_key"`
 }
 
-// GetLiveJobIDByUniqueKey finds the job that holds a unique key.
-func (q *Queries) GetLiveJobIDByUniqueKey(ctx context.Context, arg GetLiveJobIDByUniqueKeyParams) (int64, error) {
-	row := q.db.QueryRow(ctx, getLiveJobIDByUniqueKey, arg.Kind, arg.UniqueKey)
-	var id int64
-	err := row.Scan(&id)
-	return id, err
+type GetUniqueKeyRow struct {
+	Until int64 `json:"until"`
+	JobID int64 `json:"job_id"`
+}
+
+// GetUniqueKey returns until when a unique key is taken, and the job that has taken it.
+func (q *Queries) GetUniqueKey(ctx context.Context, arg GetUniqueKeyParams) (GetUniqueKeyRow, error) {
+	row := q.db.QueryRow(ctx, getUniqueKey, arg.Kind, arg.UniqueKey)
+	var i GetUniqueKeyRow
+	err := row.Scan(&i.Until, &i.JobID)
+	return i, err
+}
+
+const listLiveJobsByUniqueKey = `-- name: ListLiveJobsByUniqueKey :many
+SELECT j.id, j.status, j.attempt, j.created_at, CAST(-1 AS BIGINT) AS successor_at FROM sqluice_jobs AS j
+WHERE j.kind = CAST($1 AS TEXT) AND j.unique_key = CAST($2 AS TEXT)
+  AND j.unique_key IS NOT NULL AND j.successor_at IS NULL AND j.status IN ('scheduled', 'pending', 'running')
+UNION ALL
+SELECT s.id, s.status, s.attempt, s.created_at, CAST(s.successor_at AS BIGINT) FROM sqluice_jobs AS s
+WHERE s.kind = CAST($1 AS TEXT) AND s.unique_key = CAST($2 AS TEXT) AND s.successor_at IS NOT NULL
+ORDER BY successor_at
+`
+
+type ListLiveJobsByUniqueKeyParams struct {
+	Kind      string `json:"kind"`
+	UniqueKey string `json:"unique_key"`
+}
+
+type ListLiveJobsByUniqueKeyRow struct {
+	ID          int64  `json:"id"`
+	Status      string `json:"status"`
+	Attempt     int64  `json:"attempt"`
+	CreatedAt   int64  `json:"created_at"`
+	SuccessorAt int64  `json:"successor_at"`
+}
+
+// ListLiveJobsByUniqueKey finds the job that holds a unique key, and then its successor. successor_at is -1 for the first.
+func (q *Queries) ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsByUniqueKeyParams) ([]ListLiveJobsByUniqueKeyRow, error) {
+	rows, err := q.db.Query(ctx, listLiveJobsByUniqueKey, arg.Kind, arg.UniqueKey)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListLiveJobsByUniqueKeyRow
+	for rows.Next() {
+		var i ListLiveJobsByUniqueKeyRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Status,
+			&i.Attempt,
+			&i.CreatedAt,
+			&i.SuccessorAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const replaceWaitingJob = `-- name: ReplaceWaitingJob :execrows
+UPDATE sqluice_jobs SET
+    status = CASE WHEN CAST($1 AS BIGINT) IS NULL AND priority = CAST($2 AS BIGINT)
+        AND queue = CAST($3 AS TEXT) THEN status ELSE 'scheduled' END,
+    run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST($1 AS BIGINT), run_after) ELSE run_after END,
+    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST($1 AS BIGINT), successor_at) END,
+    queue = CAST($3 AS TEXT), priority = CAST($2 AS BIGINT), payload = CAST($4 AS TEXT),
+    max_attempts = CAST($5 AS BIGINT), timeout = CAST($6 AS BIGINT), user_id = CAST($7 AS TEXT),
+    tags = CAST($8 AS TEXT), metadata = CAST($9 AS TEXT), updated_at = CAST($10 AS BIGINT)
+WHERE id = CAST($11 AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST($12 AS BIGINT)
+  AND COALESCE(successor_at, -1) = CAST($13 AS BIGINT)
+`
+
+type ReplaceWaitingJobParams struct {
+	RunAfter    *int64  `json:"run_after"`
+	Priority    int64   `json:"priority"`
+	Queue       string  `json:"queue"`
+	Payload     string  `json:"payload"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Metadata    *string `json:"metadata"`
+	Now         int64   `json:"now"`
+	ID          int64   `json:"id"`
+	Attempt     int64   `json:"attempt"`
+	SuccessorAt int64   `json:"successor_at"`
+}
+
+// ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time
+// run_after unless that is NULL. It is fenced by its attempt and by what ListLiveJobsByUniqueKey said of its place.
+func (q *Queries) ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error) {
+	result, err := q.db.Exec(ctx, replaceWaitingJob,
+		arg.RunAfter,
+		arg.Priority,
+		arg.Queue,
+		arg.Payload,
+		arg.MaxAttempts,
+		arg.Timeout,
+		arg.UserID,
+		arg.Tags,
+		arg.Metadata,
+		arg.Now,
+		arg.ID,
+		arg.Attempt,
+		arg.SuccessorAt,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const setUniqueKeyJob = `-- name: SetUniqueKeyJob :exec
+UPDATE sqluice_unique_keys SET job_id = CAST($1 AS BIGINT)
+WHERE kind = CAST($2 AS TEXT) AND unique_key = CAST($3 AS TEXT)
+`
+
+type SetUniqueKeyJobParams struct {
+	JobID     int64  `json:"job_id"`
+	Kind      string `json:"kind"`
+	UniqueKey string `json:"unique_key"`
+}
+
+// SetUniqueKeyJob notes the job that has taken a unique key.
+func (q *Queries) SetUniqueKeyJob(ctx context.Context, arg SetUniqueKeyJobParams) error {
+	_, err := q.db.Exec(ctx, setUniqueKeyJob, arg.JobID, arg.Kind, arg.UniqueKey)
+	return err
+}
+
+const takeUniqueKey = `-- name: TakeUniqueKey :execrows
+INSERT INTO sqluice_unique_keys (kind, unique_key, taken_at, until)
+VALUES (CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS BIGINT))
+ON CONFLICT (kind, unique_key) DO UPDATE SET taken_at = excluded.taken_at, until = excluded.until, job_id = NULL
+WHERE sqluice_unique_keys.until <= excluded.taken_at
+`
+
+type TakeUniqueKeyParams struct {
+	Kind      string `json:"kind"`
+	UniqueKey string `json:"unique_key"`
+	Now       int64  `json:"now"`
+	Until     int64  `json:"until"`
+}
+
+// TakeUniqueKey takes a unique key until a time. Zero rows mean that it is taken.
+func (q *Queries) TakeUniqueKey(ctx context.Context, arg TakeUniqueKeyParams) (int64, error) {
+	result, err := q.db.Exec(ctx, takeUniqueKey,
+		arg.Kind,
+		arg.UniqueKey,
+		arg.Now,
+		arg.Until,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }

@@ -363,14 +363,17 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 
 const enqueueJob = `-- name: EnqueueJob :one
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
-                  unique_key, request_id, user_id, tags, metadata, created_at, updated_at)
+                  unique_key, request_id, user_id, tags, metadata, successor_at, created_at, updated_at)
 SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT),
        CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT),
        CAST($8 AS BIGINT), CAST($9 AS TEXT), CAST($10 AS TEXT),
        CAST($11 AS TEXT), CAST($12 AS TEXT),
-       CAST($13 AS TEXT),
-       CAST($14 AS BIGINT), CAST($14 AS BIGINT)
+       CAST($13 AS TEXT), CAST($14 AS BIGINT),
+       CAST($15 AS BIGINT), CAST($15 AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+  AND NOT EXISTS (
+    SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = CAST($1 AS TEXT) AND s.unique_key = CAST($9 AS TEXT)
+      AND s.successor_at IS NOT NULL)
 ON CONFLICT DO NOTHING
 RETURNING id
 `
@@ -389,11 +392,12 @@ type EnqueueJobParams struct {
 	UserID      *string `json:"user_id"`
 	Tags        *string `json:"tags"`
 	Metadata    *string `json:"metadata"`
+	SuccessorAt *int64  `json:"successor_at"`
 	Now         int64   `json:"now"`
 }
 
-// EnqueueJob adds one job and returns its id.
-// No row means that the unique key is held by a live job, the request id is taken, or the queue is closed by a move.
+// EnqueueJob adds one job and returns its id. With successor_at it is the successor of the live job with its unique key.
+// No row means that the unique key is held by a live job or its successor, the request id is taken, or the queue is closed by a move.
 func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, error) {
 	row := q.db.QueryRow(ctx, enqueueJob,
 		arg.Kind,
@@ -409,6 +413,7 @@ func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, 
 		arg.UserID,
 		arg.Tags,
 		arg.Metadata,
+		arg.SuccessorAt,
 		arg.Now,
 	)
 	var id int64
@@ -531,7 +536,7 @@ const importJobs = `-- name: ImportJobs :execrows
 INSERT INTO sqluice_jobs (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
                   priority, run_after, worker_id, lease_until, crashes, uncounted, cancel_requested_at, queue,
                   max_attempts, timeout, last_error, unique_key, request_id, user_id, tags, metadata, progress,
-                  result)
+                  result, successor_at)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
        CAST(e.value->>5 AS BIGINT), CAST(e.value->>6 AS BIGINT), CAST(e.value->>7 AS BIGINT),
@@ -539,7 +544,7 @@ SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(
        CAST(e.value->>11 AS BIGINT), CAST(e.value->>12 AS BIGINT), CAST(e.value->>13 AS BIGINT),
        CAST(e.value->>14 AS BIGINT), CAST(e.value->>15 AS BIGINT), e.value->>16, CAST(e.value->>17 AS BIGINT),
        CAST(e.value->>18 AS BIGINT), e.value->>19, e.value->>20, e.value->>21, e.value->>22, e.value->>23,
-       e.value->>24, e.value->>25, e.value->>26
+       e.value->>24, e.value->>25, e.value->>26, CAST(e.value->>27 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 `
 

@@ -32,6 +32,7 @@ type Job struct {
 	Metadata          *string `json:"metadata"`
 	Progress          *string `json:"progress"`
 	Result            *string `json:"result"`
+	SuccessorAt       *int64  `json:"successor_at"`
 }
 
 type JobAudit struct {
@@ -120,6 +121,14 @@ type SensitiveField struct {
 	Kind     string `json:"kind"`
 	Path     string `json:"path"`
 	MarkedAt int64  `json:"marked_at"`
+}
+
+type UniqueKey struct {
+	Kind      string `json:"kind"`
+	UniqueKey string `json:"unique_key"`
+	TakenAt   int64  `json:"taken_at"`
+	Until     int64  `json:"until"`
+	JobID     *int64 `json:"job_id"`
 }
 
 type Worker struct {

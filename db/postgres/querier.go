@@ -95,6 +95,8 @@ type Querier interface {
 	DeleteOldRefusals(ctx context.Context) (int64, error)
 	// DeleteOldScheduleTicks removes the ticks of a schedule but for the newest.
 	DeleteOldScheduleTicks(ctx context.Context, arg DeleteOldScheduleTicksParams) (int64, error)
+	// DeletePastUniqueKeys removes up to n unique keys that are free again.
+	DeletePastUniqueKeys(ctx context.Context, arg DeletePastUniqueKeysParams) (int64, error)
 	// DeleteSchedule removes a schedule; its jobs stay.
 	DeleteSchedule(ctx context.Context, name string) (int64, error)
 	// DeleteSensitiveFields takes the marks from fields of one kind, a JSON list of paths.
@@ -108,8 +110,8 @@ type Querier interface {
 	// scheduled job is due.
 	// The row is as ClaimJobs returns it.
 	EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error)
-	// EnqueueJob adds one job and returns its id.
-	// No row means that the unique key is held by a live job, the request id is taken, or the queue is closed by a move.
+	// EnqueueJob adds one job and returns its id. With successor_at it is the successor of the live job with its unique key.
+	// No row means that the unique key is held by a live job or its successor, the request id is taken, or the queue is closed by a move.
 	EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, error)
 	// EnqueueJobs adds one job for each payload of a JSON list of strings, alike in all else; ids rise in their order.
 	// No row means that the queue is closed by a move.
@@ -142,8 +144,6 @@ type Querier interface {
 	GetJobSubject(ctx context.Context, id int64) (GetJobSubjectRow, error)
 	// GetLastIDs is the largest id of each table; 0 when it is empty.
 	GetLastIDs(ctx context.Context) (GetLastIDsRow, error)
-	// GetLiveJobIDByUniqueKey finds the job that holds a unique key.
-	GetLiveJobIDByUniqueKey(ctx context.Context, arg GetLiveJobIDByUniqueKeyParams) (int64, error)
 	// GetNextJobChange is the id of the first note after an id; 0 when there is none.
 	GetNextJobChange(ctx context.Context, after int64) (int64, error)
 	// GetNextRunAfter is the time at which the first scheduled job falls due; 0 when none is scheduled, so 1 for a job due at 0.
@@ -156,8 +156,10 @@ type Querier interface {
 	// GetSchedule returns a schedule.
 	GetSchedule(ctx context.Context, name string) (Schedule, error)
 	// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, and when the
-	// next pause of a queue ends, 0 for none. declared is a JSON list of the schedules that the worker's program declares.
+	// next pause of a queue ends, 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's program declares.
 	GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error)
+	// GetUniqueKey returns until when a unique key is taken, and the job that has taken it.
+	GetUniqueKey(ctx context.Context, arg GetUniqueKeyParams) (GetUniqueKeyRow, error)
 	// GetWorkerName returns the name and the host of a worker, which may have ended.
 	GetWorkerName(ctx context.Context, id int64) (GetWorkerNameRow, error)
 	// HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
@@ -180,12 +182,16 @@ type Querier interface {
 	ImportScheduleTicks(ctx context.Context, items string) (int64, error)
 	// ImportSchedules adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportSchedules(ctx context.Context, items string) (int64, error)
+	// ImportUniqueKeys adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportUniqueKeys(ctx context.Context, items string) (int64, error)
 	// ImportWorkers adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportWorkers(ctx context.Context, items string) (int64, error)
 	// ListAllScheduleTicks lists the ticks of all schedules.
 	ListAllScheduleTicks(ctx context.Context) ([]ScheduleTick, error)
 	// ListAllSensitiveFields lists all fields that are marked.
 	ListAllSensitiveFields(ctx context.Context) ([]SensitiveField, error)
+	// ListAllUniqueKeys lists the unique keys that are or were taken until a time.
+	ListAllUniqueKeys(ctx context.Context) ([]UniqueKey, error)
 	// ListAudit lists what was changed since a time, newest first, below an id.
 	ListAudit(ctx context.Context, arg ListAuditParams) ([]JobAudit, error)
 	// ListAuditFrom lists what was changed in the order of the rows' ids, from after one on.
@@ -213,6 +219,8 @@ type Querier interface {
 	// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
 	// bytes their large columns have.
 	ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error)
+	// ListFreeSuccessors lists the successors whose unique keys no other live job holds.
+	ListFreeSuccessors(ctx context.Context, n int64) ([]ListFreeSuccessorsRow, error)
 	// ListHeldJobs lists the jobs that a worker holds, and when their cancellation was requested.
 	ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJobsRow, error)
 	// ListHistoryNames lists the pairs of a queue and a kind in one step of the history; an empty name stands for all.
@@ -234,6 +242,8 @@ type Querier interface {
 	ListJobs(ctx context.Context, ids string) ([]Job, error)
 	// ListJobsFrom lists jobs in the order of their ids, from after one on.
 	ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]Job, error)
+	// ListLiveJobsByUniqueKey finds the job that holds a unique key, and then its successor. successor_at is -1 for the first.
+	ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsByUniqueKeyParams) ([]ListLiveJobsByUniqueKeyRow, error)
 	// ListLiveWorkers lists the workers that have not ended, oldest first.
 	ListLiveWorkers(ctx context.Context) ([]Worker, error)
 	// ListMoves lists what closes the queue: nothing as a rule.
@@ -300,6 +310,12 @@ type Querier interface {
 	// ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
 	// all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
 	ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error)
+	// ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It leaves
+	// out those that are locked (on SQLite none are): another transaction replaces them. A later look finds them.
+	ReleaseSuccessors(ctx context.Context, arg ReleaseSuccessorsParams) (int64, error)
+	// ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time
+	// run_after unless that is NULL. It is fenced by its attempt and by what ListLiveJobsByUniqueKey said of its place.
+	ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error)
 	// ReportFailedJobs groups the latest of the jobs that failed since a time by kind and error, the most frequent first, then
 	// the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups.
 	ReportFailedJobs(ctx context.Context, arg ReportFailedJobsParams) ([]ReportFailedJobsRow, error)
@@ -326,6 +342,8 @@ type Querier interface {
 	SetJobProgress(ctx context.Context, arg SetJobProgressParams) (int64, error)
 	// SetScheduleFault notes why a worker could not enqueue a schedule's job.
 	SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) error
+	// SetUniqueKeyJob notes the job that has taken a unique key.
+	SetUniqueKeyJob(ctx context.Context, arg SetUniqueKeyJobParams) error
 	// SnoozeJob puts a job off until run_after; the attempt does not count.
 	SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error)
 	// TakeJobChanges removes up to n notes after an id and returns them.
@@ -333,6 +351,8 @@ type Querier interface {
 	// TakeSchedules reads schedules to fire them, by a JSON list of their names. On PostgreSQL it leaves out those that another transaction has
 	// locked.
 	TakeSchedules(ctx context.Context, names string) ([]Schedule, error)
+	// TakeUniqueKey takes a unique key until a time. Zero rows mean that it is taken.
+	TakeUniqueKey(ctx context.Context, arg TakeUniqueKeyParams) (int64, error)
 	// UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
 	// when its run_after has come.
 	UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error)

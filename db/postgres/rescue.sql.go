@@ -16,12 +16,13 @@ WHERE status = 'running' AND cancel_requested_at IS NOT NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
-RETURNING queue, kind
+RETURNING queue, kind, unique_key
 `
 
 type CancelStuckJobsRow struct {
-	Queue string `json:"queue"`
-	Kind  string `json:"kind"`
+	Queue     string  `json:"queue"`
+	Kind      string  `json:"kind"`
+	UniqueKey *string `json:"unique_key"`
 }
 
 // CancelStuckJobs ends the stuck jobs whose cancellation was requested.
@@ -34,7 +35,7 @@ func (q *Queries) CancelStuckJobs(ctx context.Context, now int64) ([]CancelStuck
 	var items []CancelStuckJobsRow
 	for rows.Next() {
 		var i CancelStuckJobsRow
-		if err := rows.Scan(&i.Queue, &i.Kind); err != nil {
+		if err := rows.Scan(&i.Queue, &i.Kind, &i.UniqueKey); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -106,7 +107,7 @@ WHERE status = 'running'
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
-RETURNING queue, kind
+RETURNING queue, kind, unique_key
 `
 
 type FailStuckJobsParams struct {
@@ -116,8 +117,9 @@ type FailStuckJobsParams struct {
 }
 
 type FailStuckJobsRow struct {
-	Queue string `json:"queue"`
-	Kind  string `json:"kind"`
+	Queue     string  `json:"queue"`
+	Kind      string  `json:"kind"`
+	UniqueKey *string `json:"unique_key"`
 }
 
 // FailStuckJobs fails the stuck jobs that have no attempt left, killed their process max_crashes times, or
@@ -131,7 +133,7 @@ func (q *Queries) FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([
 	var items []FailStuckJobsRow
 	for rows.Next() {
 		var i FailStuckJobsRow
-		if err := rows.Scan(&i.Queue, &i.Kind); err != nil {
+		if err := rows.Scan(&i.Queue, &i.Kind, &i.UniqueKey); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

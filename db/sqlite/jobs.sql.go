@@ -307,14 +307,17 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 
 const enqueueJob = `-- name: EnqueueJob :one
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
-                  unique_key, request_id, user_id, tags, metadata, created_at, updated_at)
+                  unique_key, request_id, user_id, tags, metadata, successor_at, created_at, updated_at)
 SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
        CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT),
        CAST(?8 AS BIGINT), CAST(?9 AS TEXT), CAST(?10 AS TEXT),
        CAST(?11 AS TEXT), CAST(?12 AS TEXT),
-       CAST(?13 AS TEXT),
-       CAST(?14 AS BIGINT), CAST(?14 AS BIGINT)
+       CAST(?13 AS TEXT), CAST(?14 AS BIGINT),
+       CAST(?15 AS BIGINT), CAST(?15 AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
+  AND NOT EXISTS (
+    SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = CAST(?1 AS TEXT) AND s.unique_key = CAST(?9 AS TEXT)
+      AND s.successor_at IS NOT NULL)
 ON CONFLICT DO NOTHING
 RETURNING id
 `
@@ -333,11 +336,12 @@ type EnqueueJobParams struct {
 	UserID      *string `json:"user_id"`
 	Tags        *string `json:"tags"`
 	Metadata    *string `json:"metadata"`
+	SuccessorAt *int64  `json:"successor_at"`
 	Now         int64   `json:"now"`
 }
 
-// EnqueueJob adds one job and returns its id.
-// No row means that the unique key is held by a live job, the request id is taken, or the queue is closed by a move.
+// EnqueueJob adds one job and returns its id. With successor_at it is the successor of the live job with its unique key.
+// No row means that the unique key is held by a live job or its successor, the request id is taken, or the queue is closed by a move.
 func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, error) {
 	row := q.db.QueryRowContext(ctx, enqueueJob,
 		arg.Kind,
@@ -353,6 +357,7 @@ func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, 
 		arg.UserID,
 		arg.Tags,
 		arg.Metadata,
+		arg.SuccessorAt,
 		arg.Now,
 	)
 	var id int64
@@ -477,11 +482,11 @@ const importJobs = `-- name: ImportJobs :execrows
 INSERT INTO sqluice_jobs (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
                   priority, run_after, worker_id, lease_until, crashes, uncounted, cancel_requested_at, queue,
                   max_attempts, timeout, last_error, unique_key, request_id, user_id, tags, metadata, progress,
-                  result)
+                  result, successor_at)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
        e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12, e.value->>13, e.value->>14,
        e.value->>15, e.value->>16, e.value->>17, e.value->>18, e.value->>19, e.value->>20, e.value->>21,
-       e.value->>22, e.value->>23, e.value->>24, e.value->>25, e.value->>26
+       e.value->>22, e.value->>23, e.value->>24, e.value->>25, e.value->>26, e.value->>27
 FROM json_each(CAST(?1 AS TEXT)) AS e
 `
 

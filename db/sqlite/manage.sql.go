@@ -10,10 +10,11 @@ import (
 )
 
 const cancelWaitingJob = `-- name: CancelWaitingJob :many
-UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT)
+UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
+                run_after = COALESCE(successor_at, run_after), successor_at = NULL
 WHERE id = CAST(?2 AS BIGINT) AND status IN ('scheduled', 'pending')
   AND (CAST(?3 AS TEXT) IS NULL OR status = CAST(?3 AS TEXT))
-RETURNING queue, kind
+RETURNING queue, kind, unique_key
 `
 
 type CancelWaitingJobParams struct {
@@ -23,8 +24,9 @@ type CancelWaitingJobParams struct {
 }
 
 type CancelWaitingJobRow struct {
-	Queue string `json:"queue"`
-	Kind  string `json:"kind"`
+	Queue     string  `json:"queue"`
+	Kind      string  `json:"kind"`
+	UniqueKey *string `json:"unique_key"`
 }
 
 // CancelWaitingJob ends a job that has not started.
@@ -37,7 +39,7 @@ func (q *Queries) CancelWaitingJob(ctx context.Context, arg CancelWaitingJobPara
 	var items []CancelWaitingJobRow
 	for rows.Next() {
 		var i CancelWaitingJobRow
-		if err := rows.Scan(&i.Queue, &i.Kind); err != nil {
+		if err := rows.Scan(&i.Queue, &i.Kind, &i.UniqueKey); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -94,13 +96,17 @@ func (q *Queries) RequestJobCancel(ctx context.Context, arg RequestJobCancelPara
 const requeueJob = `-- name: RequeueJob :execrows
 UPDATE sqluice_jobs SET status = 'pending', run_after = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
                 uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
-                progress = NULL, result = NULL
+                progress = NULL, result = NULL, successor_at = NULL
 WHERE id = CAST(?2 AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled')
   AND (CAST(?3 AS TEXT) IS NULL OR status = CAST(?3 AS TEXT))
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS o
     WHERE o.kind = sqluice_jobs.kind AND o.unique_key = sqluice_jobs.unique_key AND o.unique_key IS NOT NULL
-      AND o.status IN ('scheduled', 'pending', 'running') AND o.id <> sqluice_jobs.id)
+      AND o.status IN ('scheduled', 'pending', 'running') AND o.successor_at IS NULL AND o.id <> sqluice_jobs.id)
+  AND NOT EXISTS (
+    SELECT 1 FROM sqluice_jobs AS s
+    WHERE s.kind = sqluice_jobs.kind AND s.unique_key = sqluice_jobs.unique_key AND s.successor_at IS NOT NULL AND s.id <> sqluice_jobs.id
+    LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all of the index */)
 `
 
 type RequeueJobParams struct {
@@ -124,7 +130,8 @@ UPDATE sqluice_jobs SET
     status = CASE WHEN CAST(?1 AS BIGINT) IS NULL AND CAST(?2 AS BIGINT) IS NULL
         AND CAST(?3 AS TEXT) IS NULL THEN status ELSE 'scheduled' END,
     priority = COALESCE(CAST(?1 AS BIGINT), priority),
-    run_after = COALESCE(CAST(?2 AS BIGINT), run_after),
+    run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST(?2 AS BIGINT), run_after) ELSE run_after END,
+    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST(?2 AS BIGINT), successor_at) END,
     queue = COALESCE(CAST(?3 AS TEXT), queue),
     payload = COALESCE(CAST(?4 AS TEXT), payload),
     max_attempts = COALESCE(CAST(?5 AS BIGINT), max_attempts),

@@ -144,6 +144,21 @@ func (q *Queries) ImportSchedules(ctx context.Context, items string) (int64, err
 	return result.RowsAffected()
 }
 
+const importUniqueKeys = `-- name: ImportUniqueKeys :execrows
+INSERT INTO sqluice_unique_keys (kind, unique_key, taken_at, until, job_id)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
+FROM json_each(CAST(?1 AS TEXT)) AS e
+`
+
+// ImportUniqueKeys adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportUniqueKeys(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, importUniqueKeys, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const importWorkers = `-- name: ImportWorkers :execrows
 INSERT INTO sqluice_workers (id, name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at,
                      lease_until, ended_at, end_reason, schedules)
@@ -183,6 +198,40 @@ func (q *Queries) ListAllScheduleTicks(ctx context.Context) ([]ScheduleTick, err
 			&i.JobID,
 			&i.ReplacedID,
 			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listAllUniqueKeys = `-- name: ListAllUniqueKeys :many
+SELECT k.kind, k.unique_key, k.taken_at, k.until, k.job_id FROM sqluice_unique_keys AS k ORDER BY k.kind, k.unique_key
+`
+
+// ListAllUniqueKeys lists the unique keys that are or were taken until a time.
+func (q *Queries) ListAllUniqueKeys(ctx context.Context) ([]UniqueKey, error) {
+	rows, err := q.db.QueryContext(ctx, listAllUniqueKeys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []UniqueKey
+	for rows.Next() {
+		var i UniqueKey
+		if err := rows.Scan(
+			&i.Kind,
+			&i.UniqueKey,
+			&i.TakenAt,
+			&i.Until,
+			&i.JobID,
 		); err != nil {
 			return nil, err
 		}
@@ -285,7 +334,7 @@ func (q *Queries) ListJobErrorsFrom(ctx context.Context, arg ListJobErrorsFromPa
 }
 
 const listJobsFrom = `-- name: ListJobsFrom :many
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result FROM sqluice_jobs AS j WHERE j.id > CAST(?1 AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST(?2 AS BIGINT)
+SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at FROM sqluice_jobs AS j WHERE j.id > CAST(?1 AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST(?2 AS BIGINT)
 `
 
 type ListJobsFromParams struct {
@@ -331,6 +380,7 @@ func (q *Queries) ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]J
 			&i.Metadata,
 			&i.Progress,
 			&i.Result,
+			&i.SuccessorAt,
 		); err != nil {
 			return nil, err
 		}

@@ -173,7 +173,13 @@ SELECT CAST(COALESCE((
            WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.name IN (SELECT d.value FROM json_each(CAST(?1 AS TEXT)) AS d)
        ), -1) AS BIGINT) AS next_declared,
        CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed,
-       CAST(COALESCE((SELECT MIN(q.paused_until) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL), 0) AS BIGINT) AS pause_end
+       CAST(COALESCE((SELECT MIN(q.paused_until) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL), 0) AS BIGINT) AS pause_end,
+       CAST(COALESCE((
+           SELECT 1 FROM sqluice_jobs AS f WHERE f.successor_at IS NOT NULL AND NOT EXISTS (
+               SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = f.kind AND h.unique_key = f.unique_key AND h.unique_key IS NOT NULL
+                 AND h.successor_at IS NULL AND h.status IN ('scheduled', 'pending', 'running'))
+           ORDER BY f.kind, f.unique_key LIMIT 1 /* by the index of successors */
+       ), 0) AS BIGINT) AS free
 `
 
 type GetScheduleWorkRow struct {
@@ -181,10 +187,11 @@ type GetScheduleWorkRow struct {
 	NextDeclared int64 `json:"next_declared"`
 	Owed         int64 `json:"owed"`
 	PauseEnd     int64 `json:"pause_end"`
+	Free         int64 `json:"free"`
 }
 
 // GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, and when the
-// next pause of a queue ends, 0 for none. declared is a JSON list of the schedules that the worker's program declares.
+// next pause of a queue ends, 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's program declares.
 func (q *Queries) GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error) {
 	row := q.db.QueryRowContext(ctx, getScheduleWork, declared)
 	var i GetScheduleWorkRow
@@ -193,6 +200,7 @@ func (q *Queries) GetScheduleWork(ctx context.Context, declared string) (GetSche
 		&i.NextDeclared,
 		&i.Owed,
 		&i.PauseEnd,
+		&i.Free,
 	)
 	return i, err
 }

@@ -26,7 +26,7 @@ func EveryOption() []jobs.EnqueueOption {
 // Fields that a job has not: without a key, while its handler runs, and before it was claimed.
 var (
 	withoutKeys   = []string{"UniqueKey", "RequestID"}
-	whileItRuns   = []string{"Uncounted", "Crashes", "Progress", "Result", "LastError", "CancelRequested", "FinishedAt"}
+	whileItRuns   = []string{"Successor", "Uncounted", "Crashes", "Progress", "Result", "LastError", "CancelRequested", "FinishedAt"}
 	beforeItsTurn = append(slices.Clone(whileItRuns), "Attempt", "WorkerID", "LeaseUntil", "StartedAt")
 )
 

@@ -47,6 +47,7 @@ func Run(t *testing.T, open Open) {
 	}{
 		{"Enqueue", enqueueTests},
 		{"Unique", uniqueTests},
+		{"UniqueModes", uniqueModeTests},
 		{"Items", itemTests},
 		{"Kinds", kindTests},
 		{"Order", orderTests},

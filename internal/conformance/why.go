@@ -203,3 +203,11 @@ func testWhyNotFound(f *fixture) {
 		f.Errorf("an unknown job does not run because of %v", err)
 	}
 }
+
+// why returns the first reason why a job does not run.
+func (f *fixture) why(id int64) inspect.Finding {
+	f.Helper()
+	d, err := inspect.New(f.client).Why(f.ctx, id)
+	f.must(err)
+	return d.Findings[0]
+}

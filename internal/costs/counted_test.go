@@ -202,6 +202,11 @@ func (q counted) DeleteOldScheduleTicks(ctx context.Context, arg db.DeleteOldSch
 	return q.own.DeleteOldScheduleTicks(ctx, arg)
 }
 
+func (q counted) DeletePastUniqueKeys(ctx context.Context, arg db.DeletePastUniqueKeysParams) (int64, error) {
+	q.note("DeletePastUniqueKeys")
+	return q.own.DeletePastUniqueKeys(ctx, arg)
+}
+
 func (q counted) DeleteSchedule(ctx context.Context, arg string) (int64, error) {
 	q.note("DeleteSchedule")
 	return q.own.DeleteSchedule(ctx, arg)
@@ -292,11 +297,6 @@ func (q counted) GetLastIDs(ctx context.Context) (db.GetLastIDsRow, error) {
 	return q.own.GetLastIDs(ctx)
 }
 
-func (q counted) GetLiveJobIDByUniqueKey(ctx context.Context, arg db.GetLiveJobIDByUniqueKeyParams) (int64, error) {
-	q.note("GetLiveJobIDByUniqueKey")
-	return q.own.GetLiveJobIDByUniqueKey(ctx, arg)
-}
-
 func (q counted) GetNextJobChange(ctx context.Context, arg int64) (int64, error) {
 	q.note("GetNextJobChange")
 	return q.own.GetNextJobChange(ctx, arg)
@@ -325,6 +325,11 @@ func (q counted) GetSchedule(ctx context.Context, arg string) (db.Schedule, erro
 func (q counted) GetScheduleWork(ctx context.Context, arg string) (db.GetScheduleWorkRow, error) {
 	q.note("GetScheduleWork")
 	return q.own.GetScheduleWork(ctx, arg)
+}
+
+func (q counted) GetUniqueKey(ctx context.Context, arg db.GetUniqueKeyParams) (db.GetUniqueKeyRow, error) {
+	q.note("GetUniqueKey")
+	return q.own.GetUniqueKey(ctx, arg)
 }
 
 func (q counted) GetWorkerName(ctx context.Context, arg int64) (db.GetWorkerNameRow, error) {
@@ -377,6 +382,11 @@ func (q counted) ImportSchedules(ctx context.Context, arg string) (int64, error)
 	return q.own.ImportSchedules(ctx, arg)
 }
 
+func (q counted) ImportUniqueKeys(ctx context.Context, arg string) (int64, error) {
+	q.note("ImportUniqueKeys")
+	return q.own.ImportUniqueKeys(ctx, arg)
+}
+
 func (q counted) ImportWorkers(ctx context.Context, arg string) (int64, error) {
 	q.note("ImportWorkers")
 	return q.own.ImportWorkers(ctx, arg)
@@ -390,6 +400,11 @@ func (q counted) ListAllScheduleTicks(ctx context.Context) ([]db.ScheduleTick, e
 func (q counted) ListAllSensitiveFields(ctx context.Context) ([]db.SensitiveField, error) {
 	q.note("ListAllSensitiveFields")
 	return q.own.ListAllSensitiveFields(ctx)
+}
+
+func (q counted) ListAllUniqueKeys(ctx context.Context) ([]db.UniqueKey, error) {
+	q.note("ListAllUniqueKeys")
+	return q.own.ListAllUniqueKeys(ctx)
 }
 
 func (q counted) ListAudit(ctx context.Context, arg db.ListAuditParams) ([]db.JobAudit, error) {
@@ -452,6 +467,11 @@ func (q counted) ListFailedJobs(ctx context.Context, arg db.ListFailedJobsParams
 	return q.own.ListFailedJobs(ctx, arg)
 }
 
+func (q counted) ListFreeSuccessors(ctx context.Context, arg int64) ([]db.ListFreeSuccessorsRow, error) {
+	q.note("ListFreeSuccessors")
+	return q.own.ListFreeSuccessors(ctx, arg)
+}
+
 func (q counted) ListHeldJobs(ctx context.Context, arg int64) ([]db.ListHeldJobsRow, error) {
 	q.note("ListHeldJobs")
 	return q.own.ListHeldJobs(ctx, arg)
@@ -495,6 +515,11 @@ func (q counted) ListJobs(ctx context.Context, arg string) ([]db.Job, error) {
 func (q counted) ListJobsFrom(ctx context.Context, arg db.ListJobsFromParams) ([]db.Job, error) {
 	q.note("ListJobsFrom")
 	return q.own.ListJobsFrom(ctx, arg)
+}
+
+func (q counted) ListLiveJobsByUniqueKey(ctx context.Context, arg db.ListLiveJobsByUniqueKeyParams) ([]db.ListLiveJobsByUniqueKeyRow, error) {
+	q.note("ListLiveJobsByUniqueKey")
+	return q.own.ListLiveJobsByUniqueKey(ctx, arg)
 }
 
 func (q counted) ListLiveWorkers(ctx context.Context) ([]db.Worker, error) {
@@ -632,6 +657,16 @@ func (q counted) ReleaseJobs(ctx context.Context, arg db.ReleaseJobsParams) (int
 	return q.own.ReleaseJobs(ctx, arg)
 }
 
+func (q counted) ReleaseSuccessors(ctx context.Context, arg db.ReleaseSuccessorsParams) (int64, error) {
+	q.note("ReleaseSuccessors")
+	return q.own.ReleaseSuccessors(ctx, arg)
+}
+
+func (q counted) ReplaceWaitingJob(ctx context.Context, arg db.ReplaceWaitingJobParams) (int64, error) {
+	q.note("ReplaceWaitingJob")
+	return q.own.ReplaceWaitingJob(ctx, arg)
+}
+
 func (q counted) ReportFailedJobs(ctx context.Context, arg db.ReportFailedJobsParams) ([]db.ReportFailedJobsRow, error) {
 	q.note("ReportFailedJobs")
 	return q.own.ReportFailedJobs(ctx, arg)
@@ -692,6 +727,11 @@ func (q counted) SetScheduleFault(ctx context.Context, arg db.SetScheduleFaultPa
 	return q.own.SetScheduleFault(ctx, arg)
 }
 
+func (q counted) SetUniqueKeyJob(ctx context.Context, arg db.SetUniqueKeyJobParams) error {
+	q.note("SetUniqueKeyJob")
+	return q.own.SetUniqueKeyJob(ctx, arg)
+}
+
 func (q counted) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
 	q.note("SnoozeJob")
 	return q.own.SnoozeJob(ctx, arg)
@@ -705,6 +745,11 @@ func (q counted) TakeJobChanges(ctx context.Context, arg db.TakeJobChangesParams
 func (q counted) TakeSchedules(ctx context.Context, arg string) ([]db.Schedule, error) {
 	q.note("TakeSchedules")
 	return q.own.TakeSchedules(ctx, arg)
+}
+
+func (q counted) TakeUniqueKey(ctx context.Context, arg db.TakeUniqueKeyParams) (int64, error) {
+	q.note("TakeUniqueKey")
+	return q.own.TakeUniqueKey(ctx, arg)
 }
 
 func (q counted) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobParams) (int64, error) {

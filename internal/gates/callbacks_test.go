@@ -61,7 +61,7 @@ func callbacksOf(t *testing.T, folder string) (names []string) {
 			return true
 		})
 	}
-	for _, options := range []string{"Option", "ClientOption", "EnqueueOption", "ChangeOption", "Store", "Tx"} {
+	for _, options := range []string{"Option", "ClientOption", "EnqueueOption", "DebounceOption", "ChangeOption", "Store", "Tx"} {
 		delete(code, options) // made by the package itself, or by an engine
 	}
 	prefix := ""

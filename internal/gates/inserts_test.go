@@ -19,6 +19,7 @@ var inserters = map[string]string{
 	"jobs/postgres/group.go":             "Insert announces",
 	"jobs/postgres/exchange.go":          "a part of Insert, with a claim",
 	"internal/queue/lifecycle/insert.go": "callers announce",
+	"internal/queue/lifecycle/unique.go": "callers announce",
 	"internal/move/ids.go":               "the job is removed again",
 	"internal/move/table.go":             "the queue is closed",
 }

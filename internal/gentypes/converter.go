@@ -20,7 +20,7 @@ type conversion struct {
 }
 
 var sharedConversions = []conversion{
-	{from: "EnqueueJobParams", to: "EnqueueKeylessJobParams", dropped: []string{"UniqueKey", "RequestID"}},
+	{from: "EnqueueJobParams", to: "EnqueueKeylessJobParams", dropped: []string{"UniqueKey", "RequestID", "SuccessorAt"}},
 	{from: "EnqueueKeylessJobParams", to: "EnqueueJobsParams", dropped: []string{"Payload"}, given: []string{"Payloads"}},
 	{
 		from: "EnqueueKeylessJobParams", to: "EnqueueClaimedJobParams", dropped: []string{"Status"},

@@ -298,6 +298,7 @@ type everything struct {
 
 	schedules []db.Schedule
 	ticks     []db.ScheduleTick
+	keys      []db.UniqueKey
 }
 
 func (l *lab) everything(p *place) everything {
@@ -319,10 +320,14 @@ func (l *lab) everything(p *place) everything {
 		if all.schedules, err = q.ListSchedules(ctx, db.ListSchedulesParams{N: 1e6}); err != nil {
 			return err
 		}
+		if all.keys, err = q.ListAllUniqueKeys(ctx); err != nil {
+			return err
+		}
 		if all.ticks, err = q.ListAllScheduleTicks(ctx); err != nil {
 			return err
 		}
 		slices.SortFunc(all.schedules, func(a, b db.Schedule) int { return cmp.Compare(a.Name, b.Name) }) // engines sort text differently
+		slices.SortFunc(all.keys, func(a, b db.UniqueKey) int { return cmp.Compare(a.Kind, b.Kind) })
 		slices.SortStableFunc(all.ticks, func(a, b db.ScheduleTick) int { return cmp.Compare(a.Schedule, b.Schedule) })
 		marks, err := q.ListAllSensitiveFields(ctx)
 		if err != nil {

@@ -70,6 +70,7 @@ func oddities() everything {
 			j.UniqueKey, j.RequestID, j.UserID = ptr(nastyName), ptr(nastyName+"r"), ptr(" ")
 			j.Tags, j.Metadata = ptr(`["a",""]`), ptr(`"`+strings.Repeat("\u00e9", 1000)+`"`)
 			j.Progress, j.Result = ptr(`0`), ptr(`null`)
+			j.SuccessorAt = ptr(last)
 			fillIn(j)
 		}),
 		job(3, jobs.StatusFailed, func(j *db.Job) {
@@ -78,6 +79,9 @@ func oddities() everything {
 		job(5, jobs.StatusCancelled, func(j *db.Job) { j.CancelRequestedAt, j.FinishedAt = ptr[int64](0), ptr[int64](8) }),
 		job(6, jobs.StatusScheduled, func(j *db.Job) { j.RunAfter, j.UniqueKey = last, ptr("live") }),
 		job(7, jobs.StatusScheduled, func(j *db.Job) { j.Attempt, j.LastError = 4, ptr("retried") }), // overdue
+		job(10, jobs.StatusScheduled, func(j *db.Job) {
+			j.RunAfter, j.UniqueKey, j.SuccessorAt = last, ptr("live"), ptr[int64](100_000_000_000_001)
+		}),
 		job(8, jobs.StatusPending, func(j *db.Job) { j.UniqueKey, j.RequestID, j.Priority = ptr("due"), ptr("once"), 32767 }),
 		job(9, jobs.StatusDone, func(j *db.Job) { j.UniqueKey, j.FinishedAt = ptr("due"), ptr[int64](9) }), // not live
 		job(1<<51, jobs.StatusPending, func(j *db.Job) { j.Payload = strings.Repeat("[", 200) + strings.Repeat("]", 200) }),
@@ -122,6 +126,9 @@ func oddities() everything {
 	all.ticks = append(all.ticks, db.ScheduleTick{
 		Schedule: "\u00e9", Tick: last, Outcome: "enqueued", Since: ptr[int64](0), JobID: ptr[int64](1), ReplacedID: ptr[int64](1<<53 - 1), At: last,
 	})
+	all.keys = []db.UniqueKey{
+		{Kind: "Z", UniqueKey: "u", TakenAt: 1, Until: last, JobID: ptr[int64](1<<53 - 1)}, {Kind: "\u00e9", UniqueKey: nastyName, Until: 2},
+	}
 	return all
 }
 
@@ -160,6 +167,7 @@ func (l *lab) put(p *place, all everything) {
 	})
 	put(db.Querier.ImportSchedules, len(all.schedules), func(i int) any { return all.schedules[i] })
 	put(db.Querier.ImportScheduleTicks, len(all.ticks), func(i int) any { return all.ticks[i] })
+	put(db.Querier.ImportUniqueKeys, len(all.keys), func(i int) any { return all.keys[i] })
 	put(db.Querier.ImportQueues, len(queues), func(i int) any { return queues[i] })
 }
 
@@ -196,6 +204,15 @@ func (l *lab) wantEverything(p *place, want everything) {
 	if !reflect.DeepEqual(have.queues, want.queues) {
 		l.Errorf("queues are\n%+v, not\n%+v", have.queues, want.queues)
 	}
+	if len(have.schedules)+len(want.schedules) > 0 && !reflect.DeepEqual(have.schedules, want.schedules) {
+		l.Errorf("schedules are\n%+v, not\n%+v", have.schedules, want.schedules)
+	}
+	if len(have.ticks)+len(want.ticks) > 0 && !reflect.DeepEqual(have.ticks, want.ticks) {
+		l.Errorf("ticks are\n%+v, not\n%+v", have.ticks, want.ticks)
+	}
+	if len(have.keys)+len(want.keys) > 0 && !reflect.DeepEqual(have.keys, want.keys) {
+		l.Errorf("unique keys are\n%+v, not\n%+v", have.keys, want.keys)
+	}
 }
 
 func testEveryColumn(l *lab) {
@@ -211,6 +228,7 @@ func testEveryColumn(l *lab) {
 		"sqluice_jobs": int64(len(all.jobs)), "sqluice_job_errors": int64(len(all.errors)),
 		"sqluice_workers": int64(len(all.workers)), "sqluice_queues": int64(len(all.queues)), "sqluice_job_audit": int64(len(all.audit)),
 		"sqluice_schedules": int64(len(all.schedules)), "sqluice_schedule_ticks": int64(len(all.ticks)),
+		"sqluice_unique_keys": int64(len(all.keys)),
 	}
 	sums := map[string]Sum{}
 	for _, sum := range report.Sums {

@@ -75,7 +75,7 @@ func tables() []table {
 }
 
 // named are the tables whose rows have names and no ids. They are read as a whole: queues that were ever paused, schedules and their
-// last ticks. Rows are numbered in the order of their names' bytes, because engines sort text differently.
+// last ticks, unique keys that are taken until a time. Rows are numbered in the order of their names' bytes, because engines sort text differently.
 func named() []table {
 	return []table{
 		namedTable("sqluice_queues", "queue", db.Querier.ImportQueues, db.Querier.ListQueueRows,
@@ -88,6 +88,10 @@ func named() []table {
 		namedTable("sqluice_schedule_ticks", "tick", db.Querier.ImportScheduleTicks, db.Querier.ListAllScheduleTicks,
 			func(a, b db.ScheduleTick) int {
 				return cmp.Or(cmp.Compare(a.Schedule, b.Schedule), cmp.Compare(a.Tick, b.Tick))
+			}),
+		namedTable("sqluice_unique_keys", "unique key", db.Querier.ImportUniqueKeys, db.Querier.ListAllUniqueKeys,
+			func(a, b db.UniqueKey) int {
+				return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.UniqueKey, b.UniqueKey))
 			}),
 	}
 }

@@ -12,8 +12,10 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // Reason is the sort of a [Finding].
@@ -27,6 +29,8 @@ const (
 	ReasonLease     Reason = "lease-over"       // the lease of the worker that runs it is over, and no worker has rescued the job yet
 	ReasonCancel    Reason = "to-be-cancelled"  // it runs, and its worker was asked to stop it
 	ReasonNotDue    Reason = "not-due"          // its run-after time is to come
+	ReasonDebounced Reason = "debounced"        // its run-after time is to come, and another enqueue with its unique key puts it off
+	ReasonSuccessor Reason = "successor"        // a live job has its unique key: it runs when that has ended
 	ReasonClock     Reason = "clock"            // it is pending before its run-after time: by SQL, or because the clock was set back
 	ReasonMoved     Reason = "queue-moved"      // the queue is closed by a move to another database, or from one
 	ReasonPaused    Reason = "queue-paused"     // no worker claims from its queue
@@ -126,7 +130,7 @@ func readJob(ctx context.Context, q db.Querier, id int64) (why, error) {
 	return w, err
 }
 
-// readEnd reads what concerns the end of a job that has ended.
+// readEnd reads what concerns the end of a job that has ended, and which other job has the unique key of one that does not run.
 func (w *why) readEnd(ctx context.Context, q db.Querier) (err error) {
 	if name := w.job.Schedule(); name != "" && w.job.Status == jobs.StatusCancelled {
 		w.replaced, err = q.ListReplacingTicks(ctx, db.ListReplacingTicksParams{Schedule: name, JobID: w.job.ID})
@@ -134,8 +138,8 @@ func (w *why) readEnd(ctx context.Context, q db.Querier) (err error) {
 			return err
 		}
 	}
-	if w.job.Status.Final() && w.job.UniqueKey != "" {
-		w.holder, err = q.GetLiveJobIDByUniqueKey(ctx, db.GetLiveJobIDByUniqueKeyParams{Kind: w.job.Kind, UniqueKey: w.job.UniqueKey})
+	if (w.job.Status.Final() || w.job.Successor) && w.job.UniqueKey != "" {
+		w.holder, err = lifecycle.HolderOf(ctx, q, w.job.Kind, w.job.UniqueKey)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = nil
 		}
@@ -146,7 +150,7 @@ func (w *why) readEnd(ctx context.Context, q db.Querier) (err error) {
 // waits reports whether the job waits for a worker. A scheduled job that has fallen due does too: it stays scheduled until a
 // worker has a slot for it.
 func (w *why) waits(now time.Time) bool {
-	return w.job.Status == jobs.StatusPending || w.job.Status == jobs.StatusScheduled && !w.job.RunAfter.After(now)
+	return w.job.Status == jobs.StatusPending || w.job.Status == jobs.StatusScheduled && !w.job.Successor && !w.job.RunAfter.After(now)
 }
 
 // count counts, for a job that waits, the jobs that run and those that its workers claim before it.
@@ -274,7 +278,8 @@ func (w *why) underWay(now time.Time) []Finding {
 // waiting returns the findings of a job that is scheduled or pending; none when a worker can claim it.
 func (w *why) waiting(now time.Time) []Finding {
 	j, queue := w.job, strconv.Quote(w.job.Queue)
-	early, scheduled := j.RunAfter.After(now), j.Status == jobs.StatusScheduled
+	early, scheduled, how := j.RunAfter.After(now), j.Status == jobs.StatusScheduled, j.Debounced()
+	debounced := how.Quiet > 0 && j.Attempt == 0
 	due, in := moment(j.RunAfter), j.RunAfter.Sub(now).Round(time.Second)
 	more := ""
 	if w.ahead >= countAhead {
@@ -285,7 +290,10 @@ func (w *why) waiting(now time.Time) []Finding {
 		until = moment(w.until)
 	}
 	return append(w.refused(), findingsOf(
-		possible{early && scheduled, say(ReasonNotDue, "it is due at %s, in %s", due, in)},
+		possible{j.Successor, say(ReasonSuccessor, "it runs when job %d has ended, which has its unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
+		possible{early && scheduled && !debounced, say(ReasonNotDue, "it is due at %s, in %s", due, in)},
+		possible{early && scheduled && debounced, say(ReasonDebounced, "it is debounced until %s, in %s: an enqueue with its unique key %s before puts it off%s",
+			due, in, strconv.Quote(j.UniqueKey), atTheLatest(j, how))},
 		possible{early && !scheduled,
 			say(ReasonClock, "it is pending but due only at %s, in %s: it was made so by SQL, or the clock was set back", due, in)},
 		possible{!w.movedAt.IsZero(),
@@ -297,6 +305,14 @@ func (w *why) waiting(now time.Time) []Finding {
 			say(ReasonSlots, "the workers that take it hold %d jobs of queue %s, and run %d at once", w.running, queue, w.slots)},
 		possible{w.ahead > 0, say(ReasonAhead, "%s%d jobs of queue %s are to run before it", more, w.ahead, queue)},
 	)...)
+}
+
+// atTheLatest says until when a debounced job can be put off.
+func atTheLatest(j jobs.Job, how jobtype.Debounce) string {
+	if how.AtMost == 0 {
+		return ""
+	}
+	return ", until " + moment(j.CreatedAt.Add(how.AtMost)) + " at the latest"
 }
 
 func say(reason Reason, format string, args ...any) Finding {

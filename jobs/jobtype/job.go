@@ -25,6 +25,7 @@ type Job struct {
 	Timeout     time.Duration `json:"timeout_ns"`   // of one attempt; 0 means the kind's own
 
 	UniqueKey string          `json:"unique_key,omitempty"`
+	Successor bool            `json:"successor,omitempty"` // it waits for the end of the live job that has its unique key
 	RequestID string          `json:"request_id,omitempty"`
 	UserID    string          `json:"user_id,omitempty"`
 	Tags      []string        `json:"tags,omitempty"`

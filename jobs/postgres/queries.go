@@ -223,6 +223,10 @@ func (q queries) DeleteOldScheduleTicks(ctx context.Context, arg db.DeleteOldSch
 	return q.own.DeleteOldScheduleTicks(ctx, dbpostgres.DeleteOldScheduleTicksParams(arg))
 }
 
+func (q queries) DeletePastUniqueKeys(ctx context.Context, arg db.DeletePastUniqueKeysParams) (int64, error) {
+	return q.own.DeletePastUniqueKeys(ctx, dbpostgres.DeletePastUniqueKeysParams(arg))
+}
+
 func (q queries) DeleteSchedule(ctx context.Context, arg string) (int64, error) {
 	return q.own.DeleteSchedule(ctx, arg)
 }
@@ -317,10 +321,6 @@ func (q queries) GetLastIDs(ctx context.Context) (db.GetLastIDsRow, error) {
 	return db.GetLastIDsRow(row), err
 }
 
-func (q queries) GetLiveJobIDByUniqueKey(ctx context.Context, arg db.GetLiveJobIDByUniqueKeyParams) (int64, error) {
-	return q.own.GetLiveJobIDByUniqueKey(ctx, dbpostgres.GetLiveJobIDByUniqueKeyParams(arg))
-}
-
 func (q queries) GetNextJobChange(ctx context.Context, arg int64) (int64, error) {
 	return q.own.GetNextJobChange(ctx, arg)
 }
@@ -346,6 +346,11 @@ func (q queries) GetSchedule(ctx context.Context, arg string) (db.Schedule, erro
 func (q queries) GetScheduleWork(ctx context.Context, arg string) (db.GetScheduleWorkRow, error) {
 	row, err := q.own.GetScheduleWork(ctx, arg)
 	return db.GetScheduleWorkRow(row), err
+}
+
+func (q queries) GetUniqueKey(ctx context.Context, arg db.GetUniqueKeyParams) (db.GetUniqueKeyRow, error) {
+	row, err := q.own.GetUniqueKey(ctx, dbpostgres.GetUniqueKeyParams(arg))
+	return db.GetUniqueKeyRow(row), err
 }
 
 func (q queries) GetWorkerName(ctx context.Context, arg int64) (db.GetWorkerNameRow, error) {
@@ -389,6 +394,10 @@ func (q queries) ImportSchedules(ctx context.Context, arg string) (int64, error)
 	return q.own.ImportSchedules(ctx, arg)
 }
 
+func (q queries) ImportUniqueKeys(ctx context.Context, arg string) (int64, error) {
+	return q.own.ImportUniqueKeys(ctx, arg)
+}
+
 func (q queries) ImportWorkers(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportWorkers(ctx, arg)
 }
@@ -413,6 +422,18 @@ func (q queries) ListAllSensitiveFields(ctx context.Context) ([]db.SensitiveFiel
 	list := make([]db.SensitiveField, len(rows))
 	for i, row := range rows {
 		list[i] = db.SensitiveField(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListAllUniqueKeys(ctx context.Context) ([]db.UniqueKey, error) {
+	rows, err := q.own.ListAllUniqueKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.UniqueKey, len(rows))
+	for i, row := range rows {
+		list[i] = db.UniqueKey(row)
 	}
 	return list, nil
 }
@@ -493,6 +514,18 @@ func (q queries) ListFailedJobs(ctx context.Context, arg db.ListFailedJobsParams
 	list := make([]db.ListFailedJobsRow, len(rows))
 	for i, row := range rows {
 		list[i] = db.ListFailedJobsRow(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListFreeSuccessors(ctx context.Context, arg int64) ([]db.ListFreeSuccessorsRow, error) {
+	rows, err := q.own.ListFreeSuccessors(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListFreeSuccessorsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListFreeSuccessorsRow(row)
 	}
 	return list, nil
 }
@@ -585,6 +618,18 @@ func (q queries) ListJobsFrom(ctx context.Context, arg db.ListJobsFromParams) ([
 	list := make([]db.Job, len(rows))
 	for i, row := range rows {
 		list[i] = db.Job(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListLiveJobsByUniqueKey(ctx context.Context, arg db.ListLiveJobsByUniqueKeyParams) ([]db.ListLiveJobsByUniqueKeyRow, error) {
+	rows, err := q.own.ListLiveJobsByUniqueKey(ctx, dbpostgres.ListLiveJobsByUniqueKeyParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListLiveJobsByUniqueKeyRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListLiveJobsByUniqueKeyRow(row)
 	}
 	return list, nil
 }
@@ -785,6 +830,14 @@ func (q queries) ReleaseJobs(ctx context.Context, arg db.ReleaseJobsParams) (int
 	return q.own.ReleaseJobs(ctx, dbpostgres.ReleaseJobsParams(arg))
 }
 
+func (q queries) ReleaseSuccessors(ctx context.Context, arg db.ReleaseSuccessorsParams) (int64, error) {
+	return q.own.ReleaseSuccessors(ctx, dbpostgres.ReleaseSuccessorsParams(arg))
+}
+
+func (q queries) ReplaceWaitingJob(ctx context.Context, arg db.ReplaceWaitingJobParams) (int64, error) {
+	return q.own.ReplaceWaitingJob(ctx, dbpostgres.ReplaceWaitingJobParams(arg))
+}
+
 func (q queries) ReportFailedJobs(ctx context.Context, arg db.ReportFailedJobsParams) ([]db.ReportFailedJobsRow, error) {
 	rows, err := q.own.ReportFailedJobs(ctx, dbpostgres.ReportFailedJobsParams(arg))
 	if err != nil {
@@ -849,6 +902,10 @@ func (q queries) SetScheduleFault(ctx context.Context, arg db.SetScheduleFaultPa
 	return q.own.SetScheduleFault(ctx, dbpostgres.SetScheduleFaultParams(arg))
 }
 
+func (q queries) SetUniqueKeyJob(ctx context.Context, arg db.SetUniqueKeyJobParams) error {
+	return q.own.SetUniqueKeyJob(ctx, dbpostgres.SetUniqueKeyJobParams(arg))
+}
+
 func (q queries) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
 	return q.own.SnoozeJob(ctx, dbpostgres.SnoozeJobParams(arg))
 }
@@ -875,6 +932,10 @@ func (q queries) TakeSchedules(ctx context.Context, arg string) ([]db.Schedule, 
 		list[i] = db.Schedule(row)
 	}
 	return list, nil
+}
+
+func (q queries) TakeUniqueKey(ctx context.Context, arg db.TakeUniqueKeyParams) (int64, error) {
+	return q.own.TakeUniqueKey(ctx, dbpostgres.TakeUniqueKeyParams(arg))
 }
 
 func (q queries) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobParams) (int64, error) {

@@ -1,8 +1,43 @@
--- name: GetLiveJobIDByUniqueKey :one
--- GetLiveJobIDByUniqueKey finds the job that holds a unique key.
-SELECT j.id FROM sqluice_jobs AS j
+-- name: ListLiveJobsByUniqueKey :many
+-- ListLiveJobsByUniqueKey finds the job that holds a unique key, and then its successor. successor_at is -1 for the first.
+SELECT j.id, j.status, j.attempt, j.created_at, CAST(-1 AS BIGINT) AS successor_at FROM sqluice_jobs AS j
 WHERE j.kind = CAST(@kind AS TEXT) AND j.unique_key = CAST(@unique_key AS TEXT)
-  AND j.unique_key IS NOT NULL AND j.status IN ('scheduled', 'pending', 'running');
+  AND j.unique_key IS NOT NULL AND j.successor_at IS NULL AND j.status IN ('scheduled', 'pending', 'running')
+UNION ALL
+SELECT s.id, s.status, s.attempt, s.created_at, CAST(s.successor_at AS BIGINT) FROM sqluice_jobs AS s
+WHERE s.kind = CAST(@kind AS TEXT) AND s.unique_key = CAST(@unique_key AS TEXT) AND s.successor_at IS NOT NULL
+ORDER BY successor_at;
+
+-- name: ReplaceWaitingJob :execrows
+-- ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time
+-- run_after unless that is NULL. It is fenced by its attempt and by what ListLiveJobsByUniqueKey said of its place.
+UPDATE sqluice_jobs SET
+    status = CASE WHEN CAST(sqlc.narg('run_after') AS BIGINT) IS NULL AND priority = CAST(@priority AS BIGINT)
+        AND queue = CAST(@queue AS TEXT) THEN status ELSE 'scheduled' END,
+    run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST(sqlc.narg('run_after') AS BIGINT), run_after) ELSE run_after END,
+    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST(sqlc.narg('run_after') AS BIGINT), successor_at) END,
+    queue = CAST(@queue AS TEXT), priority = CAST(@priority AS BIGINT), payload = CAST(@payload AS TEXT),
+    max_attempts = CAST(@max_attempts AS BIGINT), timeout = CAST(@timeout AS BIGINT), user_id = CAST(sqlc.narg('user_id') AS TEXT),
+    tags = CAST(sqlc.narg('tags') AS TEXT), metadata = CAST(sqlc.narg('metadata') AS TEXT), updated_at = CAST(@now AS BIGINT)
+WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST(@attempt AS BIGINT)
+  AND COALESCE(successor_at, -1) = CAST(@successor_at AS BIGINT);
+
+-- name: TakeUniqueKey :execrows
+-- TakeUniqueKey takes a unique key until a time. Zero rows mean that it is taken.
+INSERT INTO sqluice_unique_keys (kind, unique_key, taken_at, until)
+VALUES (CAST(@kind AS TEXT), CAST(@unique_key AS TEXT), CAST(@now AS BIGINT), CAST(@until AS BIGINT))
+ON CONFLICT (kind, unique_key) DO UPDATE SET taken_at = excluded.taken_at, until = excluded.until, job_id = NULL
+WHERE sqluice_unique_keys.until <= excluded.taken_at;
+
+-- name: GetUniqueKey :one
+-- GetUniqueKey returns until when a unique key is taken, and the job that has taken it.
+SELECT k.until, CAST(COALESCE(k.job_id, 0) AS BIGINT) AS job_id FROM sqluice_unique_keys AS k
+WHERE k.kind = CAST(@kind AS TEXT) AND k.unique_key = CAST(@unique_key AS TEXT);
+
+-- name: SetUniqueKeyJob :exec
+-- SetUniqueKeyJob notes the job that has taken a unique key.
+UPDATE sqluice_unique_keys SET job_id = CAST(@job_id AS BIGINT)
+WHERE kind = CAST(@kind AS TEXT) AND unique_key = CAST(@unique_key AS TEXT);
 
 -- name: GetJobIDByRequestID :one
 -- GetJobIDByRequestID finds the job that an earlier enqueue with the same request id made.

@@ -3,20 +3,25 @@
 -- It leaves the job alone when another live job has taken its unique key.
 UPDATE sqluice_jobs SET status = 'pending', run_after = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
                 uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
-                progress = NULL, result = NULL
+                progress = NULL, result = NULL, successor_at = NULL
 WHERE id = CAST(@id AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled')
   AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT))
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS o
     WHERE o.kind = sqluice_jobs.kind AND o.unique_key = sqluice_jobs.unique_key AND o.unique_key IS NOT NULL
-      AND o.status IN ('scheduled', 'pending', 'running') AND o.id <> sqluice_jobs.id);
+      AND o.status IN ('scheduled', 'pending', 'running') AND o.successor_at IS NULL AND o.id <> sqluice_jobs.id)
+  AND NOT EXISTS (
+    SELECT 1 FROM sqluice_jobs AS s
+    WHERE s.kind = sqluice_jobs.kind AND s.unique_key = sqluice_jobs.unique_key AND s.successor_at IS NOT NULL AND s.id <> sqluice_jobs.id
+    LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all of the index */);
 
 -- name: CancelWaitingJob :many
 -- CancelWaitingJob ends a job that has not started.
-UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_jobs SET status = 'cancelled', finished_at = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
+                run_after = COALESCE(successor_at, run_after), successor_at = NULL
 WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending')
   AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT))
-RETURNING queue, kind;
+RETURNING queue, kind, unique_key;
 
 -- name: RequestJobCancel :execrows
 -- RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
@@ -36,7 +41,8 @@ UPDATE sqluice_jobs SET
     status = CASE WHEN CAST(sqlc.narg('priority') AS BIGINT) IS NULL AND CAST(sqlc.narg('run_after') AS BIGINT) IS NULL
         AND CAST(sqlc.narg('queue') AS TEXT) IS NULL THEN status ELSE 'scheduled' END,
     priority = COALESCE(CAST(sqlc.narg('priority') AS BIGINT), priority),
-    run_after = COALESCE(CAST(sqlc.narg('run_after') AS BIGINT), run_after),
+    run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST(sqlc.narg('run_after') AS BIGINT), run_after) ELSE run_after END,
+    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST(sqlc.narg('run_after') AS BIGINT), successor_at) END,
     queue = COALESCE(CAST(sqlc.narg('queue') AS TEXT), queue),
     payload = COALESCE(CAST(sqlc.narg('payload') AS TEXT), payload),
     max_attempts = COALESCE(CAST(sqlc.narg('max_attempts') AS BIGINT), max_attempts),

@@ -39,3 +39,7 @@ SELECT CAST(COALESCE((SELECT j.id FROM sqluice_jobs AS j WHERE j.status <> 'dele
 -- name: ListAllScheduleTicks :many
 -- ListAllScheduleTicks lists the ticks of all schedules.
 SELECT t.* FROM sqluice_schedule_ticks AS t ORDER BY t.schedule, t.tick;
+
+-- name: ListAllUniqueKeys :many
+-- ListAllUniqueKeys lists the unique keys that are or were taken until a time.
+SELECT k.* FROM sqluice_unique_keys AS k ORDER BY k.kind, k.unique_key;

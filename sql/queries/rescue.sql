@@ -22,7 +22,7 @@ WHERE status = 'running' AND cancel_requested_at IS NOT NULL AND EXISTS (
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
-RETURNING queue, kind;
+RETURNING queue, kind, unique_key;
 
 -- name: FailStuckJobs :many
 -- FailStuckJobs fails the stuck jobs that have no attempt left, killed their process max_crashes times, or
@@ -37,7 +37,7 @@ WHERE status = 'running'
     SELECT 1 FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause IN ('crash', 'lost')
     LIMIT 1 OFFSET 0)
-RETURNING queue, kind;
+RETURNING queue, kind, unique_key;
 
 -- name: ResetStuckJobs :many
 -- ResetStuckJobs gives every other stuck job back to be claimed anew.

@@ -75,6 +75,7 @@ TABLE sqluice_jobs
     metadata sqluice_json
     progress sqluice_json
     result sqluice_json
+    successor_at sqluice_run_after
 
 TABLE sqluice_moves
     direction text NOT NULL
@@ -133,6 +134,13 @@ TABLE sqluice_sensitive_fields
     path sqluice_key NOT NULL
     marked_at sqluice_time NOT NULL
 
+TABLE sqluice_unique_keys
+    kind sqluice_name NOT NULL
+    unique_key sqluice_key NOT NULL
+    taken_at sqluice_time NOT NULL
+    until sqluice_time NOT NULL
+    job_id sqluice_id
+
 TABLE sqluice_workers
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
     name sqluice_name NOT NULL
@@ -159,6 +167,7 @@ sqluice_job_counts sqluice_job_counts_status_check: CHECK ((status = ANY (ARRAY[
 sqluice_job_errors sqluice_job_errors_cause_check: CHECK ((cause = ANY (ARRAY['error'::text, 'panic'::text, 'timeout'::text, 'decode'::text, 'crash'::text, 'lost'::text])))
 sqluice_job_errors sqluice_job_errors_pkey: PRIMARY KEY (id)
 sqluice_job_history sqluice_job_history_pkey: PRIMARY KEY (step, start_at, queue, kind, event, bucket)
+sqluice_jobs sqluice_jobs_check: CHECK (((successor_at IS NULL) OR ((unique_key IS NOT NULL) AND ((status)::text = 'scheduled'::text))))
 sqluice_jobs sqluice_jobs_id_check: CHECK (((id >= 1) AND (id <= '9007199254740991'::bigint)))
 sqluice_jobs sqluice_jobs_pkey: PRIMARY KEY (id)
 sqluice_moves sqluice_moves_direction_check: CHECK ((direction = ANY (ARRAY['in'::text, 'out'::text])))
@@ -175,6 +184,7 @@ sqluice_schedules sqluice_schedules_origin_check: CHECK ((origin = ANY (ARRAY['c
 sqluice_schedules sqluice_schedules_overlap_check: CHECK ((overlap = ANY (ARRAY['allow'::text, 'skip'::text, 'replace'::text, 'after'::text])))
 sqluice_schedules sqluice_schedules_pkey: PRIMARY KEY (name)
 sqluice_sensitive_fields sqluice_sensitive_fields_pkey: PRIMARY KEY (kind, path)
+sqluice_unique_keys sqluice_unique_keys_pkey: PRIMARY KEY (kind, unique_key)
 sqluice_workers sqluice_workers_end_reason_check: CHECK ((end_reason = ANY (ARRAY['stopped'::text, 'crash'::text, 'lost'::text])))
 sqluice_workers sqluice_workers_id_check: CHECK (((id >= 1) AND (id <= '9007199254740991'::bigint)))
 sqluice_workers sqluice_workers_kinds_check: CHECK ((json_typeof((kinds)::json) = 'array'::text))
@@ -203,7 +213,8 @@ CREATE UNIQUE INDEX sqluice_jobs_pkey ON sqluice_jobs USING btree (id)
 CREATE UNIQUE INDEX sqluice_jobs_request ON sqluice_jobs USING btree (kind, request_id) WHERE (request_id IS NOT NULL)
 CREATE INDEX sqluice_jobs_running ON sqluice_jobs USING btree (worker_id) WHERE ((status)::text = 'running'::text)
 CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs USING btree (queue, kind, run_after) WHERE ((status)::text = 'scheduled'::text)
-CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs USING btree (kind, unique_key) WHERE ((unique_key IS NOT NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'pending'::text, 'running'::text])))
+CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs USING btree (kind, unique_key) WHERE (successor_at IS NOT NULL)
+CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs USING btree (kind, unique_key) WHERE ((unique_key IS NOT NULL) AND (successor_at IS NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'pending'::text, 'running'::text])))
 CREATE UNIQUE INDEX sqluice_moves_pkey ON sqluice_moves USING btree (direction)
 CREATE UNIQUE INDEX sqluice_queues_pkey ON sqluice_queues USING btree (name)
 CREATE UNIQUE INDEX sqluice_refusals_pkey ON sqluice_refusals USING btree (job_id, action)
@@ -212,6 +223,8 @@ CREATE INDEX sqluice_schedules_next ON sqluice_schedules USING btree (next_at) W
 CREATE INDEX sqluice_schedules_owed ON sqluice_schedules USING btree (owed_at) WHERE (owed_at IS NOT NULL)
 CREATE UNIQUE INDEX sqluice_schedules_pkey ON sqluice_schedules USING btree (name)
 CREATE UNIQUE INDEX sqluice_sensitive_fields_pkey ON sqluice_sensitive_fields USING btree (kind, path)
+CREATE UNIQUE INDEX sqluice_unique_keys_pkey ON sqluice_unique_keys USING btree (kind, unique_key)
+CREATE INDEX sqluice_unique_keys_until ON sqluice_unique_keys USING btree (until)
 CREATE INDEX sqluice_workers_ended ON sqluice_workers USING btree (ended_at) WHERE (ended_at IS NOT NULL)
 CREATE UNIQUE INDEX sqluice_workers_live ON sqluice_workers USING btree (name) WHERE (ended_at IS NULL)
 CREATE UNIQUE INDEX sqluice_workers_pkey ON sqluice_workers USING btree (id)
@@ -305,5 +318,6 @@ sqluice_jobs_readable AS SELECT id,
     (to_char((to_timestamp((((started_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((started_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS started_at,
     (to_char((to_timestamp((((finished_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((finished_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS finished_at,
     (to_char((to_timestamp((((updated_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((updated_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS updated_at,
-    (to_char((to_timestamp((((cancel_requested_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((cancel_requested_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS cancel_requested_at
+    (to_char((to_timestamp((((cancel_requested_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((cancel_requested_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS cancel_requested_at,
+    (to_char((to_timestamp((((successor_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((successor_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS successor_at
    FROM sqluice_jobs;

@@ -121,7 +121,9 @@ CREATE TABLE sqluice_jobs (
     CHECK (tags IS NULL OR json_valid(tags) AND instr(tags, char(0)) = 0 AND length(CAST(tags AS BLOB)) <= 1048576), metadata TEXT
     CHECK (metadata IS NULL OR json_valid(metadata) AND instr(metadata, char(0)) = 0 AND length(CAST(metadata AS BLOB)) <= 1048576), progress TEXT
     CHECK (progress IS NULL OR json_valid(progress) AND instr(progress, char(0)) = 0 AND length(CAST(progress AS BLOB)) <= 1048576), result TEXT
-    CHECK (result IS NULL OR json_valid(result) AND instr(result, char(0)) = 0 AND length(CAST(result AS BLOB)) <= 1048576)) STRICT;
+    CHECK (result IS NULL OR json_valid(result) AND instr(result, char(0)) = 0 AND length(CAST(result AS BLOB)) <= 1048576), successor_at INTEGER
+    CHECK (successor_at IS NULL OR (successor_at BETWEEN 100000000000000 AND 253402300799999999 OR successor_at = 0)
+           AND unique_key IS NOT NULL AND status = 'scheduled')) STRICT;
 
 CREATE TABLE sqluice_moves (
     direction  TEXT    NOT NULL PRIMARY KEY CHECK (direction IN ('in', 'out')),
@@ -213,6 +215,19 @@ CREATE TABLE sqluice_sensitive_fields (
     PRIMARY KEY (kind, path)
 ) STRICT;
 
+CREATE TABLE sqluice_unique_keys (
+    kind       TEXT    NOT NULL
+               CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                      AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    unique_key TEXT    NOT NULL
+               CHECK (length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0
+                      AND unique_key NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    taken_at   INTEGER NOT NULL CHECK (taken_at BETWEEN 0 AND 253402300799999999),
+    until      INTEGER NOT NULL CHECK (until BETWEEN 0 AND 253402300799999999),
+    job_id     INTEGER CHECK (job_id BETWEEN 1 AND 9007199254740991),
+    PRIMARY KEY (kind, unique_key)
+) STRICT;
+
 CREATE TABLE sqluice_workers (
     id           INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
     name         TEXT    NOT NULL
@@ -261,12 +276,16 @@ CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'ru
 
 CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs (queue, kind, run_after) WHERE status = 'scheduled';
 
+CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs (kind, unique_key) WHERE successor_at IS NOT NULL;
+
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs (kind, unique_key)
-    WHERE unique_key IS NOT NULL AND status IN ('scheduled', 'pending', 'running');
+    WHERE unique_key IS NOT NULL AND successor_at IS NULL AND status IN ('scheduled', 'pending', 'running');
 
 CREATE INDEX sqluice_schedules_next ON sqluice_schedules (next_at) WHERE paused_at IS NULL AND origin = 'client';
 
 CREATE INDEX sqluice_schedules_owed ON sqluice_schedules (owed_at) WHERE owed_at IS NOT NULL;
+
+CREATE INDEX sqluice_unique_keys_until ON sqluice_unique_keys (until);
 
 CREATE INDEX sqluice_workers_ended ON sqluice_workers (ended_at) WHERE ended_at IS NOT NULL;
 
@@ -282,7 +301,8 @@ SELECT id, queue, kind, payload, status, priority,
        strftime('%Y-%m-%dT%H:%M:%S', started_at / 1000000, 'unixepoch') || printf('.%06dZ', started_at % 1000000) AS started_at,
        strftime('%Y-%m-%dT%H:%M:%S', finished_at / 1000000, 'unixepoch') || printf('.%06dZ', finished_at % 1000000) AS finished_at,
        strftime('%Y-%m-%dT%H:%M:%S', updated_at / 1000000, 'unixepoch') || printf('.%06dZ', updated_at % 1000000) AS updated_at,
-       strftime('%Y-%m-%dT%H:%M:%S', cancel_requested_at / 1000000, 'unixepoch') || printf('.%06dZ', cancel_requested_at % 1000000) AS cancel_requested_at
+       strftime('%Y-%m-%dT%H:%M:%S', cancel_requested_at / 1000000, 'unixepoch') || printf('.%06dZ', cancel_requested_at % 1000000) AS cancel_requested_at,
+       strftime('%Y-%m-%dT%H:%M:%S', successor_at / 1000000, 'unixepoch') || printf('.%06dZ', successor_at % 1000000) AS successor_at
 FROM sqluice_jobs WHERE status <> 'deleted';
 
 CREATE TRIGGER sqluice_job_audit_keep_id BEFORE UPDATE OF id ON sqluice_job_audit WHEN NEW.id <> OLD.id

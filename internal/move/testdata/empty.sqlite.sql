@@ -7,3 +7,4 @@ DELETE FROM sqluice_job_audit;
 DELETE FROM sqluice_sensitive_fields;
 DELETE FROM sqluice_schedules;
 DELETE FROM sqluice_schedule_ticks;
+DELETE FROM sqluice_unique_keys;

@@ -23,8 +23,8 @@ type Exchange struct {
 	// Claiming is set when jobs may become pending or be claimed; otherwise only Record, Judge and Note run.
 	Claiming bool
 
-	// Returning is set when Record may make jobs pending again, which Claims must see: a job of a high priority that is retried at
-	// once comes before the others.
+	// Returning is set when Record may make jobs pending again or due, which Promote, Claims and Look must see: a job of a high priority
+	// that is retried at once comes before the others.
 	Returning bool
 
 	// Simple is set when an engine may commit the only claim by itself: nothing ended, Judge gives back at most jobs on their last

@@ -11,12 +11,17 @@ import (
 
 // Of returns the job of a whole row.
 func Of(r db.Job) jobtype.Job {
+	runAfter := r.RunAfter
+	if r.SuccessorAt != nil {
+		runAfter = *r.SuccessorAt
+	}
 	return jobtype.Job{
 		ID: r.ID, Kind: r.Kind, Queue: r.Queue, Payload: core.JSON(r.Payload), Status: jobtype.Status(r.Status),
-		Priority: int(r.Priority), RunAfter: core.Time(r.RunAfter),
+		Priority: int(r.Priority), RunAfter: core.Time(runAfter),
 		Attempt: int(r.Attempt), Uncounted: int(r.Uncounted), MaxAttempts: int(r.MaxAttempts), Crashes: int(r.Crashes),
 		Timeout: core.Duration(r.Timeout), UniqueKey: core.Deref(r.UniqueKey), RequestID: core.Deref(r.RequestID),
-		UserID: core.Deref(r.UserID), Tags: core.Tags(r.Tags), Metadata: core.Raw(r.Metadata),
+		Successor: r.SuccessorAt != nil,
+		UserID:    core.Deref(r.UserID), Tags: core.Tags(r.Tags), Metadata: core.Raw(r.Metadata),
 		Progress: core.Raw(r.Progress), Result: core.Raw(r.Result), LastError: core.Deref(r.LastError),
 		WorkerID: core.Deref(r.WorkerID), LeaseUntil: core.Time(core.Deref(r.LeaseUntil)),
 		CancelRequested: core.Time(core.Deref(r.CancelRequestedAt)), CreatedAt: core.Time(r.CreatedAt),

@@ -52,7 +52,7 @@ func TestEveryColumnIsAField(t *testing.T) {
 	var claimed db.ClaimJobsRow
 	fill(reflect.ValueOf(&claimed).Elem())
 	now := time.Unix(1, 0)
-	ends := []string{"Progress", "Result", "LastError", "CancelRequested", "FinishedAt"} // a claimed job has none of them yet
+	ends := []string{"Progress", "Result", "LastError", "CancelRequested", "FinishedAt", "Successor"} // a claimed job has none of them
 	if names := missing(Claimed(claimed, "q", 1, now, now), ends...); names != nil {
 		t.Errorf("Claimed leaves out %v", names)
 	}

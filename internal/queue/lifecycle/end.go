@@ -76,11 +76,11 @@ func (e *End) isIn(row db.GetJobFenceRow) bool {
 func (e *End) note(left Left) {
 	switch e.Fate {
 	case FateDone:
-		left.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusDone)
+		left.Ended(e.Job.Queue, e.Job.Kind, e.Job.UniqueKey, jobtype.StatusDone)
 	case FateFail:
-		left.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusFailed)
+		left.Ended(e.Job.Queue, e.Job.Kind, e.Job.UniqueKey, jobtype.StatusFailed)
 	case FateCancel:
-		left.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusCancelled)
+		left.Ended(e.Job.Queue, e.Job.Kind, e.Job.UniqueKey, jobtype.StatusCancelled)
 	case FateRetry:
 		left.Retried(e.Job.Queue, e.Job.Kind)
 	}

@@ -55,6 +55,9 @@ func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time
 	if err == nil {
 		err = f.returned(ctx, returned)
 	}
+	if err == nil {
+		err = left.freed.release(ctx, q, core.Micros(now)) // before the cycle looks for what is due
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +161,7 @@ func (f *finisher) cancelReturned(ctx context.Context, h holder, group []*End) e
 			return err
 		}
 		if n > 0 {
-			f.left.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusCancelled)
+			f.left.Ended(e.Job.Queue, e.Job.Kind, e.Job.UniqueKey, jobtype.StatusCancelled)
 		}
 	}
 	return nil

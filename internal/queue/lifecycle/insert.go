@@ -11,15 +11,18 @@ import (
 )
 
 // Insert inserts a job, or finds the one that has its unique key or request id.
-func Insert(ctx context.Context, q db.Querier, p db.EnqueueJobParams) (id int64, existed bool, err error) {
-	if p.UniqueKey != nil || p.RequestID != nil {
-		return insertOrFind(ctx, q, p)
+func Insert(ctx context.Context, q db.Querier, r Row) (Inserted, error) {
+	switch {
+	case r.UniqueKey != nil && r.Unique.Mode == UniquePeriod:
+		return r.insertForPeriod(ctx, q)
+	case r.UniqueKey != nil || r.RequestID != nil:
+		return r.insertOrFind(ctx, q)
 	}
-	id, err = q.EnqueueKeylessJob(ctx, db.EnqueueKeylessJobParamsOf(p))
+	id, err := q.EnqueueKeylessJob(ctx, db.EnqueueKeylessJobParamsOf(r.EnqueueJobParams))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = WhyNotAdded(ctx, q, engine.ErrNotAdded)
 	}
-	return id, false, err
+	return Inserted{ID: id}, err
 }
 
 // InsertMany inserts the jobs of an Insert with Payloads, and returns their ids in the order of the payloads.
@@ -46,29 +49,37 @@ func WhyNotAdded(ctx context.Context, q db.Querier, err error) error {
 	return cmp.Or(CheckOpen(ctx, q), err)
 }
 
-// insertOrFind tries a few times, because the job that has the key can end between the two statements (not on SQLite, whose
+// insertOrFind tries a few times, because the job that has the key can begin or end between the statements (not on SQLite, whose
 // transaction holds the write lock).
-func insertOrFind(ctx context.Context, q db.Querier, p db.EnqueueJobParams) (id int64, existed bool, err error) {
+func (r Row) insertOrFind(ctx context.Context, q db.Querier) (Inserted, error) {
 	for range 5 {
-		id, err := q.EnqueueJob(ctx, p)
+		id, err := q.EnqueueJob(ctx, r.EnqueueJobParams)
 		if !errors.Is(err, sql.ErrNoRows) {
-			return id, false, err
+			return Inserted{ID: id}, err
 		}
-		if p.RequestID != nil {
-			id, err := q.GetJobIDByRequestID(ctx, db.GetJobIDByRequestIDParams{Kind: p.Kind, RequestID: *p.RequestID})
-			if !errors.Is(err, sql.ErrNoRows) {
-				return id, err == nil, err
-			}
+		if id, err := r.byRequestID(ctx, q); id != 0 || err != nil {
+			return Inserted{ID: id, Existed: true}, err
 		}
-		if p.UniqueKey != nil {
-			id, err := q.GetLiveJobIDByUniqueKey(ctx, db.GetLiveJobIDByUniqueKeyParams{Kind: p.Kind, UniqueKey: *p.UniqueKey})
-			if !errors.Is(err, sql.ErrNoRows) {
-				return id, err == nil, err
+		if r.UniqueKey != nil {
+			if inserted, done, err := r.taken(ctx, q); done || err != nil {
+				return inserted, err
 			}
 		}
 		if err := CheckOpen(ctx, q); err != nil {
-			return 0, false, err
+			return Inserted{}, err
 		}
 	}
-	return 0, false, errors.New("the unique key or request id changed hands too often: try again")
+	return Inserted{}, errors.New("the unique key or request id changed hands too often: try again")
+}
+
+// byRequestID finds the job that has the row's request id; 0 when there is none.
+func (r Row) byRequestID(ctx context.Context, q db.Querier) (int64, error) {
+	if r.RequestID == nil {
+		return 0, nil
+	}
+	id, err := q.GetJobIDByRequestID(ctx, db.GetJobIDByRequestIDParams{Kind: r.Kind, RequestID: *r.RequestID})
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return id, err
 }

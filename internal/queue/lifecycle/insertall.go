@@ -12,28 +12,22 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// Inserted is what became of one of many rows.
-type Inserted struct {
-	ID      int64 // of the job that was inserted, or of the one that has its unique key or request id
-	Existed bool
-}
-
 // InsertAll inserts jobs of any kinds and options, and returns what became of each, in their order. Those with keys come first, in the
 // order of their keys, so that two callers with the same keys wait for each other in one order. Jobs that follow one another and
 // differ in their payloads only are inserted by one statement.
-func InsertAll(ctx context.Context, q db.Querier, rows []db.EnqueueJobParams) ([]Inserted, error) {
+func InsertAll(ctx context.Context, q db.Querier, rows []Row) ([]Inserted, error) {
 	list := make([]Inserted, len(rows))
 	keyed, keyless := byKeys(rows)
 	for _, i := range keyed {
-		id, existed, err := Insert(ctx, q, rows[i])
+		inserted, err := Insert(ctx, q, rows[i])
 		if err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
-		list[i] = Inserted{id, existed}
+		list[i] = inserted
 	}
 	for len(keyless) > 0 {
 		payloads := alike(rows, keyless)
-		in := engine.Insert{Job: db.EnqueueKeylessJobParamsOf(rows[keyless[0]]), Count: payloads.Count}
+		in := engine.Insert{Job: db.EnqueueKeylessJobParamsOf(rows[keyless[0]].EnqueueJobParams), Count: payloads.Count}
 		in.Payloads = func(yield func(engine.Payloads, error) bool) { yield(payloads, nil) }
 		ids, err := InsertMany(ctx, q, in)
 		if err == nil && len(ids) != payloads.Count { // a trigger has dropped some
@@ -51,7 +45,7 @@ func InsertAll(ctx context.Context, q db.Querier, rows []db.EnqueueJobParams) ([
 }
 
 // byKeys returns the places of the rows with a key, in the order of the keys, and those of the others.
-func byKeys(rows []db.EnqueueJobParams) (keyed, keyless []int) {
+func byKeys(rows []Row) (keyed, keyless []int) {
 	for i, row := range rows {
 		if row.UniqueKey != nil || row.RequestID != nil {
 			keyed = append(keyed, i)
@@ -69,7 +63,7 @@ func byKeys(rows []db.EnqueueJobParams) (keyed, keyless []int) {
 }
 
 // alike returns the payloads of the first rows at these places, as many as differ in nothing else.
-func alike(rows []db.EnqueueJobParams, places []int) engine.Payloads {
+func alike(rows []Row, places []int) engine.Payloads {
 	first := rows[places[0]]
 	text := core.AppendString([]byte{'['}, first.Payload)
 	n := 1

@@ -11,16 +11,24 @@ import (
 
 // Left is what one transaction did to jobs: which of them left running, reached a final status or came back from one, by whatever
 // way. Whatever changes jobs tells it, and calls Conclude before the commit. What must follow from that in the same transaction
-// stands here: today the counts. Rows that a DELETE removes are counted by triggers, which see those of plain SQL as well.
-type Left struct{ counts stats.Changes }
+// stands here: today the counts, and the
+// successors of jobs with a unique key. Rows that a DELETE removes are counted by triggers, which see those of plain SQL as well.
+type Left struct {
+	counts stats.Changes
+	freed  *freed
+}
 
 // NewLeft returns a Left for a transaction that has done nothing yet.
-func NewLeft() Left { return Left{counts: stats.Changes{}} }
+func NewLeft() Left { return Left{counts: stats.Changes{}, freed: &freed{}} }
 
-// Ended tells of a job that reached a final status.
-func (l Left) Ended(queue, kind string, status jobtype.Status) {
+// Ended tells of a job that reached a final status. key is its unique key, or empty.
+func (l Left) Ended(queue, kind, key string, status jobtype.Status) {
 	l.counts.Ended(queue, kind, status, 1)
+	l.freed.add(kind, key)
 }
+
+// Released returns how many jobs may run now because others have ended. They are scheduled, and perhaps due.
+func (l Left) Released() int64 { return l.freed.released }
 
 // Retried tells of a job whose attempt failed and that gets another.
 func (l Left) Retried(queue, kind string) { l.counts.Add(queue, kind, stats.EventRetried, 1, 0) }
@@ -33,6 +41,9 @@ func (l Left) Revived(queue, kind string, was jobtype.Status) { l.counts.Revived
 
 // Conclude writes what follows. now is in microseconds. It runs no statement when nothing was told.
 func (l Left) Conclude(ctx context.Context, q db.Querier, now int64) error {
+	if err := l.freed.release(ctx, q, now); err != nil {
+		return err
+	}
 	if err := l.counts.Write(ctx, q, now); err != nil {
 		return fmt.Errorf("count what became of jobs: %w", err)
 	}

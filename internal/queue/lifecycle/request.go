@@ -61,7 +61,7 @@ func Cancel(ctx context.Context, q db.Querier, now, id int64, o Options, left Le
 			return "", err
 		}
 		if len(cancelled) > 0 {
-			left.Ended(cancelled[0].Queue, cancelled[0].Kind, jobtype.StatusCancelled)
+			left.Ended(cancelled[0].Queue, cancelled[0].Kind, core.Deref(cancelled[0].UniqueKey), jobtype.StatusCancelled)
 			return jobtype.StatusCancelled, nil
 		}
 		n, err := q.RequestJobCancel(ctx, db.RequestJobCancelParams{Now: now, ID: id, Only: o.only()})

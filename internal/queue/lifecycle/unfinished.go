@@ -40,7 +40,7 @@ func (f *finisher) cancelRequested(ctx context.Context, e *End) (bool, error) {
 		return false, err
 	}
 	e.Recorded = FateCancel
-	f.left.Ended(e.Job.Queue, e.Job.Kind, jobtype.StatusCancelled)
+	f.left.Ended(e.Job.Queue, e.Job.Kind, e.Job.UniqueKey, jobtype.StatusCancelled)
 	return true, f.addError(ctx, e)
 }
 

@@ -7,10 +7,11 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 )
 
-// EndPauses resumes the queues whose pause is over. It writes only when there is one.
-func EndPauses(ctx context.Context, store engine.Store) error {
+// EndWaits resumes the queues whose pause is over, and releases successors whose unique keys are free. It writes only when there is one.
+func EndWaits(ctx context.Context, store engine.Store) error {
 	var work db.GetScheduleWorkRow
 	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		work, err = q.GetScheduleWork(ctx, core.JSONNames(nil))
@@ -19,7 +20,13 @@ func EndPauses(ctx context.Context, store engine.Store) error {
 	if err != nil {
 		return fmt.Errorf("look for pauses of queues that are over: %w", err)
 	}
-	if now := core.Micros(store.Now()); work.PauseEnd == 0 || work.PauseEnd > now {
+	now := core.Micros(store.Now())
+	if work.Free > 0 {
+		if _, err := lifecycle.ReleaseFree(ctx, store, now); err != nil {
+			return err
+		}
+	}
+	if work.PauseEnd == 0 || work.PauseEnd > now {
 		return nil
 	}
 	return resumeDue(ctx, store)

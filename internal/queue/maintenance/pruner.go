@@ -164,7 +164,7 @@ func (p *Pruner) allParts() (parts []*part) {
 		name string
 		run  func(context.Context) error
 	}{
-		{"workers", p.workers}, {"changes", p.audit}, {"refusals", p.refusals},
+		{"workers", p.workers}, {"changes", p.audit}, {"refusals", p.refusals}, {"unique keys", p.uniqueKeys},
 		{"the history", func(ctx context.Context) error {
 			return prune.History(ctx, p.Scope, p.Retention.Minutes, p.Retention.History)
 		}},
@@ -231,6 +231,21 @@ func (p *Pruner) refusals(ctx context.Context) error {
 		_, err := q.DeleteOldRefusals(ctx)
 		return err
 	})
+}
+
+// uniqueKeys removes unique keys that were taken until a time that is over.
+func (p *Pruner) uniqueKeys(ctx context.Context) error {
+	for again := true; again; {
+		err := p.write(ctx, "unique keys", func(ctx context.Context, q db.Querier) error {
+			n, err := q.DeletePastUniqueKeys(ctx, db.DeletePastUniqueKeysParams{Now: core.Micros(p.Scope.Now()), N: prune.Chunk})
+			again = n == prune.Chunk
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *Pruner) write(ctx context.Context, what string, fn engine.Func) error {

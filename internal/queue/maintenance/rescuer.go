@@ -257,11 +257,11 @@ func (done rescued) left() lifecycle.Left {
 	left := lifecycle.NewLeft()
 	for _, job := range done.cancelled {
 		left.Crashed(job.Queue, job.Kind)
-		left.Ended(job.Queue, job.Kind, jobtype.StatusCancelled)
+		left.Ended(job.Queue, job.Kind, core.Deref(job.UniqueKey), jobtype.StatusCancelled)
 	}
 	for _, job := range done.failed {
 		left.Crashed(job.Queue, job.Kind)
-		left.Ended(job.Queue, job.Kind, jobtype.StatusFailed)
+		left.Ended(job.Queue, job.Kind, core.Deref(job.UniqueKey), jobtype.StatusFailed)
 	}
 	for _, job := range done.reset {
 		left.Crashed(job.Queue, job.Kind)

@@ -39,7 +39,8 @@ const (
 	scheduleFault = 10 * time.Second
 )
 
-// Scheduler enqueues the jobs of schedules when they are due, and ends pauses of queues that end by themselves. Any number of them may work on one queue.
+// Scheduler enqueues the jobs of schedules when they are due, ends pauses of queues that end by themselves, and releases successors whose
+// unique keys are free. Any number of them may work on one queue.
 type Scheduler struct {
 	Store    engine.Store
 	Log      *slog.Logger
@@ -126,6 +127,9 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 		}
 		work.PauseEnd = 0
 	}
+	if work.Free > 0 {
+		s.releaseFree(ctx, now)
+	}
 	if isDue(work, now) {
 		if err := s.fireAll(ctx, w); err != nil {
 			return next, err
@@ -140,6 +144,17 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 		}
 	}
 	return next, nil
+}
+
+// releaseFree lets successors run whose unique keys are free. One that cannot is tried again at the next look: its key was taken again.
+func (s *Scheduler) releaseFree(ctx context.Context, now int64) {
+	released, err := lifecycle.ReleaseFree(ctx, s.Store, now)
+	switch {
+	case err != nil:
+		s.Log.Warn("releasing successors of jobs with unique keys failed; trying again", "error", err)
+	case released:
+		s.Store.Announce(core.WorkReady)
+	}
 }
 
 // isDue reports whether there may be something to fire.

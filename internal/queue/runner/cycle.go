@@ -66,7 +66,7 @@ func (c *cycle) exchange() *engine.Exchange {
 		}
 	}
 	if len(c.ended) > 0 {
-		x.Returning = slices.ContainsFunc(c.ended, func(a *Attempt) bool { return a.end.Fate.Returns() })
+		x.Returning = slices.ContainsFunc(c.ended, func(a *Attempt) bool { return a.end.Fate.Returns() || a.job.UniqueKey != "" })
 		x.Record = func(ctx context.Context, q db.Querier) (err error) {
 			if c.lost, err = lifecycle.Finish(ctx, c.store, q, c.now, c.ends(c.ended), c.left); err != nil {
 				return fmt.Errorf("record ends of attempts: %w", err)
@@ -194,7 +194,7 @@ func (c *cycle) claimRows(ctx context.Context, q db.Querier, arg db.ClaimJobsPar
 // signals is what others want to know of the cycle.
 func (c *cycle) signals() core.Signal {
 	var signals core.Signal
-	if len(c.returned) > 0 {
+	if len(c.returned) > 0 || c.left.Released() > 0 {
 		signals |= core.WorkReady
 	}
 	for _, a := range c.ended {

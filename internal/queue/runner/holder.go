@@ -73,7 +73,7 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 		return jobtype.ErrLeaseLost
 	}
 	left := lifecycle.NewLeft()
-	left.Ended(a.job.Queue, a.job.Kind, jobtype.StatusDone)
+	left.Ended(a.job.Queue, a.job.Kind, a.job.UniqueKey, jobtype.StatusDone)
 	if err := left.Conclude(ctx, q, params.Now); err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func (r *run) run(ctx context.Context) error {
 	if err := r.reach(ctx, r.registration.add); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{r.prepare, r.rescuer.Boot, r.endPauses} {
+	for _, step := range []func(context.Context) error{r.prepare, r.rescuer.Boot, r.endWaits} {
 		if err := r.reach(ctx, step); err != nil {
 			return errors.Join(err, r.remove())
 		}
@@ -126,12 +126,13 @@ func (r *run) run(ctx context.Context) error {
 	return err
 }
 
-// endPauses resumes, for a drain, queues whose pause ended while no worker was there. Other runs have a service for that.
-func (r *run) endPauses(ctx context.Context) error {
+// endWaits does for a drain what the scheduler does for other runs: pauses of queues may have ended while no worker was there, and
+// successors may have been left.
+func (r *run) endWaits(ctx context.Context) error {
 	if !r.config.Drain {
 		return nil
 	}
-	return maintenance.EndPauses(ctx, r.store)
+	return maintenance.EndWaits(ctx, r.store)
 }
 
 // services are what works beside the producer. A new one is a line here.

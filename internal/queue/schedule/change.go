@@ -127,9 +127,9 @@ func enqueue(ctx context.Context, q db.Querier, s db.Schedule, tick, now time.Ti
 	if err != nil {
 		return 0, fmt.Errorf("schedule %s: %w", strconv.Quote(s.Name), err)
 	}
-	id, _, err := lifecycle.Insert(ctx, q, job)
+	inserted, err := lifecycle.Insert(ctx, q, lifecycle.Row{EnqueueJobParams: job})
 	if err != nil {
 		return 0, fmt.Errorf("schedule %s: enqueue %s: %w", strconv.Quote(s.Name), s.Kind, err)
 	}
-	return id, nil
+	return inserted.ID, nil
 }

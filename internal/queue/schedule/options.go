@@ -15,7 +15,7 @@ import (
 
 // own are the columns of a job that are columns of its schedule, or that its tick decides.
 func own() []string {
-	return []string{"kind", "queue", "payload", "status", "run_after", "unique_key", "request_id", "now"}
+	return []string{"kind", "queue", "payload", "status", "run_after", "unique_key", "successor_at", "request_id", "now"}
 }
 
 // Options returns what a schedule's column of that name says of its jobs: each column that is not the default, by name.

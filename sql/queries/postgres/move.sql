@@ -48,3 +48,9 @@ INSERT INTO sqluice_schedule_ticks (schedule, tick, outcome, since, job_id, repl
 SELECT e.value->>0, CAST(e.value->>1 AS BIGINT), e.value->>2, CAST(e.value->>3 AS BIGINT),
        CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT), CAST(e.value->>6 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
+
+-- name: ImportUniqueKeys :execrows
+-- ImportUniqueKeys adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_unique_keys (kind, unique_key, taken_at, until, job_id)
+SELECT e.value->>0, e.value->>1, CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT), CAST(e.value->>4 AS BIGINT)
+FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);

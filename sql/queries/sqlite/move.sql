@@ -40,3 +40,9 @@ FROM json_each(CAST(@items AS TEXT)) AS e;
 INSERT INTO sqluice_schedule_ticks (schedule, tick, outcome, since, job_id, replaced_id, at)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
 FROM json_each(CAST(@items AS TEXT)) AS e;
+
+-- name: ImportUniqueKeys :execrows
+-- ImportUniqueKeys adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_unique_keys (kind, unique_key, taken_at, until, job_id)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
+FROM json_each(CAST(@items AS TEXT)) AS e;

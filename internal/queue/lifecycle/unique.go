@@ -1,0 +1,152 @@
+package lifecycle
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// UniqueMode is what becomes of a new job whose unique key is taken.
+type UniqueMode int
+
+const (
+	UniqueKeep     UniqueMode = iota // the live job stays as it is
+	UniqueReplace                    // the live job, unless it runs, gets the payload and the options of the new one
+	UniqueAgain                      // as UniqueReplace; beside a running job the new one is added as its successor
+	UniqueDebounce                   // as UniqueAgain, and the job runs when no new one has come for a while
+	UniquePeriod                     // the key is taken for a time from the enqueue on, and not by a live job
+)
+
+// Unique says how a job is unique. The zero value is UniqueKeep.
+type Unique struct {
+	Mode   UniqueMode
+	Quiet  time.Duration // of UniqueDebounce
+	AtMost time.Duration // of UniqueDebounce: the longest time from the first enqueue to the run; 0 means no bound
+	Period time.Duration // of UniquePeriod
+}
+
+// Row is a job to be inserted.
+type Row struct {
+	db.EnqueueJobParams
+	Unique Unique
+}
+
+// Inserted is what became of a row.
+type Inserted struct {
+	ID       int64 // of the job that was inserted, or of the one that has its unique key or request id
+	Existed  bool
+	Replaced bool // that one has the payload and the options of the row now
+}
+
+// live is the live job with a unique key, or its successor.
+type live = db.ListLiveJobsByUniqueKeyRow
+
+// taken returns what becomes of a row whose unique key is taken; false when it must be inserted anew because that has changed.
+func (r Row) taken(ctx context.Context, q db.Querier) (Inserted, bool, error) {
+	found, err := q.ListLiveJobsByUniqueKey(ctx, db.ListLiveJobsByUniqueKeyParams{Kind: r.Kind, UniqueKey: *r.UniqueKey})
+	if err != nil || len(found) == 0 {
+		return Inserted{}, false, err
+	}
+	last := found[len(found)-1]
+	switch {
+	case r.Unique.Mode == UniqueKeep:
+		return Inserted{ID: found[0].ID, Existed: true}, true, nil
+	case last.Status != string(jobtype.StatusRunning):
+		return r.replace(ctx, q, last)
+	case r.Unique.Mode == UniqueReplace:
+		return Inserted{ID: last.ID, Existed: true}, true, nil
+	default:
+		return r.succeed(ctx, q)
+	}
+}
+
+// replace gives a job that does not run the payload and the options of the row.
+func (r Row) replace(ctx context.Context, q db.Querier, h live) (Inserted, bool, error) {
+	n, err := q.ReplaceWaitingJob(ctx, db.ReplaceWaitingJobParams{
+		RunAfter: r.debounced(h), Queue: r.Queue, Priority: r.Priority, Payload: r.Payload, MaxAttempts: r.MaxAttempts, Timeout: r.Timeout,
+		UserID: r.UserID, Tags: r.Tags, Metadata: r.Metadata, Now: r.Now, ID: h.ID, Attempt: h.Attempt, SuccessorAt: h.SuccessorAt,
+	})
+	return Inserted{ID: h.ID, Existed: true, Replaced: true}, n > 0, err
+}
+
+// debounced is when a job runs after one more enqueue; nil when that changes nothing.
+func (r Row) debounced(h live) *int64 {
+	if r.Unique.Mode != UniqueDebounce || h.Attempt > 0 {
+		return nil
+	}
+	at := r.RunAfter
+	if most := r.Unique.AtMost; most > 0 {
+		at = min(at, h.CreatedAt+most.Microseconds())
+	}
+	if at <= r.Now {
+		return nil
+	}
+	return &at
+}
+
+// succeed inserts the row as the successor of the running job.
+func (r Row) succeed(ctx context.Context, q db.Querier) (Inserted, bool, error) {
+	p := r.EnqueueJobParams
+	at := p.RunAfter
+	p.SuccessorAt, p.RunAfter, p.Status = &at, core.Micros(core.Latest), string(jobtype.StatusScheduled)
+	id, err := q.EnqueueJob(ctx, p)
+	if errors.Is(err, sql.ErrNoRows) { // it has ended, or has a successor now
+		return Inserted{}, false, nil
+	}
+	return Inserted{ID: id}, err == nil, err
+}
+
+// insertForPeriod inserts a row whose key is taken for a time.
+func (r Row) insertForPeriod(ctx context.Context, q db.Querier) (Inserted, error) {
+	key := *r.UniqueKey
+	r.UniqueKey = nil
+	if id, err := r.byRequestID(ctx, q); id != 0 || err != nil {
+		return Inserted{ID: id, Existed: true}, err
+	}
+	n, err := q.TakeUniqueKey(ctx, db.TakeUniqueKeyParams{
+		Kind: r.Kind, UniqueKey: key, Until: r.Now + r.Unique.Period.Microseconds(), Now: r.Now,
+	})
+	if err != nil {
+		return Inserted{}, err
+	}
+	if n == 0 {
+		row, err := q.GetUniqueKey(ctx, db.GetUniqueKeyParams{Kind: r.Kind, UniqueKey: key})
+		return Inserted{ID: row.JobID, Existed: true}, err
+	}
+	r.Unique = Unique{}
+	inserted, err := Insert(ctx, q, r)
+	if err != nil {
+		return inserted, err
+	}
+	return inserted, q.SetUniqueKeyJob(ctx, db.SetUniqueKeyJobParams{JobID: inserted.ID, Kind: r.Kind, UniqueKey: key})
+}
+
+// HolderOf returns the live job that has a unique key. The error is sql.ErrNoRows when there is none.
+func HolderOf(ctx context.Context, q db.Querier, kind, key string) (int64, error) {
+	found, err := q.ListLiveJobsByUniqueKey(ctx, db.ListLiveJobsByUniqueKeyParams{Kind: kind, UniqueKey: key})
+	if err == nil && len(found) == 0 {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return 0, err
+	}
+	return found[0].ID, nil
+}
+
+// HolderOrTaker is HolderOf, or else returns the job that has taken the key for a period that is not over.
+func HolderOrTaker(ctx context.Context, q db.Querier, now int64, kind, key string) (int64, error) {
+	id, err := HolderOf(ctx, q, kind, key)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return id, err
+	}
+	taken, err := q.GetUniqueKey(ctx, db.GetUniqueKeyParams{Kind: kind, UniqueKey: key})
+	if err == nil && taken.Until <= now {
+		err = sql.ErrNoRows
+	}
+	return taken.JobID, err
+}

@@ -1,0 +1,26 @@
+package jobtype
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// DebounceField is the field of a job's metadata that holds its [Debounce].
+const DebounceField = "sqluice_debounce"
+
+// Debounce is how a job was debounced by the enqueue whose payload it has.
+type Debounce struct {
+	Quiet  time.Duration `json:"quiet_ns"`
+	AtMost time.Duration `json:"at_most_ns,omitempty"` // from the job's creation on; 0 for no bound
+}
+
+// Debounced returns how the job was debounced; zero when it was not, or when its metadata are withheld.
+func (j Job) Debounced() Debounce {
+	var metadata struct {
+		Debounce Debounce `json:"sqluice_debounce"`
+	}
+	if len(j.Metadata) == 0 || json.Unmarshal(j.Metadata, &metadata) != nil {
+		return Debounce{}
+	}
+	return metadata.Debounce
+}

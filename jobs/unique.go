@@ -1,0 +1,108 @@
+package jobs
+
+import (
+	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Unique makes the enqueue find, instead of add, when a live job (scheduled, pending or running) of the same kind has
+// the same key. An empty key means none. Of Unique, [UniqueReplace], [UniqueAgain], [Debounce] and [UniqueFor] the last one given
+// counts.
+func Unique(key string) EnqueueOption { return unique(key, lifecycle.Unique{}) }
+
+// UniqueReplace is Unique, but for the payload and the options: a live job that does not run gets those of the newest enqueue, and keeps
+// its time and its request id. Its receipt has Replaced. A running job is found as it is.
+func UniqueReplace(key string) EnqueueOption {
+	return unique(key, lifecycle.Unique{Mode: lifecycle.UniqueReplace})
+}
+
+// UniqueAgain is UniqueReplace, but for a running job: beside it one job is added, which begins when the running one and its retries have
+// ended, and which further enqueues replace until then. So whatever changes while a job runs is seen by a run that began later, and a
+// handler may enqueue its own job again.
+func UniqueAgain(key string) EnqueueOption {
+	return unique(key, lifecycle.Unique{Mode: lifecycle.UniqueAgain})
+}
+
+// Debounce is UniqueAgain for jobs that are enqueued in bursts: the job runs with the newest payload when no enqueue with the key has
+// come for the time quiet, which must be positive. [AtMost] bounds how long enqueues can put it off. A job that waits for a
+// further attempt keeps its time. How the job is debounced is noted in its metadata, as [DebounceField], which then must be an object.
+func Debounce(key string, quiet time.Duration, opts ...DebounceOption) EnqueueOption {
+	how := lifecycle.Unique{Mode: lifecycle.UniqueDebounce, Quiet: quiet}
+	for _, opt := range opts {
+		opt(&how)
+	}
+	return unique(key, how)
+}
+
+// DebounceOption is an option of [Debounce].
+type DebounceOption func(*lifecycle.Unique)
+
+// AtMost makes a debounced job run no later than so long after the first enqueue of a burst. It must not be less than the quiet time; 0
+// means no bound.
+func AtMost(d time.Duration) DebounceOption { return func(u *lifecycle.Unique) { u.AtMost = d } }
+
+// UniqueFor makes the enqueue find, instead of add, when a job of the same kind was added with the same key less than a time ago, whatever
+// has become of it: also when its row is gone. The time counts from the enqueue that added the job. The key is not one of the job:
+// [Unique] with the same key does not see it.
+func UniqueFor(key string, period time.Duration) EnqueueOption {
+	return unique(key, lifecycle.Unique{Mode: lifecycle.UniquePeriod, Period: period})
+}
+
+// DebounceField is the field of a job's metadata that says how it is debounced.
+const DebounceField = jobtype.DebounceField
+
+func unique(key string, how lifecycle.Unique) EnqueueOption {
+	return func(e *enqueue) {
+		e.uniqueKey, e.unique = core.Optional(key), nil
+		if key != "" && how != (lifecycle.Unique{}) {
+			e.unique = &how
+		}
+	}
+}
+
+// how returns in what way the job is unique.
+func (e *enqueue) how() lifecycle.Unique {
+	if e.unique == nil {
+		return lifecycle.Unique{}
+	}
+	return *e.unique
+}
+
+// debounce is how, if the job is debounced, or else nil.
+func (e *enqueue) debounce() *lifecycle.Unique {
+	if e.unique == nil || e.unique.Mode != lifecycle.UniqueDebounce {
+		return nil
+	}
+	return e.unique
+}
+
+// checkUnique returns what is wrong with the times of a unique mode.
+func (e *enqueue) checkUnique() error {
+	how := e.how()
+	switch {
+	case how.Mode == lifecycle.UniqueDebounce && how.Quiet < time.Microsecond:
+		return jobtype.NewInvalidError("debounce time", how.Quiet.String(), "be at least 1us")
+	case how.Mode == lifecycle.UniqueDebounce && how.AtMost != 0 && how.AtMost < how.Quiet:
+		return jobtype.NewInvalidError("longest debounce", how.AtMost.String(), "be at least the debounce time, "+how.Quiet.String())
+	case how.Mode == lifecycle.UniquePeriod && how.Period < time.Microsecond:
+		return jobtype.NewInvalidError("unique period", how.Period.String(), "be at least 1us")
+	case how.Mode == lifecycle.UniquePeriod && how.Period > maxUniquePeriod:
+		return jobtype.NewInvalidError("unique period", how.Period.String(), "be at most "+maxUniquePeriod.String())
+	}
+	return nil
+}
+
+// maxUniquePeriod keeps the end of a period before the year 9999, for as long as most clocks go.
+const maxUniquePeriod = 100 * 365 * 24 * time.Hour
+
+// withDebounce adds how the job is debounced to metadata, which are none or an object.
+func (e *enqueue) withDebounce(metadata *string) (*string, error) {
+	how := e.debounce()
+	if how == nil {
+		return metadata, nil
+	}
+	return core.WithField(metadata, jobtype.DebounceField, jobtype.Debounce{Quiet: how.Quiet, AtMost: how.AtMost}, ": the job is debounced, which is noted there")
+}

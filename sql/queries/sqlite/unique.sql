@@ -1,0 +1,11 @@
+-- name: ReleaseSuccessors :execrows
+-- ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It leaves
+-- out those that are locked (on SQLite none are): another transaction replaces them. A later look finds them.
+UPDATE sqluice_jobs SET run_after = successor_at, successor_at = NULL, updated_at = CAST(@now AS BIGINT)
+WHERE id IN (
+    SELECT s.id FROM json_each(CAST(@keys AS TEXT)) AS k CROSS JOIN sqluice_jobs AS s
+    WHERE s.kind = k.value->>0 AND s.unique_key = k.value->>1 AND s.successor_at IS NOT NULL
+      AND NOT EXISTS (
+        SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = k.value->>0 AND h.unique_key = k.value->>1 AND h.unique_key IS NOT NULL
+          AND h.successor_at IS NULL AND h.status IN ('scheduled', 'pending', 'running'))
+);
