@@ -14,6 +14,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/schedule"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // schedulerTests cover runners that serve schedules.
@@ -104,6 +105,9 @@ func testDeclaredSchedule(f *fixture) {
 	}
 	old := declare("@every 1s", "@every 1s")
 	f.eventually("both are due", func() bool { return ticks("s0") > 0 && ticks("s1") > 0 })
+	workers, err := inspect.New(f.client).Workers(f.ctx)
+	f.must(err)
+	want(f, "schedules of the worker", fmt.Sprint(workers[0].Schedules), "[s0 s1]")
 	young := declare("@every 1s")
 	f.must(old.stop())
 	info, err := f.client.GetSchedule(f.ctx, "s1")

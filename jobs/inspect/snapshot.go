@@ -64,7 +64,7 @@ func listWorkers(ctx context.Context, q db.Querier) ([]WorkerInfo, error) {
 	for i, r := range rows {
 		workers[i] = WorkerInfo{
 			ID: r.ID, Name: r.Name, Host: r.Host, PID: int(r.Pid), Version: r.Version, Running: running[r.ID],
-			Queues: slotsFromColumn(r.Queues), Kinds: kindsFromColumn(r.Kinds),
+			Queues: slotsFromColumn(r.Queues), Kinds: namesFromColumn(r.Kinds), Schedules: namesFromColumn(r.Schedules),
 			StartedAt: core.Time(r.StartedAt), Heartbeat: core.Time(r.HeartbeatAt),
 		}
 	}
@@ -87,16 +87,16 @@ func slotsFromColumn(s string) map[string]int {
 	return slots
 }
 
-// kindsFromColumn returns the kinds that a worker takes, without what is no string.
-func kindsFromColumn(s string) []string {
-	kinds := []string{}
+// namesFromColumn returns the names of kinds or schedules of a worker, without what is no string.
+func namesFromColumn(s string) []string {
+	names := []string{}
 	for _, element := range listFromColumn(s) {
-		var kind string
-		if err := json.Unmarshal(element, &kind); err == nil {
-			kinds = append(kinds, kind)
+		var name string
+		if err := json.Unmarshal(element, &name); err == nil {
+			names = append(names, name)
 		}
 	}
-	return kinds
+	return names
 }
 
 func statsOf(counts, due []Count, workers []WorkerInfo) Stats {

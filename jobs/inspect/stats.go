@@ -41,7 +41,8 @@ type WorkerInfo struct {
 	Version   string         `json:"version"`
 	Queues    map[string]int `json:"queues"` // slots by queue: how many of its jobs the worker runs at once
 	Kinds     []string       `json:"kinds"`
-	Running   int64          `json:"running"` // jobs that it holds now
+	Schedules []string       `json:"schedules,omitempty"` // those that its program declares
+	Running   int64          `json:"running"`             // jobs that it holds now
 	StartedAt time.Time      `json:"started_at"`
 	Heartbeat time.Time      `json:"heartbeat_at"`
 }
