@@ -132,21 +132,32 @@ func apiRequest(r *http.Request, body any) (*http.Request, error) {
 }
 
 func (h *Handler) pauseForm(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
-	return h.queueForm(r, (*Handler).pauseQueue, "paused: running jobs continue, and no job is claimed")
+	return h.queueForm(r, (*Handler).pauseQueue, "paused: running jobs continue, and no job is claimed", "kind", "for_s")
 }
 
 func (h *Handler) resumeForm(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
-	return h.queueForm(r, (*Handler).resumeQueue, "no longer paused")
+	return h.queueForm(r, (*Handler).resumeQueue, "no longer paused", "kind")
 }
 
-func (h *Handler) queueForm(r *http.Request, set func(*Handler, *http.Request) (answer, error), is string) (*view, flash, error) {
+// queueForm changes the queue whose name a form has, or a kind in it. The fields that are not empty become the query of the API's request.
+func (h *Handler) queueForm(r *http.Request, set func(*Handler, *http.Request) (answer, error), is string, fields ...string) (*view, flash, error) {
 	call, err := apiRequest(r, nil)
 	if err != nil {
 		return nil, flash{}, err
 	}
 	name := r.PostForm.Get("name")
 	call.SetPathValue("name", name)
+	values := url.Values{}
+	for _, field := range fields {
+		if value := strings.TrimSpace(r.PostForm.Get(field)); value != "" {
+			values.Set(field, value)
+		}
+	}
+	call.URL.RawQuery = values.Encode()
 	_, err = set(h, call)
+	if kind := values.Get("kind"); kind != "" {
+		return nil, flash{OK: true, Text: fmt.Sprintf("Kind %s of queue %s is %s.", kind, name, is)}, err
+	}
 	return nil, flash{OK: true, Text: fmt.Sprintf("Queue %s is %s.", name, is)}, err
 }
 

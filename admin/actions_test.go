@@ -163,6 +163,17 @@ func TestFormsOfQueues(t *testing.T) {
 			has(t, "after it is resumed", v.send("/queues/resume", url.Values{"name": {name}, "back": {"/queues"}}), "no longer paused")
 		}
 		has(t, "without a name", v.send("/queues/pause", url.Values{"back": {"/queues"}}), `class="flash bad"`)
+		has(t, "after a pause with an end", v.send("/queues/pause", url.Values{"name": {"mail"}, "for_s": {"600"}, "kind": {" "}, "back": {"/queues"}}), ">Paused<", ", until ", "by <bdi>local</bdi>")
+		has(t, "after a pause of a kind", v.send("/queues/pause", url.Values{"name": {"mail"}, "kind": {`<"'&>`}, "for_s": {"3600"}, "back": {"/queues"}}),
+			"of queue mail is paused", "1 kind paused", `id="paused-kinds"`, "<td><bdi>local</bdi></td>")
+		has(t, "the overview", v.page("/"), `id="paused-kinds"`, "of queue <bdi>mail</bdi>, until ")
+		has(t, "after the kind is resumed", v.send("/queues/resume", url.Values{"name": {"mail"}, "kind": {`<"'&>`}, "back": {"/queues"}}), "no longer paused", ">Paused<")
+		list, err := inspect.New(client).Queues(t.Context())
+		must(t, err)
+		if len(list) != 1 || list[0].PausedAt.IsZero() || list[0].PausedKinds != nil {
+			t.Errorf("the queues are %+v", list)
+		}
+		has(t, "with a wrong time", v.send("/queues/pause", url.Values{"name": {"mail"}, "for_s": {"x"}, "back": {"/queues"}}), `class="flash bad"`)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/internal/testdb"
@@ -49,8 +50,8 @@ func TestAlarmsAreShortAndAPauseIsNone(t *testing.T) {
 	if strings.Contains(page, "in the queue <bdi>paused") || strings.Contains(page, "details class=\"alert\" open") {
 		t.Errorf("the alarms are %s", page)
 	}
-	_, err = client.PauseQueue(t.Context(), "b")
+	_, err = client.PauseKind(t.Context(), "b", "k", jobs.PauseFor(time.Hour))
 	must(t, err)
 	page = visit(t, client, admin.Config{}).page("/")
-	has(t, "the overview with one alarm", page, `<p class="alert"><strong>No worker for 1 job</strong>`, "<bdi>b</bdi>", "<bdi>paused</bdi>")
+	has(t, "the overview with one alarm", page, `<p class="alert"><strong>No worker for 1 job</strong>`, "<bdi>a</bdi>: no live", "<bdi>paused</bdi>", "Paused kinds:", "of queue <bdi>b</bdi>, until ")
 }

@@ -90,25 +90,51 @@ func (h *Handler) queuesAfter(ctx context.Context, after string, limit int) (que
 // pausing is the answer to a pause or a resume.
 type pausing struct {
 	Queue   string `json:"queue"`
+	Kind    string `json:"kind,omitempty"` // not set for the whole queue
 	Paused  bool   `json:"paused"`
-	Changed bool   `json:"changed"` // false if the queue was in this state before
+	Changed bool   `json:"changed"` // false if the queue or the kind was in this state before
 }
 
+// pauseQueue pauses a queue, or one kind in it, for a time if one is given.
 func (h *Handler) pauseQueue(r *http.Request) (answer, error) {
-	return h.setQueue(r, true, func(ctx context.Context, name string) (bool, error) { return h.client.PauseQueue(ctx, name) })
+	q := queryOf(r, "kind", "for_s")
+	until := jobs.PauseFor(q.seconds("for_s"))
+	return h.setQueue(r, q, pausing{Paused: true}, func(ctx context.Context, p pausing) (bool, error) {
+		if p.Kind != "" {
+			return h.client.PauseKind(ctx, p.Queue, p.Kind, until)
+		}
+		return h.client.PauseQueue(ctx, p.Queue, until)
+	})
 }
 
+// resumeQueue resumes a queue, or one kind in it.
 func (h *Handler) resumeQueue(r *http.Request) (answer, error) {
-	return h.setQueue(r, false, h.client.ResumeQueue)
+	return h.setQueue(r, queryOf(r, "kind"), pausing{}, func(ctx context.Context, p pausing) (bool, error) {
+		if p.Kind != "" {
+			return h.client.ResumeKind(ctx, p.Queue, p.Kind)
+		}
+		return h.client.ResumeQueue(ctx, p.Queue)
+	})
 }
 
-func (h *Handler) setQueue(r *http.Request, paused bool, set func(context.Context, string) (bool, error)) (answer, error) {
-	if err := refuseBody(r); err != nil {
+// setQueue makes a change of the queue in the path, or of the kind of the query in it. A kind that is given and empty is refused: it
+// must not stand for the whole queue.
+func (h *Handler) setQueue(r *http.Request, q *parameters, p pausing, set func(context.Context, pausing) (bool, error)) (answer, error) {
+	if q.values.Has("kind") {
+		if err := jobs.ValidateName("kind", q.text("kind")); err != nil {
+			q.fail(err)
+		}
+	}
+	if q.fault != nil {
+		return answer{}, q.fault
+	}
+	if err := emptyBody(r); err != nil {
 		return answer{}, err
 	}
-	name := pathName(r)
-	changed, err := set(r.Context(), name)
-	return answer{body: pausing{name, paused, changed}}, err
+	var err error
+	p.Queue, p.Kind = pathName(r), q.text("kind")
+	p.Changed, err = set(r.Context(), p)
+	return answer{body: p}, err
 }
 
 // history answers with the outcomes of jobs in steps of time.

@@ -26,6 +26,7 @@ type overview struct {
 	Failures []inspect.Failure
 
 	paused []inspect.QueueInfo // those with pending jobs come first
+	kinds  []pausedKind        // by queue
 }
 
 func (h *Handler) overviewPage(r *http.Request) (view, error) {
@@ -99,18 +100,30 @@ func (o overview) UnhandledJobs() (n int64) {
 // UnhandledPairs returns how many such pairs there are.
 func (o overview) UnhandledPairs() int { return len(o.Stats.Unhandled) }
 
-// setPaused notes the paused queues. That their jobs have no worker is no alarm.
+// setPaused notes the paused queues and kinds. That their jobs have no worker is no alarm.
 func (o *overview) setPaused(queues []inspect.QueueInfo) {
-	names := map[string]bool{}
+	names, kinds := map[string]bool{}, map[[2]string]bool{}
 	for _, q := range queues {
+		for _, k := range pausedKinds(q) {
+			kinds[[2]string{k.Queue, k.Kind}] = true
+			o.kinds = append(o.kinds, k)
+		}
 		if !q.PausedAt.IsZero() {
 			names[q.Name] = true
 			o.paused = append(o.paused, q)
 		}
 	}
 	slices.SortStableFunc(o.paused, func(a, b inspect.QueueInfo) int { return cmp.Compare(b.Pending, a.Pending) })
-	o.Stats.Unhandled = slices.DeleteFunc(o.Stats.Unhandled, func(u inspect.UnhandledWork) bool { return names[u.Queue] })
+	o.Stats.Unhandled = slices.DeleteFunc(o.Stats.Unhandled, func(u inspect.UnhandledWork) bool {
+		return names[u.Queue] || kinds[[2]string{u.Queue, u.Kind}]
+	})
 }
+
+// PausedKinds returns the first kinds that are paused in a queue.
+func (o overview) PausedKinds() []pausedKind { return o.kinds[:min(len(o.kinds), maxAlerts)] }
+
+// MorePausedKinds returns how many others are.
+func (o overview) MorePausedKinds() int { return len(o.kinds) - len(o.PausedKinds()) }
 
 // Paused returns the paused queues with the most pending jobs.
 func (o overview) Paused() []inspect.QueueInfo { return o.paused[:min(len(o.paused), maxAlerts)] }

@@ -30,6 +30,28 @@ type queueList struct {
 	First bool   // it is the first page
 }
 
+// pausedKind is a kind that is paused in a queue.
+type pausedKind struct {
+	Queue string
+	inspect.KindPause
+}
+
+// PausedKinds returns the first kinds that are paused in these queues.
+func (l queueList) PausedKinds() (list []pausedKind) {
+	for _, q := range l.Lines {
+		list = append(list, pausedKinds(q.QueueInfo)...)
+	}
+	return list[:min(len(list), maxPageSize)]
+}
+
+// pausedKinds returns the kinds that are paused in a queue.
+func pausedKinds(q inspect.QueueInfo) (list []pausedKind) {
+	for _, k := range q.PausedKinds {
+		list = append(list, pausedKind{q.Name, k})
+	}
+	return list
+}
+
 // Spark returns the chart of the jobs that ended in the last hour.
 func (q queueLine) Spark() chart {
 	return newChart("Jobs that ended in the last hour", "jobs", q.Hour,

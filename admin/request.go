@@ -193,6 +193,11 @@ func refuseBody(r *http.Request) error {
 	if err := noQuery(r); err != nil {
 		return err
 	}
+	return emptyBody(r)
+}
+
+// emptyBody refuses a body.
+func emptyBody(r *http.Request) error {
 	if n, err := io.Copy(io.Discard, r.Body); n > 0 || err != nil {
 		return &jobs.InvalidError{Field: "body", Must: "be empty"}
 	}

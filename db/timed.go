@@ -524,6 +524,13 @@ func (q timed) ImportJobs(ctx context.Context, arg string) (int64, error) {
 	return value, err
 }
 
+func (q timed) ImportKindPauses(ctx context.Context, arg string) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ImportKindPauses(ctx, arg)
+	q.hook("ImportKindPauses", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ImportQueues(ctx context.Context, arg string) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ImportQueues(ctx, arg)
@@ -734,6 +741,13 @@ func (q timed) ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]Job,
 	return value, err
 }
 
+func (q timed) ListKindPauses(ctx context.Context) ([]KindPause, error) {
+	began := time.Now()
+	value, err := q.own.ListKindPauses(ctx)
+	q.hook("ListKindPauses", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsByUniqueKeyParams) ([]ListLiveJobsByUniqueKeyRow, error) {
 	began := time.Now()
 	value, err := q.own.ListLiveJobsByUniqueKey(ctx, arg)
@@ -850,6 +864,13 @@ func (q timed) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	began := time.Now()
 	value, err := q.own.OpenQueue(ctx, arg)
 	q.hook("OpenQueue", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) PauseKind(ctx context.Context, arg PauseKindParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.PauseKind(ctx, arg)
+	q.hook("PauseKind", time.Since(began), err)
 	return value, err
 }
 
@@ -972,10 +993,24 @@ func (q timed) ResetStuckJobs(ctx context.Context, arg int64) ([]ResetStuckJobsR
 	return value, err
 }
 
+func (q timed) ResumeDueKinds(ctx context.Context, arg int64) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ResumeDueKinds(ctx, arg)
+	q.hook("ResumeDueKinds", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ResumeDueQueues(ctx context.Context, arg int64) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ResumeDueQueues(ctx, arg)
 	q.hook("ResumeDueQueues", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ResumeKind(ctx context.Context, arg ResumeKindParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ResumeKind(ctx, arg)
+	q.hook("ResumeKind", time.Since(began), err)
 	return value, err
 }
 

@@ -71,6 +71,7 @@ type (
 	Job                           = sqlite.Job
 	JobAudit                      = sqlite.JobAudit
 	JobError                      = sqlite.JobError
+	KindPause                     = sqlite.KindPause
 	ListAuditFromParams           = sqlite.ListAuditFromParams
 	ListAuditOfJobParams          = sqlite.ListAuditOfJobParams
 	ListAuditParams               = sqlite.ListAuditParams
@@ -108,6 +109,7 @@ type (
 	Move                          = sqlite.Move
 	NoteRefusalParams             = sqlite.NoteRefusalParams
 	NoteScheduleJobParams         = sqlite.NoteScheduleJobParams
+	PauseKindParams               = sqlite.PauseKindParams
 	PauseQueueParams              = sqlite.PauseQueueParams
 	PauseScheduleParams           = sqlite.PauseScheduleParams
 	PromoteDueJobsParams          = sqlite.PromoteDueJobsParams
@@ -128,6 +130,7 @@ type (
 	RequestJobCancelParams        = sqlite.RequestJobCancelParams
 	RequeueJobParams              = sqlite.RequeueJobParams
 	ResetStuckJobsRow             = sqlite.ResetStuckJobsRow
+	ResumeKindParams              = sqlite.ResumeKindParams
 	ResumeQueueParams             = sqlite.ResumeQueueParams
 	ResumeScheduleParams          = sqlite.ResumeScheduleParams
 	RetryConflictsParams          = sqlite.RetryConflictsParams

@@ -242,3 +242,20 @@ func ExampleDebounce() {
 	// true true
 	// {"Image":"cat.jpg","Width":200}
 }
+
+// A service that jobs of one kind need is down: they wait until it is back, or for an hour, and other jobs of their queue go on.
+func ExampleClient_PauseKind() {
+	ctx := jobs.WithActor(context.Background(), "ann") // for the audit log, and for people who see the pause
+	client, done := newClient(ctx)
+	defer done()
+
+	changed, err := client.PauseKind(ctx, jobs.DefaultQueue, Thumbnail.Name, jobs.PauseFor(time.Hour))
+	check(err)
+	fmt.Println("paused:", changed)
+	changed, err = client.ResumeKind(ctx, jobs.DefaultQueue, Thumbnail.Name)
+	check(err)
+	fmt.Println("resumed:", changed)
+	// Output:
+	// paused: true
+	// resumed: true
+}

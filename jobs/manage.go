@@ -151,31 +151,35 @@ func (c *Client) change(
 	return nil
 }
 
-// PauseOption says how a queue is paused: [PauseUntil] or [PauseFor].
+// PauseOption says how a queue or a kind is paused: [PauseUntil] or [PauseFor].
 type PauseOption func(*pause)
 
-// pause is how a queue is paused.
+// pause is how a queue or a kind is paused.
 type pause struct {
 	until time.Time     // when given
 	after time.Duration // otherwise, unless 0
 }
 
-// PauseUntil ends the pause at a time. The zero time means when the queue is resumed.
+// PauseUntil ends the pause at a time. The zero time means when the queue or the kind is resumed.
 func PauseUntil(t time.Time) PauseOption { return func(p *pause) { p.until, p.after = t, 0 } }
 
-// PauseFor ends the pause after a time. 0 means when the queue is resumed.
+// PauseFor ends the pause after a time. 0 means when the queue or the kind is resumed.
 func PauseFor(d time.Duration) PauseOption {
 	return func(p *pause) { p.until, p.after = time.Time{}, d }
 }
 
-// end is when the pause ends, in microseconds; nil when the queue is resumed.
-func (p pause) end(now time.Time) (*int64, error) {
-	until := p.until
+// pauseEnd returns when a pause ends, in microseconds; nil when the queue or the kind is resumed.
+func (c *Client) pauseEnd(ctx context.Context, opts []PauseOption) (*int64, error) {
+	var p pause
+	for _, opt := range opts {
+		opt(&p)
+	}
+	if p.after == 0 && p.until.IsZero() {
+		return nil, nil
+	}
+	now, until := c.store.NowWithin(ctx), p.until
 	if p.after != 0 {
 		until = now.Add(p.after)
-	}
-	if until.IsZero() {
-		return nil, nil
 	}
 	if !until.After(now) || until.After(core.Latest) {
 		return nil, jobtype.NewInvalidError("end of the pause", until.Format(time.RFC3339), "lie in the future, and not after the year 9999")
@@ -188,46 +192,98 @@ func (p pause) end(now time.Time) (*int64, error) {
 // anything: a queue that is paused already gets the new end. A queue that has no jobs yet can be paused too. When a pause
 // ends by itself, a runner of any queue ends it at that time, or the next one that starts.
 func (c *Client) PauseQueue(ctx context.Context, name string, opts ...PauseOption) (bool, error) {
-	var p pause
-	for _, opt := range opts {
-		opt(&p)
-	}
-	end, err := p.end(c.store.NowWithin(ctx))
-	if err != nil {
-		return false, fmt.Errorf("%s queue %s: %w", jobtype.ActionPause, strconv.Quote(name), err)
-	}
-	return c.changeQueue(ctx, jobtype.ActionPause, name, func(ctx context.Context, q db.Querier, now int64) (int64, error) {
-		return q.PauseQueue(ctx, db.PauseQueueParams{Name: name, Now: now, PausedUntil: end})
+	return c.changeQueue(ctx, queueChange{jobtype.ActionPause, name, nil, opts}, func(ctx context.Context, q db.Querier, p pauseRow) (int64, error) {
+		return q.PauseQueue(ctx, db.PauseQueueParams{Name: name, Now: p.now, PausedUntil: p.end, PausedBy: p.by})
 	})
 }
 
-// ResumeQueue undoes PauseQueue and reports whether the queue was paused.
+// ResumeQueue undoes PauseQueue and reports whether the queue was paused. Kinds that are paused in it stay so.
 func (c *Client) ResumeQueue(ctx context.Context, name string) (bool, error) {
-	return c.changeQueue(ctx, jobtype.ActionResume, name, func(ctx context.Context, q db.Querier, now int64) (int64, error) {
-		return q.ResumeQueue(ctx, db.ResumeQueueParams{Name: name, Now: now})
+	return c.changeQueue(ctx, queueChange{jobtype.ActionResume, name, nil, nil}, func(ctx context.Context, q db.Querier, p pauseRow) (int64, error) {
+		return q.ResumeQueue(ctx, db.ResumeQueueParams{Name: name, Now: p.now})
 	})
 }
 
+// PauseKind stops all runners from claiming jobs of a kind from a queue. What runs goes on, and so do the queue's jobs of other
+// kinds. It reports whether that changed anything: a kind that is paused already gets the new end. A kind that has no jobs yet can be
+// paused too. A pause ends by itself as one of [Client.PauseQueue] does.
+func (c *Client) PauseKind(ctx context.Context, queue, kind string, opts ...PauseOption) (bool, error) {
+	return c.changeQueue(ctx, queueChange{jobtype.ActionPauseKind, queue, &kind, opts}, func(ctx context.Context, q db.Querier, p pauseRow) (int64, error) {
+		return q.PauseKind(ctx, db.PauseKindParams{Queue: queue, Kind: kind, Now: p.now, PausedUntil: p.end, PausedBy: p.by})
+	})
+}
+
+// ResumeKind undoes PauseKind and reports whether the kind was paused in the queue. While the queue itself is paused too, its jobs go
+// on waiting for [Client.ResumeQueue].
+func (c *Client) ResumeKind(ctx context.Context, queue, kind string) (bool, error) {
+	return c.changeQueue(ctx, queueChange{jobtype.ActionResumeKind, queue, &kind, nil}, func(ctx context.Context, q db.Querier, _ pauseRow) (int64, error) {
+		return q.ResumeKind(ctx, db.ResumeKindParams{Queue: queue, Kind: kind})
+	})
+}
+
+// queueChange is a change of a queue, or of a kind in it.
+type queueChange struct {
+	action jobtype.Action
+	queue  string
+	kind   *string // nil for a change of the whole queue
+	opts   []PauseOption
+}
+
+// pauseRow is what a change writes beside the names.
+type pauseRow struct {
+	now int64
+	end *int64  // nil for a pause that does not end by itself
+	by  *string // the actor; nil without one
+}
+
+// String returns the change as error texts have it.
+func (q queueChange) String() string {
+	if q.kind == nil {
+		return fmt.Sprintf("%s queue %s", q.action, strconv.Quote(q.queue))
+	}
+	return fmt.Sprintf("%s %s of queue %s", q.action, strconv.Quote(*q.kind), strconv.Quote(q.queue))
+}
+
+// validate returns the fault of a name.
+func (q queueChange) validate() error {
+	if err := ValidateName("queue", q.queue); err != nil || q.kind == nil {
+		return err
+	}
+	return ValidateName("kind", *q.kind)
+}
+
+// changeQueue makes a change and records it. It reports whether there was something to change.
 func (c *Client) changeQueue(
-	ctx context.Context, action jobtype.Action, name string, set func(context.Context, db.Querier, int64) (int64, error),
+	ctx context.Context, change queueChange, set func(context.Context, db.Querier, pauseRow) (changed int64, err error),
 ) (bool, error) {
-	var n int64
-	author, err := audit.Of(ctx)
-	if err == nil {
-		err = ValidateName("queue", name)
-	}
-	if err == nil {
-		err = lifecycle.ChangeQueue(ctx, c.scope(), core.WorkReady, name, func(ctx context.Context, q db.Querier) error {
-			now := core.Micros(c.store.Now())
-			var err error
-			if n, err = set(ctx, q, now); err != nil || n == 0 {
-				return err
-			}
-			return author.Record(ctx, q, now, audit.Entry{Action: action, Queue: name})
-		})
-	}
+	n, err := c.setQueue(ctx, change, set)
 	if err != nil {
-		return false, fmt.Errorf("%s queue %s: %w", action, strconv.Quote(name), err)
+		return false, fmt.Errorf("%s: %w", change, err)
 	}
 	return n > 0, nil
+}
+
+func (c *Client) setQueue(
+	ctx context.Context, change queueChange, set func(context.Context, db.Querier, pauseRow) (int64, error),
+) (n int64, err error) {
+	author, err := audit.Of(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := change.validate(); err != nil {
+		return 0, err
+	}
+	end, err := c.pauseEnd(ctx, change.opts)
+	if err != nil {
+		return 0, err
+	}
+	err = lifecycle.ChangeQueue(ctx, c.scope(), core.WorkReady, change.queue, func(ctx context.Context, q db.Querier) error {
+		now := core.Micros(c.store.Now())
+		var err error
+		if n, err = set(ctx, q, pauseRow{now, end, author.Name()}); err != nil || n == 0 {
+			return err
+		}
+		return author.Record(ctx, q, now, audit.Entry{Action: change.action, Queue: change.queue, Kind: core.Deref(change.kind)})
+	})
+	return n, err
 }

@@ -118,13 +118,21 @@ func TestAnyPausedQueueOfManyCounts(t *testing.T) {
 		l.enqueue("k", jobs.Queue(name(n)))
 	}
 	wants(l, "sqluice_queue_paused", labels{"queue": "_other"}, 0)
+	wants(l, "sqluice_queue_paused_kinds", labels{"queue": "_other"}, 0)
 	_, err := l.client.PauseQueue(l.ctx, name(metrics.MostNames+3))
 	l.must(err)
+	for queue, kind := range map[int]string{3: "k", metrics.MostNames + 4: "k", metrics.MostNames + 5: "l"} {
+		_, err := l.client.PauseKind(l.ctx, name(queue), kind)
+		l.must(err)
+	}
 	l.registry.Unregister(l.queue)
 	l.queue = metrics.NewQueue(l.client, slog.New(slog.DiscardHandler)) // with nothing read
 	l.registry.MustRegister(l.queue)
 	wants(l, "sqluice_queue_paused", labels{"queue": "_other"}, 1)
 	wants(l, "sqluice_queue_paused", labels{"queue": name(3)}, 0)
+	wants(l, "sqluice_queue_paused_kinds", labels{"queue": "_other"}, 2)
+	wants(l, "sqluice_queue_paused_kinds", labels{"queue": name(3)}, 1)
+	wants(l, "sqluice_queue_paused_kinds", labels{"queue": name(4)}, 0)
 }
 
 func TestNamesThatAreInvalidUTF8(t *testing.T) {

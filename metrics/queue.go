@@ -29,7 +29,7 @@ type Queue struct {
 	log    *slog.Logger
 	now    func() time.Time
 
-	up, jobs, perQueue, paused, slots, oldest, workers, unhandled, refused, schedules, overdue *prometheus.Desc
+	up, jobs, perQueue, paused, pausedKinds, slots, oldest, workers, unhandled, refused, schedules, overdue *prometheus.Desc
 
 	mu   sync.Mutex // held while the database is read, so that concurrent scrapes share one reading
 	last reading
@@ -55,23 +55,24 @@ func NewQueue(client *jobs.Client, log *slog.Logger) *Queue {
 	}
 	return &Queue{
 		client: client, log: callback.Logger(log), now: time.Now,
-		up:        desc("sqluice_database_up", "1 if the queue could be read from its database within 5 seconds, else 0; then the other metrics of the queue are missing."),
-		jobs:      desc("sqluice_jobs", "Jobs in the database.", "status"),
-		perQueue:  desc("sqluice_queue_jobs", "Scheduled, pending and running jobs of a queue.", "queue", "status"),
-		paused:    desc("sqluice_queue_paused", "1 if the queue is paused, else 0; of _other, 1 if any of those queues is.", "queue"),
-		slots:     desc("sqluice_queue_slots", "Number of jobs of the queue that the live workers can run at the same time.", "queue"),
-		oldest:    desc("sqluice_oldest_pending_seconds", "How long the oldest job that waits for a worker has been due; 0 if there is none."),
-		workers:   desc("sqluice_workers", "Live workers."),
-		unhandled: desc("sqluice_unhandled_jobs", "Pending jobs whose queue and kind no live worker handles.", "queue", "kind"),
-		refused:   desc("sqluice_refused_jobs", "Jobs that are set aside because the database refuses an action with them, as for a trigger of the application.", "action"),
-		schedules: desc("sqluice_schedules", "Schedules, by state: active, paused, undeclared (by any live worker), faulty (a worker could not enqueue its job).", "state"),
-		overdue:   desc("sqluice_schedule_overdue_seconds", "For how long the most overdue of the active schedules has been due; 0 if none is."),
+		up:          desc("sqluice_database_up", "1 if the queue could be read from its database within 5 seconds, else 0; then the other metrics of the queue are missing."),
+		jobs:        desc("sqluice_jobs", "Jobs in the database.", "status"),
+		perQueue:    desc("sqluice_queue_jobs", "Scheduled, pending and running jobs of a queue.", "queue", "status"),
+		paused:      desc("sqluice_queue_paused", "1 if the queue is paused, else 0; of _other, 1 if any of those queues is.", "queue"),
+		pausedKinds: desc("sqluice_queue_paused_kinds", "Kinds that are paused in the queue.", "queue"),
+		slots:       desc("sqluice_queue_slots", "Number of jobs of the queue that the live workers can run at the same time.", "queue"),
+		oldest:      desc("sqluice_oldest_pending_seconds", "How long the oldest job that waits for a worker has been due; 0 if there is none."),
+		workers:     desc("sqluice_workers", "Live workers."),
+		unhandled:   desc("sqluice_unhandled_jobs", "Pending jobs whose queue and kind no live worker handles.", "queue", "kind"),
+		refused:     desc("sqluice_refused_jobs", "Jobs that are set aside because the database refuses an action with them, as for a trigger of the application.", "action"),
+		schedules:   desc("sqluice_schedules", "Schedules, by state: active, paused, undeclared (by any live worker), faulty (a worker could not enqueue its job).", "state"),
+		overdue:     desc("sqluice_schedule_overdue_seconds", "For how long the most overdue of the active schedules has been due; 0 if none is."),
 	}
 }
 
 // Describe implements [prometheus.Collector].
 func (q *Queue) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{q.up, q.jobs, q.perQueue, q.paused, q.slots, q.oldest, q.workers, q.unhandled, q.refused, q.schedules, q.overdue} {
+	for _, d := range []*prometheus.Desc{q.up, q.jobs, q.perQueue, q.paused, q.pausedKinds, q.slots, q.oldest, q.workers, q.unhandled, q.refused, q.schedules, q.overdue} {
 		ch <- d
 	}
 }
@@ -116,6 +117,7 @@ func (q *Queue) Collect(ch chan<- prometheus.Metric) {
 			paused = 1
 		}
 		gauge(q.paused, paused, name)
+		gauge(q.pausedKinds, float64(len(info.PausedKinds)), name)
 	}
 	known = new(labels.Names)
 	sums := map[[2]string]int64{}
@@ -147,6 +149,7 @@ func sumQueues(known *labels.Names, list []inspect.QueueInfo) map[string]inspect
 		sum.Pending += info.Pending
 		sum.Running += info.Running
 		sum.Slots += info.Slots
+		sum.PausedKinds = append(sum.PausedKinds, info.PausedKinds...)
 		if !info.PausedAt.IsZero() { // any of them counts
 			sum.PausedAt = info.PausedAt
 		}

@@ -453,4 +453,33 @@ func queues(t *testing.T, c *cli) {
 		t.Errorf("the job of a resumed queue is %s", status)
 	}
 	c.fails(exitUsage, []string{"NAME", "control"}, "queues", "pause", "a\x1bb")
+
+	id = c.enqueue("k", "--queue", "slow")
+	for _, want := range []string{"kind k of queue slow: paused\n", "kind k of queue slow: no change\n"} {
+		if out := c.ok("queues", "pause", "slow", "--kind", "k"); out != want {
+			t.Errorf("pause of a kind prints %q, want %q", out, want)
+		}
+	}
+	c.ok("queues", "pause", "slow", "--kind", "k", "--for", "10m")
+	if out := c.ok("queues"); !strings.Contains(out, "PAUSED KIND  QUEUE") || !strings.Contains(out, ", ends in ") || !strings.Contains(out, ", by cli:") || strings.Contains(out, "paused ") {
+		t.Errorf("the queues are\n%s", out)
+	}
+	if list := get[[]inspect.QueueInfo](c, "queues"); len(list) != 1 || len(list[0].PausedKinds) != 1 || list[0].PausedKinds[0].Until.IsZero() {
+		t.Errorf("the queues are %+v", list)
+	}
+	if out := c.ok("why", fmt.Sprint(id)); !strings.Contains(out, `its kind "k" is paused in queue "slow" since `) {
+		t.Errorf("why says\n%s", out)
+	}
+	c.ok(drain...)
+	if status := c.show(id).Status; status != jobs.StatusPending {
+		t.Errorf("the job of a paused kind is %s", status)
+	}
+	if out := c.ok("queues", "resume", "slow", "--kind", "k"); out != "kind k of queue slow: resumed\n" {
+		t.Errorf("resume prints %q", out)
+	}
+	c.ok(drain...)
+	if status := c.show(id).Status; status != jobs.StatusDone {
+		t.Errorf("the job of a resumed kind is %s", status)
+	}
+	c.fails(exitUsage, []string{"--kind", "control"}, "queues", "resume", "slow", "--kind", "a\x1bb")
 }

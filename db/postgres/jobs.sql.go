@@ -30,6 +30,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
             WHERE i.status = 'pending' AND i.queue = CAST($6 AS TEXT) AND i.kind = b.kind
+              AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($6 AS TEXT) AND h.kind = b.kind)
               AND i.priority > b.low AND i.priority < b.high
               AND i.run_after <= CAST($3 AS BIGINT)
             ORDER BY i.priority DESC, i.run_after, i.id LIMIT CAST($7 AS BIGINT)
@@ -41,6 +42,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
         CROSS JOIN LATERAL (
             SELECT i.id, i.priority, i.run_after FROM sqluice_jobs AS i
             WHERE i.status = 'pending' AND i.queue = CAST($6 AS TEXT) AND i.kind = f.value->>0
+              AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($6 AS TEXT) AND h.kind = f.value->>0)
               AND i.priority = CAST(f.value->>1 AS BIGINT)
               AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
               AND i.run_after <= CAST($3 AS BIGINT)
@@ -150,6 +152,7 @@ WHERE id = ANY (ARRAY(
       AND COALESCE(j.status, '') = 'pending' AND COALESCE(j.queue, '') = CAST($5 AS TEXT) AND j.run_after <= CAST($3 AS BIGINT)
       AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($5 AS TEXT) AND q.paused_at IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($5 AS TEXT) AND h.kind = COALESCE(j.kind, ''))
     FOR UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
@@ -241,6 +244,7 @@ WITH a AS ( /* No row can also mean that an application's trigger has made the j
     WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
       AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($3 AS TEXT) AND q.paused_at IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($3 AS TEXT) AND h.kind = CAST($2 AS TEXT))
       AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
           > CAST($4 AS BIGINT)
       AND NOT EXISTS (
@@ -255,6 +259,7 @@ WITH a AS ( /* No row can also mean that an application's trigger has made the j
         CROSS JOIN LATERAL (
             SELECT i.id FROM sqluice_jobs AS i
             WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = b.kind
+              AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST($3 AS TEXT) AND o.kind = b.kind)
               AND i.priority > b.low AND i.priority < b.high
             LIMIT 1
         ) AS j
@@ -264,6 +269,7 @@ WITH a AS ( /* No row can also mean that an application's trigger has made the j
         CROSS JOIN LATERAL (
             SELECT i.id FROM sqluice_jobs AS i
             WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = f.value->>0
+              AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST($3 AS TEXT) AND o.kind = f.value->>0)
               AND i.priority = CAST(f.value->>1 AS BIGINT)
               AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
             LIMIT 1
@@ -317,8 +323,8 @@ type EnqueueClaimedJobRow struct {
 }
 
 // EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
-// No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list, or that a
-// scheduled job is due.
+// No row means that the worker is gone, the queue or the kind is paused, the queue closed by a move or not empty of the kinds, a
+// JSON list, or that a scheduled job is due.
 // The row is as ClaimJobs returns it.
 func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error) {
 	row := q.db.QueryRow(ctx, enqueueClaimedJob,

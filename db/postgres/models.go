@@ -60,6 +60,15 @@ type JobError struct {
 	Stack     string `json:"stack"`
 }
 
+type KindPause struct {
+	Queue       string  `json:"queue"`
+	Kind        string  `json:"kind"`
+	PausedAt    int64   `json:"paused_at"`
+	PausedUntil *int64  `json:"paused_until"`
+	PausedBy    *string `json:"paused_by"`
+	UpdatedAt   int64   `json:"updated_at"`
+}
+
 type Move struct {
 	Direction string `json:"direction"`
 	Token     string `json:"token"`
@@ -68,10 +77,11 @@ type Move struct {
 }
 
 type Queue struct {
-	Name        string `json:"name"`
-	PausedAt    *int64 `json:"paused_at"`
-	UpdatedAt   int64  `json:"updated_at"`
-	PausedUntil *int64 `json:"paused_until"`
+	Name        string  `json:"name"`
+	PausedAt    *int64  `json:"paused_at"`
+	UpdatedAt   int64   `json:"updated_at"`
+	PausedUntil *int64  `json:"paused_until"`
+	PausedBy    *string `json:"paused_by"`
 }
 
 type Refusal struct {

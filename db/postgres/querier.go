@@ -106,8 +106,8 @@ type Querier interface {
 	// EndWorker closes a worker's row; of many callers only one gets a row.
 	EndWorker(ctx context.Context, arg EndWorkerParams) (int64, error)
 	// EnqueueClaimedJob adds a due job as EnqueueKeylessJob does, and hands it to a live worker at once, as ClaimJobs would.
-	// No row means that the worker is gone, the queue is paused, closed by a move or not empty of the kinds, a JSON list, or that a
-	// scheduled job is due.
+	// No row means that the worker is gone, the queue or the kind is paused, the queue closed by a move or not empty of the kinds, a
+	// JSON list, or that a scheduled job is due.
 	// The row is as ClaimJobs returns it.
 	EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (EnqueueClaimedJobRow, error)
 	// EnqueueJob adds one job and returns its id. With successor_at it is the successor of the live job with its unique key.
@@ -156,13 +156,13 @@ type Querier interface {
 	// GetSchedule returns a schedule.
 	GetSchedule(ctx context.Context, name string) (Schedule, error)
 	// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, and when the
-	// next pause of a queue ends, 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's program declares.
+	// next pause of a queue or a kind ends, 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's program declares.
 	GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error)
 	// GetUniqueKey returns until when a unique key is taken, and the job that has taken it.
 	GetUniqueKey(ctx context.Context, arg GetUniqueKeyParams) (GetUniqueKeyRow, error)
 	// GetWorkerName returns the name and the host of a worker, which may have ended.
 	GetWorkerName(ctx context.Context, id int64) (GetWorkerNameRow, error)
-	// HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
+	// HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue and are not paused in it, as the queue is not.
 	// It looks at one index entry per kind, from the cursors on, as ClaimJobs does, or before those of a list called before.
 	HasClaimableJobs(ctx context.Context, arg HasClaimableJobsParams) (int64, error)
 	// HasUnfinishedJobs counts the pairs of a queue and a kind, of two JSON lists, that have a job that runs, or is due and not set aside.
@@ -176,6 +176,8 @@ type Querier interface {
 	ImportJobErrors(ctx context.Context, items string) (int64, error)
 	// ImportJobs adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportJobs(ctx context.Context, items string) (int64, error)
+	// ImportKindPauses adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportKindPauses(ctx context.Context, items string) (int64, error)
 	// ImportQueues adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportQueues(ctx context.Context, items string) (int64, error)
 	// ImportScheduleTicks adds rows as they are: a JSON list of lists, each in the order of the table's columns.
@@ -242,6 +244,8 @@ type Querier interface {
 	ListJobs(ctx context.Context, ids string) ([]Job, error)
 	// ListJobsFrom lists jobs in the order of their ids, from after one on.
 	ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]Job, error)
+	// ListKindPauses lists the kinds that are paused, by queue.
+	ListKindPauses(ctx context.Context) ([]KindPause, error)
 	// ListLiveJobsByUniqueKey finds the job that holds a unique key, and then its successor. successor_at is -1 for the first.
 	ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsByUniqueKeyParams) ([]ListLiveJobsByUniqueKeyRow, error)
 	// ListLiveWorkers lists the workers that have not ended, oldest first.
@@ -279,6 +283,9 @@ type Querier interface {
 	NoteScheduleJob(ctx context.Context, arg NoteScheduleJobParams) error
 	// OpenQueue opens the queue again that the move with a token closed.
 	OpenQueue(ctx context.Context, token string) (int64, error)
+	// PauseKind stops claims of a kind's jobs from a queue, until a time or until it is resumed; what runs goes on. Zero rows mean that
+	// it was paused so already.
+	PauseKind(ctx context.Context, arg PauseKindParams) (int64, error)
 	// PauseQueue stops claims from a queue, until a time or until it is resumed; what runs goes on. Zero rows mean that it was paused so
 	// already.
 	PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, error)
@@ -326,8 +333,12 @@ type Querier interface {
 	RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error)
 	// ResetStuckJobs gives every other stuck job back to be claimed anew.
 	ResetStuckJobs(ctx context.Context, now int64) ([]ResetStuckJobsRow, error)
+	// ResumeDueKinds allows claims of the kinds again whose pause is over.
+	ResumeDueKinds(ctx context.Context, now int64) (int64, error)
 	// ResumeDueQueues allows claims from the queues again whose pause is over.
 	ResumeDueQueues(ctx context.Context, now int64) (int64, error)
+	// ResumeKind allows claims of a kind's jobs from a queue again. Zero rows mean that it was not paused.
+	ResumeKind(ctx context.Context, arg ResumeKindParams) (int64, error)
 	// ResumeQueue allows claims from a queue again. Zero rows mean that it was not paused.
 	ResumeQueue(ctx context.Context, arg ResumeQueueParams) (int64, error)
 	// ResumeSchedule lets a schedule go on, from the next tick on. Zero rows mean that it is not as it was read, or not there.

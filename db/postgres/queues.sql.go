@@ -9,8 +9,40 @@ import (
 	"context"
 )
 
+const listKindPauses = `-- name: ListKindPauses :many
+SELECT h.queue, h.kind, h.paused_at, h.paused_until, h.paused_by, h.updated_at FROM sqluice_kind_pauses AS h ORDER BY h.queue, h.kind
+`
+
+// ListKindPauses lists the kinds that are paused, by queue.
+func (q *Queries) ListKindPauses(ctx context.Context) ([]KindPause, error) {
+	rows, err := q.db.Query(ctx, listKindPauses)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []KindPause
+	for rows.Next() {
+		var i KindPause
+		if err := rows.Scan(
+			&i.Queue,
+			&i.Kind,
+			&i.PausedAt,
+			&i.PausedUntil,
+			&i.PausedBy,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listQueueRows = `-- name: ListQueueRows :many
-SELECT q.name, q.paused_at, q.updated_at, q.paused_until FROM sqluice_queues AS q ORDER BY q.name
+SELECT q.name, q.paused_at, q.updated_at, q.paused_until, q.paused_by FROM sqluice_queues AS q ORDER BY q.name
 `
 
 // ListQueueRows lists the queues that were ever paused.
@@ -28,6 +60,7 @@ func (q *Queries) ListQueueRows(ctx context.Context) ([]Queue, error) {
 			&i.PausedAt,
 			&i.UpdatedAt,
 			&i.PausedUntil,
+			&i.PausedBy,
 		); err != nil {
 			return nil, err
 		}
@@ -39,24 +72,76 @@ func (q *Queries) ListQueueRows(ctx context.Context) ([]Queue, error) {
 	return items, nil
 }
 
+const pauseKind = `-- name: PauseKind :execrows
+INSERT INTO sqluice_kind_pauses (queue, kind, paused_at, paused_until, paused_by, updated_at)
+VALUES (CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS BIGINT),
+        CAST($5 AS TEXT), CAST($3 AS BIGINT))
+ON CONFLICT (queue, kind) DO UPDATE SET paused_until = excluded.paused_until, paused_by = excluded.paused_by, updated_at = excluded.updated_at
+WHERE COALESCE(sqluice_kind_pauses.paused_until, -1) <> COALESCE(excluded.paused_until, -1)
+`
+
+type PauseKindParams struct {
+	Queue       string  `json:"queue"`
+	Kind        string  `json:"kind"`
+	Now         int64   `json:"now"`
+	PausedUntil *int64  `json:"paused_until"`
+	PausedBy    *string `json:"paused_by"`
+}
+
+// PauseKind stops claims of a kind's jobs from a queue, until a time or until it is resumed; what runs goes on. Zero rows mean that
+// it was paused so already.
+func (q *Queries) PauseKind(ctx context.Context, arg PauseKindParams) (int64, error) {
+	result, err := q.db.Exec(ctx, pauseKind,
+		arg.Queue,
+		arg.Kind,
+		arg.Now,
+		arg.PausedUntil,
+		arg.PausedBy,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const pauseQueue = `-- name: PauseQueue :execrows
-INSERT INTO sqluice_queues (name, paused_at, paused_until, updated_at)
-VALUES (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($2 AS BIGINT))
+INSERT INTO sqluice_queues (name, paused_at, paused_until, paused_by, updated_at)
+VALUES (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS TEXT),
+        CAST($2 AS BIGINT))
 ON CONFLICT (name) DO UPDATE SET paused_at = COALESCE(sqluice_queues.paused_at, excluded.paused_at),
-    paused_until = excluded.paused_until, updated_at = excluded.updated_at
+    paused_until = excluded.paused_until, paused_by = excluded.paused_by, updated_at = excluded.updated_at
 WHERE sqluice_queues.paused_at IS NULL OR COALESCE(sqluice_queues.paused_until, -1) <> COALESCE(excluded.paused_until, -1)
 `
 
 type PauseQueueParams struct {
-	Name        string `json:"name"`
-	Now         int64  `json:"now"`
-	PausedUntil *int64 `json:"paused_until"`
+	Name        string  `json:"name"`
+	Now         int64   `json:"now"`
+	PausedUntil *int64  `json:"paused_until"`
+	PausedBy    *string `json:"paused_by"`
 }
 
 // PauseQueue stops claims from a queue, until a time or until it is resumed; what runs goes on. Zero rows mean that it was paused so
 // already.
 func (q *Queries) PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, error) {
-	result, err := q.db.Exec(ctx, pauseQueue, arg.Name, arg.Now, arg.PausedUntil)
+	result, err := q.db.Exec(ctx, pauseQueue,
+		arg.Name,
+		arg.Now,
+		arg.PausedUntil,
+		arg.PausedBy,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const resumeDueKinds = `-- name: ResumeDueKinds :execrows
+DELETE FROM sqluice_kind_pauses WHERE paused_until <= CAST($1 AS BIGINT)
+`
+
+// ResumeDueKinds allows claims of the kinds again whose pause is over.
+func (q *Queries) ResumeDueKinds(ctx context.Context, now int64) (int64, error) {
+	result, err := q.db.Exec(ctx, resumeDueKinds, now)
 	if err != nil {
 		return 0, err
 	}
@@ -64,7 +149,7 @@ func (q *Queries) PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, 
 }
 
 const resumeDueQueues = `-- name: ResumeDueQueues :execrows
-UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, updated_at = CAST($1 AS BIGINT)
+UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST($1 AS BIGINT)
 WHERE paused_at IS NOT NULL AND paused_until <= CAST($1 AS BIGINT)
 `
 
@@ -77,8 +162,26 @@ func (q *Queries) ResumeDueQueues(ctx context.Context, now int64) (int64, error)
 	return result.RowsAffected(), nil
 }
 
+const resumeKind = `-- name: ResumeKind :execrows
+DELETE FROM sqluice_kind_pauses WHERE queue = CAST($1 AS TEXT) AND kind = CAST($2 AS TEXT)
+`
+
+type ResumeKindParams struct {
+	Queue string `json:"queue"`
+	Kind  string `json:"kind"`
+}
+
+// ResumeKind allows claims of a kind's jobs from a queue again. Zero rows mean that it was not paused.
+func (q *Queries) ResumeKind(ctx context.Context, arg ResumeKindParams) (int64, error) {
+	result, err := q.db.Exec(ctx, resumeKind, arg.Queue, arg.Kind)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const resumeQueue = `-- name: ResumeQueue :execrows
-UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, updated_at = CAST($1 AS BIGINT)
+UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST($1 AS BIGINT)
 WHERE name = CAST($2 AS TEXT) AND paused_at IS NOT NULL
 `
 

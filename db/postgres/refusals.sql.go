@@ -96,6 +96,7 @@ SELECT c.id FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS k
 CROSS JOIN LATERAL (
     SELECT j.id, j.priority, j.run_after FROM sqluice_jobs AS j
     WHERE j.status = 'pending' AND j.queue = CAST($2 AS TEXT) AND j.kind = k.value
+      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($2 AS TEXT) AND h.kind = k.value)
       AND j.run_after <= CAST($3 AS BIGINT)
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
     ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST($4 AS BIGINT)

@@ -173,7 +173,12 @@ SELECT CAST(COALESCE((
            WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.name IN (SELECT d.value FROM json_each(CAST(?1 AS TEXT)) AS d)
        ), -1) AS BIGINT) AS next_declared,
        CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed,
-       CAST(COALESCE((SELECT MIN(q.paused_until) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL), 0) AS BIGINT) AS pause_end,
+       CAST(COALESCE((
+           SELECT MIN(e.paused_until) FROM (
+               SELECT q.paused_until FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL
+               UNION ALL SELECT k.paused_until FROM sqluice_kind_pauses AS k
+           ) AS e
+       ), 0) AS BIGINT) AS pause_end,
        CAST(COALESCE((
            SELECT 1 FROM sqluice_jobs AS f WHERE f.successor_at IS NOT NULL AND NOT EXISTS (
                SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = f.kind AND h.unique_key = f.unique_key AND h.unique_key IS NOT NULL
@@ -191,7 +196,7 @@ type GetScheduleWorkRow struct {
 }
 
 // GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, and when the
-// next pause of a queue ends, 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's program declares.
+// next pause of a queue or a kind ends, 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's program declares.
 func (q *Queries) GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error) {
 	row := q.db.QueryRowContext(ctx, getScheduleWork, declared)
 	var i GetScheduleWorkRow

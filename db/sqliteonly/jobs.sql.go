@@ -20,10 +20,12 @@ VALUES (CAST(?1 AS BIGINT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGIN
                  SELECT 1 FROM json_each(CAST(?15 AS TEXT)) AS k WHERE CAST(?16 AS TEXT) = '' AND EXISTS (
                      SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(?3 AS TEXT) AND j.kind = k.value
                  )
+                 AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST(?3 AS TEXT) AND o.kind = k.value)
              )
                OR EXISTS (SELECT 1 FROM sqluice_moves AS m)
                OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT) AND w.ended_at IS NULL)
                OR EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?3 AS TEXT) AND q.paused_at IS NOT NULL)
+               OR EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(?3 AS TEXT) AND h.kind = CAST(?2 AS TEXT))
                OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.run_after <= CAST(?4 AS BIGINT))
              THEN NULL ELSE CAST(?4 AS BIGINT) END)
 `
@@ -48,7 +50,7 @@ type EnqueueClaimedJobParams struct {
 }
 
 // EnqueueClaimedJob adds one job that a worker holds, and returns its id, as the statement of that name for both engines does.
-// When the worker is gone, the queue is paused, closed by a move or not empty of the kinds, or a scheduled job is due, the error is
+// When the worker is gone, the queue or the kind is paused, the queue closed by a move or not empty of the kinds, or a scheduled job is due, the error is
 // that updated_at is NULL.
 func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, enqueueClaimedJob,
@@ -251,6 +253,7 @@ FROM sqluice_jobs AS j WHERE j.id IN (
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?5 AS BIGINT) AND w.ended_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?2 AS TEXT) AND q.paused_at IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(?2 AS TEXT) AND h.kind = k.value)
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?4 AS BIGINT)
 )
 `

@@ -53,6 +53,7 @@ func Run(t *testing.T, open Open) {
 		{"Order", orderTests},
 		{"ManyQueues", manyQueuesTests},
 		{"Due", dueTests},
+		{"Pauses", pauseTests},
 		{"Plain", plainTests},
 		{"Application", applicationTests},
 		{"IDs", idTests},

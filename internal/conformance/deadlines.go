@@ -107,6 +107,8 @@ func (d *deadlines) addClient(failed, cancelled, waiting int64) {
 	d.add(true, "Client.Delete", func(ctx context.Context) error { return c.Delete(ctx, failed) })
 	d.add(true, "Client.PauseQueue", func(ctx context.Context) error { _, err := c.PauseQueue(ctx, "q"); return err })
 	d.add(true, "Client.ResumeQueue", func(ctx context.Context) error { _, err := c.ResumeQueue(ctx, "q"); return err })
+	d.add(true, "Client.PauseKind", func(ctx context.Context) error { _, err := c.PauseKind(ctx, "q", late); return err })
+	d.add(true, "Client.ResumeKind", func(ctx context.Context) error { _, err := c.ResumeKind(ctx, "q", late); return err })
 	d.addSchedules()
 	d.add(true, "Client.Tx", func(ctx context.Context) error {
 		return c.Tx(ctx, func(ctx context.Context, tx *jobs.Client) error {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -426,10 +427,10 @@ func testQueues(f *fixture) {
 	if a.Name != "a" || a.PausedAt.IsZero() {
 		f.Errorf("the paused queue is %+v", a)
 	}
-	if wanted := (inspect.QueueInfo{Name: "b", Scheduled: 1, Pending: 1, Oldest: waiting.RunAfter}); b != wanted {
+	if wanted := (inspect.QueueInfo{Name: "b", Scheduled: 1, Pending: 1, Oldest: waiting.RunAfter}); !reflect.DeepEqual(b, wanted) {
 		f.Errorf("the waiting queue is %+v", b)
 	}
-	if wanted := (inspect.QueueInfo{Name: "c", Slots: 7}); c != wanted {
+	if wanted := (inspect.QueueInfo{Name: "c", Slots: 7}); !reflect.DeepEqual(c, wanted) {
 		f.Errorf("the worked queue is %+v", c)
 	}
 }

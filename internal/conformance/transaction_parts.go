@@ -64,7 +64,8 @@ func testFailedChanges(f *fixture) {
 			_, err := inspect.New(c).Prune(ctx, jobs.StatusFailed, 0)
 			return err
 		},
-		"a pause": func(ctx context.Context, c *jobs.Client) error { _, err := c.PauseQueue(ctx, "q"); return err },
+		"a pause":           func(ctx context.Context, c *jobs.Client) error { _, err := c.PauseQueue(ctx, "q"); return err },
+		"a pause of a kind": func(ctx context.Context, c *jobs.Client) error { _, err := c.PauseKind(ctx, "q", "k"); return err },
 		"an enqueue": func(ctx context.Context, c *jobs.Client) error {
 			_, err := c.Enqueue(ctx, "new", json.RawMessage("{}"))
 			return err
@@ -106,7 +107,7 @@ func testFailedChanges(f *fixture) {
 			queues, err := inspect.New(f.client).Queues(f.ctx)
 			f.must(err)
 			for _, q := range queues {
-				want(f, "queue is paused after "+what, q.PausedAt.IsZero(), true)
+				want(f, "nothing is paused after "+what, q.PausedAt.IsZero() && q.PausedKinds == nil, true)
 			}
 			f.wantAudit()
 			if f.Failed() {

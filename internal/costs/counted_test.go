@@ -367,6 +367,11 @@ func (q counted) ImportJobs(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportJobs(ctx, arg)
 }
 
+func (q counted) ImportKindPauses(ctx context.Context, arg string) (int64, error) {
+	q.note("ImportKindPauses")
+	return q.own.ImportKindPauses(ctx, arg)
+}
+
 func (q counted) ImportQueues(ctx context.Context, arg string) (int64, error) {
 	q.note("ImportQueues")
 	return q.own.ImportQueues(ctx, arg)
@@ -517,6 +522,11 @@ func (q counted) ListJobsFrom(ctx context.Context, arg db.ListJobsFromParams) ([
 	return q.own.ListJobsFrom(ctx, arg)
 }
 
+func (q counted) ListKindPauses(ctx context.Context) ([]db.KindPause, error) {
+	q.note("ListKindPauses")
+	return q.own.ListKindPauses(ctx)
+}
+
 func (q counted) ListLiveJobsByUniqueKey(ctx context.Context, arg db.ListLiveJobsByUniqueKeyParams) ([]db.ListLiveJobsByUniqueKeyRow, error) {
 	q.note("ListLiveJobsByUniqueKey")
 	return q.own.ListLiveJobsByUniqueKey(ctx, arg)
@@ -600,6 +610,11 @@ func (q counted) NoteScheduleJob(ctx context.Context, arg db.NoteScheduleJobPara
 func (q counted) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	q.note("OpenQueue")
 	return q.own.OpenQueue(ctx, arg)
+}
+
+func (q counted) PauseKind(ctx context.Context, arg db.PauseKindParams) (int64, error) {
+	q.note("PauseKind")
+	return q.own.PauseKind(ctx, arg)
 }
 
 func (q counted) PauseQueue(ctx context.Context, arg db.PauseQueueParams) (int64, error) {
@@ -687,9 +702,19 @@ func (q counted) ResetStuckJobs(ctx context.Context, arg int64) ([]db.ResetStuck
 	return q.own.ResetStuckJobs(ctx, arg)
 }
 
+func (q counted) ResumeDueKinds(ctx context.Context, arg int64) (int64, error) {
+	q.note("ResumeDueKinds")
+	return q.own.ResumeDueKinds(ctx, arg)
+}
+
 func (q counted) ResumeDueQueues(ctx context.Context, arg int64) (int64, error) {
 	q.note("ResumeDueQueues")
 	return q.own.ResumeDueQueues(ctx, arg)
+}
+
+func (q counted) ResumeKind(ctx context.Context, arg db.ResumeKindParams) (int64, error) {
+	q.note("ResumeKind")
+	return q.own.ResumeKind(ctx, arg)
 }
 
 func (q counted) ResumeQueue(ctx context.Context, arg db.ResumeQueueParams) (int64, error) {

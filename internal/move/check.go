@@ -105,6 +105,13 @@ func (s Side) contents(ctx context.Context) (contents, error) {
 		if len(queues) > 0 {
 			has.rows = append(has.rows, "queues that were paused")
 		}
+		kinds, err := q.ListKindPauses(ctx)
+		if err != nil {
+			return err
+		}
+		if len(kinds) > 0 {
+			has.rows = append(has.rows, "kinds that are paused")
+		}
 		schedules, err := q.ListSchedules(ctx, db.ListSchedulesParams{N: 1})
 		if err != nil {
 			return err

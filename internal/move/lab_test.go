@@ -293,6 +293,7 @@ type everything struct {
 	errors  []db.JobError
 	workers []db.Worker
 	queues  map[string]db.Queue
+	kinds   []db.KindPause
 	audit   []db.JobAudit
 	marks   map[[2]string]bool // sensitive fields, by kind and path
 
@@ -336,6 +337,10 @@ func (l *lab) everything(p *place) everything {
 		for _, mark := range marks {
 			all.marks[[2]string{mark.Kind, mark.Path}] = true
 		}
+		if all.kinds, err = q.ListKindPauses(ctx); err != nil {
+			return err
+		}
+		slices.SortFunc(all.kinds, func(a, b db.KindPause) int { return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind)) })
 		rows, err := q.ListQueueRows(ctx)
 		for _, row := range rows {
 			all.queues[row.Name] = row

@@ -85,6 +85,10 @@ func testEveryJobIsDoneOnce(l *lab) {
 	}
 	_, err := client.Enqueue(l.ctx, "k", json.RawMessage(`{}`), jobs.Queue("paused"))
 	l.must(err)
+	_, err = client.PauseKind(l.ctx, jobs.DefaultQueue, "later", jobs.PauseFor(time.Hour))
+	l.must(err)
+	later, err := client.Enqueue(l.ctx, "later", json.RawMessage(`{}`))
+	l.must(err)
 
 	l.work(l.from, h, 30)
 	l.moves(l.config())
@@ -126,6 +130,9 @@ func testEveryJobIsDoneOnce(l *lab) {
 	waiting, err := inspect.New(final).List(l.ctx, inspect.Filter{Queue: "paused"})
 	if err != nil || len(waiting) != 1 || waiting[0].Status != jobs.StatusPending {
 		l.Errorf("the paused queue has %+v, %v", waiting, err)
+	}
+	if why, err := inspect.New(final).Why(l.ctx, later.ID); err != nil || why.Findings[0].Reason != inspect.ReasonKindPaused {
+		l.Errorf("the job of the paused kind waits because of %+v, %v", why, err)
 	}
 	if rows := l.everything(back).queues; rows["paused"].PausedAt == nil || rows["other"].PausedAt != nil || len(rows) != 2 {
 		l.Errorf("the queues are %+v", rows)

@@ -46,6 +46,10 @@ func testNotEmpty(l *lab) {
 	l.must(err)
 	l.refused(l.config(), ErrNotEmpty, "target "+l.to.name, "queues")
 	l.to.empty(l.T)
+	_, err = target.PauseKind(l.ctx, "q", "k")
+	l.must(err)
+	l.refused(l.config(), ErrNotEmpty, "target "+l.to.name, "kinds that are paused")
+	l.to.empty(l.T)
 	l.enqueue(l.to, 1)
 	l.refused(l.config(), ErrNotEmpty, "target "+l.to.name, "jobs")
 	if n := len(l.everything(l.to).jobs); n != 1 {

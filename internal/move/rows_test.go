@@ -111,8 +111,12 @@ func oddities() everything {
 		{ID: 1 << 52, At: 1, Actor: "\U0001F600", Action: "retry", Jobs: 2, JobIds: ptr("[1,2]"), Detail: ptr(`{"filter": {}}`)},
 	}
 	all.marks = map[[2]string]bool{{"k", "*"}: true, {nastyName, "\u00e9.*." + nastyName}: true}
-	for _, q := range []db.Queue{{Name: "Z", UpdatedAt: 5}, {Name: "a", PausedAt: ptr[int64](6), PausedUntil: ptr(last), UpdatedAt: 6}, {Name: "\u00e9", UpdatedAt: 1}} {
+	for _, q := range []db.Queue{{Name: "Z", UpdatedAt: 5}, {Name: "a", PausedAt: ptr[int64](6), PausedUntil: ptr(last), PausedBy: ptr(nastyName), UpdatedAt: 6}, {Name: "\u00e9", UpdatedAt: 1}} {
 		all.queues[q.Name] = q
+	}
+	all.kinds = []db.KindPause{
+		{Queue: "Z", Kind: "k", PausedAt: 0, UpdatedAt: last},
+		{Queue: "\u00e9", Kind: nastyName, PausedAt: 6, PausedUntil: ptr(last), PausedBy: ptr(nastyName), UpdatedAt: 6},
 	}
 	all.schedules = []db.Schedule{
 		{Name: "Z", Kind: "k", Queue: "q", Payload: "{}", Options: `{"priority": 5}`, Spec: "* * * * *", Zone: "UTC", CatchUp: "latest", Overlap: "allow", Origin: "client"},
@@ -168,6 +172,7 @@ func (l *lab) put(p *place, all everything) {
 	put(db.Querier.ImportSchedules, len(all.schedules), func(i int) any { return all.schedules[i] })
 	put(db.Querier.ImportScheduleTicks, len(all.ticks), func(i int) any { return all.ticks[i] })
 	put(db.Querier.ImportUniqueKeys, len(all.keys), func(i int) any { return all.keys[i] })
+	put(db.Querier.ImportKindPauses, len(all.kinds), func(i int) any { return all.kinds[i] })
 	put(db.Querier.ImportQueues, len(queues), func(i int) any { return queues[i] })
 }
 
@@ -213,6 +218,9 @@ func (l *lab) wantEverything(p *place, want everything) {
 	if len(have.keys)+len(want.keys) > 0 && !reflect.DeepEqual(have.keys, want.keys) {
 		l.Errorf("unique keys are\n%+v, not\n%+v", have.keys, want.keys)
 	}
+	if len(have.kinds)+len(want.kinds) > 0 && !reflect.DeepEqual(have.kinds, want.kinds) {
+		l.Errorf("paused kinds are\n%+v, not\n%+v", have.kinds, want.kinds)
+	}
 }
 
 func testEveryColumn(l *lab) {
@@ -229,6 +237,7 @@ func testEveryColumn(l *lab) {
 		"sqluice_workers": int64(len(all.workers)), "sqluice_queues": int64(len(all.queues)), "sqluice_job_audit": int64(len(all.audit)),
 		"sqluice_schedules": int64(len(all.schedules)), "sqluice_schedule_ticks": int64(len(all.ticks)),
 		"sqluice_unique_keys": int64(len(all.keys)),
+		"sqluice_kind_pauses": int64(len(all.kinds)),
 	}
 	sums := map[string]Sum{}
 	for _, sum := range report.Sums {
@@ -348,7 +357,7 @@ func TestTextThatNotEveryEngineKeeps(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if text, err := encode(db.Queue{Name: "\u2028<&>"}); err != nil || string(text) != "[\"\\u2028<&>\",null,0,null]" {
+	if text, err := encode(db.Queue{Name: "\u2028<&>"}); err != nil || string(text) != "[\"\\u2028<&>\",null,0,null,null]" {
 		t.Errorf("%s, %v", text, err)
 	}
 	_, err := encodeRows("job", []db.Job{{ID: 7, Kind: "\xff"}}, nil, func(j db.Job) row { return row{id: j.ID} })

@@ -74,12 +74,14 @@ func tables() []table {
 	}
 }
 
-// named are the tables whose rows have names and no ids. They are read as a whole: queues that were ever paused, schedules and their
+// named are the tables whose rows have names and no ids. They are read as a whole: queues that were ever paused, kinds that are, schedules and their
 // last ticks, unique keys that are taken until a time. Rows are numbered in the order of their names' bytes, because engines sort text differently.
 func named() []table {
 	return []table{
 		namedTable("sqluice_queues", "queue", db.Querier.ImportQueues, db.Querier.ListQueueRows,
 			func(a, b db.Queue) int { return cmp.Compare(a.Name, b.Name) }),
+		namedTable("sqluice_kind_pauses", "pause of a kind", db.Querier.ImportKindPauses, db.Querier.ListKindPauses,
+			func(a, b db.KindPause) int { return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind)) }),
 		namedTable("sqluice_schedules", "schedule", db.Querier.ImportSchedules,
 			func(q db.Querier, ctx context.Context) ([]db.Schedule, error) {
 				return q.ListSchedules(ctx, db.ListSchedulesParams{N: math.MaxInt64})

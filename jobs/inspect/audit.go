@@ -19,16 +19,18 @@ import (
 type Action = jobtype.Action
 
 const (
-	ActionEnqueue = jobtype.ActionEnqueue // added jobs
-	ActionRetry   = jobtype.ActionRetry   // made jobs due now
-	ActionCancel  = jobtype.ActionCancel  // ended jobs, or asked the workers that run them to
-	ActionUpdate  = jobtype.ActionUpdate  // changed jobs that had not started
-	ActionDelete  = jobtype.ActionDelete  // removed jobs
-	ActionPrune   = jobtype.ActionPrune   // removed jobs that ended long ago
-	ActionPause   = jobtype.ActionPause   // stopped claims from a queue
-	ActionResume  = jobtype.ActionResume  // allowed them again
-	ActionMark    = jobtype.ActionMark    // marked fields of a kind as sensitive
-	ActionUnmark  = jobtype.ActionUnmark  // removed such marks
+	ActionEnqueue    = jobtype.ActionEnqueue    // added jobs
+	ActionRetry      = jobtype.ActionRetry      // made jobs due now
+	ActionCancel     = jobtype.ActionCancel     // ended jobs, or asked the workers that run them to
+	ActionUpdate     = jobtype.ActionUpdate     // changed jobs that had not started
+	ActionDelete     = jobtype.ActionDelete     // removed jobs
+	ActionPrune      = jobtype.ActionPrune      // removed jobs that ended long ago
+	ActionPause      = jobtype.ActionPause      // stopped claims from a queue
+	ActionResume     = jobtype.ActionResume     // allowed them again
+	ActionPauseKind  = jobtype.ActionPauseKind  // stopped claims of a kind's jobs from a queue
+	ActionResumeKind = jobtype.ActionResumeKind // allowed them again
+	ActionMark       = jobtype.ActionMark       // marked fields of a kind as sensitive
+	ActionUnmark     = jobtype.ActionUnmark     // removed such marks
 
 	ActionSchedule       = jobtype.ActionSchedule       // added or replaced a schedule
 	ActionPauseSchedule  = jobtype.ActionPauseSchedule  // stopped it

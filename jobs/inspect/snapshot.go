@@ -38,7 +38,11 @@ func (in *Inspector) Snapshot(ctx context.Context) (Snapshot, error) {
 		if err != nil {
 			return fmt.Errorf("list queues: %w", err)
 		}
-		s.Stats, s.Queues = statsOf(s.Counts, due, s.Workers), queuesOf(s.Counts, due, rows, s.Workers)
+		kinds, err := q.ListKindPauses(ctx)
+		if err != nil {
+			return fmt.Errorf("list paused kinds: %w", err)
+		}
+		s.Stats, s.Queues = statsOf(s.Counts, due, s.Workers), queuesOf(s.Counts, due, pauses{rows, kinds}, s.Workers)
 		return nil
 	})
 	if err != nil {
@@ -141,7 +145,27 @@ func statsOf(counts, due []Count, workers []WorkerInfo) Stats {
 	return s
 }
 
-func queuesOf(counts, due []Count, rows []db.Queue, workers []WorkerInfo) []QueueInfo {
+// pauses are what is paused.
+type pauses struct {
+	queues []db.Queue // that were ever paused
+	kinds  []db.KindPause
+}
+
+// mark notes the pauses in the queues that a function finds.
+func (p pauses) mark(queue func(name string) *QueueInfo) {
+	for _, r := range p.queues {
+		if r.PausedAt != nil {
+			info := queue(r.Name)
+			info.PausedAt, info.PausedUntil, info.PausedBy = core.Time(*r.PausedAt), core.Time(core.Deref(r.PausedUntil)), core.Deref(r.PausedBy)
+		}
+	}
+	for _, k := range p.kinds {
+		info := queue(k.Queue)
+		info.PausedKinds = append(info.PausedKinds, KindPause{k.Kind, core.Time(k.PausedAt), core.Time(core.Deref(k.PausedUntil)), core.Deref(k.PausedBy)})
+	}
+}
+
+func queuesOf(counts, due []Count, paused pauses, workers []WorkerInfo) []QueueInfo {
 	byName := map[string]*QueueInfo{}
 	queue := func(name string) *QueueInfo {
 		if byName[name] == nil {
@@ -165,12 +189,7 @@ func queuesOf(counts, due []Count, rows []db.Queue, workers []WorkerInfo) []Queu
 		info := queue(n.Queue)
 		info.Oldest = core.Earlier(info.Oldest, n.Since)
 	}
-	for _, r := range rows {
-		if r.PausedAt != nil {
-			info := queue(r.Name)
-			info.PausedAt, info.PausedUntil = core.Time(*r.PausedAt), core.Time(core.Deref(r.PausedUntil))
-		}
-	}
+	paused.mark(queue)
 	for _, w := range workers {
 		for name, slots := range w.Queues {
 			queue(name).Slots += slots

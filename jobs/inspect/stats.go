@@ -61,7 +61,7 @@ func (in *Inspector) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	return workers, nil
 }
 
-// QueueInfo is a queue that has live jobs, is paused, or has a live worker.
+// QueueInfo is a queue that has live jobs, is paused or has a paused kind, or has a live worker.
 type QueueInfo struct {
 	Name      string    `json:"name"`
 	Scheduled int64     `json:"scheduled"`
@@ -70,8 +70,18 @@ type QueueInfo struct {
 	Oldest    time.Time `json:"oldest_pending,omitzero"` // when the due job that waits longest fell due
 	PausedAt  time.Time `json:"paused_at,omitzero"`
 
-	PausedUntil time.Time `json:"paused_until,omitzero"` // not set for a pause that does not end by itself
-	Slots       int       `json:"slots"`                 // how many jobs the live workers can run at once
+	PausedUntil time.Time   `json:"paused_until,omitzero"`  // not set for a pause that does not end by itself
+	PausedBy    string      `json:"paused_by,omitempty"`    // the actor of the change (see [jobs.WithActor]), where it had one
+	PausedKinds []KindPause `json:"paused_kinds,omitempty"` // the kinds that are paused in it, by name
+	Slots       int         `json:"slots"`                  // how many jobs the live workers can run at once
+}
+
+// KindPause is the pause of a kind in a queue.
+type KindPause struct {
+	Kind  string    `json:"kind"`
+	At    time.Time `json:"paused_at"`
+	Until time.Time `json:"paused_until,omitzero"` // not set for a pause that does not end by itself
+	By    string    `json:"paused_by,omitempty"`   // the actor of the change, where it had one
 }
 
 // Queues returns the queues, ordered by name.

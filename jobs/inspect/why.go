@@ -22,23 +22,24 @@ import (
 type Reason string
 
 const (
-	ReasonEnded     Reason = "ended"            // it has a final status
-	ReasonReplaced  Reason = "replaced"         // its schedule cancelled it for the job of another tick
-	ReasonUniqueKey Reason = "unique-key-taken" // it has ended, and another live job holds its unique key: it cannot be retried
-	ReasonRunning   Reason = "running"          // it runs
-	ReasonLease     Reason = "lease-over"       // the lease of the worker that runs it is over, and no worker has rescued the job yet
-	ReasonCancel    Reason = "to-be-cancelled"  // it runs, and its worker was asked to stop it
-	ReasonNotDue    Reason = "not-due"          // its run-after time is to come
-	ReasonDebounced Reason = "debounced"        // its run-after time is to come, and another enqueue with its unique key puts it off
-	ReasonSuccessor Reason = "successor"        // a live job has its unique key: it runs when that has ended
-	ReasonClock     Reason = "clock"            // it is pending before its run-after time: by SQL, or because the clock was set back
-	ReasonMoved     Reason = "queue-moved"      // the queue is closed by a move to another database, or from one
-	ReasonPaused    Reason = "queue-paused"     // no worker claims from its queue
-	ReasonNoWorker  Reason = "no-worker"        // no live worker takes its kind from its queue
-	ReasonRefused   Reason = "refused"          // the database refuses what would be done with it, as for an index or a trigger of the application
-	ReasonSlots     Reason = "slots-taken"      // the workers that take it have no free slot
-	ReasonAhead     Reason = "jobs-ahead"       // other jobs run before it
-	ReasonSoon      Reason = "soon"             // a worker is about to claim it
+	ReasonEnded      Reason = "ended"            // it has a final status
+	ReasonReplaced   Reason = "replaced"         // its schedule cancelled it for the job of another tick
+	ReasonUniqueKey  Reason = "unique-key-taken" // it has ended, and another live job holds its unique key: it cannot be retried
+	ReasonRunning    Reason = "running"          // it runs
+	ReasonLease      Reason = "lease-over"       // the lease of the worker that runs it is over, and no worker has rescued the job yet
+	ReasonCancel     Reason = "to-be-cancelled"  // it runs, and its worker was asked to stop it
+	ReasonNotDue     Reason = "not-due"          // its run-after time is to come
+	ReasonDebounced  Reason = "debounced"        // its run-after time is to come, and another enqueue with its unique key puts it off
+	ReasonSuccessor  Reason = "successor"        // a live job has its unique key: it runs when that has ended
+	ReasonClock      Reason = "clock"            // it is pending before its run-after time: by SQL, or because the clock was set back
+	ReasonMoved      Reason = "queue-moved"      // the queue is closed by a move to another database, or from one
+	ReasonPaused     Reason = "queue-paused"     // no worker claims from its queue
+	ReasonKindPaused Reason = "kind-paused"      // no worker claims its kind from its queue
+	ReasonNoWorker   Reason = "no-worker"        // no live worker takes its kind from its queue
+	ReasonRefused    Reason = "refused"          // the database refuses what would be done with it, as for an index or a trigger of the application
+	ReasonSlots      Reason = "slots-taken"      // the workers that take it have no free slot
+	ReasonAhead      Reason = "jobs-ahead"       // other jobs run before it
+	ReasonSoon       Reason = "soon"             // a worker is about to claim it
 )
 
 // Finding is one reason why a job does not run.
@@ -81,9 +82,8 @@ func (in *Inspector) Why(ctx context.Context, id int64) (Diagnosis, error) {
 // why collects what the findings say of a job.
 type why struct {
 	job      jobs.Job
-	movedAt  time.Time // when a move closed the queue
-	pausedAt time.Time
-	until    time.Time    // the end of the pause; zero when it does not end by itself
+	movedAt  time.Time    // when a move closed the queue
+	paused   QueueInfo    // the pauses of its queue
 	refusals []db.Refusal // that mean something at its status
 	holder   int64        // of an ended job: the live job that has its unique key
 	replaced []db.ScheduleTick
@@ -112,11 +112,16 @@ func readJob(ctx context.Context, q db.Querier, id int64) (why, error) {
 	if err != nil {
 		return why{}, err
 	}
-	for _, r := range queues {
-		if r.Name == w.job.Queue {
-			w.pausedAt, w.until = core.Time(core.Deref(r.PausedAt)), core.Time(core.Deref(r.PausedUntil))
-		}
+	kinds, err := q.ListKindPauses(ctx)
+	if err != nil {
+		return why{}, err
 	}
+	pauses{queues, kinds}.mark(func(name string) *QueueInfo {
+		if name == w.job.Queue {
+			return &w.paused
+		}
+		return new(QueueInfo)
+	})
 	refusals, err := q.ListRefusals(ctx, id)
 	if err != nil {
 		return why{}, err
@@ -204,6 +209,22 @@ func moment(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
+// pauseEnd returns until when a pause lasts.
+func pauseEnd(until time.Time) string {
+	if until.IsZero() {
+		return "it is resumed"
+	}
+	return moment(until)
+}
+
+// byWhom returns the actor of a pause, where it has one.
+func byWhom(actor string) string {
+	if actor == "" {
+		return ""
+	}
+	return ", by " + strconv.Quote(actor)
+}
+
 // possible is a finding with the condition under which it applies.
 type possible struct {
 	applies bool
@@ -285,9 +306,11 @@ func (w *why) waiting(now time.Time) []Finding {
 	if w.ahead >= countAhead {
 		more = "at least "
 	}
-	until := "it is resumed"
-	if !w.until.IsZero() {
-		until = moment(w.until)
+	var kind KindPause
+	for _, p := range w.paused.PausedKinds {
+		if p.Kind == j.Kind {
+			kind = p
+		}
 	}
 	return append(w.refused(), findingsOf(
 		possible{j.Successor, say(ReasonSuccessor, "it runs when job %d has ended, which has its unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
@@ -298,7 +321,10 @@ func (w *why) waiting(now time.Time) []Finding {
 			say(ReasonClock, "it is pending but due only at %s, in %s: it was made so by SQL, or the clock was set back", due, in)},
 		possible{!w.movedAt.IsZero(),
 			say(ReasonMoved, "the queue is closed since %s by a move to another database, or from one", moment(w.movedAt))},
-		possible{!w.pausedAt.IsZero(), say(ReasonPaused, "queue %s is paused since %s, until %s", queue, moment(w.pausedAt), until)},
+		possible{!w.paused.PausedAt.IsZero(), say(ReasonPaused, "queue %s is paused since %s, until %s%s", queue,
+			moment(w.paused.PausedAt), pauseEnd(w.paused.PausedUntil), byWhom(w.paused.PausedBy))},
+		possible{kind.Kind != "", say(ReasonKindPaused, "its kind %s is paused in queue %s since %s, until %s%s", strconv.Quote(j.Kind), queue,
+			moment(kind.At), pauseEnd(kind.Until), byWhom(kind.By))},
 		possible{len(w.takers) == 0,
 			say(ReasonNoWorker, "no live worker takes jobs of the kind %s from queue %s", strconv.Quote(j.Kind), queue)},
 		possible{len(w.takers) > 0 && w.waits(now) && w.free == 0,

@@ -4,16 +4,18 @@ package jobtype
 type Action string
 
 const (
-	ActionEnqueue Action = "enqueue" // added jobs
-	ActionRetry   Action = "retry"   // made jobs due now
-	ActionCancel  Action = "cancel"  // ended jobs, or asked the workers that run them to
-	ActionUpdate  Action = "update"  // changed jobs that had not started
-	ActionDelete  Action = "delete"  // removed jobs
-	ActionPrune   Action = "prune"   // removed jobs that ended long ago
-	ActionPause   Action = "pause"   // stopped claims from a queue
-	ActionResume  Action = "resume"  // allowed them again
-	ActionMark    Action = "mark"    // marked fields of a kind as sensitive
-	ActionUnmark  Action = "unmark"  // removed such marks
+	ActionEnqueue    Action = "enqueue"     // added jobs
+	ActionRetry      Action = "retry"       // made jobs due now
+	ActionCancel     Action = "cancel"      // ended jobs, or asked the workers that run them to
+	ActionUpdate     Action = "update"      // changed jobs that had not started
+	ActionDelete     Action = "delete"      // removed jobs
+	ActionPrune      Action = "prune"       // removed jobs that ended long ago
+	ActionPause      Action = "pause"       // stopped claims from a queue
+	ActionResume     Action = "resume"      // allowed them again
+	ActionPauseKind  Action = "pause kind"  // stopped claims of a kind's jobs from a queue
+	ActionResumeKind Action = "resume kind" // allowed them again
+	ActionMark       Action = "mark"        // marked fields of a kind as sensitive
+	ActionUnmark     Action = "unmark"      // removed such marks
 
 	ActionSchedule       Action = "put schedule"    // added or replaced a schedule
 	ActionPauseSchedule  Action = "pause schedule"  // stopped it
@@ -25,7 +27,8 @@ const (
 // Actions returns all actions.
 func Actions() []Action {
 	return []Action{
-		ActionEnqueue, ActionRetry, ActionCancel, ActionUpdate, ActionDelete, ActionPrune, ActionPause, ActionResume, ActionMark, ActionUnmark,
+		ActionEnqueue, ActionRetry, ActionCancel, ActionUpdate, ActionDelete, ActionPrune, ActionPause, ActionResume,
+		ActionPauseKind, ActionResumeKind, ActionMark, ActionUnmark,
 		ActionSchedule, ActionPauseSchedule, ActionResumeSchedule, ActionRunSchedule, ActionDeleteSchedule,
 	}
 }

@@ -382,6 +382,10 @@ func (q queries) ImportJobs(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportJobs(ctx, arg)
 }
 
+func (q queries) ImportKindPauses(ctx context.Context, arg string) (int64, error) {
+	return q.own.ImportKindPauses(ctx, arg)
+}
+
 func (q queries) ImportQueues(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportQueues(ctx, arg)
 }
@@ -622,6 +626,18 @@ func (q queries) ListJobsFrom(ctx context.Context, arg db.ListJobsFromParams) ([
 	return list, nil
 }
 
+func (q queries) ListKindPauses(ctx context.Context) ([]db.KindPause, error) {
+	rows, err := q.own.ListKindPauses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.KindPause, len(rows))
+	for i, row := range rows {
+		list[i] = db.KindPause(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListLiveJobsByUniqueKey(ctx context.Context, arg db.ListLiveJobsByUniqueKeyParams) ([]db.ListLiveJobsByUniqueKeyRow, error) {
 	rows, err := q.own.ListLiveJobsByUniqueKey(ctx, dbpostgres.ListLiveJobsByUniqueKeyParams(arg))
 	if err != nil {
@@ -786,6 +802,10 @@ func (q queries) OpenQueue(ctx context.Context, arg string) (int64, error) {
 	return q.own.OpenQueue(ctx, arg)
 }
 
+func (q queries) PauseKind(ctx context.Context, arg db.PauseKindParams) (int64, error) {
+	return q.own.PauseKind(ctx, dbpostgres.PauseKindParams(arg))
+}
+
 func (q queries) PauseQueue(ctx context.Context, arg db.PauseQueueParams) (int64, error) {
 	return q.own.PauseQueue(ctx, dbpostgres.PauseQueueParams(arg))
 }
@@ -870,8 +890,16 @@ func (q queries) ResetStuckJobs(ctx context.Context, arg int64) ([]db.ResetStuck
 	return list, nil
 }
 
+func (q queries) ResumeDueKinds(ctx context.Context, arg int64) (int64, error) {
+	return q.own.ResumeDueKinds(ctx, arg)
+}
+
 func (q queries) ResumeDueQueues(ctx context.Context, arg int64) (int64, error) {
 	return q.own.ResumeDueQueues(ctx, arg)
+}
+
+func (q queries) ResumeKind(ctx context.Context, arg db.ResumeKindParams) (int64, error) {
+	return q.own.ResumeKind(ctx, dbpostgres.ResumeKindParams(arg))
 }
 
 func (q queries) ResumeQueue(ctx context.Context, arg db.ResumeQueueParams) (int64, error) {

@@ -1,22 +1,44 @@
 -- name: PauseQueue :execrows
 -- PauseQueue stops claims from a queue, until a time or until it is resumed; what runs goes on. Zero rows mean that it was paused so
 -- already.
-INSERT INTO sqluice_queues (name, paused_at, paused_until, updated_at)
-VALUES (CAST(@name AS TEXT), CAST(@now AS BIGINT), CAST(sqlc.narg('paused_until') AS BIGINT), CAST(@now AS BIGINT))
+INSERT INTO sqluice_queues (name, paused_at, paused_until, paused_by, updated_at)
+VALUES (CAST(@name AS TEXT), CAST(@now AS BIGINT), CAST(sqlc.narg('paused_until') AS BIGINT), CAST(sqlc.narg('paused_by') AS TEXT),
+        CAST(@now AS BIGINT))
 ON CONFLICT (name) DO UPDATE SET paused_at = COALESCE(sqluice_queues.paused_at, excluded.paused_at),
-    paused_until = excluded.paused_until, updated_at = excluded.updated_at
+    paused_until = excluded.paused_until, paused_by = excluded.paused_by, updated_at = excluded.updated_at
 WHERE sqluice_queues.paused_at IS NULL OR COALESCE(sqluice_queues.paused_until, -1) <> COALESCE(excluded.paused_until, -1);
 
 -- name: ResumeQueue :execrows
 -- ResumeQueue allows claims from a queue again. Zero rows mean that it was not paused.
-UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST(@now AS BIGINT)
 WHERE name = CAST(@name AS TEXT) AND paused_at IS NOT NULL;
 
 -- name: ResumeDueQueues :execrows
 -- ResumeDueQueues allows claims from the queues again whose pause is over.
-UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, updated_at = CAST(@now AS BIGINT)
+UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST(@now AS BIGINT)
 WHERE paused_at IS NOT NULL AND paused_until <= CAST(@now AS BIGINT);
 
 -- name: ListQueueRows :many
 -- ListQueueRows lists the queues that were ever paused.
 SELECT q.* FROM sqluice_queues AS q ORDER BY q.name;
+
+-- name: PauseKind :execrows
+-- PauseKind stops claims of a kind's jobs from a queue, until a time or until it is resumed; what runs goes on. Zero rows mean that
+-- it was paused so already.
+INSERT INTO sqluice_kind_pauses (queue, kind, paused_at, paused_until, paused_by, updated_at)
+VALUES (CAST(@queue AS TEXT), CAST(@kind AS TEXT), CAST(@now AS BIGINT), CAST(sqlc.narg('paused_until') AS BIGINT),
+        CAST(sqlc.narg('paused_by') AS TEXT), CAST(@now AS BIGINT))
+ON CONFLICT (queue, kind) DO UPDATE SET paused_until = excluded.paused_until, paused_by = excluded.paused_by, updated_at = excluded.updated_at
+WHERE COALESCE(sqluice_kind_pauses.paused_until, -1) <> COALESCE(excluded.paused_until, -1);
+
+-- name: ResumeKind :execrows
+-- ResumeKind allows claims of a kind's jobs from a queue again. Zero rows mean that it was not paused.
+DELETE FROM sqluice_kind_pauses WHERE queue = CAST(@queue AS TEXT) AND kind = CAST(@kind AS TEXT);
+
+-- name: ResumeDueKinds :execrows
+-- ResumeDueKinds allows claims of the kinds again whose pause is over.
+DELETE FROM sqluice_kind_pauses WHERE paused_until <= CAST(@now AS BIGINT);
+
+-- name: ListKindPauses :many
+-- ListKindPauses lists the kinds that are paused, by queue.
+SELECT h.* FROM sqluice_kind_pauses AS h ORDER BY h.queue, h.kind;

@@ -125,6 +125,24 @@ CREATE TABLE sqluice_jobs (
     CHECK (successor_at IS NULL OR (successor_at BETWEEN 100000000000000 AND 253402300799999999 OR successor_at = 0)
            AND unique_key IS NOT NULL AND status = 'scheduled')) STRICT;
 
+CREATE TABLE sqluice_kind_pauses (
+    queue        TEXT    NOT NULL DEFAULT 'default'
+                 CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
+                        AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind         TEXT    NOT NULL
+                 CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                        AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    paused_at    INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                 CHECK (paused_at BETWEEN 0 AND 253402300799999999),
+    paused_until INTEGER CHECK (paused_until BETWEEN 0 AND 253402300799999999),
+    paused_by    TEXT
+                 CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0
+                        AND paused_by NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    updated_at   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                 CHECK (updated_at BETWEEN 0 AND 253402300799999999),
+    PRIMARY KEY (queue, kind)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE sqluice_moves (
     direction  TEXT    NOT NULL PRIMARY KEY CHECK (direction IN ('in', 'out')),
     token      TEXT    NOT NULL CHECK (instr(token, char(0)) = 0 AND length(CAST(token AS BLOB)) <= 1048576),
@@ -138,7 +156,9 @@ CREATE TABLE sqluice_queues (
                       AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     paused_at  INTEGER CHECK (paused_at BETWEEN 0 AND 253402300799999999),
     updated_at INTEGER NOT NULL CHECK (updated_at BETWEEN 0 AND 253402300799999999)
-, paused_until INTEGER CHECK (paused_until BETWEEN 0 AND 253402300799999999)) STRICT;
+, paused_until INTEGER CHECK (paused_until BETWEEN 0 AND 253402300799999999), paused_by TEXT
+    CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0
+           AND paused_by NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*')) STRICT;
 
 CREATE TABLE sqluice_refusals (
     job_id   INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),

@@ -38,6 +38,14 @@ func Of(ctx context.Context) (*Author, error) {
 	return &Author{name}, nil
 }
 
+// Name returns the author's name; nil for a nil Author.
+func (a *Author) Name() *string {
+	if a == nil {
+		return nil
+	}
+	return &a.name
+}
+
 // Entry is a change. Which fields are set depends on the action.
 type Entry struct {
 	Action jobtype.Action

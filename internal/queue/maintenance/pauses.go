@@ -10,7 +10,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 )
 
-// EndWaits resumes the queues whose pause is over, and releases successors whose unique keys are free. It writes only when there is one.
+// EndWaits resumes the queues and kinds whose pause is over, and releases successors whose unique keys are free. It writes only when there is one.
 func EndWaits(ctx context.Context, store engine.Store) error {
 	var work db.GetScheduleWorkRow
 	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
@@ -18,7 +18,7 @@ func EndWaits(ctx context.Context, store engine.Store) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("look for pauses of queues that are over: %w", err)
+		return fmt.Errorf("look for pauses that are over: %w", err)
 	}
 	now := core.Micros(store.Now())
 	if work.Free > 0 {
@@ -32,17 +32,21 @@ func EndWaits(ctx context.Context, store engine.Store) error {
 	return resumeDue(ctx, store)
 }
 
-// resumeDue resumes the queues whose pause is over.
+// resumeDue resumes the queues and kinds whose pause is over.
 func resumeDue(ctx context.Context, store engine.Store) error {
-	var resumed int64
+	var queues, kinds int64
 	err := store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		resumed, err = q.ResumeDueQueues(ctx, core.Micros(store.Now()))
+		now := core.Micros(store.Now())
+		if queues, err = q.ResumeDueQueues(ctx, now); err != nil {
+			return err
+		}
+		kinds, err = q.ResumeDueKinds(ctx, now)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("end pauses of queues: %w", err)
+		return fmt.Errorf("end pauses: %w", err)
 	}
-	if resumed > 0 {
+	if queues+kinds > 0 {
 		store.Announce(core.WorkReady)
 	}
 	return nil

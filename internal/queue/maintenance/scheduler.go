@@ -39,7 +39,7 @@ const (
 	scheduleFault = 10 * time.Second
 )
 
-// Scheduler enqueues the jobs of schedules when they are due, ends pauses of queues that end by themselves, and releases successors whose
+// Scheduler enqueues the jobs of schedules when they are due, ends pauses that end by themselves, and releases successors whose
 // unique keys are free. Any number of them may work on one queue.
 type Scheduler struct {
 	Store    engine.Store

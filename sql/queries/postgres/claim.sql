@@ -9,7 +9,7 @@ WHERE id = ANY (ARRAY(
 ));
 
 -- name: HasClaimableJobs :one
--- HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
+-- HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue and are not paused in it, as the queue is not.
 -- It looks at one index entry per kind, from the cursors on, as ClaimJobs does, or before those of a list called before.
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     SELECT j.id FROM (
@@ -23,6 +23,7 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = b.kind
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = b.kind)
           AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
@@ -31,6 +32,7 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = f.value->>0
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = f.value->>0)
           AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
@@ -40,6 +42,7 @@ SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM (
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
         WHERE i.status = 'pending' AND i.queue = CAST(@queue AS TEXT) AND i.kind = a.value->>0
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = a.value->>0)
           AND i.priority = CAST(a.value->>1 AS BIGINT)
           AND (i.run_after, i.id) < (CAST(a.value->>2 AS BIGINT), CAST(a.value->>3 AS BIGINT))
         LIMIT 1
@@ -60,7 +63,8 @@ WITH RECURSIVE w (queue, n) AS (
 )
 SELECT CAST(w.queue AS TEXT) AS queue, CAST(CASE WHEN EXISTS (
     SELECT 1 FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) AS k (value) CROSS JOIN LATERAL (
-        SELECT i.id FROM sqluice_jobs AS i WHERE i.status = 'pending' AND i.queue = w.queue AND i.kind = k.value LIMIT 1
+        SELECT i.id FROM sqluice_jobs AS i WHERE i.status = 'pending' AND i.queue = w.queue AND i.kind = k.value
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = w.queue AND h.kind = k.value) LIMIT 1
     ) AS j
 ) AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = w.queue AND q.paused_at IS NOT NULL) THEN 1 ELSE 0 END AS BIGINT) AS claimable
 FROM w;
@@ -85,14 +89,18 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.queue AND q
     ) AS b
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = l.queue AND i.kind = b.kind AND i.priority > b.low AND i.priority < b.high
+        WHERE i.status = 'pending' AND i.queue = l.queue AND i.kind = b.kind
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.queue AND h.kind = b.kind)
+          AND i.priority > b.low AND i.priority < b.high
         LIMIT 1
     ) AS j
   ) OR EXISTS (
     SELECT 1 FROM jsonb_array_elements(l.cursors->'from') AS f (value)
     CROSS JOIN LATERAL (
         SELECT i.id FROM sqluice_jobs AS i
-        WHERE i.status = 'pending' AND i.queue = l.queue AND i.kind = f.value->>0 AND i.priority = CAST(f.value->>1 AS BIGINT)
+        WHERE i.status = 'pending' AND i.queue = l.queue AND i.kind = f.value->>0
+          AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.queue AND h.kind = f.value->>0)
+          AND i.priority = CAST(f.value->>1 AS BIGINT)
           AND (i.run_after, i.id) >= (CAST(f.value->>2 AS BIGINT), CAST(f.value->>3 AS BIGINT))
         LIMIT 1
     ) AS j
@@ -110,12 +118,14 @@ CROSS JOIN LATERAL (
     (SELECT p.id FROM sqluice_jobs AS p
      WHERE p.status = 'pending' AND p.queue = l.value AND p.kind = k.value AND p.run_after <= CAST(@now AS BIGINT)
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS f WHERE f.job_id = p.id AND f.action IN ('claim', 'conflict') AND f.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
-       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL) LIMIT 1)
+       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL)
+       AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value) LIMIT 1)
     UNION ALL
     (SELECT d.id FROM sqluice_jobs AS d
      WHERE d.status = 'scheduled' AND d.run_after <= CAST(@now AS BIGINT) /* by sqluice_jobs_due: few are due and not promoted */
        AND COALESCE(d.queue, '') = l.value AND COALESCE(d.kind, '') = k.value
        AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action = 'promote' AND g.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
-       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = l.value AND u.paused_at IS NOT NULL) LIMIT 1)
+       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS u WHERE u.name = l.value AND u.paused_at IS NOT NULL)
+       AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = l.value AND o.kind = k.value) LIMIT 1)
     LIMIT 1
 ) AS c;

@@ -4,6 +4,7 @@ SELECT c.id FROM jsonb_array_elements_text(CAST(CAST(@kinds AS TEXT) AS jsonb)) 
 CROSS JOIN LATERAL (
     SELECT j.id, j.priority, j.run_after FROM sqluice_jobs AS j
     WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
+      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = k.value)
       AND j.run_after <= CAST(@now AS BIGINT)
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.action IN ('claim', 'conflict') AND r.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
     ORDER BY j.priority DESC, j.run_after, j.id LIMIT CAST(@n AS BIGINT)

@@ -8,13 +8,14 @@ WHERE id IN (
 );
 
 -- name: HasClaimableJobs :one
--- HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue that is not paused.
+-- HasClaimableJobs counts the kinds, of a JSON list, that have a claimable job in a queue and are not paused in it, as the queue is not.
 -- It looks at one index entry per kind, from the cursors on, as ClaimJobs does, or before those of a list called before.
 SELECT CAST(COUNT(*) AS BIGINT) AS kinds FROM json_each(CAST(@kinds AS TEXT)) AS k
 WHERE CAST(@cursors AS TEXT) = '' AND EXISTS (
     SELECT 1 FROM sqluice_jobs AS j
     WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
 )
+AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = k.value)
 AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL);
 
 -- name: ListPendingQueues :many
@@ -31,6 +32,7 @@ SELECT CAST(w.queue AS TEXT) AS queue, CAST(EXISTS (
     SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = w.queue AND j.kind = k.value
     )
+    AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = w.queue AND h.kind = k.value)
 ) AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = w.queue AND q.paused_at IS NOT NULL) AS BIGINT) AS claimable
 FROM w WHERE w.queue IS NOT NULL;
 
@@ -42,6 +44,7 @@ WHERE l.value->>1 = '' AND EXISTS (
     SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = l.value->>0 AND j.kind = k.value
     )
+    AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value->>0 AND h.kind = k.value)
 )
 AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value->>0 AND q.paused_at IS NOT NULL);
 
@@ -62,4 +65,5 @@ OR (EXISTS (
     WHERE d.status = 'scheduled' AND d.queue = l.value AND d.kind = k.value AND d.run_after <= CAST(@now AS BIGINT)
       AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action = 'promote' AND g.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
 ))
+AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value)
 AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL);

@@ -15,8 +15,14 @@ FROM json_each(CAST(@items AS TEXT)) AS e;
 
 -- name: ImportQueues :execrows
 -- ImportQueues adds rows as they are: a JSON list of lists, each in the order of the table's columns.
-INSERT INTO sqluice_queues (name, paused_at, updated_at, paused_until)
-SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3
+INSERT INTO sqluice_queues (name, paused_at, updated_at, paused_until, paused_by)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4
+FROM json_each(CAST(@items AS TEXT)) AS e;
+
+-- name: ImportKindPauses :execrows
+-- ImportKindPauses adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_kind_pauses (queue, kind, paused_at, paused_until, paused_by, updated_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5
 FROM json_each(CAST(@items AS TEXT)) AS e;
 
 -- name: ImportAudit :execrows

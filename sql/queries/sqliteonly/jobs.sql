@@ -11,7 +11,7 @@ VALUES (CASE WHEN EXISTS (SELECT 1 FROM sqluice_moves AS m) THEN NULL ELSE CAST(
 
 -- name: EnqueueClaimedJob :execlastid
 -- EnqueueClaimedJob adds one job that a worker holds, and returns its id, as the statement of that name for both engines does.
--- When the worker is gone, the queue is paused, closed by a move or not empty of the kinds, or a scheduled job is due, the error is
+-- When the worker is gone, the queue or the kind is paused, the queue closed by a move or not empty of the kinds, or a scheduled job is due, the error is
 -- that updated_at is NULL.
 INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, max_attempts, timeout,
                   user_id, tags, metadata, created_at, lease_until, attempt, updated_at)
@@ -23,10 +23,12 @@ VALUES (CAST(@worker_id AS BIGINT), CAST(@kind AS TEXT), CAST(@queue AS TEXT), C
                  SELECT 1 FROM json_each(CAST(@kinds AS TEXT)) AS k WHERE CAST(@cursors AS TEXT) = '' AND EXISTS (
                      SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(@queue AS TEXT) AND j.kind = k.value
                  )
+                 AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST(@queue AS TEXT) AND o.kind = k.value)
              )
                OR EXISTS (SELECT 1 FROM sqluice_moves AS m)
                OR NOT EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
                OR EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+               OR EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = CAST(@kind AS TEXT))
                OR EXISTS (SELECT 1 FROM sqluice_jobs AS d WHERE d.status = 'scheduled' AND d.run_after <= CAST(@started_at AS BIGINT))
              THEN NULL ELSE CAST(@started_at AS BIGINT) END);
 
@@ -65,5 +67,6 @@ FROM sqluice_jobs AS j WHERE j.id IN (
     )
     WHERE EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = k.value)
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 );

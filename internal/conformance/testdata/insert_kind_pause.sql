@@ -1,0 +1,1 @@
+INSERT INTO sqluice_kind_pauses (kind) VALUES ('k') RETURNING 1

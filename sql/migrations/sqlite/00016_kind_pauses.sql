@@ -1,0 +1,46 @@
+-- +goose Up
+-- The names that this migration makes must be free.
+CREATE TEMP TABLE sqluice_taken (names TEXT);
+-- +goose StatementBegin
+CREATE TEMP TRIGGER sqluice_taken_names BEFORE INSERT ON sqluice_taken
+BEGIN
+    SELECT RAISE(ABORT, 'the database has these names already, of an application or of another build of sqluice: ' || NEW.names);
+END;
+-- +goose StatementEnd
+INSERT INTO sqluice_taken (names)
+SELECT t.names FROM (SELECT group_concat(n.name, ', ') AS names FROM (
+    SELECT s.name FROM main.sqlite_schema AS s WHERE lower(s.name) IN (
+        'sqluice_kind_pauses'
+    ) ORDER BY s.name
+) AS n) AS t WHERE t.names IS NOT NULL;
+DROP TABLE sqluice_taken;
+
+-- The kinds whose jobs no worker claims from a queue: a row for each, which is removed when the kind is resumed. A plain
+-- INSERT INTO sqluice_kind_pauses (queue, kind) VALUES ('default', 'mail') is a good pause. A worker ends one that has paused_until.
+-- paused_by is the actor of the pause, for people to see.
+CREATE TABLE sqluice_kind_pauses (
+    queue        TEXT    NOT NULL DEFAULT 'default'
+                 CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
+                        AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind         TEXT    NOT NULL
+                 CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
+                        AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    paused_at    INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                 CHECK (paused_at BETWEEN 0 AND 253402300799999999),
+    paused_until INTEGER CHECK (paused_until BETWEEN 0 AND 253402300799999999),
+    paused_by    TEXT
+                 CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0
+                        AND paused_by NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    updated_at   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+                 CHECK (updated_at BETWEEN 0 AND 253402300799999999),
+    PRIMARY KEY (queue, kind)
+) STRICT, WITHOUT ROWID;
+
+-- The actor of the pause of a queue.
+ALTER TABLE sqluice_queues ADD COLUMN paused_by TEXT
+    CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0
+           AND paused_by NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*');
+
+-- +goose Down
+ALTER TABLE sqluice_queues DROP COLUMN paused_by;
+DROP TABLE sqluice_kind_pauses;
