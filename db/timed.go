@@ -1070,6 +1070,13 @@ func (q timed) SetUniqueKeyJob(ctx context.Context, arg SetUniqueKeyJobParams) e
 	return err
 }
 
+func (q timed) SetWorkerQueues(ctx context.Context, arg SetWorkerQueuesParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.SetWorkerQueues(ctx, arg)
+	q.hook("SetWorkerQueues", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.SnoozeJob(ctx, arg)

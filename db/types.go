@@ -142,6 +142,7 @@ type (
 	SetJobProgressParams          = sqlite.SetJobProgressParams
 	SetScheduleFaultParams        = sqlite.SetScheduleFaultParams
 	SetUniqueKeyJobParams         = sqlite.SetUniqueKeyJobParams
+	SetWorkerQueuesParams         = sqlite.SetWorkerQueuesParams
 	SnoozeJobParams               = sqlite.SnoozeJobParams
 	TakeJobChangesParams          = sqlite.TakeJobChangesParams
 	TakeJobChangesRow             = sqlite.TakeJobChangesRow

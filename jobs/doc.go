@@ -46,7 +46,8 @@ A runner claims only kinds that it has a handler for; jobs of other kinds stay p
 
 # Queues
 
-A queue is a name. [Config.Queues] says from which queues a runner takes jobs, and how many of each run at once. A queue
+A queue is a name. [Config.Queues] says from which queues a runner takes jobs, and how many of each run at once;
+[Runner.SetQueue] changes that while it runs. A queue
 exists as soon as a job names it. [Client.PauseQueue] stops claims from a queue in all processes,
 [Client.PauseKind] those of one kind.
 

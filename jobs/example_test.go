@@ -259,3 +259,28 @@ func ExampleClient_PauseKind() {
 	// paused: true
 	// resumed: true
 }
+
+// A queue for each tenant: the runner learns of a new one while it runs.
+func ExampleRunner_SetQueue() {
+	ctx := context.Background()
+	client, done := newClient(ctx)
+	defer done()
+	runner, err := jobs.NewRunner(client, jobs.Config{Queues: map[string]int{"tenant-1": 4}, Logger: slog.New(slog.DiscardHandler)})
+	check(err)
+	Thumbnail.Handle(runner, func(context.Context, jobs.Job, Resize) error { return nil })
+	running, stop := context.WithCancel(ctx)
+	stopped := make(chan error)
+	go func() { stopped <- runner.Run(running) }()
+
+	receipt, err := Thumbnail.Enqueue(ctx, client, Resize{"cat.jpg", 80}, jobs.Queue("tenant-7"))
+	check(err)
+	check(runner.SetQueue("tenant-7", 4))
+	job, err := client.Wait(ctx, receipt.ID)
+	check(err)
+	fmt.Println(job.Queue, job.Status)
+
+	check(runner.SetQueue("tenant-7", 0)) // it takes no more of them
+	stop()
+	check(<-stopped)
+	// Output: tenant-7 done
+}

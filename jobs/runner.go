@@ -49,7 +49,7 @@ type Retention struct {
 // Config says how a runner runs. The zero value of every field is its default.
 type Config struct {
 	// Queues are the queues to take jobs from, each with its number of slots, which is how many jobs run at once; 10 of
-	// [DefaultQueue] when empty.
+	// [DefaultQueue] when empty. [Runner.SetQueue] changes them later.
 	Queues map[string]int
 
 	// Ahead is how many jobs of each queue may be claimed, where jobs are short, before a slot is free for them, so that no
@@ -194,12 +194,13 @@ func setDefault[T comparable](field *T, value T) {
 type Runner struct {
 	client   *Client
 	config   Config
+	queues   *runner.Queues
 	handlers map[string]runner.Handler
 	marks    map[string][]string // of the kinds that have handlers
 	started  atomic.Bool
 
 	schedules []Schedule // that the runner declares
-	elsewhere []handler  // of kinds whose queues the runner does not claim from
+	queued    []handler  // of kinds that name a queue
 }
 
 // NewRunner returns a runner, or all faults of the config together.
@@ -211,7 +212,7 @@ func NewRunner(client *Client, config Config) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new runner: %w", err)
 	}
-	return &Runner{client: client, config: config, handlers: map[string]runner.Handler{}, marks: map[string][]string{}}, nil
+	return &Runner{client: client, config: config, queues: runner.NewQueues(config.Queues), handlers: map[string]runner.Handler{}, marks: map[string][]string{}}, nil
 }
 
 // handler is what a runner is told of a kind.
@@ -243,12 +244,31 @@ func (r *Runner) handle(h handler) {
 	r.handlers[h.kind] = runner.Handler{
 		Timeout: h.timeout, RetryDelay: h.retryDelay, Run: r.config.around(h.run),
 	}
-	if _, claimed := r.config.Queues[h.queue]; h.queue != "" && !claimed {
-		r.elsewhere = append(r.elsewhere, h)
+	if h.queue != "" {
+		r.queued = append(r.queued, h)
 	}
 	if len(h.sensitive) > 0 {
 		r.marks[h.kind] = h.sensitive
 	}
+}
+
+// SetQueue gives a queue so many slots in this runner: up to 100,000, and 0 removes it. It adds a queue that the runner does not have. It may be
+// called at any time, before Run and beside it, also by a handler, and concurrently. It does not touch the database.
+//
+// The runner obeys when SetQueue returns: it claims no further jobs of a removed queue, and is handed none over, but for a claim that is under
+// way. Those that run go on, and those that were claimed before a slot was free are given back. With fewer slots than jobs that run, further
+// ones start when enough have ended. The list of workers follows within about a second. A runner whose last queue was removed rests until it
+// gets one. The error is an [InvalidError], and nothing has changed then.
+func (r *Runner) SetQueue(name string, slots int) error {
+	err := ValidateName("queue", name)
+	if err == nil && (slots < 0 || slots > maxSlots) {
+		err = jobtype.NewInvalidError("slots of queue "+strconv.Quote(name), fmt.Sprint(slots), fmt.Sprintf("be from 0, which removes the queue, to %d", maxSlots))
+	}
+	if err != nil {
+		return fmt.Errorf("set queue %s: %w", strconv.Quote(name), err)
+	}
+	r.queues.Set(name, slots)
+	return nil
 }
 
 // Run claims and runs jobs until ctx ends. Then it stops claiming, lets handlers finish for [Config.Grace], cancels
@@ -277,11 +297,15 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 		}
 	}
 	log := callback.Logger(r.config.Logger)
-	for _, h := range r.elsewhere {
+	queues, _ := r.queues.Slots()
+	for _, h := range r.queued {
+		if queues[h.queue] > 0 {
+			continue
+		}
 		log.Warn("the kind's queue is not one of the runner's queues: only jobs of the kind that are enqueued on one of those run here", "kind", h.kind, "queue", h.queue)
 	}
 	err := runner.Run(audit.Without(ctx), r.config.internal(drain), runner.Options{
-		Scope: r.client.scope(), Registry: r.client.runners, Handlers: r.handlers, Schedules: schedule.Names(schedules),
+		Scope: r.client.scope(), Registry: r.client.runners, Queues: r.queues, Handlers: r.handlers, Schedules: schedule.Names(schedules),
 		Prepare: func(ctx context.Context) error { return r.prepare(ctx, schedules) },
 	})
 	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
@@ -296,7 +320,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 // internal returns the config as the engine room takes it.
 func (c Config) internal(drain bool) runner.Config {
 	return runner.Config{
-		Queues: c.Queues, Prefetch: c.Ahead, Name: c.Name, Version: c.Version, Grace: c.Grace, Stop: c.StopTimeout, Lease: c.Lease, Timeout: c.Timeout,
+		Prefetch: c.Ahead, Name: c.Name, Version: c.Version, Grace: c.Grace, Stop: c.StopTimeout, Lease: c.Lease, Timeout: c.Timeout,
 		StuckAfter: c.StuckAfter, FailOnBoot: c.OnBoot == OnBootFailed, MaxCrashes: c.MaxCrashes,
 		Retention: maintenance.Retention(c.Retention), HistoryNames: c.HistoryNames, Log: c.Logger, Drain: drain,
 	}

@@ -355,6 +355,8 @@ type Querier interface {
 	SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) error
 	// SetUniqueKeyJob notes the job that has taken a unique key.
 	SetUniqueKeyJob(ctx context.Context, arg SetUniqueKeyJobParams) error
+	// SetWorkerQueues says which queues a worker serves by now, a JSON object of slots; zero rows mean that it was declared dead.
+	SetWorkerQueues(ctx context.Context, arg SetWorkerQueuesParams) (int64, error)
 	// SnoozeJob puts a job off until run_after; the attempt does not count.
 	SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error)
 	// TakeJobChanges removes up to n notes after an id and returns them.

@@ -225,3 +225,21 @@ func (q *Queries) RegisterWorker(ctx context.Context, arg RegisterWorkerParams) 
 	err := row.Scan(&id)
 	return id, err
 }
+
+const setWorkerQueues = `-- name: SetWorkerQueues :execrows
+UPDATE sqluice_workers SET queues = CAST($1 AS TEXT) WHERE id = CAST($2 AS BIGINT) AND ended_at IS NULL
+`
+
+type SetWorkerQueuesParams struct {
+	Queues string `json:"queues"`
+	ID     int64  `json:"id"`
+}
+
+// SetWorkerQueues says which queues a worker serves by now, a JSON object of slots; zero rows mean that it was declared dead.
+func (q *Queries) SetWorkerQueues(ctx context.Context, arg SetWorkerQueuesParams) (int64, error) {
+	result, err := q.db.Exec(ctx, setWorkerQueues, arg.Queues, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}

@@ -73,6 +73,7 @@ func Run(t *testing.T, open Open) {
 		{"Readers", readersTests},
 		{"Why", whyTests},
 		{"Runner", runnerTests},
+		{"SetQueue", setQueueTests},
 		{"Handover", handoverTests},
 		{"Ahead", aheadTests},
 		{"Stop", stopTests},

@@ -39,6 +39,7 @@ func nothing(context.Context, jobs.Job) error { return nil }
 // running is a started runner.
 type running struct {
 	f      *fixture
+	runner *jobs.Runner
 	cancel context.CancelFunc
 	done   chan error
 }
@@ -71,7 +72,7 @@ func (f *fixture) startOn(client *jobs.Client, config jobs.Config, handles ...ha
 func (f *fixture) run(runner *jobs.Runner) *running {
 	f.Helper()
 	ctx, cancel := context.WithCancel(f.ctx)
-	r := &running{f: f, cancel: cancel, done: make(chan error, 1)}
+	r := &running{f: f, runner: runner, cancel: cancel, done: make(chan error, 1)}
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)

@@ -757,6 +757,11 @@ func (q counted) SetUniqueKeyJob(ctx context.Context, arg db.SetUniqueKeyJobPara
 	return q.own.SetUniqueKeyJob(ctx, arg)
 }
 
+func (q counted) SetWorkerQueues(ctx context.Context, arg db.SetWorkerQueuesParams) (int64, error) {
+	q.note("SetWorkerQueues")
+	return q.own.SetWorkerQueues(ctx, arg)
+}
+
 func (q counted) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
 	q.note("SnoozeJob")
 	return q.own.SnoozeJob(ctx, arg)

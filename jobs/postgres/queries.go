@@ -934,6 +934,10 @@ func (q queries) SetUniqueKeyJob(ctx context.Context, arg db.SetUniqueKeyJobPara
 	return q.own.SetUniqueKeyJob(ctx, dbpostgres.SetUniqueKeyJobParams(arg))
 }
 
+func (q queries) SetWorkerQueues(ctx context.Context, arg db.SetWorkerQueuesParams) (int64, error) {
+	return q.own.SetWorkerQueues(ctx, dbpostgres.SetWorkerQueuesParams(arg))
+}
+
 func (q queries) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
 	return q.own.SnoozeJob(ctx, dbpostgres.SnoozeJobParams(arg))
 }

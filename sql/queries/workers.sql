@@ -15,6 +15,10 @@ RETURNING id;
 UPDATE sqluice_workers SET heartbeat_at = CAST(@now AS BIGINT), lease_until = CAST(@lease_until AS BIGINT)
 WHERE id = CAST(@id AS BIGINT) AND ended_at IS NULL;
 
+-- name: SetWorkerQueues :execrows
+-- SetWorkerQueues says which queues a worker serves by now, a JSON object of slots; zero rows mean that it was declared dead.
+UPDATE sqluice_workers SET queues = CAST(@queues AS TEXT) WHERE id = CAST(@id AS BIGINT) AND ended_at IS NULL;
+
 -- name: EndWorker :execrows
 -- EndWorker closes a worker's row; of many callers only one gets a row.
 UPDATE sqluice_workers SET ended_at = CAST(@now AS BIGINT), end_reason = CAST(@end_reason AS TEXT)

@@ -15,9 +15,8 @@ const ClaimMost = 1000
 
 // Config says how a run works. jobs.Config documents the fields and fills in the defaults: a Config has none.
 type Config struct {
-	Queues       map[string]int // slots by queue
-	Prefetch     int            // jobs of each queue
-	Name         string         // made from host and process id when empty
+	Prefetch     int    // jobs of each queue
+	Name         string // made from host and process id when empty
 	Version      string
 	Grace        time.Duration
 	Lease        time.Duration
@@ -43,6 +42,7 @@ type Handler struct {
 type Options struct {
 	Scope    *engine.Scope
 	Registry *Registry
+	Queues   *Queues
 	Handlers map[string]Handler              // by kind
 	Prepare  func(ctx context.Context) error // called before the worker claims; an outage is waited out
 

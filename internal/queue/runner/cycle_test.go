@@ -81,9 +81,9 @@ func (q *endlessQuerier) ClaimJobs(_ context.Context, arg db.ClaimJobsParams) ([
 // endlessProducer returns a producer with so many ends to record.
 func endlessProducer(t *testing.T, store engine.Store, ends int, handle func()) *producer {
 	t.Helper()
-	config := Config{Queues: map[string]int{jobtype.DefaultQueue: 1000}, Lease: time.Minute, MaxCrashes: 3}
+	config := Config{Lease: time.Minute, MaxCrashes: 3}
 	handlers := map[string]Handler{"k": {Run: func(context.Context, *jobtype.Job) error { handle(); return nil }}}
-	r := runOf(t, store, config, handlers)
+	r := runOf(t, store, config, map[string]int{jobtype.DefaultQueue: 1000}, handlers)
 	for i := range ends {
 		a := r.attemptOf(db.ClaimJobsRow{ID: int64(i + 1), Kind: "k", Attempt: 1})
 		r.running[a.fence()] = a

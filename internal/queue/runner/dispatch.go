@@ -30,8 +30,10 @@ func (x *executor) dispatch(claimed []*Attempt) {
 		}
 		a.claim(now)
 		x.running[a.fence()] = a
-		if !x.queues[a.job.Queue].add(a) {
-			x.returnOverdueIn(prefetchFor)
+		if q := x.queues[a.job.Queue]; !q.add(a) {
+			if x.returnOverdueIn(prefetchFor); q.total == 0 { // the queue was removed after the claim had begun
+				x.unclaim(q.prefetch.remove(len(q.prefetch.jobs)))
+			}
 			continue
 		}
 		starting = append(starting, a)

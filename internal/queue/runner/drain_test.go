@@ -9,7 +9,7 @@ import (
 // A draining producer that waits for others' jobs looks soon at first, and less often in the course of time.
 func TestDrainLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &producer{run: runOf(t, &endless{}, Config{Drain: true}, nil)}
+		p := &producer{run: runOf(t, &endless{}, Config{Drain: true}, nil, nil)}
 		for n, want := range map[int]time.Duration{0: drainFirst, 1: 2 * drainFirst, 3: 8 * drainFirst, 7: drainLast, 1000: drainLast} {
 			for what, count := range map[string]*int{"looks": &p.vain, "cycles": &p.misses} {
 				*count = n

@@ -77,7 +77,7 @@ func (*shaky) SchemaVersion(context.Context) (int64, int64, error) { panic("oh n
 
 // Without its heartbeat a worker must not go on.
 func TestHeartbeatThatPanicsEndsTheRun(t *testing.T) {
-	r := runOf(t, &shaky{}, Config{Queues: map[string]int{"q": 2}, Lease: time.Second}, nil)
+	r := runOf(t, &shaky{}, Config{Lease: time.Second}, map[string]int{"q": 2}, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	(&heartbeat{run: r, stop: cancel}).Run(ctx)

@@ -75,7 +75,7 @@ func (h *handover) end() {
 		q.kept--
 		q.handover.until = time.Now().Add(min(handoverFirst<<min(q.handover.declined, 10), handoverLast))
 		q.handover.declined++
-	} else {
+	} else if q != nil { // else the queue was removed, and its job has ended
 		q.handover.declined = 0
 	}
 	r.handingOver = false

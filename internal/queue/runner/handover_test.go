@@ -16,7 +16,7 @@ import (
 
 // resting returns a run whose producer waits for a notification, with two slots.
 func resting(t *testing.T) *run {
-	r := runOf(t, &endless{}, Config{Queues: map[string]int{"q": 2}}, map[string]Handler{"k": {Run: func(context.Context, *jobtype.Job) error { return nil }}})
+	r := runOf(t, &endless{}, Config{}, map[string]int{"q": 2}, map[string]Handler{"k": {Run: func(context.Context, *jobtype.Job) error { return nil }}})
 	r.worker, r.resting = worker{id: 7}, true
 	return r
 }

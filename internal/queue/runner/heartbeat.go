@@ -47,17 +47,22 @@ func (h *heartbeat) Run(ctx context.Context) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
+		look, told := h.look, false
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		case <-h.served.stale:
+			look, told = h.registration.tellQueues, true
 		}
-		err := h.look(ctx)
+		err := look(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		pause := every
 		switch fatal := outage.Unusable(err); {
+		case err == nil && told:
+			continue // the next look comes at its time
 		case err == nil:
 			trouble.Over("housekeeping works again")
 		case fatal != nil:
@@ -119,7 +124,7 @@ func (h *heartbeat) look(ctx context.Context) error {
 			h.renewed = now
 		}
 	}
-	if err := engine.CheckSchema(ctx, h.store); err != nil {
+	if err := h.checkRow(ctx); err != nil {
 		return err
 	}
 	// By the clock as it was when the look began: a step since then shows only at the next look.
@@ -146,6 +151,14 @@ func (h *heartbeat) look(ctx context.Context) error {
 		err = errors.Join(err, h.rescuer.Reset(ctx, false, before, nil, ""))
 	}
 	return err
+}
+
+// checkRow checks the schema, and that the worker's row has the queues that the run serves.
+func (h *heartbeat) checkRow(ctx context.Context) error {
+	if err := engine.CheckSchema(ctx, h.store); err != nil {
+		return err
+	}
+	return h.registration.tellQueues(ctx)
 }
 
 // renew extends the worker's lease and those of its jobs. all is false when some of them were not: they have just

@@ -28,8 +28,10 @@ const (
 type producer struct {
 	*run
 	steps    steps
-	names    []string // of the queues
+	version  uint64   // of the queues
+	names    []string // theirs
 	wake     <-chan struct{}
+	unlisten func()
 	alarm    *clock.Alarm
 	hungry   map[string]bool // queues that may hold jobs to claim
 	behind   bool            // more jobs are due than were promoted
@@ -47,23 +49,38 @@ type producer struct {
 
 // produce runs until ctx has ended and nothing is left to record, a drain is complete, or the database is unusable.
 func (r *run) produce(ctx context.Context) error {
-	names := slices.Sorted(maps.Keys(r.config.Queues))
-	wake, stop := r.store.Listen(core.WorkReady, names)
-	defer stop()
 	p := &producer{
-		run: r, steps: allSteps(), names: names, wake: wake, alarm: clock.NewAlarm(r.store.Now),
+		run: r, steps: allSteps(), unlisten: func() {}, alarm: clock.NewAlarm(r.store.Now),
 		hungry: map[string]bool{}, trouble: outage.New(r.log), batch: batchSlots,
 		backoff: r.store.Backoff(r.rescuer.Workers),
 	}
+	defer func() { p.unlisten() }()
 	defer p.alarm.Stop()
 	p.apart.producer = p
-	p.lookEverywhere()
+	serve(p)
 	for {
+		if r.served.version.Load() != p.version {
+			serve(p)
+		}
 		done, err := p.step(ctx)
 		if done {
 			return err
 		}
 	}
+}
+
+// serve takes in which queues there are: it listens for their jobs before it looks at them.
+func serve(p *producer) {
+	queues, version := p.served.Slots()
+	p.version, p.names = version, slices.Sorted(maps.Keys(queues))
+	wake, unlisten := p.store.Listen(core.WorkReady, p.names)
+	p.unlisten()
+	p.wake, p.unlisten = wake, unlisten
+	p.mu.Lock()
+	maps.DeleteFunc(p.queues, func(_ string, q *slots) bool { return q.isRemoved() })
+	p.mu.Unlock()
+	clear(p.hungry)
+	p.lookEverywhere()
 }
 
 // step rests, looks, or makes one cycle. done means that the run is over.
@@ -353,6 +370,10 @@ func (p *producer) demand(worth bool) (wants, free map[string]int64) {
 			continue
 		}
 		q := p.queues[queue]
+		if q == nil { // removed since it became hungry
+			delete(p.hungry, queue)
+			continue
+		}
 		if n := p.narrowed(queue, q.wants(p.took, worth)); n > 0 {
 			wants[queue], free[queue] = int64(n), int64(q.free())
 		}

@@ -32,6 +32,7 @@ type registration struct {
 	*env
 	*state
 	rescuer *maintenance.Rescuer
+	told    uint64 // the version of the queues that the worker's row has
 }
 
 // add takes a new lock, then inserts the worker's row: a process that reads the row finds the lock held, or knows that the
@@ -44,7 +45,8 @@ func (r *registration) add(ctx context.Context) error {
 	if r.config.Name == "" {
 		r.config.Name = fmt.Sprintf("%s-%d-%s", core.Clean(host, 100), os.Getpid(), strings.ToLower(rand.Text()[:6]))
 	}
-	queues, err := json.Marshal(r.config.Queues)
+	slots, version := r.served.Slots()
+	queues, err := json.Marshal(slots)
 	if err != nil {
 		return err
 	}
@@ -62,6 +64,29 @@ func (r *registration) add(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.worker = worker{id: id, key: key, release: release}
+	r.told = version
+	return nil
+}
+
+// tellQueues writes the queues into the worker's row, unless it has them. A worker that was declared dead has no row: add writes them
+// into its next one.
+func (r *registration) tellQueues(ctx context.Context) error {
+	if r.served.version.Load() == r.told {
+		return nil
+	}
+	slots, version := r.served.Slots()
+	queues, err := json.Marshal(slots)
+	if err != nil {
+		return err
+	}
+	err = r.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+		_, err := q.SetWorkerQueues(ctx, db.SetWorkerQueuesParams{Queues: string(queues), ID: r.workerID()})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("note the queues of the worker: %w", err)
+	}
+	r.told = version
 	return nil
 }
 

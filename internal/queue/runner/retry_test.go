@@ -15,7 +15,7 @@ import (
 
 // A RetryDelay that is negative would make a loop without a pause: the default applies, and the log says so once.
 func TestNegativeRetryDelay(t *testing.T) {
-	r := runOf(t, &endless{}, Config{}, map[string]Handler{
+	r := runOf(t, &endless{}, Config{}, nil, map[string]Handler{
 		"k": {RetryDelay: func(jobtype.Job, error) time.Duration { return -time.Second }},
 	})
 	var log bytes.Buffer

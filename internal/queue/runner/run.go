@@ -26,6 +26,7 @@ type env struct {
 	config   Config
 	log      *slog.Logger
 	handlers map[string]Handler
+	served   *Queues
 	kinds    string // the handlers' names as a JSON list
 	notes    *refusal.Notes
 	values   context.Context // those of Run's context, for handlers; it does not end
@@ -61,30 +62,33 @@ func Run(ctx context.Context, config Config, o Options) error {
 	e := &env{
 		store: o.Scope.Store, observer: o.Scope.Store.Observer(), config: config, log: log, handlers: o.Handlers,
 		kinds: string(kinds), notes: &refusal.Notes{Log: log}, values: context.WithoutCancel(ctx),
-		schedules: o.Schedules,
+		schedules: o.Schedules, served: o.Queues,
 	}
 	var giveUp context.CancelCauseFunc
 	e.writing, giveUp = context.WithCancelCause(e.values)
 	defer giveUp(nil)
 	defer callback.Flush(e.observer, e.log, "the runner")
 	r := newRun(e, o)
+	defer e.served.end()
 	r.giveUp = giveUp
 	return r.run(ctx)
 }
 
 func newRun(e *env, o Options) *run {
-	s := newState(e.config)
+	s := newState()
 	rollup := maintenance.NewRollup(o.Scope, e.log, e.notes, e.config.HistoryNames)
 	rescuer := &maintenance.Rescuer{
 		Store: e.store, Log: e.log, MaxCrashes: e.config.MaxCrashes, FailAll: e.config.FailOnBoot, Self: s.workerID, Rescued: rollup.Note,
 		Notes: e.notes,
 	}
-	return &run{
+	r := &run{
 		env: e, state: s, rescuer: rescuer, rollup: rollup, registry: o.Registry, scope: o.Scope, prepare: o.Prepare,
 		executor:     &executor{env: e, state: s, next: make(chan *Attempt)},
 		completer:    &completer{env: e, state: s, rollup: rollup},
 		registration: &registration{env: e, state: s, rescuer: rescuer},
 	}
+	e.served.begin(r)
+	return r
 }
 
 func (r *run) run(ctx context.Context) error {
@@ -107,7 +111,8 @@ func (r *run) run(ctx context.Context) error {
 			return errors.Join(err, r.remove())
 		}
 	}
-	r.log.Info("worker started", "worker", r.config.Name, "queues", r.config.Queues, "kinds", slices.Sorted(maps.Keys(r.handlers)))
+	queues, _ := r.served.Slots()
+	r.log.Info("worker started", "worker", r.config.Name, "queues", queues, "kinds", slices.Sorted(maps.Keys(r.handlers)))
 
 	var beside sync.WaitGroup
 	for _, service := range r.services(stop) {

@@ -14,9 +14,9 @@ import (
 )
 
 // runOf returns a run that has not begun.
-func runOf(t *testing.T, store engine.Store, config Config, handlers map[string]Handler) *run {
+func runOf(t *testing.T, store engine.Store, config Config, queues map[string]int, handlers map[string]Handler) *run {
 	t.Helper()
-	e := &env{store: store, config: config, log: slog.New(slog.DiscardHandler), handlers: handlers, values: context.WithoutCancel(t.Context())}
+	e := &env{store: store, config: config, served: NewQueues(queues), log: slog.New(slog.DiscardHandler), handlers: handlers, values: context.WithoutCancel(t.Context())}
 	return newRun(e, Options{Scope: &engine.Scope{Store: store}, Registry: &Registry{}, Handlers: handlers})
 }
 
@@ -27,7 +27,7 @@ func (r *run) attemptOf(row db.ClaimJobsRow) *Attempt {
 
 // A fence that was made void by SQL, and used again, is another attempt's.
 func TestForgetLeavesAnotherAttempt(t *testing.T) {
-	s := runOf(t, &endless{}, Config{}, nil)
+	s := runOf(t, &endless{}, Config{}, nil, nil)
 	old, other := s.attemptOf(db.ClaimJobsRow{ID: 1, Attempt: 1}), s.attemptOf(db.ClaimJobsRow{ID: 1, Attempt: 1})
 	s.running[other.fence()] = other
 	s.forget(old)
@@ -42,7 +42,7 @@ func TestForgetLeavesAnotherAttempt(t *testing.T) {
 
 // When the contexts of handlers end, those of attempts that are claimed later do too.
 func TestEndHandlers(t *testing.T) {
-	s := runOf(t, &endless{}, Config{}, nil)
+	s := runOf(t, &endless{}, Config{}, nil, nil)
 	claim := func(id int64) *Attempt {
 		a := s.attemptOf(db.ClaimJobsRow{ID: id, Attempt: 1})
 		a.claim(time.Now())

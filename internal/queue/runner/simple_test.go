@@ -28,7 +28,7 @@ func TestCyclesThatOnlyClaim(t *testing.T) {
 		"no queue":                    {change: func(_ *producer, c *cycle) { delete(c.wants, "q") }},
 		"jobs ahead of a slot":        {change: func(_ *producer, c *cycle) { c.wants["q"]++ }},
 	} {
-		p := &producer{run: runOf(t, &endless{}, Config{Queues: map[string]int{"q": 2}}, nil), notified: true}
+		p := &producer{run: runOf(t, &endless{}, Config{}, map[string]int{"q": 2}, nil), notified: true}
 		c := &cycle{completer: p.completer, executor: p.executor, wants: map[string]int64{"q": 2}, slots: map[string]int64{"q": 2}}
 		if test.change != nil {
 			test.change(p, c)

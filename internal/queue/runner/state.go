@@ -26,9 +26,9 @@ type state struct {
 	running     map[fence]*Attempt // claimed: those whose handlers have not returned, and those whose ends are not recorded
 	ended       []*Attempt         // to be recorded
 	aside       map[fence]*Attempt // those whose end the database refuses; it is tried again later
-	queues      map[string]*slots
-	suspects    int         // of the jobs of all queues: those that were running when a process died before
-	returnTimer *time.Timer // returns prefetched jobs that wait too long; nil when none waits
+	queues      map[string]*slots  // also removed ones, while jobs of theirs are here
+	suspects    int                // of the jobs of all queues: those that were running when a process died before
+	returnTimer *time.Timer        // returns prefetched jobs that wait too long; nil when none waits
 	cycles      cycles
 	resting     bool  // the producer waits for a notification
 	gathering   bool  // the producer waits for more ends
@@ -39,12 +39,11 @@ type state struct {
 	schema      error // what it found that must stop it
 }
 
-func newState(c Config) *state {
-	s := &state{
+func newState() *state {
+	return &state{
 		changed: make(chan struct{}, 1), finished: make(chan struct{}), running: map[fence]*Attempt{}, aside: map[fence]*Attempt{},
+		queues: map[string]*slots{},
 	}
-	s.queues = newSlots(c, &s.suspects)
-	return s
 }
 
 // resultsMost is about how many bytes of results one transaction writes.
