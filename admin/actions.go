@@ -32,6 +32,7 @@ type action struct {
 func actions() []action {
 	return []action{
 		{"/jobs/change", false, (*Handler).changeJobs},
+		{"/jobs/update", false, (*Handler).updateForm},
 		{"/failed/retry", false, (*Handler).retryGroup},
 		{"/queues/pause", false, (*Handler).pauseForm},
 		{"/queues/resume", false, (*Handler).resumeForm},

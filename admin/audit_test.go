@@ -29,6 +29,8 @@ func TestChangesAreNoted(t *testing.T) {
 			{"POST", "/jobs/1/cancel", ""},
 			{"POST", "/jobs/1/cancel", ""}, // is refused
 			{"POST", "/jobs/1/retry", ""},
+			{"PATCH", "/jobs/1", `{"priority": 3}`},
+			{"PATCH", "/jobs/1", `{}`}, // is refused
 			{"POST", "/queues/q/pause", ""},
 			{"POST", "/queues/q/pause", ""}, // changes nothing
 			{"POST", "/queues/q/resume", ""},
@@ -66,7 +68,7 @@ func TestChangesAreNoted(t *testing.T) {
 				t.Errorf("an entry of the bulk change is %+v with %s", e, e.Detail)
 			}
 		}
-		want := []string{"enqueue 1default", "cancel 1default", "retry 1default", "pause 0q", "resume 0q", "pause kind 0q", "resume kind 0q", "delete 1default"}
+		want := []string{"enqueue 1default", "cancel 1default", "retry 1default", "update 1default", "pause 0q", "resume 0q", "pause kind 0q", "resume kind 0q", "delete 1default"}
 		if !slices.Equal(have, want) {
 			t.Errorf("the entries are %q, not %q", have, want)
 		}
@@ -75,7 +77,7 @@ func TestChangesAreNoted(t *testing.T) {
 		}
 
 		for query, n := range map[string]int{
-			"?actor=local": 11, "?actor=ann": 0, "?action=delete": 1, "?job=1": 4, "?job=2": 0, "?job=10&action=cancel": 1,
+			"?actor=local": 12, "?actor=ann": 0, "?action=delete": 1, "?job=1": 5, "?job=2": 0, "?job=10&action=cancel": 1,
 			"?since=2999-01-01T00:00:00Z": 0, "?limit=2": 2,
 		} {
 			if list := get[auditList](a, http.MethodGet, "/audit"+query, ""); len(list.Entries) != n || (list.Next != 0) != (query == "?limit=2") {
@@ -91,7 +93,7 @@ func TestChangesAreNoted(t *testing.T) {
 			}
 			next = fmt.Sprint("&after=", page.Next)
 		}
-		if seen != 11 {
+		if seen != 12 {
 			t.Errorf("on all pages there are %d entries", seen)
 		}
 		for _, query := range []string{"?job=0", "?job=x", "?after=0", "?limit=201", "?since=now", "?who=x", "?actor=" + strings.Repeat("a", 201)} {

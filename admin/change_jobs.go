@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -187,4 +188,61 @@ func (h *Handler) retryGroup(_ http.ResponseWriter, r *http.Request) (*view, fla
 	}
 	body := map[string]any{"status": jobs.StatusFailed, "kind": r.PostForm.Get("kind"), "error": text}
 	return h.changeAll(r, jobActions()[0], body, "/failed/retry", []string{"kind", "error"})
+}
+
+// formTime is the form of a time in a form's field, in UTC.
+const formTime = "2006-01-02T15:04:05"
+
+// updateForm changes the fields of a scheduled or pending job that differ from what the form showed, beside which it has them as was_ and
+// the name: what another user has changed meanwhile stays. An empty payload stays too.
+func (h *Handler) updateForm(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
+	form, body := r.PostForm, map[string]any{}
+	for _, name := range []string{"queue", "priority", "max_attempts", "run_after"} {
+		text := strings.TrimSpace(form.Get(name))
+		if text == form.Get("was_"+name) {
+			continue
+		}
+		value, err := formValue(name, text)
+		if err != nil {
+			return nil, flash{}, err
+		}
+		body[name] = value
+	}
+	if text := strings.TrimSpace(form.Get("payload")); text != "" {
+		if err := jobs.ValidatePayload(json.RawMessage(text)); err != nil {
+			return nil, flash{}, err
+		}
+		body["payload"] = json.RawMessage(text)
+	}
+	if len(body) == 0 {
+		return nil, flash{Text: "Nothing to change is given."}, nil
+	}
+	call, err := apiRequest(r, body)
+	if err != nil {
+		return nil, flash{}, err
+	}
+	call.SetPathValue("id", form.Get("id"))
+	_, err = h.updateJob(call)
+	return nil, flash{OK: true, Text: fmt.Sprintf("Job %s: changed.", form.Get("id"))}, err
+}
+
+// formValue returns the value of a field of the form of a job, as the API takes it.
+func formValue(name, text string) (any, error) {
+	switch name {
+	case "queue":
+		return text, nil
+	case "run_after":
+		for _, layout := range []string{formTime, "2006-01-02T15:04", time.RFC3339} {
+			if at, err := time.Parse(layout, text); err == nil {
+				return at, nil
+			}
+		}
+		return nil, &jobs.InvalidError{Field: name, Value: fmt.Sprintf("%.40q", text), Must: "be a time such as 2026-11-22T09:00:00, in UTC"}
+	default:
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return nil, &jobs.InvalidError{Field: name, Value: fmt.Sprintf("%.40q", text), Must: "be a number"}
+		}
+		return n, nil
+	}
 }

@@ -43,6 +43,7 @@ func FuzzRequests(f *testing.F) {
 		{"POST", "/jobs", typeJSON + "Sec-Fetch-Site: cross-site\r\n", `{"kind": "k"}`},
 		{"POST", "/jobs/1/retry", "", ""},
 		{"POST", "/jobs/1/cancel", typeJSON, "{}"},
+		{"PATCH", "/jobs/1", typeJSON, `{"priority": 1, "payload": null}`},
 		{"DELETE", "/jobs/1", "Authorization: Basic \x80\r\n", ""},
 		{"POST", "/bulk/retry", typeJSON, `{"ids": [1, 2]}`},
 		{"POST", "/bulk/delete", typeJSON, `{"filter": {"status": "failed", "kind": "k"}}`},

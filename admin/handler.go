@@ -191,7 +191,7 @@ func (h *Handler) isPage(r *http.Request, to string) bool {
 // noRoute returns the problem of a request without a route.
 func (h *Handler) noRoute(w http.ResponseWriter, r *http.Request) *problem {
 	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete} {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		other := *r
 		other.Method = method
 		if _, pattern := h.mux.Handler(&other); pattern != "" {

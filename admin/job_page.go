@@ -35,6 +35,14 @@ func (h *Handler) jobPage(r *http.Request) (view, error) {
 	return view{"job", v.Kind, v}, nil
 }
 
+// Changeable reports whether the job can be updated.
+func (v jobView) Changeable() bool {
+	return v.Status == jobs.StatusScheduled || v.Status == jobs.StatusPending
+}
+
+// FormTime returns when the job is due, as a field of a form has it.
+func (v jobView) FormTime() string { return v.RunAfter.UTC().Format(formTime) }
+
 // timelineEntry is an event in the life of a job.
 type timelineEntry struct {
 	At    time.Time

@@ -216,7 +216,7 @@ func value[T any](field *T) (v T) {
 	return v
 }
 
-func with[T any](opts []jobs.EnqueueOption, value *T, option func(T) jobs.EnqueueOption) []jobs.EnqueueOption {
+func with[T, O any](opts []O, value *T, option func(T) O) []O {
 	if value == nil {
 		return opts
 	}
@@ -253,12 +253,65 @@ func (h *Handler) enqueue(r *http.Request) (answer, error) {
 	return a, nil
 }
 
+// updateRequest is the body of an update. What is left out stays.
+type updateRequest struct {
+	Payload     json.RawMessage `json:"payload"`
+	Queue       *string         `json:"queue"`
+	Priority    *int            `json:"priority"`
+	RunAfter    *time.Time      `json:"run_after"`
+	Delay       *time.Duration  `json:"delay_ns"`
+	MaxAttempts *int            `json:"max_attempts"`
+}
+
+// options returns the options for the fields that are set. now is by the queue's clock.
+func (q updateRequest) options(now time.Time) (opts []jobs.UpdateOption, err error) {
+	switch {
+	case q.RunAfter != nil && q.Delay != nil:
+		return nil, &jobs.InvalidError{Field: "delay_ns", Must: "not be given together with run_after"}
+	case q.Delay != nil && *q.Delay < 0:
+		return nil, &jobs.InvalidError{Field: "delay_ns", Value: fmt.Sprint(int64(*q.Delay)), Must: "not be negative"}
+	case q.Delay != nil:
+		due := now.Add(*q.Delay)
+		q.RunAfter = &due
+	}
+	if q.Payload != nil {
+		opts = append(opts, jobs.SetPayload(q.Payload))
+	}
+	opts = with(opts, q.Queue, jobs.SetQueue)
+	opts = with(opts, q.Priority, jobs.SetPriority)
+	opts = with(opts, q.RunAfter, jobs.SetRunAfter)
+	opts = with(opts, q.MaxAttempts, jobs.SetMaxAttempts)
+	if len(opts) == 0 {
+		return nil, &jobs.InvalidError{Field: "body", Must: "say what to change"}
+	}
+	return opts, nil
+}
+
+// updateJob changes a scheduled or pending job.
+func (h *Handler) updateJob(r *http.Request) (answer, error) {
+	var q updateRequest
+	id, err := jobID(r, func(r *http.Request) error { return decode(r, &q) })
+	if err != nil {
+		return answer{}, err
+	}
+	opts, err := q.options(h.inspector.Now())
+	if err != nil {
+		return answer{}, err
+	}
+	return h.changed(r, id, h.client.Update(r.Context(), id, opts...))
+}
+
 // onJob changes the job in the request's path, and answers with the changed job.
 func (h *Handler) onJob(r *http.Request, act func(context.Context, int64, ...jobs.ChangeOption) error) (answer, error) {
 	id, err := jobID(r, refuseBody)
-	if err == nil {
-		err = act(r.Context(), id)
+	if err != nil {
+		return answer{}, err
 	}
+	return h.changed(r, id, act(r.Context(), id))
+}
+
+// changed answers a change of a job, which err refused unless it is nil, with the changed job.
+func (h *Handler) changed(r *http.Request, id int64, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}

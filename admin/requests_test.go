@@ -76,6 +76,13 @@ func TestFaultyRequests(t *testing.T) {
 		{"POST", "/bulk/delete", `{"status": "failed", "queue": ""}`, "queue", "not be empty"},
 		{"POST", "/bulk/delete", `{"status": "failed", "q": ""}`, "q", "not be empty"},
 		{"POST", "/jobs/1/retry", `{}`, "body", "be empty"},
+		{"PATCH", "/jobs/1", `{}`, "body", "say what to change"},
+		{"PATCH", "/jobs/1", `{"kind": "k"}`, "body", "have no field"},
+		{"PATCH", "/jobs/1", `{"priority": "high"}`, "priority", "be of the type integer"},
+		{"PATCH", "/jobs/1", `{"queue": null}`, "queue", "be of the type string"},
+		{"PATCH", "/jobs/1", `{"run_after": "2090-01-01T00:00:00Z", "delay_ns": 1}`, "delay_ns", "not be given together"},
+		{"PATCH", "/jobs/1", `{"delay_ns": -1}`, "delay_ns", "not be negative"},
+		{"PATCH", "/jobs/1", `{"priority": 100000}`, "priority", "be from"},
 		{"DELETE", "/jobs/1", `{}`, "body", "be empty"},
 		{"POST", "/queues/q/pause", `{}`, "body", "be empty"},
 	} {
@@ -100,7 +107,7 @@ func TestPathsAndMethods(t *testing.T) {
 		allow        string
 	}{
 		{"GET", "/nothing", 404, ""}, {"GET", "/jobs/1/retry", 405, "POST"}, {"PUT", "/jobs", 405, "GET, HEAD, POST"},
-		{"PATCH", "/jobs/1", 405, "GET, HEAD, DELETE"}, {"GET", "/../../api/admin/stats", 404, ""}, {"HEAD", "/stats", 200, ""},
+		{"PUT", "/jobs/1", 405, "GET, HEAD, PATCH, DELETE"}, {"GET", "/../../api/admin/stats", 404, ""}, {"HEAD", "/stats", 200, ""},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), test.method, a.url+test.path, nil)
 		must(t, err)

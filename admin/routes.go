@@ -16,6 +16,7 @@ func routes() []route {
 		{http.MethodGet, "/jobs", (*Handler).listJobs},
 		{http.MethodPost, "/jobs", (*Handler).enqueue},
 		{http.MethodGet, "/jobs/{id}", (*Handler).getJob},
+		{http.MethodPatch, "/jobs/{id}", (*Handler).updateJob},
 		{http.MethodDelete, "/jobs/{id}", (*Handler).deleteJob},
 		{http.MethodGet, "/jobs/{id}/why", (*Handler).why},
 		{http.MethodPost, "/jobs/{id}/retry", (*Handler).retryJob},
