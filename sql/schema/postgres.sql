@@ -77,6 +77,14 @@ TABLE sqluice_jobs
     result sqluice_json
     successor_at sqluice_run_after
 
+TABLE sqluice_kind_pauses
+    queue sqluice_name NOT NULL DEFAULT 'default'::text
+    kind sqluice_name NOT NULL
+    paused_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
+    paused_until sqluice_time
+    paused_by sqluice_name
+    updated_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
+
 TABLE sqluice_moves
     direction text NOT NULL
     token sqluice_text NOT NULL
@@ -88,6 +96,7 @@ TABLE sqluice_queues
     paused_at sqluice_time
     updated_at sqluice_time NOT NULL
     paused_until sqluice_time
+    paused_by sqluice_name
 
 TABLE sqluice_refusals
     job_id sqluice_id NOT NULL
@@ -170,6 +179,7 @@ sqluice_job_history sqluice_job_history_pkey: PRIMARY KEY (step, start_at, queue
 sqluice_jobs sqluice_jobs_check: CHECK (((successor_at IS NULL) OR ((unique_key IS NOT NULL) AND ((status)::text = 'scheduled'::text))))
 sqluice_jobs sqluice_jobs_id_check: CHECK (((id >= 1) AND (id <= '9007199254740991'::bigint)))
 sqluice_jobs sqluice_jobs_pkey: PRIMARY KEY (id)
+sqluice_kind_pauses sqluice_kind_pauses_pkey: PRIMARY KEY (queue, kind)
 sqluice_moves sqluice_moves_direction_check: CHECK ((direction = ANY (ARRAY['in'::text, 'out'::text])))
 sqluice_moves sqluice_moves_pkey: PRIMARY KEY (direction)
 sqluice_queues sqluice_queues_pkey: PRIMARY KEY (name)
@@ -215,6 +225,7 @@ CREATE INDEX sqluice_jobs_running ON sqluice_jobs USING btree (worker_id) WHERE 
 CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs USING btree (queue, kind, run_after) WHERE ((status)::text = 'scheduled'::text)
 CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs USING btree (kind, unique_key) WHERE (successor_at IS NOT NULL)
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs USING btree (kind, unique_key) WHERE ((unique_key IS NOT NULL) AND (successor_at IS NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'pending'::text, 'running'::text])))
+CREATE UNIQUE INDEX sqluice_kind_pauses_pkey ON sqluice_kind_pauses USING btree (queue, kind)
 CREATE UNIQUE INDEX sqluice_moves_pkey ON sqluice_moves USING btree (direction)
 CREATE UNIQUE INDEX sqluice_queues_pkey ON sqluice_queues USING btree (name)
 CREATE UNIQUE INDEX sqluice_refusals_pkey ON sqluice_refusals USING btree (job_id, action)
