@@ -152,6 +152,7 @@ type jobOptions struct {
 	Priority    *int            `json:"priority"`
 	MaxAttempts *int            `json:"max_attempts"`
 	Timeout     *time.Duration  `json:"timeout_ns"`
+	StartWithin *time.Duration  `json:"start_within_ns"`
 	UserID      *string         `json:"user_id"`
 	Tags        []string        `json:"tags"`
 	Metadata    json.RawMessage `json:"metadata"`
@@ -164,6 +165,7 @@ func (q jobOptions) options() []jobs.EnqueueOption {
 	opts = with(opts, q.Priority, jobs.Priority)
 	opts = with(opts, q.MaxAttempts, jobs.MaxAttempts)
 	opts = with(opts, q.Timeout, jobs.Timeout)
+	opts = with(opts, q.StartWithin, jobs.StartWithin)
 	opts = with(opts, q.UserID, jobs.UserID)
 	if q.Metadata != nil {
 		opts = append(opts, jobs.Metadata(q.Metadata))
@@ -184,6 +186,7 @@ type enqueueRequest struct {
 	jobOptions
 	RunAfter  *time.Time     `json:"run_after"`
 	Delay     *time.Duration `json:"delay_ns"`
+	StartBy   *time.Time     `json:"start_by"`
 	UniqueKey *string        `json:"unique_key"`
 	RequestID *string        `json:"request_id"`
 }
@@ -193,6 +196,7 @@ func (q enqueueRequest) options() []jobs.EnqueueOption {
 	opts := q.jobOptions.options()
 	opts = with(opts, q.RunAfter, jobs.At)
 	opts = with(opts, q.Delay, jobs.In)
+	opts = with(opts, q.StartBy, jobs.StartBy)
 	opts = with(opts, q.UniqueKey, jobs.Unique)
 	return with(opts, q.RequestID, jobs.RequestID)
 }
@@ -216,6 +220,9 @@ func (h *Handler) enqueue(r *http.Request) (answer, error) {
 	}
 	if q.RunAfter != nil && q.Delay != nil {
 		return answer{}, &jobs.InvalidError{Field: "delay_ns", Must: "not be given together with run_after"}
+	}
+	if q.StartBy != nil && q.StartWithin != nil {
+		return answer{}, &jobs.InvalidError{Field: "start_within_ns", Must: "not be given together with start_by"}
 	}
 	added, err := h.client.Enqueue(r.Context(), q.Kind, q.payload(), q.options()...)
 	if err != nil {

@@ -349,6 +349,13 @@ func (q timed) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParam
 	return value, err
 }
 
+func (q timed) ExpireJobs(ctx context.Context, arg ExpireJobsParams) ([]ExpireJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.ExpireJobs(ctx, arg)
+	q.hook("ExpireJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ExtendLeases(ctx, arg)
@@ -720,6 +727,13 @@ func (q timed) ListMoves(ctx context.Context) ([]Move, error) {
 	return value, err
 }
 
+func (q timed) ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsParams) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.ListOverdueJobIDs(ctx, arg)
+	q.hook("ListOverdueJobIDs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListPendingQueues(ctx context.Context, arg ListPendingQueuesParams) ([]ListPendingQueuesRow, error) {
 	began := time.Now()
 	value, err := q.own.ListPendingQueues(ctx, arg)
@@ -850,6 +864,13 @@ func (q timed) PutSchedule(ctx context.Context, arg PutScheduleParams) error {
 	began := time.Now()
 	err := q.own.PutSchedule(ctx, arg)
 	q.hook("PutSchedule", time.Since(began), err)
+	return err
+}
+
+func (q timed) RecordExpiredJobs(ctx context.Context, arg RecordExpiredJobsParams) error {
+	began := time.Now()
+	err := q.own.RecordExpiredJobs(ctx, arg)
+	q.hook("RecordExpiredJobs", time.Since(began), err)
 	return err
 }
 

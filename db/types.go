@@ -46,6 +46,8 @@ type (
 	EnqueueJobParams              = sqlite.EnqueueJobParams
 	EnqueueJobsParams             = sqlite.EnqueueJobsParams
 	EnqueueKeylessJobParams       = sqlite.EnqueueKeylessJobParams
+	ExpireJobsParams              = sqlite.ExpireJobsParams
+	ExpireJobsRow                 = sqlite.ExpireJobsRow
 	ExtendLeasesParams            = sqlite.ExtendLeasesParams
 	FailJobParams                 = sqlite.FailJobParams
 	FailStuckJobsParams           = sqlite.FailStuckJobsParams
@@ -91,6 +93,7 @@ type (
 	ListJobIDsByStatusParams      = sqlite.ListJobIDsByStatusParams
 	ListJobIDsParams              = sqlite.ListJobIDsParams
 	ListJobsFromParams            = sqlite.ListJobsFromParams
+	ListOverdueJobIDsParams       = sqlite.ListOverdueJobIDsParams
 	ListPendingQueuesParams       = sqlite.ListPendingQueuesParams
 	ListPendingQueuesRow          = sqlite.ListPendingQueuesRow
 	ListReplacingTicksParams      = sqlite.ListReplacingTicksParams
@@ -110,6 +113,7 @@ type (
 	PutScheduleParams             = sqlite.PutScheduleParams
 	Querier                       = sqlite.Querier
 	Queue                         = sqlite.Queue
+	RecordExpiredJobsParams       = sqlite.RecordExpiredJobsParams
 	RecordStuckJobsParams         = sqlite.RecordStuckJobsParams
 	Refusal                       = sqlite.Refusal
 	RegisterWorkerParams          = sqlite.RegisterWorkerParams

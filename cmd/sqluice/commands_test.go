@@ -22,6 +22,7 @@ func commandTests() tests {
 		"ListFiltersAndPages":                          listFiltersAndPages,
 		"UpdateChangesWhatHasNotStarted":               updateChangesWhatHasNotStarted,
 		"Schedules":                                    schedulesLive,
+		"JobsExpire":                                   jobsExpire,
 		"ShowHasEverything":                            showHasEverything,
 		"ControlCharactersOfJobsNeverReachTheTerminal": controlCharactersOfJobsNeverReachTheTerminal,
 		"RetryCancelDeleteDoWhatCanBeDone":             retryCancelDeleteDoWhatCanBeDone,
@@ -148,7 +149,7 @@ func listFiltersAndPages(t *testing.T, c *cli) {
 
 func showHasEverything(t *testing.T, c *cli) {
 	id := c.enqueue("k", `{"a": [1, "x"]}`, "--queue", "q", "--priority=-7", "--at", "2100-01-01T00:00:00+01:00", "--max-attempts", "3",
-		"--timeout", "1m30s", "--unique", "key", "--request-id", "req", "--user-id", "me", "--tag", "t1", "--tag", "t2")
+		"--timeout", "1m30s", "--unique", "key", "--request-id", "req", "--user-id", "me", "--tag", "t1", "--tag", "t2", "--start-by", "1d")
 	job := c.show(id).Job
 	var payload any
 	if err := json.Unmarshal(job.Payload, &payload); err != nil || fmt.Sprint(payload) != "map[a:[1 x]]" {
@@ -156,17 +157,17 @@ func showHasEverything(t *testing.T, c *cli) {
 	}
 	if job.Kind != "k" || job.Queue != "q" || job.Priority != -7 || job.Status != jobs.StatusScheduled || job.MaxAttempts != 3 ||
 		job.Timeout != 90*time.Second || job.UniqueKey != "key" || job.RequestID != "req" || job.UserID != "me" ||
-		!slices.Equal(job.Tags, []string{"t1", "t2"}) || !job.RunAfter.Equal(time.Date(2099, 12, 31, 23, 0, 0, 0, time.UTC)) {
+		job.StartBy.Sub(job.RunAfter) != 24*time.Hour || !slices.Equal(job.Tags, []string{"t1", "t2"}) || !job.RunAfter.Equal(time.Date(2099, 12, 31, 23, 0, 0, 0, time.UTC)) {
 		t.Errorf("the job is %+v", job)
 	}
 	out := c.ok("show", id)
-	for _, text := range []string{"scheduled", `{"a": [1, "x"]}`, "1m30s", "0 of 3", "t1, t2", "key", "req", "me"} {
+	for _, text := range []string{"scheduled", `{"a": [1, "x"]}`, "1m30s", "0 of 3", "start by", "t1, t2", "key", "req", "me"} {
 		if !strings.Contains(out, text) {
 			t.Errorf("show lacks %q:\n%s", text, out)
 		}
 	}
 	c.fails(exitFailure, []string{"job 99", "no such job"}, "show", "99")
-	age := regexp.MustCompile(`(created|run after) +.*`) // they say how long ago
+	age := regexp.MustCompile(`(created|run after|start by) +.*`) // they say how long ago
 	for _, by := range [][]string{{"--unique", "key"}, {"--request-id", "req"}} {
 		found := c.ok(append([]string{"show", "--kind", job.Kind}, by...)...)
 		if age.ReplaceAllString(found, "") != age.ReplaceAllString(out, "") {
@@ -175,6 +176,26 @@ func showHasEverything(t *testing.T, c *cli) {
 		c.fails(exitFailure, []string{"no such job"}, append([]string{"show", "--kind", "other"}, by...)...)
 		c.fails(exitUsage, []string{"give an ID"}, append([]string{"show", id, "--kind", job.Kind}, by...)...)
 		c.fails(exitUsage, []string{"give an ID"}, append([]string{"show"}, by...)...)
+	}
+}
+
+func jobsExpire(t *testing.T, c *cli) {
+	until := c.enqueue("k", "--start-by", "2100-01-01T00:00:00+01:00")
+	if job := c.show(until).Job; !job.StartBy.Equal(time.Date(2099, 12, 31, 23, 0, 0, 0, time.UTC)) {
+		t.Errorf("the job is %+v", job)
+	}
+	c.ok("delete", until)
+	id := c.enqueue("k", "--start-by", "1ms")
+	eventually(t, "the time to start by has passed", func() bool { return !c.show(id).StartBy.After(time.Now()) })
+	c.ok("work", "--drain", "--exec", execFlag(t, "k", "echo"))
+	if job := c.show(id); job.Status != jobs.StatusCancelled || len(job.Errors) != 1 || job.Errors[0].Cause != jobs.CauseExpired {
+		t.Errorf("the job is %+v", job)
+	}
+	if out := c.ok("show", id); !strings.Contains(out, "no attempt: expired") || !strings.Contains(out, "not started by ") {
+		t.Errorf("show prints\n%s", out)
+	}
+	if out := c.ok("why", id); !strings.Contains(out, "it had to start by") {
+		t.Errorf("why prints\n%s", out)
 	}
 }
 

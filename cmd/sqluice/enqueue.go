@@ -32,6 +32,7 @@ type enqueueFlags struct {
 	at          time.Time
 	maxAttempts int
 	timeout     time.Duration
+	startBy     startByValue
 	unique      string
 	requestID   string
 	userID      string
@@ -44,7 +45,7 @@ type enqueueFlags struct {
 // enqueueFields maps the library's fields to flags.
 var enqueueFields = map[string]string{
 	"kind": "KIND", "payload": "PAYLOAD", "queue": "--queue", "priority": "--priority", "delay": "--in",
-	"run-after time": "--at", "max attempts": "--max-attempts", "timeout": "--timeout", "unique key": "--unique",
+	"run-after time": "--at", "start-by time": "--start-by", "start-within time": "--start-by", "max attempts": "--max-attempts", "timeout": "--timeout", "unique key": "--unique",
 	"request id": "--request-id", "user id": "--user-id", "tag": "--tag", "number of tags": "number of --tag",
 }
 
@@ -61,6 +62,7 @@ func (a *app) enqueueCommand() *cobra.Command {
 	f.common(flags)
 	flags.Var(&durationValue{value: &f.in}, "in", "run not before this delay")
 	flags.Var(&timeValue{&f.at}, "at", "run not before this time, in the form of RFC 3339")
+	flags.Var(&f.startBy, "start-by", "cancel the job if it has not started by this time, or so long after it is due")
 	flags.StringVar(&f.unique, "unique", "", "add nothing if a live job of this kind has the same `KEY`")
 	flags.StringVar(&f.requestID, "request-id", "", "add nothing if a job of this kind was ever added with the same `ID`")
 	flags.BoolVar(&f.stdin, "stdin", false, "read one payload a line from standard input")
@@ -142,7 +144,7 @@ func (f *enqueueFlags) options(given func(string) bool) ([]jobs.EnqueueOption, e
 		flag   string
 		option jobs.EnqueueOption
 	}{
-		{"in", jobs.In(f.in)}, {"at", jobs.At(f.at)}, {"unique", jobs.Unique(f.unique)}, {"request-id", jobs.RequestID(f.requestID)},
+		{"in", jobs.In(f.in)}, {"at", jobs.At(f.at)}, {"start-by", f.startBy.option()}, {"unique", jobs.Unique(f.unique)}, {"request-id", jobs.RequestID(f.requestID)},
 	} {
 		if given(o.flag) {
 			opts = append(opts, o.option)

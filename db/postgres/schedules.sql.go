@@ -173,7 +173,11 @@ SELECT CAST(COALESCE((
            WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.name IN (SELECT d.value FROM jsonb_array_elements_text(CAST(CAST($1 AS TEXT) AS jsonb)) AS d (value))
        ), -1) AS BIGINT) AS next_declared,
        CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed,
-       CAST(COALESCE((SELECT MIN(q.paused_until) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL), 0) AS BIGINT) AS pause_end
+       CAST(COALESCE((SELECT MIN(q.paused_until) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL), 0) AS BIGINT) AS pause_end,
+       CAST(COALESCE((
+           SELECT x.start_by FROM sqluice_jobs AS x
+           WHERE x.start_by IS NOT NULL AND x.attempt = 0 AND x.status IN ('scheduled', 'pending') ORDER BY x.start_by LIMIT 1
+       ), 0) AS BIGINT) AS start_by
 `
 
 type GetScheduleWorkRow struct {
@@ -181,10 +185,11 @@ type GetScheduleWorkRow struct {
 	NextDeclared int64 `json:"next_declared"`
 	Owed         int64 `json:"owed"`
 	PauseEnd     int64 `json:"pause_end"`
+	StartBy      int64 `json:"start_by"`
 }
 
-// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, and when the
-// next pause of a queue ends, 0 for none. declared is a JSON list of the schedules that the worker's program declares.
+// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, when the
+// next pause of a queue ends, and by when the first job must start that has to, 0 for none. declared is a JSON list of the schedules that the worker's program declares.
 func (q *Queries) GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error) {
 	row := q.db.QueryRow(ctx, getScheduleWork, declared)
 	var i GetScheduleWorkRow
@@ -193,6 +198,7 @@ func (q *Queries) GetScheduleWork(ctx context.Context, declared string) (GetSche
 		&i.NextDeclared,
 		&i.Owed,
 		&i.PauseEnd,
+		&i.StartBy,
 	)
 	return i, err
 }

@@ -26,7 +26,7 @@ WHERE id IN (
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?7 AS BIGINT)
 )
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
 
@@ -47,6 +47,7 @@ type ClaimJobsRow struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	Attempt     int64   `json:"attempt"`
 	Uncounted   int64   `json:"uncounted"`
 	MaxAttempts int64   `json:"max_attempts"`
@@ -88,6 +89,7 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 			&i.Payload,
 			&i.Priority,
 			&i.RunAfter,
+			&i.StartBy,
 			&i.Attempt,
 			&i.Uncounted,
 			&i.MaxAttempts,
@@ -121,7 +123,7 @@ WHERE id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
   AND COALESCE(status, '') = 'pending' AND queue = CAST(?5 AS TEXT) AND run_after <= CAST(?3 AS BIGINT)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT) AND w.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?5 AS TEXT) AND q.paused_at IS NOT NULL)
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
 
@@ -139,6 +141,7 @@ type ClaimListedJobsRow struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	Attempt     int64   `json:"attempt"`
 	Uncounted   int64   `json:"uncounted"`
 	MaxAttempts int64   `json:"max_attempts"`
@@ -175,6 +178,7 @@ func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams
 			&i.Payload,
 			&i.Priority,
 			&i.RunAfter,
+			&i.StartBy,
 			&i.Attempt,
 			&i.Uncounted,
 			&i.MaxAttempts,
@@ -201,24 +205,24 @@ func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams
 }
 
 const enqueueClaimedJob = `-- name: EnqueueClaimedJob :one
-INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, lease_until, updated_at, attempt)
 SELECT CAST(?1 AS BIGINT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT), CAST(?5 AS TEXT), 'running',
-       CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
-       CAST(?9 AS BIGINT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
-       CAST(?12 AS TEXT), CAST(?13 AS BIGINT), CAST(?14 AS BIGINT), CAST(?4 AS BIGINT), 1
+       CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT),
+       CAST(?10 AS BIGINT), CAST(?11 AS TEXT), CAST(?12 AS TEXT),
+       CAST(?13 AS TEXT), CAST(?14 AS BIGINT), CAST(?15 AS BIGINT), CAST(?4 AS BIGINT), 1
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT) AND w.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?3 AS TEXT) AND q.paused_at IS NOT NULL)
   AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
       > CAST(?4 AS BIGINT)
   AND NOT EXISTS (
-    SELECT 1 FROM json_each(CAST(?15 AS TEXT)) AS k WHERE EXISTS (
+    SELECT 1 FROM json_each(CAST(?16 AS TEXT)) AS k WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(?3 AS TEXT) AND j.kind = k.value
     )
   )
-  AND CAST(?16 AS TEXT) = '' /* they are for PostgreSQL */
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+  AND CAST(?17 AS TEXT) = '' /* they are for PostgreSQL */
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
 
@@ -230,6 +234,7 @@ type EnqueueClaimedJobParams struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UserID      *string `json:"user_id"`
@@ -247,6 +252,7 @@ type EnqueueClaimedJobRow struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	Attempt     int64   `json:"attempt"`
 	Uncounted   int64   `json:"uncounted"`
 	MaxAttempts int64   `json:"max_attempts"`
@@ -273,6 +279,7 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		arg.Payload,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UserID,
@@ -290,6 +297,7 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		&i.Payload,
 		&i.Priority,
 		&i.RunAfter,
+		&i.StartBy,
 		&i.Attempt,
 		&i.Uncounted,
 		&i.MaxAttempts,
@@ -306,14 +314,14 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 }
 
 const enqueueJob = `-- name: EnqueueJob :one
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   unique_key, request_id, user_id, tags, metadata, created_at, updated_at)
 SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
-       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT),
-       CAST(?8 AS BIGINT), CAST(?9 AS TEXT), CAST(?10 AS TEXT),
-       CAST(?11 AS TEXT), CAST(?12 AS TEXT),
-       CAST(?13 AS TEXT),
-       CAST(?14 AS BIGINT), CAST(?14 AS BIGINT)
+       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
+       CAST(?9 AS BIGINT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
+       CAST(?12 AS TEXT), CAST(?13 AS TEXT),
+       CAST(?14 AS TEXT),
+       CAST(?15 AS BIGINT), CAST(?15 AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ON CONFLICT DO NOTHING
 RETURNING id
@@ -326,6 +334,7 @@ type EnqueueJobParams struct {
 	Status      string  `json:"status"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UniqueKey   *string `json:"unique_key"`
@@ -346,6 +355,7 @@ func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, 
 		arg.Status,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UniqueKey,
@@ -361,13 +371,13 @@ func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, 
 }
 
 const enqueueJobs = `-- name: EnqueueJobs :many
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), e.value, CAST(?3 AS TEXT), CAST(?4 AS BIGINT),
-       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT),
-       CAST(?8 AS TEXT), CAST(?9 AS TEXT), CAST(?10 AS TEXT),
-       CAST(?11 AS BIGINT), CAST(?11 AS BIGINT)
-FROM json_each(CAST(?12 AS TEXT)) AS e
+       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
+       CAST(?9 AS TEXT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
+       CAST(?12 AS BIGINT), CAST(?12 AS BIGINT)
+FROM json_each(CAST(?13 AS TEXT)) AS e
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id
 `
@@ -378,6 +388,7 @@ type EnqueueJobsParams struct {
 	Status      string  `json:"status"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UserID      *string `json:"user_id"`
@@ -396,6 +407,7 @@ func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int
 		arg.Status,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UserID,
@@ -426,12 +438,12 @@ func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int
 }
 
 const enqueueKeylessJob = `-- name: EnqueueKeylessJob :one
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
-       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT),
-       CAST(?8 AS BIGINT), CAST(?9 AS TEXT), CAST(?10 AS TEXT),
-       CAST(?11 AS TEXT), CAST(?12 AS BIGINT), CAST(?12 AS BIGINT)
+       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
+       CAST(?9 AS BIGINT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
+       CAST(?12 AS TEXT), CAST(?13 AS BIGINT), CAST(?13 AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id
 `
@@ -443,6 +455,7 @@ type EnqueueKeylessJobParams struct {
 	Status      string  `json:"status"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UserID      *string `json:"user_id"`
@@ -461,6 +474,7 @@ func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobPa
 		arg.Status,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UserID,
@@ -477,11 +491,11 @@ const importJobs = `-- name: ImportJobs :execrows
 INSERT INTO sqluice_jobs (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
                   priority, run_after, worker_id, lease_until, crashes, uncounted, cancel_requested_at, queue,
                   max_attempts, timeout, last_error, unique_key, request_id, user_id, tags, metadata, progress,
-                  result)
+                  result, start_by)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
        e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12, e.value->>13, e.value->>14,
        e.value->>15, e.value->>16, e.value->>17, e.value->>18, e.value->>19, e.value->>20, e.value->>21,
-       e.value->>22, e.value->>23, e.value->>24, e.value->>25, e.value->>26
+       e.value->>22, e.value->>23, e.value->>24, e.value->>25, e.value->>26, e.value->>27
 FROM json_each(CAST(?1 AS TEXT)) AS e
 `
 

@@ -32,6 +32,7 @@ type Job struct {
 	Metadata          *string `json:"metadata"`
 	Progress          *string `json:"progress"`
 	Result            *string `json:"result"`
+	StartBy           *int64  `json:"start_by"`
 }
 
 type JobAudit struct {

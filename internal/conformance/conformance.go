@@ -52,6 +52,7 @@ func Run(t *testing.T, open Open) {
 		{"Order", orderTests},
 		{"ManyQueues", manyQueuesTests},
 		{"Due", dueTests},
+		{"Expiry", expiryTests},
 		{"Plain", plainTests},
 		{"Application", applicationTests},
 		{"IDs", idTests},

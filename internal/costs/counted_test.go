@@ -242,6 +242,11 @@ func (q counted) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJob
 	return q.own.EnqueueKeylessJob(ctx, arg)
 }
 
+func (q counted) ExpireJobs(ctx context.Context, arg db.ExpireJobsParams) ([]db.ExpireJobsRow, error) {
+	q.note("ExpireJobs")
+	return q.own.ExpireJobs(ctx, arg)
+}
+
 func (q counted) ExtendLeases(ctx context.Context, arg db.ExtendLeasesParams) (int64, error) {
 	q.note("ExtendLeases")
 	return q.own.ExtendLeases(ctx, arg)
@@ -507,6 +512,11 @@ func (q counted) ListMoves(ctx context.Context) ([]db.Move, error) {
 	return q.own.ListMoves(ctx)
 }
 
+func (q counted) ListOverdueJobIDs(ctx context.Context, arg db.ListOverdueJobIDsParams) ([]int64, error) {
+	q.note("ListOverdueJobIDs")
+	return q.own.ListOverdueJobIDs(ctx, arg)
+}
+
 func (q counted) ListPendingQueues(ctx context.Context, arg db.ListPendingQueuesParams) ([]db.ListPendingQueuesRow, error) {
 	q.note("ListPendingQueues")
 	return q.own.ListPendingQueues(ctx, arg)
@@ -600,6 +610,11 @@ func (q counted) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobs
 func (q counted) PutSchedule(ctx context.Context, arg db.PutScheduleParams) error {
 	q.note("PutSchedule")
 	return q.own.PutSchedule(ctx, arg)
+}
+
+func (q counted) RecordExpiredJobs(ctx context.Context, arg db.RecordExpiredJobsParams) error {
+	q.note("RecordExpiredJobs")
+	return q.own.RecordExpiredJobs(ctx, arg)
 }
 
 func (q counted) RecordStuckJobs(ctx context.Context, arg db.RecordStuckJobsParams) (int64, error) {

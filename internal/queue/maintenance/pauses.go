@@ -9,8 +9,8 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 )
 
-// EndPauses resumes the queues whose pause is over. It writes only when there is one.
-func EndPauses(ctx context.Context, store engine.Store) error {
+// SettleOverdue resumes the queues whose pause is over, and ends the jobs that were not started in time. It writes only when there is one.
+func SettleOverdue(ctx context.Context, store engine.Store, expiry *Expiry) error {
 	var work db.GetScheduleWorkRow
 	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		work, err = q.GetScheduleWork(ctx, core.JSONNames(nil))
@@ -19,7 +19,13 @@ func EndPauses(ctx context.Context, store engine.Store) error {
 	if err != nil {
 		return fmt.Errorf("look for pauses of queues that are over: %w", err)
 	}
-	if now := core.Micros(store.Now()); work.PauseEnd == 0 || work.PauseEnd > now {
+	now := core.Micros(store.Now())
+	if work.StartBy != 0 && work.StartBy <= now {
+		if _, err := expiry.Once(ctx); err != nil {
+			return err
+		}
+	}
+	if work.PauseEnd == 0 || work.PauseEnd > now {
 		return nil
 	}
 	return resumeDue(ctx, store)

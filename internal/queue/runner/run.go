@@ -102,7 +102,7 @@ func (r *run) run(ctx context.Context) error {
 	if err := r.reach(ctx, r.registration.add); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{r.prepare, r.rescuer.Boot, r.endPauses} {
+	for _, step := range []func(context.Context) error{r.prepare, r.rescuer.Boot, r.settleOverdue} {
 		if err := r.reach(ctx, step); err != nil {
 			return errors.Join(err, r.remove())
 		}
@@ -126,12 +126,13 @@ func (r *run) run(ctx context.Context) error {
 	return err
 }
 
-// endPauses resumes, for a drain, queues whose pause ended while no worker was there. Other runs have a service for that.
-func (r *run) endPauses(ctx context.Context) error {
+// settleOverdue resumes, for a drain, queues whose pause ended while no worker was there, and ends jobs that were not started in time.
+// Other runs have a service for that.
+func (r *run) settleOverdue(ctx context.Context) error {
 	if !r.config.Drain {
 		return nil
 	}
-	return maintenance.EndPauses(ctx, r.store)
+	return maintenance.SettleOverdue(ctx, r.store, &maintenance.Expiry{Store: r.store, Notes: r.notes, Ended: r.rollup.Note})
 }
 
 // services are what works beside the producer. A new one is a line here.
@@ -143,7 +144,7 @@ func (r *run) services(stop context.CancelFunc) []maintenance.Service {
 	}
 	if !r.config.Drain {
 		services = append(services, &maintenance.Scheduler{
-			Store: r.store, Log: r.log, Declared: r.schedules, Enqueued: r.rollup.Note,
+			Store: r.store, Log: r.log, Declared: r.schedules, Notes: r.notes, Changed: r.rollup.Note,
 		})
 	}
 	return services

@@ -1,6 +1,6 @@
 -- name: GetScheduleWork :one
--- GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, and when the
--- next pause of a queue ends, 0 for none. declared is a JSON list of the schedules that the worker's program declares.
+-- GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, when the
+-- next pause of a queue ends, and by when the first job must start that has to, 0 for none. declared is a JSON list of the schedules that the worker's program declares.
 SELECT CAST(COALESCE((
            SELECT s.next_at FROM sqluice_schedules AS s
            WHERE s.paused_at IS NULL AND s.origin = 'client' ORDER BY s.next_at LIMIT 1
@@ -10,7 +10,11 @@ SELECT CAST(COALESCE((
            WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.name IN (SELECT d.value FROM json_each(CAST(@declared AS TEXT)) AS d)
        ), -1) AS BIGINT) AS next_declared,
        CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed,
-       CAST(COALESCE((SELECT MIN(q.paused_until) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL), 0) AS BIGINT) AS pause_end;
+       CAST(COALESCE((SELECT MIN(q.paused_until) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL), 0) AS BIGINT) AS pause_end,
+       CAST(COALESCE((
+           SELECT x.start_by FROM sqluice_jobs AS x
+           WHERE x.start_by IS NOT NULL AND x.attempt = 0 AND x.status IN ('scheduled', 'pending') ORDER BY x.start_by LIMIT 1
+       ), 0) AS BIGINT) AS start_by;
 
 -- name: ListDueSchedules :many
 -- ListDueSchedules lists the schedules that are due and that a worker serves, the most overdue ones first, and those that owe a job
