@@ -307,6 +307,13 @@ func (q timed) DeleteSensitiveFields(ctx context.Context, arg DeleteSensitiveFie
 	return value, err
 }
 
+func (q timed) DropCompletedJobs(ctx context.Context, arg DropCompletedJobsParams) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.DropCompletedJobs(ctx, arg)
+	q.hook("DropCompletedJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) error {
 	began := time.Now()
 	err := q.own.EndScheduleTick(ctx, arg)

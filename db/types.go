@@ -39,6 +39,7 @@ type (
 	DeleteOldAuditParams          = sqlite.DeleteOldAuditParams
 	DeleteOldScheduleTicksParams  = sqlite.DeleteOldScheduleTicksParams
 	DeleteSensitiveFieldsParams   = sqlite.DeleteSensitiveFieldsParams
+	DropCompletedJobsParams       = sqlite.DropCompletedJobsParams
 	EndScheduleTickParams         = sqlite.EndScheduleTickParams
 	EndWorkerParams               = sqlite.EndWorkerParams
 	EnqueueClaimedJobParams       = sqlite.EnqueueClaimedJobParams

@@ -99,6 +99,9 @@ type Querier interface {
 	DeleteSchedule(ctx context.Context, name string) (int64, error)
 	// DeleteSensitiveFields takes the marks from fields of one kind, a JSON list of paths.
 	DeleteSensitiveFields(ctx context.Context, arg DeleteSensitiveFieldsParams) (int64, error)
+	// DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows, and returns the ids
+	// of those that the worker still held.
+	DropCompletedJobs(ctx context.Context, arg DropCompletedJobsParams) ([]int64, error)
 	// EndScheduleTick notes what came of a tick.
 	EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) error
 	// EndWorker closes a worker's row; of many callers only one gets a row.

@@ -80,6 +80,7 @@ func Run(t *testing.T, open Open) {
 		{"Fault", faultTests},
 		{"Schema", schemaTests},
 		{"Retention", retentionTests},
+		{"KeepNothing", nothingTests},
 		{"Middleware", middlewareTests},
 		{"Observe", observeTests},
 		{"Moved", movedTests},

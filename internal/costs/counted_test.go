@@ -212,6 +212,11 @@ func (q counted) DeleteSensitiveFields(ctx context.Context, arg db.DeleteSensiti
 	return q.own.DeleteSensitiveFields(ctx, arg)
 }
 
+func (q counted) DropCompletedJobs(ctx context.Context, arg db.DropCompletedJobsParams) ([]int64, error) {
+	q.note("DropCompletedJobs")
+	return q.own.DropCompletedJobs(ctx, arg)
+}
+
 func (q counted) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickParams) error {
 	q.note("EndScheduleTick")
 	return q.own.EndScheduleTick(ctx, arg)

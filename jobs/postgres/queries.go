@@ -231,6 +231,10 @@ func (q queries) DeleteSensitiveFields(ctx context.Context, arg db.DeleteSensiti
 	return q.own.DeleteSensitiveFields(ctx, dbpostgres.DeleteSensitiveFieldsParams(arg))
 }
 
+func (q queries) DropCompletedJobs(ctx context.Context, arg db.DropCompletedJobsParams) ([]int64, error) {
+	return q.own.DropCompletedJobs(ctx, dbpostgres.DropCompletedJobsParams(arg))
+}
+
 func (q queries) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickParams) error {
 	return q.own.EndScheduleTick(ctx, dbpostgres.EndScheduleTickParams(arg))
 }

@@ -22,6 +22,11 @@ func (l Left) Ended(queue, kind string, status jobtype.Status) {
 	l.counts.Ended(queue, kind, status, 1)
 }
 
+// Dropped tells of a job that ended well and of which no row is kept: the history counts it.
+func (l Left) Dropped(queue, kind string) {
+	l.counts.Add(queue, kind, string(jobtype.StatusDone), 1, 0)
+}
+
 // Retried tells of a job whose attempt failed and that gets another.
 func (l Left) Retried(queue, kind string) { l.counts.Add(queue, kind, stats.EventRetried, 1, 0) }
 

@@ -24,6 +24,7 @@ type completer struct {
 func (c *completer) ends(ended []*Attempt) []*lifecycle.End {
 	list := make([]*lifecycle.End, len(ended))
 	for i, a := range ended {
+		a.end.Drop = a.handler.Drop
 		if list[i] = &a.end; a.end.Apart {
 			c.mu.Lock()
 			a.end.Completed = a.completed
