@@ -56,10 +56,7 @@ func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time
 		})
 	}
 	if err == nil {
-		err = f.returned(ctx, returned)
-	}
-	if err == nil {
-		err = f.dropAll(ctx, dropped)
+		err = f.others(ctx, returned, dropped)
 	}
 	if err != nil {
 		return nil, err
@@ -140,6 +137,14 @@ func (f *finisher) completeAll(ctx context.Context, all groups, complete func(ho
 		}
 	}
 	return nil
+}
+
+// others releases jobs whose handlers were not called, and removes those that are done and whose kind keeps nothing.
+func (f *finisher) others(ctx context.Context, returned, dropped groups) error {
+	if err := f.returned(ctx, returned); err != nil {
+		return err
+	}
+	return f.dropAll(ctx, dropped)
 }
 
 // dropAll removes jobs that ended well and whose kind keeps nothing, by a statement for each group.
