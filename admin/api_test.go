@@ -71,21 +71,21 @@ func TestEnqueue(t *testing.T) {
 			t.Errorf("a plain job is %+v", j)
 		}
 		const all = `{"kind": "good", "payload": {"n": 12345678901234567890, "s": "<é>"}, "queue": "other", "priority": -7,
-			"run_after": "2090-01-02T03:04:05.678901Z", "max_attempts": 3, "timeout_ns": 5000000000, "unique_key": "u",
+			"run_after": "2090-01-02T03:04:05.678901Z", "start_by": "2090-01-02T03:04:06Z", "max_attempts": 3, "timeout_ns": 5000000000, "unique_key": "u",
 			"request_id": "r", "user_id": "ann", "tags": ["a", "b"], "metadata": [1]}`
 		first := get[receipt](a, http.MethodPost, "/jobs", all)
 		j, err = client.Get(t.Context(), first.ID)
 		must(t, err)
 		if string(j.Payload) != `{"n": 12345678901234567890, "s": "<é>"}` || j.Queue != "other" || j.Priority != -7 ||
-			!j.RunAfter.Equal(time.Date(2090, 1, 2, 3, 4, 5, 678901000, time.UTC)) || j.MaxAttempts != 3 || j.Timeout != 5*time.Second ||
+			!j.RunAfter.Equal(time.Date(2090, 1, 2, 3, 4, 5, 678901000, time.UTC)) || !j.StartBy.Equal(time.Date(2090, 1, 2, 3, 4, 6, 0, time.UTC)) || j.MaxAttempts != 3 || j.Timeout != 5*time.Second ||
 			j.UniqueKey != "u" || j.RequestID != "r" || j.UserID != "ann" || !slices.Equal(j.Tags, []string{"a", "b"}) || string(j.Metadata) != "[1]" {
 			t.Errorf("a job with all fields is %+v", j)
 		}
 		if again := get[receipt](a, http.MethodPost, "/jobs", all); again.ID != first.ID || !again.Existed {
 			t.Errorf("the same again is %+v", again)
 		}
-		late := get[receipt](a, http.MethodPost, "/jobs", `{"kind": "good", "delay_ns": 3600000000000}`)
-		if j, err = client.Get(t.Context(), late.ID); err != nil || j.Status != jobs.StatusScheduled {
+		late := get[receipt](a, http.MethodPost, "/jobs", `{"kind": "good", "delay_ns": 3600000000000, "start_within_ns": 60000000000}`)
+		if j, err = client.Get(t.Context(), late.ID); err != nil || j.Status != jobs.StatusScheduled || j.StartBy.Sub(j.RunAfter) != time.Minute {
 			t.Errorf("a delayed job is %s, %v", j.Status, err)
 		}
 		response, err := http.Post(a.url+"/jobs", "application/json", strings.NewReader(`{"kind": "good"}`))

@@ -60,7 +60,11 @@ func (v jobView) Timeline() []timelineEntry {
 	}
 	for i := range v.Errors {
 		e := &v.Errors[i]
-		list = append(list, timelineEntry{At: e.EndedAt, What: "Attempt " + number(e.Attempt), Class: "failed", Error: e})
+		entry := timelineEntry{At: e.EndedAt, What: "Attempt " + number(e.Attempt), Class: "failed", Error: e}
+		if e.Attempt == 0 {
+			entry.What, entry.Class = "Not started in time", "cancelled"
+		}
+		list = append(list, entry)
 	}
 	if !v.CancelRequested.IsZero() {
 		list = append(list, timelineEntry{At: v.CancelRequested, What: "Asked to stop", Class: "cancelled"})

@@ -153,6 +153,7 @@ type jobOptions struct {
 	Priority    *int            `json:"priority"`
 	MaxAttempts *int            `json:"max_attempts"`
 	Timeout     *time.Duration  `json:"timeout_ns"`
+	StartWithin *time.Duration  `json:"start_within_ns"`
 	UserID      *string         `json:"user_id"`
 	Tags        []string        `json:"tags"`
 	Metadata    json.RawMessage `json:"metadata"`
@@ -165,6 +166,7 @@ func (q jobOptions) options() []jobs.EnqueueOption {
 	opts = with(opts, q.Priority, jobs.Priority)
 	opts = with(opts, q.MaxAttempts, jobs.MaxAttempts)
 	opts = with(opts, q.Timeout, jobs.Timeout)
+	opts = with(opts, q.StartWithin, jobs.StartWithin)
 	opts = with(opts, q.UserID, jobs.UserID)
 	if q.Metadata != nil {
 		opts = append(opts, jobs.Metadata(q.Metadata))
@@ -186,6 +188,7 @@ type enqueueRequest struct {
 	RunAfter   *time.Time     `json:"run_after"`
 	Delay      *time.Duration `json:"delay_ns"`
 	RequestID  *string        `json:"request_id"`
+	StartBy    *time.Time     `json:"start_by"`
 	UniqueMode *string        `json:"unique_mode"`
 	Debounce   *time.Duration `json:"debounce_ns"`
 	AtMost     *time.Duration `json:"at_most_ns"`
@@ -198,6 +201,7 @@ func (q enqueueRequest) options() ([]jobs.EnqueueOption, error) {
 	opts := q.jobOptions.options()
 	opts = with(opts, q.RunAfter, jobs.At)
 	opts = with(opts, q.Delay, jobs.In)
+	opts = with(opts, q.StartBy, jobs.StartBy)
 	opts = with(opts, q.RequestID, jobs.RequestID)
 	unique, err := uniquemode.Choice{
 		Key: value(q.UniqueKey), Mode: value(q.UniqueMode), Debounce: value(q.Debounce), AtMost: value(q.AtMost), For: value(q.UniqueFor),
@@ -237,6 +241,9 @@ func (h *Handler) enqueue(r *http.Request) (answer, error) {
 	}
 	if q.RunAfter != nil && q.Delay != nil {
 		return answer{}, &jobs.InvalidError{Field: "delay_ns", Must: "not be given together with run_after"}
+	}
+	if q.StartBy != nil && q.StartWithin != nil {
+		return answer{}, &jobs.InvalidError{Field: "start_within_ns", Must: "not be given together with start_by"}
 	}
 	opts, err := q.options()
 	if err != nil {

@@ -314,6 +314,13 @@ func (q timed) DeleteSensitiveFields(ctx context.Context, arg DeleteSensitiveFie
 	return value, err
 }
 
+func (q timed) DropCompletedJobs(ctx context.Context, arg DropCompletedJobsParams) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.DropCompletedJobs(ctx, arg)
+	q.hook("DropCompletedJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) error {
 	began := time.Now()
 	err := q.own.EndScheduleTick(ctx, arg)
@@ -353,6 +360,13 @@ func (q timed) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParam
 	began := time.Now()
 	value, err := q.own.EnqueueKeylessJob(ctx, arg)
 	q.hook("EnqueueKeylessJob", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ExpireJobs(ctx context.Context, arg ExpireJobsParams) ([]ExpireJobsRow, error) {
+	began := time.Now()
+	value, err := q.own.ExpireJobs(ctx, arg)
+	q.hook("ExpireJobs", time.Since(began), err)
 	return value, err
 }
 
@@ -769,6 +783,13 @@ func (q timed) ListMoves(ctx context.Context) ([]Move, error) {
 	return value, err
 }
 
+func (q timed) ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsParams) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.ListOverdueJobIDs(ctx, arg)
+	q.hook("ListOverdueJobIDs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListPendingQueues(ctx context.Context, arg ListPendingQueuesParams) ([]ListPendingQueuesRow, error) {
 	began := time.Now()
 	value, err := q.own.ListPendingQueues(ctx, arg)
@@ -906,6 +927,13 @@ func (q timed) PutSchedule(ctx context.Context, arg PutScheduleParams) error {
 	began := time.Now()
 	err := q.own.PutSchedule(ctx, arg)
 	q.hook("PutSchedule", time.Since(began), err)
+	return err
+}
+
+func (q timed) RecordExpiredJobs(ctx context.Context, arg RecordExpiredJobsParams) error {
+	began := time.Now()
+	err := q.own.RecordExpiredJobs(ctx, arg)
+	q.hook("RecordExpiredJobs", time.Since(began), err)
 	return err
 }
 

@@ -40,6 +40,7 @@ type (
 	DeleteOldScheduleTicksParams  = sqlite.DeleteOldScheduleTicksParams
 	DeletePastUniqueKeysParams    = sqlite.DeletePastUniqueKeysParams
 	DeleteSensitiveFieldsParams   = sqlite.DeleteSensitiveFieldsParams
+	DropCompletedJobsParams       = sqlite.DropCompletedJobsParams
 	EndScheduleTickParams         = sqlite.EndScheduleTickParams
 	EndWorkerParams               = sqlite.EndWorkerParams
 	EnqueueClaimedJobParams       = sqlite.EnqueueClaimedJobParams
@@ -47,6 +48,8 @@ type (
 	EnqueueJobParams              = sqlite.EnqueueJobParams
 	EnqueueJobsParams             = sqlite.EnqueueJobsParams
 	EnqueueKeylessJobParams       = sqlite.EnqueueKeylessJobParams
+	ExpireJobsParams              = sqlite.ExpireJobsParams
+	ExpireJobsRow                 = sqlite.ExpireJobsRow
 	ExtendLeasesParams            = sqlite.ExtendLeasesParams
 	FailJobParams                 = sqlite.FailJobParams
 	FailStuckJobsParams           = sqlite.FailStuckJobsParams
@@ -97,6 +100,7 @@ type (
 	ListJobsFromParams            = sqlite.ListJobsFromParams
 	ListLiveJobsByUniqueKeyParams = sqlite.ListLiveJobsByUniqueKeyParams
 	ListLiveJobsByUniqueKeyRow    = sqlite.ListLiveJobsByUniqueKeyRow
+	ListOverdueJobIDsParams       = sqlite.ListOverdueJobIDsParams
 	ListPendingQueuesParams       = sqlite.ListPendingQueuesParams
 	ListPendingQueuesRow          = sqlite.ListPendingQueuesRow
 	ListReplacingTicksParams      = sqlite.ListReplacingTicksParams
@@ -117,6 +121,7 @@ type (
 	PutScheduleParams             = sqlite.PutScheduleParams
 	Querier                       = sqlite.Querier
 	Queue                         = sqlite.Queue
+	RecordExpiredJobsParams       = sqlite.RecordExpiredJobsParams
 	RecordStuckJobsParams         = sqlite.RecordStuckJobsParams
 	Refusal                       = sqlite.Refusal
 	RegisterWorkerParams          = sqlite.RegisterWorkerParams

@@ -18,7 +18,7 @@ func TestEveryColumnIsSet(t *testing.T) {
 	}
 	v := reflect.ValueOf(columns)
 	for i := range v.NumField() {
-		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Payload" { // which the caller sets
+		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Payload" && name != "SuccessorAt" { // which come later
 			t.Errorf("%s is not set", name)
 		}
 	}

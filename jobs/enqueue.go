@@ -74,7 +74,13 @@ func (e *enqueue) columns(now time.Time) (db.EnqueueJobParams, error) {
 	if err != nil {
 		return db.EnqueueJobParams{}, err
 	}
-	return e.row(now, runAfter, status, metadata), nil
+	startBy, err := e.startByColumn(now, runAfter)
+	if err != nil {
+		return db.EnqueueJobParams{}, err
+	}
+	row := e.row(now, runAfter, status, metadata)
+	row.StartBy = startBy
+	return row, nil
 }
 
 // enqueueOne passes a job through the middleware and adds it.

@@ -284,3 +284,17 @@ func ExampleRunner_SetQueue() {
 	check(<-stopped)
 	// Output: tenant-7 done
 }
+
+// A job that is of no use when it is late: when no worker has started it in time, it ends as cancelled, and its handler is not called.
+func ExampleStartWithin() {
+	ctx := context.Background()
+	client, done := newClient(ctx)
+	defer done()
+	receipt, err := Thumbnail.Enqueue(ctx, client, Resize{"cat.jpg", 80}, jobs.In(time.Hour), jobs.StartWithin(10*time.Minute))
+	check(err)
+
+	job, err := client.Get(ctx, receipt.ID)
+	check(err)
+	fmt.Println(job.StartBy.Sub(job.RunAfter))
+	// Output: 10m0s
+}

@@ -41,6 +41,11 @@ type Kind[T any] struct {
 	// [FixedRetry], [ExponentialRetry] and [RetryAfter] make one.
 	RetryDelay func(job Job, err error) time.Duration
 
+	// Keep, when it is [Nothing], removes a job in the transaction in which it is done, with its result; 0 leaves it to
+	// [Config.Retention]. Jobs that fail or are cancelled stay in both cases. The history counts what was removed. [Client.Wait] for
+	// such a job returns [ErrNotFound], and its request id and unique key are free again.
+	Keep time.Duration
+
 	// Version is that of the payload's form: 0, or 1 and more once T was changed so that older payloads need an Upgrade. It is kept in
 	// the job's metadata, as [VersionField], which then must be an object.
 	Version int
@@ -101,7 +106,7 @@ func (k Kind[T]) EnqueueMany(ctx context.Context, c *Client, args []T, opts ...E
 func (k Kind[T]) Handle(r *Runner, h Handler[T]) {
 	for _, name := range append([]string{k.Name}, k.Aliases...) {
 		r.handle(handler{
-			kind: name, queue: k.Queue, timeout: k.Timeout, retryDelay: k.RetryDelay, sensitive: k.Sensitive,
+			kind: name, queue: k.Queue, timeout: k.Timeout, retryDelay: k.RetryDelay, sensitive: k.Sensitive, keep: k.Keep,
 			run: func(ctx context.Context, job *Job) error {
 				args := new(T)
 				payload, err := k.upgraded(job)

@@ -13,6 +13,7 @@ type (
 	Started  = jobtype.Started
 	Finished = jobtype.Finished
 	Rescued  = jobtype.Rescued
+	Expired  = jobtype.Expired
 	Turned   = jobtype.Turned
 )
 

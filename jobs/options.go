@@ -23,6 +23,8 @@ type enqueue struct {
 	priority    int
 	at          *time.Time    // when given
 	in          time.Duration // otherwise
+	startBy     time.Time     // the zero time: none
+	startWithin time.Duration // of the due time, in place of startBy
 	maxAttempts int
 	timeout     time.Duration
 	uniqueKey   *string
@@ -65,6 +67,20 @@ func At(t time.Time) EnqueueOption {
 			e.at = &t
 		}
 	}
+}
+
+// StartBy ends the job as cancelled, with the cause [CauseExpired] among its errors, when no worker has started it by a time. That
+// happens within about a second, also while its queue is paused or no worker takes its kind, as long as any worker runs. A later
+// attempt is not bound by it. A time that has passed is refused, as is one that is not after the job's run-after time, and one after
+// the year 9999. Times are kept to the microsecond. The zero time means none.
+func StartBy(t time.Time) EnqueueOption {
+	return func(e *enqueue) { e.startBy, e.startWithin = t, 0 }
+}
+
+// StartWithin is [StartBy] with a time that is so long after the job is due: after its run-after time, or, of a schedule, after its tick.
+// 0 means none; a negative duration is refused.
+func StartWithin(d time.Duration) EnqueueOption {
+	return func(e *enqueue) { e.startBy, e.startWithin = time.Time{}, d }
 }
 
 // MaxAttempts fails the job for good after so many counted attempts: 1 to [MaxAttemptsLimit], by default the kind's
@@ -136,7 +152,37 @@ func (e *enqueue) runAfter(now time.Time) (time.Time, Status, error) {
 	return at, StatusPending, nil
 }
 
-// check returns the first fault of everything but the time.
+// startByColumn is the time by which a job must start that is enqueued at a time; nil for none.
+func (e *enqueue) startByColumn(now, runAfter time.Time) (*int64, error) {
+	by := e.startBy
+	switch {
+	case e.startWithin == 0 && by.IsZero():
+		return nil, nil
+	case e.startWithin != 0:
+		due := runAfter
+		if due.Before(now) {
+			due = now
+		}
+		by = due.Add(e.startWithin)
+	}
+	by = by.Truncate(time.Microsecond)
+	for _, bound := range []struct {
+		refused bool
+		must    string
+	}{
+		{!by.After(now), "lie in the future; leave it out for none"},
+		{!by.After(runAfter), "lie after the run-after time " + runAfter.Format(time.RFC3339)},
+		{by.After(core.Latest), "not lie after the year 9999"},
+	} {
+		if bound.refused {
+			return nil, jobtype.NewInvalidError("start-by time", by.Format(time.RFC3339), bound.must)
+		}
+	}
+	at := core.Micros(by)
+	return &at, nil
+}
+
+// check returns the first fault of everything but the times.
 func (e *enqueue) check() error {
 	for _, check := range []func() error{e.checkNames, e.checkNumbers, e.checkKeys, e.checkUnique, e.checkTags} {
 		if err := check(); err != nil {
@@ -161,6 +207,10 @@ func (e *enqueue) checkNumbers() error {
 		return jobtype.NewInvalidError("priority", fmt.Sprint(e.priority), fmt.Sprintf("be from %d to %d", MinPriority, MaxPriority))
 	case e.maxAttempts < 1 || e.maxAttempts > MaxAttemptsLimit:
 		return jobtype.NewInvalidError("max attempts", fmt.Sprint(e.maxAttempts), fmt.Sprintf("be from 1 to %d", MaxAttemptsLimit))
+	case e.startWithin < 0:
+		return jobtype.NewInvalidError("start-within time", e.startWithin.String(), "not be negative; leave it out for none")
+	case e.startWithin > 0 && e.startWithin < time.Microsecond:
+		return jobtype.NewInvalidError("start-within time", e.startWithin.String(), "be at least 1us, or 0 for none")
 	case e.timeout < 0:
 		return jobtype.NewInvalidError("timeout", e.timeout.String(), "not be negative")
 	case e.timeout > 0 && e.timeout < time.Millisecond:

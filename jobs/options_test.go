@@ -67,6 +67,14 @@ func TestOptionsAtTheirBounds(t *testing.T) {
 		{"an empty tag among others", jobs.Tags("a", "", "b"), func(j jobs.Job) bool { return slices.Equal(j.Tags, []string{"a", "b"}) }},
 		{"no metadata", jobs.Metadata(nil), func(j jobs.Job) bool { return j.Metadata == nil }},
 		{"no timeout", jobs.Timeout(0), func(j jobs.Job) bool { return j.Timeout == 0 }},
+		{"the last time to start by", jobs.StartBy(endOfTime.Add(-time.Microsecond)), func(j jobs.Job) bool {
+			return j.StartBy.Equal(endOfTime.Add(-time.Microsecond))
+		}},
+		{"the shortest time to start within", jobs.StartWithin(time.Microsecond), func(j jobs.Job) bool {
+			return j.StartBy.Sub(j.RunAfter) == time.Microsecond
+		}},
+		{"no time to start by", jobs.StartBy(time.Time{}), func(j jobs.Job) bool { return j.StartBy.IsZero() }},
+		{"no time to start within", jobs.StartWithin(0), func(j jobs.Job) bool { return j.StartBy.IsZero() }},
 		{"no user id", jobs.UserID(""), func(j jobs.Job) bool { return j.UserID == "" }},
 		{"another zone", jobs.At(time.Date(2999, 1, 1, 1, 0, 0, 1234, time.FixedZone("x", 3600))), func(j jobs.Job) bool {
 			return j.RunAfter.Equal(time.Date(2999, 1, 1, 0, 0, 0, 1000, time.UTC))
@@ -109,6 +117,10 @@ func TestOptionsBeyondTheirBounds(t *testing.T) {
 		{"report", jobs.In(-time.Second), "delay", []string{"-1s", "negative"}},
 		{"report", jobs.At(time.Now().Add(-jobs.PastTolerance - time.Minute)), "run-after time", []string{"past"}},
 		{"report", jobs.At(endOfTime), "run-after time", []string{"10000-01-01", "9999"}},
+		{"report", jobs.StartBy(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)), "start-by time", []string{"2020-01-01T00:00:00Z", "future"}},
+		{"report", jobs.StartBy(endOfTime), "start-by time", []string{"10000-01-01", "9999"}},
+		{"report", jobs.StartWithin(-time.Second), "start-within time", []string{"-1s", "negative"}},
+		{"report", jobs.StartWithin(1), "start-within time", []string{"1ns", "1us"}},
 		{"report", jobs.Unique(key), "unique key", []string{"1000", "1001"}},
 		{"report", jobs.RequestID(key), "request id", []string{"1000", "1001"}},
 		{"report", jobs.UserID("\t"), "user id", []string{`\t`, "control"}},

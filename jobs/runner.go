@@ -35,6 +35,9 @@ const (
 // Forever, as a retention, keeps jobs until a caller deletes them.
 const Forever = maintenance.Forever
 
+// Nothing, as [Kind.Keep], removes a job in the transaction in which it is done.
+const Nothing time.Duration = -2
+
 // Retention is how long ended jobs are kept, by status, and what is noted beside them. 0 means the default, [Forever] means what it
 // says. The shortest of those that the runners of a database have counts.
 type Retention struct {
@@ -222,6 +225,7 @@ type handler struct {
 	timeout    time.Duration
 	retryDelay func(Job, error) time.Duration
 	sensitive  []string
+	keep       time.Duration
 	run        func(context.Context, *Job) error // which copies the job
 }
 
@@ -235,6 +239,9 @@ func (r *Runner) handle(h handler) {
 	if err := redact.Check(h.sensitive); err != nil {
 		panic("jobs: Handle: " + err.Error())
 	}
+	if h.keep != 0 && h.keep != Nothing {
+		panic("jobs: Handle: Keep of kind " + strconv.Quote(h.kind) + " must be Nothing, or 0 for what Config.Retention says, not " + h.keep.String())
+	}
 	if _, there := r.handlers[h.kind]; there {
 		panic("jobs: Handle: kind " + strconv.Quote(h.kind) + " has a handler already")
 	}
@@ -242,7 +249,7 @@ func (r *Runner) handle(h handler) {
 		h.retryDelay = DefaultRetryDelay
 	}
 	r.handlers[h.kind] = runner.Handler{
-		Timeout: h.timeout, RetryDelay: h.retryDelay, Run: r.config.around(h.run),
+		Timeout: h.timeout, RetryDelay: h.retryDelay, Drop: h.keep == Nothing, Run: r.config.around(h.run),
 	}
 	if h.queue != "" {
 		r.queued = append(r.queued, h)

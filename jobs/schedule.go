@@ -62,7 +62,7 @@ func newSchedule(name, spec string, job *enqueue, payload []byte, opts []Schedul
 }
 
 // ScheduleOption is a [Zone], a [CatchUp], an [Overlap], or an [EnqueueOption] for the schedule's jobs. Of these, a schedule takes no
-// [In], [At], [Unique] and [RequestID], and [Metadata] only of an object, because the jobs have their tick in it.
+// [In], [At], [StartBy], [Unique] and [RequestID], and [Metadata] only of an object, because the jobs have their tick in it.
 type ScheduleOption interface{ schedule(*Schedule) }
 
 // Zone is the time zone of a schedule, by its IANA name; UTC by default.
@@ -114,7 +114,7 @@ func (s Schedule) row(now time.Time, inCode bool) (db.PutScheduleParams, error) 
 	if err != nil {
 		return p, err
 	}
-	if p.Options, err = schedule.Options(s.job.row(now, now, StatusPending, metadata)); err != nil {
+	if p.Options, err = schedule.Options(s.job.row(now, now, StatusPending, metadata), s.job.startWithin); err != nil {
 		return p, err
 	}
 	err = schedule.Check(&p, now)
@@ -128,6 +128,7 @@ func (s Schedule) checkOptions() error {
 		field, must string
 	}{
 		{s.job.at != nil || s.job.in != 0, "a delay or a time", "not be given to a schedule: its specification says when jobs run"},
+		{!s.job.startBy.IsZero(), "a start-by time", "not be given to a schedule: use StartWithin"},
 		{s.job.uniqueKey != nil, "a unique key", "not be given to a schedule: see Overlap"},
 		{s.job.requestID != nil, "a request id", "not be given to a schedule"},
 	} {

@@ -30,6 +30,7 @@ const (
 	CauseDecode  = jobtype.CauseDecode  // the payload is not of the type that the handler takes
 	CauseCrash   = jobtype.CauseCrash   // the worker's process ended
 	CauseLost    = jobtype.CauseLost    // the lease ran out although the process may live
+	CauseExpired = jobtype.CauseExpired // no worker had started the job by the time that [StartBy] gave
 )
 
 // ScheduleInfo is a schedule as its row has it.

@@ -11,7 +11,8 @@ import (
 )
 
 // Wait returns the job once it has ended: done, failed or cancelled, in whatever process that happens. The error is ctx's when
-// that ends first (the job is then as it was when Wait began), or [ErrNotFound] when the job does not exist or was deleted. A client
+// that ends first (the job is then as it was when Wait began), or [ErrNotFound] when the job does not exist or was deleted, as by its end
+// when its kind keeps [Nothing]. A client
 // of a transaction ([Client.With]) cannot wait, since no worker sees the job before the commit: that is an [InvalidError].
 //
 // On SQLite, and on PostgreSQL for jobs that end in this process, the commit that ends the job wakes Wait. On PostgreSQL Wait

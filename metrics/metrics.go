@@ -33,6 +33,7 @@ type Metrics struct {
 type jobMetrics struct {
 	enqueued, existed  *prometheus.CounterVec
 	attempts, failures *prometheus.CounterVec
+	expired            *prometheus.CounterVec
 	active             *prometheus.GaugeVec
 	waits, runs        *prometheus.HistogramVec
 }
@@ -76,6 +77,7 @@ func New() *Metrics {
 	m.jobs.existed = add(m, counters("sqluice_enqueue_existed_total", "Enqueues that found a job with the same unique key or request id, and added no job.", job...))
 	m.jobs.attempts = add(m, counters("sqluice_attempts_total", "Attempts that ended in this process, by their outcome for the job.", append(job, "fate")...))
 	m.jobs.failures = add(m, counters("sqluice_attempt_errors_total", "Attempts that failed in this process, by cause.", append(job, "cause")...))
+	m.jobs.expired = add(m, counters("sqluice_expired_jobs_total", "Jobs that this process ended as cancelled because no worker had started them in time.", job...))
 	m.jobs.active = add(m, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "sqluice_active_attempts", Help: "Attempts that run in this process, until their end is recorded.",
 	}, job))
@@ -132,7 +134,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 // Observer returns the observer to open the engine with, as in sqlite.WithObserver(m.Observer()).
 func (m *Metrics) Observer() *jobs.Observer {
 	return &jobs.Observer{
-		Enqueued: m.onEnqueued, Started: m.onStarted, Finished: m.onFinished, Rescued: m.onRescued, Turned: m.onTurned,
+		Enqueued: m.onEnqueued, Started: m.onStarted, Finished: m.onFinished, Rescued: m.onRescued, Expired: m.onExpired, Turned: m.onTurned,
 		Committed: m.onCommitted, Queried: m.onQueried, Failed: m.onFailed, Woken: m.onWoken,
 	}
 }
@@ -160,6 +162,9 @@ func (m *Metrics) onFinished(f jobs.Finished) {
 	if f.Cause != "" {
 		m.jobs.failures.WithLabelValues(queue, kind, string(f.Cause)).Inc()
 	}
+	if f.Cause == jobs.CauseExpired {
+		m.jobs.expired.WithLabelValues(queue, kind).Inc()
+	}
 }
 
 func (m *Metrics) onRescued(r jobs.Rescued) {
@@ -167,6 +172,11 @@ func (m *Metrics) onRescued(r jobs.Rescued) {
 	m.rescues.jobs.WithLabelValues(string(jobs.StatusPending)).Add(float64(r.Pending))
 	m.rescues.jobs.WithLabelValues(string(jobs.StatusFailed)).Add(float64(r.Failed))
 	m.rescues.jobs.WithLabelValues(string(jobs.StatusCancelled)).Add(float64(r.Cancelled))
+}
+
+func (m *Metrics) onExpired(e jobs.Expired) {
+	queue, kind := m.names.Of(e.Queue, e.Kind)
+	m.jobs.expired.WithLabelValues(queue, kind).Add(float64(e.Jobs))
 }
 
 func (m *Metrics) onTurned(t jobs.Turned) {

@@ -22,6 +22,7 @@ func commandTests() tests {
 		"ListFiltersAndPages":                          listFiltersAndPages,
 		"UpdateChangesWhatHasNotStarted":               updateChangesWhatHasNotStarted,
 		"Schedules":                                    schedulesLive,
+		"JobsExpire":                                   jobsExpire,
 		"ShowHasEverything":                            showHasEverything,
 		"ControlCharactersOfJobsNeverReachTheTerminal": controlCharactersOfJobsNeverReachTheTerminal,
 		"RetryCancelDeleteDoWhatCanBeDone":             retryCancelDeleteDoWhatCanBeDone,
@@ -148,7 +149,7 @@ func listFiltersAndPages(t *testing.T, c *cli) {
 
 func showHasEverything(t *testing.T, c *cli) {
 	id := c.enqueue("k", `{"a": [1, "x"]}`, "--queue", "q", "--priority=-7", "--at", "2100-01-01T00:00:00+01:00", "--max-attempts", "3",
-		"--timeout", "1m30s", "--unique", "key", "--request-id", "req", "--user-id", "me", "--tag", "t1", "--tag", "t2")
+		"--timeout", "1m30s", "--unique", "key", "--request-id", "req", "--user-id", "me", "--tag", "t1", "--tag", "t2", "--start-by", "1d")
 	job := c.show(id).Job
 	var payload any
 	if err := json.Unmarshal(job.Payload, &payload); err != nil || fmt.Sprint(payload) != "map[a:[1 x]]" {
@@ -156,17 +157,17 @@ func showHasEverything(t *testing.T, c *cli) {
 	}
 	if job.Kind != "k" || job.Queue != "q" || job.Priority != -7 || job.Status != jobs.StatusScheduled || job.MaxAttempts != 3 ||
 		job.Timeout != 90*time.Second || job.UniqueKey != "key" || job.RequestID != "req" || job.UserID != "me" ||
-		!slices.Equal(job.Tags, []string{"t1", "t2"}) || !job.RunAfter.Equal(time.Date(2099, 12, 31, 23, 0, 0, 0, time.UTC)) {
+		job.StartBy.Sub(job.RunAfter) != 24*time.Hour || !slices.Equal(job.Tags, []string{"t1", "t2"}) || !job.RunAfter.Equal(time.Date(2099, 12, 31, 23, 0, 0, 0, time.UTC)) {
 		t.Errorf("the job is %+v", job)
 	}
 	out := c.ok("show", id)
-	for _, text := range []string{"scheduled", `{"a": [1, "x"]}`, "1m30s", "0 of 3", "t1, t2", "key", "req", "me"} {
+	for _, text := range []string{"scheduled", `{"a": [1, "x"]}`, "1m30s", "0 of 3", "start by", "t1, t2", "key", "req", "me"} {
 		if !strings.Contains(out, text) {
 			t.Errorf("show lacks %q:\n%s", text, out)
 		}
 	}
 	c.fails(exitFailure, []string{"job 99", "no such job"}, "show", "99")
-	age := regexp.MustCompile(`(created|run after) +.*`) // they say how long ago
+	age := regexp.MustCompile(`(created|run after|start by) +.*`) // they say how long ago
 	for _, by := range [][]string{{"--unique", "key"}, {"--request-id", "req"}} {
 		found := c.ok(append([]string{"show", "--kind", job.Kind}, by...)...)
 		if age.ReplaceAllString(found, "") != age.ReplaceAllString(out, "") {

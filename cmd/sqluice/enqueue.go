@@ -36,6 +36,7 @@ type enqueueFlags struct {
 	at          time.Time
 	maxAttempts int
 	timeout     time.Duration
+	startBy     startByValue
 	unique      uniquemode.Choice
 	requestID   string
 	userID      string
@@ -48,7 +49,7 @@ type enqueueFlags struct {
 // enqueueFields maps the library's fields to flags.
 var enqueueFields = map[string]string{
 	"kind": "KIND", "payload": "PAYLOAD", "queue": "--queue", "priority": "--priority", "delay": "--in",
-	"run-after time": "--at", "max attempts": "--max-attempts", "timeout": "--timeout", "unique key": "--unique",
+	"run-after time": "--at", "start-by time": "--start-by", "start-within time": "--start-by", "max attempts": "--max-attempts", "timeout": "--timeout", "unique key": "--unique",
 	"unique mode": "--unique-mode", "debounce time": "--debounce", "longest debounce": "--at-most", "unique period": "--unique-for",
 	"request id": "--request-id", "user id": "--user-id", "tag": "--tag", "number of tags": "number of --tag",
 }
@@ -66,6 +67,7 @@ func (a *app) enqueueCommand() *cobra.Command {
 	f.common(flags)
 	flags.Var(&durationValue{value: &f.in}, "in", "run not before this delay")
 	flags.Var(&timeValue{&f.at}, "at", "run not before this time, in the form of RFC 3339")
+	flags.Var(&f.startBy, "start-by", "cancel the job if it has not started by this time, or so long after it is due")
 	flags.StringVar(&f.unique.Key, "unique", "", "add nothing if a live job of this kind has the same `KEY`")
 	flags.StringVar(&f.unique.Mode, "unique-mode", "", "what becomes of a live job with the key: `MODE` is keep, replace or again")
 	flags.Var(&durationValue{value: &f.unique.Debounce, least: time.Microsecond}, "debounce", "run when no enqueue with the key has come for so long")
@@ -151,7 +153,7 @@ func (f *enqueueFlags) options(given func(string) bool) ([]jobs.EnqueueOption, e
 		flag   string
 		option jobs.EnqueueOption
 	}{
-		{"in", jobs.In(f.in)}, {"at", jobs.At(f.at)}, {"request-id", jobs.RequestID(f.requestID)},
+		{"in", jobs.In(f.in)}, {"at", jobs.At(f.at)}, {"start-by", f.startBy.option()}, {"request-id", jobs.RequestID(f.requestID)},
 	} {
 		if given(o.flag) {
 			opts = append(opts, o.option)

@@ -14,7 +14,7 @@ import (
 var scheduleFields = map[string]string{
 	"schedule name": "NAME", "kind": "--kind", "payload": "PAYLOAD", "queue": "--queue", "priority": "--priority",
 	"max attempts": "--max-attempts", "timeout": "--timeout", "user id": "--user-id", "tag": "--tag", "number of tags": "number of --tag",
-	"catch-up": "--catch-up", "overlap": "--overlap",
+	"start-within time": "--start-by", "catch-up": "--catch-up", "overlap": "--overlap",
 }
 
 // schedulesPage is how many schedules one look reads.

@@ -25,7 +25,7 @@ put makes the SQLite file if there is none. In PostgreSQL, "sqluice up" makes th
 // scheduleFlags holds the flags of schedules put.
 type scheduleFlags struct {
 	kind, cron, zone, catchUp, overlap string
-	every                              time.Duration
+	every, startBy                     time.Duration
 	job                                enqueueFlags
 }
 
@@ -48,6 +48,7 @@ func (a *app) schedulesPutCommand() *cobra.Command {
 	flags.StringVar(&f.catchUp, "catch-up", f.catchUp, "for ticks that were missed: latest, none or all:N")
 	flags.Var(&choiceValue{&f.overlap, []string{"allow", "skip", "replace", "after"}}, "overlap", "while the last job has not ended")
 	f.job.common(flags)
+	flags.Var(&durationValue{value: &f.startBy, least: time.Microsecond}, "start-by", "cancel a job if it has not started so long after its tick")
 	durability = durabilityFlag(flags)
 	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
 		s, err := f.schedule(args, flags)
@@ -96,7 +97,7 @@ func (f *scheduleFlags) schedule(args []string, flags *pflag.FlagSet) (jobs.Sche
 		return jobs.Schedule{}, nameFlags(err, scheduleFields)
 	}
 	all := []jobs.ScheduleOption{jobs.Zone(f.zone), jobs.CatchUp(f.catchUp), jobs.Overlap(f.overlap)}
-	for _, opt := range opts {
+	for _, opt := range append(opts, jobs.StartWithin(f.startBy)) {
 		all = append(all, opt)
 	}
 	return jobs.NewSchedule(args[0], spec, f.kind, payload, all...), nil

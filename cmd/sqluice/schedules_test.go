@@ -21,7 +21,7 @@ func fromJSON(t *testing.T, text string, v any) {
 // A schedule from its first put to its end.
 func schedulesLive(t *testing.T, c *cli) {
 	out := c.ok("schedules", "put", "nightly", "--cron", "0 2 * * *", "--zone", "Europe/Berlin", "--kind", "report", `{"a": 1}`, "--priority", "5",
-		"--tag", "t", "--overlap", "skip", "--catch-up", "all:3")
+		"--tag", "t", "--overlap", "skip", "--catch-up", "all:3", "--start-by", "1h")
 	if !strings.HasPrefix(out, "schedule nightly: next at ") {
 		t.Errorf("put says %q", out)
 	}
@@ -39,7 +39,7 @@ func schedulesLive(t *testing.T, c *cli) {
 		}
 	}
 	id := strings.TrimSpace(c.ok("schedules", "run", "nightly"))
-	if job := c.show(id).Job; job.Schedule() != "nightly" || job.Priority != 5 || job.Kind != "report" {
+	if job := c.show(id).Job; job.Schedule() != "nightly" || job.Priority != 5 || job.Kind != "report" || job.StartBy.Sub(job.Tick()) != time.Hour {
 		t.Errorf("the job is %+v", job)
 	}
 	if why := c.ok("show", id); !strings.Contains(why, "nightly") {

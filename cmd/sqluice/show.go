@@ -92,7 +92,7 @@ func (a *app) show(ctx context.Context, c *jobs.Client, job jobs.Job, asJSON boo
 		return err
 	}
 	for _, f := range failures {
-		a.print("\nattempt %d: %s %s%s", f.Attempt, f.Cause, moment(now, f.EndedAt), startedBy(now, f.StartedAt, f.Worker, f.Host))
+		a.print("\n%s: %s %s%s", attemptName(f.Attempt), f.Cause, moment(now, f.EndedAt), startedBy(now, f.StartedAt, f.Worker, f.Host))
 		a.print("%s", indent(f.Message))
 		if f.Stack != "" {
 			a.print("%s", indent(f.Stack))
@@ -102,6 +102,14 @@ func (a *app) show(ctx context.Context, c *jobs.Client, job jobs.Job, asJSON boo
 		a.print("\nattempt %d: %s %s%s", last.Attempt, job.Status, moment(now, last.EndedAt), startedBy(now, last.StartedAt, last.Worker, last.Host))
 	}
 	return nil
+}
+
+// attemptName names an attempt; 0 stands for the end of a job that was never claimed.
+func attemptName(n int) string {
+	if n == 0 {
+		return "no attempt"
+	}
+	return fmt.Sprint("attempt ", n)
 }
 
 // showJob prints the columns that have a value.
@@ -126,6 +134,7 @@ func showJob(w io.Writer, now time.Time, job jobs.Job) error {
 		row("timeout", job.Timeout.String())
 	}
 	row("run after", moment(now, job.RunAfter))
+	row("start by", moment(now, job.StartBy))
 	row("created", moment(now, job.CreatedAt))
 	row("started", moment(now, job.StartedAt))
 	row("finished", moment(now, job.FinishedAt))

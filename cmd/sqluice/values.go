@@ -110,6 +110,45 @@ func (v *timeValue) String() string {
 }
 func (v *timeValue) Type() string { return "TIME" }
 
+// startByValue is a time, or a duration after the time at which a job is due.
+type startByValue struct {
+	at     time.Time
+	within time.Duration
+}
+
+func (v *startByValue) Set(text string) error {
+	at, err := time.Parse(time.RFC3339, text)
+	if err == nil {
+		v.at, v.within = at, 0
+		return nil
+	}
+	within, err := parseDuration(text)
+	if err != nil || within <= 0 {
+		return errors.New("be a duration such as 90s, 10m or 1h30m, or a time of RFC 3339, such as 2030-01-31T15:04:05Z")
+	}
+	v.at, v.within = time.Time{}, within
+	return nil
+}
+
+func (v *startByValue) String() string {
+	switch {
+	case v.within != 0:
+		return v.within.String()
+	case v.at.IsZero():
+		return ""
+	}
+	return v.at.Format(time.RFC3339)
+}
+func (v *startByValue) Type() string { return "TIME" }
+
+// option returns the option for the value.
+func (v *startByValue) option() jobs.EnqueueOption {
+	if v.within != 0 {
+		return jobs.StartWithin(v.within)
+	}
+	return jobs.StartBy(v.at)
+}
+
 // choiceValue is one of a few words.
 type choiceValue struct {
 	value   *string

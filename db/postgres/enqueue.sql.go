@@ -107,10 +107,10 @@ UPDATE sqluice_jobs SET
     run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST($1 AS BIGINT), run_after) ELSE run_after END,
     successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST($1 AS BIGINT), successor_at) END,
     queue = CAST($3 AS TEXT), priority = CAST($2 AS BIGINT), payload = CAST($4 AS TEXT),
-    max_attempts = CAST($5 AS BIGINT), timeout = CAST($6 AS BIGINT), user_id = CAST($7 AS TEXT),
-    tags = CAST($8 AS TEXT), metadata = CAST($9 AS TEXT), updated_at = CAST($10 AS BIGINT)
-WHERE id = CAST($11 AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST($12 AS BIGINT)
-  AND COALESCE(successor_at, -1) = CAST($13 AS BIGINT)
+    start_by = CAST($5 AS BIGINT), max_attempts = CAST($6 AS BIGINT), timeout = CAST($7 AS BIGINT), user_id = CAST($8 AS TEXT),
+    tags = CAST($9 AS TEXT), metadata = CAST($10 AS TEXT), updated_at = CAST($11 AS BIGINT)
+WHERE id = CAST($12 AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST($13 AS BIGINT)
+  AND COALESCE(successor_at, -1) = CAST($14 AS BIGINT)
 `
 
 type ReplaceWaitingJobParams struct {
@@ -118,6 +118,7 @@ type ReplaceWaitingJobParams struct {
 	Priority    int64   `json:"priority"`
 	Queue       string  `json:"queue"`
 	Payload     string  `json:"payload"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UserID      *string `json:"user_id"`
@@ -137,6 +138,7 @@ func (q *Queries) ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobPa
 		arg.Priority,
 		arg.Queue,
 		arg.Payload,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UserID,

@@ -10,7 +10,7 @@ import (
 )
 
 const getJob = `-- name: GetJob :one
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at FROM sqluice_jobs AS j WHERE j.id = CAST($1 AS BIGINT) AND j.status <> 'deleted'
+SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at, j.start_by FROM sqluice_jobs AS j WHERE j.id = CAST($1 AS BIGINT) AND j.status <> 'deleted'
 `
 
 // GetJob is one job.
@@ -46,6 +46,7 @@ func (q *Queries) GetJob(ctx context.Context, id int64) (Job, error) {
 		&i.Progress,
 		&i.Result,
 		&i.SuccessorAt,
+		&i.StartBy,
 	)
 	return i, err
 }

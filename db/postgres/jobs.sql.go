@@ -56,7 +56,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST($7 AS BIGINT)
 ))
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
 
@@ -77,6 +77,7 @@ type ClaimJobsRow struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	Attempt     int64   `json:"attempt"`
 	Uncounted   int64   `json:"uncounted"`
 	MaxAttempts int64   `json:"max_attempts"`
@@ -118,6 +119,7 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 			&i.Payload,
 			&i.Priority,
 			&i.RunAfter,
+			&i.StartBy,
 			&i.Attempt,
 			&i.Uncounted,
 			&i.MaxAttempts,
@@ -155,7 +157,7 @@ WHERE id = ANY (ARRAY(
       AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST($5 AS TEXT) AND h.kind = COALESCE(j.kind, ''))
     FOR UPDATE OF j SKIP LOCKED
 ))
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
 
@@ -173,6 +175,7 @@ type ClaimListedJobsRow struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	Attempt     int64   `json:"attempt"`
 	Uncounted   int64   `json:"uncounted"`
 	MaxAttempts int64   `json:"max_attempts"`
@@ -209,6 +212,7 @@ func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams
 			&i.Payload,
 			&i.Priority,
 			&i.RunAfter,
+			&i.StartBy,
 			&i.Attempt,
 			&i.Uncounted,
 			&i.MaxAttempts,
@@ -234,13 +238,13 @@ func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams
 const enqueueClaimedJob = `-- name: EnqueueClaimedJob :one
 WITH a AS ( /* No row can also mean that an application's trigger has made the job another worker's, another queue's or one for
                later: the caller must undo the insert then. */
-    INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+    INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                       user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
     SELECT CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($5 AS TEXT), 'running',
-           CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT),
-           CAST($9 AS BIGINT), CAST($10 AS TEXT), CAST($11 AS TEXT),
-           CAST($12 AS TEXT), CAST($13 AS BIGINT), CAST($4 AS BIGINT),
-           1, CAST($1 AS BIGINT), CAST($14 AS BIGINT), CAST($4 AS BIGINT)
+           CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT), CAST($9 AS BIGINT),
+           CAST($10 AS BIGINT), CAST($11 AS TEXT), CAST($12 AS TEXT),
+           CAST($13 AS TEXT), CAST($14 AS BIGINT), CAST($4 AS BIGINT),
+           1, CAST($1 AS BIGINT), CAST($15 AS BIGINT), CAST($4 AS BIGINT)
     WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
       AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST($1 AS BIGINT) AND w.ended_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST($3 AS TEXT) AND q.paused_at IS NOT NULL)
@@ -250,11 +254,11 @@ WITH a AS ( /* No row can also mean that an application's trigger has made the j
       AND NOT EXISTS (
         SELECT 1 FROM (
             SELECT k.value AS kind, CAST(-2147483648 AS BIGINT) AS low, CAST(2147483647 AS BIGINT) AS high
-            FROM jsonb_array_elements_text(CAST(CAST($15 AS TEXT) AS jsonb)) AS k (value)
-            WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($16 AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
+            FROM jsonb_array_elements_text(CAST(CAST($16 AS TEXT) AS jsonb)) AS k (value)
+            WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($17 AS TEXT), '') AS jsonb)->'between') AS e (value) WHERE e.value->>0 = k.value)
             UNION ALL
             SELECT r.value->>0, CAST(r.value->>1 AS BIGINT), CAST(r.value->>2 AS BIGINT)
-            FROM jsonb_array_elements(CAST(NULLIF(CAST($16 AS TEXT), '') AS jsonb)->'between') AS r (value)
+            FROM jsonb_array_elements(CAST(NULLIF(CAST($17 AS TEXT), '') AS jsonb)->'between') AS r (value)
         ) AS b
         CROSS JOIN LATERAL (
             SELECT i.id FROM sqluice_jobs AS i
@@ -265,7 +269,7 @@ WITH a AS ( /* No row can also mean that an application's trigger has made the j
         ) AS j
       )
       AND NOT EXISTS (
-        SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($16 AS TEXT), '') AS jsonb)->'from') AS f (value)
+        SELECT 1 FROM jsonb_array_elements(CAST(NULLIF(CAST($17 AS TEXT), '') AS jsonb)->'from') AS f (value)
         CROSS JOIN LATERAL (
             SELECT i.id FROM sqluice_jobs AS i
             WHERE i.status = 'pending' AND i.queue = CAST($3 AS TEXT) AND i.kind = f.value->>0
@@ -275,10 +279,10 @@ WITH a AS ( /* No row can also mean that an application's trigger has made the j
             LIMIT 1
         ) AS j
       )
-    RETURNING id, kind, queue, payload, status, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+    RETURNING id, kind, queue, payload, status, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
               unique_key, request_id, user_id, tags, metadata, created_at, worker_id
 )
-SELECT a.id, a.kind, a.payload, a.priority, a.run_after, a.attempt, a.uncounted, a.max_attempts, a.crashes, a.timeout,
+SELECT a.id, a.kind, a.payload, a.priority, a.run_after, a.start_by, a.attempt, a.uncounted, a.max_attempts, a.crashes, a.timeout,
        a.unique_key, a.request_id, a.user_id, a.tags, a.metadata, a.created_at
 FROM a WHERE a.status = 'running' AND a.attempt = 1 AND a.worker_id = CAST($1 AS BIGINT) AND a.kind = CAST($2 AS TEXT)
          AND a.queue = CAST($3 AS TEXT) AND a.run_after <= CAST($4 AS BIGINT)
@@ -292,6 +296,7 @@ type EnqueueClaimedJobParams struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UserID      *string `json:"user_id"`
@@ -309,6 +314,7 @@ type EnqueueClaimedJobRow struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	Attempt     int64   `json:"attempt"`
 	Uncounted   int64   `json:"uncounted"`
 	MaxAttempts int64   `json:"max_attempts"`
@@ -335,6 +341,7 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		arg.Payload,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UserID,
@@ -352,6 +359,7 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		&i.Payload,
 		&i.Priority,
 		&i.RunAfter,
+		&i.StartBy,
 		&i.Attempt,
 		&i.Uncounted,
 		&i.MaxAttempts,
@@ -368,17 +376,17 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 }
 
 const enqueueJob = `-- name: EnqueueJob :one
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   unique_key, request_id, user_id, tags, metadata, successor_at, created_at, updated_at)
 SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT),
-       CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT),
-       CAST($8 AS BIGINT), CAST($9 AS TEXT), CAST($10 AS TEXT),
-       CAST($11 AS TEXT), CAST($12 AS TEXT),
-       CAST($13 AS TEXT), CAST($14 AS BIGINT),
-       CAST($15 AS BIGINT), CAST($15 AS BIGINT)
+       CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT),
+       CAST($9 AS BIGINT), CAST($10 AS TEXT), CAST($11 AS TEXT),
+       CAST($12 AS TEXT), CAST($13 AS TEXT),
+       CAST($14 AS TEXT), CAST($15 AS BIGINT),
+       CAST($16 AS BIGINT), CAST($16 AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND NOT EXISTS (
-    SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = CAST($1 AS TEXT) AND s.unique_key = CAST($9 AS TEXT)
+    SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = CAST($1 AS TEXT) AND s.unique_key = CAST($10 AS TEXT)
       AND s.successor_at IS NOT NULL)
 ON CONFLICT DO NOTHING
 RETURNING id
@@ -391,6 +399,7 @@ type EnqueueJobParams struct {
 	Status      string  `json:"status"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UniqueKey   *string `json:"unique_key"`
@@ -412,6 +421,7 @@ func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, 
 		arg.Status,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UniqueKey,
@@ -428,13 +438,13 @@ func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, 
 }
 
 const enqueueJobs = `-- name: EnqueueJobs :many
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), e.value, CAST($3 AS TEXT), CAST($4 AS BIGINT),
-       CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT),
-       CAST($8 AS TEXT), CAST($9 AS TEXT), CAST($10 AS TEXT),
-       CAST($11 AS BIGINT), CAST($11 AS BIGINT)
-FROM jsonb_array_elements_text(CAST(CAST($12 AS TEXT) AS jsonb)) WITH ORDINALITY AS e (value, n)
+       CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT),
+       CAST($9 AS TEXT), CAST($10 AS TEXT), CAST($11 AS TEXT),
+       CAST($12 AS BIGINT), CAST($12 AS BIGINT)
+FROM jsonb_array_elements_text(CAST(CAST($13 AS TEXT) AS jsonb)) WITH ORDINALITY AS e (value, n)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 ORDER BY e.n
 RETURNING id
@@ -446,6 +456,7 @@ type EnqueueJobsParams struct {
 	Status      string  `json:"status"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UserID      *string `json:"user_id"`
@@ -464,6 +475,7 @@ func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int
 		arg.Status,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UserID,
@@ -491,12 +503,12 @@ func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int
 }
 
 const enqueueKeylessJob = `-- name: EnqueueKeylessJob :one
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT),
-       CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT),
-       CAST($8 AS BIGINT), CAST($9 AS TEXT), CAST($10 AS TEXT),
-       CAST($11 AS TEXT), CAST($12 AS BIGINT), CAST($12 AS BIGINT)
+       CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT),
+       CAST($9 AS BIGINT), CAST($10 AS TEXT), CAST($11 AS TEXT),
+       CAST($12 AS TEXT), CAST($13 AS BIGINT), CAST($13 AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id
 `
@@ -508,6 +520,7 @@ type EnqueueKeylessJobParams struct {
 	Status      string  `json:"status"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UserID      *string `json:"user_id"`
@@ -526,6 +539,7 @@ func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobPa
 		arg.Status,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UserID,
@@ -542,7 +556,7 @@ const importJobs = `-- name: ImportJobs :execrows
 INSERT INTO sqluice_jobs (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
                   priority, run_after, worker_id, lease_until, crashes, uncounted, cancel_requested_at, queue,
                   max_attempts, timeout, last_error, unique_key, request_id, user_id, tags, metadata, progress,
-                  result, successor_at)
+                  result, successor_at, start_by)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
        CAST(e.value->>5 AS BIGINT), CAST(e.value->>6 AS BIGINT), CAST(e.value->>7 AS BIGINT),
@@ -550,7 +564,7 @@ SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(
        CAST(e.value->>11 AS BIGINT), CAST(e.value->>12 AS BIGINT), CAST(e.value->>13 AS BIGINT),
        CAST(e.value->>14 AS BIGINT), CAST(e.value->>15 AS BIGINT), e.value->>16, CAST(e.value->>17 AS BIGINT),
        CAST(e.value->>18 AS BIGINT), e.value->>19, e.value->>20, e.value->>21, e.value->>22, e.value->>23,
-       e.value->>24, e.value->>25, e.value->>26, CAST(e.value->>27 AS BIGINT)
+       e.value->>24, e.value->>25, e.value->>26, CAST(e.value->>27 AS BIGINT), CAST(e.value->>28 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
 `
 

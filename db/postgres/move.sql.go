@@ -345,7 +345,7 @@ func (q *Queries) ListJobErrorsFrom(ctx context.Context, arg ListJobErrorsFromPa
 }
 
 const listJobsFrom = `-- name: ListJobsFrom :many
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at FROM sqluice_jobs AS j WHERE j.id > CAST($1 AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST($2 AS BIGINT)
+SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at, j.start_by FROM sqluice_jobs AS j WHERE j.id > CAST($1 AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST($2 AS BIGINT)
 `
 
 type ListJobsFromParams struct {
@@ -392,6 +392,7 @@ func (q *Queries) ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]J
 			&i.Progress,
 			&i.Result,
 			&i.SuccessorAt,
+			&i.StartBy,
 		); err != nil {
 			return nil, err
 		}

@@ -77,8 +77,8 @@ func (q *Queries) DeleteExpiredJob(ctx context.Context, arg DeleteExpiredJobPara
 const deleteOldRefusals = `-- name: DeleteOldRefusals :execrows
 DELETE FROM sqluice_refusals WHERE NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS j WHERE j.id = sqluice_refusals.job_id AND COALESCE(j.status, '') IN (
-        CASE sqluice_refusals.action WHEN 'promote' THEN 'scheduled' WHEN 'claim' THEN 'pending' WHEN 'conflict' THEN 'pending' WHEN 'prune' THEN 'done' ELSE 'running' END,
-        CASE sqluice_refusals.action WHEN 'prune' THEN 'failed' ELSE '' END,
+        CASE sqluice_refusals.action WHEN 'promote' THEN 'scheduled' WHEN 'expire' THEN 'scheduled' WHEN 'claim' THEN 'pending' WHEN 'conflict' THEN 'pending' WHEN 'prune' THEN 'done' ELSE 'running' END,
+        CASE sqluice_refusals.action WHEN 'prune' THEN 'failed' WHEN 'expire' THEN 'pending' ELSE '' END,
         CASE sqluice_refusals.action WHEN 'prune' THEN 'cancelled' ELSE '' END))
 `
 

@@ -180,7 +180,11 @@ SELECT CAST(COALESCE((
                SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = f.kind AND h.unique_key = f.unique_key AND h.unique_key IS NOT NULL
                  AND h.successor_at IS NULL AND h.status IN ('scheduled', 'pending', 'running'))
            ORDER BY f.kind, f.unique_key LIMIT 1 /* by the index of successors */
-       ), 0) AS BIGINT) AS free
+       ), 0) AS BIGINT) AS free,
+       CAST(COALESCE((
+           SELECT x.start_by FROM sqluice_jobs AS x
+           WHERE x.start_by IS NOT NULL AND x.attempt = 0 AND x.status IN ('scheduled', 'pending') ORDER BY x.start_by LIMIT 1
+       ), 0) AS BIGINT) AS start_by
 `
 
 type GetScheduleWorkRow struct {
@@ -189,10 +193,12 @@ type GetScheduleWorkRow struct {
 	Owed         int64 `json:"owed"`
 	PauseEnd     int64 `json:"pause_end"`
 	Free         int64 `json:"free"`
+	StartBy      int64 `json:"start_by"`
 }
 
-// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, and when the
-// next pause of a queue or a kind ends, 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's program declares.
+// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, when the
+// next pause of a queue or a kind ends, and by when the first job must start that has to, 0 for none. free is 1 when the unique key of a
+// successor is free. declared is a JSON list of the schedules that the worker's program declares.
 func (q *Queries) GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error) {
 	row := q.db.QueryRow(ctx, getScheduleWork, declared)
 	var i GetScheduleWorkRow
@@ -202,6 +208,7 @@ func (q *Queries) GetScheduleWork(ctx context.Context, declared string) (GetSche
 		&i.Owed,
 		&i.PauseEnd,
 		&i.Free,
+		&i.StartBy,
 	)
 	return i, err
 }

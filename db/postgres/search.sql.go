@@ -218,7 +218,7 @@ func (q *Queries) ListJobIDsByStatus(ctx context.Context, arg ListJobIDsByStatus
 }
 
 const listJobs = `-- name: ListJobs :many
-SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at FROM sqluice_jobs AS j
+SELECT j.id, j.kind, j.payload, j.status, j.attempt, j.created_at, j.updated_at, j.started_at, j.finished_at, j.priority, j.run_after, j.worker_id, j.lease_until, j.crashes, j.uncounted, j.cancel_requested_at, j.queue, j.max_attempts, j.timeout, j.last_error, j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.progress, j.result, j.successor_at, j.start_by FROM sqluice_jobs AS j
 WHERE j.id = ANY (CAST((
     SELECT CAST(translate(CAST($1 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]))
@@ -264,6 +264,7 @@ func (q *Queries) ListJobs(ctx context.Context, ids string) ([]Job, error) {
 			&i.Progress,
 			&i.Result,
 			&i.SuccessorAt,
+			&i.StartBy,
 		); err != nil {
 			return nil, err
 		}

@@ -187,6 +187,44 @@ func (q *Queries) CompleteJobsWithResults(ctx context.Context, arg CompleteJobsW
 	return result.RowsAffected()
 }
 
+const dropCompletedJobs = `-- name: DropCompletedJobs :many
+DELETE FROM sqluice_jobs
+WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(?1 AS BIGINT)
+  AND attempt = CAST(?2 AS BIGINT) AND id IN (SELECT e.value FROM json_each(CAST(?3 AS TEXT)) AS e)
+RETURNING id
+`
+
+type DropCompletedJobsParams struct {
+	WorkerID int64  `json:"worker_id"`
+	Attempt  int64  `json:"attempt"`
+	Ids      string `json:"ids"`
+}
+
+// DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows, and returns the ids
+// of those that the worker still held.
+func (q *Queries) DropCompletedJobs(ctx context.Context, arg DropCompletedJobsParams) ([]int64, error) {
+	rows, err := q.db.QueryContext(ctx, dropCompletedJobs, arg.WorkerID, arg.Attempt, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const extendLeases = `-- name: ExtendLeases :execrows
 UPDATE sqluice_jobs SET lease_until = CAST(?1 AS BIGINT)
 WHERE status = 'running' AND worker_id = CAST(?2 AS BIGINT)

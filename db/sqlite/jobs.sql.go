@@ -27,7 +27,7 @@ WHERE id IN (
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(?7 AS BIGINT)
 )
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
 
@@ -48,6 +48,7 @@ type ClaimJobsRow struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	Attempt     int64   `json:"attempt"`
 	Uncounted   int64   `json:"uncounted"`
 	MaxAttempts int64   `json:"max_attempts"`
@@ -89,6 +90,7 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 			&i.Payload,
 			&i.Priority,
 			&i.RunAfter,
+			&i.StartBy,
 			&i.Attempt,
 			&i.Uncounted,
 			&i.MaxAttempts,
@@ -123,7 +125,7 @@ WHERE id IN (SELECT e.value FROM json_each(CAST(?4 AS TEXT)) AS e)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT) AND w.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?5 AS TEXT) AND q.paused_at IS NOT NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(?5 AS TEXT) AND h.kind = sqluice_jobs.kind)
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
 
@@ -141,6 +143,7 @@ type ClaimListedJobsRow struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	Attempt     int64   `json:"attempt"`
 	Uncounted   int64   `json:"uncounted"`
 	MaxAttempts int64   `json:"max_attempts"`
@@ -177,6 +180,7 @@ func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams
 			&i.Payload,
 			&i.Priority,
 			&i.RunAfter,
+			&i.StartBy,
 			&i.Attempt,
 			&i.Uncounted,
 			&i.MaxAttempts,
@@ -203,12 +207,12 @@ func (q *Queries) ClaimListedJobs(ctx context.Context, arg ClaimListedJobsParams
 }
 
 const enqueueClaimedJob = `-- name: EnqueueClaimedJob :one
-INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, lease_until, updated_at, attempt)
 SELECT CAST(?1 AS BIGINT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT), CAST(?5 AS TEXT), 'running',
-       CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
-       CAST(?9 AS BIGINT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
-       CAST(?12 AS TEXT), CAST(?13 AS BIGINT), CAST(?14 AS BIGINT), CAST(?4 AS BIGINT), 1
+       CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT),
+       CAST(?10 AS BIGINT), CAST(?11 AS TEXT), CAST(?12 AS TEXT),
+       CAST(?13 AS TEXT), CAST(?14 AS BIGINT), CAST(?15 AS BIGINT), CAST(?4 AS BIGINT), 1
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(?1 AS BIGINT) AND w.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(?3 AS TEXT) AND q.paused_at IS NOT NULL)
@@ -216,13 +220,13 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807)
       > CAST(?4 AS BIGINT)
   AND NOT EXISTS (
-    SELECT 1 FROM json_each(CAST(?15 AS TEXT)) AS k WHERE EXISTS (
+    SELECT 1 FROM json_each(CAST(?16 AS TEXT)) AS k WHERE EXISTS (
         SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(?3 AS TEXT) AND j.kind = k.value
     )
     AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST(?3 AS TEXT) AND o.kind = k.value)
   )
-  AND CAST(?16 AS TEXT) = '' /* they are for PostgreSQL */
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+  AND CAST(?17 AS TEXT) = '' /* they are for PostgreSQL */
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at
 `
 
@@ -234,6 +238,7 @@ type EnqueueClaimedJobParams struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UserID      *string `json:"user_id"`
@@ -251,6 +256,7 @@ type EnqueueClaimedJobRow struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	Attempt     int64   `json:"attempt"`
 	Uncounted   int64   `json:"uncounted"`
 	MaxAttempts int64   `json:"max_attempts"`
@@ -277,6 +283,7 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		arg.Payload,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UserID,
@@ -294,6 +301,7 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		&i.Payload,
 		&i.Priority,
 		&i.RunAfter,
+		&i.StartBy,
 		&i.Attempt,
 		&i.Uncounted,
 		&i.MaxAttempts,
@@ -310,17 +318,17 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 }
 
 const enqueueJob = `-- name: EnqueueJob :one
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   unique_key, request_id, user_id, tags, metadata, successor_at, created_at, updated_at)
 SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
-       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT),
-       CAST(?8 AS BIGINT), CAST(?9 AS TEXT), CAST(?10 AS TEXT),
-       CAST(?11 AS TEXT), CAST(?12 AS TEXT),
-       CAST(?13 AS TEXT), CAST(?14 AS BIGINT),
-       CAST(?15 AS BIGINT), CAST(?15 AS BIGINT)
+       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
+       CAST(?9 AS BIGINT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
+       CAST(?12 AS TEXT), CAST(?13 AS TEXT),
+       CAST(?14 AS TEXT), CAST(?15 AS BIGINT),
+       CAST(?16 AS BIGINT), CAST(?16 AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND NOT EXISTS (
-    SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = CAST(?1 AS TEXT) AND s.unique_key = CAST(?9 AS TEXT)
+    SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = CAST(?1 AS TEXT) AND s.unique_key = CAST(?10 AS TEXT)
       AND s.successor_at IS NOT NULL)
 ON CONFLICT DO NOTHING
 RETURNING id
@@ -333,6 +341,7 @@ type EnqueueJobParams struct {
 	Status      string  `json:"status"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UniqueKey   *string `json:"unique_key"`
@@ -354,6 +363,7 @@ func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, 
 		arg.Status,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UniqueKey,
@@ -370,13 +380,13 @@ func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, 
 }
 
 const enqueueJobs = `-- name: EnqueueJobs :many
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), e.value, CAST(?3 AS TEXT), CAST(?4 AS BIGINT),
-       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT),
-       CAST(?8 AS TEXT), CAST(?9 AS TEXT), CAST(?10 AS TEXT),
-       CAST(?11 AS BIGINT), CAST(?11 AS BIGINT)
-FROM json_each(CAST(?12 AS TEXT)) AS e
+       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
+       CAST(?9 AS TEXT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
+       CAST(?12 AS BIGINT), CAST(?12 AS BIGINT)
+FROM json_each(CAST(?13 AS TEXT)) AS e
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id
 `
@@ -387,6 +397,7 @@ type EnqueueJobsParams struct {
 	Status      string  `json:"status"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UserID      *string `json:"user_id"`
@@ -405,6 +416,7 @@ func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int
 		arg.Status,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UserID,
@@ -435,12 +447,12 @@ func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) ([]int
 }
 
 const enqueueKeylessJob = `-- name: EnqueueKeylessJob :one
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
-       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT),
-       CAST(?8 AS BIGINT), CAST(?9 AS TEXT), CAST(?10 AS TEXT),
-       CAST(?11 AS TEXT), CAST(?12 AS BIGINT), CAST(?12 AS BIGINT)
+       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
+       CAST(?9 AS BIGINT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
+       CAST(?12 AS TEXT), CAST(?13 AS BIGINT), CAST(?13 AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id
 `
@@ -452,6 +464,7 @@ type EnqueueKeylessJobParams struct {
 	Status      string  `json:"status"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UserID      *string `json:"user_id"`
@@ -470,6 +483,7 @@ func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobPa
 		arg.Status,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UserID,
@@ -486,11 +500,11 @@ const importJobs = `-- name: ImportJobs :execrows
 INSERT INTO sqluice_jobs (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
                   priority, run_after, worker_id, lease_until, crashes, uncounted, cancel_requested_at, queue,
                   max_attempts, timeout, last_error, unique_key, request_id, user_id, tags, metadata, progress,
-                  result, successor_at)
+                  result, successor_at, start_by)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
        e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12, e.value->>13, e.value->>14,
        e.value->>15, e.value->>16, e.value->>17, e.value->>18, e.value->>19, e.value->>20, e.value->>21,
-       e.value->>22, e.value->>23, e.value->>24, e.value->>25, e.value->>26, e.value->>27
+       e.value->>22, e.value->>23, e.value->>24, e.value->>25, e.value->>26, e.value->>27, e.value->>28
 FROM json_each(CAST(?1 AS TEXT)) AS e
 `
 

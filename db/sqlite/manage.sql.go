@@ -96,7 +96,8 @@ func (q *Queries) RequestJobCancel(ctx context.Context, arg RequestJobCancelPara
 const requeueJob = `-- name: RequeueJob :execrows
 UPDATE sqluice_jobs SET status = 'pending', run_after = CAST(?1 AS BIGINT), updated_at = CAST(?1 AS BIGINT),
                 uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
-                progress = NULL, result = NULL, successor_at = NULL
+                progress = NULL, result = NULL, start_by = CASE status WHEN 'scheduled' THEN start_by END,
+                successor_at = NULL
 WHERE id = CAST(?2 AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled')
   AND (CAST(?3 AS TEXT) IS NULL OR status = CAST(?3 AS TEXT))
   AND NOT EXISTS (
@@ -115,7 +116,8 @@ type RequeueJobParams struct {
 	Only *string `json:"only"`
 }
 
-// RequeueJob makes a failed, cancelled or scheduled job claimable now, with all its attempts before it.
+// RequeueJob makes a failed, cancelled or scheduled job claimable now, with all its attempts before it. One that has ended may start at
+// any time again: otherwise one that expired would at once expire again.
 // It leaves the job alone when another live job has taken its unique key.
 func (q *Queries) RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, requeueJob, arg.Now, arg.ID, arg.Only)

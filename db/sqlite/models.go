@@ -33,6 +33,7 @@ type Job struct {
 	Progress          *string `json:"progress"`
 	Result            *string `json:"result"`
 	SuccessorAt       *int64  `json:"successor_at"`
+	StartBy           *int64  `json:"start_by"`
 }
 
 type JobAudit struct {

@@ -101,6 +101,9 @@ type Querier interface {
 	DeleteSchedule(ctx context.Context, name string) (int64, error)
 	// DeleteSensitiveFields takes the marks from fields of one kind, a JSON list of paths.
 	DeleteSensitiveFields(ctx context.Context, arg DeleteSensitiveFieldsParams) (int64, error)
+	// DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows, and returns the ids
+	// of those that the worker still held.
+	DropCompletedJobs(ctx context.Context, arg DropCompletedJobsParams) ([]int64, error)
 	// EndScheduleTick notes what came of a tick.
 	EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) error
 	// EndWorker closes a worker's row; of many callers only one gets a row.
@@ -119,6 +122,9 @@ type Querier interface {
 	// EnqueueKeylessJob is EnqueueJob for a job with neither a unique key nor a request id, which no other is in the way of.
 	// No row means that the queue is closed by a move.
 	EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobParams) (int64, error)
+	// ExpireJobs ends those jobs of a JSON list of ids that were to start by now and were not. RecordExpiredJobs follows.
+	// It does not wait for rows that are locked (on SQLite none are).
+	ExpireJobs(ctx context.Context, arg ExpireJobsParams) ([]ExpireJobsRow, error)
 	// ExtendLeases renews the leases of attempts, a JSON list of [id, attempt], that their worker still holds. It does not
 	// wait for rows that are locked (on SQLite none are), as one is by a CompleteJob in a transaction that is still open.
 	ExtendLeases(ctx context.Context, arg ExtendLeasesParams) (int64, error)
@@ -155,8 +161,9 @@ type Querier interface {
 	GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPruneStepRow, error)
 	// GetSchedule returns a schedule.
 	GetSchedule(ctx context.Context, name string) (Schedule, error)
-	// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, and when the
-	// next pause of a queue or a kind ends, 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's program declares.
+	// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, when the
+	// next pause of a queue or a kind ends, and by when the first job must start that has to, 0 for none. free is 1 when the unique key of a
+	// successor is free. declared is a JSON list of the schedules that the worker's program declares.
 	GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error)
 	// GetUniqueKey returns until when a unique key is taken, and the job that has taken it.
 	GetUniqueKey(ctx context.Context, arg GetUniqueKeyParams) (GetUniqueKeyRow, error)
@@ -252,6 +259,8 @@ type Querier interface {
 	ListLiveWorkers(ctx context.Context) ([]Worker, error)
 	// ListMoves lists what closes the queue: nothing as a rule.
 	ListMoves(ctx context.Context) ([]Move, error)
+	// ListOverdueJobIDs lists up to n jobs that were to start by now, were not and are not set aside, the most overdue ones first.
+	ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsParams) ([]int64, error)
 	// ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
 	// kinds, a JSON list. It skips from queue to queue in the index, so that its cost grows with these queues alone.
 	ListPendingQueues(ctx context.Context, arg ListPendingQueuesParams) ([]ListPendingQueuesRow, error)
@@ -298,6 +307,8 @@ type Querier interface {
 	PromoteListedJobs(ctx context.Context, arg PromoteListedJobsParams) (int64, error)
 	// PutSchedule adds a schedule, or replaces what was said of the one with the name. Its next tick stays, unless its times change.
 	PutSchedule(ctx context.Context, arg PutScheduleParams) error
+	// RecordExpiredJobs adds a row to the errors of each job of a JSON list of ids, all of which ExpireJobs has ended in the same transaction.
+	RecordExpiredJobs(ctx context.Context, arg RecordExpiredJobsParams) error
 	// RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 	// lease is over, or when its worker stopped and could not record it. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 	// A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
@@ -328,7 +339,8 @@ type Querier interface {
 	ReportFailedJobs(ctx context.Context, arg ReportFailedJobsParams) ([]ReportFailedJobsRow, error)
 	// RequestJobCancel asks the holder of a running job to stop it; asking twice changes nothing.
 	RequestJobCancel(ctx context.Context, arg RequestJobCancelParams) (int64, error)
-	// RequeueJob makes a failed, cancelled or scheduled job claimable now, with all its attempts before it.
+	// RequeueJob makes a failed, cancelled or scheduled job claimable now, with all its attempts before it. One that has ended may start at
+	// any time again: otherwise one that expired would at once expire again.
 	// It leaves the job alone when another live job has taken its unique key.
 	RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error)
 	// ResetStuckJobs gives every other stuck job back to be claimed anew.

@@ -10,14 +10,14 @@ import (
 )
 
 const enqueueClaimedJob = `-- name: EnqueueClaimedJob :execlastid
-INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, lease_until, attempt, updated_at)
 VALUES (CAST(?1 AS BIGINT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT), CAST(?5 AS TEXT),
-        'running', CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT),
-        CAST(?10 AS TEXT), CAST(?11 AS TEXT), CAST(?12 AS TEXT),
-        CAST(?13 AS BIGINT), CAST(?14 AS BIGINT), 1,
+        'running', CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT), CAST(?10 AS BIGINT),
+        CAST(?11 AS TEXT), CAST(?12 AS TEXT), CAST(?13 AS TEXT),
+        CAST(?14 AS BIGINT), CAST(?15 AS BIGINT), 1,
         CASE WHEN EXISTS (
-                 SELECT 1 FROM json_each(CAST(?15 AS TEXT)) AS k WHERE CAST(?16 AS TEXT) = '' AND EXISTS (
+                 SELECT 1 FROM json_each(CAST(?16 AS TEXT)) AS k WHERE CAST(?17 AS TEXT) = '' AND EXISTS (
                      SELECT 1 FROM sqluice_jobs AS j WHERE j.status = 'pending' AND j.queue = CAST(?3 AS TEXT) AND j.kind = k.value
                  )
                  AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST(?3 AS TEXT) AND o.kind = k.value)
@@ -38,6 +38,7 @@ type EnqueueClaimedJobParams struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UserID      *string `json:"user_id"`
@@ -61,6 +62,7 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 		arg.Payload,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UserID,
@@ -78,13 +80,13 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 }
 
 const enqueueJobs = `-- name: EnqueueJobs :execlastid
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), e.value, CAST(?3 AS TEXT), CAST(?4 AS BIGINT),
-       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT),
-       CAST(?8 AS TEXT), CAST(?9 AS TEXT), CAST(?10 AS TEXT),
-       CAST(?11 AS BIGINT), CAST(?11 AS BIGINT)
-FROM json_each(CAST(?12 AS TEXT)) AS e
+       CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
+       CAST(?9 AS TEXT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
+       CAST(?12 AS BIGINT), CAST(?12 AS BIGINT)
+FROM json_each(CAST(?13 AS TEXT)) AS e
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 `
 
@@ -94,6 +96,7 @@ type EnqueueJobsParams struct {
 	Status      string  `json:"status"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UserID      *string `json:"user_id"`
@@ -112,6 +115,7 @@ func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) (int64
 		arg.Status,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UserID,
@@ -127,13 +131,13 @@ func (q *Queries) EnqueueJobs(ctx context.Context, arg EnqueueJobsParams) (int64
 }
 
 const enqueueKeylessJob = `-- name: EnqueueKeylessJob :execlastid
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 VALUES (CASE WHEN EXISTS (SELECT 1 FROM sqluice_moves AS m) THEN NULL ELSE CAST(?1 AS TEXT) END,
         CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT), CAST(?5 AS BIGINT),
-        CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
-        CAST(?9 AS TEXT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
-        CAST(?12 AS BIGINT), CAST(?12 AS BIGINT))
+        CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT),
+        CAST(?10 AS TEXT), CAST(?11 AS TEXT), CAST(?12 AS TEXT),
+        CAST(?13 AS BIGINT), CAST(?13 AS BIGINT))
 `
 
 type EnqueueKeylessJobParams struct {
@@ -143,6 +147,7 @@ type EnqueueKeylessJobParams struct {
 	Status      string  `json:"status"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UserID      *string `json:"user_id"`
@@ -161,6 +166,7 @@ func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobPa
 		arg.Status,
 		arg.Priority,
 		arg.RunAfter,
+		arg.StartBy,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UserID,
@@ -175,7 +181,7 @@ func (q *Queries) EnqueueKeylessJob(ctx context.Context, arg EnqueueKeylessJobPa
 }
 
 const getClaimedJob = `-- name: GetClaimedJob :one
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.start_by, j.attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
 FROM sqluice_jobs AS j
 WHERE j.id = CAST(?1 AS BIGINT) AND j.status = 'running' AND j.attempt = 1 AND j.worker_id = CAST(?2 AS BIGINT)
@@ -196,6 +202,7 @@ type GetClaimedJobRow struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	Attempt     int64   `json:"attempt"`
 	Uncounted   int64   `json:"uncounted"`
 	MaxAttempts int64   `json:"max_attempts"`
@@ -226,6 +233,7 @@ func (q *Queries) GetClaimedJob(ctx context.Context, arg GetClaimedJobParams) (G
 		&i.Payload,
 		&i.Priority,
 		&i.RunAfter,
+		&i.StartBy,
 		&i.Attempt,
 		&i.Uncounted,
 		&i.MaxAttempts,
@@ -242,7 +250,7 @@ func (q *Queries) GetClaimedJob(ctx context.Context, arg GetClaimedJobParams) (G
 }
 
 const listClaimableJobs = `-- name: ListClaimableJobs :many
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.start_by, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
 FROM sqluice_jobs AS j WHERE j.id IN (
     SELECT c.id FROM json_each(CAST(?1 AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (
@@ -272,6 +280,7 @@ type ListClaimableJobsRow struct {
 	Payload     string  `json:"payload"`
 	Priority    int64   `json:"priority"`
 	RunAfter    int64   `json:"run_after"`
+	StartBy     *int64  `json:"start_by"`
 	Attempt     int64   `json:"attempt"`
 	Uncounted   int64   `json:"uncounted"`
 	MaxAttempts int64   `json:"max_attempts"`
@@ -308,6 +317,7 @@ func (q *Queries) ListClaimableJobs(ctx context.Context, arg ListClaimableJobsPa
 			&i.Payload,
 			&i.Priority,
 			&i.RunAfter,
+			&i.StartBy,
 			&i.Attempt,
 			&i.Uncounted,
 			&i.MaxAttempts,

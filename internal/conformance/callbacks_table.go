@@ -43,6 +43,10 @@ func observerCallbacks() []callback {
 			s.observer.Rescued = func(jobs.Rescued) { bad() }
 			s.provoke = func(f *fixture, _ *jobs.Client) { f.ghost("dead", time.Hour).die() }
 		}},
+		{name: "Observer.Expired", caller: callerQueue, set: func(s *site, bad func()) {
+			s.observer.Expired = func(jobs.Expired) { bad() }
+			s.provoke = func(f *fixture, _ *jobs.Client) { f.insert("queue, start_by", "'nowhere', 100000000000000") }
+		}},
 		{name: "Observer.Turned", caller: callerQueue, set: func(s *site, bad func()) {
 			s.observer.Turned = func(jobs.Turned) { bad() }
 		}},

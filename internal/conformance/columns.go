@@ -20,6 +20,7 @@ var columnTests = []test{
 func EveryOption() []jobs.EnqueueOption {
 	return []jobs.EnqueueOption{
 		jobs.Priority(3), jobs.MaxAttempts(7), jobs.Timeout(time.Minute), jobs.UserID("u"), jobs.Tags("t"), jobs.Metadata("m"),
+		jobs.StartBy(time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)),
 	}
 }
 

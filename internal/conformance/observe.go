@@ -43,6 +43,7 @@ type seen struct {
 	started  []jobs.Started
 	finished []jobs.Finished
 	rescued  []jobs.Rescued
+	expired  []jobs.Expired
 	turned   []jobs.Turned
 	writes   int
 	queries  []string
@@ -62,7 +63,7 @@ func (s *seen) observer() *jobs.Observer {
 	query := keep(s, &s.queries)
 	return &jobs.Observer{
 		Enqueued: keep(s, &s.enqueued), Started: keep(s, &s.started), Finished: keep(s, &s.finished),
-		Rescued: keep(s, &s.rescued), Turned: keep(s, &s.turned), Failed: keep(s, &s.failed), Woken: keep(s, &s.woken),
+		Rescued: keep(s, &s.rescued), Expired: keep(s, &s.expired), Turned: keep(s, &s.turned), Failed: keep(s, &s.failed), Woken: keep(s, &s.woken),
 		Queried: func(name string, _ time.Duration, _ error) { query(name) },
 		Committed: func(writes int, _ time.Duration) {
 			s.mu.Lock()

@@ -294,6 +294,8 @@ func testPlainScheduleFaults(f *fixture) {
 	for columns, text := range map[[2]string]string{
 		{"options", `'{"nonsense": 1}'`}:      "nonsense",
 		{"options", `'{"payload": "{}"}'`}:    "cannot be one of them",
+		{"options", `'{"start_by": 1}'`}:      "cannot be one of them",
+		{"options", `'{"start_within": -1}'`}: "a number of microseconds",
 		{"options", `'{"metadata": [1]}'`}:    "must be an object",
 		{"options", `'{"priority": "high"}'`}: "priority",
 		{"zone", `'Mars/Olympus'`}:            "IANA",

@@ -234,3 +234,27 @@ func testSuccessorFound(f *fixture) {
 	f.ended(next.ID)
 	want(f, "payloads that ran", a.text(), "[1 4]")
 }
+
+// A successor that is not started in time ends, and the job before it goes on; and the end of a job of which nothing is kept releases its
+// successor.
+func testSuccessorExpires(f *fixture) {
+	a, begun, goOn := &attempts{f: f}, make(chan int64, 1), make(chan error, 1)
+	first := f.put(1, jobs.UniqueAgain("u"))
+	kind := jobs.Kind[json.RawMessage]{Name: "k", Keep: jobs.Nothing}
+	f.start(jobs.Config{}, onKind(kind, a.held(begun, goOn)))
+	want(f, "what runs", receive(f, "the start", begun), first.ID)
+	late := f.put(2, jobs.UniqueAgain("u"), jobs.StartWithin(time.Millisecond))
+	job := f.becomes(late.ID, jobs.StatusCancelled)
+	if job.Successor || job.RunAfter.After(f.store.Now()) || f.errors(late.ID)[0].Cause != jobs.CauseExpired {
+		f.Errorf("the successor became %+v", job)
+	}
+	next := f.put(3, jobs.UniqueAgain("u"))
+	goOn <- nil
+	want(f, "what runs then", receive(f, "the second start", begun), next.ID)
+	goOn <- nil
+	f.eventually("nothing is kept of it", func() bool {
+		_, err := f.client.Get(f.ctx, next.ID)
+		return errors.Is(err, jobs.ErrNotFound)
+	})
+	want(f, "payloads that ran", a.text(), "[1 3]")
+}

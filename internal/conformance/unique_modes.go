@@ -27,6 +27,7 @@ var uniqueModeTests = []test{
 	{"AgainByTheHandler", testUniqueAgainByHandler},
 	{"SuccessorIsChanged", testSuccessorChanged},
 	{"SuccessorIsFound", testSuccessorFound},
+	{"SuccessorExpires", testSuccessorExpires},
 	{"Debounce", testDebounce},
 	{"DebounceAtMost", testDebounceAtMost},
 	{"DebounceDuringARun", testDebounceRunning},

@@ -217,6 +217,11 @@ func (q counted) DeleteSensitiveFields(ctx context.Context, arg db.DeleteSensiti
 	return q.own.DeleteSensitiveFields(ctx, arg)
 }
 
+func (q counted) DropCompletedJobs(ctx context.Context, arg db.DropCompletedJobsParams) ([]int64, error) {
+	q.note("DropCompletedJobs")
+	return q.own.DropCompletedJobs(ctx, arg)
+}
+
 func (q counted) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickParams) error {
 	q.note("EndScheduleTick")
 	return q.own.EndScheduleTick(ctx, arg)
@@ -245,6 +250,11 @@ func (q counted) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]i
 func (q counted) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
 	q.note("EnqueueKeylessJob")
 	return q.own.EnqueueKeylessJob(ctx, arg)
+}
+
+func (q counted) ExpireJobs(ctx context.Context, arg db.ExpireJobsParams) ([]db.ExpireJobsRow, error) {
+	q.note("ExpireJobs")
+	return q.own.ExpireJobs(ctx, arg)
 }
 
 func (q counted) ExtendLeases(ctx context.Context, arg db.ExtendLeasesParams) (int64, error) {
@@ -542,6 +552,11 @@ func (q counted) ListMoves(ctx context.Context) ([]db.Move, error) {
 	return q.own.ListMoves(ctx)
 }
 
+func (q counted) ListOverdueJobIDs(ctx context.Context, arg db.ListOverdueJobIDsParams) ([]int64, error) {
+	q.note("ListOverdueJobIDs")
+	return q.own.ListOverdueJobIDs(ctx, arg)
+}
+
 func (q counted) ListPendingQueues(ctx context.Context, arg db.ListPendingQueuesParams) ([]db.ListPendingQueuesRow, error) {
 	q.note("ListPendingQueues")
 	return q.own.ListPendingQueues(ctx, arg)
@@ -640,6 +655,11 @@ func (q counted) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobs
 func (q counted) PutSchedule(ctx context.Context, arg db.PutScheduleParams) error {
 	q.note("PutSchedule")
 	return q.own.PutSchedule(ctx, arg)
+}
+
+func (q counted) RecordExpiredJobs(ctx context.Context, arg db.RecordExpiredJobsParams) error {
+	q.note("RecordExpiredJobs")
+	return q.own.RecordExpiredJobs(ctx, arg)
 }
 
 func (q counted) RecordStuckJobs(ctx context.Context, arg db.RecordStuckJobsParams) (int64, error) {

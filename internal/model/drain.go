@@ -70,6 +70,7 @@ func (q *queue) drain(d drain, info inspect.WorkerInfo) []jobs.Job {
 		w = q.register(info, d.lease)
 	}
 	q.boot(d.maxCrashes, d.failAll)
+	q.expire()
 	q.promote(int64(len(q.jobs)))
 	var starts []jobs.Job
 	runs := map[int64]int{}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // order describes an enqueue: the options, without the payload.
@@ -12,6 +13,7 @@ type order struct {
 	jobs.Job               // kind, queue, priority, attempts, timeout, keys, user, tags and metadata as the row has them
 	at       time.Time     // when given
 	in       time.Duration // otherwise
+	within   time.Duration // after its due time it must start; 0 for no such bound
 	bad      bool          // one of the options must be refused
 }
 
@@ -68,8 +70,37 @@ func (q *queue) add(o order, payload []byte) int64 {
 	if j.RunAfter.After(q.now) {
 		j.Status = jobs.StatusScheduled
 	}
+	if o.within != 0 {
+		j.StartBy = micros(latest(j.RunAfter, q.now).Add(o.within))
+	}
 	q.jobs = append(q.jobs, j)
 	return j.ID
+}
+
+// latest returns the later of two times.
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// expire ends the jobs that had to start by now and were never claimed, and returns how many.
+func (q *queue) expire() int {
+	list := q.having(q.isOverdue)
+	for _, j := range list {
+		j.LastError = "not started by " + j.StartBy.Format("2006-01-02T15:04:05Z")
+		q.end(j, jobs.StatusCancelled)
+		j.errors = append(j.errors, attemptError{AttemptError: inspect.AttemptError{
+			Cause: jobs.CauseExpired, Message: j.LastError, EndedAt: q.now,
+		}})
+	}
+	return len(list)
+}
+
+// isOverdue reports whether a job had to start by now and was never claimed.
+func (q *queue) isOverdue(j *job) bool {
+	return (j.Status == jobs.StatusScheduled || j.Status == jobs.StatusPending) && j.Attempt == 0 && !j.StartBy.IsZero() && !j.StartBy.After(q.now)
 }
 
 // micros returns a time as a row keeps it.

@@ -42,6 +42,9 @@ func (q *queue) retry(id int64) error {
 			return jobs.ErrUniqueTaken
 		}
 	}
+	if j.Status != jobs.StatusScheduled {
+		j.StartBy = time.Time{}
+	}
 	q.again(j, jobs.StatusPending)
 	j.RunAfter, j.Uncounted, j.Crashes = q.now, j.Attempt, 0
 	j.FinishedAt, j.CancelRequested, j.Progress, j.Result = time.Time{}, time.Time{}, nil, nil

@@ -73,7 +73,7 @@ func (m *machine) order(t *rapid.T) (order, []jobs.EnqueueOption) {
 	}}
 	var opts []jobs.EnqueueOption
 	for _, name := range some(t, "options", []string{
-		"Unique", "MaxAttempts", "Queue", "Priority", "In", "RequestID", "At", "Timeout", "UserID", "Tags", "Metadata",
+		"Unique", "MaxAttempts", "Queue", "Priority", "In", "RequestID", "At", "Timeout", "UserID", "Tags", "Metadata", "StartWithin",
 	}, 0, 6) {
 		opts = append(opts, m.option(t, name, &o))
 	}
@@ -106,6 +106,9 @@ func (m *machine) option(t *rapid.T, name string, o *order) jobs.EnqueueOption {
 		d := pick(t, name, timeouts)
 		o.Timeout = d.Truncate(time.Microsecond)
 		return jobs.Timeout(d)
+	case "StartWithin":
+		o.within = pick(t, name, []time.Duration{time.Hour, time.Microsecond, 1500, time.Second, time.Minute})
+		return jobs.StartWithin(o.within)
 	case "Unique":
 		o.UniqueKey = pick(t, name, keys)
 		return jobs.Unique(o.UniqueKey)
@@ -140,6 +143,8 @@ func (m *machine) badOption(t *rapid.T) jobs.EnqueueOption {
 		func() jobs.EnqueueOption { return jobs.At(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) },
 		func() jobs.EnqueueOption { return jobs.MaxAttempts(-1) },
 		func() jobs.EnqueueOption { return jobs.Timeout(1) },
+		func() jobs.EnqueueOption { return jobs.StartBy(m.model.now) },
+		func() jobs.EnqueueOption { return jobs.StartWithin(-1) },
 		func() jobs.EnqueueOption { return jobs.Unique("a\x00") },
 		func() jobs.EnqueueOption { return jobs.RequestID("\n") },
 		func() jobs.EnqueueOption { return jobs.UserID("\xff") },

@@ -3,6 +3,8 @@ package model
 import (
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 	"pgregory.net/rapid"
@@ -99,6 +101,16 @@ func (m *machine) prune(t *rapid.T) {
 	each(m, "prune", want, wantErr, func(e *engine) (int64, error) { return inspect.New(e.client).Prune(m.ctx, status, age) })
 }
 
+// expire does what a runner's service does with jobs that were not started in time.
+func (m *machine) expire(t *rapid.T) {
+	want := m.model.expire()
+	t.Logf("expire: %d", want)
+	each(m, "expire", want, nil, func(e *engine) (int, error) {
+		expiry := maintenance.Expiry{Store: e.store, Notes: &refusal.Notes{}}
+		return expiry.Once(m.ctx)
+	})
+}
+
 // pause pauses or resumes a queue.
 func (m *machine) pause(t *rapid.T) {
 	name := pick(t, "queue", queues)
@@ -117,7 +129,7 @@ func (m *machine) pause(t *rapid.T) {
 func (m *machine) advance(t *rapid.T) {
 	steps := []time.Duration{time.Microsecond, time.Second, time.Minute, time.Hour, 24 * time.Hour, 10 * 24 * time.Hour}
 	for _, j := range m.model.jobs {
-		for _, at := range []time.Time{j.RunAfter, j.LeaseUntil} {
+		for _, at := range []time.Time{j.RunAfter, j.LeaseUntil, j.StartBy} {
 			if at.After(m.model.now) {
 				steps = append(steps, at.Sub(m.model.now), at.Sub(m.model.now)+time.Microsecond)
 			}

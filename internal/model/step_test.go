@@ -87,5 +87,6 @@ func (m *machine) steps() []step {
 		{3, "report", failed, m.report},
 		{3, "peek", exists, m.peek},
 		{1, "wait", ended, m.wait},
+		{2, "expire", jobsWith(m.model.isOverdue), m.expire},
 	}
 }

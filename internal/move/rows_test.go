@@ -69,15 +69,15 @@ func oddities() everything {
 			j.LastError = ptr(nasty)
 			j.UniqueKey, j.RequestID, j.UserID = ptr(nastyName), ptr(nastyName+"r"), ptr(" ")
 			j.Tags, j.Metadata = ptr(`["a",""]`), ptr(`"`+strings.Repeat("\u00e9", 1000)+`"`)
-			j.Progress, j.Result = ptr(`0`), ptr(`null`)
-			j.SuccessorAt = ptr(last)
+			j.Progress, j.Result, j.StartBy = ptr(`0`), ptr(`null`), ptr[int64](100_000_000_000_000)
 			fillIn(j)
+			j.SuccessorAt = nil // only a scheduled job has one
 		}),
 		job(3, jobs.StatusFailed, func(j *db.Job) {
 			j.LastError, j.FinishedAt, j.Payload = ptr(""), ptr[int64](7), `"\u0000 \ud800"`
 		}),
 		job(5, jobs.StatusCancelled, func(j *db.Job) { j.CancelRequestedAt, j.FinishedAt = ptr[int64](0), ptr[int64](8) }),
-		job(6, jobs.StatusScheduled, func(j *db.Job) { j.RunAfter, j.UniqueKey = last, ptr("live") }),
+		job(6, jobs.StatusScheduled, func(j *db.Job) { j.RunAfter, j.StartBy, j.UniqueKey = last, ptr(last), ptr("live") }),
 		job(7, jobs.StatusScheduled, func(j *db.Job) { j.Attempt, j.LastError = 4, ptr("retried") }), // overdue
 		job(10, jobs.StatusScheduled, func(j *db.Job) {
 			j.RunAfter, j.UniqueKey, j.SuccessorAt = last, ptr("live"), ptr[int64](100_000_000_000_001)
@@ -91,7 +91,7 @@ func oddities() everything {
 		list = append(list, job(id, jobs.StatusPending, same))
 	}
 	all := everything{jobs: list, queues: map[string]db.Queue{}}
-	for i, cause := range []string{"error", "panic", "timeout", "crash", "lost"} {
+	for i, cause := range []string{"error", "panic", "timeout", "crash", "lost", "expired"} {
 		all.errors = append(all.errors, db.JobError{
 			ID: int64(2*i + 1), JobID: 3, Attempt: int64(i), EndedAt: last, Cause: cause, Message: nasty, Stack: "a\n\tb:1\n",
 		})

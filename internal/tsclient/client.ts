@@ -44,11 +44,14 @@ async function enqueueAndList(): Promise<void> {
   assert.deepEqual(first, { id: 1, existed: false });
   assert.deepEqual(data(await client.POST("/api/admin/jobs", { body: { kind: "bad", unique_key: "u" } })), { id: 1, existed: true });
   for (let i = 0; i < 6; i++) {
-    data(await client.POST("/api/admin/jobs", { body: { kind: "other", run_after: "2090-01-02T03:04:05Z" } }));
+    data(await client.POST("/api/admin/jobs", { body: { kind: "other", run_after: "2090-01-02T03:04:05Z", start_by: "2090-01-02T04:04:05Z" } }));
   }
   const job = data(await client.GET("/api/admin/jobs/{id}", { params: { path: { id: first.id } } }));
   assert.deepEqual(job.payload, payload);
   assert.deepEqual([job.kind, job.queue, job.status, job.user_id, job.tags], ["bad", "q", "pending", "ann", ["red", "blue"]]);
+
+  const later = data(await client.GET("/api/admin/jobs/{id}", { params: { path: { id: 3 } } }));
+  assert.deepEqual([later.status, later.start_by], ["scheduled", "2090-01-02T04:04:05Z"]);
 
   const ids: number[] = [];
   for (let after: number | undefined; ; ) {
@@ -79,7 +82,7 @@ async function pauseAndWhy(): Promise<void> {
 async function schedules(): Promise<void> {
   const path = { name: "nightly/report" };
   const put = data(await client.PUT("/api/admin/schedules/{name}", {
-    params: { path }, body: { kind: "other", payload: { n: 1 }, cron: "0 2 * * *", zone: "Europe/Berlin", overlap: "skip", tags: ["red"], metadata: { by: "node" } },
+    params: { path }, body: { kind: "other", payload: { n: 1 }, cron: "0 2 * * *", zone: "Europe/Berlin", overlap: "skip", start_within_ns: 3_600_000_000_000, tags: ["red"], metadata: { by: "node" } },
   }));
   assert.deepEqual([put.name, put.spec, put.zone, put.catch_up, put.overlap, put.state, put.in_code], [path.name, "0 2 * * *", "Europe/Berlin", "latest", "skip", "active", false]);
   assert.deepEqual(data(await client.POST("/api/admin/schedules/{name}/pause", { params: { path } })), { schedule: path.name, paused: true, changed: true });

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -23,6 +24,8 @@ type Reason string
 
 const (
 	ReasonEnded      Reason = "ended"            // it has a final status
+	ReasonExpired    Reason = "expired"          // no worker had started it by the time that it had to start by
+	ReasonStartBy    Reason = "start-by"         // it waits, and ends as cancelled when it has not started by a time
 	ReasonReplaced   Reason = "replaced"         // its schedule cancelled it for the job of another tick
 	ReasonUniqueKey  Reason = "unique-key-taken" // it has ended, and another live job holds its unique key: it cannot be retried
 	ReasonRunning    Reason = "running"          // it runs
@@ -87,6 +90,7 @@ type why struct {
 	refusals []db.Refusal // that mean something at its status
 	holder   int64        // of an ended job: the live job that has its unique key
 	replaced []db.ScheduleTick
+	expired  time.Time    // when it ended because it was not started in time; zero when it was or ended otherwise
 	takers   []WorkerInfo // the live workers that take its kind from its queue
 	slots    int64        // of the takers, for its queue
 	running  int64        // jobs of its queue that the takers hold
@@ -141,6 +145,15 @@ func (w *why) readEnd(ctx context.Context, q db.Querier) (err error) {
 		w.replaced, err = q.ListReplacingTicks(ctx, db.ListReplacingTicksParams{Schedule: name, JobID: w.job.ID})
 		if err != nil {
 			return err
+		}
+	}
+	if w.job.Status == jobs.StatusCancelled && !w.job.StartBy.IsZero() {
+		last, err := q.ListJobErrors(ctx, db.ListJobErrorsParams{JobID: w.job.ID, BeforeID: math.MaxInt64, N: 1})
+		if err != nil {
+			return err
+		}
+		if len(last) > 0 && jobs.Cause(last[0].Cause) == jobs.CauseExpired {
+			w.expired = core.Time(last[0].EndedAt)
 		}
 	}
 	if (w.job.Status.Final() || w.job.Successor) && w.job.UniqueKey != "" {
@@ -250,10 +263,16 @@ func (w *why) findings(now time.Time) []Finding {
 	case w.job.Status == jobs.StatusRunning:
 		return w.underWay(now)
 	}
-	if list := w.waiting(now); len(list) > 0 {
-		return list
+	list := w.waiting(now)
+	if len(list) == 0 {
+		list = []Finding{say(ReasonSoon, "worker %s is about to claim it", strconv.Quote(w.takers[0].Name))}
 	}
-	return []Finding{say(ReasonSoon, "worker %s is about to claim it", strconv.Quote(w.takers[0].Name))}
+	j, must := w.job, w.job.Attempt == 0 && !w.job.StartBy.IsZero()
+	return append(list, findingsOf(
+		possible{must && j.StartBy.After(now), say(ReasonStartBy, "it ends as cancelled if it has not started by %s", moment(j.StartBy))},
+		possible{must && !j.StartBy.After(now),
+			say(ReasonStartBy, "it had to start by %s: the next worker that looks ends it as cancelled", moment(j.StartBy))},
+	)...)
 }
 
 // refused returns what the database refuses.
@@ -278,6 +297,7 @@ func (w *why) ended() []Finding {
 	}
 	return append(findingsOf(
 		possible{true, say(ReasonEnded, "it is %s since %s", j.Status, moment(j.FinishedAt))},
+		possible{!w.expired.IsZero(), say(ReasonExpired, "it expired at %s: it had to start by %s", moment(w.expired), moment(j.StartBy))},
 		possible{len(w.replaced) > 0, say(ReasonReplaced, "schedule %s replaced it by job %d, of the tick %s",
 			strconv.Quote(by.Schedule), core.Deref(by.JobID), moment(core.Time(by.Tick)))},
 		possible{w.holder != 0 && j.Status != jobs.StatusDone,

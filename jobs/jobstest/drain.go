@@ -102,7 +102,7 @@ func (q *Queue) queues(ctx context.Context) ([]string, error) {
 // fire enqueues the jobs of schedules that are due, and returns when the next schedule is; zero if none is.
 func (q *Queue) fire(ctx context.Context) (next time.Time, fired bool, err error) {
 	s := maintenance.Scheduler{
-		Store: q.port(), Log: slog.New(slog.DiscardHandler), Declared: core.JSONNames(nil), Enqueued: func() { fired = true },
+		Store: q.port(), Log: slog.New(slog.DiscardHandler), Declared: core.JSONNames(nil), Changed: func() { fired = true },
 	}
 	if next, err = s.Once(ctx, q.watched); err != nil {
 		return next, fired, fmt.Errorf("serve schedules: %w", err)

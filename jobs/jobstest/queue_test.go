@@ -144,6 +144,20 @@ func TestRunForRunsWhatIsDueOnTheWay(t *testing.T) {
 		"all after 1h0m0s, ann after 1h30m0s, all after 2h0m0s, ann after 2h30m0s, all after 3h0m0s")
 }
 
+func TestJobsExpireByTheClock(t *testing.T) {
+	t.Parallel()
+	q := jobstest.New(t)
+	id := enqueue(t, q, "ann", jobs.In(time.Hour), jobs.StartWithin(time.Minute))
+	q.Advance(2 * time.Hour)
+	q.Drain(func(r *jobs.Runner) {
+		mail.Handle(r, func(context.Context, jobs.Job, letter) error {
+			t.Error("the handler was called")
+			return nil
+		})
+	})
+	want(t, "status", status(t, q, id), jobs.StatusCancelled)
+}
+
 // A job that is asked for at the moment of a tick is one beside that of the tick.
 func TestARunAtTheMomentOfATick(t *testing.T) {
 	t.Parallel()

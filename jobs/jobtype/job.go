@@ -17,6 +17,7 @@ type Job struct {
 	Status   Status          `json:"status"`
 	Priority int             `json:"priority"` // higher runs first
 	RunAfter time.Time       `json:"run_after"`
+	StartBy  time.Time       `json:"start_by,omitzero"` // when not started by then, it ends as cancelled
 
 	Attempt     int           `json:"attempt"`      // how often the job was claimed; with WorkerID it is the fence
 	Uncounted   int           `json:"uncounted"`    // attempts that do not count: snoozed or released

@@ -36,6 +36,10 @@ type Observer struct {
 	// Rescued is called after jobs of workers that are gone were looked after by this process.
 	Rescued func(Rescued)
 
+	// Expired is called after this process ended jobs as cancelled that no worker had claimed by the time of StartBy. Finished tells
+	// of one that a worker had claimed too late.
+	Expired func(Expired)
+
 	// Turned is called after each transaction in which a runner recorded ends of attempts, claimed jobs, or both, or in which a job
 	// was added and handed to one.
 	Turned func(Turned)
@@ -90,6 +94,12 @@ type Rescued struct {
 	Attempts int    // that were running
 	// What has become of their jobs.
 	Pending, Failed, Cancelled int
+}
+
+// Expired is told to an [Observer] after jobs of one kind and queue were ended because no worker had started them in time.
+type Expired struct {
+	Kind, Queue string
+	Jobs        int
 }
 
 // Turned is told to an [Observer] after a transaction of a runner.
@@ -166,6 +176,7 @@ func queued(o *Observer) *Observer {
 		Started:  later(q, o.Started),
 		Finished: later(q, o.Finished),
 		Rescued:  later(q, o.Rescued),
+		Expired:  later(q, o.Expired),
 		Turned:   later(q, o.Turned),
 		Failed:   later(q, o.Failed),
 		Woken:    later(q, o.Woken),
@@ -209,6 +220,7 @@ func both(a, b *Observer) *Observer {
 		Started:   call(a.Started, b.Started),
 		Finished:  call(a.Finished, b.Finished),
 		Rescued:   call(a.Rescued, b.Rescued),
+		Expired:   call(a.Expired, b.Expired),
 		Turned:    call(a.Turned, b.Turned),
 		Failed:    call(a.Failed, b.Failed),
 		Woken:     call(a.Woken, b.Woken),

@@ -45,4 +45,5 @@ const (
 	CauseDecode  Cause = "decode"  // the payload is not of the type that the handler takes
 	CauseCrash   Cause = "crash"   // the worker's process ended
 	CauseLost    Cause = "lost"    // the lease ran out although the process may live
+	CauseExpired Cause = "expired" // no worker had started the job by the time that StartBy gave
 )

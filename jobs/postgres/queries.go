@@ -235,6 +235,10 @@ func (q queries) DeleteSensitiveFields(ctx context.Context, arg db.DeleteSensiti
 	return q.own.DeleteSensitiveFields(ctx, dbpostgres.DeleteSensitiveFieldsParams(arg))
 }
 
+func (q queries) DropCompletedJobs(ctx context.Context, arg db.DropCompletedJobsParams) ([]int64, error) {
+	return q.own.DropCompletedJobs(ctx, dbpostgres.DropCompletedJobsParams(arg))
+}
+
 func (q queries) EndScheduleTick(ctx context.Context, arg db.EndScheduleTickParams) error {
 	return q.own.EndScheduleTick(ctx, dbpostgres.EndScheduleTickParams(arg))
 }
@@ -258,6 +262,18 @@ func (q queries) EnqueueJobs(ctx context.Context, arg db.EnqueueJobsParams) ([]i
 
 func (q queries) EnqueueKeylessJob(ctx context.Context, arg db.EnqueueKeylessJobParams) (int64, error) {
 	return q.own.EnqueueKeylessJob(ctx, dbpostgres.EnqueueKeylessJobParams(arg))
+}
+
+func (q queries) ExpireJobs(ctx context.Context, arg db.ExpireJobsParams) ([]db.ExpireJobsRow, error) {
+	rows, err := q.own.ExpireJobs(ctx, dbpostgres.ExpireJobsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ExpireJobsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ExpireJobsRow(row)
+	}
+	return list, nil
 }
 
 func (q queries) ExtendLeases(ctx context.Context, arg db.ExtendLeasesParams) (int64, error) {
@@ -674,6 +690,10 @@ func (q queries) ListMoves(ctx context.Context) ([]db.Move, error) {
 	return list, nil
 }
 
+func (q queries) ListOverdueJobIDs(ctx context.Context, arg db.ListOverdueJobIDsParams) ([]int64, error) {
+	return q.own.ListOverdueJobIDs(ctx, dbpostgres.ListOverdueJobIDsParams(arg))
+}
+
 func (q queries) ListPendingQueues(ctx context.Context, arg db.ListPendingQueuesParams) ([]db.ListPendingQueuesRow, error) {
 	rows, err := q.own.ListPendingQueues(ctx, dbpostgres.ListPendingQueuesParams(arg))
 	if err != nil {
@@ -824,6 +844,10 @@ func (q queries) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobs
 
 func (q queries) PutSchedule(ctx context.Context, arg db.PutScheduleParams) error {
 	return q.own.PutSchedule(ctx, dbpostgres.PutScheduleParams(arg))
+}
+
+func (q queries) RecordExpiredJobs(ctx context.Context, arg db.RecordExpiredJobsParams) error {
+	return q.own.RecordExpiredJobs(ctx, dbpostgres.RecordExpiredJobsParams(arg))
 }
 
 func (q queries) RecordStuckJobs(ctx context.Context, arg db.RecordStuckJobsParams) (int64, error) {

@@ -17,7 +17,7 @@ UPDATE sqluice_jobs SET
     run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST(sqlc.narg('run_after') AS BIGINT), run_after) ELSE run_after END,
     successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST(sqlc.narg('run_after') AS BIGINT), successor_at) END,
     queue = CAST(@queue AS TEXT), priority = CAST(@priority AS BIGINT), payload = CAST(@payload AS TEXT),
-    max_attempts = CAST(@max_attempts AS BIGINT), timeout = CAST(@timeout AS BIGINT), user_id = CAST(sqlc.narg('user_id') AS TEXT),
+    start_by = CAST(sqlc.narg('start_by') AS BIGINT), max_attempts = CAST(@max_attempts AS BIGINT), timeout = CAST(@timeout AS BIGINT), user_id = CAST(sqlc.narg('user_id') AS TEXT),
     tags = CAST(sqlc.narg('tags') AS TEXT), metadata = CAST(sqlc.narg('metadata') AS TEXT), updated_at = CAST(@now AS BIGINT)
 WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST(@attempt AS BIGINT)
   AND COALESCE(successor_at, -1) = CAST(@successor_at AS BIGINT);

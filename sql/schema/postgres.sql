@@ -75,7 +75,8 @@ TABLE sqluice_jobs
     metadata sqluice_json
     progress sqluice_json
     result sqluice_json
-    successor_at sqluice_run_after
+    successor_at bigint
+    start_by bigint
 
 TABLE sqluice_kind_pauses
     queue sqluice_name NOT NULL DEFAULT 'default'::text
@@ -173,17 +174,18 @@ sqluice_job_audit sqluice_job_audit_pkey: PRIMARY KEY (id)
 sqluice_job_changes sqluice_job_changes_pkey: PRIMARY KEY (id)
 sqluice_job_counts sqluice_job_counts_pkey: PRIMARY KEY (queue, kind, status)
 sqluice_job_counts sqluice_job_counts_status_check: CHECK ((status = ANY (ARRAY['done'::text, 'failed'::text, 'cancelled'::text])))
-sqluice_job_errors sqluice_job_errors_cause_check: CHECK ((cause = ANY (ARRAY['error'::text, 'panic'::text, 'timeout'::text, 'decode'::text, 'crash'::text, 'lost'::text])))
+sqluice_job_errors sqluice_job_errors_cause_check: CHECK ((cause = ANY (ARRAY['error'::text, 'panic'::text, 'timeout'::text, 'decode'::text, 'crash'::text, 'lost'::text, 'expired'::text])))
 sqluice_job_errors sqluice_job_errors_pkey: PRIMARY KEY (id)
 sqluice_job_history sqluice_job_history_pkey: PRIMARY KEY (step, start_at, queue, kind, event, bucket)
-sqluice_jobs sqluice_jobs_check: CHECK (((successor_at IS NULL) OR ((unique_key IS NOT NULL) AND ((status)::text = 'scheduled'::text))))
+sqluice_jobs sqluice_jobs_check: CHECK (((successor_at IS NULL) OR ((((successor_at >= '100000000000000'::bigint) AND (successor_at <= '253402300799999999'::bigint)) OR (successor_at = 0)) AND (unique_key IS NOT NULL) AND ((status)::text = 'scheduled'::text))))
 sqluice_jobs sqluice_jobs_id_check: CHECK (((id >= 1) AND (id <= '9007199254740991'::bigint)))
 sqluice_jobs sqluice_jobs_pkey: PRIMARY KEY (id)
+sqluice_jobs start_by_is_in_unix_microseconds: CHECK (((start_by >= '100000000000000'::bigint) AND (start_by <= '253402300799999999'::bigint)))
 sqluice_kind_pauses sqluice_kind_pauses_pkey: PRIMARY KEY (queue, kind)
 sqluice_moves sqluice_moves_direction_check: CHECK ((direction = ANY (ARRAY['in'::text, 'out'::text])))
 sqluice_moves sqluice_moves_pkey: PRIMARY KEY (direction)
 sqluice_queues sqluice_queues_pkey: PRIMARY KEY (name)
-sqluice_refusals sqluice_refusals_action_check: CHECK ((action = ANY (ARRAY['promote'::text, 'claim'::text, 'conflict'::text, 'renew'::text, 'end'::text, 'rescue'::text, 'prune'::text])))
+sqluice_refusals sqluice_refusals_action_check: CHECK ((action = ANY (ARRAY['promote'::text, 'claim'::text, 'conflict'::text, 'renew'::text, 'end'::text, 'rescue'::text, 'prune'::text, 'expire'::text])))
 sqluice_refusals sqluice_refusals_pkey: PRIMARY KEY (job_id, action)
 sqluice_refusals sqluice_refusals_times_check: CHECK (((times)::bigint > 0))
 sqluice_schedule_ticks sqluice_schedule_ticks_outcome_check: CHECK ((outcome = ANY (ARRAY['enqueued'::text, 'asked'::text, 'owed'::text, 'skipped'::text, 'missed'::text])))
@@ -223,6 +225,7 @@ CREATE UNIQUE INDEX sqluice_jobs_pkey ON sqluice_jobs USING btree (id)
 CREATE UNIQUE INDEX sqluice_jobs_request ON sqluice_jobs USING btree (kind, request_id) WHERE (request_id IS NOT NULL)
 CREATE INDEX sqluice_jobs_running ON sqluice_jobs USING btree (worker_id) WHERE ((status)::text = 'running'::text)
 CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs USING btree (queue, kind, run_after) WHERE ((status)::text = 'scheduled'::text)
+CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs USING btree (start_by) WHERE ((start_by IS NOT NULL) AND ((attempt)::bigint = 0) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'pending'::text])))
 CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs USING btree (kind, unique_key) WHERE (successor_at IS NOT NULL)
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs USING btree (kind, unique_key) WHERE ((unique_key IS NOT NULL) AND (successor_at IS NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'pending'::text, 'running'::text])))
 CREATE UNIQUE INDEX sqluice_kind_pauses_pkey ON sqluice_kind_pauses USING btree (queue, kind)
@@ -310,6 +313,7 @@ sqluice_jobs_readable AS SELECT id,
     status,
     priority,
     (to_char((to_timestamp((((run_after)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((run_after)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS run_after,
+    (to_char((to_timestamp(((start_by / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char((start_by % (1000000)::bigint), '"."FM000000"Z"'::text)) AS start_by,
     attempt,
     uncounted,
     max_attempts,
@@ -330,5 +334,5 @@ sqluice_jobs_readable AS SELECT id,
     (to_char((to_timestamp((((finished_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((finished_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS finished_at,
     (to_char((to_timestamp((((updated_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((updated_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS updated_at,
     (to_char((to_timestamp((((cancel_requested_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((cancel_requested_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS cancel_requested_at,
-    (to_char((to_timestamp((((successor_at)::bigint / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char(((successor_at)::bigint % (1000000)::bigint), '"."FM000000"Z"'::text)) AS successor_at
+    (to_char((to_timestamp(((successor_at / 1000000))::double precision) AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS'::text) || to_char((successor_at % (1000000)::bigint), '"."FM000000"Z"'::text)) AS successor_at
    FROM sqluice_jobs;

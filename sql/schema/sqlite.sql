@@ -63,7 +63,7 @@ CREATE TABLE sqluice_job_errors (
     worker_id  INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991),
     started_at INTEGER CHECK (started_at BETWEEN 0 AND 253402300799999999),
     ended_at   INTEGER NOT NULL CHECK (ended_at BETWEEN 0 AND 253402300799999999),
-    cause      TEXT    NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost')),
+    cause      TEXT    NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired')),
     message    TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
     stack      TEXT    NOT NULL DEFAULT '' CHECK (instr(stack, char(0)) = 0 AND length(CAST(stack AS BLOB)) <= 1048576)
 ) STRICT;
@@ -123,7 +123,8 @@ CREATE TABLE sqluice_jobs (
     CHECK (progress IS NULL OR json_valid(progress) AND instr(progress, char(0)) = 0 AND length(CAST(progress AS BLOB)) <= 1048576), result TEXT
     CHECK (result IS NULL OR json_valid(result) AND instr(result, char(0)) = 0 AND length(CAST(result AS BLOB)) <= 1048576), successor_at INTEGER
     CHECK (successor_at IS NULL OR (successor_at BETWEEN 100000000000000 AND 253402300799999999 OR successor_at = 0)
-           AND unique_key IS NOT NULL AND status = 'scheduled')) STRICT;
+           AND unique_key IS NOT NULL AND status = 'scheduled'), start_by INTEGER
+    CONSTRAINT start_by_is_in_unix_microseconds CHECK (start_by BETWEEN 100000000000000 AND 253402300799999999)) STRICT;
 
 CREATE TABLE sqluice_kind_pauses (
     queue        TEXT    NOT NULL DEFAULT 'default'
@@ -162,7 +163,7 @@ CREATE TABLE sqluice_queues (
 
 CREATE TABLE sqluice_refusals (
     job_id   INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),
-    action   TEXT    NOT NULL CHECK (action IN ('promote', 'claim', 'conflict', 'renew', 'end', 'rescue', 'prune')),
+    action   TEXT    NOT NULL CHECK (action IN ('promote', 'claim', 'conflict', 'renew', 'end', 'rescue', 'prune', 'expire')),
     times    INTEGER NOT NULL CHECK (times BETWEEN 1 AND 1000000000),
     message  TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
     first_at INTEGER NOT NULL CHECK (first_at BETWEEN 0 AND 253402300799999999),
@@ -296,6 +297,9 @@ CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'ru
 
 CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs (queue, kind, run_after) WHERE status = 'scheduled';
 
+CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs (start_by)
+    WHERE start_by IS NOT NULL AND attempt = 0 AND status IN ('scheduled', 'pending');
+
 CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs (kind, unique_key) WHERE successor_at IS NOT NULL;
 
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs (kind, unique_key)
@@ -314,6 +318,7 @@ CREATE UNIQUE INDEX sqluice_workers_live ON sqluice_workers (name) WHERE ended_a
 CREATE VIEW sqluice_jobs_readable AS
 SELECT id, queue, kind, payload, status, priority,
        strftime('%Y-%m-%dT%H:%M:%S', run_after / 1000000, 'unixepoch') || printf('.%06dZ', run_after % 1000000) AS run_after,
+       strftime('%Y-%m-%dT%H:%M:%S', start_by / 1000000, 'unixepoch') || printf('.%06dZ', start_by % 1000000) AS start_by,
        attempt, uncounted, max_attempts, crashes, worker_id,
        strftime('%Y-%m-%dT%H:%M:%S', lease_until / 1000000, 'unixepoch') || printf('.%06dZ', lease_until % 1000000) AS lease_until,
        timeout, unique_key, request_id, user_id, tags, metadata, progress, result, last_error,

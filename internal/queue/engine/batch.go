@@ -67,10 +67,10 @@ func alike(a, b *db.EnqueueKeylessJobParams) bool {
 	}
 	x := *b
 	x.Payload, x.Now, x.RunAfter, x.Status = a.Payload, a.Now, a.RunAfter, a.Status // Add looks at these itself
-	if same(a.UserID, b.UserID) && same(a.Tags, b.Tags) && same(a.Metadata, b.Metadata) {
-		x.UserID, x.Tags, x.Metadata = a.UserID, a.Tags, a.Metadata
+	if same(a.UserID, b.UserID) && same(a.Tags, b.Tags) && same(a.Metadata, b.Metadata) && same(a.StartBy, b.StartBy) {
+		x.UserID, x.Tags, x.Metadata, x.StartBy = a.UserID, a.Tags, a.Metadata, a.StartBy
 	}
 	return *a == x
 }
 
-func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }

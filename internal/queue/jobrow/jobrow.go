@@ -17,7 +17,7 @@ func Of(r db.Job) jobtype.Job {
 	}
 	return jobtype.Job{
 		ID: r.ID, Kind: r.Kind, Queue: r.Queue, Payload: core.JSON(r.Payload), Status: jobtype.Status(r.Status),
-		Priority: int(r.Priority), RunAfter: core.Time(runAfter),
+		Priority: int(r.Priority), RunAfter: core.Time(runAfter), StartBy: core.Time(core.Deref(r.StartBy)),
 		Attempt: int(r.Attempt), Uncounted: int(r.Uncounted), MaxAttempts: int(r.MaxAttempts), Crashes: int(r.Crashes),
 		Timeout: core.Duration(r.Timeout), UniqueKey: core.Deref(r.UniqueKey), RequestID: core.Deref(r.RequestID),
 		Successor: r.SuccessorAt != nil,
@@ -35,7 +35,7 @@ func Of(r db.Job) jobtype.Job {
 func Claimed(r db.ClaimJobsRow, queue string, worker int64, started, lease time.Time) jobtype.Job {
 	return jobtype.Job{
 		ID: r.ID, Kind: r.Kind, Queue: queue, Payload: json.RawMessage(r.Payload), Status: jobtype.StatusRunning,
-		Priority: int(r.Priority), RunAfter: core.Time(r.RunAfter),
+		Priority: int(r.Priority), RunAfter: core.Time(r.RunAfter), StartBy: core.Time(core.Deref(r.StartBy)),
 		Attempt: int(r.Attempt), Uncounted: int(r.Uncounted), MaxAttempts: int(r.MaxAttempts), Crashes: int(r.Crashes),
 		Timeout: core.Duration(r.Timeout), UniqueKey: core.Deref(r.UniqueKey), RequestID: core.Deref(r.RequestID),
 		UserID: core.Deref(r.UserID), Tags: core.Tags(r.Tags), Metadata: core.Raw(r.Metadata),
@@ -46,7 +46,7 @@ func Claimed(r db.ClaimJobsRow, queue string, worker int64, started, lease time.
 // Requested returns the job that an insert will add: without an id, a payload and a status.
 func Requested(p db.EnqueueJobParams) jobtype.Job {
 	return jobtype.Job{
-		Kind: p.Kind, Queue: p.Queue, Priority: int(p.Priority), RunAfter: core.Time(p.RunAfter), MaxAttempts: int(p.MaxAttempts),
+		Kind: p.Kind, Queue: p.Queue, Priority: int(p.Priority), RunAfter: core.Time(p.RunAfter), StartBy: core.Time(core.Deref(p.StartBy)), MaxAttempts: int(p.MaxAttempts),
 		Timeout: core.Duration(p.Timeout), UniqueKey: core.Deref(p.UniqueKey), RequestID: core.Deref(p.RequestID),
 		UserID: core.Deref(p.UserID), Tags: core.Tags(p.Tags), Metadata: core.Raw(p.Metadata),
 	}

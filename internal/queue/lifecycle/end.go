@@ -62,6 +62,7 @@ type End struct {
 	Result    *string
 	Apart     bool // it may have been recorded before: by CompleteTx, or by a write of unknown outcome
 	Completed bool // CompleteTx ran in the attempt
+	Drop      bool // the job's row is removed when the attempt ends well: its kind keeps nothing
 
 	// Recorded is what Finish recorded: another process may have cancelled the job or claimed it.
 	Recorded Fate

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -21,7 +22,7 @@ func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time
 		return nil, err
 	}
 	f := finisher{q: q, now: now, left: left}
-	plain, withResult, returned := groups{}, groups{}, groups{}
+	plain, withResult, returned, dropped := groups{}, groups{}, groups{}, groups{}
 	for i, e := range ends {
 		e.Recorded = e.Fate
 		written := true
@@ -30,6 +31,8 @@ func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time
 			returned.add(e, len(ends)-i)
 		case e.Fate != FateDone:
 			written, err = f.other(ctx, e)
+		case e.Drop:
+			dropped.add(e, len(ends)-i)
 		case e.Apart || e.Result != nil && len(*e.Result) > largeResult:
 			written, err = f.complete(ctx, e)
 		case e.Result == nil:
@@ -53,10 +56,7 @@ func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time
 		})
 	}
 	if err == nil {
-		err = f.returned(ctx, returned)
-	}
-	if err == nil {
-		err = left.freed.release(ctx, q, core.Micros(now)) // before the cycle looks for what is due
+		err = f.others(ctx, returned, dropped)
 	}
 	if err != nil {
 		return nil, err
@@ -139,6 +139,40 @@ func (f *finisher) completeAll(ctx context.Context, all groups, complete func(ho
 	return nil
 }
 
+// others releases jobs whose handlers were not called, removes those that are done and whose kind keeps nothing, and releases the successors
+// of all that have ended.
+func (f *finisher) others(ctx context.Context, returned, dropped groups) error {
+	if err := f.returned(ctx, returned); err != nil {
+		return err
+	}
+	if err := f.dropAll(ctx, dropped); err != nil {
+		return err
+	}
+	return f.left.freed.release(ctx, f.q, core.Micros(f.now)) // before the cycle looks for what is due
+}
+
+// dropAll removes jobs that ended well and whose kind keeps nothing, by a statement for each group.
+func (f *finisher) dropAll(ctx context.Context, all groups) error {
+	for h, group := range all {
+		removed, err := f.q.DropCompletedJobs(ctx, db.DropCompletedJobsParams{WorkerID: h.worker, Attempt: h.attempt, Ids: core.JSONIDs(ids(group))})
+		if err != nil {
+			return err
+		}
+		for _, e := range group {
+			written := slices.Contains(removed, e.Job.ID)
+			if written {
+				f.left.Dropped(e.Job.Queue, e.Job.Kind, e.Job.UniqueKey)
+			} else if written, err = f.ended(ctx, e); err != nil {
+				return err
+			}
+			if !written {
+				f.lost = append(f.lost, e)
+			}
+		}
+	}
+	return nil
+}
+
 // returned releases jobs whose handlers were not called.
 func (f *finisher) returned(ctx context.Context, all groups) error {
 	for h, group := range all {
@@ -175,7 +209,7 @@ func (f *finisher) ended(ctx context.Context, e *End) (bool, error) {
 	}
 	row, err := f.q.GetJobFence(ctx, e.Job.ID)
 	if core.NotFound(err) == jobtype.ErrNotFound {
-		return false, nil
+		return e.Drop && (e.Completed || e.Fate == FateDone), nil // its row was removed
 	}
 	status := jobtype.Status(row.Status)
 	return status.Final() && (e.Fate != FateDone || status == jobtype.StatusDone) && e.isIn(row), err

@@ -30,6 +30,12 @@ func (l Left) Ended(queue, kind, key string, status jobtype.Status) {
 // Released returns how many jobs may run now because others have ended. They are scheduled, and perhaps due.
 func (l Left) Released() int64 { return l.freed.released }
 
+// Dropped tells of a job that ended well and of which no row is kept: the history counts it. key is its unique key, or empty.
+func (l Left) Dropped(queue, kind, key string) {
+	l.counts.Add(queue, kind, string(jobtype.StatusDone), 1, 0)
+	l.freed.add(kind, key)
+}
+
 // Retried tells of a job whose attempt failed and that gets another.
 func (l Left) Retried(queue, kind string) { l.counts.Add(queue, kind, stats.EventRetried, 1, 0) }
 

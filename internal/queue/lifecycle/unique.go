@@ -68,7 +68,7 @@ func (r Row) taken(ctx context.Context, q db.Querier) (Inserted, bool, error) {
 // replace gives a job that does not run the payload and the options of the row.
 func (r Row) replace(ctx context.Context, q db.Querier, h live) (Inserted, bool, error) {
 	n, err := q.ReplaceWaitingJob(ctx, db.ReplaceWaitingJobParams{
-		RunAfter: r.debounced(h), Queue: r.Queue, Priority: r.Priority, Payload: r.Payload, MaxAttempts: r.MaxAttempts, Timeout: r.Timeout,
+		RunAfter: r.debounced(h), Queue: r.Queue, Priority: r.Priority, Payload: r.Payload, StartBy: r.StartBy, MaxAttempts: r.MaxAttempts, Timeout: r.Timeout,
 		UserID: r.UserID, Tags: r.Tags, Metadata: r.Metadata, Now: r.Now, ID: h.ID, Attempt: h.Attempt, SuccessorAt: h.SuccessorAt,
 	})
 	return Inserted{ID: h.ID, Existed: true, Replaced: true}, n > 0, err

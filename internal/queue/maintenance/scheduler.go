@@ -39,13 +39,14 @@ const (
 	scheduleFault = 10 * time.Second
 )
 
-// Scheduler enqueues the jobs of schedules when they are due, ends pauses that end by themselves, and releases successors whose
-// unique keys are free. Any number of them may work on one queue.
+// Scheduler enqueues the jobs of schedules when they are due, ends pauses that end by themselves, releases successors whose unique keys
+// are free, and ends jobs that were not started in time. Any number of them may work on one queue.
 type Scheduler struct {
 	Store    engine.Store
 	Log      *slog.Logger
 	Declared string // a JSON list of the schedules that the worker's program declares; it also serves those that no program does
-	Enqueued func() // called after jobs were enqueued or cancelled; optional
+	Notes    *refusal.Notes
+	Changed  func() // called after jobs were enqueued, cancelled or expired; optional
 
 	since, judge time.Time            // by the clock of due times: see schedule.Watch
 	looked       time.Time            // by the process's clock
@@ -99,31 +100,39 @@ func (s *Scheduler) watch() (w schedule.Watch, looked func()) {
 	return schedule.Watch{Now: now, Since: s.since, Judge: s.judge}, func() { s.looked, s.clock = at, now }
 }
 
-// look does what is due, and returns when the next schedule is; zero if none is, or if it is overdue.
+// look does what is due, and returns when there is something next; zero if there is nothing, or if it is overdue.
 func (s *Scheduler) look(ctx context.Context) (next time.Time, err error) {
 	w, looked := s.watch()
-	if next, err = s.serve(ctx, w); err == nil {
-		looked()
-	}
-	return next, err
-}
-
-// Once does what is due now, as a scheduler does that has looked all the time since a moment. It returns when the next schedule is due;
-// zero if none is.
-func (s *Scheduler) Once(ctx context.Context, since time.Time) (next time.Time, err error) {
-	s.aside, s.told = map[string]time.Time{}, map[string]string{}
-	return s.serve(ctx, schedule.Watch{Now: s.Store.Now(), Since: since})
-}
-
-func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time, err error) {
-	now := core.Micros(w.Now)
-	work, err := s.work(ctx)
+	next, startBy, err := s.serve(ctx, w)
 	if err != nil {
 		return next, err
 	}
+	looked()
+	return s.expire(ctx, next, startBy)
+}
+
+// Once does what is due now, as a scheduler does that has looked all the time since a moment. It returns when there is something next;
+// zero if there is nothing.
+func (s *Scheduler) Once(ctx context.Context, since time.Time) (next time.Time, err error) {
+	s.aside, s.told = map[string]time.Time{}, map[string]string{}
+	next, startBy, err := s.serve(ctx, schedule.Watch{Now: s.Store.Now(), Since: since})
+	if err != nil {
+		return next, err
+	}
+	return s.expire(ctx, next, startBy)
+}
+
+// serve deals with schedules and pauses. It returns when the next one is due, and by when the first job must start that has to, in
+// microseconds; 0 if none has.
+func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time, startBy int64, err error) {
+	now := core.Micros(w.Now)
+	work, err := s.work(ctx)
+	if err != nil {
+		return next, 0, err
+	}
 	if work.PauseEnd != 0 && work.PauseEnd <= now {
 		if err := resumeDue(ctx, s.Store); err != nil {
-			return next, err
+			return next, 0, err
 		}
 		work.PauseEnd = 0
 	}
@@ -132,16 +141,37 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 	}
 	if isDue(work, now) {
 		if err := s.fireAll(ctx, w); err != nil {
-			return next, err
+			return next, 0, err
 		}
 		if work, err = s.work(ctx); err != nil {
-			return next, err
+			return next, 0, err
 		}
 	}
 	for _, at := range []int64{work.NextAt, work.NextDeclared, work.PauseEnd} {
 		if at > now {
 			next = core.Earlier(next, core.Time(at))
 		}
+	}
+	return next, work.StartBy, nil
+}
+
+// expire ends the jobs that were not started in time, if the first one had to start by then. It returns the earlier of next and the
+// time by which the next job must start.
+func (s *Scheduler) expire(ctx context.Context, next time.Time, startBy int64) (time.Time, error) {
+	now := core.Micros(s.Store.Now())
+	if startBy != 0 && startBy <= now {
+		expiry := Expiry{Store: s.Store, Notes: s.Notes, Ended: s.Changed}
+		if _, err := expiry.Once(ctx); err != nil {
+			return next, err
+		}
+		work, err := s.work(ctx)
+		if err != nil {
+			return next, err
+		}
+		startBy = work.StartBy
+	}
+	if startBy > now {
+		next = core.Earlier(next, core.Time(startBy))
 	}
 	return next, nil
 }
@@ -250,8 +280,8 @@ func (s *Scheduler) tell(fired schedule.Fired) {
 	if fired.Cancelled {
 		s.Store.Announce(core.WorkReady | core.JobEnded)
 	}
-	if s.Enqueued != nil && (fired.Cancelled || len(fired.Jobs) > 0) {
-		s.Enqueued()
+	if s.Changed != nil && (fired.Cancelled || len(fired.Jobs) > 0) {
+		s.Changed()
 	}
 	if o := s.Store.Observer(); o != nil && o.Enqueued != nil {
 		for _, job := range fired.Jobs {

@@ -24,10 +24,11 @@ const (
 	End      Action = "end"      // record the end of an attempt
 	Rescue   Action = "rescue"   // take a job from a worker that is gone
 	Prune    Action = "prune"    // remove a job that ended long ago
+	Expire   Action = "expire"   // end a job that was not started in time
 )
 
 // Actions returns all actions.
-func Actions() []Action { return []Action{Promote, Claim, Conflict, Renew, End, Rescue, Prune} }
+func Actions() []Action { return []Action{Promote, Claim, Conflict, Renew, End, Rescue, Prune, Expire} }
 
 // Phrase returns what the database refuses to do, for people.
 func (a Action) Phrase() string {
@@ -44,6 +45,8 @@ func (a Action) Phrase() string {
 		return "record the end of its attempt"
 	case Rescue:
 		return "take it from its worker, which is gone"
+	case Expire:
+		return "end it, though it was not started in time"
 	default:
 		return string(a) + " it"
 	}
@@ -58,6 +61,8 @@ func (a Action) Concerns(status jobtype.Status) bool {
 		return status == jobtype.StatusPending
 	case Prune:
 		return status.Final()
+	case Expire:
+		return status == jobtype.StatusScheduled || status == jobtype.StatusPending
 	default:
 		return status == jobtype.StatusRunning
 	}

@@ -24,6 +24,7 @@ type completer struct {
 func (c *completer) ends(ended []*Attempt) []*lifecycle.End {
 	list := make([]*lifecycle.End, len(ended))
 	for i, a := range ended {
+		a.end.Drop = a.handler.Drop
 		if list[i] = &a.end; a.end.Apart {
 			c.mu.Lock()
 			a.end.Completed = a.completed
@@ -50,7 +51,10 @@ func (c *completer) recorded(committed *cycle) {
 		if a.end.Fate == lifecycle.FateRelease {
 			c.log.Info("job given back unfinished", a.attrs()...)
 		}
-		if a.end.Cause != "" {
+		switch {
+		case a.end.Cause == jobtype.CauseExpired:
+			c.log.Info("job expired before its handler was called", append(a.attrs(), "error", a.end.Message)...)
+		case a.end.Cause != "":
 			attrs := append(a.attrs(), "cause", a.end.Cause, "error", a.end.Message)
 			if a.end.Fate == lifecycle.FateRetry {
 				c.log.Warn("attempt failed", append(attrs, "retry_in", a.end.Delay.Round(time.Millisecond))...)

@@ -35,6 +35,7 @@ type Config struct {
 type Handler struct {
 	Timeout    time.Duration
 	RetryDelay func(job jobtype.Job, err error) time.Duration
+	Drop       bool                                              // the rows of jobs that end well are removed
 	Run        func(ctx context.Context, job *jobtype.Job) error // which copies the job
 }
 

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -27,8 +26,7 @@ func (e *execution) run() {
 	tellStarted(a.executor.observer, a)
 	e.began = time.Now()
 	defer e.settle()
-	// It may have been cancelled, or lost, before it began.
-	if e.err = context.Cause(a.ctx); e.err == nil {
+	if e.err = a.prevented(); e.err == nil {
 		a.clock()
 		e.called = true
 		e.err = a.handler.Run(a.ctx, &a.job)

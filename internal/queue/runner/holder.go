@@ -64,16 +64,15 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 	if err != nil {
 		return err
 	}
-	n, err := q.CompleteJob(ctx, params)
+	left := lifecycle.NewLeft()
+	written, err := a.complete(ctx, q, params, left)
 	if err != nil {
 		return err
 	}
-	if n == 0 {
+	if !written {
 		a.cancel(jobtype.ErrLeaseLost)
 		return jobtype.ErrLeaseLost
 	}
-	left := lifecycle.NewLeft()
-	left.Ended(a.job.Queue, a.job.Kind, a.job.UniqueKey, jobtype.StatusDone)
 	if err := left.Conclude(ctx, q, params.Now); err != nil {
 		return err
 	}
@@ -81,6 +80,20 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 	defer a.executor.mu.Unlock()
 	a.completed = true
 	return nil
+}
+
+// complete ends the attempt well, or removes its job if the kind keeps nothing; false means that the lease was lost.
+func (a *Attempt) complete(ctx context.Context, q db.Querier, params db.CompleteJobParams, left lifecycle.Left) (bool, error) {
+	if a.handler.Drop {
+		removed, err := q.DropCompletedJobs(ctx, db.DropCompletedJobsParams{
+			WorkerID: params.WorkerID, Attempt: params.Attempt, Ids: core.JSONIDs([]int64{params.ID}),
+		})
+		left.Dropped(a.job.Queue, a.job.Kind, a.job.UniqueKey)
+		return len(removed) > 0, err
+	}
+	n, err := q.CompleteJob(ctx, params)
+	left.Ended(a.job.Queue, a.job.Kind, a.job.UniqueKey, jobtype.StatusDone)
+	return n > 0, err
 }
 
 // Withhold implements jobtype.Holder.

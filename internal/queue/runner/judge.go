@@ -113,6 +113,8 @@ func (a *Attempt) follow(end lifecycle.End, said *verdict) lifecycle.End {
 	case verdictRetry:
 		end.Message = core.Clean(said.err.Error(), redact.MostText)
 		return a.failedWith(end, jobtype.CauseError, said.err, func(jobtype.Job, error) time.Duration { return said.delay })
+	case verdictExpired:
+		end.Fate, end.Cause = lifecycle.FateCancel, jobtype.CauseExpired
 	case verdictDecode:
 		return a.failed(end, said.err, jobtype.CauseDecode)
 	}

@@ -106,7 +106,7 @@ func (r *run) run(ctx context.Context) error {
 	if err := r.reach(ctx, r.registration.add); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{r.prepare, r.rescuer.Boot, r.endWaits} {
+	for _, step := range []func(context.Context) error{r.prepare, r.rescuer.Boot, r.settleOverdue} {
 		if err := r.reach(ctx, step); err != nil {
 			return errors.Join(err, r.remove())
 		}
@@ -131,13 +131,13 @@ func (r *run) run(ctx context.Context) error {
 	return err
 }
 
-// endWaits does for a drain what the scheduler does for other runs: pauses of queues may have ended while no worker was there, and
-// successors may have been left.
-func (r *run) endWaits(ctx context.Context) error {
+// settleOverdue does for a drain what the scheduler does for other runs: pauses may have ended while no worker was there, successors may
+// have been left, and jobs may not have been started in time.
+func (r *run) settleOverdue(ctx context.Context) error {
 	if !r.config.Drain {
 		return nil
 	}
-	return maintenance.EndWaits(ctx, r.store)
+	return maintenance.SettleOverdue(ctx, r.store, &maintenance.Expiry{Store: r.store, Notes: r.notes, Ended: r.rollup.Note})
 }
 
 // services are what works beside the producer. A new one is a line here.
@@ -149,7 +149,7 @@ func (r *run) services(stop context.CancelFunc) []maintenance.Service {
 	}
 	if !r.config.Drain {
 		services = append(services, &maintenance.Scheduler{
-			Store: r.store, Log: r.log, Declared: r.schedules, Enqueued: r.rollup.Note,
+			Store: r.store, Log: r.log, Declared: r.schedules, Notes: r.notes, Changed: r.rollup.Note,
 		})
 	}
 	return services

@@ -23,6 +23,7 @@ const (
 	verdictDiscard
 	verdictRetry
 	verdictDecode
+	verdictExpired // a handler cannot say it
 )
 
 func (v *verdict) Error() string {
@@ -33,7 +34,7 @@ func (v *verdict) Error() string {
 		return fmt.Sprintf("cancel: %v", v.err)
 	case verdictDiscard:
 		return fmt.Sprintf("discard: %v", v.err)
-	case verdictDecode:
+	case verdictDecode, verdictExpired:
 		return v.err.Error()
 	default:
 		return fmt.Sprintf("retry in %s: %v", v.delay, v.err)

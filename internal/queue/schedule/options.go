@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -15,11 +16,15 @@ import (
 
 // own are the columns of a job that are columns of its schedule, or that its tick decides.
 func own() []string {
-	return []string{"kind", "queue", "payload", "status", "run_after", "unique_key", "successor_at", "request_id", "now"}
+	return []string{"kind", "queue", "payload", "status", "run_after", "start_by", "unique_key", "successor_at", "request_id", "now"}
 }
 
-// Options returns what a schedule's column of that name says of its jobs: each column that is not the default, by name.
-func Options(job db.EnqueueJobParams) (string, error) {
+// withinName is the option that says how long after its tick a job must start, in microseconds.
+const withinName = "start_within"
+
+// Options returns what a schedule's column of that name says of its jobs: each column that is not the default, by name, and how long after
+// its tick a job must start, if it must.
+func Options(job db.EnqueueJobParams, startWithin time.Duration) (string, error) {
 	if job.MaxAttempts == jobtype.DefaultMaxAttempts {
 		job.MaxAttempts = 0
 	}
@@ -39,6 +44,9 @@ func Options(job db.EnqueueJobParams) (string, error) {
 			columns[name] = json.RawMessage(*text)
 		}
 	}
+	if startWithin > 0 {
+		columns[withinName] = json.RawMessage(strconv.FormatInt(startWithin.Microseconds(), 10))
+	}
 	maps.DeleteFunc(columns, func(_ string, value json.RawMessage) bool { return string(value) == "null" || string(value) == "0" })
 	options, err := json.Marshal(columns)
 	return string(options), err
@@ -46,9 +54,13 @@ func Options(job db.EnqueueJobParams) (string, error) {
 
 // job returns the job that a schedule enqueues for a tick.
 func job(s db.Schedule, tick time.Time, now int64) (db.EnqueueJobParams, error) {
-	job, err := parseOptions(s.Options)
+	job, within, err := parseOptions(s.Options)
 	if err != nil {
 		return job, fmt.Errorf("options: %w", err)
+	}
+	if within > 0 {
+		by := min(core.Micros(tick)+within, core.Micros(core.Latest))
+		job.StartBy = &by
 	}
 	if job.Metadata, err = withTick(job.Metadata, s.Name, tick); err != nil {
 		return job, err
@@ -58,37 +70,44 @@ func job(s db.Schedule, tick time.Time, now int64) (db.EnqueueJobParams, error) 
 	return job, nil
 }
 
-// parseOptions reads the options of a schedule. Columns that hold JSON may be given as JSON or as its text.
-func parseOptions(text string) (job db.EnqueueJobParams, err error) {
+// parseOptions reads the options of a schedule: columns of its jobs, and how many microseconds after its tick a job must start; 0 for no
+// such bound. Columns that hold JSON may be given as JSON or as its text.
+func parseOptions(text string) (job db.EnqueueJobParams, within int64, err error) {
 	var columns map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &columns); err != nil {
-		return job, err
+		return job, 0, err
+	}
+	if value, given := columns[withinName]; given {
+		if err := json.Unmarshal(value, &within); err != nil || within < 0 || within > core.Micros(core.Latest) {
+			return job, 0, fmt.Errorf("%q must be a number of microseconds", withinName)
+		}
+		delete(columns, withinName)
 	}
 	known, err := columnNames()
 	if err != nil {
-		return job, err
+		return job, 0, err
 	}
 	for name, value := range columns {
 		switch { // package json would take other letter case for the same
 		case slices.Contains(own(), name):
-			return job, fmt.Errorf("%q cannot be one of them", name)
+			return job, 0, fmt.Errorf("%q cannot be one of them", name)
 		case known[name] == nil:
-			return job, fmt.Errorf("%q is none that this program knows", name)
+			return job, 0, fmt.Errorf("%q is none that this program knows", name)
 		}
 		if value[0] == '{' || value[0] == '[' {
 			if columns[name], err = json.Marshal(string(value)); err != nil {
-				return job, err
+				return job, 0, err
 			}
 		}
 	}
 	plain, err := json.Marshal(columns)
 	if err != nil {
-		return job, err
+		return job, 0, err
 	}
 	job.MaxAttempts = jobtype.DefaultMaxAttempts
 	decoder := json.NewDecoder(bytes.NewReader(plain))
 	decoder.DisallowUnknownFields()
-	return job, decoder.Decode(&job)
+	return job, within, decoder.Decode(&job)
 }
 
 // columnNames are the columns that a job is inserted with.

@@ -16,6 +16,8 @@ BEGIN
         RAISE 'no claim today' USING ERRCODE = 'XX999';
     ELSIF NEW.status = 'pending' AND OLD.status = 'scheduled' AND NEW.id % 50 = 3 THEN
         RAISE 'no promotion today';
+    ELSIF NEW.status = 'cancelled' AND OLD.attempt = 0 AND NEW.id % 50 = 7 THEN
+        RAISE 'no expiry today';
     ELSIF NEW.status = 'done' AND NEW.id % 50 = 4 THEN
         UPDATE balance SET n = n - 1;
     END IF;

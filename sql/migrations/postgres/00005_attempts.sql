@@ -38,7 +38,7 @@ CREATE TABLE sqluice_job_errors (
     worker_id  sqluice_id,
     started_at sqluice_time,
     ended_at   sqluice_time  NOT NULL,
-    cause      TEXT          NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost')),
+    cause      TEXT          NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired')),
     message    sqluice_text  NOT NULL,
     stack      sqluice_text  NOT NULL DEFAULT ''
 );

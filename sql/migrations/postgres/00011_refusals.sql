@@ -23,7 +23,7 @@ $$;
 -- nothing, and is removed by and by.
 CREATE TABLE sqluice_refusals (
     job_id   sqluice_id    NOT NULL,
-    action   TEXT          NOT NULL CHECK (action IN ('promote', 'claim', 'conflict', 'renew', 'end', 'rescue', 'prune')),
+    action   TEXT          NOT NULL CHECK (action IN ('promote', 'claim', 'conflict', 'renew', 'end', 'rescue', 'prune', 'expire')),
     times    sqluice_count NOT NULL CHECK (times > 0),
     message  sqluice_text  NOT NULL,
     first_at sqluice_time  NOT NULL,

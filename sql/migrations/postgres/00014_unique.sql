@@ -20,18 +20,15 @@ $$;
 
 -- A job with a unique key may have one successor, which waits, scheduled, until that job has ended: it has the same key, successor_at
 -- is its own run_after, and its run_after is the last time of all meanwhile. A worker then gives it its run_after, and NULL here.
-ALTER TABLE sqluice_jobs ADD COLUMN successor_at sqluice_run_after
-    CHECK (successor_at IS NULL OR unique_key IS NOT NULL AND status = 'scheduled');
+ALTER TABLE sqluice_jobs ADD COLUMN successor_at BIGINT -- no domain: one with a CHECK makes the server write the whole table anew
+    CHECK (successor_at IS NULL OR (successor_at BETWEEN 100000000000000 AND 253402300799999999 OR successor_at = 0)
+           AND unique_key IS NOT NULL AND status = 'scheduled');
 
 -- At most one other live job of a kind has a unique key, and at most one waits for its end.
 DROP INDEX sqluice_jobs_unique;
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs (kind, unique_key)
     WHERE unique_key IS NOT NULL AND successor_at IS NULL AND status IN ('scheduled', 'pending', 'running');
 CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs (kind, unique_key) WHERE successor_at IS NOT NULL;
-
--- This must be the newest of those for scheduled jobs: see 00007.
-DROP INDEX sqluice_jobs_due;
-CREATE INDEX sqluice_jobs_due ON sqluice_jobs (run_after, id) WHERE status = 'scheduled';
 
 -- Unique keys that are taken until a time, whatever becomes of the job that took them.
 CREATE TABLE sqluice_unique_keys (

@@ -31,7 +31,7 @@ CREATE TABLE sqluice_job_errors (
     worker_id  INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991),
     started_at INTEGER CHECK (started_at BETWEEN 0 AND 253402300799999999),
     ended_at   INTEGER NOT NULL CHECK (ended_at BETWEEN 0 AND 253402300799999999),
-    cause      TEXT    NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost')),
+    cause      TEXT    NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired')),
     message    TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
     stack      TEXT    NOT NULL DEFAULT '' CHECK (instr(stack, char(0)) = 0 AND length(CAST(stack AS BLOB)) <= 1048576)
 ) STRICT;

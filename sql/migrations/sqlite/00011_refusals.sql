@@ -20,7 +20,7 @@ DROP TABLE sqluice_taken;
 -- nothing, and is removed by and by.
 CREATE TABLE sqluice_refusals (
     job_id   INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),
-    action   TEXT    NOT NULL CHECK (action IN ('promote', 'claim', 'conflict', 'renew', 'end', 'rescue', 'prune')),
+    action   TEXT    NOT NULL CHECK (action IN ('promote', 'claim', 'conflict', 'renew', 'end', 'rescue', 'prune', 'expire')),
     times    INTEGER NOT NULL CHECK (times BETWEEN 1 AND 1000000000),
     message  TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
     first_at INTEGER NOT NULL CHECK (first_at BETWEEN 0 AND 253402300799999999),

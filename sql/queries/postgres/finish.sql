@@ -8,6 +8,16 @@ WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker
     SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
   ) AS BIGINT[]));
 
+-- name: DropCompletedJobs :many
+-- DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows, and returns the ids
+-- of those that the worker still held.
+DELETE FROM sqluice_jobs
+WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT)
+  AND attempt = CAST(@attempt AS BIGINT) AND id = ANY (CAST((
+    SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+  ) AS BIGINT[]))
+RETURNING id;
+
 -- name: CompleteJobsWithResults :execrows
 -- CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.
 UPDATE sqluice_jobs AS j SET status = 'done', result = e.value->>2, finished_at = CAST(@now AS BIGINT),

@@ -1,10 +1,10 @@
 -- name: EnqueueJobs :many
 -- EnqueueJobs adds one job for each payload of a JSON list of strings, alike in all else; ids rise in their order.
 -- No row means that the queue is closed by a move.
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), e.value, CAST(@status AS TEXT), CAST(@priority AS BIGINT),
-       CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
+       CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
        CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
        CAST(@now AS BIGINT), CAST(@now AS BIGINT)
 FROM jsonb_array_elements_text(CAST(CAST(@payloads AS TEXT) AS jsonb)) WITH ORDINALITY AS e (value, n)
@@ -63,7 +63,7 @@ WHERE id = ANY (ARRAY( /* and not IN, so that no plan reads the whole table */
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 ))
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
 
 -- name: ClaimListedJobs :many
@@ -83,7 +83,7 @@ WHERE id = ANY (ARRAY(
       AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = COALESCE(j.kind, ''))
     FOR UPDATE OF j SKIP LOCKED
 ))
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
 
 -- name: EnqueueClaimedJob :one
@@ -93,10 +93,10 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
 -- The row is as ClaimJobs returns it.
 WITH a AS ( /* No row can also mean that an application's trigger has made the job another worker's, another queue's or one for
                later: the caller must undo the insert then. */
-    INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+    INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                       user_id, tags, metadata, created_at, updated_at, attempt, worker_id, lease_until, started_at)
     SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), 'running',
-           CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT),
+           CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT),
            CAST(@timeout AS BIGINT), CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
            CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@started_at AS BIGINT),
            1, CAST(@worker_id AS BIGINT), CAST(@lease_until AS BIGINT), CAST(@started_at AS BIGINT)
@@ -134,10 +134,10 @@ WITH a AS ( /* No row can also mean that an application's trigger has made the j
             LIMIT 1
         ) AS j
       )
-    RETURNING id, kind, queue, payload, status, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+    RETURNING id, kind, queue, payload, status, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
               unique_key, request_id, user_id, tags, metadata, created_at, worker_id
 )
-SELECT a.id, a.kind, a.payload, a.priority, a.run_after, a.attempt, a.uncounted, a.max_attempts, a.crashes, a.timeout,
+SELECT a.id, a.kind, a.payload, a.priority, a.run_after, a.start_by, a.attempt, a.uncounted, a.max_attempts, a.crashes, a.timeout,
        a.unique_key, a.request_id, a.user_id, a.tags, a.metadata, a.created_at
 FROM a WHERE a.status = 'running' AND a.attempt = 1 AND a.worker_id = CAST(@worker_id AS BIGINT) AND a.kind = CAST(@kind AS TEXT)
          AND a.queue = CAST(@queue AS TEXT) AND a.run_after <= CAST(@started_at AS BIGINT);
@@ -147,7 +147,7 @@ FROM a WHERE a.status = 'running' AND a.attempt = 1 AND a.worker_id = CAST(@work
 INSERT INTO sqluice_jobs (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
                   priority, run_after, worker_id, lease_until, crashes, uncounted, cancel_requested_at, queue,
                   max_attempts, timeout, last_error, unique_key, request_id, user_id, tags, metadata, progress,
-                  result, successor_at)
+                  result, successor_at, start_by)
 OVERRIDING SYSTEM VALUE
 SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(e.value->>4 AS BIGINT),
        CAST(e.value->>5 AS BIGINT), CAST(e.value->>6 AS BIGINT), CAST(e.value->>7 AS BIGINT),
@@ -155,5 +155,5 @@ SELECT CAST(e.value->>0 AS BIGINT), e.value->>1, e.value->>2, e.value->>3, CAST(
        CAST(e.value->>11 AS BIGINT), CAST(e.value->>12 AS BIGINT), CAST(e.value->>13 AS BIGINT),
        CAST(e.value->>14 AS BIGINT), CAST(e.value->>15 AS BIGINT), e.value->>16, CAST(e.value->>17 AS BIGINT),
        CAST(e.value->>18 AS BIGINT), e.value->>19, e.value->>20, e.value->>21, e.value->>22, e.value->>23,
-       e.value->>24, e.value->>25, e.value->>26, CAST(e.value->>27 AS BIGINT)
+       e.value->>24, e.value->>25, e.value->>26, CAST(e.value->>27 AS BIGINT), CAST(e.value->>28 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);

@@ -6,6 +6,14 @@ UPDATE sqluice_jobs SET status = 'done', finished_at = CAST(@now AS BIGINT), upd
 WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT) /* not by sqluice_jobs_running */
   AND attempt = CAST(@attempt AS BIGINT) AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
 
+-- name: DropCompletedJobs :many
+-- DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows, and returns the ids
+-- of those that the worker still held.
+DELETE FROM sqluice_jobs
+WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT)
+  AND attempt = CAST(@attempt AS BIGINT) AND id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
+RETURNING id;
+
 -- name: CompleteJobsWithResults :execrows
 -- CompleteJobsWithResults ends attempts, a JSON list of [id, attempt, result], well and with their results.
 INSERT INTO sqluice_jobs (id, kind, result, created_at)

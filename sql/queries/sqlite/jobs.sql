@@ -1,10 +1,10 @@
 -- name: EnqueueJobs :many
 -- EnqueueJobs adds one job for each payload of a JSON list of strings, alike in all else; ids rise in their order.
 -- No row means that the queue is closed by a move.
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), e.value, CAST(@status AS TEXT), CAST(@priority AS BIGINT),
-       CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
+       CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
        CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
        CAST(@now AS BIGINT), CAST(@now AS BIGINT)
 FROM json_each(CAST(@payloads AS TEXT)) AS e
@@ -33,7 +33,7 @@ WHERE id IN (
            <= COALESCE((SELECT MIN(d.run_after) FROM sqluice_jobs AS d WHERE d.status = 'scheduled'), 9223372036854775807))
     ORDER BY c.priority DESC, c.run_after, c.id LIMIT CAST(@n AS BIGINT)
 )
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
 
 -- name: ClaimListedJobs :many
@@ -47,7 +47,7 @@ WHERE id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e)
   AND EXISTS (SELECT 1 FROM sqluice_workers AS w WHERE w.id = CAST(@worker_id AS BIGINT) AND w.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = CAST(@queue AS TEXT) AND q.paused_at IS NOT NULL)
   AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = CAST(@queue AS TEXT) AND h.kind = sqluice_jobs.kind)
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
 
 -- name: EnqueueClaimedJob :one
@@ -55,10 +55,10 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
 -- No row means that the worker is gone, the queue or the kind is paused, the queue closed by a move or not empty of the kinds, a
 -- JSON list, or that a scheduled job is due.
 -- The row is as ClaimJobs returns it.
-INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, lease_until, updated_at, attempt)
 SELECT CAST(@worker_id AS BIGINT), CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@started_at AS BIGINT), CAST(@payload AS TEXT), 'running',
-       CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT),
+       CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT),
        CAST(@timeout AS BIGINT), CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
        CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@lease_until AS BIGINT), CAST(@started_at AS BIGINT), 1
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
@@ -74,7 +74,7 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
     AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS o WHERE o.queue = CAST(@queue AS TEXT) AND o.kind = k.value)
   )
   AND CAST(@cursors AS TEXT) = '' /* they are for PostgreSQL */
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, created_at;
 
 -- name: ImportJobs :execrows
@@ -82,9 +82,9 @@ RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attemp
 INSERT INTO sqluice_jobs (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
                   priority, run_after, worker_id, lease_until, crashes, uncounted, cancel_requested_at, queue,
                   max_attempts, timeout, last_error, unique_key, request_id, user_id, tags, metadata, progress,
-                  result, successor_at)
+                  result, successor_at, start_by)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6, e.value->>7,
        e.value->>8, e.value->>9, e.value->>10, e.value->>11, e.value->>12, e.value->>13, e.value->>14,
        e.value->>15, e.value->>16, e.value->>17, e.value->>18, e.value->>19, e.value->>20, e.value->>21,
-       e.value->>22, e.value->>23, e.value->>24, e.value->>25, e.value->>26, e.value->>27
+       e.value->>22, e.value->>23, e.value->>24, e.value->>25, e.value->>26, e.value->>27, e.value->>28
 FROM json_each(CAST(@items AS TEXT)) AS e;

@@ -1,11 +1,11 @@
 -- name: EnqueueKeylessJob :execlastid
 -- EnqueueKeylessJob adds one job and returns its id, as the statement of that name for both engines does. Without RETURNING and
 -- without a SELECT, SQLite needs no temporary table. When the queue is closed by a move, the error is that kind is NULL.
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 VALUES (CASE WHEN EXISTS (SELECT 1 FROM sqluice_moves AS m) THEN NULL ELSE CAST(@kind AS TEXT) END,
         CAST(@queue AS TEXT), CAST(@payload AS TEXT), CAST(@status AS TEXT), CAST(@priority AS BIGINT),
-        CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
+        CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
         CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
         CAST(@now AS BIGINT), CAST(@now AS BIGINT));
 
@@ -13,10 +13,10 @@ VALUES (CASE WHEN EXISTS (SELECT 1 FROM sqluice_moves AS m) THEN NULL ELSE CAST(
 -- EnqueueClaimedJob adds one job that a worker holds, and returns its id, as the statement of that name for both engines does.
 -- When the worker is gone, the queue or the kind is paused, the queue closed by a move or not empty of the kinds, or a scheduled job is due, the error is
 -- that updated_at is NULL.
-INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (worker_id, kind, queue, started_at, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, lease_until, attempt, updated_at)
 VALUES (CAST(@worker_id AS BIGINT), CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@started_at AS BIGINT), CAST(@payload AS TEXT),
-        'running', CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
+        'running', CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
         CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
         CAST(@now AS BIGINT), CAST(@lease_until AS BIGINT), 1,
         CASE WHEN EXISTS (
@@ -35,7 +35,7 @@ VALUES (CAST(@worker_id AS BIGINT), CAST(@kind AS TEXT), CAST(@queue AS TEXT), C
 -- name: GetClaimedJob :one
 -- GetClaimedJob reads a job that EnqueueClaimedJob added, as ClaimJobs returns it. No row means that an application's trigger has made
 -- it another worker's, another queue's or one for later.
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.start_by, j.attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
 FROM sqluice_jobs AS j
 WHERE j.id = CAST(@id AS BIGINT) AND j.status = 'running' AND j.attempt = 1 AND j.worker_id = CAST(@worker_id AS BIGINT)
@@ -44,10 +44,10 @@ WHERE j.id = CAST(@id AS BIGINT) AND j.status = 'running' AND j.attempt = 1 AND 
 -- name: EnqueueJobs :execlastid
 -- EnqueueJobs adds one job for each payload of a JSON list of strings and returns the last id. It adds all jobs, or none when
 -- the queue is closed by a move.
-INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, max_attempts, timeout,
+INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
                   user_id, tags, metadata, created_at, updated_at)
 SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), e.value, CAST(@status AS TEXT), CAST(@priority AS BIGINT),
-       CAST(@run_after AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
+       CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT), CAST(@timeout AS BIGINT),
        CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT), CAST(sqlc.narg('metadata') AS TEXT),
        CAST(@now AS BIGINT), CAST(@now AS BIGINT)
 FROM json_each(CAST(@payloads AS TEXT)) AS e
@@ -56,7 +56,7 @@ WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m);
 -- name: ListClaimableJobs :many
 -- ListClaimableJobs lists the jobs that ClaimJobs would claim, as it would return them; StartJobs and StartJobRange hand them over.
 -- For many jobs that costs less than an UPDATE that returns rows. No other writer may come between.
-SELECT j.id, j.kind, j.payload, j.priority, j.run_after, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
+SELECT j.id, j.kind, j.payload, j.priority, j.run_after, j.start_by, CAST(j.attempt + CASE WHEN j.attempt < 1000000000 THEN 1 ELSE 0 END AS BIGINT) AS attempt, j.uncounted, j.max_attempts, j.crashes, j.timeout,
        j.unique_key, j.request_id, j.user_id, j.tags, j.metadata, j.created_at
 FROM sqluice_jobs AS j WHERE j.id IN (
     SELECT c.id FROM json_each(CAST(@kinds AS TEXT)) AS k JOIN sqluice_jobs AS c ON c.id IN (

@@ -1,0 +1,30 @@
+package lifecycle
+
+import (
+	"context"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// NotStartedBy returns the message of a job that had to start by a time and was not started. ExpireJobs writes the same.
+func NotStartedBy(t time.Time) string {
+	return "not started by " + t.UTC().Format("2006-01-02T15:04:05Z")
+}
+
+// Expire ends those of the listed jobs as cancelled that had to start by now and were not started, and returns them. Jobs that another
+// transaction has locked are left alone.
+func Expire(ctx context.Context, q db.Querier, now int64, ids []int64, left Left) ([]db.ExpireJobsRow, error) {
+	expired, err := q.ExpireJobs(ctx, db.ExpireJobsParams{Now: now, Ids: core.JSONIDs(ids)})
+	if err != nil || len(expired) == 0 {
+		return nil, err
+	}
+	ended := make([]int64, len(expired))
+	for i, job := range expired {
+		ended[i] = job.ID
+		left.Ended(job.Queue, job.Kind, core.Deref(job.UniqueKey), jobtype.StatusCancelled)
+	}
+	return expired, q.RecordExpiredJobs(ctx, db.RecordExpiredJobsParams{Now: now, Ids: core.JSONIDs(ended)})
+}

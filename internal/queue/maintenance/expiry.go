@@ -1,0 +1,102 @@
+package maintenance
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// expireMost is how many jobs one transaction ends.
+const expireMost = 500
+
+// Expiry ends jobs that had to start by a time and were not started. Any number of them may work on one queue.
+type Expiry struct {
+	Store engine.Store
+	Notes *refusal.Notes
+	Ended func() // called after jobs were ended; optional
+}
+
+// Once ends the jobs whose time has passed, and returns how many. Jobs that the database does not let end are set aside, and all others
+// are ended.
+func (e *Expiry) Once(ctx context.Context) (ended int, err error) {
+	for {
+		listed, done, err := e.some(ctx)
+		if ended += done.ended; err != nil {
+			return ended, fmt.Errorf("end jobs that were not started in time: %w", err)
+		}
+		if listed < expireMost || done.ended+done.aside == 0 { // the others are locked
+			return ended, nil
+		}
+	}
+}
+
+// expired is what was done with some jobs.
+type expired struct{ ended, aside int }
+
+// some deals with the most overdue jobs, and returns how many they were.
+func (e *Expiry) some(ctx context.Context) (listed int, done expired, err error) {
+	now := core.Micros(e.Store.Now())
+	var ids []int64
+	err = e.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		ids, err = q.ListOverdueJobIDs(ctx, db.ListOverdueJobIDsParams{Now: now, N: expireMost})
+		return err
+	})
+	if err != nil {
+		return 0, done, err
+	}
+	err = refusal.Apart(ids, e.Store.RefusesRow, func(part []int64) error {
+		n, err := e.end(ctx, now, part)
+		done.ended += n
+		return err
+	}, func(id int64, err error) error {
+		done.aside++
+		return e.Notes.Aside(ctx, e.Store.Write, e.Store.Now(), refusal.Expire, id, err)
+	})
+	return len(ids), done, err
+}
+
+// end ends jobs in one transaction.
+func (e *Expiry) end(ctx context.Context, now int64, ids []int64) (int, error) {
+	var ended []db.ExpireJobsRow
+	err := e.Store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		left := lifecycle.NewLeft()
+		if ended, err = lifecycle.Expire(ctx, q, now, ids, left); err != nil || len(ended) == 0 {
+			return err
+		}
+		if err := left.Conclude(ctx, q, now); err != nil {
+			return err
+		}
+		return lifecycle.CheckOpen(ctx, q)
+	})
+	if err != nil || len(ended) == 0 {
+		return 0, err
+	}
+	e.tell(ended)
+	return len(ended), nil
+}
+
+// tell tells others of jobs that were ended.
+func (e *Expiry) tell(ended []db.ExpireJobsRow) {
+	e.Store.Announce(core.JobEnded)
+	if e.Ended != nil {
+		e.Ended()
+	}
+	o := e.Store.Observer()
+	if o == nil || o.Expired == nil {
+		return
+	}
+	type name struct{ queue, kind string }
+	jobs := map[name]int{}
+	for _, job := range ended {
+		jobs[name{job.Queue, job.Kind}]++
+	}
+	for n, count := range jobs {
+		o.Expired(jobtype.Expired{Kind: n.kind, Queue: n.queue, Jobs: count})
+	}
+}
