@@ -123,7 +123,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 			receipt.ID = ids[0]
 		}
 	} else {
-		receipt, err = c.insertWith(ctx, lifecycle.Row{EnqueueJobParams: job, Unique: e.how()}, author)
+		receipt, err = c.insertWith(ctx, lifecycle.Row{EnqueueJobParams: job, Unique: e.how(), StartWithin: e.startWithin}, author)
 	}
 	if err != nil {
 		return Receipt{}, err

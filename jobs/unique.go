@@ -46,7 +46,7 @@ func AtMost(d time.Duration) DebounceOption { return func(u *lifecycle.Unique) {
 
 // UniqueFor makes the enqueue find, instead of add, when a job of the same kind was added with the same key less than a time ago, whatever
 // has become of it: also when its row is gone. The time counts from the enqueue that added the job. The key is not one of the job:
-// [Unique] with the same key does not see it.
+// [Unique] with the same key does not see it, and a job that takes longer than the period runs beside the next one.
 func UniqueFor(key string, period time.Duration) EnqueueOption {
 	return unique(key, lifecycle.Unique{Mode: lifecycle.UniquePeriod, Period: period})
 }

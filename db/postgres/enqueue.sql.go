@@ -51,11 +51,11 @@ func (q *Queries) GetUniqueKey(ctx context.Context, arg GetUniqueKeyParams) (Get
 }
 
 const listLiveJobsByUniqueKey = `-- name: ListLiveJobsByUniqueKey :many
-SELECT j.id, j.status, j.attempt, j.created_at, CAST(-1 AS BIGINT) AS successor_at FROM sqluice_jobs AS j
+SELECT j.id, j.status, j.attempt, j.created_at, j.run_after, CAST(-1 AS BIGINT) AS successor_at FROM sqluice_jobs AS j
 WHERE j.kind = CAST($1 AS TEXT) AND j.unique_key = CAST($2 AS TEXT)
   AND j.unique_key IS NOT NULL AND j.successor_at IS NULL AND j.status IN ('scheduled', 'pending', 'running')
 UNION ALL
-SELECT s.id, s.status, s.attempt, s.created_at, CAST(s.successor_at AS BIGINT) FROM sqluice_jobs AS s
+SELECT s.id, s.status, s.attempt, s.created_at, CAST(s.successor_at AS BIGINT), CAST(s.successor_at AS BIGINT) FROM sqluice_jobs AS s
 WHERE s.kind = CAST($1 AS TEXT) AND s.unique_key = CAST($2 AS TEXT) AND s.successor_at IS NOT NULL
 ORDER BY successor_at
 `
@@ -70,6 +70,7 @@ type ListLiveJobsByUniqueKeyRow struct {
 	Status      string `json:"status"`
 	Attempt     int64  `json:"attempt"`
 	CreatedAt   int64  `json:"created_at"`
+	RunAfter    int64  `json:"run_after"`
 	SuccessorAt int64  `json:"successor_at"`
 }
 
@@ -88,6 +89,7 @@ func (q *Queries) ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsB
 			&i.Status,
 			&i.Attempt,
 			&i.CreatedAt,
+			&i.RunAfter,
 			&i.SuccessorAt,
 		); err != nil {
 			return nil, err

@@ -18,7 +18,7 @@ WHERE id = ANY (ARRAY(
     WHERE j.id = ANY (CAST((
         SELECT CAST(translate(CAST($2 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
       ) AS BIGINT[]))
-      AND j.start_by <= CAST($1 AS BIGINT) AND j.attempt = 0 AND COALESCE(j.status, '') IN ('scheduled', 'pending')
+      AND j.start_by <= CAST($1 AS BIGINT) AND COALESCE(j.status, '') IN ('scheduled', 'pending')
     FOR UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, queue, kind, unique_key
@@ -65,7 +65,7 @@ func (q *Queries) ExpireJobs(ctx context.Context, arg ExpireJobsParams) ([]Expir
 
 const listOverdueJobIDs = `-- name: ListOverdueJobIDs :many
 SELECT d.id FROM sqluice_jobs AS d
-WHERE d.start_by IS NOT NULL AND d.attempt = 0 AND d.status IN ('scheduled', 'pending') AND d.start_by <= CAST($1 AS BIGINT)
+WHERE d.start_by IS NOT NULL AND d.status IN ('scheduled', 'pending') AND d.start_by <= CAST($1 AS BIGINT)
   AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action = 'expire' AND r.again_at > CAST($1 AS BIGINT) LIMIT 1 OFFSET 0)
 ORDER BY d.start_by LIMIT CAST($2 AS BIGINT)
 `

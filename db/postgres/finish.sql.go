@@ -313,7 +313,7 @@ func (q *Queries) GetJobFence(ctx context.Context, id int64) (GetJobFenceRow, er
 
 const releaseJob = `-- name: ReleaseJob :execrows
 UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
-                worker_id = NULL, lease_until = NULL
+                worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE id = CAST($2 AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST($3 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($4 AS BIGINT)
 `
@@ -374,7 +374,7 @@ func (q *Queries) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64
 const retryJob = `-- name: RetryJob :execrows
 UPDATE sqluice_jobs SET status = CAST($1 AS TEXT), run_after = CAST($2 AS BIGINT),
                 last_error = CAST($3 AS TEXT), updated_at = CAST($4 AS BIGINT),
-                worker_id = NULL, lease_until = NULL
+                worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE id = CAST($5 AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST($6 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($7 AS BIGINT)
 `
@@ -437,7 +437,7 @@ func (q *Queries) SetJobProgress(ctx context.Context, arg SetJobProgressParams) 
 
 const snoozeJob = `-- name: SnoozeJob :execrows
 UPDATE sqluice_jobs SET status = CAST($1 AS TEXT), run_after = CAST($2 AS BIGINT),
-                updated_at = CAST($3 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL
+                updated_at = CAST($3 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE id = CAST($4 AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST($5 AS BIGINT) AND COALESCE(worker_id, 0) = CAST($6 AS BIGINT)
 `

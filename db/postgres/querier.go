@@ -95,7 +95,7 @@ type Querier interface {
 	DeleteOldRefusals(ctx context.Context) (int64, error)
 	// DeleteOldScheduleTicks removes the ticks of a schedule but for the newest.
 	DeleteOldScheduleTicks(ctx context.Context, arg DeleteOldScheduleTicksParams) (int64, error)
-	// DeletePastUniqueKeys removes up to n unique keys that are free again.
+	// DeletePastUniqueKeys removes up to n unique keys that are free again. It does not wait for rows that are locked (on SQLite none are).
 	DeletePastUniqueKeys(ctx context.Context, arg DeletePastUniqueKeysParams) (int64, error)
 	// DeleteSchedule removes a schedule; its jobs stay.
 	DeleteSchedule(ctx context.Context, name string) (int64, error)
@@ -345,9 +345,9 @@ type Querier interface {
 	RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error)
 	// ResetStuckJobs gives every other stuck job back to be claimed anew.
 	ResetStuckJobs(ctx context.Context, now int64) ([]ResetStuckJobsRow, error)
-	// ResumeDueKinds allows claims of the kinds again whose pause is over.
+	// ResumeDueKinds allows claims of the kinds again whose pause is over. It does not wait for rows that are locked (on SQLite none are).
 	ResumeDueKinds(ctx context.Context, now int64) (int64, error)
-	// ResumeDueQueues allows claims from the queues again whose pause is over.
+	// ResumeDueQueues allows claims from the queues again whose pause is over. It does not wait for rows that are locked (on SQLite none are).
 	ResumeDueQueues(ctx context.Context, now int64) (int64, error)
 	// ResumeKind allows claims of a kind's jobs from a queue again. Zero rows mean that it was not paused.
 	ResumeKind(ctx context.Context, arg ResumeKindParams) (int64, error)

@@ -136,10 +136,13 @@ func (q *Queries) PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, 
 }
 
 const resumeDueKinds = `-- name: ResumeDueKinds :execrows
-DELETE FROM sqluice_kind_pauses WHERE paused_until <= CAST($1 AS BIGINT)
+DELETE FROM sqluice_kind_pauses WHERE (queue, kind) IN (
+    SELECT k.queue, k.kind FROM sqluice_kind_pauses AS k WHERE k.paused_until <= CAST($1 AS BIGINT)
+    FOR UPDATE SKIP LOCKED
+)
 `
 
-// ResumeDueKinds allows claims of the kinds again whose pause is over.
+// ResumeDueKinds allows claims of the kinds again whose pause is over. It does not wait for rows that are locked (on SQLite none are).
 func (q *Queries) ResumeDueKinds(ctx context.Context, now int64) (int64, error) {
 	result, err := q.db.Exec(ctx, resumeDueKinds, now)
 	if err != nil {
@@ -150,10 +153,13 @@ func (q *Queries) ResumeDueKinds(ctx context.Context, now int64) (int64, error) 
 
 const resumeDueQueues = `-- name: ResumeDueQueues :execrows
 UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST($1 AS BIGINT)
-WHERE paused_at IS NOT NULL AND paused_until <= CAST($1 AS BIGINT)
+WHERE name IN (
+    SELECT q.name FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL AND q.paused_until <= CAST($1 AS BIGINT)
+    FOR UPDATE SKIP LOCKED
+)
 `
 
-// ResumeDueQueues allows claims from the queues again whose pause is over.
+// ResumeDueQueues allows claims from the queues again whose pause is over. It does not wait for rows that are locked (on SQLite none are).
 func (q *Queries) ResumeDueQueues(ctx context.Context, now int64) (int64, error) {
 	result, err := q.db.Exec(ctx, resumeDueQueues, now)
 	if err != nil {

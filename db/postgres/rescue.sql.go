@@ -186,7 +186,7 @@ func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams
 
 const releaseHeldJobs = `-- name: ReleaseHeldJobs :execrows
 UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT),
-                uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL
+                uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE status = 'running' AND worker_id = CAST($2 AS BIGINT) AND cancel_requested_at IS NULL
 `
 
@@ -206,7 +206,7 @@ func (q *Queries) ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams
 }
 
 const resetStuckJobs = `-- name: ResetStuckJobs :many
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), worker_id = NULL, lease_until = NULL,
+UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), worker_id = NULL, lease_until = NULL, start_by = NULL,
                 last_error = (
     SELECT e.message FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)

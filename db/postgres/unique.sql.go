@@ -12,7 +12,7 @@ import (
 const deletePastUniqueKeys = `-- name: DeletePastUniqueKeys :execrows
 DELETE FROM sqluice_unique_keys WHERE (kind, unique_key) IN (
     SELECT k.kind, k.unique_key FROM sqluice_unique_keys AS k WHERE k.until <= CAST($1 AS BIGINT)
-    ORDER BY k.until LIMIT CAST($2 AS BIGINT))
+    ORDER BY k.until LIMIT CAST($2 AS BIGINT) FOR UPDATE SKIP LOCKED)
 `
 
 type DeletePastUniqueKeysParams struct {
@@ -20,7 +20,7 @@ type DeletePastUniqueKeysParams struct {
 	N   int64 `json:"n"`
 }
 
-// DeletePastUniqueKeys removes up to n unique keys that are free again.
+// DeletePastUniqueKeys removes up to n unique keys that are free again. It does not wait for rows that are locked (on SQLite none are).
 func (q *Queries) DeletePastUniqueKeys(ctx context.Context, arg DeletePastUniqueKeysParams) (int64, error) {
 	result, err := q.db.Exec(ctx, deletePastUniqueKeys, arg.Now, arg.N)
 	if err != nil {

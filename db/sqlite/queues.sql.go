@@ -145,7 +145,7 @@ const resumeDueKinds = `-- name: ResumeDueKinds :execrows
 DELETE FROM sqluice_kind_pauses WHERE paused_until <= CAST(?1 AS BIGINT)
 `
 
-// ResumeDueKinds allows claims of the kinds again whose pause is over.
+// ResumeDueKinds allows claims of the kinds again whose pause is over. It does not wait for rows that are locked (on SQLite none are).
 func (q *Queries) ResumeDueKinds(ctx context.Context, now int64) (int64, error) {
 	result, err := q.db.ExecContext(ctx, resumeDueKinds, now)
 	if err != nil {
@@ -159,7 +159,7 @@ UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NUL
 WHERE paused_at IS NOT NULL AND paused_until <= CAST(?1 AS BIGINT)
 `
 
-// ResumeDueQueues allows claims from the queues again whose pause is over.
+// ResumeDueQueues allows claims from the queues again whose pause is over. It does not wait for rows that are locked (on SQLite none are).
 func (q *Queries) ResumeDueQueues(ctx context.Context, now int64) (int64, error) {
 	result, err := q.db.ExecContext(ctx, resumeDueQueues, now)
 	if err != nil {

@@ -187,7 +187,7 @@ SELECT CAST(COALESCE((
        ), 0) AS BIGINT) AS free,
        CAST(COALESCE((
            SELECT x.start_by FROM sqluice_jobs AS x
-           WHERE x.start_by IS NOT NULL AND x.attempt = 0 AND x.status IN ('scheduled', 'pending') ORDER BY x.start_by LIMIT 1
+           WHERE x.start_by IS NOT NULL AND x.status IN ('scheduled', 'pending') ORDER BY x.start_by LIMIT 1
        ), 0) AS BIGINT) AS start_by
 `
 

@@ -20,7 +20,7 @@ type DeletePastUniqueKeysParams struct {
 	N   int64 `json:"n"`
 }
 
-// DeletePastUniqueKeys removes up to n unique keys that are free again.
+// DeletePastUniqueKeys removes up to n unique keys that are free again. It does not wait for rows that are locked (on SQLite none are).
 func (q *Queries) DeletePastUniqueKeys(ctx context.Context, arg DeletePastUniqueKeysParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deletePastUniqueKeys, arg.Now, arg.N)
 	if err != nil {

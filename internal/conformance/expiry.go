@@ -26,6 +26,7 @@ var expiryTests = []test{
 	{"BeforeADrain", testExpiryBeforeDrain},
 	{"ClaimedTooLate", testClaimedTooLate},
 	{"StartedInTime", testStartedInTime},
+	{"GivenBackUnstarted", testExpiryOfGivenBack},
 	{"Retry", testRetryOfExpired},
 	{"Many", testExpiryOfMany},
 	{"OfAClaimAndTheTimeOneWins", testExpiryOfClaimed},
@@ -230,6 +231,31 @@ func testStartedInTime(f *fixture) {
 	want(f, "jobs that expired", ended, 0)
 	want(f, "status of the snoozed job", f.get(snoozed.ID).Status, jobs.StatusScheduled)
 	f.wantWhy(snoozed.ID, inspect.ReasonNotDue, inspect.ReasonNoWorker)
+}
+
+// A job that was claimed and given back before its handler was called has not started. One whose attempt was lost in a crash has.
+func testExpiryOfGivenBack(f *fixture) {
+	id := f.enqueue("k", jobs.StartWithin(time.Minute))
+	g := f.ghost("g", time.Hour)
+	row := g.claim(1, time.Hour)[0]
+	f.write(func(ctx context.Context, q db.Querier) error {
+		end := &lifecycle.End{Job: &jobs.Job{ID: id, Kind: "k", Queue: jobs.DefaultQueue, Attempt: int(row.Attempt), WorkerID: g.id}, Fate: lifecycle.FateReturn}
+		return lifecycle.Return(ctx, q, f.store.Now(), []*lifecycle.End{end}, lifecycle.NewLeft())
+	})
+	f.wantWhy(id, inspect.ReasonSoon, inspect.ReasonStartBy)
+	ended, _, err := f.expire(2 * time.Minute)
+	f.must(err)
+	want(f, "jobs that expired", ended, 1)
+	f.wantExpired(id, 1)
+
+	crashed := f.enqueue("k", jobs.StartWithin(time.Minute))
+	want(f, "jobs that are claimed", len(g.claim(1, time.Hour)), 1)
+	g.die()
+	f.drain(jobs.Config{}, on("other", nothing))
+	want(f, "status after the crash", f.get(crashed).Status, jobs.StatusPending)
+	ended, _, err = f.expire(2 * time.Minute)
+	f.must(err)
+	want(f, "jobs that expired after a crash", ended, 0)
 }
 
 func testRetryOfExpired(f *fixture) {

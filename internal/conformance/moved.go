@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/jobs"
@@ -46,6 +47,13 @@ func testMoved(f *fixture) {
 	f.wantMoved("an enqueue", err)
 	_, err = f.client.Enqueue(f.ctx, "k", json.RawMessage("{}"), jobs.Unique("free"), jobs.RequestID("free"))
 	f.wantMoved("an enqueue with keys", err)
+	for name, option := range map[string]jobs.EnqueueOption{
+		"UniqueReplace": jobs.UniqueReplace("u"), "UniqueAgain": jobs.UniqueAgain("u"), "Debounce": jobs.Debounce("u", time.Hour), "UniqueFor": jobs.UniqueFor("p", time.Hour),
+	} {
+		_, err = f.client.Enqueue(f.ctx, "k", json.RawMessage("2"), option)
+		f.wantMoved(name, err)
+	}
+	want(f, "payload of a job that was not replaced", string(f.get(id).Payload), "{}")
 	_, err = f.client.EnqueueMany(f.ctx, "k", []json.RawMessage{json.RawMessage("1"), json.RawMessage("2")})
 	f.wantMoved("an enqueue of many", err)
 	_, err = f.client.Cancel(f.ctx, id)

@@ -113,6 +113,17 @@ func testUniqueReplace(f *fixture) {
 	want(f, "payload after Unique", string(f.get(first.ID).Payload), "2")
 	f.must(f.client.Delete(f.ctx, first.ID))
 
+	// A time to start by counts from the time that the job keeps.
+	later := f.put(1, jobs.UniqueReplace("v"), jobs.At(at))
+	f.put(2, jobs.UniqueReplace("v"), jobs.StartWithin(time.Minute))
+	if job := f.get(later.ID); job.StartBy.Sub(at) != time.Minute {
+		f.Errorf("the job is due at %v and must start by %v", at, job.StartBy)
+	}
+	_, err = f.client.Enqueue(f.ctx, "k", json.RawMessage("3"), jobs.UniqueReplace("v"), jobs.StartBy(at.Add(-time.Minute)))
+	wantInvalid(f, "a time to start by before the time that the job keeps", err)
+	want(f, "payload", string(f.get(later.ID).Payload), "2")
+	f.must(f.client.Delete(f.ctx, later.ID))
+
 	due := f.put(1, jobs.UniqueReplace("u")) // one that is pending keeps being due, also with another place in its queue
 	f.put(2, jobs.UniqueReplace("u"), jobs.Priority(1))
 	ran := ""
@@ -266,6 +277,7 @@ func testUniqueModeItems(f *fixture) {
 	receipts, err := f.client.EnqueueItems(f.as("me"), []jobs.Item{
 		item(1, jobs.UniqueReplace("old")), item(2, jobs.Debounce("d", time.Hour)), item(3), item(4, jobs.Debounce("d", time.Hour)),
 		item(5, jobs.UniqueFor("p", time.Hour)), item(6, jobs.UniqueFor("p", time.Hour)), item(7, jobs.UniqueAgain("a")),
+		item(8, jobs.UniqueReplace("w"), jobs.RequestID("z")), item(9, jobs.UniqueReplace("w"), jobs.RequestID("a")), // the last one wins
 	})
 	f.must(err)
 	for i, r := range map[int]jobs.Receipt{
@@ -275,11 +287,12 @@ func testUniqueModeItems(f *fixture) {
 		want(f, fmt.Sprint("receipt ", i), receipts[i], r)
 	}
 	want(f, "payload of the replaced", string(f.get(old.ID).Payload), "1")
+	want(f, "payload of the one that was replaced by a later item", string(f.get(receipts[7].ID).Payload), "9")
 	want(f, "payload of the debounced", string(f.get(receipts[1].ID).Payload), "4")
 	log := f.audit(inspect.AuditFilter{})
 	want(f, "entries of the audit log", len(log), 2)
 	for _, entry := range log {
-		want(f, "jobs of "+string(entry.Action), entry.Jobs, map[inspect.Action]int64{inspect.ActionEnqueue: 4, inspect.ActionUpdate: 2}[entry.Action])
+		want(f, "jobs of "+string(entry.Action), entry.Jobs, map[inspect.Action]int64{inspect.ActionEnqueue: 5, inspect.ActionUpdate: 3}[entry.Action])
 	}
 }
 

@@ -85,7 +85,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// expire ends the jobs that had to start by now and were never claimed, and returns how many.
+// expire ends the jobs that had to start by now and have not begun, and returns how many.
 func (q *queue) expire() int {
 	list := q.having(q.isOverdue)
 	for _, j := range list {
@@ -98,9 +98,9 @@ func (q *queue) expire() int {
 	return len(list)
 }
 
-// isOverdue reports whether a job had to start by now and was never claimed.
+// isOverdue reports whether a job had to start by now and has not begun.
 func (q *queue) isOverdue(j *job) bool {
-	return (j.Status == jobs.StatusScheduled || j.Status == jobs.StatusPending) && j.Attempt == 0 && !j.StartBy.IsZero() && !j.StartBy.After(q.now)
+	return (j.Status == jobs.StatusScheduled || j.Status == jobs.StatusPending) && !j.StartBy.IsZero() && !j.StartBy.After(q.now)
 }
 
 // micros returns a time as a row keeps it.

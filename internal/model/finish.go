@@ -42,7 +42,13 @@ func (q *queue) end(j *job, status jobs.Status) {
 	j.Status, j.FinishedAt, j.UpdatedAt, j.LeaseUntil = status, q.now, q.now, time.Time{}
 }
 
-// again makes a running job wait.
+// another makes a running job wait for another attempt: it has begun in time.
+func (q *queue) another(j *job, status jobs.Status) {
+	j.StartBy = time.Time{}
+	q.again(j, status)
+}
+
+// again makes a job wait.
 func (q *queue) again(j *job, status jobs.Status) {
 	j.Status, j.UpdatedAt, j.WorkerID, j.LeaseUntil = status, q.now, 0, time.Time{}
 }
@@ -89,14 +95,14 @@ func (q *queue) record(f fence, o outcome) (fate, bool) {
 	switch o.fate {
 	case retried:
 		j.RunAfter, j.LastError = micros(q.now.Add(o.delay)), o.message
-		q.again(j, status)
+		q.another(j, status)
 	case snoozed:
 		j.RunAfter = micros(q.now.Add(o.delay))
 		j.Uncounted++
-		q.again(j, status)
+		q.another(j, status)
 	case released:
 		j.Uncounted++
-		q.again(j, jobs.StatusPending)
+		q.another(j, jobs.StatusPending)
 	case failed:
 		j.LastError = o.message
 		q.end(j, jobs.StatusFailed)

@@ -53,7 +53,7 @@ func (q *queue) rescue(r rescue) rescued {
 			n.Failed++
 		default:
 			j.LastError = e.Message
-			q.again(j, jobs.StatusPending)
+			q.another(j, jobs.StatusPending)
 			n.Reset++
 		}
 	}

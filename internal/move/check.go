@@ -119,6 +119,13 @@ func (s Side) contents(ctx context.Context) (contents, error) {
 		if len(schedules) > 0 {
 			has.rows = append(has.rows, "schedules")
 		}
+		keys, err := q.ListAllUniqueKeys(ctx)
+		if err != nil {
+			return err
+		}
+		if len(keys) > 0 {
+			has.rows = append(has.rows, "unique keys that are taken for a time")
+		}
 		has.live, err = q.ListLiveWorkers(ctx)
 		return err
 	})

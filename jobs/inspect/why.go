@@ -267,7 +267,7 @@ func (w *why) findings(now time.Time) []Finding {
 	if len(list) == 0 {
 		list = []Finding{say(ReasonSoon, "worker %s is about to claim it", strconv.Quote(w.takers[0].Name))}
 	}
-	j, must := w.job, w.job.Attempt == 0 && !w.job.StartBy.IsZero()
+	j, must := w.job, !w.job.StartBy.IsZero()
 	return append(list, findingsOf(
 		possible{must && j.StartBy.After(now), say(ReasonStartBy, "it ends as cancelled if it has not started by %s", moment(j.StartBy))},
 		possible{must && !j.StartBy.After(now),
@@ -333,7 +333,8 @@ func (w *why) waiting(now time.Time) []Finding {
 		}
 	}
 	return append(w.refused(), findingsOf(
-		possible{j.Successor, say(ReasonSuccessor, "it runs when job %d has ended, which has its unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
+		possible{j.Successor && w.holder == j.ID, say(ReasonSuccessor, "the job before it with its unique key %s has ended: the next worker that looks lets it run", strconv.Quote(j.UniqueKey))},
+		possible{j.Successor && w.holder != j.ID, say(ReasonSuccessor, "it runs when job %d has ended, which has its unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
 		possible{early && scheduled && !debounced, say(ReasonNotDue, "it is due at %s, in %s", due, in)},
 		possible{early && scheduled && debounced, say(ReasonDebounced, "it is debounced until %s, in %s: an enqueue with its unique key %s before puts it off%s",
 			due, in, strconv.Quote(j.UniqueKey), atTheLatest(j, how))},

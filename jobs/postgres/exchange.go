@@ -29,11 +29,13 @@ func (s *backend) Exchange(ctx context.Context, x *engine.Exchange) error {
 	return s.write(ctx, 1, s.transact, func(ctx context.Context, t *transaction, q db.Querier) error {
 		x.Begin()
 		steps := []engine.Func{x.Record}
-		if x.Returning && x.Claiming {
+		if (x.Returning || x.Releasing) && x.Claiming {
 			if err := x.Record(ctx, q); err != nil {
 				return err
 			}
-			s.cursors.giveUp()
+			if x.Returning {
+				s.cursors.giveUp()
+			}
 			steps = nil
 		}
 		if x.Claiming {

@@ -1,10 +1,10 @@
 -- name: ListLiveJobsByUniqueKey :many
 -- ListLiveJobsByUniqueKey finds the job that holds a unique key, and then its successor. successor_at is -1 for the first.
-SELECT j.id, j.status, j.attempt, j.created_at, CAST(-1 AS BIGINT) AS successor_at FROM sqluice_jobs AS j
+SELECT j.id, j.status, j.attempt, j.created_at, j.run_after, CAST(-1 AS BIGINT) AS successor_at FROM sqluice_jobs AS j
 WHERE j.kind = CAST(@kind AS TEXT) AND j.unique_key = CAST(@unique_key AS TEXT)
   AND j.unique_key IS NOT NULL AND j.successor_at IS NULL AND j.status IN ('scheduled', 'pending', 'running')
 UNION ALL
-SELECT s.id, s.status, s.attempt, s.created_at, CAST(s.successor_at AS BIGINT) FROM sqluice_jobs AS s
+SELECT s.id, s.status, s.attempt, s.created_at, CAST(s.successor_at AS BIGINT), CAST(s.successor_at AS BIGINT) FROM sqluice_jobs AS s
 WHERE s.kind = CAST(@kind AS TEXT) AND s.unique_key = CAST(@unique_key AS TEXT) AND s.successor_at IS NOT NULL
 ORDER BY successor_at;
 

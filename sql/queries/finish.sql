@@ -11,14 +11,14 @@ WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
 -- RetryJob ends an attempt that failed and gives the job another one at run_after.
 UPDATE sqluice_jobs SET status = CAST(@status AS TEXT), run_after = CAST(@run_after AS BIGINT),
                 last_error = CAST(@last_error AS TEXT), updated_at = CAST(@now AS BIGINT),
-                worker_id = NULL, lease_until = NULL
+                worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: SnoozeJob :execrows
 -- SnoozeJob puts a job off until run_after; the attempt does not count.
 UPDATE sqluice_jobs SET status = CAST(@status AS TEXT), run_after = CAST(@run_after AS BIGINT),
-                updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL
+                updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
@@ -46,7 +46,7 @@ WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running' AND cancel_r
 -- name: ReleaseJob :execrows
 -- ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
 UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
-                worker_id = NULL, lease_until = NULL
+                worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 

@@ -13,11 +13,6 @@ WHERE sqluice_queues.paused_at IS NULL OR COALESCE(sqluice_queues.paused_until, 
 UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST(@now AS BIGINT)
 WHERE name = CAST(@name AS TEXT) AND paused_at IS NOT NULL;
 
--- name: ResumeDueQueues :execrows
--- ResumeDueQueues allows claims from the queues again whose pause is over.
-UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST(@now AS BIGINT)
-WHERE paused_at IS NOT NULL AND paused_until <= CAST(@now AS BIGINT);
-
 -- name: ListQueueRows :many
 -- ListQueueRows lists the queues that were ever paused.
 SELECT q.* FROM sqluice_queues AS q ORDER BY q.name;
@@ -34,10 +29,6 @@ WHERE COALESCE(sqluice_kind_pauses.paused_until, -1) <> COALESCE(excluded.paused
 -- name: ResumeKind :execrows
 -- ResumeKind allows claims of a kind's jobs from a queue again. Zero rows mean that it was not paused.
 DELETE FROM sqluice_kind_pauses WHERE queue = CAST(@queue AS TEXT) AND kind = CAST(@kind AS TEXT);
-
--- name: ResumeDueKinds :execrows
--- ResumeDueKinds allows claims of the kinds again whose pause is over.
-DELETE FROM sqluice_kind_pauses WHERE paused_until <= CAST(@now AS BIGINT);
 
 -- name: ListKindPauses :many
 -- ListKindPauses lists the kinds that are paused, by queue.

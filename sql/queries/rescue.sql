@@ -41,7 +41,7 @@ RETURNING queue, kind, unique_key;
 
 -- name: ResetStuckJobs :many
 -- ResetStuckJobs gives every other stuck job back to be claimed anew.
-UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), worker_id = NULL, lease_until = NULL,
+UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), worker_id = NULL, lease_until = NULL, start_by = NULL,
                 last_error = (
     SELECT e.message FROM sqluice_job_errors AS e
     WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt ORDER BY e.id DESC LIMIT 1)
@@ -55,5 +55,5 @@ RETURNING queue, kind;
 -- ReleaseHeldJobs gives all jobs back that a worker held which said that it stops and could not record their ends; the attempts do
 -- not count. Those whose cancellation was requested are left to the rescue.
 UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT),
-                uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL
+                uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT) AND cancel_requested_at IS NULL;

@@ -6,9 +6,3 @@ WHERE s.successor_at IS NOT NULL
     SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = s.kind AND h.unique_key = s.unique_key AND h.unique_key IS NOT NULL
       AND h.successor_at IS NULL AND h.status IN ('scheduled', 'pending', 'running'))
 ORDER BY s.kind, s.unique_key LIMIT CAST(@n AS BIGINT);
-
--- name: DeletePastUniqueKeys :execrows
--- DeletePastUniqueKeys removes up to n unique keys that are free again.
-DELETE FROM sqluice_unique_keys WHERE (kind, unique_key) IN (
-    SELECT k.kind, k.unique_key FROM sqluice_unique_keys AS k WHERE k.until <= CAST(@now AS BIGINT)
-    ORDER BY k.until LIMIT CAST(@n AS BIGINT));

@@ -298,7 +298,7 @@ CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'ru
 CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs (queue, kind, run_after) WHERE status = 'scheduled';
 
 CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs (start_by)
-    WHERE start_by IS NOT NULL AND attempt = 0 AND status IN ('scheduled', 'pending');
+    WHERE start_by IS NOT NULL AND status IN ('scheduled', 'pending');
 
 CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs (kind, unique_key) WHERE successor_at IS NOT NULL;
 

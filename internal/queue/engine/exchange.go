@@ -9,7 +9,7 @@ import (
 // Exchange is one cycle of a runner: in one transaction it records what ended, makes due jobs pending and claims. An engine runs
 // its functions in the order of the fields, each at most once in a run of the transaction, which may run more than once. It does
 // so in as few round trips as it can: the first statements of Record, Promote, Claims and Look may be sent together, so none of
-// these may depend on what another returns. Only after Returning does Record end before Claims begin. A nil function has nothing to do.
+// these may depend on what another returns. Only with Returning or Releasing does Record end before Promote and Claims begin. A nil function has nothing to do.
 type Exchange struct {
 	Begin   func()      // forgets what an earlier run has done; without statements
 	Record  Func        // records the ends of attempts
@@ -23,9 +23,12 @@ type Exchange struct {
 	// Claiming is set when jobs may become pending or be claimed; otherwise only Record, Judge and Note run.
 	Claiming bool
 
-	// Returning is set when Record may make jobs pending again or due, which Promote, Claims and Look must see: a job of a high priority
-	// that is retried at once comes before the others.
+	// Returning is set when Record may make jobs pending again, which Claims must see: a job of a high priority that is retried at
+	// once comes before the others.
 	Returning bool
+
+	// Releasing is set when Record may make scheduled jobs due, which Look must see: successors of jobs with a unique key.
+	Releasing bool
 
 	// Simple is set when an engine may commit the only claim by itself: nothing ended, Judge gives back at most jobs on their last
 	// chance, and the caller looks again afterwards. Unless Keep returns true, Judge and Note then run in a transaction of their

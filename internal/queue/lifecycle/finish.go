@@ -209,8 +209,16 @@ func (f *finisher) ended(ctx context.Context, e *End) (bool, error) {
 	}
 	row, err := f.q.GetJobFence(ctx, e.Job.ID)
 	if core.NotFound(err) == jobtype.ErrNotFound {
-		return e.Drop && (e.Completed || e.Fate == FateDone), nil // its row was removed
+		return f.free(e, e.Drop && (e.Completed || e.Fate == FateDone)), nil // its row was removed
 	}
 	status := jobtype.Status(row.Status)
-	return status.Final() && (e.Fate != FateDone || status == jobtype.StatusDone) && e.isIn(row), err
+	return f.free(e, status.Final() && (e.Fate != FateDone || status == jobtype.StatusDone) && e.isIn(row)), err
+}
+
+// free notes that a job has ended, unless ended is false, and returns ended: CompleteTx releases no successor.
+func (f *finisher) free(e *End, ended bool) bool {
+	if ended {
+		f.left.freed.add(e.Job.Kind, e.Job.UniqueKey)
+	}
+	return ended
 }

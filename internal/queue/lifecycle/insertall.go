@@ -55,11 +55,19 @@ func byKeys(rows []Row) (keyed, keyless []int) {
 	}
 	slices.SortStableFunc(keyed, func(a, b int) int {
 		return cmp.Or(
-			cmp.Compare(rows[a].Kind, rows[b].Kind), cmp.Compare(core.Deref(rows[a].RequestID), core.Deref(rows[b].RequestID)),
-			cmp.Compare(core.Deref(rows[a].UniqueKey), core.Deref(rows[b].UniqueKey)),
+			cmp.Compare(rows[a].Kind, rows[b].Kind), cmp.Compare(core.Deref(rows[a].UniqueKey), core.Deref(rows[b].UniqueKey)),
+			cmp.Compare(requestIDAlone(rows[a]), requestIDAlone(rows[b])),
 		)
 	})
 	return keyed, keyless
+}
+
+// requestIDAlone is the request id of a row without a unique key. Of rows with one unique key the last one in the list must win.
+func requestIDAlone(r Row) string {
+	if r.UniqueKey != nil {
+		return ""
+	}
+	return core.Deref(r.RequestID)
 }
 
 // alike returns the payloads of the first rows at these places, as many as differ in nothing else.

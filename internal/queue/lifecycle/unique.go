@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -33,7 +34,8 @@ type Unique struct {
 // Row is a job to be inserted.
 type Row struct {
 	db.EnqueueJobParams
-	Unique Unique
+	Unique      Unique
+	StartWithin time.Duration // what StartBy was computed from, or 0
 }
 
 // Inserted is what became of a row.
@@ -67,11 +69,38 @@ func (r Row) taken(ctx context.Context, q db.Querier) (Inserted, bool, error) {
 
 // replace gives a job that does not run the payload and the options of the row.
 func (r Row) replace(ctx context.Context, q db.Querier, h live) (Inserted, bool, error) {
+	at := r.debounced(h)
+	startBy, err := r.startBy(h, at)
+	if err != nil {
+		return Inserted{}, false, err
+	}
 	n, err := q.ReplaceWaitingJob(ctx, db.ReplaceWaitingJobParams{
-		RunAfter: r.debounced(h), Queue: r.Queue, Priority: r.Priority, Payload: r.Payload, StartBy: r.StartBy, MaxAttempts: r.MaxAttempts, Timeout: r.Timeout,
+		RunAfter: at, Queue: r.Queue, Priority: r.Priority, Payload: r.Payload, StartBy: startBy, MaxAttempts: r.MaxAttempts, Timeout: r.Timeout,
 		UserID: r.UserID, Tags: r.Tags, Metadata: r.Metadata, Now: r.Now, ID: h.ID, Attempt: h.Attempt, SuccessorAt: h.SuccessorAt,
 	})
+	if err == nil && n > 0 {
+		err = CheckOpen(ctx, q) // last, because the statement takes the lock that a move waits for
+	}
 	return Inserted{ID: h.ID, Existed: true, Replaced: true}, n > 0, err
+}
+
+// startBy is the time by which a job must start that keeps its own time, or has the time at.
+func (r Row) startBy(h live, at *int64) (*int64, error) {
+	due := h.RunAfter
+	if at != nil {
+		due = *at
+	}
+	switch {
+	case r.StartBy == nil:
+		return nil, nil
+	case r.StartWithin > 0:
+		by := min(max(due, r.Now)+r.StartWithin.Microseconds(), core.Micros(core.Latest))
+		return &by, nil
+	case *r.StartBy <= due:
+		return nil, jobtype.NewInvalidError("start-by time", core.Time(*r.StartBy).Format(time.RFC3339),
+			fmt.Sprintf("lie after the run-after time %s of job %d, which has the unique key", core.Time(due).Format(time.RFC3339), h.ID))
+	}
+	return r.StartBy, nil
 }
 
 // debounced is when a job runs after one more enqueue; nil when that changes nothing.

@@ -7,7 +7,6 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
-	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 )
 
 // SettleOverdue resumes the queues and kinds whose pause is over, releases successors whose unique keys are free, and ends the jobs that
@@ -28,8 +27,12 @@ func SettleOverdue(ctx context.Context, store engine.Store, expiry *Expiry) erro
 		}
 	}
 	if work.Free > 0 {
-		if _, err := lifecycle.ReleaseFree(ctx, store, now); err != nil {
+		released, err := releaseFree(ctx, store, now)
+		if err != nil {
 			return err
+		}
+		if released {
+			store.Announce(core.WorkReady)
 		}
 	}
 	if work.PauseEnd == 0 || work.PauseEnd > now {

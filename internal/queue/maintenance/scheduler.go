@@ -136,9 +136,7 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 		}
 		work.PauseEnd = 0
 	}
-	if work.Free > 0 {
-		s.releaseFree(ctx, now)
-	}
+	free := work.Free > 0
 	if isDue(work, now) {
 		if err := s.fireAll(ctx, w); err != nil {
 			return next, 0, err
@@ -146,6 +144,9 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 		if work, err = s.work(ctx); err != nil {
 			return next, 0, err
 		}
+	}
+	if free { // last: it may have to wait for a caller's transaction
+		s.releaseFree(ctx, now)
 	}
 	for _, at := range []int64{work.NextAt, work.NextDeclared, work.PauseEnd} {
 		if at > now {
@@ -178,7 +179,7 @@ func (s *Scheduler) expire(ctx context.Context, next time.Time, startBy int64) (
 
 // releaseFree lets successors run whose unique keys are free. One that cannot is tried again at the next look: its key was taken again.
 func (s *Scheduler) releaseFree(ctx context.Context, now int64) {
-	released, err := lifecycle.ReleaseFree(ctx, s.Store, now)
+	released, err := releaseFree(ctx, s.Store, now)
 	switch {
 	case err != nil:
 		s.Log.Warn("releasing successors of jobs with unique keys failed; trying again", "error", err)

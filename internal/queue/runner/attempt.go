@@ -68,14 +68,14 @@ func (a *Attempt) claim(now time.Time) {
 }
 
 // prevented returns why the handler must not be called any more: the attempt was cancelled or lost before it began, or the job had to
-// start by a time that has passed. A further attempt is not bound by that. The frame is not part of the handler's stack.
+// start by a time that has passed. Once an attempt has begun and given it back, it has no such time. The frame is not part of the handler's stack.
 //
 //go:noinline
 func (a *Attempt) prevented() error {
 	if err := context.Cause(a.ctx); err != nil {
 		return err
 	}
-	if a.job.StartBy.IsZero() || a.job.Attempt > 1 || a.executor.store.Now().Before(a.job.StartBy) {
+	if a.job.StartBy.IsZero() || a.executor.store.Now().Before(a.job.StartBy) {
 		return nil
 	}
 	return &verdict{kind: verdictExpired, err: errors.New(lifecycle.NotStartedBy(a.job.StartBy))}

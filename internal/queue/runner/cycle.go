@@ -66,7 +66,8 @@ func (c *cycle) exchange() *engine.Exchange {
 		}
 	}
 	if len(c.ended) > 0 {
-		x.Returning = slices.ContainsFunc(c.ended, func(a *Attempt) bool { return a.end.Fate.Returns() || a.job.UniqueKey != "" })
+		x.Returning = slices.ContainsFunc(c.ended, func(a *Attempt) bool { return a.end.Fate.Returns() })
+		x.Releasing = slices.ContainsFunc(c.ended, func(a *Attempt) bool { return a.job.UniqueKey != "" })
 		x.Record = func(ctx context.Context, q db.Querier) (err error) {
 			if c.lost, err = lifecycle.Finish(ctx, c.store, q, c.now, c.ends(c.ended), c.left); err != nil {
 				return fmt.Errorf("record ends of attempts: %w", err)

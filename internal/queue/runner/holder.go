@@ -88,11 +88,12 @@ func (a *Attempt) complete(ctx context.Context, q db.Querier, params db.Complete
 		removed, err := q.DropCompletedJobs(ctx, db.DropCompletedJobsParams{
 			WorkerID: params.WorkerID, Attempt: params.Attempt, Ids: core.JSONIDs([]int64{params.ID}),
 		})
-		left.Dropped(a.job.Queue, a.job.Kind, a.job.UniqueKey)
+		left.Dropped(a.job.Queue, a.job.Kind, "")
 		return len(removed) > 0, err
 	}
 	n, err := q.CompleteJob(ctx, params)
-	left.Ended(a.job.Queue, a.job.Kind, a.job.UniqueKey, jobtype.StatusDone)
+	// Its successor is released by the cycle that finds the end recorded: not in the caller's transaction, which may take its time.
+	left.Ended(a.job.Queue, a.job.Kind, "", jobtype.StatusDone)
 	return n > 0, err
 }
 

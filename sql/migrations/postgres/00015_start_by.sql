@@ -18,12 +18,12 @@ END;
 $$;
 -- +goose StatementEnd
 
--- A job that no worker has started by this time ends as cancelled; NULL for none. The index has only those that may still end so.
+-- A job that no worker has started by this time ends as cancelled; NULL for none, and when an attempt has begun and given the job back. The index has only those that may still end so.
 -- (A domain with a CHECK would make the server write the whole table anew.)
 ALTER TABLE sqluice_jobs ADD COLUMN start_by BIGINT
     CONSTRAINT start_by_is_in_unix_microseconds CHECK (start_by BETWEEN 100000000000000 AND 253402300799999999);
 CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs (start_by)
-    WHERE start_by IS NOT NULL AND attempt = 0 AND status IN ('scheduled', 'pending');
+    WHERE start_by IS NOT NULL AND status IN ('scheduled', 'pending');
 
 DROP VIEW sqluice_jobs_readable;
 CREATE VIEW sqluice_jobs_readable AS

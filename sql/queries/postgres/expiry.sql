@@ -9,7 +9,7 @@ WHERE id = ANY (ARRAY(
     WHERE j.id = ANY (CAST((
         SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
       ) AS BIGINT[]))
-      AND j.start_by <= CAST(@now AS BIGINT) AND j.attempt = 0 AND COALESCE(j.status, '') IN ('scheduled', 'pending')
+      AND j.start_by <= CAST(@now AS BIGINT) AND COALESCE(j.status, '') IN ('scheduled', 'pending')
     FOR UPDATE OF j SKIP LOCKED
 ))
 RETURNING id, queue, kind, unique_key;

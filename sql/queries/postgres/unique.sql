@@ -13,3 +13,9 @@ WHERE id = ANY (ARRAY(
         FOR UPDATE OF s SKIP LOCKED
     ) AS l
 ));
+
+-- name: DeletePastUniqueKeys :execrows
+-- DeletePastUniqueKeys removes up to n unique keys that are free again. It does not wait for rows that are locked (on SQLite none are).
+DELETE FROM sqluice_unique_keys WHERE (kind, unique_key) IN (
+    SELECT k.kind, k.unique_key FROM sqluice_unique_keys AS k WHERE k.until <= CAST(@now AS BIGINT)
+    ORDER BY k.until LIMIT CAST(@n AS BIGINT) FOR UPDATE SKIP LOCKED);

@@ -9,3 +9,9 @@ WHERE id IN (
         SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = k.value->>0 AND h.unique_key = k.value->>1 AND h.unique_key IS NOT NULL
           AND h.successor_at IS NULL AND h.status IN ('scheduled', 'pending', 'running'))
 );
+
+-- name: DeletePastUniqueKeys :execrows
+-- DeletePastUniqueKeys removes up to n unique keys that are free again. It does not wait for rows that are locked (on SQLite none are).
+DELETE FROM sqluice_unique_keys WHERE (kind, unique_key) IN (
+    SELECT k.kind, k.unique_key FROM sqluice_unique_keys AS k WHERE k.until <= CAST(@now AS BIGINT)
+    ORDER BY k.until LIMIT CAST(@n AS BIGINT));

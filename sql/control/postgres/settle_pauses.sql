@@ -1,0 +1,1 @@
+LOCK TABLE sqluice_kind_pauses IN SHARE MODE

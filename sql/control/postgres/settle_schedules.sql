@@ -1,0 +1,1 @@
+LOCK TABLE sqluice_schedules IN SHARE MODE

@@ -1,0 +1,8 @@
+-- name: ResumeDueQueues :execrows
+-- ResumeDueQueues allows claims from the queues again whose pause is over. It does not wait for rows that are locked (on SQLite none are).
+UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST(@now AS BIGINT)
+WHERE paused_at IS NOT NULL AND paused_until <= CAST(@now AS BIGINT);
+
+-- name: ResumeDueKinds :execrows
+-- ResumeDueKinds allows claims of the kinds again whose pause is over. It does not wait for rows that are locked (on SQLite none are).
+DELETE FROM sqluice_kind_pauses WHERE paused_until <= CAST(@now AS BIGINT);
