@@ -39,6 +39,8 @@ func TestTheWorkerOfAnAttemptIsTold(t *testing.T) {
 		go func() { ended <- runner.Drain(context.WithoutCancel(t.Context())) }()
 		<-started
 		<-started
+		_, err = client.Wait(t.Context(), 3) // the good one, which must not be among those that run
+		must(t, err)
 		workers, err := inspect.New(client).Workers(t.Context())
 		must(t, err)
 		host := workers[0].Host

@@ -21,6 +21,22 @@ func EnqueueKeylessJobParamsOf(p EnqueueJobParams) EnqueueKeylessJobParams {
 	}
 }
 
+// ReplaceWaitingJobParamsOf returns the parameters for the same jobs, without ID, Attempt, DueAt, Place.
+func ReplaceWaitingJobParamsOf(p EnqueueJobParams) ReplaceWaitingJobParams {
+	return ReplaceWaitingJobParams{
+		Priority:    p.Priority,
+		Queue:       p.Queue,
+		Payload:     p.Payload,
+		StartBy:     p.StartBy,
+		MaxAttempts: p.MaxAttempts,
+		Timeout:     p.Timeout,
+		UserID:      p.UserID,
+		Tags:        p.Tags,
+		Now:         p.Now,
+		Metadata:    p.Metadata,
+	}
+}
+
 // EnqueueJobsParamsOf returns the parameters for the same jobs, without Payloads.
 func EnqueueJobsParamsOf(p EnqueueKeylessJobParams) EnqueueJobsParams {
 	return EnqueueJobsParams{

@@ -102,61 +102,6 @@ func (q *Queries) ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsB
 	return items, nil
 }
 
-const replaceWaitingJob = `-- name: ReplaceWaitingJob :execrows
-UPDATE sqluice_jobs SET
-    status = CASE WHEN CAST($1 AS BIGINT) IS NULL AND priority = CAST($2 AS BIGINT)
-        AND queue = CAST($3 AS TEXT) THEN status ELSE 'scheduled' END,
-    run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST($1 AS BIGINT), run_after) ELSE run_after END,
-    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST($1 AS BIGINT), successor_at) END,
-    queue = CAST($3 AS TEXT), priority = CAST($2 AS BIGINT), payload = CAST($4 AS TEXT),
-    start_by = CAST($5 AS BIGINT), max_attempts = CAST($6 AS BIGINT), timeout = CAST($7 AS BIGINT), user_id = CAST($8 AS TEXT),
-    tags = CAST($9 AS TEXT), metadata = CAST($10 AS TEXT), updated_at = CAST($11 AS BIGINT)
-WHERE id = CAST($12 AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST($13 AS BIGINT)
-  AND COALESCE(successor_at, -1) = CAST($14 AS BIGINT)
-`
-
-type ReplaceWaitingJobParams struct {
-	RunAfter    *int64  `json:"run_after"`
-	Priority    int64   `json:"priority"`
-	Queue       string  `json:"queue"`
-	Payload     string  `json:"payload"`
-	StartBy     *int64  `json:"start_by"`
-	MaxAttempts int64   `json:"max_attempts"`
-	Timeout     int64   `json:"timeout"`
-	UserID      *string `json:"user_id"`
-	Tags        *string `json:"tags"`
-	Metadata    *string `json:"metadata"`
-	Now         int64   `json:"now"`
-	ID          int64   `json:"id"`
-	Attempt     int64   `json:"attempt"`
-	SuccessorAt int64   `json:"successor_at"`
-}
-
-// ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time
-// run_after unless that is NULL. It is fenced by its attempt and by what ListLiveJobsByUniqueKey said of its place.
-func (q *Queries) ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error) {
-	result, err := q.db.Exec(ctx, replaceWaitingJob,
-		arg.RunAfter,
-		arg.Priority,
-		arg.Queue,
-		arg.Payload,
-		arg.StartBy,
-		arg.MaxAttempts,
-		arg.Timeout,
-		arg.UserID,
-		arg.Tags,
-		arg.Metadata,
-		arg.Now,
-		arg.ID,
-		arg.Attempt,
-		arg.SuccessorAt,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const setUniqueKeyJob = `-- name: SetUniqueKeyJob :exec
 UPDATE sqluice_unique_keys SET job_id = CAST($1 AS BIGINT)
 WHERE kind = CAST($2 AS TEXT) AND unique_key = CAST($3 AS TEXT)

@@ -319,13 +319,12 @@ func (q *Queries) EnqueueClaimedJob(ctx context.Context, arg EnqueueClaimedJobPa
 
 const enqueueJob = `-- name: EnqueueJob :one
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
-                  unique_key, request_id, user_id, tags, metadata, successor_at, created_at, updated_at)
+                  unique_key, successor_at, request_id, user_id, tags, metadata, created_at, updated_at)
 SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
        CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT),
-       CAST(?9 AS BIGINT), CAST(?10 AS TEXT), CAST(?11 AS TEXT),
-       CAST(?12 AS TEXT), CAST(?13 AS TEXT),
-       CAST(?14 AS TEXT), CAST(?15 AS BIGINT),
-       CAST(?16 AS BIGINT), CAST(?16 AS BIGINT)
+       CAST(?9 AS BIGINT), CAST(?10 AS TEXT), CAST(?11 AS BIGINT),
+       CAST(?12 AS TEXT), CAST(?13 AS TEXT), CAST(?14 AS TEXT),
+       CAST(?15 AS TEXT), CAST(?16 AS BIGINT), CAST(?16 AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = CAST(?1 AS TEXT) AND s.unique_key = CAST(?10 AS TEXT)
@@ -345,11 +344,11 @@ type EnqueueJobParams struct {
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UniqueKey   *string `json:"unique_key"`
+	SuccessorAt *int64  `json:"successor_at"`
 	RequestID   *string `json:"request_id"`
 	UserID      *string `json:"user_id"`
 	Tags        *string `json:"tags"`
 	Metadata    *string `json:"metadata"`
-	SuccessorAt *int64  `json:"successor_at"`
 	Now         int64   `json:"now"`
 }
 
@@ -367,11 +366,11 @@ func (q *Queries) EnqueueJob(ctx context.Context, arg EnqueueJobParams) (int64, 
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UniqueKey,
+		arg.SuccessorAt,
 		arg.RequestID,
 		arg.UserID,
 		arg.Tags,
 		arg.Metadata,
-		arg.SuccessorAt,
 		arg.Now,
 	)
 	var id int64
@@ -511,6 +510,62 @@ FROM json_each(CAST(?1 AS TEXT)) AS e
 // ImportJobs adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 func (q *Queries) ImportJobs(ctx context.Context, items string) (int64, error) {
 	result, err := q.db.ExecContext(ctx, importJobs, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const replaceWaitingJob = `-- name: ReplaceWaitingJob :execrows
+UPDATE sqluice_jobs SET
+    status = CASE WHEN CAST(?1 AS BIGINT) IS NULL AND priority = CAST(?2 AS BIGINT)
+        AND queue = CAST(?3 AS TEXT) THEN status ELSE 'scheduled' END,
+    run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST(?1 AS BIGINT), run_after) ELSE run_after END,
+    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST(?1 AS BIGINT), successor_at) END,
+    queue = CAST(?3 AS TEXT), priority = CAST(?2 AS BIGINT), payload = CAST(?4 AS TEXT),
+    start_by = CAST(?5 AS BIGINT), max_attempts = CAST(?6 AS BIGINT), timeout = CAST(?7 AS BIGINT),
+    user_id = CAST(?8 AS TEXT), tags = CAST(?9 AS TEXT), updated_at = CAST(?10 AS BIGINT),
+    metadata = CAST(?11 AS TEXT)
+WHERE id = CAST(?12 AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST(?13 AS BIGINT)
+  AND COALESCE(successor_at, -1) = CAST(?14 AS BIGINT)
+`
+
+type ReplaceWaitingJobParams struct {
+	DueAt       *int64  `json:"due_at"`
+	Priority    int64   `json:"priority"`
+	Queue       string  `json:"queue"`
+	Payload     string  `json:"payload"`
+	StartBy     *int64  `json:"start_by"`
+	MaxAttempts int64   `json:"max_attempts"`
+	Timeout     int64   `json:"timeout"`
+	UserID      *string `json:"user_id"`
+	Tags        *string `json:"tags"`
+	Now         int64   `json:"now"`
+	Metadata    *string `json:"metadata"`
+	ID          int64   `json:"id"`
+	Attempt     int64   `json:"attempt"`
+	Place       int64   `json:"place"`
+}
+
+// ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time due_at
+// unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned.
+func (q *Queries) ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, replaceWaitingJob,
+		arg.DueAt,
+		arg.Priority,
+		arg.Queue,
+		arg.Payload,
+		arg.StartBy,
+		arg.MaxAttempts,
+		arg.Timeout,
+		arg.UserID,
+		arg.Tags,
+		arg.Now,
+		arg.Metadata,
+		arg.ID,
+		arg.Attempt,
+		arg.Place,
+	)
 	if err != nil {
 		return 0, err
 	}

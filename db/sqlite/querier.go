@@ -331,8 +331,8 @@ type Querier interface {
 	// ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It leaves
 	// out those that are locked (on SQLite none are): another transaction replaces them. A later look finds them.
 	ReleaseSuccessors(ctx context.Context, arg ReleaseSuccessorsParams) (int64, error)
-	// ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time
-	// run_after unless that is NULL. It is fenced by its attempt and by what ListLiveJobsByUniqueKey said of its place.
+	// ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time due_at
+	// unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned.
 	ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error)
 	// ReportFailedJobs groups the latest of the jobs that failed since a time by kind and error, the most frequent first, then
 	// the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups.

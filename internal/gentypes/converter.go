@@ -21,6 +21,10 @@ type conversion struct {
 
 var sharedConversions = []conversion{
 	{from: "EnqueueJobParams", to: "EnqueueKeylessJobParams", dropped: []string{"UniqueKey", "RequestID", "SuccessorAt"}},
+	{
+		from: "EnqueueJobParams", to: "ReplaceWaitingJobParams", dropped: []string{"Kind", "Status", "RunAfter", "UniqueKey", "SuccessorAt", "RequestID"},
+		given: []string{"ID", "Attempt", "DueAt", "Place"},
+	},
 	{from: "EnqueueKeylessJobParams", to: "EnqueueJobsParams", dropped: []string{"Payload"}, given: []string{"Payloads"}},
 	{
 		from: "EnqueueKeylessJobParams", to: "EnqueueClaimedJobParams", dropped: []string{"Status"},

@@ -36,8 +36,8 @@ func TestColumn(t *testing.T) {
 	tree.run("go", "test", "-short", "./internal/move", "-run", "TestWith.*/EveryColumn")
 
 	// The same with a claim that lacks the column, as if it had been forgotten.
-	const columns = `paused_at IS NOT NULL)
-RETURNING id, kind, payload, priority, run_after, attempt, uncounted, max_attempts, crashes, timeout,
+	const columns = `h.kind = sqluice_jobs.kind)
+RETURNING id, kind, payload, priority, run_after, start_by, attempt, uncounted, max_attempts, crashes, timeout,
           unique_key, request_id, user_id, tags, metadata, `
 	tree.replace("sql/queries/sqlite/jobs.sql", columns+"tenant, ", columns)
 	tree.run("go", "run", "-tags", "tools", "github.com/sqlc-dev/sqlc/cmd/sqlc", "generate")

@@ -8,20 +8,6 @@ SELECT s.id, s.status, s.attempt, s.created_at, CAST(s.successor_at AS BIGINT), 
 WHERE s.kind = CAST(@kind AS TEXT) AND s.unique_key = CAST(@unique_key AS TEXT) AND s.successor_at IS NOT NULL
 ORDER BY successor_at;
 
--- name: ReplaceWaitingJob :execrows
--- ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time
--- run_after unless that is NULL. It is fenced by its attempt and by what ListLiveJobsByUniqueKey said of its place.
-UPDATE sqluice_jobs SET
-    status = CASE WHEN CAST(sqlc.narg('run_after') AS BIGINT) IS NULL AND priority = CAST(@priority AS BIGINT)
-        AND queue = CAST(@queue AS TEXT) THEN status ELSE 'scheduled' END,
-    run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST(sqlc.narg('run_after') AS BIGINT), run_after) ELSE run_after END,
-    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST(sqlc.narg('run_after') AS BIGINT), successor_at) END,
-    queue = CAST(@queue AS TEXT), priority = CAST(@priority AS BIGINT), payload = CAST(@payload AS TEXT),
-    start_by = CAST(sqlc.narg('start_by') AS BIGINT), max_attempts = CAST(@max_attempts AS BIGINT), timeout = CAST(@timeout AS BIGINT), user_id = CAST(sqlc.narg('user_id') AS TEXT),
-    tags = CAST(sqlc.narg('tags') AS TEXT), metadata = CAST(sqlc.narg('metadata') AS TEXT), updated_at = CAST(@now AS BIGINT)
-WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST(@attempt AS BIGINT)
-  AND COALESCE(successor_at, -1) = CAST(@successor_at AS BIGINT);
-
 -- name: TakeUniqueKey :execrows
 -- TakeUniqueKey takes a unique key until a time. Zero rows mean that it is taken.
 INSERT INTO sqluice_unique_keys (kind, unique_key, taken_at, until)

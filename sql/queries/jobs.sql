@@ -2,13 +2,12 @@
 -- EnqueueJob adds one job and returns its id. With successor_at it is the successor of the live job with its unique key.
 -- No row means that the unique key is held by a live job or its successor, the request id is taken, or the queue is closed by a move.
 INSERT INTO sqluice_jobs (kind, queue, payload, status, priority, run_after, start_by, max_attempts, timeout,
-                  unique_key, request_id, user_id, tags, metadata, successor_at, created_at, updated_at)
+                  unique_key, successor_at, request_id, user_id, tags, metadata, created_at, updated_at)
 SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), CAST(@status AS TEXT),
        CAST(@priority AS BIGINT), CAST(@run_after AS BIGINT), CAST(sqlc.narg('start_by') AS BIGINT), CAST(@max_attempts AS BIGINT),
-       CAST(@timeout AS BIGINT), CAST(sqlc.narg('unique_key') AS TEXT), CAST(sqlc.narg('request_id') AS TEXT),
-       CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
-       CAST(sqlc.narg('metadata') AS TEXT), CAST(sqlc.narg('successor_at') AS BIGINT),
-       CAST(@now AS BIGINT), CAST(@now AS BIGINT)
+       CAST(@timeout AS BIGINT), CAST(sqlc.narg('unique_key') AS TEXT), CAST(sqlc.narg('successor_at') AS BIGINT),
+       CAST(sqlc.narg('request_id') AS TEXT), CAST(sqlc.narg('user_id') AS TEXT), CAST(sqlc.narg('tags') AS TEXT),
+       CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@now AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS s WHERE s.kind = CAST(@kind AS TEXT) AND s.unique_key = CAST(sqlc.narg('unique_key') AS TEXT)
@@ -27,3 +26,18 @@ SELECT CAST(@kind AS TEXT), CAST(@queue AS TEXT), CAST(@payload AS TEXT), CAST(@
        CAST(sqlc.narg('metadata') AS TEXT), CAST(@now AS BIGINT), CAST(@now AS BIGINT)
 WHERE NOT EXISTS (SELECT 1 FROM sqluice_moves AS m)
 RETURNING id;
+
+-- name: ReplaceWaitingJob :execrows
+-- ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time due_at
+-- unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned.
+UPDATE sqluice_jobs SET
+    status = CASE WHEN CAST(sqlc.narg('due_at') AS BIGINT) IS NULL AND priority = CAST(@priority AS BIGINT)
+        AND queue = CAST(@queue AS TEXT) THEN status ELSE 'scheduled' END,
+    run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST(sqlc.narg('due_at') AS BIGINT), run_after) ELSE run_after END,
+    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST(sqlc.narg('due_at') AS BIGINT), successor_at) END,
+    queue = CAST(@queue AS TEXT), priority = CAST(@priority AS BIGINT), payload = CAST(@payload AS TEXT),
+    start_by = CAST(sqlc.narg('start_by') AS BIGINT), max_attempts = CAST(@max_attempts AS BIGINT), timeout = CAST(@timeout AS BIGINT),
+    user_id = CAST(sqlc.narg('user_id') AS TEXT), tags = CAST(sqlc.narg('tags') AS TEXT), updated_at = CAST(@now AS BIGINT),
+    metadata = CAST(sqlc.narg('metadata') AS TEXT)
+WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST(@attempt AS BIGINT)
+  AND COALESCE(successor_at, -1) = CAST(@place AS BIGINT);

@@ -74,10 +74,9 @@ func (r Row) replace(ctx context.Context, q db.Querier, h live) (Inserted, bool,
 	if err != nil {
 		return Inserted{}, false, err
 	}
-	n, err := q.ReplaceWaitingJob(ctx, db.ReplaceWaitingJobParams{
-		RunAfter: at, Queue: r.Queue, Priority: r.Priority, Payload: r.Payload, StartBy: startBy, MaxAttempts: r.MaxAttempts, Timeout: r.Timeout,
-		UserID: r.UserID, Tags: r.Tags, Metadata: r.Metadata, Now: r.Now, ID: h.ID, Attempt: h.Attempt, SuccessorAt: h.SuccessorAt,
-	})
+	p := db.ReplaceWaitingJobParamsOf(r.EnqueueJobParams)
+	p.ID, p.Attempt, p.Place, p.DueAt, p.StartBy = h.ID, h.Attempt, h.SuccessorAt, at, startBy
+	n, err := q.ReplaceWaitingJob(ctx, p)
 	if err == nil && n > 0 {
 		err = CheckOpen(ctx, q) // last, because the statement takes the lock that a move waits for
 	}
