@@ -101,7 +101,7 @@ early_claims() {
 
 # The unique index: it stays, so that statements fit, and no longer enforces the key.
 unique_index() {
-    change sql/migrations/sqlite/00006_keys.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
+    change sql/migrations/sqlite/00014_unique.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
 }
 
 # The retry of an end whose acknowledgement did not come: it counts as recorded.
@@ -195,7 +195,7 @@ postgres_locks() {
 postgres_settling() { change sql/control/postgres/free_locks.sql 's/w\.started_at > server\.since/w.started_at > 0/'; }
 
 postgres_unique_index() {
-    change sql/migrations/postgres/00006_keys.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
+    change sql/migrations/postgres/00014_unique.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
 }
 
 # A step of the machine's clock is noticed.
