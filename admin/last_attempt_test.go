@@ -39,7 +39,7 @@ func TestTheWorkerOfAnAttemptIsTold(t *testing.T) {
 		go func() { ended <- runner.Drain(context.WithoutCancel(t.Context())) }()
 		<-started
 		<-started
-		_, err = client.Wait(t.Context(), 3) // the good one, which must not be among those that run
+		_, err = client.Wait(t.Context(), 3) // the good job no longer runs
 		must(t, err)
 		workers, err := inspect.New(client).Workers(t.Context())
 		must(t, err)

@@ -83,6 +83,11 @@ func (e *enqueue) columns(now time.Time) (db.EnqueueJobParams, error) {
 	return row, nil
 }
 
+// insert returns what is inserted, with the columns of the job.
+func (e *enqueue) insert(columns db.EnqueueJobParams) lifecycle.Row {
+	return lifecycle.Row{EnqueueJobParams: columns, Unique: e.how(), StartWithin: e.startWithin}
+}
+
 // enqueueOne passes a job through the middleware and adds it.
 func (c *Client) enqueueOne(ctx context.Context, e *enqueue, payload []byte) (Receipt, error) {
 	if c.around == nil {
@@ -123,7 +128,7 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 			receipt.ID = ids[0]
 		}
 	} else {
-		receipt, err = c.insertWith(ctx, lifecycle.Row{EnqueueJobParams: job, Unique: e.how(), StartWithin: e.startWithin}, author)
+		receipt, err = c.insertWith(ctx, e.insert(job), author)
 	}
 	if err != nil {
 		return Receipt{}, err

@@ -88,7 +88,7 @@ func (c *Client) addItems(ctx context.Context, items []Item, receipts []Receipt)
 			return fmt.Errorf("item %d: %w", i, err)
 		}
 		row.Payload = string(item.payload)
-		rows[i] = lifecycle.Row{EnqueueJobParams: row, Unique: item.job.how(), StartWithin: item.job.startWithin}
+		rows[i] = item.job.insert(row)
 	}
 	for _, item := range items {
 		if err := item.job.mark(ctx, c); err != nil {

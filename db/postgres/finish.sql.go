@@ -202,8 +202,8 @@ type DropCompletedJobsParams struct {
 	Ids      string `json:"ids"`
 }
 
-// DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows, and returns the ids
-// of those that the worker still held.
+// DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows. It returns
+// the ids of the jobs that the worker still held.
 func (q *Queries) DropCompletedJobs(ctx context.Context, arg DropCompletedJobsParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, dropCompletedJobs, arg.WorkerID, arg.Attempt, arg.Ids)
 	if err != nil {

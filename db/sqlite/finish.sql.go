@@ -200,8 +200,8 @@ type DropCompletedJobsParams struct {
 	Ids      string `json:"ids"`
 }
 
-// DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows, and returns the ids
-// of those that the worker still held.
+// DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows. It returns
+// the ids of the jobs that the worker still held.
 func (q *Queries) DropCompletedJobs(ctx context.Context, arg DropCompletedJobsParams) ([]int64, error) {
 	rows, err := q.db.QueryContext(ctx, dropCompletedJobs, arg.WorkerID, arg.Attempt, arg.Ids)
 	if err != nil {

@@ -101,8 +101,8 @@ type Querier interface {
 	DeleteSchedule(ctx context.Context, name string) (int64, error)
 	// DeleteSensitiveFields takes the marks from fields of one kind, a JSON list of paths.
 	DeleteSensitiveFields(ctx context.Context, arg DeleteSensitiveFieldsParams) (int64, error)
-	// DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows, and returns the ids
-	// of those that the worker still held.
+	// DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows. It returns
+	// the ids of the jobs that the worker still held.
 	DropCompletedJobs(ctx context.Context, arg DropCompletedJobsParams) ([]int64, error)
 	// EndScheduleTick notes what came of a tick.
 	EndScheduleTick(ctx context.Context, arg EndScheduleTickParams) error
@@ -328,8 +328,8 @@ type Querier interface {
 	// ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
 	// all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
 	ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error)
-	// ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It leaves
-	// out those that are locked (on SQLite none are): another transaction replaces them. A later look finds them.
+	// ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It passes
+	// over locked rows (on SQLite there are none), which another transaction replaces. A later look finds them.
 	ReleaseSuccessors(ctx context.Context, arg ReleaseSuccessorsParams) (int64, error)
 	// ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time due_at
 	// unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned.

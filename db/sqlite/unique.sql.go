@@ -83,8 +83,8 @@ type ReleaseSuccessorsParams struct {
 	Keys string `json:"keys"`
 }
 
-// ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It leaves
-// out those that are locked (on SQLite none are): another transaction replaces them. A later look finds them.
+// ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It passes
+// over locked rows (on SQLite there are none), which another transaction replaces. A later look finds them.
 func (q *Queries) ReleaseSuccessors(ctx context.Context, arg ReleaseSuccessorsParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, releaseSuccessors, arg.Now, arg.Keys)
 	if err != nil {

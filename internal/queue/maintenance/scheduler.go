@@ -146,7 +146,9 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 		}
 	}
 	if free { // last: it may have to wait for a caller's transaction
-		s.releaseFree(ctx, now)
+		if err := releaseFree(ctx, s.Store, now); err != nil { // the next look tries again: a key was taken again, or is refused
+			s.Log.Warn("releasing successors of jobs with unique keys failed; trying again", "error", err)
+		}
 	}
 	for _, at := range []int64{work.NextAt, work.NextDeclared, work.PauseEnd} {
 		if at > now {
@@ -175,17 +177,6 @@ func (s *Scheduler) expire(ctx context.Context, next time.Time, startBy int64) (
 		next = core.Earlier(next, core.Time(startBy))
 	}
 	return next, nil
-}
-
-// releaseFree lets successors run whose unique keys are free. One that cannot is tried again at the next look: its key was taken again.
-func (s *Scheduler) releaseFree(ctx context.Context, now int64) {
-	released, err := releaseFree(ctx, s.Store, now)
-	switch {
-	case err != nil:
-		s.Log.Warn("releasing successors of jobs with unique keys failed; trying again", "error", err)
-	case released:
-		s.Store.Announce(core.WorkReady)
-	}
 }
 
 // isDue reports whether there may be something to fire.

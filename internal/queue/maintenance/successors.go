@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
@@ -15,20 +16,21 @@ const freeMost = 1000
 
 // releaseFree lets the successors run whose unique keys are free: those of jobs that a caller has deleted or plain SQL has ended, and those
 // that were locked when the jobs before them ended. One that the database refuses keeps no other from it; the error is the last of theirs. It
-// reports whether there were any.
-func releaseFree(ctx context.Context, store engine.Store, now int64) (released bool, last error) {
+// wakes runners when there were any.
+func releaseFree(ctx context.Context, store engine.Store, now int64) error {
 	var list []db.ListFreeSuccessorsRow
 	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		list, err = q.ListFreeSuccessors(ctx, freeMost)
 		return err
 	})
 	if err != nil {
-		return false, err
+		return err
 	}
 	keys := make([][2]string, len(list))
 	for i, s := range list {
 		keys[i] = [2]string{s.Kind, s.UniqueKey}
 	}
+	released, last := false, error(nil)
 	err = refusal.Apart(keys, store.RefusesRow, func(part [][2]string) error {
 		return store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 			n, err := lifecycle.Release(ctx, q, now, part)
@@ -39,5 +41,8 @@ func releaseFree(ctx context.Context, store engine.Store, now int64) (released b
 		last = err
 		return nil
 	})
-	return released, cmp.Or(err, last)
+	if released {
+		store.Announce(core.WorkReady)
+	}
+	return cmp.Or(err, last)
 }

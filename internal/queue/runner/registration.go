@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -45,8 +44,7 @@ func (r *registration) add(ctx context.Context) error {
 	if r.config.Name == "" {
 		r.config.Name = fmt.Sprintf("%s-%d-%s", core.Clean(host, 100), os.Getpid(), strings.ToLower(rand.Text()[:6]))
 	}
-	slots, version := r.served.Slots()
-	queues, err := json.Marshal(slots)
+	queues, version, err := r.served.column()
 	if err != nil {
 		return err
 	}
@@ -56,7 +54,7 @@ func (r *registration) add(ctx context.Context) error {
 	}
 	id, err := r.addWorker(ctx, db.RegisterWorkerParams{
 		Name: r.config.Name, LockKey: key, Host: host, Pid: int64(os.Getpid()), Version: r.config.Version,
-		Queues: string(queues), Kinds: r.kinds, Schedules: r.schedules,
+		Queues: queues, Kinds: r.kinds, Schedules: r.schedules,
 	})
 	if err != nil {
 		return errors.Join(fmt.Errorf("register worker %s: %w", strconv.Quote(r.config.Name), err), release(true))
@@ -74,13 +72,12 @@ func (r *registration) tellQueues(ctx context.Context) error {
 	if r.served.version.Load() == r.told {
 		return nil
 	}
-	slots, version := r.served.Slots()
-	queues, err := json.Marshal(slots)
+	queues, version, err := r.served.column()
 	if err != nil {
 		return err
 	}
 	err = r.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-		_, err := q.SetWorkerQueues(ctx, db.SetWorkerQueuesParams{Queues: string(queues), ID: r.workerID()})
+		_, err := q.SetWorkerQueues(ctx, db.SetWorkerQueuesParams{Queues: queues, ID: r.workerID()})
 		return err
 	})
 	if err != nil {

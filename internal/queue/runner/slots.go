@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"encoding/json"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -49,6 +50,13 @@ func (q *Queues) Slots() (slots map[string]int, version uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return maps.Clone(q.slots), q.version.Load()
+}
+
+// column returns the queues as a worker's row has them, and how often they were changed before.
+func (q *Queues) column() (text string, version uint64, err error) {
+	slots, version := q.Slots()
+	encoded, err := json.Marshal(slots)
+	return string(encoded), version, err
 }
 
 // begin gives a run the queues, and each later change.

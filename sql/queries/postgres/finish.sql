@@ -9,8 +9,8 @@ WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker
   ) AS BIGINT[]));
 
 -- name: DropCompletedJobs :many
--- DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows, and returns the ids
--- of those that the worker still held.
+-- DropCompletedJobs ends attempts well as CompleteJobs does, of jobs whose kind keeps nothing: it removes their rows. It returns
+-- the ids of the jobs that the worker still held.
 DELETE FROM sqluice_jobs
 WHERE COALESCE(status, '') = 'running' AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT)
   AND attempt = CAST(@attempt AS BIGINT) AND id = ANY (CAST((

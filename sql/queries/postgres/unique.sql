@@ -1,6 +1,6 @@
 -- name: ReleaseSuccessors :execrows
--- ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It leaves
--- out those that are locked (on SQLite none are): another transaction replaces them. A later look finds them.
+-- ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It passes
+-- over locked rows (on SQLite there are none), which another transaction replaces. A later look finds them.
 UPDATE sqluice_jobs SET run_after = successor_at, successor_at = NULL, updated_at = CAST(@now AS BIGINT)
 WHERE id = ANY (ARRAY(
     SELECT l.id FROM jsonb_array_elements(CAST(CAST(@keys AS TEXT) AS jsonb)) AS k (value)
