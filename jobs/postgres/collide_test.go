@@ -102,8 +102,11 @@ func testDeadlock(t *testing.T, site *site) {
 func testLongCompleteTx(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	opened, release := make(chan int64), make(chan struct{})
-	config := jobs.Config{Lease: time.Second, Queues: map[string]int{jobs.DefaultQueue: 3}}
+	config := jobs.Config{Lease: 2 * time.Second, Queues: map[string]int{jobs.DefaultQueue: 3}}
 	hold := func(ctx context.Context, job jobs.Job) error {
+		if job.Attempt > 1 {
+			return jobs.Discard(errors.New("the first attempt was taken for lost, or its end failed"))
+		}
 		tx, err := store.pool.Begin(ctx)
 		if err != nil {
 			return err
@@ -148,7 +151,9 @@ func testLongCompleteTx(t *testing.T, site *site) {
 		wantDone(t, client, id, 1)
 		list, err := inspect.New(client).Errors(t.Context(), id)
 		must(t, err)
-		want(t, "errors of the job", len(list), 0)
+		if len(list) > 0 {
+			t.Errorf("job %d has the errors %+v", id, list)
+		}
 	}
 	must(t, stop())
 }

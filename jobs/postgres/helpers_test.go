@@ -53,8 +53,16 @@ func open(t *testing.T, url string, opts ...Option) (*backend, *jobs.Client) {
 	t.Helper()
 	store, err := openBackend(t.Context(), url, append([]Option{WithLogger(slog.New(slog.DiscardHandler))}, opts...)...)
 	must(t, err)
-	t.Cleanup(func() { must(t, store.Close()) })
+	t.Cleanup(func() { shut(t, store) })
 	return store, jobs.New(store)
+}
+
+// shut closes a store. It fails, and does not hang, when a handler that never ends has one of its connections.
+func shut(t *testing.T, store *backend) {
+	t.Helper()
+	closed := make(chan error, 1)
+	go func() { closed <- store.Close() }()
+	must(t, receive(t, "the store's end", closed))
 }
 
 // migrated opens an empty database and migrates it.
