@@ -36,6 +36,7 @@ func actions() []action {
 		{"/failed/retry", false, (*Handler).retryGroup},
 		{"/queues/pause", false, (*Handler).pauseForm},
 		{"/queues/resume", false, (*Handler).resumeForm},
+		{"/retention", false, (*Handler).retentionForm},
 		{"/schedules/change", false, (*Handler).changeSchedule},
 		{"/theme", true, (*Handler).chooseTheme},
 	}

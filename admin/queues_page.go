@@ -28,6 +28,7 @@ type queueList struct {
 	More  int    // how many others there are
 	Next  string // the name after which the next page begins, if there is one
 	First bool   // it is the first page
+	Rules []ruleLine
 }
 
 // pausedKind is a kind that is paused in a queue.
@@ -71,7 +72,11 @@ func (h *Handler) queuesPage(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	lines, _, err := h.queueLines(r.Context(), page.Queues)
-	return view{"queues", "Queues", queueList{Lines: lines, Next: page.Next, First: q.text("after") == ""}}, err
+	if err != nil {
+		return view{}, err
+	}
+	rules, err := h.ruleLines(r.Context())
+	return view{"queues", "Queues", queueList{Lines: lines, Next: page.Next, First: q.text("after") == "", Rules: rules}}, err
 }
 
 // busiest returns the queues with the most pending and running jobs, by name.

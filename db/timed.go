@@ -216,11 +216,11 @@ func (q timed) CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJob
 	return value, err
 }
 
-func (q timed) DeleteDoneJobs(ctx context.Context, arg DeleteDoneJobsParams) (int64, error) {
+func (q timed) DeclareRetention(ctx context.Context, arg DeclareRetentionParams) error {
 	began := time.Now()
-	value, err := q.own.DeleteDoneJobs(ctx, arg)
-	q.hook("DeleteDoneJobs", time.Since(began), err)
-	return value, err
+	err := q.own.DeclareRetention(ctx, arg)
+	q.hook("DeclareRetention", time.Since(began), err)
+	return err
 }
 
 func (q timed) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
@@ -248,6 +248,13 @@ func (q timed) DeleteExpiredJob(ctx context.Context, arg DeleteExpiredJobParams)
 	began := time.Now()
 	value, err := q.own.DeleteExpiredJob(ctx, arg)
 	q.hook("DeleteExpiredJob", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) DeleteExpiredJobs(ctx context.Context, arg DeleteExpiredJobsParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.DeleteExpiredJobs(ctx, arg)
+	q.hook("DeleteExpiredJobs", time.Since(began), err)
 	return value, err
 }
 
@@ -297,6 +304,13 @@ func (q timed) DeletePastUniqueKeys(ctx context.Context, arg DeletePastUniqueKey
 	began := time.Now()
 	value, err := q.own.DeletePastUniqueKeys(ctx, arg)
 	q.hook("DeletePastUniqueKeys", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) DeleteRetention(ctx context.Context, arg DeleteRetentionParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.DeleteRetention(ctx, arg)
+	q.hook("DeleteRetention", time.Since(began), err)
 	return value, err
 }
 
@@ -468,6 +482,13 @@ func (q timed) GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPru
 	return value, err
 }
 
+func (q timed) GetRetention(ctx context.Context, arg GetRetentionParams) (Retention, error) {
+	began := time.Now()
+	value, err := q.own.GetRetention(ctx, arg)
+	q.hook("GetRetention", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) GetSchedule(ctx context.Context, arg string) (Schedule, error) {
 	began := time.Now()
 	value, err := q.own.GetSchedule(ctx, arg)
@@ -549,6 +570,13 @@ func (q timed) ImportQueues(ctx context.Context, arg string) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ImportQueues(ctx, arg)
 	q.hook("ImportQueues", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ImportRetentions(ctx context.Context, arg string) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ImportRetentions(ctx, arg)
+	q.hook("ImportRetentions", time.Since(began), err)
 	return value, err
 }
 
@@ -818,6 +846,13 @@ func (q timed) ListReplacingTicks(ctx context.Context, arg ListReplacingTicksPar
 	return value, err
 }
 
+func (q timed) ListRetentions(ctx context.Context) ([]Retention, error) {
+	began := time.Now()
+	value, err := q.own.ListRetentions(ctx)
+	q.hook("ListRetentions", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListScheduleTicks(ctx context.Context, arg ListScheduleTicksParams) ([]ScheduleTick, error) {
 	began := time.Now()
 	value, err := q.own.ListScheduleTicks(ctx, arg)
@@ -920,6 +955,13 @@ func (q timed) PromoteListedJobs(ctx context.Context, arg PromoteListedJobsParam
 	began := time.Now()
 	value, err := q.own.PromoteListedJobs(ctx, arg)
 	q.hook("PromoteListedJobs", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) PutRetention(ctx context.Context, arg PutRetentionParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.PutRetention(ctx, arg)
+	q.hook("PutRetention", time.Since(began), err)
 	return value, err
 }
 
@@ -1138,4 +1180,11 @@ func (q timed) UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams)
 	value, err := q.own.UpdateWaitingJob(ctx, arg)
 	q.hook("UpdateWaitingJob", time.Since(began), err)
 	return value, err
+}
+
+func (q timed) WithdrawRetention(ctx context.Context, arg string) error {
+	began := time.Now()
+	err := q.own.WithdrawRetention(ctx, arg)
+	q.hook("WithdrawRetention", time.Since(began), err)
+	return err
 }

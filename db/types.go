@@ -31,14 +31,16 @@ type (
 	CountRefusalsRow              = sqlite.CountRefusalsRow
 	CountRunningJobsInQueueRow    = sqlite.CountRunningJobsInQueueRow
 	CountRunningJobsPerWorkerRow  = sqlite.CountRunningJobsPerWorkerRow
-	DeleteDoneJobsParams          = sqlite.DeleteDoneJobsParams
+	DeclareRetentionParams        = sqlite.DeclareRetentionParams
 	DeleteExpiredJobParams        = sqlite.DeleteExpiredJobParams
+	DeleteExpiredJobsParams       = sqlite.DeleteExpiredJobsParams
 	DeleteFailedJobsParams        = sqlite.DeleteFailedJobsParams
 	DeleteJobHistoryParams        = sqlite.DeleteJobHistoryParams
 	DeleteJobParams               = sqlite.DeleteJobParams
 	DeleteOldAuditParams          = sqlite.DeleteOldAuditParams
 	DeleteOldScheduleTicksParams  = sqlite.DeleteOldScheduleTicksParams
 	DeletePastUniqueKeysParams    = sqlite.DeletePastUniqueKeysParams
+	DeleteRetentionParams         = sqlite.DeleteRetentionParams
 	DeleteSensitiveFieldsParams   = sqlite.DeleteSensitiveFieldsParams
 	DropCompletedJobsParams       = sqlite.DropCompletedJobsParams
 	EndScheduleTickParams         = sqlite.EndScheduleTickParams
@@ -64,6 +66,7 @@ type (
 	GetOldestJobHistoryParams     = sqlite.GetOldestJobHistoryParams
 	GetPruneStepParams            = sqlite.GetPruneStepParams
 	GetPruneStepRow               = sqlite.GetPruneStepRow
+	GetRetentionParams            = sqlite.GetRetentionParams
 	GetScheduleWorkRow            = sqlite.GetScheduleWorkRow
 	GetUniqueKeyParams            = sqlite.GetUniqueKeyParams
 	GetUniqueKeyRow               = sqlite.GetUniqueKeyRow
@@ -118,6 +121,7 @@ type (
 	PauseScheduleParams           = sqlite.PauseScheduleParams
 	PromoteDueJobsParams          = sqlite.PromoteDueJobsParams
 	PromoteListedJobsParams       = sqlite.PromoteListedJobsParams
+	PutRetentionParams            = sqlite.PutRetentionParams
 	PutScheduleParams             = sqlite.PutScheduleParams
 	Querier                       = sqlite.Querier
 	Queue                         = sqlite.Queue
@@ -138,6 +142,7 @@ type (
 	ResumeKindParams              = sqlite.ResumeKindParams
 	ResumeQueueParams             = sqlite.ResumeQueueParams
 	ResumeScheduleParams          = sqlite.ResumeScheduleParams
+	Retention                     = sqlite.Retention
 	RetryConflictsParams          = sqlite.RetryConflictsParams
 	RetryJobParams                = sqlite.RetryJobParams
 	RetryRefusalsParams           = sqlite.RetryRefusalsParams

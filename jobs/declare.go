@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/prune"
 )
 
 // Schedule declares schedules, which are put when Run starts: it then returns what is wrong with them. What was put by the runner that
@@ -41,10 +42,18 @@ func (r *Runner) scheduleRows(now time.Time) (rows []db.PutScheduleParams, err e
 	return rows, err
 }
 
-// prepare marks fields of kinds as sensitive, and puts the declared schedules.
+// prepare marks fields of kinds as sensitive, says how long their jobs are kept, and puts the declared schedules.
 func (r *Runner) prepare(ctx context.Context, schedules []db.PutScheduleParams) error {
-	if err := r.client.mark(ctx, r.marks); err != nil || len(schedules) == 0 {
+	if err := r.client.mark(ctx, r.marks); err != nil {
 		return err
+	}
+	if len(r.keeps) > 0 {
+		if err := prune.Declare(ctx, r.client.scope(), r.keeps); err != nil {
+			return err
+		}
+	}
+	if len(schedules) == 0 {
+		return nil
 	}
 	for _, s := range r.schedules {
 		if err := s.job.mark(ctx, r.client); err != nil {

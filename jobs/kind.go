@@ -41,9 +41,13 @@ type Kind[T any] struct {
 	// [FixedRetry], [ExponentialRetry] and [RetryAfter] make one.
 	RetryDelay func(job Job, err error) time.Duration
 
-	// Keep, when it is [Nothing], removes a job in the transaction in which it is done, with its result; 0 leaves it to
-	// [Config.Retention]. Jobs that fail or are cancelled stay in both cases. The history counts what was removed. [Client.Wait] for
-	// such a job returns [ErrNotFound], and its request id and unique key are free again.
+	// Keep is how long its done jobs are kept, or [Forever], in place of what [Config.Retention] says, which 0 leaves it to; at most 100
+	// years. Each runner that starts with a handler for the kind writes it to the database, for all runners to obey, and what the last
+	// one wrote holds; with 0, [Runner.Run] takes it back. A rule of SetRetention of package jobs/inspect counts before it.
+	//
+	// [Nothing] removes a job in the transaction in which it is done, with its result. The history counts what was removed.
+	// [Client.Wait] for such a job returns [ErrNotFound], and its request id and unique key are free again. Jobs that fail or are
+	// cancelled stay in any case.
 	Keep time.Duration
 
 	// Version is that of the payload's form: 0, or 1 and more once T was changed so that older payloads need an Upgrade. It is kept in

@@ -15,6 +15,7 @@ import (
 	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/internal/queue/runner"
 	"github.com/sqluice/sqluice/internal/queue/schedule"
@@ -39,7 +40,8 @@ const Forever = maintenance.Forever
 const Nothing time.Duration = -2
 
 // Retention is how long ended jobs are kept, by status, and what is noted beside them. 0 means the default, [Forever] means what it
-// says. The shortest of those that the runners of a database have counts.
+// says. The shortest of those that the runners of a database have counts, for jobs of which no rule says more: a rule of [Kind.Keep]
+// or of SetRetention of package jobs/inspect is in the database, and all runners obey it.
 type Retention struct {
 	Done      time.Duration // 24 hours when 0
 	Cancelled time.Duration // 24 hours when 0
@@ -199,7 +201,8 @@ type Runner struct {
 	config   Config
 	queues   *runner.Queues
 	handlers map[string]runner.Handler
-	marks    map[string][]string // of the kinds that have handlers
+	marks    map[string][]string      // of the kinds that have handlers
+	keeps    map[string]time.Duration // of these too; 0 for no rule
 	started  atomic.Bool
 
 	schedules []Schedule // that the runner declares
@@ -215,7 +218,7 @@ func NewRunner(client *Client, config Config) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new runner: %w", err)
 	}
-	return &Runner{client: client, config: config, queues: runner.NewQueues(config.Queues), handlers: map[string]runner.Handler{}, marks: map[string][]string{}}, nil
+	return &Runner{client: client, config: config, queues: runner.NewQueues(config.Queues), handlers: map[string]runner.Handler{}, marks: map[string][]string{}, keeps: map[string]time.Duration{}}, nil
 }
 
 // handler is what a runner is told of a kind.
@@ -239,8 +242,8 @@ func (r *Runner) handle(h handler) {
 	if err := redact.Check(h.sensitive); err != nil {
 		panic("jobs: Handle: " + err.Error())
 	}
-	if h.keep != 0 && h.keep != Nothing {
-		panic("jobs: Handle: Keep of kind " + strconv.Quote(h.kind) + " must be Nothing, or 0 for what Config.Retention says, not " + h.keep.String())
+	if err := prune.CheckKeep(h.keep); err != nil && h.keep != 0 && h.keep != Nothing {
+		panic("jobs: Handle: kind " + strconv.Quote(h.kind) + ": " + err.Error() + ", Nothing, or 0 for what Config.Retention says")
 	}
 	if _, there := r.handlers[h.kind]; there {
 		panic("jobs: Handle: kind " + strconv.Quote(h.kind) + " has a handler already")
@@ -250,6 +253,9 @@ func (r *Runner) handle(h handler) {
 	}
 	r.handlers[h.kind] = runner.Handler{
 		Timeout: h.timeout, RetryDelay: h.retryDelay, Drop: h.keep == Nothing, Run: r.config.around(h.run),
+	}
+	if r.keeps[h.kind] = h.keep; h.keep == Nothing {
+		r.keeps[h.kind] = 0 // no rule: there will be no row to keep
 	}
 	if h.queue != "" {
 		r.queued = append(r.queued, h)
@@ -297,7 +303,9 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 		return errors.New("run: a runner runs once: make a new one")
 	}
 	var schedules []db.PutScheduleParams
-	if !drain {
+	if drain { // it takes back no rule, which would cost a look
+		maps.DeleteFunc(r.keeps, func(_ string, keep time.Duration) bool { return keep == 0 })
+	} else {
 		var err error
 		if schedules, err = r.scheduleRows(r.client.store.NowWithin(ctx)); err != nil {
 			return fmt.Errorf("run: %w", err)

@@ -45,7 +45,7 @@ var hotReads = map[string]string{
 
 	"ClaimJobs": "sqluice_jobs_claim sqluice_jobs_due sqluice_jobs_pkey", "EnqueueClaimedJob": "sqluice_jobs_claim sqluice_jobs_due", "HasClaimableJobs": "sqluice_jobs_claim", "ListClaimableQueues": "sqluice_jobs_claim", "ListPendingQueues": "sqluice_jobs_claim", "HasUnfinishedJobs": "sqluice_jobs_claim sqluice_jobs_due sqluice_jobs_running",
 	"PromoteDueJobs": "sqluice_jobs_due sqluice_jobs_pkey", "GetNextRunAfter": "sqluice_jobs_due", "DeleteFailedJobs": "sqluice_jobs_failed sqluice_jobs_pkey",
-	"DeleteDoneJobs": "sqluice_jobs_pkey", "GetPruneStep": "sqluice_jobs_pkey", "ListFailedJobs": "sqluice_jobs_failed", "ListEndedJobIDs": "sqluice_jobs_ended", "GetJobIDByRequestID": "sqluice_jobs_request", "ListLiveJobsByUniqueKey": "sqluice_jobs_successor sqluice_jobs_unique",
+	"DeleteExpiredJobs": "sqluice_jobs_pkey", "GetPruneStep": "sqluice_jobs_pkey", "ListFailedJobs": "sqluice_jobs_failed", "ListEndedJobIDs": "sqluice_jobs_ended", "GetJobIDByRequestID": "sqluice_jobs_request", "ListLiveJobsByUniqueKey": "sqluice_jobs_successor sqluice_jobs_unique",
 	"RequeueJob": "sqluice_jobs_pkey sqluice_jobs_successor sqluice_jobs_unique", "ListHeldJobs": "sqluice_jobs_running", "CountHousework": "sqluice_jobs_running",
 	"RecordStuckJobs": "sqluice_jobs_pkey sqluice_jobs_running",
 

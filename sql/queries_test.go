@@ -60,7 +60,7 @@ func TestEveryQueryCanBePrepared(t *testing.T) {
 // index that the query may read otherwise than by a key, for which there must be a reason.
 var hot = map[string]string{
 	"AddJobError": "", "CancelRequestedJob": "", "CancelRunningJob": "", "CancelWaitingJob": "", "CompleteJob": "",
-	"CompleteJobs": "", "CompleteJobsWithResults": "", "DeleteDoneJobs": "", "DeleteFailedJobs": "", "DeleteJob": "", "EnqueueJob": "", "ReleaseSuccessors": "", "ReplaceWaitingJob": "",
+	"CompleteJobs": "", "CompleteJobsWithResults": "", "DeleteExpiredJobs": "", "DeleteFailedJobs": "", "DeleteJob": "", "EnqueueJob": "", "ReleaseSuccessors": "", "ReplaceWaitingJob": "",
 	"EnqueueJobs": "", "EnqueueKeylessJob": "", "ExtendLeases": "", "FailJob": "", "GetJob": "", "GetJobFence": "", "GetJobIDByRequestID": "",
 	"ListLiveJobsByUniqueKey": "", "HasClaimableJobs": "", "ListClaimableQueues": "", "HeartbeatWorker": "", "ListClaimableJobs": "",
 	"ListEndedJobIDs": "",

@@ -17,8 +17,7 @@ func (a *app) pruneCommand() *cobra.Command {
 		Use:   "prune --older-than DURATION",
 		Short: "Delete jobs that ended long ago",
 		Long: "prune deletes jobs that ended longer ago than a time: done and cancelled jobs, or with --status those of that\n" +
-			"status. It deletes failed jobs only with --status failed. Workers prune jobs by themselves that have been done or\n" +
-			"cancelled for more than a day.",
+			"status. It deletes failed jobs only with --status failed. Workers prune jobs by themselves: see retention.",
 		GroupID: groupJobs,
 	}
 	flags := cmd.Flags()

@@ -59,7 +59,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.AddCommand(
 		a.guardCommand(),
 		a.enqueueCommand(), a.listCommand(), a.showCommand(), a.whyCommand(), a.failedCommand(), a.waitCommand(),
-		a.retryCommand(), a.cancelCommand(), a.updateCommand(), a.deleteCommand(), a.pruneCommand(), a.recountCommand(), a.auditCommand(), a.sensitiveCommand(),
+		a.retryCommand(), a.cancelCommand(), a.updateCommand(), a.deleteCommand(), a.pruneCommand(), a.retentionCommand(), a.recountCommand(), a.auditCommand(), a.sensitiveCommand(),
 		a.workCommand(), a.workersCommand(), a.queuesCommand(), a.schedulesCommand(), a.statsCommand(), a.topCommand(), a.serveCommand(),
 		a.upCommand(), a.downCommand(), a.statusCommand(), a.backupCommand(), a.restoreCommand(), a.versionCommand(),
 		a.copyCommand(), a.reopenCommand(), a.benchCommand(), a.benchProcessCommand(),
@@ -98,7 +98,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 }
 
 // removing are the commands that remove something, or show what is hidden: no error suggests them.
-var removing = []string{"delete", "prune", "down", "restore", "unmark"}
+var removing = []string{"delete", "prune", "down", "restore", "unmark", "remove"}
 
 // suggestions returns the commands that a name may stand for: the one of a group, or those with a similar name.
 func suggestions(cmd *cobra.Command, name string) (similar []string) {

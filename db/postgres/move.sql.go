@@ -129,6 +129,21 @@ func (q *Queries) ImportQueues(ctx context.Context, items string) (int64, error)
 	return result.RowsAffected(), nil
 }
 
+const importRetentions = `-- name: ImportRetentions :execrows
+INSERT INTO sqluice_retentions (queue, kind, status, keep, origin, updated_by, updated_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), e.value->>4, e.value->>5, CAST(e.value->>6 AS BIGINT)
+FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS jsonb)) AS e (value)
+`
+
+// ImportRetentions adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportRetentions(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.Exec(ctx, importRetentions, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const importScheduleTicks = `-- name: ImportScheduleTicks :execrows
 INSERT INTO sqluice_schedule_ticks (schedule, tick, outcome, since, job_id, replaced_id, at)
 SELECT e.value->>0, CAST(e.value->>1 AS BIGINT), e.value->>2, CAST(e.value->>3 AS BIGINT),

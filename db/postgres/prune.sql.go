@@ -9,31 +9,61 @@ import (
 	"context"
 )
 
-const deleteDoneJobs = `-- name: DeleteDoneJobs :execrows
+const declareRetention = `-- name: DeclareRetention :exec
+INSERT INTO sqluice_retentions (kind, status, keep, origin, updated_at)
+VALUES (CAST($1 AS TEXT), 'done', CAST($2 AS BIGINT), 'code', CAST($3 AS BIGINT))
+ON CONFLICT (status, kind, queue, origin) DO UPDATE SET keep = excluded.keep, updated_at = excluded.updated_at
+WHERE COALESCE(sqluice_retentions.keep, -1) <> COALESCE(excluded.keep, -1)
+`
+
+type DeclareRetentionParams struct {
+	Kind string `json:"kind"`
+	Keep *int64 `json:"keep"`
+	Now  int64  `json:"now"`
+}
+
+// DeclareRetention says how long a program wants the done jobs of a kind kept.
+func (q *Queries) DeclareRetention(ctx context.Context, arg DeclareRetentionParams) error {
+	_, err := q.db.Exec(ctx, declareRetention, arg.Kind, arg.Keep, arg.Now)
+	return err
+}
+
+const deleteExpiredJobs = `-- name: DeleteExpiredJobs :execrows
 DELETE FROM sqluice_jobs WHERE id = ANY (ARRAY(
     SELECT d.id FROM sqluice_jobs AS d
-    WHERE d.id > CAST($1 AS BIGINT) AND d.id <= CAST($2 AS BIGINT)
-      AND d.status = 'done' AND d.finished_at < CAST($3 AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action = 'prune' AND r.again_at > CAST($4 AS BIGINT) LIMIT 1 OFFSET 0)
+    WHERE d.id > CAST($1 AS BIGINT) AND d.id <= CAST($2 AS BIGINT) AND d.status IN ('done', 'failed', 'cancelled')
+      AND d.finished_at < CAST($3 AS BIGINT) - COALESCE((
+          SELECT COALESCE(r.keep, 253402300799999999) FROM sqluice_retentions AS r
+          WHERE CAST($4 AS BIGINT) = 1 AND r.status = d.status AND r.kind IN ('', d.kind) AND r.queue IN ('', d.queue)
+          ORDER BY r.kind = '', r.queue = '', r.origin LIMIT 1
+      ), CASE d.status WHEN 'done' THEN CAST($5 AS BIGINT) WHEN 'failed' THEN CAST($6 AS BIGINT)
+                       ELSE CAST($7 AS BIGINT) END)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS a WHERE a.job_id = d.id AND a.action = 'prune' AND a.again_at > CAST($3 AS BIGINT) LIMIT 1 OFFSET 0)
     FOR UPDATE OF d SKIP LOCKED
 ))
 `
 
-type DeleteDoneJobsParams struct {
-	After  int64 `json:"after"`
-	LastID int64 `json:"last_id"`
-	Before int64 `json:"before"`
-	Now    int64 `json:"now"`
+type DeleteExpiredJobsParams struct {
+	After     int64 `json:"after"`
+	LastID    int64 `json:"last_id"`
+	Now       int64 `json:"now"`
+	Rules     int64 `json:"rules"`
+	Done      int64 `json:"done"`
+	Failed    int64 `json:"failed"`
+	Cancelled int64 `json:"cancelled"`
 }
 
-// DeleteDoneJobs removes the jobs after one id and up to another that are done since before a time.
+// DeleteExpiredJobs removes the jobs after one id and up to another that may go, as GetPruneStep has it.
 // It passes over rows that another process is deleting (on SQLite there are none), and over jobs that are set aside.
-func (q *Queries) DeleteDoneJobs(ctx context.Context, arg DeleteDoneJobsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteDoneJobs,
+func (q *Queries) DeleteExpiredJobs(ctx context.Context, arg DeleteExpiredJobsParams) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteExpiredJobs,
 		arg.After,
 		arg.LastID,
-		arg.Before,
 		arg.Now,
+		arg.Rules,
+		arg.Done,
+		arg.Failed,
+		arg.Cancelled,
 	)
 	if err != nil {
 		return 0, err
@@ -74,32 +104,192 @@ func (q *Queries) DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsPara
 	return result.RowsAffected(), nil
 }
 
+const deleteRetention = `-- name: DeleteRetention :execrows
+DELETE FROM sqluice_retentions WHERE queue = CAST($1 AS TEXT) AND kind = CAST($2 AS TEXT) AND status = CAST($3 AS TEXT)
+    AND origin = (SELECT MIN(r.origin) FROM sqluice_retentions AS r
+                  WHERE r.queue = CAST($1 AS TEXT) AND r.kind = CAST($2 AS TEXT) AND r.status = CAST($3 AS TEXT))
+`
+
+type DeleteRetentionParams struct {
+	Queue  string `json:"queue"`
+	Kind   string `json:"kind"`
+	Status string `json:"status"`
+}
+
+// DeleteRetention removes a rule, and of two the one that counts. Zero rows mean that there was none.
+func (q *Queries) DeleteRetention(ctx context.Context, arg DeleteRetentionParams) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteRetention, arg.Queue, arg.Kind, arg.Status)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const getPruneStep = `-- name: GetPruneStep :one
 SELECT CAST(COALESCE(MAX(s.id), 0) AS BIGINT) AS last_id, CAST(COALESCE(MIN(s.created_at), 0) AS BIGINT) AS created_at,
-       CAST(COALESCE(SUM(CASE WHEN s.status = 'done' AND s.finished_at < CAST($1 AS BIGINT) THEN 1 ELSE 0 END), 0) AS BIGINT) AS expired
+       CAST(COALESCE(SUM(CASE WHEN s.finished_at < CAST($1 AS BIGINT) - s.keep THEN 1 ELSE 0 END), 0) AS BIGINT) AS expired,
+       CAST(COALESCE(MIN(CASE WHEN s.finished_at >= CAST($1 AS BIGINT) - s.keep THEN s.finished_at + s.keep
+                              WHEN s.keep IS NULL THEN s.from_at + CAST($2 AS BIGINT) END), -1) AS BIGINT) AS next_at
 FROM (
-    SELECT j.id, j.created_at, j.status, j.finished_at FROM sqluice_jobs AS j
-    WHERE j.id > CAST($2 AS BIGINT) ORDER BY j.id LIMIT CAST($3 AS BIGINT)
+    SELECT j.id, j.created_at, j.finished_at,
+           CASE WHEN j.status = 'scheduled' AND j.run_after > CAST($1 AS BIGINT) THEN j.run_after ELSE CAST($1 AS BIGINT) END AS from_at,
+           COALESCE((
+               SELECT COALESCE(r.keep, 253402300799999999) FROM sqluice_retentions AS r
+               WHERE CAST($3 AS BIGINT) = 1 AND r.status = j.status AND r.kind IN ('', j.kind) AND r.queue IN ('', j.queue)
+               ORDER BY r.kind = '', r.queue = '', r.origin LIMIT 1
+           ), CASE j.status WHEN 'done' THEN CAST($4 AS BIGINT) WHEN 'failed' THEN CAST($5 AS BIGINT)
+                            WHEN 'cancelled' THEN CAST($6 AS BIGINT) END) AS keep
+    FROM sqluice_jobs AS j
+    WHERE j.id > CAST($7 AS BIGINT) AND j.id <= CAST($8 AS BIGINT) AND j.status <> 'deleted'
+    ORDER BY j.id LIMIT CAST($9 AS BIGINT)
 ) AS s
 `
 
 type GetPruneStepParams struct {
-	Before int64 `json:"before"`
-	After  int64 `json:"after"`
-	N      int64 `json:"n"`
+	Now       int64 `json:"now"`
+	Soonest   int64 `json:"soonest"`
+	Rules     int64 `json:"rules"`
+	Done      int64 `json:"done"`
+	Failed    int64 `json:"failed"`
+	Cancelled int64 `json:"cancelled"`
+	After     int64 `json:"after"`
+	LastID    int64 `json:"last_id"`
+	N         int64 `json:"n"`
 }
 
 type GetPruneStepRow struct {
 	LastID    int64 `json:"last_id"`
 	CreatedAt int64 `json:"created_at"`
 	Expired   int64 `json:"expired"`
+	NextAt    int64 `json:"next_at"`
 }
 
-// GetPruneStep looks at the n jobs after an id: where they end, when the first of them was created, and how many are
-// done since before a time. last_id is 0 when there is none.
+// GetPruneStep looks at the n jobs after one id and up to another: where they end (last_id, 0 when there are none), when the first of
+// them was created, how many of them may go, and when the next of the others may (next_at, -1 for none). How long a job is kept is
+// said by the rules of sqluice_retentions, unless rules is 0, and where they say nothing by done, failed and cancelled. A job that has
+// not ended may end at once, or at its run_after, and is kept from then on for the soonest of all times.
 func (q *Queries) GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPruneStepRow, error) {
-	row := q.db.QueryRow(ctx, getPruneStep, arg.Before, arg.After, arg.N)
+	row := q.db.QueryRow(ctx, getPruneStep,
+		arg.Now,
+		arg.Soonest,
+		arg.Rules,
+		arg.Done,
+		arg.Failed,
+		arg.Cancelled,
+		arg.After,
+		arg.LastID,
+		arg.N,
+	)
 	var i GetPruneStepRow
-	err := row.Scan(&i.LastID, &i.CreatedAt, &i.Expired)
+	err := row.Scan(
+		&i.LastID,
+		&i.CreatedAt,
+		&i.Expired,
+		&i.NextAt,
+	)
 	return i, err
+}
+
+const getRetention = `-- name: GetRetention :one
+SELECT r.queue, r.kind, r.status, r.keep, r.origin, r.updated_by, r.updated_at FROM sqluice_retentions AS r
+WHERE r.status = CAST($1 AS TEXT) AND r.kind IN ('', CAST($2 AS TEXT)) AND r.queue IN ('', CAST($3 AS TEXT))
+ORDER BY r.kind = '', r.queue = '', r.origin LIMIT 1
+`
+
+type GetRetentionParams struct {
+	Status string `json:"status"`
+	Kind   string `json:"kind"`
+	Queue  string `json:"queue"`
+}
+
+// GetRetention returns the rule that counts for the jobs of a queue and a kind that ended with a status.
+func (q *Queries) GetRetention(ctx context.Context, arg GetRetentionParams) (Retention, error) {
+	row := q.db.QueryRow(ctx, getRetention, arg.Status, arg.Kind, arg.Queue)
+	var i Retention
+	err := row.Scan(
+		&i.Queue,
+		&i.Kind,
+		&i.Status,
+		&i.Keep,
+		&i.Origin,
+		&i.UpdatedBy,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
+const listRetentions = `-- name: ListRetentions :many
+SELECT r.queue, r.kind, r.status, r.keep, r.origin, r.updated_by, r.updated_at FROM sqluice_retentions AS r ORDER BY r.queue, r.kind, r.status, r.origin
+`
+
+// ListRetentions lists the rules for how long ended jobs are kept.
+func (q *Queries) ListRetentions(ctx context.Context) ([]Retention, error) {
+	rows, err := q.db.Query(ctx, listRetentions)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Retention
+	for rows.Next() {
+		var i Retention
+		if err := rows.Scan(
+			&i.Queue,
+			&i.Kind,
+			&i.Status,
+			&i.Keep,
+			&i.Origin,
+			&i.UpdatedBy,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const putRetention = `-- name: PutRetention :execrows
+INSERT INTO sqluice_retentions (queue, kind, status, keep, origin, updated_by, updated_at)
+VALUES (CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT), 'client',
+        CAST($5 AS TEXT), CAST($6 AS BIGINT))
+ON CONFLICT (status, kind, queue, origin) DO UPDATE SET keep = excluded.keep, updated_by = excluded.updated_by, updated_at = excluded.updated_at
+WHERE COALESCE(sqluice_retentions.keep, -1) <> COALESCE(excluded.keep, -1)
+`
+
+type PutRetentionParams struct {
+	Queue     string  `json:"queue"`
+	Kind      string  `json:"kind"`
+	Status    string  `json:"status"`
+	Keep      *int64  `json:"keep"`
+	UpdatedBy *string `json:"updated_by"`
+	Now       int64   `json:"now"`
+}
+
+// PutRetention says how long jobs are kept. Zero rows mean that it was said already.
+func (q *Queries) PutRetention(ctx context.Context, arg PutRetentionParams) (int64, error) {
+	result, err := q.db.Exec(ctx, putRetention,
+		arg.Queue,
+		arg.Kind,
+		arg.Status,
+		arg.Keep,
+		arg.UpdatedBy,
+		arg.Now,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const withdrawRetention = `-- name: WithdrawRetention :exec
+DELETE FROM sqluice_retentions WHERE queue = '' AND kind = CAST($1 AS TEXT) AND status = 'done' AND origin = 'code'
+`
+
+// WithdrawRetention removes the rule of a program for a kind.
+func (q *Queries) WithdrawRetention(ctx context.Context, kind string) error {
+	_, err := q.db.Exec(ctx, withdrawRetention, kind)
+	return err
 }

@@ -71,9 +71,8 @@ type Querier interface {
 	CountRunningJobsInQueue(ctx context.Context, queue string) ([]CountRunningJobsInQueueRow, error)
 	// CountRunningJobsPerWorker counts the running jobs of each worker that has any.
 	CountRunningJobsPerWorker(ctx context.Context) ([]CountRunningJobsPerWorkerRow, error)
-	// DeleteDoneJobs removes the jobs after one id and up to another that are done since before a time.
-	// It passes over rows that another process is deleting (on SQLite there are none), and over jobs that are set aside.
-	DeleteDoneJobs(ctx context.Context, arg DeleteDoneJobsParams) (int64, error)
+	// DeclareRetention says how long a program wants the done jobs of a kind kept.
+	DeclareRetention(ctx context.Context, arg DeclareRetentionParams) error
 	// DeleteEmptyJobCounts removes the counts of kinds that have no job left.
 	DeleteEmptyJobCounts(ctx context.Context) (int64, error)
 	// DeleteEndedWorker drops the row of a worker that has ended.
@@ -82,6 +81,9 @@ type Querier interface {
 	DeleteEndedWorkers(ctx context.Context, before int64) (int64, error)
 	// DeleteExpiredJob removes a job that failed or was cancelled before a time.
 	DeleteExpiredJob(ctx context.Context, arg DeleteExpiredJobParams) (int64, error)
+	// DeleteExpiredJobs removes the jobs after one id and up to another that may go, as GetPruneStep has it.
+	// It passes over rows that another process is deleting (on SQLite there are none), and over jobs that are set aside.
+	DeleteExpiredJobs(ctx context.Context, arg DeleteExpiredJobsParams) (int64, error)
 	// DeleteFailedJobs removes up to n jobs that failed or were cancelled before a time, the oldest first.
 	// It passes over rows that another process is deleting (on SQLite there are none), and over jobs that are set aside.
 	DeleteFailedJobs(ctx context.Context, arg DeleteFailedJobsParams) (int64, error)
@@ -97,6 +99,8 @@ type Querier interface {
 	DeleteOldScheduleTicks(ctx context.Context, arg DeleteOldScheduleTicksParams) (int64, error)
 	// DeletePastUniqueKeys removes up to n unique keys that are free again. It does not wait for rows that are locked (on SQLite none are).
 	DeletePastUniqueKeys(ctx context.Context, arg DeletePastUniqueKeysParams) (int64, error)
+	// DeleteRetention removes a rule, and of two the one that counts. Zero rows mean that there was none.
+	DeleteRetention(ctx context.Context, arg DeleteRetentionParams) (int64, error)
 	// DeleteSchedule removes a schedule; its jobs stay.
 	DeleteSchedule(ctx context.Context, name string) (int64, error)
 	// DeleteSensitiveFields takes the marks from fields of one kind, a JSON list of paths.
@@ -156,9 +160,13 @@ type Querier interface {
 	GetNextRunAfter(ctx context.Context) (int64, error)
 	// GetOldestJobHistory is when the oldest step of one length since a time began; 0 when there is none.
 	GetOldestJobHistory(ctx context.Context, arg GetOldestJobHistoryParams) (int64, error)
-	// GetPruneStep looks at the n jobs after an id: where they end, when the first of them was created, and how many are
-	// done since before a time. last_id is 0 when there is none.
+	// GetPruneStep looks at the n jobs after one id and up to another: where they end (last_id, 0 when there are none), when the first of
+	// them was created, how many of them may go, and when the next of the others may (next_at, -1 for none). How long a job is kept is
+	// said by the rules of sqluice_retentions, unless rules is 0, and where they say nothing by done, failed and cancelled. A job that has
+	// not ended may end at once, or at its run_after, and is kept from then on for the soonest of all times.
 	GetPruneStep(ctx context.Context, arg GetPruneStepParams) (GetPruneStepRow, error)
+	// GetRetention returns the rule that counts for the jobs of a queue and a kind that ended with a status.
+	GetRetention(ctx context.Context, arg GetRetentionParams) (Retention, error)
 	// GetSchedule returns a schedule.
 	GetSchedule(ctx context.Context, name string) (Schedule, error)
 	// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, when the
@@ -187,6 +195,8 @@ type Querier interface {
 	ImportKindPauses(ctx context.Context, items string) (int64, error)
 	// ImportQueues adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportQueues(ctx context.Context, items string) (int64, error)
+	// ImportRetentions adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+	ImportRetentions(ctx context.Context, items string) (int64, error)
 	// ImportScheduleTicks adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 	ImportScheduleTicks(ctx context.Context, items string) (int64, error)
 	// ImportSchedules adds rows as they are: a JSON list of lists, each in the order of the table's columns.
@@ -270,6 +280,8 @@ type Querier interface {
 	ListRefusals(ctx context.Context, jobID int64) ([]Refusal, error)
 	// ListReplacingTicks lists the ticks of a schedule for which a job was cancelled.
 	ListReplacingTicks(ctx context.Context, arg ListReplacingTicksParams) ([]ScheduleTick, error)
+	// ListRetentions lists the rules for how long ended jobs are kept.
+	ListRetentions(ctx context.Context) ([]Retention, error)
 	// ListScheduleTicks lists the ticks of a schedule, newest first.
 	ListScheduleTicks(ctx context.Context, arg ListScheduleTicksParams) ([]ScheduleTick, error)
 	// ListScheduleTimes lists when schedules are due, and what keeps them from it.
@@ -305,6 +317,8 @@ type Querier interface {
 	// PromoteListedJobs makes those jobs of a JSON list of ids claimable that are scheduled and due.
 	// It does not wait for rows that are locked (on SQLite none are).
 	PromoteListedJobs(ctx context.Context, arg PromoteListedJobsParams) (int64, error)
+	// PutRetention says how long jobs are kept. Zero rows mean that it was said already.
+	PutRetention(ctx context.Context, arg PutRetentionParams) (int64, error)
 	// PutSchedule adds a schedule, or replaces what was said of the one with the name. Its next tick stays, unless its times change.
 	PutSchedule(ctx context.Context, arg PutScheduleParams) error
 	// RecordExpiredJobs adds a row to the errors of each job of a JSON list of ids, all of which ExpireJobs has ended in the same transaction.
@@ -381,6 +395,8 @@ type Querier interface {
 	// UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
 	// when its run_after has come.
 	UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error)
+	// WithdrawRetention removes the rule of a program for a kind.
+	WithdrawRetention(ctx context.Context, kind string) error
 }
 
 var _ Querier = (*Queries)(nil)

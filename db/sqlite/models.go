@@ -95,6 +95,16 @@ type Refusal struct {
 	AgainAt int64  `json:"again_at"`
 }
 
+type Retention struct {
+	Queue     string  `json:"queue"`
+	Kind      string  `json:"kind"`
+	Status    string  `json:"status"`
+	Keep      *int64  `json:"keep"`
+	Origin    string  `json:"origin"`
+	UpdatedBy *string `json:"updated_by"`
+	UpdatedAt int64   `json:"updated_at"`
+}
+
 type Schedule struct {
 	Name      string  `json:"name"`
 	Kind      string  `json:"kind"`

@@ -126,6 +126,21 @@ func (q *Queries) ImportQueues(ctx context.Context, items string) (int64, error)
 	return result.RowsAffected()
 }
 
+const importRetentions = `-- name: ImportRetentions :execrows
+INSERT INTO sqluice_retentions (queue, kind, status, keep, origin, updated_by, updated_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
+FROM json_each(CAST(?1 AS TEXT)) AS e
+`
+
+// ImportRetentions adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+func (q *Queries) ImportRetentions(ctx context.Context, items string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, importRetentions, items)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const importScheduleTicks = `-- name: ImportScheduleTicks :execrows
 INSERT INTO sqluice_schedule_ticks (schedule, tick, outcome, since, job_id, replaced_id, at)
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6

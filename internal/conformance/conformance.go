@@ -83,6 +83,7 @@ func Run(t *testing.T, open Open) {
 		{"Fault", faultTests},
 		{"Schema", schemaTests},
 		{"Retention", retentionTests},
+		{"RetentionRules", retentionRuleTests},
 		{"KeepNothing", nothingTests},
 		{"Middleware", middlewareTests},
 		{"Observe", observeTests},

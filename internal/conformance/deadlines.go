@@ -160,6 +160,10 @@ func (d *deadlines) addInspector(failed, cancelled, waiting int64) {
 	d.add(true, "Inspector.Recount", func(ctx context.Context) error { _, err := in.Recount(ctx); return err })
 	d.add(true, "Inspector.MarkSensitive", func(ctx context.Context) error { return in.MarkSensitive(ctx, late, "a") })
 	d.maybe("Inspector.UnmarkSensitive", func(ctx context.Context) error { _, err := in.UnmarkSensitive(ctx, late, "a"); return err })
+	rule := inspect.RetentionRule{Kind: late, Status: jobs.StatusDone, Keep: time.Hour}
+	d.add(true, "Inspector.SetRetention", func(ctx context.Context) error { _, err := in.SetRetention(ctx, rule); return err })
+	d.maybe("Inspector.RemoveRetention", func(ctx context.Context) error { _, err := in.RemoveRetention(ctx, rule); return err })
+	d.add(false, "Inspector.Retentions", func(ctx context.Context) error { _, err := in.Retentions(ctx); return err })
 	d.maybe("Inspector.Prune", func(ctx context.Context) error { _, err := in.Prune(ctx, jobs.StatusDone, 0); return err })
 	d.maybe("Inspector.PruneHistory", in.PruneHistory)
 	d.maybe("Inspector.LastAttempt", func(ctx context.Context) error {

@@ -64,7 +64,11 @@ func testFailedChanges(f *fixture) {
 			_, err := inspect.New(c).Prune(ctx, jobs.StatusFailed, 0)
 			return err
 		},
-		"a pause":           func(ctx context.Context, c *jobs.Client) error { _, err := c.PauseQueue(ctx, "q"); return err },
+		"a pause": func(ctx context.Context, c *jobs.Client) error { _, err := c.PauseQueue(ctx, "q"); return err },
+		"a rule of retention": func(ctx context.Context, c *jobs.Client) error {
+			_, err := inspect.New(c).SetRetention(ctx, inspect.RetentionRule{Status: jobs.StatusDone, Keep: time.Hour})
+			return err
+		},
 		"a pause of a kind": func(ctx context.Context, c *jobs.Client) error { _, err := c.PauseKind(ctx, "q", "k"); return err },
 		"an enqueue": func(ctx context.Context, c *jobs.Client) error {
 			_, err := c.Enqueue(ctx, "new", json.RawMessage("{}"))

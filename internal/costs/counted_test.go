@@ -147,9 +147,9 @@ func (q counted) CountRunningJobsPerWorker(ctx context.Context) ([]db.CountRunni
 	return q.own.CountRunningJobsPerWorker(ctx)
 }
 
-func (q counted) DeleteDoneJobs(ctx context.Context, arg db.DeleteDoneJobsParams) (int64, error) {
-	q.note("DeleteDoneJobs")
-	return q.own.DeleteDoneJobs(ctx, arg)
+func (q counted) DeclareRetention(ctx context.Context, arg db.DeclareRetentionParams) error {
+	q.note("DeclareRetention")
+	return q.own.DeclareRetention(ctx, arg)
 }
 
 func (q counted) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
@@ -170,6 +170,11 @@ func (q counted) DeleteEndedWorkers(ctx context.Context, arg int64) (int64, erro
 func (q counted) DeleteExpiredJob(ctx context.Context, arg db.DeleteExpiredJobParams) (int64, error) {
 	q.note("DeleteExpiredJob")
 	return q.own.DeleteExpiredJob(ctx, arg)
+}
+
+func (q counted) DeleteExpiredJobs(ctx context.Context, arg db.DeleteExpiredJobsParams) (int64, error) {
+	q.note("DeleteExpiredJobs")
+	return q.own.DeleteExpiredJobs(ctx, arg)
 }
 
 func (q counted) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsParams) (int64, error) {
@@ -205,6 +210,11 @@ func (q counted) DeleteOldScheduleTicks(ctx context.Context, arg db.DeleteOldSch
 func (q counted) DeletePastUniqueKeys(ctx context.Context, arg db.DeletePastUniqueKeysParams) (int64, error) {
 	q.note("DeletePastUniqueKeys")
 	return q.own.DeletePastUniqueKeys(ctx, arg)
+}
+
+func (q counted) DeleteRetention(ctx context.Context, arg db.DeleteRetentionParams) (int64, error) {
+	q.note("DeleteRetention")
+	return q.own.DeleteRetention(ctx, arg)
 }
 
 func (q counted) DeleteSchedule(ctx context.Context, arg string) (int64, error) {
@@ -327,6 +337,11 @@ func (q counted) GetPruneStep(ctx context.Context, arg db.GetPruneStepParams) (d
 	return q.own.GetPruneStep(ctx, arg)
 }
 
+func (q counted) GetRetention(ctx context.Context, arg db.GetRetentionParams) (db.Retention, error) {
+	q.note("GetRetention")
+	return q.own.GetRetention(ctx, arg)
+}
+
 func (q counted) GetSchedule(ctx context.Context, arg string) (db.Schedule, error) {
 	q.note("GetSchedule")
 	return q.own.GetSchedule(ctx, arg)
@@ -385,6 +400,11 @@ func (q counted) ImportKindPauses(ctx context.Context, arg string) (int64, error
 func (q counted) ImportQueues(ctx context.Context, arg string) (int64, error) {
 	q.note("ImportQueues")
 	return q.own.ImportQueues(ctx, arg)
+}
+
+func (q counted) ImportRetentions(ctx context.Context, arg string) (int64, error) {
+	q.note("ImportRetentions")
+	return q.own.ImportRetentions(ctx, arg)
 }
 
 func (q counted) ImportScheduleTicks(ctx context.Context, arg string) (int64, error) {
@@ -577,6 +597,11 @@ func (q counted) ListReplacingTicks(ctx context.Context, arg db.ListReplacingTic
 	return q.own.ListReplacingTicks(ctx, arg)
 }
 
+func (q counted) ListRetentions(ctx context.Context) ([]db.Retention, error) {
+	q.note("ListRetentions")
+	return q.own.ListRetentions(ctx)
+}
+
 func (q counted) ListScheduleTicks(ctx context.Context, arg db.ListScheduleTicksParams) ([]db.ScheduleTick, error) {
 	q.note("ListScheduleTicks")
 	return q.own.ListScheduleTicks(ctx, arg)
@@ -650,6 +675,11 @@ func (q counted) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams
 func (q counted) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobsParams) (int64, error) {
 	q.note("PromoteListedJobs")
 	return q.own.PromoteListedJobs(ctx, arg)
+}
+
+func (q counted) PutRetention(ctx context.Context, arg db.PutRetentionParams) (int64, error) {
+	q.note("PutRetention")
+	return q.own.PutRetention(ctx, arg)
 }
 
 func (q counted) PutSchedule(ctx context.Context, arg db.PutScheduleParams) error {
@@ -805,4 +835,9 @@ func (q counted) TakeUniqueKey(ctx context.Context, arg db.TakeUniqueKeyParams) 
 func (q counted) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobParams) (int64, error) {
 	q.note("UpdateWaitingJob")
 	return q.own.UpdateWaitingJob(ctx, arg)
+}
+
+func (q counted) WithdrawRetention(ctx context.Context, arg string) error {
+	q.note("WithdrawRetention")
+	return q.own.WithdrawRetention(ctx, arg)
 }

@@ -112,6 +112,13 @@ func (s Side) contents(ctx context.Context) (contents, error) {
 		if len(kinds) > 0 {
 			has.rows = append(has.rows, "kinds that are paused")
 		}
+		rules, err := q.ListRetentions(ctx)
+		if err != nil {
+			return err
+		}
+		if len(rules) > 0 {
+			has.rows = append(has.rows, "rules of how long jobs are kept")
+		}
 		schedules, err := q.ListSchedules(ctx, db.ListSchedulesParams{N: 1})
 		if err != nil {
 			return err

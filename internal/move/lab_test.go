@@ -294,6 +294,7 @@ type everything struct {
 	workers []db.Worker
 	queues  map[string]db.Queue
 	kinds   []db.KindPause
+	rules   []db.Retention
 	audit   []db.JobAudit
 	marks   map[[2]string]bool // sensitive fields, by kind and path
 
@@ -341,6 +342,12 @@ func (l *lab) everything(p *place) everything {
 			return err
 		}
 		slices.SortFunc(all.kinds, func(a, b db.KindPause) int { return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind)) })
+		if all.rules, err = q.ListRetentions(ctx); err != nil {
+			return err
+		}
+		slices.SortFunc(all.rules, func(a, b db.Retention) int {
+			return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Origin, b.Origin))
+		})
 		rows, err := q.ListQueueRows(ctx)
 		for _, row := range rows {
 			all.queues[row.Name] = row

@@ -50,6 +50,10 @@ func testNotEmpty(l *lab) {
 	l.must(err)
 	l.refused(l.config(), ErrNotEmpty, "target "+l.to.name, "kinds that are paused")
 	l.to.empty(l.T)
+	_, err = inspect.New(target).SetRetention(l.ctx, inspect.RetentionRule{Status: jobs.StatusDone, Keep: jobs.Forever})
+	l.must(err)
+	l.refused(l.config(), ErrNotEmpty, "target "+l.to.name, "rules of how long jobs are kept")
+	l.to.empty(l.T)
 	l.enqueue(l.to, 1)
 	l.refused(l.config(), ErrNotEmpty, "target "+l.to.name, "jobs")
 	if n := len(l.everything(l.to).jobs); n != 1 {

@@ -60,7 +60,11 @@ func checkNothingCopied(ctx context.Context, q db.Querier, row db.Move) error {
 	if err != nil {
 		return err
 	}
-	if last.Job == 0 && last.JobError == 0 && last.Worker == 0 && len(queues)+len(kinds) == 0 {
+	rules, err := q.ListRetentions(ctx)
+	if err != nil {
+		return err
+	}
+	if last.Job == 0 && last.JobError == 0 && last.Worker == 0 && len(queues)+len(kinds)+len(rules) == 0 {
 		return nil
 	}
 	return fmt.Errorf("%w from %s", ErrPart, row.Peer)

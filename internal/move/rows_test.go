@@ -118,6 +118,12 @@ func oddities() everything {
 		{Queue: "Z", Kind: "k", PausedAt: 0, UpdatedAt: last},
 		{Queue: "\u00e9", Kind: nastyName, PausedAt: 6, PausedUntil: ptr(last), PausedBy: ptr(nastyName), UpdatedAt: 6},
 	}
+	all.rules = []db.Retention{
+		{Status: "failed", Origin: "client", UpdatedAt: last},
+		{Kind: "k", Status: "done", Keep: ptr[int64](0), Origin: "client", UpdatedBy: ptr(nastyName), UpdatedAt: 1},
+		{Kind: "k", Status: "done", Keep: ptr[int64](7), Origin: "code"},
+		{Queue: "\u00e9", Kind: nastyName, Status: "cancelled", Keep: ptr[int64](3_153_600_000_000_000), Origin: "client"},
+	}
 	all.schedules = []db.Schedule{
 		{Name: "Z", Kind: "k", Queue: "q", Payload: "{}", Options: `{"priority": 5}`, Spec: "* * * * *", Zone: "UTC", CatchUp: "latest", Overlap: "allow", Origin: "client"},
 		{Name: "\u00e9", Kind: nastyName, Queue: nastyName, Payload: `[1, 2.50]`, Options: "{}", Spec: nastyName, Zone: nastyName, CatchUp: "all:999",
@@ -173,6 +179,7 @@ func (l *lab) put(p *place, all everything) {
 	put(db.Querier.ImportScheduleTicks, len(all.ticks), func(i int) any { return all.ticks[i] })
 	put(db.Querier.ImportUniqueKeys, len(all.keys), func(i int) any { return all.keys[i] })
 	put(db.Querier.ImportKindPauses, len(all.kinds), func(i int) any { return all.kinds[i] })
+	put(db.Querier.ImportRetentions, len(all.rules), func(i int) any { return all.rules[i] })
 	put(db.Querier.ImportQueues, len(queues), func(i int) any { return queues[i] })
 }
 
@@ -218,6 +225,9 @@ func (l *lab) wantEverything(p *place, want everything) {
 	if len(have.keys)+len(want.keys) > 0 && !reflect.DeepEqual(have.keys, want.keys) {
 		l.Errorf("unique keys are\n%+v, not\n%+v", have.keys, want.keys)
 	}
+	if len(have.rules)+len(want.rules) > 0 && !reflect.DeepEqual(have.rules, want.rules) {
+		l.Errorf("the rules of retention are\n%+v, not\n%+v", have.rules, want.rules)
+	}
 	if len(have.kinds)+len(want.kinds) > 0 && !reflect.DeepEqual(have.kinds, want.kinds) {
 		l.Errorf("paused kinds are\n%+v, not\n%+v", have.kinds, want.kinds)
 	}
@@ -238,6 +248,7 @@ func testEveryColumn(l *lab) {
 		"sqluice_schedules": int64(len(all.schedules)), "sqluice_schedule_ticks": int64(len(all.ticks)),
 		"sqluice_unique_keys": int64(len(all.keys)),
 		"sqluice_kind_pauses": int64(len(all.kinds)),
+		"sqluice_retentions":  int64(len(all.rules)),
 	}
 	sums := map[string]Sum{}
 	for _, sum := range report.Sums {

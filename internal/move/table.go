@@ -74,7 +74,7 @@ func tables() []table {
 	}
 }
 
-// named are the tables whose rows have names and no ids. They are read as a whole: queues that were ever paused, kinds that are, schedules and their
+// named are the tables whose rows have names and no ids. They are read as a whole: queues that were ever paused, kinds that are, how long jobs are kept, schedules and their
 // last ticks, unique keys that are taken until a time. Rows are numbered in the order of their names' bytes, because engines sort text differently.
 func named() []table {
 	return []table{
@@ -82,6 +82,10 @@ func named() []table {
 			func(a, b db.Queue) int { return cmp.Compare(a.Name, b.Name) }),
 		namedTable("sqluice_kind_pauses", "pause of a kind", db.Querier.ImportKindPauses, db.Querier.ListKindPauses,
 			func(a, b db.KindPause) int { return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind)) }),
+		namedTable("sqluice_retentions", "rule of retention", db.Querier.ImportRetentions, db.Querier.ListRetentions,
+			func(a, b db.Retention) int {
+				return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Status, b.Status), cmp.Compare(a.Origin, b.Origin))
+			}),
 		namedTable("sqluice_schedules", "schedule", db.Querier.ImportSchedules,
 			func(q db.Querier, ctx context.Context) ([]db.Schedule, error) {
 				return q.ListSchedules(ctx, db.ListSchedulesParams{N: math.MaxInt64})

@@ -32,6 +32,9 @@ const (
 	ActionMark       = jobtype.ActionMark       // marked fields of a kind as sensitive
 	ActionUnmark     = jobtype.ActionUnmark     // removed such marks
 
+	ActionSetRetention    = jobtype.ActionSetRetention    // said how long some ended jobs are kept
+	ActionRemoveRetention = jobtype.ActionRemoveRetention // took that back
+
 	ActionSchedule       = jobtype.ActionSchedule       // added or replaced a schedule
 	ActionPauseSchedule  = jobtype.ActionPauseSchedule  // stopped it
 	ActionResumeSchedule = jobtype.ActionResumeSchedule // let it go on

@@ -12,5 +12,5 @@
 //
 // The files by subject: list and search (jobs by a filter), failed (the report of failures), errors (a job's attempts), counts
 // and history (sums), snapshot, stats and why (what waits, what works, and why a job does not run), many, retryfailed, prune
-// and rescue (changes), sensitive (marks of fields), audit (who changed what).
+// and rescue (changes), retention (how long ended jobs are kept), sensitive (marks of fields), audit (who changed what).
 package inspect

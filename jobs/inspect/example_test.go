@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -45,6 +46,28 @@ func ExampleInspector_ListPage() {
 	// 3 pending {"To":"Edsger"}
 	// 2 pending {"To":"Grace"}
 	// 1 pending {"To":"Ada"}
+}
+
+// Done jobs of one kind are kept for a month, whatever the runners are configured with, and failed ones of one queue for ever.
+func ExampleInspector_SetRetention() {
+	ctx, client, closeAll := openQueue()
+	defer closeAll()
+	inspector := inspect.New(client)
+	for _, rule := range []inspect.RetentionRule{
+		{Kind: Send.Name, Status: jobs.StatusDone, Keep: 30 * 24 * time.Hour},
+		{Queue: "billing", Status: jobs.StatusFailed, Keep: jobs.Forever},
+	} {
+		_, err := inspector.SetRetention(ctx, rule)
+		check(err)
+	}
+	rules, err := inspector.Retentions(ctx)
+	check(err)
+	for _, rule := range rules {
+		fmt.Println(rule)
+	}
+	// Output:
+	// done jobs of kind "send"
+	// failed jobs of queue "billing"
 }
 
 // What failed, by kind and error, and another try for all of it. The audit log records the actor.

@@ -14,6 +14,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -24,6 +25,7 @@ type Reason string
 
 const (
 	ReasonEnded      Reason = "ended"            // it has a final status
+	ReasonKept       Reason = "kept"             // a rule says how long it is kept after its end
 	ReasonExpired    Reason = "expired"          // no worker had started it by the time that it had to start by
 	ReasonStartBy    Reason = "start-by"         // it waits, and ends as cancelled when it has not started by a time
 	ReasonReplaced   Reason = "replaced"         // its schedule cancelled it for the job of another tick
@@ -85,10 +87,11 @@ func (in *Inspector) Why(ctx context.Context, id int64) (Diagnosis, error) {
 // why collects what the findings say of a job.
 type why struct {
 	job      jobs.Job
-	movedAt  time.Time    // when a move closed the queue
-	paused   QueueInfo    // the pauses of its queue
-	refusals []db.Refusal // that mean something at its status
-	holder   int64        // of an ended job: the live job that has its unique key
+	movedAt  time.Time     // when a move closed the queue
+	paused   QueueInfo     // the pauses of its queue
+	refusals []db.Refusal  // that mean something at its status
+	rule     *db.Retention // of an ended job: how long it is kept; nil when that is for the runners to say
+	holder   int64         // of an ended job: the live job that has its unique key
 	replaced []db.ScheduleTick
 	expired  time.Time    // when it ended because it was not started in time; zero when it was or ended otherwise
 	takers   []WorkerInfo // the live workers that take its kind from its queue
@@ -156,11 +159,26 @@ func (w *why) readEnd(ctx context.Context, q db.Querier) (err error) {
 			w.expired = core.Time(last[0].EndedAt)
 		}
 	}
+	if err := w.readRule(ctx, q); err != nil {
+		return err
+	}
 	if (w.job.Status.Final() || w.job.Successor) && w.job.UniqueKey != "" {
 		w.holder, err = lifecycle.HolderOf(ctx, q, w.job.Kind, w.job.UniqueKey)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = nil
 		}
+	}
+	return err
+}
+
+// readRule reads how long a job is kept that has ended.
+func (w *why) readRule(ctx context.Context, q db.Querier) error {
+	rule, err := q.GetRetention(ctx, db.GetRetentionParams{Status: string(w.job.Status), Kind: w.job.Kind, Queue: w.job.Queue})
+	switch {
+	case err == nil:
+		w.rule = &rule
+	case errors.Is(err, sql.ErrNoRows):
+		err = nil
 	}
 	return err
 }
@@ -302,7 +320,20 @@ func (w *why) ended() []Finding {
 			strconv.Quote(by.Schedule), core.Deref(by.JobID), moment(core.Time(by.Tick)))},
 		possible{w.holder != 0 && j.Status != jobs.StatusDone,
 			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
+		possible{w.rule != nil, w.kept()},
 	), w.refused()...)
+}
+
+// kept says how long an ended job is kept, by a rule.
+func (w *why) kept() Finding {
+	if w.rule == nil {
+		return Finding{}
+	}
+	of := RetentionRule{Queue: w.rule.Queue, Kind: w.rule.Kind, Status: w.job.Status}
+	if w.rule.Keep == nil {
+		return say(ReasonKept, "it is kept for ever: so says the rule for %s", of)
+	}
+	return say(ReasonKept, "it is kept until %s, and a worker removes it then: so says the rule for %s", moment(w.job.FinishedAt.Add(prune.KeepOf(w.rule.Keep))), of)
 }
 
 // underWay returns the findings of a running job.

@@ -17,6 +17,9 @@ const (
 	ActionMark       Action = "mark"        // marked fields of a kind as sensitive
 	ActionUnmark     Action = "unmark"      // removed such marks
 
+	ActionSetRetention    Action = "set retention"    // said how long some ended jobs are kept
+	ActionRemoveRetention Action = "remove retention" // took that back
+
 	ActionSchedule       Action = "put schedule"    // added or replaced a schedule
 	ActionPauseSchedule  Action = "pause schedule"  // stopped it
 	ActionResumeSchedule Action = "resume schedule" // let it go on
@@ -29,6 +32,6 @@ func Actions() []Action {
 	return []Action{
 		ActionEnqueue, ActionRetry, ActionCancel, ActionUpdate, ActionDelete, ActionPrune, ActionPause, ActionResume,
 		ActionPauseKind, ActionResumeKind, ActionMark, ActionUnmark,
-		ActionSchedule, ActionPauseSchedule, ActionResumeSchedule, ActionRunSchedule, ActionDeleteSchedule,
+		ActionSetRetention, ActionRemoveRetention, ActionSchedule, ActionPauseSchedule, ActionResumeSchedule, ActionRunSchedule, ActionDeleteSchedule,
 	}
 }

@@ -12,7 +12,7 @@ type mover struct{ *connections }
 
 // Settle takes, and at once gives back, locks that every writer's transaction stands in the way of until it ends.
 func (s mover) Settle(ctx context.Context) error {
-	for _, name := range []string{"settle_workers", "settle_jobs", "settle_errors", "settle_queues", "settle_pauses", "settle_schedules"} {
+	for _, name := range []string{"settle_workers", "settle_jobs", "settle_errors", "settle_queues", "settle_pauses", "settle_retentions", "settle_schedules"} {
 		if err := s.settle(ctx, name); err != nil {
 			return translate(err)
 		}

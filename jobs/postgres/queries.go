@@ -179,8 +179,8 @@ func (q queries) CountRunningJobsPerWorker(ctx context.Context) ([]db.CountRunni
 	return list, nil
 }
 
-func (q queries) DeleteDoneJobs(ctx context.Context, arg db.DeleteDoneJobsParams) (int64, error) {
-	return q.own.DeleteDoneJobs(ctx, dbpostgres.DeleteDoneJobsParams(arg))
+func (q queries) DeclareRetention(ctx context.Context, arg db.DeclareRetentionParams) error {
+	return q.own.DeclareRetention(ctx, dbpostgres.DeclareRetentionParams(arg))
 }
 
 func (q queries) DeleteEmptyJobCounts(ctx context.Context) (int64, error) {
@@ -197,6 +197,10 @@ func (q queries) DeleteEndedWorkers(ctx context.Context, arg int64) (int64, erro
 
 func (q queries) DeleteExpiredJob(ctx context.Context, arg db.DeleteExpiredJobParams) (int64, error) {
 	return q.own.DeleteExpiredJob(ctx, dbpostgres.DeleteExpiredJobParams(arg))
+}
+
+func (q queries) DeleteExpiredJobs(ctx context.Context, arg db.DeleteExpiredJobsParams) (int64, error) {
+	return q.own.DeleteExpiredJobs(ctx, dbpostgres.DeleteExpiredJobsParams(arg))
 }
 
 func (q queries) DeleteFailedJobs(ctx context.Context, arg db.DeleteFailedJobsParams) (int64, error) {
@@ -225,6 +229,10 @@ func (q queries) DeleteOldScheduleTicks(ctx context.Context, arg db.DeleteOldSch
 
 func (q queries) DeletePastUniqueKeys(ctx context.Context, arg db.DeletePastUniqueKeysParams) (int64, error) {
 	return q.own.DeletePastUniqueKeys(ctx, dbpostgres.DeletePastUniqueKeysParams(arg))
+}
+
+func (q queries) DeleteRetention(ctx context.Context, arg db.DeleteRetentionParams) (int64, error) {
+	return q.own.DeleteRetention(ctx, dbpostgres.DeleteRetentionParams(arg))
 }
 
 func (q queries) DeleteSchedule(ctx context.Context, arg string) (int64, error) {
@@ -354,6 +362,11 @@ func (q queries) GetPruneStep(ctx context.Context, arg db.GetPruneStepParams) (d
 	return db.GetPruneStepRow(row), err
 }
 
+func (q queries) GetRetention(ctx context.Context, arg db.GetRetentionParams) (db.Retention, error) {
+	row, err := q.own.GetRetention(ctx, dbpostgres.GetRetentionParams(arg))
+	return db.Retention(row), err
+}
+
 func (q queries) GetSchedule(ctx context.Context, arg string) (db.Schedule, error) {
 	row, err := q.own.GetSchedule(ctx, arg)
 	return db.Schedule(row), err
@@ -404,6 +417,10 @@ func (q queries) ImportKindPauses(ctx context.Context, arg string) (int64, error
 
 func (q queries) ImportQueues(ctx context.Context, arg string) (int64, error) {
 	return q.own.ImportQueues(ctx, arg)
+}
+
+func (q queries) ImportRetentions(ctx context.Context, arg string) (int64, error) {
+	return q.own.ImportRetentions(ctx, arg)
 }
 
 func (q queries) ImportScheduleTicks(ctx context.Context, arg string) (int64, error) {
@@ -742,6 +759,18 @@ func (q queries) ListReplacingTicks(ctx context.Context, arg db.ListReplacingTic
 	return list, nil
 }
 
+func (q queries) ListRetentions(ctx context.Context) ([]db.Retention, error) {
+	rows, err := q.own.ListRetentions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.Retention, len(rows))
+	for i, row := range rows {
+		list[i] = db.Retention(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListScheduleTicks(ctx context.Context, arg db.ListScheduleTicksParams) ([]db.ScheduleTick, error) {
 	rows, err := q.own.ListScheduleTicks(ctx, dbpostgres.ListScheduleTicksParams(arg))
 	if err != nil {
@@ -840,6 +869,10 @@ func (q queries) PromoteDueJobs(ctx context.Context, arg db.PromoteDueJobsParams
 
 func (q queries) PromoteListedJobs(ctx context.Context, arg db.PromoteListedJobsParams) (int64, error) {
 	return q.own.PromoteListedJobs(ctx, dbpostgres.PromoteListedJobsParams(arg))
+}
+
+func (q queries) PutRetention(ctx context.Context, arg db.PutRetentionParams) (int64, error) {
+	return q.own.PutRetention(ctx, dbpostgres.PutRetentionParams(arg))
 }
 
 func (q queries) PutSchedule(ctx context.Context, arg db.PutScheduleParams) error {
@@ -996,4 +1029,8 @@ func (q queries) TakeUniqueKey(ctx context.Context, arg db.TakeUniqueKeyParams) 
 
 func (q queries) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobParams) (int64, error) {
 	return q.own.UpdateWaitingJob(ctx, dbpostgres.UpdateWaitingJobParams(arg))
+}
+
+func (q queries) WithdrawRetention(ctx context.Context, arg string) error {
+	return q.own.WithdrawRetention(ctx, arg)
 }

@@ -1,9 +1,57 @@
 -- name: GetPruneStep :one
--- GetPruneStep looks at the n jobs after an id: where they end, when the first of them was created, and how many are
--- done since before a time. last_id is 0 when there is none.
+-- GetPruneStep looks at the n jobs after one id and up to another: where they end (last_id, 0 when there are none), when the first of
+-- them was created, how many of them may go, and when the next of the others may (next_at, -1 for none). How long a job is kept is
+-- said by the rules of sqluice_retentions, unless rules is 0, and where they say nothing by done, failed and cancelled. A job that has
+-- not ended may end at once, or at its run_after, and is kept from then on for the soonest of all times.
 SELECT CAST(COALESCE(MAX(s.id), 0) AS BIGINT) AS last_id, CAST(COALESCE(MIN(s.created_at), 0) AS BIGINT) AS created_at,
-       CAST(COALESCE(SUM(CASE WHEN s.status = 'done' AND s.finished_at < CAST(@before AS BIGINT) THEN 1 ELSE 0 END), 0) AS BIGINT) AS expired
+       CAST(COALESCE(SUM(CASE WHEN s.finished_at < CAST(@now AS BIGINT) - s.keep THEN 1 ELSE 0 END), 0) AS BIGINT) AS expired,
+       CAST(COALESCE(MIN(CASE WHEN s.finished_at >= CAST(@now AS BIGINT) - s.keep THEN s.finished_at + s.keep
+                              WHEN s.keep IS NULL THEN s.from_at + CAST(@soonest AS BIGINT) END), -1) AS BIGINT) AS next_at
 FROM (
-    SELECT j.id, j.created_at, j.status, j.finished_at FROM sqluice_jobs AS j
-    WHERE j.id > CAST(@after AS BIGINT) ORDER BY j.id LIMIT CAST(@n AS BIGINT)
+    SELECT j.id, j.created_at, j.finished_at,
+           CASE WHEN j.status = 'scheduled' AND j.run_after > CAST(@now AS BIGINT) THEN j.run_after ELSE CAST(@now AS BIGINT) END AS from_at,
+           COALESCE((
+               SELECT COALESCE(r.keep, 253402300799999999) FROM sqluice_retentions AS r
+               WHERE CAST(@rules AS BIGINT) = 1 AND r.status = j.status AND r.kind IN ('', j.kind) AND r.queue IN ('', j.queue)
+               ORDER BY r.kind = '', r.queue = '', r.origin LIMIT 1
+           ), CASE j.status WHEN 'done' THEN CAST(@done AS BIGINT) WHEN 'failed' THEN CAST(@failed AS BIGINT)
+                            WHEN 'cancelled' THEN CAST(@cancelled AS BIGINT) END) AS keep
+    FROM sqluice_jobs AS j
+    WHERE j.id > CAST(@after AS BIGINT) AND j.id <= CAST(@last_id AS BIGINT) AND j.status <> 'deleted'
+    ORDER BY j.id LIMIT CAST(@n AS BIGINT)
 ) AS s;
+
+-- name: ListRetentions :many
+-- ListRetentions lists the rules for how long ended jobs are kept.
+SELECT r.* FROM sqluice_retentions AS r ORDER BY r.queue, r.kind, r.status, r.origin;
+
+-- name: GetRetention :one
+-- GetRetention returns the rule that counts for the jobs of a queue and a kind that ended with a status.
+SELECT r.* FROM sqluice_retentions AS r
+WHERE r.status = CAST(@status AS TEXT) AND r.kind IN ('', CAST(@kind AS TEXT)) AND r.queue IN ('', CAST(@queue AS TEXT))
+ORDER BY r.kind = '', r.queue = '', r.origin LIMIT 1;
+
+-- name: PutRetention :execrows
+-- PutRetention says how long jobs are kept. Zero rows mean that it was said already.
+INSERT INTO sqluice_retentions (queue, kind, status, keep, origin, updated_by, updated_at)
+VALUES (CAST(@queue AS TEXT), CAST(@kind AS TEXT), CAST(@status AS TEXT), CAST(sqlc.narg('keep') AS BIGINT), 'client',
+        CAST(sqlc.narg('updated_by') AS TEXT), CAST(@now AS BIGINT))
+ON CONFLICT (status, kind, queue, origin) DO UPDATE SET keep = excluded.keep, updated_by = excluded.updated_by, updated_at = excluded.updated_at
+WHERE COALESCE(sqluice_retentions.keep, -1) <> COALESCE(excluded.keep, -1);
+
+-- name: DeleteRetention :execrows
+-- DeleteRetention removes a rule, and of two the one that counts. Zero rows mean that there was none.
+DELETE FROM sqluice_retentions WHERE queue = CAST(@queue AS TEXT) AND kind = CAST(@kind AS TEXT) AND status = CAST(@status AS TEXT)
+    AND origin = (SELECT MIN(r.origin) FROM sqluice_retentions AS r
+                  WHERE r.queue = CAST(@queue AS TEXT) AND r.kind = CAST(@kind AS TEXT) AND r.status = CAST(@status AS TEXT));
+
+-- name: DeclareRetention :exec
+-- DeclareRetention says how long a program wants the done jobs of a kind kept.
+INSERT INTO sqluice_retentions (kind, status, keep, origin, updated_at)
+VALUES (CAST(@kind AS TEXT), 'done', CAST(sqlc.narg('keep') AS BIGINT), 'code', CAST(@now AS BIGINT))
+ON CONFLICT (status, kind, queue, origin) DO UPDATE SET keep = excluded.keep, updated_at = excluded.updated_at
+WHERE COALESCE(sqluice_retentions.keep, -1) <> COALESCE(excluded.keep, -1);
+
+-- name: WithdrawRetention :exec
+-- WithdrawRetention removes the rule of a program for a kind.
+DELETE FROM sqluice_retentions WHERE queue = '' AND kind = CAST(@kind AS TEXT) AND status = 'done' AND origin = 'code';

@@ -108,6 +108,15 @@ TABLE sqluice_refusals
     last_at sqluice_time NOT NULL
     again_at sqluice_time NOT NULL
 
+TABLE sqluice_retentions
+    queue text NOT NULL DEFAULT ''::text
+    kind text NOT NULL DEFAULT ''::text
+    status text NOT NULL DEFAULT 'done'::text
+    keep bigint
+    origin text NOT NULL DEFAULT 'client'::text
+    updated_by sqluice_name
+    updated_at sqluice_time NOT NULL DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint
+
 TABLE sqluice_schedule_ticks
     schedule sqluice_name NOT NULL
     tick sqluice_time NOT NULL
@@ -188,6 +197,12 @@ sqluice_queues sqluice_queues_pkey: PRIMARY KEY (name)
 sqluice_refusals sqluice_refusals_action_check: CHECK ((action = ANY (ARRAY['promote'::text, 'claim'::text, 'conflict'::text, 'renew'::text, 'end'::text, 'rescue'::text, 'prune'::text, 'expire'::text])))
 sqluice_refusals sqluice_refusals_pkey: PRIMARY KEY (job_id, action)
 sqluice_refusals sqluice_refusals_times_check: CHECK (((times)::bigint > 0))
+sqluice_retentions sqluice_retentions_keep_check: CHECK (((keep >= 0) AND (keep <= '3153600000000000'::bigint)))
+sqluice_retentions sqluice_retentions_kind_check: CHECK (((kind = ''::text) OR ((kind)::sqluice_name IS NOT NULL)))
+sqluice_retentions sqluice_retentions_origin_check: CHECK ((origin = ANY (ARRAY['client'::text, 'code'::text])))
+sqluice_retentions sqluice_retentions_pkey: PRIMARY KEY (status, kind, queue, origin)
+sqluice_retentions sqluice_retentions_queue_check: CHECK (((queue = ''::text) OR ((queue)::sqluice_name IS NOT NULL)))
+sqluice_retentions sqluice_retentions_status_check: CHECK ((status = ANY (ARRAY['done'::text, 'failed'::text, 'cancelled'::text])))
 sqluice_schedule_ticks sqluice_schedule_ticks_outcome_check: CHECK ((outcome = ANY (ARRAY['enqueued'::text, 'asked'::text, 'owed'::text, 'skipped'::text, 'missed'::text])))
 sqluice_schedule_ticks sqluice_schedule_ticks_pkey: PRIMARY KEY (schedule, tick)
 sqluice_schedules sqluice_schedules_catch_up_check: CHECK ((catch_up ~ '^(latest|none|all:[1-9][0-9]{0,2})$'::text))
@@ -232,6 +247,7 @@ CREATE UNIQUE INDEX sqluice_kind_pauses_pkey ON sqluice_kind_pauses USING btree 
 CREATE UNIQUE INDEX sqluice_moves_pkey ON sqluice_moves USING btree (direction)
 CREATE UNIQUE INDEX sqluice_queues_pkey ON sqluice_queues USING btree (name)
 CREATE UNIQUE INDEX sqluice_refusals_pkey ON sqluice_refusals USING btree (job_id, action)
+CREATE UNIQUE INDEX sqluice_retentions_pkey ON sqluice_retentions USING btree (status, kind, queue, origin)
 CREATE UNIQUE INDEX sqluice_schedule_ticks_pkey ON sqluice_schedule_ticks USING btree (schedule, tick)
 CREATE INDEX sqluice_schedules_next ON sqluice_schedules USING btree (next_at) WHERE ((paused_at IS NULL) AND (origin = 'client'::text))
 CREATE INDEX sqluice_schedules_owed ON sqluice_schedules USING btree (owed_at) WHERE (owed_at IS NOT NULL)

@@ -172,6 +172,24 @@ CREATE TABLE sqluice_refusals (
     PRIMARY KEY (job_id, action)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE sqluice_retentions (
+    queue      TEXT    NOT NULL DEFAULT ''
+               CHECK (length(queue) BETWEEN 0 AND 200 AND instr(queue, char(0)) = 0
+                      AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    kind       TEXT    NOT NULL DEFAULT ''
+               CHECK (length(kind) BETWEEN 0 AND 200 AND instr(kind, char(0)) = 0
+                      AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    status     TEXT    NOT NULL DEFAULT 'done' CHECK (status IN ('done', 'failed', 'cancelled')),
+    keep       INTEGER CHECK (keep BETWEEN 0 AND 3153600000000000),
+    origin     TEXT    NOT NULL DEFAULT 'client' CHECK (origin IN ('client', 'code')),
+    updated_by TEXT
+               CHECK (length(updated_by) BETWEEN 1 AND 200 AND instr(updated_by, char(0)) = 0
+                      AND updated_by NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
+    updated_at INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
+               CHECK (updated_at BETWEEN 0 AND 253402300799999999),
+    PRIMARY KEY (status, kind, queue, origin)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE sqluice_schedule_ticks (
     schedule    TEXT    NOT NULL
                 CHECK (length(schedule) BETWEEN 1 AND 200 AND instr(schedule, char(0)) = 0

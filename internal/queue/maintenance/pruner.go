@@ -15,7 +15,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
-	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 const (
@@ -40,7 +39,7 @@ const (
 )
 
 // Forever, as a retention, keeps jobs until a caller deletes them.
-const Forever time.Duration = -1
+const Forever = prune.Forever
 
 // Retention is how long ended jobs, the audit log and the history are kept: a time, or, but for the history, Forever.
 type Retention struct {
@@ -145,21 +144,9 @@ type part struct {
 }
 
 func (p *Pruner) allParts() (parts []*part) {
-	for _, rule := range []struct {
-		status jobtype.Status
-		age    time.Duration
-	}{
-		{jobtype.StatusDone, p.Retention.Done},
-		{jobtype.StatusCancelled, p.Retention.Cancelled},
-		{jobtype.StatusFailed, p.Retention.Failed},
-	} {
-		if rule.age == Forever {
-			continue
-		}
-		parts = append(parts, &part{name: string(rule.status) + " jobs", run: func(ctx context.Context) (prune.Result, error) {
-			return prune.Jobs(ctx, p.Scope, p.Notes, rule.status, rule.age)
-		}})
-	}
+	keep := prune.Keep{Done: p.Retention.Done, Failed: p.Retention.Failed, Cancelled: p.Retention.Cancelled}
+	ended := prune.Retention{Scope: p.Scope, Notes: p.Notes, Keep: keep}
+	parts = append(parts, &part{name: "ended jobs", run: ended.Pass})
 	for _, upkeep := range []struct {
 		name string
 		run  func(context.Context) error

@@ -184,6 +184,8 @@ type pruningQuerier struct {
 	store *pruning
 }
 
+func (pruningQuerier) ListRetentions(context.Context) ([]db.Retention, error) { return nil, nil }
+
 func (q pruningQuerier) GetPruneStep(context.Context, db.GetPruneStepParams) (db.GetPruneStepRow, error) {
 	time.Sleep(q.store.steps[0])
 	if q.store.steps = q.store.steps[1:]; len(q.store.steps) == 0 {

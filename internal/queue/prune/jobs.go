@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 
@@ -46,8 +45,9 @@ func Jobs(ctx context.Context, s *engine.Scope, notes *refusal.Notes, status job
 	if age < 0 {
 		return Result{}, fmt.Errorf("prune: %w", jobtype.NewInvalidError("age", age.String(), "not be negative"))
 	}
-	before := s.Now().Add(-age)
-	p := pruner{scope: s, notes: notes, status: status, before: core.Micros(before), began: core.Micros(s.Now())}
+	now := s.Now()
+	before := now.Add(-age)
+	p := pruner{scope: s, notes: notes, status: status, before: core.Micros(before), now: core.Micros(now)}
 	var err error
 	if p.author, err = audit.Of(ctx); err == nil {
 		p.detail, err = p.author.Detail(map[string]any{"filter": map[string]any{"status": status, "finished_before": before.UTC()}})
@@ -56,7 +56,7 @@ func Jobs(ctx context.Context, s *engine.Scope, notes *refusal.Notes, status job
 	switch {
 	case err != nil:
 	case status == jobtype.StatusDone:
-		sum, err = p.done(ctx)
+		sum, err = walk{pruner: p, keep: Keep{Done: age, Failed: Forever, Cancelled: Forever}, soonest: keepMicros(age)}.all(ctx)
 	default:
 		sum, err = p.failed(ctx)
 	}
@@ -80,7 +80,7 @@ type pruner struct {
 	notes  *refusal.Notes
 	status jobtype.Status
 	before int64
-	began  int64
+	now    int64
 	author *audit.Author
 	detail json.RawMessage
 }
@@ -101,7 +101,7 @@ func (p pruner) remove(ctx context.Context, some func(context.Context, db.Querie
 func (p pruner) failed(ctx context.Context) (sum Result, err error) {
 	for {
 		n, err := p.remove(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
-			return q.DeleteFailedJobs(ctx, db.DeleteFailedJobsParams{Status: string(p.status), Before: p.before, N: Chunk, Now: p.began})
+			return q.DeleteFailedJobs(ctx, db.DeleteFailedJobsParams{Status: string(p.status), Before: p.before, N: Chunk, Now: p.now})
 		})
 		var part Result
 		if err == nil {
@@ -120,7 +120,7 @@ func (p pruner) failed(ctx context.Context) (sum Result, err error) {
 func (p pruner) failedApart(ctx context.Context) (sum Result, err error) {
 	var ids []int64
 	err = p.scope.ReadAsRunner(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		ids, err = q.ListExpiredJobIDs(ctx, db.ListExpiredJobIDsParams{Status: string(p.status), Before: p.before, Now: p.began, N: Chunk})
+		ids, err = q.ListExpiredJobIDs(ctx, db.ListExpiredJobIDsParams{Status: string(p.status), Before: p.before, Now: p.now, N: Chunk})
 		return err
 	})
 	if err != nil {
@@ -151,54 +151,4 @@ func (p pruner) setAside(ctx context.Context, sum *Result, id int64, cause error
 	return p.notes.Aside(ctx, func(ctx context.Context, fn func(context.Context, db.Querier) error) error {
 		return p.scope.Write(ctx, 0, fn)
 	}, p.scope.Now(), refusal.Prune, id, cause)
-}
-
-// done removes done jobs. No index has them, so that a job that ends well costs less. The pass goes through jobs in the order
-// of their ids, up to the first one that is too young to have ended before the time. A job that was created in the future
-// does not end the pass: some clock was wrong.
-func (p pruner) done(ctx context.Context) (sum Result, err error) {
-	now, began := core.Micros(p.scope.Now()), time.Now()
-	for after := int64(math.MinInt64); ; {
-		var step db.GetPruneStepRow
-		err := p.scope.ReadAsRunner(ctx, func(ctx context.Context, q db.Querier) error {
-			var err error
-			step, err = q.GetPruneStep(ctx, db.GetPruneStepParams{Before: p.before, After: after, N: Chunk})
-			return err
-		})
-		if after == math.MinInt64 {
-			sum.FirstRead = time.Since(began)
-		}
-		if err != nil || step.LastID == 0 || step.CreatedAt >= p.before && step.CreatedAt <= now {
-			return sum, err
-		}
-		sum.Examined += Chunk
-		if step.Expired > 0 {
-			if err := p.doneBetween(ctx, &sum, after, step.LastID); err != nil {
-				return sum, err
-			}
-		}
-		after = step.LastID
-	}
-}
-
-// doneBetween removes the done jobs after one id and up to another: all at once, or, when the database does not let one of them go,
-// those of each half.
-func (p pruner) doneBetween(ctx context.Context, sum *Result, after, last int64) error {
-	n, err := p.remove(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
-		return q.DeleteDoneJobs(ctx, db.DeleteDoneJobsParams{After: after, LastID: last, Before: p.before, Now: p.began})
-	})
-	switch {
-	case err == nil:
-		sum.Deleted += n
-		return nil
-	case !p.scope.Store.RefusesRow(err):
-		return err
-	case last-max(after, 0) <= 1: // ids begin at 1
-		return p.setAside(ctx, sum, last, err)
-	}
-	middle := max(after, 0) + (last-max(after, 0))/2
-	if err := p.doneBetween(ctx, sum, after, middle); err != nil {
-		return err
-	}
-	return p.doneBetween(ctx, sum, middle, last)
 }

@@ -29,6 +29,12 @@ INSERT INTO sqluice_kind_pauses (queue, kind, paused_at, paused_until, paused_by
 SELECT e.value->>0, e.value->>1, CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT), e.value->>4, CAST(e.value->>5 AS BIGINT)
 FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
 
+-- name: ImportRetentions :execrows
+-- ImportRetentions adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_retentions (queue, kind, status, keep, origin, updated_by, updated_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, CAST(e.value->>3 AS BIGINT), e.value->>4, e.value->>5, CAST(e.value->>6 AS BIGINT)
+FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value);
+
 -- name: ImportAudit :execrows
 -- ImportAudit adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 INSERT INTO sqluice_job_audit (id, at, actor, action, job_id, kind, queue, jobs, job_ids, detail)

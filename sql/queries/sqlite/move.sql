@@ -25,6 +25,12 @@ INSERT INTO sqluice_kind_pauses (queue, kind, paused_at, paused_until, paused_by
 SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5
 FROM json_each(CAST(@items AS TEXT)) AS e;
 
+-- name: ImportRetentions :execrows
+-- ImportRetentions adds rows as they are: a JSON list of lists, each in the order of the table's columns.
+INSERT INTO sqluice_retentions (queue, kind, status, keep, origin, updated_by, updated_at)
+SELECT e.value->>0, e.value->>1, e.value->>2, e.value->>3, e.value->>4, e.value->>5, e.value->>6
+FROM json_each(CAST(@items AS TEXT)) AS e;
+
 -- name: ImportAudit :execrows
 -- ImportAudit adds rows as they are: a JSON list of lists, each in the order of the table's columns.
 INSERT INTO sqluice_job_audit (id, at, actor, action, job_id, kind, queue, jobs, job_ids, detail)

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+)
+
+// retentionFields maps the library's fields to flags.
+var retentionFields = map[string]string{"queue": "--queue", "kind": "--kind", "status": "--status", "keep": "KEEP"}
+
+func (a *app) retentionCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "retention",
+		Short: "List how long ended jobs of kinds and queues are kept; set and remove such rules",
+		Long: "retention lists the rules for how long ended jobs are kept. All workers obey them. Of several rules for a job, one for\n" +
+			"its kind and queue counts before one for its kind, that before one for its queue, and that before one for all jobs. Where\n" +
+			"no rule fits, each worker goes by its own configuration: done and cancelled jobs are kept for a day, failed ones for ever.",
+		GroupID: groupJobs,
+		Args:    takesCommand(),
+		RunE: a.do(func(ctx context.Context, _ []string) error {
+			return a.withClient(ctx, func(c *jobs.Client) error { return a.retention(ctx, c, asJSON) })
+		}),
+	}
+	jsonFlag(cmd.Flags(), &asJSON)
+	cmd.AddCommand(a.retentionSetCommand(), a.retentionRemoveCommand())
+	return cmd
+}
+
+func (a *app) retention(ctx context.Context, c *jobs.Client, asJSON bool) error {
+	rules, err := inspect.New(c).Retentions(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(rules)
+	}
+	t := newTable(a.out, "STATUS", "KIND", "QUEUE", "KEEP", "SET BY")
+	for _, r := range rules {
+		by := r.By
+		switch {
+		case r.Code && r.Hidden:
+			by = "a program, and does not count"
+		case r.Code:
+			by = "a program"
+		}
+		t.row(string(r.Status), orAll(r.Kind), orAll(r.Queue), keepText(r.Keep), by)
+	}
+	return t.end()
+}
+
+func orAll(name string) string {
+	if name == "" {
+		return "(all)"
+	}
+	return name
+}
+
+// keepText is how long as keepValue reads it.
+func keepText(keep time.Duration) string {
+	if keep == jobs.Forever {
+		return "forever"
+	}
+	return keep.String()
+}
+
+// keepOf reads how long: a duration, or forever.
+func keepOf(text string) (time.Duration, error) {
+	if strings.EqualFold(text, "forever") {
+		return jobs.Forever, nil
+	}
+	d, err := parseDuration(text)
+	if err == nil && d <= 0 {
+		err = errors.New("be positive")
+	}
+	if err != nil {
+		return 0, usagef("KEEP %q must %v, or forever", shown(text), err)
+	}
+	return d, nil
+}
+
+// ruleFlags are those that say which jobs a rule is for.
+func ruleFlags(flags *pflag.FlagSet, rule *inspect.RetentionRule) {
+	rule.Status = jobs.StatusDone
+	flags.Var(statusValue((*string)(&rule.Status), finalStatuses()), "status", "jobs that ended with this status")
+	flags.StringVar(&rule.Kind, "kind", "", "only jobs of this kind")
+	flags.StringVar(&rule.Queue, "queue", "", "only jobs of this queue")
+}
+
+func (a *app) retentionSetCommand() *cobra.Command {
+	var rule inspect.RetentionRule
+	cmd := &cobra.Command{
+		Use:   "set KEEP",
+		Short: "Set how long ended jobs are kept: a duration, such as 30d, or forever",
+		Args:  takes(1, 1, "KEEP"),
+		RunE: a.do(func(ctx context.Context, args []string) (err error) {
+			if rule.Keep, err = keepOf(args[0]); err != nil {
+				return err
+			}
+			return a.changeRetention(ctx, rule, "set", "no change", (*inspect.Inspector).SetRetention)
+		}),
+	}
+	ruleFlags(cmd.Flags(), &rule)
+	return cmd
+}
+
+func (a *app) retentionRemoveCommand() *cobra.Command {
+	var rule inspect.RetentionRule
+	cmd := &cobra.Command{
+		Use:   "remove",
+		Short: "Remove the rule for these jobs; what a program says of its kind comes back when it starts",
+		Args:  takesNothing(),
+		RunE: a.do(func(ctx context.Context, _ []string) error {
+			return a.changeRetention(ctx, rule, "removed", "there is none", (*inspect.Inspector).RemoveRetention)
+		}),
+	}
+	ruleFlags(cmd.Flags(), &rule)
+	return cmd
+}
+
+// changeRetention sets or removes a rule. Repeating it is not an error.
+func (a *app) changeRetention(
+	ctx context.Context, rule inspect.RetentionRule, done, same string,
+	change func(*inspect.Inspector, context.Context, inspect.RetentionRule) (bool, error),
+) error {
+	return a.withClient(ctx, func(c *jobs.Client) error {
+		changed, err := change(inspect.New(c), ctx, rule)
+		if err != nil {
+			return nameFlags(err, retentionFields)
+		}
+		if !changed {
+			done = same
+		}
+		a.print("rule for %s: %s", printable(rule.String(), oneLine), done)
+		return nil
+	})
+}

@@ -1,0 +1,144 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/audit"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/prune"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// RetentionRule says how long jobs are kept that ended with a status, in place of what [jobs.Retention] of a runner says. All runners
+// obey it. Of several rules that fit a job, one for a kind and a queue counts before one for a kind, that before one for a queue, and
+// that before one for all jobs; and one that was set before one that a program brings along, as [jobs.Kind.Keep].
+type RetentionRule struct {
+	Queue  string        `json:"queue,omitempty"`  // empty: every queue
+	Kind   string        `json:"kind,omitempty"`   // empty: every kind
+	Status jobs.Status   `json:"status"`           // done, failed or cancelled
+	Keep   time.Duration `json:"keep_ns"`          // up to 100 years, or [jobs.Forever], which is -1
+	Code   bool          `json:"code,omitempty"`   // a program brings it along
+	By     string        `json:"by,omitempty"`     // the actor who set it, if known
+	At     time.Time     `json:"at,omitzero"`      // when it was set
+	Hidden bool          `json:"hidden,omitempty"` // it does not count: another was set for the same jobs
+}
+
+// String returns which jobs a rule is for.
+func (r RetentionRule) String() string {
+	text := string(r.Status) + " jobs"
+	if r.Kind != "" {
+		text += " of kind " + strconv.Quote(r.Kind)
+	}
+	if r.Queue != "" {
+		text += " of queue " + strconv.Quote(r.Queue)
+	}
+	return text
+}
+
+// Retentions returns the rules, by queue, kind and status.
+func (in *Inspector) Retentions(ctx context.Context) ([]RetentionRule, error) {
+	var rows []db.Retention
+	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		rows, err = q.ListRetentions(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list how long jobs are kept: %w", err)
+	}
+	list := make([]RetentionRule, len(rows))
+	for i, r := range rows {
+		list[i] = RetentionRule{
+			Queue: r.Queue, Kind: r.Kind, Status: jobs.Status(r.Status), Keep: prune.KeepOf(r.Keep), Code: r.Origin == prune.OriginCode,
+			By: core.Deref(r.UpdatedBy), At: core.Time(r.UpdatedAt),
+		}
+		if i > 0 { // what was set comes before what a program brings along
+			before := list[i-1]
+			list[i].Hidden = before.Queue == r.Queue && before.Kind == r.Kind && string(before.Status) == r.Status
+		}
+	}
+	return list, nil
+}
+
+// SetRetention sets a rule for the queue, the kind and the status that it names, and reports whether that changed anything. It counts
+// from the next pass of each runner on, within about a minute. Jobs that it keeps for less are removed then.
+func (in *Inspector) SetRetention(ctx context.Context, rule RetentionRule) (changed bool, err error) {
+	return in.changeRetention(ctx, ActionSetRetention, rule, func(ctx context.Context, q db.Querier, now int64, by *string) (int64, error) {
+		return q.PutRetention(ctx, db.PutRetentionParams{
+			Queue: rule.Queue, Kind: rule.Kind, Status: string(rule.Status), Keep: prune.KeepColumn(rule.Keep), UpdatedBy: by, Now: now,
+		})
+	})
+}
+
+// RemoveRetention removes the rule for the queue, the kind and the status that this one names, and reports whether there was one. What a
+// program brought along counts again when what was set is removed; removed itself, it is back when such a program starts.
+func (in *Inspector) RemoveRetention(ctx context.Context, rule RetentionRule) (found bool, err error) {
+	rule.Keep = jobs.Forever // of no meaning here
+	return in.changeRetention(ctx, ActionRemoveRetention, rule, func(ctx context.Context, q db.Querier, _ int64, _ *string) (int64, error) {
+		return q.DeleteRetention(ctx, db.DeleteRetentionParams{Queue: rule.Queue, Kind: rule.Kind, Status: string(rule.Status)})
+	})
+}
+
+func (in *Inspector) changeRetention(
+	ctx context.Context, action Action, rule RetentionRule,
+	change func(ctx context.Context, q db.Querier, now int64, by *string) (int64, error),
+) (bool, error) {
+	author, err := audit.Of(ctx)
+	if err == nil {
+		err = rule.validate()
+	}
+	var detail json.RawMessage
+	if err == nil {
+		detail, err = author.Detail(rule.detail(action))
+	}
+	var n int64
+	if err == nil {
+		err = lifecycle.Change(ctx, in.scope, 0, func(ctx context.Context, q db.Querier) error {
+			now := core.Micros(in.scope.Now())
+			var err error
+			if n, err = change(ctx, q, now, author.Name()); err != nil || n == 0 {
+				return err
+			}
+			return author.Record(ctx, q, now, audit.Entry{Action: action, Kind: rule.Kind, Queue: rule.Queue, Detail: detail})
+		})
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s of %s: %w", action, rule, err)
+	}
+	return n > 0, nil
+}
+
+// validate returns what is wrong with a rule.
+func (r RetentionRule) validate() error {
+	for field, name := range map[string]string{"queue": r.Queue, "kind": r.Kind} {
+		if name == "" {
+			continue
+		}
+		if err := core.ValidateName(field, name); err != nil {
+			return err
+		}
+	}
+	if !r.Status.Final() {
+		return jobtype.NewInvalidError("status", strconv.Quote(string(r.Status)), "be done, failed or cancelled")
+	}
+	return prune.CheckKeep(r.Keep)
+}
+
+// detail is what the audit log says of a change.
+func (r RetentionRule) detail(action Action) map[string]any {
+	detail := map[string]any{"status": r.Status}
+	switch {
+	case action == ActionRemoveRetention:
+	case r.Keep == jobs.Forever:
+		detail["keep"] = "forever"
+	default:
+		detail["keep"] = r.Keep.String()
+	}
+	return detail
+}

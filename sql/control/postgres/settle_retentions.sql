@@ -1,0 +1,1 @@
+LOCK TABLE sqluice_retentions IN SHARE MODE

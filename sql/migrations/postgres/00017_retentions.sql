@@ -1,0 +1,38 @@
+-- +goose Up
+-- The names that this migration makes must be free.
+-- +goose StatementBegin
+DO $$
+DECLARE
+    taken TEXT;
+BEGIN
+    SELECT string_agg(n.name, ', ' ORDER BY n.name) INTO taken FROM unnest(ARRAY[
+        'sqluice_retentions', 'sqluice_retentions_pkey'
+    ]) AS n (name)
+    WHERE EXISTS (SELECT 1 FROM pg_class AS c WHERE c.relnamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND c.relname = n.name)
+       OR EXISTS (SELECT 1 FROM pg_type AS t WHERE t.typnamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND t.typname = n.name)
+       OR EXISTS (SELECT 1 FROM pg_proc AS p WHERE p.pronamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND p.proname = n.name);
+    IF taken IS NOT NULL THEN
+        RAISE EXCEPTION 'the database has these names already, of an application or of another build of sqluice: %', taken;
+    END IF;
+END;
+$$;
+-- +goose StatementEnd
+
+-- How long ended jobs are kept, where that is not for each worker to say. A rule is for the jobs that ended with a status: those of one
+-- kind unless kind is '', and of one queue unless queue is ''. Of several that fit, one for a kind and a queue counts before one
+-- for a kind, that before one for a queue, and that before one for all jobs. keep is in microseconds, and NULL for ever. A plain
+-- INSERT INTO sqluice_retentions (kind, status, keep) VALUES ('mail', 'done', 3600000000) is a good rule. Rules of origin 'code' come
+-- from the programs that run the kind; one of origin 'client' counts before its like.
+CREATE TABLE sqluice_retentions (
+    queue      TEXT NOT NULL DEFAULT '' CHECK (queue = '' OR CAST(queue AS sqluice_name) IS NOT NULL),
+    kind       TEXT NOT NULL DEFAULT '' CHECK (kind = '' OR CAST(kind AS sqluice_name) IS NOT NULL),
+    status     TEXT NOT NULL DEFAULT 'done' CHECK (status IN ('done', 'failed', 'cancelled')),
+    keep       BIGINT CHECK (keep BETWEEN 0 AND 3153600000000000),
+    origin     TEXT NOT NULL DEFAULT 'client' CHECK (origin IN ('client', 'code')),
+    updated_by sqluice_name,
+    updated_at sqluice_time NOT NULL DEFAULT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT),
+    PRIMARY KEY (status, kind, queue, origin)
+);
+
+-- +goose Down
+DROP TABLE sqluice_retentions;
