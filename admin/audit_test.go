@@ -36,6 +36,9 @@ func TestChangesAreNoted(t *testing.T) {
 			{"POST", "/queues/q/resume", ""},
 			{"POST", "/queues/q/pause?kind=k", ""},
 			{"POST", "/queues/q/resume?kind=k", ""},
+			{"PUT", "/retention", `{"queue": "q", "status": "done", "keep_ns": 1000}`},
+			{"DELETE", "/retention?queue=q&status=done", ""},
+			{"DELETE", "/retention?queue=q&status=done", ""}, // changes nothing
 			{"DELETE", "/jobs/1", ""},
 			{"DELETE", "/jobs/1", ""}, // is gone
 			{"GET", "/jobs", ""},
@@ -68,7 +71,7 @@ func TestChangesAreNoted(t *testing.T) {
 				t.Errorf("an entry of the bulk change is %+v with %s", e, e.Detail)
 			}
 		}
-		want := []string{"enqueue 1default", "cancel 1default", "retry 1default", "update 1default", "pause 0q", "resume 0q", "pause kind 0q", "resume kind 0q", "delete 1default"}
+		want := []string{"enqueue 1default", "cancel 1default", "retry 1default", "update 1default", "pause 0q", "resume 0q", "pause kind 0q", "resume kind 0q", "set retention 0q", "remove retention 0q", "delete 1default"}
 		if !slices.Equal(have, want) {
 			t.Errorf("the entries are %q, not %q", have, want)
 		}
@@ -77,7 +80,7 @@ func TestChangesAreNoted(t *testing.T) {
 		}
 
 		for query, n := range map[string]int{
-			"?actor=local": 12, "?actor=ann": 0, "?action=delete": 1, "?job=1": 5, "?job=2": 0, "?job=10&action=cancel": 1,
+			"?actor=local": 14, "?actor=ann": 0, "?action=delete": 1, "?job=1": 5, "?job=2": 0, "?job=10&action=cancel": 1,
 			"?since=2999-01-01T00:00:00Z": 0, "?limit=2": 2,
 		} {
 			if list := get[auditList](a, http.MethodGet, "/audit"+query, ""); len(list.Entries) != n || (list.Next != 0) != (query == "?limit=2") {
@@ -93,7 +96,7 @@ func TestChangesAreNoted(t *testing.T) {
 			}
 			next = fmt.Sprint("&after=", page.Next)
 		}
-		if seen != 12 {
+		if seen != 14 {
 			t.Errorf("on all pages there are %d entries", seen)
 		}
 		for _, query := range []string{"?job=0", "?job=x", "?after=0", "?limit=201", "?since=now", "?who=x", "?actor=" + strings.Repeat("a", 201)} {

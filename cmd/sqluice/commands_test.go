@@ -31,6 +31,7 @@ func commandTests() tests {
 		"PruneAndDeleteByAge":                          pruneAndDeleteByAge,
 		"Wait":                                         wait,
 		"Queues":                                       queues,
+		"Retention":                                    retention,
 	}
 }
 
