@@ -8,9 +8,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// isDue reports whether a scheduled job's time has come.
+// isDue reports whether a scheduled job's time has come. A successor has to wait for more than that.
 func (q *queue) isDue(j *job) bool {
-	return j.Status == jobs.StatusScheduled && !j.RunAfter.After(q.now)
+	return j.Status == jobs.StatusScheduled && !j.Successor && !j.RunAfter.After(q.now)
 }
 
 // promote makes up to n due jobs pending, the earliest first.

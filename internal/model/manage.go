@@ -37,15 +37,15 @@ func (q *queue) retry(id int64) error {
 	case j.Status != jobs.StatusFailed && j.Status != jobs.StatusCancelled && j.Status != jobs.StatusScheduled:
 		return jobs.ErrStatus
 	}
-	for _, other := range q.jobs {
-		if other != j && other.live() && other.Kind == j.Kind && other.UniqueKey == j.UniqueKey && j.UniqueKey != "" {
-			return jobs.ErrUniqueTaken
-		}
+	holder, successor := q.liveWith(keyOf{j.Kind, j.UniqueKey})
+	if holder != j && (holder != nil || successor != nil && successor != j) {
+		return jobs.ErrUniqueTaken
 	}
 	if j.Status != jobs.StatusScheduled {
 		j.StartBy = time.Time{}
 	}
 	q.again(j, jobs.StatusPending)
+	j.Successor = false
 	j.RunAfter, j.Uncounted, j.Crashes = q.now, j.Attempt, 0
 	j.FinishedAt, j.CancelRequested, j.Progress, j.Result = time.Time{}, time.Time{}, nil, nil
 	return nil

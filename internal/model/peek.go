@@ -8,6 +8,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+// lastTime is the run_after of the row of a successor.
+var lastTime = time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)
+
 // peeked is the data that runners read beyond the public API.
 type peeked struct {
 	Claimable, Unfinished int64 // the number of such jobs in a queue by kind
@@ -40,6 +43,9 @@ type glance struct {
 
 func (q *queue) peek(g glance) peeked {
 	p := peeked{NextRunAfter: q.stats().NextDue, Leases: map[int64]time.Time{}, Pauses: q.pauses}
+	if p.NextRunAfter.IsZero() && slices.ContainsFunc(q.jobs, func(j *job) bool { return j.Successor }) {
+		p.NextRunAfter = lastTime
+	}
 	paused := !q.pauses[g.queue].PausedAt.IsZero()
 	for _, kind := range g.kinds {
 		has := func(condition func(*job) bool) bool {

@@ -19,6 +19,7 @@ type queue struct {
 	jobs       []*job           // by id
 	workers    []*worker        // by id; those that ended stay until they are pruned
 	pauses     map[string]pause // the queues that were ever paused
+	periods    map[keyOf]period // the unique keys that were taken for a time
 	lastJob    int64            // the largest id that was ever given
 	lastWorker int64
 }
@@ -40,12 +41,14 @@ type pause struct {
 	PausedAt, UpdatedAt time.Time
 }
 
-func newQueue(now time.Time) *queue { return &queue{now: now, pauses: map[string]pause{}} }
+func newQueue(now time.Time) *queue {
+	return &queue{now: now, pauses: map[string]pause{}, periods: map[keyOf]period{}}
+}
 
 // clone copies the state for a rollback.
 func (q *queue) clone() *queue {
 	c := *q
-	c.pauses = maps.Clone(q.pauses)
+	c.pauses, c.periods = maps.Clone(q.pauses), maps.Clone(q.periods)
 	c.jobs = make([]*job, len(q.jobs))
 	for i, j := range q.jobs {
 		copied := *j

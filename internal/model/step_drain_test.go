@@ -38,6 +38,7 @@ func (m *machine) crash(t *rapid.T) {
 func (m *machine) drainAs(t *rapid.T, d drain) {
 	ready := m.model.clone()
 	ready.boot(d.maxCrashes, d.failAll)
+	ready.settleOverdue()
 	for name := range d.queues { // the drain would wait for a job of a test worker, and for a clock that stands still
 		d.kinds = slices.DeleteFunc(d.kinds, func(kind string) bool { return ready.busy(name, kind) })
 	}
@@ -45,7 +46,8 @@ func (m *machine) drainAs(t *rapid.T, d drain) {
 	if len(d.kinds) == 0 || len(m.model.having(m.model.isDue)) > 100 {
 		return
 	}
-	m.forget(7 * 24 * time.Hour) // the runner's pruner does this at its own time
+	m.forget(7 * 24 * time.Hour) // the runner's pruner does this and the next at its own time
+	m.prunePeriods(t)
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)

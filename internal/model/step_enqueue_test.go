@@ -73,9 +73,17 @@ func (m *machine) order(t *rapid.T) (order, []jobs.EnqueueOption) {
 	}}
 	var opts []jobs.EnqueueOption
 	for _, name := range some(t, "options", []string{
-		"Unique", "MaxAttempts", "Queue", "Priority", "In", "RequestID", "At", "Timeout", "UserID", "Tags", "Metadata", "StartWithin",
-	}, 0, 6) {
+		"MaxAttempts", "Queue", "Priority", "In", "RequestID", "At", "Timeout", "UserID", "Tags", "Metadata", "StartWithin",
+	}, 0, 5) {
 		opts = append(opts, m.option(t, name, &o))
+	}
+	if rapid.Bool().Draw(t, "unique") {
+		opts = append(opts, m.uniqueOption(t, &o))
+	}
+	if o.unique.mode == debounce {
+		var ok bool
+		o.Metadata, ok = o.unique.noted(o.Metadata)
+		o.bad = !ok || o.in != 0 || !o.at.IsZero()
 	}
 	if seldom(t, "bad option", 40) { // the last one of its sort counts
 		o.bad = true
@@ -109,9 +117,6 @@ func (m *machine) option(t *rapid.T, name string, o *order) jobs.EnqueueOption {
 	case "StartWithin":
 		o.within = pick(t, name, []time.Duration{time.Hour, time.Microsecond, 1500, time.Second, time.Minute})
 		return jobs.StartWithin(o.within)
-	case "Unique":
-		o.UniqueKey = pick(t, name, keys)
-		return jobs.Unique(o.UniqueKey)
 	case "RequestID":
 		o.RequestID = pick(t, name, keys)
 		return jobs.RequestID(o.RequestID)
@@ -125,6 +130,34 @@ func (m *machine) option(t *rapid.T, name string, o *order) jobs.EnqueueOption {
 		v := value(t, name)
 		o.Metadata = encoded(v)
 		return jobs.Metadata(v)
+	}
+}
+
+// uniqueOption draws a unique key and what becomes of an enqueue when it is taken.
+func (m *machine) uniqueOption(t *rapid.T, o *order) jobs.EnqueueOption {
+	o.UniqueKey = pick(t, "unique key", keys)
+	taken := m.model.having(func(j *job) bool { return j.live() && j.UniqueKey != "" })
+	if len(taken) > 0 && rapid.Bool().Draw(t, "a key that is taken") {
+		j := m.model.job(pick(t, "job that has it", idsOf(taken)))
+		o.Kind, o.UniqueKey = j.Kind, j.UniqueKey
+	}
+	o.unique.mode = pick(t, "unique mode", []uniqueMode{keep, runAgain, replace, debounce, runAgain, debounce, forAPeriod})
+	switch o.unique.mode {
+	case replace:
+		return jobs.UniqueReplace(o.UniqueKey)
+	case runAgain:
+		return jobs.UniqueAgain(o.UniqueKey)
+	case debounce:
+		o.unique.quiet = pick(t, "quiet time", periods)
+		if rapid.Bool().Draw(t, "with a bound") {
+			o.unique.atMost = o.unique.quiet + pick(t, "longer than the quiet time", append([]time.Duration{0}, periods...))
+		}
+		return jobs.Debounce(o.UniqueKey, o.unique.quiet, jobs.AtMost(o.unique.atMost))
+	case forAPeriod:
+		o.unique.period = pick(t, "period", periods)
+		return jobs.UniqueFor(o.UniqueKey, o.unique.period)
+	default:
+		return jobs.Unique(o.UniqueKey)
 	}
 }
 
@@ -146,6 +179,9 @@ func (m *machine) badOption(t *rapid.T) jobs.EnqueueOption {
 		func() jobs.EnqueueOption { return jobs.StartBy(m.model.now) },
 		func() jobs.EnqueueOption { return jobs.StartWithin(-1) },
 		func() jobs.EnqueueOption { return jobs.Unique("a\x00") },
+		func() jobs.EnqueueOption { return jobs.Debounce("u", 999) },
+		func() jobs.EnqueueOption { return jobs.Debounce("u", time.Hour, jobs.AtMost(time.Minute)) },
+		func() jobs.EnqueueOption { return jobs.UniqueFor("u", -1) },
 		func() jobs.EnqueueOption { return jobs.RequestID("\n") },
 		func() jobs.EnqueueOption { return jobs.UserID("\xff") },
 		func() jobs.EnqueueOption { return jobs.Tags("a\n") },

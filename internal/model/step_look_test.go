@@ -70,6 +70,29 @@ func (m *machine) wait(t *rapid.T) {
 	})
 }
 
+// find looks a job up by a key.
+func (m *machine) find(t *rapid.T) {
+	k, byRequest := keyOf{pick(t, "kind", kinds), pick(t, "key", keys)}, rapid.Bool().Draw(t, "by request id")
+	found := m.model.find(k)
+	if byRequest {
+		found = m.model.byRequestID(k.kind, k.key)
+	}
+	var want jobs.Job
+	wantErr := jobs.ErrNotFound
+	if found != nil {
+		want, wantErr = found.Job, nil
+	}
+	t.Logf("find %+v, by request id: %v: %d, %v", k, byRequest, want.ID, wantErr)
+	each(m, "find", want, wantErr, func(e *engine) (jobs.Job, error) {
+		by := e.client.GetByUniqueKey
+		if byRequest {
+			by = e.client.GetByRequestID
+		}
+		j, err := by(m.ctx, k.kind, k.key)
+		return e.job(j), err
+	})
+}
+
 // peek reads the data that runners read.
 func (m *machine) peek(t *rapid.T) {
 	g := glance{

@@ -71,7 +71,6 @@ func (m *machine) steps() []step {
 		{4, "rescue", runs, m.rescue},
 		{2, "transaction", always, m.transaction},
 		{3, "complete many", claimed, m.completeMany},
-		{3, "complete with results", claimed, m.completeWithResults},
 		{3, "retry failed", failed, m.retryFailed},
 		{2, "delete", exists, m.remove},
 		{3, "prune", ended, m.prune},
@@ -87,6 +86,9 @@ func (m *machine) steps() []step {
 		{3, "report", failed, m.report},
 		{3, "peek", exists, m.peek},
 		{1, "wait", ended, m.wait},
+		{2, "find", exists, m.find},
+		{2, "settle what is overdue", jobsWith(func(j *job) bool { return j.Successor || m.model.isOverdue(j) }), m.settleOverdue},
+		{1, "prune unique keys", func() bool { return len(m.model.periods) > 0 }, m.prunePeriods},
 		{2, "expire", jobsWith(m.model.isOverdue), m.expire},
 	}
 }

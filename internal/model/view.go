@@ -98,7 +98,7 @@ func (q *queue) stats() inspect.Stats {
 	}
 	unhandled := map[inspect.UnhandledWork]int64{}
 	for _, j := range q.jobs {
-		if j.Status == jobs.StatusScheduled {
+		if j.Status == jobs.StatusScheduled && !j.Successor {
 			stats.NextDue = earliest(stats.NextDue, j.RunAfter)
 		}
 		if q.waits(j) {

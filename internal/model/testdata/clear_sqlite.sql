@@ -6,3 +6,4 @@ DELETE FROM sqluice_workers;
 DELETE FROM sqluice_job_counts;
 DELETE FROM sqluice_job_changes;
 DELETE FROM sqluice_job_history;
+DELETE FROM sqluice_unique_keys;
