@@ -88,6 +88,7 @@ func latest(a, b time.Time) time.Time {
 func (q *queue) settleOverdue() {
 	q.expire()
 	q.releaseFree()
+	q.resumeDue()
 }
 
 // expire ends the jobs that had to start by now and have not begun, and returns how many.

@@ -93,20 +93,3 @@ func (q *queue) prune(status jobs.Status, age time.Duration) (int64, error) {
 	}
 	return q.remove(func(j *job) bool { return j.Status == status && j.FinishedAt.Before(micros(q.now.Add(-age))) }), nil
 }
-
-// pause stops claims from a queue and reports whether that changed anything.
-func (q *queue) pause(name string) bool {
-	if !q.pauses[name].PausedAt.IsZero() {
-		return false
-	}
-	q.pauses[name] = pause{PausedAt: q.now, UpdatedAt: q.now}
-	return true
-}
-
-func (q *queue) resume(name string) bool {
-	if q.pauses[name].PausedAt.IsZero() {
-		return false
-	}
-	q.pauses[name] = pause{UpdatedAt: q.now}
-	return true
-}

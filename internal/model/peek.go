@@ -20,7 +20,7 @@ type peeked struct {
 	Status                jobs.Status // of one job; empty when it does not exist
 	Attempt, Holder       int64       // of the same
 	Leases                map[int64]time.Time
-	Pauses                map[string]pause
+	Pauses                map[paused]pause
 }
 
 // housework counts the maintenance work of a worker.
@@ -46,8 +46,8 @@ func (q *queue) peek(g glance) peeked {
 	if p.NextRunAfter.IsZero() && slices.ContainsFunc(q.jobs, func(j *job) bool { return j.Successor }) {
 		p.NextRunAfter = lastTime
 	}
-	paused := !q.pauses[g.queue].PausedAt.IsZero()
 	for _, kind := range g.kinds {
+		paused := q.isPaused(g.queue, kind)
 		has := func(condition func(*job) bool) bool {
 			return slices.ContainsFunc(q.jobs, func(j *job) bool { return j.Queue == g.queue && j.Kind == kind && condition(j) })
 		}

@@ -18,7 +18,7 @@ type queue struct {
 	now        time.Time
 	jobs       []*job           // by id
 	workers    []*worker        // by id; those that ended stay until they are pruned
-	pauses     map[string]pause // the queues that were ever paused
+	pauses     map[paused]pause // also of queues that were resumed
 	periods    map[keyOf]period // the unique keys that were taken for a time
 	lastJob    int64            // the largest id that was ever given
 	lastWorker int64
@@ -36,13 +36,8 @@ type attemptError struct {
 	worker int64
 }
 
-// pause is a queue's row; PausedAt is zero after it was resumed.
-type pause struct {
-	PausedAt, UpdatedAt time.Time
-}
-
 func newQueue(now time.Time) *queue {
-	return &queue{now: now, pauses: map[string]pause{}, periods: map[keyOf]period{}}
+	return &queue{now: now, pauses: map[paused]pause{}, periods: map[keyOf]period{}}
 }
 
 // clone copies the state for a rollback.

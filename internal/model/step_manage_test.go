@@ -126,20 +126,6 @@ func (m *machine) settleOverdue(t *rapid.T) {
 	})
 }
 
-// pause pauses or resumes a queue.
-func (m *machine) pause(t *rapid.T) {
-	name := pick(t, "queue", queues)
-	if rapid.Bool().Draw(t, "pause") {
-		want := m.model.pause(name)
-		t.Logf("pause queue %s: %v", name, want)
-		each(m, "pause", want, nil, func(e *engine) (bool, error) { return e.client.PauseQueue(m.ctx, name) })
-	} else {
-		want := m.model.resume(name)
-		t.Logf("resume queue %s: %v", name, want)
-		each(m, "resume", want, nil, func(e *engine) (bool, error) { return e.client.ResumeQueue(m.ctx, name) })
-	}
-}
-
 // advance sets the clock forward: by some time, or to the time of a change.
 func (m *machine) advance(t *rapid.T) {
 	steps := []time.Duration{time.Microsecond, time.Second, time.Minute, time.Hour, 24 * time.Hour, 10 * 24 * time.Hour}
@@ -150,14 +136,15 @@ func (m *machine) advance(t *rapid.T) {
 			}
 		}
 	}
-	var free []time.Duration
+	var ends []time.Duration // of what is in maps, so in no order
 	for _, taken := range m.model.periods {
-		if taken.until.After(m.model.now) {
-			free = append(free, taken.until.Sub(m.model.now))
-		}
+		ends = append(ends, taken.until.Sub(m.model.now))
 	}
-	slices.Sort(free)
-	steps = append(steps, free...)
+	for _, row := range m.model.pauses {
+		ends = append(ends, row.Until.Sub(m.model.now))
+	}
+	slices.Sort(ends)
+	steps = append(steps, slices.DeleteFunc(ends, func(d time.Duration) bool { return d <= 0 })...)
 	step := pick(t, "time", steps)
 	m.setClock(m.model.now.Add(step))
 	t.Logf("%s later it is %s", step, m.model.now)

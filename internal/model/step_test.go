@@ -74,7 +74,7 @@ func (m *machine) steps() []step {
 		{3, "retry failed", failed, m.retryFailed},
 		{2, "delete", exists, m.remove},
 		{3, "prune", ended, m.prune},
-		{2, "pause", always, m.pause},
+		{3, "pause", always, m.pause},
 		{2, "progress", claimed, m.progress},
 		{4, "heartbeat", lives, m.heartbeat},
 		{1, "kill worker", locked, m.killWorker},
@@ -87,7 +87,7 @@ func (m *machine) steps() []step {
 		{3, "peek", exists, m.peek},
 		{1, "wait", ended, m.wait},
 		{2, "find", exists, m.find},
-		{2, "settle what is overdue", jobsWith(func(j *job) bool { return j.Successor || m.model.isOverdue(j) }), m.settleOverdue},
+		{2, "settle what is overdue", always, m.settleOverdue},
 		{1, "prune unique keys", func() bool { return len(m.model.periods) > 0 }, m.prunePeriods},
 		{2, "expire", jobsWith(m.model.isOverdue), m.expire},
 	}

@@ -157,11 +157,7 @@ func (q *queue) queues() []inspect.QueueInfo {
 			change(j.Queue, func(i *inspect.QueueInfo) { i.Oldest = earliest(i.Oldest, j.RunAfter) })
 		}
 	}
-	for name, row := range q.pauses {
-		if !row.PausedAt.IsZero() {
-			change(name, func(i *inspect.QueueInfo) { i.PausedAt = row.PausedAt })
-		}
-	}
+	q.showPauses(change)
 	for _, w := range q.live() {
 		for name, slots := range w.Queues {
 			change(name, func(i *inspect.QueueInfo) { i.Slots += slots })
