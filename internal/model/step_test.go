@@ -72,6 +72,7 @@ func (m *machine) steps() []step {
 		{2, "transaction", always, m.transaction},
 		{3, "complete many", claimed, m.completeMany},
 		{3, "retry failed", failed, m.retryFailed},
+		{3, "update", exists, m.update},
 		{2, "delete", exists, m.remove},
 		{3, "prune", ended, m.prune},
 		{3, "pause", always, m.pause},
