@@ -1,7 +1,9 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -36,6 +38,46 @@ func (q *queue) enqueueMany(o order, payloads []json.RawMessage, bad bool) ([]in
 		ids = append(ids, q.add(o, payload).ID)
 	}
 	return ids, nil
+}
+
+// item is a job of an enqueue of several kinds.
+type item struct {
+	order
+	payload []byte
+}
+
+// enqueueItems adds jobs of several kinds and options, or none when one of them is bad. Those with keys come first, by kind and unique
+// key, so that two callers with the same keys never wait for each other in a circle.
+func (q *queue) enqueueItems(items []item) ([]jobs.Receipt, error) {
+	var places []int
+	for i, it := range items {
+		if it.bad {
+			return nil, errInvalid
+		}
+		places = append(places, i)
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return bySort(items[a], items[b]) })
+	receipts := make([]jobs.Receipt, len(items))
+	for _, i := range places {
+		receipts[i] = q.enqueueUnique(items[i].order, items[i].payload)
+	}
+	return receipts, nil
+}
+
+// bySort is the order in which items are added.
+func bySort(a, b item) int {
+	rank := func(it item) (rank int, kind, key, id string) {
+		switch {
+		case it.UniqueKey != "":
+			return 0, it.Kind, it.UniqueKey, ""
+		case it.RequestID != "":
+			return 0, it.Kind, "", it.RequestID
+		}
+		return 1, "", "", ""
+	}
+	rankA, kindA, keyA, idA := rank(a)
+	rankB, kindB, keyB, idB := rank(b)
+	return cmp.Or(cmp.Compare(rankA, rankB), cmp.Compare(kindA, kindB), cmp.Compare(keyA, keyB), cmp.Compare(idA, idB))
 }
 
 // byRequestID returns the job of a kind that was enqueued with a request id and whose row is kept. Such an id takes precedence over a

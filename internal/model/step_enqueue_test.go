@@ -2,6 +2,8 @@ package model
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -48,6 +50,44 @@ func (m *machine) enqueueMany(t *rapid.T) {
 		}
 		return ids, err
 	})
+}
+
+// enqueueItems adds jobs of several kinds and options together.
+func (m *machine) enqueueItems(t *rapid.T) {
+	var items []item
+	var theirs []jobs.Item
+	for range rapid.IntRange(0, 5).Draw(t, "items") {
+		it, opts := item{}, []jobs.EnqueueOption(nil)
+		it.order, opts = m.order(t)
+		for range rapid.IntRange(1, 2).Draw(t, "payloads") { // that one statement may add
+			data, bad := payload(t)
+			it.payload, it.bad = data, it.bad || bad
+			items, theirs = append(items, it), append(theirs, jobs.NewItem(it.Kind, data, opts...))
+		}
+	}
+	want, wantErr := m.model.enqueueItems(items)
+	t.Logf("enqueue items: %+v, %v", want, wantErr)
+	each(m, "enqueue items", want, wantErr, func(e *engine) ([]jobs.Receipt, error) {
+		have, err := e.client.EnqueueItems(m.ctx, theirs)
+		m.learnItems(e, want, have)
+		for i := range have {
+			have[i].ID = e.jobs.from(have[i].ID)
+		}
+		return have, err
+	})
+}
+
+// learnItems learns the ids of the jobs that were added, in the order in which they were.
+func (m *machine) learnItems(e *engine, want, have []jobs.Receipt) {
+	added := map[int64]int64{}
+	for i := range min(len(want), len(have)) {
+		if !want[i].Existed && !have[i].Existed {
+			added[want[i].ID] = have[i].ID
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(added)) {
+		m.learnJobs(e, []int64{id}, []int64{added[id]})
+	}
 }
 
 func (m *machine) learnJobs(e *engine, ours, theirs []int64) {

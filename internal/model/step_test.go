@@ -66,6 +66,7 @@ func (m *machine) steps() []step {
 		{2, "drain", waits, m.drain},
 		{3, "advance", always, m.advance},
 		{2, "enqueue many", always, m.enqueueMany},
+		{2, "enqueue items", always, m.enqueueItems},
 		{5, "cancel", exists, m.cancel},
 		{4, "retry", exists, m.retry},
 		{4, "rescue", runs, m.rescue},
