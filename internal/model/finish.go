@@ -129,6 +129,21 @@ func (q *queue) record(f fence, o outcome) (fate, bool) {
 	return o.fate, true
 }
 
+// giveBack makes jobs pending whose handlers were not called: the attempts do not count, and the jobs must still start in time.
+func (q *queue) giveBack(fences []fence) {
+	for _, f := range fences {
+		switch j := q.held(f); {
+		case j == nil:
+		case !j.CancelRequested.IsZero():
+			j.LastError = ""
+			q.end(j, jobs.StatusCancelled)
+		default:
+			j.Uncounted++
+			q.again(j, jobs.StatusPending)
+		}
+	}
+}
+
 // progress records the progress of an attempt.
 func (q *queue) progress(f fence, text []byte) int64 {
 	j := q.held(f)

@@ -136,6 +136,23 @@ func (m *machine) completeMany(t *rapid.T) {
 	each(m, "complete many", want, nil, func(e *engine) ([]bool, error) { return e.finish(m.ctx, m.model.now, ends) })
 }
 
+// giveBack gives jobs back that a worker has claimed and not begun.
+func (m *machine) giveBack(t *rapid.T) {
+	fences := m.fences(t, m.fence(t).worker)
+	var ends []*lifecycle.End
+	for _, f := range fences {
+		end := m.endOf(f)
+		end.Fate = lifecycle.FateReturn
+		ends = append(ends, end)
+	}
+	m.model.giveBack(fences)
+	t.Logf("give %v back", fences)
+	each(m, "give back", struct{}{}, nil, func(e *engine) (struct{}, error) {
+		_, err := e.finish(m.ctx, m.model.now, ends)
+		return struct{}{}, err
+	})
+}
+
 // isRecorded reports whether a worker has recorded already that an attempt ended well: it does so once.
 func (m *machine) isRecorded(f fence) bool {
 	j := m.model.job(f.job)

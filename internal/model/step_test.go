@@ -72,6 +72,7 @@ func (m *machine) steps() []step {
 		{4, "rescue", runs, m.rescue},
 		{2, "transaction", always, m.transaction},
 		{3, "complete many", claimed, m.completeMany},
+		{2, "give back", claimed, m.giveBack},
 		{3, "retry failed", failed, m.retryFailed},
 		{3, "update", exists, m.update},
 		{2, "delete", exists, m.remove},
