@@ -14,6 +14,7 @@ type drain struct {
 	name       string
 	queues     map[string]int
 	kinds      []string // sorted
+	brief      []string // those of which nothing is kept when a job is done
 	lease      time.Duration
 	failAll    bool
 	maxCrashes int
@@ -85,6 +86,9 @@ func (q *queue) drain(d drain, info inspect.WorkerInfo) []jobs.Job {
 		starts = append(starts, start)
 		runs[j.ID]++
 		q.run(j, d.of(j.Job, j.ID, runs[j.ID]))
+		if j.Status == jobs.StatusDone && slices.Contains(d.brief, j.Kind) {
+			q.drop(j)
+		}
 	}
 }
 

@@ -82,7 +82,7 @@ func (q *queue) delete(id int64) error {
 	case j.Status == jobs.StatusRunning:
 		return jobs.ErrStatus
 	}
-	q.remove(func(other *job) bool { return other == j })
+	q.drop(j)
 	return nil
 }
 

@@ -81,6 +81,11 @@ func (q *queue) having(holds func(*job) bool) []*job {
 
 func (j *job) live() bool { return !j.Status.Final() }
 
+// drop removes a job with its errors.
+func (q *queue) drop(j *job) {
+	q.remove(func(other *job) bool { return other == j })
+}
+
 // remove deletes jobs with their errors and returns how many there were.
 func (q *queue) remove(gone func(*job) bool) int64 {
 	before := len(q.jobs)

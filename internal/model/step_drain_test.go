@@ -86,6 +86,9 @@ func (m *machine) drawDrain(t *rapid.T) drain {
 		failAll: seldom(t, "fail all", 5), maxCrashes: rapid.IntRange(1, 3).Draw(t, "max crashes"),
 	}
 	slices.Sort(d.kinds)
+	if rapid.Bool().Draw(t, "keep nothing of some kinds") {
+		d.brief = some(t, "kinds of which nothing is kept", kinds, 1, len(kinds))
+	}
 	for _, name := range some(t, "queues", queues, 1, 2) {
 		d.queues[name] = rapid.IntRange(1, 3).Draw(t, "slots")
 	}
@@ -135,8 +138,12 @@ func (e *engine) drainWith(ctx context.Context, client *jobs.Client, d drain) ([
 	var mu sync.Mutex
 	var starts []jobs.Job
 	runs := map[int64]int{}
-	for _, kind := range d.kinds {
-		jobs.Kind[json.RawMessage]{Name: kind, RetryDelay: func(job jobs.Job, _ error) time.Duration { return retryDelay(job.Counted()) }}.Handle(runner,
+	for _, name := range d.kinds {
+		kind := jobs.Kind[json.RawMessage]{Name: name, RetryDelay: func(job jobs.Job, _ error) time.Duration { return retryDelay(job.Counted()) }}
+		if slices.Contains(d.brief, name) {
+			kind.Keep = jobs.Nothing
+		}
+		kind.Handle(runner,
 			func(ctx context.Context, job jobs.Job, _ json.RawMessage) error {
 				id := e.jobs.from(job.ID)
 				mu.Lock()

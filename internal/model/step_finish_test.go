@@ -118,7 +118,7 @@ func recount(ctx context.Context, q db.Querier) error {
 	return err
 }
 
-// completeMany ends attempts of one worker, some with a result.
+// completeMany ends attempts of one worker, some with a result; of some jobs nothing is kept.
 func (m *machine) completeMany(t *rapid.T) {
 	fences := slices.DeleteFunc(m.fences(t, m.fence(t).worker), m.isRecorded)
 	var ends []*lifecycle.End
@@ -129,9 +129,15 @@ func (m *machine) completeMany(t *rapid.T) {
 			result, end.Result = text(t, "result"), new(string)
 			*end.Result = string(result)
 		}
+		end.Drop = seldom(t, "keep nothing", 4)
 		ends, results = append(ends, end), append(results, result)
 	}
 	want := m.model.complete(fences, results)
+	for i, end := range ends {
+		if want[i] && end.Drop {
+			m.model.drop(m.model.job(fences[i].job))
+		}
+	}
 	t.Logf("complete %v: %v", fences, want)
 	each(m, "complete many", want, nil, func(e *engine) ([]bool, error) { return e.finish(m.ctx, m.model.now, ends) })
 }
