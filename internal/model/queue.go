@@ -20,7 +20,8 @@ type queue struct {
 	workers    []*worker        // by id; those that ended stay until they are pruned
 	pauses     map[paused]pause // also of queues that were resumed
 	periods    map[keyOf]period // the unique keys that were taken for a time
-	lastJob    int64            // the largest id that was ever given
+	schedules  map[string]*schedule
+	lastJob    int64 // the largest id that was ever given
 	lastWorker int64
 }
 
@@ -37,13 +38,19 @@ type attemptError struct {
 }
 
 func newQueue(now time.Time) *queue {
-	return &queue{now: now, pauses: map[paused]pause{}, periods: map[keyOf]period{}}
+	return &queue{now: now, pauses: map[paused]pause{}, periods: map[keyOf]period{}, schedules: map[string]*schedule{}}
 }
 
 // clone copies the state for a rollback.
 func (q *queue) clone() *queue {
 	c := *q
 	c.pauses, c.periods = maps.Clone(q.pauses), maps.Clone(q.periods)
+	c.schedules = map[string]*schedule{}
+	for name, s := range q.schedules {
+		copied := *s
+		copied.ticks = slices.Clone(s.ticks)
+		c.schedules[name] = &copied
+	}
 	c.jobs = make([]*job, len(q.jobs))
 	for i, j := range q.jobs {
 		copied := *j

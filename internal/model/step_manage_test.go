@@ -143,6 +143,9 @@ func (m *machine) advance(t *rapid.T) {
 	for _, row := range m.model.pauses {
 		ends = append(ends, row.Until.Sub(m.model.now))
 	}
+	for _, s := range m.model.schedules {
+		ends = append(ends, s.Next.Sub(m.model.now))
+	}
 	slices.Sort(ends)
 	steps = append(steps, slices.DeleteFunc(ends, func(d time.Duration) bool { return d <= 0 })...)
 	step := pick(t, "time", steps)

@@ -57,6 +57,8 @@ func (m *machine) steps() []step {
 	locked := workersWith(func(w *worker) bool { return w.endedAt.IsZero() && w.locked })
 	gone := workersWith(func(w *worker) bool { return !w.endedAt.IsZero() })
 
+	scheduled := func() bool { return len(m.model.schedules) > 0 }
+
 	return []step{
 		{2, "enqueue", always, m.enqueue},
 		{3, "claim", func() bool { return waits() && lives() }, m.claim},
@@ -92,6 +94,10 @@ func (m *machine) steps() []step {
 		{2, "find", exists, m.find},
 		{2, "settle what is overdue", always, m.settleOverdue},
 		{1, "prune unique keys", func() bool { return len(m.model.periods) > 0 }, m.prunePeriods},
+		{1, "put schedule", always, m.putSchedule},
+		{2, "change schedule", scheduled, m.changeSchedule},
+		{1, "run schedule", scheduled, m.runSchedule},
+		{4, "serve schedules", scheduled, m.serve},
 		{2, "expire", jobsWith(m.model.isOverdue), m.expire},
 	}
 }

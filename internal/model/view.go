@@ -21,6 +21,9 @@ type view struct {
 	Stats   inspect.Stats
 	Queues  []inspect.QueueInfo
 	Workers []inspect.WorkerInfo
+
+	Schedules []jobs.ScheduleInfo
+	Ticks     map[string][]jobs.ScheduleTick // by schedule, newest first
 }
 
 func (q *queue) view() view {
@@ -28,6 +31,7 @@ func (q *queue) view() view {
 		Jobs: map[int64]jobs.Job{}, Errors: map[int64][]inspect.AttemptError{}, Report: q.report(inspect.FailedFilter{}), Stats: q.stats(),
 		Queues: q.queues(), Workers: q.workerInfos(),
 	}
+	v.Schedules, v.Ticks = q.scheduleInfos()
 	for _, j := range slices.Backward(q.jobs) {
 		v.Order = append(v.Order, j.ID)
 		v.Jobs[j.ID] = j.Job
