@@ -67,6 +67,8 @@ func (m *machine) steps() []step {
 		{2, "start worker", few, m.startWorker},
 		{2, "drain", waits, m.drain},
 		{3, "advance", always, m.advance},
+		{2, "put schedule", always, m.putSchedule},
+		{8, "serve schedules", scheduled, m.serve},
 		{2, "enqueue many", always, m.enqueueMany},
 		{2, "enqueue items", always, m.enqueueItems},
 		{5, "cancel", exists, m.cancel},
@@ -74,7 +76,7 @@ func (m *machine) steps() []step {
 		{4, "rescue", runs, m.rescue},
 		{2, "transaction", always, m.transaction},
 		{3, "complete many", claimed, m.completeMany},
-		{2, "give back", claimed, m.giveBack},
+		{4, "give back", claimed, m.giveBack},
 		{3, "retry failed", failed, m.retryFailed},
 		{3, "update", exists, m.update},
 		{2, "delete", exists, m.remove},
@@ -94,10 +96,8 @@ func (m *machine) steps() []step {
 		{2, "find", exists, m.find},
 		{2, "settle what is overdue", always, m.settleOverdue},
 		{1, "prune unique keys", func() bool { return len(m.model.periods) > 0 }, m.prunePeriods},
-		{1, "put schedule", always, m.putSchedule},
 		{2, "change schedule", scheduled, m.changeSchedule},
 		{1, "run schedule", scheduled, m.runSchedule},
-		{4, "serve schedules", scheduled, m.serve},
 		{2, "expire", jobsWith(m.model.isOverdue), m.expire},
 	}
 }
