@@ -176,7 +176,10 @@ func (m *machine) option(t *rapid.T, name string, o *order) jobs.EnqueueOption {
 // uniqueOption draws a unique key and what becomes of an enqueue when it is taken.
 func (m *machine) uniqueOption(t *rapid.T, o *order) jobs.EnqueueOption {
 	o.UniqueKey = pick(t, "unique key", keys)
-	taken := m.model.having(func(j *job) bool { return j.live() && j.UniqueKey != "" })
+	taken := m.model.having(func(j *job) bool { return j.Status == jobs.StatusRunning && j.UniqueKey != "" })
+	if len(taken) == 0 || rapid.Bool().Draw(t, "also of a job that waits") {
+		taken = m.model.having(func(j *job) bool { return j.live() && j.UniqueKey != "" })
+	}
 	if len(taken) > 0 && rapid.Bool().Draw(t, "a key that is taken") {
 		j := m.model.job(pick(t, "job that has it", idsOf(taken)))
 		o.Kind, o.UniqueKey = j.Kind, j.UniqueKey
