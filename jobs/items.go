@@ -36,8 +36,9 @@ func NewItem(kind string, payload json.RawMessage, opts ...EnqueueOption) Item {
 
 // EnqueueItems adds jobs of any kinds and options in one transaction: all of them or none. It returns a receipt for each, in order. An
 // item whose unique key or request id another job has, also one before it in the list, adds none, and its receipt has that job.
-// A faulty item is named by its place, counted from 0. Items with keys are added before the others. Middleware sees each item as an enqueue of its own, inside those of the items
-// before it: its next returns when all are there.
+// A faulty item is named by its place, counted from 0. Items with keys are added before the others, ordered by kind and unique key; of two
+// with one request id and different unique keys, the first in that order is added. Middleware sees each item as an enqueue of its own,
+// inside those of the items before it: its next returns when all are there.
 func (c *Client) EnqueueItems(ctx context.Context, items []Item) ([]Receipt, error) {
 	receipts := make([]Receipt, len(items))
 	if c.around != nil { // which may change what the items say: they can be used again

@@ -101,10 +101,10 @@ WHERE id = CAST($2 AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled')
     SELECT 1 FROM sqluice_jobs AS o
     WHERE o.kind = sqluice_jobs.kind AND o.unique_key = sqluice_jobs.unique_key AND o.unique_key IS NOT NULL
       AND o.status IN ('scheduled', 'pending', 'running') AND o.successor_at IS NULL AND o.id <> sqluice_jobs.id)
-  AND NOT EXISTS (
+  AND (status = 'scheduled' OR NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS s
-    WHERE s.kind = sqluice_jobs.kind AND s.unique_key = sqluice_jobs.unique_key AND s.successor_at IS NOT NULL AND s.id <> sqluice_jobs.id
-    LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all of the index */)
+    WHERE s.kind = sqluice_jobs.kind AND s.unique_key = sqluice_jobs.unique_key AND s.successor_at IS NOT NULL
+    LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all of the index */))
 `
 
 type RequeueJobParams struct {
@@ -115,7 +115,7 @@ type RequeueJobParams struct {
 
 // RequeueJob makes a failed, cancelled or scheduled job claimable now, with all its attempts before it. One that has ended may start at
 // any time again: otherwise one that expired would at once expire again.
-// It leaves the job alone when another live job has taken its unique key.
+// It leaves the job alone when another live job has taken its unique key; a scheduled one that is no successor has that itself.
 func (q *Queries) RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error) {
 	result, err := q.db.Exec(ctx, requeueJob, arg.Now, arg.ID, arg.Only)
 	if err != nil {

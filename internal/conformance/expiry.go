@@ -233,11 +233,13 @@ func testStartedInTime(f *fixture) {
 	f.wantWhy(snoozed.ID, inspect.ReasonNotDue, inspect.ReasonNoWorker)
 }
 
-// A job that was claimed and given back before its handler was called has not started. One whose attempt was lost in a crash has.
+// A job that was claimed and given back before its handler was called has not started, and its end releases a successor. One whose attempt
+// was lost in a crash has.
 func testExpiryOfGivenBack(f *fixture) {
-	id := f.enqueue("k", jobs.StartWithin(time.Minute))
+	id := f.enqueue("k", jobs.StartWithin(time.Minute), jobs.UniqueAgain("u"))
 	g := f.ghost("g", time.Hour)
 	row := g.claim(1, time.Hour)[0]
+	next := f.enqueue("k", jobs.UniqueAgain("u"))
 	f.write(func(ctx context.Context, q db.Querier) error {
 		end := &lifecycle.End{Job: &jobs.Job{ID: id, Kind: "k", Queue: jobs.DefaultQueue, Attempt: int(row.Attempt), WorkerID: g.id}, Fate: lifecycle.FateReturn}
 		return lifecycle.Return(ctx, q, f.store.Now(), []*lifecycle.End{end}, lifecycle.NewLeft())
@@ -246,6 +248,8 @@ func testExpiryOfGivenBack(f *fixture) {
 	ended, _, err := f.expire(2 * time.Minute)
 	f.must(err)
 	want(f, "jobs that expired", ended, 1)
+	want(f, "that a successor still waits", f.get(next).Successor, false)
+	f.must(f.client.Delete(f.ctx, next))
 	f.wantExpired(id, 1)
 
 	crashed := f.enqueue("k", jobs.StartWithin(time.Minute))

@@ -31,6 +31,9 @@ func testUniqueAgain(f *fixture) {
 	if job.Status != jobs.StatusScheduled || !job.Successor || job.RunAfter.After(f.store.Now()) {
 		f.Errorf("the successor is %+v", job)
 	}
+	stats, err := inspect.New(f.client).Stats(f.ctx)
+	f.must(err)
+	want(f, "a job falls due at some time", stats.NextDue.IsZero(), true)
 	finding := f.why(next.ID)
 	want(f, "reason", finding.Reason, inspect.ReasonSuccessor)
 	goOn <- nil
@@ -141,6 +144,26 @@ func testUniqueAgainEndedByCaller(f *fixture) {
 		goOn <- nil
 		f.ended(second.ID)
 	}
+}
+
+// A job that waits for another attempt is retried at once, also beside its successor, which goes on waiting.
+func testUniqueAgainFirstRetried(f *fixture) {
+	a, begun, goOn := &attempts{f: f}, make(chan int64, 1), make(chan error, 1)
+	later := jobs.Kind[json.RawMessage]{Name: "k", RetryDelay: jobs.FixedRetry(time.Hour)}
+	first := f.put(1, jobs.UniqueAgain("u"))
+	f.start(jobs.Config{}, onKind(later, a.held(begun, goOn)))
+	receive(f, "the start", begun)
+	next := f.put(2, jobs.UniqueAgain("u"))
+	goOn <- errors.New("no")
+	f.becomes(first.ID, jobs.StatusScheduled)
+	f.must(f.client.Retry(f.ctx, first.ID))
+	want(f, "what runs then", receive(f, "the second start", begun), first.ID)
+	want(f, "it is still a successor", f.get(next.ID).Successor, true)
+	goOn <- nil
+	want(f, "what runs last", receive(f, "the start of the successor", begun), next.ID)
+	goOn <- nil
+	f.ended(next.ID)
+	want(f, "payloads that ran", a.text(), "[1 1 2]")
 }
 
 // A successor runs when a rescue has ended the job before it.

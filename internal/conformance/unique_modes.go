@@ -23,6 +23,7 @@ var uniqueModeTests = []test{
 	{"AgainWaitsForRetries", testUniqueAgainRetried},
 	{"AgainAfterEveryEnd", testUniqueAgainEnds},
 	{"AgainAfterACallersEnd", testUniqueAgainEndedByCaller},
+	{"AgainWhenTheFirstIsRetriedAtOnce", testUniqueAgainFirstRetried},
 	{"AgainAfterACrash", testUniqueAgainCrash},
 	{"AgainByTheHandler", testUniqueAgainByHandler},
 	{"SuccessorIsChanged", testSuccessorChanged},
@@ -180,6 +181,12 @@ func testDebounceAtMost(f *fixture) {
 	}
 	if text := f.why(first.ID).Text; len(text) == 0 {
 		f.Error("why says nothing")
+	}
+	// A bound that the newest enqueue gives, and that has passed, makes the job due.
+	f.eventually("the bound has passed", func() bool { return f.store.Now().Sub(f.get(first.ID).CreatedAt) > time.Millisecond })
+	f.put(5, jobs.Debounce("u", time.Millisecond, jobs.AtMost(time.Millisecond)))
+	if job := f.get(first.ID); job.RunAfter.After(f.store.Now()) || string(job.Payload) != "5" {
+		f.Errorf("after its bound the job is due at %v", job.RunAfter)
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// isDue reports whether a scheduled job's time has come.
+// isDue reports whether a scheduled job's time has come. A successor has to wait for more than that.
 func (q *queue) isDue(j *job) bool {
-	return j.Status == jobs.StatusScheduled && !j.RunAfter.After(q.now)
+	return j.Status == jobs.StatusScheduled && !j.Successor && !j.RunAfter.After(q.now)
 }
 
 // promote makes up to n due jobs pending, the earliest first.
@@ -51,11 +51,11 @@ func (q *queue) isEarly(j *job) bool {
 
 // claim gives up to n pending jobs of some kinds to a live worker, the best first.
 func (q *queue) claim(w *worker, name string, kinds []string, n int, lease time.Duration) []*job {
-	if w == nil || !w.endedAt.IsZero() || !q.pauses[name].PausedAt.IsZero() {
+	if w == nil || !w.endedAt.IsZero() {
 		return nil
 	}
 	list := q.having(func(j *job) bool {
-		return j.Status == jobs.StatusPending && !q.isEarly(j) && j.Queue == name && slices.Contains(kinds, j.Kind)
+		return j.Status == jobs.StatusPending && !q.isEarly(j) && j.Queue == name && slices.Contains(kinds, j.Kind) && !q.isPaused(name, j.Kind)
 	})
 	slices.SortFunc(list, better)
 	list = list[:min(n, len(list))]

@@ -14,6 +14,7 @@ type drain struct {
 	name       string
 	queues     map[string]int
 	kinds      []string // sorted
+	brief      []string // those of which nothing is kept when a job is done
 	lease      time.Duration
 	failAll    bool
 	maxCrashes int
@@ -70,11 +71,11 @@ func (q *queue) drain(d drain, info inspect.WorkerInfo) []jobs.Job {
 		w = q.register(info, d.lease)
 	}
 	q.boot(d.maxCrashes, d.failAll)
-	q.expire()
-	q.promote(int64(len(q.jobs)))
+	q.settleOverdue()
 	var starts []jobs.Job
 	runs := map[int64]int{}
 	for {
+		q.promote(int64(len(q.jobs))) // also a successor that the last end has released
 		j := q.claimAny(w, d)
 		if j == nil {
 			q.endWorker(w.id, "stopped")
@@ -85,6 +86,9 @@ func (q *queue) drain(d drain, info inspect.WorkerInfo) []jobs.Job {
 		starts = append(starts, start)
 		runs[j.ID]++
 		q.run(j, d.of(j.Job, j.ID, runs[j.ID]))
+		if j.Status == jobs.StatusDone && slices.Contains(d.brief, j.Kind) {
+			q.drop(j)
+		}
 	}
 }
 
@@ -103,12 +107,12 @@ func (q *queue) run(j *job, e ending) {
 	failure := outcome{fate: retried, cause: jobs.CauseError, message: e.message, delay: retryDelay(j.Attempt - j.Uncounted)}
 	switch e.what {
 	case endsWell:
-		q.complete([]fence{f}, nil)
+		q.complete([]fence{f}, []json.RawMessage{nil})
 	case endsWithResult, endsInTx:
 		q.complete([]fence{f}, []json.RawMessage{encoded(e.value)})
 	case endsAfterReport:
 		q.progress(f, encoded(e.value))
-		q.complete([]fence{f}, nil)
+		q.complete([]fence{f}, []json.RawMessage{nil})
 	case endsInSnooze:
 		q.record(f, outcome{fate: snoozed, delay: e.delay})
 	case endsInDiscard:

@@ -25,6 +25,7 @@ var (
 	delays     = []time.Duration{
 		time.Second, 0, 1, 999, time.Microsecond, 1500, time.Minute, 24*time.Hour + 1, 100 * 365 * 24 * time.Hour,
 	}
+	periods = []time.Duration{time.Second, time.Microsecond, 1500, time.Minute, time.Hour, 24 * time.Hour}
 	// Long enough that no attempt of this test ends by it.
 	timeouts = []time.Duration{time.Hour, 90*time.Minute + 1500, 1<<63 - 1}
 	messages = []string{"bad", "", "\u00e9 'x' \"y\" \\ %s ? $1\n\tz", "\U0001F4A9"}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -181,14 +180,6 @@ func (i *ids) from(theirs int64) int64 {
 		return ours
 	}
 	return -theirs
-}
-
-func (i *ids) list(ours []int64) []int64 {
-	list := slices.Clone(ours)
-	for n := range list {
-		list[n] = i.to(list[n])
-	}
-	return list
 }
 
 // releaseLock releases the lock of a worker that the test plays, if it holds one.

@@ -1,7 +1,9 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -14,18 +16,16 @@ type order struct {
 	at       time.Time     // when given
 	in       time.Duration // otherwise
 	within   time.Duration // after its due time it must start; 0 for no such bound
-	bad      bool          // one of the options must be refused
+	unique   unique
+	bad      bool // one of the options must be refused
 }
 
-// enqueue adds a job, unless one with the request id is kept, or a live one has the unique key.
+// enqueue adds a job, or returns the one that is in its way.
 func (q *queue) enqueue(o order, payload []byte, bad bool) (jobs.Receipt, error) {
 	if o.bad || bad {
 		return jobs.Receipt{}, errInvalid
 	}
-	if id := q.inTheWay(o); id != 0 {
-		return jobs.Receipt{ID: id, Existed: true}, nil
-	}
-	return jobs.Receipt{ID: q.add(o, payload)}, nil
+	return q.enqueueUnique(o, payload), nil
 }
 
 // enqueueMany adds a job for each payload, or none when one of them is bad.
@@ -35,33 +35,68 @@ func (q *queue) enqueueMany(o order, payloads []json.RawMessage, bad bool) ([]in
 	}
 	var ids []int64
 	for _, payload := range payloads {
-		ids = append(ids, q.add(o, payload))
+		ids = append(ids, q.add(o, payload).ID)
 	}
 	return ids, nil
 }
 
-// inTheWay returns the job that prevents an enqueue, or 0. A request id counts while the job's row is kept, and takes
-// precedence over a unique key, which counts until the job ends. Both count among the jobs of one kind.
-func (q *queue) inTheWay(o order) int64 {
-	for _, j := range q.jobs {
-		if j.Kind == o.Kind && o.RequestID != "" && j.RequestID == o.RequestID {
-			return j.ID
-		}
-	}
-	for _, j := range q.jobs {
-		if j.Kind == o.Kind && o.UniqueKey != "" && j.UniqueKey == o.UniqueKey && j.live() {
-			return j.ID
-		}
-	}
-	return 0
+// item is a job of an enqueue of several kinds.
+type item struct {
+	order
+	payload []byte
 }
 
-func (q *queue) add(o order, payload []byte) int64 {
+// enqueueItems adds jobs of several kinds and options, or none when one of them is bad. Those with keys come first, by kind and unique
+// key, so that two callers with the same keys never wait for each other in a circle.
+func (q *queue) enqueueItems(items []item) ([]jobs.Receipt, error) {
+	var places []int
+	for i, it := range items {
+		if it.bad {
+			return nil, errInvalid
+		}
+		places = append(places, i)
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return bySort(items[a], items[b]) })
+	receipts := make([]jobs.Receipt, len(items))
+	for _, i := range places {
+		receipts[i] = q.enqueueUnique(items[i].order, items[i].payload)
+	}
+	return receipts, nil
+}
+
+// bySort is the order in which items are added.
+func bySort(a, b item) int {
+	rank := func(it item) (rank int, kind, key, id string) {
+		switch {
+		case it.UniqueKey != "":
+			return 0, it.Kind, it.UniqueKey, ""
+		case it.RequestID != "":
+			return 0, it.Kind, "", it.RequestID
+		}
+		return 1, "", "", ""
+	}
+	rankA, kindA, keyA, idA := rank(a)
+	rankB, kindB, keyB, idB := rank(b)
+	return cmp.Or(cmp.Compare(rankA, rankB), cmp.Compare(kindA, kindB), cmp.Compare(keyA, keyB), cmp.Compare(idA, idB))
+}
+
+// byRequestID returns the job of a kind that was enqueued with a request id and whose row is kept. Such an id takes precedence over a
+// unique key.
+func (q *queue) byRequestID(kind, id string) *job {
+	for _, j := range q.jobs {
+		if id != "" && j.Kind == kind && j.RequestID == id {
+			return j
+		}
+	}
+	return nil
+}
+
+func (q *queue) add(o order, payload []byte) *job {
 	q.lastJob++
 	j := &job{Job: o.Job}
 	j.ID, j.Payload = q.lastJob, payload
 	j.CreatedAt, j.UpdatedAt = q.now, q.now
-	j.RunAfter = q.now.Add(o.in)
+	j.RunAfter = q.now.Add(o.in + o.unique.quiet) // of which at most one is given
 	if !o.at.IsZero() {
 		j.RunAfter = o.at
 	}
@@ -70,11 +105,17 @@ func (q *queue) add(o order, payload []byte) int64 {
 	if j.RunAfter.After(q.now) {
 		j.Status = jobs.StatusScheduled
 	}
-	if o.within != 0 {
-		j.StartBy = micros(latest(j.RunAfter, q.now).Add(o.within))
-	}
+	j.StartBy = q.startBy(j.RunAfter, o.within)
 	q.jobs = append(q.jobs, j)
-	return j.ID
+	return j
+}
+
+// startBy returns the time by which a job must start that is due at a time; zero for none.
+func (q *queue) startBy(due time.Time, within time.Duration) time.Time {
+	if within == 0 {
+		return time.Time{}
+	}
+	return micros(latest(due, q.now).Add(within))
 }
 
 // latest returns the later of two times.
@@ -85,6 +126,13 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
+// settleOverdue does what a worker does from time to time, and a drain when it begins.
+func (q *queue) settleOverdue() {
+	q.expire()
+	q.releaseFree()
+	q.resumeDue()
+}
+
 // expire ends the jobs that had to start by now and have not begun, and returns how many.
 func (q *queue) expire() int {
 	list := q.having(q.isOverdue)
@@ -92,7 +140,7 @@ func (q *queue) expire() int {
 		j.LastError = "not started by " + j.StartBy.Format("2006-01-02T15:04:05Z")
 		q.end(j, jobs.StatusCancelled)
 		j.errors = append(j.errors, attemptError{AttemptError: inspect.AttemptError{
-			Cause: jobs.CauseExpired, Message: j.LastError, EndedAt: q.now,
+			Attempt: j.Attempt, Cause: jobs.CauseExpired, Message: j.LastError, EndedAt: q.now,
 		}})
 	}
 	return len(list)

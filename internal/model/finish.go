@@ -22,24 +22,40 @@ func (q *queue) held(f fence) *job {
 	return j
 }
 
-// complete ends attempts well and returns how many it ended. results may be nil, or hold one for each fence.
-func (q *queue) complete(fences []fence, results []json.RawMessage) int64 {
-	var n int64
+// complete ends attempts well and reports of each whether it was still held. results has one for each fence, which may be nil.
+func (q *queue) complete(fences []fence, results []json.RawMessage) []bool {
+	var list []bool
 	for i, f := range fences {
-		if j := q.held(f); j != nil {
-			n++
+		j := q.held(f)
+		if j != nil {
+			j.Result = results[i]
 			q.end(j, jobs.StatusDone)
-			if results != nil {
-				j.Result = results[i]
-			}
 		}
+		list = append(list, j != nil)
 	}
-	return n
+	return list
 }
 
-// end gives a job a final status. Its last holder stays known.
+// completeTx ends an attempt well in a transaction of the handler's own: a successor waits until the attempt is recorded.
+func (q *queue) completeTx(f fence, result json.RawMessage) int64 {
+	j := q.held(f)
+	if j == nil {
+		return 0
+	}
+	q.settle(j, jobs.StatusDone)
+	j.Result = result
+	return 1
+}
+
+// end gives a job a final status, and lets its successor run.
 func (q *queue) end(j *job, status jobs.Status) {
-	j.Status, j.FinishedAt, j.UpdatedAt, j.LeaseUntil = status, q.now, q.now, time.Time{}
+	q.settle(j, status)
+	q.release(keyOf{j.Kind, j.UniqueKey})
+}
+
+// settle gives a job a final status. Its last holder stays known.
+func (q *queue) settle(j *job, status jobs.Status) {
+	j.Status, j.FinishedAt, j.UpdatedAt, j.LeaseUntil, j.Successor = status, q.now, q.now, time.Time{}, false
 }
 
 // another makes a running job wait for another attempt: it has begun in time.
@@ -57,7 +73,7 @@ func (q *queue) again(j *job, status jobs.Status) {
 type fate string
 
 const (
-	retried   fate = "retried"
+	retried   fate = "retry"
 	snoozed   fate = "snoozed"
 	failed    fate = "failed"
 	cancelled fate = "cancelled"
@@ -111,6 +127,21 @@ func (q *queue) record(f fence, o outcome) (fate, bool) {
 		q.end(j, jobs.StatusCancelled)
 	}
 	return o.fate, true
+}
+
+// giveBack makes jobs pending whose handlers were not called: the attempts do not count, and the jobs must still start in time.
+func (q *queue) giveBack(fences []fence) {
+	for _, f := range fences {
+		switch j := q.held(f); {
+		case j == nil:
+		case !j.CancelRequested.IsZero():
+			j.LastError = ""
+			q.end(j, jobs.StatusCancelled)
+		default:
+			j.Uncounted++
+			q.again(j, jobs.StatusPending)
+		}
+	}
 }
 
 // progress records the progress of an attempt.

@@ -15,7 +15,7 @@ const page = 10
 // look reads the public API's view, with the model's ids.
 func (e *engine) look(ctx context.Context) (view, error) {
 	v := view{Jobs: map[int64]jobs.Job{}, Errors: map[int64][]inspect.AttemptError{}}
-	for _, part := range []func(context.Context, *view) error{e.lookAtJobs, e.lookAtStats, e.lookAtFailed, e.lookAtWorkers} {
+	for _, part := range []func(context.Context, *view) error{e.lookAtJobs, e.lookAtStats, e.lookAtFailed, e.lookAtWorkers, e.lookAtSchedules} {
 		if err := part(ctx, &v); err != nil {
 			return v, err
 		}
@@ -65,6 +65,26 @@ func (e *engine) lookAtWorkers(ctx context.Context, v *view) (err error) {
 		v.Workers[i].ID = e.workers.from(v.Workers[i].ID)
 	}
 	return err
+}
+
+// lookAtSchedules reads the schedules, without the options of their jobs, which the jobs show.
+func (e *engine) lookAtSchedules(ctx context.Context, v *view) (err error) {
+	v.Ticks = map[string][]jobs.ScheduleTick{}
+	if v.Schedules, err = e.client.ListSchedules(ctx, "", page); err != nil {
+		return err
+	}
+	for i, s := range v.Schedules {
+		v.Schedules[i].Options, v.Schedules[i].LastJob = nil, e.jobs.from(s.LastJob)
+		ticks, err := e.client.ScheduleTicks(ctx, s.Name, 1000)
+		if err != nil {
+			return err
+		}
+		for n := range ticks {
+			ticks[n].Job, ticks[n].Replaced = e.jobs.from(ticks[n].Job), e.jobs.from(ticks[n].Replaced)
+		}
+		v.Ticks[s.Name] = ticks
+	}
+	return nil
 }
 
 // allJobs lists the jobs page by page, with the engine's ids.

@@ -37,15 +37,15 @@ func (q *queue) retry(id int64) error {
 	case j.Status != jobs.StatusFailed && j.Status != jobs.StatusCancelled && j.Status != jobs.StatusScheduled:
 		return jobs.ErrStatus
 	}
-	for _, other := range q.jobs {
-		if other != j && other.live() && other.Kind == j.Kind && other.UniqueKey == j.UniqueKey && j.UniqueKey != "" {
-			return jobs.ErrUniqueTaken
-		}
+	holder, successor := q.liveWith(keyOf{j.Kind, j.UniqueKey})
+	if holder != j && (holder != nil || successor != nil && successor != j) {
+		return jobs.ErrUniqueTaken
 	}
 	if j.Status != jobs.StatusScheduled {
 		j.StartBy = time.Time{}
 	}
 	q.again(j, jobs.StatusPending)
+	j.Successor = false
 	j.RunAfter, j.Uncounted, j.Crashes = q.now, j.Attempt, 0
 	j.FinishedAt, j.CancelRequested, j.Progress, j.Result = time.Time{}, time.Time{}, nil, nil
 	return nil
@@ -82,7 +82,7 @@ func (q *queue) delete(id int64) error {
 	case j.Status == jobs.StatusRunning:
 		return jobs.ErrStatus
 	}
-	q.remove(func(other *job) bool { return other == j })
+	q.drop(j)
 	return nil
 }
 
@@ -92,21 +92,4 @@ func (q *queue) prune(status jobs.Status, age time.Duration) (int64, error) {
 		return 0, errInvalid
 	}
 	return q.remove(func(j *job) bool { return j.Status == status && j.FinishedAt.Before(micros(q.now.Add(-age))) }), nil
-}
-
-// pause stops claims from a queue and reports whether that changed anything.
-func (q *queue) pause(name string) bool {
-	if !q.pauses[name].PausedAt.IsZero() {
-		return false
-	}
-	q.pauses[name] = pause{PausedAt: q.now, UpdatedAt: q.now}
-	return true
-}
-
-func (q *queue) resume(name string) bool {
-	if q.pauses[name].PausedAt.IsZero() {
-		return false
-	}
-	q.pauses[name] = pause{UpdatedAt: q.now}
-	return true
 }

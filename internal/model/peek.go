@@ -8,6 +8,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+// lastTime is the run_after of the row of a successor.
+var lastTime = time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)
+
 // peeked is the data that runners read beyond the public API.
 type peeked struct {
 	Claimable, Unfinished int64 // the number of such jobs in a queue by kind
@@ -17,7 +20,7 @@ type peeked struct {
 	Status                jobs.Status // of one job; empty when it does not exist
 	Attempt, Holder       int64       // of the same
 	Leases                map[int64]time.Time
-	Pauses                map[string]pause
+	Pauses                map[paused]pause
 }
 
 // housework counts the maintenance work of a worker.
@@ -40,8 +43,11 @@ type glance struct {
 
 func (q *queue) peek(g glance) peeked {
 	p := peeked{NextRunAfter: q.stats().NextDue, Leases: map[int64]time.Time{}, Pauses: q.pauses}
-	paused := !q.pauses[g.queue].PausedAt.IsZero()
+	if p.NextRunAfter.IsZero() && slices.ContainsFunc(q.jobs, func(j *job) bool { return j.Successor }) {
+		p.NextRunAfter = lastTime
+	}
 	for _, kind := range g.kinds {
+		paused := q.isPaused(g.queue, kind)
 		has := func(condition func(*job) bool) bool {
 			return slices.ContainsFunc(q.jobs, func(j *job) bool { return j.Queue == g.queue && j.Kind == kind && condition(j) })
 		}

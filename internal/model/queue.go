@@ -18,8 +18,10 @@ type queue struct {
 	now        time.Time
 	jobs       []*job           // by id
 	workers    []*worker        // by id; those that ended stay until they are pruned
-	pauses     map[string]pause // the queues that were ever paused
-	lastJob    int64            // the largest id that was ever given
+	pauses     map[paused]pause // also of queues that were resumed
+	periods    map[keyOf]period // the unique keys that were taken for a time
+	schedules  map[string]*schedule
+	lastJob    int64 // the largest id that was ever given
 	lastWorker int64
 }
 
@@ -35,17 +37,20 @@ type attemptError struct {
 	worker int64
 }
 
-// pause is a queue's row; PausedAt is zero after it was resumed.
-type pause struct {
-	PausedAt, UpdatedAt time.Time
+func newQueue(now time.Time) *queue {
+	return &queue{now: now, pauses: map[paused]pause{}, periods: map[keyOf]period{}, schedules: map[string]*schedule{}}
 }
-
-func newQueue(now time.Time) *queue { return &queue{now: now, pauses: map[string]pause{}} }
 
 // clone copies the state for a rollback.
 func (q *queue) clone() *queue {
 	c := *q
-	c.pauses = maps.Clone(q.pauses)
+	c.pauses, c.periods = maps.Clone(q.pauses), maps.Clone(q.periods)
+	c.schedules = map[string]*schedule{}
+	for name, s := range q.schedules {
+		copied := *s
+		copied.ticks = slices.Clone(s.ticks)
+		c.schedules[name] = &copied
+	}
 	c.jobs = make([]*job, len(q.jobs))
 	for i, j := range q.jobs {
 		copied := *j
@@ -82,6 +87,11 @@ func (q *queue) having(holds func(*job) bool) []*job {
 }
 
 func (j *job) live() bool { return !j.Status.Final() }
+
+// drop removes a job with its errors.
+func (q *queue) drop(j *job) {
+	q.remove(func(other *job) bool { return other == j })
+}
 
 // remove deletes jobs with their errors and returns how many there were.
 func (q *queue) remove(gone func(*job) bool) int64 {

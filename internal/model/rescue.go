@@ -14,11 +14,6 @@ type rescue struct {
 	failAll     bool
 }
 
-// rescued counts the rows that each part of a rescue changed.
-type rescued struct {
-	Workers, Attempts, Crashes, Cancelled, Failed, Reset int64
-}
-
 // isStuck reports whether no worker works on a running job any more.
 func (q *queue) isStuck(j *job, judgeLeases bool) bool {
 	if j.Status != jobs.StatusRunning {
@@ -29,35 +24,26 @@ func (q *queue) isStuck(j *job, judgeLeases bool) bool {
 }
 
 // rescue releases stuck jobs, or ends those with a cancel request, without an attempt left or with too many crashes.
-func (q *queue) rescue(r rescue) rescued {
-	var n rescued
-	if r.worker != 0 {
-		if n.Workers = q.endWorker(r.worker, r.reason); n.Workers == 0 {
-			return n
-		}
+func (q *queue) rescue(r rescue) {
+	if r.worker != 0 && q.endWorker(r.worker, r.reason) == 0 {
+		return
 	}
 	for _, j := range q.having(func(j *job) bool { return q.isStuck(j, r.judgeLeases) }) {
-		n.Attempts++
 		e := q.noteStuck(j)
 		if e.Cause == jobs.CauseCrash {
 			j.Crashes++
-			n.Crashes++
 		}
 		switch {
 		case !j.CancelRequested.IsZero():
 			q.end(j, jobs.StatusCancelled)
-			n.Cancelled++
 		case j.AttemptsLeft() == 0 || j.Crashes >= r.maxCrashes || r.failAll:
 			j.LastError = e.Message
 			q.end(j, jobs.StatusFailed)
-			n.Failed++
 		default:
 			j.LastError = e.Message
 			q.another(j, jobs.StatusPending)
-			n.Reset++
 		}
 	}
-	return n
 }
 
 // noteStuck lists the attempt among the job's errors: as lost when the process may live, as a crash when it does not.

@@ -38,6 +38,7 @@ func (m *machine) crash(t *rapid.T) {
 func (m *machine) drainAs(t *rapid.T, d drain) {
 	ready := m.model.clone()
 	ready.boot(d.maxCrashes, d.failAll)
+	ready.settleOverdue()
 	for name := range d.queues { // the drain would wait for a job of a test worker, and for a clock that stands still
 		d.kinds = slices.DeleteFunc(d.kinds, func(kind string) bool { return ready.busy(name, kind) })
 	}
@@ -45,7 +46,8 @@ func (m *machine) drainAs(t *rapid.T, d drain) {
 	if len(d.kinds) == 0 || len(m.model.having(m.model.isDue)) > 100 {
 		return
 	}
-	m.forget(7 * 24 * time.Hour) // the runner's pruner does this at its own time
+	m.forget(7 * 24 * time.Hour) // the runner's pruner does this and the next at its own time
+	m.prunePeriods(t)
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -84,6 +86,9 @@ func (m *machine) drawDrain(t *rapid.T) drain {
 		failAll: seldom(t, "fail all", 5), maxCrashes: rapid.IntRange(1, 3).Draw(t, "max crashes"),
 	}
 	slices.Sort(d.kinds)
+	if rapid.Bool().Draw(t, "keep nothing of some kinds") {
+		d.brief = some(t, "kinds of which nothing is kept", kinds, 1, len(kinds))
+	}
 	for _, name := range some(t, "queues", queues, 1, 2) {
 		d.queues[name] = rapid.IntRange(1, 3).Draw(t, "slots")
 	}
@@ -133,8 +138,12 @@ func (e *engine) drainWith(ctx context.Context, client *jobs.Client, d drain) ([
 	var mu sync.Mutex
 	var starts []jobs.Job
 	runs := map[int64]int{}
-	for _, kind := range d.kinds {
-		jobs.Kind[json.RawMessage]{Name: kind, RetryDelay: func(job jobs.Job, _ error) time.Duration { return retryDelay(job.Counted()) }}.Handle(runner,
+	for _, name := range d.kinds {
+		kind := jobs.Kind[json.RawMessage]{Name: name, RetryDelay: func(job jobs.Job, _ error) time.Duration { return retryDelay(job.Counted()) }}
+		if slices.Contains(d.brief, name) {
+			kind.Keep = jobs.Nothing
+		}
+		kind.Handle(runner,
 			func(ctx context.Context, job jobs.Job, _ json.RawMessage) error {
 				id := e.jobs.from(job.ID)
 				mu.Lock()

@@ -2,6 +2,8 @@ package model
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -50,6 +52,44 @@ func (m *machine) enqueueMany(t *rapid.T) {
 	})
 }
 
+// enqueueItems adds jobs of several kinds and options together.
+func (m *machine) enqueueItems(t *rapid.T) {
+	var items []item
+	var theirs []jobs.Item
+	for range rapid.IntRange(0, 5).Draw(t, "items") {
+		it, opts := item{}, []jobs.EnqueueOption(nil)
+		it.order, opts = m.order(t)
+		for range rapid.IntRange(1, 2).Draw(t, "payloads") { // that one statement may add
+			data, bad := payload(t)
+			it.payload, it.bad = data, it.bad || bad
+			items, theirs = append(items, it), append(theirs, jobs.NewItem(it.Kind, data, opts...))
+		}
+	}
+	want, wantErr := m.model.enqueueItems(items)
+	t.Logf("enqueue items: %+v, %v", want, wantErr)
+	each(m, "enqueue items", want, wantErr, func(e *engine) ([]jobs.Receipt, error) {
+		have, err := e.client.EnqueueItems(m.ctx, theirs)
+		m.learnItems(e, want, have)
+		for i := range have {
+			have[i].ID = e.jobs.from(have[i].ID)
+		}
+		return have, err
+	})
+}
+
+// learnItems learns the ids of the jobs that were added, in the order in which they were.
+func (m *machine) learnItems(e *engine, want, have []jobs.Receipt) {
+	added := map[int64]int64{}
+	for i := range min(len(want), len(have)) {
+		if !want[i].Existed && !have[i].Existed {
+			added[want[i].ID] = have[i].ID
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(added)) {
+		m.learnJobs(e, []int64{id}, []int64{added[id]})
+	}
+}
+
 func (m *machine) learnJobs(e *engine, ours, theirs []int64) {
 	for i := range ours {
 		if !e.jobs.learn(ours[i], theirs[i]) {
@@ -73,9 +113,17 @@ func (m *machine) order(t *rapid.T) (order, []jobs.EnqueueOption) {
 	}}
 	var opts []jobs.EnqueueOption
 	for _, name := range some(t, "options", []string{
-		"Unique", "MaxAttempts", "Queue", "Priority", "In", "RequestID", "At", "Timeout", "UserID", "Tags", "Metadata", "StartWithin",
-	}, 0, 6) {
+		"MaxAttempts", "Queue", "Priority", "In", "RequestID", "At", "Timeout", "UserID", "Tags", "Metadata", "StartWithin",
+	}, 0, 5) {
 		opts = append(opts, m.option(t, name, &o))
+	}
+	if rapid.Bool().Draw(t, "unique") {
+		opts = append(opts, m.uniqueOption(t, &o))
+	}
+	if o.unique.mode == debounce {
+		var ok bool
+		o.Metadata, ok = o.unique.noted(o.Metadata)
+		o.bad = !ok || o.in != 0 || !o.at.IsZero()
 	}
 	if seldom(t, "bad option", 40) { // the last one of its sort counts
 		o.bad = true
@@ -109,9 +157,6 @@ func (m *machine) option(t *rapid.T, name string, o *order) jobs.EnqueueOption {
 	case "StartWithin":
 		o.within = pick(t, name, []time.Duration{time.Hour, time.Microsecond, 1500, time.Second, time.Minute})
 		return jobs.StartWithin(o.within)
-	case "Unique":
-		o.UniqueKey = pick(t, name, keys)
-		return jobs.Unique(o.UniqueKey)
 	case "RequestID":
 		o.RequestID = pick(t, name, keys)
 		return jobs.RequestID(o.RequestID)
@@ -125,6 +170,37 @@ func (m *machine) option(t *rapid.T, name string, o *order) jobs.EnqueueOption {
 		v := value(t, name)
 		o.Metadata = encoded(v)
 		return jobs.Metadata(v)
+	}
+}
+
+// uniqueOption draws a unique key and what becomes of an enqueue when it is taken.
+func (m *machine) uniqueOption(t *rapid.T, o *order) jobs.EnqueueOption {
+	o.UniqueKey = pick(t, "unique key", keys)
+	taken := m.model.having(func(j *job) bool { return j.Status == jobs.StatusRunning && j.UniqueKey != "" })
+	if len(taken) == 0 || rapid.Bool().Draw(t, "also of a job that waits") {
+		taken = m.model.having(func(j *job) bool { return j.live() && j.UniqueKey != "" })
+	}
+	if len(taken) > 0 && rapid.Bool().Draw(t, "a key that is taken") {
+		j := m.model.job(pick(t, "job that has it", idsOf(taken)))
+		o.Kind, o.UniqueKey = j.Kind, j.UniqueKey
+	}
+	o.unique.mode = pick(t, "unique mode", []uniqueMode{keep, runAgain, replace, debounce, runAgain, debounce, forAPeriod})
+	switch o.unique.mode {
+	case replace:
+		return jobs.UniqueReplace(o.UniqueKey)
+	case runAgain:
+		return jobs.UniqueAgain(o.UniqueKey)
+	case debounce:
+		o.unique.quiet = pick(t, "quiet time", periods)
+		if rapid.Bool().Draw(t, "with a bound") {
+			o.unique.atMost = o.unique.quiet + pick(t, "longer than the quiet time", append([]time.Duration{0}, periods...))
+		}
+		return jobs.Debounce(o.UniqueKey, o.unique.quiet, jobs.AtMost(o.unique.atMost))
+	case forAPeriod:
+		o.unique.period = pick(t, "period", periods)
+		return jobs.UniqueFor(o.UniqueKey, o.unique.period)
+	default:
+		return jobs.Unique(o.UniqueKey)
 	}
 }
 
@@ -146,6 +222,9 @@ func (m *machine) badOption(t *rapid.T) jobs.EnqueueOption {
 		func() jobs.EnqueueOption { return jobs.StartBy(m.model.now) },
 		func() jobs.EnqueueOption { return jobs.StartWithin(-1) },
 		func() jobs.EnqueueOption { return jobs.Unique("a\x00") },
+		func() jobs.EnqueueOption { return jobs.Debounce("u", 999) },
+		func() jobs.EnqueueOption { return jobs.Debounce("u", time.Hour, jobs.AtMost(time.Minute)) },
+		func() jobs.EnqueueOption { return jobs.UniqueFor("u", -1) },
 		func() jobs.EnqueueOption { return jobs.RequestID("\n") },
 		func() jobs.EnqueueOption { return jobs.UserID("\xff") },
 		func() jobs.EnqueueOption { return jobs.Tags("a\n") },

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -70,34 +71,29 @@ func (m *machine) fences(t *rapid.T, worker int64) []fence {
 // isAnyThird adds some jobs to those that a statement is meant for.
 func isAnyThird(j *job) bool { return j.ID%3 == 0 }
 
-// items returns the JSON list [[id, attempt], ...], or [[id, attempt, result], ...], for batch statements.
-func (e *engine) items(fences []fence, results []json.RawMessage) string {
+// items returns the JSON list [[id, attempt], ...] for batch statements.
+func (e *engine) items(fences []fence) string {
 	var list []string
-	for i, f := range fences {
-		item := fmt.Sprintf("%d,%d", e.jobs.to(f.job), f.attempt)
-		if results != nil {
-			item += "," + string(encoded(string(results[i])))
-		}
-		list = append(list, "["+item+"]")
+	for _, f := range fences {
+		list = append(list, fmt.Sprintf("[%d,%d]", e.jobs.to(f.job), f.attempt))
 	}
 	return "[" + strings.Join(list, ",") + "]"
 }
 
-// complete ends one attempt well.
+// complete ends one attempt well by the statement of CompleteTx.
 func (m *machine) complete(t *rapid.T) {
 	f := m.fence(t)
-	var results []json.RawMessage
-	var result *string
+	var result json.RawMessage
+	var column *string
 	if rapid.Bool().Draw(t, "with a result") {
-		data := text(t, "result")
-		results, result = []json.RawMessage{data}, new(string)
-		*result = string(data)
+		result, column = text(t, "result"), new(string)
+		*column = string(result)
 	}
-	want := m.model.complete([]fence{f}, results)
+	want := m.model.completeTx(f, result)
 	t.Logf("complete %+v: %d", f, want)
 	m.change(t, "complete", want, func(ctx context.Context, e *engine, q db.Querier) (int64, error) {
 		return q.CompleteJob(ctx, db.CompleteJobParams{
-			ResultJson: result, Now: micro(m.model.now), ID: e.jobs.to(f.job), Attempt: f.attempt, WorkerID: e.workers.to(f.worker),
+			ResultJson: column, Now: micro(m.model.now), ID: e.jobs.to(f.job), Attempt: f.attempt, WorkerID: e.workers.to(f.worker),
 		})
 	})
 }
@@ -122,44 +118,84 @@ func recount(ctx context.Context, q db.Querier) error {
 	return err
 }
 
-// completeMany ends attempts of one worker that have one number.
+// completeMany ends attempts of one worker, some with a result; of some jobs nothing is kept.
 func (m *machine) completeMany(t *rapid.T) {
-	f := m.fence(t)
-	alike := m.model.having(func(j *job) bool {
-		return j.WorkerID == f.worker && int64(j.Attempt) == f.attempt || isAnyThird(j)
-	})
-	ids := some(t, "jobs", append(idsOf(alike), m.model.lastJob+1), 0, 6)
-	if !slices.Contains(ids, f.job) {
-		ids = append(ids, f.job)
+	fences := slices.DeleteFunc(m.fences(t, m.fence(t).worker), m.isRecorded)
+	var ends []*lifecycle.End
+	var results []json.RawMessage
+	for _, f := range fences {
+		end, result := m.endOf(f), json.RawMessage(nil)
+		if rapid.Bool().Draw(t, "with a result") {
+			result, end.Result = text(t, "result"), new(string)
+			*end.Result = string(result)
+		}
+		end.Drop = rapid.Bool().Draw(t, "keep nothing")
+		ends, results = append(ends, end), append(results, result)
 	}
-	var fences []fence
-	for _, id := range ids {
-		fences = append(fences, fence{id, f.attempt, f.worker})
+	want := m.model.complete(fences, results)
+	for i, end := range ends {
+		if want[i] && end.Drop {
+			m.model.drop(m.model.job(fences[i].job))
+		}
 	}
-	want := m.model.complete(fences, nil)
-	t.Logf("complete %v: %d", fences, want)
-	m.change(t, "complete many", want, func(ctx context.Context, e *engine, q db.Querier) (int64, error) {
-		return q.CompleteJobs(ctx, db.CompleteJobsParams{
-			Now: micro(m.model.now), WorkerID: e.workers.to(f.worker), Attempt: f.attempt, Ids: string(encoded(e.jobs.list(ids))),
-		})
+	t.Logf("complete %v: %v", fences, want)
+	each(m, "complete many", want, nil, func(e *engine) ([]bool, error) { return e.finish(m.ctx, m.model.now, ends) })
+}
+
+// giveBack gives jobs back that a worker has claimed and not begun.
+func (m *machine) giveBack(t *rapid.T) {
+	fences := m.fences(t, m.fence(t).worker)
+	var ends []*lifecycle.End
+	for _, f := range fences {
+		end := m.endOf(f)
+		end.Fate = lifecycle.FateReturn
+		ends = append(ends, end)
+	}
+	m.model.giveBack(fences)
+	t.Logf("give %v back", fences)
+	each(m, "give back", struct{}{}, nil, func(e *engine) (struct{}, error) {
+		_, err := e.finish(m.ctx, m.model.now, ends)
+		return struct{}{}, err
 	})
 }
 
-// completeWithResults ends attempts of one worker, each with a result.
-func (m *machine) completeWithResults(t *rapid.T) {
-	worker := m.fence(t).worker
-	fences := m.fences(t, worker)
-	results := make([]json.RawMessage, 0, len(fences))
-	for range fences {
-		results = append(results, text(t, "result"))
+// isRecorded reports whether a worker has recorded already that an attempt ended well: it does so once.
+func (m *machine) isRecorded(f fence) bool {
+	j := m.model.job(f.job)
+	return j != nil && j.Status == jobs.StatusDone && int64(j.Attempt) == f.attempt && j.WorkerID == f.worker
+}
+
+// endOf is the good end of an attempt, as its worker records it, with the model's ids.
+func (m *machine) endOf(f fence) *lifecycle.End {
+	job := jobs.Job{}
+	if j := m.model.job(f.job); j != nil {
+		job = j.Job
 	}
-	want := m.model.complete(fences, results)
-	t.Logf("complete %v with results: %d", fences, want)
-	m.change(t, "complete with results", want, func(ctx context.Context, e *engine, q db.Querier) (int64, error) {
-		return q.CompleteJobsWithResults(ctx, db.CompleteJobsWithResultsParams{
-			Now: micro(m.model.now), WorkerID: e.workers.to(worker), Items: e.items(fences, results),
-		})
+	job.ID, job.Attempt, job.WorkerID = f.job, int(f.attempt), f.worker
+	return &lifecycle.End{Job: &job}
+}
+
+// finish records ends as a runner does. It reports of each whether its attempt was still held, and sets Recorded.
+func (e *engine) finish(ctx context.Context, at time.Time, ends []*lifecycle.End) (held []bool, err error) {
+	theirs := make([]*lifecycle.End, len(ends))
+	for i, end := range ends {
+		copied, job := *end, *end.Job
+		job.ID, job.WorkerID = e.jobs.to(job.ID), e.workers.to(job.WorkerID)
+		copied.Job, theirs[i] = &job, &copied
+	}
+	var lost []*lifecycle.End
+	err = e.store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		left := lifecycle.NewLeft()
+		if lost, err = lifecycle.Finish(ctx, e.store, q, at, theirs, left); err != nil {
+			return err
+		}
+		return left.Conclude(ctx, q, micro(at))
 	})
+	for i, end := range theirs {
+		held = append(held, !slices.Contains(lost, end))
+		ends[i].Recorded = end.Recorded
+	}
+	return held, err
 }
 
 // progress records the progress of an attempt.
@@ -189,72 +225,21 @@ func (m *machine) outcome(t *rapid.T) {
 	if o.fate == retried || o.fate == snoozed {
 		o.delay = pick(t, "delay", []time.Duration{time.Second, 0, time.Microsecond, time.Hour})
 	}
-	var startedAt time.Time
-	if j := m.model.job(f.job); j != nil {
-		startedAt = j.StartedAt
-	}
+	end := m.endOf(f)
 	want, held := m.model.record(f, o)
 	t.Logf("%+v ends as %+v: %q, %v", f, o, want, held)
-	each(m, "outcome", want, nil, func(e *engine) (done fate, err error) {
-		err = e.store.Write(m.ctx, func(ctx context.Context, q db.Querier) (err error) {
-			if done, err = e.record(ctx, q, m.model.now, startedAt, f, o); err != nil {
-				return err
-			}
-			return recount(ctx, q)
-		})
-		return done, err
+	each(m, "outcome", want, nil, func(e *engine) (fate, error) {
+		end.Fate, end.Delay, end.Cause, end.Message, end.Stack = fates[o.fate], o.delay, o.cause, o.message, o.stack
+		held, err := e.finish(m.ctx, m.model.now, []*lifecycle.End{end})
+		if err != nil || !held[0] {
+			return "", err
+		}
+		return fate(end.Recorded.Public()), nil
 	})
 }
 
-// record writes an outcome as the producer of a runner does.
-func (e *engine) record(ctx context.Context, q db.Querier, at, startedAt time.Time, f fence, o outcome) (fate, error) {
-	id, worker, now := e.jobs.to(f.job), e.workers.to(f.worker), micro(at)
-	message := &o.message
-	if o.message == "" {
-		message = nil
-	}
-	n, err := q.CancelRequestedJob(ctx, db.CancelRequestedJobParams{
-		LastError: message, Now: now, ID: id, Attempt: f.attempt, WorkerID: worker,
-	})
-	done := cancelled
-	if err == nil && n == 0 {
-		done = o.fate
-		n, err = e.recordFate(ctx, q, at, f, o, message)
-	}
-	if err != nil || n == 0 {
-		return "", err
-	}
-	if o.cause == "" {
-		return done, nil
-	}
-	return done, q.AddJobError(ctx, db.AddJobErrorParams{
-		JobID: id, Attempt: f.attempt, WorkerID: worker, StartedAt: micro(startedAt), EndedAt: now,
-		Cause: string(o.cause), Message: o.message, Stack: o.stack,
-	})
-}
-
-func (e *engine) recordFate(ctx context.Context, q db.Querier, at time.Time, f fence, o outcome, message *string) (int64, error) {
-	id, worker, now, runAfter := e.jobs.to(f.job), e.workers.to(f.worker), micro(at), micro(at.Add(o.delay))
-	status := string(jobs.StatusPending)
-	if o.delay > 0 {
-		status = string(jobs.StatusScheduled)
-	}
-	switch o.fate {
-	case retried:
-		return q.RetryJob(ctx, db.RetryJobParams{
-			Status: status, RunAfter: runAfter, LastError: o.message, Now: now, ID: id, Attempt: f.attempt, WorkerID: worker,
-		})
-	case snoozed:
-		return q.SnoozeJob(ctx, db.SnoozeJobParams{
-			Status: status, RunAfter: runAfter, Now: now, ID: id, Attempt: f.attempt, WorkerID: worker,
-		})
-	case failed:
-		return q.FailJob(ctx, db.FailJobParams{LastError: o.message, Now: now, ID: id, Attempt: f.attempt, WorkerID: worker})
-	case cancelled:
-		return q.CancelRunningJob(ctx, db.CancelRunningJobParams{
-			LastError: message, Now: now, ID: id, Attempt: f.attempt, WorkerID: worker,
-		})
-	default:
-		return q.ReleaseJob(ctx, db.ReleaseJobParams{Now: now, ID: id, Attempt: f.attempt, WorkerID: worker})
-	}
+// fates are the outcomes as a worker records them.
+var fates = map[fate]lifecycle.Fate{
+	retried: lifecycle.FateRetry, snoozed: lifecycle.FateSnooze, failed: lifecycle.FateFail, cancelled: lifecycle.FateCancel,
+	released: lifecycle.FateRelease,
 }

@@ -70,6 +70,29 @@ func (m *machine) wait(t *rapid.T) {
 	})
 }
 
+// find looks a job up by a key.
+func (m *machine) find(t *rapid.T) {
+	k, byRequest := keyOf{pick(t, "kind", kinds), pick(t, "key", keys)}, rapid.Bool().Draw(t, "by request id")
+	found := m.model.find(k)
+	if byRequest {
+		found = m.model.byRequestID(k.kind, k.key)
+	}
+	var want jobs.Job
+	wantErr := jobs.ErrNotFound
+	if found != nil {
+		want, wantErr = found.Job, nil
+	}
+	t.Logf("find %+v, by request id: %v: %d, %v", k, byRequest, want.ID, wantErr)
+	each(m, "find", want, wantErr, func(e *engine) (jobs.Job, error) {
+		by := e.client.GetByUniqueKey
+		if byRequest {
+			by = e.client.GetByRequestID
+		}
+		j, err := by(m.ctx, k.kind, k.key)
+		return e.job(j), err
+	})
+}
+
 // peek reads the data that runners read.
 func (m *machine) peek(t *rapid.T) {
 	g := glance{
@@ -109,7 +132,7 @@ func claimableAgrees(ctx context.Context, q db.Querier, kinds, queue string, cla
 }
 
 func (e *engine) peek(ctx context.Context, q db.Querier, now time.Time, g glance) (peeked, error) {
-	p := peeked{Leases: map[int64]time.Time{}, Pauses: map[string]pause{}}
+	p := peeked{Leases: map[int64]time.Time{}, Pauses: map[paused]pause{}}
 	take := string(encoded(g.kinds))
 	var err error
 	if p.Claimable, err = q.HasClaimableJobs(ctx, db.HasClaimableJobsParams{Kinds: take, Queue: g.queue}); err != nil {
@@ -161,14 +184,24 @@ func (e *engine) peekRows(ctx context.Context, q db.Querier, p *peeked) error {
 		p.Leases[e.workers.from(w.ID)] = fromMicro(w.LeaseUntil)
 	}
 	rows, err := q.ListQueueRows(ctx)
+	if err != nil {
+		return err
+	}
 	for _, row := range rows {
-		of := pause{UpdatedAt: fromMicro(row.UpdatedAt)}
-		if row.PausedAt != nil {
-			of.PausedAt = fromMicro(*row.PausedAt)
-		}
-		p.Pauses[row.Name] = of
+		p.Pauses[paused{row.Name, ""}] = pause{optional(row.PausedAt), fromMicro(row.UpdatedAt), optional(row.PausedUntil)}
+	}
+	kinds, err := q.ListKindPauses(ctx)
+	for _, row := range kinds {
+		p.Pauses[paused{row.Queue, row.Kind}] = pause{fromMicro(row.PausedAt), fromMicro(row.UpdatedAt), optional(row.PausedUntil)}
 	}
 	return err
+}
+
+func optional(us *int64) time.Time {
+	if us == nil {
+		return time.Time{}
+	}
+	return fromMicro(*us)
 }
 
 // fromMicro maps 0 to no time.

@@ -1,8 +1,11 @@
 package model
 
 import (
+	"context"
+	"slices"
 	"time"
 
+	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
@@ -46,9 +49,11 @@ func (m *machine) cancel(t *rapid.T) {
 	each(m, "cancel", want, wantErr, func(e *engine) (jobs.Status, error) { return e.client.Cancel(m.ctx, e.jobs.to(id)) })
 }
 
-// retry retries any job, failed and cancelled ones more often.
+// retry retries any job, failed and cancelled ones more often, and those that wait for another attempt.
 func (m *machine) retry(t *rapid.T) {
-	id := m.jobWith(t, func(j *job) bool { return j.Status == jobs.StatusFailed || j.Status == jobs.StatusCancelled })
+	id := m.jobWith(t, func(j *job) bool {
+		return j.Status == jobs.StatusFailed || j.Status == jobs.StatusCancelled || j.Status == jobs.StatusScheduled && j.Attempt > 0
+	})
 	wantErr := m.model.retry(id)
 	t.Logf("retry job %d: %v", id, wantErr)
 	each(m, "retry", struct{}{}, wantErr, func(e *engine) (struct{}, error) {
@@ -111,18 +116,14 @@ func (m *machine) expire(t *rapid.T) {
 	})
 }
 
-// pause pauses or resumes a queue.
-func (m *machine) pause(t *rapid.T) {
-	name := pick(t, "queue", queues)
-	if rapid.Bool().Draw(t, "pause") {
-		want := m.model.pause(name)
-		t.Logf("pause queue %s: %v", name, want)
-		each(m, "pause", want, nil, func(e *engine) (bool, error) { return e.client.PauseQueue(m.ctx, name) })
-	} else {
-		want := m.model.resume(name)
-		t.Logf("resume queue %s: %v", name, want)
-		each(m, "resume", want, nil, func(e *engine) (bool, error) { return e.client.ResumeQueue(m.ctx, name) })
-	}
+// settleOverdue does what a drain does when it begins, and a scheduler each second.
+func (m *machine) settleOverdue(t *rapid.T) {
+	m.model.settleOverdue()
+	t.Log("settle what is overdue")
+	each(m, "settle what is overdue", struct{}{}, nil, func(e *engine) (struct{}, error) {
+		expiry := maintenance.Expiry{Store: e.store, Notes: &refusal.Notes{}}
+		return struct{}{}, maintenance.SettleOverdue(m.ctx, e.store, &expiry)
+	})
 }
 
 // advance sets the clock forward: by some time, or to the time of a change.
@@ -135,9 +136,34 @@ func (m *machine) advance(t *rapid.T) {
 			}
 		}
 	}
+	var ends []time.Duration // of what is in maps, so in no order
+	for _, taken := range m.model.periods {
+		ends = append(ends, taken.until.Sub(m.model.now))
+	}
+	for _, row := range m.model.pauses {
+		ends = append(ends, row.Until.Sub(m.model.now))
+	}
+	for _, s := range m.model.schedules {
+		ends = append(ends, s.Next.Sub(m.model.now))
+	}
+	slices.Sort(ends)
+	steps = append(steps, slices.DeleteFunc(ends, func(d time.Duration) bool { return d <= 0 })...)
 	step := pick(t, "time", steps)
 	m.setClock(m.model.now.Add(step))
 	t.Logf("%s later it is %s", step, m.model.now)
+}
+
+// prunePeriods removes the unique keys that are free again, as a runner's pruner does at its own time.
+func (m *machine) prunePeriods(t *rapid.T) {
+	want := m.model.prunePeriods()
+	t.Logf("prune %d unique keys", want)
+	each(m, "prune unique keys", want, nil, func(e *engine) (n int64, err error) {
+		err = e.store.Write(m.ctx, func(ctx context.Context, q db.Querier) (err error) {
+			n, err = q.DeletePastUniqueKeys(ctx, db.DeletePastUniqueKeysParams{Now: micro(m.model.now), N: 1000})
+			return err
+		})
+		return n, err
+	})
 }
 
 // setBack sets the clock back, as people and time servers do.

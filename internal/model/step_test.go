@@ -57,6 +57,8 @@ func (m *machine) steps() []step {
 	locked := workersWith(func(w *worker) bool { return w.endedAt.IsZero() && w.locked })
 	gone := workersWith(func(w *worker) bool { return !w.endedAt.IsZero() })
 
+	scheduled := func() bool { return len(m.model.schedules) > 0 }
+
 	return []step{
 		{2, "enqueue", always, m.enqueue},
 		{3, "claim", func() bool { return waits() && lives() }, m.claim},
@@ -65,17 +67,21 @@ func (m *machine) steps() []step {
 		{2, "start worker", few, m.startWorker},
 		{2, "drain", waits, m.drain},
 		{3, "advance", always, m.advance},
+		{2, "put schedule", always, m.putSchedule},
+		{8, "serve schedules", scheduled, m.serve},
 		{2, "enqueue many", always, m.enqueueMany},
+		{2, "enqueue items", always, m.enqueueItems},
 		{5, "cancel", exists, m.cancel},
 		{4, "retry", exists, m.retry},
 		{4, "rescue", runs, m.rescue},
 		{2, "transaction", always, m.transaction},
 		{3, "complete many", claimed, m.completeMany},
-		{3, "complete with results", claimed, m.completeWithResults},
+		{4, "give back", claimed, m.giveBack},
 		{3, "retry failed", failed, m.retryFailed},
+		{3, "update", exists, m.update},
 		{2, "delete", exists, m.remove},
 		{3, "prune", ended, m.prune},
-		{2, "pause", always, m.pause},
+		{3, "pause", always, m.pause},
 		{2, "progress", claimed, m.progress},
 		{4, "heartbeat", lives, m.heartbeat},
 		{1, "kill worker", locked, m.killWorker},
@@ -87,6 +93,11 @@ func (m *machine) steps() []step {
 		{3, "report", failed, m.report},
 		{3, "peek", exists, m.peek},
 		{1, "wait", ended, m.wait},
+		{2, "find", exists, m.find},
+		{2, "settle what is overdue", always, m.settleOverdue},
+		{1, "prune unique keys", func() bool { return len(m.model.periods) > 0 }, m.prunePeriods},
+		{2, "change schedule", scheduled, m.changeSchedule},
+		{1, "run schedule", scheduled, m.runSchedule},
 		{2, "expire", jobsWith(m.model.isOverdue), m.expire},
 	}
 }

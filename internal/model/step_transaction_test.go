@@ -9,10 +9,14 @@ import (
 func (m *machine) transaction(t *rapid.T) {
 	commit, way := rapid.Bool().Draw(t, "commit"), rapid.IntRange(0, 1).Draw(t, "way to begin")
 	steps := map[string]func(*rapid.T){
-		"enqueue": m.enqueue, "enqueue many": m.enqueueMany, "cancel": m.cancel, "retry": m.retry,
-		"retry failed": m.retryFailed, "delete": m.remove, "prune": m.prune, "pause": m.pause,
+		"enqueue": m.enqueue, "enqueue many": m.enqueueMany, "enqueue items": m.enqueueItems, "cancel": m.cancel, "retry": m.retry,
+		"retry failed": m.retryFailed, "delete": m.remove, "prune": m.prune, "pause": m.pause, "update": m.update,
+		"put schedule": m.putSchedule, "change schedule": m.changeSchedule, "run schedule": m.runSchedule,
 	}
-	names := []string{"enqueue", "enqueue many", "cancel", "retry", "retry failed", "delete", "prune", "pause"}
+	names := []string{
+		"enqueue", "enqueue many", "enqueue items", "cancel", "retry", "retry failed", "delete", "prune", "pause", "update",
+		"put schedule", "change schedule", "run schedule",
+	}
 	before := m.model.clone()
 	committed := false
 	end, err := m.join(way)

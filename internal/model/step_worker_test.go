@@ -4,9 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
+	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs/inspect"
 	"pgregory.net/rapid"
 )
@@ -121,7 +124,7 @@ func (m *machine) heartbeat(t *rapid.T) {
 				return err
 			}
 			extended, err = q.ExtendLeases(ctx, db.ExtendLeasesParams{
-				LeaseUntil: until, WorkerID: e.workers.to(id), Items: e.items(fences, nil),
+				LeaseUntil: until, WorkerID: e.workers.to(id), Items: e.items(fences),
 			})
 			return err
 		})
@@ -129,7 +132,7 @@ func (m *machine) heartbeat(t *rapid.T) {
 	})
 }
 
-// rescue rescues stuck jobs, by the statements of runners.
+// rescue rescues stuck jobs, as a runner's heartbeat does.
 func (m *machine) rescue(t *rapid.T) {
 	r := rescue{
 		judgeLeases: rapid.Bool().Draw(t, "judge leases"), maxCrashes: rapid.IntRange(1, 3).Draw(t, "max crashes"),
@@ -138,50 +141,24 @@ func (m *machine) rescue(t *rapid.T) {
 	if rapid.Bool().Draw(t, "end a worker") {
 		r.worker, r.reason = m.anyWorker(t), pick(t, "reason", []string{"crash", "lost"})
 	}
-	want := m.model.rescue(r)
-	t.Logf("rescue %+v: %+v", r, want)
-	each(m, "rescue", want, nil, func(e *engine) (rescued, error) { return e.rescue(m.ctx, m.model.now, r) })
+	m.model.rescue(r)
+	t.Logf("rescue %+v", r)
+	each(m, "rescue", struct{}{}, nil, func(e *engine) (struct{}, error) {
+		return struct{}{}, e.rescue(m.ctx, m.model.now, r)
+	})
 }
 
-func (e *engine) rescue(ctx context.Context, at time.Time, r rescue) (n rescued, err error) {
-	now, before, failAll := micro(at), int64(0), int64(0)
+func (e *engine) rescue(ctx context.Context, at time.Time, r rescue) error {
+	var before int64
 	if r.judgeLeases {
-		before = now
+		before = micro(at)
 	}
-	if r.failAll {
-		failAll = 1
+	var end *db.EndWorkerParams
+	if r.worker != 0 {
+		end = &db.EndWorkerParams{EndReason: r.reason, ID: e.workers.to(r.worker)}
 	}
-	err = e.store.Write(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		n = rescued{}
-		if r.worker != 0 {
-			n.Workers, err = q.EndWorker(ctx, db.EndWorkerParams{Now: now, EndReason: r.reason, ID: e.workers.to(r.worker)})
-			if err != nil || n.Workers == 0 {
-				return err
-			}
-		}
-		n.Attempts, err = q.RecordStuckJobs(ctx, db.RecordStuckJobsParams{Now: now, LeaseBefore: before})
-		if err != nil {
-			return err
-		}
-		if n.Crashes, err = q.CountCrashes(ctx); err != nil {
-			return err
-		}
-		cancelled, err := q.CancelStuckJobs(ctx, now)
-		if err != nil {
-			return err
-		}
-		failed, err := q.FailStuckJobs(ctx, db.FailStuckJobsParams{Now: now, MaxCrashes: int64(r.maxCrashes), FailAll: failAll})
-		if err != nil {
-			return err
-		}
-		reset, err := q.ResetStuckJobs(ctx, now)
-		if err != nil {
-			return err
-		}
-		n.Cancelled, n.Failed, n.Reset = int64(len(cancelled)), int64(len(failed)), int64(len(reset))
-		return recount(ctx, q)
-	})
-	return n, err
+	rescuer := maintenance.Rescuer{Store: e.store, Log: slog.New(slog.DiscardHandler), MaxCrashes: r.maxCrashes, Notes: &refusal.Notes{}}
+	return rescuer.Reset(ctx, r.failAll, before, end, "")
 }
 
 // forgetWorkers removes the rows of ended workers.

@@ -21,6 +21,9 @@ type view struct {
 	Stats   inspect.Stats
 	Queues  []inspect.QueueInfo
 	Workers []inspect.WorkerInfo
+
+	Schedules []jobs.ScheduleInfo
+	Ticks     map[string][]jobs.ScheduleTick // by schedule, newest first
 }
 
 func (q *queue) view() view {
@@ -28,6 +31,7 @@ func (q *queue) view() view {
 		Jobs: map[int64]jobs.Job{}, Errors: map[int64][]inspect.AttemptError{}, Report: q.report(inspect.FailedFilter{}), Stats: q.stats(),
 		Queues: q.queues(), Workers: q.workerInfos(),
 	}
+	v.Schedules, v.Ticks = q.scheduleInfos()
 	for _, j := range slices.Backward(q.jobs) {
 		v.Order = append(v.Order, j.ID)
 		v.Jobs[j.ID] = j.Job
@@ -98,7 +102,7 @@ func (q *queue) stats() inspect.Stats {
 	}
 	unhandled := map[inspect.UnhandledWork]int64{}
 	for _, j := range q.jobs {
-		if j.Status == jobs.StatusScheduled {
+		if j.Status == jobs.StatusScheduled && !j.Successor {
 			stats.NextDue = earliest(stats.NextDue, j.RunAfter)
 		}
 		if q.waits(j) {
@@ -157,11 +161,7 @@ func (q *queue) queues() []inspect.QueueInfo {
 			change(j.Queue, func(i *inspect.QueueInfo) { i.Oldest = earliest(i.Oldest, j.RunAfter) })
 		}
 	}
-	for name, row := range q.pauses {
-		if !row.PausedAt.IsZero() {
-			change(name, func(i *inspect.QueueInfo) { i.PausedAt = row.PausedAt })
-		}
-	}
+	q.showPauses(change)
 	for _, w := range q.live() {
 		for name, slots := range w.Queues {
 			change(name, func(i *inspect.QueueInfo) { i.Slots += slots })

@@ -20,7 +20,9 @@ type Count struct {
 	Kind   string      `json:"kind"`
 	Status jobs.Status `json:"status"`
 	Jobs   int64       `json:"jobs"`
-	Since  time.Time   `json:"since,omitzero"` // of pending and scheduled jobs: when the first of them fell or will fall due
+
+	// Since is, of pending and scheduled jobs, when the first of them fell or will fall due. Successors will do so at no known time.
+	Since time.Time `json:"since,omitzero"`
 }
 
 // Counts returns the number of jobs of each queue, kind and status, in this order. Counts of 0 are left out. It does not read
@@ -53,7 +55,11 @@ func countJobs(ctx context.Context, q db.Querier, now time.Time) (counts, due []
 	for _, row := range rows {
 		of := key{row.Queue, row.Kind, row.Status}
 		sum := sums[of]
-		sums[of] = Count{row.Queue, row.Kind, jobs.Status(row.Status), sum.Jobs + row.Jobs, core.Time(row.Since)}
+		since := core.Time(row.Since)
+		if since.Equal(core.Latest) { // all of them are successors
+			since = time.Time{}
+		}
+		sums[of] = Count{row.Queue, row.Kind, jobs.Status(row.Status), sum.Jobs + row.Jobs, since}
 	}
 	order := jobs.Statuses()
 	maps.DeleteFunc(sums, func(_ key, sum Count) bool { return sum.Jobs == 0 })

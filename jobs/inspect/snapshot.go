@@ -133,7 +133,9 @@ func statsOf(counts, due []Count, workers []WorkerInfo) Stats {
 		case jobs.StatusPending:
 			wait(n)
 		case jobs.StatusScheduled:
-			s.NextDue = core.Earlier(s.NextDue, n.Since)
+			if !n.Since.IsZero() {
+				s.NextDue = core.Earlier(s.NextDue, n.Since)
+			}
 		}
 	}
 	for of, n := range unhandled {

@@ -1,7 +1,7 @@
 -- name: RequeueJob :execrows
 -- RequeueJob makes a failed, cancelled or scheduled job claimable now, with all its attempts before it. One that has ended may start at
 -- any time again: otherwise one that expired would at once expire again.
--- It leaves the job alone when another live job has taken its unique key.
+-- It leaves the job alone when another live job has taken its unique key; a scheduled one that is no successor has that itself.
 UPDATE sqluice_jobs SET status = 'pending', run_after = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
                 uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
                 progress = NULL, result = NULL, start_by = CASE status WHEN 'scheduled' THEN start_by END,
@@ -12,10 +12,10 @@ WHERE id = CAST(@id AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled'
     SELECT 1 FROM sqluice_jobs AS o
     WHERE o.kind = sqluice_jobs.kind AND o.unique_key = sqluice_jobs.unique_key AND o.unique_key IS NOT NULL
       AND o.status IN ('scheduled', 'pending', 'running') AND o.successor_at IS NULL AND o.id <> sqluice_jobs.id)
-  AND NOT EXISTS (
+  AND (status = 'scheduled' OR NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS s
-    WHERE s.kind = sqluice_jobs.kind AND s.unique_key = sqluice_jobs.unique_key AND s.successor_at IS NOT NULL AND s.id <> sqluice_jobs.id
-    LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all of the index */);
+    WHERE s.kind = sqluice_jobs.kind AND s.unique_key = sqluice_jobs.unique_key AND s.successor_at IS NOT NULL
+    LIMIT 1 OFFSET 0 /* which keeps PostgreSQL from reading all of the index */));
 
 -- name: CancelWaitingJob :many
 -- CancelWaitingJob ends a job that has not started.

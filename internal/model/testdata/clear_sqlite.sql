@@ -7,3 +7,6 @@ DELETE FROM sqluice_workers;
 DELETE FROM sqluice_job_counts;
 DELETE FROM sqluice_job_changes;
 DELETE FROM sqluice_job_history;
+DELETE FROM sqluice_unique_keys;
+DELETE FROM sqluice_schedules;
+DELETE FROM sqluice_schedule_ticks;

@@ -111,9 +111,10 @@ func (r Row) debounced(h live) *int64 {
 	if most := r.Unique.AtMost; most > 0 {
 		at = min(at, h.CreatedAt+most.Microseconds())
 	}
-	if at <= r.Now {
-		return nil
+	if at <= r.Now && h.RunAfter <= r.Now {
+		return nil // it keeps its place
 	}
+	at = max(at, r.Now)
 	return &at
 }
 

@@ -1,0 +1,223 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// schedule enqueues a job at each of its ticks, which are so far apart, counted from when it was put.
+type schedule struct {
+	jobs.ScheduleInfo
+	every    time.Duration // whole seconds
+	priority int
+	within   time.Duration // after its tick a job must start; 0 for no such bound
+	catchUp  int           // for how many missed ticks there are jobs
+	ticks    []jobs.ScheduleTick
+}
+
+// next returns the first tick after a time.
+func (s *schedule) next(after time.Time) time.Time {
+	start := s.Start.Truncate(time.Second)
+	return start.Add((after.Sub(start)/s.every + 1) * s.every)
+}
+
+// between returns the last n ticks from one on that are not after a time.
+func (s *schedule) between(first, until time.Time, n int) []time.Time {
+	if before := s.next(until).Add(-time.Duration(n) * s.every); before.After(first) {
+		first = before
+	}
+	var list []time.Time
+	for at := first; !at.After(until); at = at.Add(s.every) {
+		list = append(list, at)
+	}
+	return list
+}
+
+// note notes what came of a tick, in place of what is noted of it.
+func (s *schedule) note(t jobs.ScheduleTick) {
+	if i := s.index(t.Tick); i >= 0 {
+		t.MissedSince = s.ticks[i].MissedSince
+		s.ticks[i] = t
+		return
+	}
+	s.ticks = append(s.ticks, t)
+	slices.SortFunc(s.ticks, func(a, b jobs.ScheduleTick) int { return b.Tick.Compare(a.Tick) })
+}
+
+// index returns the place of what is noted of a tick, or -1.
+func (s *schedule) index(tick time.Time) int {
+	return slices.IndexFunc(s.ticks, func(t jobs.ScheduleTick) bool { return t.Tick.Equal(tick) })
+}
+
+// putSchedule adds a schedule, or replaces what was said of it. Its next tick stays unless its times change.
+func (q *queue) putSchedule(s schedule) {
+	s.Start, s.Created, s.Updated = q.now, q.now, q.now
+	s.Next = s.next(q.now)
+	if old := q.schedules[s.Name]; old != nil {
+		if old.Kind == s.Kind && old.Queue == s.Queue && string(old.Payload) == string(s.Payload) && old.every == s.every &&
+			old.CatchUp == s.CatchUp && old.Overlap == s.Overlap && old.priority == s.priority && old.within == s.within {
+			return
+		}
+		if old.every == s.every {
+			s.Start, s.Next = old.Start, old.Next
+		}
+		s.Created, s.Paused, s.Owed, s.Last, s.LastJob, s.ticks = old.Created, old.Paused, old.Owed, old.Last, old.LastJob, old.ticks
+	}
+	q.schedules[s.Name] = &s
+}
+
+// pauseSchedule stops a schedule. A tick that it owes is dropped.
+func (q *queue) pauseSchedule(name string) (bool, error) {
+	s := q.schedules[name]
+	if s == nil {
+		return false, jobs.ErrNoSchedule
+	}
+	if !s.Paused.IsZero() {
+		return false, nil
+	}
+	s.Paused, s.Owed, s.Updated = q.now, time.Time{}, q.now
+	return true, nil
+}
+
+// resumeSchedule lets a schedule go on from the next tick on.
+func (q *queue) resumeSchedule(name string) (bool, error) {
+	s := q.schedules[name]
+	if s == nil {
+		return false, jobs.ErrNoSchedule
+	}
+	if s.Paused.IsZero() {
+		return false, nil
+	}
+	s.Paused, s.Next, s.Updated = time.Time{}, s.next(q.now), q.now
+	return true, nil
+}
+
+func (q *queue) deleteSchedule(name string) bool {
+	_, there := q.schedules[name]
+	delete(q.schedules, name)
+	return there
+}
+
+// runSchedule enqueues a job of a schedule at once, beside those of its ticks, which are at whole seconds.
+func (q *queue) runSchedule(name string) (int64, error) {
+	s := q.schedules[name]
+	if s == nil {
+		return 0, jobs.ErrNoSchedule
+	}
+	tick := q.now
+	for tick.Equal(tick.Truncate(time.Second)) || s.index(tick) >= 0 {
+		tick = tick.Add(time.Microsecond)
+	}
+	id := q.addTick(s, tick)
+	s.note(jobs.ScheduleTick{Tick: tick, Outcome: jobs.TickAsked, Job: id, At: q.now})
+	return id, nil
+}
+
+// addTick adds the job of a tick.
+func (q *queue) addTick(s *schedule, tick time.Time) int64 {
+	o := order{Job: jobs.Job{
+		Kind: s.Kind, Queue: s.Queue, Priority: s.priority, MaxAttempts: jobs.DefaultMaxAttempts,
+		Metadata: encoded(map[string]any{"sqluice_schedule": struct {
+			Name string    `json:"name"`
+			Tick time.Time `json:"tick"`
+		}{s.Name, tick}}),
+	}}
+	j := q.add(o, s.Payload)
+	if s.within != 0 {
+		j.StartBy = tick.Add(s.within)
+	}
+	return j.ID
+}
+
+// serve does what a worker does that has looked after schedules, pauses and jobs all the time since a moment.
+func (q *queue) serve(since time.Time) {
+	q.resumeDue()
+	for _, name := range slices.Sorted(maps.Keys(q.schedules)) {
+		if s := q.schedules[name]; s.Paused.IsZero() && (!s.Next.After(q.now) || !s.Owed.IsZero() && !q.isLive(s.LastJob)) {
+			q.fire(s, since)
+		}
+	}
+	q.releaseFree()
+	q.expire()
+}
+
+func (q *queue) isLive(id int64) bool {
+	j := q.job(id)
+	return j != nil && j.live()
+}
+
+// fire does what is due of a schedule.
+func (q *queue) fire(s *schedule, since time.Time) {
+	s.Updated = q.now
+	if !s.Owed.IsZero() && !q.isLive(s.LastJob) {
+		replaced := int64(0)
+		if s.Overlap == string(jobs.OverlapReplace) {
+			replaced = s.LastJob
+		}
+		owed := s.Owed
+		s.Owed = time.Time{}
+		q.enqueueTick(s, owed, replaced)
+	}
+	if s.Next.After(q.now) {
+		return
+	}
+	first := s.Next
+	s.Next = s.next(q.now)
+	for i, at := range s.between(first, q.now, s.catchUp) {
+		t := jobs.ScheduleTick{Tick: at, Outcome: jobs.TickMissed, At: q.now}
+		if i == 0 && at.After(first) {
+			t.MissedSince = first
+		}
+		if s.index(at) >= 0 { // the clock was set back
+			continue
+		}
+		s.note(t)
+		if s.CatchUp != string(jobs.CatchUpNone) || at.After(since) {
+			q.take(s, at)
+		}
+	}
+}
+
+// take enqueues the job of a tick, or does what the schedule says when the last one has not ended.
+func (q *queue) take(s *schedule, at time.Time) {
+	overlap := jobs.Overlap(s.Overlap)
+	if overlap == jobs.OverlapAllow || !q.isLive(s.LastJob) {
+		q.enqueueTick(s, at, 0)
+		return
+	}
+	if overlap == jobs.OverlapSkip {
+		s.note(jobs.ScheduleTick{Tick: at, Outcome: jobs.TickSkipped, At: q.now})
+		return
+	}
+	if overlap == jobs.OverlapReplace {
+		if status, _ := q.cancel(s.LastJob); status == jobs.StatusCancelled {
+			q.enqueueTick(s, at, s.LastJob)
+			return
+		}
+	}
+	if !s.Owed.IsZero() {
+		s.note(jobs.ScheduleTick{Tick: s.Owed, Outcome: jobs.TickSkipped, At: q.now})
+	}
+	s.Owed = at
+	s.note(jobs.ScheduleTick{Tick: at, Outcome: jobs.TickOwed, At: q.now})
+}
+
+func (q *queue) enqueueTick(s *schedule, at time.Time, replaced int64) {
+	s.Last, s.LastJob = at, q.addTick(s, at)
+	s.note(jobs.ScheduleTick{Tick: at, Outcome: jobs.TickEnqueued, Job: s.LastJob, Replaced: replaced, At: q.now})
+}
+
+// scheduleInfos returns the schedules by name, and their ticks.
+func (q *queue) scheduleInfos() (list []jobs.ScheduleInfo, ticks map[string][]jobs.ScheduleTick) {
+	ticks = map[string][]jobs.ScheduleTick{}
+	for _, s := range q.schedules {
+		list = append(list, s.ScheduleInfo)
+		ticks[s.Name] = s.ticks
+	}
+	slices.SortFunc(list, func(a, b jobs.ScheduleInfo) int { return cmp.Compare(a.Name, b.Name) })
+	return list, ticks
+}

@@ -1,0 +1,50 @@
+package model
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// update is what a caller changes of a job that waits; nil for what stays.
+type update struct {
+	priority, maxAttempts *int
+	queue                 *string
+	runAfter              *time.Time
+	payload               json.RawMessage
+	onlyIf                jobs.Status // empty for any
+	bad                   bool        // one of the values must be refused
+}
+
+// update changes a job that does not run. One that gets a place in its queue becomes scheduled, until the next promotion.
+func (q *queue) update(id int64, u update) error {
+	j := q.job(id)
+	switch {
+	case u.bad:
+		return errInvalid
+	case j == nil:
+		return jobs.ErrNotFound
+	case j.Status != jobs.StatusScheduled && j.Status != jobs.StatusPending, u.onlyIf != "" && u.onlyIf != j.Status:
+		return jobs.ErrStatus
+	}
+	if u.priority != nil || u.queue != nil || u.runAfter != nil {
+		j.Status = jobs.StatusScheduled
+	}
+	set(&j.Priority, u.priority)
+	set(&j.MaxAttempts, u.maxAttempts)
+	set(&j.Queue, u.queue)
+	set(&j.RunAfter, u.runAfter)
+	if u.payload != nil {
+		j.Payload = u.payload
+	}
+	j.UpdatedAt = q.now
+	return nil
+}
+
+// set changes a value unless to is nil.
+func set[T any](value, to *T) {
+	if to != nil {
+		*value = *to
+	}
+}
