@@ -31,6 +31,7 @@ var uniqueModeTests = []test{
 	{"Debounce", testDebounce},
 	{"DebounceAtMost", testDebounceAtMost},
 	{"DebounceDuringARun", testDebounceRunning},
+	{"DebounceThatWaited", testDebounceWaited},
 	{"ForAPeriod", testUniqueFor},
 	{"ForAPeriodInATransaction", testUniqueForTx},
 	{"Items", testUniqueModeItems},
