@@ -103,9 +103,9 @@ func walk(from, to time.Time, zone *time.Location) [][]int64 {
 	ticks := make([][]int64, len(all))
 	unseen := int64(-1 << 62) // the first local minute that was not seen yet
 	for u := from.Unix() - 3*secondsOfDay; u < to.Unix(); u += 60 {
-		local := time.Unix(u, 0).In(zone)
-		_, offset := local.Zone()
+		_, offset := time.Unix(u, 0).In(zone).Zone()
 		now := (u + int64(offset)) / 60
+		local := time.Unix(u+int64(offset), 0).UTC()
 		for i, o := range all {
 			due := !o.fixed && o.match(local)
 			if o.fixed && unseen > 0 {
