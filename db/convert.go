@@ -21,18 +21,18 @@ func EnqueueKeylessJobParamsOf(p EnqueueJobParams) EnqueueKeylessJobParams {
 	}
 }
 
-// ReplaceWaitingJobParamsOf returns the parameters for the same jobs, without ID, Attempt, DueAt, Place.
+// ReplaceWaitingJobParamsOf returns the parameters for the same jobs, without ID, Attempt, DueAt, Place, Room, SetBack, StartMoves.
 func ReplaceWaitingJobParamsOf(p EnqueueJobParams) ReplaceWaitingJobParams {
 	return ReplaceWaitingJobParams{
 		Priority:    p.Priority,
 		Queue:       p.Queue,
-		Payload:     p.Payload,
+		Now:         p.Now,
 		StartBy:     p.StartBy,
+		Payload:     p.Payload,
 		MaxAttempts: p.MaxAttempts,
 		Timeout:     p.Timeout,
 		UserID:      p.UserID,
 		Tags:        p.Tags,
-		Now:         p.Now,
 		Metadata:    p.Metadata,
 	}
 }

@@ -580,27 +580,37 @@ const replaceWaitingJob = `-- name: ReplaceWaitingJob :execrows
 UPDATE sqluice_jobs SET
     status = CASE WHEN CAST($1 AS BIGINT) IS NULL AND priority = CAST($2 AS BIGINT)
         AND queue = CAST($3 AS TEXT) THEN status ELSE 'scheduled' END,
-    run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST($1 AS BIGINT), run_after) ELSE run_after END,
-    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST($1 AS BIGINT), successor_at) END,
-    queue = CAST($3 AS TEXT), priority = CAST($2 AS BIGINT), payload = CAST($4 AS TEXT),
-    start_by = CAST($5 AS BIGINT), max_attempts = CAST($6 AS BIGINT), timeout = CAST($7 AS BIGINT),
-    user_id = CAST($8 AS TEXT), tags = CAST($9 AS TEXT), updated_at = CAST($10 AS BIGINT),
-    metadata = CAST($11 AS TEXT)
-WHERE id = CAST($12 AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST($13 AS BIGINT)
-  AND COALESCE(successor_at, -1) = CAST($14 AS BIGINT)
+    run_after = CASE WHEN successor_at IS NOT NULL THEN run_after ELSE COALESCE(CAST($1 AS BIGINT), run_after) + CASE
+        WHEN updated_at <= CAST($4 AS BIGINT) OR updated_at > CAST($5 AS BIGINT) THEN 0
+        WHEN updated_at - CAST($4 AS BIGINT) < CAST($6 AS BIGINT) THEN updated_at - CAST($4 AS BIGINT) ELSE CAST($6 AS BIGINT) END END,
+    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST($1 AS BIGINT), successor_at) + CASE
+        WHEN updated_at <= CAST($4 AS BIGINT) OR updated_at > CAST($5 AS BIGINT) THEN 0
+        WHEN updated_at - CAST($4 AS BIGINT) < CAST($6 AS BIGINT) THEN updated_at - CAST($4 AS BIGINT) ELSE CAST($6 AS BIGINT) END END,
+    start_by = CAST($7 AS BIGINT) + CAST($8 AS BIGINT) * CASE
+        WHEN updated_at <= CAST($4 AS BIGINT) OR updated_at > CAST($5 AS BIGINT) THEN 0
+        WHEN updated_at - CAST($4 AS BIGINT) < CAST($6 AS BIGINT) THEN updated_at - CAST($4 AS BIGINT) ELSE CAST($6 AS BIGINT) END,
+    updated_at = CASE WHEN updated_at BETWEEN CAST($4 AS BIGINT) AND CAST($5 AS BIGINT) THEN updated_at ELSE CAST($4 AS BIGINT) END,
+    queue = CAST($3 AS TEXT), priority = CAST($2 AS BIGINT), payload = CAST($9 AS TEXT),
+    max_attempts = CAST($10 AS BIGINT), timeout = CAST($11 AS BIGINT),
+    user_id = CAST($12 AS TEXT), tags = CAST($13 AS TEXT), metadata = CAST($14 AS TEXT)
+WHERE id = CAST($15 AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST($16 AS BIGINT)
+  AND COALESCE(successor_at, -1) = CAST($17 AS BIGINT)
 `
 
 type ReplaceWaitingJobParams struct {
 	DueAt       *int64  `json:"due_at"`
 	Priority    int64   `json:"priority"`
 	Queue       string  `json:"queue"`
-	Payload     string  `json:"payload"`
+	Now         int64   `json:"now"`
+	SetBack     int64   `json:"set_back"`
+	Room        int64   `json:"room"`
 	StartBy     *int64  `json:"start_by"`
+	StartMoves  int64   `json:"start_moves"`
+	Payload     string  `json:"payload"`
 	MaxAttempts int64   `json:"max_attempts"`
 	Timeout     int64   `json:"timeout"`
 	UserID      *string `json:"user_id"`
 	Tags        *string `json:"tags"`
-	Now         int64   `json:"now"`
 	Metadata    *string `json:"metadata"`
 	ID          int64   `json:"id"`
 	Attempt     int64   `json:"attempt"`
@@ -608,19 +618,24 @@ type ReplaceWaitingJobParams struct {
 }
 
 // ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time due_at
-// unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned.
+// unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned. An enqueue
+// that waited for others knows a time, now, before theirs. Its times are moved to after the last of these, by at most room, which is 0
+// without a due_at; start_by only when start_moves is 1. An updated_at after set_back is of a clock that was set back since.
 func (q *Queries) ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error) {
 	result, err := q.db.Exec(ctx, replaceWaitingJob,
 		arg.DueAt,
 		arg.Priority,
 		arg.Queue,
-		arg.Payload,
+		arg.Now,
+		arg.SetBack,
+		arg.Room,
 		arg.StartBy,
+		arg.StartMoves,
+		arg.Payload,
 		arg.MaxAttempts,
 		arg.Timeout,
 		arg.UserID,
 		arg.Tags,
-		arg.Now,
 		arg.Metadata,
 		arg.ID,
 		arg.Attempt,

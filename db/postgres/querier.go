@@ -346,7 +346,9 @@ type Querier interface {
 	// over locked rows (on SQLite there are none), which another transaction replaces. A later look finds them.
 	ReleaseSuccessors(ctx context.Context, arg ReleaseSuccessorsParams) (int64, error)
 	// ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time due_at
-	// unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned.
+	// unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned. An enqueue
+	// that waited for others knows a time, now, before theirs. Its times are moved to after the last of these, by at most room, which is 0
+	// without a due_at; start_by only when start_moves is 1. An updated_at after set_back is of a clock that was set back since.
 	ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error)
 	// ReportFailedJobs groups the latest of the jobs that failed since a time by kind and error, the most frequent first, then
 	// the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups.

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -40,6 +41,7 @@ type fleet struct {
 	within func(start func() error) error
 
 	histories []string // of programs other than its processes
+	report    history.Report
 }
 
 // process is this program once more, in a role.
@@ -301,7 +303,8 @@ func (f *fleet) judge(ctx context.Context) ([]history.Event, []jobs.Job, error) 
 		}
 	}
 	report := history.Check(events, rows)
-	f.trial.find(tally{lost: report.Lost, doubled: report.Doubled, stale: report.Stale, other: append(report.Unexpected, report.Unique...)})
+	f.report = report
+	f.trial.find(tally{lost: report.Lost, doubled: report.Doubled, stale: report.Stale, other: slices.Concat(report.Unexpected, report.Unique, report.Older)})
 	f.trial.count(report.Acked+report.Recovered+report.Ticks, 0)
 	seen := map[history.What]int{}
 	for _, e := range events {
@@ -314,8 +317,8 @@ func (f *fleet) judge(ctx context.Context) ([]history.Event, []jobs.Job, error) 
 	if wrong != 0 {
 		f.trial.find(tally{other: []string{fmt.Sprintf("%d counts of jobs were wrong", wrong)}})
 	}
-	f.trial.say("%d enqueues acknowledged, %d refused, %d recovered and %d missed of unknown outcome; %d jobs started %d times; %d ends committed, %d stale ones refused",
-		report.Acked, report.Refused, report.Recovered, report.Missed, report.Started, report.Starts, seen[history.Ok], seen[history.Stale])
+	f.trial.say("%d enqueues acknowledged, %d refused, %d recovered and %d missed of unknown outcome; %d payloads replaced, %d updated; %d jobs started %d times; %d ends committed, %d stale ones refused",
+		report.Acked, report.Refused, report.Recovered, report.Missed, report.Replaced, report.Updated, report.Started, report.Starts, seen[history.Ok], seen[history.Stale])
 	return events, list, nil
 }
 

@@ -15,7 +15,7 @@ import (
 
 // laneKill kills processes and stops them for a while, at any moment while jobs are added and run. No acknowledged job
 // is lost, no attempt starts twice, no end is accepted from an attempt that was over, and no unique key has two live
-// jobs.
+// jobs but the running one and its successor. Of the payloads that unique modes and updates give a job the newest one runs.
 func laneKill() lane {
 	return lane{number: 1, name: "kill and stop", engines: []string{onSQLite, onPostgres}, run: func(ctx context.Context, t *trial) error {
 		return onQueue(ctx, t, func(f *fleet) error { return f.killing(ctx, 9, 3, t.scaled(10_000), t.scaled(200)) })
@@ -97,6 +97,9 @@ func (f *fleet) killing(ctx context.Context, workers, enqueuers, jobs, faults in
 	f.trial.pickups = history.Pickups(events, f.ends)
 	if err == nil && !slices.ContainsFunc(events, func(e history.Event) bool { return e.What == history.Ok }) {
 		err = errors.New("no worker has recorded a committed end: faults of ends would not be seen")
+	}
+	if err == nil && jobs >= 1000 && (f.report.Replaced == 0 || f.report.Updated == 0) {
+		err = errors.New("no payload was replaced or updated: faults of that would not be seen")
 	}
 	return err
 }
@@ -241,7 +244,7 @@ func (k *killer) replaceEnqueuer(old *process) error {
 	if old != nil {
 		k.take(old)
 	}
-	p, err := k.start(role{Do: "enqueue", Name: fmt.Sprint("enqueuer ", len(k.all))})
+	p, err := k.start(role{Do: "enqueue", Name: fmt.Sprint("enqueuer ", len(k.all)), Modes: true})
 	if err == nil {
 		k.enqueuers = replaced(k.enqueuers, old, p)
 	}

@@ -45,6 +45,7 @@ type role struct {
 	Offset   time.Duration // of that clock at the beginning
 	Zone     string        // of the process
 	Delay    time.Duration // the longest time until an added job is due
+	Modes    bool          // an enqueuer's jobs are also replaced, by unique modes, and updated
 
 	Schedules []string // that it declares: see everySecond
 }
@@ -152,12 +153,19 @@ const uniqueKeys = 20
 // call adds one job, one with a unique key, or several together, and records the answer. acked is the number of added
 // jobs. The error is of the history, or one that every other call would get too.
 func (p *player) call(ctx context.Context, call, most int) (acked int, err error) {
-	size, unique := 1, ""
-	switch p.number(4) {
+	size, unique, sorts := 1, "", 4
+	if p.Modes {
+		sorts = 6
+	}
+	switch p.number(sorts) {
 	case 0:
 		size = min(most, 10)
 	case 1:
 		unique = fmt.Sprint("unique ", p.number(uniqueKeys))
+	case 4:
+		return p.replace(ctx, fmt.Sprintf("%s/%d", p.Name, call))
+	case 5:
+		return p.addAndUpdate(ctx, fmt.Sprintf("%s/%d", p.Name, call))
 	}
 	keys := make([]string, size)
 	payloads := make([]json.RawMessage, size)
@@ -186,17 +194,22 @@ func (p *player) call(ctx context.Context, call, most int) (acked int, err error
 		}
 	}
 	if told != nil {
-		if !engine.StoreOf(p.client.Store()).CanRetry(told) {
-			return 0, told
-		}
-		fmt.Fprintln(os.Stderr, "enqueue:", told)
-		time.Sleep(refusedPause) // asking all the time is not useful
-		return 0, nil
+		return 0, p.refused(told)
 	}
 	if existed {
 		return 0, nil
 	}
 	return len(ids), nil
+}
+
+// refused returns the error of a call that every other call would get too, and pauses after any other one.
+func (p *player) refused(told error) error {
+	if !engine.StoreOf(p.client.Store()).CanRetry(told) {
+		return told
+	}
+	fmt.Fprintln(os.Stderr, "enqueue:", told)
+	time.Sleep(refusedPause) // asking all the time is not useful
+	return nil
 }
 
 // attempts lets jobs outlive any number of crashes.
@@ -258,7 +271,11 @@ func untilReleased(ctx context.Context) (context.Context, <-chan struct{}, conte
 }
 
 func (p *player) handle(ctx context.Context, job jobs.Job, args label, released <-chan struct{}) error {
-	if err := p.notes.Write(history.Event{What: history.Start, Key: args.Key, Job: job.ID, Attempt: job.Attempt}); err != nil {
+	err := p.notes.Write(history.Event{
+		What: history.Start, Key: args.Key, Job: job.ID, Attempt: job.Attempt, Priority: job.Priority,
+		Due: job.RunAfter.UnixMicro(), Created: job.CreatedAt.UnixMicro(), Claimed: job.StartedAt.UnixMicro(),
+	})
+	if err != nil {
 		return err
 	}
 	wait, heeds := released, p.Heeds

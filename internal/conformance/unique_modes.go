@@ -32,6 +32,7 @@ var uniqueModeTests = []test{
 	{"Debounce", testDebounce},
 	{"DebounceAtMost", testDebounceAtMost},
 	{"DebounceDuringARun", testDebounceRunning},
+	{"DebounceThatWaited", testDebounceWaited},
 	{"ForAPeriod", testUniqueFor},
 	{"ForAPeriodInATransaction", testUniqueForTx},
 	{"Items", testUniqueModeItems},

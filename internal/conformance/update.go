@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -128,43 +129,73 @@ func testUpdateRedacted(f *fixture) {
 	}
 }
 
-// Of an update and a claim of a job one wins: what an update has changed is what the handler sees, and a refused one it does not.
+// Of an update and a claim of a job one wins: what an update has changed is what the handler sees, and a refused one it does not. So it is
+// for a job that is handed over. The long form has 10,000 races.
 func testUpdateAgainstClaims(f *fixture) {
-	const n = 400
-	ids := f.addMany("k", n)
-	var mu sync.Mutex
-	seen := map[int64]string{}
-	f.start(jobs.Config{Queues: map[string]int{"default": 4}}, on("k", func(_ context.Context, job jobs.Job) error {
-		mu.Lock()
-		defer mu.Unlock()
-		seen[job.ID] = string(job.Payload)
-		return nil
-	}))
-	won := map[int64]bool{}
-	other := f.elsewhere()
-	for i := range ids {
-		id := ids[len(ids)-1-i] // toward the claims
-		err := other.Update(f.ctx, id, jobs.SetPayload(2), jobs.SetPriority(i%3))
-		if err != nil && !errors.Is(err, jobs.ErrStatus) {
-			f.Fatal(err)
-		}
-		won[id] = err == nil
+	rounds := 25
+	if testing.Short() {
+		rounds = 1
 	}
+	r := &updateRaces{fixture: f, other: f.elsewhere(), seen: map[int64]string{}, won: map[int64]bool{}}
+	f.start(jobs.Config{Queues: map[string]int{"default": 4}}, on("k", r.see))
+	for range rounds {
+		ids := f.addMany("k", 350)
+		for i := range ids {
+			r.update(ids[len(ids)-1-i]) // toward the claims
+		}
+		for range 50 { // the runner may rest, and be handed the job
+			id := f.enqueue("k")
+			r.update(id)
+			ids = append(ids, id)
+		}
+		r.check(ids)
+	}
+	f.Logf("%d of %d updates won", r.wins, len(r.won))
+}
+
+// updateRaces are races between updates and the runs of the same jobs.
+type updateRaces struct {
+	*fixture
+	other *jobs.Client
+	won   map[int64]bool
+	wins  int
+
+	mu   sync.Mutex
+	seen map[int64]string // the payload that the handler saw
+}
+
+func (r *updateRaces) see(_ context.Context, job jobs.Job) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen[job.ID] = fmt.Sprint(string(job.Payload), " ", job.Priority)
+	return nil
+}
+
+func (r *updateRaces) update(id int64) {
+	err := r.other.Update(r.ctx, id, jobs.SetPayload(2), jobs.SetPriority(1))
+	if err != nil && !errors.Is(err, jobs.ErrStatus) {
+		r.Fatal(err)
+	}
+	r.won[id] = err == nil
+}
+
+// check waits for jobs, and compares what their handlers saw.
+func (r *updateRaces) check(ids []int64) {
 	for _, id := range ids {
-		want(f, "status", f.ended(id).Status, jobs.StatusDone)
+		want(r.fixture, "status", r.ended(id).Status, jobs.StatusDone)
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	wins := 0
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, id := range ids {
-		if won[id] {
-			wins++
+		expected := "{} 0"
+		if r.won[id] {
+			r.wins++
+			expected = "2 1"
 		}
-		if (seen[id] == "2") != won[id] {
-			f.Errorf("job %d, whose update won: %v, ran with %s", id, won[id], seen[id])
+		if r.seen[id] != expected {
+			r.Errorf("job %d, whose update won: %v, ran with %s", id, r.won[id], r.seen[id])
 		}
 	}
-	f.Logf("%d of %d updates won", wins, n)
 }
 
 // A job that was handed to a runner of the same client runs: it cannot be updated.

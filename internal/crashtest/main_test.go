@@ -14,7 +14,7 @@ const roleVariable = "SQLUICE_CRASHTEST_ROLE"
 
 // role describes the work of a process of a test.
 type role struct {
-	Do      string         // worker, drain, enqueue, ask, insert or halfway
+	Do      string         // worker, drain, enqueue, ask, insert, halfway, modes or witness
 	DB      string         // the database: a SQLite file's path or a PostgreSQL database's URL
 	History string         // where the process records its actions
 	Name    string         // of the worker or enqueuer

@@ -104,6 +104,9 @@ unique_index() {
     change sql/migrations/sqlite/00014_unique.sql 's/^CREATE UNIQUE INDEX sqluice_jobs_unique /CREATE INDEX sqluice_jobs_unique /'
 }
 
+# A debounced job is due the quiet time after the newest enqueue, also when an older one comes later.
+debounce_order() { change internal/queue/lifecycle/unique.go 's/r\.Now\+longestWait\.Microseconds\(\)$/r.Now/'; }
+
 # The retry of an end whose acknowledgement did not come: it counts as recorded.
 unknown_end() { change internal/queue/runner/producer.go 's/^\tp\.putBack\(ended\)$/\tif !errors.Is(err, jobtype.ErrUnknownOutcome) {\n\t\tp.putBack(ended)\n\t}/'; }
 
@@ -231,6 +234,7 @@ tests() {
     postgres_early_claims) echo ./jobs/postgres -run '^TestConformance$/Fault/ClockSetBack' ;;
     unique_index) echo ./jobs/sqlite -run '^TestConformance$/^Unique$' ;;
     postgres_unique_index) echo ./jobs/postgres -run '^TestConformance$/^Unique$' ;;
+    debounce_order) echo ./jobs/sqlite -run '^TestConformance$/^UniqueModes$/DebounceThatWaited' ;;
     unknown_end) echo ./jobs/sqlite -run TestAnEndOfUnknownOutcomeIsWrittenAgain ;;
     last_chance) echo ./jobs/sqlite -run '^TestConformance$/Rescue/LastChancesOneAtATime' ;;
     postgres_clock) echo ./jobs/postgres -run TestClockSteps ;;
@@ -252,7 +256,7 @@ tests() {
     esac
 }
 all='fence attempt finish_status manage_status boot_check dead_claims early_claims immediate_lock
-unique_index unknown_end last_chance postgres_unique_index postgres_clock
+unique_index debounce_order unknown_end last_chance postgres_unique_index postgres_clock
 postgres_fence postgres_attempt postgres_status postgres_claim_unlocked postgres_claim_waits postgres_dead_claims
 postgres_early_claims postgres_renewal_waits postgres_rescue_unlocked postgres_rescue_fence postgres_busy_loop postgres_settle
 postgres_migrators postgres_locks postgres_settling postgres_outcome postgres_life postgres_strays postgres_idle

@@ -35,6 +35,7 @@ type process struct {
 	history string
 	waited  sync.Once
 	err     error
+	killed  bool
 }
 
 // start starts the test binary in a role. The end of the test kills it.
@@ -50,7 +51,7 @@ func start(t *testing.T, r role) *process {
 	p.cmd.Stderr = p.stderr
 	p.stdin, err = p.cmd.StdinPipe()
 	must(t, err)
-	if r.Do == "ask" || r.Do == "insert" {
+	if r.Do == "ask" || r.Do == "insert" || r.Do == "modes" {
 		p.stdout, err = p.cmd.StdoutPipe()
 		must(t, err)
 	}
@@ -97,6 +98,7 @@ func (p *process) stop() {
 func (p *process) kill() {
 	p.t.Helper()
 	p.signal(syscall.SIGKILL)
+	p.killed = true
 	_ = p.wait() // the error says that the process was killed
 }
 

@@ -24,8 +24,11 @@ func (r role) play() error {
 		return r.insert()
 	}
 	ctx := context.Background()
-	if r.Do == "serve" {
+	switch r.Do {
+	case "serve":
 		return r.serve(ctx)
+	case "witness":
+		return r.witness(ctx)
 	}
 	store, err := r.open(ctx)
 	if err != nil {
@@ -39,6 +42,8 @@ func (r role) play() error {
 		err = r.ask(ctx, client)
 	case "halfway":
 		err = r.halfway(ctx, store)
+	case "modes":
+		err = r.enqueueModes(ctx, client)
 	default:
 		err = r.work(ctx, client)
 	}

@@ -23,7 +23,7 @@ var sharedConversions = []conversion{
 	{from: "EnqueueJobParams", to: "EnqueueKeylessJobParams", dropped: []string{"UniqueKey", "RequestID", "SuccessorAt"}},
 	{
 		from: "EnqueueJobParams", to: "ReplaceWaitingJobParams", dropped: []string{"Kind", "Status", "RunAfter", "UniqueKey", "SuccessorAt", "RequestID"},
-		given: []string{"ID", "Attempt", "DueAt", "Place"},
+		given: []string{"ID", "Attempt", "DueAt", "Place", "Room", "SetBack", "StartMoves"},
 	},
 	{from: "EnqueueKeylessJobParams", to: "EnqueueJobsParams", dropped: []string{"Payload"}, given: []string{"Payloads"}},
 	{

@@ -24,6 +24,8 @@ type Report struct {
 	Refused   int
 	Recovered int // enqueues without a known outcome that did happen
 	Missed    int // enqueues without a known outcome that did not happen
+	Replaced  int // enqueues that were acknowledged and replaced the payload of a job
+	Updated   int // changes that were acknowledged
 	Started   int // jobs
 	Ticks     int // that have a job
 	Starts    int // attempts
@@ -32,12 +34,13 @@ type Report struct {
 	Unexpected []string // there or run, and not enqueued, refused, or enqueued once and there twice
 	Doubled    []string // attempts that were started twice, jobs that were started after their end, and ticks with two jobs
 	Stale      []string // completions that were accepted from an attempt that was over
-	Unique     []string // jobs that were live at the same time with one unique key
+	Unique     []string // jobs that were live at the same time with one unique key, but for the running one and its successor
+	Older      []string // runs that saw another payload or priority than the newest acknowledged one, or at another time than promised
 }
 
 // Faults returns the number of broken promises.
 func (r Report) Faults() int {
-	return len(r.Lost) + len(r.Unexpected) + len(r.Doubled) + len(r.Stale) + len(r.Unique)
+	return len(r.Lost) + len(r.Unexpected) + len(r.Doubled) + len(r.Stale) + len(r.Unique) + len(r.Older)
 }
 
 // Check compares events, of all processes and in any order, with each other and with the jobs that are there after all
@@ -49,7 +52,8 @@ func Check(events []Event, rows []Row) Report {
 	c.checkStarts(&r)
 	c.checkEnds(&r, rows)
 	c.checkUnique(&r)
-	for _, list := range [][]string{r.Lost, r.Unexpected, r.Doubled, r.Stale, r.Unique} {
+	c.checkWrites(&r, rows)
+	for _, list := range [][]string{r.Lost, r.Unexpected, r.Doubled, r.Stale, r.Unique, r.Older} {
 		slices.Sort(list)
 	}
 	return r
@@ -63,6 +67,11 @@ type enqueue struct {
 	job     int64
 	asked   int64 // when it was about to be enqueued
 	at      int64 // when its outcome was told
+
+	mode          Mode
+	replaced      bool
+	priority      int
+	quiet, atMost int64
 }
 
 // attempt names an attempt of a job.
@@ -97,10 +106,11 @@ func collect(events []Event) *collected {
 	for _, e := range events {
 		switch e.What {
 		case Invoke:
-			c.enqueue(e).asked = e.At
+			q := c.enqueue(e)
+			q.asked, q.mode, q.priority, q.quiet, q.atMost = e.At, e.Mode, e.Priority, e.Quiet, e.AtMost
 		case Acked, Refused, Unknown:
 			q := c.enqueue(e)
-			q.outcome, q.job, q.existed, q.at = e.What, e.Job, e.Existed, e.At
+			q.outcome, q.job, q.existed, q.replaced, q.at = e.What, e.Job, e.Existed, e.Replaced, e.At
 		case Start, Return, Ok, Stale:
 			c.work(e)
 		}
@@ -196,10 +206,12 @@ func (c *collected) checkEnqueues(r *Report, rows []Row) {
 	there := map[int64]Row{}
 	for _, row := range rows {
 		there[row.ID] = row
-		note(row.Key, row.ID)
+		if !c.written(row.Key) {
+			note(row.Key, row.ID)
+		}
 	}
 	for id, w := range c.jobs {
-		if !w.tick {
+		if !w.tick && !c.written(w.key) {
 			note(w.key, id)
 		}
 	}
@@ -221,6 +233,7 @@ func (c *collected) checkEnqueues(r *Report, rows []Row) {
 	}
 	for key, q := range c.enqueues {
 		switch {
+		case q.mode != "": // checkWrites
 		case q.outcome == Refused:
 			r.Refused++
 		case q.outcome == Unknown && len(ids[key]) > 0:
@@ -344,7 +357,7 @@ func (c *collected) checkUnique(r *Report) {
 	byUnique := map[string][]live{}
 	for _, w := range c.jobs {
 		q := c.enqueues[w.key]
-		if q == nil || q.unique == "" || w.highest == 0 {
+		if q == nil || q.unique == "" || q.mode != "" || w.highest == 0 {
 			continue
 		}
 		// It was added before it ran and before its enqueuer heard of it, if it ever did, and ended after its last

@@ -18,7 +18,9 @@ type What string
 
 const (
 	// Invoke, and then one of Acked, Refused and Unknown, belong to an enqueue, which Key names. A process that died
-	// left the Invoke alone, which is like Unknown. An Acked with Existed says that a job with the unique key existed.
+	// left the Invoke alone, which is like Unknown. An Acked with Existed says that a job with the unique key existed, and
+	// with Replaced too that it has the payload and the options of the enqueue now. With the mode Update they belong to a
+	// change of a job.
 	Invoke  What = "invoke"
 	Acked   What = "acked"
 	Refused What = "refused"
@@ -33,7 +35,18 @@ const (
 	Stale  What = "stale"
 )
 
-// Event is a line of a history.
+// Mode says that the payload of a job may become another one, so that the key of its enqueue is not the one that it runs with.
+type Mode string
+
+const (
+	Replace  Mode = "replace"  // of a unique key: a job that waits gets the newest payload
+	Again    Mode = "again"    // and one more job runs after a running one
+	Debounce Mode = "debounce" // and it runs when no enqueue has come for the time Quiet
+	Open     Mode = "open"     // updates may follow; the job has no unique key
+	Update   Mode = "update"   // a change of a job that was added in the mode Open
+)
+
+// Event is a line of a history. Times are in microseconds, by the machine's clock.
 type Event struct {
 	What    What   `json:"what"`
 	Key     string `json:"key,omitempty"`    // of the job, from its enqueuer
@@ -42,7 +55,17 @@ type Event struct {
 	Attempt int    `json:"attempt,omitempty"`
 	Existed bool   `json:"existed,omitempty"`
 	Process string `json:"process"`
-	At      int64  `json:"at"` // in microseconds, by the machine's clock
+	At      int64  `json:"at"`
+
+	// Of an enqueue or a change whose payload may be replaced, and of the start of such a job.
+	Mode     Mode  `json:"mode,omitempty"`     // of an Invoke
+	Replaced bool  `json:"replaced,omitempty"` // of an Acked
+	Priority int   `json:"priority,omitempty"` // of an Invoke: what is asked for; of a Start: what the job has
+	Quiet    int64 `json:"quiet,omitempty"`    // of an Invoke with Debounce
+	AtMost   int64 `json:"at_most,omitempty"`  // of an Invoke with Debounce; 0 for no bound
+	Due      int64 `json:"due,omitempty"`      // of a Start: the time that stands in the row
+	Created  int64 `json:"created,omitempty"`  // of a Start: when the row was added
+	Claimed  int64 `json:"claimed,omitempty"`  // of a Start: it was claimed no earlier
 }
 
 // Time is when it happened.

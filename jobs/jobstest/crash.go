@@ -142,6 +142,9 @@ func (c *crasher[T]) run(at int) (CrashEnd, *process) {
 	}
 	run := newCrashRun(c.tb, folder, c.options)
 	handler, state := c.setup(run)
+	if handler == nil || state == nil {
+		c.tb.Fatalf("jobstest: the setup of kind %s must return a handler and a function that returns the state", c.kind.Name)
+	}
 	first := newProcess(at, run.undo)
 	end := CrashEnd{}
 	end.Status, err = c.perform(run, first, handler)

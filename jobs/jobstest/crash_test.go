@@ -291,6 +291,15 @@ func TestMaxPoints(t *testing.T) {
 	want(t, "told", strings.Contains(r.text.String(), "not tried: the last 5 points"), true)
 }
 
+func TestCrashWithoutAState(t *testing.T) {
+	t.Parallel()
+	r := record(t, func(tb testing.TB) {
+		jobstest.Crash(tb, mail, letter{"ann"}, func(*jobstest.CrashRun) (jobs.Handler[letter], func() any) { return deliver, nil })
+	})
+	want(t, "failed", r.failed, true)
+	want(t, "told", strings.Contains(r.text.String(), "must return a handler and a function that returns the state"), true)
+}
+
 // A handler that takes another way each time is told of.
 func TestCrashOfAHandlerThatDiffers(t *testing.T) {
 	t.Parallel()

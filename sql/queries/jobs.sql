@@ -29,15 +29,24 @@ RETURNING id;
 
 -- name: ReplaceWaitingJob :execrows
 -- ReplaceWaitingJob gives a job that does not run the payload and the options of a newer enqueue with its unique key, and the time due_at
--- unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned.
+-- unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned. An enqueue
+-- that waited for others knows a time, now, before theirs. Its times are moved to after the last of these, by at most room, which is 0
+-- without a due_at; start_by only when start_moves is 1. An updated_at after set_back is of a clock that was set back since.
 UPDATE sqluice_jobs SET
     status = CASE WHEN CAST(sqlc.narg('due_at') AS BIGINT) IS NULL AND priority = CAST(@priority AS BIGINT)
         AND queue = CAST(@queue AS TEXT) THEN status ELSE 'scheduled' END,
-    run_after = CASE WHEN successor_at IS NULL THEN COALESCE(CAST(sqlc.narg('due_at') AS BIGINT), run_after) ELSE run_after END,
-    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST(sqlc.narg('due_at') AS BIGINT), successor_at) END,
+    run_after = CASE WHEN successor_at IS NOT NULL THEN run_after ELSE COALESCE(CAST(sqlc.narg('due_at') AS BIGINT), run_after) + CASE
+        WHEN updated_at <= CAST(@now AS BIGINT) OR updated_at > CAST(@set_back AS BIGINT) THEN 0
+        WHEN updated_at - CAST(@now AS BIGINT) < CAST(@room AS BIGINT) THEN updated_at - CAST(@now AS BIGINT) ELSE CAST(@room AS BIGINT) END END,
+    successor_at = CASE WHEN successor_at IS NULL THEN NULL ELSE COALESCE(CAST(sqlc.narg('due_at') AS BIGINT), successor_at) + CASE
+        WHEN updated_at <= CAST(@now AS BIGINT) OR updated_at > CAST(@set_back AS BIGINT) THEN 0
+        WHEN updated_at - CAST(@now AS BIGINT) < CAST(@room AS BIGINT) THEN updated_at - CAST(@now AS BIGINT) ELSE CAST(@room AS BIGINT) END END,
+    start_by = CAST(sqlc.narg('start_by') AS BIGINT) + CAST(@start_moves AS BIGINT) * CASE
+        WHEN updated_at <= CAST(@now AS BIGINT) OR updated_at > CAST(@set_back AS BIGINT) THEN 0
+        WHEN updated_at - CAST(@now AS BIGINT) < CAST(@room AS BIGINT) THEN updated_at - CAST(@now AS BIGINT) ELSE CAST(@room AS BIGINT) END,
+    updated_at = CASE WHEN updated_at BETWEEN CAST(@now AS BIGINT) AND CAST(@set_back AS BIGINT) THEN updated_at ELSE CAST(@now AS BIGINT) END,
     queue = CAST(@queue AS TEXT), priority = CAST(@priority AS BIGINT), payload = CAST(@payload AS TEXT),
-    start_by = CAST(sqlc.narg('start_by') AS BIGINT), max_attempts = CAST(@max_attempts AS BIGINT), timeout = CAST(@timeout AS BIGINT),
-    user_id = CAST(sqlc.narg('user_id') AS TEXT), tags = CAST(sqlc.narg('tags') AS TEXT), updated_at = CAST(@now AS BIGINT),
-    metadata = CAST(sqlc.narg('metadata') AS TEXT)
+    max_attempts = CAST(@max_attempts AS BIGINT), timeout = CAST(@timeout AS BIGINT),
+    user_id = CAST(sqlc.narg('user_id') AS TEXT), tags = CAST(sqlc.narg('tags') AS TEXT), metadata = CAST(sqlc.narg('metadata') AS TEXT)
 WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST(@attempt AS BIGINT)
   AND COALESCE(successor_at, -1) = CAST(@place AS BIGINT);

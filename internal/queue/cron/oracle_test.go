@@ -4,7 +4,9 @@ import (
 	"archive/zip"
 	"crypto/sha256"
 	"flag"
+	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +16,10 @@ import (
 	"time"
 )
 
-var allZones = flag.Bool("zones", false, "try every zone, from 2000 to 2040")
+var (
+	allZones = flag.Bool("zones", false, "try every zone, from 2000 to 2040")
+	zonePart = flag.String("zones-part", "1/1", "of all zones in order of name, the share to try, such as 2/6: some take longer than a test may")
+)
 
 // oracles are specifications with the same said in Go, for local times.
 func oracles() []struct {
@@ -50,10 +55,12 @@ func TestTicksAreThoseOfAWalkOverAllMinutes(t *testing.T) {
 		from, to = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2041, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	zones := zonesToTry(t)
-	total := 0
-	for name, zone := range zones {
+	total, minutes := 0, minutesBetween(from, to)
+	names := share(t, slices.Sorted(maps.Keys(zones)))
+	for _, name := range names {
+		zone := zones[name]
 		n := 0
-		for i, ticks := range walk(from, to, zone) {
+		for i, ticks := range minutes.walk(from, to, zone) {
 			o := oracles()[i]
 			s, err := Parse(o.text)
 			if err != nil {
@@ -72,26 +79,70 @@ func TestTicksAreThoseOfAWalkOverAllMinutes(t *testing.T) {
 		}
 		total += n
 	}
-	t.Logf("%d ticks in %d zones", total, len(zones))
+	t.Logf("%d ticks in %d of %d zones", total, len(names), len(zones))
 }
 
-// walk returns the ticks of all oracles from a minute to another.
-func walk(from, to time.Time, zone *time.Location) [][]int64 {
+// share returns the part of all names that the flag asks for.
+func share(t *testing.T, names []string) (list []string) {
+	t.Helper()
+	var part, parts int
+	if _, err := fmt.Sscanf(*zonePart, "%d/%d", &part, &parts); err != nil || part < 1 || part > parts {
+		t.Fatalf("-zones-part %q is not like 2/6: %v", *zonePart, err)
+	}
+	for i, name := range names {
+		if i%parts == part-1 {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// localMinutes says for each minute of a local clock which oracles match, as the bits of their numbers.
+type localMinutes struct {
+	first int64
+	due   []uint8
+}
+
+// minutesBetween returns the local minutes that zones have between two times, and some more.
+func minutesBetween(from, to time.Time) localMinutes {
 	all := oracles()
-	ticks := make([][]int64, len(all))
-	unseen := int64(-1 << 62) // the first local minute that was not seen yet
-	for u := from.Unix() - 3*secondsOfDay; u < to.Unix(); u += 60 {
-		local := time.Unix(u, 0).In(zone)
-		_, offset := local.Zone()
-		now := (u + int64(offset)) / 60
+	m := localMinutes{first: (from.Unix() - 5*secondsOfDay) / 60}
+	for n := m.first; n < (to.Unix()+2*secondsOfDay)/60; n++ {
+		local, bits := time.Unix(n*60, 0).UTC(), uint8(0)
 		for i, o := range all {
-			due := !o.fixed && o.match(local)
-			if o.fixed && unseen > 0 {
-				for n := unseen; n <= now; n++ {
-					due = due || o.match(time.Unix(n*60, 0).UTC())
-				}
+			if o.match(local) {
+				bits |= 1 << i
 			}
-			if due && u >= from.Unix() {
+		}
+		m.due = append(m.due, bits)
+	}
+	return m
+}
+
+func (m localMinutes) at(n int64) uint8 { return m.due[n-m.first] }
+
+// walk returns the ticks of all oracles from a minute to another.
+func (m localMinutes) walk(from, to time.Time, zone *time.Location) [][]int64 {
+	all := oracles()
+	ticks, fixed := make([][]int64, len(all)), uint8(0)
+	for i, o := range all {
+		if o.fixed {
+			fixed |= 1 << i
+		}
+	}
+	start := from.Unix() - 3*secondsOfDay
+	unseen := int64(-1 << 62) // the first local minute that was not seen yet
+	for u := start; u < to.Unix(); u += 60 {
+		_, offset := time.Unix(u, 0).In(zone).Zone()
+		now := (u + int64(offset)) / 60
+		due := m.at(now) &^ fixed
+		if u > start {
+			for n := unseen; n <= now; n++ {
+				due |= m.at(n) & fixed
+			}
+		}
+		for i := range all {
+			if due&(1<<i) != 0 && u >= from.Unix() {
 				ticks[i] = append(ticks[i], u)
 			}
 		}

@@ -76,11 +76,30 @@ func (r Row) replace(ctx context.Context, q db.Querier, h live) (Inserted, bool,
 	}
 	p := db.ReplaceWaitingJobParamsOf(r.EnqueueJobParams)
 	p.ID, p.Attempt, p.Place, p.DueAt, p.StartBy = h.ID, h.Attempt, h.SuccessorAt, at, startBy
+	p.Room, p.SetBack = r.room(h, at), r.Now+longestWait.Microseconds()
+	if r.StartWithin > 0 {
+		p.StartMoves = 1
+	}
 	n, err := q.ReplaceWaitingJob(ctx, p)
 	if err == nil && n > 0 {
 		err = CheckOpen(ctx, q) // last, because the statement takes the lock that a move waits for
 	}
 	return Inserted{ID: h.ID, Existed: true, Replaced: true}, n > 0, err
+}
+
+// longestWait is how long an enqueue may have waited for others with its key since it read its clock. A job that was changed more than that
+// after the enqueue was changed before a clock was set back.
+const longestWait = time.Minute
+
+// room is how much later than at the job may run, when others have replaced it while this enqueue waited for them.
+func (r Row) room(h live, at *int64) int64 {
+	switch most := r.Unique.AtMost; {
+	case at == nil:
+		return 0
+	case most > 0:
+		return h.CreatedAt + most.Microseconds() - *at
+	}
+	return min(longestWait.Microseconds(), core.Micros(core.Latest)-*at)
 }
 
 // startBy is the time by which a job must start that keeps its own time, or has the time at.
