@@ -49,10 +49,14 @@ func WhyNotAdded(ctx context.Context, q db.Querier, err error) error {
 	return cmp.Or(CheckOpen(ctx, q), err)
 }
 
-// insertOrFind tries a few times, because the job that has the key can begin or end between the statements (not on SQLite, whose
-// transaction holds the write lock).
+// mostTries bounds how often a key may change hands between an enqueue's statements. Five were too few for twelve callers of one key whose
+// runs take no time.
+const mostTries = 100
+
+// insertOrFind tries again when the job that has the key begins or ends between the statements (not on SQLite, whose transaction holds
+// the write lock).
 func (r Row) insertOrFind(ctx context.Context, q db.Querier) (Inserted, error) {
-	for range 5 {
+	for range mostTries {
 		id, err := q.EnqueueJob(ctx, r.EnqueueJobParams)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return Inserted{ID: id}, err
