@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -51,6 +52,9 @@ func (h *Handler) setRetention(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	changed, err := h.inspector.SetRetention(r.Context(), inspect.RetentionRule{Queue: q.Queue, Kind: q.Kind, Status: q.Status, Keep: *q.Keep})
+	if invalid := (*jobs.InvalidError)(nil); errors.As(err, &invalid) && invalid.Field == "keep" {
+		err = &jobs.InvalidError{Field: "keep_ns", Value: fmt.Sprint(int64(*q.Keep)), Must: invalid.Must + " (-1)"}
+	}
 	return answer{body: ruleChange{changed}}, err
 }
 
@@ -76,7 +80,7 @@ func (l ruleLine) KeepText() string {
 	case l.Keep == jobs.Forever:
 		return "for ever"
 	case days > 0 && l.Keep%(24*time.Hour) == 0:
-		return fmt.Sprintf("%d days", days)
+		return plural(int(days), "day", "days")
 	}
 	return l.Keep.String()
 }
@@ -94,13 +98,16 @@ func (h *Handler) retentionForm(_ http.ResponseWriter, r *http.Request) (*view, 
 	field := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	rule := inspect.RetentionRule{Queue: field("queue"), Kind: field("kind"), Status: jobs.Status(field("status"))}
 	if field("do") == "remove" {
-		_, err := h.inspector.RemoveRetention(r.Context(), rule)
+		found, err := h.inspector.RemoveRetention(r.Context(), rule)
+		if !found {
+			return nil, flash{Text: fmt.Sprintf("There is no rule for %s.", rule)}, err
+		}
 		return nil, flash{OK: true, Text: fmt.Sprintf("The rule for %s is removed.", rule)}, err
 	}
 	days, err := strconv.ParseFloat(field("days"), 64)
 	switch rule.Keep = jobs.Forever; {
 	case field("days") == "":
-	case err != nil || days <= 0 || days > 36500:
+	case err != nil || !(days > 0 && days <= 36500): // NaN is neither
 		return nil, flash{}, &jobs.InvalidError{Field: "days", Value: strconv.Quote(field("days")), Must: "be a number above 0, up to 36500"}
 	default:
 		rule.Keep = time.Duration(days * float64(24*time.Hour)).Round(time.Second)

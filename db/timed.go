@@ -1181,10 +1181,3 @@ func (q timed) UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams)
 	q.hook("UpdateWaitingJob", time.Since(began), err)
 	return value, err
 }
-
-func (q timed) WithdrawRetention(ctx context.Context, arg string) error {
-	began := time.Now()
-	err := q.own.WithdrawRetention(ctx, arg)
-	q.hook("WithdrawRetention", time.Since(began), err)
-	return err
-}

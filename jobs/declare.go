@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/prune"
 )
@@ -42,18 +43,13 @@ func (r *Runner) scheduleRows(now time.Time) (rows []db.PutScheduleParams, err e
 	return rows, err
 }
 
-// prepare marks fields of kinds as sensitive, says how long their jobs are kept, and puts the declared schedules.
+// prepare marks fields of kinds as sensitive, and puts their rules of retention and the declared schedules.
 func (r *Runner) prepare(ctx context.Context, schedules []db.PutScheduleParams) error {
 	if err := r.client.mark(ctx, r.marks); err != nil {
 		return err
 	}
-	if len(r.keeps) > 0 {
-		if err := prune.Declare(ctx, r.client.scope(), r.keeps); err != nil {
-			return err
-		}
-	}
-	if len(schedules) == 0 {
-		return nil
+	if err := r.declareRetention(ctx); err != nil || len(schedules) == 0 {
+		return err
 	}
 	for _, s := range r.schedules {
 		if err := s.job.mark(ctx, r.client); err != nil {
@@ -68,4 +64,27 @@ func (r *Runner) prepare(ctx context.Context, schedules []db.PutScheduleParams) 
 		}
 		return nil
 	})
+}
+
+// declareRetention puts the rules of the kinds with Keep, and logs what it changes: done jobs may be removed by it.
+func (r *Runner) declareRetention(ctx context.Context) error {
+	if len(r.keeps) == 0 {
+		return nil
+	}
+	changed, err := prune.Declare(ctx, r.client.scope(), r.keeps)
+	for kind, before := range changed {
+		callback.Logger(r.config.Logger).Info("the kind's done jobs are kept for another time", "kind", kind, "keep", keepText(r.keeps[kind]), "before", keepText(before))
+	}
+	return err
+}
+
+// keepText is how a log has how long jobs are kept.
+func keepText(keep time.Duration) string {
+	switch keep {
+	case Forever:
+		return "forever"
+	case 0:
+		return "as the runners are configured"
+	}
+	return keep.String()
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
@@ -40,6 +41,11 @@ func NewItem(kind string, payload json.RawMessage, opts ...EnqueueOption) Item {
 // with one request id and different unique keys, the first in that order is added. Middleware sees each item as an enqueue of its own,
 // inside those of the items before it: its next returns when all are there.
 func (c *Client) EnqueueItems(ctx context.Context, items []Item) ([]Receipt, error) {
+	for i, item := range items {
+		if item.job == nil {
+			return nil, fmt.Errorf("enqueue %d items: %w", len(items), jobtype.NewInvalidError("item", strconv.Itoa(i), "be made with Kind.Item or NewItem, and not the zero Item"))
+		}
+	}
 	receipts := make([]Receipt, len(items))
 	if c.around != nil { // which may change what the items say: they can be used again
 		items = slices.Clone(items)

@@ -41,13 +41,14 @@ type Kind[T any] struct {
 	// [FixedRetry], [ExponentialRetry] and [RetryAfter] make one.
 	RetryDelay func(job Job, err error) time.Duration
 
-	// Keep is how long its done jobs are kept, or [Forever], in place of what [Config.Retention] says, which 0 leaves it to; at most 100
-	// years. Each runner that starts with a handler for the kind writes it to the database, for all runners to obey, and what the last
-	// one wrote holds; with 0, [Runner.Run] takes it back. A rule of SetRetention of package jobs/inspect counts before it.
+	// Keep is how long its done jobs are kept, or [Forever], in place of what [Config.Retention] says; at most 100 years. Each runner that
+	// starts with a handler for the kind puts it into the database as a rule, which all runners obey. The rule of the runner that started
+	// last holds, also after the last program with the kind is gone; 0 puts none and leaves one as it is. What is set with SetRetention of
+	// package jobs/inspect for the kind counts before it, and RemoveRetention removes it.
 	//
-	// [Nothing] removes a job in the transaction in which it is done, with its result. The history counts what was removed.
-	// [Client.Wait] for such a job returns [ErrNotFound], and its request id and unique key are free again. Jobs that fail or are
-	// cancelled stay in any case.
+	// [Nothing] is no rule: each runner whose program has it removes a job in the transaction in which it is done, with its result,
+	// whatever the rules are. The history counts what was removed. [Client.Wait] for such a job returns [ErrNotFound], and its request
+	// id and unique key are free again. Jobs that fail or are cancelled stay.
 	Keep time.Duration
 
 	// Version is that of the payload's form: 0, or 1 and more once T was changed so that older payloads need an Upgrade. It is kept in

@@ -40,8 +40,8 @@ const Forever = maintenance.Forever
 const Nothing time.Duration = -2
 
 // Retention is how long ended jobs are kept, by status, and what is noted beside them. 0 means the default, [Forever] means what it
-// says. The shortest of those that the runners of a database have counts, for jobs of which no rule says more: a rule of [Kind.Keep]
-// or of SetRetention of package jobs/inspect is in the database, and all runners obey it.
+// says. The shortest of those that the runners of a database have counts. Where a rule of the database fits a job, it counts instead, for
+// all runners: see [Kind.Keep], and SetRetention of package jobs/inspect.
 type Retention struct {
 	Done      time.Duration // 24 hours when 0
 	Cancelled time.Duration // 24 hours when 0
@@ -202,7 +202,7 @@ type Runner struct {
 	queues   *runner.Queues
 	handlers map[string]runner.Handler
 	marks    map[string][]string      // of the kinds that have handlers
-	keeps    map[string]time.Duration // of these too; 0 for no rule
+	keeps    map[string]time.Duration // of those of these with a rule
 	started  atomic.Bool
 
 	schedules []Schedule // that the runner declares
@@ -254,8 +254,8 @@ func (r *Runner) handle(h handler) {
 	r.handlers[h.kind] = runner.Handler{
 		Timeout: h.timeout, RetryDelay: h.retryDelay, Drop: h.keep == Nothing, Run: r.config.around(h.run),
 	}
-	if r.keeps[h.kind] = h.keep; h.keep == Nothing {
-		r.keeps[h.kind] = 0 // no rule: there will be no row to keep
+	if h.keep != 0 && h.keep != Nothing {
+		r.keeps[h.kind] = h.keep
 	}
 	if h.queue != "" {
 		r.queued = append(r.queued, h)
@@ -303,9 +303,7 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 		return errors.New("run: a runner runs once: make a new one")
 	}
 	var schedules []db.PutScheduleParams
-	if drain { // it takes back no rule, which would cost a look
-		maps.DeleteFunc(r.keeps, func(_ string, keep time.Duration) bool { return keep == 0 })
-	} else {
+	if !drain {
 		var err error
 		if schedules, err = r.scheduleRows(r.client.store.NowWithin(ctx)); err != nil {
 			return fmt.Errorf("run: %w", err)

@@ -17,7 +17,8 @@ func (a *app) pruneCommand() *cobra.Command {
 		Use:   "prune --older-than DURATION",
 		Short: "Delete jobs that ended long ago",
 		Long: "prune deletes jobs that ended longer ago than a time: done and cancelled jobs, or with --status those of that\n" +
-			"status. It deletes failed jobs only with --status failed. Workers prune jobs by themselves: see retention.",
+			"status. It deletes failed jobs only with --status failed. Workers prune jobs by themselves: see retention.\n" +
+			"This command goes by its flags alone, also for jobs that a rule of retention keeps.",
 		GroupID: groupJobs,
 	}
 	flags := cmd.Flags()

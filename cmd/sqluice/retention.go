@@ -21,8 +21,8 @@ func (a *app) retentionCommand() *cobra.Command {
 		Use:   "retention",
 		Short: "List how long ended jobs of kinds and queues are kept; set and remove such rules",
 		Long: "retention lists the rules for how long ended jobs are kept. All workers obey them. Of several rules for a job, one for\n" +
-			"its kind and queue counts before one for its kind, that before one for its queue, and that before one for all jobs. Where\n" +
-			"no rule fits, each worker goes by its own configuration: done and cancelled jobs are kept for a day, failed ones for ever.",
+			"its kind and queue counts before one for its kind, that before one for its queue, and that before one for all jobs. Of two\n" +
+			"for the same jobs one that was set counts before one that a program brings along. Where no rule fits, each worker goes by its own configuration: done and cancelled jobs are kept for a day, failed ones for ever.",
 		GroupID: groupJobs,
 		Args:    takesCommand(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {

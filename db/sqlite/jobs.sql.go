@@ -532,7 +532,8 @@ UPDATE sqluice_jobs SET
     updated_at = CASE WHEN updated_at BETWEEN CAST(?4 AS BIGINT) AND CAST(?5 AS BIGINT) THEN updated_at ELSE CAST(?4 AS BIGINT) END,
     queue = CAST(?3 AS TEXT), priority = CAST(?2 AS BIGINT), payload = CAST(?9 AS TEXT),
     max_attempts = CAST(?10 AS BIGINT), timeout = CAST(?11 AS BIGINT),
-    user_id = CAST(?12 AS TEXT), tags = CAST(?13 AS TEXT), metadata = CAST(?14 AS TEXT)
+    user_id = CAST(?12 AS TEXT), tags = CAST(?13 AS TEXT),
+    metadata = CAST(?14 AS TEXT)
 WHERE id = CAST(?15 AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST(?16 AS BIGINT)
   AND COALESCE(successor_at, -1) = CAST(?17 AS BIGINT)
 `

@@ -281,13 +281,3 @@ func (q *Queries) PutRetention(ctx context.Context, arg PutRetentionParams) (int
 	}
 	return result.RowsAffected()
 }
-
-const withdrawRetention = `-- name: WithdrawRetention :exec
-DELETE FROM sqluice_retentions WHERE queue = '' AND kind = CAST(?1 AS TEXT) AND status = 'done' AND origin = 'code'
-`
-
-// WithdrawRetention removes the rule of a program for a kind.
-func (q *Queries) WithdrawRetention(ctx context.Context, kind string) error {
-	_, err := q.db.ExecContext(ctx, withdrawRetention, kind)
-	return err
-}

@@ -397,8 +397,6 @@ type Querier interface {
 	// UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
 	// when its run_after has come.
 	UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error)
-	// WithdrawRetention removes the rule of a program for a kind.
-	WithdrawRetention(ctx context.Context, kind string) error
 }
 
 var _ Querier = (*Queries)(nil)

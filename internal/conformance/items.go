@@ -68,6 +68,7 @@ func testItemsAllOrNone(f *fixture) {
 		"item 1: payload":        jobs.NewItem("k", json.RawMessage("{")),
 		"item 1: kind":           jobs.NewItem("", json.RawMessage("1")),
 		"item 1: encode payload": jobs.Kind[func()]{Name: "k"}.Item(func() {}),
+		"item 1 must be made":    {},
 		"item 1: priority":       jobs.NewItem("k", json.RawMessage("1"), jobs.Priority(1<<20)),
 	} {
 		if _, err := f.client.EnqueueItems(f.ctx, []jobs.Item{good, bad, good}); err == nil || !strings.Contains(err.Error(), text) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -18,6 +19,7 @@ var nothingTests = []test{
 	{"RolledBack", testNothingRolledBack},
 	{"LeaseLost", testNothingWithoutLease},
 	{"HandedOver", testNothingHandedOver},
+	{"RowMayNotGo", testNothingOfReferred},
 	{"OtherValuesOfKeep", testKeepRefused},
 }
 
@@ -161,6 +163,26 @@ func testNothingHandedOver(f *fixture) {
 			_, err := f.client.Get(f.ctx, id)
 			return errors.Is(err, jobs.ErrNotFound)
 		})
+	}
+}
+
+// When the application refers to a job that is done, its row stays, as done; jobs beside it go.
+func testNothingOfReferred(f *fixture) {
+	f.sql("create_receipts_of_jobs")
+	ids := f.many(20)
+	f.sql("insert_receipt_of_job", "JOB_ID", strconv.FormatInt(ids[7], 10))
+	ran := map[int64]int{}
+	f.drain(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 1}}, brief(func(_ context.Context, job jobs.Job) error {
+		ran[job.ID]++
+		return nil
+	}))
+	want(f, "status of the job that is referred to", f.get(ids[7]).Status, jobs.StatusDone)
+	want(f, "jobs that ran", len(ran), len(ids))
+	for id, n := range ran {
+		want(f, "runs", n, 1)
+		if id != ids[7] {
+			f.wantGone(id)
+		}
 	}
 }
 

@@ -196,14 +196,12 @@ func testRetentionFromCode(f *fixture) {
 	want(f, "removed, what a program said", f.unkeep("", "k", jobs.StatusDone), true)
 	want(f, "removed twice", f.unkeep("", "k", jobs.StatusDone), false)
 	wantRules("after all are removed")
-	for _, without := range []time.Duration{jobs.Nothing, 0} {
-		f.drain(jobs.Config{}, kind(2*time.Hour))
-		f.drain(jobs.Config{}, kind(without)) // which takes nothing back
-		wantRules("after a drain", `done jobs of kind "k" 2h0m0s code=true hidden=false`)
+	f.drain(jobs.Config{}, kind(2*time.Hour))
+	for _, without := range []time.Duration{jobs.Nothing, 0} { // as a program has it that knows nothing of the rule
 		running := f.start(jobs.Config{}, kind(without))
 		f.live(1)
 		running.stop()
-		wantRules("without Keep again")
+		wantRules("after a program without Keep", `done jobs of kind "k" 2h0m0s code=true hidden=false`)
 	}
 }
 
@@ -230,9 +228,13 @@ func testKeptNotReadAgain(f *fixture) {
 		f.Errorf("the pass after that made %d steps", looks)
 	}
 	want(f, "removed", f.unkeep("", "kept", jobs.StatusDone), true)
-	if removed, looks := p.pass(); removed != n || looks < n/prune.Chunk {
-		f.Errorf("without the rule a pass removed %d jobs in %d steps", removed, looks)
-	}
+	f.eventually("a pass heeds that the rules are others", func() bool {
+		removed, looks := p.pass()
+		if removed == 0 && looks != 1 {
+			f.Errorf("a pass removed nothing in %d steps", looks)
+		}
+		return removed == n
+	})
 }
 
 // Jobs that had not ended when a pass saw them go in time, also those among others that are kept.
@@ -317,9 +319,9 @@ func testRetentionShown(f *fixture) {
 		f.must(err)
 		want(f, fmt.Sprint("rule ", i, " changes something"), changed, i != 1)
 		text := f.wantWhy(id, inspect.ReasonEnded, inspect.ReasonKept).Findings[1].Text
-		wanted := `kept for ever: so says the rule for done jobs of kind "k"`
+		wanted := `kept for ever, by the rule for done jobs of kind "k"`
 		if i < 2 {
-			wanted = f.get(id).FinishedAt.Add(time.Hour).Format(time.RFC3339) + ", and a worker removes it then: so says the rule for done jobs of queue \"default\""
+			wanted = f.get(id).FinishedAt.Add(time.Hour).Format(time.RFC3339) + ", and then removed by a worker, by the rule for done jobs of queue \"default\""
 		}
 		if !strings.Contains(text, wanted) {
 			f.Errorf("%q does not say %q", text, wanted)

@@ -836,8 +836,3 @@ func (q counted) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobPa
 	q.note("UpdateWaitingJob")
 	return q.own.UpdateWaitingJob(ctx, arg)
 }
-
-func (q counted) WithdrawRetention(ctx context.Context, arg string) error {
-	q.note("WithdrawRetention")
-	return q.own.WithdrawRetention(ctx, arg)
-}

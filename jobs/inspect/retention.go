@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -32,7 +33,7 @@ type RetentionRule struct {
 
 // String returns which jobs a rule is for.
 func (r RetentionRule) String() string {
-	text := string(r.Status) + " jobs"
+	text := strings.TrimPrefix(string(r.Status)+" jobs", " ")
 	if r.Kind != "" {
 		text += " of kind " + strconv.Quote(r.Kind)
 	}
@@ -50,7 +51,7 @@ func (in *Inspector) Retentions(ctx context.Context) ([]RetentionRule, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list how long jobs are kept: %w", err)
+		return nil, fmt.Errorf("list rules of retention: %w", err)
 	}
 	list := make([]RetentionRule, len(rows))
 	for i, r := range rows {
@@ -67,7 +68,8 @@ func (in *Inspector) Retentions(ctx context.Context) ([]RetentionRule, error) {
 }
 
 // SetRetention sets a rule for the queue, the kind and the status that it names, and reports whether that changed anything. It counts
-// from the next pass of each runner on, within about a minute. Jobs that it keeps for less are removed then.
+// from the next pass of each runner on, within about a minute, and later where tables are large and rules are set all the time. Jobs whose
+// time is over by it are removed then.
 func (in *Inspector) SetRetention(ctx context.Context, rule RetentionRule) (changed bool, err error) {
 	return in.changeRetention(ctx, ActionSetRetention, rule, func(ctx context.Context, q db.Querier, now int64, by *string) (int64, error) {
 		return q.PutRetention(ctx, db.PutRetentionParams{
@@ -79,7 +81,7 @@ func (in *Inspector) SetRetention(ctx context.Context, rule RetentionRule) (chan
 // RemoveRetention removes the rule for the queue, the kind and the status that this one names, and reports whether there was one. What a
 // program brought along counts again when what was set is removed; removed itself, it is back when such a program starts.
 func (in *Inspector) RemoveRetention(ctx context.Context, rule RetentionRule) (found bool, err error) {
-	rule.Keep = jobs.Forever // of no meaning here
+	rule.Keep = jobs.Forever // which is valid
 	return in.changeRetention(ctx, ActionRemoveRetention, rule, func(ctx context.Context, q db.Querier, _ int64, _ *string) (int64, error) {
 		return q.DeleteRetention(ctx, db.DeleteRetentionParams{Queue: rule.Queue, Kind: rule.Kind, Status: string(rule.Status)})
 	})

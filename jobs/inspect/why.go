@@ -320,7 +320,7 @@ func (w *why) ended() []Finding {
 			strconv.Quote(by.Schedule), core.Deref(by.JobID), moment(core.Time(by.Tick)))},
 		possible{w.holder != 0 && j.Status != jobs.StatusDone,
 			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
-		possible{w.rule != nil, w.kept()},
+		possible{w.rule != nil && !j.FinishedAt.IsZero(), w.kept()},
 	), w.refused()...)
 }
 
@@ -331,9 +331,9 @@ func (w *why) kept() Finding {
 	}
 	of := RetentionRule{Queue: w.rule.Queue, Kind: w.rule.Kind, Status: w.job.Status}
 	if w.rule.Keep == nil {
-		return say(ReasonKept, "it is kept for ever: so says the rule for %s", of)
+		return say(ReasonKept, "it is kept for ever, by the rule for %s", of)
 	}
-	return say(ReasonKept, "it is kept until %s, and a worker removes it then: so says the rule for %s", moment(w.job.FinishedAt.Add(prune.KeepOf(w.rule.Keep))), of)
+	return say(ReasonKept, "it is kept until %s, and then removed by a worker, by the rule for %s", moment(w.job.FinishedAt.Add(prune.KeepOf(w.rule.Keep))), of)
 }
 
 // underWay returns the findings of a running job.

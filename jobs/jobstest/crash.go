@@ -182,6 +182,9 @@ func (c *crasher[T]) perform(run *CrashRun, p *process, h jobs.Handler[T]) (jobs
 		if ctx.Err() != nil {
 			return "", fmt.Errorf("the handler has not come to its end within %s: after a crash, a lock in memory that the killed handler holds keeps it from that", crashWithin)
 		}
+		if errors.Is(err, jobs.ErrNotFound) && c.kind.Keep == jobs.Nothing {
+			return jobs.StatusDone, nil
+		}
 		if err != nil || !job.FinishedAt.IsZero() {
 			return job.Status, err
 		}

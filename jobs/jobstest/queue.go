@@ -79,7 +79,7 @@ func newQueue(tb testing.TB, path string, o options, watch func(engine.Store) en
 	if err != nil {
 		tb.Fatalf("jobstest: make a queue: %v", err)
 	}
-	store, err := sqlite.Open(tb.Context(), path, sqlite.WithLogger(o.config.Logger), sqlite.WithDurability(sqlite.NoSync))
+	store, err := sqlite.Open(tb.Context(), path, sqlite.WithLogger(o.config.Logger), sqlite.WithDurability(sqlite.NoSync), sqlite.WithPolling())
 	if err != nil {
 		tb.Fatalf("jobstest: make a queue: %v", err)
 	}

@@ -17,7 +17,8 @@ import (
 
 // Outcome says how an attempt ended.
 type Outcome struct {
-	// Job is the job as it is after the attempt. Its Status says whether it has ended, and Result and Progress what the handler set.
+	// Job is the job as it is after the attempt. Its Status says whether it has ended, and Result and Progress what the handler set. Of a
+	// job that is done and of which nothing is kept it is the job before the attempt, with the new Status and Attempt.
 	Job jobs.Job
 
 	// Fate is what became of the job: done, retry, failed, cancelled or snoozed.
@@ -88,7 +89,7 @@ func RunJob[T any](tb testing.TB, q *Queue, kind jobs.Kind[T], h jobs.Handler[T]
 		err = runner.Run(ctx)
 	}
 	if err == nil {
-		err = outcome.read(context.WithoutCancel(tb.Context()), q, before)
+		err = outcome.read(context.WithoutCancel(tb.Context()), q, before, kind.Keep)
 	}
 	if err != nil {
 		tb.Fatalf("jobstest: run job %d: %v", id, err)
@@ -130,8 +131,14 @@ func (q *Queue) runner(client *jobs.Client, queues []string, outermost ...jobs.R
 }
 
 // read reads what became of a job.
-func (o *Outcome) read(ctx context.Context, q *Queue, before jobs.Job) (err error) {
-	if o.Job, err = q.Revealed().Get(ctx, before.ID); err != nil {
+func (o *Outcome) read(ctx context.Context, q *Queue, before jobs.Job, keep time.Duration) (err error) {
+	o.Job, err = q.Revealed().Get(ctx, before.ID)
+	switch {
+	case errors.Is(err, jobs.ErrNotFound) && keep == jobs.Nothing && o.Err == nil:
+		o.Job, o.Fate = before, jobs.FateDone
+		o.Job.Status, o.Job.Attempt = jobs.StatusDone, before.Attempt+1
+		return nil
+	case err != nil:
 		return err
 	}
 	if o.Job.Attempt == before.Attempt {

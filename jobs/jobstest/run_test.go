@@ -14,6 +14,27 @@ import (
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
+// Of a job that is done and removed the outcome has what is known; one that failed is there.
+func TestOutcomeOfAKindOfWhichNothingIsKept(t *testing.T) {
+	t.Parallel()
+	brief := mail
+	brief.Keep = jobs.Nothing
+	q := jobstest.New(t)
+	out := jobstest.Run(t, q, brief, deliver, letter{"ann"})
+	want(t, "fate", out.Fate, jobs.FateDone)
+	want(t, "status", out.Job.Status, jobs.StatusDone)
+	want(t, "attempt", out.Job.Attempt, 1)
+	if _, err := q.Get(t.Context(), out.Job.ID); !errors.Is(err, jobs.ErrNotFound) {
+		t.Errorf("the job is there: %v", err)
+	}
+	want(t, "fate", jobstest.Run(t, q, brief, returning(errors.New("no")), letter{"ann"}).Fate, jobs.FateRetry)
+	report := jobstest.Crash(t, brief, letter{"ann"}, func(*jobstest.CrashRun) (jobs.Handler[letter], func() any) {
+		return deliver, func() any { return nil }
+	})
+	want(t, "status after crashes", report.Undisturbed.Status, jobs.StatusDone)
+	want(t, "differences", len(report.Differences()), 0)
+}
+
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no answer")

@@ -1030,7 +1030,3 @@ func (q queries) TakeUniqueKey(ctx context.Context, arg db.TakeUniqueKeyParams) 
 func (q queries) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobParams) (int64, error) {
 	return q.own.UpdateWaitingJob(ctx, dbpostgres.UpdateWaitingJobParams(arg))
 }
-
-func (q queries) WithdrawRetention(ctx context.Context, arg string) error {
-	return q.own.WithdrawRetention(ctx, arg)
-}

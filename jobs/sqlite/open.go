@@ -55,6 +55,7 @@ type options struct {
 	logger       *slog.Logger
 	observer     *jobs.Observer
 	now          func() time.Time
+	polling      bool
 	pages        int64         // for tests: the size of the database at which SQLite says that the disk is full
 	walLarge     int64         // how large a WAL is told of
 	glanceEvery  time.Duration // how often a busy writer looks whether the files are still there
@@ -74,6 +75,11 @@ func MigrateEmpty() Option { return func(o *options) { o.migrateEmpty = true } }
 // WithLogger takes the engine's rare messages, such as a watch on the directory that does not work; they go to
 // slog.Default without it. A goroutine of its own gives them to the logger's handler.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
+
+// WithPolling has the store ask the database whether another process has written to it, up to every 25 ms, in place of waiting for events of
+// the file system: for tests that open many databases for a short time, as the end of such a wait takes the system some milliseconds. It
+// also polls, and logs that, where there are no such events.
+func WithPolling() Option { return func(o *options) { o.polling = true } }
 
 // WithObserver has the store, and the clients and runners that use it, tell what they do. It may be given several times.
 func WithObserver(observer *jobs.Observer) Option {

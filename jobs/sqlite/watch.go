@@ -25,11 +25,13 @@ var errMissed = errors.New("a commit was found that the system did not tell of")
 // again: the next caller that reads or writes meets the fault too.
 func (h *hub) watch(ctx context.Context) {
 	version := &dataVersion{store: h.store}
-	err := h.watchEvents(ctx, version)
-	if ctx.Err() != nil {
-		return
+	if !h.store.options.polling {
+		err := h.watchEvents(ctx, version)
+		if ctx.Err() != nil {
+			return
+		}
+		h.store.options.logger.Warn("sqlite: waking up by polling", "database", h.store.path, "reason", err)
 	}
-	h.store.options.logger.Warn("sqlite: waking up by polling", "database", h.store.path, "reason", err)
 	h.poll(ctx, version)
 }
 

@@ -47,6 +47,7 @@ UPDATE sqluice_jobs SET
     updated_at = CASE WHEN updated_at BETWEEN CAST(@now AS BIGINT) AND CAST(@set_back AS BIGINT) THEN updated_at ELSE CAST(@now AS BIGINT) END,
     queue = CAST(@queue AS TEXT), priority = CAST(@priority AS BIGINT), payload = CAST(@payload AS TEXT),
     max_attempts = CAST(@max_attempts AS BIGINT), timeout = CAST(@timeout AS BIGINT),
-    user_id = CAST(sqlc.narg('user_id') AS TEXT), tags = CAST(sqlc.narg('tags') AS TEXT), metadata = CAST(sqlc.narg('metadata') AS TEXT)
+    user_id = CAST(sqlc.narg('user_id') AS TEXT), tags = CAST(sqlc.narg('tags') AS TEXT),
+    metadata = CAST(sqlc.narg('metadata') AS TEXT)
 WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST(@attempt AS BIGINT)
   AND COALESCE(successor_at, -1) = CAST(@place AS BIGINT);

@@ -51,7 +51,3 @@ INSERT INTO sqluice_retentions (kind, status, keep, origin, updated_at)
 VALUES (CAST(@kind AS TEXT), 'done', CAST(sqlc.narg('keep') AS BIGINT), 'code', CAST(@now AS BIGINT))
 ON CONFLICT (status, kind, queue, origin) DO UPDATE SET keep = excluded.keep, updated_at = excluded.updated_at
 WHERE COALESCE(sqluice_retentions.keep, -1) <> COALESCE(excluded.keep, -1);
-
--- name: WithdrawRetention :exec
--- WithdrawRetention removes the rule of a program for a kind.
-DELETE FROM sqluice_retentions WHERE queue = '' AND kind = CAST(@kind AS TEXT) AND status = 'done' AND origin = 'code';

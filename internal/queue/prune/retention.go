@@ -14,9 +14,13 @@ import (
 )
 
 const (
-	// lookAgain is how soon each job is looked at again, whatever is known of it: one with a low id may be committed late, or
-	// be retried and end anew.
+	// lookAgain is how soon each range is read again, at least, and twice that at most, whatever is known of it: a job with a low id may be
+	// committed late, or be retried and end anew.
 	lookAgain = time.Hour
+
+	// forgetShare is how much longer than it takes to read all jobs a change of rules waits after the one before: some programs set rules
+	// all the time.
+	forgetShare = 20
 
 	// holdOff is how soon jobs are looked at again that should have gone and did not: another process was at them.
 	holdOff = time.Minute
@@ -33,9 +37,11 @@ type Retention struct {
 	known ranges         // by these rules
 
 	clock, since time.Time // the queue's clock and the process's when it began to remember
+	mayForget    time.Time // not before, for other rules
 }
 
-// Pass removes once what may go.
+// Pass removes once what may go. The result's Examined counts what was read again: what is read for the first time says nothing of how often a
+// pass is worth its while.
 func (r *Retention) Pass(ctx context.Context) (sum Result, err error) {
 	var rules []db.Retention
 	err = r.Scope.ReadAsRunner(ctx, func(ctx context.Context, q db.Querier) (err error) {
@@ -43,37 +49,45 @@ func (r *Retention) Pass(ctx context.Context) (sum Result, err error) {
 		return err
 	})
 	if err != nil {
-		return sum, fmt.Errorf("list how long jobs are kept: %w", err)
+		return sum, fmt.Errorf("list rules of retention: %w", err)
 	}
-	now := r.Scope.Now()
-	r.forget(rules, now)
-	w := walk{pruner: pruner{scope: r.Scope, notes: r.Notes, now: core.Micros(now)}, keep: r.Keep, rules: 1, soonest: r.soonest()}
+	now, began := r.Scope.Now(), time.Now()
+	w := walk{pruner: pruner{scope: r.Scope, notes: r.Notes, now: core.Micros(now)}, keep: r.Keep, rules: 1, soonest: soonest(r.Keep, rules)}
 	if w.soonest >= ever {
 		return sum, nil
 	}
-	if err := r.pass(ctx, w, &sum); err != nil {
+	forgot := r.forget(rules, now)
+	err = r.pass(ctx, w, &sum)
+	if forgot {
+		r.mayForget = time.Now().Add(forgetShare * time.Since(began))
+	}
+	if err != nil {
 		return sum, fmt.Errorf("remove jobs that were kept long enough: %w", err)
 	}
 	return sum, nil
 }
 
 // soonest is the shortest time that any job is kept.
-func (r *Retention) soonest() int64 {
-	soonest := min(keepMicros(r.Keep.Done), keepMicros(r.Keep.Failed), keepMicros(r.Keep.Cancelled))
-	for _, rule := range r.rules {
+func soonest(keep Keep, rules []db.Retention) int64 {
+	shortest := min(keepMicros(keep.Done), keepMicros(keep.Failed), keepMicros(keep.Cancelled))
+	for _, rule := range rules {
 		if rule.Keep != nil {
-			soonest = min(soonest, *rule.Keep)
+			shortest = min(shortest, *rule.Keep)
 		}
 	}
-	return soonest
+	return shortest
 }
 
-// forget makes the pass look at all jobs when the rules are others, or when the clock was set: then it is not known how long to wait.
-func (r *Retention) forget(rules []db.Retention, now time.Time) {
+// forget makes the pass read all jobs again when the rules are others, or when the clock was set: then it is not known how long to wait.
+func (r *Retention) forget(rules []db.Retention, now time.Time) bool {
 	jump := now.Sub(r.clock) - time.Since(r.since)
-	if r.since.IsZero() || !reflect.DeepEqual(rules, r.rules) || jump.Abs() > holdOff {
-		r.rules, r.known, r.clock, r.since = rules, nil, now, time.Now()
+	switch {
+	case r.since.IsZero(), jump.Abs() > holdOff:
+	case reflect.DeepEqual(rules, r.rules), time.Now().Before(r.mayForget):
+		return false
 	}
+	r.rules, r.known, r.clock, r.since = rules, nil, now, time.Now()
+	return true
 }
 
 // pass looks at the ranges whose time has come, and at what follows the last of them. A range that it did not get to keeps its time.
@@ -117,6 +131,7 @@ func (r *Retention) look(ctx context.Context, w walk, sum *Result, after, last i
 			r.known = r.known.add(idRange{last, time.Now().Add(lookAgain), true})
 			return nil
 		}
+		sum.Examined += Chunk
 		next, err := w.clear(ctx, sum, after, step)
 		if err != nil {
 			return err

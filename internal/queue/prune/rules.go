@@ -46,44 +46,39 @@ func KeepOf(column *int64) time.Duration {
 	return time.Duration(*column) * time.Microsecond
 }
 
-// Declare has the database say for each of a program's kinds how long its done jobs are kept, and takes back what another version of the
-// program said of those with 0. When all is said already, it writes nothing.
-func Declare(ctx context.Context, s *engine.Scope, keeps map[string]time.Duration) error {
+// Declare puts the rules of a program: how long the done jobs of its kinds are kept. It returns those that it changed, with what they were
+// before, or 0; when all are there already, it writes nothing. Rules for other kinds stay as they are.
+func Declare(ctx context.Context, s *engine.Scope, keeps map[string]time.Duration) (changed map[string]time.Duration, err error) {
 	var rules []db.Retention
 	if err := s.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		rules, err = q.ListRetentions(ctx)
 		return err
 	}); err != nil {
-		return fmt.Errorf("list how long jobs are kept: %w", err)
+		return nil, fmt.Errorf("list rules of retention: %w", err)
 	}
-	said := map[string]time.Duration{}
+	before := map[string]time.Duration{}
 	for _, rule := range rules {
 		if rule.Origin == OriginCode && rule.Queue == "" && rule.Status == string(jobtype.StatusDone) {
-			said[rule.Kind] = KeepOf(rule.Keep)
+			before[rule.Kind] = KeepOf(rule.Keep)
 		}
 	}
 	kinds := slices.Sorted(maps.Keys(keeps)) // programs that start together wait in one order
-	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return said[kind] == keeps[kind] })
+	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return before[kind] == keeps[kind] })
 	if len(kinds) == 0 {
-		return nil
+		return nil, nil
 	}
-	err := lifecycle.Change(ctx, s, 0, func(ctx context.Context, q db.Querier) error {
+	changed = map[string]time.Duration{}
+	err = lifecycle.Change(ctx, s, 0, func(ctx context.Context, q db.Querier) error {
 		for _, kind := range kinds {
-			if err := declare(ctx, q, core.Micros(s.Now()), kind, keeps[kind]); err != nil {
+			if err := q.DeclareRetention(ctx, db.DeclareRetentionParams{Kind: kind, Keep: KeepColumn(keeps[kind]), Now: core.Micros(s.Now())}); err != nil {
 				return fmt.Errorf("kind %s: %w", strconv.Quote(kind), err)
 			}
+			changed[kind] = before[kind]
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("say how long jobs are kept: %w", err)
+		return nil, fmt.Errorf("put rules of retention: %w", err)
 	}
-	return nil
-}
-
-func declare(ctx context.Context, q db.Querier, now int64, kind string, keep time.Duration) error {
-	if keep == 0 {
-		return q.WithdrawRetention(ctx, kind)
-	}
-	return q.DeclareRetention(ctx, db.DeclareRetentionParams{Kind: kind, Keep: KeepColumn(keep), Now: now})
+	return changed, nil
 }

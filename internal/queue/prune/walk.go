@@ -3,6 +3,7 @@ package prune
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -50,14 +51,13 @@ func (w walk) read(ctx context.Context, after, last int64) (step db.GetPruneStep
 
 // clear removes those jobs of a step that may go, and returns what is known of its ids then.
 func (w walk) clear(ctx context.Context, sum *Result, after int64, step db.GetPruneStepRow) (idRange, error) {
-	sum.Examined += Chunk
 	before := sum.Deleted
 	if step.Expired > 0 {
 		if err := w.between(ctx, sum, after, step.LastID); err != nil {
 			return idRange{}, err
 		}
 	}
-	wait := lookAgain.Microseconds()
+	wait := (lookAgain + rand.N(lookAgain)).Microseconds() // not all at once
 	if step.NextAt >= 0 {
 		wait = min(wait, step.NextAt-w.now)
 	}
@@ -74,6 +74,7 @@ func (w walk) all(ctx context.Context) (sum Result, err error) {
 		if err != nil || step.LastID == 0 || w.young(step) {
 			return sum, err
 		}
+		sum.Examined += Chunk
 		if _, err := w.clear(ctx, &sum, after, step); err != nil {
 			return sum, err
 		}

@@ -42,6 +42,7 @@ type Attempt struct {
 type refused struct {
 	times int
 	again *time.Timer // after which that is tried again
+	drop  bool        // it refused to remove the row with it
 }
 
 func (a *Attempt) fence() fence { return fence{a.job.ID, int64(a.job.Attempt)} }

@@ -24,7 +24,7 @@ type completer struct {
 func (c *completer) ends(ended []*Attempt) []*lifecycle.End {
 	list := make([]*lifecycle.End, len(ended))
 	for i, a := range ended {
-		a.end.Drop = a.handler.Drop
+		a.end.Drop = a.handler.Drop && !a.refused.drop
 		if list[i] = &a.end; a.end.Apart {
 			c.mu.Lock()
 			a.end.Completed = a.completed
@@ -98,6 +98,9 @@ func (c *completer) recordApart(ended []*Attempt) (again []*Attempt, last error)
 		c.recorded(part)
 		c.store.Announce(part.signals())
 		return nil, nil
+	case len(ended) == 1 && c.store.RefusesRow(err) && ended[0].end.Drop:
+		ended[0].refused.drop = true // perhaps only its row may not go, as for a foreign key of the application: it stays, for the pruner
+		return c.recordApart(ended)
 	case len(ended) == 1 && c.store.RefusesRow(err):
 		return nil, c.setAside(ended[0], err)
 	case len(ended) > 1 && (c.store.RefusesRow(err) || errors.Is(err, jobtype.ErrBusy)):
