@@ -140,7 +140,10 @@ func (c *crew) giveUp(ctx context.Context) error {
 	return nil
 }
 
-// noneAcknowledged checks that no enqueue was acknowledged that began after the file was gone.
+// glance is how long a process that writes all the time may not have looked at its files: docs/decisions/0049-look-at-files.md.
+const glance = 10 * time.Millisecond
+
+// noneAcknowledged checks that no enqueue was acknowledged that began later than a glance after the file was gone.
 func (c *crew) noneAcknowledged(gone time.Time) error {
 	for _, p := range c.enqueuers {
 		events, err := p.events()
@@ -150,7 +153,7 @@ func (c *crew) noneAcknowledged(gone time.Time) error {
 		late := map[string]bool{}
 		for _, e := range events {
 			switch {
-			case e.What == history.Invoke && e.Time().After(gone):
+			case e.What == history.Invoke && e.Time().After(gone.Add(glance)):
 				late[e.Key] = true
 			case e.What == history.Acked && late[e.Key]:
 				c.trial.find(tally{lost: []string{fmt.Sprintf("%q was acknowledged, and its database was gone", e.Key)}})
