@@ -166,7 +166,7 @@ func topExample() topFrame {
 			jobs.StatusCancelled: 1,
 		},
 		Queues: []topQueue{
-			{QueueInfo: inspect.QueueInfo{Name: "default", Pending: 5, Running: 3, Scheduled: 7, Slots: 50}, Failed: 1, Done: 3_512_000, Oldest: ago(3 * time.Minute)},
+			{QueueInfo: inspect.QueueInfo{Name: "default", Pending: 5, Running: 3, Scheduled: 7, Slots: 50, PausedKinds: []inspect.KindPause{{Kind: "k"}}}, Failed: 1, Done: 3_512_000, Oldest: ago(3 * time.Minute)},
 			{QueueInfo: inspect.QueueInfo{Name: "mail\x1b[2J\u202e", Pending: 4, Slots: 4}, Failed: 1, Done: 345, Oldest: ago(time.Second)},
 			{QueueInfo: inspect.QueueInfo{Name: "reports", Pending: 2}, Oldest: ago(time.Minute)},
 			{QueueInfo: inspect.QueueInfo{Name: "slow", Pending: 1, PausedAt: ago(2 * time.Hour), Slots: 4}, Oldest: ago(2 * time.Minute)},

@@ -182,6 +182,10 @@ func (v *topView) queues() grid {
 			if q.Pending > 0 {
 				state.style = bad
 			}
+		case len(q.PausedKinds) == 1:
+			state = cell{"1 kind paused", warning}
+		case len(q.PausedKinds) > 1:
+			state = cell{fmt.Sprintf("%d kinds paused", len(q.PausedKinds)), warning}
 		}
 		failed := cell{text: short(q.Failed)}
 		if q.Failed > 0 {
