@@ -17,8 +17,8 @@ The database is named by --db or SQLUICE_DB; it is the file jobs.db by default.
   PATH, sqlite:PATH                         a SQLite file
   postgres://USER:PASSWORD@HOST:5432/NAME   a PostgreSQL database
 
-"up" makes a SQLite file, and so do "enqueue" and "work" if there is none. All other commands need an existing one. Make a
-PostgreSQL database with the server's own commands; then "up" makes the tables.
+"up" makes a SQLite file, and so do "enqueue", "work" and "schedules put" if there is none. All other commands need an
+existing one. Make a PostgreSQL database with the server's own commands; then "up" makes the tables.
 
 A PostgreSQL URL may have the server's parameters, such as sslmode=require and connect_timeout=5, and these:
 schema=NAME for tables in another schema than the first of the search_path; pgbouncer=true behind a pooler in transaction
