@@ -62,7 +62,7 @@ func (a *app) schedulesNext(text, zoneName string, n int, from time.Time, asJSON
 	}
 	ticks := []string{}
 	for at := from; len(ticks) < n; {
-		if at = spec.Next(at, zone); at.IsZero() {
+		if at = spec.Next(at, zone); at.IsZero() || at.In(zone).Year() > 9999 { // which RFC 3339 cannot say
 			break
 		}
 		tick := at.In(zone).Format(time.RFC3339)
@@ -80,7 +80,7 @@ func (a *app) schedulesNext(text, zoneName string, n int, from time.Time, asJSON
 		}
 	}
 	if len(ticks) == 0 {
-		return fmt.Errorf("specification %q is not due within forty years in the zone %s", text, zoneName)
+		return fmt.Errorf("specification %q is not due within forty years, or before the year 10000, in the zone %s", text, zoneName)
 	}
 	if asJSON {
 		return a.printJSON(ticks)
