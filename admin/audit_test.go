@@ -36,7 +36,7 @@ func TestChangesAreNoted(t *testing.T) {
 			{"POST", "/queues/q/resume", ""},
 			{"POST", "/queues/q/pause?kind=k", ""},
 			{"POST", "/queues/q/resume?kind=k", ""},
-			{"PUT", "/retention", `{"queue": "q", "status": "done", "keep_ns": 1000}`},
+			{"PUT", "/retention", `{"queue": "q", "status": "done", "keep_ns": 1000000000}`},
 			{"DELETE", "/retention?queue=q&status=done", ""},
 			{"DELETE", "/retention?queue=q&status=done", ""}, // changes nothing
 			{"DELETE", "/jobs/1", ""},

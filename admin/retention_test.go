@@ -35,8 +35,8 @@ func TestRetentionByTheAPI(t *testing.T) {
 			t.Errorf("the rules are %+v", rules)
 		}
 		for _, bad := range []string{
-			`{"status": "done"}`, `{"keep_ns": 1000}`, `{"status": "pending", "keep_ns": 1000}`, `{"status": "done", "keep_ns": 0}`, `{"status": "done", "keep_ns": -2}`,
-			`{"status": "done", "keep_ns": 4000000000000000000}`, `{"status": "done", "keep_ns": 1000, "days": 1}`, `{"status": "done", "keep_ns": 1000, "kind": "a\nb"}`, ``,
+			`{"status": "done"}`, `{"keep_ns": 1000000000}`, `{"status": "pending", "keep_ns": 1000000000}`, `{"status": "done", "keep_ns": 999999999}`, `{"status": "done", "keep_ns": -2}`,
+			`{"status": "done", "keep_ns": 4000000000000000000}`, `{"status": "done", "keep_ns": 1000000000, "days": 1}`, `{"status": "done", "keep_ns": 1000000000, "kind": "a\nb"}`, ``,
 		} {
 			a.refused(http.StatusBadRequest, http.MethodPut, "/retention", bad)
 		}

@@ -41,7 +41,7 @@ type Kind[T any] struct {
 	// [FixedRetry], [ExponentialRetry] and [RetryAfter] make one.
 	RetryDelay func(job Job, err error) time.Duration
 
-	// Keep is how long its done jobs are kept, or [Forever], in place of what [Config.Retention] says; at most 100 years. Each runner that
+	// Keep is how long its done jobs are kept, or [Forever], in place of what [Config.Retention] says; from a second to 100 years. Each runner that
 	// starts with a handler for the kind puts it into the database as a rule, which all runners obey. The rule of the runner that started
 	// last holds, also after the last program with the kind is gone; 0 puts none and leaves one as it is. What is set with SetRetention of
 	// package jobs/inspect for the kind counts before it, and RemoveRetention removes it.

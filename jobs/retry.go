@@ -55,5 +55,6 @@ func Cancel(err error) error { return runner.Cancel(err) }
 // Discard, returned by a handler, fails the job for good although attempts may be left.
 func Discard(err error) error { return runner.Discard(err) }
 
-// RetryIn, returned by a handler, is a failed attempt whose next one comes after d instead of the kind's delay.
+// RetryIn, returned by a handler, is a failed attempt whose next one comes after d instead of the kind's delay. In place of a negative d
+// [DefaultRetryDelay] applies, which the log tells once.
 func RetryIn(d time.Duration, err error) error { return runner.RetryIn(d, err) }

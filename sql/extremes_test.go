@@ -46,7 +46,7 @@ func soundRows() map[string]struct {
 		"sqluice_unique_keys":      {"unique_key", []row{{"kind": "k", "taken_at": 1, "until": 1, "job_id": 1}}},
 		"sqluice_queues":           {"name", []row{{"paused_at": 1, "updated_at": 1}, {"updated_at": 1}}},
 		"sqluice_kind_pauses":      {"kind", []row{{"queue": "q", "paused_at": 1, "updated_at": 1}, {"paused_at": 1, "paused_until": 1, "paused_by": "p", "updated_at": 1}}},
-		"sqluice_retentions":       {"kind", []row{{"queue": "q", "status": "failed", "keep": 1, "updated_at": 1}, {"origin": "code", "updated_by": "p", "updated_at": 1}}},
+		"sqluice_retentions":       {"kind", []row{{"queue": "q", "status": "failed", "keep": 1_000_000, "updated_at": 1}, {"origin": "code", "updated_by": "p", "updated_at": 1}}},
 		"sqluice_job_errors":       {"message", []row{{"job_id": 1, "attempt": 1, "ended_at": 1, "cause": "error"}}},
 		"sqluice_moves":            {"token", []row{{"direction": "out", "peer": "elsewhere", "started_at": 1}}},
 		"sqluice_refusals":         {"message", []row{{"job_id": 1, "action": "claim", "times": 1, "first_at": 1, "last_at": 1, "again_at": 1}}},

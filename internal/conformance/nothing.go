@@ -194,5 +194,5 @@ func testKeepRefused(f *fixture) {
 			f.Error("a time too short was taken for Keep")
 		}
 	}()
-	onKind(jobs.Kind[json.RawMessage]{Name: "k", Keep: time.Nanosecond}, nothing)(runner)
+	onKind(jobs.Kind[json.RawMessage]{Name: "k", Keep: time.Second - 1}, nothing)(runner)
 }

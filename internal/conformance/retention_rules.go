@@ -240,12 +240,12 @@ func testKeptNotReadAgain(f *fixture) {
 // Jobs that had not ended when a pass saw them go in time, also those among others that are kept.
 func testRetentionOfLaterEnds(f *fixture) {
 	f.keep("", "kept", jobs.StatusDone, jobs.Forever)
-	f.keep("", "short", jobs.StatusDone, 200*time.Millisecond)
+	f.keep("", "short", jobs.StatusDone, time.Second)
 	f.addMany("kept", 600)
 	f.addMany("short", 300)
 	last := f.addMany("kept", 600)[599]
 	f.drain(jobs.Config{}, on("kept", nothing))
-	f.eventually("none is too young", func() bool { return f.store.Now().Sub(f.get(last).CreatedAt) > time.Second })
+	f.eventually("none is too young", func() bool { return f.store.Now().Sub(f.get(last).CreatedAt) > 2*time.Second })
 	p := f.pruning(prune.Keep{Done: time.Hour, Failed: prune.Forever, Cancelled: prune.Forever})
 	if removed, looks := p.pass(); removed != 0 || looks != 4 {
 		f.Errorf("the first pass removed %d jobs in %d steps", removed, looks)
@@ -286,7 +286,7 @@ func testRetentionRefused(f *fixture) {
 		"keep 0s":       {Kind: "k", Status: jobs.StatusDone},
 		"keep -2ns":     {Kind: "k", Status: jobs.StatusDone, Keep: jobs.Nothing},
 		"876000h0m0s":   {Kind: "k", Status: jobs.StatusDone, Keep: 876_001 * time.Hour},
-		"be positive":   {Kind: "k", Status: jobs.StatusDone, Keep: time.Nanosecond},
+		"be from 1s":    {Kind: "k", Status: jobs.StatusDone, Keep: time.Second - 1},
 		"or Forever":    {Kind: "k", Status: jobs.StatusDone, Keep: -time.Hour},
 		"not done, but": {},
 	} {

@@ -120,8 +120,8 @@ func oddities() everything {
 	}
 	all.rules = []db.Retention{
 		{Status: "failed", Origin: "client", UpdatedAt: last},
-		{Kind: "k", Status: "done", Keep: ptr[int64](0), Origin: "client", UpdatedBy: ptr(nastyName), UpdatedAt: 1},
-		{Kind: "k", Status: "done", Keep: ptr[int64](7), Origin: "code"},
+		{Kind: "k", Status: "done", Keep: ptr[int64](1_000_000), Origin: "client", UpdatedBy: ptr(nastyName), UpdatedAt: 1},
+		{Kind: "k", Status: "done", Keep: ptr[int64](7_000_000), Origin: "code"},
 		{Queue: "\u00e9", Kind: nastyName, Status: "cancelled", Keep: ptr[int64](3_153_600_000_000_000), Origin: "client"},
 	}
 	all.schedules = []db.Schedule{

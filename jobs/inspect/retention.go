@@ -24,7 +24,7 @@ type RetentionRule struct {
 	Queue  string        `json:"queue,omitempty"`  // empty: every queue
 	Kind   string        `json:"kind,omitempty"`   // empty: every kind
 	Status jobs.Status   `json:"status"`           // done, failed or cancelled
-	Keep   time.Duration `json:"keep_ns"`          // up to 100 years, or [jobs.Forever], which is -1
+	Keep   time.Duration `json:"keep_ns"`          // from a second to 100 years, or [jobs.Forever], which is -1
 	Code   bool          `json:"code,omitempty"`   // a program brings it along
 	By     string        `json:"by,omitempty"`     // the actor who set it, if known
 	At     time.Time     `json:"at,omitzero"`      // when it was set

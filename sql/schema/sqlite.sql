@@ -180,7 +180,7 @@ CREATE TABLE sqluice_retentions (
                CHECK (length(kind) BETWEEN 0 AND 200 AND instr(kind, char(0)) = 0
                       AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     status     TEXT    NOT NULL DEFAULT 'done' CHECK (status IN ('done', 'failed', 'cancelled')),
-    keep       INTEGER CHECK (keep BETWEEN 0 AND 3153600000000000),
+    keep       INTEGER CONSTRAINT keep_is_in_microseconds CHECK (keep BETWEEN 1000000 AND 3153600000000000),
     origin     TEXT    NOT NULL DEFAULT 'client' CHECK (origin IN ('client', 'code')),
     updated_by TEXT
                CHECK (length(updated_by) BETWEEN 1 AND 200 AND instr(updated_by, char(0)) = 0

@@ -18,15 +18,18 @@ import (
 // OriginCode is the origin of the rules that come from programs.
 const OriginCode = "code"
 
-// longest is the longest time that a rule may say.
-const longest = 100 * 365 * 24 * time.Hour
+// The bounds of the time of a rule.
+const (
+	shortest = time.Second
+	longest  = 100 * 365 * 24 * time.Hour
+)
 
-// CheckKeep returns an InvalidError for what no rule may say.
+// CheckKeep returns an InvalidError for a time that no rule may have.
 func CheckKeep(keep time.Duration) error {
-	if keep == Forever || keep >= time.Microsecond && keep <= longest {
+	if keep == Forever || keep >= shortest && keep <= longest {
 		return nil
 	}
-	return jobtype.NewInvalidError("keep", keep.String(), fmt.Sprintf("be positive and at most %s, or Forever", longest))
+	return jobtype.NewInvalidError("keep", keep.String(), fmt.Sprintf("be from %s to %s, or Forever", shortest, longest))
 }
 
 // KeepColumn is how a rule holds a time.

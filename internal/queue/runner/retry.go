@@ -52,9 +52,9 @@ func (a *Attempt) failedWith(end lifecycle.End, cause jobtype.Cause, err error, 
 	return end
 }
 
-// tellDelay logs, once for each kind, that its RetryDelay returned a negative delay.
+// tellDelay logs, once for each kind, that its RetryDelay or a handler with RetryIn asked for a negative delay.
 func (x *executor) tellDelay(kind string, delay time.Duration) {
 	if _, told := x.toldDelays.LoadOrStore(kind, true); !told {
-		x.log.Warn("RetryDelay returned a negative delay; the default applies", "kind", kind, "delay", delay)
+		x.log.Warn("a retry was asked for after a negative delay; the default applies", "kind", kind, "delay", delay)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// A RetryDelay that is negative would make a loop without a pause: the default applies, and the log says so once.
+// A negative delay of RetryDelay or RetryIn would make a loop without a pause: the default applies, and the log says so once.
 func TestNegativeRetryDelay(t *testing.T) {
 	r := runOf(t, &endless{}, Config{}, nil, map[string]Handler{
 		"k": {RetryDelay: func(jobtype.Job, error) time.Duration { return -time.Second }},
@@ -22,9 +22,12 @@ func TestNegativeRetryDelay(t *testing.T) {
 	r.log = slog.New(slog.NewTextHandler(&log, nil))
 	for range 2 {
 		a := r.attemptOf(db.ClaimJobsRow{ID: 1, Kind: "k", Attempt: 2, MaxAttempts: 5})
-		end := a.failed(lifecycle.End{}, errors.New("bad"), jobtype.CauseError)
-		if end.Fate != lifecycle.FateRetry || end.Delay < 14*time.Second || end.Delay > 18*time.Second { // 2^4 s, a tenth more or less
-			t.Errorf("the job is %v in %s", end.Fate, end.Delay)
+		a.ctx = t.Context()
+		for _, err := range []error{errors.New("bad"), RetryIn(-time.Hour, errors.New("bad"))} {
+			end := a.judge(err, "")
+			if end.Fate != lifecycle.FateRetry || end.Delay < 14*time.Second || end.Delay > 18*time.Second { // 2^4 s, a tenth more or less
+				t.Errorf("after %v the job is %v in %s", err, end.Fate, end.Delay)
+			}
 		}
 	}
 	if said := strings.Count(log.String(), "negative delay"); said != 1 {

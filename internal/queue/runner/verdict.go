@@ -62,7 +62,7 @@ func RetryIn(d time.Duration, err error) error {
 	if err == nil {
 		err = errors.New("to be retried")
 	}
-	return &verdict{kind: verdictRetry, delay: max(0, d), err: err}
+	return &verdict{kind: verdictRetry, delay: d, err: err}
 }
 
 // Undecoded returns the error of an attempt whose payload the handler's type cannot hold. It is retried as other errors are: in a

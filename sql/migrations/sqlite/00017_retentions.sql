@@ -17,7 +17,7 @@ DROP TABLE sqluice_taken;
 
 -- How long ended jobs are kept, where that is not for each worker to say. A rule is for the jobs that ended with a status: those of one
 -- kind unless kind is '', and of one queue unless queue is ''. Of several that fit, one for a kind and a queue counts before one
--- for a kind, that before one for a queue, and that before one for all jobs. keep is in microseconds, and NULL for ever. A plain
+-- for a kind, that before one for a queue, and that before one for all jobs. keep is in microseconds, at least a second, and NULL for ever. A plain
 -- INSERT INTO sqluice_retentions (kind, status, keep) VALUES ('mail', 'done', 3600000000) is a good rule. Rules of origin 'code' come
 -- from the programs that run the kind; one of origin 'client' counts before its like.
 CREATE TABLE sqluice_retentions (
@@ -28,7 +28,7 @@ CREATE TABLE sqluice_retentions (
                CHECK (length(kind) BETWEEN 0 AND 200 AND instr(kind, char(0)) = 0
                       AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     status     TEXT    NOT NULL DEFAULT 'done' CHECK (status IN ('done', 'failed', 'cancelled')),
-    keep       INTEGER CHECK (keep BETWEEN 0 AND 3153600000000000),
+    keep       INTEGER CONSTRAINT keep_is_in_microseconds CHECK (keep BETWEEN 1000000 AND 3153600000000000),
     origin     TEXT    NOT NULL DEFAULT 'client' CHECK (origin IN ('client', 'code')),
     updated_by TEXT
                CHECK (length(updated_by) BETWEEN 1 AND 200 AND instr(updated_by, char(0)) = 0
