@@ -64,7 +64,7 @@ func (f *fixture) pruning(keep prune.Keep) *pruning {
 	_, clock, _ := f.late(0, false)
 	p := &pruning{fixture: f, clock: clock, looks: new(int)}
 	clock.Store = looking{clock.Store, p.looks}
-	p.Retention = prune.Retention{Scope: &engine.Scope{Store: clock}, Notes: &refusal.Notes{Log: quiet()}, Keep: keep}
+	p.Retention = prune.Retention{Scope: &engine.Scope{Store: clock}, Notes: &refusal.Notes{Log: quiet()}, Keep: keep, Process: time.Now}
 	return p
 }
 
