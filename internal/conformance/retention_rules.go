@@ -21,6 +21,7 @@ import (
 var retentionRuleTests = []test{
 	{"WhichCounts", testRetentionRules},
 	{"FromTheCode", testRetentionFromCode},
+	{"FromTheCodeTwice", testRetentionFromCodeTwice},
 	{"KeptJobsAreNotReadAgain", testKeptNotReadAgain},
 	{"WhenTheyEndLater", testRetentionOfLaterEnds},
 	{"SetBack", testRetentionAfterRetry},
@@ -63,7 +64,7 @@ func (f *fixture) pruning(keep prune.Keep) *pruning {
 	_, clock, _ := f.late(0, false)
 	p := &pruning{fixture: f, clock: clock, looks: new(int)}
 	clock.Store = looking{clock.Store, p.looks}
-	p.Retention = prune.Retention{Scope: &engine.Scope{Store: clock}, Notes: &refusal.Notes{Log: quiet()}, Keep: keep}
+	p.Retention = prune.Retention{Scope: &engine.Scope{Store: clock}, Notes: &refusal.Notes{Log: quiet()}, Keep: keep, Process: time.Now}
 	return p
 }
 
@@ -202,6 +203,15 @@ func testRetentionFromCode(f *fixture) {
 		f.live(1)
 		running.stop()
 		wantRules("after a program without Keep", `done jobs of kind "k" 2h0m0s code=true hidden=false`)
+	}
+}
+
+// A program that starts again changes nothing, also when its time is not in whole microseconds, as the rule is.
+func testRetentionFromCodeTwice(f *fixture) {
+	for _, changes := range []int{1, 0} {
+		changed, err := prune.Declare(f.ctx, &engine.Scope{Store: f.store}, map[string]time.Duration{"k": time.Hour + time.Nanosecond})
+		f.must(err)
+		want(f, "rules that changed", len(changed), changes)
 	}
 }
 

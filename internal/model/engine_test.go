@@ -11,6 +11,7 @@ import (
 	"time"
 
 	port "github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -37,6 +38,7 @@ type engine struct {
 	seen          view // at the last look
 	jobs, workers *ids
 	locks         map[int64]workerLock // of workers that the test plays, by the model's ids
+	retention     *prune.Retention     // of the process that the test plays
 }
 
 type transaction interface {
@@ -123,7 +125,13 @@ func (e *engine) reset(ctx context.Context) error {
 }
 
 // clock is the clock of all engines and the model. Runners read it from their goroutines.
-type clock struct{ micros atomic.Int64 }
+type clock struct {
+	micros  atomic.Int64
+	process atomic.Int64 // how long the processes have lived: no person can set it
+}
+
+// sinceStart is the processes' clock.
+func (c *clock) sinceStart() time.Time { return start.Add(time.Duration(c.process.Load())) }
 
 func (c *clock) now() time.Time { return time.UnixMicro(c.micros.Load()).UTC() }
 

@@ -38,6 +38,7 @@ func checkModel(t *testing.T, c *clock, engines []*engine) {
 		defer cancel()
 		m := &machine{ctx: ctx, engines: engines, clock: c, model: newQueue(start)}
 		c.set(start)
+		c.process.Store(0)
 		for _, e := range engines {
 			if err := e.reset(ctx); err != nil {
 				t.Fatalf("clear %s: %v", e.name, err)
@@ -60,6 +61,7 @@ type machine struct {
 	engines []*engine
 	clock   *clock
 	model   *queue
+	pruner  *pruner // of all processes; nil until its first pass
 	faults  []string
 }
 

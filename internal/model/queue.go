@@ -21,6 +21,7 @@ type queue struct {
 	pauses     map[paused]pause // also of queues that were resumed
 	periods    map[keyOf]period // the unique keys that were taken for a time
 	schedules  map[string]*schedule
+	rules      map[place]rule
 	lastJob    int64 // the largest id that was ever given
 	lastWorker int64
 }
@@ -38,13 +39,13 @@ type attemptError struct {
 }
 
 func newQueue(now time.Time) *queue {
-	return &queue{now: now, pauses: map[paused]pause{}, periods: map[keyOf]period{}, schedules: map[string]*schedule{}}
+	return &queue{now: now, pauses: map[paused]pause{}, periods: map[keyOf]period{}, schedules: map[string]*schedule{}, rules: map[place]rule{}}
 }
 
 // clone copies the state for a rollback.
 func (q *queue) clone() *queue {
 	c := *q
-	c.pauses, c.periods = maps.Clone(q.pauses), maps.Clone(q.periods)
+	c.pauses, c.periods, c.rules = maps.Clone(q.pauses), maps.Clone(q.periods), maps.Clone(q.rules)
 	c.schedules = map[string]*schedule{}
 	for name, s := range q.schedules {
 		copied := *s

@@ -29,6 +29,7 @@ func (m *machine) crash(t *rapid.T) {
 		w.locked = false
 	}
 	t.Logf("crash and restart")
+	m.pruner = nil // another process remembers nothing
 	each(m, "crash", struct{}{}, nil, func(e *engine) (struct{}, error) { return struct{}{}, e.restart(m.ctx) })
 	d := m.drawDrain(t)
 	d.kinds = []string{"unhandled"}
@@ -48,6 +49,7 @@ func (m *machine) drainAs(t *rapid.T, d drain) {
 	}
 	m.forget(7 * 24 * time.Hour) // the runner's pruner does this and the next at its own time
 	m.prunePeriods(t)
+	m.pruneBeforeDrain(t)
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)

@@ -130,7 +130,7 @@ func (m *machine) settleOverdue(t *rapid.T) {
 func (m *machine) advance(t *rapid.T) {
 	steps := []time.Duration{time.Microsecond, time.Second, time.Minute, time.Hour, 24 * time.Hour, 10 * 24 * time.Hour}
 	for _, j := range m.model.jobs {
-		for _, at := range []time.Time{j.RunAfter, j.LeaseUntil, j.StartBy} {
+		for _, at := range []time.Time{j.RunAfter, j.LeaseUntil, j.StartBy, m.keptUntil(j)} {
 			if at.After(m.model.now) {
 				steps = append(steps, at.Sub(m.model.now), at.Sub(m.model.now)+time.Microsecond)
 			}
@@ -149,7 +149,7 @@ func (m *machine) advance(t *rapid.T) {
 	slices.Sort(ends)
 	steps = append(steps, slices.DeleteFunc(ends, func(d time.Duration) bool { return d <= 0 })...)
 	step := pick(t, "time", steps)
-	m.setClock(m.model.now.Add(step))
+	m.pass(step)
 	t.Logf("%s later it is %s", step, m.model.now)
 }
 
@@ -166,11 +166,40 @@ func (m *machine) prunePeriods(t *rapid.T) {
 	})
 }
 
+// keptUntil returns when the time of a job is over; zero for never.
+func (m *machine) keptUntil(j *job) time.Time {
+	otherwise := keeping{jobs.StatusDone: jobs.Forever, jobs.StatusFailed: jobs.Forever, jobs.StatusCancelled: jobs.Forever}
+	if m.pruner != nil {
+		otherwise = m.pruner.keep
+	}
+	keep := m.model.keptFor(j, otherwise)
+	if j.live() || keep == jobs.Forever {
+		return time.Time{}
+	}
+	return j.FinishedAt.Add(keep)
+}
+
+// setAhead sets the clock ahead, while the processes' own clocks go on as before.
+func (m *machine) setAhead(t *rapid.T) {
+	step := pick(t, "time", []time.Duration{time.Second, time.Microsecond, 45 * time.Second, time.Hour})
+	m.setClock(m.model.now.Add(step))
+	t.Logf("the clock is set ahead by %s", step)
+	if len(m.model.jobs) > 0 && rapid.Bool().Draw(t, "and a pass") {
+		m.pruneByRules(t)
+	}
+}
+
 // setBack sets the clock back, as people and time servers do.
 func (m *machine) setBack(t *rapid.T) {
 	step := pick(t, "time", []time.Duration{time.Microsecond, time.Second, time.Hour, 25 * time.Hour})
 	m.setClock(m.model.now.Add(-step))
 	t.Logf("%s earlier it is %s", step, m.model.now)
+}
+
+// pass lets time pass.
+func (m *machine) pass(step time.Duration) {
+	m.setClock(m.model.now.Add(step))
+	m.clock.process.Add(int64(step))
 }
 
 func (m *machine) setClock(now time.Time) {

@@ -27,7 +27,7 @@ func (m *machine) step(t *rapid.T) {
 		steps[s.name] = s
 	}
 	if rapid.Bool().Draw(t, "a microsecond later") {
-		m.setClock(m.model.now.Add(time.Microsecond))
+		m.pass(time.Microsecond)
 	}
 	const draws = 10 // draws that led to no step; then nothing is done
 	for range draws {
@@ -67,6 +67,7 @@ func (m *machine) steps() []step {
 		{2, "start worker", few, m.startWorker},
 		{2, "drain", waits, m.drain},
 		{3, "advance", always, m.advance},
+		{6, "prune by the rules", exists, m.pruneByRules},
 		{2, "put schedule", always, m.putSchedule},
 		{8, "serve schedules", scheduled, m.serve},
 		{2, "enqueue many", always, m.enqueueMany},
@@ -81,6 +82,11 @@ func (m *machine) steps() []step {
 		{3, "update", exists, m.update},
 		{2, "delete", exists, m.remove},
 		{3, "prune", ended, m.prune},
+		{4, "set rules", always, m.setRules},
+		{1, "remove rule", func() bool { return len(m.model.rules) > 0 }, m.removeRule},
+		{2, "set the clock ahead", always, m.setAhead},
+		{1, "declare rules", always, m.declareRules},
+		{1, "prune anew", ended, m.pruneAnew},
 		{3, "pause", always, m.pause},
 		{2, "progress", claimed, m.progress},
 		{4, "heartbeat", lives, m.heartbeat},

@@ -81,18 +81,31 @@ func (q *queue) enqueueUnique(o order, payload []byte) jobs.Receipt {
 	}
 }
 
-// replace gives a job that waits the payload and the options of an order. It keeps its time, unless it is debounced.
+// replace gives a job that waits the payload and the options of an order. It keeps its time, unless it is debounced. A job that was
+// changed up to a minute after now may have been so by an enqueue that read the clock later and did not wait: then that one's time counts.
 func (q *queue) replace(j *job, o order, payload []byte) {
 	moved := j.Priority != o.Priority || j.Queue != o.Queue
+	late := j.UpdatedAt.Sub(q.now)
+	if late < 0 || late > time.Minute { // the clock was set back since
+		late = 0
+	}
 	if at, debounced := q.debounced(j, o.unique); debounced {
-		j.RunAfter, moved = at, true
+		j.RunAfter, moved = at.Add(min(late, q.room(j, at, o.unique))), true
 	}
 	j.Payload, j.Queue, j.Priority, j.MaxAttempts, j.Timeout = payload, o.Queue, o.Priority, o.MaxAttempts, o.Timeout
-	j.UserID, j.Tags, j.Metadata, j.UpdatedAt = o.UserID, o.Tags, o.Metadata, q.now
+	j.UserID, j.Tags, j.Metadata, j.UpdatedAt = o.UserID, o.Tags, o.Metadata, q.now.Add(late)
 	j.StartBy = q.startBy(j.RunAfter, o.within)
 	if moved { // to another place in its queue, which the next promotion finds
 		j.Status = jobs.StatusScheduled
 	}
+}
+
+// room returns how much later than at a debounced job may run.
+func (q *queue) room(j *job, at time.Time, how unique) time.Duration {
+	if how.atMost > 0 {
+		return max(0, micros(j.CreatedAt.Add(how.atMost)).Sub(at))
+	}
+	return time.Minute
 }
 
 // debounced returns when a job runs after one more debounced enqueue. One that waits for another attempt keeps its time, and so does
@@ -101,14 +114,14 @@ func (q *queue) debounced(j *job, how unique) (time.Time, bool) {
 	if how.mode != debounce || j.Attempt > 0 {
 		return time.Time{}, false
 	}
-	at := q.now.Add(how.quiet)
-	if bound := j.CreatedAt.Add(how.atMost); how.atMost > 0 && bound.Before(at) {
+	at := micros(q.now.Add(how.quiet))
+	if bound := micros(j.CreatedAt.Add(how.atMost)); how.atMost > 0 && bound.Before(at) {
 		at = bound
 	}
 	if !at.After(q.now) {
 		at = earliest(j.RunAfter, q.now)
 	}
-	return micros(at), !micros(at).Equal(j.RunAfter) || at.After(q.now)
+	return at, !at.Equal(j.RunAfter) || at.After(q.now)
 }
 
 // enqueueFor adds a job unless its key is taken for a time that is not over. The key is none of the job's.

@@ -24,12 +24,14 @@ type view struct {
 
 	Schedules []jobs.ScheduleInfo
 	Ticks     map[string][]jobs.ScheduleTick // by schedule, newest first
+
+	Retentions []inspect.RetentionRule
 }
 
 func (q *queue) view() view {
 	v := view{
 		Jobs: map[int64]jobs.Job{}, Errors: map[int64][]inspect.AttemptError{}, Report: q.report(inspect.FailedFilter{}), Stats: q.stats(),
-		Queues: q.queues(), Workers: q.workerInfos(),
+		Queues: q.queues(), Workers: q.workerInfos(), Retentions: q.retentions(),
 	}
 	v.Schedules, v.Ticks = q.scheduleInfos()
 	for _, j := range slices.Backward(q.jobs) {

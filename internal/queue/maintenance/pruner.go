@@ -145,7 +145,7 @@ type part struct {
 
 func (p *Pruner) allParts() (parts []*part) {
 	keep := prune.Keep{Done: p.Retention.Done, Failed: p.Retention.Failed, Cancelled: p.Retention.Cancelled}
-	ended := prune.Retention{Scope: p.Scope, Notes: p.Notes, Keep: keep}
+	ended := prune.Retention{Scope: p.Scope, Notes: p.Notes, Keep: keep, Process: time.Now}
 	parts = append(parts, &part{name: "ended jobs", run: ended.Pass})
 	for _, upkeep := range []struct {
 		name string

@@ -33,6 +33,9 @@ type Retention struct {
 	Notes *refusal.Notes
 	Keep  Keep
 
+	// Process is this process's clock, which goes on when people set that of the queue.
+	Process func() time.Time
+
 	rules []db.Retention // of the last pass
 	known ranges         // by these rules
 
@@ -51,7 +54,7 @@ func (r *Retention) Pass(ctx context.Context) (sum Result, err error) {
 	if err != nil {
 		return sum, fmt.Errorf("list rules of retention: %w", err)
 	}
-	now, began := r.Scope.Now(), time.Now()
+	now, began := r.Scope.Now(), r.Process()
 	w := walk{pruner: pruner{scope: r.Scope, notes: r.Notes, now: core.Micros(now)}, keep: r.Keep, rules: 1, soonest: soonest(r.Keep, rules)}
 	if w.soonest >= ever {
 		return sum, nil
@@ -59,7 +62,8 @@ func (r *Retention) Pass(ctx context.Context) (sum Result, err error) {
 	forgot := r.forget(rules, now)
 	err = r.pass(ctx, w, &sum)
 	if forgot {
-		r.mayForget = time.Now().Add(forgetShare * time.Since(began))
+		ended := r.Process()
+		r.mayForget = ended.Add(forgetShare * ended.Sub(began))
 	}
 	if err != nil {
 		return sum, fmt.Errorf("remove jobs that were kept long enough: %w", err)
@@ -80,13 +84,14 @@ func soonest(keep Keep, rules []db.Retention) int64 {
 
 // forget makes the pass read all jobs again when the rules are others, or when the clock was set: then it is not known how long to wait.
 func (r *Retention) forget(rules []db.Retention, now time.Time) bool {
-	jump := now.Sub(r.clock) - time.Since(r.since)
+	process := r.Process()
+	jump := now.Sub(r.clock) - process.Sub(r.since)
 	switch {
 	case r.since.IsZero(), jump.Abs() > holdOff:
-	case reflect.DeepEqual(rules, r.rules), time.Now().Before(r.mayForget):
+	case reflect.DeepEqual(rules, r.rules), process.Before(r.mayForget):
 		return false
 	}
-	r.rules, r.known, r.clock, r.since = rules, nil, now, time.Now()
+	r.rules, r.known, r.clock, r.since = rules, nil, now, process
 	return true
 }
 
@@ -95,7 +100,7 @@ func (r *Retention) pass(ctx context.Context, w walk, sum *Result) (err error) {
 	old, after := r.known, int64(math.MinInt64)
 	r.known = make(ranges, 0, len(old)+1)
 	for i, known := range old {
-		if known.again.After(time.Now()) {
+		if known.again.After(r.Process()) {
 			r.known = r.known.add(known)
 		} else if err := r.look(ctx, w, sum, after, known.last); err != nil {
 			r.known = append(r.known, old[i:]...)
@@ -104,19 +109,18 @@ func (r *Retention) pass(ctx context.Context, w walk, sum *Result) (err error) {
 		after = known.last
 	}
 	defer func() { r.known = r.known.bounded() }()
-	for began := time.Now(); ; {
+	for began := r.Process(); ; {
 		step, err := w.read(ctx, after, math.MaxInt64)
 		if sum.FirstRead == 0 {
-			sum.FirstRead = time.Since(began)
+			sum.FirstRead = r.Process().Sub(began)
 		}
 		if err != nil || step.LastID == 0 || w.young(step) {
 			return err
 		}
-		next, err := w.clear(ctx, sum, after, step)
-		if err != nil {
+		if err := r.clear(ctx, w, sum, after, step); err != nil {
 			return err
 		}
-		r.known, after = r.known.add(next), next.last
+		after = step.LastID
 	}
 }
 
@@ -128,15 +132,23 @@ func (r *Retention) look(ctx context.Context, w walk, sum *Result, after, last i
 			return err
 		}
 		if step.LastID == 0 {
-			r.known = r.known.add(idRange{last, time.Now().Add(lookAgain), true})
+			r.known = r.known.add(idRange{last, r.Process().Add(lookAgain), true})
 			return nil
 		}
 		sum.Examined += Chunk
-		next, err := w.clear(ctx, sum, after, step)
-		if err != nil {
+		if err := r.clear(ctx, w, sum, after, step); err != nil {
 			return err
 		}
-		r.known, after = r.known.add(next), next.last
+		after = step.LastID
 	}
 	return nil
+}
+
+// clear removes those jobs of a step that may go, and remembers when the next of its jobs may.
+func (r *Retention) clear(ctx context.Context, w walk, sum *Result, after int64, step db.GetPruneStepRow) error {
+	wait, err := w.clear(ctx, sum, after, step)
+	if err == nil {
+		r.known = r.known.add(idRange{step.LastID, r.Process().Add(wait), step.NextAt < 0})
+	}
+	return err
 }

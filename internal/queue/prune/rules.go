@@ -66,7 +66,7 @@ func Declare(ctx context.Context, s *engine.Scope, keeps map[string]time.Duratio
 		}
 	}
 	kinds := slices.Sorted(maps.Keys(keeps)) // programs that start together wait in one order
-	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return before[kind] == keeps[kind] })
+	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return before[kind] == KeepOf(KeepColumn(keeps[kind])) })
 	if len(kinds) == 0 {
 		return nil, nil
 	}

@@ -49,12 +49,12 @@ func (w walk) read(ctx context.Context, after, last int64) (step db.GetPruneStep
 	return step, err
 }
 
-// clear removes those jobs of a step that may go, and returns what is known of its ids then.
-func (w walk) clear(ctx context.Context, sum *Result, after int64, step db.GetPruneStepRow) (idRange, error) {
+// clear removes those jobs of a step that may go, and returns after how long to read the step again.
+func (w walk) clear(ctx context.Context, sum *Result, after int64, step db.GetPruneStepRow) (time.Duration, error) {
 	before := sum.Deleted
 	if step.Expired > 0 {
 		if err := w.between(ctx, sum, after, step.LastID); err != nil {
-			return idRange{}, err
+			return 0, err
 		}
 	}
 	wait := (lookAgain + rand.N(lookAgain)).Microseconds() // not all at once
@@ -64,7 +64,7 @@ func (w walk) clear(ctx context.Context, sum *Result, after int64, step db.GetPr
 	if sum.Deleted-before < step.Expired {
 		wait = min(wait, holdOff.Microseconds())
 	}
-	return idRange{step.LastID, time.Now().Add(time.Duration(wait) * time.Microsecond), step.NextAt < 0}, nil
+	return time.Duration(wait) * time.Microsecond, nil
 }
 
 // all goes through all jobs, up to the first ones that are too young.
