@@ -18,7 +18,7 @@ import (
 
 // keeps are times that rules say.
 var keeps = []time.Duration{
-	time.Minute, time.Microsecond, 1500, time.Second, time.Hour, 3 * time.Hour, 24 * time.Hour, 100 * 365 * 24 * time.Hour, jobs.Forever,
+	time.Minute, time.Second + time.Microsecond, time.Second + 1500, time.Second, time.Hour, 3 * time.Hour, 24 * time.Hour, 100 * 365 * 24 * time.Hour, jobs.Forever,
 }
 
 // keepings are times of runners.
@@ -56,7 +56,7 @@ func (m *machine) setRule(t *rapid.T, at place) {
 	bad := m.spoil(t, &at)
 	keep := pick(t, "keep", keeps)
 	if seldom(t, "bad time", 20) {
-		bad, keep = true, pick(t, "bad time", []time.Duration{0, jobs.Nothing, time.Nanosecond, -time.Hour, 100*365*24*time.Hour + 1})
+		bad, keep = true, pick(t, "bad time", []time.Duration{0, jobs.Nothing, time.Second - 1, -time.Hour, 100*365*24*time.Hour + 1})
 	}
 	want, wantErr := m.model.setRule(at, keep, bad)
 	t.Logf("keep %+v for %s: %v, %v", at, keep, want, wantErr)

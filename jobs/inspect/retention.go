@@ -1,9 +1,11 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,6 +55,9 @@ func (in *Inspector) Retentions(ctx context.Context) ([]RetentionRule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list rules of retention: %w", err)
 	}
+	slices.SortStableFunc(rows, func(a, b db.Retention) int { // databases sort text differently
+		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Status, b.Status), cmp.Compare(a.Origin, b.Origin))
+	})
 	list := make([]RetentionRule, len(rows))
 	for i, r := range rows {
 		list[i] = RetentionRule{

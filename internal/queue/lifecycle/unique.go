@@ -97,7 +97,7 @@ func (r Row) room(h live, at *int64) int64 {
 	case at == nil:
 		return 0
 	case most > 0:
-		return h.CreatedAt + most.Microseconds() - *at
+		return max(0, h.CreatedAt+most.Microseconds()-*at)
 	}
 	return min(longestWait.Microseconds(), core.Micros(core.Latest)-*at)
 }
