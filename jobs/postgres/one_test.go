@@ -17,6 +17,7 @@ import (
 )
 
 var oneTests = []engineTest{
+	{"Shell", testShell},
 	{"OneTrip", testOneTrip},
 	{"OneConnection", testOneConnection},
 	{"Error", testOneIsCommitted},
