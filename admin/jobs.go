@@ -46,10 +46,15 @@ type jobList struct {
 }
 
 func (h *Handler) listJobs(r *http.Request) (answer, error) {
-	q := queryOf(r, "status", "kind", "queue", "user_id", "tag", "q", "after", "limit", "unique_key", "request_id")
-	if q.values.Has("unique_key") || q.values.Has("request_id") {
-		return h.lookUp(r, q)
+	for _, key := range []struct {
+		name string
+		get  func(ctx context.Context, kind, key string) (jobs.Job, error)
+	}{{"unique_key", h.client.GetByUniqueKey}, {"request_id", h.client.GetByRequestID}} {
+		if q := queryOf(r, "kind", key.name); q.values.Has(key.name) {
+			return lookUp(r.Context(), q, key.name, key.get)
+		}
 	}
+	q := queryOf(r, "status", "kind", "queue", "user_id", "tag", "q", "after", "limit")
 	limit := q.limit()
 	filter := inspect.Filter{
 		Status: jobs.Status(q.text("status")), Kind: q.text("kind"), Queue: q.text("queue"), UserID: q.text("user_id"),
@@ -76,27 +81,18 @@ func (h *Handler) listJobs(r *http.Request) (answer, error) {
 	return answer{body: list}, err
 }
 
-// lookUp answers with a list of the job that has a key, or of none.
-func (h *Handler) lookUp(r *http.Request, q *parameters) (answer, error) {
-	field, get := "unique_key", h.client.GetByUniqueKey
-	if q.values.Has("request_id") {
-		field, get = "request_id", h.client.GetByRequestID
-	}
-	key := q.text(field)
+// lookUp answers with a list of the job of a kind that has a key, or of none.
+func lookUp(ctx context.Context, q *parameters, field string, get func(ctx context.Context, kind, key string) (jobs.Job, error)) (answer, error) {
 	if err := jobs.ValidateName("kind", q.text("kind")); err != nil {
 		q.fail(err)
-	} else if key == "" {
-		q.fail(&jobs.InvalidError{Field: field, Must: "not be empty"})
 	}
-	for name := range q.values {
-		if name != "kind" && (name != "unique_key" && name != "request_id" || len(q.values) > 2) {
-			q.fail(&jobs.InvalidError{Field: name, Must: "not be given together with a unique_key or a request_id, which need a kind alone"})
-		}
+	if q.text(field) == "" {
+		q.fail(&jobs.InvalidError{Field: field, Must: "not be empty"})
 	}
 	if q.fault != nil {
 		return answer{}, q.fault
 	}
-	found, err := get(r.Context(), q.text("kind"), key)
+	found, err := get(ctx, q.text("kind"), q.text(field))
 	switch {
 	case errors.Is(err, jobs.ErrNotFound):
 		return answer{body: jobList{Jobs: []job{}}}, nil

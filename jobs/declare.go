@@ -73,18 +73,15 @@ func (r *Runner) declareRetention(ctx context.Context) error {
 	}
 	changed, err := prune.Declare(ctx, r.client.scope(), r.keeps)
 	for kind, before := range changed {
-		callback.Logger(r.config.Logger).Info("the kind's done jobs are kept for another time", "kind", kind, "keep", keepText(r.keeps[kind]), "before", keepText(before))
+		callback.Logger(r.config.Logger).Info("the kind's done jobs are kept for another time", "kind", kind, "keep", prune.KeepText(r.keeps[kind]), "before", keptBefore(before))
 	}
 	return err
 }
 
-// keepText is how a log has how long jobs are kept.
-func keepText(keep time.Duration) string {
-	switch keep {
-	case Forever:
-		return "forever"
-	case 0:
+// keptBefore is the former time of a rule in the log.
+func keptBefore(keep time.Duration) string {
+	if keep == 0 {
 		return "as the runners are configured"
 	}
-	return keep.String()
+	return prune.KeepText(keep)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -22,7 +23,8 @@ func (a *app) retentionCommand() *cobra.Command {
 		Short: "List how long ended jobs of kinds and queues are kept; set and remove such rules",
 		Long: "retention lists the rules for how long ended jobs are kept. All workers obey them. Of several rules for a job, one for\n" +
 			"its kind and queue counts before one for its kind, that before one for its queue, and that before one for all jobs. Of two\n" +
-			"for the same jobs one that was set counts before one that a program brings along. Where no rule fits, each worker goes by its own configuration: done and cancelled jobs are kept for a day, failed ones for ever.",
+			"for the same jobs one that was set counts before one that a program brings along. Where no rule fits, each worker goes by\n" +
+			"its own configuration: done and cancelled jobs are kept for a day, failed ones for ever.",
 		GroupID: groupJobs,
 		Args:    takesCommand(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
@@ -51,7 +53,7 @@ func (a *app) retention(ctx context.Context, c *jobs.Client, asJSON bool) error 
 		case r.Code:
 			by = "a program"
 		}
-		t.row(string(r.Status), orAll(r.Kind), orAll(r.Queue), keepText(r.Keep), by)
+		t.row(string(r.Status), orAll(r.Kind), orAll(r.Queue), prune.KeepText(r.Keep), by)
 	}
 	return t.end()
 }
@@ -61,14 +63,6 @@ func orAll(name string) string {
 		return "(all)"
 	}
 	return name
-}
-
-// keepText is how long as keepValue reads it.
-func keepText(keep time.Duration) string {
-	if keep == jobs.Forever {
-		return "forever"
-	}
-	return keep.String()
 }
 
 // keepOf reads how long: a duration, or forever.
@@ -86,7 +80,7 @@ func keepOf(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// ruleFlags are those that say which jobs a rule is for.
+// ruleFlags adds the flags that choose the jobs of a rule.
 func ruleFlags(flags *pflag.FlagSet, rule *inspect.RetentionRule) {
 	rule.Status = jobs.StatusDone
 	flags.Var(statusValue((*string)(&rule.Status), finalStatuses()), "status", "jobs that ended with this status")

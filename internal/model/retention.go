@@ -60,7 +60,7 @@ func (q *queue) removeRule(at place, bad bool) (bool, error) {
 	return false, nil
 }
 
-// declare puts the rules of a program, and returns those that it changed, with what they were, or 0.
+// declare writes the rules of a program. It returns the former time of each that it changed: 0 where there was none.
 func (q *queue) declare(keeps map[string]time.Duration) map[string]time.Duration {
 	changed := map[string]time.Duration{}
 	for kind, keep := range keeps {
@@ -147,8 +147,8 @@ type pruner struct {
 	latest         map[int64]time.Time // by the process's clock
 }
 
-// pass is a pass at a time of the process's clock. It returns the jobs that it must remove, and those that it may: also some whose time is
-// over of which it need not know that. All others must stay.
+// pass returns the jobs that a pass at a time of the process's clock must remove, and those that it may: it need not know of each that its
+// time is over. All others must stay.
 func (p *pruner) pass(q *queue, process time.Time) (must, may []*job) {
 	if q.soonest(p.keep) == math.MaxInt64 {
 		return nil, nil

@@ -49,7 +49,7 @@ func (m *machine) cancel(t *rapid.T) {
 	each(m, "cancel", want, wantErr, func(e *engine) (jobs.Status, error) { return e.client.Cancel(m.ctx, e.jobs.to(id)) })
 }
 
-// retry retries any job, failed and cancelled ones more often, and those that wait for another attempt.
+// retry retries any job. Failed and cancelled ones, and those that wait for another attempt, are drawn more often.
 func (m *machine) retry(t *rapid.T) {
 	id := m.jobWith(t, func(j *job) bool {
 		return j.Status == jobs.StatusFailed || j.Status == jobs.StatusCancelled || j.Status == jobs.StatusScheduled && j.Attempt > 0

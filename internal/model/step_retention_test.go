@@ -130,8 +130,8 @@ func (m *machine) retention(store port.Store, keep keeping) *prune.Retention {
 	}
 }
 
-// pruneByRules makes a pass of the pruner that lives as long as the processes, and remembers what it has read. Of some jobs it need not
-// know that their time is over; those that one engine removes are removed from all.
+// pruneByRules makes a pass of the pruner that lives as long as the processes, and remembers what it has read. It may miss that some jobs'
+// time is over: when one engine removes such a job, the model and the other engines do too.
 func (m *machine) pruneByRules(t *rapid.T) {
 	if m.pruner == nil {
 		m.pruner = &pruner{keep: pick(t, "times of the runner", keepings)}

@@ -60,16 +60,20 @@ func (in *Inspector) Retentions(ctx context.Context) ([]RetentionRule, error) {
 	})
 	list := make([]RetentionRule, len(rows))
 	for i, r := range rows {
-		list[i] = RetentionRule{
-			Queue: r.Queue, Kind: r.Kind, Status: jobs.Status(r.Status), Keep: prune.KeepOf(r.Keep), Code: r.Origin == prune.OriginCode,
-			By: core.Deref(r.UpdatedBy), At: core.Time(r.UpdatedAt),
-		}
+		list[i] = ruleOf(r)
 		if i > 0 { // what was set comes before what a program brings along
 			before := list[i-1]
 			list[i].Hidden = before.Queue == r.Queue && before.Kind == r.Kind && string(before.Status) == r.Status
 		}
 	}
 	return list, nil
+}
+
+func ruleOf(r db.Retention) RetentionRule {
+	return RetentionRule{
+		Queue: r.Queue, Kind: r.Kind, Status: jobs.Status(r.Status), Keep: prune.KeepOf(r.Keep), Code: r.Origin == prune.OriginCode,
+		By: core.Deref(r.UpdatedBy), At: core.Time(r.UpdatedAt),
+	}
 }
 
 // SetRetention sets a rule for the queue, the kind and the status that it names, and reports whether that changed anything. It counts
@@ -140,12 +144,8 @@ func (r RetentionRule) validate() error {
 // detail is what the audit log says of a change.
 func (r RetentionRule) detail(action Action) map[string]any {
 	detail := map[string]any{"status": r.Status}
-	switch {
-	case action == ActionRemoveRetention:
-	case r.Keep == jobs.Forever:
-		detail["keep"] = "forever"
-	default:
-		detail["keep"] = r.Keep.String()
+	if action == ActionSetRetention {
+		detail["keep"] = prune.KeepText(r.Keep)
 	}
 	return detail
 }

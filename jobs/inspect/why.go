@@ -14,7 +14,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
-	"github.com/sqluice/sqluice/internal/queue/prune"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -90,7 +89,7 @@ type why struct {
 	movedAt  time.Time     // when a move closed the queue
 	paused   QueueInfo     // the pauses of its queue
 	refusals []db.Refusal  // that mean something at its status
-	rule     *db.Retention // of an ended job: how long it is kept; nil when that is for the runners to say
+	rule     RetentionRule // of an ended job; the zero value when no rule fits it
 	holder   int64         // of an ended job: the live job that has its unique key
 	replaced []db.ScheduleTick
 	expired  time.Time    // when it ended because it was not started in time; zero when it was or ended otherwise
@@ -159,8 +158,10 @@ func (w *why) readEnd(ctx context.Context, q db.Querier) (err error) {
 			w.expired = core.Time(last[0].EndedAt)
 		}
 	}
-	if err := w.readRule(ctx, q); err != nil {
-		return err
+	if w.job.Status.Final() {
+		if err := w.readRule(ctx, q); err != nil {
+			return err
+		}
 	}
 	if (w.job.Status.Final() || w.job.Successor) && w.job.UniqueKey != "" {
 		w.holder, err = lifecycle.HolderOf(ctx, q, w.job.Kind, w.job.UniqueKey)
@@ -176,7 +177,7 @@ func (w *why) readRule(ctx context.Context, q db.Querier) error {
 	rule, err := q.GetRetention(ctx, db.GetRetentionParams{Status: string(w.job.Status), Kind: w.job.Kind, Queue: w.job.Queue})
 	switch {
 	case err == nil:
-		w.rule = &rule
+		w.rule = ruleOf(rule)
 	case errors.Is(err, sql.ErrNoRows):
 		err = nil
 	}
@@ -320,20 +321,16 @@ func (w *why) ended() []Finding {
 			strconv.Quote(by.Schedule), core.Deref(by.JobID), moment(core.Time(by.Tick)))},
 		possible{w.holder != 0 && j.Status != jobs.StatusDone,
 			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
-		possible{w.rule != nil && !j.FinishedAt.IsZero(), w.kept()},
+		possible{w.rule.Keep != 0 && !j.FinishedAt.IsZero(), w.kept()},
 	), w.refused()...)
 }
 
 // kept says how long an ended job is kept, by a rule.
 func (w *why) kept() Finding {
-	if w.rule == nil {
-		return Finding{}
+	if w.rule.Keep == jobs.Forever {
+		return say(ReasonKept, "it is kept for ever, by the rule for %s", w.rule)
 	}
-	of := RetentionRule{Queue: w.rule.Queue, Kind: w.rule.Kind, Status: w.job.Status}
-	if w.rule.Keep == nil {
-		return say(ReasonKept, "it is kept for ever, by the rule for %s", of)
-	}
-	return say(ReasonKept, "it is kept until %s, and then removed by a worker, by the rule for %s", moment(w.job.FinishedAt.Add(prune.KeepOf(w.rule.Keep))), of)
+	return say(ReasonKept, "it is kept until %s, and then removed by a worker, by the rule for %s", moment(w.job.FinishedAt.Add(w.rule.Keep)), w.rule)
 }
 
 // underWay returns the findings of a running job.

@@ -19,10 +19,10 @@ import (
 // Chunk is how many rows one transaction removes at most.
 const Chunk = 500
 
-// Result is what a pass over the jobs of one status did.
+// Result is what a pass did.
 type Result struct {
 	Examined, Deleted int64
-	FirstRead         time.Duration // of done jobs: how long the first read took, which goes through dead rows
+	FirstRead         time.Duration // how long the first read of jobs took that no pass had read, which goes through dead rows
 	Refused           jobtype.RefusedError
 }
 

@@ -73,7 +73,8 @@ func (r *Retention) Pass(ctx context.Context) (sum Result, err error) {
 
 // soonest is the shortest time that any job is kept.
 func soonest(keep Keep, rules []db.Retention) int64 {
-	shortest := min(keepMicros(keep.Done), keepMicros(keep.Failed), keepMicros(keep.Cancelled))
+	done, failed, cancelled := keep.micros()
+	shortest := min(done, failed, cancelled)
 	for _, rule := range rules {
 		if rule.Keep != nil {
 			shortest = min(shortest, *rule.Keep)

@@ -49,8 +49,16 @@ func KeepOf(column *int64) time.Duration {
 	return time.Duration(*column) * time.Microsecond
 }
 
-// Declare puts the rules of a program: how long the done jobs of its kinds are kept. It returns those that it changed, with what they were
-// before, or 0; when all are there already, it writes nothing. Rules for other kinds stay as they are.
+// KeepText is a time as people read it.
+func KeepText(keep time.Duration) string {
+	if keep == Forever {
+		return "forever"
+	}
+	return keep.String()
+}
+
+// Declare writes how long a program keeps the done jobs of each of its kinds, unless the database has it already. It returns the former time
+// of each rule that it changed: 0 where there was none. Rules for other kinds stay as they are.
 func Declare(ctx context.Context, s *engine.Scope, keeps map[string]time.Duration) (changed map[string]time.Duration, err error) {
 	var rules []db.Retention
 	if err := s.Store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {

@@ -28,6 +28,11 @@ func keepMicros(d time.Duration) int64 {
 	return min(d.Microseconds(), ever)
 }
 
+// micros returns the times as statements take them.
+func (k Keep) micros() (done, failed, cancelled int64) {
+	return keepMicros(k.Done), keepMicros(k.Failed), keepMicros(k.Cancelled)
+}
+
 // walk goes through jobs in the order of their ids. No index has the done ones, so that a job that ends well costs less.
 type walk struct {
 	pruner
@@ -38,12 +43,10 @@ type walk struct {
 
 // read looks at the next jobs after one id and up to another. LastID is 0 when there are none.
 func (w walk) read(ctx context.Context, after, last int64) (step db.GetPruneStepRow, err error) {
-	err = w.scope.ReadAsRunner(ctx, func(ctx context.Context, q db.Querier) error {
-		var err error
-		step, err = q.GetPruneStep(ctx, db.GetPruneStepParams{
-			Now: w.now, Soonest: w.soonest, Rules: w.rules, After: after, LastID: last, N: Chunk,
-			Done: keepMicros(w.keep.Done), Failed: keepMicros(w.keep.Failed), Cancelled: keepMicros(w.keep.Cancelled),
-		})
+	p := db.GetPruneStepParams{Now: w.now, Soonest: w.soonest, Rules: w.rules, After: after, LastID: last, N: Chunk}
+	p.Done, p.Failed, p.Cancelled = w.keep.micros()
+	err = w.scope.ReadAsRunner(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		step, err = q.GetPruneStep(ctx, p)
 		return err
 	})
 	return step, err
@@ -91,12 +94,9 @@ func (w walk) young(step db.GetPruneStepRow) bool {
 // between removes the jobs that may go after one id and up to another: all at once, or, when the database does not let one of them go,
 // those of each half.
 func (w walk) between(ctx context.Context, sum *Result, after, last int64) error {
-	n, err := w.remove(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
-		return q.DeleteExpiredJobs(ctx, db.DeleteExpiredJobsParams{
-			After: after, LastID: last, Now: w.now, Rules: w.rules,
-			Done: keepMicros(w.keep.Done), Failed: keepMicros(w.keep.Failed), Cancelled: keepMicros(w.keep.Cancelled),
-		})
-	})
+	p := db.DeleteExpiredJobsParams{After: after, LastID: last, Now: w.now, Rules: w.rules}
+	p.Done, p.Failed, p.Cancelled = w.keep.micros()
+	n, err := w.remove(ctx, func(ctx context.Context, q db.Querier) (int64, error) { return q.DeleteExpiredJobs(ctx, p) })
 	switch {
 	case err == nil:
 		sum.Deleted += n
