@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,13 +18,17 @@ import (
 // each feature can be used by a plain INSERT.
 func OtherLanguage(t *testing.T, client *jobs.Client) {
 	t.Helper()
-	ctx, payloads := t.Context(), map[string]int{}
+	ctx := t.Context()
+	var mu sync.Mutex
+	payloads := map[string]int{}
 	runner, err := jobs.NewRunner(client, jobs.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"k", "late", "paused"} {
 		jobs.Kind[json.RawMessage]{Name: kind}.Handle(runner, func(_ context.Context, job jobs.Job, payload json.RawMessage) error {
+			mu.Lock()
+			defer mu.Unlock()
 			payloads[job.Kind+" "+string(payload)]++
 			return nil
 		})
