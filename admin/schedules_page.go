@@ -88,7 +88,7 @@ func (v scheduleView) Idle() string {
 	return map[string]string{
 		jobs.SchedulePaused:     "It is paused: no job is enqueued until it is resumed.",
 		jobs.ScheduleUndeclared: "No live worker declares it: no job is enqueued until one starts.",
-		jobs.ScheduleFaulty:     "A worker could not enqueue its job. Workers try again each minute.",
+		jobs.ScheduleFaulty:     "A worker could not enqueue its job. Workers try again, after ten minutes at the latest.",
 	}[v.Status]
 }
 

@@ -69,7 +69,7 @@ type (
 	InvalidError = jobtype.InvalidError
 
 	// RefusedError is returned by changes of many jobs when the database refused some of them, as for a foreign key, a unique index,
-	// a CHECK or a trigger of the application. All others were changed.
+	// a CHECK or a trigger of the application, or because other transactions had locked them. All others were changed.
 	RefusedError = jobtype.RefusedError
 
 	// OutputError is the error of a handler that ran a program: how the program ended, and the end of what it wrote. What the

@@ -14,7 +14,7 @@ import (
 func TestHistoryOfJobsDueAtTimeZero(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		w := worlds(t, e)(t)
-		w.must("insert", w.exec(`INSERT INTO sqluice_jobs (kind, created_at, run_after) VALUES ('k', 0, 0), ('k', 1, 100000000000000)`))
+		w.must("insert", w.exec(`INSERT INTO sqluice_jobs (kind, created_at, run_after) VALUES ('k', 0, 0), ('k', 100000000000000, 100000000000000)`))
 		runner, err := jobs.NewRunner(w.client, jobs.Config{Logger: w.failing()})
 		w.must("make a runner", err)
 		kind := jobs.Kind[json.RawMessage]{Name: "k"}

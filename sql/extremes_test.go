@@ -12,6 +12,9 @@ import (
 	"github.com/sqluice/sqluice/internal/testdb"
 )
 
+// early is the first time that is not the time 0.
+const early int64 = 100_000_000_000_000
+
 // soundRows are rows that another program may add to each table. A test finds a row again by its key column, whose value
 // is its own. What a row leaves out has its default: so a new column of the schema is tried without a change here.
 func soundRows() map[string]struct {
@@ -25,36 +28,36 @@ func soundRows() map[string]struct {
 	}{
 		"sqluice_jobs": {"request_id", []row{
 			{"kind": "k", "queue": "q"},
-			{"kind": "k", "queue": "q", "status": "scheduled", "run_after": 100_000_000_000_000},
-			{"kind": "k", "queue": "q", "status": "running", "attempt": 1, "started_at": 1},
-			{"kind": "k", "queue": "q", "status": "done", "attempt": 1, "started_at": 1, "finished_at": 2},
-			{"kind": "k", "queue": "q", "status": "failed", "attempt": 1, "finished_at": 2, "last_error": "no"},
-			{"kind": "k", "queue": "q", "status": "cancelled", "finished_at": 2},
-			{"kind": "k", "queue": "q", "status": "scheduled", "run_after": 253_402_300_799_999_999, "unique_key": "u", "successor_at": 100_000_000_000_000},
+			{"kind": "k", "queue": "q", "status": "scheduled", "run_after": early},
+			{"kind": "k", "queue": "q", "status": "running", "attempt": 1, "started_at": early},
+			{"kind": "k", "queue": "q", "status": "done", "attempt": 1, "started_at": early, "finished_at": early + 1},
+			{"kind": "k", "queue": "q", "status": "failed", "attempt": 1, "finished_at": early + 1, "last_error": "no"},
+			{"kind": "k", "queue": "q", "status": "cancelled", "finished_at": early + 1},
+			{"kind": "k", "queue": "q", "status": "scheduled", "run_after": 253_402_300_799_999_999, "unique_key": "u", "successor_at": early},
 		}},
 		"sqluice_workers": {"name", []row{
-			{"lock_key": "1", "host": "h", "pid": 1, "version": "v", "queues": `{"q":1}`, "kinds": `["k"]`, "started_at": 1, "heartbeat_at": 1, "lease_until": 1},
-			{"lock_key": "1", "host": "h", "pid": 1, "version": "v", "queues": `{"q":1}`, "kinds": `["k"]`, "started_at": 1, "heartbeat_at": 1, "lease_until": 1,
-				"ended_at": 2, "end_reason": "crash"},
+			{"lock_key": "1", "host": "h", "pid": 1, "version": "v", "queues": `{"q":1}`, "kinds": `["k"]`, "started_at": early, "heartbeat_at": early, "lease_until": early},
+			{"lock_key": "1", "host": "h", "pid": 1, "version": "v", "queues": `{"q":1}`, "kinds": `["k"]`, "started_at": early, "heartbeat_at": early, "lease_until": early,
+				"ended_at": early + 1, "end_reason": "crash"},
 		}},
 		"sqluice_schedules": {"name", []row{
-			{"kind": "k", "spec": "@daily", "next_at": 1, "start_at": 1, "created_at": 1, "updated_at": 1},
-			{"kind": "k", "spec": "@daily", "next_at": 1, "start_at": 1, "created_at": 1, "updated_at": 1, "origin": "code", "catch_up": "all:3",
-				"overlap": "after", "owed_at": 1, "last_at": 1, "last_job_id": 1, "paused_at": 1, "fault": "f"},
+			{"kind": "k", "spec": "@daily", "next_at": early, "start_at": early, "created_at": early, "updated_at": early},
+			{"kind": "k", "spec": "@daily", "next_at": early, "start_at": early, "created_at": early, "updated_at": early, "origin": "code", "catch_up": "all:3",
+				"overlap": "after", "owed_at": early, "last_at": early, "last_job_id": 1, "paused_at": early, "fault": "f"},
 		}},
-		"sqluice_schedule_ticks":   {"schedule", []row{{"tick": 1, "outcome": "enqueued", "since": 1, "job_id": 1, "replaced_id": 1, "at": 1}, {"tick": 1, "outcome": "missed", "at": 1}}},
-		"sqluice_unique_keys":      {"unique_key", []row{{"kind": "k", "taken_at": 1, "until": 1, "job_id": 1}}},
-		"sqluice_queues":           {"name", []row{{"paused_at": 1, "updated_at": 1}, {"updated_at": 1}}},
-		"sqluice_kind_pauses":      {"kind", []row{{"queue": "q", "paused_at": 1, "updated_at": 1}, {"paused_at": 1, "paused_until": 1, "paused_by": "p", "updated_at": 1}}},
-		"sqluice_retentions":       {"kind", []row{{"queue": "q", "status": "failed", "keep": 1_000_000, "updated_at": 1}, {"origin": "code", "updated_by": "p", "updated_at": 1}}},
-		"sqluice_job_errors":       {"message", []row{{"job_id": 1, "attempt": 1, "ended_at": 1, "cause": "error"}}},
-		"sqluice_moves":            {"token", []row{{"direction": "out", "peer": "elsewhere", "started_at": 1}}},
-		"sqluice_refusals":         {"message", []row{{"job_id": 1, "action": "claim", "times": 1, "first_at": 1, "last_at": 1, "again_at": 1}}},
+		"sqluice_schedule_ticks":   {"schedule", []row{{"tick": early, "outcome": "enqueued", "since": early, "job_id": 1, "replaced_id": 1, "at": early}, {"tick": early, "outcome": "missed", "at": early}}},
+		"sqluice_unique_keys":      {"unique_key", []row{{"kind": "k", "taken_at": early, "until": early, "job_id": 1}}},
+		"sqluice_queues":           {"name", []row{{"paused_at": early, "updated_at": early}, {"updated_at": early}}},
+		"sqluice_kind_pauses":      {"kind", []row{{"queue": "q", "paused_at": early, "updated_at": early}, {"paused_at": early, "paused_until": early, "paused_by": "p", "updated_at": early}}},
+		"sqluice_retentions":       {"kind", []row{{"queue": "q", "status": "failed", "keep": 1_000_000, "updated_at": early}, {"origin": "code", "updated_by": "p", "updated_at": early}}},
+		"sqluice_job_errors":       {"message", []row{{"job_id": 1, "attempt": 1, "ended_at": early, "cause": "error"}}},
+		"sqluice_moves":            {"token", []row{{"direction": "out", "peer": "elsewhere", "started_at": early}}},
+		"sqluice_refusals":         {"message", []row{{"job_id": 1, "action": "claim", "times": 1, "first_at": early, "last_at": early, "again_at": early}}},
 		"sqluice_job_counts":       {"queue", []row{{"kind": "k", "status": "done", "jobs": 1}}},
-		"sqluice_job_changes":      {"queue", []row{{"at": 1, "kind": "k", "event": "done", "times": 1, "jobs": 1}}},
-		"sqluice_job_history":      {"queue", []row{{"step": 60_000_000, "start_at": 60_000_000, "kind": "k", "event": "done", "bucket": 0, "times": 1}}},
-		"sqluice_job_audit":        {"actor", []row{{"at": 1, "action": "retry", "jobs": 1}}},
-		"sqluice_sensitive_fields": {"path", []row{{"kind": "k2", "marked_at": 1}}},
+		"sqluice_job_changes":      {"queue", []row{{"at": early, "kind": "k", "event": "done", "times": 1, "jobs": 1}}},
+		"sqluice_job_history":      {"queue", []row{{"step": 60_000_000, "start_at": 1_700_000_040_000_000, "kind": "k", "event": "done", "bucket": 0, "times": 1}}},
+		"sqluice_job_audit":        {"actor", []row{{"at": early, "action": "retry", "jobs": 1}}},
+		"sqluice_sensitive_fields": {"path", []row{{"kind": "k2", "marked_at": early}}},
 	}
 }
 
@@ -181,7 +184,8 @@ func (g *gardener) plants() []plant {
 	return list
 }
 
-// timePairs returns the inserts that are not refused in which two columns hold the first or the last time.
+// timePairs returns the inserts that are not refused in which two columns hold the first or the last time. It reports columns of times that
+// take seconds or milliseconds.
 func (g *gardener) timePairs(p plant) (list []plant) {
 	g.Helper()
 	var columns []string
@@ -194,6 +198,13 @@ func (g *gardener) timePairs(p plant) (list []plant) {
 		}
 	}
 	slices.Sort(columns)
+	for _, column := range columns {
+		for _, value := range []int64{1, 1_700_000_000, 1_700_000_000_000, early - 1} {
+			if p.column, p.value = column, value; g.takes(p) {
+				g.Errorf("%s.%s takes %d, which is no time in microseconds", p.table, column, value)
+			}
+		}
+	}
 	edges := []int64{0, latest}
 	for i, first := range columns {
 		for _, second := range columns[i+1:] {

@@ -10,7 +10,9 @@ import (
 	"github.com/pressly/goose/v3"
 	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
+	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
 // An application's tables of everyday names stay as they are beside the queue's.
@@ -79,6 +81,44 @@ func TestTakenNamesAreRefused(t *testing.T) {
 		_, err = testdb.Goose(t, e.dialect, w.plain).Up(w.ctx)
 		refused("goose", err)
 	})
+}
+
+// So is one in which the name of goose's table for the queue is taken.
+func TestATakenVersionTableIsRefused(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		make := worlds(t, e)
+		w := make(t)
+		migrateDown(t, w)
+		w.must("drop goose's table", w.exec("DROP TABLE "+testdb.VersionTable))
+		w.must("make a table", w.exec("CREATE TABLE "+testdb.VersionTable+" (title TEXT)"))
+		before := e.dump(t, w.plain)
+		w.must("close", w.store.Close())
+		client := jobs.New(reopen(t, w))
+		_, migrate := client.Migrate(w.ctx)
+		_, enqueue := client.Enqueue(w.ctx, "k", []byte("{}"))
+		for what, err := range map[string]error{"Migrate": migrate, "an enqueue": enqueue, "a check": client.CheckSchema(w.ctx)} {
+			if err == nil || !strings.Contains(err.Error(), testdb.VersionTable+" is not that of goose") {
+				t.Errorf("%s gives %v", what, err)
+			}
+		}
+		if after := e.dump(t, w.plain); after != before {
+			t.Errorf("the database has\n%s, not\n%s", after, before)
+		}
+	})
+}
+
+// reopen opens a world's database again.
+func reopen(t *testing.T, w *world) jobs.Store {
+	t.Helper()
+	if w.e.name == "sqlite" {
+		return testdb.OpenSQLite(t, w.name)
+	}
+	store, err := postgres.Open(t.Context(), w.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
 }
 
 func tables(t *testing.T, e engine, pool *sql.DB, name string) int64 {

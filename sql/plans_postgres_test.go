@@ -25,10 +25,10 @@ var tableStates = map[string][]string{
 const (
 	fillJobs = `INSERT INTO sqluice_jobs (kind, status, worker_id, unique_key, request_id, run_after, finished_at)
 		SELECT 'kind' || i % 10, CASE WHEN i % 100 = 0 THEN 'running' WHEN i % 10 = 1 THEN 'scheduled' WHEN i % 10 = 2 THEN 'failed'
-		       ELSE 'pending' END, CASE WHEN i % 100 = 0 THEN 1 + i % 7 END, i, i, 100000000000000 + i, CASE WHEN i % 10 = 2 THEN i END
+		       ELSE 'pending' END, CASE WHEN i % 100 = 0 THEN 1 + i % 7 END, i, i, 100000000000000 + i, CASE WHEN i % 10 = 2 THEN 100000000000000 + i END
 		FROM generate_series(1, 20000) AS n (i)`
 	fillErrors = `INSERT INTO sqluice_job_errors (job_id, attempt, ended_at, cause, message)
-		SELECT j.id, 1, 1, 'error', '' FROM sqluice_jobs AS j WHERE j.status = 'failed'`
+		SELECT j.id, 1, 0, 'error', '' FROM sqluice_jobs AS j WHERE j.status = 'failed'`
 )
 
 // hotReads are the indexes on jobs by which each hot query finds its rows, and no other: the one way for all that a table
@@ -145,9 +145,9 @@ func TestPostgresPlansAreGolden(t *testing.T) {
 	for _, statement := range []string{
 		fillJobs, strings.ReplaceAll(strings.ReplaceAll(fillJobs, "'pending'", "'done'"), "unique_key, request_id", "progress, result"), fillErrors,
 		`INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until, ended_at, end_reason)
-		 SELECT 'w' || i, i, 'h', i, 'v', '{}', '[]', i, i, i, CASE WHEN i > 3 THEN i END, CASE WHEN i > 3 THEN 'stopped' END
+		 SELECT 'w' || i, i, 'h', i, 'v', '{}', '[]', 0, 0, 0, CASE WHEN i > 3 THEN 100000000000000 + i END, CASE WHEN i > 3 THEN 'stopped' END
 		 FROM generate_series(1, 100) AS n (i)`,
-		`INSERT INTO sqluice_queues (name, updated_at) SELECT 'q' || i, i FROM generate_series(1, 5) AS n (i)`,
+		`INSERT INTO sqluice_queues (name, updated_at) SELECT 'q' || i, 0 FROM generate_series(1, 5) AS n (i)`,
 		`SET default_statistics_target = 200`, // every row is in the sample: the plans do not depend on chance
 		`VACUUM (ANALYZE)`,
 		// As in the engine's transactions, for statements that the server plans once for all parameters.

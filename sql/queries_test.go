@@ -133,7 +133,7 @@ func TestHotQueriesHaveIndexesOnPostgreSQL(t *testing.T) {
 	pool.SetMaxOpenConns(1) // the settings belong to a connection
 	mustExec(t, pool, `INSERT INTO sqluice_jobs (kind, status, worker_id, unique_key, request_id, run_after, finished_at)
 		SELECT 'kind' || i % 10, CASE WHEN i % 100 = 0 THEN 'running' WHEN i % 4 = 0 THEN 'pending' WHEN i % 4 = 1 THEN 'scheduled'
-		       WHEN i % 4 = 2 THEN 'done' ELSE 'failed' END, CASE WHEN i % 100 = 0 THEN 1 + i % 700 END, i, i, 100000000000000 + i, CASE WHEN i % 4 >= 2 THEN i END
+		       WHEN i % 4 = 2 THEN 'done' ELSE 'failed' END, CASE WHEN i % 100 = 0 THEN 1 + i % 700 END, i, i, 100000000000000 + i, CASE WHEN i % 4 >= 2 THEN 100000000000000 + i END
 		FROM generate_series(1, 20000) AS n (i)`)
 	mustExec(t, pool, `ANALYZE`)
 	mustExec(t, pool, `SET enable_seqscan = off`)

@@ -28,7 +28,7 @@ const fillV2 = `
 INSERT INTO sqluice_jobs (` + columnsV2 + `) VALUES
     (1, 'report', '{}', 'pending', 0, 1700000000000001, 1700000000000001, NULL, NULL, 5, 1700000000000001),
     (2, 'report', '{"a": [1, 2.50, "x''y"],  "a": null}', 'running', 1, 1700000000000002, 1700000000000003, 1700000000000004, NULL, -32768, 0),
-    (5, 'report', '"\u2028\/ \ud83d\ude00"', 'done', 3, 1, 2, 3, 4, 32767, 100000000000000),
+    (5, 'report', '"\u2028\/ \ud83d\ude00"', 'done', 3, 100000000000001, 100000000000002, 100000000000003, 100000000000004, 32767, 100000000000000),
     (6, 'report', '0', 'failed', 25, 1700000000000005, 1700000000000006, 1700000000000007, 1700000000000008, 0, 1700000000000005),
     (9, 'report', '[]', 'cancelled', 0, 1700000000000009, 1700000000000010, NULL, 1700000000000011, 1, 1700000000000009),
     (12, 'report', '12', 'scheduled', 2, 1700000000000012, 1700000000000012, NULL, NULL, -1, 1700000000000013),
@@ -37,12 +37,12 @@ INSERT INTO sqluice_jobs (` + columnsV2 + `) VALUES
 // What the newer tables hold when a database goes down again.
 const fillNewest = `
 INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until, ended_at, end_reason) VALUES
-    ('live', 'k1', 'h', 1, 'v', '{}', '[]', 1, 1, 1, NULL, NULL), ('gone', 'k2', 'h', 2, 'v', '{}', '[]', 1, 1, 1, 2, 'crash');
-UPDATE sqluice_jobs SET worker_id = 1, lease_until = 1700000000000099, cancel_requested_at = 7 WHERE status = 'running';
+    ('live', 'k1', 'h', 1, 'v', '{}', '[]', 0, 0, 0, NULL, NULL), ('gone', 'k2', 'h', 2, 'v', '{}', '[]', 0, 0, 0, 100000000000000, 'crash');
+UPDATE sqluice_jobs SET worker_id = 1, lease_until = 1700000000000099, cancel_requested_at = 1700000000000097 WHERE status = 'running';
 UPDATE sqluice_jobs SET queue = 'reports', max_attempts = 3, timeout = 1000000, last_error = 'no luck', unique_key = 'u' || id,
                 request_id = 'r' || id, user_id = 'me', tags = '["t"]', metadata = '{}', progress = '1', result = '"r"';
-INSERT INTO sqluice_queues (name, paused_at, updated_at) VALUES ('reports', 1, 1);
-INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, ended_at, cause, message) VALUES (6, 25, 2, 1, 'crash', 'gone'), (2, 1, 1, 1, 'error', 'no')`
+INSERT INTO sqluice_queues (name, paused_at, updated_at) VALUES ('reports', 0, 0);
+INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, ended_at, cause, message) VALUES (6, 25, 2, 0, 'crash', 'gone'), (2, 1, 1, 0, 'error', 'no')`
 
 // fill runs statements, of which the first may give ids. PostgreSQL takes ids only with OVERRIDING SYSTEM VALUE.
 func fill(t *testing.T, e engine, pool *sql.DB, statements string) {

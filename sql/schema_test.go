@@ -71,7 +71,7 @@ func TestMigrationsGoUpDownUp(t *testing.T) {
 func TestMovesOutlastDown(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
 		pool, provider := e.at(t, 8)
-		mustExec(t, pool, `INSERT INTO sqluice_moves (direction, token, peer, started_at) VALUES ('out', 't moved', 'elsewhere', 1)`)
+		mustExec(t, pool, `INSERT INTO sqluice_moves (direction, token, peer, started_at) VALUES ('out', 't moved', 'elsewhere', 0)`)
 		before := e.dump(t, pool)
 		_, err := provider.DownTo(t.Context(), 7)
 		if err == nil || !strings.Contains(err.Error(), "closed by a move: reopen it first") {

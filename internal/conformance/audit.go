@@ -331,9 +331,10 @@ func testAuditFilters(f *fixture) {
 }
 
 func testAuditOldEntries(f *fixture) {
+	const begin int64 = 1_700_000_000_000_000
 	f.write(func(ctx context.Context, q db.Querier) error {
 		for at := int64(1); at <= 10; at++ {
-			if err := q.AddAudit(ctx, db.AddAuditParams{Now: at, Actor: "a", Action: "pause"}); err != nil {
+			if err := q.AddAudit(ctx, db.AddAuditParams{Now: begin + at, Actor: "a", Action: "pause"}); err != nil {
 				return err
 			}
 		}
@@ -341,12 +342,12 @@ func testAuditOldEntries(f *fixture) {
 	})
 	for _, step := range []struct{ before, n, deleted, left int64 }{{1, 5, 0, 10}, {8, 3, 3, 7}, {8, 5, 4, 3}, {8, 5, 0, 3}} {
 		f.write(func(ctx context.Context, q db.Querier) error {
-			n, err := q.DeleteOldAudit(ctx, db.DeleteOldAuditParams{Before: step.before, N: step.n})
+			n, err := q.DeleteOldAudit(ctx, db.DeleteOldAuditParams{Before: begin + step.before, N: step.n})
 			want(f, "deleted entries", n, step.deleted)
 			return err
 		})
 		list := f.audit(inspect.AuditFilter{})
 		want(f, "entries that are left", int64(len(list)), step.left)
-		want(f, "time of the oldest", list[0].At.UnixMicro(), 11-step.left)
+		want(f, "time of the oldest", list[0].At.UnixMicro()-begin, 11-step.left)
 	}
 }

@@ -32,7 +32,7 @@ func RunRefusals(t *testing.T, open Open, exec func(ctx context.Context, store S
 	for name, run := range map[string]func(*fixture, func(*fixture, string)){
 		"Many": testRefusalsOfMany, "OnePerUser": testOnePerUser, "Drain": testRefusalsInADrain, "ByHand": testRefusalsByHand,
 		"Rescue": testRefusedRescue, "Counts": testRefusedCounts, "Workers": testRefusedWorkers,
-		"Expiry": testRefusedExpiry,
+		"Expiry": testRefusedExpiry, "Schedule": testRefusedSchedule,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

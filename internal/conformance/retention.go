@@ -25,15 +25,15 @@ func testRetention(f *fixture) {
 	f.must(err)
 	f.write(func(ctx context.Context, q db.Querier) error { // a worker that ended long ago
 		id, err := q.RegisterWorker(ctx, db.RegisterWorkerParams{
-			Name: "ancient", LockKey: "x", Host: "h", Queues: "{}", Kinds: "[]", Now: 1, LeaseUntil: 1,
+			Name: "ancient", LockKey: "x", Host: "h", Queues: "{}", Kinds: "[]", Now: 0, LeaseUntil: 0,
 		})
 		if err != nil {
 			return err
 		}
-		if _, err := q.EndWorker(ctx, db.EndWorkerParams{Now: 1, EndReason: "stopped", ID: id}); err != nil {
+		if _, err := q.EndWorker(ctx, db.EndWorkerParams{Now: 0, EndReason: "stopped", ID: id}); err != nil {
 			return err
 		}
-		return q.AddAudit(ctx, db.AddAuditParams{Now: 1, Actor: "somebody", Action: "pause"})
+		return q.AddAudit(ctx, db.AddAuditParams{Now: 0, Actor: "somebody", Action: "pause"})
 	})
 	_, err = f.client.PauseQueue(f.as("ann"), "q")
 	f.must(err)

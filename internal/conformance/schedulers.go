@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -150,6 +151,34 @@ func testScheduleRefused(f *fixture) {
 	ticks, err := f.client.ScheduleTicks(f.ctx, "plain", 10)
 	f.must(err)
 	want(f, "ticks of the bad one", len(ticks), 0)
+}
+
+// A trigger of the application refuses the jobs of one schedule: it says so at its first tick, and fires when the trigger is gone.
+func testRefusedSchedule(f *fixture, rules func(*fixture, string)) {
+	rules(f, "refuse_kind")
+	for name, kind := range map[string]string{"bad": "refused", "good": "k"} {
+		f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule(name, "@every 1s", kind, json.RawMessage("{}"))))
+	}
+	ran := make(chan string, 100)
+	handle := func(_ context.Context, job jobs.Job) error {
+		ran <- job.Kind
+		return nil
+	}
+	f.start(jobs.Config{}, on("k", handle), on("refused", handle))
+	for range 3 {
+		want(f, "the kind of a job that ran", receive(f, "a job of the good one", ran), "k")
+	}
+	info, err := f.client.GetSchedule(f.ctx, "bad")
+	f.must(err)
+	if info.State() != jobs.ScheduleFaulty || !strings.Contains(info.Fault, "no such job today") {
+		f.Errorf("the bad one is %s: %q", info.State(), info.Fault)
+	}
+	rules(f, "refuse_kind_gone")
+	for receive(f, "a job of the bad one", ran) != "refused" {
+	}
+	info, err = f.client.GetSchedule(f.ctx, "bad")
+	f.must(err)
+	want(f, "the fault of one that fires", info.Fault, "")
 }
 
 // More schedules are due than one transaction fires, and more of them cannot be served than it lists: none of the others waits.

@@ -205,7 +205,7 @@ func testSensitiveMarksStay(f *fixture) {
 
 func testSensitiveUnreadable(f *fixture) {
 	f.write(func(ctx context.Context, q db.Querier) error {
-		_, err := q.AddSensitiveFields(ctx, db.AddSensitiveFieldsParams{Now: 1, Items: `[["pay", "what..is this"]]`})
+		_, err := q.AddSensitiveFields(ctx, db.AddSensitiveFieldsParams{Now: 0, Items: `[["pay", "what..is this"]]`})
 		return err
 	})
 	receipt, err := f.client.Enqueue(f.ctx, "pay", json.RawMessage(`["`+hush+`"]`), jobs.Metadata(hush))

@@ -74,7 +74,8 @@ func (c *collected) checkWrites(r *Report, rows []Row) {
 			seen[e.Key] = true
 		}
 	}
-	for key, q := range c.enqueues {
+	for _, key := range slices.Sorted(maps.Keys(c.enqueues)) {
+		q := c.enqueues[key]
 		if q.mode == "" {
 			continue
 		}
@@ -102,8 +103,8 @@ func (c *collected) checkWrites(r *Report, rows []Row) {
 		}
 	}
 	c.checkFound(r, there, rows != nil)
-	for unique, list := range byUnique {
-		c.checkSuccession(r, unique, list)
+	for _, unique := range slices.Sorted(maps.Keys(byUnique)) {
+		c.checkSuccession(r, unique, byUnique[unique])
 	}
 }
 
@@ -247,7 +248,8 @@ func (c *collected) checkTime(r *Report, s *subject, e Event) {
 
 // checkFound checks enqueues that found a job and left it as it was: only Replace may, when the job runs.
 func (c *collected) checkFound(r *Report, there map[int64]Row, known bool) {
-	for key, q := range c.enqueues {
+	for _, key := range slices.Sorted(maps.Keys(c.enqueues)) {
+		q := c.enqueues[key]
 		if q.mode == "" || q.outcome != Acked || !q.existed {
 			continue
 		}

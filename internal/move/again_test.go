@@ -68,7 +68,7 @@ func testLateJob(l *lab) {
 
 func testLateError(l *lab) {
 	l.late(l.side(l.from).Store, func(ctx context.Context, q db.Querier, id int64) error {
-		return q.AddJobError(ctx, db.AddJobErrorParams{JobID: id, Attempt: 1, WorkerID: 1, StartedAt: 1, EndedAt: 2, Cause: "error", Message: "late"})
+		return q.AddJobError(ctx, db.AddJobErrorParams{JobID: id, Attempt: 1, WorkerID: 1, StartedAt: early + 1, EndedAt: early + 2, Cause: "error", Message: "late"})
 	})
 	if errs := l.everything(l.to).errors; len(errs) != 1 || errs[0].Message != "late" {
 		l.Errorf("the errors are %+v", errs)
@@ -77,7 +77,7 @@ func testLateError(l *lab) {
 
 func testLatePause(l *lab) {
 	l.late(l.side(l.from).Store, func(ctx context.Context, q db.Querier, _ int64) error {
-		_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "late", Now: 1})
+		_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "late", Now: early + 1})
 		return err
 	})
 	if queues := l.everything(l.to).queues; len(queues) != 1 || queues["late"].Name != "late" {

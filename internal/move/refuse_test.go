@@ -69,7 +69,7 @@ func testNotEmpty(l *lab) {
 func testMarksOfBothSides(l *lab) {
 	mark := func(p *place, items string) {
 		l.write(p, func(ctx context.Context, q db.Querier) error {
-			_, err := q.AddSensitiveFields(ctx, db.AddSensitiveFieldsParams{Now: 1, Items: items})
+			_, err := q.AddSensitiveFields(ctx, db.AddSensitiveFieldsParams{Now: early + 1, Items: items})
 			return err
 		})
 	}
@@ -231,7 +231,7 @@ func testSchema(l *lab) {
 func (l *lab) closeBy(p *place, direction, token, peer string) {
 	l.Helper()
 	l.write(p, func(ctx context.Context, q db.Querier) error {
-		_, err := q.CloseQueue(ctx, db.CloseQueueParams{Direction: direction, Token: token, Peer: peer, Now: 1})
+		_, err := q.CloseQueue(ctx, db.CloseQueueParams{Direction: direction, Token: token, Peer: peer, Now: early + 1})
 		return err
 	})
 }
@@ -246,7 +246,7 @@ func testElsewhere(l *lab) {
 	}{
 		{l.from, in, "t", []string{"source " + l.from.name, "from elsewhere", "not complete"}},
 		{l.from, out, "t", []string{"source " + l.from.name, "to elsewhere", "not complete"}},
-		{l.from, out, "t" + markMoved, []string{"source " + l.from.name, "moved to elsewhere on 1970-01-01"}},
+		{l.from, out, "t" + markMoved, []string{"source " + l.from.name, "moved to elsewhere on 1973-03-03"}},
 		{l.to, in, "t", []string{"target " + l.to.name, "from elsewhere"}},
 		{l.to, in, "t" + markPreparing, []string{"target " + l.to.name, "from elsewhere"}},
 		{l.to, out, "t" + markCopied, []string{"target " + l.to.name, "moved to elsewhere"}},

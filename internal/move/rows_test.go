@@ -14,6 +14,9 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
+// early is the first time that is not the time 0.
+const early int64 = 100_000_000_000_000
+
 func ptr[T any](v T) *T { return &v }
 
 const (
@@ -36,6 +39,8 @@ func fillIn(row *db.Job) {
 			field = field.Elem()
 		}
 		switch {
+		case strings.HasSuffix(v.Type().Field(i).Name, "At"):
+			field.SetInt(early)
 		case field.CanInt():
 			field.SetInt(1)
 		default:
@@ -48,7 +53,7 @@ func fillIn(row *db.Job) {
 func oddities() everything {
 	job := func(id int64, status jobs.Status, change func(*db.Job)) db.Job {
 		j := db.Job{
-			ID: id, Kind: "k", Payload: "{}", Status: string(status), CreatedAt: 1, UpdatedAt: 2, RunAfter: 100_000_000_000_000,
+			ID: id, Kind: "k", Payload: "{}", Status: string(status), CreatedAt: early + 1, UpdatedAt: early + 2, RunAfter: 100_000_000_000_000,
 			Queue: "default", MaxAttempts: 25,
 		}
 		change(&j)
@@ -74,16 +79,16 @@ func oddities() everything {
 			j.SuccessorAt = nil // only a scheduled job has one
 		}),
 		job(3, jobs.StatusFailed, func(j *db.Job) {
-			j.LastError, j.FinishedAt, j.Payload = ptr(""), ptr[int64](7), `"\u0000 \ud800"`
+			j.LastError, j.FinishedAt, j.Payload = ptr(""), ptr(early+7), `"\u0000 \ud800"`
 		}),
-		job(5, jobs.StatusCancelled, func(j *db.Job) { j.CancelRequestedAt, j.FinishedAt = ptr[int64](0), ptr[int64](8) }),
+		job(5, jobs.StatusCancelled, func(j *db.Job) { j.CancelRequestedAt, j.FinishedAt = ptr[int64](0), ptr(early+8) }),
 		job(6, jobs.StatusScheduled, func(j *db.Job) { j.RunAfter, j.StartBy, j.UniqueKey = last, ptr(last), ptr("live") }),
 		job(7, jobs.StatusScheduled, func(j *db.Job) { j.Attempt, j.LastError = 4, ptr("retried") }), // overdue
 		job(10, jobs.StatusScheduled, func(j *db.Job) {
 			j.RunAfter, j.UniqueKey, j.SuccessorAt = last, ptr("live"), ptr[int64](100_000_000_000_001)
 		}),
 		job(8, jobs.StatusPending, func(j *db.Job) { j.UniqueKey, j.RequestID, j.Priority = ptr("due"), ptr("once"), 32767 }),
-		job(9, jobs.StatusDone, func(j *db.Job) { j.UniqueKey, j.FinishedAt = ptr("due"), ptr[int64](9) }), // not live
+		job(9, jobs.StatusDone, func(j *db.Job) { j.UniqueKey, j.FinishedAt = ptr("due"), ptr(early+9) }), // not live
 		job(1<<51, jobs.StatusPending, func(j *db.Job) { j.Payload = strings.Repeat("[", 200) + strings.Repeat("]", 200) }),
 		job(1<<52, jobs.StatusPending, same),
 	}
@@ -102,25 +107,25 @@ func oddities() everything {
 	for i, reason := range []string{"stopped", "crash", "lost"} {
 		all.workers = append(all.workers, db.Worker{
 			ID: int64(3*i + 2), Name: nastyName, LockKey: "key", Host: "", Pid: 0, Version: nasty, Queues: `{"default": 10}`, Kinds: `["k"]`,
-			StartedAt: 1, HeartbeatAt: 2, LeaseUntil: 0, EndedAt: ptr(last), EndReason: ptr(reason), Schedules: `["s"]`,
+			StartedAt: early + 1, HeartbeatAt: early + 2, LeaseUntil: 0, EndedAt: ptr(last), EndReason: ptr(reason), Schedules: `["s"]`,
 		})
 	}
 	all.audit = []db.JobAudit{
 		{ID: 2, At: 0, Actor: nastyName, Action: "pause", Queue: ptr(nastyName)},
 		{ID: 3, At: last, Actor: "a", Action: "delete", JobID: ptr[int64](1<<53 - 1), Kind: ptr("k"), Queue: ptr("q"), Jobs: 1},
-		{ID: 1 << 52, At: 1, Actor: "\U0001F600", Action: "retry", Jobs: 2, JobIds: ptr("[1,2]"), Detail: ptr(`{"filter": {}}`)},
+		{ID: 1 << 52, At: early + 1, Actor: "\U0001F600", Action: "retry", Jobs: 2, JobIds: ptr("[1,2]"), Detail: ptr(`{"filter": {}}`)},
 	}
 	all.marks = map[[2]string]bool{{"k", "*"}: true, {nastyName, "\u00e9.*." + nastyName}: true}
-	for _, q := range []db.Queue{{Name: "Z", UpdatedAt: 5}, {Name: "a", PausedAt: ptr[int64](6), PausedUntil: ptr(last), PausedBy: ptr(nastyName), UpdatedAt: 6}, {Name: "\u00e9", UpdatedAt: 1}} {
+	for _, q := range []db.Queue{{Name: "Z", UpdatedAt: early + 5}, {Name: "a", PausedAt: ptr(early + 6), PausedUntil: ptr(last), PausedBy: ptr(nastyName), UpdatedAt: early + 6}, {Name: "\u00e9", UpdatedAt: early + 1}} {
 		all.queues[q.Name] = q
 	}
 	all.kinds = []db.KindPause{
 		{Queue: "Z", Kind: "k", PausedAt: 0, UpdatedAt: last},
-		{Queue: "\u00e9", Kind: nastyName, PausedAt: 6, PausedUntil: ptr(last), PausedBy: ptr(nastyName), UpdatedAt: 6},
+		{Queue: "\u00e9", Kind: nastyName, PausedAt: early + 6, PausedUntil: ptr(last), PausedBy: ptr(nastyName), UpdatedAt: early + 6},
 	}
 	all.rules = []db.Retention{
 		{Status: "failed", Origin: "client", UpdatedAt: last},
-		{Kind: "k", Status: "done", Keep: ptr[int64](1_000_000), Origin: "client", UpdatedBy: ptr(nastyName), UpdatedAt: 1},
+		{Kind: "k", Status: "done", Keep: ptr[int64](1_000_000), Origin: "client", UpdatedBy: ptr(nastyName), UpdatedAt: early + 1},
 		{Kind: "k", Status: "done", Keep: ptr[int64](7_000_000), Origin: "code"},
 		{Queue: "\u00e9", Kind: nastyName, Status: "cancelled", Keep: ptr[int64](3_153_600_000_000_000), Origin: "client"},
 	}
@@ -128,16 +133,16 @@ func oddities() everything {
 		{Name: "Z", Kind: "k", Queue: "q", Payload: "{}", Options: `{"priority": 5}`, Spec: "* * * * *", Zone: "UTC", CatchUp: "latest", Overlap: "allow", Origin: "client"},
 		{Name: "\u00e9", Kind: nastyName, Queue: nastyName, Payload: `[1, 2.50]`, Options: "{}", Spec: nastyName, Zone: nastyName, CatchUp: "all:999",
 			Overlap: "replace", Origin: "code", StartAt: last, NextAt: last, OwedAt: ptr(last), LastAt: ptr[int64](0), LastJobID: ptr[int64](1<<53 - 1),
-			PausedAt: ptr[int64](1), Fault: ptr(nasty), Version: 1_000_000_000_000, CreatedAt: last, UpdatedAt: 1},
+			PausedAt: ptr(early + 1), Fault: ptr(nasty), Version: 1_000_000_000_000, CreatedAt: last, UpdatedAt: early + 1},
 	}
 	for i := range int64(250) { // more than are added by one statement
-		all.ticks = append(all.ticks, db.ScheduleTick{Schedule: "Z", Tick: i, Outcome: "missed", At: i})
+		all.ticks = append(all.ticks, db.ScheduleTick{Schedule: "Z", Tick: early + i, Outcome: "missed", At: early + i})
 	}
 	all.ticks = append(all.ticks, db.ScheduleTick{
 		Schedule: "\u00e9", Tick: last, Outcome: "enqueued", Since: ptr[int64](0), JobID: ptr[int64](1), ReplacedID: ptr[int64](1<<53 - 1), At: last,
 	})
 	all.keys = []db.UniqueKey{
-		{Kind: "Z", UniqueKey: "u", TakenAt: 1, Until: last, JobID: ptr[int64](1<<53 - 1)}, {Kind: "\u00e9", UniqueKey: nastyName, Until: 2},
+		{Kind: "Z", UniqueKey: "u", TakenAt: early + 1, Until: last, JobID: ptr[int64](1<<53 - 1)}, {Kind: "\u00e9", UniqueKey: nastyName, Until: early + 2},
 	}
 	return all
 }
@@ -172,7 +177,7 @@ func (l *lab) put(p *place, all everything) {
 	items, err := json.Marshal(append([][2]string{}, marks...))
 	l.must(err)
 	l.write(p, func(ctx context.Context, q db.Querier) error {
-		_, err := q.AddSensitiveFields(ctx, db.AddSensitiveFieldsParams{Now: 1, Items: string(items)})
+		_, err := q.AddSensitiveFields(ctx, db.AddSensitiveFieldsParams{Now: early + 1, Items: string(items)})
 		return err
 	})
 	put(db.Querier.ImportSchedules, len(all.schedules), func(i int) any { return all.schedules[i] })
@@ -283,7 +288,7 @@ func testPendingStaysPending(l *lab) {
 	for id := int64(1); id <= 25; id++ {
 		status := []jobs.Status{jobs.StatusPending, jobs.StatusScheduled}[id%2]
 		all.jobs = append(all.jobs, db.Job{
-			ID: id, Kind: "k", Payload: "{}", Status: string(status), CreatedAt: 1, UpdatedAt: 1, RunAfter: soon, Queue: "q", MaxAttempts: 1,
+			ID: id, Kind: "k", Payload: "{}", Status: string(status), CreatedAt: early + 1, UpdatedAt: early + 1, RunAfter: soon, Queue: "q", MaxAttempts: 1,
 		})
 	}
 	l.put(l.from, all)

@@ -63,7 +63,7 @@ func (e *SchemaError) Error() string {
 const refusedMost = 1000
 
 // RefusedError is returned by changes of many jobs when the database refused some of them, as for a foreign key, a unique index, a
-// CHECK or a trigger of the application. All others were changed.
+// CHECK or a trigger of the application, or because other transactions had locked them. All others were changed.
 type RefusedError struct {
 	N    int     // how many were refused
 	Jobs []int64 // their ids, the first 1,000 of them

@@ -76,7 +76,7 @@ func testDeadlock(t *testing.T, site *site) {
 		written <- store.Write(context.Background(), func(ctx context.Context, q db.Querier) error {
 			runs.Add(1)
 			for _, id := range []int64{first, second} {
-				if n, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: 1, ID: id}); err != nil || len(n) != 1 {
+				if n, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: 0, ID: id}); err != nil || len(n) != 1 {
 					return errors.Join(err, errors.New("nothing to cancel"))
 				}
 				locked <- struct{}{}

@@ -43,6 +43,7 @@ const (
 	codeLock          = "55P03"
 	codeCanceled      = "57014"
 	codePrivilege     = "42501"
+	codeNoColumn      = "42703"
 	codeNoDatabase    = "3D000"
 	codeProtocol      = "08P01" // PgBouncer's only one
 	codeFuture        = "22023" // an invalid parameter: the server has not given a transaction's number yet

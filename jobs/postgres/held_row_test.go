@@ -3,13 +3,19 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // A handler that ignores its timeout and holds its job's row in an open transaction keeps the end of its attempt from
@@ -32,7 +38,7 @@ func TestAHeldRowDoesNotStopTheOthers(t *testing.T) {
 		<-release
 		return tx.Rollback(context.WithoutCancel(ctx))
 	}
-	told := tells{slog.DiscardHandler, "trying again", make(chan struct{}, 1)}
+	told := tells{slog.DiscardHandler, "set aside", make(chan struct{}, 1)}
 	work(t, client, jobs.Config{Logger: slog.New(told), StuckAfter: time.Millisecond, Queues: map[string]int{jobs.DefaultQueue: 3}},
 		handlers{"holds": hold, "k": nothing})
 	held := enqueue(t, client, "holds", jobs.Timeout(time.Millisecond))
@@ -45,6 +51,107 @@ func TestAHeldRowDoesNotStopTheOthers(t *testing.T) {
 	close(release)
 	eventually(t, "the held job is tried again", func() bool { return get(t, client, held).Attempt == 2 })
 	wantDone(t, client, held, 2)
+}
+
+// Of attempts that end together another transaction holds the rows of some. One wait for it is all that each of these costs the others; `why`
+// tells of them, and a worker that stops waits for them.
+func TestHeldRowsAmongMany(t *testing.T) {
+	store, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+	const n, heldEvery = 20, 7
+	var started sync.WaitGroup
+	started.Add(n)
+	release := make(chan struct{})
+	counts := &waiting{Store: store}
+	stop := work(t, jobs.New(engine.SealStore(counts)), jobs.Config{Queues: map[string]int{jobs.DefaultQueue: n, "other": 1}},
+		handlers{"k": func(context.Context, jobs.Job) error {
+			started.Done()
+			<-release
+			return nil
+		}, "after": nothing})
+	var held, free []int64
+	for i := range n {
+		if id := enqueue(t, client, "k"); i%heldEvery == 0 {
+			held = append(held, id)
+		} else {
+			free = append(free, id)
+		}
+	}
+	started.Wait()
+	tx, err := dial(t, url).Begin(t.Context())
+	must(t, err)
+	for _, id := range held {
+		_, err = tx.Exec(t.Context(), sqlFile(t, "lock_job"), id)
+		must(t, err)
+	}
+	close(release)
+	for _, id := range free {
+		wantDone(t, client, id, 1)
+	}
+	wantDone(t, client, enqueue(t, client, "after", jobs.In(0)), 1)
+	in := inspect.New(client)
+	eventually(t, "why tells of each, which was tried again", func() bool {
+		for _, id := range held {
+			why, err := in.Why(t.Context(), id)
+			must(t, err)
+			if !slices.ContainsFunc(why.Findings, func(f inspect.Finding) bool {
+				return f.Reason == inspect.ReasonRefused && strings.Contains(f.Text, "another transaction has locked the job") && !strings.Contains(f.Text, "once")
+			}) {
+				return false
+			}
+		}
+		return true
+	})
+	if waits := int(counts.waits.Load()); waits < 1 || waits > len(held) {
+		t.Errorf("%d cycles waited for %d rows", waits, len(held))
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop() }()
+	must(t, tx.Rollback(t.Context()))
+	must(t, receive(t, "the worker's end", stopped))
+	for _, id := range held {
+		wantDone(t, client, id, 1)
+	}
+}
+
+// waiting counts the exchanges that waited for a lock in vain.
+type waiting struct {
+	engine.Store
+	waits atomic.Int64
+}
+
+func (w *waiting) Exchange(ctx context.Context, x *engine.Exchange) error {
+	err := w.Store.Exchange(ctx, x)
+	if errors.Is(err, jobs.ErrBusy) && !engine.IsBrief(ctx) {
+		w.waits.Add(1)
+	}
+	return err
+}
+
+// Of many jobs that are deleted another transaction holds some: the others are deleted, and the error names those.
+func TestHeldRowsOfDeleteMany(t *testing.T) {
+	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+	var ids, held []int64
+	tx, err := dial(t, url).Begin(t.Context())
+	must(t, err)
+	for i := range 20 {
+		ids = append(ids, enqueue(t, client, "k"))
+		if i%7 == 0 {
+			held = append(held, ids[i])
+			_, err = tx.Exec(t.Context(), sqlFile(t, "lock_job"), ids[i])
+			must(t, err)
+		}
+	}
+	n, err := inspect.New(client).DeleteMany(t.Context(), ids)
+	var refused *jobs.RefusedError
+	if !errors.As(err, &refused) || !errors.Is(err, jobs.ErrBusy) {
+		t.Fatalf("deleted %d, %v", n, err)
+	}
+	want(t, "jobs that were deleted", n, len(ids)-len(held))
+	want(t, "jobs that were not", fmt.Sprint(refused.Jobs), fmt.Sprint(held))
+	must(t, tx.Rollback(t.Context()))
+	n, err = inspect.New(client).DeleteMany(t.Context(), ids)
+	must(t, err)
+	want(t, "jobs that were deleted afterwards", n, len(held))
 }
 
 // tells says when something is logged.

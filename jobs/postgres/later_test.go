@@ -34,7 +34,7 @@ func write(t *testing.T, store *backend, fn func(context.Context, db.Querier) er
 }
 
 func note(ctx context.Context, q db.Querier, items string) error {
-	return q.AddJobChanges(ctx, db.AddJobChangesParams{At: 1, Items: items})
+	return q.AddJobChanges(ctx, db.AddJobChangesParams{At: 0, Items: items})
 }
 
 const oneDone = `[["q", "k", "done", 1, 1]]`
@@ -73,7 +73,7 @@ func testLaterFails(t *testing.T, site *site) {
 		t.Run(fmt.Sprintf("next %t", next), func(t *testing.T) {
 			store, client := noted(t, site)
 			err := write(t, store, func(ctx context.Context, q db.Querier) error {
-				if _, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "q", Now: 1}); err != nil {
+				if _, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "q", Now: 0}); err != nil {
 					return err
 				}
 				if err := note(ctx, q, "["); err != nil {

@@ -36,6 +36,18 @@ type schema struct {
 
 	mu     sync.Mutex
 	usable bool // the schema was found right
+	asked  int  // how often its version was read since
+}
+
+// lookAgain is how often a schema that was found right is looked at as a whole, in reads of its version: a worker reads it each second.
+const lookAgain = 30
+
+// briefly reports whether it is enough to read the version.
+func (s *schema) briefly() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	return s.usable && s.asked%lookAgain != 0
 }
 
 func (s *schema) isUsable() bool {
@@ -56,9 +68,9 @@ func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error
 	if want, err = NewestSchema(); err != nil {
 		return 0, 0, err
 	}
-	if s.isUsable() {
-		// It was there: a worker asks each second. Where it is not any more, or may not be read, the longer way says why.
-		if have, err = s.versionNow(ctx, !s.unprepared.Load()); err == nil || ctx.Err() != nil {
+	if s.briefly() {
+		// It was there. Where it is not any more, or may not be read, the longer way says why.
+		if have, err = s.versionNow(ctx, !s.unprepared.Load()); err == nil && have != 0 || ctx.Err() != nil {
 			return have, want, err
 		}
 	}
@@ -92,8 +104,13 @@ func (s *schema) versionNow(ctx context.Context, prepare bool) (version int64, e
 	}
 	var server int64
 	sent := s.clock.instant()
-	if err = s.queryRow(ctx, "schema_version", args, &version, &server); err == nil {
+	err = s.queryRow(ctx, "schema_version", args, &version, &server)
+	var e *pgconn.PgError
+	switch {
+	case err == nil:
 		s.clock.sample(server, sent, s.clock.instant())
+	case errors.As(err, &e) && e.Code == codeNoColumn:
+		err = fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another schema", err, versionTable)
 	}
 	return version, err
 }

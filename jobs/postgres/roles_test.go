@@ -101,6 +101,16 @@ func TestRowSecurityIsRefused(t *testing.T) {
 		exec(t, conn, "show_rows", table)
 		_, err = client.Enqueue(t.Context(), "k", []byte("{}"))
 		must(t, err)
+
+		// Beside a worker, which checks the schema each second.
+		exec(t, conn, "hide_rows", table)
+		for n := 0; err == nil && n <= lookAgain; n++ {
+			err = client.CheckSchema(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), "row-level security") {
+			t.Errorf("a worker is not told of %s: %v", table, err)
+		}
+		exec(t, conn, "show_rows", table)
 	}
 }
 

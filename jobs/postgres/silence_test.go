@@ -110,7 +110,7 @@ func testSlowStatement(t *testing.T, site *site) {
 		done <- store.Write(context.Background(), func(ctx context.Context, q db.Querier) error {
 			n++
 			runs <- n
-			_, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: 1, ID: id})
+			_, err := q.CancelWaitingJob(ctx, db.CancelWaitingJobParams{Now: 0, ID: id})
 			return err
 		})
 	}()

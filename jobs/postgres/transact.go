@@ -14,6 +14,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -86,7 +87,8 @@ func (s *backend) transact(ctx context.Context, fn statements) (committed bool, 
 
 	prepare := !s.unprepared.Load()
 	t := &transaction{store: s, conn: conn, watch: w, prepare: prepare}
-	if !prepare {
+	brief := engine.IsBrief(ctx)
+	if !prepare || brief {
 		if err := t.begin(); err != nil {
 			return false, err
 		}
@@ -99,6 +101,11 @@ func (s *backend) transact(ctx context.Context, fn statements) (committed bool, 
 	}()
 	direct := opening{watched: watched{conn.Conn(), w}, ahead: t.sendWith, first: t.sendFirst, mode: s.mode}
 	t.direct = direct
+	if brief {
+		if err := t.exec("wait_briefly"); err != nil {
+			return false, err
+		}
+	}
 	if err := fn(w.ctx, t, s.querier(direct, prepare)); err != nil {
 		return false, err
 	}

@@ -340,7 +340,7 @@ func TestAlikeJobsAfterARollback(t *testing.T) {
 		"a row":   func(ctx context.Context, q db.Querier) { _, _ = q.GetJob(ctx, 12345) },
 		"rows":    func(ctx context.Context, q db.Querier) { _, _ = q.ListQueueRows(ctx) },
 		"a write": func(ctx context.Context, q db.Querier) {
-			_, _ = q.PauseQueue(ctx, db.PauseQueueParams{Name: "q", Now: 1})
+			_, _ = q.PauseQueue(ctx, db.PauseQueueParams{Name: "q", Now: 0})
 		},
 		"an enqueue": func(ctx context.Context, q db.Querier) {
 			other := keyless("k", "4")
@@ -402,7 +402,7 @@ func TestInsertOfAClaimedJobAmongAlikeJobs(t *testing.T) {
 		s := one(keyless("k", fmt.Sprint(i)))
 		if i == 4 || i == 7 {
 			in := claimed(db.EnqueueClaimedJobParams{
-				Kind: "k", Queue: "other", Payload: fmt.Sprint(i), RunAfter: 0, MaxAttempts: 1, Now: 1, StartedAt: 1, WorkerID: c.id, Kinds: `["k"]`,
+				Kind: "k", Queue: "other", Payload: fmt.Sprint(i), RunAfter: 0, MaxAttempts: 1, Now: 0, StartedAt: 0, WorkerID: c.id, Kinds: `["k"]`,
 			})
 			s.insert = &in
 		}
@@ -424,7 +424,7 @@ func TestInsertOfAClaimedJobAmongAlikeJobs(t *testing.T) {
 func TestDeclinedJobAmongAlikeJobs(t *testing.T) {
 	c := newClaimer(t)
 	steps := alikeSteps(6)
-	in := claimed(db.EnqueueClaimedJobParams{Kind: "k", Queue: "default", Payload: "2", RunAfter: 0, MaxAttempts: 1, Now: 1, StartedAt: 1, WorkerID: 12345, Kinds: `["k"]`})
+	in := claimed(db.EnqueueClaimedJobParams{Kind: "k", Queue: "default", Payload: "2", RunAfter: 0, MaxAttempts: 1, Now: 0, StartedAt: 0, WorkerID: 12345, Kinds: `["k"]`})
 	steps[2].insert = &in
 	ids, errs, _ := together(t, c.store, steps)
 	for i, err := range errs {

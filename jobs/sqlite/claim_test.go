@@ -123,7 +123,7 @@ func TestClaimInStepsGivesEveryColumn(t *testing.T) {
 	release := func(c *claimer) {
 		for _, row := range c.claim(t, 3, false) {
 			c.write(t, func(ctx context.Context, q db.Querier) error {
-				_, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: 1, ID: row.ID, Attempt: 1, WorkerID: c.id})
+				_, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: 0, ID: row.ID, Attempt: 1, WorkerID: c.id})
 				return err
 			})
 		}
@@ -178,11 +178,11 @@ func TestClaimInStepsGivesEveryColumn(t *testing.T) {
 func TestClaimInStepsHeedsThePauseAndTheWorker(t *testing.T) {
 	for name, stop := range map[string]func(context.Context, *claimer, db.Querier) error{
 		"paused": func(ctx context.Context, _ *claimer, q db.Querier) error {
-			_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: jobs.DefaultQueue, Now: 1})
+			_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: jobs.DefaultQueue, Now: 0})
 			return err
 		},
 		"ended": func(ctx context.Context, c *claimer, q db.Querier) error {
-			_, err := q.EndWorker(ctx, db.EndWorkerParams{Now: 1, EndReason: "lost", ID: c.id})
+			_, err := q.EndWorker(ctx, db.EndWorkerParams{Now: 0, EndReason: "lost", ID: c.id})
 			return err
 		},
 	} {
@@ -221,14 +221,14 @@ func TestCompletionOfManyIsFenced(t *testing.T) {
 	c.write(t, func(ctx context.Context, q db.Querier) error {
 		// One is given back, one is claimed once more, by the same worker, and one has ended.
 		for _, id := range []int64{lost, again} {
-			if _, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: 1, ID: id, Attempt: 1, WorkerID: c.id}); err != nil {
+			if _, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: 0, ID: id, Attempt: 1, WorkerID: c.id}); err != nil {
 				return err
 			}
 		}
-		if n, err := c.store.writer.writes.only.StartJobs(ctx, sqliteonly.StartJobsParams{WorkerID: c.id, LeaseUntil: 2, Now: 1, Ids: core.JSONIDs([]int64{again})}); err != nil || n != 1 {
+		if n, err := c.store.writer.writes.only.StartJobs(ctx, sqliteonly.StartJobsParams{WorkerID: c.id, LeaseUntil: 0, Now: 0, Ids: core.JSONIDs([]int64{again})}); err != nil || n != 1 {
 			return fmt.Errorf("claimed %d jobs again: %w", n, err)
 		}
-		_, err := q.FailJob(ctx, db.FailJobParams{Now: 1, ID: gone, Attempt: 1, WorkerID: c.id})
+		_, err := q.FailJob(ctx, db.FailJobParams{Now: 0, ID: gone, Attempt: 1, WorkerID: c.id})
 		return err
 	})
 	left := ids[20]
@@ -254,7 +254,7 @@ func TestCompletionOfManyIsFenced(t *testing.T) {
 
 	// A list that is written in another way is completed as well.
 	c.write(t, func(ctx context.Context, q db.Querier) error {
-		n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{Now: 1, WorkerID: c.id, Attempt: 1, Ids: fmt.Sprintf("[ %d ]", left)})
+		n, err := q.CompleteJobs(ctx, db.CompleteJobsParams{Now: 0, WorkerID: c.id, Attempt: 1, Ids: fmt.Sprintf("[ %d ]", left)})
 		if err == nil && n != 1 {
 			err = fmt.Errorf("%d jobs were completed", n)
 		}

@@ -32,7 +32,7 @@ func TestIDOfNoRow(t *testing.T) {
 	must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
 		w := q.(*writes)
 		for _, list := range []string{`["1","2"]`, `[]`} {
-			result, err := w.stmts.ExecContext(ctx, statementOf(t, "db/sqliteonly", "EnqueueJobs"), "k", "default", "pending", int64(0), int64(0), nil, int64(1), int64(0), nil, nil, nil, int64(1), list)
+			result, err := w.stmts.ExecContext(ctx, statementOf(t, "db/sqliteonly", "EnqueueJobs"), "k", "default", "pending", int64(0), int64(0), nil, int64(1), int64(0), nil, nil, nil, int64(0), list)
 			if err != nil {
 				return err
 			}

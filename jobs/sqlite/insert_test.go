@@ -32,10 +32,10 @@ func without(arg db.EnqueueJobsParams) db.EnqueueKeylessJobParams {
 func TestInsertAddsTheSame(t *testing.T) {
 	store, _ := queue(t)
 	for name, arg := range map[string]db.EnqueueKeylessJobParams{
-		"little": {Kind: "k", Queue: "default", Payload: "{}", Status: "pending", RunAfter: 0, MaxAttempts: 1, Now: 1},
+		"little": {Kind: "k", Queue: "default", Payload: "{}", Status: "pending", RunAfter: 0, MaxAttempts: 1, Now: 0},
 		"much": {
 			Kind: "kind", Queue: "queue", Payload: `{"n": 1, "s": "\u00e9"}`, Status: "scheduled", Priority: -3, RunAfter: 1 << 50, MaxAttempts: 7,
-			Timeout: 5000, UserID: new("user"), Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 12345,
+			Timeout: 5000, UserID: new("user"), Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 100_000_000_012345,
 		},
 	} {
 		var quick, usual db.Job
@@ -80,13 +80,13 @@ func TestInsertThatIsRefused(t *testing.T) {
 			}
 			var kept int64
 			must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
-				n, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "kept", Now: 1})
+				n, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "kept", Now: 0})
 				if err != nil {
 					return err
 				}
 				kept = n
 				_, err = q.EnqueueKeylessJob(ctx, db.EnqueueKeylessJobParams{
-					Kind: "k", Queue: "default", Payload: "{}", Status: "pending", MaxAttempts: 1, UserID: new("u"), Now: 1,
+					Kind: "k", Queue: "default", Payload: "{}", Status: "pending", MaxAttempts: 1, UserID: new("u"), Now: 0,
 				})
 				if err == nil {
 					t.Error("a refused enqueue gives no error")
@@ -116,11 +116,11 @@ func TestInsertOfAClaimedJobAddsTheSame(t *testing.T) {
 	c := newClaimer(t)
 	pool := plain(t, c.store.path)
 	little := db.EnqueueClaimedJobParams{
-		Kind: "k", Queue: "default", Payload: "{}", RunAfter: 0, MaxAttempts: 1, Now: 1, WorkerID: c.id, StartedAt: 2, LeaseUntil: 3, Kinds: `["k"]`,
+		Kind: "k", Queue: "default", Payload: "{}", RunAfter: 0, MaxAttempts: 1, Now: 0, WorkerID: c.id, StartedAt: 0, LeaseUntil: 0, Kinds: `["k"]`,
 	}
 	much := db.EnqueueClaimedJobParams{
 		Kind: "kind", Queue: "queue", Payload: `{"n": 1, "s": "\u00e9"}`, Priority: -3, RunAfter: 0, MaxAttempts: 7, Timeout: 5000, UserID: new("user"),
-		Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 12345, WorkerID: c.id, StartedAt: 12346, LeaseUntil: 99999, Kinds: `["kind"]`,
+		Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 100_000_000_012345, WorkerID: c.id, StartedAt: 100_000_000_012346, LeaseUntil: 100_000_000_099999, Kinds: `["kind"]`,
 	}
 	both := func(what string, arg db.EnqueueClaimedJobParams, declined bool) {
 		t.Helper()
@@ -165,12 +165,12 @@ func TestInsertOfAClaimedJobAddsTheSame(t *testing.T) {
 	both("a job waits", little, true)
 	both("a job waits in another queue", much, false)
 	c.write(t, func(ctx context.Context, q db.Querier) error {
-		_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "queue", Now: 1})
+		_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: "queue", Now: 0})
 		return err
 	})
 	both("paused", much, true)
 	c.write(t, func(ctx context.Context, q db.Querier) error {
-		_, err := q.ResumeQueue(ctx, db.ResumeQueueParams{Name: "queue", Now: 1})
+		_, err := q.ResumeQueue(ctx, db.ResumeQueueParams{Name: "queue", Now: 0})
 		return err
 	})
 	both("resumed", much, false)
@@ -179,7 +179,7 @@ func TestInsertOfAClaimedJobAddsTheSame(t *testing.T) {
 	c = newClaimer(t)
 	little.WorkerID = c.id
 	c.write(t, func(ctx context.Context, q db.Querier) error {
-		_, err := q.EndWorker(ctx, db.EndWorkerParams{Now: 1, EndReason: "lost", ID: c.id})
+		_, err := q.EndWorker(ctx, db.EndWorkerParams{Now: 0, EndReason: "lost", ID: c.id})
 		return err
 	})
 	both("an ended worker", little, true)
@@ -223,10 +223,10 @@ func TestClaimedJobThatATriggerChanges(t *testing.T) {
 func TestInsertOfManyAddsTheSame(t *testing.T) {
 	store, _ := queue(t)
 	for name, arg := range map[string]db.EnqueueJobsParams{
-		"little": {Kind: "k", Queue: "default", Payloads: `["{}","[1]"]`, Status: "pending", RunAfter: 0, MaxAttempts: 1, Now: 1},
+		"little": {Kind: "k", Queue: "default", Payloads: `["{}","[1]"]`, Status: "pending", RunAfter: 0, MaxAttempts: 1, Now: 0},
 		"much": {
 			Kind: "kind", Queue: "queue", Payloads: `["{\"s\": \"\\u00e9\"}","2"]`, Status: "scheduled", Priority: -3, RunAfter: 1 << 50, MaxAttempts: 7,
-			Timeout: 5000, UserID: new("user"), Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 12345,
+			Timeout: 5000, UserID: new("user"), Tags: new(`["a"]`), Metadata: new(`{"m": null}`), Now: 100_000_000_012345,
 		},
 	} {
 		must(t, store.Write(t.Context(), func(ctx context.Context, q db.Querier) error {
@@ -302,7 +302,7 @@ func TestInsertOfManyBesideATriggerAndAnError(t *testing.T) {
 	exec(t, plain(t, store.path), "add_beside")
 	var ids []int64
 	no := errors.New("no")
-	arg := db.EnqueueJobsParams{Kind: "k", Queue: "default", Status: "pending", MaxAttempts: 1, Now: 1}
+	arg := db.EnqueueJobsParams{Kind: "k", Queue: "default", Status: "pending", MaxAttempts: 1, Now: 0}
 	errs := pileCalls(t, store, func() error {
 		return store.Write(context.Background(), func(context.Context, db.Querier) error { return no })
 	}, func() (err error) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/pressly/goose/v3"
+	lib "modernc.org/sqlite/lib"
 
 	"github.com/sqluice/sqluice/jobs"
 	sqlfiles "github.com/sqluice/sqluice/sql"
@@ -38,7 +39,9 @@ func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error
 	if !versions {
 		return 0, want, nil
 	}
-	if err := s.readDB.QueryRowContext(ctx, control("schema_version")).Scan(&have); err != nil {
+	if err := s.readDB.QueryRowContext(ctx, control("schema_version")).Scan(&have); isCode(err, lib.SQLITE_ERROR) {
+		return 0, 0, fmt.Errorf("%w: the table %s is not that of goose, in which the queue's version is: rename it, or use another file", err, versionTable)
+	} else if err != nil {
 		return 0, 0, translate(err)
 	}
 	if have > 0 && !queue {

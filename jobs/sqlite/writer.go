@@ -21,8 +21,13 @@ import (
 // errNotPrepared is returned by a transaction that comes between a migration and the look at the new schema.
 var errNotPrepared = errors.New("the statements are not prepared")
 
-// busyWait is how long a write waits for another program that holds the lock.
-const busyWait = 5 * time.Second
+const (
+	// busyWait is how long a call waits for another program that holds the lock.
+	busyWait = 5 * time.Second
+
+	// busyLeast is how long the lock must have been taken before a call gives up that has waited so long for other writers.
+	busyLeast = 250 * time.Millisecond
+)
 
 // groupMembers is how many callers share a transaction.
 const groupMembers = 500
@@ -43,6 +48,7 @@ type writer struct {
 	openGated func()        // opens the gate for others
 	began     time.Time     // when the transaction began, if committed is told
 	looked    bool          // the files were looked at before it
+	busySince time.Time     // when the lock of another program was first met, since the last transaction
 
 	committed func(writes int, took time.Duration) // told of each transaction; may be nil
 	changed   func()                               // the same, for those who wait for changes
@@ -66,7 +72,7 @@ type member = groupcommit.Member[*write]
 func newWriter(files *files, openGate func() (*gate, error), logger *slog.Logger) *writer {
 	w := &writer{files: files, openGate: openGate, logger: logger, turn: make(chan struct{}, 1)}
 	w.groups = &groupcommit.Committer[*write]{
-		Run: w.run, Acquire: w.acquire, Release: w.release, Groups: 1, Members: groupMembers,
+		Run: w.run, Acquire: w.acquire, Release: w.release, Patience: busyWait, Groups: 1, Members: groupMembers,
 	}
 	return w
 }
@@ -75,14 +81,14 @@ func newWriter(files *files, openGate func() (*gate, error), logger *slog.Logger
 var errUnfinished = fmt.Errorf("%w: the commit did not return", jobs.ErrUnknownOutcome)
 
 // acquire waits for the turn of a group among those of this process and of others, and begins its transaction. It waits for
-// another program no longer than busyWait, and never longer than ctx.
-func (w *writer) acquire(ctx context.Context) error {
+// another program no longer than busyWait after a call came, and never longer than ctx.
+func (w *writer) acquire(ctx context.Context, came time.Time) error {
 	select {
 	case w.turn <- struct{}{}:
 	case <-ctx.Done():
 		return core.EndOf(ctx)
 	}
-	err := w.acquireFile(ctx)
+	err := w.acquireFile(ctx, came)
 	if err == nil {
 		return nil
 	}
@@ -90,13 +96,13 @@ func (w *writer) acquire(ctx context.Context) error {
 	return translate(err)
 }
 
-func (w *writer) acquireFile(ctx context.Context) (err error) {
+func (w *writer) acquireFile(ctx context.Context, came time.Time) (err error) {
 	w.findGate()
 	if w.openGated, err = w.gate.lock(ctx); err != nil {
 		return err
 	}
 	w.stmts.Lock()
-	if err = w.begin(ctx); err != nil {
+	if err = w.begin(ctx, came); err != nil {
 		w.stmts.Unlock()
 		w.openGated()
 	}
@@ -111,12 +117,12 @@ func (w *writer) release() {
 }
 
 // begin begins a transaction. While another program holds the lock it tries again, and lets others have the connection between two
-// tries: each of them is short, so that the end of ctx ends the wait. The caller holds stmts.
-func (w *writer) begin(ctx context.Context) error {
+// tries: each of them is short, so that the end of ctx ends the wait. A call that came at a time waits for busyWait, the time counted that
+// others have waited for the same lock before it. The caller holds stmts.
+func (w *writer) begin(ctx context.Context, came time.Time) error {
 	if w.committed != nil {
 		w.began = time.Now()
 	}
-	var busySince time.Time
 	for {
 		if w.writes == nil {
 			return errNotPrepared
@@ -128,14 +134,15 @@ func (w *writer) begin(ctx context.Context) error {
 		}
 		err := w.writes.exec("begin")
 		if err == nil || !isCode(err, lib.SQLITE_BUSY) {
+			w.busySince = time.Time{}
 			return err
 		}
 		if ctx.Err() != nil {
 			return core.EndOf(ctx)
 		}
-		if busySince.IsZero() {
-			busySince = time.Now()
-		} else if time.Since(busySince) >= busyWait {
+		if w.busySince.IsZero() {
+			w.busySince = time.Now()
+		} else if time.Since(w.busySince) >= busyLeast && time.Since(came) >= busyWait {
 			return err
 		}
 		w.stmts.Unlock()
@@ -178,7 +185,7 @@ func (w *writer) again(m *member) (begun bool, err error) {
 	if m.Ctx.Err() != nil {
 		return false, core.EndOf(m.Ctx)
 	}
-	if err := w.begin(m.Ctx); err != nil {
+	if err := w.begin(m.Ctx, m.Came); err != nil {
 		return false, err
 	}
 	return true, w.transact(m)

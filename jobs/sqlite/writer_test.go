@@ -13,7 +13,7 @@ import (
 // add is a function for the writer that pauses a queue of some name: a write that shows.
 func add(name string) func(context.Context, db.Querier) error {
 	return func(ctx context.Context, q db.Querier) error {
-		_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: name, Now: 1})
+		_, err := q.PauseQueue(ctx, db.PauseQueueParams{Name: name, Now: 0})
 		return err
 	}
 }

@@ -39,7 +39,7 @@ TABLE sqluice_job_errors
     stack sqluice_text NOT NULL DEFAULT ''::text
 
 TABLE sqluice_job_history
-    step sqluice_time NOT NULL
+    step sqluice_total NOT NULL
     start_at sqluice_time NOT NULL
     queue sqluice_scope NOT NULL
     kind sqluice_scope NOT NULL

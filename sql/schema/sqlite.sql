@@ -2,7 +2,7 @@
 
 CREATE TABLE sqluice_job_audit (
     id      INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
-    at      INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
+    at      INTEGER NOT NULL CONSTRAINT at_is_in_unix_microseconds CHECK (at BETWEEN 100000000000000 AND 253402300799999999 OR at = 0),
     actor   TEXT    NOT NULL
             CHECK (length(actor) BETWEEN 1 AND 200 AND instr(actor, char(0)) = 0
                    AND actor NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
@@ -28,7 +28,7 @@ CREATE TABLE sqluice_job_audit (
 
 CREATE TABLE sqluice_job_changes (
     id    INTEGER PRIMARY KEY,
-    at    INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
+    at    INTEGER NOT NULL CONSTRAINT at_is_in_unix_microseconds CHECK (at BETWEEN 100000000000000 AND 253402300799999999 OR at = 0),
     queue TEXT    NOT NULL
           CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
                  AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
@@ -61,16 +61,16 @@ CREATE TABLE sqluice_job_errors (
     job_id     INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),
     attempt    INTEGER NOT NULL CHECK (attempt BETWEEN 0 AND 1000000000),
     worker_id  INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991),
-    started_at INTEGER CHECK (started_at BETWEEN 0 AND 253402300799999999),
-    ended_at   INTEGER NOT NULL CHECK (ended_at BETWEEN 0 AND 253402300799999999),
+    started_at INTEGER CONSTRAINT started_at_is_in_unix_microseconds CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0),
+    ended_at   INTEGER NOT NULL CONSTRAINT ended_at_is_in_unix_microseconds CHECK (ended_at BETWEEN 100000000000000 AND 253402300799999999 OR ended_at = 0),
     cause      TEXT    NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired')),
     message    TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
     stack      TEXT    NOT NULL DEFAULT '' CHECK (instr(stack, char(0)) = 0 AND length(CAST(stack AS BLOB)) <= 1048576)
 ) STRICT;
 
 CREATE TABLE sqluice_job_history (
-    step     INTEGER NOT NULL CHECK (step BETWEEN 0 AND 253402300799999999),
-    start_at INTEGER NOT NULL CHECK (start_at BETWEEN 0 AND 253402300799999999),
+    step     INTEGER NOT NULL CHECK (step BETWEEN 0 AND 1000000000000),
+    start_at INTEGER NOT NULL CONSTRAINT start_at_is_in_unix_microseconds CHECK (start_at BETWEEN 100000000000000 AND 253402300799999999 OR start_at = 0),
     queue    TEXT    NOT NULL
              CHECK (length(queue) BETWEEN 0 AND 200 AND instr(queue, char(0)) = 0
                     AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
@@ -97,18 +97,18 @@ CREATE TABLE sqluice_jobs (
                        OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled' OR status = 'deleted'),
     attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt BETWEEN 0 AND 1000000000),
     created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (created_at BETWEEN 0 AND 253402300799999999),
+                CONSTRAINT created_at_is_in_unix_microseconds CHECK (created_at BETWEEN 100000000000000 AND 253402300799999999 OR created_at = 0),
     updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (updated_at BETWEEN 0 AND 253402300799999999),
-    started_at  INTEGER CHECK (started_at BETWEEN 0 AND 253402300799999999),
-    finished_at INTEGER CHECK (finished_at BETWEEN 0 AND 253402300799999999),
+                CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
+    started_at  INTEGER CONSTRAINT started_at_is_in_unix_microseconds CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0),
+    finished_at INTEGER CONSTRAINT finished_at_is_in_unix_microseconds CHECK (finished_at BETWEEN 100000000000000 AND 253402300799999999 OR finished_at = 0),
     -- Higher runs first.
     priority    INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -32768 AND 32767),
     -- Not before this time; 0 for at once, or from March 1973, which milliseconds do not reach, to the end of the year 9999.
     run_after   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
                 CONSTRAINT run_after_is_in_unix_microseconds
                 CHECK (run_after BETWEEN 100000000000000 AND 253402300799999999 OR run_after = 0)
-, worker_id INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991), lease_until INTEGER CHECK (lease_until BETWEEN 0 AND 253402300799999999), crashes INTEGER NOT NULL DEFAULT 0 CHECK (crashes BETWEEN 0 AND 1000000000), uncounted INTEGER NOT NULL DEFAULT 0 CHECK (uncounted BETWEEN 0 AND 1000000000), cancel_requested_at INTEGER CHECK (cancel_requested_at BETWEEN 0 AND 253402300799999999), queue TEXT NOT NULL DEFAULT 'default'
+, worker_id INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991), lease_until INTEGER CONSTRAINT lease_until_is_in_unix_microseconds CHECK (lease_until BETWEEN 100000000000000 AND 253402300799999999 OR lease_until = 0), crashes INTEGER NOT NULL DEFAULT 0 CHECK (crashes BETWEEN 0 AND 1000000000), uncounted INTEGER NOT NULL DEFAULT 0 CHECK (uncounted BETWEEN 0 AND 1000000000), cancel_requested_at INTEGER CONSTRAINT cancel_requested_at_is_in_unix_microseconds CHECK (cancel_requested_at BETWEEN 100000000000000 AND 253402300799999999 OR cancel_requested_at = 0), queue TEXT NOT NULL DEFAULT 'default'
     CHECK (queue = 'default' OR length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
            AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), max_attempts INTEGER NOT NULL DEFAULT 25 CHECK (max_attempts BETWEEN 1 AND 32767), timeout INTEGER NOT NULL DEFAULT 0
     CONSTRAINT timeout_is_in_microseconds CHECK (timeout = 0 OR timeout BETWEEN 1000 AND 9223372036854775), last_error TEXT CHECK (last_error IS NULL OR instr(last_error, char(0)) = 0 AND length(CAST(last_error AS BLOB)) <= 1048576), unique_key TEXT
@@ -134,13 +134,13 @@ CREATE TABLE sqluice_kind_pauses (
                  CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
                         AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     paused_at    INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                 CHECK (paused_at BETWEEN 0 AND 253402300799999999),
-    paused_until INTEGER CHECK (paused_until BETWEEN 0 AND 253402300799999999),
+                 CONSTRAINT paused_at_is_in_unix_microseconds CHECK (paused_at BETWEEN 100000000000000 AND 253402300799999999 OR paused_at = 0),
+    paused_until INTEGER CONSTRAINT paused_until_is_in_unix_microseconds CHECK (paused_until BETWEEN 100000000000000 AND 253402300799999999 OR paused_until = 0),
     paused_by    TEXT
                  CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0
                         AND paused_by NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     updated_at   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                 CHECK (updated_at BETWEEN 0 AND 253402300799999999),
+                 CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
     PRIMARY KEY (queue, kind)
 ) STRICT, WITHOUT ROWID;
 
@@ -148,16 +148,16 @@ CREATE TABLE sqluice_moves (
     direction  TEXT    NOT NULL PRIMARY KEY CHECK (direction IN ('in', 'out')),
     token      TEXT    NOT NULL CHECK (instr(token, char(0)) = 0 AND length(CAST(token AS BLOB)) <= 1048576),
     peer       TEXT    NOT NULL CHECK (instr(peer, char(0)) = 0 AND length(CAST(peer AS BLOB)) <= 1048576),
-    started_at INTEGER NOT NULL CHECK (started_at BETWEEN 0 AND 253402300799999999)
+    started_at INTEGER NOT NULL CONSTRAINT started_at_is_in_unix_microseconds CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0)
 ) STRICT;
 
 CREATE TABLE sqluice_queues (
     name       TEXT    NOT NULL PRIMARY KEY
                CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0
                       AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    paused_at  INTEGER CHECK (paused_at BETWEEN 0 AND 253402300799999999),
-    updated_at INTEGER NOT NULL CHECK (updated_at BETWEEN 0 AND 253402300799999999)
-, paused_until INTEGER CHECK (paused_until BETWEEN 0 AND 253402300799999999), paused_by TEXT
+    paused_at  INTEGER CONSTRAINT paused_at_is_in_unix_microseconds CHECK (paused_at BETWEEN 100000000000000 AND 253402300799999999 OR paused_at = 0),
+    updated_at INTEGER NOT NULL CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0)
+, paused_until INTEGER CONSTRAINT paused_until_is_in_unix_microseconds CHECK (paused_until BETWEEN 100000000000000 AND 253402300799999999 OR paused_until = 0), paused_by TEXT
     CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0
            AND paused_by NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*')) STRICT;
 
@@ -166,9 +166,9 @@ CREATE TABLE sqluice_refusals (
     action   TEXT    NOT NULL CHECK (action IN ('promote', 'claim', 'conflict', 'renew', 'end', 'rescue', 'prune', 'expire')),
     times    INTEGER NOT NULL CHECK (times BETWEEN 1 AND 1000000000),
     message  TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
-    first_at INTEGER NOT NULL CHECK (first_at BETWEEN 0 AND 253402300799999999),
-    last_at  INTEGER NOT NULL CHECK (last_at BETWEEN 0 AND 253402300799999999),
-    again_at INTEGER NOT NULL CHECK (again_at BETWEEN 0 AND 253402300799999999),
+    first_at INTEGER NOT NULL CONSTRAINT first_at_is_in_unix_microseconds CHECK (first_at BETWEEN 100000000000000 AND 253402300799999999 OR first_at = 0),
+    last_at  INTEGER NOT NULL CONSTRAINT last_at_is_in_unix_microseconds CHECK (last_at BETWEEN 100000000000000 AND 253402300799999999 OR last_at = 0),
+    again_at INTEGER NOT NULL CONSTRAINT again_at_is_in_unix_microseconds CHECK (again_at BETWEEN 100000000000000 AND 253402300799999999 OR again_at = 0),
     PRIMARY KEY (job_id, action)
 ) STRICT, WITHOUT ROWID;
 
@@ -186,7 +186,7 @@ CREATE TABLE sqluice_retentions (
                CHECK (length(updated_by) BETWEEN 1 AND 200 AND instr(updated_by, char(0)) = 0
                       AND updated_by NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     updated_at INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-               CHECK (updated_at BETWEEN 0 AND 253402300799999999),
+               CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
     PRIMARY KEY (status, kind, queue, origin)
 ) STRICT, WITHOUT ROWID;
 
@@ -194,12 +194,12 @@ CREATE TABLE sqluice_schedule_ticks (
     schedule    TEXT    NOT NULL
                 CHECK (length(schedule) BETWEEN 1 AND 200 AND instr(schedule, char(0)) = 0
                        AND schedule NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    tick        INTEGER NOT NULL CHECK (tick BETWEEN 0 AND 253402300799999999),
+    tick        INTEGER NOT NULL CONSTRAINT tick_is_in_unix_microseconds CHECK (tick BETWEEN 100000000000000 AND 253402300799999999 OR tick = 0),
     outcome     TEXT    NOT NULL CHECK (outcome IN ('enqueued', 'asked', 'owed', 'skipped', 'missed')),
-    since       INTEGER CHECK (since BETWEEN 0 AND 253402300799999999),
+    since       INTEGER CONSTRAINT since_is_in_unix_microseconds CHECK (since BETWEEN 100000000000000 AND 253402300799999999 OR since = 0),
     job_id      INTEGER CHECK (job_id BETWEEN 1 AND 9007199254740991),
     replaced_id INTEGER CHECK (replaced_id BETWEEN 1 AND 9007199254740991),
-    at          INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
+    at          INTEGER NOT NULL CONSTRAINT at_is_in_unix_microseconds CHECK (at BETWEEN 100000000000000 AND 253402300799999999 OR at = 0),
     PRIMARY KEY (schedule, tick)
 ) STRICT, WITHOUT ROWID;
 
@@ -229,18 +229,18 @@ CREATE TABLE sqluice_schedules (
     overlap     TEXT    NOT NULL DEFAULT 'allow' CHECK (overlap IN ('allow', 'skip', 'replace', 'after')),
     origin      TEXT    NOT NULL DEFAULT 'client' CHECK (origin IN ('client', 'code')),
     start_at    INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (start_at BETWEEN 0 AND 253402300799999999),
-    next_at     INTEGER NOT NULL DEFAULT 0 CHECK (next_at BETWEEN 0 AND 253402300799999999),
-    owed_at     INTEGER CHECK (owed_at BETWEEN 0 AND 253402300799999999),
-    last_at     INTEGER CHECK (last_at BETWEEN 0 AND 253402300799999999),
+                CONSTRAINT start_at_is_in_unix_microseconds CHECK (start_at BETWEEN 100000000000000 AND 253402300799999999 OR start_at = 0),
+    next_at     INTEGER NOT NULL DEFAULT 0 CONSTRAINT next_at_is_in_unix_microseconds CHECK (next_at BETWEEN 100000000000000 AND 253402300799999999 OR next_at = 0),
+    owed_at     INTEGER CONSTRAINT owed_at_is_in_unix_microseconds CHECK (owed_at BETWEEN 100000000000000 AND 253402300799999999 OR owed_at = 0),
+    last_at     INTEGER CONSTRAINT last_at_is_in_unix_microseconds CHECK (last_at BETWEEN 100000000000000 AND 253402300799999999 OR last_at = 0),
     last_job_id INTEGER CHECK (last_job_id BETWEEN 1 AND 9007199254740991),
-    paused_at   INTEGER CHECK (paused_at BETWEEN 0 AND 253402300799999999),
+    paused_at   INTEGER CONSTRAINT paused_at_is_in_unix_microseconds CHECK (paused_at BETWEEN 100000000000000 AND 253402300799999999 OR paused_at = 0),
     fault       TEXT CHECK (instr(fault, char(0)) = 0 AND length(CAST(fault AS BLOB)) <= 1048576),
     version     INTEGER NOT NULL DEFAULT 0 CHECK (version BETWEEN 0 AND 1000000000000),
     created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (created_at BETWEEN 0 AND 253402300799999999),
+                CONSTRAINT created_at_is_in_unix_microseconds CHECK (created_at BETWEEN 100000000000000 AND 253402300799999999 OR created_at = 0),
     updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (updated_at BETWEEN 0 AND 253402300799999999)
+                CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0)
 ) STRICT;
 
 CREATE TABLE sqluice_sensitive_fields (
@@ -250,7 +250,7 @@ CREATE TABLE sqluice_sensitive_fields (
     path      TEXT    NOT NULL
               CHECK (length(path) BETWEEN 1 AND 1000 AND instr(path, char(0)) = 0
                      AND path NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    marked_at INTEGER NOT NULL CHECK (marked_at BETWEEN 0 AND 253402300799999999),
+    marked_at INTEGER NOT NULL CONSTRAINT marked_at_is_in_unix_microseconds CHECK (marked_at BETWEEN 100000000000000 AND 253402300799999999 OR marked_at = 0),
     PRIMARY KEY (kind, path)
 ) STRICT;
 
@@ -261,8 +261,8 @@ CREATE TABLE sqluice_unique_keys (
     unique_key TEXT    NOT NULL
                CHECK (length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0
                       AND unique_key NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    taken_at   INTEGER NOT NULL CHECK (taken_at BETWEEN 0 AND 253402300799999999),
-    until      INTEGER NOT NULL CHECK (until BETWEEN 0 AND 253402300799999999),
+    taken_at   INTEGER NOT NULL CONSTRAINT taken_at_is_in_unix_microseconds CHECK (taken_at BETWEEN 100000000000000 AND 253402300799999999 OR taken_at = 0),
+    until      INTEGER NOT NULL CONSTRAINT until_is_in_unix_microseconds CHECK (until BETWEEN 100000000000000 AND 253402300799999999 OR until = 0),
     job_id     INTEGER CHECK (job_id BETWEEN 1 AND 9007199254740991),
     PRIMARY KEY (kind, unique_key)
 ) STRICT;
@@ -281,10 +281,10 @@ CREATE TABLE sqluice_workers (
                  CHECK (json_valid(queues) AND instr(queues, char(0)) = 0 AND length(CAST(queues AS BLOB)) <= 1048576 AND json_type(queues) = 'object'),
     kinds        TEXT    NOT NULL
                  CHECK (json_valid(kinds) AND instr(kinds, char(0)) = 0 AND length(CAST(kinds AS BLOB)) <= 1048576 AND json_type(kinds) = 'array'),
-    started_at   INTEGER NOT NULL CHECK (started_at BETWEEN 0 AND 253402300799999999),
-    heartbeat_at INTEGER NOT NULL CHECK (heartbeat_at BETWEEN 0 AND 253402300799999999),
-    lease_until  INTEGER NOT NULL CHECK (lease_until BETWEEN 0 AND 253402300799999999),
-    ended_at     INTEGER CHECK (ended_at BETWEEN 0 AND 253402300799999999),
+    started_at   INTEGER NOT NULL CONSTRAINT started_at_is_in_unix_microseconds CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0),
+    heartbeat_at INTEGER NOT NULL CONSTRAINT heartbeat_at_is_in_unix_microseconds CHECK (heartbeat_at BETWEEN 100000000000000 AND 253402300799999999 OR heartbeat_at = 0),
+    lease_until  INTEGER NOT NULL CONSTRAINT lease_until_is_in_unix_microseconds CHECK (lease_until BETWEEN 100000000000000 AND 253402300799999999 OR lease_until = 0),
+    ended_at     INTEGER CONSTRAINT ended_at_is_in_unix_microseconds CHECK (ended_at BETWEEN 100000000000000 AND 253402300799999999 OR ended_at = 0),
     end_reason   TEXT CHECK (end_reason IN ('stopped', 'crash', 'lost'))
 , schedules TEXT NOT NULL DEFAULT '[]'
     CHECK (json_valid(schedules) AND instr(schedules, char(0)) = 0 AND length(CAST(schedules AS BLOB)) <= 1048576 AND json_type(schedules) = 'array')) STRICT;

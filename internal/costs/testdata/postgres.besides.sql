@@ -2,5 +2,6 @@
 INSERT INTO sqluice_jobs (kind, payload, status, priority, run_after, created_at, updated_at, finished_at)
 SELECT 'noop', '{"n":100000,"pad":"0123456789012345678901234567890123456789012345678901234567890123456789"}',
        CASE i % 2 WHEN 0 THEN 'done' ELSE 'scheduled' END, 32767,
-       CASE i % 2 WHEN 0 THEN 0 ELSE 253402300799999999 END, i, i, CASE i % 2 WHEN 0 THEN i END
+       CASE i % 2 WHEN 0 THEN 0 ELSE 253402300799999999 END, 100000000000000 + i, 100000000000000 + i,
+       CASE i % 2 WHEN 0 THEN 100000000000000 + i END
 FROM generate_series(1, 200000) AS n (i);

@@ -1,5 +1,5 @@
 INSERT INTO sqluice_jobs (kind, payload, status, run_after, created_at, updated_at)
-SELECT 'noop', '{"n":100000,"pad":"0123456789012345678901234567890123456789012345678901234567890123456789"}', 'pending', 100000000000000 + i, i, i FROM generate_series(1, 1000) AS n (i);
+SELECT 'noop', '{"n":100000,"pad":"0123456789012345678901234567890123456789012345678901234567890123456789"}', 'pending', 100000000000000 + i, 100000000000000 + i, 100000000000000 + i FROM generate_series(1, 1000) AS n (i);
 
 INSERT INTO sqluice_workers (name, lock_key, host, pid, version, queues, kinds, started_at, heartbeat_at, lease_until)
-VALUES ('w', 'k', 'h', 1, 'v', '{}', '[]', 1, 1, 1);
+VALUES ('w', 'k', 'h', 1, 'v', '{}', '[]', 0, 0, 0);

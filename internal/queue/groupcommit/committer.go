@@ -18,11 +18,13 @@ type Committer[T any] struct {
 	// beside other groups.
 	Run func(group []*Member[T])
 
-	// Acquire, if set, is called before Run, and before the group is taken: it waits for what Run needs, such as a lock, as long
-	// as the context of the member that leads has not ended. A caller that comes meanwhile joins the group, or leaves when its context
-	// ends. When Acquire fails for another reason, all that waited when it was called have that outcome. Release undoes Acquire.
-	Acquire func(ctx context.Context) error
-	Release func()
+	// Acquire, if set, is called before Run, and before the group is taken: it waits for what Run needs, such as a lock, until a call
+	// that came at a time has waited for Patience, and as long as the context of the member that leads has not ended. A caller that comes
+	// meanwhile joins the group, or leaves when its context ends. When Acquire fails, all that have waited for Patience have that outcome,
+	// and the next one leads. Release undoes Acquire.
+	Acquire  func(ctx context.Context, came time.Time) error
+	Release  func()
+	Patience time.Duration
 
 	Groups  int // how many groups run at once, at least 1
 	Members int // how many members a group has at most, at least 1
@@ -33,7 +35,6 @@ type Committer[T any] struct {
 
 	mu      sync.Mutex
 	waiting []*Member[T]
-	calls   uint64    // of Do so far
 	running int       // groups
 	ended   time.Time // when the last group ended, or the first of those under way began; set if Stuck is
 	closed  error     // what Do returns since Close
@@ -44,9 +45,8 @@ type Committer[T any] struct {
 type Member[T any] struct {
 	Ctx  context.Context
 	Work T
+	Came time.Time // when Do was called
 
-	number  uint64 // of the call
-	seen    uint64 // the number of the last call when this member began to lead
 	settled bool
 	err     error
 	self    [1]*Member[T] // the memory of a group of one
@@ -61,7 +61,7 @@ func (m *Member[T]) Err() error { return m.err }
 
 // Do runs work in a group and returns its outcome. The end of ctx counts only while the caller waits for a group.
 func (c *Committer[T]) Do(ctx context.Context, work T) error {
-	m := &Member[T]{Ctx: ctx, Work: work}
+	m := &Member[T]{Ctx: ctx, Work: work, Came: time.Now()}
 	leads, err := c.enter(m)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (c *Committer[T]) Do(ctx context.Context, work T) error {
 
 // runAlone runs the work of one member on the goroutine of its caller.
 func (c *Committer[T]) runAlone(m *Member[T]) {
-	if err := c.acquire(m.Ctx); err != nil {
+	if err := c.acquire(m); err != nil {
 		m.Settle(err)
 		return
 	}
@@ -92,11 +92,11 @@ func (c *Committer[T]) runAlone(m *Member[T]) {
 	c.Run([]*Member[T]{m})
 }
 
-func (c *Committer[T]) acquire(ctx context.Context) error {
+func (c *Committer[T]) acquire(m *Member[T]) error {
 	if c.Acquire == nil {
 		return nil
 	}
-	return c.Acquire(ctx)
+	return c.Acquire(m.Ctx, m.Came)
 }
 
 func (c *Committer[T]) release() {
@@ -131,8 +131,6 @@ func (c *Committer[T]) enter(m *Member[T]) (leads bool, err error) {
 		return false, endOf(m.Ctx)
 	}
 	c.callers.Add(1)
-	c.calls++
-	m.number, m.seen = c.calls, c.calls
 	if c.running < c.Groups {
 		if c.running == 0 {
 			c.noteEnd()
@@ -194,10 +192,10 @@ func (c *Committer[T]) lead(m *Member[T]) {
 		}
 		c.handOn()
 	}()
-	if err := c.acquire(m.Ctx); err != nil {
+	if err := c.acquire(m); err != nil {
 		m.Settle(err)
 		if m.Ctx.Err() == nil {
-			group = c.takeSeen(m)
+			group = c.takeImpatient(m)
 		}
 		for _, other := range group {
 			other.Settle(err)
@@ -209,13 +207,13 @@ func (c *Committer[T]) lead(m *Member[T]) {
 	c.Run(group)
 }
 
-// takeSeen returns a leader that acquired nothing and those that have waited as long. They no longer wait.
-func (c *Committer[T]) takeSeen(leader *Member[T]) []*Member[T] {
+// takeImpatient returns a leader that acquired nothing and those that have waited for Patience. They no longer wait.
+func (c *Committer[T]) takeImpatient(leader *Member[T]) []*Member[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	group := []*Member[T]{leader}
 	c.waiting = slices.DeleteFunc(c.waiting, func(m *Member[T]) bool {
-		if m.number > leader.seen {
+		if time.Since(m.Came) < c.Patience {
 			return false
 		}
 		group = append(group, m)
@@ -246,7 +244,6 @@ func (c *Committer[T]) handOn() {
 	}
 	next := c.waiting[0]
 	c.waiting = slices.Delete(c.waiting, 0, 1)
-	next.seen = c.calls
 	next.wake <- true
 }
 

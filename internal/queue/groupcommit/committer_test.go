@@ -3,6 +3,7 @@ package groupcommit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -345,12 +346,13 @@ func TestManyCallers(t *testing.T) {
 }
 
 // While the leader waits for what its group needs, callers leave when their contexts end, and the next one leads when the leader's
-// does. When Acquire fails, all that waited as long as the leader have that outcome.
+// does.
 func TestAcquire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder(1, 10)
 		outcomes, released := make(chan error), 0
-		r.Acquire = func(ctx context.Context) error {
+		r.Patience = time.Second
+		r.Acquire = func(ctx context.Context, _ time.Time) error {
 			select {
 			case err := <-outcomes:
 				return err
@@ -374,7 +376,7 @@ func TestAcquire(t *testing.T) {
 			t.Errorf("the next leader gets %v", err)
 		}
 		fourth, fifth := r.begin(t.Context(), "d"), r.begin(t.Context(), "e")
-		outcomes <- busy // fifth came after it was asked for
+		outcomes <- busy // fifth has not waited for long
 		if err := <-fourth; err != busy {
 			t.Errorf("a leader gets %v", err)
 		}
@@ -391,5 +393,37 @@ func TestAcquire(t *testing.T) {
 		if released != 1 {
 			t.Errorf("%d releases", released)
 		}
+	})
+}
+
+// Each call waits as long for what its group needs, whenever it came and however long others waited before it.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const patience, try = 5 * time.Second, 50 * time.Millisecond
+		r, busy := newRecorder(1, 10), errors.New("busy")
+		r.Patience = patience
+		r.Acquire = func(_ context.Context, came time.Time) error {
+			for {
+				time.Sleep(try)
+				if time.Since(came) >= patience {
+					return busy
+				}
+			}
+		}
+		var all sync.WaitGroup
+		for i := range 100 { // in ten seconds
+			began := time.Now()
+			end := r.begin(t.Context(), fmt.Sprint(i))
+			all.Go(func() {
+				if err := <-end; err != busy {
+					t.Errorf("call %d gets %v", i, err)
+				}
+				if waited := time.Since(began); waited < patience || waited > patience+2*try {
+					t.Errorf("call %d waited for %s", i, waited)
+				}
+			})
+			time.Sleep(100 * time.Millisecond)
+		}
+		all.Wait()
 	})
 }

@@ -31,7 +31,8 @@ const (
 	scheduleMost = 100  // schedules in one transaction
 	scheduleJobs = 1000 // jobs after which a transaction enqueues those of no other schedule
 
-	// After what time a schedule is tried again that this worker could not serve, or that another transaction has locked.
+	// After what time a schedule is tried again that this worker could not serve, or that another transaction has locked. One whose job the
+	// database refuses is tried again ever more seldom: see refusal.Again.
 	scheduleAgain  = time.Minute
 	scheduleLocked = time.Second
 
@@ -52,6 +53,7 @@ type Scheduler struct {
 	looked       time.Time            // by the process's clock
 	clock        time.Time            // at the same moment
 	aside        map[string]time.Time // schedules that are not tried before a time
+	refused      map[string]int       // how often, in a row, the database has refused the job of a schedule
 	told         map[string]string    // what the log says of those that this worker cannot serve
 }
 
@@ -62,7 +64,8 @@ func (*Scheduler) Name() string { return "scheduler" }
 func (s *Scheduler) Run(ctx context.Context) {
 	alarm := clock.NewAlarm(s.Store.Now)
 	defer alarm.Stop()
-	s.since, s.aside, s.told = time.Time{}, map[string]time.Time{}, map[string]string{}
+	s.since = time.Time{}
+	s.forget()
 	trouble := outage.New(s.Log)
 	for {
 		pause := scheduleLook
@@ -85,6 +88,11 @@ func (s *Scheduler) Run(ctx context.Context) {
 		}
 		timer.Stop()
 	}
+}
+
+// forget forgets which schedules could not be served.
+func (s *Scheduler) forget() {
+	s.aside, s.refused, s.told = map[string]time.Time{}, map[string]int{}, map[string]string{}
 }
 
 // watch returns what the scheduler knows of the time before now. A process that stood still or could not look, and a clock that was
@@ -114,7 +122,7 @@ func (s *Scheduler) look(ctx context.Context) (next time.Time, err error) {
 // Once does what is due now, as a scheduler does that has looked all the time since a moment. It returns when there is something next;
 // zero if there is nothing.
 func (s *Scheduler) Once(ctx context.Context, since time.Time) (next time.Time, err error) {
-	s.aside, s.told = map[string]time.Time{}, map[string]string{}
+	s.forget()
 	next, startBy, err := s.serve(ctx, schedule.Watch{Now: s.Store.Now(), Since: since})
 	if err != nil {
 		return next, err
@@ -262,6 +270,7 @@ func (s *Scheduler) fire(ctx context.Context, names []string, w schedule.Watch) 
 		if !tried[name] {
 			s.aside[name] = w.Now.Add(scheduleLocked)
 		}
+		delete(s.refused, name)
 	}
 	s.tell(fired)
 	return fired, nil
@@ -293,10 +302,15 @@ func (s *Scheduler) leave(ctx context.Context, name string, now time.Time, fault
 		s.aside[name] = s.judge
 		return nil
 	}
-	s.aside[name] = now.Add(scheduleAgain)
+	pause, refused := scheduleAgain, s.Store.RefusesRow(fault)
+	if refused {
+		s.refused[name]++
+		pause = refusal.Again(s.refused[name])
+	}
+	s.aside[name] = now.Add(pause)
 	if text := fault.Error(); s.told[name] != text {
 		s.told[name] = text
-		s.Log.Error("cannot serve a schedule: trying again each minute", "schedule", name, "error", fault)
+		s.Log.Error("cannot serve a schedule; trying again", "schedule", name, "again_in", pause, "error", fault)
 	}
 	return s.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		row, err := schedule.Get(ctx, q, name)
@@ -305,7 +319,7 @@ func (s *Scheduler) leave(ctx context.Context, name string, now time.Time, fault
 			return nil
 		case err != nil:
 			return err
-		case row.NextAt > core.Micros(now.Add(-scheduleFault)):
+		case !refused && row.NextAt > core.Micros(now.Add(-scheduleFault)):
 			return nil // a worker that can may come
 		}
 		return schedule.NoteFault(ctx, q, name, now, fault)

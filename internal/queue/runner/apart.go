@@ -99,14 +99,12 @@ func (p *apart) recordEnds(ctx context.Context, c *cycle) error {
 		switch {
 		case err == nil:
 			again = nil
-		case p.store.RefusesRow(err):
-			again, err = p.completer.recordApart(again)
+		case p.store.RefusesRow(err) || isLocked(p.store, err):
+			again, err = p.completer.recordApart(again, ctx.Err() != nil)
 		}
 	}
-	for _, a := range old {
-		left, failed := p.completer.recordApart([]*Attempt{a})
-		again, err = append(again, left...), cmp.Or(err, failed)
-	}
+	left, failed := p.completer.recordApart(old, ctx.Err() != nil)
+	again, err = append(again, left...), cmp.Or(err, failed)
 	c.ended = again
 	return err
 }

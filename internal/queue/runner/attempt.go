@@ -40,10 +40,14 @@ type Attempt struct {
 
 // refused says how often the database refused to record an attempt's end.
 type refused struct {
-	times int
-	again *time.Timer // after which that is tried again
-	drop  bool        // it refused to remove the row with it
+	times  int
+	again  *time.Timer // after which that is tried again
+	drop   bool        // it refused to remove the row with it
+	locked bool        // the last time because of another transaction's lock
 }
+
+// isLocked reports whether the end of the attempt was set aside because of another transaction's lock.
+func (a *Attempt) isLocked() bool { return a.refused.locked }
 
 func (a *Attempt) fence() fence { return fence{a.job.ID, int64(a.job.Attempt)} }
 

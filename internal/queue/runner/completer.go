@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
@@ -81,40 +83,84 @@ func (c *completer) noteDurations(ended []*Attempt) {
 	c.rollup.Add(durations)
 }
 
+// apartMost is how long ends are recorded apart, after another transaction's locks were found to be in the way of some: the others wait for the next
+// cycle.
+const apartMost = time.Second
+
 // recordApart writes ends after the database refused them together: those of each half, and so on, so that one which it never takes
-// (say, because of an application's own trigger) does not hold up the others. That one is set aside. It returns those to be tried
-// again, with the last error.
-func (c *completer) recordApart(ended []*Attempt) (again []*Attempt, last error) {
+// (say, because of an application's own trigger) does not hold up the others. That one is set aside, as is one that would have to wait for
+// a row which another transaction has locked: perhaps for long. It returns those to be tried again, with the last error. While the run is
+// stopping those are among them that have to wait.
+func (c *completer) recordApart(ended []*Attempt, stopping bool) (again []*Attempt, last error) {
+	a := recorder{completer: c, stopping: stopping, until: time.Now().Add(apartMost)}
+	return a.record(ended)
+}
+
+// recorder records ends apart.
+type recorder struct {
+	*completer
+	stopping bool
+	until    time.Time
+	locked   error // the last for a lock
+}
+
+func (c *recorder) record(ended []*Attempt) (again []*Attempt, last error) {
 	if len(ended) == 0 {
 		return nil, nil
 	}
 	if c.writing.Err() != nil {
 		return ended, context.Cause(c.writing)
 	}
-	part := &cycle{completer: c, ended: ended}
-	err := part.commit(c.writing)
-	switch {
-	case err == nil:
+	if c.locked != nil && time.Now().After(c.until) {
+		return ended, c.locked
+	}
+	part := &cycle{completer: c.completer, ended: ended}
+	err := part.commit(engine.Briefly(c.writing))
+	if err == nil {
 		c.recorded(part)
 		c.store.Announce(part.signals())
 		return nil, nil
-	case len(ended) == 1 && c.store.RefusesRow(err) && ended[0].end.Drop:
-		ended[0].refused.drop = true // perhaps only its row may not go, as for a foreign key of the application: it stays, for the pruner
-		return c.recordApart(ended)
-	case len(ended) == 1 && c.store.RefusesRow(err):
-		return nil, c.setAside(ended[0], err)
-	case len(ended) > 1 && (c.store.RefusesRow(err) || errors.Is(err, jobtype.ErrBusy)):
-		half := len(ended) / 2
-		again, last = c.recordApart(ended[:half])
-		more, err := c.recordApart(ended[half:])
-		return append(again, more...), cmp.Or(err, last)
 	}
-	if errors.Is(err, jobtype.ErrUnknownOutcome) {
-		for _, a := range ended {
-			a.end.Apart = true
+	locked := isLocked(c.store, err)
+	if locked {
+		c.locked = err
+	}
+	switch {
+	case !locked && !c.store.RefusesRow(err):
+		if errors.Is(err, jobtype.ErrUnknownOutcome) {
+			for _, a := range ended {
+				a.end.Apart = true
+			}
 		}
+		return ended, err
+	case len(ended) > 1:
+		half := len(ended) / 2
+		again, last = c.record(ended[:half])
+		more, err := c.record(ended[half:])
+		return append(again, more...), cmp.Or(err, last)
+	default:
+		return c.recordLater(ended[0], err, locked)
 	}
-	return ended, err
+}
+
+// recordLater deals with an end that was not recorded though it was the only one.
+func (c *recorder) recordLater(a *Attempt, err error, locked bool) (again []*Attempt, last error) {
+	switch a.refused.locked = locked && !c.stopping; {
+	case locked && c.stopping:
+		return []*Attempt{a}, err
+	case locked:
+		return nil, c.setAside(a, fmt.Errorf("another transaction has locked the job, or a row that goes with the end of its attempt: %w", err))
+	case a.end.Drop && !a.refused.drop:
+		a.refused.drop = true // perhaps only its row may not go, as for a foreign key of the application: it stays, for the pruner
+		return c.record([]*Attempt{a})
+	default:
+		return nil, c.setAside(a, err)
+	}
+}
+
+// isLocked reports whether a write failed because another transaction has locked some of its rows: the others can be written without them.
+func isLocked(store engine.Store, err error) bool {
+	return errors.Is(err, jobtype.ErrBusy) && store.LocksRows()
 }
 
 // setAside keeps an end that the database refuses, to be recorded later.

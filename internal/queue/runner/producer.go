@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,11 +15,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/jobs/jobtype"
-)
-
-const (
-	// lockedPause is the time after which an end whose row is locked by another transaction is tried again.
-	lockedPause = 10 * time.Second
 )
 
 // producer is the loop of a run that records ends and claims jobs, both in one transaction. Only the goroutine that runs
@@ -96,6 +90,7 @@ func (p *producer) step(ctx context.Context) (done bool, err error) {
 	stopping := ctx.Err() != nil
 	if stopping {
 		p.behind = false
+		p.takeBack((*Attempt).isLocked) // a run that stops waits for the lock, as long as it may
 	}
 	ended, wants, free := p.take(stopping)
 	many, working := len(wants) > lookEach, len(ended) > 0 || p.behind
@@ -318,13 +313,10 @@ func (p *producer) failed(c *cycle, err error, stopping bool) error {
 			a.end.Apart = true
 		}
 	}
-	if busy := errors.Is(err, jobtype.ErrBusy) && p.store.LocksRows(); busy && len(ended) > 0 {
-		again, last := p.completer.recordApart(ended)
-		ended, err = again, cmp.Or(last, err)
-		if len(ended) > 0 && !stopping {
-			// Another transaction has locked these rows, perhaps for long: the other ends are recorded without them.
-			p.putBackLater(ended)
-			ended = nil
+	if isLocked(p.store, err) && len(ended) > 0 {
+		if ended, err = p.completer.recordApart(ended, stopping); err == nil {
+			p.lookEverywhere() // a look before the cycle has left some out
+			return nil
 		}
 	}
 	p.putBack(ended)

@@ -13,6 +13,9 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
+// lockedPause is the longest time between two tries to record an end that had to wait for a lock of another transaction.
+const lockedPause = 10 * time.Second
+
 // state is what the parts of a run share and change. mu guards it, but for the channels: one mutex, because an attempt that
 // frees a slot and waits to be recorded at one moment, and the producer takes both at one moment.
 type state struct {
@@ -143,14 +146,6 @@ func (s *state) putBack(ended []*Attempt) {
 	s.ended = append(ended, s.ended...)
 }
 
-// putBackLater keeps attempts whose rows are locked, for a cycle some seconds later.
-func (s *state) putBackLater(ended []*Attempt) {
-	time.AfterFunc(lockedPause, func() {
-		s.putBack(ended)
-		s.signal()
-	})
-}
-
 // setAside keeps an attempt whose end the database refuses, until it is tried again.
 func (s *state) setAside(a *Attempt) {
 	s.mu.Lock()
@@ -158,26 +153,35 @@ func (s *state) setAside(a *Attempt) {
 	s.forget(a)
 	s.aside[a.fence()] = a
 	a.refused.times++
-	a.refused.again = time.AfterFunc(refusal.Again(a.refused.times), func() {
-		if s.takeBack(a) {
+	pause := refusal.Again(a.refused.times)
+	if a.isLocked() {
+		pause = min(pause, lockedPause)
+	}
+	a.refused.again = time.AfterFunc(pause, func() {
+		if s.takeBack(func(other *Attempt) bool { return other == a }) {
 			s.signal()
 		}
 	})
 }
 
-// takeBack makes the end of an attempt that was set aside wait to be recorded again.
-func (s *state) takeBack(a *Attempt) bool {
+// takeBack makes the ends of attempts that were set aside wait to be recorded again: those that which reports. It returns false when there was
+// none.
+func (s *state) takeBack(which func(*Attempt) bool) (some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.aside[a.fence()] != a {
-		return false
+	for _, a := range slices.Collect(maps.Values(s.aside)) {
+		if !which(a) {
+			continue
+		}
+		a.refused.again.Stop()
+		delete(s.aside, a.fence())
+		if s.running[a.fence()] == nil {
+			s.running[a.fence()] = a
+		}
+		s.ended = append(s.ended, a)
+		some = true
 	}
-	delete(s.aside, a.fence())
-	if s.running[a.fence()] == nil {
-		s.running[a.fence()] = a
-	}
-	s.ended = append(s.ended, a)
-	return true
+	return some
 }
 
 // takeAside takes all attempts whose end was set aside.
@@ -192,10 +196,16 @@ func (s *state) takeAside() []*Attempt {
 	return all
 }
 
-// idle reports whether nothing is left to record, but for what was set aside, no handler is waited for, and no job is being handed over.
+// idle reports whether nothing is left to record, but for what was set aside because it was refused, no handler is waited for, and no job is
+// being handed over.
 func (s *state) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, a := range s.aside {
+		if a.isLocked() {
+			return false
+		}
+	}
 	return len(s.running) == 0 && len(s.ended) == 0 && len(s.cycles.open) == 0
 }
 

@@ -83,8 +83,9 @@ CREATE DOMAIN sqluice_status AS TEXT
         OR VALUE = 'failed' OR VALUE = 'cancelled');
 CREATE DOMAIN sqluice_count AS BIGINT
     CONSTRAINT sqluice_count_check CHECK (VALUE BETWEEN 0 AND 1000000000);
+-- Unix microseconds: 0, or from March 1973, which milliseconds do not reach, to the end of the year 9999.
 CREATE DOMAIN sqluice_time AS BIGINT
-    CONSTRAINT sqluice_time_check CHECK (VALUE BETWEEN 0 AND 253402300799999999);
+    CONSTRAINT time_is_in_unix_microseconds CHECK (VALUE BETWEEN 100000000000000 AND 253402300799999999 OR VALUE = 0);
 
 -- One row is one job. Times are unix microseconds, UTC.
 -- A plain INSERT INTO sqluice_jobs (kind, payload) VALUES (...) from any language is a good job.

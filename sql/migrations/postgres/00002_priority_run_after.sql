@@ -33,7 +33,7 @@ CREATE DOMAIN sqluice_run_after AS BIGINT
 -- Higher priority runs first; not before run_after.
 ALTER TABLE sqluice_jobs ADD COLUMN priority sqluice_priority NOT NULL DEFAULT 0;
 ALTER TABLE sqluice_jobs ADD COLUMN run_after sqluice_run_after NOT NULL DEFAULT (CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT));
-UPDATE sqluice_jobs SET run_after = CASE WHEN created_at >= 100000000000000 THEN created_at ELSE 0 END;
+UPDATE sqluice_jobs SET run_after = created_at;
 ALTER TABLE sqluice_jobs ALTER COLUMN status SET DEFAULT 'scheduled';
 
 DROP INDEX sqluice_jobs_claim;

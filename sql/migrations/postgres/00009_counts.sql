@@ -56,7 +56,7 @@ CREATE TABLE sqluice_job_changes (
 -- What happened in each step of time (in microseconds), and how long jobs waited and ran, by classes of durations: for each
 -- queue and kind, and added up over all kinds of a queue, all queues of a kind, and both, under empty names.
 CREATE TABLE sqluice_job_history (
-    step     sqluice_time   NOT NULL,
+    step     sqluice_total  NOT NULL,
     start_at sqluice_time   NOT NULL,
     queue    sqluice_scope  NOT NULL,
     kind     sqluice_scope  NOT NULL,

@@ -22,7 +22,7 @@ $$;
 -- When jobs are enqueued by the clock. A plain INSERT INTO sqluice_schedules (name, kind, spec) VALUES ('nightly', 'report',
 -- '0 2 * * *') is a good schedule. options has columns of its jobs beside the kind, the queue and the payload, by name. A spec of
 -- '@every 90s' counts from start_at. next_at is the next tick; 0 lets a worker find it. owed_at is a tick whose job waits for the end
--- of the last one. fault says why a worker could not enqueue its job: others may, and it is tried again each minute.
+-- of the last one. fault says why a worker could not enqueue its job: others may, and it is tried again.
 -- A schedule whose origin is 'code' is due only while a worker lives that declares it.
 CREATE TABLE sqluice_schedules (
     name        sqluice_name  NOT NULL PRIMARY KEY,

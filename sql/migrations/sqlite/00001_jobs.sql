@@ -31,11 +31,11 @@ CREATE TABLE sqluice_jobs (
                        OR status = 'failed' OR status = 'cancelled'),
     attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt BETWEEN 0 AND 1000000000),
     created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (created_at BETWEEN 0 AND 253402300799999999),
+                CONSTRAINT created_at_is_in_unix_microseconds CHECK (created_at BETWEEN 100000000000000 AND 253402300799999999 OR created_at = 0),
     updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (updated_at BETWEEN 0 AND 253402300799999999),
-    started_at  INTEGER CHECK (started_at BETWEEN 0 AND 253402300799999999),
-    finished_at INTEGER CHECK (finished_at BETWEEN 0 AND 253402300799999999)
+                CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
+    started_at  INTEGER CONSTRAINT started_at_is_in_unix_microseconds CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0),
+    finished_at INTEGER CONSTRAINT finished_at_is_in_unix_microseconds CHECK (finished_at BETWEEN 100000000000000 AND 253402300799999999 OR finished_at = 0)
 ) STRICT;
 
 CREATE INDEX sqluice_jobs_claim ON sqluice_jobs (id) WHERE status = 'pending';

@@ -33,11 +33,11 @@ CREATE TABLE sqluice_jobs_new (
                        OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled' OR status = 'deleted'),
     attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt BETWEEN 0 AND 1000000000),
     created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (created_at BETWEEN 0 AND 253402300799999999),
+                CONSTRAINT created_at_is_in_unix_microseconds CHECK (created_at BETWEEN 100000000000000 AND 253402300799999999 OR created_at = 0),
     updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (updated_at BETWEEN 0 AND 253402300799999999),
-    started_at  INTEGER CHECK (started_at BETWEEN 0 AND 253402300799999999),
-    finished_at INTEGER CHECK (finished_at BETWEEN 0 AND 253402300799999999),
+                CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
+    started_at  INTEGER CONSTRAINT started_at_is_in_unix_microseconds CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0),
+    finished_at INTEGER CONSTRAINT finished_at_is_in_unix_microseconds CHECK (finished_at BETWEEN 100000000000000 AND 253402300799999999 OR finished_at = 0),
     -- Higher runs first.
     priority    INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -32768 AND 32767),
     -- Not before this time; 0 for at once, or from March 1973, which milliseconds do not reach, to the end of the year 9999.
@@ -48,7 +48,7 @@ CREATE TABLE sqluice_jobs_new (
 
 INSERT INTO sqluice_jobs_new (id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at, run_after)
 SELECT id, kind, payload, status, attempt, created_at, updated_at, started_at, finished_at,
-       CASE WHEN created_at >= 100000000000000 THEN created_at ELSE 0 END FROM sqluice_jobs;
+       created_at FROM sqluice_jobs;
 INSERT INTO sqluice_jobs_new (id, kind, status, created_at, updated_at, run_after)
 SELECT s.seq + 1, 'deleted', 'deleted', 0, 0, 0 FROM sqlite_sequence AS s
 WHERE s.name = 'sqluice_jobs' AND s.seq > (SELECT COALESCE(MAX(j.id), 0) FROM sqluice_jobs AS j);
@@ -102,11 +102,11 @@ CREATE TABLE sqluice_jobs_old (
                        OR status = 'failed' OR status = 'cancelled'),
     attempt     INTEGER NOT NULL DEFAULT 0 CHECK (attempt BETWEEN 0 AND 1000000000),
     created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (created_at BETWEEN 0 AND 253402300799999999),
+                CONSTRAINT created_at_is_in_unix_microseconds CHECK (created_at BETWEEN 100000000000000 AND 253402300799999999 OR created_at = 0),
     updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (updated_at BETWEEN 0 AND 253402300799999999),
-    started_at  INTEGER CHECK (started_at BETWEEN 0 AND 253402300799999999),
-    finished_at INTEGER CHECK (finished_at BETWEEN 0 AND 253402300799999999)
+                CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
+    started_at  INTEGER CONSTRAINT started_at_is_in_unix_microseconds CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0),
+    finished_at INTEGER CONSTRAINT finished_at_is_in_unix_microseconds CHECK (finished_at BETWEEN 100000000000000 AND 253402300799999999 OR finished_at = 0)
 ) STRICT;
 
 INSERT INTO sqlite_sequence (name, seq) SELECT 'sqluice_jobs_old', MAX(id) FROM sqluice_jobs HAVING MAX(id) IS NOT NULL;

@@ -32,10 +32,10 @@ CREATE TABLE sqluice_workers (
                  CHECK (json_valid(queues) AND instr(queues, char(0)) = 0 AND length(CAST(queues AS BLOB)) <= 1048576 AND json_type(queues) = 'object'),
     kinds        TEXT    NOT NULL
                  CHECK (json_valid(kinds) AND instr(kinds, char(0)) = 0 AND length(CAST(kinds AS BLOB)) <= 1048576 AND json_type(kinds) = 'array'),
-    started_at   INTEGER NOT NULL CHECK (started_at BETWEEN 0 AND 253402300799999999),
-    heartbeat_at INTEGER NOT NULL CHECK (heartbeat_at BETWEEN 0 AND 253402300799999999),
-    lease_until  INTEGER NOT NULL CHECK (lease_until BETWEEN 0 AND 253402300799999999),
-    ended_at     INTEGER CHECK (ended_at BETWEEN 0 AND 253402300799999999),
+    started_at   INTEGER NOT NULL CONSTRAINT started_at_is_in_unix_microseconds CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0),
+    heartbeat_at INTEGER NOT NULL CONSTRAINT heartbeat_at_is_in_unix_microseconds CHECK (heartbeat_at BETWEEN 100000000000000 AND 253402300799999999 OR heartbeat_at = 0),
+    lease_until  INTEGER NOT NULL CONSTRAINT lease_until_is_in_unix_microseconds CHECK (lease_until BETWEEN 100000000000000 AND 253402300799999999 OR lease_until = 0),
+    ended_at     INTEGER CONSTRAINT ended_at_is_in_unix_microseconds CHECK (ended_at BETWEEN 100000000000000 AND 253402300799999999 OR ended_at = 0),
     end_reason   TEXT CHECK (end_reason IN ('stopped', 'crash', 'lost'))
 ) STRICT;
 
@@ -60,10 +60,10 @@ END;
 -- attempt counts every claim and is the fence. uncounted are the claims among them that do not count
 -- against max_attempts: snoozed and released ones. crashes are those in which the process died.
 ALTER TABLE sqluice_jobs ADD COLUMN worker_id INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991);
-ALTER TABLE sqluice_jobs ADD COLUMN lease_until INTEGER CHECK (lease_until BETWEEN 0 AND 253402300799999999);
+ALTER TABLE sqluice_jobs ADD COLUMN lease_until INTEGER CONSTRAINT lease_until_is_in_unix_microseconds CHECK (lease_until BETWEEN 100000000000000 AND 253402300799999999 OR lease_until = 0);
 ALTER TABLE sqluice_jobs ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0 CHECK (crashes BETWEEN 0 AND 1000000000);
 ALTER TABLE sqluice_jobs ADD COLUMN uncounted INTEGER NOT NULL DEFAULT 0 CHECK (uncounted BETWEEN 0 AND 1000000000);
-ALTER TABLE sqluice_jobs ADD COLUMN cancel_requested_at INTEGER CHECK (cancel_requested_at BETWEEN 0 AND 253402300799999999);
+ALTER TABLE sqluice_jobs ADD COLUMN cancel_requested_at INTEGER CONSTRAINT cancel_requested_at_is_in_unix_microseconds CHECK (cancel_requested_at BETWEEN 100000000000000 AND 253402300799999999 OR cancel_requested_at = 0);
 
 CREATE INDEX sqluice_jobs_running ON sqluice_jobs (worker_id) WHERE status = 'running';
 

@@ -25,8 +25,8 @@ CREATE TABLE sqluice_queues (
     name       TEXT    NOT NULL PRIMARY KEY
                CHECK (length(name) BETWEEN 1 AND 200 AND instr(name, char(0)) = 0
                       AND name NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    paused_at  INTEGER CHECK (paused_at BETWEEN 0 AND 253402300799999999),
-    updated_at INTEGER NOT NULL CHECK (updated_at BETWEEN 0 AND 253402300799999999)
+    paused_at  INTEGER CONSTRAINT paused_at_is_in_unix_microseconds CHECK (paused_at BETWEEN 100000000000000 AND 253402300799999999 OR paused_at = 0),
+    updated_at INTEGER NOT NULL CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0)
 ) STRICT;
 
 -- kind is in the index, so that rows that no worker here can run cost a claim nothing.

@@ -21,7 +21,7 @@ CREATE TABLE sqluice_moves (
     direction  TEXT    NOT NULL PRIMARY KEY CHECK (direction IN ('in', 'out')),
     token      TEXT    NOT NULL CHECK (instr(token, char(0)) = 0 AND length(CAST(token AS BLOB)) <= 1048576),
     peer       TEXT    NOT NULL CHECK (instr(peer, char(0)) = 0 AND length(CAST(peer AS BLOB)) <= 1048576),
-    started_at INTEGER NOT NULL CHECK (started_at BETWEEN 0 AND 253402300799999999)
+    started_at INTEGER NOT NULL CONSTRAINT started_at_is_in_unix_microseconds CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0)
 ) STRICT;
 
 -- +goose Down

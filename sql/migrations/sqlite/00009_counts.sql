@@ -31,7 +31,7 @@ CREATE TABLE sqluice_job_counts (
 
 CREATE TABLE sqluice_job_changes (
     id    INTEGER PRIMARY KEY,
-    at    INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
+    at    INTEGER NOT NULL CONSTRAINT at_is_in_unix_microseconds CHECK (at BETWEEN 100000000000000 AND 253402300799999999 OR at = 0),
     queue TEXT    NOT NULL
           CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
                  AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
@@ -50,8 +50,8 @@ CREATE TABLE sqluice_job_changes (
 -- What happened in each step of time (in microseconds), and how long jobs waited and ran, by classes of durations: for each
 -- queue and kind, and added up over all kinds of a queue, all queues of a kind, and both, under empty names.
 CREATE TABLE sqluice_job_history (
-    step     INTEGER NOT NULL CHECK (step BETWEEN 0 AND 253402300799999999),
-    start_at INTEGER NOT NULL CHECK (start_at BETWEEN 0 AND 253402300799999999),
+    step     INTEGER NOT NULL CHECK (step BETWEEN 0 AND 1000000000000),
+    start_at INTEGER NOT NULL CONSTRAINT start_at_is_in_unix_microseconds CHECK (start_at BETWEEN 100000000000000 AND 253402300799999999 OR start_at = 0),
     queue    TEXT    NOT NULL
              CHECK (length(queue) BETWEEN 0 AND 200 AND instr(queue, char(0)) = 0
                     AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),

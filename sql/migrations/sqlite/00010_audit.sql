@@ -20,7 +20,7 @@ DROP TABLE sqluice_taken;
 -- names it in job_id; one of many lists them in job_ids, and jobs is how many.
 CREATE TABLE sqluice_job_audit (
     id      INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
-    at      INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
+    at      INTEGER NOT NULL CONSTRAINT at_is_in_unix_microseconds CHECK (at BETWEEN 100000000000000 AND 253402300799999999 OR at = 0),
     actor   TEXT    NOT NULL
             CHECK (length(actor) BETWEEN 1 AND 200 AND instr(actor, char(0)) = 0
                    AND actor NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
@@ -72,7 +72,7 @@ CREATE TABLE sqluice_sensitive_fields (
     path      TEXT    NOT NULL
               CHECK (length(path) BETWEEN 1 AND 1000 AND instr(path, char(0)) = 0
                      AND path NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    marked_at INTEGER NOT NULL CHECK (marked_at BETWEEN 0 AND 253402300799999999),
+    marked_at INTEGER NOT NULL CONSTRAINT marked_at_is_in_unix_microseconds CHECK (marked_at BETWEEN 100000000000000 AND 253402300799999999 OR marked_at = 0),
     PRIMARY KEY (kind, path)
 ) STRICT;
 

@@ -23,9 +23,9 @@ CREATE TABLE sqluice_refusals (
     action   TEXT    NOT NULL CHECK (action IN ('promote', 'claim', 'conflict', 'renew', 'end', 'rescue', 'prune', 'expire')),
     times    INTEGER NOT NULL CHECK (times BETWEEN 1 AND 1000000000),
     message  TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
-    first_at INTEGER NOT NULL CHECK (first_at BETWEEN 0 AND 253402300799999999),
-    last_at  INTEGER NOT NULL CHECK (last_at BETWEEN 0 AND 253402300799999999),
-    again_at INTEGER NOT NULL CHECK (again_at BETWEEN 0 AND 253402300799999999),
+    first_at INTEGER NOT NULL CONSTRAINT first_at_is_in_unix_microseconds CHECK (first_at BETWEEN 100000000000000 AND 253402300799999999 OR first_at = 0),
+    last_at  INTEGER NOT NULL CONSTRAINT last_at_is_in_unix_microseconds CHECK (last_at BETWEEN 100000000000000 AND 253402300799999999 OR last_at = 0),
+    again_at INTEGER NOT NULL CONSTRAINT again_at_is_in_unix_microseconds CHECK (again_at BETWEEN 100000000000000 AND 253402300799999999 OR again_at = 0),
     PRIMARY KEY (job_id, action)
 ) STRICT, WITHOUT ROWID;
 

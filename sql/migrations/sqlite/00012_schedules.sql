@@ -18,7 +18,7 @@ DROP TABLE sqluice_taken;
 -- When jobs are enqueued by the clock. A plain INSERT INTO sqluice_schedules (name, kind, spec) VALUES ('nightly', 'report',
 -- '0 2 * * *') is a good schedule. options has columns of its jobs beside the kind, the queue and the payload, by name. A spec of
 -- '@every 90s' counts from start_at. next_at is the next tick; 0 lets a worker find it. owed_at is a tick whose job waits for the end
--- of the last one. fault says why a worker could not enqueue its job: others may, and it is tried again each minute.
+-- of the last one. fault says why a worker could not enqueue its job: others may, and it is tried again.
 -- A schedule whose origin is 'code' is due only while a worker lives that declares it.
 CREATE TABLE sqluice_schedules (
     name        TEXT    NOT NULL PRIMARY KEY
@@ -46,18 +46,18 @@ CREATE TABLE sqluice_schedules (
     overlap     TEXT    NOT NULL DEFAULT 'allow' CHECK (overlap IN ('allow', 'skip', 'replace', 'after')),
     origin      TEXT    NOT NULL DEFAULT 'client' CHECK (origin IN ('client', 'code')),
     start_at    INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (start_at BETWEEN 0 AND 253402300799999999),
-    next_at     INTEGER NOT NULL DEFAULT 0 CHECK (next_at BETWEEN 0 AND 253402300799999999),
-    owed_at     INTEGER CHECK (owed_at BETWEEN 0 AND 253402300799999999),
-    last_at     INTEGER CHECK (last_at BETWEEN 0 AND 253402300799999999),
+                CONSTRAINT start_at_is_in_unix_microseconds CHECK (start_at BETWEEN 100000000000000 AND 253402300799999999 OR start_at = 0),
+    next_at     INTEGER NOT NULL DEFAULT 0 CONSTRAINT next_at_is_in_unix_microseconds CHECK (next_at BETWEEN 100000000000000 AND 253402300799999999 OR next_at = 0),
+    owed_at     INTEGER CONSTRAINT owed_at_is_in_unix_microseconds CHECK (owed_at BETWEEN 100000000000000 AND 253402300799999999 OR owed_at = 0),
+    last_at     INTEGER CONSTRAINT last_at_is_in_unix_microseconds CHECK (last_at BETWEEN 100000000000000 AND 253402300799999999 OR last_at = 0),
     last_job_id INTEGER CHECK (last_job_id BETWEEN 1 AND 9007199254740991),
-    paused_at   INTEGER CHECK (paused_at BETWEEN 0 AND 253402300799999999),
+    paused_at   INTEGER CONSTRAINT paused_at_is_in_unix_microseconds CHECK (paused_at BETWEEN 100000000000000 AND 253402300799999999 OR paused_at = 0),
     fault       TEXT CHECK (instr(fault, char(0)) = 0 AND length(CAST(fault AS BLOB)) <= 1048576),
     version     INTEGER NOT NULL DEFAULT 0 CHECK (version BETWEEN 0 AND 1000000000000),
     created_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (created_at BETWEEN 0 AND 253402300799999999),
+                CONSTRAINT created_at_is_in_unix_microseconds CHECK (created_at BETWEEN 100000000000000 AND 253402300799999999 OR created_at = 0),
     updated_at  INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                CHECK (updated_at BETWEEN 0 AND 253402300799999999)
+                CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0)
 ) STRICT;
 
 CREATE INDEX sqluice_schedules_next ON sqluice_schedules (next_at) WHERE paused_at IS NULL AND origin = 'client';
@@ -69,12 +69,12 @@ CREATE TABLE sqluice_schedule_ticks (
     schedule    TEXT    NOT NULL
                 CHECK (length(schedule) BETWEEN 1 AND 200 AND instr(schedule, char(0)) = 0
                        AND schedule NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    tick        INTEGER NOT NULL CHECK (tick BETWEEN 0 AND 253402300799999999),
+    tick        INTEGER NOT NULL CONSTRAINT tick_is_in_unix_microseconds CHECK (tick BETWEEN 100000000000000 AND 253402300799999999 OR tick = 0),
     outcome     TEXT    NOT NULL CHECK (outcome IN ('enqueued', 'asked', 'owed', 'skipped', 'missed')),
-    since       INTEGER CHECK (since BETWEEN 0 AND 253402300799999999),
+    since       INTEGER CONSTRAINT since_is_in_unix_microseconds CHECK (since BETWEEN 100000000000000 AND 253402300799999999 OR since = 0),
     job_id      INTEGER CHECK (job_id BETWEEN 1 AND 9007199254740991),
     replaced_id INTEGER CHECK (replaced_id BETWEEN 1 AND 9007199254740991),
-    at          INTEGER NOT NULL CHECK (at BETWEEN 0 AND 253402300799999999),
+    at          INTEGER NOT NULL CONSTRAINT at_is_in_unix_microseconds CHECK (at BETWEEN 100000000000000 AND 253402300799999999 OR at = 0),
     PRIMARY KEY (schedule, tick)
 ) STRICT, WITHOUT ROWID;
 

@@ -35,8 +35,8 @@ CREATE TABLE sqluice_unique_keys (
     unique_key TEXT    NOT NULL
                CHECK (length(unique_key) BETWEEN 1 AND 1000 AND instr(unique_key, char(0)) = 0
                       AND unique_key NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
-    taken_at   INTEGER NOT NULL CHECK (taken_at BETWEEN 0 AND 253402300799999999),
-    until      INTEGER NOT NULL CHECK (until BETWEEN 0 AND 253402300799999999),
+    taken_at   INTEGER NOT NULL CONSTRAINT taken_at_is_in_unix_microseconds CHECK (taken_at BETWEEN 100000000000000 AND 253402300799999999 OR taken_at = 0),
+    until      INTEGER NOT NULL CONSTRAINT until_is_in_unix_microseconds CHECK (until BETWEEN 100000000000000 AND 253402300799999999 OR until = 0),
     job_id     INTEGER CHECK (job_id BETWEEN 1 AND 9007199254740991),
     PRIMARY KEY (kind, unique_key)
 ) STRICT;

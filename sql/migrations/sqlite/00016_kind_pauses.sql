@@ -26,13 +26,13 @@ CREATE TABLE sqluice_kind_pauses (
                  CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
                         AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     paused_at    INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                 CHECK (paused_at BETWEEN 0 AND 253402300799999999),
-    paused_until INTEGER CHECK (paused_until BETWEEN 0 AND 253402300799999999),
+                 CONSTRAINT paused_at_is_in_unix_microseconds CHECK (paused_at BETWEEN 100000000000000 AND 253402300799999999 OR paused_at = 0),
+    paused_until INTEGER CONSTRAINT paused_until_is_in_unix_microseconds CHECK (paused_until BETWEEN 100000000000000 AND 253402300799999999 OR paused_until = 0),
     paused_by    TEXT
                  CHECK (length(paused_by) BETWEEN 1 AND 200 AND instr(paused_by, char(0)) = 0
                         AND paused_by NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     updated_at   INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-                 CHECK (updated_at BETWEEN 0 AND 253402300799999999),
+                 CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
     PRIMARY KEY (queue, kind)
 ) STRICT, WITHOUT ROWID;
 

@@ -34,7 +34,7 @@ CREATE TABLE sqluice_retentions (
                CHECK (length(updated_by) BETWEEN 1 AND 200 AND instr(updated_by, char(0)) = 0
                       AND updated_by NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     updated_at INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)
-               CHECK (updated_at BETWEEN 0 AND 253402300799999999),
+               CONSTRAINT updated_at_is_in_unix_microseconds CHECK (updated_at BETWEEN 100000000000000 AND 253402300799999999 OR updated_at = 0),
     PRIMARY KEY (status, kind, queue, origin)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,0 +1,2 @@
+DROP TRIGGER refuse_kind ON sqluice_jobs;
+DROP FUNCTION refuse_kind;

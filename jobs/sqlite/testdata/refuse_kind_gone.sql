@@ -1,0 +1,1 @@
+DROP TRIGGER refuse_kind
