@@ -16,7 +16,7 @@ var (
 	ErrStopping        = errors.New("the runner is stopping")
 	ErrTimeout         = errors.New("the attempt took longer than its timeout")
 	ErrWorkerName      = errors.New("a live worker has this name")
-	ErrBusy            = errors.New("the database is locked by another program, or by an open transaction of this one: use Client.With(tx) there")
+	ErrBusy            = errors.New("the database is locked by another program, or by an open transaction of this one")
 	ErrFull            = errors.New("the disk or the database is full")
 	ErrDisk            = errors.New("the disk failed or a file size limit was reached")
 	ErrReplaced        = errors.New("the database file was deleted or replaced while it was open")

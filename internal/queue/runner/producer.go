@@ -320,7 +320,11 @@ func (p *producer) failed(c *cycle, err error, stopping bool) error {
 		}
 	}
 	p.putBack(ended)
-	p.trouble.Failed(slog.LevelError, "cannot write to the database; trying again", "error", err, "outcomes", len(ended))
+	attrs := []any{"error", err}
+	if len(ended) > 0 {
+		attrs = append(attrs, "outcomes", len(ended))
+	}
+	p.trouble.Failed(slog.LevelError, "cannot write to the database; trying again", attrs...)
 	if stopping && p.handlersEnded() && p.trouble.Lasts() >= p.config.Stop {
 		return p.unrecorded(err)
 	}
