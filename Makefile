@@ -39,7 +39,7 @@ test: ## Run the tests, with LONG=1 also those that take long; needs no C compil
 	@$(CHROMIUM_NOTE)
 	cd bench && go test $(SHORT) ./...
 	cd metrics/promql && go test $(SHORT) ./...
-	$(GOTESTSUM) --format pkgname -- -timeout 30m -p $(PACKAGES) $(SHORT) ./...
+	$(GOTESTSUM) --format pkgname -- -timeout 30m -p $(PACKAGES) -parallel $(PARALLEL) $(SHORT) ./...
 
 # LONG=1 also runs what takes minutes: every point at which a copy can die, each command on PostgreSQL, browsers, chaos lanes.
 SHORT = $(if $(LONG),,-short)
@@ -47,8 +47,9 @@ SHORT = $(if $(LONG),,-short)
 # It says at the end what failed, and what was skipped and why.
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
 
-# How many packages are tested at once. Many tests wait: for a lease, a server, a process.
+# How many packages are tested at once, and how many tests of each. Many tests wait: for a lease, a server, a process.
 PACKAGES ?= 3
+PARALLEL ?= 6
 
 # SQLite's own code, translated from C, is left out of the race detector, which makes it five times slower: what is looked for are
 # races of this project.

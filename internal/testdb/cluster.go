@@ -40,7 +40,7 @@ func StartCluster(tb testing.TB, settings map[string]string) *Cluster {
 	}
 	all := map[string]string{
 		"listen_addresses": "", "logging_collector": "off", "max_wal_size": "256MB",
-		"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
+		"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "500",
 	}
 	maps.Copy(all, settings)
 	parent := ""
