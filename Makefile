@@ -37,8 +37,15 @@ build: ## Build bin/sqluice, without cgo
 test: ## Run the tests, with LONG=1 also those that take long; needs no C compiler, and PostgreSQL only for the tests of that engine
 	@$(POSTGRES_NOTE)
 	@$(CHROMIUM_NOTE)
+	@$(MAKE) --no-print-directory -j2 test-packages test-modules
+
+.PHONY: test-modules
+test-modules:
 	cd bench && go test $(SHORT) ./...
 	cd metrics/promql && go test $(SHORT) ./...
+
+.PHONY: test-packages
+test-packages:
 	$(GOTESTSUM) --format pkgname -- -timeout 30m -p $(PACKAGES) -parallel $(PARALLEL) $(SHORT) ./...
 
 # LONG=1 also runs what takes minutes: every point at which a copy can die, each command on PostgreSQL, browsers, chaos lanes.
@@ -48,7 +55,7 @@ SHORT = $(if $(LONG),,-short)
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
 
 # How many packages are tested at once, and how many tests of each. Many tests wait: for a lease, a server, a process.
-PACKAGES ?= 3
+PACKAGES ?= 4
 PARALLEL ?= 6
 
 # SQLite's own code, translated from C, is left out of the race detector, which makes it five times slower: what is looked for are
