@@ -153,6 +153,15 @@ func TestRunOfWhatCannotRun(t *testing.T) {
 	wantFatal(t, "no such job", func(tb testing.TB) { jobstest.RunJob(tb, q, mail, deliver, id+1) })
 }
 
+func TestStartAtIsATimeThatTheQueueKeeps(t *testing.T) {
+	t.Parallel()
+	first := time.UnixMicro(100_000_000_000_000)
+	enqueue(t, jobstest.New(t, jobstest.StartAt(first)), "ann")
+	for _, at := range []time.Time{{}, time.Unix(0, 0), first.Add(-1)} {
+		wantFatal(t, "set StartAt to 1973-03-03T09:46:40Z or later", func(tb testing.TB) { jobstest.New(tb, jobstest.StartAt(at)) })
+	}
+}
+
 // recorder is a test that notes its failures.
 type recorder struct {
 	testing.TB
