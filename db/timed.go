@@ -804,6 +804,13 @@ func (q timed) ListLiveWorkers(ctx context.Context) ([]Worker, error) {
 	return value, err
 }
 
+func (q timed) ListLockedJobs(ctx context.Context, arg string) ([]int64, error) {
+	began := time.Now()
+	value, err := q.own.ListLockedJobs(ctx, arg)
+	q.hook("ListLockedJobs", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListMoves(ctx context.Context) ([]Move, error) {
 	began := time.Now()
 	value, err := q.own.ListMoves(ctx)

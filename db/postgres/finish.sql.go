@@ -311,6 +311,40 @@ func (q *Queries) GetJobFence(ctx context.Context, id int64) (GetJobFenceRow, er
 	return i, err
 }
 
+const listLockedJobs = `-- name: ListLockedJobs :many
+SELECT j.id FROM sqluice_jobs AS j
+WHERE j.id = ANY (CAST((
+    SELECT CAST(translate(CAST($1 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+  ) AS BIGINT[]))
+  AND NOT j.id = ANY (ARRAY(
+    SELECT f.id FROM sqluice_jobs AS f
+    WHERE f.id = ANY (CAST((SELECT CAST(translate(CAST($1 AS TEXT), '[]', '{}') AS BIGINT[])) AS BIGINT[]))
+    FOR NO KEY UPDATE SKIP LOCKED
+  ))
+ORDER BY j.id
+`
+
+// ListLockedJobs lists those of a JSON list of ids of jobs whose rows other transactions have locked (on SQLite none are).
+func (q *Queries) ListLockedJobs(ctx context.Context, ids string) ([]int64, error) {
+	rows, err := q.db.Query(ctx, listLockedJobs, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const releaseJob = `-- name: ReleaseJob :execrows
 UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL, start_by = NULL

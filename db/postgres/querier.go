@@ -267,6 +267,8 @@ type Querier interface {
 	ListLiveJobsByUniqueKey(ctx context.Context, arg ListLiveJobsByUniqueKeyParams) ([]ListLiveJobsByUniqueKeyRow, error)
 	// ListLiveWorkers lists the workers that have not ended, oldest first.
 	ListLiveWorkers(ctx context.Context) ([]Worker, error)
+	// ListLockedJobs lists those of a JSON list of ids of jobs whose rows other transactions have locked (on SQLite none are).
+	ListLockedJobs(ctx context.Context, ids string) ([]int64, error)
 	// ListMoves lists what closes the queue: nothing as a rule.
 	ListMoves(ctx context.Context) ([]Move, error)
 	// ListOverdueJobIDs lists up to n jobs that were to start by now, were not and are not set aside, the most overdue ones first.

@@ -567,6 +567,11 @@ func (q counted) ListLiveWorkers(ctx context.Context) ([]db.Worker, error) {
 	return q.own.ListLiveWorkers(ctx)
 }
 
+func (q counted) ListLockedJobs(ctx context.Context, arg string) ([]int64, error) {
+	q.note("ListLockedJobs")
+	return q.own.ListLockedJobs(ctx, arg)
+}
+
 func (q counted) ListMoves(ctx context.Context) ([]db.Move, error) {
 	q.note("ListMoves")
 	return q.own.ListMoves(ctx)

@@ -365,5 +365,6 @@ for ((lane = 0; lane < lanes; lane++)); do
     ) &
     pids+=($!)
 done
+trap 'kill 0' INT # which the lanes do not get
 for pid in "${pids[@]}"; do wait "$pid" || faults=1; done
 exit "$faults"

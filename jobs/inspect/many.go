@@ -53,12 +53,11 @@ func (in *Inspector) changeMany(
 		return 0, fmt.Errorf("%s %d jobs: %w", action, len(ids), err)
 	}
 	var refused jobs.RefusedError
-	p := parts{scope: in.scope}
 	for part := range slices.Chunk(ids, chunk) {
 		part = slices.Sorted(slices.Values(part)) // always in the same order, so that two callers do not deadlock
-		err := refusal.Apart(part, p.apart, func(part []int64) error {
+		err := apart(ctx, in.scope, part, &refused, func(ctx context.Context, part []int64) error {
 			var changed []int64
-			err := lifecycle.Change(p.within(ctx), in.scope, signals, func(ctx context.Context, q db.Querier) error {
+			err := lifecycle.Change(ctx, in.scope, signals, func(ctx context.Context, q db.Querier) error {
 				changed = changed[:0]
 				now, left := core.Micros(in.scope.Now()), lifecycle.NewLeft()
 				for _, id := range part {
@@ -78,9 +77,6 @@ func (in *Inspector) changeMany(
 				total += len(changed)
 			}
 			return err
-		}, func(id int64, err error) error {
-			refused.Add(id, err)
-			return nil
 		})
 		if err != nil {
 			return total, fmt.Errorf("%s %d jobs: %w", action, len(ids), err)
@@ -92,25 +88,53 @@ func (in *Inspector) changeMany(
 	return total, nil
 }
 
-// parts is what a change of many jobs, part by part, knows of other transactions' locks.
-type parts struct {
-	scope  *engine.Scope
-	locked bool // some had to wait for one in vain
+// lockedMost is how many times in a row a change may wait in vain for locks that are not those of its jobs, before it is given up.
+const lockedMost = 20
+
+// apart changes jobs together, and in ever smaller parts when the database refuses some of them or other transactions have locked some: those
+// are added to refused. change does nothing to jobs that it has changed before.
+func apart(
+	ctx context.Context, scope *engine.Scope, ids []int64, refused *jobs.RefusedError, change func(context.Context, []int64) error,
+) error {
+	inVain := 0
+	var some jobs.RefusedError
+	do := func(ids []int64) error {
+		err := change(ctx, ids)
+		if err == nil {
+			inVain = 0
+		}
+		return err
+	}
+	aside := func(id int64, err error) error {
+		some.Add(id, err)
+		return nil
+	}
+	err := refusal.Apart(ids, scope.Store.RefusesRow, do, aside)
+	if scope.Tx == nil && isLocked(scope.Store, err) {
+		var locked []int64
+		if locked, err = lifecycle.Locked(ctx, scope.Store, ids); err != nil {
+			return err
+		}
+		ctx, some = engine.Briefly(ctx), jobs.RefusedError{}
+		for _, id := range locked {
+			some.Add(id, jobs.ErrBusy)
+		}
+		free := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return slices.Contains(locked, id) })
+		err = refusal.Apart(free, func(err error) bool {
+			if isLocked(scope.Store, err) {
+				inVain++
+				return inVain <= lockedMost
+			}
+			return scope.Store.RefusesRow(err)
+		}, do, aside)
+	}
+	if some.N > 0 {
+		refused.Merge(some)
+	}
+	return err
 }
 
-// apart reports whether an error is of some jobs alone: the change goes on with smaller parts.
-func (p *parts) apart(err error) bool {
-	if p.scope.Tx == nil && p.scope.Store.LocksRows() && errors.Is(err, jobs.ErrBusy) {
-		p.locked = true
-		return true
-	}
-	return p.scope.Store.RefusesRow(err)
-}
-
-// within returns the context of the next part.
-func (p *parts) within(ctx context.Context) context.Context {
-	if p.locked {
-		return engine.Briefly(ctx)
-	}
-	return ctx
+// isLocked reports whether a change failed because of other transactions' locks on rows.
+func isLocked(store engine.Store, err error) bool {
+	return errors.Is(err, jobs.ErrBusy) && store.LocksRows()
 }

@@ -56,8 +56,18 @@ func TestAHeldRowDoesNotStopTheOthers(t *testing.T) {
 // Of attempts that end together another transaction holds the rows of some. One wait for it is all that each of these costs the others; `why`
 // tells of them, and a worker that stops waits for them.
 func TestHeldRowsAmongMany(t *testing.T) {
-	store, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
-	const n, heldEvery = 20, 7
+	site := newSite(t, testdb.StartPostgres(t))
+	for name, stopping := range map[string]bool{"at work": false, "while stopping": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			heldRowsAmongMany(t, site, stopping)
+		})
+	}
+}
+
+func heldRowsAmongMany(t *testing.T, site *site, stopping bool) {
+	store, client, url := site.queue(t)
+	const n, heldEvery = 60, 2
 	var started sync.WaitGroup
 	started.Add(n)
 	release := make(chan struct{})
@@ -83,11 +93,34 @@ func TestHeldRowsAmongMany(t *testing.T) {
 		_, err = tx.Exec(t.Context(), sqlFile(t, "lock_job"), id)
 		must(t, err)
 	}
+	stopped := make(chan error, 1)
+	if stopping {
+		go func() { stopped <- stop() }()
+	}
 	close(release)
 	for _, id := range free {
 		wantDone(t, client, id, 1)
 	}
-	wantDone(t, client, enqueue(t, client, "after", jobs.In(0)), 1)
+	if !stopping {
+		wantHeldRowsTold(t, client, held)
+		for range 3 { // others go on while those are tried again
+			wantDone(t, client, enqueue(t, client, "after", jobs.Queue("other")), 1)
+		}
+		if waits := int(counts.waits.Load()); waits < 1 || waits > len(held) {
+			t.Errorf("%d cycles waited for %d rows", waits, len(held))
+		}
+		go func() { stopped <- stop() }()
+	}
+	must(t, tx.Rollback(t.Context()))
+	must(t, receive(t, "the worker's end", stopped))
+	for _, id := range held {
+		wantDone(t, client, id, 1)
+	}
+}
+
+// wantHeldRowsTold waits until why tells of each held row, and that it was tried again.
+func wantHeldRowsTold(t *testing.T, client *jobs.Client, held []int64) {
+	t.Helper()
 	in := inspect.New(client)
 	eventually(t, "why tells of each, which was tried again", func() bool {
 		for _, id := range held {
@@ -101,16 +134,6 @@ func TestHeldRowsAmongMany(t *testing.T) {
 		}
 		return true
 	})
-	if waits := int(counts.waits.Load()); waits < 1 || waits > len(held) {
-		t.Errorf("%d cycles waited for %d rows", waits, len(held))
-	}
-	stopped := make(chan error, 1)
-	go func() { stopped <- stop() }()
-	must(t, tx.Rollback(t.Context()))
-	must(t, receive(t, "the worker's end", stopped))
-	for _, id := range held {
-		wantDone(t, client, id, 1)
-	}
 }
 
 // waiting counts the exchanges that waited for a lock in vain.

@@ -79,6 +79,7 @@ func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error
 		return 0, want, err
 	}
 	if err := s.checkRowSecurity(ctx); err != nil {
+		s.setUsable(false) // until it is mended
 		return 0, want, err
 	}
 	if have, err = s.versionNow(ctx, false); err != nil || have == 0 {

@@ -695,6 +695,10 @@ func (q queries) ListLiveWorkers(ctx context.Context) ([]db.Worker, error) {
 	return list, nil
 }
 
+func (q queries) ListLockedJobs(ctx context.Context, arg string) ([]int64, error) {
+	return q.own.ListLockedJobs(ctx, arg)
+}
+
 func (q queries) ListMoves(ctx context.Context) ([]db.Move, error) {
 	rows, err := q.own.ListMoves(ctx)
 	if err != nil {

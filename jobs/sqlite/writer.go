@@ -49,6 +49,7 @@ type writer struct {
 	began     time.Time     // when the transaction began, if committed is told
 	looked    bool          // the files were looked at before it
 	busySince time.Time     // when the lock of another program was first met, since the last transaction
+	busySeen  time.Time     // and when last
 
 	committed func(writes int, took time.Duration) // told of each transaction; may be nil
 	changed   func()                               // the same, for those who wait for changes
@@ -140,11 +141,14 @@ func (w *writer) begin(ctx context.Context, came time.Time) error {
 		if ctx.Err() != nil {
 			return core.EndOf(ctx)
 		}
-		if w.busySince.IsZero() {
-			w.busySince = time.Now()
-		} else if time.Since(w.busySince) >= busyLeast && time.Since(came) >= busyWait {
+		now := time.Now()
+		if w.busySince.IsZero() || now.Sub(w.busySeen) > busyLeast {
+			w.busySince = now
+		} else if now.Sub(w.busySince) >= busyLeast && now.Sub(came) >= busyWait {
+			w.busySeen = now
 			return err
 		}
+		w.busySeen = now
 		w.stmts.Unlock()
 		w.stmts.Lock()
 	}
@@ -167,16 +171,25 @@ func (w *writer) run(group []*member) {
 		return
 	}
 	doubt := errors.Is(err, jobs.ErrUnknownOutcome)
+	var busy error
 	for i, m := range group {
+		if busy != nil && time.Since(m.Came) >= busyWait {
+			m.Settle(busy)
+			continue
+		}
 		begun, err := w.again(m)
 		if err = translate(err); doubt && err != nil && !errors.Is(err, jobs.ErrUnknownOutcome) {
 			err = fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err) // the group's commit may still come to be
 		}
-		if !begun && m.Ctx.Err() == nil {
-			settleAll(group[i:], err) // each would wait for the same, one after the other
+		m.Settle(err)
+		switch {
+		case begun || m.Ctx.Err() != nil:
+		case errors.Is(err, jobs.ErrBusy):
+			busy = err // the others wait for the same lock until they have waited as long
+		default:
+			settleAll(group[i:], err) // each would meet the same, one after the other
 			return
 		}
-		m.Settle(err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/engine"
@@ -83,8 +84,7 @@ func (c *completer) noteDurations(ended []*Attempt) {
 	c.rollup.Add(durations)
 }
 
-// apartMost is how long ends are recorded apart, after another transaction's locks were found to be in the way of some: the others wait for the next
-// cycle.
+// apartMost is how long ends are tried in ever smaller parts because of locks that are not those of their jobs.
 const apartMost = time.Second
 
 // recordApart writes ends after the database refused them together: those of each half, and so on, so that one which it never takes
@@ -92,8 +92,32 @@ const apartMost = time.Second
 // a row which another transaction has locked: perhaps for long. It returns those to be tried again, with the last error. While the run is
 // stopping those are among them that have to wait.
 func (c *completer) recordApart(ended []*Attempt, stopping bool) (again []*Attempt, last error) {
-	a := recorder{completer: c, stopping: stopping, until: time.Now().Add(apartMost)}
-	return a.record(ended)
+	if c.writing.Err() != nil {
+		return ended, context.Cause(c.writing)
+	}
+	ids := make([]int64, len(ended))
+	for i, a := range ended {
+		ids[i] = a.job.ID
+	}
+	locked, err := lifecycle.Locked(c.writing, c.store, ids)
+	if err != nil {
+		return ended, err
+	}
+	r := recorder{completer: c, stopping: stopping, until: time.Now().Add(apartMost)}
+	var held []*Attempt
+	free := slices.DeleteFunc(slices.Clone(ended), func(a *Attempt) bool {
+		if !slices.Contains(locked, a.job.ID) {
+			return false
+		}
+		held = append(held, a)
+		return true
+	})
+	again, last = r.record(free)
+	for _, a := range held {
+		more, err := r.recordLater(a, jobtype.ErrBusy, true)
+		again, last = append(again, more...), cmp.Or(err, last)
+	}
+	return append(r.untried, again...), last
 }
 
 // recorder records ends apart.
@@ -101,7 +125,8 @@ type recorder struct {
 	*completer
 	stopping bool
 	until    time.Time
-	locked   error // the last for a lock
+	locked   error      // the last for a lock
+	untried  []*Attempt // the time was over before, while the run is stopping
 }
 
 func (c *recorder) record(ended []*Attempt) (again []*Attempt, last error) {
@@ -112,7 +137,7 @@ func (c *recorder) record(ended []*Attempt) (again []*Attempt, last error) {
 		return ended, context.Cause(c.writing)
 	}
 	if c.locked != nil && time.Now().After(c.until) {
-		return ended, c.locked
+		return c.leave(ended)
 	}
 	part := &cycle{completer: c.completer, ended: ended}
 	err := part.commit(engine.Briefly(c.writing))
@@ -143,10 +168,27 @@ func (c *recorder) record(ended []*Attempt) (again []*Attempt, last error) {
 	}
 }
 
+// leave leaves ends for later that there was no time to try apart.
+func (c *recorder) leave(ended []*Attempt) (again []*Attempt, last error) {
+	if c.stopping {
+		c.untried = append(c.untried, ended...)
+		return nil, c.locked
+	}
+	for _, a := range ended {
+		more, err := c.recordLater(a, c.locked, true)
+		again, last = append(again, more...), cmp.Or(err, last)
+	}
+	return again, last
+}
+
 // recordLater deals with an end that was not recorded though it was the only one.
 func (c *recorder) recordLater(a *Attempt, err error, locked bool) (again []*Attempt, last error) {
-	switch a.refused.locked = locked && !c.stopping; {
+	if a.refused.locked != locked {
+		a.refused.locked, a.refused.times = locked, 0
+	}
+	switch {
 	case locked && c.stopping:
+		a.refused.times++ // no further cycle waits for it
 		return []*Attempt{a}, err
 	case locked:
 		return nil, c.setAside(a, fmt.Errorf("another transaction has locked the job, or a row that goes with the end of its attempt: %w", err))

@@ -48,3 +48,16 @@ WHERE id IN (
     WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = w.id
     FOR UPDATE OF j SKIP LOCKED
 );
+
+-- name: ListLockedJobs :many
+-- ListLockedJobs lists those of a JSON list of ids of jobs whose rows other transactions have locked (on SQLite none are).
+SELECT j.id FROM sqluice_jobs AS j
+WHERE j.id = ANY (CAST((
+    SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+  ) AS BIGINT[]))
+  AND NOT j.id = ANY (ARRAY(
+    SELECT f.id FROM sqluice_jobs AS f
+    WHERE f.id = ANY (CAST((SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[])) AS BIGINT[]))
+    FOR NO KEY UPDATE SKIP LOCKED
+  ))
+ORDER BY j.id;

@@ -39,3 +39,9 @@ WHERE status = 'running' AND cancel_requested_at IS NULL
 UPDATE sqluice_jobs SET lease_until = CAST(@lease_until AS BIGINT)
 WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT)
   AND (id, attempt) IN (SELECT e.value->>0, e.value->>1 FROM json_each(CAST(@items AS TEXT)) AS e);
+
+-- name: ListLockedJobs :many
+-- ListLockedJobs lists those of a JSON list of ids of jobs whose rows other transactions have locked (on SQLite none are).
+SELECT j.id FROM sqluice_jobs AS j
+WHERE j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e) AND j.id < 1 /* no job has such an id */
+ORDER BY j.id;

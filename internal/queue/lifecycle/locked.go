@@ -1,0 +1,26 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+)
+
+// Locked returns those of some jobs whose rows other transactions have locked, without waiting for them: the others can be changed now. A rule
+// of the application may need further rows all the same. Where no single rows are locked there are none.
+func Locked(ctx context.Context, store engine.Store, ids []int64) (locked []int64, err error) {
+	if !store.LocksRows() || len(ids) == 0 {
+		return nil, nil
+	}
+	err = store.Write(engine.Briefly(ctx), func(ctx context.Context, q db.Querier) (err error) {
+		locked, err = q.ListLockedJobs(ctx, core.JSONIDs(ids))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for locked jobs: %w", err)
+	}
+	return locked, nil
+}
