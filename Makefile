@@ -46,7 +46,7 @@ test-modules:
 
 .PHONY: test-packages
 test-packages:
-	$(GOTESTSUM) --format pkgname -- -timeout 30m -p $(PACKAGES) -parallel $(PARALLEL) $(SHORT) ./...
+	$(GOTESTSUM) --format pkgname -- -timeout 30m -p $(PACKAGES) -parallel $(PARALLEL) $(SHORT) $(SLOWEST) ./...
 
 # LONG=1 also runs what takes minutes: every point at which a copy can die, each command on PostgreSQL, browsers, chaos lanes.
 SHORT = $(if $(LONG),,-short)
@@ -57,6 +57,9 @@ GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
 # How many packages are tested at once, and how many tests of each. Many tests wait: for a lease, a server, a process.
 PACKAGES ?= 4
 PARALLEL ?= 6
+
+# The packages that take longest begin first.
+SLOWEST := ./jobs/postgres ./cmd/sqluice ./sql ./jobs/sqlite
 
 # SQLite's own code, translated from C, is left out of the race detector, which makes it five times slower: what is looked for are
 # races of this project.
