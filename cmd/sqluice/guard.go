@@ -31,13 +31,20 @@ type guard struct {
 	pipe io.WriteCloser // nil before the first program, and when there is no guard
 }
 
-// hold makes the guard kill the process group of a program if this process dies, until release is called.
-func (g *guard) hold(pid int) (release func()) {
+// begin starts the guard's process, if there is none yet. It comes before the first program: a process that is killed while it starts
+// another one leaves a child that, for a moment, holds its files open, and with them the lock by which others see that the worker lives.
+func (g *guard) begin() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cmd == nil {
 		g.start()
 	}
+}
+
+// hold makes the guard kill the process group of a program if this process dies, until release is called. begin was called before.
+func (g *guard) hold(pid int) (release func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.tell("+", pid)
 	return func() {
 		g.mu.Lock()

@@ -43,6 +43,7 @@ func (s *starter) serve() {
 // start starts a program in its own process group, and has that guarded until ended is called.
 func (s *starter) start(cmd *exec.Cmd) (ended func(), err error) {
 	isolate(cmd)
+	s.guard.begin()
 	r := startRequest{cmd, make(chan error, 1)}
 	select {
 	case s.requests <- r:
