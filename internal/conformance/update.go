@@ -136,6 +136,9 @@ func testUpdateAgainstClaims(f *fixture) {
 	if testing.Short() {
 		rounds = 1
 	}
+	ctx, cancel := context.WithTimeout(f.T.Context(), 5*hang)
+	defer cancel()
+	f.ctx = ctx
 	r := &updateRaces{fixture: f, other: f.elsewhere(), seen: map[int64]string{}, won: map[int64]bool{}}
 	f.start(jobs.Config{Queues: map[string]int{"default": 4}}, on("k", r.see))
 	for range rounds {
