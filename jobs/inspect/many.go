@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -110,7 +109,7 @@ func apart(
 		return nil
 	}
 	err := refusal.Apart(ids, scope.Store.RefusesRow, do, aside)
-	if scope.Tx == nil && isLocked(scope.Store, err) {
+	if scope.Tx == nil && lifecycle.IsLocked(scope.Store, err) {
 		var locked []int64
 		if locked, err = lifecycle.Locked(ctx, scope.Store, ids); err != nil {
 			return err
@@ -121,7 +120,7 @@ func apart(
 		}
 		free := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return slices.Contains(locked, id) })
 		err = refusal.Apart(free, func(err error) bool {
-			if isLocked(scope.Store, err) {
+			if lifecycle.IsLocked(scope.Store, err) {
 				inVain++
 				return inVain <= lockedMost
 			}
@@ -132,9 +131,4 @@ func apart(
 		refused.Merge(some)
 	}
 	return err
-}
-
-// isLocked reports whether a change failed because of other transactions' locks on rows.
-func isLocked(store engine.Store, err error) bool {
-	return errors.Is(err, jobs.ErrBusy) && store.LocksRows()
 }

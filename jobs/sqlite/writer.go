@@ -141,14 +141,13 @@ func (w *writer) begin(ctx context.Context, came time.Time) error {
 		if ctx.Err() != nil {
 			return core.EndOf(ctx)
 		}
-		now := time.Now()
-		if w.busySince.IsZero() || now.Sub(w.busySeen) > busyLeast {
+		now, seen := time.Now(), w.busySeen
+		w.busySeen = now
+		if w.busySince.IsZero() || now.Sub(seen) > busyLeast {
 			w.busySince = now
 		} else if now.Sub(w.busySince) >= busyLeast && now.Sub(came) >= busyWait {
-			w.busySeen = now
 			return err
 		}
-		w.busySeen = now
 		w.stmts.Unlock()
 		w.stmts.Lock()
 	}

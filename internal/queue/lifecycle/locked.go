@@ -2,12 +2,19 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
+
+// IsLocked reports whether a write failed because other transactions have locked some of its rows: the others can be written without them.
+func IsLocked(store engine.Store, err error) bool {
+	return errors.Is(err, jobtype.ErrBusy) && store.LocksRows()
+}
 
 // Locked returns those of some jobs whose rows other transactions have locked, without waiting for them: the others can be changed now. A rule
 // of the application may need further rows all the same. Where no single rows are locked there are none.

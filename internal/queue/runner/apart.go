@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
 )
 
@@ -99,7 +100,7 @@ func (p *apart) recordEnds(ctx context.Context, c *cycle) error {
 		switch {
 		case err == nil:
 			again = nil
-		case p.store.RefusesRow(err) || isLocked(p.store, err):
+		case p.store.RefusesRow(err) || lifecycle.IsLocked(p.store, err):
 			again, err = p.completer.recordApart(again, ctx.Err() != nil)
 		}
 	}

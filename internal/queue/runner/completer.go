@@ -146,7 +146,7 @@ func (c *recorder) record(ended []*Attempt) (again []*Attempt, last error) {
 		c.store.Announce(part.signals())
 		return nil, nil
 	}
-	locked := isLocked(c.store, err)
+	locked := lifecycle.IsLocked(c.store, err)
 	if locked {
 		c.locked = err
 	}
@@ -198,11 +198,6 @@ func (c *recorder) recordLater(a *Attempt, err error, locked bool) (again []*Att
 	default:
 		return nil, c.setAside(a, err)
 	}
-}
-
-// isLocked reports whether a write failed because another transaction has locked some of its rows: the others can be written without them.
-func isLocked(store engine.Store, err error) bool {
-	return errors.Is(err, jobtype.ErrBusy) && store.LocksRows()
 }
 
 // setAside keeps an end that the database refuses, to be recorded later.

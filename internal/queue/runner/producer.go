@@ -13,6 +13,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/clock"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/outage"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -313,7 +314,7 @@ func (p *producer) failed(c *cycle, err error, stopping bool) error {
 			a.end.Apart = true
 		}
 	}
-	if isLocked(p.store, err) && len(ended) > 0 {
+	if lifecycle.IsLocked(p.store, err) && len(ended) > 0 {
 		if ended, err = p.completer.recordApart(ended, stopping); err == nil {
 			p.lookEverywhere() // a look before the cycle has left some out
 			return nil
