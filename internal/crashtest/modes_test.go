@@ -39,7 +39,7 @@ func TestUniqueModesOfManyProcesses(t *testing.T) {
 			b.round(func() {})
 		}
 		for range killed {
-			b.round(b.kill)
+			b.round(b.killer())
 		}
 		b.end(calm + killed)
 	})
@@ -88,12 +88,18 @@ func (b *bursts) round(meanwhile func()) {
 	}
 }
 
-// kill kills an enqueuer after some of its calls, and then a worker, in the middle of a run if there is one; others take their places.
-func (b *bursts) kill() {
-	i, j := rand.IntN(len(b.enqueuers)), rand.IntN(len(b.workers))
-	victim := b.enqueuers[i]
-	before, more := len(b.events(victim)), rand.IntN(4*len(modes()))
-	eventually(b.t, "the enqueuer has made some calls", func() bool { return len(b.events(victim)) >= before+more })
+// killer chooses an enqueuer, before it is asked for the calls of a round, and returns what kills it after some of them.
+func (b *bursts) killer() func() {
+	i := rand.IntN(len(b.enqueuers))
+	before, more := len(b.events(b.enqueuers[i])), rand.IntN(4*len(modes()))
+	return func() { b.kill(i, before+more) }
+}
+
+// kill kills an enqueuer that has recorded so many events, and then a worker, in the middle of a run if there is one; others take their
+// places.
+func (b *bursts) kill(i, events int) {
+	victim, j := b.enqueuers[i], rand.IntN(len(b.workers))
+	eventually(b.t, "the enqueuer has made some calls", func() bool { return len(b.events(victim)) >= events })
 	victim.kill()
 	eventually(b.t, "the worker runs a job, or no job is left", func() bool {
 		open := 0
