@@ -9,10 +9,10 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// Each column of the insert is set by an option, or by the kind. A column that is new needs an option in [conformance.EveryOption].
+// Each column of the insert is set by an option, or by the kind. A column that is new needs an option in [conformance.EveryColumn].
 func TestEveryColumnIsSet(t *testing.T) {
 	keys := []jobs.EnqueueOption{jobs.Queue("q"), jobs.In(time.Hour), jobs.Unique("u"), jobs.RequestID("r")}
-	columns, err := jobs.ColumnsOf("k", append(keys, conformance.EveryOption()...)...)
+	columns, err := jobs.ColumnsOf("k", append(keys, conformance.EveryOption(1)...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
