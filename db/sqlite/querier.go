@@ -373,7 +373,7 @@ type Querier interface {
 	ResumeQueue(ctx context.Context, arg ResumeQueueParams) (int64, error)
 	// ResumeSchedule lets a schedule go on, from the next tick on. Zero rows mean that it is not as it was read, or not there.
 	ResumeSchedule(ctx context.Context, arg ResumeScheduleParams) (int64, error)
-	// RetryConflicts makes up to n jobs whose claim was prevented by another job's key be tried now, the longest not tried first.
+	// RetryConflicts makes up to n jobs whose promotion or claim was prevented by another job's key be tried now, the longest not tried first.
 	RetryConflicts(ctx context.Context, arg RetryConflictsParams) (int64, error)
 	// RetryJob ends an attempt that failed and gives the job another one at run_after.
 	RetryJob(ctx context.Context, arg RetryJobParams) (int64, error)

@@ -80,8 +80,8 @@ func (q *Queries) DeleteExpiredJob(ctx context.Context, arg DeleteExpiredJobPara
 const deleteOldRefusals = `-- name: DeleteOldRefusals :execrows
 DELETE FROM sqluice_refusals WHERE NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS j WHERE j.id = sqluice_refusals.job_id AND COALESCE(j.status, '') IN (
-        CASE sqluice_refusals.action WHEN 'promote' THEN 'scheduled' WHEN 'expire' THEN 'scheduled' WHEN 'claim' THEN 'pending' WHEN 'conflict' THEN 'pending' WHEN 'prune' THEN 'done' ELSE 'running' END,
-        CASE sqluice_refusals.action WHEN 'prune' THEN 'failed' WHEN 'expire' THEN 'pending' ELSE '' END,
+        CASE sqluice_refusals.action WHEN 'promote' THEN 'scheduled' WHEN 'expire' THEN 'scheduled' WHEN 'claim' THEN 'pending' WHEN 'conflict' THEN 'scheduled' WHEN 'prune' THEN 'done' ELSE 'running' END,
+        CASE sqluice_refusals.action WHEN 'prune' THEN 'failed' WHEN 'expire' THEN 'pending' WHEN 'conflict' THEN 'pending' ELSE '' END,
         CASE sqluice_refusals.action WHEN 'prune' THEN 'cancelled' ELSE '' END))
 `
 
@@ -146,7 +146,7 @@ func (q *Queries) ListClaimableJobIDs(ctx context.Context, arg ListClaimableJobI
 const listDueJobIDs = `-- name: ListDueJobIDs :many
 SELECT d.id FROM sqluice_jobs AS d
 WHERE d.status = 'scheduled' AND d.run_after <= CAST(?1 AS BIGINT)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action = 'promote' AND r.again_at > CAST(?1 AS BIGINT) LIMIT 1 OFFSET 0)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action IN ('promote', 'conflict') AND r.again_at > CAST(?1 AS BIGINT) LIMIT 1 OFFSET 0)
 ORDER BY d.run_after, d.id LIMIT CAST(?2 AS BIGINT)
 `
 
@@ -390,7 +390,7 @@ type RetryConflictsParams struct {
 	N   int64 `json:"n"`
 }
 
-// RetryConflicts makes up to n jobs whose claim was prevented by another job's key be tried now, the longest not tried first.
+// RetryConflicts makes up to n jobs whose promotion or claim was prevented by another job's key be tried now, the longest not tried first.
 func (q *Queries) RetryConflicts(ctx context.Context, arg RetryConflictsParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, retryConflicts, arg.Now, arg.N)
 	if err != nil {

@@ -30,7 +30,7 @@ func RunRefusals(t *testing.T, open Open, exec func(ctx context.Context, store S
 		f.must(exec(f.ctx, f.store, string(text)))
 	}
 	for name, run := range map[string]func(*fixture, func(*fixture, string)){
-		"Many": testRefusalsOfMany, "OnePerUser": testOnePerUser, "Drain": testRefusalsInADrain, "ByHand": testRefusalsByHand,
+		"Many": testRefusalsOfMany, "OnePerUser": testOnePerUser, "OneWaits": testOneWaits, "Drain": testRefusalsInADrain, "ByHand": testRefusalsByHand,
 		"Rescue": testRefusedRescue, "Counts": testRefusedCounts, "Workers": testRefusedWorkers,
 		"Expiry": testRefusedExpiry, "Schedule": testRefusedSchedule,
 	} {
@@ -235,6 +235,28 @@ func testOnePerUser(f *fixture, _ func(*fixture, string)) {
 		want(f, "status", f.ended(id).Status, jobs.StatusDone)
 	}
 	want(f, "jobs of the user that ran at once", most, 1)
+}
+
+// A unique index over pending jobs lets one due job of each user wait at a time: the others of that user follow one after the other, and
+// those of other users are not held up.
+func testOneWaits(f *fixture, _ func(*fixture, string)) {
+	var ids []int64
+	for range 8 {
+		ids = append(ids, f.enqueue("waits", jobs.UserID("alice"), jobs.In(time.Millisecond)))
+	}
+	other := f.enqueue("waits", jobs.UserID("bob"), jobs.In(time.Millisecond))
+	release := make(chan struct{})
+	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: 2}}, on("waits", func(_ context.Context, job jobs.Job) error {
+		if job.UserID == "alice" {
+			<-release
+		}
+		return nil
+	}))
+	want(f, "status of another user's job", f.ended(other).Status, jobs.StatusDone)
+	close(release)
+	for _, id := range ids {
+		want(f, "status", f.ended(id).Status, jobs.StatusDone)
+	}
 }
 
 // A drain ends when only refused jobs are left.

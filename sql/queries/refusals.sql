@@ -28,7 +28,7 @@ UPDATE sqluice_refusals SET again_at = CAST(@now AS BIGINT)
 WHERE action = CAST(@action AS TEXT) AND again_at > CAST(@now AS BIGINT);
 
 -- name: RetryConflicts :execrows
--- RetryConflicts makes up to n jobs whose claim was prevented by another job's key be tried now, the longest not tried first.
+-- RetryConflicts makes up to n jobs whose promotion or claim was prevented by another job's key be tried now, the longest not tried first.
 UPDATE sqluice_refusals SET again_at = CAST(@now AS BIGINT)
 WHERE action = 'conflict' AND job_id IN (
     SELECT c.job_id FROM sqluice_refusals AS c
@@ -38,15 +38,15 @@ WHERE action = 'conflict' AND job_id IN (
 -- DeleteOldRefusals removes what jobs were set aside for that are gone, or have another status by now.
 DELETE FROM sqluice_refusals WHERE NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS j WHERE j.id = sqluice_refusals.job_id AND COALESCE(j.status, '') IN (
-        CASE sqluice_refusals.action WHEN 'promote' THEN 'scheduled' WHEN 'expire' THEN 'scheduled' WHEN 'claim' THEN 'pending' WHEN 'conflict' THEN 'pending' WHEN 'prune' THEN 'done' ELSE 'running' END,
-        CASE sqluice_refusals.action WHEN 'prune' THEN 'failed' WHEN 'expire' THEN 'pending' ELSE '' END,
+        CASE sqluice_refusals.action WHEN 'promote' THEN 'scheduled' WHEN 'expire' THEN 'scheduled' WHEN 'claim' THEN 'pending' WHEN 'conflict' THEN 'scheduled' WHEN 'prune' THEN 'done' ELSE 'running' END,
+        CASE sqluice_refusals.action WHEN 'prune' THEN 'failed' WHEN 'expire' THEN 'pending' WHEN 'conflict' THEN 'pending' ELSE '' END,
         CASE sqluice_refusals.action WHEN 'prune' THEN 'cancelled' ELSE '' END));
 
 -- name: ListDueJobIDs :many
 -- ListDueJobIDs lists up to n scheduled jobs whose time has come and that are not set aside, the earliest first.
 SELECT d.id FROM sqluice_jobs AS d
 WHERE d.status = 'scheduled' AND d.run_after <= CAST(@now AS BIGINT)
-  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action = 'promote' AND r.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
+  AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = d.id AND r.action IN ('promote', 'conflict') AND r.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
 ORDER BY d.run_after, d.id LIMIT CAST(@n AS BIGINT);
 
 -- name: ListStuckJobIDs :many

@@ -19,7 +19,7 @@ type Action string
 const (
 	Promote  Action = "promote"  // make a due job pending
 	Claim    Action = "claim"    // hand a pending job to a worker
-	Conflict Action = "conflict" // the same, while another job has the key of a unique index of the application
+	Conflict Action = "conflict" // one of these, while another job has the key of a unique index of the application
 	Renew    Action = "renew"    // renew the lease of a running job
 	End      Action = "end"      // record the end of an attempt
 	Rescue   Action = "rescue"   // take a job from a worker that is gone
@@ -38,7 +38,7 @@ func (a Action) Phrase() string {
 	case Claim:
 		return "let a worker claim it"
 	case Conflict:
-		return "let a worker claim it beside another job"
+		return "let it go on beside another job"
 	case Renew:
 		return "renew its lease"
 	case End:
@@ -57,11 +57,11 @@ func (a Action) Concerns(status jobtype.Status) bool {
 	switch a {
 	case Promote:
 		return status == jobtype.StatusScheduled
-	case Claim, Conflict:
+	case Claim:
 		return status == jobtype.StatusPending
 	case Prune:
 		return status.Final()
-	case Expire:
+	case Conflict, Expire:
 		return status == jobtype.StatusScheduled || status == jobtype.StatusPending
 	default:
 		return status == jobtype.StatusRunning

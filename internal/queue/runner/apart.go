@@ -171,11 +171,11 @@ func (p *apart) claim(ctx context.Context, queue string, n int64) (claimed int, 
 	return claimed, nil
 }
 
-// asideFor returns a function that sets a job aside.
+// asideFor returns a function that sets a job aside, whose promotion or claim was refused.
 func (p *apart) asideFor(ctx context.Context, action refusal.Action) func(int64, error) error {
 	return func(id int64, err error) error {
-		action := action
-		if action == refusal.Claim && p.store.KeyTaken(err) {
+		action := action // the next job's may be another
+		if p.store.KeyTaken(err) {
 			action = refusal.Conflict
 		}
 		return p.notes.Aside(p.writing, p.store.Write, p.store.Now(), action, id, err)

@@ -4,6 +4,7 @@ CREATE INDEX receipts_job ON receipts (job_id);
 CREATE TABLE balance (n INTEGER NOT NULL CHECK (n >= 0));
 INSERT INTO balance VALUES (0);
 CREATE UNIQUE INDEX one_per_user ON sqluice_jobs (user_id) WHERE status = 'running';
+CREATE UNIQUE INDEX one_waits ON sqluice_jobs (user_id) WHERE status = 'pending' AND kind = 'waits';
 CREATE TRIGGER refuse_some BEFORE UPDATE OF status ON sqluice_jobs
 WHEN NEW.status <> OLD.status
 BEGIN

@@ -63,7 +63,7 @@ OR (EXISTS (
 ) OR EXISTS (
     SELECT 1 FROM sqluice_jobs AS d
     WHERE d.status = 'scheduled' AND d.queue = l.value AND d.kind = k.value AND d.run_after <= CAST(@now AS BIGINT)
-      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action = 'promote' AND g.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
+      AND NOT EXISTS (SELECT 1 FROM sqluice_refusals AS g WHERE g.job_id = d.id AND g.action IN ('promote', 'conflict') AND g.again_at > CAST(@now AS BIGINT) LIMIT 1 OFFSET 0)
 ))
 AND NOT EXISTS (SELECT 1 FROM sqluice_kind_pauses AS h WHERE h.queue = l.value AND h.kind = k.value)
 AND NOT EXISTS (SELECT 1 FROM sqluice_queues AS q WHERE q.name = l.value AND q.paused_at IS NOT NULL);
