@@ -1,12 +1,15 @@
 # Everything a developer runs. `make` alone lists the targets.
-# demo, build and test need Go and nothing else; check also downloads the tools that go.mod pins.
+# demo, build and test need Go and nothing else; check also downloads the tools that go.mod and internal/checks/go.mod pin.
 
 SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 
 SQLC        := go run -tags tools github.com/sqlc-dev/sqlc/cmd/sqlc
-STATICCHECK := go run -tags tools honnef.co/go/tools/cmd/staticcheck
+STATICCHECK := go tool -modfile=$(CURDIR)/internal/checks/go.mod staticcheck
+
+# The modules in this one: what a program that imports the queue does not need stands in their go.mod files.
+MODULES := internal/browser metrics/promql bench
 
 # The goose command with all its drivers does not build everywhere; these tags leave SQLite's and PostgreSQL's.
 # Its version is go.mod's: goose-check compares them.
@@ -37,16 +40,8 @@ build: ## Build bin/sqluice, without cgo
 test: ## Run the tests, with LONG=1 also those that take long; needs no C compiler, and PostgreSQL only for the tests of that engine
 	@$(POSTGRES_NOTE)
 	@$(CHROMIUM_NOTE)
-	@$(MAKE) --no-print-directory -j2 test-packages test-modules
-
-.PHONY: test-modules
-test-modules:
-	cd bench && go test $(SHORT) ./...
-	cd metrics/promql && go test $(SHORT) ./...
-
-.PHONY: test-packages
-test-packages:
-	$(GOTESTSUM) --format pkgname -- -timeout 30m -p $(PACKAGES) -parallel $(PARALLEL) $(SHORT) $(SLOWEST) ./...
+	@FIRST='$(SLOWEST)' MODULES='$(MODULES)' $(GOTESTSUM) --format pkgname --raw-command -- \
+		internal/tests.sh -json -timeout 30m -p $(PACKAGES) -parallel $(PARALLEL) $(SHORT)
 
 # LONG=1 also runs what takes minutes: every point at which a copy can die, each command on PostgreSQL, browsers, chaos lanes.
 SHORT = $(if $(LONG),,-short)
@@ -67,7 +62,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 
 .PHONY: race
 race: ## Run every test under the race detector; needs a C compiler
-	CGO_ENABLED=1 go test -timeout 30m $(RACE) ./...
+	CGO_ENABLED=1 MODULES='$(RACED)' internal/tests.sh -timeout 30m $(RACE)
 
 .PHONY: check
 check: format vet ascii generated mutants-fit vulnerabilities test-check ## Run all gates
@@ -78,10 +73,7 @@ format: ## Fail when a Go file is not gofmt's
 
 .PHONY: vet
 vet: ## Run go vet and staticcheck
-	go vet ./...
-	cd bench && go vet ./...
-	cd metrics/promql && go vet ./...
-	$(STATICCHECK) ./...
+	@for module in . $(MODULES); do echo "vet $$module"; (cd "$$module"; go vet ./...; $(STATICCHECK) ./...); done
 
 .PHONY: ascii
 ascii: ## Fail when SQL is not plain ASCII, which sqlc would corrupt without an error
@@ -105,13 +97,17 @@ vulnerabilities: ## Fail when the code calls something with a known vulnerabilit
 # find no races and take ten times as long under it: `make test LONG=1` runs those, and `make race` runs everything.
 # UNRACED matches packages to leave out: where `make test LONG=1` follows, what is slow and tests processes runs once.
 UNRACED ?= ^$$
+
+# The modules whose code the race detector looks at.
+RACED := internal/browser
+
 .PHONY: test-check
 test-check:
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
 		echo "go test -timeout 30m $(RACE) -short, all packages but '$(UNRACED)'"; \
-		go test -timeout 30m $(RACE) -short $$(go list ./... | grep -vE '$(UNRACED)'); \
+		SKIP='$(UNRACED)' MODULES='$(RACED)' internal/tests.sh -timeout 30m $(RACE) -short; \
 	else \
-		echo "note: no C compiler, so the tests run without the race detector"; go test -timeout 30m ./...; \
+		echo "note: no C compiler, so the tests run without the race detector"; MODULES='$(RACED)' internal/tests.sh -timeout 30m; \
 	fi
 	cd bench && go test ./...
 	cd metrics/promql && go test ./...
@@ -188,7 +184,7 @@ benchmarks: ## Run the Go benchmarks of the hot paths ten times, for benchstat; 
 
 .PHONY: screenshots
 screenshots: ## Write pictures of the dashboard into docs/screenshots; needs Chromium, and looks best with the font Inter
-	SQLUICE_SCREENSHOTS="$(CURDIR)/docs/screenshots" go test -count=1 ./internal/browser -run '^TestScreenshots$$'
+	SQLUICE_SCREENSHOTS="$(CURDIR)/docs/screenshots" go test -C internal/browser -count=1 -run '^TestScreenshots$$'
 
 .PHONY: bench-pages
 bench-pages: ## Measure every page and list of the dashboard and its API beside 3.5 million jobs that ended (minutes)

@@ -1,11 +1,11 @@
 package gates_test
 
 import (
+	"encoding/json"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,22 +14,46 @@ import (
 // usable are the licences that linked code may have: they require only that their text is kept.
 func usable() []string { return []string{"MIT", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0"} }
 
-// direct are the modules that go.mod requires itself.
-func direct(t *testing.T) []string {
+// direct are the modules that the go.mod of a folder requires itself.
+func direct(t *testing.T, folder string) []string {
 	t.Helper()
-	var list []string
-	for line := range strings.Lines(read(t, "go.mod")) {
-		if found := regexp.MustCompile(`^\t(\S+) v\S+\n$`).FindStringSubmatch(line); found != nil {
-			list = append(list, found[1])
-		}
+	edit := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
+	edit.Dir = filepath.Join(root(t), folder)
+	text, err := edit.Output()
+	if err != nil {
+		t.Fatalf("go mod edit -json: %v", err)
 	}
-	if len(list) < 5 {
-		t.Fatalf("go.mod names only %q", list)
+	var file struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+		Tool []struct{ Path string }
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, required := range file.Require {
+		tool := slices.ContainsFunc(file.Tool, func(tool struct{ Path string }) bool { return within(required.Path, tool.Path) })
+		if !required.Indirect || tool {
+			list = append(list, required.Path)
+		}
 	}
 	return list
 }
 
-func TestDependenciesAreExplained(t *testing.T) {
+// within reports whether a package's or module's path begins with that of a module.
+func within(module, path string) bool { return strings.HasPrefix(path+"/", module+"/") }
+
+// inner are the folders of modules inside this one.
+func inner() []string {
+	return []string{"bench", "internal/browser", "internal/checks", "metrics/promql"}
+}
+
+// explained returns the rows of docs/dependencies.md by module.
+func explained(t *testing.T) map[string][]string {
+	t.Helper()
 	rows := map[string][]string{}
 	for line := range strings.Lines(read(t, "docs/dependencies.md")) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
@@ -43,26 +67,117 @@ func TestDependenciesAreExplained(t *testing.T) {
 			}
 		}
 	}
-	if want, got := slices.Sorted(slices.Values(direct(t))), slices.Sorted(maps.Keys(rows)); !slices.Equal(want, got) {
-		t.Errorf("go.mod names\n%s\ndocs/dependencies.md\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
+	return rows
+}
+
+func TestDependenciesAreExplained(t *testing.T) {
+	used := users(t)
+	for _, folder := range inner() {
+		for _, required := range direct(t, folder) {
+			if required != module && used[required] == "" {
+				used[required] = folder
+			}
+		}
 	}
-	// A new machine has only the modules that were needed so far, and a module without a folder seems to have no
-	// licence.
-	download := exec.CommandContext(t.Context(), "go", append([]string{"mod", "download"}, direct(t)...)...)
-	download.Dir = root(t)
-	if output, err := download.CombinedOutput(); err != nil {
-		t.Fatalf("go mod download: %v\n%s", err, output)
+	rows := explained(t)
+	for required, by := range used {
+		// A module that is released in parts stands in the table once.
+		part := slices.ContainsFunc(slices.Collect(maps.Keys(rows)), func(row string) bool { return row != required && within(row, required) })
+		if row, found := rows[required]; !found && !part {
+			t.Errorf("docs/dependencies.md has no row for %s, which %s uses", required, by)
+		} else if found && row[1] != by {
+			t.Errorf("docs/dependencies.md says that %s is used by %q: it is %q", required, row[1], by)
+		}
 	}
-	folders := listed(t, "list", "-m", "-f", "{{.Path}}|{{.Dir}}", "all")
-	for module, cells := range rows {
-		if got := licence(t, folders[module]); got != cells[3] {
-			t.Errorf("the licence of %s is %q, in docs/dependencies.md it is %q", module, got, cells[3])
+	for named := range rows {
+		if used[named] == "" {
+			t.Errorf("docs/dependencies.md has a row for %s, which no go.mod requires", named)
+		}
+	}
+}
+
+// users returns the modules that go.mod requires itself and, as docs/dependencies.md has them, the packages that import them.
+func users(t *testing.T) map[string]string {
+	t.Helper()
+	modules := direct(t, ".")
+	if len(modules) < 5 {
+		t.Fatalf("go.mod names only %q", modules)
+	}
+	used := map[string]string{}
+	packages, tests := map[string][]string{}, map[string]bool{}
+	imported := func(path string) string {
+		longest := ""
+		for _, candidate := range modules {
+			if within(candidate, path) && len(candidate) > len(longest) {
+				longest = candidate
+			}
+		}
+		return longest
+	}
+	list := exec.CommandContext(t.Context(), "go", "list", "-f",
+		`{{.ImportPath}}|{{join .Imports " "}}|{{join .TestImports " "}} {{join .XTestImports " "}}`, "./...")
+	list.Dir = root(t)
+	output, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for line := range strings.Lines(string(output)) {
+		parts := strings.Split(strings.TrimSpace(line), "|")
+		name := strings.TrimPrefix(parts[0], module+"/")
+		if strings.HasPrefix(name, "internal/queue/") {
+			name = "jobs"
+		}
+		for path := range strings.FieldsSeq(parts[1]) {
+			if strings.HasPrefix(name, "internal/") || strings.HasPrefix(name, "examples/") {
+				tests[imported(path)] = true
+			} else {
+				packages[imported(path)] = append(packages[imported(path)], name)
+			}
+		}
+		for path := range strings.FieldsSeq(parts[2]) {
+			tests[imported(path)] = true
+		}
+	}
+	for _, required := range modules {
+		slices.Sort(packages[required])
+		used[required] = strings.Join(slices.Compact(packages[required]), ", ")
+		if used[required] == "" {
+			used[required] = "tool"
+			if tests[required] {
+				used[required] = "tests"
+			}
+		}
+	}
+	return used
+}
+
+func TestLicencesOfDependencies(t *testing.T) {
+	rows := explained(t)
+	for _, folder := range append([]string{"."}, inner()...) {
+		var told []string
+		for _, required := range direct(t, folder) {
+			if rows[required] != nil {
+				told = append(told, required)
+			}
+		}
+		// A new machine has only the modules that were needed so far, and a module without a folder seems to have no
+		// licence.
+		download := exec.CommandContext(t.Context(), "go", append([]string{"mod", "download"}, told...)...)
+		download.Dir = filepath.Join(root(t), folder)
+		if output, err := download.CombinedOutput(); err != nil {
+			t.Fatalf("go mod download: %v\n%s", err, output)
+		}
+		folders := listed(t, folder, append([]string{"list", "-m", "-f", "{{.Path}}|{{.Dir}}"}, told...)...)
+		for _, required := range told {
+			if got := licence(t, folders[required]); got != rows[required][3] {
+				t.Errorf("the licence of %s is %q, in docs/dependencies.md it is %q", required, got, rows[required][3])
+			}
 		}
 	}
 }
 
 func TestLicencesOfWhatIsLinked(t *testing.T) {
-	folders := listed(t, "list", "-deps", "-f", "{{with .Module}}{{.Path}}|{{.Dir}}{{end}}", "./...")
+	folders := listed(t, ".", "list", "-deps", "-f", "{{with .Module}}{{.Path}}|{{.Dir}}{{end}}", "./...")
 	if len(folders) < 20 {
 		t.Fatalf("only %d modules are linked", len(folders))
 	}
@@ -73,11 +188,11 @@ func TestLicencesOfWhatIsLinked(t *testing.T) {
 	}
 }
 
-// listed returns the folders of modules that go list names.
-func listed(t *testing.T, args ...string) map[string]string {
+// listed returns the folders of modules that go list names, in a folder of the repository.
+func listed(t *testing.T, folder string, args ...string) map[string]string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", args...)
-	command.Dir = root(t)
+	command.Dir = filepath.Join(root(t), folder)
 	output, err := command.Output()
 	if err != nil {
 		t.Fatalf("go %q: %v", args, err)

@@ -32,7 +32,7 @@ func Root() (string, error) {
 }
 
 // Files returns the files below a folder of the repository whose names end in suffix, as slash-separated paths relative
-// to root. It skips hidden folders, testdata and nested modules.
+// to root, those of inner modules too. It skips hidden folders, testdata and npm's modules.
 func Files(root, folder, suffix string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
@@ -59,13 +59,8 @@ func enter(root, path, name string) error {
 	if path == root {
 		return nil
 	}
-	if strings.HasPrefix(name, ".") || name == "testdata" {
+	if strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules" {
 		return fs.SkipDir
-	}
-	if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
-		return fs.SkipDir
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
 	}
 	return nil
 }

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# tests.sh FLAGS...: runs `go test FLAGS` on the packages of this module and, meanwhile, of the modules in it, one after the other. Those
+# have requirements of their own, which no program that imports this module gets.
+# MODULES names some of them, SKIP matches packages to leave out, and FIRST are packages that begin first.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+packages() { go list ./... | { grep -vE "${SKIP:-^$}" || true; }; }
+
+inside() {
+    local module code=0
+    for module in ${MODULES-internal/browser metrics/promql bench}; do
+        pushd "$module" >/dev/null
+        packages >"$work/packages"
+        if [[ -s $work/packages ]]; then
+            xargs go test "$@" <"$work/packages" || code=1
+        fi
+        popd >/dev/null
+    done
+    return "$code"
+}
+
+inside "$@" >"$work/out" &
+code=0
+# shellcheck disable=SC2046 # a word a package
+go test "$@" ${FIRST:-} $(packages) || code=1
+wait $! || code=1
+cat "$work/out"
+exit "$code"
