@@ -17,7 +17,7 @@ import (
 )
 
 // within bounds the wait for an expected state of a page.
-const within = 30 * time.Second
+const within = 2 * time.Minute
 
 // startChromium starts a browser, which ends with the test. Without one the test is skipped where the browser is
 // optional.

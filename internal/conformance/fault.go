@@ -85,7 +85,7 @@ func testClockForward(f *fixture) {
 	client := jobs.New(engine.SealStore(store))
 	id := f.enqueue("k")
 	started, release := make(chan struct{}), make(chan struct{})
-	f.startOn(client, jobs.Config{Lease: time.Second}, on("k", func(context.Context, jobs.Job) error {
+	f.startOn(client, jobs.Config{Lease: 3 * time.Second}, on("k", func(context.Context, jobs.Job) error {
 		close(started) // a second start would panic
 		<-release
 		return nil

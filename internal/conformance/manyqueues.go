@@ -82,7 +82,7 @@ func testFailedCycleOfManyQueues(f *fixture) {
 	client := jobs.New(engine.SealStore(failingExchange{engine.StoreOf(f.client.Store()), &armed}))
 	f.startOn(client, jobs.Config{Queues: fewManySlots()}, on("k", nothing))
 	f.ended(f.enqueue("k", jobs.Queue(nameOfMany(1))))
-	id := f.enqueue("k", jobs.Queue(nameOfMany(2)), jobs.In(100*time.Millisecond))
+	id := f.enqueue("k", jobs.Queue(nameOfMany(2)), jobs.In(time.Second))
 	armed.Store(true)
 	want(f, "status", f.ended(id).Status, jobs.StatusDone)
 	if armed.Load() {

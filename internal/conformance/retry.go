@@ -51,7 +51,7 @@ func testDefaultDelay(f *fixture) {
 	id := f.enqueue("k", jobs.Tags("t"))
 	// The delay of the first attempt is about a second: the job may be due again before the drain ends.
 	started := make(chan int, 10)
-	f.start(jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+	f.start(jobs.Config{}, onKind(jobs.Kind[json.RawMessage]{Name: "k"}, func(_ context.Context, job jobs.Job) error {
 		started <- job.Attempt
 		return errors.New("failed")
 	}))

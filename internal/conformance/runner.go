@@ -19,8 +19,9 @@ import (
 // handle is a kind and its handler, to be given to a runner.
 type handle func(*jobs.Runner)
 
+// on runs jobs of a kind by the handler. Those that fail are retried an hour later: a slow machine must not retry one within the test.
 func on(kind string, handler func(ctx context.Context, job jobs.Job) error) handle {
-	return onKind(jobs.Kind[json.RawMessage]{Name: kind}, handler)
+	return onKind(jobs.Kind[json.RawMessage]{Name: kind, RetryDelay: jobs.FixedRetry(time.Hour)}, handler)
 }
 
 func onKind(kind jobs.Kind[json.RawMessage], handler func(ctx context.Context, job jobs.Job) error) handle {

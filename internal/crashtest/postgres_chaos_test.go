@@ -66,12 +66,15 @@ func chaos(t *testing.T, n int, crash func(t *testing.T, cluster *testdb.Cluster
 			Do: "worker", DB: address, Name: fmt.Sprint("worker", i), Queues: map[string]int{"default": 10},
 		}))
 	}
+	for _, w := range workers { // a late one might find no job left
+		w.said("worker started")
+	}
 	for i := range 3 {
 		enqueuers = append(enqueuers, start(t, role{Do: "enqueue", DB: address, Name: fmt.Sprint("enqueuer", i), Jobs: n/3 + 1}))
 	}
 	all := append(enqueuers, workers...)
-	for _, p := range all {
-		eventually(t, "all processes are at work", func() bool { return len(p.events()) > 0 })
+	for _, p := range enqueuers {
+		eventually(t, "all enqueuers are at work", func() bool { return len(p.events()) > 0 })
 	}
 	before := terminate(t, cluster, address, seed, all)
 	eventually(t, "half of the jobs are there", func() bool {

@@ -16,18 +16,18 @@ import (
 // write waits for it: the worker keeps renewing its leases, and no other worker takes any of its jobs.
 func TestPostgresOpenCompletion(t *testing.T) {
 	address, client := postgresQueue(t, testdb.StartPostgres(t))
-	const lease = time.Second
+	const lease = 5 * time.Second
 	held := enqueueMany(t, client, "complete", 1)[0]
 	beside := enqueueMany(t, client, "block", 1)[0]
 	queues := map[string]int{"default": 2}
 	worker := start(t, role{Do: "worker", DB: address, Name: "worker", Queues: queues, Lease: lease.String()})
 	eventually(t, "the job is completed, not committed", func() bool { return len(only(worker.events(), "complete", 1)) == 1 })
-	other := start(t, role{Do: "worker", DB: address, Name: "other", Queues: queues, Lease: "3s"})
+	other := start(t, role{Do: "worker", DB: address, Name: "other", Queues: queues, Lease: lease.String()})
 	other.said("worker started")
 
 	first := heartbeat(t, client, "worker")
 	eventually(t, "the worker has renewed its lease for long", func() bool {
-		return heartbeat(t, client, "worker").Sub(first) > 5*lease || len(other.events()) > 0
+		return heartbeat(t, client, "worker").Sub(first) > 2*lease || len(other.events()) > 0
 	})
 	for _, id := range []int64{held, beside} {
 		job, err := client.Get(t.Context(), id)

@@ -24,7 +24,7 @@ func TestPostgresRestartKeepsWorkers(t *testing.T) {
 	})
 	// One is back only after the new worker has checked the locks.
 	t.Run("LateWorker", func(t *testing.T) {
-		restartBesideWorkers(t, 12*time.Second, func(workers []*process) func() {
+		restartBesideWorkers(t, 30*time.Second, func(workers []*process) func() {
 			workers[0].stop()
 			return func() { workers[0].signal(syscall.SIGCONT) }
 		})

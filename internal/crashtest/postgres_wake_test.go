@@ -19,7 +19,7 @@ func TestPostgresWake(t *testing.T) {
 	})
 	worker.said("worker started")
 	// A job found by a poll exceeds the limit.
-	list := latencies(t, start(t, role{Do: "ask", DB: address}), worker, 300, poll-10*time.Second)
+	list := latencies(t, start(t, role{Do: "ask", DB: address}), worker, 60, poll-10*time.Second)
 	logLatencies(t, "from the enqueue's return", list)
 	worker.release()
 }

@@ -103,7 +103,7 @@ func testMigrationWaits(t *testing.T, site *site) {
 		_, err := client.Migrate(t.Context())
 		done <- err
 	}()
-	admin := dial(t, url)
+	admin := dial(t, with(url, "statement_timeout=0"))
 	eventually(t, "it has waited for longer", func() bool { return scan[bool](t, admin, "waits_long") })
 	select {
 	case err := <-done:

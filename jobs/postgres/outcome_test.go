@@ -85,7 +85,7 @@ func testConnectionBreaksAtCommit(t *testing.T, site *site) {
 		t.Run(name, func(t *testing.T) {
 			_, _, url := site.queue(t)
 			p := newProxy(t, url)
-			store, client := open(t, with(p.url(url), "pool_max_conns=1"), silentAfter(500*time.Millisecond))
+			store, client := open(t, with(p.url(url), "pool_max_conns=1"), silentAfter(5*time.Second))
 			must(t, client.CheckSchema(t.Context()))
 			p.onCommit(func(number int) fate {
 				if number == 1 {

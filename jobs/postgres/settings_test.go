@@ -38,7 +38,7 @@ func testRecountUnderATimeout(t *testing.T, site *site) {
 	store, client, url := site.queue(t)
 	endUncounted(t, store, client)
 	exec(t, dial(t, url), "slow_changes")
-	setForAll(t, url, "statement_timeout = '150ms'")
+	setForAll(t, url, "statement_timeout = '1500ms'")
 	_, impatient := open(t, url)
 	wrong, err := inspect.New(impatient).Recount(t.Context())
 	must(t, err)

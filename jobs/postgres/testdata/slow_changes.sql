@@ -1,2 +1,2 @@
-CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.5); RETURN NEW; END $$;
+CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2); RETURN NEW; END $$;
 CREATE TRIGGER slowly BEFORE INSERT ON sqluice_job_changes FOR EACH ROW EXECUTE FUNCTION slowly();
