@@ -13,7 +13,7 @@ import (
 
 var (
 	errNotDatabase = errors.New("it is not a SQLite database")
-	errCorrupt     = errors.New("the database file is damaged, or a -wal file that was left belongs to another (as after cp in place of `sqluice restore`): restore a backup by `sqluice restore`, or see https://www.sqlite.org/recovery.html")
+	errCorrupt     = errors.New("the database file is damaged: restore a backup by `sqluice restore`, or see https://www.sqlite.org/recovery.html")
 	errReadOnly    = errors.New("the database file or its folder is read-only")
 	errUnseen      = errors.New("the database's files cannot be looked at")
 	errCannotOpen  = errors.New("the file cannot be opened: check that its folder exists and may be written to")

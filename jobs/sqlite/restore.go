@@ -93,18 +93,13 @@ func checkBackup(ctx context.Context, backup, path string) (err error) {
 			return fmt.Errorf("%s is beside it, so a program has it open, or it is a part of a database: use what `sqluice backup` wrote", backup+suffix)
 		}
 	}
-	name := url.URL{Scheme: "file", Path: filepath.ToSlash(backup), RawQuery: "mode=ro&immutable=1"}
-	pool, err := sql.Open("sqlite", name.String())
+	pool, err := openAlone(backup)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	var found string
-	if err := pool.QueryRowContext(ctx, control("integrity_check")).Scan(&found); err != nil {
-		return translate(err)
-	}
-	if found != "ok" {
-		return fmt.Errorf("it is damaged: %s", found)
+	if err := checkPages(ctx, pool); err != nil {
+		return err
 	}
 	if err := checkEncoding(ctx, pool); err != nil {
 		return err
@@ -117,6 +112,24 @@ func checkBackup(ctx context.Context, backup, path string) (err error) {
 		return errors.New("it holds no queue")
 	case have > want:
 		return &jobs.SchemaError{Have: have, Want: want}
+	}
+	return nil
+}
+
+// openAlone opens a database file to read it without locks, and without what stands beside it.
+func openAlone(path string) (*sql.DB, error) {
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=ro&immutable=1"}
+	return sql.Open("sqlite", name.String())
+}
+
+// checkPages looks at all pages and indexes of a database.
+func checkPages(ctx context.Context, pool *sql.DB) error {
+	var found string
+	if err := pool.QueryRowContext(ctx, control("integrity_check")).Scan(&found); err != nil {
+		return translate(err)
+	}
+	if found != "ok" {
+		return fmt.Errorf("it is damaged: %s", found)
 	}
 	return nil
 }

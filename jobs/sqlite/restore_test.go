@@ -5,8 +5,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -90,6 +92,36 @@ func TestRestoreAfterACrash(t *testing.T) {
 	}
 	if ids := idsAt(t, kept); len(ids) != 3 {
 		t.Errorf("the one before has the jobs %v", ids)
+	}
+}
+
+// A backup that was copied over a database beside the WAL of a killed process: the error names that file.
+func TestACopyBesideAStaleWALIsNamed(t *testing.T) {
+	path, backup := backedUp(t)
+	store, err := openBackend(t.Context(), path)
+	must(t, err)
+	_, err = jobs.New(store).EnqueueMany(t.Context(), "k", slices.Repeat([]json.RawMessage{json.RawMessage("3")}, 2000))
+	must(t, err)
+	crashed := filepath.Join(t.TempDir(), "jobs.db")
+	for from, to := range map[string]string{backup: crashed, path + "-wal": crashed + "-wal"} {
+		data, err := os.ReadFile(from)
+		must(t, err)
+		must(t, os.WriteFile(to, data, 0o600))
+	}
+	before := time.Now().Add(-time.Minute)
+	must(t, os.Chtimes(crashed+"-wal", before, before))
+	must(t, store.Close())
+	store, err = openBackend(t.Context(), crashed)
+	if err == nil {
+		t.Fatal("it was opened", store.Close())
+	}
+	if !errors.Is(err, errCorrupt) || !strings.Contains(err.Error(), crashed+"-wal was older than the database") {
+		t.Errorf("the error is %v", err)
+	}
+	_, err = Restore(t.Context(), backup, crashed)
+	must(t, err)
+	if ids := idsAt(t, crashed); len(ids) != 1 {
+		t.Errorf("the database has the jobs %v", ids)
 	}
 }
 

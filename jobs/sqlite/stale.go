@@ -17,6 +17,28 @@ func (e *StaleError) Error() string {
 	return e.Path + " was left by a database that is gone: bring that database back, or, if its jobs are not needed, move the file away"
 }
 
+// olderWAL returns the path of the WAL at path if it has not been written since the database was; "" if it was, or there is none. SQLite
+// leaves such a WAL when a process dies after a checkpoint; otherwise another database lay there before.
+func olderWAL(path string) string {
+	main, err := os.Lstat(path)
+	if err != nil {
+		return ""
+	}
+	wal, err := os.Lstat(path + "-wal")
+	if err != nil || wal.Size() == 0 || !wal.ModTime().Before(main.ModTime()) {
+		return ""
+	}
+	return path + "-wal"
+}
+
+// nameStaleWAL names the WAL, which was older than the database when that was opened, if err says that the database is damaged.
+func nameStaleWAL(wal string, err error) error {
+	if wal == "" || !errors.Is(err, errCorrupt) {
+		return err
+	}
+	return fmt.Errorf("%s was older than the database: it was probably left by another one, as by `cp` of a backup over a database, and has damaged this one. Put the backup in its place once more, by `sqluice restore` (%w)", wal, err)
+}
+
 // checkNotStale returns a [StaleError] if there is no database at path, or an empty file, and SQLite's files of an
 // earlier database are still beside it.
 func checkNotStale(path string) error {

@@ -25,6 +25,9 @@ type sealed = engine.SealedStore
 // Open opens the database in a file, which it makes when there is none. It does not migrate: see
 // [jobs.Client.Migrate]. The file must lie on a local file system, because WAL needs shared memory; ":memory:" is
 // refused, because a queue lives in several connections.
+//
+// An application may have tables of its own in the file. Each commit to them wakes the idle runners of all processes, which look and find
+// nothing: with hundreds a second and many processes, give the queue a file of its own.
 func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 	return newStore(openBackend(ctx, path, opts...))
 }

@@ -12,6 +12,9 @@ const (
 	// 64 MiB of what a large transaction or a reader took.
 	walLarge = 128 << 20
 
+	// walSurely is how long a WAL stays so large before a reader is to blame: after one large transaction the next commit begins it anew.
+	walSurely = 5 * time.Second
+
 	// walTellEvery is how often one that stays so large is told of.
 	walTellEvery = 30 * time.Second
 )
@@ -22,19 +25,24 @@ type swell struct {
 	logger *slog.Logger
 	path   string
 	large  int64
-	told   time.Time // zero while it is not large
+	since  time.Time // when a commit first found it large; zero while it is not
+	told   time.Time // zero while that was not told
 }
 
 // see takes the WAL's size after a commit.
 func (s *swell) see(size int64) {
 	switch {
-	case size >= s.large && time.Since(s.told) >= walTellEvery:
+	case size >= s.large && s.since.IsZero():
+		s.since = time.Now()
+	case size >= s.large && time.Since(s.since) >= walSurely && time.Since(s.told) >= walTellEvery:
 		s.told = time.Now()
 		s.logger.Warn("sqlite: the WAL grows: a read transaction that does not end, in any program that has the file open, keeps it from being brought to the database",
 			"database", s.path, "bytes", size)
-	case size < s.large && !s.told.IsZero():
-		s.told = time.Time{}
-		s.logger.Info("sqlite: the WAL is of its usual size again", "database", s.path, "bytes", size)
+	case size < s.large:
+		if !s.told.IsZero() {
+			s.logger.Info("sqlite: the WAL is of its usual size again", "database", s.path, "bytes", size)
+		}
+		s.since, s.told = time.Time{}, time.Time{}
 	}
 }
 

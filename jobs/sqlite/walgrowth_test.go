@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // A program that reads and does not end its transaction lets the WAL grow: the writers say so. After it the WAL shrinks.
@@ -62,5 +65,50 @@ func TestAWALThatGrowsIsToldOf(t *testing.T) {
 	}
 	if _, err := os.Stat(store.path); err != nil {
 		t.Error(err)
+	}
+}
+
+// A reader is blamed when the WAL stays large, and not after one large transaction: the next commit begins the WAL anew.
+func TestOneLargeTransactionBlamesNoReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		s := swell{logger: slog.New(slog.NewTextHandler(&log, nil)), large: 100}
+		see := func(size int64, later time.Duration, grows, usual int) {
+			t.Helper()
+			time.Sleep(later)
+			s.see(size)
+			if n := strings.Count(log.String(), "the WAL grows"); n != grows {
+				t.Errorf("%d warnings, not %d", n, grows)
+			}
+			if n := strings.Count(log.String(), "of its usual size again"); n != usual {
+				t.Errorf("it is told %d times that it shrank, not %d", n, usual)
+			}
+		}
+		see(10, 0, 0, 0)
+		see(1000, 0, 0, 0) // the large transaction
+		see(50, time.Hour, 0, 0)
+		see(1000, 0, 0, 0)
+		see(1000, walSurely-1, 0, 0)
+		see(1000, 1, 1, 0)
+		see(1000, walTellEvery-1, 1, 0)
+		see(1000, 1, 2, 0)
+		see(50, 1, 2, 1)
+		see(50, 1, 2, 1)
+	})
+}
+
+// A queue does as that expects.
+func TestTheWALShrinksAfterALargeTransaction(t *testing.T) {
+	store, client := queue(t)
+	payload, err := json.Marshal(strings.Repeat("x", 900_000))
+	must(t, err)
+	_, err = client.EnqueueMany(t.Context(), "k", slices.Repeat([]json.RawMessage{payload}, 160))
+	must(t, err)
+	if size, err := store.walSize(); err != nil || size < walLarge {
+		t.Errorf("after the transaction the WAL has %d bytes, %v", size, err)
+	}
+	enqueue(t, client, "k")
+	if size, err := store.walSize(); err != nil || size >= walLarge {
+		t.Errorf("after the next commit the WAL has %d bytes, %v", size, err)
 	}
 }
