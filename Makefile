@@ -43,6 +43,10 @@ test: ## Run the tests, with LONG=1 also those that take long; needs no C compil
 	@FIRST='$(SLOWEST)' MODULES='$(MODULES)' $(GOTESTSUM) --format pkgname --raw-command -- \
 		internal/tests.sh -json -timeout 30m -p $(PACKAGES) -parallel $(PARALLEL) $(SHORT)
 
+.PHONY: test-all
+test-all: ## Run all tests, as CI does: the same as make test LONG=1
+	@$(MAKE) --no-print-directory test LONG=1
+
 # LONG=1 also runs what takes minutes: every point at which a copy can die, each command on PostgreSQL, browsers, chaos lanes.
 SHORT = $(if $(LONG),,-short)
 
@@ -114,6 +118,7 @@ test-check:
 
 .PHONY: generate
 generate: ## Generate db/ from sql/
+	@echo "The first run compiles sqlc, which takes minutes."
 	$(SQLC) generate
 	go run ./internal/gentypes
 
@@ -127,7 +132,7 @@ goose-check: ## Run the real goose command on both engines' migrations: up, stat
 
 .PHONY: conformance
 conformance: ## Run the conformance suite on each engine and write docs/conformance.md
-	go test -count=1 -json ./jobs/sqlite ./jobs/postgres -run '^TestConformance' | go run ./internal/conftable docs/conformance.md
+	go test -count=1 -json ./jobs/sqlite ./jobs/postgres -run '^Test(Conformance|Deadlines|RulesOfTheApplication|TriggersMeddle|ClockThatFails)' | go run ./internal/conftable docs/conformance.md
 
 .PHONY: mutants
 mutants: ## Break the fence, the guards and the boot check one at a time: a named test must catch each (takes minutes)

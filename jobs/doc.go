@@ -35,7 +35,8 @@ the same on both, and the same tests hold both.
     one transaction: see [CompleteTx].
   - A worker whose process dies is noticed in about a second. Jobs of living workers are left alone.
   - One process wins a job and a unique key, however many compete.
-  - Jobs of a queue run by [Priority], then by due time, then by id.
+  - Jobs of a queue run by [Priority], then by due time, then by id. On PostgreSQL a job whose transaction commits late behind a
+    backlog may follow newer jobs of its priority for about a second.
 
 SQLite with the default durability may lose the last commits at a power loss; docs/reliability.md has the details.
 

@@ -13,7 +13,8 @@ type Job = jobtype.Job
 
 // CompleteTx ends the handler's job well inside the caller's transaction: the handler's own writes and the end of the
 // job are committed together or not at all. result may be nil. The handler then commits and returns nil; if it
-// returns an error, or the transaction is rolled back, the job's fate is decided as if CompleteTx had not been called.
+// returns an error, or the transaction is rolled back, the job's fate is decided as if CompleteTx had not been called: so return the
+// commit's error, since nil after a rollback means done, without the result.
 // The error is [ErrLeaseLost] when another worker has taken the job: roll back.
 func CompleteTx(ctx context.Context, tx Tx, job Job, result any) error {
 	held := job.Holder()

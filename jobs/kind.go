@@ -97,7 +97,7 @@ func (k Kind[T]) Enqueue(ctx context.Context, c *Client, args T, opts ...Enqueue
 }
 
 // EnqueueMany adds one job for each of args, in one transaction: all of them or none. It returns a receipt for each, in order. All
-// payloads are encoded before the transaction begins, and are in memory together.
+// payloads are encoded before the transaction begins, and are in memory together. See [Client.EnqueueMany] for very many.
 func (k Kind[T]) EnqueueMany(ctx context.Context, c *Client, args []T, opts ...EnqueueOption) ([]Receipt, error) {
 	receipts, err := c.enqueueMany(ctx, k.enqueue(opts), len(args), func(i int) ([]byte, error) { return json.Marshal(args[i]) })
 	if err != nil {

@@ -92,7 +92,8 @@ type Config struct {
 	// OnBoot is what to do at the start with jobs whose worker is gone.
 	OnBoot OnBoot
 
-	// MaxCrashes fails a job that was running when its worker's process died so often; 3 when 0.
+	// MaxCrashes fails a job that was running when its worker's process died so often; 3 when 0. Crashes add up over the whole life
+	// of a job, and attempts that went well between them, such as snoozes, forgive none. A retry by hand does.
 	MaxCrashes int
 
 	// Retention is how long ended jobs are kept.

@@ -3,6 +3,7 @@ package main
 import (
 	"database/sql"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -189,4 +190,27 @@ func TestBackupWhileOthersWrite(t *testing.T) {
 	copied.drain(execFlag(t, "k", "echo"))
 	c.fails(exitFailure, []string{copied.db, "exists"}, "backup", copied.db)
 	c.fails(exitFailure, []string{c.db + ".missing"}, "backup", c.db+".missing/copy")
+}
+
+// The database of before is kept, and the message names it; what is no backup is refused by name and changes nothing.
+func TestRestore(t *testing.T) {
+	c := newCLI(t)
+	first := c.enqueue("k")
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	c.ok("backup", backup)
+	c.enqueue("k")
+	c.fails(exitFailure, []string{c.db, backup + ".missing"}, "restore", backup+".missing")
+	c.fails(exitFailure, []string{"it is the database itself"}, "restore", c.db)
+	out := c.ok("restore", backup)
+	_, kept, found := strings.Cut(strings.TrimSpace(out), "the database before is ")
+	if !found || !strings.HasPrefix(out, "restored "+c.db+" from "+backup) {
+		t.Fatalf("restore says %q", out)
+	}
+	if list := c.ok("list"); strings.Count(list, "pending") != 1 || !strings.Contains(list, first) {
+		t.Errorf("the database has %s", list)
+	}
+	if list := (&cli{t, kept}).ok("list"); strings.Count(list, "pending") != 2 {
+		t.Errorf("%s has %s", kept, list)
+	}
+	c.fails(exitUsage, []string{"pg_restore"}, "--db", "postgres://localhost/x", "restore", backup)
 }

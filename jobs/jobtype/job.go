@@ -85,7 +85,8 @@ func (j Job) SetResult(v any) error {
 }
 
 // SetProgress notes how far the attempt has come, as any value that encodes to JSON; others see it at once. The error
-// is [ErrLeaseLost] when another worker has taken the job. It is an error outside a handler.
+// is [ErrLeaseLost] when another worker has taken the job. It is an error outside a handler. While the handler has a transaction open
+// that has written, on SQLite, the call waits for that one's lock, for five seconds, and fails with [ErrBusy]: set it before or after.
 func (j Job) SetProgress(ctx context.Context, v any) error {
 	if j.held == nil {
 		return ErrNotHeld("set the progress of", j.ID)
