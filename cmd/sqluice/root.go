@@ -36,6 +36,7 @@ func (a *app) rootCommand() *cobra.Command {
 		Use:           "sqluice COMMAND",
 		Short:         "A job queue in SQLite or PostgreSQL",
 		Long:          rootHelp,
+		Version:       programVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -47,6 +48,7 @@ func (a *app) rootCommand() *cobra.Command {
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetVersionTemplate("sqluice {{.Version}}\n")
 	root.PersistentFlags().Var(&databaseValue{&a.db}, "db",
 		forms+" (default $"+databaseVariable+" or "+defaultDatabase+")")
 	root.SetFlagErrorFunc(flagError)
