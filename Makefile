@@ -130,6 +130,10 @@ goose-check: ## Run the real goose command on both engines' migrations: up, stat
 	GOBIN="$$dir" go install -tags '$(GOOSE_TAGS)' github.com/pressly/goose/v3/cmd/goose@$(GOOSE_VERSION); \
 	SQLUICE_GOOSE="$$dir/goose" go test ./sql -count=1 -v -run '^TestGooseCommand$$'
 
+.PHONY: newest
+newest: ## Run the conformance tests with the newest release of each driver, where go.mod has an older one
+	internal/newest.sh
+
 .PHONY: conformance
 conformance: ## Run the conformance suite on each engine and write docs/conformance.md
 	go test -count=1 -json ./jobs/sqlite ./jobs/postgres -run '^Test(Conformance|Deadlines|RulesOfTheApplication|TriggersMeddle|ClockThatFails)' | go run ./internal/conftable docs/conformance.md
