@@ -310,7 +310,7 @@ WHERE true
 ON CONFLICT (job_id, action) DO UPDATE SET message = excluded.message, last_at = excluded.last_at,
     times = CASE WHEN sqluice_refusals.times < 1000000000 THEN sqluice_refusals.times + 1 ELSE 1000000000 END,
     again_at = CASE
-        WHEN sqluice_refusals.again_at < sqluice_refusals.last_at THEN excluded.again_at
+        WHEN 2 * (sqluice_refusals.again_at - sqluice_refusals.last_at) < excluded.again_at - excluded.last_at THEN excluded.again_at
         WHEN 2 * (sqluice_refusals.again_at - sqluice_refusals.last_at) < CASE excluded.action WHEN 'prune' THEN 86400000000 WHEN 'conflict' THEN 60000000 ELSE 600000000 END
         THEN excluded.last_at + 2 * (sqluice_refusals.again_at - sqluice_refusals.last_at)
         ELSE excluded.last_at + CASE excluded.action WHEN 'prune' THEN 86400000000 WHEN 'conflict' THEN 60000000 ELSE 600000000 END END
@@ -325,7 +325,8 @@ type NoteRefusalParams struct {
 }
 
 // NoteRefusal notes that the database refuses an action with a job, and sets the job aside for it: until again_at the first time,
-// then twice as long each time, at most for ten minutes, a minute for a conflict, or a day for pruning.
+// then twice as long each time, at most for ten minutes, a minute for a conflict, or a day for pruning. After a try on demand it is
+// never less than the first time.
 func (q *Queries) NoteRefusal(ctx context.Context, arg NoteRefusalParams) error {
 	_, err := q.db.Exec(ctx, noteRefusal,
 		arg.JobID,

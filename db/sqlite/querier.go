@@ -300,7 +300,8 @@ type Querier interface {
 	// the end of the transaction. On SQLite, where one transaction writes at a time anyway, it does nothing.
 	LockCounts(ctx context.Context) error
 	// NoteRefusal notes that the database refuses an action with a job, and sets the job aside for it: until again_at the first time,
-	// then twice as long each time, at most for ten minutes, a minute for a conflict, or a day for pruning.
+	// then twice as long each time, at most for ten minutes, a minute for a conflict, or a day for pruning. After a try on demand it is
+	// never less than the first time.
 	NoteRefusal(ctx context.Context, arg NoteRefusalParams) error
 	// NoteScheduleJob notes the last job of a schedule and its tick, and the tick that it owes.
 	NoteScheduleJob(ctx context.Context, arg NoteScheduleJobParams) error

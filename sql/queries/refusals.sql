@@ -1,6 +1,7 @@
 -- name: NoteRefusal :exec
 -- NoteRefusal notes that the database refuses an action with a job, and sets the job aside for it: until again_at the first time,
--- then twice as long each time, at most for ten minutes, a minute for a conflict, or a day for pruning.
+-- then twice as long each time, at most for ten minutes, a minute for a conflict, or a day for pruning. After a try on demand it is
+-- never less than the first time.
 INSERT INTO sqluice_refusals (job_id, action, times, message, first_at, last_at, again_at)
 SELECT CAST(@job_id AS BIGINT), CAST(@action AS TEXT), 1, CAST(@message AS TEXT), CAST(@now AS BIGINT), CAST(@now AS BIGINT),
        CAST(@again_at AS BIGINT)
@@ -8,7 +9,7 @@ WHERE true
 ON CONFLICT (job_id, action) DO UPDATE SET message = excluded.message, last_at = excluded.last_at,
     times = CASE WHEN sqluice_refusals.times < 1000000000 THEN sqluice_refusals.times + 1 ELSE 1000000000 END,
     again_at = CASE
-        WHEN sqluice_refusals.again_at < sqluice_refusals.last_at THEN excluded.again_at
+        WHEN 2 * (sqluice_refusals.again_at - sqluice_refusals.last_at) < excluded.again_at - excluded.last_at THEN excluded.again_at
         WHEN 2 * (sqluice_refusals.again_at - sqluice_refusals.last_at) < CASE excluded.action WHEN 'prune' THEN 86400000000 WHEN 'conflict' THEN 60000000 ELSE 600000000 END
         THEN excluded.last_at + 2 * (sqluice_refusals.again_at - sqluice_refusals.last_at)
         ELSE excluded.last_at + CASE excluded.action WHEN 'prune' THEN 86400000000 WHEN 'conflict' THEN 60000000 ELSE 600000000 END END;
