@@ -2,11 +2,15 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // A refused job is tried again after twice the time at each refusal, up to the most of its action. After a try on
@@ -52,6 +56,62 @@ func testRefusalTimes(f *fixture, _ func(*fixture, string)) {
 				f.Errorf("%s: refused %s later on demand it is tried again after %s, not %s", action, later, have, first)
 			}
 			now = again.Add(24 * time.Hour)
+		}
+	}
+}
+
+// A job whose lease the database does not let renew loses it, and says why; the others of its worker keep theirs.
+func testRefusedRenewal(f *fixture, _ func(*fixture, string)) {
+	ids := f.addMany("renewed", 10)
+	refused := ids[slices.IndexFunc(ids, func(id int64) bool { return id%50 == 8 })]
+	release, lost := make(chan struct{}), make(chan jobs.Job, 100)
+	f.start(jobs.Config{Queues: map[string]int{jobs.DefaultQueue: len(ids)}, Lease: 3 * time.Second},
+		on("renewed", func(ctx context.Context, job jobs.Job) error {
+			select {
+			case <-release:
+			case <-ctx.Done():
+				if errors.Is(context.Cause(ctx), jobs.ErrLeaseLost) {
+					lost <- job
+				}
+			}
+			return nil
+		}))
+	first := map[int64]jobs.Job{}
+	for _, id := range ids {
+		first[id] = f.becomes(id, jobs.StatusRunning)
+	}
+	f.eventually("the refused renewal is named", func() bool {
+		d, err := inspect.New(f.client).Why(f.ctx, refused)
+		f.must(err)
+		return slices.ContainsFunc(d.Findings, func(finding inspect.Finding) bool {
+			return finding.Reason == inspect.ReasonRefused && strings.Contains(finding.Text, refusal.Renew.Phrase()) &&
+				strings.Contains(finding.Text, "no renewal today")
+		})
+	})
+	job := receive(f, "the end of the lease that is not renewed", lost)
+	want(f, "the job that lost its lease", job.ID, refused)
+	for _, e := range f.errors(refused) {
+		want(f, "cause", e.Cause, jobs.CauseLost)
+	}
+	for _, id := range ids {
+		if id == refused {
+			continue
+		}
+		f.eventually("the lease of another job is renewed", func() bool {
+			return f.get(id).LeaseUntil.Sub(first[id].LeaseUntil) > 1500*time.Millisecond
+		})
+		now := f.get(id)
+		want(f, "attempt of another job", now.Attempt, 1)
+		want(f, "holder of another job", now.WorkerID, first[id].WorkerID)
+		f.wantWhy(id, inspect.ReasonRunning)
+	}
+	close(release)
+	for _, id := range ids {
+		job := f.ended(id)
+		want(f, "status", job.Status, jobs.StatusDone)
+		want(f, "crashes", job.Crashes, 0)
+		if id != refused {
+			want(f, "attempts of another job", job.Attempt, 1)
 		}
 	}
 }

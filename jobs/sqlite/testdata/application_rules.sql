@@ -15,6 +15,11 @@ BEGIN
     SELECT RAISE(ABORT, 'no expiry today') WHERE NEW.status = 'cancelled' AND OLD.attempt = 0 AND NEW.kind = 'many' AND NEW.id % 50 = 7;
     UPDATE balance SET n = n - 1 WHERE NEW.status = 'done' AND NEW.kind = 'many' AND NEW.id % 50 = 4;
 END;
+CREATE TRIGGER refuse_renewal BEFORE UPDATE OF lease_until ON sqluice_jobs
+WHEN NEW.status = 'running' AND OLD.status = 'running' AND NEW.kind = 'renewed' AND NEW.id % 50 = 8
+BEGIN
+    SELECT RAISE(ABORT, 'no renewal today');
+END;
 CREATE TRIGGER refuse_history BEFORE INSERT ON sqluice_job_history WHEN NEW.kind = 'uncounted'
 BEGIN
     SELECT RAISE(ABORT, 'no history today');
