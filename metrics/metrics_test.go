@@ -8,12 +8,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/metrics"
 )
@@ -133,6 +135,27 @@ func TestAnyPausedQueueOfManyCounts(t *testing.T) {
 	wants(l, "sqluice_queue_paused_kinds", labels{"queue": "_other"}, 2)
 	wants(l, "sqluice_queue_paused_kinds", labels{"queue": name(3)}, 1)
 	wants(l, "sqluice_queue_paused_kinds", labels{"queue": name(4)}, 0)
+}
+
+// Jobs that the application lets no worker claim are counted by what is refused.
+func TestRefusedJobs(t *testing.T) {
+	l := newLab(t)
+	rule, err := os.ReadFile("testdata/refuse_claims.sql")
+	l.must(err)
+	_, err = testdb.PlainSQLite(t, l.store.Path()).ExecContext(l.ctx, string(rule))
+	l.must(err)
+	wants(l, "sqluice_refused_jobs", labels{"action": "claim"}, 0)
+	l.enqueue("unclaimed")
+	l.enqueue("unclaimed")
+	l.enqueue("good")
+	l.drain(map[string]func(context.Context, jobs.Job) error{"unclaimed": nothing, "good": nothing})
+	metrics.Forget(l.queue)
+	wants(l, "sqluice_refused_jobs", labels{"action": "claim"}, 2)
+	for _, action := range []string{"promote", "conflict", "renew", "end", "rescue", "prune", "expire"} {
+		wants(l, "sqluice_refused_jobs", labels{"action": action}, 0)
+	}
+	wants(l, "sqluice_jobs", labels{"status": "done"}, 1)
+	wants(l, "sqluice_jobs", labels{"status": "pending"}, 2)
 }
 
 func TestNamesThatAreInvalidUTF8(t *testing.T) {
