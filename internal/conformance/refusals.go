@@ -33,7 +33,7 @@ func RunRefusals(t *testing.T, open Open, exec func(ctx context.Context, store S
 		"Many": testRefusalsOfMany, "OnePerUser": testOnePerUser, "OneWaits": testOneWaits, "Drain": testRefusalsInADrain, "ByHand": testRefusalsByHand,
 		"Rescue": testRefusedRescue, "Counts": testRefusedCounts, "Workers": testRefusedWorkers,
 		"Expiry": testRefusedExpiry, "Schedule": testRefusedSchedule,
-		"Times": testRefusalTimes, "Renewal": testRefusedRenewal, "PassesBesideKept": testPassesBesideKept,
+		"Times": testRefusalTimes, "Renewal": testRefusedRenewal, "PassesBesideKept": testPassesBesideKept, "Changes": testRefusedChanges,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -8,13 +8,13 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
-	"github.com/sqluice/sqluice/internal/queue/refusal"
 	"github.com/sqluice/sqluice/jobs"
 )
 
 // RetryFailed makes all failed jobs that the filter matches due now and returns how many: in transactions of a few
-// hundred, so an error half-way leaves some of them retried. Jobs whose unique key another live job holds stay failed.
-// The filter's Limit is not used.
+// hundred, so an error half-way leaves some of them retried. Jobs whose unique key another live job holds stay failed. The error is
+// a [jobs.RefusedError], as that of RetryMany, when the database refused some of them, or when other transactions had locked some: all
+// others are retried. The filter's Limit is not used.
 func (in *Inspector) RetryFailed(ctx context.Context, f FailedFilter) (int64, error) {
 	total, err := in.retryFailed(ctx, f)
 	if err != nil {
@@ -51,15 +51,20 @@ func (in *Inspector) retryFailed(ctx context.Context, f FailedFilter) (total int
 }
 
 // retryPart retries those of the jobs that are still failed: some may have been retried or cancelled since they were listed. It adds
-// those that the database refuses to refused.
+// those that the database refuses, and those that other transactions have locked, to refused.
 func (in *Inspector) retryPart(ctx context.Context, part []Failure, author *audit.Author, entry audit.Entry, refused *jobs.RefusedError) (n int64, err error) {
-	err = refusal.Apart(part, in.scope.Store.RefusesRow, func(part []Failure) error {
-		some, err := in.retryTogether(ctx, part, author, entry)
-		n += some
+	ids, failures := make([]int64, len(part)), map[int64]Failure{}
+	for i, job := range part {
+		ids[i], failures[job.ID] = job.ID, job
+	}
+	err = apart(ctx, in.scope, ids, refused, func(ctx context.Context, ids []int64) error {
+		some := make([]Failure, len(ids))
+		for i, id := range ids {
+			some[i] = failures[id]
+		}
+		retried, err := in.retryTogether(ctx, some, author, entry)
+		n += retried
 		return err
-	}, func(job Failure, err error) error {
-		refused.Add(job.ID, err)
-		return nil
 	})
 	return n, err
 }

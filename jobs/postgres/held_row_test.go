@@ -177,6 +177,38 @@ func TestHeldRowsOfDeleteMany(t *testing.T) {
 	want(t, "jobs that were deleted afterwards", n, len(held))
 }
 
+// Of failed jobs that are retried another transaction holds some: the others are retried, and the error names those.
+func TestHeldRowsOfRetryFailed(t *testing.T) {
+	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+	var held []int64
+	const n = 20
+	var ids []int64
+	for range n {
+		ids = append(ids, enqueue(t, client, "k", jobs.MaxAttempts(1)))
+	}
+	drain(t, client, jobs.Config{}, handlers{"k": func(context.Context, jobs.Job) error { return errors.New("no") }})
+	tx, err := dial(t, url).Begin(t.Context())
+	must(t, err)
+	for i, id := range ids {
+		if i%7 == 0 {
+			held = append(held, id)
+			_, err = tx.Exec(t.Context(), sqlFile(t, "lock_job"), id)
+			must(t, err)
+		}
+	}
+	retried, err := inspect.New(client).RetryFailed(t.Context(), inspect.FailedFilter{})
+	var refused *jobs.RefusedError
+	if !errors.As(err, &refused) || !errors.Is(err, jobs.ErrBusy) {
+		t.Fatalf("retried %d, %v", retried, err)
+	}
+	want(t, "jobs that were retried", retried, int64(n-len(held)))
+	want(t, "jobs that were not", fmt.Sprint(slices.Sorted(slices.Values(refused.Jobs))), fmt.Sprint(held))
+	must(t, tx.Rollback(t.Context()))
+	retried, err = inspect.New(client).RetryFailed(t.Context(), inspect.FailedFilter{})
+	must(t, err)
+	want(t, "jobs that were retried afterwards", retried, int64(len(held)))
+}
+
 // tells says when something is logged.
 type tells struct {
 	slog.Handler

@@ -30,6 +30,9 @@ CREATE TRIGGER refuse_some BEFORE UPDATE ON sqluice_jobs FOR EACH ROW
 CREATE FUNCTION refuse_renewal() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no renewal today'; END; $$;
 CREATE TRIGGER refuse_renewal BEFORE UPDATE OF lease_until ON sqluice_jobs FOR EACH ROW
     WHEN (NEW.status = 'running' AND OLD.status = 'running' AND NEW.kind = 'renewed' AND NEW.id % 50 = 8) EXECUTE FUNCTION refuse_renewal();
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no change today'; END; $$;
+CREATE TRIGGER refuse_changes BEFORE UPDATE ON sqluice_jobs FOR EACH ROW
+    WHEN (NEW.status IN ('scheduled', 'pending', 'cancelled') AND NEW.kind = 'changed' AND NEW.id % 50 = 9) EXECUTE FUNCTION refuse_change();
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not today'; END; $$;
 CREATE TRIGGER refuse_history BEFORE INSERT ON sqluice_job_history FOR EACH ROW WHEN (NEW.kind = 'uncounted') EXECUTE FUNCTION refuse();
 CREATE TRIGGER refuse_workers BEFORE DELETE ON sqluice_workers FOR EACH ROW WHEN (OLD.name = 'kept') EXECUTE FUNCTION refuse();

@@ -20,6 +20,11 @@ WHEN NEW.status = 'running' AND OLD.status = 'running' AND NEW.kind = 'renewed' 
 BEGIN
     SELECT RAISE(ABORT, 'no renewal today');
 END;
+CREATE TRIGGER refuse_changes BEFORE UPDATE ON sqluice_jobs
+WHEN NEW.status IN ('scheduled', 'pending', 'cancelled') AND NEW.kind = 'changed' AND NEW.id % 50 = 9
+BEGIN
+    SELECT RAISE(ABORT, 'no change today');
+END;
 CREATE TRIGGER refuse_history BEFORE INSERT ON sqluice_job_history WHEN NEW.kind = 'uncounted'
 BEGIN
     SELECT RAISE(ABORT, 'no history today');
