@@ -132,6 +132,7 @@ func TestFormOfAGroup(t *testing.T) {
 			must(t, err)
 		}
 		run(t, client)
+		has(t, "the report", v.page("/failed"), `<span class="muted small">error</span>`)
 		for _, bad := range []url.Values{{"kind": {"bad"}}, {"error": {`"it is bad"`}}, {"kind": {"bad"}, "error": {"it is bad"}}} {
 			has(t, "half a group", v.send("/failed/retry", bad), `class="flash bad"`)
 		}

@@ -325,7 +325,7 @@ func TestOverview(t *testing.T) {
 		run(t, client)
 		a.enqueue("good", 2)
 		report := get[inspect.FailedReport](a, http.MethodGet, "/failed?limit=5", "")
-		if report.Jobs != 4 || report.Older || len(report.Groups) != 1 || report.Groups[0].Jobs != 4 || report.Groups[0].Error != "it is bad" {
+		if report.Jobs != 4 || report.Older || len(report.Groups) != 1 || report.Groups[0].Jobs != 4 || report.Groups[0].Error != "it is bad" || report.Groups[0].Cause != jobs.CauseError {
 			t.Errorf("the report is %+v", report)
 		}
 		for path, want := range map[string]int{"?kind=good": 0, "?since=2090-01-01T00:00:00Z": 0, "?since=2001-01-01T00:00:00%2B01:00": 1} {

@@ -19,8 +19,8 @@ func (a *app) failedCommand() *cobra.Command {
 		Use:   "failed",
 		Short: "Report the failed jobs, grouped by kind and error",
 		Long: fmt.Sprintf("failed groups the failed jobs by kind and error, the most frequent first, with the first and last time and an\n"+
-			"example's id for `sqluice show`. It looks at the latest %d. With --all it lists every failed job instead, the\n"+
-			"latest first.", inspect.MostReported),
+			"example's id for `sqluice show` and its cause. It looks at the latest %d. With --all it lists every failed job\n"+
+			"instead, the latest first.", inspect.MostReported),
 		GroupID: groupJobs,
 		Args:    takesNothing(),
 	}
@@ -64,10 +64,10 @@ func (a *app) failedReport(ctx context.Context, c *jobs.Client, f inspect.Failed
 		return nil
 	}
 	now := inspect.New(c).Now()
-	t := newTable(a.out, "JOBS", "KIND", "FIRST", "LAST", "EXAMPLE", "ERROR")
+	t := newTable(a.out, "JOBS", "KIND", "FIRST", "LAST", "EXAMPLE", "CAUSE", "ERROR")
 	for _, g := range groups {
 		t.row(strconv.FormatInt(g.Jobs, 10), g.Kind, age(now, g.FirstSeen), age(now, g.LastSeen),
-			strconv.FormatInt(g.ExampleID, 10), shorten(g.Error, 100))
+			strconv.FormatInt(g.ExampleID, 10), string(g.Cause), shorten(g.Error, 100))
 	}
 	return t.end()
 }

@@ -180,22 +180,28 @@ func (q *Queries) ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([
 }
 
 const reportFailedJobs = `-- name: ReportFailedJobs :many
-SELECT f.kind, CAST(f.error AS TEXT) AS error, CAST(COUNT(*) AS BIGINT) AS jobs,
-       CAST(MIN(f.finished_at) AS BIGINT) AS first_seen, CAST(MAX(f.finished_at) AS BIGINT) AS last_seen,
-       CAST(MAX(f.id) AS BIGINT) AS example_id, CAST(SUM(COUNT(*)) OVER () AS BIGINT) AS looked_at
+SELECT g.kind, g.error, g.jobs, g.first_seen, g.last_seen, g.example_id, g.looked_at, CAST(COALESCE((
+           SELECT e.cause FROM sqluice_job_errors AS e WHERE e.job_id = g.example_id ORDER BY e.attempt DESC, e.id DESC LIMIT 1
+       ), '') AS TEXT) AS cause
 FROM (
-    SELECT a.id, a.kind, a.error, a.finished_at FROM (
-        SELECT j.id, j.kind, COALESCE(j.last_error, '') AS error, j.finished_at FROM sqluice_jobs AS j
-        WHERE j.status = 'failed' AND j.finished_at >= CAST($1 AS BIGINT) AND CAST($2 AS TEXT) IS NULL
-        ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST($3 AS BIGINT)) AS a
-    UNION ALL
-    SELECT o.id, o.kind, o.error, o.finished_at FROM (
-        SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
-        WHERE k.status = 'failed' AND k.finished_at >= CAST($1 AS BIGINT) AND k.kind = CAST($2 AS TEXT)
-        ORDER BY k.finished_at DESC, k.id DESC LIMIT CAST($3 AS BIGINT)) AS o
-) AS f
-GROUP BY f.kind, f.error
-ORDER BY COUNT(*) DESC, MAX(f.finished_at) DESC, MAX(f.id) DESC LIMIT CAST($4 AS BIGINT)
+    SELECT f.kind, CAST(f.error AS TEXT) AS error, CAST(COUNT(*) AS BIGINT) AS jobs,
+           CAST(MIN(f.finished_at) AS BIGINT) AS first_seen, CAST(MAX(f.finished_at) AS BIGINT) AS last_seen,
+           CAST(MAX(f.id) AS BIGINT) AS example_id, CAST(SUM(COUNT(*)) OVER () AS BIGINT) AS looked_at
+    FROM (
+        SELECT a.id, a.kind, a.error, a.finished_at FROM (
+            SELECT j.id, j.kind, COALESCE(j.last_error, '') AS error, j.finished_at FROM sqluice_jobs AS j
+            WHERE j.status = 'failed' AND j.finished_at >= CAST($1 AS BIGINT) AND CAST($2 AS TEXT) IS NULL
+            ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST($3 AS BIGINT)) AS a
+        UNION ALL
+        SELECT o.id, o.kind, o.error, o.finished_at FROM (
+            SELECT k.id, k.kind, COALESCE(k.last_error, '') AS error, k.finished_at FROM sqluice_jobs AS k
+            WHERE k.status = 'failed' AND k.finished_at >= CAST($1 AS BIGINT) AND k.kind = CAST($2 AS TEXT)
+            ORDER BY k.finished_at DESC, k.id DESC LIMIT CAST($3 AS BIGINT)) AS o
+    ) AS f
+    GROUP BY f.kind, f.error
+    ORDER BY COUNT(*) DESC, MAX(f.finished_at) DESC, MAX(f.id) DESC LIMIT CAST($4 AS BIGINT)
+) AS g
+ORDER BY g.jobs DESC, g.last_seen DESC, g.example_id DESC
 `
 
 type ReportFailedJobsParams struct {
@@ -213,10 +219,12 @@ type ReportFailedJobsRow struct {
 	LastSeen  int64  `json:"last_seen"`
 	ExampleID int64  `json:"example_id"`
 	LookedAt  int64  `json:"looked_at"`
+	Cause     string `json:"cause"`
 }
 
 // ReportFailedJobs groups the latest of the jobs that failed since a time by kind and error, the most frequent first, then
-// the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups.
+// the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups. cause is that of the
+// example's last attempt that did not end well, and empty when there is none.
 func (q *Queries) ReportFailedJobs(ctx context.Context, arg ReportFailedJobsParams) ([]ReportFailedJobsRow, error) {
 	rows, err := q.db.Query(ctx, reportFailedJobs,
 		arg.Since,
@@ -239,6 +247,7 @@ func (q *Queries) ReportFailedJobs(ctx context.Context, arg ReportFailedJobsPara
 			&i.LastSeen,
 			&i.ExampleID,
 			&i.LookedAt,
+			&i.Cause,
 		); err != nil {
 			return nil, err
 		}

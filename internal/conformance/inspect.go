@@ -185,7 +185,7 @@ func testFailedReport(f *fixture) {
 	want(f, "older jobs", report.Older, false)
 	want(f, "number of groups", len(groups), 3)
 	first := groups[0]
-	if first.Kind != "a" || first.Error != "often" || first.Jobs != 2 || first.ExampleID != last || !first.FirstSeen.Before(first.LastSeen) {
+	if first.Kind != "a" || first.Error != "often" || first.Jobs != 2 || first.ExampleID != last || first.Cause != jobs.CauseError || !first.FirstSeen.Before(first.LastSeen) {
 		f.Errorf("the most frequent group is %+v", first)
 	}
 	report, err = inspect.New(f.client).FailedReport(f.ctx, inspect.FailedFilter{Kind: "b"})

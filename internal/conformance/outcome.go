@@ -22,7 +22,7 @@ var outcomeTests = []test{
 	{"Discard", testDiscard},
 	{"Panic", testPanic},
 	{"Goexit", testGoexit},
-	{"BadPayloadIsDiscarded", testBadPayload},
+	{"UndecodablePayloadIsRetried", testUndecodable},
 	{"MessageIsMadeStorable", testMessage},
 	{"OnlyInAHandler", testOnlyInAHandler},
 }
@@ -160,7 +160,9 @@ func testGoexit(f *fixture) {
 	}
 }
 
-func testBadPayload(f *fixture) {
+// testUndecodable: a payload that is not of the handler's type is retried as an error is, with a cause of its own, by which the report of
+// failed jobs has it when no attempt is left.
+func testUndecodable(f *fixture) {
 	receipt, err := f.client.Enqueue(f.ctx, "letter", json.RawMessage(`{"to": 7}`), jobs.MaxAttempts(3))
 	f.must(err)
 	old := func(r *jobs.Runner) { // its letters go to names
@@ -188,6 +190,12 @@ func testBadPayload(f *fixture) {
 	f.drain(jobs.Config{}, old)
 	want(f, "status", f.get(last.ID).Status, jobs.StatusFailed)
 	f.wantError(last.ID, jobs.CauseDecode, "decode payload")
+	report, err := inspect.New(f.client).FailedReport(f.ctx, inspect.FailedFilter{})
+	f.must(err)
+	if len(report.Groups) != 1 || report.Groups[0].Cause != jobs.CauseDecode || report.Groups[0].ExampleID != last.ID ||
+		!strings.Contains(report.Groups[0].Error, "decode payload") {
+		f.Errorf("the report of failed jobs is %+v", report.Groups)
+	}
 }
 
 func testMessage(f *fixture) {

@@ -88,6 +88,11 @@ func (q *queue) report(f inspect.FailedFilter) []inspect.FailedGroup {
 	for _, g := range groups {
 		list = append(list, *g)
 	}
+	for i := range list {
+		if errors := q.job(list[i].ExampleID).errors; len(errors) > 0 {
+			list[i].Cause = errors[len(errors)-1].Cause
+		}
+	}
 	slices.SortFunc(list, frequent)
 	return list
 }

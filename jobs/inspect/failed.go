@@ -23,12 +23,13 @@ type FailedReport struct {
 
 // FailedGroup is a line of the failed-job report: the jobs of one kind that failed with one error.
 type FailedGroup struct {
-	Kind      string    `json:"kind"`
-	Error     string    `json:"error"`
-	Jobs      int64     `json:"jobs"`
-	FirstSeen time.Time `json:"first_seen"`
-	LastSeen  time.Time `json:"last_seen"`
-	ExampleID int64     `json:"example_id"`
+	Kind      string     `json:"kind"`
+	Error     string     `json:"error"`
+	Cause     jobs.Cause `json:"cause,omitempty"` // of the example's last attempt; empty when another program failed the job
+	Jobs      int64      `json:"jobs"`
+	FirstSeen time.Time  `json:"first_seen"`
+	LastSeen  time.Time  `json:"last_seen"`
+	ExampleID int64      `json:"example_id"`
 }
 
 // FailedFilter says which failed jobs a method returns or changes. Zero values do not filter.
@@ -68,7 +69,7 @@ func (in *Inspector) FailedReport(ctx context.Context, f FailedFilter) (FailedRe
 	for i, r := range rows {
 		report.Jobs = r.LookedAt // the same in each row
 		report.Groups[i] = FailedGroup{
-			Kind: r.Kind, Error: r.Error, Jobs: r.Jobs, FirstSeen: core.Time(r.FirstSeen),
+			Kind: r.Kind, Error: r.Error, Cause: jobs.Cause(r.Cause), Jobs: r.Jobs, FirstSeen: core.Time(r.FirstSeen),
 			LastSeen: core.Time(r.LastSeen), ExampleID: r.ExampleID,
 		}
 	}
