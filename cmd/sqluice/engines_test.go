@@ -14,7 +14,7 @@ type tests map[string]func(*testing.T, *cli)
 func bothEngines() tests {
 	all := tests{}
 	for _, list := range []tests{
-		commandTests(), enqueueTests(), workTests(), stopTests(), benchTests(), benchStopTests(), serveTests(), topTests(), auditTests(), secretTests(),
+		commandTests(), enqueueTests(), workTests(), stopTests(), benchTests(), benchStopTests(), serveTests(), topTests(), auditTests(), secretTests(), completionTests(), probeTests(),
 	} {
 		maps.Copy(all, list)
 	}

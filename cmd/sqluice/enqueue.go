@@ -62,6 +62,8 @@ func (a *app) enqueueCommand() *cobra.Command {
 		Long:    enqueueHelp,
 		GroupID: groupJobs,
 		Args:    takes(1, 2, "KIND", "PAYLOAD"),
+
+		ValidArgsFunction: a.completesFirst(kindNames),
 	}
 	flags := cmd.Flags()
 	f.common(flags)

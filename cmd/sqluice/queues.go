@@ -114,6 +114,8 @@ func (a *app) queueSwitch(
 		Use:   name + " NAME",
 		Short: short,
 		Args:  takes(1, 1, "NAME"),
+
+		ValidArgsFunction: a.completesFirst(queueNames),
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			return a.withClient(ctx, func(c *jobs.Client) error {
 				changed, err := set(ctx, c, args[0], kind)

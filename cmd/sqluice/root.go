@@ -47,7 +47,7 @@ func (a *app) rootCommand() *cobra.Command {
 			return unknownCommand(cmd, args[0])
 		},
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetCompletionCommandGroupID(groupDatabase)
 	root.SetVersionTemplate("sqluice {{.Version}}\n")
 	root.PersistentFlags().Var(&databaseValue{&a.db}, "db",
 		forms+" (default $"+databaseVariable+" or "+defaultDatabase+")")
@@ -66,6 +66,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.upCommand(), a.downCommand(), a.statusCommand(), a.backupCommand(), a.restoreCommand(), a.versionCommand(),
 		a.copyCommand(), a.reopenCommand(), a.benchCommand(), a.benchProcessCommand(),
 	)
+	a.completeFlags(root)
 	return root
 }
 

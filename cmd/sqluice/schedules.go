@@ -105,6 +105,8 @@ func (a *app) schedulesShowCommand() *cobra.Command {
 		Use:   "show NAME",
 		Short: "Show a schedule and what came of its last ticks",
 		Args:  takes(1, 1, "NAME"),
+
+		ValidArgsFunction: a.completesFirst(scheduleNames),
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			return a.withClient(ctx, func(c *jobs.Client) error { return a.showSchedule(ctx, c, args[0], n, asJSON) })
 		}),
@@ -172,6 +174,8 @@ func (a *app) scheduleSwitch(
 		Use:   name + " NAME",
 		Short: short,
 		Args:  takes(1, 1, "NAME"),
+
+		ValidArgsFunction: a.completesFirst(scheduleNames),
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			return a.withClient(ctx, func(c *jobs.Client) error {
 				changed, err := set(c, ctx, args[0])
@@ -194,6 +198,8 @@ func (a *app) schedulesRunCommand() *cobra.Command {
 		Use:   "run NAME",
 		Short: "Enqueue a schedule's job at once and print its id",
 		Args:  takes(1, 1, "NAME"),
+
+		ValidArgsFunction: a.completesFirst(scheduleNames),
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			return a.withClient(ctx, func(c *jobs.Client) error {
 				id, err := c.RunSchedule(ctx, args[0])

@@ -68,6 +68,8 @@ func (a *app) markCommand(name, short string, set func(ctx context.Context, c *j
 		Use:   name + " KIND FIELD...",
 		Short: short,
 		Args:  takes(2, 1+jobs.MaxSensitive, "KIND", "FIELD"),
+
+		ValidArgsFunction: a.completesFirst(kindNames),
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			return a.withClient(ctx, func(c *jobs.Client) error {
 				return nameFlags(set(ctx, c, args[0], args[1:]), map[string]string{"kind": "KIND", "sensitive field": "FIELD"})

@@ -28,7 +28,7 @@ needs one: put at least 16 characters in SQLUICE_TOKEN or into the file of --tok
 proxy that speaks TLS in front.
 
 It answers to localhost and to the machine's addresses; allow other names with --host. A request for one of these names
-needs the token.`
+needs the token. --probes answers /healthz and /readyz at another address, without a token and for any name.`
 
 // tokenVariable is the environment variable with the token.
 const tokenVariable = "SQLUICE_TOKEN"
@@ -53,6 +53,7 @@ type serveFlags struct {
 	readOnly  bool
 	logFormat string
 	logLevel  string
+	probes    string
 
 	durability durabilityFor
 }
@@ -80,6 +81,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse all changes")
 	flags.Var(&choiceValue{&f.logFormat, []string{"text", "json"}}, "log-format", "how to log")
 	flags.Var(&choiceValue{&f.logLevel, []string{"debug", "info", "warn", "error"}}, "log-level", "what to log")
+	probeFlag(flags, &f.probes)
 	f.durability = durabilityFlag(flags)
 	cmd.RunE = a.do(func(ctx context.Context, _ []string) error { return a.serve(ctx, &f) })
 	return cmd
@@ -111,6 +113,11 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		if err != nil {
 			return err
 		}
+		stop, err := a.serveProbes(ctx, f.probes, c, log)
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		defer stop()
 		if err := a.say("serving http://%s%s/", listener.Addr(), f.prefix); err != nil {
 			return errors.Join(err, listener.Close())
 		}

@@ -43,7 +43,8 @@ work makes the SQLite file if there is none. In PostgreSQL, "sqluice up" makes t
 unreachable, work waits for it, at the start and later.
 
 --metrics serves this worker's metrics, and those of the queue, to Prometheus: on a loopback address, or on any address
-with a token; "sqluice serve --help" says how to send it.`
+with a token; "sqluice serve --help" says how to send it. --probes answers /healthz and /readyz without one. The worker
+is ready while it can use the database and does not stop.`
 
 // maxConcurrency bounds the programs of one queue: each is a process.
 const maxConcurrency = 10_000
@@ -65,6 +66,7 @@ type workFlags struct {
 	logLevel    string
 	durability  durabilityFor
 	metrics     metricsFlags
+	probes      string
 }
 
 // workFields maps the library's fields to flags.
@@ -97,6 +99,7 @@ func (a *app) workCommand() *cobra.Command {
 	flags.Var(&choiceValue{&f.logLevel, []string{"debug", "info", "warn", "error"}}, "log-level", "what to log (default: info, warn on a terminal)")
 	f.durability = durabilityFlag(flags)
 	f.metrics.add(flags)
+	probeFlag(flags, &f.probes)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(f.programs) == 0:
@@ -142,6 +145,11 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 			}
 			defer stop()
 		}
+		stop, err := a.serveProbes(ctx, f.probes, c, log)
+		if err != nil {
+			return err
+		}
+		defer stop()
 		runner, err := jobs.NewRunner(c, f.config(log))
 		if err != nil {
 			return nameFlags(err, workFields)

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+const (
+	probeWithin = 3 * time.Second // how long the database may take to answer
+	probeEvery  = time.Second     // how often it is asked, however many requests come
+)
+
+// probeFlag is the flag of the listener for probes.
+func probeFlag(flags *pflag.FlagSet, address *string) {
+	flags.StringVar(address, "probes", "", "answer /healthz and /readyz, without a token, at http://`HOST:PORT`")
+}
+
+// probes answers whether this process serves, and whether its database can be used: with a status and a word, no more, since anybody may
+// ask. Safe for concurrent use.
+type probes struct {
+	client   *jobs.Client
+	log      *slog.Logger
+	stopping <-chan struct{} // closed when the process begins to stop
+
+	mu    sync.Mutex
+	asked time.Time // when the database was; zero at first
+	err   error     // what it answered
+}
+
+func (p *probes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	status, word := http.StatusOK, "ok"
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", "GET, HEAD")
+		status, word = http.StatusMethodNotAllowed, "only GET and HEAD are answered"
+	case r.URL.Path == "/healthz":
+	case r.URL.Path != "/readyz":
+		status, word = http.StatusNotFound, "there is /healthz and /readyz"
+	case p.stops():
+		status, word = http.StatusServiceUnavailable, "stopping"
+	case p.check(r.Context()) != nil:
+		status, word = http.StatusServiceUnavailable, "the database cannot be used: the log has the error"
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if _, err := io.WriteString(w, word+"\n"); err != nil {
+		p.log.Debug("a probe did not wait for its answer", "error", err)
+	}
+}
+
+func (p *probes) stops() bool {
+	select {
+	case <-p.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// check returns why the database cannot be used, as it was at most probeEvery ago. Its log has one line each time that this changes.
+func (p *probes) check(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.asked.IsZero() && time.Since(p.asked) < probeEvery {
+		return p.err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeWithin) // the answer is for others too
+	defer cancel()
+	was := p.err
+	p.err, p.asked = p.client.CheckSchema(ctx), time.Now()
+	switch {
+	case p.err != nil && was == nil:
+		p.log.Warn("not ready: the database cannot be used", "error", p.err)
+	case p.err == nil && was != nil:
+		p.log.Info("ready again: the database can be used")
+	}
+	return p.err
+}
+
+// serveProbes answers probes at an address until stop is called; at none when that is empty. If serving fails later, it logs the error,
+// and the process goes on.
+func (a *app) serveProbes(ctx context.Context, address string, c *jobs.Client, log *slog.Logger) (stop func(), err error) {
+	if address == "" {
+		return func() {}, nil
+	}
+	listener, err := listen(ctx, "--probes", address, true)
+	if err != nil {
+		return nil, err
+	}
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx)) // probes are answered while the process stops
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		server := httpServer(&probes{client: c, log: log, stopping: ctx.Done()}, log)
+		if err := serveUntil(serving, server, listener, probeWithin); err != nil {
+			log.Error("answering probes failed", "error", err)
+		}
+	}()
+	log.Info("answering probes", "url", "http://"+listener.Addr().String()+"/readyz")
+	return func() { cancel(); <-ended }, nil
+}
