@@ -9,7 +9,7 @@ SQLC        := go run -tags tools github.com/sqlc-dev/sqlc/cmd/sqlc
 STATICCHECK := go tool -modfile=$(CURDIR)/internal/checks/go.mod staticcheck
 
 # The modules in this one: what a program that imports the queue does not need stands in their go.mod files.
-MODULES := internal/browser internal/install metrics/promql bench
+MODULES := internal/browser internal/deploy internal/install metrics/promql bench
 
 # The goose command with all its drivers does not build everywhere; these tags leave SQLite's and PostgreSQL's.
 # Its version is go.mod's: goose-check compares them.

@@ -11,7 +11,7 @@ packages() { go list ./... | { grep -vE "${SKIP:-^$}" || true; }; }
 
 inside() {
     local module code=0
-    for module in ${MODULES-internal/browser internal/install metrics/promql bench}; do
+    for module in ${MODULES-internal/browser internal/deploy internal/install metrics/promql bench}; do
         pushd "$module" >/dev/null
         packages >"$work/packages"
         if [[ -s $work/packages ]]; then

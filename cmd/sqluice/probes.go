@@ -23,7 +23,7 @@ func probeFlag(flags *pflag.FlagSet, address *string) {
 	flags.StringVar(address, "probes", "", "answer /healthz and /readyz, without a token, at http://`HOST:PORT`")
 }
 
-// probes answers whether this process serves, and whether its database can be used: with a status and a word, no more, since anybody may
+// probes answers whether this process serves, and whether its database can be used: with a status and a word, no more, since any machine may
 // ask. Safe for concurrent use.
 type probes struct {
 	client   *jobs.Client

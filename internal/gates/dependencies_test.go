@@ -48,7 +48,7 @@ func within(module, path string) bool { return strings.HasPrefix(path+"/", modul
 
 // inner are the folders of modules inside this one.
 func inner() []string {
-	return []string{"bench", "internal/browser", "internal/checks", "internal/install", "metrics/promql"}
+	return []string{"bench", "internal/browser", "internal/checks", "internal/deploy", "internal/install", "metrics/promql"}
 }
 
 // explained returns the rows of docs/dependencies.md by module.
