@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -17,6 +20,7 @@ var retryTests = []test{
 	{"DelayOfTheKind", testKindDelay},
 	{"RetryIn", testRetryIn},
 	{"DelayIsCut", testDelayIsCut},
+	{"LogSaysWhen", testLogSaysWhen},
 }
 
 func testAttemptsUsedUp(f *fixture) {
@@ -85,5 +89,53 @@ func testRetryIn(f *fixture) {
 func testDelayIsCut(f *fixture) {
 	if delay := f.delay(again("k"), jobs.Snooze(1<<63-1)); delay < 200*365*24*time.Hour {
 		f.Errorf("the longest delay became %s", delay)
+	}
+}
+
+// testLogSaysWhen: the log of a failed attempt says after what time the job is retried, or that it is not.
+func testLogSaysWhen(f *fixture) {
+	failure := func(context.Context, jobs.Job) error { return errors.New("broken") }
+	kind := func(name string, delay time.Duration) jobs.Kind[json.RawMessage] {
+		return jobs.Kind[json.RawMessage]{Name: name, RetryDelay: jobs.FixedRetry(delay)}
+	}
+	for name, test := range map[string]struct {
+		handle      handle
+		maxAttempts int
+		want        string // of the line
+		status      jobs.Status
+	}{
+		"the delay of the kind": {onKind(kind("k", 90*time.Minute+time.Millisecond+time.Microsecond), failure), 2, "retry_in=1h30m0.001s", jobs.StatusScheduled},
+		"RetryIn": {onKind(kind("k", time.Hour), func(context.Context, jobs.Job) error {
+			return jobs.RetryIn(3*time.Hour, errors.New("broken"))
+		}), 2, "retry_in=3h0m0s", jobs.StatusScheduled},
+		"the last attempt": {onKind(kind("k", time.Hour), failure), 1, "retry=false", jobs.StatusFailed},
+		"Discard": {onKind(kind("k", time.Hour), func(context.Context, jobs.Job) error {
+			return jobs.Discard(errors.New("broken"))
+		}), 2, "retry=false", jobs.StatusFailed},
+		"a job that was cancelled meanwhile": {onKind(kind("k", time.Hour), func(ctx context.Context, job jobs.Job) error {
+			_, err := f.client.Cancel(context.WithoutCancel(ctx), job.ID)
+			return errors.Join(err, errors.New("broken"))
+		}), 2, "", jobs.StatusCancelled},
+	} {
+		var log sharedText
+		id := f.enqueue("k", jobs.MaxAttempts(test.maxAttempts))
+		f.drain(jobs.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}, test.handle)
+		want(f, name+": status", f.get(id).Status, test.status)
+		var lines []string
+		for line := range strings.Lines(log.String()) {
+			if strings.Contains(line, "attempt failed") {
+				lines = append(lines, line)
+			}
+		}
+		says := func(part string) bool {
+			return slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, part) })
+		}
+		retried := strings.HasPrefix(test.want, "retry_in")
+		switch {
+		case says("retry_in=") != retried, retried && says("retry=false"):
+			f.Errorf("%s: whether the job is retried is not as the log says: %q", name, lines)
+		case test.want != "" && (len(lines) != 1 || !says(test.want+"\n") || !says("error=broken") || !says(fmt.Sprintf("job=%d ", id))):
+			f.Errorf("%s: no line with %s: %q", name, test.want, lines)
+		}
 	}
 }

@@ -59,9 +59,12 @@ func (c *completer) recorded(committed *cycle) {
 			c.log.Info("job expired before its handler was called", append(a.attrs(), "error", a.end.Message)...)
 		case a.end.Cause != "":
 			attrs := append(a.attrs(), "cause", a.end.Cause, "error", a.end.Message)
-			if a.end.Fate == lifecycle.FateRetry {
+			switch a.end.Recorded {
+			case lifecycle.FateRetry:
 				c.log.Warn("attempt failed", append(attrs, "retry_in", a.end.Delay.Round(time.Millisecond))...)
-			} else {
+			case lifecycle.FateLost: // another worker has the job, and decides
+				c.log.Warn("attempt failed", append(a.attrs(), "cause", a.end.Cause, "error", a.end.Message)...)
+			default:
 				c.log.Warn("attempt failed", append(attrs, "retry", false)...)
 			}
 		}
