@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -110,6 +111,86 @@ func TestLockedForLongerThanTheLease(t *testing.T) {
 		t.Errorf("the job is %s after attempt %d", job.Status, job.Attempt)
 	}
 	must(t, stop())
+}
+
+// The ends of many attempts that another program's lock kept from being recorded are all recorded before anything else happens once the
+// lock is free, in few transactions, and none is taken for a crash.
+func TestManyEndsAfterALock(t *testing.T) {
+	const n = 20
+	var mu sync.Mutex
+	recorded, transactions := 0, 0
+	all := make(chan struct{})
+	store, client := queue(t, WithObserver(&jobs.Observer{Turned: func(turned jobs.Turned) {
+		mu.Lock()
+		defer mu.Unlock()
+		if turned.Recorded > 0 && recorded < n {
+			transactions++
+			if recorded += turned.Recorded; recorded >= n {
+				close(all)
+			}
+		}
+	}}))
+	var ids []int64
+	for range n {
+		ids = append(ids, enqueue(t, client, "k"))
+	}
+	log := &journal{}
+	var started, released sync.WaitGroup
+	started.Add(n)
+	released.Add(n)
+	release, left := make(chan struct{}), make(chan []int64, 1)
+	stop := work(t, client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: n}, Logger: slog.New(log)}, map[string]func(context.Context, jobs.Job) error{
+		"k": func(context.Context, jobs.Job) error {
+			started.Done()
+			<-release
+			released.Done()
+			return nil
+		},
+		"after": func(ctx context.Context, _ jobs.Job) error {
+			var running []int64
+			for _, id := range ids {
+				if job, err := client.Get(ctx, id); err != nil || job.Status != jobs.StatusDone {
+					running = append(running, id)
+				}
+			}
+			left <- running
+			return nil
+		},
+	})
+	_, other := queueAt(t, store.path) // of another worker, which would rescue
+	stopOther := work(t, other, jobs.Config{}, handlersOf("other"))
+	if job := ended(t, client, enqueue(t, other, "other")); job.Status != jobs.StatusDone {
+		t.Errorf("the other worker's job is %s", job.Status)
+	}
+	started.Wait()
+
+	foreign, err := plain(t, store.path).BeginTx(t.Context(), nil) // takes the write lock
+	must(t, err)
+	close(release)
+	released.Wait()
+	eventually(t, "the runner meets the lock", func() bool { return log.holds("cannot write to the database") })
+	var after int64
+	must(t, foreign.QueryRowContext(t.Context(), statement(t, "insert_job"), "after", "{}").Scan(&after))
+	must(t, foreign.Commit())
+
+	if running := receive(t, "the job after the lock", left); len(running) > 0 {
+		t.Errorf("a job is claimed before the ends of %v are recorded", running)
+	}
+	receive(t, "what the observer was told", all)
+	mu.Lock()
+	if recorded < n || transactions > 2 {
+		t.Errorf("%d ends are recorded in %d transactions", recorded, transactions)
+	}
+	mu.Unlock()
+	for _, id := range append(ids, after) {
+		job := ended(t, client, id)
+		list, err := inspect.New(client).Errors(t.Context(), id)
+		must(t, err)
+		if job.Status != jobs.StatusDone || job.Attempt != 1 || job.Crashes != 0 || len(list) != 0 {
+			t.Errorf("job %d is %s after attempt %d and %d crashes, %v", id, job.Status, job.Attempt, job.Crashes, list)
+		}
+	}
+	must(t, errors.Join(stop(), stopOther()))
 }
 
 // An outcome that the database never takes does not hold up the others.
