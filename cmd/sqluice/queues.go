@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -11,24 +12,26 @@ import (
 )
 
 func (a *app) queuesCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:   "queues",
 		Short: "List the queues; pause and resume them",
-		Long: "queues lists the queues that hold unfinished jobs, are paused or have a worker. SLOTS is how many jobs the live\n" +
-			"workers can run at the same time. Kinds that are paused in a queue follow.",
+		Long: fmt.Sprintf("queues lists the queues that hold unfinished jobs, are paused or have a worker. SLOTS is how many jobs the live\n"+
+			"workers can run at the same time. Kinds that are paused in a queue follow. Of more than %d queues it shows those\n"+
+			"with the most unfinished jobs.", maxRows),
 		GroupID: groupRun,
 		Args:    takesCommand(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error { return a.queues(ctx, c, asJSON) })
+			return a.withClient(ctx, func(c *jobs.Client) error { return a.queues(ctx, c, asJSON, all) })
 		}),
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
+	cmd.Flags().BoolVar(&all, "all", false, "show all queues and paused kinds, however many they are")
 	cmd.AddCommand(a.queuePauseCommand(), a.queueResumeCommand())
 	return cmd
 }
 
-func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON bool) error {
+func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON, all bool) error {
 	queues, err := inspect.New(c).Queues(ctx)
 	if err != nil {
 		return err
@@ -38,7 +41,12 @@ func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	}
 	now := inspect.New(c).Now()
 	t := newTable(a.out, "QUEUE", "SCHEDULED", "PENDING", "RUNNING", "SLOTS", "STATE")
-	for _, q := range queues {
+	most := maxRows
+	if all {
+		most = len(queues)
+	}
+	shown, rest := busiest(queues, most, func(q inspect.QueueInfo) int64 { return q.Scheduled + q.Pending + q.Running })
+	for _, q := range shown {
 		state := "active"
 		switch {
 		case !q.PausedAt.IsZero():
@@ -52,14 +60,47 @@ func (a *app) queues(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	if err := t.end(); err != nil {
 		return err
 	}
-	return a.pausedKinds(queues, now)
+	if len(rest) > 0 {
+		sum := sumOf(rest)
+		a.print("and %d more queues: %d scheduled, %d pending, %d running%s (--all shows them)",
+			len(rest), sum.Scheduled, sum.Pending, sum.Running, pausedOf(rest))
+	}
+	return a.pausedKinds(queues, now, all)
 }
 
-// pausedKinds prints the kinds that are paused, if there are any.
-func (a *app) pausedKinds(queues []inspect.QueueInfo, now time.Time) error {
-	t := newTable(a.out, "PAUSED KIND", "QUEUE", "SINCE")
+// sumOf adds up the jobs of queues.
+func sumOf(queues []inspect.QueueInfo) (sum inspect.QueueInfo) {
+	for _, q := range queues {
+		sum.Scheduled += q.Scheduled
+		sum.Pending += q.Pending
+		sum.Running += q.Running
+	}
+	return sum
+}
+
+// pausedOf says how many of the queues are paused, if any is.
+func pausedOf(queues []inspect.QueueInfo) string {
+	n := 0
+	for _, q := range queues {
+		if !q.PausedAt.IsZero() {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d paused", n)
+}
+
+// pausedKinds prints the kinds that are paused, if there are any: the first ones, or all.
+func (a *app) pausedKinds(queues []inspect.QueueInfo, now time.Time, all bool) error {
+	t, rest := newTable(a.out, "PAUSED KIND", "QUEUE", "SINCE"), 0
 	for _, q := range queues {
 		for _, k := range q.PausedKinds {
+			if len(t.rows) > maxRows && !all {
+				rest++
+				continue
+			}
 			t.row(k.Kind, q.Name, pauseOf(now, k.At, k.Until, k.By))
 		}
 	}
@@ -67,7 +108,13 @@ func (a *app) pausedKinds(queues []inspect.QueueInfo, now time.Time) error {
 		return nil
 	}
 	a.print("")
-	return t.end()
+	if err := t.end(); err != nil {
+		return err
+	}
+	if rest > 0 {
+		a.print("and %d more paused kinds (--all shows them)", rest)
+	}
+	return nil
 }
 
 // pauseOf says since when something is paused, until when, and by whom.

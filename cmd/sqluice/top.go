@@ -18,8 +18,8 @@ every --interval. If the database is unreachable, top says so and tries again.
   ?                help                  q       quit
 
 RUNNING is how many jobs run, of how many that the live workers can run at the same time. IN counts jobs that were
-enqueued or retried. If standard output is not a terminal, or with --once, top prints one frame as text and ends; with
---json it prints one JSON document.`
+enqueued or retried. If standard output is not a terminal, or with --once, top prints one frame as text and ends, with up
+to 100 queues and workers: those with the most jobs. With --json it prints one JSON document, with all of them.`
 
 // topFlags holds the flags of the top command.
 type topFlags struct {
@@ -60,7 +60,7 @@ func (a *app) top(ctx context.Context, f *topFlags) (err error) {
 	return a.topLive(ctx, source, f)
 }
 
-// topOnce prints one frame. It does not cut lines if the output is not a terminal.
+// topOnce prints one frame, with up to maxRows rows of a table. It does not cut lines if the output is not a terminal.
 func (a *app) topOnce(ctx context.Context, source *topSource, asJSON bool) error {
 	frame, err := source.read(ctx)
 	if err != nil {
@@ -73,7 +73,9 @@ func (a *app) topOnce(ctx context.Context, source *topSource, asJSON bool) error
 	if isTerminal(a.stdout) {
 		width = terminalWidth(a.stdout)
 	}
-	for _, line := range (&topView{database: source.database.String(), frame: frame, paint: unpainted}).lines(width, 0) {
+	view := &topView{database: source.database.String(), frame: frame, paint: unpainted}
+	view.bound()
+	for _, line := range view.lines(width, 0) {
 		a.print("%s", line)
 	}
 	return nil

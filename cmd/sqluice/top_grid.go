@@ -33,6 +33,7 @@ type grid struct {
 	columns []column
 	rows    []row
 	none    string // shown if there are no rows
+	more    string // shown after the rows: what they leave out
 }
 
 // window keeps so many rows around the chosen one, and shows in the header which rows they are.

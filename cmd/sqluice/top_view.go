@@ -23,6 +23,32 @@ type topView struct {
 	trouble  string // why the frame is out of date
 	footer   []string
 	paint    painter
+
+	moreQueues, moreWorkers string // what bound left out
+}
+
+// bound leaves those rows out of a frame that has many whose queues or workers have the fewest jobs.
+func (v *topView) bound() {
+	shown, rest := busiest(v.frame.Queues, maxRows, func(q topQueue) int64 { return q.Scheduled + q.Pending + q.Running + q.Failed })
+	if v.frame.Queues = shown; len(rest) > 0 {
+		var queues []inspect.QueueInfo
+		var failed int64
+		for _, q := range rest {
+			queues = append(queues, q.QueueInfo)
+			failed += q.Failed
+		}
+		sum := sumOf(queues)
+		v.moreQueues = fmt.Sprintf("and %d more queues: %s pending, %s running, %s failed%s (`sqluice queues --all` lists them)",
+			len(rest), short(sum.Pending), short(sum.Running), short(failed), pausedOf(queues))
+	}
+	workers, others := busiest(v.frame.Workers, maxRows, func(w inspect.WorkerInfo) int64 { return w.Running })
+	if v.frame.Workers = workers; len(others) > 0 {
+		var running int64
+		for _, w := range others {
+			running += w.Running
+		}
+		v.moreWorkers = fmt.Sprintf("and %d more workers: %s running (`sqluice workers` lists them)", len(others), short(running))
+	}
 }
 
 // roomy is the height from which more than the tables is shown.
@@ -57,6 +83,9 @@ func (v *topView) lines(width, height int) []string {
 		body = append(body, section.lines(width, v.paint)...)
 		if len(section.rows) == 0 {
 			body = append(body, v.paint(faint, cut("  "+section.none, width)))
+		}
+		if section.more != "" {
+			body = append(body, v.paint(faint, cut("  "+section.more, width)))
 		}
 	}
 	if height == 0 {
@@ -164,7 +193,7 @@ func (v *topView) queueNames() []string {
 }
 
 func (v *topView) queues() grid {
-	g := grid{none: v.none("no queues"), columns: []column{
+	g := grid{none: v.none("no queues"), more: v.moreQueues, columns: []column{
 		{title: "QUEUE", least: 8, worth: 10}, {title: "PENDING", right: true, worth: 9}, {title: "OLDEST", right: true, worth: 6},
 		{title: "RUNNING", right: true, worth: 7}, {title: "SCHEDULED", right: true, worth: 2}, {title: "FAILED", right: true, worth: 5},
 		{title: "DONE", right: true, worth: 1}, {title: "STATE", worth: 8},
@@ -204,7 +233,7 @@ func (v *topView) queues() grid {
 const lateHeartbeat = 30 * time.Second
 
 func (v *topView) workers() grid {
-	g := grid{none: v.none("no workers"), columns: []column{
+	g := grid{none: v.none("no workers"), more: v.moreWorkers, columns: []column{
 		{title: "WORKER", least: 8, worth: 10}, {title: "HOST", least: 6, worth: 4},
 		{title: "PID", right: true, worth: 1}, {title: "RUNNING", right: true, worth: 8},
 		{title: "HEARTBEAT", right: true, worth: 7}, {title: "UP", right: true, worth: 3}, {title: "QUEUES", least: 6, worth: 2},
