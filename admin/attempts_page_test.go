@@ -1,7 +1,14 @@
 package admin_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/sqluice/sqluice/admin"
 	"github.com/sqluice/sqluice/jobs"
@@ -22,4 +29,64 @@ func TestAttemptsThatCount(t *testing.T) {
 		has(t, "the list after a second run", v.page("/jobs"), `1<span class="muted">/1</span>`)
 		has(t, "the job after a second run", v.page("/jobs/1"), "2 attempts<", "1 of 1, 1 not counted<")
 	})
+}
+
+// The timeline has the attempts that were snoozed or released, in their places between those that failed, and on each page of attempts only
+// those that belong there.
+func TestTimelineOfSnoozedAttempts(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		v := visit(t, client, admin.Config{})
+		receipt, err := client.Enqueue(t.Context(), "k", []byte(`{}`), jobs.MaxAttempts(1000))
+		must(t, err)
+		const last = 130
+		runner, err := jobs.NewRunner(client, jobs.Config{Logger: slog.New(slog.DiscardHandler), Name: "the-worker"})
+		must(t, err)
+		jobs.Kind[struct{}]{Name: "k", RetryDelay: jobs.FixedRetry(0)}.Handle(runner, func(_ context.Context, job jobs.Job, _ struct{}) error {
+			switch {
+			case job.Attempt == last:
+				return jobs.Snooze(time.Hour)
+			case job.Attempt <= 3, job.Attempt == 128, job.Attempt == 129:
+				return jobs.Snooze(0)
+			}
+			return errors.New("it is bad")
+		})
+		must(t, runner.Drain(t.Context()))
+		page := fmt.Sprint("/jobs/", receipt.ID)
+		wantOrder(t, "the waiting job", v.page(page), "Earlier attempts", "Enqueued", "Attempt 127", "Attempts 128 to 130", "snoozed, released or cancelled", "Runs again")
+		lacks(t, "the latest attempts", v.page(page), "Attempts 1 to")
+
+		var d detail
+		for next := int64(0); ; next = d.Next {
+			path := page
+			if next != 0 {
+				path += fmt.Sprint("?attempts_after=", next)
+				lacks(t, "earlier attempts", v.page(path), "Attempts 128")
+			}
+			if d = get[detail](serve(t, client, admin.Config{}), http.MethodGet, path, ""); d.Next == 0 {
+				wantOrder(t, "the first attempts", v.page(path), "Attempts 1 to 3", "snoozed, released or cancelled", "Attempt 4")
+				break
+			}
+		}
+	})
+}
+
+// wantOrder checks that a page has texts, each after the one before.
+func wantOrder(t *testing.T, what, page string, texts ...string) {
+	t.Helper()
+	rest := page
+	for _, text := range texts {
+		at := strings.Index(rest, text)
+		if at < 0 {
+			t.Errorf("%s does not have %q in its place:\n%s", what, text, page)
+			return
+		}
+		rest = rest[at+len(text):]
+	}
+}
+
+func lacks(t *testing.T, what, page, text string) {
+	t.Helper()
+	if strings.Contains(page, text) {
+		t.Errorf("%s has %q:\n%s", what, text, page)
+	}
 }

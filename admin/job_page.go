@@ -16,6 +16,7 @@ type jobView struct {
 	detail
 	Why     []inspect.Finding // why it does not run
 	Changes []jobAction
+	earlier bool // it has a page of attempts before the latest ones
 }
 
 func (h *Handler) jobPage(r *http.Request) (view, error) {
@@ -23,7 +24,7 @@ func (h *Handler) jobPage(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := jobView{detail: a.body.(detail)}
+	v := jobView{detail: a.body.(detail), earlier: r.URL.Query().Has("attempts_after")}
 	v.Changes = jobActionsFor(v.Status)
 	diagnosis, err := h.inspector.Why(r.Context(), v.ID)
 	if err != nil {
@@ -50,6 +51,8 @@ type timelineEntry struct {
 	Class string // of CSS: its colour
 	Error *inspect.AttemptError
 	Note  string
+	// Before is set of what happened at an unknown time before At.
+	Before bool
 }
 
 // Timeline returns the events in the life of the job, the earliest first.
@@ -58,6 +61,7 @@ func (v jobView) Timeline() []timelineEntry {
 	if due := v.RunAfter; due.Sub(v.CreatedAt) >= time.Millisecond && v.Status != jobs.StatusScheduled {
 		list = append(list, timelineEntry{At: due, What: "Due", Class: "due"})
 	}
+	list = append(list, v.unrecorded()...)
 	for i := range v.Errors {
 		e := &v.Errors[i]
 		entry := timelineEntry{At: e.EndedAt, What: "Attempt " + number(e.Attempt), Class: "failed", Error: e}
@@ -87,6 +91,35 @@ func (v jobView) Timeline() []timelineEntry {
 	}
 	list = slices.DeleteFunc(list, func(m timelineEntry) bool { return m.At.IsZero() })
 	slices.SortStableFunc(list, func(a, b timelineEntry) int { return cmp.Compare(a.At.UnixMicro(), b.At.UnixMicro()) })
+	return list
+}
+
+// unrecorded returns the attempts, as far as the page has them, that were snoozed or released. Of the last one of a job the start is known.
+func (v jobView) unrecorded() (list []timelineEntry) {
+	first, last := 1, v.Attempt
+	if v.Next != 0 && len(v.Errors) > 0 {
+		first = v.Errors[0].Attempt + 1
+	}
+	switch {
+	case v.earlier && len(v.Errors) > 0:
+		last = v.Errors[len(v.Errors)-1].Attempt
+	case v.Last != nil:
+		last--
+	}
+	for _, r := range inspect.Unrecorded(first, last, v.Errors) {
+		entry := timelineEntry{At: v.StartedAt, What: "Attempt " + number(r.First), Class: "scheduled", Note: "snoozed, released or cancelled", Before: r.Last < v.Attempt}
+		if r.First < r.Last {
+			entry.What = "Attempts " + number(r.First) + " to " + number(r.Last)
+		}
+		after := slices.IndexFunc(v.Errors, func(e inspect.AttemptError) bool { return e.Attempt > r.Last })
+		if after >= 0 {
+			entry.At = v.Errors[after].StartedAt
+			if entry.At.IsZero() {
+				entry.At = v.Errors[after].EndedAt
+			}
+		}
+		list = append(list, entry)
+	}
 	return list
 }
 

@@ -17,8 +17,9 @@ import (
 // jobDetails is the answer of the show command: the job and its attempts.
 type jobDetails struct {
 	jobs.Job
-	Errors []inspect.AttemptError `json:"errors"`
-	Last   *inspect.Attempt       `json:"last_attempt,omitempty"` // the one that runs, or in which the job ended
+	Errors     []inspect.AttemptError `json:"errors"`
+	Unrecorded []inspect.AttemptRange `json:"unrecorded_attempts,omitempty"` // that were snoozed or released
+	Last       *inspect.Attempt       `json:"last_attempt,omitempty"`        // the one that runs, or in which the job ended
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -84,25 +85,66 @@ func (a *app) show(ctx context.Context, c *jobs.Client, job jobs.Job, asJSON boo
 	if err != nil {
 		return err
 	}
+	ended := job.Attempt
+	if last != nil {
+		ended-- // the last one's end is the job's
+	}
+	d := jobDetails{job, failures, inspect.Unrecorded(1, ended, failures), last}
 	if asJSON {
-		return a.printJSON(jobDetails{job, failures, last})
+		return a.printJSON(d)
 	}
 	now := inspect.New(c).Now()
 	if err := showJob(a.out, now, job); err != nil {
 		return err
 	}
-	for _, f := range failures {
+	a.showAttempts(now, d)
+	return nil
+}
+
+// showAttempts prints the attempts of a job, in order.
+func (a *app) showAttempts(now time.Time, d jobDetails) {
+	unrecorded := d.Unrecorded
+	for _, f := range d.Errors {
+		for len(unrecorded) > 0 && unrecorded[0].Last < f.Attempt {
+			a.showUnrecorded(unrecorded[0], "")
+			unrecorded = unrecorded[1:]
+		}
 		a.print("\n%s: %s %s%s", attemptName(f.Attempt), f.Cause, moment(now, f.EndedAt), startedBy(now, f.StartedAt, f.Worker, f.Host))
 		a.print("%s", indent(f.Message))
 		if f.Stack != "" {
 			a.print("%s", indent(f.Stack))
 		}
 	}
-	if last != nil && (len(failures) == 0 || failures[len(failures)-1].Attempt != last.Attempt) {
-		a.print("\nattempt %d: %s %s%s", last.Attempt, job.Status, moment(now, last.EndedAt), startedBy(now, last.StartedAt, last.Worker, last.Host))
+	for _, r := range unrecorded {
+		started := ""
+		if r.Last == d.Attempt {
+			started = startedBy(now, d.StartedAt, "", "")
+		}
+		a.showUnrecorded(r, started)
 	}
-	return nil
+	if last := d.Last; last != nil && (len(d.Errors) == 0 || d.Errors[len(d.Errors)-1].Attempt != last.Attempt) {
+		end := string(d.Status)
+		if !last.EndedAt.IsZero() {
+			end += " " + moment(now, last.EndedAt)
+		}
+		a.print("\nattempt %d: %s%s", last.Attempt, end, startedBy(now, last.StartedAt, last.Worker, last.Host))
+	}
 }
+
+// showUnrecorded prints attempts of which the database has no record. started is of the last one.
+func (a *app) showUnrecorded(r inspect.AttemptRange, started string) {
+	if r.First == r.Last {
+		a.print("\nattempt %d: %s%s", r.First, unrecordedEnd, started)
+		return
+	}
+	if started != "" {
+		started = ", the last one" + strings.TrimPrefix(started, ",")
+	}
+	a.print("\nattempts %d to %d: %s%s", r.First, r.Last, unrecordedEnd, started)
+}
+
+// unrecordedEnd says how attempts ended of which the database has no record.
+const unrecordedEnd = "snoozed, released or cancelled"
 
 // attemptName names an attempt; 0 stands for the end of a job that was never claimed.
 func attemptName(n int) string {

@@ -55,6 +55,30 @@ func (in *Inspector) LastAttempt(ctx context.Context, job jobs.Job) (*Attempt, e
 	return a, nil
 }
 
+// AttemptRange is attempts of a job that follow each other.
+type AttemptRange struct {
+	First int `json:"first"`
+	Last  int `json:"last"`
+}
+
+// Unrecorded returns the attempts of a job, from first to last, that are none of its errors, which are in order. If they have ended,
+// nothing is recorded of them: they were snoozed or released, or ended as the job was cancelled and retried after that.
+func Unrecorded(first, last int, errors []AttemptError) []AttemptRange {
+	var list []AttemptRange
+	for _, e := range errors {
+		if e.Attempt > first {
+			list = append(list, AttemptRange{first, min(e.Attempt-1, last)})
+		}
+		if first = max(first, e.Attempt+1); first > last {
+			return list
+		}
+	}
+	if first <= last {
+		list = append(list, AttemptRange{first, last})
+	}
+	return list
+}
+
 // Errors returns the attempts of a job that did not end well, in order; none for an unknown id.
 func (in *Inspector) Errors(ctx context.Context, id int64) ([]AttemptError, error) {
 	var all []AttemptError
