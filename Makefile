@@ -16,6 +16,8 @@ MODULES := internal/browser internal/deploy internal/install metrics/promql benc
 GOOSE_VERSION := v3.29.0
 GOOSE_TAGS    := no_azuresql no_clickhouse no_libsql no_mssql no_mysql no_vertica no_ydb
 
+GORELEASER := github.com/goreleaser/goreleaser/v2@v2.12.7
+
 # Go hides the output of passing packages, skipped tests included.
 POSTGRES_NOTE := if [ -z "$${SQLUICE_TEST_POSTGRES:-}" ] && ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then \
 	echo "NOT TESTED on PostgreSQL: install it, or set SQLUICE_TEST_POSTGRES to a server's URL"; fi
@@ -129,6 +131,11 @@ goose-check: ## Run the real goose command on both engines' migrations: up, stat
 	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; \
 	GOBIN="$$dir" go install -tags '$(GOOSE_TAGS)' github.com/pressly/goose/v3/cmd/goose@$(GOOSE_VERSION); \
 	SQLUICE_GOOSE="$$dir/goose" go test ./sql -count=1 -v -run '^TestGooseCommand$$'
+
+.PHONY: release-check
+release-check: ## Check the configuration of releases, and build the archives into dist without publishing them (minutes)
+	go run $(GORELEASER) check
+	go run $(GORELEASER) release --snapshot --clean --skip=publish
 
 .PHONY: newest
 newest: ## Run the conformance tests with the newest release of each driver, where go.mod has an older one

@@ -2,6 +2,7 @@
 package examples_test
 
 import (
+	"cmp"
 	"database/sql"
 	"os"
 	"path/filepath"
@@ -34,24 +35,43 @@ func blocks(t *testing.T, document, language string) []string {
 	return list
 }
 
-// The README's program is the Example, line for line, but for the frame that a program needs.
-func TestReadmeQuotesTheExample(t *testing.T) {
-	source, err := os.ReadFile(filepath.FromSlash("../jobs/sqlite/example_test.go"))
-	if err != nil {
-		t.Fatal(err)
+// The README's programs are Examples, line for line, but for the frame that a program needs.
+func TestReadmeQuotesTheExamples(t *testing.T) {
+	var sources []string
+	for _, engine := range []string{"sqlite", "postgres"} {
+		source, err := os.ReadFile(filepath.FromSlash("../jobs/" + engine + "/example_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, string(source))
 	}
-	example, _, _ := strings.Cut(string(source), "// Output:")
-	lines := strings.Split(example, "\n")
-	for _, line := range strings.Split(blocks(t, "README.md", "go")[0], "\n") {
+	for i, block := range blocks(t, "README.md", "go") {
+		var lacks string
+		if !slices.ContainsFunc(sources, func(source string) bool {
+			line := lacking(block, source)
+			lacks = cmp.Or(lacks, line)
+			return line == ""
+		}) {
+			t.Errorf("program %d of README.md has %q, which the examples have not, or not in this place", i+1, lacks)
+		}
+	}
+}
+
+// lacking returns the first line of a block that a source has not, or not in this place; "" if there is none.
+func lacking(block, source string) string {
+	lines := strings.Split(source, "\n")
+	for line := range strings.Lines(block) {
+		line = strings.TrimSuffix(line, "\n")
 		if line == "" || line == "func main() {" || line == "\tpath := \"jobs.db\"" || line == "}" {
 			continue
 		}
 		at := slices.Index(lines, line)
 		if at < 0 {
-			t.Fatalf("README.md has %q, which the example has not, or not in this place", line)
+			return line
 		}
 		lines = lines[at+1:]
 	}
+	return ""
 }
 
 // Every statement of the SQL contract runs, in its order, and does to a row what the contract says.
@@ -79,7 +99,7 @@ func TestContractRuns(t *testing.T) {
 		"attempt": 1, "result": `{"width": 200}`,
 	}
 	parameter := regexp.MustCompile(`:([a-z_]+)`)
-	for _, statement := range slices.Concat(blocks(t, "README.md", "sql"), blocks(t, "docs/sql.md", "sql"), blocks(t, "docs/unique.md", "sql"), blocks(t, "docs/unique.md", "sql")) {
+	for _, statement := range slices.Concat(blocks(t, "docs/sql.md", "sql"), blocks(t, "docs/unique.md", "sql"), blocks(t, "docs/unique.md", "sql")) {
 		for part := range strings.SplitSeq(statement, ";\n") {
 			if strings.TrimSpace(part) == "" {
 				continue

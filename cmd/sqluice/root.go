@@ -126,10 +126,10 @@ func suggestions(cmd *cobra.Command, name string) (similar []string) {
 	return slices.DeleteFunc(similar, func(s string) bool { return slices.Contains(removing, s[strings.LastIndexByte(s, ' ')+1:]) })
 }
 
-// takesCommand is for commands that take no arguments, but have commands below them.
+// takesCommand is for commands that list something, and have commands below them: the word list says what they do without it.
 func takesCommand() cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
+		if len(args) > 0 && !slices.Equal(args, []string{"list"}) {
 			return unknownCommand(cmd, args[0])
 		}
 		return nil

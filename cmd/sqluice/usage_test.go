@@ -174,3 +174,20 @@ func TestHelpIsNoError(t *testing.T) {
 		}
 	}
 }
+
+// The word list after a command that lists something changes nothing.
+func TestListAfterAGroup(t *testing.T) {
+	c := newCLI(t)
+	c.ok("up")
+	c.ok("schedules", "put", "nightly", "--cron", "@daily", "--kind", "mail")
+	c.ok("sensitive", "mark", "mail", "card")
+	c.ok("retention", "set", "1h", "--kind", "mail")
+	c.ok("queues", "pause", "q")
+	for _, group := range []string{"queues", "schedules", "retention", "sensitive"} {
+		bare := c.ok(group, "--json")
+		if out := c.ok(group, "list", "--json"); out != bare || len(out) < 10 {
+			t.Errorf("%s prints %q, and with list %q", group, bare, out)
+		}
+		c.fails(exitUsage, []string{`unknown command "list"`}, group, "list", "more")
+	}
+}

@@ -100,6 +100,12 @@ func testSnooze(f *fixture) {
 	job = f.one(func(context.Context, jobs.Job) error { return fmt.Errorf("wrapped: %w", jobs.Snooze(time.Hour)) })
 	want(f, "status", job.Status, jobs.StatusScheduled)
 	want(f, "delay", job.RunAfter.Sub(job.UpdatedAt), time.Hour)
+	// An error that is joined to it is recorded nowhere, as the Go doc of Snooze says.
+	job = f.one(func(context.Context, jobs.Job) error { return errors.Join(errors.New("broken"), jobs.Snooze(time.Hour)) })
+	want(f, "status", job.Status, jobs.StatusScheduled)
+	want(f, "uncounted", job.Uncounted, 1)
+	want(f, "last error", job.LastError, "")
+	want(f, "errors", len(f.errors(job.ID)), 0)
 }
 
 func testCancelVerdict(f *fixture) {

@@ -18,6 +18,7 @@ var rescueTests = []test{
 	{"BootBesideALiveWorker", testBootBesideLive},
 	{"CrashWhileRunning", testCrashWhileRunning},
 	{"ThreeCrashesFail", testThreeCrashes},
+	{"SnoozesForgiveNoCrash", testSnoozesBetweenCrashes},
 	{"LastChancesOneAtATime", testLastChances},
 	{"LastAttemptCrashes", testLastAttemptCrashes},
 	{"CancelRequestedThenCrash", testCancelThenCrash},
@@ -135,6 +136,23 @@ func testThreeCrashes(f *fixture) {
 	want(f, "errors", len(f.errors(id)), 3)
 	f.must(f.client.Retry(f.ctx, id))
 	want(f, "crashes after a retry", f.get(id).Crashes, 0)
+}
+
+// Crashes add up over the whole life of a job, as the Go doc of MaxCrashes says.
+func testSnoozesBetweenCrashes(f *fixture) {
+	id := f.many(1)[0]
+	for crash := range 3 {
+		f.must(f.client.Update(f.ctx, id, jobs.SetRunAfter(f.store.Now())))
+		f.drain(jobs.Config{}, on("other", nothing)) // makes it pending
+		g := f.ghost("killed", time.Hour)
+		want(f, "claimed", len(g.claim(1, time.Hour)), 1)
+		g.die()
+		f.drain(jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return jobs.Snooze(time.Hour) }))
+		want(f, "crashes", f.get(id).Crashes, crash+1)
+	}
+	job := f.get(id)
+	want(f, "status", job.Status, jobs.StatusFailed)
+	want(f, "attempts that went well", job.Uncounted, 2)
 }
 
 func testLastAttemptCrashes(f *fixture) {

@@ -1,4 +1,4 @@
-// Package trial changes the queue's SQL in a copy of the tree as README.md and docs/architecture.md say: a parameter of the claim, and
+// Package trial changes the queue's SQL in a copy of the tree as docs/changing-sql.md and docs/architecture.md say: a parameter of the claim, and
 // a column that an enqueue option sets. Its test runs the generator and the tests that must notice what was forgotten, and counts the
 // files that were edited by hand.
 //

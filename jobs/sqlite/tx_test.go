@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -49,6 +50,44 @@ func TestATransactionOnAnotherFileIsRefused(t *testing.T) {
 			return nil
 		})
 		must(t, runner.Drain(t.Context()))
+	}
+}
+
+// While the caller's transaction has the lock, a call outside of it fails as the Go doc says, and writes nothing.
+func TestACallBesideTheCallersOwnTransaction(t *testing.T) {
+	t.Parallel()
+	store, client := queue(t)
+	pool := plain(t, store.path)
+	runner, err := jobs.NewRunner(client, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	jobs.Kind[int]{Name: "k", MaxAttempts: 1}.Handle(runner, func(ctx context.Context, job jobs.Job, _ int) error {
+		tx, err := pool.BeginTx(ctx, nil)
+		must(t, err)
+		defer func() { must(t, tx.Rollback()) }()
+		_, err = client.With(Tx(tx)).Enqueue(ctx, "inside", json.RawMessage("1"))
+		must(t, err)
+		for name, err := range map[string]error{
+			"enqueue":  func() error { _, err := client.Enqueue(ctx, "outside", json.RawMessage("1")); return err }(),
+			"progress": job.SetProgress(ctx, 1),
+		} {
+			if !errors.Is(err, jobs.ErrBusy) || !strings.Contains(err.Error(), "an open transaction of this one") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		return nil
+	})
+	receipt, err := client.Enqueue(t.Context(), "k", json.RawMessage("1"))
+	must(t, err)
+	must(t, runner.Drain(t.Context()))
+	job, err := client.Get(t.Context(), receipt.ID)
+	must(t, err)
+	if job.Status != jobs.StatusDone {
+		t.Errorf("the job is %s: %s", job.Status, job.LastError)
+	}
+	list, err := inspect.New(client).List(t.Context(), inspect.Filter{})
+	must(t, err)
+	if len(list) != 1 {
+		t.Errorf("there are %d jobs", len(list))
 	}
 }
 
