@@ -713,7 +713,7 @@ func (q timed) ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]
 	return value, err
 }
 
-func (q timed) ListFreeSuccessors(ctx context.Context, arg int64) ([]ListFreeSuccessorsRow, error) {
+func (q timed) ListFreeSuccessors(ctx context.Context, arg ListFreeSuccessorsParams) ([]ListFreeSuccessorsRow, error) {
 	began := time.Now()
 	value, err := q.own.ListFreeSuccessors(ctx, arg)
 	q.hook("ListFreeSuccessors", time.Since(began), err)
@@ -1070,14 +1070,14 @@ func (q timed) ResetStuckJobs(ctx context.Context, arg int64) ([]ResetStuckJobsR
 	return value, err
 }
 
-func (q timed) ResumeDueKinds(ctx context.Context, arg int64) (int64, error) {
+func (q timed) ResumeDueKinds(ctx context.Context, arg ResumeDueKindsParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ResumeDueKinds(ctx, arg)
 	q.hook("ResumeDueKinds", time.Since(began), err)
 	return value, err
 }
 
-func (q timed) ResumeDueQueues(ctx context.Context, arg int64) (int64, error) {
+func (q timed) ResumeDueQueues(ctx context.Context, arg ResumeDueQueuesParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.ResumeDueQueues(ctx, arg)
 	q.hook("ResumeDueQueues", time.Since(began), err)

@@ -89,6 +89,7 @@ type (
 	ListExpiredJobIDsParams       = sqlite.ListExpiredJobIDsParams
 	ListFailedJobsParams          = sqlite.ListFailedJobsParams
 	ListFailedJobsRow             = sqlite.ListFailedJobsRow
+	ListFreeSuccessorsParams      = sqlite.ListFreeSuccessorsParams
 	ListFreeSuccessorsRow         = sqlite.ListFreeSuccessorsRow
 	ListHeldJobsRow               = sqlite.ListHeldJobsRow
 	ListHistoryNamesParams        = sqlite.ListHistoryNamesParams
@@ -139,6 +140,8 @@ type (
 	RequestJobCancelParams        = sqlite.RequestJobCancelParams
 	RequeueJobParams              = sqlite.RequeueJobParams
 	ResetStuckJobsRow             = sqlite.ResetStuckJobsRow
+	ResumeDueKindsParams          = sqlite.ResumeDueKindsParams
+	ResumeDueQueuesParams         = sqlite.ResumeDueQueuesParams
 	ResumeKindParams              = sqlite.ResumeKindParams
 	ResumeQueueParams             = sqlite.ResumeQueueParams
 	ResumeScheduleParams          = sqlite.ResumeScheduleParams

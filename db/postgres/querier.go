@@ -238,8 +238,8 @@ type Querier interface {
 	// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
 	// bytes their large columns have.
 	ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error)
-	// ListFreeSuccessors lists the successors whose unique keys no other live job holds.
-	ListFreeSuccessors(ctx context.Context, n int64) ([]ListFreeSuccessorsRow, error)
+	// ListFreeSuccessors lists up to n successors whose unique keys no other live job holds, in the order of kinds and keys, after one.
+	ListFreeSuccessors(ctx context.Context, arg ListFreeSuccessorsParams) ([]ListFreeSuccessorsRow, error)
 	// ListHeldJobs lists the jobs that a worker holds, and when their cancellation was requested.
 	ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJobsRow, error)
 	// ListHistoryNames lists the pairs of a queue and a kind in one step of the history; an empty name stands for all.
@@ -365,10 +365,12 @@ type Querier interface {
 	RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error)
 	// ResetStuckJobs gives every other stuck job back to be claimed anew.
 	ResetStuckJobs(ctx context.Context, now int64) ([]ResetStuckJobsRow, error)
-	// ResumeDueKinds allows claims of the kinds again whose pause is over. It does not wait for rows that are locked (on SQLite none are).
-	ResumeDueKinds(ctx context.Context, now int64) (int64, error)
-	// ResumeDueQueues allows claims from the queues again whose pause is over. It does not wait for rows that are locked (on SQLite none are).
-	ResumeDueQueues(ctx context.Context, now int64) (int64, error)
+	// ResumeDueKinds allows claims of the kinds again whose pause is over: of all of them, or of a kind in a queue. It does not wait for rows
+	// that are locked (on SQLite none are).
+	ResumeDueKinds(ctx context.Context, arg ResumeDueKindsParams) (int64, error)
+	// ResumeDueQueues allows claims from the queues again whose pause is over: from all of them, or from the one with a name. It does not
+	// wait for rows that are locked (on SQLite none are).
+	ResumeDueQueues(ctx context.Context, arg ResumeDueQueuesParams) (int64, error)
 	// ResumeKind allows claims of a kind's jobs from a queue again. Zero rows mean that it was not paused.
 	ResumeKind(ctx context.Context, arg ResumeKindParams) (int64, error)
 	// ResumeQueue allows claims from a queue again. Zero rows mean that it was not paused.

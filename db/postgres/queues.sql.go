@@ -138,13 +138,21 @@ func (q *Queries) PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, 
 const resumeDueKinds = `-- name: ResumeDueKinds :execrows
 DELETE FROM sqluice_kind_pauses WHERE (queue, kind) IN (
     SELECT k.queue, k.kind FROM sqluice_kind_pauses AS k WHERE k.paused_until <= CAST($1 AS BIGINT)
+      AND (CAST($2 AS TEXT) IS NULL OR k.queue = CAST($2 AS TEXT) AND k.kind = CAST($3 AS TEXT))
     FOR UPDATE SKIP LOCKED
 )
 `
 
-// ResumeDueKinds allows claims of the kinds again whose pause is over. It does not wait for rows that are locked (on SQLite none are).
-func (q *Queries) ResumeDueKinds(ctx context.Context, now int64) (int64, error) {
-	result, err := q.db.Exec(ctx, resumeDueKinds, now)
+type ResumeDueKindsParams struct {
+	Now   int64   `json:"now"`
+	Queue *string `json:"queue"`
+	Kind  *string `json:"kind"`
+}
+
+// ResumeDueKinds allows claims of the kinds again whose pause is over: of all of them, or of a kind in a queue. It does not wait for rows
+// that are locked (on SQLite none are).
+func (q *Queries) ResumeDueKinds(ctx context.Context, arg ResumeDueKindsParams) (int64, error) {
+	result, err := q.db.Exec(ctx, resumeDueKinds, arg.Now, arg.Queue, arg.Kind)
 	if err != nil {
 		return 0, err
 	}
@@ -155,13 +163,20 @@ const resumeDueQueues = `-- name: ResumeDueQueues :execrows
 UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST($1 AS BIGINT)
 WHERE name IN (
     SELECT q.name FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL AND q.paused_until <= CAST($1 AS BIGINT)
+      AND (CAST($2 AS TEXT) IS NULL OR q.name = CAST($2 AS TEXT))
     FOR UPDATE SKIP LOCKED
 )
 `
 
-// ResumeDueQueues allows claims from the queues again whose pause is over. It does not wait for rows that are locked (on SQLite none are).
-func (q *Queries) ResumeDueQueues(ctx context.Context, now int64) (int64, error) {
-	result, err := q.db.Exec(ctx, resumeDueQueues, now)
+type ResumeDueQueuesParams struct {
+	Now  int64   `json:"now"`
+	Name *string `json:"name"`
+}
+
+// ResumeDueQueues allows claims from the queues again whose pause is over: from all of them, or from the one with a name. It does not
+// wait for rows that are locked (on SQLite none are).
+func (q *Queries) ResumeDueQueues(ctx context.Context, arg ResumeDueQueuesParams) (int64, error) {
+	result, err := q.db.Exec(ctx, resumeDueQueues, arg.Now, arg.Name)
 	if err != nil {
 		return 0, err
 	}

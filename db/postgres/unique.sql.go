@@ -32,20 +32,27 @@ func (q *Queries) DeletePastUniqueKeys(ctx context.Context, arg DeletePastUnique
 const listFreeSuccessors = `-- name: ListFreeSuccessors :many
 SELECT s.kind, CAST(s.unique_key AS TEXT) AS unique_key FROM sqluice_jobs AS s
 WHERE s.successor_at IS NOT NULL
+  AND (s.kind > CAST($1 AS TEXT) OR s.kind = CAST($1 AS TEXT) AND s.unique_key > CAST($2 AS TEXT))
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = s.kind AND h.unique_key = s.unique_key AND h.unique_key IS NOT NULL
       AND h.successor_at IS NULL AND h.status IN ('scheduled', 'pending', 'running'))
-ORDER BY s.kind, s.unique_key LIMIT CAST($1 AS BIGINT)
+ORDER BY s.kind, s.unique_key LIMIT CAST($3 AS BIGINT)
 `
+
+type ListFreeSuccessorsParams struct {
+	AfterKind string `json:"after_kind"`
+	AfterKey  string `json:"after_key"`
+	N         int64  `json:"n"`
+}
 
 type ListFreeSuccessorsRow struct {
 	Kind      string `json:"kind"`
 	UniqueKey string `json:"unique_key"`
 }
 
-// ListFreeSuccessors lists the successors whose unique keys no other live job holds.
-func (q *Queries) ListFreeSuccessors(ctx context.Context, n int64) ([]ListFreeSuccessorsRow, error) {
-	rows, err := q.db.Query(ctx, listFreeSuccessors, n)
+// ListFreeSuccessors lists up to n successors whose unique keys no other live job holds, in the order of kinds and keys, after one.
+func (q *Queries) ListFreeSuccessors(ctx context.Context, arg ListFreeSuccessorsParams) ([]ListFreeSuccessorsRow, error) {
+	rows, err := q.db.Query(ctx, listFreeSuccessors, arg.AfterKind, arg.AfterKey, arg.N)
 	if err != nil {
 		return nil, err
 	}

@@ -143,11 +143,19 @@ func (q *Queries) PauseQueue(ctx context.Context, arg PauseQueueParams) (int64, 
 
 const resumeDueKinds = `-- name: ResumeDueKinds :execrows
 DELETE FROM sqluice_kind_pauses WHERE paused_until <= CAST(?1 AS BIGINT)
+  AND (CAST(?2 AS TEXT) IS NULL OR queue = CAST(?2 AS TEXT) AND kind = CAST(?3 AS TEXT))
 `
 
-// ResumeDueKinds allows claims of the kinds again whose pause is over. It does not wait for rows that are locked (on SQLite none are).
-func (q *Queries) ResumeDueKinds(ctx context.Context, now int64) (int64, error) {
-	result, err := q.db.ExecContext(ctx, resumeDueKinds, now)
+type ResumeDueKindsParams struct {
+	Now   int64   `json:"now"`
+	Queue *string `json:"queue"`
+	Kind  *string `json:"kind"`
+}
+
+// ResumeDueKinds allows claims of the kinds again whose pause is over: of all of them, or of a kind in a queue. It does not wait for rows
+// that are locked (on SQLite none are).
+func (q *Queries) ResumeDueKinds(ctx context.Context, arg ResumeDueKindsParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, resumeDueKinds, arg.Now, arg.Queue, arg.Kind)
 	if err != nil {
 		return 0, err
 	}
@@ -157,11 +165,18 @@ func (q *Queries) ResumeDueKinds(ctx context.Context, now int64) (int64, error) 
 const resumeDueQueues = `-- name: ResumeDueQueues :execrows
 UPDATE sqluice_queues SET paused_at = NULL, paused_until = NULL, paused_by = NULL, updated_at = CAST(?1 AS BIGINT)
 WHERE paused_at IS NOT NULL AND paused_until <= CAST(?1 AS BIGINT)
+  AND (CAST(?2 AS TEXT) IS NULL OR name = CAST(?2 AS TEXT))
 `
 
-// ResumeDueQueues allows claims from the queues again whose pause is over. It does not wait for rows that are locked (on SQLite none are).
-func (q *Queries) ResumeDueQueues(ctx context.Context, now int64) (int64, error) {
-	result, err := q.db.ExecContext(ctx, resumeDueQueues, now)
+type ResumeDueQueuesParams struct {
+	Now  int64   `json:"now"`
+	Name *string `json:"name"`
+}
+
+// ResumeDueQueues allows claims from the queues again whose pause is over: from all of them, or from the one with a name. It does not
+// wait for rows that are locked (on SQLite none are).
+func (q *Queries) ResumeDueQueues(ctx context.Context, arg ResumeDueQueuesParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, resumeDueQueues, arg.Now, arg.Name)
 	if err != nil {
 		return 0, err
 	}

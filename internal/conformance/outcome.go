@@ -101,7 +101,9 @@ func testSnooze(f *fixture) {
 	want(f, "status", job.Status, jobs.StatusScheduled)
 	want(f, "delay", job.RunAfter.Sub(job.UpdatedAt), time.Hour)
 	// An error that is joined to it is recorded nowhere, as the Go doc of Snooze says.
-	job = f.one(func(context.Context, jobs.Job) error { return errors.Join(errors.New("broken"), jobs.Snooze(time.Hour)) })
+	job = f.one(func(context.Context, jobs.Job) error {
+		return errors.Join(errors.New("broken"), jobs.Snooze(time.Hour))
+	})
 	want(f, "status", job.Status, jobs.StatusScheduled)
 	want(f, "uncounted", job.Uncounted, 1)
 	want(f, "last error", job.LastError, "")

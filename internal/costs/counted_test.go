@@ -502,7 +502,7 @@ func (q counted) ListFailedJobs(ctx context.Context, arg db.ListFailedJobsParams
 	return q.own.ListFailedJobs(ctx, arg)
 }
 
-func (q counted) ListFreeSuccessors(ctx context.Context, arg int64) ([]db.ListFreeSuccessorsRow, error) {
+func (q counted) ListFreeSuccessors(ctx context.Context, arg db.ListFreeSuccessorsParams) ([]db.ListFreeSuccessorsRow, error) {
 	q.note("ListFreeSuccessors")
 	return q.own.ListFreeSuccessors(ctx, arg)
 }
@@ -757,12 +757,12 @@ func (q counted) ResetStuckJobs(ctx context.Context, arg int64) ([]db.ResetStuck
 	return q.own.ResetStuckJobs(ctx, arg)
 }
 
-func (q counted) ResumeDueKinds(ctx context.Context, arg int64) (int64, error) {
+func (q counted) ResumeDueKinds(ctx context.Context, arg db.ResumeDueKindsParams) (int64, error) {
 	q.note("ResumeDueKinds")
 	return q.own.ResumeDueKinds(ctx, arg)
 }
 
-func (q counted) ResumeDueQueues(ctx context.Context, arg int64) (int64, error) {
+func (q counted) ResumeDueQueues(ctx context.Context, arg db.ResumeDueQueuesParams) (int64, error) {
 	q.note("ResumeDueQueues")
 	return q.own.ResumeDueQueues(ctx, arg)
 }

@@ -555,8 +555,8 @@ func (q queries) ListFailedJobs(ctx context.Context, arg db.ListFailedJobsParams
 	return list, nil
 }
 
-func (q queries) ListFreeSuccessors(ctx context.Context, arg int64) ([]db.ListFreeSuccessorsRow, error) {
-	rows, err := q.own.ListFreeSuccessors(ctx, arg)
+func (q queries) ListFreeSuccessors(ctx context.Context, arg db.ListFreeSuccessorsParams) ([]db.ListFreeSuccessorsRow, error) {
+	rows, err := q.own.ListFreeSuccessors(ctx, dbpostgres.ListFreeSuccessorsParams(arg))
 	if err != nil {
 		return nil, err
 	}
@@ -951,12 +951,12 @@ func (q queries) ResetStuckJobs(ctx context.Context, arg int64) ([]db.ResetStuck
 	return list, nil
 }
 
-func (q queries) ResumeDueKinds(ctx context.Context, arg int64) (int64, error) {
-	return q.own.ResumeDueKinds(ctx, arg)
+func (q queries) ResumeDueKinds(ctx context.Context, arg db.ResumeDueKindsParams) (int64, error) {
+	return q.own.ResumeDueKinds(ctx, dbpostgres.ResumeDueKindsParams(arg))
 }
 
-func (q queries) ResumeDueQueues(ctx context.Context, arg int64) (int64, error) {
-	return q.own.ResumeDueQueues(ctx, arg)
+func (q queries) ResumeDueQueues(ctx context.Context, arg db.ResumeDueQueuesParams) (int64, error) {
+	return q.own.ResumeDueQueues(ctx, dbpostgres.ResumeDueQueuesParams(arg))
 }
 
 func (q queries) ResumeKind(ctx context.Context, arg db.ResumeKindParams) (int64, error) {

@@ -17,32 +17,40 @@ const freeMost = 1000
 // releaseFree lets the successors run whose unique keys are free: those of jobs that a caller has deleted or plain SQL has ended, and those
 // that were locked when the jobs before them ended. One that the database refuses keeps no other from it; the error is the last of theirs. It
 // wakes runners when there were any.
-func releaseFree(ctx context.Context, store engine.Store, now int64) error {
-	var list []db.ListFreeSuccessorsRow
-	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		list, err = q.ListFreeSuccessors(ctx, freeMost)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	keys := make([][2]string, len(list))
-	for i, s := range list {
-		keys[i] = [2]string{s.Kind, s.UniqueKey}
-	}
-	released, last := false, error(nil)
-	err = refusal.Apart(keys, store.RefusesRow, func(part [][2]string) error {
-		return store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-			n, err := lifecycle.Release(ctx, q, now, part)
-			released = released || n > 0
+func releaseFree(ctx context.Context, store engine.Store, now int64) (last error) {
+	released := false
+	defer func() {
+		if released {
+			store.Announce(core.WorkReady)
+		}
+	}()
+	page := db.ListFreeSuccessorsParams{N: freeMost}
+	for {
+		var list []db.ListFreeSuccessorsRow
+		err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+			list, err = q.ListFreeSuccessors(ctx, page)
 			return err
 		})
-	}, func(_ [2]string, err error) error {
-		last = err
-		return nil
-	})
-	if released {
-		store.Announce(core.WorkReady)
+		if err != nil {
+			return err
+		}
+		keys := make([][2]string, len(list))
+		for i, s := range list {
+			keys[i] = [2]string{s.Kind, s.UniqueKey}
+			page.AfterKind, page.AfterKey = s.Kind, s.UniqueKey
+		}
+		err = refusal.Apart(keys, store.RefusesRow, func(part [][2]string) error {
+			return store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+				n, err := lifecycle.Release(ctx, q, now, part)
+				released = released || n > 0
+				return err
+			})
+		}, func(_ [2]string, err error) error {
+			last = err
+			return nil
+		})
+		if err != nil || len(list) < freeMost {
+			return cmp.Or(err, last)
+		}
 	}
-	return cmp.Or(err, last)
 }

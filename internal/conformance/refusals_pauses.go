@@ -1,0 +1,33 @@
+package conformance
+
+import (
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// A queue and a kind whose pause the application does not let end keep no other paused.
+func testRefusedPauses(f *fixture, rules func(*fixture, string)) {
+	var free, kept []int64
+	for _, queue := range []string{"kept", "q"} {
+		_, err := f.client.PauseQueue(f.ctx, queue, jobs.PauseFor(time.Second))
+		f.must(err)
+	}
+	for _, kind := range []string{"kept", "k"} {
+		_, err := f.client.PauseKind(f.ctx, "other", kind, jobs.PauseFor(time.Second))
+		f.must(err)
+	}
+	free = append(free, f.enqueue("k", jobs.Queue("q")), f.enqueue("k", jobs.Queue("other")))
+	kept = append(kept, f.enqueue("k", jobs.Queue("kept")), f.enqueue("kept", jobs.Queue("other")))
+	f.start(jobs.Config{Queues: map[string]int{"q": 1, "other": 1, "kept": 1}}, on("k", nothing), on("kept", nothing))
+	for _, id := range free {
+		want(f, "status of a job whose pause is over", f.ended(id).Status, jobs.StatusDone)
+	}
+	for _, id := range kept {
+		want(f, "status of a job whose pause is kept", f.get(id).Status, jobs.StatusPending)
+	}
+	rules(f, "application_rules_gone")
+	for _, id := range kept {
+		want(f, "status of a job whose pause the application lets end", f.ended(id).Status, jobs.StatusDone)
+	}
+}
