@@ -15,7 +15,8 @@ var update = flag.Bool("update", false, "write what the programs of testdata get
 // The command is installed as README.md says, and says its version.
 func TestInstallTheCommand(t *testing.T) {
 	long(t)
-	env, bin := release(t), t.TempDir()
+	version, env := release(t)
+	bin := t.TempDir()
 	goCommand(t, append(env, "GOBIN="+bin, "CGO_ENABLED=0"), t.TempDir(), "install", path+"/cmd/sqluice@"+version)
 	out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "sqluice"), "--version").Output()
 	if err != nil || !strings.Contains(string(out), version) {
@@ -27,7 +28,7 @@ func TestInstallTheCommand(t *testing.T) {
 // those of which only the version counts, because sqluice needs them elsewhere: they rise where the program had an older one.
 func TestImport(t *testing.T) {
 	long(t)
-	env := release(t)
+	version, env := release(t)
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
 			folder := t.TempDir()

@@ -2,6 +2,7 @@ package install
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,12 +14,7 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-const (
-	path = "github.com/sqluice/sqluice"
-
-	// version is one that is never released: the go command keeps what it gets of a version for ever.
-	version = "v0.0.0-0.installed"
-)
+const path = "github.com/sqluice/sqluice"
 
 // root is the module's folder.
 func root(t *testing.T) string {
@@ -35,10 +31,12 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// release packs the module as it is here into a folder that serves as a proxy, and returns an environment in which the go command takes it
-// from there, and all other modules from where it takes them otherwise. What it keeps of the version goes with the test.
-func release(t *testing.T) []string {
+// release packs the module as it is here into a folder that serves as a proxy, and returns its version and an environment in which the go
+// command takes it from there, and all other modules from where it takes them otherwise. The version is a new one each time, since the go
+// command keeps for ever what it gets of one. That goes with the test.
+func release(t *testing.T) (version string, env []string) {
 	t.Helper()
+	version = fmt.Sprintf("v0.0.0-0.installed.%d", time.Now().UnixNano())
 	proxy := t.TempDir()
 	folder := filepath.Join(proxy, filepath.FromSlash(path), "@v")
 	must(t, os.MkdirAll(folder, 0o755))
@@ -66,12 +64,12 @@ func release(t *testing.T) []string {
 			must(t, os.Remove(parent))
 		}
 		kept = filepath.Join(cache, "cache", "download", filepath.FromSlash(path), "@v")
-		for _, file := range glob(t, filepath.Join(kept, version+".*")) {
+		for _, file := range append(glob(t, filepath.Join(kept, version+".*")), glob(t, filepath.Join(kept, "list"))...) { // of the versions
 			must(t, os.Remove(file))
 		}
 	}
 	t.Cleanup(forget)
-	return append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(proxy)+","+settings[0], "GONOSUMDB="+path, "GOWORK=off", "GOFLAGS=")
+	return version, append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(proxy)+","+settings[0], "GONOSUMDB="+path, "GOWORK=off", "GOFLAGS=")
 }
 
 func glob(t *testing.T, pattern string) []string {
