@@ -62,8 +62,7 @@ func withMetrics(path string, metrics, others http.Handler) http.Handler {
 	})
 }
 
-// serveMetrics serves the metrics of a worker until stop is called. If serving fails later, it logs the error and the worker
-// continues.
+// serveMetrics serves the metrics of a worker until stop is called.
 func (a *app) serveMetrics(ctx context.Context, f *metricsFlags, m *metrics.Metrics, c *jobs.Client, log *slog.Logger) (stop func(), err error) {
 	token, err := a.token(f.tokenFile)
 	if err != nil {
@@ -81,15 +80,7 @@ func (a *app) serveMetrics(ctx context.Context, f *metricsFlags, m *metrics.Metr
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // metrics are served while the worker stops
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		server := httpServer(withMetrics(metricsPath, handler, rules.Guard(http.NotFoundHandler())), log)
-		if err := serveUntil(ctx, server, listener, scrapeTimeout); err != nil {
-			log.Error("serving metrics failed", "error", err)
-		}
-	}()
+	stop = serveBeside(ctx, "metrics", withMetrics(metricsPath, handler, rules.Guard(http.NotFoundHandler())), listener, scrapeTimeout, log)
 	log.Info("serving metrics", "url", fmt.Sprintf("http://%s%s", listener.Addr(), metricsPath))
-	return func() { cancel(); <-ended }, nil
+	return stop, nil
 }

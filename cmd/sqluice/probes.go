@@ -86,8 +86,7 @@ func (p *probes) check(ctx context.Context) error {
 	return p.err
 }
 
-// serveProbes answers probes at an address until stop is called; at none when that is empty. If serving fails later, it logs the error,
-// and the process goes on.
+// serveProbes answers probes at an address until stop is called; at none when that is empty.
 func (a *app) serveProbes(ctx context.Context, address string, c *jobs.Client, log *slog.Logger) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
@@ -96,15 +95,7 @@ func (a *app) serveProbes(ctx context.Context, address string, c *jobs.Client, l
 	if err != nil {
 		return nil, err
 	}
-	serving, cancel := context.WithCancel(context.WithoutCancel(ctx)) // probes are answered while the process stops
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		server := httpServer(&probes{client: c, log: log, stopping: ctx.Done()}, log)
-		if err := serveUntil(serving, server, listener, probeWithin); err != nil {
-			log.Error("answering probes failed", "error", err)
-		}
-	}()
+	stop = serveBeside(ctx, "probes", &probes{client: c, log: log, stopping: ctx.Done()}, listener, probeWithin, log)
 	log.Info("answering probes", "url", "http://"+listener.Addr().String()+"/readyz")
-	return func() { cancel(); <-ended }, nil
+	return stop, nil
 }

@@ -167,6 +167,20 @@ func httpServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
+// serveBeside serves, beside the command's own work and also while that stops, until stop is called; within is as for serveUntil. If
+// serving what it serves fails later, it logs the error, and the process goes on.
+func serveBeside(ctx context.Context, what string, handler http.Handler, listener net.Listener, within time.Duration, log *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := serveUntil(ctx, httpServer(handler, log), listener, within); err != nil {
+			log.Error("serving failed", "what", what, "error", err)
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
 // serveUntil serves until ctx ends, and then waits for running requests. It aborts requests that take longer than within: the
 // database is closed next.
 func serveUntil(ctx context.Context, server *http.Server, listener net.Listener, within time.Duration) error {
