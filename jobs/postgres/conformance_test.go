@@ -17,9 +17,13 @@ import (
 	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
-func TestConformance(t *testing.T) { conformance.Run(t, opener(t)) }
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, opener(t))
+}
 
 func TestTriggersMeddleWithWhatIsHandedOver(t *testing.T) {
+	t.Parallel()
 	conformance.RunMeddling(t, opener(t), func(ctx context.Context, store conformance.Store, text string) error {
 		_, err := store.(engine).pool.Exec(ctx, text)
 		return err
@@ -27,6 +31,7 @@ func TestTriggersMeddleWithWhatIsHandedOver(t *testing.T) {
 }
 
 func TestRulesOfTheApplicationRefuseSomeJobs(t *testing.T) {
+	t.Parallel()
 	conformance.RunRefusals(t, opener(t), func(ctx context.Context, store conformance.Store, text string) error {
 		_, err := store.(engine).pool.Exec(ctx, text)
 		return err
@@ -34,6 +39,7 @@ func TestRulesOfTheApplicationRefuseSomeJobs(t *testing.T) {
 }
 
 func TestClockThatFails(t *testing.T) {
+	t.Parallel()
 	databases := migratedDatabases(t, testdb.StartPostgres(t))
 	conformance.RunClock(t, func(t *testing.T, now func() time.Time) conformance.Store {
 		return openForConformance(t, databases(t), postgres.WithClock(now))

@@ -14,6 +14,7 @@ type engineTest struct {
 }
 
 func TestEngine(t *testing.T) {
+	t.Parallel()
 	site := newSite(t, testdb.StartPostgres(t))
 	for _, group := range []struct {
 		name  string

@@ -21,6 +21,7 @@ import (
 // A handler that ignores its timeout and holds its job's row in an open transaction keeps the end of its attempt from
 // being written, and nothing else.
 func TestAHeldRowDoesNotStopTheOthers(t *testing.T) {
+	t.Parallel()
 	store, client, _ := newSite(t, testdb.StartPostgres(t)).queue(t)
 	opened, release := make(chan struct{}), make(chan struct{})
 	hold := func(ctx context.Context, job jobs.Job) error {
@@ -56,6 +57,7 @@ func TestAHeldRowDoesNotStopTheOthers(t *testing.T) {
 // Of attempts that end together another transaction holds the rows of some. One wait for it is all that each of these costs the others; `why`
 // tells of them, and a worker that stops waits for them.
 func TestHeldRowsAmongMany(t *testing.T) {
+	t.Parallel()
 	site := newSite(t, testdb.StartPostgres(t))
 	for name, stopping := range map[string]bool{"at work": false, "while stopping": true} {
 		t.Run(name, func(t *testing.T) {
@@ -152,6 +154,7 @@ func (w *waiting) Exchange(ctx context.Context, x *engine.Exchange) error {
 
 // Of many jobs that are deleted another transaction holds some: the others are deleted, and the error names those.
 func TestHeldRowsOfDeleteMany(t *testing.T) {
+	t.Parallel()
 	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
 	var ids, held []int64
 	tx, err := dial(t, url).Begin(t.Context())
@@ -179,6 +182,7 @@ func TestHeldRowsOfDeleteMany(t *testing.T) {
 
 // Of failed jobs that are retried another transaction holds some: the others are retried, and the error names those.
 func TestHeldRowsOfRetryFailed(t *testing.T) {
+	t.Parallel()
 	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
 	var held []int64
 	const n = 20

@@ -15,6 +15,7 @@ import (
 // Another transaction has locked the row of the only due job. An idle worker finds the job at each look and cannot claim it: it
 // looks less and less often, down to about once a second, as its housekeeper does.
 func TestALockedDueRowIsNoBusyLoop(t *testing.T) {
+	t.Parallel()
 	site := newSite(t, testdb.StartPostgres(t))
 	for name, opts := range map[string][]jobs.EnqueueOption{
 		"pending":   nil,

@@ -19,6 +19,7 @@ func TestConformanceBehindPgBouncer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("as long as TestConformance: the long form runs it")
 	}
+	t.Parallel()
 	server := testdb.StartPostgres(t)
 	pooler := testdb.StartPgBouncer(t, server.URL(), nil)
 	template := server.Template(t, func(url string) {

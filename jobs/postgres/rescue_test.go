@@ -15,6 +15,7 @@ import (
 // A rescue stops between the first of two jobs that it has found and the second. Meanwhile another worker starts, rescues
 // the second one and runs it: the first rescue, which knows neither that worker nor its attempt, leaves that job alone.
 func TestARescueBesideALiveWorker(t *testing.T) {
+	t.Parallel()
 	store, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
 	holder := dial(t, url)
 	exec(t, holder, "stall_rescue")

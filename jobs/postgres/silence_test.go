@@ -64,7 +64,6 @@ func testStrandedConnections(t *testing.T, site *site) {
 func testSilentServer(t *testing.T, site *site) {
 	_, client, url := site.queue(t)
 	id := enqueue(t, client, "k")
-	p := newProxy(t, url)
 	for name, call := range map[string]func(context.Context, *backend) error{
 		"a read":               func(ctx context.Context, s *backend) error { _, err := jobs.New(s).Get(ctx, id); return err },
 		"a look at the schema": func(ctx context.Context, s *backend) error { return jobs.New(s).CheckSchema(ctx) },
@@ -81,6 +80,8 @@ func testSilentServer(t *testing.T, site *site) {
 		"the version of the server": func(ctx context.Context, s *backend) error { _, err := s.EngineVersion(ctx); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProxy(t, url)
 			store, client := open(t, p.url(url), silentAfter(time.Second))
 			eventually(t, "the store has found the schema right", func() bool { return client.CheckSchema(t.Context()) == nil })
 			p.mute()
