@@ -412,6 +412,27 @@ func (q timed) FindJobs(ctx context.Context, arg FindJobsParams) ([]FindJobsRow,
 	return value, err
 }
 
+func (q timed) ForgetJob(ctx context.Context, arg ForgetJobParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.ForgetJob(ctx, arg)
+	q.hook("ForgetJob", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ForgetJobErrors(ctx context.Context, arg int64) error {
+	began := time.Now()
+	err := q.own.ForgetJobErrors(ctx, arg)
+	q.hook("ForgetJobErrors", time.Since(began), err)
+	return err
+}
+
+func (q timed) ForgetRefusals(ctx context.Context, arg int64) error {
+	began := time.Now()
+	err := q.own.ForgetRefusals(ctx, arg)
+	q.hook("ForgetRefusals", time.Since(began), err)
+	return err
+}
+
 func (q timed) GetChangeMark(ctx context.Context) (GetChangeMarkRow, error) {
 	began := time.Now()
 	value, err := q.own.GetChangeMark(ctx)
@@ -699,6 +720,13 @@ func (q timed) ListEndedWorkerIDs(ctx context.Context, arg int64) ([]int64, erro
 	return value, err
 }
 
+func (q timed) ListErrorTexts(ctx context.Context, arg ListErrorTextsParams) ([]ListErrorTextsRow, error) {
+	began := time.Now()
+	value, err := q.own.ListErrorTexts(ctx, arg)
+	q.hook("ListErrorTexts", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListExpiredJobIDs(ctx context.Context, arg ListExpiredJobIDsParams) ([]int64, error) {
 	began := time.Now()
 	value, err := q.own.ListExpiredJobIDs(ctx, arg)
@@ -780,6 +808,13 @@ func (q timed) ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]Job,
 	began := time.Now()
 	value, err := q.own.ListJobsFrom(ctx, arg)
 	q.hook("ListJobsFrom", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) ListJobsOfUser(ctx context.Context, arg ListJobsOfUserParams) ([]ListJobsOfUserRow, error) {
+	began := time.Now()
+	value, err := q.own.ListJobsOfUser(ctx, arg)
+	q.hook("ListJobsOfUser", time.Since(began), err)
 	return value, err
 }
 
@@ -895,6 +930,13 @@ func (q timed) ListStuckJobIDs(ctx context.Context, arg ListStuckJobIDsParams) (
 	return value, err
 }
 
+func (q timed) ListValueHeads(ctx context.Context, arg ListValueHeadsParams) ([]ListValueHeadsRow, error) {
+	began := time.Now()
+	value, err := q.own.ListValueHeads(ctx, arg)
+	q.hook("ListValueHeads", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams) ([]Worker, error) {
 	began := time.Now()
 	value, err := q.own.ListWorkersFrom(ctx, arg)
@@ -1004,6 +1046,27 @@ func (q timed) RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (in
 	began := time.Now()
 	value, err := q.own.RegisterWorker(ctx, arg)
 	q.hook("RegisterWorker", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) RekeyJob(ctx context.Context, arg RekeyJobParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.RekeyJob(ctx, arg)
+	q.hook("RekeyJob", time.Since(began), err)
+	return value, err
+}
+
+func (q timed) RekeyJobError(ctx context.Context, arg RekeyJobErrorParams) error {
+	began := time.Now()
+	err := q.own.RekeyJobError(ctx, arg)
+	q.hook("RekeyJobError", time.Since(began), err)
+	return err
+}
+
+func (q timed) RekeySchedule(ctx context.Context, arg RekeyScheduleParams) (int64, error) {
+	began := time.Now()
+	value, err := q.own.RekeySchedule(ctx, arg)
+	q.hook("RekeySchedule", time.Since(began), err)
 	return value, err
 }
 

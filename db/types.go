@@ -58,6 +58,7 @@ type (
 	FailStuckJobsRow              = sqlite.FailStuckJobsRow
 	FindJobsParams                = sqlite.FindJobsParams
 	FindJobsRow                   = sqlite.FindJobsRow
+	ForgetJobParams               = sqlite.ForgetJobParams
 	GetChangeMarkRow              = sqlite.GetChangeMarkRow
 	GetJobFenceRow                = sqlite.GetJobFenceRow
 	GetJobIDByRequestIDParams     = sqlite.GetJobIDByRequestIDParams
@@ -86,6 +87,8 @@ type (
 	ListDueJobIDsParams           = sqlite.ListDueJobIDsParams
 	ListDueSchedulesParams        = sqlite.ListDueSchedulesParams
 	ListEndedJobIDsParams         = sqlite.ListEndedJobIDsParams
+	ListErrorTextsParams          = sqlite.ListErrorTextsParams
+	ListErrorTextsRow             = sqlite.ListErrorTextsRow
 	ListExpiredJobIDsParams       = sqlite.ListExpiredJobIDsParams
 	ListFailedJobsParams          = sqlite.ListFailedJobsParams
 	ListFailedJobsRow             = sqlite.ListFailedJobsRow
@@ -102,6 +105,8 @@ type (
 	ListJobIDsByStatusParams      = sqlite.ListJobIDsByStatusParams
 	ListJobIDsParams              = sqlite.ListJobIDsParams
 	ListJobsFromParams            = sqlite.ListJobsFromParams
+	ListJobsOfUserParams          = sqlite.ListJobsOfUserParams
+	ListJobsOfUserRow             = sqlite.ListJobsOfUserRow
 	ListLiveJobsByUniqueKeyParams = sqlite.ListLiveJobsByUniqueKeyParams
 	ListLiveJobsByUniqueKeyRow    = sqlite.ListLiveJobsByUniqueKeyRow
 	ListOverdueJobIDsParams       = sqlite.ListOverdueJobIDsParams
@@ -113,6 +118,8 @@ type (
 	ListSchedulesParams           = sqlite.ListSchedulesParams
 	ListSensitiveFieldsRow        = sqlite.ListSensitiveFieldsRow
 	ListStuckJobIDsParams         = sqlite.ListStuckJobIDsParams
+	ListValueHeadsParams          = sqlite.ListValueHeadsParams
+	ListValueHeadsRow             = sqlite.ListValueHeadsRow
 	ListWorkersFromParams         = sqlite.ListWorkersFromParams
 	Move                          = sqlite.Move
 	NoteRefusalParams             = sqlite.NoteRefusalParams
@@ -130,6 +137,9 @@ type (
 	RecordStuckJobsParams         = sqlite.RecordStuckJobsParams
 	Refusal                       = sqlite.Refusal
 	RegisterWorkerParams          = sqlite.RegisterWorkerParams
+	RekeyJobErrorParams           = sqlite.RekeyJobErrorParams
+	RekeyJobParams                = sqlite.RekeyJobParams
+	RekeyScheduleParams           = sqlite.RekeyScheduleParams
 	ReleaseHeldJobsParams         = sqlite.ReleaseHeldJobsParams
 	ReleaseJobParams              = sqlite.ReleaseJobParams
 	ReleaseJobsParams             = sqlite.ReleaseJobsParams

@@ -17,8 +17,9 @@ const keepBytes = 16 << 20
 type batch struct {
 	n       int
 	payload func(i int) ([]byte, error)
-	kept    []engine.Payloads // the first payloads
-	rest    int               // the first payload that is in none of them
+	stored  func(payload []byte) (string, error) // what the database gets of a payload
+	kept    []engine.Payloads                    // the first payloads
+	rest    int                                  // the first payload that is in none of them
 }
 
 // validate looks at all payloads. A faulty one is named by its place.
@@ -74,13 +75,17 @@ func (b *batch) list(i int, check func(i int, data []byte) error) (list string, 
 		if err := check(i, data); err != nil {
 			return "", 0, err
 		}
+		stored, err := b.stored(data)
+		if err != nil {
+			return "", 0, fmt.Errorf("payload %d: %w", i, err)
+		}
 		if i == first {
 			// About as much for each of the others, and a byte for each of its quotes.
-			out = append(make([]byte, 0, min(min(engine.PayloadsMost, b.n-first)*(len(data)*5/4+3), engine.PayloadsMostSize)), '[')
+			out = append(make([]byte, 0, min(min(engine.PayloadsMost, b.n-first)*(len(stored)*5/4+3), engine.PayloadsMostSize)), '[')
 		} else {
 			out = append(out, ',')
 		}
-		out = core.AppendString(out, string(data))
+		out = core.AppendString(out, stored)
 	}
 	return string(append(out, ']')), i, nil
 }

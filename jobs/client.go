@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/internal/queue/runner"
 )
 
@@ -44,12 +45,17 @@ func (c *Client) With(tx Tx) *Client {
 	return c.with(scope)
 }
 
-// Revealed returns a client that shows jobs as they are, with what their kinds mark as sensitive: for a service's own code
-// that needs it. It makes no difference to what is enqueued, or to what handlers get.
+// Revealed returns a client that shows jobs as they are, with what their kinds mark as sensitive and what it can decrypt ([WithCipher]):
+// for a service's own code that needs it. It makes no difference to what is enqueued, or to what handlers get.
 func (c *Client) Revealed() *Client {
 	scope := *c.scope()
 	scope.Revealed = true
 	return c.with(scope)
+}
+
+// view is what the client shows of jobs.
+func (c *Client) view() redact.View {
+	return redact.View{Revealed: c.scope().Revealed, Cipher: c.scope().Cipher}
 }
 
 // scope is what the client's statements run in.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
@@ -58,6 +59,9 @@ func newEnqueue(kind string, opts []EnqueueOption) *enqueue {
 
 // validate returns what is wrong with a payload.
 func (e *enqueue) validate(payload []byte) error {
+	if cipher.Encrypted(payload) {
+		return jobtype.NewInvalidError("payload", "", "not begin as one that is encrypted")
+	}
 	if e.encoded {
 		return core.ValidateEncoded("payload", payload)
 	}
@@ -116,7 +120,9 @@ func (c *Client) addOne(ctx context.Context, e *enqueue, payload []byte) (Receip
 	if err := e.validate(payload); err != nil {
 		return Receipt{}, err
 	}
-	job.Payload = string(payload)
+	if job.Payload, err = c.scope().Cipher.JSON(job.Kind, cipher.Payload, payload); err != nil {
+		return Receipt{}, err
+	}
 	author, err := audit.Of(ctx)
 	if err != nil {
 		return Receipt{}, err
@@ -199,7 +205,7 @@ func (c *Client) addMany(ctx context.Context, e *enqueue, n int, payload func(i 
 	}
 	// Everything is validated before the transaction begins: a fault in the last payload must not hold the write
 	// lock for the time that the first ones take, and neither must a marshaler of the application.
-	b := batch{n: n, payload: payload}
+	b := batch{n: n, payload: payload, stored: func(payload []byte) (string, error) { return c.scope().Cipher.JSON(job.Kind, cipher.Payload, payload) }}
 	if err := b.validate(e); err != nil {
 		return nil, err
 	}

@@ -30,6 +30,9 @@ var (
 	// ErrTimeout is the cause of a handler's cancelled context when the attempt took longer than its timeout.
 	ErrTimeout = jobtype.ErrTimeout
 
+	// ErrKey is the cause of what cannot be decrypted: the client does not have the key, or another one by its id, or the value was changed.
+	ErrKey = jobtype.ErrKey
+
 	// ErrWorkerName is returned by Run when a live worker has the same name.
 	ErrWorkerName = jobtype.ErrWorkerName
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -91,10 +92,12 @@ func (c *Client) addItems(ctx context.Context, items []Item, receipts []Receipt)
 		if err == nil {
 			err = item.job.validate(item.payload)
 		}
+		if err == nil {
+			row.Payload, err = c.scope().Cipher.JSON(row.Kind, cipher.Payload, item.payload)
+		}
 		if err != nil {
 			return fmt.Errorf("item %d: %w", i, err)
 		}
-		row.Payload = string(item.payload)
 		rows[i] = item.job.insert(row)
 	}
 	for _, item := range items {

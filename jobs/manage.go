@@ -12,7 +12,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/jobrow"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
-	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -73,9 +72,7 @@ func (c *Client) find(ctx context.Context, id func(context.Context, db.Querier) 
 			return err
 		}
 		one := []db.Job{row}
-		if !c.scope().Revealed {
-			err = redact.Rows(ctx, q, one)
-		}
+		err = c.view().Rows(ctx, q, one)
 		job = jobrow.Of(one[0])
 		return err
 	})

@@ -94,9 +94,9 @@ func (o Overlap) schedule(s *Schedule)       { s.overlap = o }
 func (o EnqueueOption) schedule(s *Schedule) { o(s.job) }
 
 // row validates the schedule and returns its row, as it is put now.
-func (s Schedule) row(now time.Time, inCode bool) (db.PutScheduleParams, error) {
+func (s Schedule) row(c *Client, now time.Time, inCode bool) (db.PutScheduleParams, error) {
 	p := db.PutScheduleParams{
-		Name: s.name, Kind: s.job.kind, Queue: s.job.queue, Payload: string(s.payload), Spec: s.spec, Zone: s.zone,
+		Name: s.name, Kind: s.job.kind, Queue: s.job.queue, Spec: s.spec, Zone: s.zone,
 		CatchUp: string(s.catchUp), Overlap: string(s.overlap), Origin: schedule.OriginClient,
 	}
 	if inCode {
@@ -112,6 +112,9 @@ func (s Schedule) row(now time.Time, inCode bool) (db.PutScheduleParams, error) 
 	}
 	metadata, err := s.job.metadataColumn()
 	if err != nil {
+		return p, err
+	}
+	if p.Payload, err = c.scope().Cipher.Schedule(p.Kind, s.payload); err != nil {
 		return p, err
 	}
 	if p.Options, err = schedule.Options(s.job.row(now, now, StatusPending, metadata), s.job.startWithin); err != nil {
@@ -146,7 +149,7 @@ func (s Schedule) checkOptions() error {
 // the zone changes, and stays paused if it is. Any runner of the queue enqueues its jobs, until it is deleted, whatever became of the
 // program that put it.
 func (c *Client) PutSchedule(ctx context.Context, s Schedule) error {
-	row, err := s.row(c.store.NowWithin(ctx), false)
+	row, err := s.row(c, c.store.NowWithin(ctx), false)
 	if err == nil {
 		err = s.job.mark(ctx, c)
 	}
@@ -214,7 +217,7 @@ func (c *Client) RunSchedule(ctx context.Context, name string) (id int64, err er
 func (c *Client) GetSchedule(ctx context.Context, name string) (ScheduleInfo, error) {
 	var info ScheduleInfo
 	err := c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		info, err = schedule.Read(ctx, q, name, c.scope().Revealed)
+		info, err = schedule.Read(ctx, q, name, c.view())
 		return err
 	})
 	if err != nil {
@@ -227,7 +230,7 @@ func (c *Client) GetSchedule(ctx context.Context, name string) (ScheduleInfo, er
 func (c *Client) ListSchedules(ctx context.Context, after string, n int) ([]ScheduleInfo, error) {
 	var list []ScheduleInfo
 	err := c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		list, err = schedule.List(ctx, q, after, n, c.scope().Revealed)
+		list, err = schedule.List(ctx, q, after, n, c.view())
 		return err
 	})
 	if err != nil {

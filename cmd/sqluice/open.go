@@ -47,11 +47,15 @@ func (a *app) withClient(ctx context.Context, fn func(*jobs.Client) error) error
 	if err != nil {
 		return err
 	}
+	options, err := a.clientOptions()
+	if err != nil {
+		return err
+	}
 	store, err := openDatabase(ctx, d, nil)
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(jobs.New(store)), closeStore(store))
+	return errors.Join(fn(jobs.New(store, options...)), closeStore(store))
 }
 
 // withObservedClient is withClient with an observer, for a command that runs for long. durability returns the options of the
@@ -76,11 +80,15 @@ func (a *app) withOpened(
 	if err != nil {
 		return err
 	}
+	options, err := a.clientOptions()
+	if err != nil {
+		return err
+	}
 	store, err := open(d, opts)
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(jobs.New(store)), closeStore(store))
+	return errors.Join(fn(jobs.New(store, options...)), closeStore(store))
 }
 
 func closeStore(store io.Closer) error {

@@ -26,6 +26,9 @@ mode; notify=false to send no notifications; poll=500ms for how often to look fo
 PGUSER and similar variables replace missing parts. Passwords are never printed. But all users of the machine can see a
 command line, so keep them in SQLUICE_DB, in PGPASSWORD or in ~/.pgpass.
 
+Jobs are encrypted with the first key of the file that --keys or SQLUICE_KEYS names, and decrypted with any of them: a key
+a line, its id, a blank and 32 bytes in base64. Programs of "work" get payloads decrypted; other commands show none.
+
 Answers go to standard output; progress, logs and errors to standard error. Commands that read take --json and then
 print one JSON document. Durations are written as 90s, 10m, 1h30m or 7d. Arguments after -- are never flags.
 
@@ -51,6 +54,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetVersionTemplate("sqluice {{.Version}}\n")
 	root.PersistentFlags().Var(&databaseValue{&a.db}, "db",
 		forms+" (default $"+databaseVariable+" or "+defaultDatabase+")")
+	root.PersistentFlags().StringVar(&a.keys, "keys", "", "`FILE` of keys to encrypt jobs with (default $"+keysVariable+")")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand(root))
 	root.AddGroup(
@@ -61,10 +65,10 @@ func (a *app) rootCommand() *cobra.Command {
 	root.AddCommand(
 		a.guardCommand(),
 		a.enqueueCommand(), a.listCommand(), a.showCommand(), a.whyCommand(), a.failedCommand(), a.waitCommand(),
-		a.retryCommand(), a.cancelCommand(), a.updateCommand(), a.deleteCommand(), a.pruneCommand(), a.retentionCommand(), a.recountCommand(), a.auditCommand(), a.sensitiveCommand(),
+		a.retryCommand(), a.cancelCommand(), a.updateCommand(), a.deleteCommand(), a.forgetCommand(), a.pruneCommand(), a.retentionCommand(), a.recountCommand(), a.auditCommand(), a.sensitiveCommand(),
 		a.workCommand(), a.workersCommand(), a.queuesCommand(), a.schedulesCommand(), a.statsCommand(), a.topCommand(), a.serveCommand(),
 		a.upCommand(), a.downCommand(), a.statusCommand(), a.backupCommand(), a.restoreCommand(), a.versionCommand(),
-		a.copyCommand(), a.reopenCommand(), a.benchCommand(), a.benchProcessCommand(),
+		a.copyCommand(), a.reopenCommand(), a.rekeyCommand(), a.benchCommand(), a.benchProcessCommand(),
 	)
 	a.completeFlags(root)
 	return root
@@ -101,7 +105,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 }
 
 // removing are the commands that remove something, or show what is hidden: no error suggests them.
-var removing = []string{"delete", "prune", "down", "restore", "unmark", "remove"}
+var removing = []string{"delete", "prune", "down", "restore", "unmark", "remove", "forget"}
 
 // suggestions returns the commands that a name may stand for: the one of a group, or those with a similar name.
 func suggestions(cmd *cobra.Command, name string) (similar []string) {

@@ -29,6 +29,7 @@ type app struct {
 	env    []string // as of os.Environ
 
 	db    database // of --db; zero without the flag
+	keys  string   // of --keys
 	began bool     // the command's own function was called: the command line is valid
 }
 

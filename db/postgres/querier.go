@@ -141,6 +141,12 @@ type Querier interface {
 	// large columns have. The text may be in several columns; ASCII letters are the same in both cases, and all others are not.
 	// Tags that are no JSON list have no elements.
 	FindJobs(ctx context.Context, arg FindJobsParams) ([]FindJobsRow, error)
+	// ForgetJob erases what a job of a user carries that has ended.
+	ForgetJob(ctx context.Context, arg ForgetJobParams) (int64, error)
+	// ForgetJobErrors erases the texts of the attempts of a job.
+	ForgetJobErrors(ctx context.Context, jobID int64) error
+	// ForgetRefusals erases why the database refused what concerns a job.
+	ForgetRefusals(ctx context.Context, jobID int64) error
 	// GetChangeMark is what differs after jobs, queues or workers have changed, and costs little: it may stay the same where
 	// other programs change rows that wait.
 	GetChangeMark(ctx context.Context) (GetChangeMarkRow, error)
@@ -233,10 +239,12 @@ type Querier interface {
 	ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams) ([]int64, error)
 	// ListEndedWorkerIDs lists the workers that ended before a time.
 	ListEndedWorkerIDs(ctx context.Context, before int64) ([]int64, error)
+	// ListErrorTexts lists the texts of attempts that did not end well, from after one on, in the order of their ids.
+	ListErrorTexts(ctx context.Context, arg ListErrorTextsParams) ([]ListErrorTextsRow, error)
 	// ListExpiredJobIDs lists up to n jobs that failed or were cancelled before a time and are not set aside, the oldest first.
 	ListExpiredJobIDs(ctx context.Context, arg ListExpiredJobIDsParams) ([]int64, error)
 	// ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
-	// bytes their large columns have.
+	// bytes their large columns have. An error that is encrypted is not cut: it could not be decrypted.
 	ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error)
 	// ListFreeSuccessors lists up to n successors whose unique keys no other live job holds, in the order of kinds and keys, after one.
 	ListFreeSuccessors(ctx context.Context, arg ListFreeSuccessorsParams) ([]ListFreeSuccessorsRow, error)
@@ -261,6 +269,8 @@ type Querier interface {
 	ListJobs(ctx context.Context, ids string) ([]Job, error)
 	// ListJobsFrom lists jobs in the order of their ids, from after one on.
 	ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]Job, error)
+	// ListJobsOfUser lists the jobs of a user from after one on, in the order of their ids.
+	ListJobsOfUser(ctx context.Context, arg ListJobsOfUserParams) ([]ListJobsOfUserRow, error)
 	// ListKindPauses lists the kinds that are paused, by queue.
 	ListKindPauses(ctx context.Context) ([]KindPause, error)
 	// ListLiveJobsByUniqueKey finds the job that holds a unique key, and then its successor. successor_at is -1 for the first.
@@ -294,6 +304,9 @@ type Querier interface {
 	ListSensitiveFields(ctx context.Context, kinds string) ([]ListSensitiveFieldsRow, error)
 	// ListStuckJobIDs lists the running jobs that a rescue would act on and that are not set aside.
 	ListStuckJobIDs(ctx context.Context, arg ListStuckJobIDsParams) ([]int64, error)
+	// ListValueHeads lists the jobs from after one on, in the order of their ids: how the values begin that can be encrypted, and how many bytes
+	// they have.
+	ListValueHeads(ctx context.Context, arg ListValueHeadsParams) ([]ListValueHeadsRow, error)
 	// ListWorkersFrom lists the rows of workers, also of those that ended, in the order of their ids, from after one on.
 	ListWorkersFrom(ctx context.Context, arg ListWorkersFromParams) ([]Worker, error)
 	// LockCounts lets one recount go on at a time: two at once would find the same counts wrong, and correct them twice. It lasts to
@@ -337,6 +350,12 @@ type Querier interface {
 	// RegisterWorker adds the row of a worker whose lock is already held and returns its id. schedules is a JSON list, or empty for none.
 	// No row means that a live worker has the name, or that the queue is closed by a move.
 	RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (int64, error)
+	// RekeyJob replaces the values of a job that can be encrypted. Zero rows mean that one of them has changed, or that the job is gone.
+	RekeyJob(ctx context.Context, arg RekeyJobParams) (int64, error)
+	// RekeyJobError replaces the texts of an attempt that did not end well, unless they have changed.
+	RekeyJobError(ctx context.Context, arg RekeyJobErrorParams) error
+	// RekeySchedule replaces the payload of a schedule, unless it has changed.
+	RekeySchedule(ctx context.Context, arg RekeyScheduleParams) (int64, error)
 	// ReleaseHeldJobs gives all jobs back that a worker held which said that it stops and could not record their ends; the attempts do
 	// not count. Those whose cancellation was requested are left to the rescue.
 	ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (int64, error)

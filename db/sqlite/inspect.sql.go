@@ -53,7 +53,8 @@ func (q *Queries) GetJob(ctx context.Context, id int64) (Job, error) {
 
 const listFailedJobs = `-- name: ListFailedJobs :many
 SELECT j.id, j.kind, j.queue, CAST(COALESCE(j.finished_at, 0) AS BIGINT) AS finished_at,
-       CAST(SUBSTR(COALESCE(j.last_error, ''), 1, 1000) AS TEXT) AS error,
+       CAST(CASE WHEN SUBSTR(j.last_error, 1, 18) = 'sqluice:encrypted:' THEN j.last_error
+            ELSE SUBSTR(COALESCE(j.last_error, ''), 1, 1000) END AS TEXT) AS error,
        CAST(octet_length(j.payload) + COALESCE(octet_length(j.metadata), 0) + COALESCE(octet_length(j.progress), 0)
             + COALESCE(octet_length(j.result), 0) + COALESCE(octet_length(j.last_error), 0)
             + COALESCE(octet_length(j.tags), 0) AS BIGINT) AS bytes
@@ -83,7 +84,7 @@ type ListFailedJobsRow struct {
 }
 
 // ListFailedJobs lists the jobs that failed since a time, the latest first: what of them is told at a glance, and how many
-// bytes their large columns have.
+// bytes their large columns have. An error that is encrypted is not cut: it could not be decrypted.
 func (q *Queries) ListFailedJobs(ctx context.Context, arg ListFailedJobsParams) ([]ListFailedJobsRow, error) {
 	rows, err := q.db.QueryContext(ctx, listFailedJobs,
 		arg.Since,

@@ -91,6 +91,8 @@ func Run(t *testing.T, open Open) {
 		{"Audit", auditTests},
 		{"Sensitive", sensitiveTests},
 		{"SensitiveErrors", sensitiveErrorTests},
+		{"Cipher", cipherTests},
+		{"Forget", forgetTests},
 		{"Schedules", scheduleTests},
 		{"ScheduleChanges", scheduleChangeTests},
 		{"Schedulers", schedulerTests},

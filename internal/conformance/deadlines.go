@@ -166,6 +166,12 @@ func (d *deadlines) addInspector(failed, cancelled, waiting int64) {
 	d.add(false, "Inspector.Retentions", func(ctx context.Context) error { _, err := in.Retentions(ctx); return err })
 	d.maybe("Inspector.Prune", func(ctx context.Context) error { _, err := in.Prune(ctx, jobs.StatusDone, 0); return err })
 	d.maybe("Inspector.PruneHistory", in.PruneHistory)
+	d.maybe("Inspector.Forget", func(ctx context.Context) error { _, err := in.Forget(ctx, "7"); return err })
+	encrypting := inspect.New(d.encrypting("a"))
+	d.maybe("Inspector.Rekey", func(ctx context.Context) error {
+		_, err := encrypting.Rekey(ctx, inspect.RekeyOptions{Plain: true})
+		return err
+	})
 	d.maybe("Inspector.LastAttempt", func(ctx context.Context) error {
 		_, err := in.LastAttempt(ctx, jobs.Job{ID: failed, Attempt: 1, WorkerID: 1})
 		return err

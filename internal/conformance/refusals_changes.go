@@ -62,4 +62,10 @@ func testRefusedChanges(f *fixture, _ func(*fixture, string)) {
 	fail()
 	retried, err := in.RetryFailed(f.ctx, inspect.FailedFilter{Kind: "changed"})
 	many("RetryFailed", jobs.StatusPending, retried, err)
+
+	ids = f.addMany("changed", 50, jobs.UserID("u"))
+	refused = ids[slices.IndexFunc(ids, func(id int64) bool { return id%50 == 9 })]
+	forgotten, err := in.Forget(f.ctx, "u")
+	many("Forget", jobs.StatusCancelled, int64(forgotten.Erased), err)
+	want(f, "jobs of a forgotten user that are not ended", forgotten.Live, 1)
 }

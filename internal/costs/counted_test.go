@@ -287,6 +287,21 @@ func (q counted) FindJobs(ctx context.Context, arg db.FindJobsParams) ([]db.Find
 	return q.own.FindJobs(ctx, arg)
 }
 
+func (q counted) ForgetJob(ctx context.Context, arg db.ForgetJobParams) (int64, error) {
+	q.note("ForgetJob")
+	return q.own.ForgetJob(ctx, arg)
+}
+
+func (q counted) ForgetJobErrors(ctx context.Context, arg int64) error {
+	q.note("ForgetJobErrors")
+	return q.own.ForgetJobErrors(ctx, arg)
+}
+
+func (q counted) ForgetRefusals(ctx context.Context, arg int64) error {
+	q.note("ForgetRefusals")
+	return q.own.ForgetRefusals(ctx, arg)
+}
+
 func (q counted) GetChangeMark(ctx context.Context) (db.GetChangeMarkRow, error) {
 	q.note("GetChangeMark")
 	return q.own.GetChangeMark(ctx)
@@ -492,6 +507,11 @@ func (q counted) ListEndedWorkerIDs(ctx context.Context, arg int64) ([]int64, er
 	return q.own.ListEndedWorkerIDs(ctx, arg)
 }
 
+func (q counted) ListErrorTexts(ctx context.Context, arg db.ListErrorTextsParams) ([]db.ListErrorTextsRow, error) {
+	q.note("ListErrorTexts")
+	return q.own.ListErrorTexts(ctx, arg)
+}
+
 func (q counted) ListExpiredJobIDs(ctx context.Context, arg db.ListExpiredJobIDsParams) ([]int64, error) {
 	q.note("ListExpiredJobIDs")
 	return q.own.ListExpiredJobIDs(ctx, arg)
@@ -550,6 +570,11 @@ func (q counted) ListJobs(ctx context.Context, arg string) ([]db.Job, error) {
 func (q counted) ListJobsFrom(ctx context.Context, arg db.ListJobsFromParams) ([]db.Job, error) {
 	q.note("ListJobsFrom")
 	return q.own.ListJobsFrom(ctx, arg)
+}
+
+func (q counted) ListJobsOfUser(ctx context.Context, arg db.ListJobsOfUserParams) ([]db.ListJobsOfUserRow, error) {
+	q.note("ListJobsOfUser")
+	return q.own.ListJobsOfUser(ctx, arg)
 }
 
 func (q counted) ListKindPauses(ctx context.Context) ([]db.KindPause, error) {
@@ -632,6 +657,11 @@ func (q counted) ListStuckJobIDs(ctx context.Context, arg db.ListStuckJobIDsPara
 	return q.own.ListStuckJobIDs(ctx, arg)
 }
 
+func (q counted) ListValueHeads(ctx context.Context, arg db.ListValueHeadsParams) ([]db.ListValueHeadsRow, error) {
+	q.note("ListValueHeads")
+	return q.own.ListValueHeads(ctx, arg)
+}
+
 func (q counted) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromParams) ([]db.Worker, error) {
 	q.note("ListWorkersFrom")
 	return q.own.ListWorkersFrom(ctx, arg)
@@ -710,6 +740,21 @@ func (q counted) RecountJobs(ctx context.Context, arg int64) (int64, error) {
 func (q counted) RegisterWorker(ctx context.Context, arg db.RegisterWorkerParams) (int64, error) {
 	q.note("RegisterWorker")
 	return q.own.RegisterWorker(ctx, arg)
+}
+
+func (q counted) RekeyJob(ctx context.Context, arg db.RekeyJobParams) (int64, error) {
+	q.note("RekeyJob")
+	return q.own.RekeyJob(ctx, arg)
+}
+
+func (q counted) RekeyJobError(ctx context.Context, arg db.RekeyJobErrorParams) error {
+	q.note("RekeyJobError")
+	return q.own.RekeyJobError(ctx, arg)
+}
+
+func (q counted) RekeySchedule(ctx context.Context, arg db.RekeyScheduleParams) (int64, error) {
+	q.note("RekeySchedule")
+	return q.own.RekeySchedule(ctx, arg)
 }
 
 func (q counted) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsParams) (int64, error) {

@@ -24,6 +24,8 @@ const (
 	ActionCancel     = jobtype.ActionCancel     // ended jobs, or asked the workers that run them to
 	ActionUpdate     = jobtype.ActionUpdate     // changed jobs that had not started
 	ActionDelete     = jobtype.ActionDelete     // removed jobs
+	ActionRekey      = jobtype.ActionRekey      // encrypted jobs with another key
+	ActionForget     = jobtype.ActionForget     // erased what jobs of a user carried
 	ActionPrune      = jobtype.ActionPrune      // removed jobs that ended long ago
 	ActionPause      = jobtype.ActionPause      // stopped claims from a queue
 	ActionResume     = jobtype.ActionResume     // allowed them again

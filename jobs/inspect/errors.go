@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -107,11 +108,15 @@ func (in *Inspector) LatestErrors(ctx context.Context, id, before int64, limit i
 		params.BeforeID = math.MaxInt64
 	}
 	var rows []db.ListJobErrorsRow
+	var subject db.GetJobSubjectRow
 	if err == nil {
 		err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {
 			var err error
-			rows, err = q.ListJobErrors(ctx, params)
-			return err
+			if rows, err = q.ListJobErrors(ctx, params); err != nil || len(rows) == 0 {
+				return err
+			}
+			subject, err = q.GetJobSubject(ctx, id)
+			return core.NotFound(err)
 		})
 	}
 	if err != nil {
@@ -121,10 +126,12 @@ func (in *Inspector) LatestErrors(ctx context.Context, id, before int64, limit i
 		next = rows[len(rows)-1].ID
 	}
 	slices.Reverse(rows)
+	view := in.view()
 	list = make([]AttemptError, len(rows))
 	for i, r := range rows {
 		list[i] = AttemptError{
-			Attempt: int(r.Attempt), Cause: jobs.Cause(r.Cause), Message: r.Message, Stack: r.Stack, Worker: r.Worker, Host: r.Host,
+			Attempt: int(r.Attempt), Cause: jobs.Cause(r.Cause), Message: view.Text(subject.Kind, cipher.Error, r.Message),
+			Stack: view.Text(subject.Kind, cipher.Stack, r.Stack), Worker: r.Worker, Host: r.Host,
 			StartedAt: core.Time(r.StartedAt), EndedAt: core.Time(r.EndedAt),
 		}
 	}

@@ -119,6 +119,23 @@ func ExampleInspector_Why() {
 }
 
 // openQueue opens a queue in a new file.
+// What a user's jobs carry is erased; that there were jobs stays.
+func ExampleInspector_Forget() {
+	ctx, client, closeAll := openQueue()
+	defer closeAll()
+	receipt, err := Send.Enqueue(ctx, client, Letter{"Ada"}, jobs.UserID("42"))
+	check(err)
+	done, err := inspect.New(client).Forget(jobs.WithActor(ctx, "privacy team"), "42")
+	check(err)
+	fmt.Println("cancelled:", done.Cancelled, "erased:", done.Erased)
+	job, err := client.Revealed().Get(ctx, receipt.ID)
+	check(err)
+	fmt.Println(job.Kind, job.Status, string(job.Payload))
+	// Output:
+	// cancelled: 1 erased: 1
+	// send cancelled "[forgotten]"
+}
+
 func openQueue() (context.Context, *jobs.Client, func()) {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "sqluice")

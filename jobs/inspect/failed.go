@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -69,7 +70,7 @@ func (in *Inspector) FailedReport(ctx context.Context, f FailedFilter) (FailedRe
 	for i, r := range rows {
 		report.Jobs = r.LookedAt // the same in each row
 		report.Groups[i] = FailedGroup{
-			Kind: r.Kind, Error: r.Error, Cause: jobs.Cause(r.Cause), Jobs: r.Jobs, FirstSeen: core.Time(r.FirstSeen),
+			Kind: r.Kind, Error: in.view().Text(r.Kind, cipher.Error, r.Error), Cause: jobs.Cause(r.Cause), Jobs: r.Jobs, FirstSeen: core.Time(r.FirstSeen),
 			LastSeen: core.Time(r.LastSeen), ExampleID: r.ExampleID,
 		}
 	}
@@ -99,9 +100,16 @@ func (in *Inspector) Failures(ctx context.Context, f FailedFilter, before Failur
 	}
 	list := make([]Failure, len(rows))
 	for i, r := range rows {
-		list[i] = Failure{r.ID, r.Kind, r.Queue, r.Error, core.Time(r.FinishedAt)}
+		list[i] = Failure{r.ID, r.Kind, r.Queue, in.shortError(r), core.Time(r.FinishedAt)}
 	}
 	return list, nil
+}
+
+// shortError returns the beginning of a failed job's error. Of one that is encrypted the statement returns the whole.
+func (in *Inspector) shortError(r db.ListFailedJobsRow) string {
+	const most = 1000
+	text := []rune(in.view().Text(r.Kind, cipher.Error, r.Error))
+	return string(text[:min(most, len(text))])
 }
 
 // ListFailed returns failed jobs, the latest first. before is the last job of the page before, and the zero value for the first

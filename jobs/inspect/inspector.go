@@ -24,12 +24,15 @@ type Inspector struct {
 // Revealed, and works inside a caller's transaction when the client does.
 func New(client *jobs.Client) *Inspector { return &Inspector{engine.ScopeOf(client)} }
 
+// view is what the inspector shows of jobs.
+func (in *Inspector) view() redact.View {
+	return redact.View{Revealed: in.scope.Revealed, Cipher: in.scope.Cipher}
+}
+
 // show returns rows as jobs, redacted unless the client is revealed.
 func (in *Inspector) show(ctx context.Context, q db.Querier, rows []db.Job) ([]jobs.Job, error) {
-	if !in.scope.Revealed {
-		if err := redact.Rows(ctx, q, rows); err != nil {
-			return nil, err
-		}
+	if err := in.view().Rows(ctx, q, rows); err != nil {
+		return nil, err
 	}
 	list := make([]jobs.Job, len(rows))
 	for i, row := range rows {

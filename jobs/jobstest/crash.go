@@ -200,7 +200,7 @@ func (c *crasher[T]) live(ctx context.Context, run *CrashRun, p *process, h jobs
 	if queue == "" {
 		queue = jobs.DefaultQueue
 	}
-	client := jobs.New(engine.SealStore(mortal{run.port().(clocked), p}))
+	client := jobs.New(engine.SealStore(mortal{run.port().(clocked), p}), run.options...)
 	runner, err := run.runner(client, []string{queue}, p.watch)
 	if err != nil {
 		return false, err

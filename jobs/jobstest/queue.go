@@ -27,6 +27,7 @@ type Queue struct {
 	store   *sqlite.Store
 	clock   *clock
 	config  jobs.Config
+	options []jobs.ClientOption
 	watched time.Time // until then all schedules were served
 }
 
@@ -90,7 +91,7 @@ func newQueue(tb testing.TB, path string, o options, watch func(engine.Store) en
 	if err != nil {
 		tb.Fatalf("jobstest: make a queue: %v", err)
 	}
-	q := &Queue{tb: tb, store: store, clock: &clock{now: o.start.Truncate(time.Microsecond)}, config: o.config}
+	q := &Queue{tb: tb, store: store, clock: &clock{now: o.start.Truncate(time.Microsecond)}, config: o.config, options: o.client}
 	q.watched = q.clock.read()
 	tb.Cleanup(q.close)
 	seen := q.port()

@@ -77,7 +77,7 @@ func RunJob[T any](tb testing.TB, q *Queue, kind jobs.Kind[T], h jobs.Handler[T]
 	ctx, stop := context.WithCancel(tb.Context())
 	defer stop()
 	outcome := Outcome{}
-	runner, err := q.runner(jobs.New(engine.SealStore(&single{Store: q.port(), id: id})), []string{before.Queue}, func(next jobs.RunFunc) jobs.RunFunc {
+	runner, err := q.runner(jobs.New(engine.SealStore(&single{Store: q.port(), id: id}), q.options...), []string{before.Queue}, func(next jobs.RunFunc) jobs.RunFunc {
 		return func(ctx context.Context, job jobs.Job) error {
 			defer stop() // the runner records how the attempt ends, and then stops
 			outcome.Err = next(ctx, job)

@@ -20,6 +20,9 @@ const (
 	ActionSetRetention    Action = "set retention"    // said how long some ended jobs are kept
 	ActionRemoveRetention Action = "remove retention" // took that back
 
+	ActionRekey  Action = "rekey"  // encrypted jobs with another key
+	ActionForget Action = "forget" // erased what jobs of a user carried
+
 	ActionSchedule       Action = "put schedule"    // added or replaced a schedule
 	ActionPauseSchedule  Action = "pause schedule"  // stopped it
 	ActionResumeSchedule Action = "resume schedule" // let it go on
@@ -32,6 +35,7 @@ func Actions() []Action {
 	return []Action{
 		ActionEnqueue, ActionRetry, ActionCancel, ActionUpdate, ActionDelete, ActionPrune, ActionPause, ActionResume,
 		ActionPauseKind, ActionResumeKind, ActionMark, ActionUnmark,
+		ActionRekey, ActionForget,
 		ActionSetRetention, ActionRemoveRetention, ActionSchedule, ActionPauseSchedule, ActionResumeSchedule, ActionRunSchedule, ActionDeleteSchedule,
 	}
 }

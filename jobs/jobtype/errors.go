@@ -25,6 +25,7 @@ var (
 	ErrUnknownOutcome  = errors.New("whether the write was committed is not known")
 	ErrMoved           = errors.New("the queue is closed by a move")
 	ErrClosed          = errors.New("the store is closed")
+	ErrKey             = errors.New("this program does not have the key")
 )
 
 // InvalidError is returned for bad input, before anything is written. It names the field, the value and the bound.

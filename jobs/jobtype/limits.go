@@ -37,3 +37,17 @@ const (
 	// MaxSensitive is how many fields of a kind can be marked one by one.
 	MaxSensitive = 100
 )
+
+const (
+	// Encrypted stands in place of an encrypted value, as a JSON string or as the text of an error.
+	Encrypted = "[encrypted]"
+
+	// Forgotten is the payload, as a JSON string, of a job whose user was forgotten.
+	Forgotten = "[forgotten]"
+
+	// KeySize is how many bytes the secret of a key has.
+	KeySize = 32
+
+	// MaxKeyID is how many characters the id of a key has at most.
+	MaxKeyID = 64
+)

@@ -316,6 +316,18 @@ func (q queries) FindJobs(ctx context.Context, arg db.FindJobsParams) ([]db.Find
 	return list, nil
 }
 
+func (q queries) ForgetJob(ctx context.Context, arg db.ForgetJobParams) (int64, error) {
+	return q.own.ForgetJob(ctx, dbpostgres.ForgetJobParams(arg))
+}
+
+func (q queries) ForgetJobErrors(ctx context.Context, arg int64) error {
+	return q.own.ForgetJobErrors(ctx, arg)
+}
+
+func (q queries) ForgetRefusals(ctx context.Context, arg int64) error {
+	return q.own.ForgetRefusals(ctx, arg)
+}
+
 func (q queries) GetChangeMark(ctx context.Context) (db.GetChangeMarkRow, error) {
 	row, err := q.own.GetChangeMark(ctx)
 	return db.GetChangeMarkRow(row), err
@@ -539,6 +551,18 @@ func (q queries) ListEndedWorkerIDs(ctx context.Context, arg int64) ([]int64, er
 	return q.own.ListEndedWorkerIDs(ctx, arg)
 }
 
+func (q queries) ListErrorTexts(ctx context.Context, arg db.ListErrorTextsParams) ([]db.ListErrorTextsRow, error) {
+	rows, err := q.own.ListErrorTexts(ctx, dbpostgres.ListErrorTextsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListErrorTextsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListErrorTextsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListExpiredJobIDs(ctx context.Context, arg db.ListExpiredJobIDsParams) ([]int64, error) {
 	return q.own.ListExpiredJobIDs(ctx, dbpostgres.ListExpiredJobIDsParams(arg))
 }
@@ -655,6 +679,18 @@ func (q queries) ListJobsFrom(ctx context.Context, arg db.ListJobsFromParams) ([
 	list := make([]db.Job, len(rows))
 	for i, row := range rows {
 		list[i] = db.Job(row)
+	}
+	return list, nil
+}
+
+func (q queries) ListJobsOfUser(ctx context.Context, arg db.ListJobsOfUserParams) ([]db.ListJobsOfUserRow, error) {
+	rows, err := q.own.ListJobsOfUser(ctx, dbpostgres.ListJobsOfUserParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListJobsOfUserRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListJobsOfUserRow(row)
 	}
 	return list, nil
 }
@@ -827,6 +863,18 @@ func (q queries) ListStuckJobIDs(ctx context.Context, arg db.ListStuckJobIDsPara
 	return q.own.ListStuckJobIDs(ctx, dbpostgres.ListStuckJobIDsParams(arg))
 }
 
+func (q queries) ListValueHeads(ctx context.Context, arg db.ListValueHeadsParams) ([]db.ListValueHeadsRow, error) {
+	rows, err := q.own.ListValueHeads(ctx, dbpostgres.ListValueHeadsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListValueHeadsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListValueHeadsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListWorkersFrom(ctx context.Context, arg db.ListWorkersFromParams) ([]db.Worker, error) {
 	rows, err := q.own.ListWorkersFrom(ctx, dbpostgres.ListWorkersFromParams(arg))
 	if err != nil {
@@ -897,6 +945,18 @@ func (q queries) RecountJobs(ctx context.Context, arg int64) (int64, error) {
 
 func (q queries) RegisterWorker(ctx context.Context, arg db.RegisterWorkerParams) (int64, error) {
 	return q.own.RegisterWorker(ctx, dbpostgres.RegisterWorkerParams(arg))
+}
+
+func (q queries) RekeyJob(ctx context.Context, arg db.RekeyJobParams) (int64, error) {
+	return q.own.RekeyJob(ctx, dbpostgres.RekeyJobParams(arg))
+}
+
+func (q queries) RekeyJobError(ctx context.Context, arg db.RekeyJobErrorParams) error {
+	return q.own.RekeyJobError(ctx, dbpostgres.RekeyJobErrorParams(arg))
+}
+
+func (q queries) RekeySchedule(ctx context.Context, arg db.RekeyScheduleParams) (int64, error) {
+	return q.own.RekeySchedule(ctx, dbpostgres.RekeyScheduleParams(arg))
 }
 
 func (q queries) ReleaseHeldJobs(ctx context.Context, arg db.ReleaseHeldJobsParams) (int64, error) {

@@ -91,7 +91,8 @@ CREATE TABLE sqluice_jobs (
                 CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
                        AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     payload     TEXT    NOT NULL DEFAULT '{}'
-                CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
+                CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND (length(CAST(payload AS BLOB)) <= 1048576
+                    OR substr(payload, 1, 19) = '"sqluice:encrypted:' AND length(CAST(payload AS BLOB)) <= 1572864)),
     status      TEXT    NOT NULL DEFAULT 'scheduled'
                 CHECK (status = 'pending' OR status = 'running' OR status = 'done'
                        OR status = 'scheduled' OR status = 'failed' OR status = 'cancelled' OR status = 'deleted'),
@@ -120,8 +121,10 @@ CREATE TABLE sqluice_jobs (
            AND user_id NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'), tags TEXT
     CHECK (tags IS NULL OR json_valid(tags) AND instr(tags, char(0)) = 0 AND length(CAST(tags AS BLOB)) <= 1048576), metadata TEXT
     CHECK (metadata IS NULL OR json_valid(metadata) AND instr(metadata, char(0)) = 0 AND length(CAST(metadata AS BLOB)) <= 1048576), progress TEXT
-    CHECK (progress IS NULL OR json_valid(progress) AND instr(progress, char(0)) = 0 AND length(CAST(progress AS BLOB)) <= 1048576), result TEXT
-    CHECK (result IS NULL OR json_valid(result) AND instr(result, char(0)) = 0 AND length(CAST(result AS BLOB)) <= 1048576), successor_at INTEGER
+    CHECK (progress IS NULL OR json_valid(progress) AND instr(progress, char(0)) = 0 AND (length(CAST(progress AS BLOB)) <= 1048576
+                    OR substr(progress, 1, 19) = '"sqluice:encrypted:' AND length(CAST(progress AS BLOB)) <= 1572864)), result TEXT
+    CHECK (result IS NULL OR json_valid(result) AND instr(result, char(0)) = 0 AND (length(CAST(result AS BLOB)) <= 1048576
+                    OR substr(result, 1, 19) = '"sqluice:encrypted:' AND length(CAST(result AS BLOB)) <= 1572864)), successor_at INTEGER
     CHECK (successor_at IS NULL OR (successor_at BETWEEN 100000000000000 AND 253402300799999999 OR successor_at = 0)
            AND unique_key IS NOT NULL AND status = 'scheduled'), start_by INTEGER
     CONSTRAINT start_by_is_in_unix_microseconds CHECK (start_by BETWEEN 100000000000000 AND 253402300799999999)) STRICT;
@@ -214,7 +217,8 @@ CREATE TABLE sqluice_schedules (
                 CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
                        AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     payload     TEXT    NOT NULL DEFAULT '{}'
-                CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
+                CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND (length(CAST(payload AS BLOB)) <= 1048576
+                    OR substr(payload, 1, 19) = '"sqluice:encrypted:' AND length(CAST(payload AS BLOB)) <= 1572864)),
     options     TEXT    NOT NULL DEFAULT '{}'
                 CHECK (json_valid(options) AND instr(options, char(0)) = 0 AND length(CAST(options AS BLOB)) <= 1048576 AND json_type(options) = 'object'),
     spec        TEXT    NOT NULL

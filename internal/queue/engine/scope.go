@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -33,10 +34,11 @@ type InsertFunc = func(context.Context, db.Querier) (inserted bool, err error)
 // unless it has a Tx.
 type Scope struct {
 	Store    Store
-	Identity any        // what all clients of the store have in common, by which they know each other
-	Tx       jobtype.Tx // the caller's transaction; nil means that the store's connections are used
-	Revealed bool       // results include the fields that kinds mark as sensitive
-	Searches *Exclusive // lets the searches of all clients of a store run one at a time
+	Identity any            // what all clients of the store have in common, by which they know each other
+	Tx       jobtype.Tx     // the caller's transaction; nil means that the store's connections are used
+	Revealed bool           // results include the fields that kinds mark as sensitive, and what is encrypted
+	Cipher   *cipher.Cipher // encrypts what jobs carry; nil for none
+	Searches *Exclusive     // lets the searches of all clients of a store run one at a time
 }
 
 // Now returns the time of the clock that leases and due times are compared with.

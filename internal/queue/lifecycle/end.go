@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -60,9 +61,11 @@ type End struct {
 	Output    *Output // of the program that failed; joined to Message when the end is recorded
 	Stack     string
 	Result    *string
-	Apart     bool // it may have been recorded before: by CompleteTx, or by a write of unknown outcome
-	Completed bool // CompleteTx ran in the attempt
-	Drop      bool // the job's row is removed when the attempt ends well: its kind keeps nothing
+	Apart     bool           // it may have been recorded before: by CompleteTx, or by a write of unknown outcome
+	Completed bool           // CompleteTx ran in the attempt
+	Cipher    *cipher.Cipher // encrypts the texts and the result when they are recorded; nil for none
+	encrypted bool           // they are
+	Drop      bool           // the job's row is removed when the attempt ends well: its kind keeps nothing
 
 	// Recorded is what Finish recorded: another process may have cancelled the job or claimed it.
 	Recorded Fate

@@ -18,7 +18,7 @@ const largeResult = 32 << 10
 // the lease was lost, and sets Recorded. Attempts that ended well go in one statement; the others, which are rarer, one by
 // one. It tells left what becomes of jobs here, and not what had become of them before.
 func Finish(ctx context.Context, store engine.Store, q db.Querier, now time.Time, ends []*End, left Left) (lost []*End, err error) {
-	if err := withhold(ctx, q, ends); err != nil {
+	if err := hide(ctx, q, ends); err != nil {
 		return nil, err
 	}
 	f := finisher{q: q, now: now, left: left}

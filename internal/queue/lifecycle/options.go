@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -12,6 +13,7 @@ import (
 type Options struct {
 	Only   jobtype.Status // the status that the job must have; any when empty
 	Detail any            // for the audit log: encodes to a JSON object
+	Cipher *cipher.Cipher // of Update: encrypts a payload; nil for none
 }
 
 // only returns the status as a statement's parameter.

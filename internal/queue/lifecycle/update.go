@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -16,9 +17,11 @@ import (
 // be changed, and an InvalidError for a payload that was read without what its kind marks as sensitive.
 func Update(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, o Options) error {
 	if p.Payload != nil {
-		if err := checkPayload(ctx, q, p); err != nil {
+		payload, err := newPayload(ctx, q, p, o)
+		if err != nil {
 			return err
 		}
+		p.Payload = &payload
 	}
 	p.Only = o.only()
 	for range changeTries {
@@ -41,18 +44,22 @@ func Update(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, o Op
 	return errChanging
 }
 
-// checkPayload refuses a payload that has [jobtype.Redacted] in the place of what the job's kind marks as sensitive.
-func checkPayload(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams) error {
+// newPayload returns what is stored of a payload. It refuses one that was read without what its kind marks as sensitive, or without being
+// decrypted.
+func newPayload(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, o Options) (string, error) {
 	subject, err := q.GetJobSubject(ctx, p.ID)
 	if err != nil {
-		return core.NotFound(err)
+		return "", core.NotFound(err)
 	}
 	fields, err := redact.ReadFields(ctx, q, []string{subject.Kind})
 	if err != nil {
-		return err
+		return "", err
+	}
+	if cipher.Encrypted(*p.Payload) || *p.Payload == strconv.Quote(jobtype.Encrypted) {
+		return "", jobtype.NewInvalidError("payload", "", "not be what stands in place of an encrypted one: give the payload itself")
 	}
 	if fields[subject.Kind].Shown(json.RawMessage(*p.Payload)) {
-		return jobtype.NewInvalidError("payload", "", "not have "+strconv.Quote(jobtype.Redacted)+" where its kind has a sensitive field: give the field's value")
+		return "", jobtype.NewInvalidError("payload", "", "not have "+strconv.Quote(jobtype.Redacted)+" where its kind has a sensitive field: give the field's value")
 	}
-	return nil
+	return o.Cipher.JSON(subject.Kind, cipher.Payload, []byte(*p.Payload))
 }

@@ -40,7 +40,9 @@ func withhold(ctx context.Context, q db.Querier, ends []*End) error {
 	return nil
 }
 
-func (e *End) hasText() bool { return e.Message != "" || e.Stack != "" || e.Output != nil }
+func (e *End) hasText() bool {
+	return !e.encrypted && (e.Message != "" || e.Stack != "" || e.Output != nil)
+}
 
 // withhold removes the values from the end's texts and shortens them to what is recorded.
 func (e *End) withhold(values []string) {

@@ -19,6 +19,7 @@ type Attempt struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	stop     context.CancelFunc // of the timeout
+	sealed   error              // why the payload could not be decrypted; nil if it was
 	claimed  time.Time
 	kept     bool // a slot is kept for it
 	begun    bool // it has a slot
@@ -29,13 +30,18 @@ type Attempt struct {
 	endedAt   time.Time // when the heartbeat first saw its context ended
 	reported  bool      // its handler was reported as stuck
 
+	course
+	end lifecycle.End // once it is over
+
+	refused refused
+}
+
+// course is how an attempt went.
+type course struct {
 	ran     bool          // its handler was called and has returned, after it had
 	waited  time.Duration // from when the job was due until its handler was called
 	readied time.Duration // from the claim until its handler was called
 	took    time.Duration // by the handler
-	end     lifecycle.End // once it is over
-
-	refused refused
 }
 
 // refused says how often the database refused to record an attempt's end.
@@ -79,6 +85,9 @@ func (a *Attempt) claim(now time.Time) {
 func (a *Attempt) prevented() error {
 	if err := context.Cause(a.ctx); err != nil {
 		return err
+	}
+	if a.sealed != nil {
+		return Undecoded(a.sealed)
 	}
 	if a.job.StartBy.IsZero() || a.executor.store.Now().Before(a.job.StartBy) {
 		return nil

@@ -28,6 +28,9 @@ func (c *completer) ends(ended []*Attempt) []*lifecycle.End {
 	list := make([]*lifecycle.End, len(ended))
 	for i, a := range ended {
 		a.end.Drop = a.handler.Drop && !a.refused.drop
+		if a.sealed == nil { // its error is for those who look for the key
+			a.end.Cipher = c.cipher
+		}
 		if list[i] = &a.end; a.end.Apart {
 			c.mu.Lock()
 			a.end.Completed = a.completed
@@ -56,14 +59,14 @@ func (c *completer) recorded(committed *cycle) {
 		}
 		switch {
 		case a.end.Cause == jobtype.CauseExpired:
-			c.log.Info("job expired before its handler was called", append(a.attrs(), "error", a.end.Message)...)
+			c.log.Info("job expired before its handler was called", append(a.attrs(), "error", a.end.Told())...)
 		case a.end.Cause != "":
-			attrs := append(a.attrs(), "cause", a.end.Cause, "error", a.end.Message)
+			attrs := append(a.attrs(), "cause", a.end.Cause, "error", a.end.Told())
 			switch a.end.Recorded {
 			case lifecycle.FateRetry:
 				c.log.Warn("attempt failed", append(attrs, "retry_in", a.end.Delay.Round(time.Millisecond))...)
 			case lifecycle.FateLost: // another worker has the job, and decides
-				c.log.Warn("attempt failed", append(a.attrs(), "cause", a.end.Cause, "error", a.end.Message)...)
+				c.log.Warn("attempt failed", append(a.attrs(), "cause", a.end.Cause, "error", a.end.Told())...)
 			default:
 				c.log.Warn("attempt failed", append(attrs, "retry", false)...)
 			}

@@ -28,7 +28,7 @@ func tellFinished(o *jobtype.Observer, a *Attempt, f lifecycle.Fate) {
 		Kind: job.Kind, Queue: job.Queue, ID: job.ID, Attempt: job.Attempt, Fate: f.Public(), Took: a.took,
 	}
 	if f == lifecycle.FateRetry || f == lifecycle.FateFail || f == lifecycle.FateCancel {
-		event.Cause, event.Error = a.end.Cause, a.end.Message
+		event.Cause, event.Error = a.end.Cause, a.end.Told()
 	}
 	o.Finished(event)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
@@ -27,6 +28,9 @@ func (a *Attempt) SetResult(v any) error {
 // SetProgress implements jobtype.Holder.
 func (a *Attempt) SetProgress(ctx context.Context, v any) error {
 	data, err := core.Encode("progress", v)
+	if err == nil {
+		data, err = a.executor.cipher.JSON(a.job.Kind, cipher.Progress, []byte(data))
+	}
 	if err != nil {
 		return fmt.Errorf("job %d: %w", a.job.ID, err)
 	}
@@ -55,6 +59,9 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx jobtype.Tx, result any) err
 	}
 	if result != nil {
 		data, err := core.Encode("result", result)
+		if err == nil {
+			data, err = a.executor.cipher.JSON(a.job.Kind, cipher.Result, []byte(data))
+		}
 		if err != nil {
 			return err
 		}
@@ -100,6 +107,9 @@ func (a *Attempt) complete(ctx context.Context, q db.Querier, params db.Complete
 // Withhold implements jobtype.Holder.
 func (a *Attempt) Withhold(ctx context.Context, text string) (withheld string, err error) {
 	x := a.executor
+	if x.cipher != nil {
+		return jobtype.Encrypted, nil
+	}
 	x.mu.Lock()
 	result := a.result
 	x.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/callback"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/maintenance"
@@ -32,7 +33,8 @@ type env struct {
 	values   context.Context // those of Run's context, for handlers; it does not end
 	writing  context.Context // those too; it ends when a stopping run gives up on the database
 
-	schedules string // those that the worker declares: a JSON list of names
+	cipher    *cipher.Cipher // nil for none
+	schedules string         // those that the worker declares: a JSON list of names
 }
 
 // run is one call of Run: the parts of a worker, put together.
@@ -62,7 +64,7 @@ func Run(ctx context.Context, config Config, o Options) error {
 	e := &env{
 		store: o.Scope.Store, observer: o.Scope.Store.Observer(), config: config, log: log, handlers: o.Handlers,
 		kinds: string(kinds), notes: &refusal.Notes{Log: log}, values: context.WithoutCancel(ctx),
-		schedules: o.Schedules, served: o.Queues,
+		cipher: o.Scope.Cipher, schedules: o.Schedules, served: o.Queues,
 	}
 	var giveUp context.CancelCauseFunc
 	e.writing, giveUp = context.WithCancelCause(e.values)

@@ -13,14 +13,14 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// Read returns a schedule as people see it: without what its kind marks as sensitive, unless revealed. The error is
+// Read returns a schedule as people see it: as the view says. The error is
 // [jobtype.ErrNoSchedule] when there is none.
-func Read(ctx context.Context, q db.Querier, name string, revealed bool) (jobtype.Schedule, error) {
+func Read(ctx context.Context, q db.Querier, name string, view redact.View) (jobtype.Schedule, error) {
 	s, err := Get(ctx, q, name)
 	if err != nil {
 		return jobtype.Schedule{}, err
 	}
-	list, err := show(ctx, q, []db.Schedule{s}, revealed)
+	list, err := show(ctx, q, []db.Schedule{s}, view)
 	if err != nil {
 		return jobtype.Schedule{}, err
 	}
@@ -28,12 +28,12 @@ func Read(ctx context.Context, q db.Querier, name string, revealed bool) (jobtyp
 }
 
 // List is [Read] for at most n schedules by name, from after one on.
-func List(ctx context.Context, q db.Querier, after string, n int, revealed bool) ([]jobtype.Schedule, error) {
+func List(ctx context.Context, q db.Querier, after string, n int, view redact.View) ([]jobtype.Schedule, error) {
 	rows, err := q.ListSchedules(ctx, db.ListSchedulesParams{AfterName: after, N: int64(n)})
 	if err != nil {
 		return nil, err
 	}
-	return show(ctx, q, rows, revealed)
+	return show(ctx, q, rows, view)
 }
 
 // States returns how many schedules have each state, and for how long the most overdue one of those that are active has been due.
@@ -79,15 +79,13 @@ func Ticks(ctx context.Context, q db.Querier, name string, n int) ([]jobtype.Tic
 }
 
 // show returns schedules as people see them.
-func show(ctx context.Context, q db.Querier, rows []db.Schedule, revealed bool) ([]jobtype.Schedule, error) {
+func show(ctx context.Context, q db.Querier, rows []db.Schedule, view redact.View) ([]jobtype.Schedule, error) {
 	declared, err := declaredNow(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	if !revealed {
-		if err := hide(ctx, q, rows); err != nil {
-			return nil, err
-		}
+	if err := hide(ctx, q, rows, view); err != nil {
+		return nil, err
 	}
 	list := make([]jobtype.Schedule, 0, len(rows))
 	for _, r := range rows {
@@ -121,8 +119,8 @@ func declaredNow(ctx context.Context, q db.Querier) (map[string]bool, error) {
 	return declared, nil
 }
 
-// hide replaces what the schedules' kinds mark as sensitive, in their payloads and in the metadata of their options.
-func hide(ctx context.Context, q db.Querier, rows []db.Schedule) error {
+// hide replaces what the view does not show of the schedules' payloads and of the metadata of their options.
+func hide(ctx context.Context, q db.Querier, rows []db.Schedule, view redact.View) error {
 	jobs := make([]db.Job, len(rows))
 	options := make([]map[string]json.RawMessage, len(rows))
 	for i, r := range rows {
@@ -135,7 +133,7 @@ func hide(ctx context.Context, q db.Querier, rows []db.Schedule) error {
 			jobs[i].Metadata = &text
 		}
 	}
-	if err := redact.Rows(ctx, q, jobs); err != nil {
+	if err := view.Rows(ctx, q, jobs); err != nil {
 		return err
 	}
 	for i, job := range jobs {

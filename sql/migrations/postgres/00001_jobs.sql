@@ -76,7 +76,8 @@ $$;
 -- +goose StatementEnd
 -- SQLite's JSON functions refuse more than 1000 levels, which need more than 2000 bytes.
 CREATE DOMAIN sqluice_json AS TEXT
-    CONSTRAINT sqluice_json_check CHECK (VALUE IS NULL OR CAST(VALUE AS json) IS NOT NULL AND octet_length(VALUE) <= 1048576
+    CONSTRAINT sqluice_json_check CHECK (VALUE IS NULL OR CAST(VALUE AS json) IS NOT NULL AND (octet_length(VALUE) <= 1048576
+        OR VALUE LIKE '"sqluice:encrypted:%' AND octet_length(VALUE) <= 1572864)
         AND (octet_length(VALUE) <= 2000 OR sqluice_json_depth(VALUE) <= 1000));
 CREATE DOMAIN sqluice_status AS TEXT
     CONSTRAINT sqluice_status_check CHECK (VALUE = 'pending' OR VALUE = 'running' OR VALUE = 'done'

@@ -25,7 +25,8 @@ CREATE TABLE sqluice_jobs (
                 CHECK (length(kind) BETWEEN 1 AND 200 AND instr(kind, char(0)) = 0
                        AND kind NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     payload     TEXT    NOT NULL DEFAULT '{}'
-                CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
+                CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND (length(CAST(payload AS BLOB)) <= 1048576
+                    OR substr(payload, 1, 19) = '"sqluice:encrypted:' AND length(CAST(payload AS BLOB)) <= 1572864)),
     status      TEXT    NOT NULL DEFAULT 'pending'
                 CHECK (status = 'pending' OR status = 'running' OR status = 'done'
                        OR status = 'failed' OR status = 'cancelled'),

@@ -30,9 +30,11 @@ ALTER TABLE sqluice_jobs ADD COLUMN tags TEXT
 ALTER TABLE sqluice_jobs ADD COLUMN metadata TEXT
     CHECK (metadata IS NULL OR json_valid(metadata) AND instr(metadata, char(0)) = 0 AND length(CAST(metadata AS BLOB)) <= 1048576);
 ALTER TABLE sqluice_jobs ADD COLUMN progress TEXT
-    CHECK (progress IS NULL OR json_valid(progress) AND instr(progress, char(0)) = 0 AND length(CAST(progress AS BLOB)) <= 1048576);
+    CHECK (progress IS NULL OR json_valid(progress) AND instr(progress, char(0)) = 0 AND (length(CAST(progress AS BLOB)) <= 1048576
+                    OR substr(progress, 1, 19) = '"sqluice:encrypted:' AND length(CAST(progress AS BLOB)) <= 1572864));
 ALTER TABLE sqluice_jobs ADD COLUMN result TEXT
-    CHECK (result IS NULL OR json_valid(result) AND instr(result, char(0)) = 0 AND length(CAST(result AS BLOB)) <= 1048576);
+    CHECK (result IS NULL OR json_valid(result) AND instr(result, char(0)) = 0 AND (length(CAST(result AS BLOB)) <= 1048576
+                    OR substr(result, 1, 19) = '"sqluice:encrypted:' AND length(CAST(result AS BLOB)) <= 1572864));
 
 -- At most one live job of a kind has a unique key; a request id is taken for as long as its row is kept.
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs (kind, unique_key)

@@ -31,7 +31,8 @@ CREATE TABLE sqluice_schedules (
                 CHECK (length(queue) BETWEEN 1 AND 200 AND instr(queue, char(0)) = 0
                        AND queue NOT GLOB '*[^ -~' || char(160, 45, 1114111) || ']*'),
     payload     TEXT    NOT NULL DEFAULT '{}'
-                CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND length(CAST(payload AS BLOB)) <= 1048576),
+                CHECK (json_valid(payload) AND instr(payload, char(0)) = 0 AND (length(CAST(payload AS BLOB)) <= 1048576
+                    OR substr(payload, 1, 19) = '"sqluice:encrypted:' AND length(CAST(payload AS BLOB)) <= 1572864)),
     options     TEXT    NOT NULL DEFAULT '{}'
                 CHECK (json_valid(options) AND instr(options, char(0)) = 0 AND length(CAST(options AS BLOB)) <= 1048576 AND json_type(options) = 'object'),
     spec        TEXT    NOT NULL

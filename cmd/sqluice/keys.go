@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// keysVariable names the environment variable that names the file of keys, as --keys does.
+const keysVariable = "SQLUICE_KEYS"
+
+// clientOptions returns the options of the command's client: the cipher, if there is a file of keys.
+func (a *app) clientOptions() ([]jobs.ClientOption, error) {
+	name := a.keys
+	if name == "" {
+		name = a.getenv(keysVariable)
+	}
+	if name == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the keys: %w", err)
+	}
+	keys, err := parseKeys(string(text))
+	if err != nil {
+		return nil, usagef("the keys in %s: %w", shown(name), err)
+	}
+	cipher, err := jobs.NewCipher(keys...)
+	if err != nil {
+		return nil, usagef("the keys in %s: %w", shown(name), err)
+	}
+	return []jobs.ClientOption{jobs.WithCipher(cipher)}, nil
+}
+
+// parseKeys parses a file of keys: a line for each, with its id and its secret in base64. No error has a part of a secret.
+func parseKeys(text string) (keys []jobs.Key, err error) {
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		id, coded, found := strings.Cut(line, " ")
+		secret, fault := base64.StdEncoding.DecodeString(strings.TrimSpace(coded))
+		if !found || fault != nil {
+			return nil, fmt.Errorf("line %d must be an id, a blank and 32 bytes in base64, such as `openssl rand -base64 32` prints", i+1)
+		}
+		keys = append(keys, jobs.Key{ID: id, Secret: secret})
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("there is none")
+	}
+	return keys, nil
+}
+
+// keyList is the ids of keys for an answer, with how many values each has encrypted.
+func keyList(keys map[string]int64) string {
+	var list []string
+	for _, id := range slices.Sorted(maps.Keys(keys)) {
+		list = append(list, fmt.Sprintf("%d with %s", keys[id], strconv.Quote(id)))
+	}
+	return strings.Join(list, ", ")
+}

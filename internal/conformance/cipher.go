@@ -1,0 +1,443 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+)
+
+var cipherTests = []test{
+	{"EveryWayIn", testEncryptedWays},
+	{"Ends", testEncryptedEnds},
+	{"Report", testEncryptedReport},
+	{"WithoutTheKey", testEncryptedWithoutKey},
+	{"Largest", testEncryptedLargest},
+	{"Refused", testEncryptedRefused},
+	{"Schedules", testEncryptedSchedules},
+	{"Rekey", testRekey},
+	{"RekeyBesideWorkers", testRekeyBesideWorkers},
+}
+
+// planted is what nothing but a handler and a revealed client with the key may show.
+const planted = "secret-4f1c7d2b"
+
+// plantedJSON is a payload with it.
+const plantedJSON = `{"card":"` + planted + `"}`
+
+// key returns a key by its id.
+func key(id string) jobs.Key { return jobs.Key{ID: id, Secret: []byte(strings.Repeat(id[:1], 32))} }
+
+// encrypting returns a client of the fixture's store that encrypts with the first of the keys.
+func (f *fixture) encrypting(ids ...string) *jobs.Client {
+	f.Helper()
+	keys := make([]jobs.Key, len(ids))
+	for i, id := range ids {
+		keys[i] = key(id)
+	}
+	c, err := jobs.NewCipher(keys...)
+	f.must(err)
+	return jobs.New(f.store, jobs.WithCipher(c))
+}
+
+// wantEncrypted checks that clients without the key, and those that are not revealed, see nothing of what a job carries.
+func (f *fixture) wantEncrypted(what string, ids ...int64) {
+	f.Helper()
+	for _, c := range []*jobs.Client{f.client, f.client.Revealed(), f.encrypting("a"), f.encrypting("z").Revealed()} {
+		in := inspect.New(c)
+		for _, id := range ids {
+			job, err := c.Get(f.ctx, id)
+			f.must(err)
+			list, err := in.Errors(f.ctx, id)
+			f.must(err)
+			text := fmt.Sprintf("%s %s %s %s %v", job.Payload, job.Progress, job.Result, job.LastError, list)
+			if strings.Contains(text, planted) || strings.Contains(text, "sqluice:encrypted") {
+				f.Errorf("%s: a client sees %s", what, text)
+			}
+			want(f, what+": the payload that is shown", string(job.Payload), `"`+jobs.Encrypted+`"`)
+		}
+	}
+}
+
+func testEncryptedWays(f *fixture) {
+	c := f.encrypting("a")
+	kind := jobs.Kind[json.RawMessage]{Name: "k"}
+	payload := json.RawMessage(plantedJSON)
+	one, err := kind.Enqueue(f.ctx, c, payload)
+	f.must(err)
+	named, err := c.Enqueue(f.ctx, "k", payload, jobs.Unique("u"), jobs.RequestID("r"))
+	f.must(err)
+	many, err := kind.EnqueueMany(f.ctx, c, []json.RawMessage{payload, payload, payload})
+	f.must(err)
+	items, err := c.EnqueueItems(f.ctx, []jobs.Item{kind.Item(payload), jobs.NewItem("k", payload)})
+	f.must(err)
+	replaced, err := c.Enqueue(f.ctx, "k", payload, jobs.UniqueReplace("v"), jobs.In(time.Hour))
+	f.must(err)
+	_, err = c.Enqueue(f.ctx, "k", payload, jobs.UniqueReplace("v"))
+	f.must(err)
+	f.must(c.Update(f.ctx, replaced.ID, jobs.SetRunAfter(time.Time{})))
+	updated := f.enqueue("k")
+	f.must(c.Update(f.ctx, updated, jobs.SetPayload(payload)))
+	ids := []int64{one.ID, named.ID, replaced.ID, updated}
+	for _, r := range append(many, items...) {
+		ids = append(ids, r.ID)
+	}
+	f.wantEncrypted("before the run", ids...)
+	for _, id := range ids {
+		job, err := c.Revealed().Get(f.ctx, id)
+		f.must(err)
+		want(f, "the payload of a revealed client", string(job.Payload), plantedJSON)
+	}
+	list, err := inspect.New(c.Revealed()).List(f.ctx, inspect.Filter{})
+	f.must(err)
+	for _, job := range list {
+		want(f, "the payload in a revealed list", string(job.Payload), plantedJSON)
+	}
+	var ran atomic.Int64
+	r := f.startOn(c, jobs.Config{}, on("k", func(ctx context.Context, job jobs.Job) error {
+		ran.Add(1)
+		if string(job.Payload) != plantedJSON {
+			f.Errorf("the handler got %s", job.Payload)
+		}
+		return nil
+	}))
+	for _, id := range ids {
+		want(f, "status", f.ended(id).Status, jobs.StatusDone)
+	}
+	r.stop()
+	want(f, "handled", ran.Load(), int64(len(ids)))
+	f.wantEncrypted("after the run", ids...)
+}
+
+func testEncryptedEnds(f *fixture) {
+	c := f.encrypting("a")
+	log := &lines{}
+	add := func(kind string, opts ...jobs.EnqueueOption) int64 {
+		receipt, err := c.Enqueue(f.ctx, kind, json.RawMessage(plantedJSON), opts...)
+		f.must(err)
+		return receipt.ID
+	}
+	failing, panicking, retried, ending, inside := add("fail", jobs.MaxAttempts(1)), add("panic", jobs.MaxAttempts(1)), add("fail"), add("end"), add("inside")
+	r := f.startOn(c, jobs.Config{Logger: slog.New(slog.NewTextHandler(log, nil))},
+		on("fail", func(ctx context.Context, job jobs.Job) error {
+			text, err := job.Withhold(ctx, "no: "+planted)
+			want(f, "a text that is withheld", text, jobs.Encrypted)
+			return errors.Join(err, errors.New("no: "+planted))
+		}),
+		on("panic", func(ctx context.Context, job jobs.Job) error { panic(planted) }),
+		on("end", func(ctx context.Context, job jobs.Job) error {
+			return errors.Join(job.SetProgress(ctx, planted), job.SetResult(planted))
+		}),
+		on("inside", func(ctx context.Context, job jobs.Job) error {
+			tx, err := f.store.Begin(ctx)
+			if err != nil {
+				return err
+			}
+			if err := jobs.CompleteTx(ctx, tx, job, planted); err != nil {
+				return errors.Join(err, tx.Rollback())
+			}
+			return tx.Commit()
+		}))
+	for _, id := range []int64{failing, panicking, ending, inside} {
+		f.ended(id)
+	}
+	f.becomes(retried, jobs.StatusScheduled)
+	r.stop()
+	f.wantEncrypted("ended", failing, panicking, retried, ending, inside)
+	if text := log.String(); strings.Contains(text, planted) || !strings.Contains(text, jobs.Encrypted) {
+		f.Errorf("the log is\n%s", text)
+	}
+	revealed := c.Revealed()
+	in := inspect.New(revealed)
+	for _, id := range []int64{failing, panicking, retried} {
+		job, err := revealed.Get(f.ctx, id)
+		f.must(err)
+		list, err := in.Errors(f.ctx, id)
+		f.must(err)
+		if len(list) != 1 || !strings.Contains(list[0].Message, planted) || list[0].Message != job.LastError {
+			f.Errorf("job %d has the error %q and %v", id, job.LastError, list)
+		}
+		if id == panicking && !strings.Contains(list[0].Stack, "goroutine") {
+			f.Errorf("the stack is %q", list[0].Stack)
+		}
+	}
+	for _, id := range []int64{ending, inside} {
+		job, err := revealed.Get(f.ctx, id)
+		f.must(err)
+		want(f, "result", string(job.Result), `"`+planted+`"`)
+	}
+}
+
+// Equal errors are one group of the report, which only a revealed client with the key can read.
+func testEncryptedReport(f *fixture) {
+	c := f.encrypting("a")
+	for range 3 {
+		_, err := c.Enqueue(f.ctx, "k", json.RawMessage(plantedJSON), jobs.MaxAttempts(1))
+		f.must(err)
+	}
+	long := planted + strings.Repeat("é", 1500)
+	r := f.startOn(c, jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return errors.New(long) }))
+	for id := int64(1); id <= 3; id++ {
+		f.ended(id)
+	}
+	r.stop()
+	for client, text := range map[*jobs.Client]string{f.client.Revealed(): jobs.Encrypted, c: jobs.Encrypted, c.Revealed(): long} {
+		report, err := inspect.New(client).FailedReport(f.ctx, inspect.FailedFilter{})
+		f.must(err)
+		if len(report.Groups) != 1 || report.Groups[0].Jobs != 3 || report.Groups[0].Error != text {
+			f.Errorf("the report is %+v", report)
+		}
+		list, err := inspect.New(client).Failures(f.ctx, inspect.FailedFilter{}, inspect.Failure{})
+		f.must(err)
+		short := []rune(text)
+		short = short[:min(1000, len(short))]
+		for _, failure := range list {
+			want(f, "the error of a summary", failure.Error, string(short))
+		}
+	}
+}
+
+// A worker without the key loses nothing: it says which key it is, and a worker with the key runs the job.
+func testEncryptedWithoutKey(f *fixture) {
+	receipt, err := f.encrypting("a").Enqueue(f.ctx, "k", json.RawMessage(plantedJSON))
+	f.must(err)
+	id := receipt.ID
+	wrong, err := jobs.NewCipher(jobs.Key{ID: "a", Secret: []byte(strings.Repeat("x", 32))})
+	f.must(err)
+	for i, worker := range []struct {
+		client *jobs.Client
+		want   string
+	}{
+		{f.client, `the payload is encrypted with the key "a": this program does not have the key`},
+		{f.encrypting("b"), `the payload is encrypted with the key "a": this program does not have the key`},
+		{jobs.New(f.store, jobs.WithCipher(wrong)), `the key "a" did not encrypt the payload for the kind "k": another key has this id, or the value was changed: this program does not have the key`},
+	} {
+		kind := jobs.Kind[json.RawMessage]{Name: "k", RetryDelay: func(_ jobs.Job, err error) time.Duration {
+			if !errors.Is(err, jobs.ErrKey) {
+				f.Errorf("the error %v is not ErrKey", err)
+			}
+			return time.Hour
+		}}
+		r := f.startOn(worker.client, jobs.Config{}, onKind(kind, func(context.Context, jobs.Job) error {
+			f.Error("the handler was called")
+			return nil
+		}))
+		f.eventually("the attempt has failed", func() bool { job := f.get(id); return job.Attempt == i+1 && job.Status == jobs.StatusScheduled })
+		r.stop()
+		list := f.errors(id)
+		last := list[len(list)-1]
+		want(f, "cause", last.Cause, jobs.CauseDecode)
+		want(f, "message", last.Message, worker.want)
+		f.must(f.client.Retry(f.ctx, id))
+	}
+	r := f.startOn(f.encrypting("b", "a"), jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+		want(f, "payload", string(job.Payload), plantedJSON)
+		return nil
+	}))
+	want(f, "status", f.ended(id).Status, jobs.StatusDone)
+	r.stop()
+}
+
+// The bound counts what is encrypted.
+func testEncryptedLargest(f *fixture) {
+	c := f.encrypting("a")
+	largest := json.RawMessage(`"` + strings.Repeat("x", jobs.MaxPayload-2) + `"`)
+	receipt, err := c.Enqueue(f.ctx, "k", largest)
+	f.must(err)
+	_, err = c.Enqueue(f.ctx, "k", append(json.RawMessage(" "), largest...))
+	wantInvalid(f, "a payload of a byte more", err)
+	_, err = c.EnqueueMany(f.ctx, "k", []json.RawMessage{largest, largest})
+	f.must(err)
+	r := f.startOn(c, jobs.Config{}, on("k", func(ctx context.Context, job jobs.Job) error {
+		if string(job.Payload) != string(largest) {
+			f.Errorf("the handler got %d bytes", len(job.Payload))
+		}
+		return errors.Join(job.SetProgress(ctx, largest), job.SetResult(largest))
+	}))
+	f.ended(receipt.ID)
+	r.stop()
+	job, err := c.Revealed().Get(f.ctx, receipt.ID)
+	f.must(err)
+	if string(job.Result) != string(largest) || string(job.Progress) != string(largest) {
+		f.Errorf("the result has %d bytes and the progress %d", len(job.Result), len(job.Progress))
+	}
+}
+
+// What stands for an encrypted value is not taken for one.
+func testEncryptedRefused(f *fixture) {
+	_, err := f.client.Enqueue(f.ctx, "k", json.RawMessage(`"sqluice:encrypted:1:a:AAAA"`))
+	wantInvalid(f, "a payload that looks encrypted", err)
+	receipt, err := f.encrypting("a").Enqueue(f.ctx, "k", json.RawMessage(plantedJSON))
+	f.must(err)
+	shown := f.get(receipt.ID).Payload
+	for _, c := range []*jobs.Client{f.client, f.encrypting("a")} {
+		wantInvalid(f, "a payload as it was shown", c.Update(f.ctx, receipt.ID, jobs.SetPayload(shown)))
+	}
+	for name, keys := range map[string][]jobs.Key{
+		"no key": {}, "an empty id": {{Secret: key("a").Secret}}, "an id with a colon": {{ID: "a:b", Secret: key("a").Secret}},
+		"a short secret": {{ID: "a", Secret: []byte("short")}}, "an id twice": {key("a"), key("a")},
+	} {
+		_, err := jobs.NewCipher(keys...)
+		wantInvalid(f, name, err)
+		if err != nil && strings.Contains(err.Error(), "short secret") {
+			f.Errorf("the error has the secret: %v", err)
+		}
+	}
+}
+
+func testEncryptedSchedules(f *fixture) {
+	c := f.encrypting("a")
+	kind := jobs.Kind[json.RawMessage]{Name: "k"}
+	f.must(c.PutSchedule(f.ctx, kind.Every("s", time.Hour, json.RawMessage(plantedJSON))))
+	before, err := f.client.GetSchedule(f.ctx, "s")
+	f.must(err)
+	want(f, "the payload that is shown", string(before.Payload), `"`+jobs.Encrypted+`"`)
+	revealed, err := c.Revealed().GetSchedule(f.ctx, "s")
+	f.must(err)
+	want(f, "the payload of a revealed client", string(revealed.Payload), plantedJSON)
+	f.must(c.PutSchedule(f.ctx, kind.Every("s", time.Hour, json.RawMessage(plantedJSON))))
+	id, err := f.client.RunSchedule(f.ctx, "s") // by a program without the key
+	f.must(err)
+	f.wantEncrypted("a job of a schedule", id)
+	r := f.startOn(c, jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+		want(f, "payload", string(job.Payload), plantedJSON)
+		return nil
+	}))
+	f.ended(id)
+	r.stop()
+}
+
+func testRekey(f *fixture) {
+	c := f.encrypting("a")
+	plain := f.enqueue("plain")
+	var ids []int64
+	for i := range 5 {
+		receipt, err := c.Enqueue(f.ctx, "k", json.RawMessage(plantedJSON), jobs.MaxAttempts(1))
+		f.must(err)
+		ids = append(ids, receipt.ID)
+		want(f, "id", receipt.ID, int64(i+2))
+	}
+	lost, err := f.encrypting("x").Enqueue(f.ctx, "lost", json.RawMessage(plantedJSON))
+	f.must(err)
+	f.must(c.PutSchedule(f.ctx, jobs.Kind[json.RawMessage]{Name: "k"}.Every("s", time.Hour, json.RawMessage(plantedJSON))))
+	r := f.startOn(c, jobs.Config{}, on("k", func(ctx context.Context, job jobs.Job) error {
+		if job.ID%2 == 0 {
+			return errors.New(planted)
+		}
+		return errors.Join(job.SetProgress(ctx, planted), job.SetResult(planted))
+	}))
+	for _, id := range ids {
+		f.ended(id)
+	}
+	r.stop()
+	_, err = inspect.New(f.client).Rekey(f.ctx, inspect.RekeyOptions{})
+	wantInvalid(f, "Rekey without a cipher", err)
+	in := inspect.New(f.encrypting("b", "a"))
+	ctx := f.as("me")
+	done, err := in.Rekey(ctx, inspect.RekeyOptions{})
+	f.must(err)
+	want(f, "rekeyed", fmt.Sprintf("%+v", done), "{Jobs:5 Errors:3 Schedules:1 Unreadable:1 Keys:map[x:1]}")
+	f.wantAudit(inspect.AuditEntry{Actor: "me", Action: inspect.ActionRekey, Jobs: 5, Detail: json.RawMessage(`{"errors":3,"schedules":1}`)})
+	done, err = in.Rekey(ctx, inspect.RekeyOptions{})
+	f.must(err)
+	want(f, "rekeyed again", fmt.Sprintf("%+v", done), "{Jobs:0 Errors:0 Schedules:0 Unreadable:1 Keys:map[x:1]}")
+	only := f.encrypting("b").Revealed()
+	for _, id := range ids {
+		job, err := only.Get(f.ctx, id)
+		f.must(err)
+		want(f, "payload", string(job.Payload), plantedJSON)
+		if job.Status == jobs.StatusFailed {
+			list, err := inspect.New(only).Errors(f.ctx, id)
+			f.must(err)
+			want(f, "the job's error and the attempt's", job.LastError+" "+list[0].Message, planted+" "+planted)
+		} else {
+			want(f, "progress and result", string(job.Progress)+string(job.Result), `"`+planted+`""`+planted+`"`)
+		}
+	}
+	schedule, err := only.GetSchedule(f.ctx, "s")
+	f.must(err)
+	want(f, "the payload of the schedule", string(schedule.Payload), plantedJSON)
+	kept, err := f.encrypting("x").Revealed().Get(f.ctx, lost.ID)
+	f.must(err)
+	want(f, "what could not be read", string(kept.Payload), plantedJSON)
+
+	want(f, "what was not encrypted", string(f.get(plain).Payload), "{}")
+	done, err = in.Rekey(f.ctx, inspect.RekeyOptions{Plain: true})
+	f.must(err)
+	want(f, "encrypted", done.Jobs, 1)
+	f.wantEncrypted("encrypted later", plain)
+}
+
+// While workers run and jobs are added, everything is encrypted with another key, and each job runs once with its payload.
+func testRekeyBesideWorkers(f *fixture) {
+	old, both := f.encrypting("a", "b"), f.encrypting("b", "a")
+	const n = 300
+	payloads := make([]json.RawMessage, n)
+	for i := range payloads {
+		payloads[i] = json.RawMessage(fmt.Sprintf(`{"card":"%s","n":%d}`, planted, i))
+	}
+	_, err := old.EnqueueMany(f.ctx, "k", payloads)
+	f.must(err)
+	var ran atomic.Int64
+	handler := func(ctx context.Context, job jobs.Job) error {
+		ran.Add(1)
+		if !strings.Contains(string(job.Payload), planted) {
+			f.Errorf("the handler got %s", job.Payload)
+		}
+		return errors.Join(job.SetProgress(ctx, planted), job.SetResult(planted))
+	}
+	first, second := f.startOn(old, jobs.Config{}, on("k", handler)), f.startOn(both, jobs.Config{}, on("k", handler))
+	total := int64(0)
+	rekey := func() inspect.Rekeyed {
+		done, err := inspect.New(both).Rekey(f.ctx, inspect.RekeyOptions{})
+		f.must(err)
+		want(f, "values that cannot be read", done.Unreadable, 0)
+		total += done.Jobs
+		return done
+	}
+	for ran.Load() < n {
+		rekey()
+	}
+	first.stop()
+	second.stop()
+	rekey()
+	want(f, "what is left to be encrypted again", rekey().Jobs, 0)
+	if total == 0 {
+		f.Error("nothing was encrypted again")
+	}
+	want(f, "runs", ran.Load(), n)
+	only := f.encrypting("b").Revealed()
+	for id := int64(1); id <= n; id++ {
+		job, err := only.Get(f.ctx, id)
+		f.must(err)
+		if job.Status != jobs.StatusDone || job.Attempt != 1 || !strings.Contains(string(job.Payload), planted) || string(job.Result) != `"`+planted+`"` {
+			f.Errorf("job %d is %+v", id, job)
+		}
+	}
+}
+
+// RunSecrets has the library write a secret to each place where it may be written, encrypted, and then search finds no place that has it.
+// search returns those places of a database in which it finds a text.
+func RunSecrets(t *testing.T, open Open, search func(ctx context.Context, store Store, text string) ([]string, error)) {
+	f := newFixture(t, open)
+	testEncryptedEnds(f)
+	c := f.encrypting("a")
+	f.must(c.PutSchedule(f.ctx, jobs.Kind[json.RawMessage]{Name: "k"}.Every("s", time.Hour, json.RawMessage(plantedJSON))))
+	_, err := inspect.New(f.encrypting("b", "a")).Rekey(f.ctx, inspect.RekeyOptions{})
+	f.must(err)
+	for text, found := range map[string]bool{planted: false, "sqluice:encrypted:1:b": true} {
+		places, err := search(f.ctx, f.store, text)
+		f.must(err)
+		if (len(places) > 0) != found {
+			f.Errorf("%q is found in %v", text, places)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
+)
+
+var forgetTests = []test{
+	{"OneUser", testForget},
+	{"Many", testForgetMany},
+	{"ARunningJob", testForgetRunning},
+}
+
+// forgotten is the payload of an erased job.
+const forgotten = `"` + jobs.Forgotten + `"`
+
+func testForget(f *fixture) {
+	add := func(user string, opts ...jobs.EnqueueOption) int64 {
+		receipt, err := f.client.Enqueue(f.ctx, "k", json.RawMessage(plantedJSON),
+			append(opts, jobs.UserID(user), jobs.Tags(planted), jobs.Metadata(map[string]string{"a": planted}), jobs.MaxAttempts(1))...)
+		f.must(err)
+		return receipt.ID
+	}
+	kind := jobs.Kind[json.RawMessage]{Name: "k"}
+	f.must(f.client.PutSchedule(f.ctx, kind.Every("theirs", time.Hour, json.RawMessage(plantedJSON), jobs.UserID("7"))))
+	f.must(f.client.PutSchedule(f.ctx, kind.Every("another's", time.Hour, json.RawMessage(plantedJSON), jobs.UserID("8"))))
+	done, failed, another := add("7"), add("7"), add("8")
+	r := f.start(jobs.Config{}, on("k", func(ctx context.Context, job jobs.Job) error {
+		if job.ID == failed {
+			return errors.New(planted)
+		}
+		return errors.Join(job.SetProgress(ctx, planted), job.SetResult(planted))
+	}))
+	for _, id := range []int64{done, failed, another} {
+		f.ended(id)
+	}
+	r.stop()
+	pending, scheduled, others := add("7", jobs.Unique(planted+"-not"), jobs.RequestID("r")), add("7", jobs.In(time.Hour)), add("8")
+
+	got, err := inspect.New(f.client).Forget(f.as("me"), "7")
+	f.must(err)
+	want(f, "forgotten", fmt.Sprintf("%+v", got), "{Cancelled:2 Erased:4 Live:0 Schedules:[theirs]}")
+	revealed := f.client.Revealed()
+	for id, status := range map[int64]jobs.Status{
+		done: jobs.StatusDone, failed: jobs.StatusFailed, pending: jobs.StatusCancelled, scheduled: jobs.StatusCancelled,
+	} {
+		job, err := revealed.Get(f.ctx, id)
+		f.must(err)
+		list := f.errors(id)
+		want(f, "status", job.Status, status)
+		want(f, "payload", string(job.Payload), forgotten)
+		want(f, "user", job.UserID, "7")
+		job.UniqueKey = ""
+		if text := fmt.Sprintf("%+v %v", job, list); strings.Contains(text, planted) || job.Metadata != nil || job.Tags != nil {
+			f.Errorf("of job %d is left %s", id, text)
+		}
+	}
+	for _, id := range []int64{another, others} {
+		job, err := revealed.Get(f.ctx, id)
+		f.must(err)
+		want(f, "another's payload", string(job.Payload), plantedJSON)
+	}
+	if _, err := f.client.GetSchedule(f.ctx, "theirs"); !errors.Is(err, jobs.ErrNoSchedule) {
+		f.Errorf("the schedule gives %v", err)
+	}
+	_, err = f.client.GetSchedule(f.ctx, "another's")
+	f.must(err)
+	entries := f.audit(inspect.AuditFilter{})
+	if len(entries) != 3 || entries[2].Action != inspect.ActionForget || entries[2].Jobs != 4 || string(entries[2].Detail) != `{"user":"7"}` {
+		f.Errorf("the audit log is %+v", entries)
+	}
+
+	again, err := inspect.New(f.client).Forget(f.ctx, "7")
+	f.must(err)
+	want(f, "forgotten again", fmt.Sprintf("%+v", again), "{Cancelled:0 Erased:0 Live:0 Schedules:[]}")
+	_, err = inspect.New(f.client).Forget(f.ctx, "")
+	wantInvalid(f, "an empty user id", err)
+
+	// An erased job that is retried by hand does nothing: its payload is no longer the kind's.
+	f.must(f.client.Delete(f.ctx, others))
+	f.must(f.client.Retry(f.ctx, failed))
+	r = f.run(f.runner(f.client, jobs.Config{}, func(r *jobs.Runner) {
+		jobs.Kind[struct{ Card string }]{Name: "k"}.Handle(r, func(context.Context, jobs.Job, struct{ Card string }) error {
+			f.Error("the handler was called")
+			return nil
+		})
+	}))
+	want(f, "the end of the retry", f.ended(failed).Status, jobs.StatusFailed)
+	r.stop()
+}
+
+func testForgetMany(f *fixture) {
+	payloads := make([]json.RawMessage, 1300)
+	for i := range payloads {
+		payloads[i] = json.RawMessage(plantedJSON)
+	}
+	_, err := f.client.EnqueueMany(f.ctx, "k", payloads, jobs.UserID("7"))
+	f.must(err)
+	got, err := inspect.New(f.client).Forget(f.ctx, "7")
+	f.must(err)
+	want(f, "forgotten", fmt.Sprintf("%+v", got), "{Cancelled:1300 Erased:1300 Live:0 Schedules:[]}")
+}
+
+// A job that runs is asked to stop, and erased by the call that finds it ended.
+func testForgetRunning(f *fixture) {
+	receipt, err := f.client.Enqueue(f.ctx, "k", json.RawMessage(plantedJSON), jobs.UserID("7"))
+	f.must(err)
+	started, end := make(chan struct{}), make(chan struct{})
+	r := f.start(jobs.Config{}, on("k", func(ctx context.Context, job jobs.Job) error {
+		close(started)
+		<-ctx.Done()
+		<-end
+		return errors.Join(ctx.Err(), errors.New(planted))
+	}))
+	receive(f, "the start", started)
+	got, err := inspect.New(f.client).Forget(f.ctx, "7")
+	f.must(err)
+	want(f, "forgotten", fmt.Sprintf("%+v", got), "{Cancelled:1 Erased:0 Live:1 Schedules:[]}")
+	close(end)
+	want(f, "status", f.ended(receipt.ID).Status, jobs.StatusCancelled)
+	r.stop()
+	got, err = inspect.New(f.client).Forget(f.ctx, "7")
+	f.must(err)
+	want(f, "forgotten then", fmt.Sprintf("%+v", got), "{Cancelled:0 Erased:1 Live:0 Schedules:[]}")
+	job, err := f.client.Revealed().Get(f.ctx, receipt.ID)
+	f.must(err)
+	if text := fmt.Sprintf("%+v %v", job, f.errors(receipt.ID)); strings.Contains(text, planted) {
+		f.Errorf("left is %s", text)
+	}
+}

@@ -1,0 +1,214 @@
+package cipher
+
+import (
+	"crypto/aes"
+	gocipher "crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Column is where a value stands. It is part of what a value is encrypted with, as its job's kind is: a value that was moved to another
+// kind or column cannot be decrypted.
+type Column string
+
+// The columns that are encrypted. A job's last error and those of its attempts are one column here, since some are copied.
+const (
+	Payload  Column = "payload"
+	Result   Column = "result"
+	Progress Column = "progress"
+	Error    Column = "error"
+	Stack    Column = "stack"
+)
+
+// prefix begins each value that is encrypted. A key's id, a colon and, in base64, the salt and what AES-256-GCM returned follow it.
+const prefix = "sqluice:encrypted:1:"
+
+// Cipher encrypts with one key, and decrypts with any of its keys. It is not changed after it was made, and may be used concurrently. A nil
+// Cipher encrypts nothing and has no keys.
+type Cipher struct {
+	current string
+	keys    map[string]key
+}
+
+// key is what a secret gives.
+type key struct {
+	values []byte // the keys of values are made of it
+	salts  []byte // those of texts are made by it
+}
+
+// saltSize is how many bytes a salt has: so many that random ones are never alike.
+const saltSize = sha256.Size
+
+// New returns a Cipher that encrypts with the first key.
+func New(keys []jobtype.Key) (*Cipher, error) {
+	if len(keys) == 0 {
+		return nil, jobtype.NewInvalidError("keys", "", "be at least one")
+	}
+	c := &Cipher{current: keys[0].ID, keys: map[string]key{}}
+	for _, k := range keys {
+		if err := check(k); err != nil {
+			return nil, err
+		}
+		if _, there := c.keys[k.ID]; there {
+			return nil, jobtype.NewInvalidError("id of a key", strconv.Quote(k.ID), "be given to one key only")
+		}
+		made, err := derive(k.Secret)
+		if err != nil {
+			return nil, fmt.Errorf("key %s: %w", strconv.Quote(k.ID), err)
+		}
+		c.keys[k.ID] = made
+	}
+	return c, nil
+}
+
+// check returns what is wrong with a key, without its secret.
+func check(k jobtype.Key) error {
+	if k.ID == "" || len(k.ID) > jobtype.MaxKeyID || strings.Trim(k.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
+		return jobtype.NewInvalidError("id of a key", strconv.Quote(k.ID), fmt.Sprintf("be letters, digits, dots, dashes and underscores, from 1 to %d", jobtype.MaxKeyID))
+	}
+	if len(k.Secret) != jobtype.KeySize {
+		return jobtype.NewInvalidError("secret of key "+strconv.Quote(k.ID), fmt.Sprintf("of %d bytes", len(k.Secret)), fmt.Sprintf("be of %d bytes", jobtype.KeySize))
+	}
+	return nil
+}
+
+// derive makes a key of a secret.
+func derive(secret []byte) (k key, err error) {
+	if k.values, err = hkdf.Key(sha256.New, secret, nil, "sqluice values", sha256.Size); err == nil {
+		k.salts, err = hkdf.Key(sha256.New, secret, nil, "sqluice salts", sha256.Size)
+	}
+	return k, err
+}
+
+// aead returns AES-256-GCM with the key and the nonce that are those of one salt: so a key has no limit of values, as it has with random
+// nonces of 96 bits. Deriving a key for each message of a salt is what RFC 5869 is for.
+func (k key) aead(salt []byte) (gocipher.AEAD, []byte, error) {
+	const keySize, nonceSize = 32, 12
+	made, err := hkdf.Expand(sha256.New, k.values, string(salt), keySize+nonceSize)
+	if err != nil {
+		return nil, nil, err
+	}
+	block, err := aes.NewCipher(made[:keySize])
+	if err != nil {
+		return nil, nil, err
+	}
+	aead, err := gocipher.NewGCM(block)
+	return aead, made[keySize:], err
+}
+
+// JSON returns the JSON string that is stored in place of a JSON value. Its salt is random.
+func (c *Cipher) JSON(kind string, column Column, value []byte) (string, error) {
+	if c == nil {
+		return string(value), nil
+	}
+	salt := make([]byte, saltSize)
+	if _, err := rand.Read(salt); err != nil {
+		return "", err
+	}
+	text, err := c.encrypt(kind, column, value, salt)
+	return `"` + text + `"`, err
+}
+
+// Schedule is JSON for the payload of a schedule. Equal payloads of a kind are stored alike, so that a runner which declares the schedule
+// again changes nothing.
+func (c *Cipher) Schedule(kind string, payload []byte) (string, error) {
+	if c == nil {
+		return string(payload), nil
+	}
+	text, err := c.encrypt(kind, Payload, payload, c.saltOf(kind, Payload, payload))
+	return `"` + text + `"`, err
+}
+
+// Text returns what is stored in place of a text of an error. Equal texts of a kind are stored alike, so that the report of failed jobs can
+// count them.
+func (c *Cipher) Text(kind string, column Column, text string) (string, error) {
+	if c == nil || text == "" {
+		return text, nil
+	}
+	return c.encrypt(kind, column, []byte(text), c.saltOf(kind, column, []byte(text)))
+}
+
+// saltOf returns the salt of values that are stored alike when they are: a hash of the value by a key of its own, as the nonce of RFC 5297 is.
+func (c *Cipher) saltOf(kind string, column Column, value []byte) []byte {
+	mac := hmac.New(sha256.New, c.keys[c.current].salts)
+	mac.Write(bound(kind, column))
+	mac.Write([]byte{0})
+	mac.Write(value)
+	return mac.Sum(nil)
+}
+
+func (c *Cipher) encrypt(kind string, column Column, value, salt []byte) (string, error) {
+	aead, nonce, err := c.keys[c.current].aead(salt)
+	if err != nil {
+		return "", fmt.Errorf("encrypt the %s: %w", column, err)
+	}
+	return prefix + c.current + ":" + base64.StdEncoding.EncodeToString(aead.Seal(salt, nonce, value, bound(kind, column))), nil
+}
+
+// bound returns what a value is bound to. Neither has a NUL.
+func bound(kind string, column Column) []byte { return []byte(kind + "\x00" + string(column)) }
+
+// Encrypted reports whether a stored value is an encrypted one: a JSON string or a text.
+func Encrypted[T ~string | ~[]byte](stored T) bool {
+	if len(stored) > 0 && stored[0] == '"' {
+		stored = stored[1:]
+	}
+	return len(stored) >= len(prefix) && string(stored[:len(prefix)]) == prefix
+}
+
+// KeyOf returns the id of the key that a value is encrypted with; none for any other value.
+func KeyOf(stored string) string {
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(stored, `"`), prefix)
+	id, _, found := strings.Cut(rest, ":")
+	if !ok || !found {
+		return ""
+	}
+	return id
+}
+
+// Open returns the value of which JSON or Text made what is stored. Any other value is returned as it is. The error, which says what is
+// wrong and nothing of the value, is [jobtype.ErrKey].
+func (c *Cipher) Open(kind string, column Column, stored string) (string, error) {
+	if !Encrypted(stored) {
+		return stored, nil
+	}
+	text := strings.TrimSuffix(strings.TrimPrefix(stored, `"`), `"`)
+	id, coded, _ := strings.Cut(strings.TrimPrefix(text, prefix), ":")
+	if c == nil || c.keys[id].values == nil {
+		return "", fmt.Errorf("the %s is encrypted with the key %s: %w", column, strconv.Quote(id), jobtype.ErrKey)
+	}
+	value, err := c.keys[id].open(coded, bound(kind, column))
+	if err != nil {
+		return "", fmt.Errorf("the key %s did not encrypt the %s for the kind %s: another key has this id, or the value was changed: %w",
+			strconv.Quote(id), column, strconv.Quote(kind), jobtype.ErrKey)
+	}
+	return string(value), nil
+}
+
+func (k key) open(coded string, bound []byte) ([]byte, error) {
+	sealed, err := base64.StdEncoding.DecodeString(coded)
+	if err != nil {
+		return nil, err
+	}
+	if len(sealed) < saltSize {
+		return nil, errors.New("it is too short")
+	}
+	salt := sealed[:saltSize]
+	aead, nonce, err := k.aead(salt)
+	if err != nil {
+		return nil, err
+	}
+	return aead.Open(nil, nonce, sealed[saltSize:], bound)
+}
+
+// Current reports whether a stored value is encrypted with the key that new ones are encrypted with.
+func (c *Cipher) Current(stored string) bool { return c != nil && KeyOf(stored) == c.current }

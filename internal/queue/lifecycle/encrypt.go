@@ -1,0 +1,51 @@
+package lifecycle
+
+import (
+	"context"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// hide makes of what ends record of their jobs what may be stored.
+func hide(ctx context.Context, q db.Querier, ends []*End) error {
+	if err := withhold(ctx, q, ends); err != nil {
+		return err
+	}
+	return encrypt(ends)
+}
+
+// encrypt encrypts what ends record of their jobs, each once: a transaction may be tried again.
+func encrypt(ends []*End) error {
+	for _, e := range ends {
+		if e.Cipher == nil || e.encrypted {
+			continue
+		}
+		message, err := e.Cipher.Text(e.Job.Kind, cipher.Error, e.Message)
+		if err != nil {
+			return err
+		}
+		stack, err := e.Cipher.Text(e.Job.Kind, cipher.Stack, e.Stack)
+		if err != nil {
+			return err
+		}
+		if e.Result != nil {
+			result, err := e.Cipher.JSON(e.Job.Kind, cipher.Result, []byte(*e.Result))
+			if err != nil {
+				return err
+			}
+			e.Result = &result
+		}
+		e.Message, e.Stack, e.encrypted = message, stack, true
+	}
+	return nil
+}
+
+// Told is the end's message as logs and observers are told it: not decrypted.
+func (e *End) Told() string {
+	if e.encrypted && e.Message != "" {
+		return jobtype.Encrypted
+	}
+	return e.Message
+}

@@ -1,0 +1,68 @@
+package redact
+
+import (
+	"context"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+const encryptedJSON = `"` + jobtype.Encrypted + `"`
+
+// View is what a client may show.
+type View struct {
+	Revealed bool           // all that it can: else what kinds mark as sensitive is redacted, and nothing is decrypted
+	Cipher   *cipher.Cipher // what it can decrypt
+}
+
+// Rows makes of the rows of jobs, which were read by the same Querier, what is shown of them.
+func (v View) Rows(ctx context.Context, q db.Querier, rows []db.Job) error {
+	if !v.Revealed {
+		if err := Rows(ctx, q, rows); err != nil {
+			return err
+		}
+	}
+	for i := range rows {
+		row := &rows[i]
+		row.Payload = v.json(row.Kind, cipher.Payload, row.Payload)
+		if row.Progress != nil {
+			*row.Progress = v.json(row.Kind, cipher.Progress, *row.Progress)
+		}
+		if row.Result != nil {
+			*row.Result = v.json(row.Kind, cipher.Result, *row.Result)
+		}
+		if row.LastError != nil {
+			*row.LastError = v.Text(row.Kind, cipher.Error, *row.LastError)
+		}
+	}
+	return nil
+}
+
+// json returns what is shown of a JSON column.
+func (v View) json(kind string, column cipher.Column, stored string) string {
+	if text, ok := v.open(kind, column, stored); ok {
+		return text
+	}
+	return encryptedJSON
+}
+
+// Text returns what is shown of a text about a job of a kind.
+func (v View) Text(kind string, column cipher.Column, stored string) string {
+	if text, ok := v.open(kind, column, stored); ok {
+		return text
+	}
+	return jobtype.Encrypted
+}
+
+// open returns a stored value unless it is encrypted and may not be shown, or is of a key that the client does not have.
+func (v View) open(kind string, column cipher.Column, stored string) (string, bool) {
+	if !cipher.Encrypted(stored) {
+		return stored, true
+	}
+	if !v.Revealed {
+		return "", false
+	}
+	text, err := v.Cipher.Open(kind, column, stored)
+	return text, err == nil // the error is the handler's, whose attempt fails with it
+}

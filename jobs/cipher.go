@@ -1,0 +1,57 @@
+package jobs
+
+import (
+	"fmt"
+
+	"github.com/sqluice/sqluice/internal/queue/cipher"
+	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Key is a key that jobs are encrypted with: see [NewCipher].
+type Key = jobtype.Key
+
+// Encrypted stands in place of an encrypted value, as a JSON string or as the text of an error, in what a client shows that is not
+// [Client.Revealed], or that does not have the key.
+const Encrypted = jobtype.Encrypted
+
+// Forgotten is the payload, as a JSON string, of a job whose user was forgotten: see Forget of package jobs/inspect.
+const Forgotten = jobtype.Forgotten
+
+// Cipher encrypts what jobs carry: see [WithCipher]. Make one with [NewCipher]; the zero value encrypts nothing and has no keys. It may be used
+// concurrently, by any number of clients.
+type Cipher struct{ cipher *cipher.Cipher }
+
+// NewCipher returns a Cipher that encrypts with the first key, and decrypts with whichever of them a value was encrypted with. The error
+// is an [InvalidError] without a secret.
+//
+// To change the key, give all programs the new key behind the old one, then before it, and then run `sqluice rekey`, or Rekey of package
+// jobs/inspect: after that the old key can go.
+func NewCipher(keys ...Key) (Cipher, error) {
+	made, err := cipher.New(keys)
+	if err != nil {
+		return Cipher{}, fmt.Errorf("new cipher: %w", err)
+	}
+	return Cipher{made}, nil
+}
+
+// WithCipher encrypts what the client's jobs carry before the database gets it: payloads, also those of schedules, results, progress, and the
+// errors and stacks of attempts. Handlers of the client's runners get payloads decrypted, and so does what reads by [Client.Revealed]; all
+// others, such as the dashboard, the command and plain SQL, see [Encrypted] or what is stored. Without a cipher a client adds plain jobs, and
+// runs those; both sorts may be in one queue.
+//
+// A runner that does not have a job's key fails the attempt with the cause decode, which is retried as other errors are. An application can ask
+// for the cause of an error with errors.Is and [ErrKey]. The runner's log and observers are told [Encrypted] in place of an error.
+//
+// Kinds, queues, unique keys, request ids, user ids, tags and metadata are not encrypted, and neither is how long a value is. Of errors and of
+// the payloads of schedules it can be seen which of one kind are equal. [MaxPayload] counts what is encrypted, not what is stored.
+//
+// Each value is encrypted by AES-256-GCM with a key of its own, derived by HKDF-SHA256 (RFC 5869) from the secret and a salt, with the kind and
+// the column as associated data: what was moved to another kind cannot be decrypted.
+func WithCipher(c Cipher) ClientOption {
+	return func(client *Client) {
+		scope := *client.scope()
+		scope.Cipher = c.cipher
+		client.sealed = engine.Seal(scope)
+	}
+}

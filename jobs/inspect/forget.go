@@ -1,0 +1,189 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/audit"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/internal/queue/schedule"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/jobtype"
+)
+
+// Forgotten is what [Inspector.Forget] did.
+type Forgotten struct {
+	Cancelled int      `json:"cancelled"` // live jobs of the user that were cancelled, or whose workers were asked to
+	Erased    int      `json:"erased"`    // jobs that were erased
+	Live      int      `json:"live"`      // jobs that had not ended, such as those that run: forget the user again when they have
+	Schedules []string `json:"schedules"` // schedules of the user that were deleted
+}
+
+// Forget cancels the live jobs of a user, deletes the schedules whose jobs are the user's, and then erases what the user's ended jobs carry:
+// payloads, metadata, tags, progress, results, errors and stacks. What stays is that there were jobs: their kinds, times and counts, the user
+// id, and their unique keys and request ids, by which nothing is enqueued twice. An erased job has the payload [jobs.Forgotten], which no
+// handler of another payload can decode: it fails if it is retried.
+//
+// It is done in transactions of a few hundred jobs and can be repeated. The audit log records it with the user id, if the context has an
+// actor. The error is a [jobs.RefusedError] when the database refused to erase some of them; all others are erased.
+//
+// It cannot reach backups, replicas, logs, what handlers have written elsewhere, and what a database keeps of old rows: on SQLite the free pages
+// and the WAL until VACUUM and a checkpoint, on PostgreSQL dead rows until VACUUM, and the WAL.
+func (in *Inspector) Forget(ctx context.Context, userID string) (Forgotten, error) {
+	done := Forgotten{Schedules: []string{}}
+	err := core.CheckText("user id", userID, jobs.MaxKeyLength)
+	if err == nil {
+		done.Schedules, err = in.deleteSchedulesOf(ctx, userID)
+	}
+	var refused jobs.RefusedError
+	if err == nil {
+		err = in.cancelAllOf(ctx, userID, &done, &refused)
+	}
+	if err == nil {
+		err = in.eraseAllOf(ctx, userID, &done, &refused)
+	}
+	if err == nil && refused.N > 0 {
+		err = &refused
+	}
+	if err != nil {
+		return done, fmt.Errorf("forget user %q: %w", userID, err)
+	}
+	return done, nil
+}
+
+// deleteSchedulesOf deletes the schedules whose jobs are a user's.
+func (in *Inspector) deleteSchedulesOf(ctx context.Context, userID string) ([]string, error) {
+	author, err := audit.Of(ctx)
+	if err != nil {
+		return nil, err
+	}
+	deleted := []string{}
+	for after := ""; ; {
+		var rows []db.Schedule
+		err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+			rows, err = q.ListSchedules(ctx, db.ListSchedulesParams{AfterName: after, N: 10})
+			return err
+		})
+		if err != nil || len(rows) == 0 {
+			return deleted, err
+		}
+		after = rows[len(rows)-1].Name
+		for _, row := range rows {
+			var options struct {
+				UserID string `json:"user_id"`
+			}
+			if err := json.Unmarshal([]byte(row.Options), &options); err != nil || options.UserID != userID {
+				continue // options of another program name no user
+			}
+			err := lifecycle.Change(ctx, in.scope, 0, func(ctx context.Context, q db.Querier) error {
+				if there, err := schedule.Delete(ctx, q, row.Name); err != nil || !there {
+					return err
+				}
+				detail, err := author.Detail(map[string]string{"schedule": row.Name})
+				if err != nil {
+					return err
+				}
+				return author.Record(ctx, q, core.Micros(in.scope.Now()), audit.Entry{Action: ActionDeleteSchedule, Detail: detail})
+			})
+			if err != nil {
+				return deleted, err
+			}
+			deleted = append(deleted, row.Name)
+		}
+	}
+}
+
+// eachOf calls fn with the jobs of a user, some hundred at a time.
+func (in *Inspector) eachOf(ctx context.Context, userID string, fn func([]db.ListJobsOfUserRow) error) error {
+	for after := int64(0); ; {
+		var rows []db.ListJobsOfUserRow
+		err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+			rows, err = q.ListJobsOfUser(ctx, db.ListJobsOfUserParams{UserID: userID, AfterID: after, N: chunk})
+			return err
+		})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		after = rows[len(rows)-1].ID
+		if err := fn(rows); err != nil {
+			return err
+		}
+	}
+}
+
+func (in *Inspector) cancelAllOf(ctx context.Context, userID string, done *Forgotten, refused *jobs.RefusedError) error {
+	return in.eachOf(ctx, userID, func(rows []db.ListJobsOfUserRow) error {
+		var live []int64
+		for _, row := range rows {
+			if !jobs.Status(row.Status).Final() {
+				live = append(live, row.ID)
+			}
+		}
+		n, err := in.CancelMany(ctx, live)
+		done.Cancelled += n
+		if some := (*jobs.RefusedError)(nil); errors.As(err, &some) {
+			refused.Merge(*some)
+			err = nil
+		}
+		return err
+	})
+}
+
+func (in *Inspector) eraseAllOf(ctx context.Context, userID string, done *Forgotten, refused *jobs.RefusedError) error {
+	author, err := audit.Of(ctx)
+	if err != nil {
+		return err
+	}
+	detail, err := author.Detail(map[string]string{"user": userID})
+	if err != nil {
+		return err
+	}
+	return in.eachOf(ctx, userID, func(rows []db.ListJobsOfUserRow) error {
+		var ended []int64
+		for _, row := range rows {
+			if jobs.Status(row.Status).Final() {
+				ended = append(ended, row.ID)
+			} else {
+				done.Live++
+			}
+		}
+		return apart(ctx, in.scope, ended, refused, func(ctx context.Context, part []int64) error {
+			var erased []int64
+			err := lifecycle.Change(ctx, in.scope, 0, func(ctx context.Context, q db.Querier) (err error) {
+				if erased, err = erase(ctx, q, userID, part); err != nil {
+					return err
+				}
+				return author.RecordMany(ctx, q, core.Micros(in.scope.Now()), audit.Entry{Action: jobtype.ActionForget, JobIDs: erased, Detail: detail})
+			})
+			if err == nil {
+				done.Erased += len(erased)
+			}
+			return err
+		})
+	})
+}
+
+// erase erases jobs of a user that have ended. It returns those that were not erased before.
+func erase(ctx context.Context, q db.Querier, userID string, ids []int64) (erased []int64, err error) {
+	for _, id := range ids {
+		n, err := q.ForgetJob(ctx, db.ForgetJobParams{ID: id, UserID: userID})
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			continue
+		}
+		if err := q.ForgetJobErrors(ctx, id); err != nil {
+			return nil, err
+		}
+		if err := q.ForgetRefusals(ctx, id); err != nil {
+			return nil, err
+		}
+		erased = append(erased, id)
+	}
+	return erased, nil
+}

@@ -1,0 +1,33 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sqluice/sqluice/internal/conformance"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// What a client encrypts is in no byte of the database, its WAL and a backup.
+func TestNothingOfWhatIsEncryptedIsStored(t *testing.T) {
+	conformance.RunSecrets(t, opener(t), func(ctx context.Context, store conformance.Store, text string) (places []string, err error) {
+		backup := filepath.Join(t.TempDir(), "backup.db")
+		if err := jobs.New(store).Backup(ctx, backup); err != nil {
+			return nil, err
+		}
+		path := store.(engine).Path()
+		for _, file := range []string{path, path + "-wal", backup} {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			if bytes.Contains(data, []byte(text)) {
+				places = append(places, file)
+			}
+		}
+		return places, nil
+	})
+}

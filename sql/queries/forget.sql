@@ -1,0 +1,19 @@
+-- name: ListJobsOfUser :many
+-- ListJobsOfUser lists the jobs of a user from after one on, in the order of their ids.
+SELECT j.id, j.status FROM sqluice_jobs AS j
+WHERE j.user_id = CAST(@user_id AS TEXT) AND j.id > CAST(@after_id AS BIGINT) AND j.status <> 'deleted'
+ORDER BY j.id LIMIT CAST(@n AS BIGINT);
+
+-- name: ForgetJob :execrows
+-- ForgetJob erases what a job of a user carries that has ended.
+UPDATE sqluice_jobs SET payload = '"[forgotten]"', metadata = NULL, tags = NULL, progress = NULL, result = NULL, last_error = NULL
+WHERE id = CAST(@id AS BIGINT) AND user_id = CAST(@user_id AS TEXT)
+  AND (status = 'done' OR status = 'failed' OR status = 'cancelled') AND payload <> '"[forgotten]"';
+
+-- name: ForgetJobErrors :exec
+-- ForgetJobErrors erases the texts of the attempts of a job.
+UPDATE sqluice_job_errors SET message = '[forgotten]', stack = '' WHERE job_id = CAST(@job_id AS BIGINT);
+
+-- name: ForgetRefusals :exec
+-- ForgetRefusals erases why the database refused what concerns a job.
+UPDATE sqluice_refusals SET message = '[forgotten]' WHERE job_id = CAST(@job_id AS BIGINT);
