@@ -23,6 +23,7 @@ func commandTests() tests {
 		"UpdateChangesWhatHasNotStarted":               updateChangesWhatHasNotStarted,
 		"Schedules":                                    schedulesLive,
 		"JobsExpire":                                   jobsExpire,
+		"PayloadsArePosted":                            payloadsArePosted,
 		"ShowHasEverything":                            showHasEverything,
 		"ControlCharactersOfJobsNeverReachTheTerminal": controlCharactersOfJobsNeverReachTheTerminal,
 		"RetryCancelDeleteDoWhatCanBeDone":             retryCancelDeleteDoWhatCanBeDone,

@@ -42,6 +42,13 @@ has left its group, as by setsid, goes on.
 work makes the SQLite file if there is none. In PostgreSQL, "sqluice up" makes the tables. If the PostgreSQL server is
 unreachable, work waits for it, at the start and later.
 
+--post KIND=URL sends the payload to a URL in place of a program: a POST with the headers webhook-id, webhook-timestamp and
+webhook-signature of the Standard Webhooks specification, by the secret in SQLUICE_WEBHOOK_SECRET or --post-secret-file: whsec_
+and 24 to 64 bytes in base64. A file may have several secrets, of which receivers need one. The id is the same in each attempt.
+An answer of 2xx means done, and its body becomes the result; 410 means failed for good. With 429 or 503 and Retry-After, the
+kind's jobs wait as long, and the attempt does not count. After any other answer, or none within --post-timeout, the job is
+retried. Redirects by 307 and 308 are followed, to private addresses only with --post-private.
+
 --metrics serves this worker's metrics, and those of the queue, to Prometheus: on a loopback address, or on any address
 with a token; "sqluice serve --help" says how to send it. --probes answers /healthz and /readyz without one. The worker
 is ready while it can use the database and does not stop.`
@@ -52,6 +59,8 @@ const maxConcurrency = 10_000
 // workFlags holds the flags of the work command.
 type workFlags struct {
 	programs    []*program
+	receivers   []*receiver
+	post        postFlags
 	env         []string       // names of variables that programs get
 	queues      map[string]int // 0 means concurrency
 	concurrency int
@@ -75,16 +84,18 @@ var workFields = map[string]string{"queue": "--queue", "worker name": "--name", 
 func (a *app) workCommand() *cobra.Command {
 	f := workFlags{
 		queues: map[string]int{}, concurrency: 10, grace: 10 * time.Second, stop: 15 * time.Second, lease: 30 * time.Second,
-		onBoot: "pending", logFormat: "text",
+		onBoot: "pending", logFormat: "text", post: newPostFlags(),
 	}
 	cmd := &cobra.Command{
-		Use:     "work --exec 'KIND=CMD ARG...'",
-		Short:   "Run a program for each job",
+		Use:     "work --exec 'KIND=CMD ARG...' | --post KIND=URL",
+		Short:   "Run a program, or post to a URL, for each job",
 		Long:    workHelp,
 		GroupID: groupRun,
 	}
 	flags := cmd.Flags()
-	flags.Var(&execValue{&f.programs}, "exec", "run a program for jobs of a kind; may be repeated")
+	flags.Var(&execValue{&f}, "exec", "run a program for jobs of a kind; may be repeated")
+	flags.Var(&postValue{&f}, "post", "post the payloads of jobs of a kind to a URL; may be repeated")
+	f.post.add(flags)
 	flags.Var(&envValue{&f.env}, "env", "pass this environment variable to the programs; may be repeated")
 	flags.Var(&queueValue{f.queues}, "queue", "claim jobs of this queue, N at the same time; may be repeated (default "+jobs.DefaultQueue+")")
 	flags.Var(&intValue{&f.concurrency, 1, maxConcurrency}, "concurrency", "jobs at the same time of a queue without its own number")
@@ -102,8 +113,10 @@ func (a *app) workCommand() *cobra.Command {
 	probeFlag(flags, &f.probes)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		switch {
-		case len(f.programs) == 0:
-			return usagef("--exec KIND=CMD is missing: which program runs which jobs?")
+		case len(f.programs)+len(f.receivers) == 0:
+			return usagef("--exec KIND=CMD is missing: which program runs which jobs? Or --post KIND=URL")
+		case len(f.receivers) == 0 && f.post != newPostFlags():
+			return usagef("--post-secret-file, --post-timeout and --post-private are for --post KIND=URL, which is missing")
 		case flags.Changed("name") && f.name == "":
 			return usagef(`--name "" must not be empty`)
 		}
@@ -131,6 +144,11 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 	log := newLogger(progress, f.logFormat, f.logLevel)
 	starter := newStarter(log)
 	defer starter.close()
+	post, err := a.poster(f)
+	if err != nil {
+		return err
+	}
+	defer post.Close()
 	var m *metrics.Metrics
 	var observer *jobs.Observer
 	if f.metrics.address != "" {
@@ -162,6 +180,10 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 		for _, p := range f.programs {
 			p.env, p.starter, p.log = environment, starter, log
 			jobs.Kind[json.RawMessage]{Name: p.kind, RetryDelay: f.retry.delay}.Handle(runner, tally.around(p.handle, log))
+		}
+		for _, w := range f.receivers {
+			w.poster, w.log = post, log
+			jobs.Kind[json.RawMessage]{Name: w.kind, RetryDelay: f.retry.delay}.Handle(runner, tally.around(w.handle, log))
 		}
 		defer tally.keepShowing()()
 		if f.drain {

@@ -9,19 +9,32 @@ import (
 )
 
 // execValue collects the programs of --exec, one for each kind.
-type execValue struct{ programs *[]*program }
+type execValue struct{ flags *workFlags }
 
 func (v *execValue) Set(text string) error {
 	p, err := parseExec(text)
 	if err != nil {
 		return err
 	}
-	for _, other := range *v.programs {
-		if other.kind == p.kind {
-			return fmt.Errorf("name a kind once: %q has a program already", p.kind)
+	if err := v.flags.free(p.kind); err != nil {
+		return err
+	}
+	v.flags.programs = append(v.flags.programs, p)
+	return nil
+}
+
+// free returns an error for a kind that has a program or a receiver.
+func (f *workFlags) free(kind string) error {
+	for _, p := range f.programs {
+		if p.kind == kind {
+			return fmt.Errorf("name a kind once: %q has a program already", kind)
 		}
 	}
-	*v.programs = append(*v.programs, p)
+	for _, w := range f.receivers {
+		if w.kind == kind {
+			return fmt.Errorf("name a kind once: %q has a URL already", kind)
+		}
+	}
 	return nil
 }
 

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/sqluice/sqluice/internal/webhook"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// receiver is a handler that posts the payload of each job of a kind to a URL.
+type receiver struct {
+	kind string
+	url  *url.URL
+
+	poster *webhook.Poster
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	until time.Time // when the receiver, which has asked for it, may be called again
+}
+
+// answerLimit is how many bytes of an answer are read: more than a result has, so that it is known that there are more.
+const answerLimit = resultLimit + 1
+
+// parsePost reads the value of --post, KIND=URL. The error is a phrase that follows "must", and has no part of the URL, which may hold a
+// password.
+func parsePost(text string) (*receiver, error) {
+	kind, address, ok := strings.Cut(text, "=")
+	if !ok || kind == "" {
+		return nil, errors.New("have the form KIND=URL")
+	}
+	var invalid *jobs.InvalidError
+	if err := jobs.ValidateName("kind", kind); errors.As(err, &invalid) {
+		return nil, fmt.Errorf("name a kind, which must %s", invalid.Must)
+	}
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" || parsed.Fragment != "" {
+		return nil, errors.New("have the form KIND=URL, with a URL such as https://example.com/hooks/mail")
+	}
+	return &receiver{kind: kind, url: parsed}, nil
+}
+
+// place is the URL as logs and errors have it: without what may be secret in it.
+func place(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
+
+// handle posts the payload; the answer decides the job's outcome.
+func (w *receiver) handle(ctx context.Context, job jobs.Job, payload json.RawMessage) error {
+	if wait := w.wait(); wait > 0 {
+		return jobs.Snooze(wait)
+	}
+	answer, err := w.poster.Post(ctx, w.url, job, payload)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return fmt.Errorf("%w: post to %s: %w", cause, place(w.url), err)
+		}
+		return fmt.Errorf("post to %s: %w", place(w.url), err)
+	}
+	defer answer.Body.Close()
+	body := &head{limit: resultLimit}
+	_, err = io.Copy(body, io.LimitReader(answer.Body, answerLimit)) // the status counts, also of an answer that was cut off
+	switch {
+	case answer.StatusCode >= 200 && answer.StatusCode < 300:
+		if err != nil {
+			return fmt.Errorf("read the answer of %s: %w", place(w.url), webhook.WithoutURL(err))
+		}
+		if body.dropped() > 0 {
+			w.log.Warn("the answer is longer than a result: the rest is dropped", "job", job.ID, "kind", job.Kind, "kept", resultLimit)
+		}
+		return setResult(job, body)
+	case answer.StatusCode == http.StatusGone:
+		return jobs.Discard(failure(answer, body))
+	}
+	if delay, asked := webhook.RetryAfter(answer, time.Now()); asked {
+		w.throttle(delay)
+		w.log.Info("the receiver asks to wait", "kind", w.kind, "status", answer.StatusCode, "for", delay)
+		return jobs.Snooze(delay)
+	}
+	return failure(answer, body)
+}
+
+// failure is the error of an answer.
+func failure(answer *http.Response, body *head) error {
+	return &jobs.OutputError{Err: errors.New("the receiver answered " + answer.Status), Output: string(bytes.ToValidUTF8(body.kept, nil)), Truncated: false}
+}
+
+// wait returns for how long the receiver has asked not to be called.
+func (w *receiver) wait() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Until(w.until)
+}
+
+func (w *receiver) throttle(delay time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if until := time.Now().Add(delay); until.After(w.until) {
+		w.until = until
+	}
+}
+
+// postValue collects the receivers of --post, one for each kind.
+type postValue struct{ flags *workFlags }
+
+func (v *postValue) Set(text string) error {
+	w, err := parsePost(text)
+	if err != nil {
+		return err
+	}
+	if err := v.flags.free(w.kind); err != nil {
+		return err
+	}
+	v.flags.receivers = append(v.flags.receivers, w)
+	return nil
+}
+
+func (v *postValue) String() string { return "" }
+func (v *postValue) Type() string   { return "KIND=URL" }
+
+// secretVariable names the environment variable that has the secret of --post.
+const secretVariable = "SQLUICE_WEBHOOK_SECRET"
+
+// postFlags holds the flags of work that say how --post posts.
+type postFlags struct {
+	secretFile string
+	timeout    time.Duration
+	private    bool
+}
+
+func newPostFlags() postFlags { return postFlags{timeout: 30 * time.Second} }
+
+func (f *postFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.secretFile, "post-secret-file", "", "`FILE` with the secrets that --post signs with (default: the one in $"+secretVariable+")")
+	flags.Var(&durationValue{value: &f.timeout, least: time.Millisecond, most: 24 * time.Hour}, "post-timeout", "how long --post waits for an answer")
+	flags.BoolVar(&f.private, "post-private", false, "follow redirects to private addresses")
+}
+
+// poster returns what posts for all kinds of --post.
+func (a *app) poster(f *workFlags) (*webhook.Poster, error) {
+	config := webhook.Config{Agent: "sqluice/" + programVersion(), Timeout: f.post.timeout, Private: f.post.private, Conns: f.concurrency}
+	if len(f.receivers) == 0 {
+		return webhook.New(config), nil
+	}
+	text := a.getenv(secretVariable)
+	if f.post.secretFile != "" {
+		data, err := os.ReadFile(f.post.secretFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the secret: %w", err)
+		}
+		text = string(data)
+	}
+	var err error
+	if config.Secrets, err = webhook.ParseSecrets(text); err != nil {
+		return nil, usagef("the secret of --post must %w", err)
+	}
+	if len(config.Secrets) == 0 {
+		return nil, usagef("--post needs a secret to sign with, in $%s or --post-secret-file: whsec_ and 24 to 64 bytes in base64", secretVariable)
+	}
+	return webhook.New(config), nil
+}

@@ -1,0 +1,39 @@
+package webhook
+
+import (
+	"fmt"
+	"net/netip"
+	"syscall"
+)
+
+// onlyPublic refuses connections to addresses that are not public: what a redirect asks for is not what the operator asked for.
+func onlyPublic(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	if !public(at.Addr()) {
+		return fmt.Errorf("it redirects to the address %s, which is not public: allow it with --post-private", at.Addr())
+	}
+	return nil
+}
+
+// special are the blocks beside those that package netip knows that lead to no public host, or that contain an IPv4 address: of RFC 6890, and
+// 64:ff9b::/96 of RFC 6052.
+var special = [...]string{
+	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+	"64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10",
+}
+
+func public(at netip.Addr) bool {
+	at = at.Unmap()
+	if !at.IsGlobalUnicast() || at.IsPrivate() || at.IsLoopback() || at.IsLinkLocalUnicast() {
+		return false
+	}
+	for _, block := range special {
+		if netip.MustParsePrefix(block).Contains(at.WithZone("")) {
+			return false
+		}
+	}
+	return true
+}

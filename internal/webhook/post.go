@@ -1,0 +1,152 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+const (
+	// mostRedirects is how many redirects one request follows.
+	mostRedirects = 5
+
+	// dialTimeout and idleConnection are those of http.DefaultTransport.
+	dialTimeout    = 30 * time.Second
+	idleConnection = 90 * time.Second
+)
+
+// Poster posts payloads. Make one with [New]; it may be used concurrently.
+type Poster struct {
+	config Config
+	first  *http.Client // to the URL that the operator has given
+	next   *http.Client // to where an answer leads: to public addresses only, unless the operator allows others
+}
+
+// Config says how a Poster posts. Agent and Secrets are needed; a Timeout of 0 means none, and 0 Conns are as many as package http keeps.
+type Config struct {
+	Agent   string        // the header User-Agent
+	Secrets [][]byte      // sign each request: see [ParseSecrets]
+	Timeout time.Duration // of one request, with its redirects and the answer
+	Private bool          // redirects may lead to private addresses
+	Conns   int           // idle connections that are kept
+}
+
+// New returns a Poster.
+func New(c Config) *Poster {
+	p := &Poster{config: c, first: newClient(http.ProxyFromEnvironment, nil, c.Conns)}
+	p.next = p.first
+	if !c.Private {
+		p.next = newClient(nil, onlyPublic, c.Conns) // without a proxy, which would look up names by itself
+	}
+	return p
+}
+
+func newClient(proxy func(*http.Request) (*url.URL, error), control func(network, address string, _ syscall.RawConn) error, conns int) *http.Client {
+	dialer := &net.Dialer{Timeout: dialTimeout, Control: control}
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy: proxy, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, MaxIdleConns: conns, MaxIdleConnsPerHost: conns,
+			IdleConnTimeout: idleConnection, TLSHandshakeTimeout: dialTimeout, MaxResponseHeaderBytes: 64 << 10,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Close closes idle connections.
+func (p *Poster) Close() {
+	p.first.CloseIdleConnections()
+	p.next.CloseIdleConnections()
+}
+
+// Post posts a job's payload and returns the answer, after redirects that keep the method: 307 and 308. The caller closes its body. The error
+// has no part of a URL that may be secret.
+func (p *Poster) Post(ctx context.Context, to *url.URL, job jobs.Job, payload []byte) (*http.Response, error) {
+	cancel := context.CancelFunc(func() {})
+	if timeout := p.config.Timeout; timeout > 0 {
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
+	}
+	answer, err := p.follow(ctx, to, job, payload)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		cancel()
+		return nil, WithoutURL(err)
+	}
+	answer.Body = &cancelledBody{answer.Body, cancel}
+	return answer, nil
+}
+
+func (p *Poster) follow(ctx context.Context, to *url.URL, job jobs.Job, payload []byte) (*http.Response, error) {
+	client := p.first
+	for range mostRedirects + 1 {
+		request, err := p.request(ctx, to, job, payload)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			return nil, err
+		}
+		if answer.StatusCode != http.StatusTemporaryRedirect && answer.StatusCode != http.StatusPermanentRedirect {
+			return answer, nil
+		}
+		from := to
+		to, err = answer.Location()
+		if err := errors.Join(err, answer.Body.Close()); err != nil {
+			return nil, WithoutURL(err)
+		}
+		if from.Scheme == "https" && to.Scheme != "https" {
+			return nil, errors.New("it redirects from https to another scheme")
+		}
+		client = p.next
+	}
+	return nil, fmt.Errorf("it redirects more than %d times", mostRedirects)
+}
+
+// request returns a signed request, as the Standard Webhooks specification says.
+func (p *Poster) request(ctx context.Context, to *url.URL, job jobs.Job, payload []byte) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(payload))
+	if err != nil {
+		return nil, err
+	}
+	id, now := messageID(job), time.Now()
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "User-Agent": p.config.Agent,
+		headerID: id, headerTime: strconv.FormatInt(now.Unix(), 10), headerSignature: signature(p.config.Secrets, id, now, payload),
+		"Sqluice-Job-Id": strconv.FormatInt(job.ID, 10), "Sqluice-Attempt": strconv.Itoa(job.Attempt),
+		"Sqluice-Kind": url.PathEscape(job.Kind), "Sqluice-Queue": url.PathEscape(job.Queue),
+	} {
+		request.Header.Set(name, value)
+	}
+	return request, nil
+}
+
+// cancelledBody ends the request's context with its body.
+type cancelledBody struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (b *cancelledBody) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}
+
+// WithoutURL returns the cause of an error of package http, whose text has the URL with what may be secret in it.
+func WithoutURL(err error) error {
+	if failed := (*url.Error)(nil); errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
+}

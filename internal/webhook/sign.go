@@ -1,0 +1,58 @@
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// The headers of the Standard Webhooks specification.
+const (
+	headerID        = "webhook-id"
+	headerTime      = "webhook-timestamp"
+	headerSignature = "webhook-signature"
+)
+
+// The bounds of a secret in bytes, and how it begins, as the Standard Webhooks specification says.
+const (
+	leastSecret  = 24
+	mostSecret   = 64
+	secretPrefix = "whsec_"
+)
+
+// ParseSecrets returns the secrets of a text, with blanks or line breaks between them: none of an empty one. The error is a phrase that
+// follows "must" and has no part of a secret.
+func ParseSecrets(text string) (secrets [][]byte, err error) {
+	for _, word := range strings.Fields(text) {
+		coded, found := strings.CutPrefix(word, secretPrefix)
+		secret, err := base64.StdEncoding.DecodeString(coded)
+		if !found || err != nil || len(secret) < leastSecret || len(secret) > mostSecret {
+			return nil, fmt.Errorf("be %s and %d to %d bytes in base64", secretPrefix, leastSecret, mostSecret)
+		}
+		secrets = append(secrets, secret)
+	}
+	return secrets, nil
+}
+
+// messageID is the id of a job's message: the same in each attempt, and no other job's, also of another database.
+func messageID(job jobs.Job) string {
+	return "job_" + strconv.FormatInt(job.ID, 10) + "_" + strconv.FormatInt(job.CreatedAt.UnixMicro(), 10)
+}
+
+// signature returns the header webhook-signature of a message that is sent at a time: a signature by each secret.
+func signature(secrets [][]byte, id string, at time.Time, payload []byte) string {
+	var list []string
+	for _, secret := range secrets {
+		mac := hmac.New(sha256.New, secret)
+		fmt.Fprintf(mac, "%s.%d.", id, at.Unix())
+		mac.Write(payload)
+		list = append(list, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	}
+	return strings.Join(list, " ")
+}
