@@ -32,6 +32,7 @@ type backend struct {
 	*schema
 	backups
 	path    string
+	build   string // of the SQLite that the connections run in
 	side    sideFolder
 	files   *files
 	writeDB *sql.DB

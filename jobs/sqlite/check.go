@@ -2,7 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,6 +24,78 @@ const oldest = "3.51.3"
 
 // LibraryVersion is the version of the SQLite that is compiled in.
 const LibraryVersion = lib.SQLITE_VERSION
+
+// remedy ends the errors about connections that run in another copy of SQLite than the queue's.
+const remedy = "two builds of SQLite in one process break each other's locks on a file. " +
+	`Open the pool with modernc.org/sqlite, as sql.Open("sqlite", path), or give the queue a file of its own with sqlite.Open`
+
+// rowQuerier is a pool or one of its connections.
+type rowQuerier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// build returns the source of the SQLite that a connection runs in, and the options that it was compiled with. The source alone does not
+// tell: several drivers have the newest.
+func build(ctx context.Context, on rowQuerier) (text string, err error) {
+	return text, translate(on.QueryRowContext(ctx, control("library")).Scan(&text))
+}
+
+// checkLibrary returns an error unless a pool's connections run in the copy of SQLite that the queue's run in. The type of the driver tells,
+// or else SQLite itself: the driver may be wrapped, as for traces.
+func checkLibrary(ctx context.Context, pool *sql.DB) error {
+	if _, ok := pool.Driver().(*sqlite.Driver); ok {
+		return nil
+	}
+	isOurs, err := sharesLibrary(ctx, pool)
+	if err != nil {
+		return fmt.Errorf("find out in which build of SQLite the pool's driver, %T, runs: %w", pool.Driver(), err)
+	}
+	if !isOurs {
+		return fmt.Errorf("the pool's driver, %T, runs in another build of SQLite than the queue, which uses modernc.org/sqlite: %s", pool.Driver(), remedy)
+	}
+	return nil
+}
+
+// meetingPage is the page size of the database in memory in which sharesLibrary looks for another connection. No new database has it.
+const meetingPage = 512
+
+// sharesLibrary reports whether a pool's connections run in the copy of SQLite that the queue's run in. A named database in memory proves it:
+// only the connections of one copy share it. The builds are compared before, because some have no such databases.
+//
+// The proof attaches a database to a connection for a moment, which it may do to an idle one, but not to a caller's transaction: see
+// [callersTx.reaches]. A function that is registered with modernc.org/sqlite would prove the same, and would stay in all connections that
+// the process makes later.
+func sharesLibrary(ctx context.Context, pool *sql.DB) (isOurs bool, err error) {
+	name := "file:/sqluice-" + rand.Text() + "?vfs=memdb"
+	meeting, err := sql.Open("sqlite", fmt.Sprintf("%s&_pragma=page_size(%d)&_pragma=user_version(1)", name, meetingPage))
+	if err != nil {
+		return false, err
+	}
+	meeting.SetMaxOpenConns(1) // the database is gone with its last connection
+	defer func() { err = errors.Join(err, meeting.Close()) }()
+	ours, err := build(ctx, meeting)
+	if err != nil {
+		return false, err
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if theirs, err := build(ctx, conn); err != nil || theirs != ours {
+		return false, err
+	}
+	if _, err := conn.ExecContext(ctx, control("attach_library"), name); err != nil {
+		return false, translate(err)
+	}
+	var size int
+	err = conn.QueryRowContext(ctx, control("library_page_size")).Scan(&size)
+	if _, detached := conn.ExecContext(context.WithoutCancel(ctx), control("detach_library")); detached != nil {
+		err = errors.Join(err, detached)
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the pool closes it
+	}
+	return err == nil && size == meetingPage, translate(err)
+}
 
 // checkConnection reads the settings back: SQLite says nothing about a pragma that it does not know or cannot follow.
 func checkConnection(ctx context.Context, pool *sql.DB, o options) error {

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"modernc.org/sqlite"
-
 	"github.com/sqluice/sqluice/internal/callback"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
@@ -107,8 +105,8 @@ func openBackend(ctx context.Context, path string, opts ...Option) (*backend, er
 
 // newBackend does what New does.
 func newBackend(ctx context.Context, pool *sql.DB, opts ...Option) (*backend, error) {
-	if _, ok := pool.Driver().(*sqlite.Driver); !ok {
-		return nil, fmt.Errorf("the pool's driver is %T, not modernc.org/sqlite's: two builds of SQLite in one process break each other's locks", pool.Driver())
+	if err := checkLibrary(ctx, pool); err != nil {
+		return nil, err
 	}
 	var path string
 	if err := pool.QueryRowContext(ctx, control("database_file")).Scan(&path); err != nil {
@@ -244,6 +242,9 @@ func (s *backend) connect(ctx context.Context) error {
 		return err
 	}
 	var err error
+	if s.build, err = build(ctx, s.writeDB); err != nil {
+		return err
+	}
 	if s.files, err = findMain(s.path, s.options); err != nil {
 		return err
 	}

@@ -34,7 +34,8 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 
 // New opens the file of an application's own database with connections of the queue's own beside the application's
 // pool, so that jobs and business data share the file and [Tx] can join the application's transactions. pool must use
-// modernc.org/sqlite: two builds of SQLite in one process break each other's locks.
+// modernc.org/sqlite, whose driver may be wrapped, as by otelsql. A pool of another build of SQLite is refused: two builds in one process
+// break each other's locks.
 func New(ctx context.Context, pool *sql.DB, opts ...Option) (*Store, error) {
 	return newStore(newBackend(ctx, pool, opts...))
 }

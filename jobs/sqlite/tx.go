@@ -16,7 +16,8 @@ import (
 
 // Tx lets a client or [jobs.CompleteTx] work inside the caller's transaction on the queue's database file. Begin the
 // transaction with _txlock=immediate in the pool's DSN, or with a write: a transaction that reads first and writes
-// later fails with SQLITE_BUSY when another connection wrote between. A transaction on another file is refused.
+// later fails with SQLITE_BUSY when another connection wrote between. A transaction on another file is refused, and so is one of another
+// build of SQLite than modernc.org/sqlite. The driver may be wrapped, as by otelsql.
 func Tx(tx *sql.Tx) jobs.Tx { return &callersTx{tx: tx} }
 
 type callersTx struct {
@@ -24,17 +25,22 @@ type callersTx struct {
 
 	once  sync.Once
 	path  string      // of the file whose queue the transaction's statements reach
+	build string      // of the SQLite that its connection runs in
 	queue os.FileInfo // the same file
 	fault error
 }
 
 func (t *callersTx) Handle() any { return t }
 
-// reaches returns an error unless the transaction's statements reach the queue in a file. Two files may have jobs and workers of the same
-// ids: nothing else would tell.
-func (t *callersTx) reaches(path string) error {
+// reaches returns an error unless the transaction's statements reach the store's queue, in the same build of SQLite. Two files may have jobs
+// and workers of the same ids: nothing else would tell.
+//
+// The build is compared by its source and its options, in the statement that is needed anyway. A second copy of the very same build, which no
+// known driver has, would pass. What proves more, as [sharesLibrary] does, changes the caller's connection or makes a statement fail, which
+// traces would show for each transaction.
+func (t *callersTx) reaches(s *backend) error {
 	t.once.Do(func() {
-		switch err := t.tx.QueryRow(control("queue_file")).Scan(&t.path); {
+		switch err := t.tx.QueryRow(control("queue_file")).Scan(&t.path, &t.build); {
 		case errors.Is(err, sql.ErrNoRows):
 			t.fault = errors.New("the transaction's connection reaches no queue")
 		case err != nil:
@@ -46,12 +52,15 @@ func (t *callersTx) reaches(path string) error {
 	if t.fault != nil {
 		return t.fault
 	}
-	info, err := os.Stat(path)
+	if t.build != s.build {
+		return fmt.Errorf("the transaction's connection runs in another build of SQLite than the queue, which uses modernc.org/sqlite: %s", remedy)
+	}
+	info, err := os.Stat(s.path)
 	if err != nil {
 		return err
 	}
 	if !os.SameFile(info, t.queue) {
-		return fmt.Errorf("the transaction is on %s, and the client's queue in %s: begin it there", t.path, path)
+		return fmt.Errorf("the transaction is on %s, and the client's queue in %s: begin it there", t.path, s.path)
 	}
 	return nil
 }
@@ -68,7 +77,7 @@ func (s *backend) Join(tx jobs.Tx) (db.Querier, error) {
 	if !ok {
 		return nil, errors.New("the transaction is not one made by sqlite.Tx")
 	}
-	if err := t.reaches(s.path); err != nil {
+	if err := t.reaches(s); err != nil {
 		return nil, err
 	}
 	return dbsqlite.New(t.tx), nil

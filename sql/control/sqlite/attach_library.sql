@@ -1,0 +1,1 @@
+ATTACH ? AS sqluice_library

@@ -1,0 +1,1 @@
+DETACH sqluice_library

@@ -1,0 +1,1 @@
+PRAGMA sqluice_library.page_size
