@@ -6,10 +6,11 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 
 SQLC        := go run -tags tools github.com/sqlc-dev/sqlc/cmd/sqlc
+RECIPE      := examples/recipes/sqlc/sqlc.yaml
 STATICCHECK := go tool -modfile=$(CURDIR)/internal/checks/go.mod staticcheck
 
 # The modules in this one: what a program that imports the queue does not need stands in their go.mod files.
-MODULES := internal/browser internal/deploy internal/install metrics/promql bench
+MODULES := internal/browser internal/deploy internal/install metrics/promql bench examples/recipes
 
 # The goose command with all its drivers does not build everywhere; these tags leave SQLite's and PostgreSQL's.
 # Its version is go.mod's: goose-check compares them.
@@ -89,6 +90,7 @@ ascii: ## Fail when SQL is not plain ASCII, which sqlc would corrupt without an 
 generated: ## Fail when generated code is not what the SQL gives, or sqlc vet finds a fault
 	$(SQLC) vet
 	$(SQLC) diff
+	$(SQLC) diff -f $(RECIPE)
 	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; mkdir -p "$$dir/db" "$$dir/jobs/postgres" "$$dir/jobs/sqlite" "$$dir/internal/costs"; \
 	cp -R db/sqlite db/sqliteonly db/postgres "$$dir/db/"; go build -o "$$dir/gentypes" ./internal/gentypes; (cd "$$dir" && ./gentypes); \
 	for file in db/types.go db/convert.go jobs/sqlite/convert.go db/timed.go jobs/postgres/queries.go internal/costs/counted_test.go; do \
@@ -108,7 +110,7 @@ UNRACED ?= ^$$
 RACED := internal/browser
 
 # Those that it has nothing to find in. internal/install, which builds for minutes, is for make test LONG=1.
-CHECKED := internal/deploy metrics/promql bench
+CHECKED := internal/deploy metrics/promql bench examples/recipes
 
 .PHONY: test-check
 test-check:
@@ -124,6 +126,7 @@ test-check:
 generate: ## Generate db/ from sql/
 	@echo "The first run compiles sqlc, which takes minutes."
 	$(SQLC) generate
+	$(SQLC) generate -f $(RECIPE)
 	go run ./internal/gentypes
 
 .PHONY: goose-check

@@ -48,7 +48,7 @@ func within(module, path string) bool { return strings.HasPrefix(path+"/", modul
 
 // inner are the folders of modules inside this one.
 func inner() []string {
-	return []string{"bench", "internal/browser", "internal/checks", "internal/deploy", "internal/install", "metrics/promql"}
+	return []string{"bench", "examples/recipes", "internal/browser", "internal/checks", "internal/deploy", "internal/install", "metrics/promql"}
 }
 
 // explained returns the rows of docs/dependencies.md by module.
@@ -209,13 +209,13 @@ func listed(t *testing.T, folder string, args ...string) map[string]string {
 // licence returns the licence in a module's folder, by its text.
 func licence(t *testing.T, folder string) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "LICENSE*"))
+	files, err := filepath.Glob(filepath.Join(folder, "[Ll][Ii][Cc][Ee][Nn][Ss][Ee]*"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".txt"), ".md")
-		if name != "LICENSE" {
+		if !strings.EqualFold(name, "LICENSE") {
 			continue // of parts
 		}
 		text, err := os.ReadFile(file)
