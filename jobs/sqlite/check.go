@@ -48,7 +48,7 @@ func checkLibrary(ctx context.Context, pool *sql.DB) error {
 	}
 	isOurs, err := sharesLibrary(ctx, pool)
 	if err != nil {
-		return fmt.Errorf("find out in which build of SQLite the pool's driver, %T, runs: %w", pool.Driver(), err)
+		return fmt.Errorf("find out whether the pool's driver, %T, runs in modernc.org/sqlite, as the queue: %w. If it does not, know that %s", pool.Driver(), err, remedy)
 	}
 	if !isOurs {
 		return fmt.Errorf("the pool's driver, %T, runs in another build of SQLite than the queue, which uses modernc.org/sqlite: %s", pool.Driver(), remedy)
