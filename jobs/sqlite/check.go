@@ -34,8 +34,8 @@ type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// build returns the source of the SQLite that a connection runs in, and the options that it was compiled with. The source alone does not
-// tell: several drivers have the newest.
+// build returns the source of the SQLite that a connection runs in, and whether it was compiled with some options that modernc.org/sqlite
+// has and other drivers have not all. The source alone does not tell: several drivers have the newest.
 func build(ctx context.Context, on rowQuerier) (text string, err error) {
 	return text, translate(on.QueryRowContext(ctx, control("library")).Scan(&text))
 }

@@ -35,9 +35,9 @@ func (t *callersTx) Handle() any { return t }
 // reaches returns an error unless the transaction's statements reach the store's queue, in the same build of SQLite. Two files may have jobs
 // and workers of the same ids: nothing else would tell.
 //
-// The build is compared by its source and its options, in the statement that is needed anyway. A second copy of the very same build, which no
-// known driver has, would pass. What proves more, as [sharesLibrary] does, changes the caller's connection or makes a statement fail, which
-// traces would show for each transaction.
+// The builds are compared by their sources and some options, in the statement that is needed anyway: to compare all options would double its
+// time. A second copy of the very same build, which no known driver has, would pass. What proves more, as [sharesLibrary] does, changes the
+// caller's connection or makes a statement fail, which traces would show for each transaction.
 func (t *callersTx) reaches(s *backend) error {
 	t.once.Do(func() {
 		switch err := t.tx.QueryRow(control("queue_file")).Scan(&t.path, &t.build); {

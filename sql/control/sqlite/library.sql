@@ -1,1 +1,1 @@
-SELECT sqlite_source_id() || ' ' || group_concat(compile_options) FROM pragma_compile_options
+SELECT sqlite_source_id() || sqlite_compileoption_used('DEFAULT_MEMSTATUS=0') || sqlite_compileoption_used('DISABLE_INTRINSIC') || sqlite_compileoption_used('ENABLE_GEOPOLY') || sqlite_compileoption_used('ENABLE_MEMORY_MANAGEMENT') || sqlite_compileoption_used('ENABLE_RBU') || sqlite_compileoption_used('ENABLE_SESSION')
