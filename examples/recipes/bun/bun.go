@@ -1,7 +1,6 @@
 // Package bun is the recipe for Bun.
 //
-// Bun takes the application's *sql.DB, and a bun.Tx has the *sql.Tx as its field Tx. Do not use Bun's package sqliteshim: it chooses a
-// driver by the platform.
+// Bun takes the application's *sql.DB, and a bun.Tx has the *sql.Tx as its field Tx. Bun's package sqliteshim is not needed.
 package bun
 
 import (

@@ -4,7 +4,7 @@
 //
 // On SQLite the dialect is github.com/libtnb/sqlite, which is made for modernc.org/sqlite. Two others do not fit:
 // github.com/glebarez/sqlite registers another driver by the name sqlite, so that the program panics when it starts, and
-// gorm.io/driver/sqlite links mattn's driver, which needs cgo and is another build of SQLite.
+// gorm.io/driver/sqlite imports mattn's driver, which needs cgo and is another build of SQLite.
 package gorm
 
 import (
