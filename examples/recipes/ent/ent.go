@@ -1,7 +1,7 @@
 // Package ent is the recipe for ent.
 //
-// A generated client runs on a dialect.Driver, and so does this recipe: it uses ent's own builder of statements, since the code that ent
-// generates for one table is three thousand lines. A transaction that the driver begins is a *sql.Tx of ent's package dialect/sql, and the
+// A generated client runs on a dialect.Driver, and so does this recipe: it uses ent's own builder of statements, since ent generates
+// thousands of lines for a table. A transaction that the driver begins is a *sql.Tx of ent's package dialect/sql, and the
 // transaction of database/sql is beneath it. A generated client has no way to that of its ent.Tx. So begin the transaction on the driver, and
 // give the client [Driver] of it:
 //
