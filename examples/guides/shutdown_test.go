@@ -1,0 +1,73 @@
+package guides_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// Video is the payload of a job that encodes a video.
+type Video struct{ Frames int }
+
+var Encode = jobs.Kind[Video]{Name: "encode"}
+
+// work runs jobs until the process gets SIGTERM or SIGINT.
+func work(client *jobs.Client, handler jobs.Handler[Video]) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	runner, err := jobs.NewRunner(client, jobs.Config{
+		Grace:       20 * time.Second, // for handlers to go on
+		StopTimeout: 5 * time.Second,  // then for the database
+		Logger:      slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
+	}
+	Encode.Handle(runner, handler)
+	return runner.Run(ctx) // returns when the worker has stopped
+}
+
+// encode stops between two frames.
+func encode(ctx context.Context, job jobs.Job, args Video) error {
+	for frame := range args.Frames {
+		if ctx.Err() != nil {
+			return context.Cause(ctx) // jobs.ErrStopping, ErrTimeout, ErrCancelRequested or ErrLeaseLost
+		}
+		encodeFrame(frame)
+	}
+	return nil
+}
+
+func encodeFrame(int) {}
+
+func Example_shutdown() {
+	ctx := context.Background()
+	_, client, done := openShop(ctx)
+	defer done()
+	receipt, err := Encode.Enqueue(ctx, client, Video{Frames: 10})
+	check(err)
+	self, err := os.FindProcess(os.Getpid())
+	check(err)
+	err = work(client, func(ctx context.Context, job jobs.Job, args Video) error {
+		defer func() { check(self.Signal(syscall.SIGTERM)) }()
+		return encode(ctx, job, args)
+	})
+	check(err)
+	job, err := client.Get(ctx, receipt.ID)
+	check(err)
+	fmt.Println(job.Status)
+
+	stopping, cancel := context.WithCancelCause(ctx)
+	cancel(jobs.ErrStopping)
+	fmt.Println(errors.Is(encode(stopping, jobs.Job{}, Video{Frames: 1}), jobs.ErrStopping))
+	// Output:
+	// done
+	// true
+}
