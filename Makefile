@@ -122,6 +122,14 @@ test-check:
 	fi
 	@for module in $(CHECKED); do echo "go test in $$module"; (cd "$$module"; go test ./...); done
 
+.PHONY: docs
+docs: site/node_modules/.package-lock.json ## Build the site of the documentation into site/dist; needs npm
+	go run ./internal/docsite . site/src
+	cd site && node node_modules/vitepress/bin/vitepress.js build .
+
+site/node_modules/.package-lock.json: site/package-lock.json
+	cd site && npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier
+
 .PHONY: generate
 generate: ## Generate db/ from sql/
 	@echo "The first run compiles sqlc, which takes minutes."

@@ -32,7 +32,7 @@ func Root() (string, error) {
 }
 
 // Files returns the files below a folder of the repository whose names end in suffix, as slash-separated paths relative
-// to root, those of inner modules too. It skips hidden folders, testdata and npm's modules.
+// to root, those of inner modules too. It skips hidden folders, testdata, npm's modules and the site that `make docs` builds.
 func Files(root, folder, suffix string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
@@ -59,8 +59,14 @@ func enter(root, path, name string) error {
 	if path == root {
 		return nil
 	}
-	if strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules" {
+	if name == "testdata" || Foreign(path, name) {
 		return fs.SkipDir
 	}
 	return nil
+}
+
+// Foreign reports whether a folder holds what others wrote or what a build made: hidden folders, npm's modules, and the site of
+// `make docs`.
+func Foreign(path, name string) bool {
+	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "dist" || strings.HasSuffix(filepath.ToSlash(path), "site/src")
 }

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sqluice/sqluice/internal/gates"
 )
 
 // mark is a word or a shape of a sentence that names no actor. No comment, name or page may have one.
@@ -49,7 +51,7 @@ func TestPlainWords(t *testing.T) {
 			return err
 		}
 		if entry.IsDir() {
-			if name := entry.Name(); file != top && (strings.HasPrefix(name, ".") || name == "node_modules") {
+			if file != top && gates.Foreign(file, entry.Name()) {
 				return fs.SkipDir
 			}
 			return nil
