@@ -127,6 +127,13 @@ docs: site/node_modules/.package-lock.json ## Build the site of the documentatio
 	go run ./internal/docsite . site/src
 	cd site && node node_modules/vitepress/bin/vitepress.js build .
 
+.PHONY: docs-check
+docs-check: ## Build that site and check it: links, search, and in Chromium each kind of page at three widths, light and dark
+	@if ! command -v npm >/dev/null; then echo "NOT TESTED: the site of the documentation, which needs npm"; [ "$${CI:-}" != true ]; exit; fi; \
+	$(MAKE) --no-print-directory docs; \
+	SQLUICE_SITE="$(CURDIR)/site/dist" go test -C internal/browser -count=1 -v -run '^TestDocs'
+
+# No script of a package runs.
 site/node_modules/.package-lock.json: site/package-lock.json
 	cd site && npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier
 
@@ -232,4 +239,4 @@ cover: ## Run the tests and write bin/cover.html
 
 .PHONY: clean
 clean: ## Remove what the targets above made
-	rm -rf bin
+	rm -rf bin site/src site/dist site/.vitepress/cache

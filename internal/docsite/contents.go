@@ -31,7 +31,7 @@ type page struct {
 
 	text    string
 	source  string  // the file to edit, "" for generated pages
-	rank    float64 // its weight in searches
+	rank    float64 // its weight in searches: a guide comes before a reference, and that before a decision
 	beneath []page
 }
 
@@ -69,6 +69,9 @@ func contents(root string) ([]group, error) {
 			if err := fill(root, &g.Pages[i]); err != nil {
 				return nil, fmt.Errorf("page %s: %w", g.Pages[i].Page, err)
 			}
+			if g.Title == "Guides" {
+				g.Pages[i].rank = 2
+			}
 		}
 	}
 	return groups, errors.Join(complete(root, groups), distinct(groups))
@@ -82,11 +85,11 @@ func fill(root string, p *page) (err error) {
 	p.rank = 1
 	switch name, isPackage := strings.CutPrefix(p.Page, "go/"); {
 	case isPackage:
-		p.rank = 0.4
+		p.rank = 0.5
 		p.text, err = packagePage(root, name)
 		return err
 	case p.Page == "decisions/index":
-		p.rank = 0.4
+		p.rank = 0.5
 		if p.beneath, err = decisions(root); err != nil {
 			return err
 		}
@@ -99,7 +102,7 @@ func fill(root string, p *page) (err error) {
 		return err
 	}
 	if generated := strings.Contains(string(text[:min(len(text), 600)]), "DO NOT EDIT"); generated {
-		p.rank = 0.4
+		p.rank = 0.5
 	}
 	p.text = markdown.Relink(string(text), func(target string) string { return relinked(p.source, target) })
 	return nil
@@ -187,11 +190,12 @@ type item struct {
 	Collapsed *bool  `json:"collapsed,omitempty"`
 }
 
+// writeSidebar writes the sidebar, and the weights of pages in searches.
 func writeSidebar(groups []group, folder string) error {
-	collapsed, open := true, false
+	collapsed := true
 	var bar []item
 	for _, g := range groups {
-		part := item{Text: g.Title, Collapsed: &open}
+		part := item{Text: g.Title}
 		for _, p := range g.Pages {
 			entry := item{Text: p.Title, Link: "/" + strings.TrimSuffix(p.Page, "index")}
 			for _, below := range p.beneath {
@@ -206,7 +210,12 @@ func writeSidebar(groups []group, folder string) error {
 	if err != nil {
 		return err
 	}
-	return save(folder, "sidebar.json", string(text)+"\n")
+	ranks := map[string]float64{}
+	for _, p := range all(groups) {
+		ranks["/"+p.Page+".html"] = p.rank
+	}
+	weights, err := json.Marshal(ranks)
+	return errors.Join(err, save(folder, "sidebar.json", string(text)+"\n"), save(folder, "ranks.json", string(weights)+"\n"))
 }
 
 // writeIndex writes the first page: site/index.md, and the list of pages.

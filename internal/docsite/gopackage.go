@@ -78,11 +78,17 @@ func (r *reference) page() {
 // prose writes a comment of package p as Markdown.
 func (r *reference) prose(p *doc.Package, text string) {
 	printer := p.Printer()
-	printer.HeadingLevel = 3
+	printer.HeadingLevel = 2
 	printer.HeadingID = func(*comment.Heading) string { return "" }
 	printer.DocLinkURL = func(link *comment.DocLink) string { return r.link(p, link) }
-	r.text.Write(printer.Markdown(p.Parser().Parse(text)))
-	r.text.WriteString("\n")
+	for _, block := range p.Parser().Parse(text).Content {
+		if code, isCode := block.(*comment.Code); isCode {
+			r.code(code.Text)
+			continue
+		}
+		r.text.Write(printer.Markdown(&comment.Doc{Content: []comment.Block{block}}))
+		r.text.WriteString("\n")
+	}
 }
 
 // link returns where a name in a comment leads: to a page of the site, or to the reference of other modules.

@@ -70,7 +70,7 @@ func copyAssets(root, folder string) error {
 // writePages writes each page twice: with the fields that the site's generator reads, and as plain Markdown beside it.
 func writePages(groups []group, folder string) error {
 	for _, p := range all(groups) {
-		front := fmt.Sprintf("---\ntitle: %q\ndescription: %q\nwords: %q\nsource: %q\nrank: %g\n---\n\n", p.Title, p.Says, p.Words, p.source, p.rank)
+		front := fmt.Sprintf("---\ntitle: %q\ndescription: %q\nwords: %q\nsource: %q\n---\n\n", p.Title, p.Says, p.Words, p.source)
 		if err := errors.Join(save(folder, p.Page+".md", front+p.text), save(folder, "public/"+p.Page+".md", p.text)); err != nil {
 			return err
 		}

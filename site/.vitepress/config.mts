@@ -2,16 +2,24 @@ import { readFileSync } from 'node:fs'
 import { defineConfig } from 'vitepress'
 
 const repository = 'https://github.com/sqluice/sqluice'
+const icon = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path fill='%232b50a8' d='M1 2h14v3H1zm2 5h10v3H3zm2 5h6v3H5z'/></svg>"
+const base = process.env.DOCS_BASE ?? '/'
 
 // slugify gives headings the anchors that GitHub gives them, so that a link works in both places.
 function slugify(text: string): string {
   return text.trim().toLowerCase().replace(/[^\p{L}\p{M}\p{Nd}_ -]/gu, '').replaceAll(' ', '-')
 }
 
+const generated = (name: string) => readFileSync(new URL('../src/' + name, import.meta.url), 'utf8')
+
+// weigh returns the weight of a page in searches. It runs in the browser, without this file's constants, so the weights are a part of it.
+const weigh = new Function('id', `const ranks = ${generated('ranks.json')}; return ranks['/' + id.split('#')[0].slice(${base.length})] ?? 1`) as (id: string) => number
+
 export default defineConfig({
   title: 'sqluice',
   description: 'A job queue for Go on SQLite and PostgreSQL whose every query is SQL you own.',
-  base: process.env.DOCS_BASE ?? '/',
+  base,
+  head: [['link', { rel: 'icon', href: icon }]],
   srcDir: 'src',
   outDir: 'dist',
   cacheDir: '.vitepress/cache',
@@ -26,6 +34,12 @@ export default defineConfig({
       // Tables scroll by themselves on a narrow screen, also by the keyboard.
       md.renderer.rules.table_open = () => '<div class="table" tabindex="0" role="group" aria-label="table"><table>\n'
       md.renderer.rules.table_close = () => '</table></div>\n'
+      // A cell without text is no header.
+      md.core.ruler.push('empty_headers', (state) => {
+        state.tokens.forEach((token, i, all) => {
+          if (token.type === 'th_open' && all[i + 1].content === '') token.tag = all[i + 2].tag = 'td'
+        })
+      })
     },
   },
   themeConfig: {
@@ -43,8 +57,7 @@ export default defineConfig({
             fuzzy: 0.1,
             prefix: true,
             boost: { title: 4, text: 2, titles: 1 },
-            // A guide comes before a reference that is generated, and that before a decision.
-            boostDocument: (id: string) => (/\/decisions\//.test(id) ? 0.2 : /\/(go\/|cli|conformance|performance)/.test(id) ? 0.4 : 1),
+            boostDocument: weigh,
           },
         },
       },
@@ -54,7 +67,7 @@ export default defineConfig({
       { text: 'Reference', link: '/lifecycle' },
       { text: 'Promises', link: '/reliability' },
     ],
-    sidebar: JSON.parse(readFileSync(new URL('../src/sidebar.json', import.meta.url), 'utf8')),
+    sidebar: JSON.parse(generated('sidebar.json')),
     outline: [2, 3],
     socialLinks: [{ icon: 'github', link: repository }],
     // The function runs in the browser, without this file's constants.
