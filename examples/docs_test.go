@@ -2,9 +2,7 @@
 package examples_test
 
 import (
-	"cmp"
 	"database/sql"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -21,57 +19,16 @@ import (
 // blocks returns the fenced blocks of a language in a document.
 func blocks(t *testing.T, document, language string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.FromSlash("../" + document))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var list []string
-	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```").FindAllStringSubmatch(string(text), -1) {
-		list = append(list, match[1])
+	for _, fence := range fences(t, document) {
+		if fence.Language == language {
+			list = append(list, fence.Text)
+		}
 	}
 	if len(list) == 0 {
 		t.Fatalf("%s holds no block of %s", document, language)
 	}
 	return list
-}
-
-// The README's programs are Examples, line for line, but for the frame that a program needs.
-func TestReadmeQuotesTheExamples(t *testing.T) {
-	var sources []string
-	for _, engine := range []string{"sqlite", "postgres"} {
-		source, err := os.ReadFile(filepath.FromSlash("../jobs/" + engine + "/example_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		sources = append(sources, string(source))
-	}
-	for i, block := range blocks(t, "README.md", "go") {
-		var lacks string
-		if !slices.ContainsFunc(sources, func(source string) bool {
-			line := lacking(block, source)
-			lacks = cmp.Or(lacks, line)
-			return line == ""
-		}) {
-			t.Errorf("program %d of README.md has %q, which the examples have not, or not in this place", i+1, lacks)
-		}
-	}
-}
-
-// lacking returns the first line of a block that a source has not, or not in this place; "" if there is none.
-func lacking(block, source string) string {
-	lines := strings.Split(source, "\n")
-	for line := range strings.Lines(block) {
-		line = strings.TrimSuffix(line, "\n")
-		if line == "" || line == "func main() {" || line == "\tpath := \"jobs.db\"" || line == "}" {
-			continue
-		}
-		at := slices.Index(lines, line)
-		if at < 0 {
-			return line
-		}
-		lines = lines[at+1:]
-	}
-	return ""
 }
 
 // Every statement of the SQL contract runs, in its order, and does to a row what the contract says.

@@ -1,0 +1,2 @@
+program resize.sh 'cat'
+mkdir backup

@@ -1,0 +1,1 @@
+enqueued 1
