@@ -123,7 +123,7 @@ test-check:
 	@for module in $(CHECKED); do echo "go test in $$module"; (cd "$$module"; go test ./...); done
 
 .PHONY: docs
-docs: site/node_modules/.package-lock.json ## Build the site of the documentation into site/dist; needs npm
+docs: site/node_modules/.package-lock.json ## Build the site of the documentation into site/dist, with DOCS_BASE=/path/ for a place below a host; needs npm
 	go run ./internal/docsite . site/src
 	cd site && node node_modules/vitepress/bin/vitepress.js build .
 
