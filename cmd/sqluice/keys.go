@@ -50,7 +50,7 @@ func parseKeys(text string) (keys []jobs.Key, err error) {
 		id, coded, found := strings.Cut(line, " ")
 		secret, fault := base64.StdEncoding.DecodeString(strings.TrimSpace(coded))
 		if !found || fault != nil {
-			return nil, fmt.Errorf("line %d must be an id, a blank and 32 bytes in base64, such as `openssl rand -base64 32` prints", i+1)
+			return nil, fmt.Errorf("line %d must be an id, a blank and 32 bytes in base64, such as `head -c 32 /dev/urandom | base64` prints", i+1)
 		}
 		keys = append(keys, jobs.Key{ID: id, Secret: secret})
 	}
