@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +55,37 @@ func TestCompletionScripts(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		if script := c.ok("completion", shell); !strings.Contains(script, "__complete") {
 			t.Errorf("the script for %s is %q", shell, script)
+		}
+	}
+}
+
+// The script for bash, in a bash, completes the name of a queue.
+func TestCompletionInBash(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("NOT TESTED: the completion in a shell: ", err)
+	}
+	c := newCLI(t)
+	c.ok("enqueue", "resize", "--queue", "images")
+	c.ok("enqueue", "mail", "--queue", "post")
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "sqluice")
+	if err := os.Symlink(binary, program); err != nil {
+		t.Skip("NOT TESTED: the completion in a shell: ", err)
+	}
+	for line, want := range map[string]string{"queues pause im": "images", "queues pause ": "images\npost", "enqueue re": "resize", "queu": "queues"} {
+		cmd := exec.CommandContext(t.Context(), bash, append([]string{"testdata/complete.sh", program}, strings.Split(line, " ")...)...)
+		cmd.Env = append(os.Environ(), asCommand+"=1", "SQLUICE_DB="+c.db, "PATH="+filepath.Dir(program)+string(os.PathListSeparator)+os.Getenv("PATH"))
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		words := strings.Fields(string(out))
+		slices.Sort(words)
+		if have := strings.Join(words, "\n"); err != nil || have != want {
+			t.Errorf("%q is completed by %q, not %q: %v\n%s", line, have, want, err, stderr.String())
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sqluice/sqluice/internal/testdb"
 )
 
 var update = flag.Bool("update", false, "write what the programs of testdata get into their golden files")
@@ -38,7 +40,8 @@ func TestImport(t *testing.T) {
 			goCommand(t, env, folder, "mod", "init", "example.com/program")
 			goCommand(t, env, folder, "get", path+"@"+version)
 			goCommand(t, env, folder, "mod", "tidy")
-			goCommand(t, append(env, "CGO_ENABLED=0"), folder, "build", "-o", os.DevNull, ".")
+			goCommand(t, append(env, "CGO_ENABLED=0"), folder, "build", "-o", "program", ".")
+			wantGreeting(t, engine, folder, string(program))
 
 			linked := strings.Fields(goCommand(t, env, folder, "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "."))
 			sums, err := os.ReadFile(filepath.Join(folder, "go.sum"))
@@ -73,6 +76,28 @@ func TestImport(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// mainLines is how many lines the function main of a first program has at most.
+const mainLines = 30
+
+// wantGreeting runs a program of testdata, which docs/start.md quotes.
+func wantGreeting(t *testing.T, engine, folder, source string) {
+	t.Helper()
+	_, body, _ := strings.Cut(source, "func main() {\n")
+	body, _, _ = strings.Cut(body, "\n}\n")
+	if n := strings.Count(body, "\n") + 1; n > mainLines {
+		t.Errorf("main has %d lines, more than %d", n, mainLines)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(folder, "program"))
+	cmd.Dir, cmd.Env = folder, os.Environ()
+	if engine == "postgres" {
+		cmd.Env = append(cmd.Env, "DATABASE_URL="+testdb.StartPostgres(t).Database(t))
+	}
+	out, err := cmd.Output()
+	if err != nil || string(out) != "Hello, Ada\n" {
+		t.Errorf("the program prints %q, %v", out, err)
 	}
 }
 
