@@ -11,8 +11,9 @@ import (
 // Key is a key that jobs are encrypted with: see [NewCipher].
 type Key = jobtype.Key
 
-// Encrypted stands in place of an encrypted value, as a JSON string or as the text of an error, in what a client shows that is not
-// [Client.Revealed], or that does not have the key.
+// Encrypted stands in place of an encrypted value, as a JSON string, in what a client shows that is not [Client.Revealed], or that does not
+// have the key. In place of the text of an error stands the same with a hash, as [encrypted 0123456789abcdef]: equal errors of a kind have equal
+// ones.
 const Encrypted = jobtype.Encrypted
 
 // Forgotten is the payload, as a JSON string, of a job whose user was forgotten: see Forget of package jobs/inspect.
@@ -37,11 +38,12 @@ func NewCipher(keys ...Key) (Cipher, error) {
 
 // WithCipher encrypts what the client's jobs carry before the database gets it: payloads, also those of schedules, results, progress, and the
 // errors and stacks of attempts. Handlers of the client's runners get payloads decrypted, and so does what reads by [Client.Revealed]; all
-// others, such as the dashboard, the command and plain SQL, see [Encrypted] or what is stored. Without a cipher a client adds plain jobs, and
+// others, such as the dashboard, the command and plain SQL, see [Encrypted] or what is stored. So a program that reads a result, as after
+// [Client.Wait], or the progress of an earlier attempt, reads it by Revealed. Without a cipher a client adds plain jobs, and
 // runs those; both sorts may be in one queue.
 //
 // A runner that does not have a job's key fails the attempt with the cause decode, which is retried as other errors are. An application can ask
-// for the cause of an error with errors.Is and [ErrKey]. The runner's log and observers are told [Encrypted] in place of an error.
+// for the cause of an error with errors.Is and [ErrKey]. The runner's log and observers are told [Encrypted] with a hash in place of an error.
 //
 // Kinds, queues, unique keys, request ids, user ids, tags and metadata are not encrypted, and neither is how long a value is. Of errors and of
 // the payloads of schedules it can be seen which of one kind are equal. [MaxPayload] counts what is encrypted, not what is stored.

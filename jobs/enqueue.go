@@ -59,8 +59,8 @@ func newEnqueue(kind string, opts []EnqueueOption) *enqueue {
 
 // validate returns what is wrong with a payload.
 func (e *enqueue) validate(payload []byte) error {
-	if cipher.Encrypted(payload) {
-		return jobtype.NewInvalidError("payload", "", "not begin as one that is encrypted")
+	if err := cipher.CheckPayload(payload); err != nil {
+		return err
 	}
 	if e.encoded {
 		return core.ValidateEncoded("payload", payload)

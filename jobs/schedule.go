@@ -3,12 +3,14 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/schedule"
@@ -155,6 +157,9 @@ func (c *Client) PutSchedule(ctx context.Context, s Schedule) error {
 	}
 	if err == nil {
 		_, err = c.changeSchedule(ctx, jobtype.ActionSchedule, s.name, func(ctx context.Context, q db.Querier, _ time.Time) (bool, error) {
+			if err := c.checkReplaced(ctx, q, s.name); err != nil {
+				return false, err
+			}
 			return true, q.PutSchedule(ctx, row)
 		})
 	}
@@ -162,6 +167,21 @@ func (c *Client) PutSchedule(ctx context.Context, s Schedule) error {
 		return fmt.Errorf("put schedule %s: %w", strconv.Quote(s.name), err)
 	}
 	return nil
+}
+
+// checkReplaced returns an error if the client has no cipher and a schedule's payload is encrypted.
+func (c *Client) checkReplaced(ctx context.Context, q db.Querier, name string) error {
+	if c.scope().Cipher != nil {
+		return nil
+	}
+	there, err := schedule.Get(ctx, q, name)
+	if errors.Is(err, ErrNoSchedule) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return cipher.CheckReplaced(there.Payload)
 }
 
 // PauseSchedule stops a schedule until ResumeSchedule, and reports whether that changed anything. Its jobs stay. A tick that was put

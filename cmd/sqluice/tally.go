@@ -31,7 +31,7 @@ func (t *tally) around(h jobs.Handler[json.RawMessage], log *slog.Logger) jobs.H
 		err := h(ctx, job, payload)
 		t.running.Add(-1)
 		if err != nil {
-			if !errors.Is(context.Cause(ctx), jobs.ErrStopping) {
+			if !errors.Is(context.Cause(ctx), jobs.ErrStopping) && jobs.FateOf(err) != jobs.FateSnoozed {
 				t.failed.Add(1)
 			}
 			return err

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/sqluice/sqluice/internal/webhook"
 	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
 // receiver is a handler that posts the payload of each job of a kind to a URL.
@@ -26,6 +28,7 @@ type receiver struct {
 	url  *url.URL
 
 	poster *webhook.Poster
+	client *jobs.Client
 	log    *slog.Logger
 
 	mu    sync.Mutex
@@ -53,13 +56,13 @@ func parsePost(text string) (*receiver, error) {
 	return &receiver{kind: kind, url: parsed}, nil
 }
 
-// place is the URL as logs and errors have it: without what may be secret in it.
-func place(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
+// place is the URL as logs and errors have it. Its path and its query may be secret.
+func place(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // handle posts the payload; the answer decides the job's outcome.
 func (w *receiver) handle(ctx context.Context, job jobs.Job, payload json.RawMessage) error {
 	if wait := w.wait(); wait > 0 {
-		return jobs.Snooze(wait)
+		return w.putOff(ctx, job, wait)
 	}
 	answer, err := w.poster.Post(ctx, w.url, job, payload)
 	if err != nil {
@@ -70,14 +73,11 @@ func (w *receiver) handle(ctx context.Context, job jobs.Job, payload json.RawMes
 	}
 	defer answer.Body.Close()
 	body := &head{limit: resultLimit}
-	_, err = io.Copy(body, io.LimitReader(answer.Body, answerLimit)) // the status counts, also of an answer that was cut off
+	_, err = io.Copy(body, io.LimitReader(answer.Body, answerLimit))
 	switch {
 	case answer.StatusCode >= 200 && answer.StatusCode < 300:
-		if err != nil {
-			return fmt.Errorf("read the answer of %s: %w", place(w.url), webhook.WithoutURL(err))
-		}
-		if body.dropped() > 0 {
-			w.log.Warn("the answer is longer than a result: the rest is dropped", "job", job.ID, "kind", job.Kind, "kept", resultLimit)
+		if err != nil || body.dropped() > 0 { // the receiver has said that it is done
+			w.log.Warn("the answer is cut off, or longer than a result: the rest is dropped", "job", job.ID, "kind", job.Kind, "kept", len(body.kept))
 		}
 		return setResult(job, body)
 	case answer.StatusCode == http.StatusGone:
@@ -86,14 +86,37 @@ func (w *receiver) handle(ctx context.Context, job jobs.Job, payload json.RawMes
 	if delay, asked := webhook.RetryAfter(answer, time.Now()); asked {
 		w.throttle(delay)
 		w.log.Info("the receiver asks to wait", "kind", w.kind, "status", answer.StatusCode, "for", delay)
-		return jobs.Snooze(delay)
+		return w.putOff(ctx, job, delay)
 	}
 	return failure(answer, body)
 }
 
+// putOff puts a job off, and pauses its kind in its queue for as long, so that no worker claims others in vain and their start-by times hold.
+func (w *receiver) putOff(ctx context.Context, job jobs.Job, delay time.Duration) error {
+	if err := w.pause(ctx, job, delay); err != nil {
+		w.log.Warn("the kind could not be paused", "kind", job.Kind, "queue", job.Queue, "error", err)
+	}
+	return jobs.Snooze(delay)
+}
+
+// pause pauses a job's kind in its queue, unless it is paused, perhaps by a person and for longer.
+func (w *receiver) pause(ctx context.Context, job jobs.Job, delay time.Duration) error {
+	queues, err := inspect.New(w.client).Queues(ctx)
+	if err != nil {
+		return err
+	}
+	for _, q := range queues {
+		if q.Name == job.Queue && slices.ContainsFunc(q.PausedKinds, func(p inspect.KindPause) bool { return p.Kind == job.Kind }) {
+			return nil
+		}
+	}
+	_, err = w.client.PauseKind(jobs.WithActor(ctx, "sqluice work --post"), job.Queue, job.Kind, jobs.PauseFor(delay))
+	return err
+}
+
 // failure is the error of an answer.
 func failure(answer *http.Response, body *head) error {
-	return &jobs.OutputError{Err: errors.New("the receiver answered " + answer.Status), Output: string(bytes.ToValidUTF8(body.kept, nil)), Truncated: false}
+	return &jobs.OutputError{Err: errors.New("the receiver answered " + answer.Status), Output: string(bytes.ToValidUTF8(body.kept, nil))}
 }
 
 // wait returns for how long the receiver has asked not to be called.

@@ -45,9 +45,9 @@ unreachable, work waits for it, at the start and later.
 --post KIND=URL sends the payload to a URL in place of a program: a POST with the headers webhook-id, webhook-timestamp and
 webhook-signature of the Standard Webhooks specification, by the secret in SQLUICE_WEBHOOK_SECRET or --post-secret-file: whsec_
 and 24 to 64 bytes in base64. A file may have several secrets, of which receivers need one. The id is the same in each attempt.
-An answer of 2xx means done, and its body becomes the result; 410 means failed for good. With 429 or 503 and Retry-After, the
-kind's jobs wait as long, and the attempt does not count. After any other answer, or none within --post-timeout, the job is
-retried. Redirects by 307 and 308 are followed, to private addresses only with --post-private.
+An answer of 2xx means done, and its body becomes the result; 410 means failed for good. With 429 or 503 and Retry-After the
+kind is paused in the job's queue for as long, for all workers, and the attempt does not count. After any other answer, or none
+within --post-timeout, the job is retried. Redirects by 307 and 308 are followed, to private addresses only with --post-private.
 
 --metrics serves this worker's metrics, and those of the queue, to Prometheus: on a loopback address, or on any address
 with a token; "sqluice serve --help" says how to send it. --probes answers /healthz and /readyz without one. The worker
@@ -182,7 +182,7 @@ func (a *app) work(ctx context.Context, f *workFlags, progress *progress) error 
 			jobs.Kind[json.RawMessage]{Name: p.kind, RetryDelay: f.retry.delay}.Handle(runner, tally.around(p.handle, log))
 		}
 		for _, w := range f.receivers {
-			w.poster, w.log = post, log
+			w.poster, w.client, w.log = post, c, log
 			jobs.Kind[json.RawMessage]{Name: w.kind, RetryDelay: f.retry.delay}.Handle(runner, tally.around(w.handle, log))
 		}
 		defer tally.keepShowing()()

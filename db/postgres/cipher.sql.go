@@ -10,7 +10,7 @@ import (
 )
 
 const listErrorTexts = `-- name: ListErrorTexts :many
-SELECT e.id, j.kind, e.message, e.stack FROM sqluice_job_errors AS e JOIN sqluice_jobs AS j ON j.id = e.job_id
+SELECT e.id, e.job_id, j.kind, e.message, e.stack FROM sqluice_job_errors AS e JOIN sqluice_jobs AS j ON j.id = e.job_id
 WHERE e.id > CAST($1 AS BIGINT) ORDER BY e.id LIMIT CAST($2 AS BIGINT)
 `
 
@@ -21,6 +21,7 @@ type ListErrorTextsParams struct {
 
 type ListErrorTextsRow struct {
 	ID      int64  `json:"id"`
+	JobID   int64  `json:"job_id"`
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 	Stack   string `json:"stack"`
@@ -38,6 +39,7 @@ func (q *Queries) ListErrorTexts(ctx context.Context, arg ListErrorTextsParams) 
 		var i ListErrorTextsRow
 		if err := rows.Scan(
 			&i.ID,
+			&i.JobID,
 			&i.Kind,
 			&i.Message,
 			&i.Stack,
@@ -53,11 +55,11 @@ func (q *Queries) ListErrorTexts(ctx context.Context, arg ListErrorTextsParams) 
 }
 
 const listValueHeads = `-- name: ListValueHeads :many
-SELECT j.id, CAST(SUBSTR(j.payload, 1, 100) AS TEXT) AS payload, CAST(SUBSTR(COALESCE(j.progress, ''), 1, 100) AS TEXT) AS progress,
+SELECT j.id, j.kind, CAST(SUBSTR(j.payload, 1, 100) AS TEXT) AS payload, CAST(SUBSTR(COALESCE(j.progress, ''), 1, 100) AS TEXT) AS progress,
        CAST(SUBSTR(COALESCE(j.result, ''), 1, 100) AS TEXT) AS result, CAST(SUBSTR(COALESCE(j.last_error, ''), 1, 100) AS TEXT) AS last_error,
        CAST(octet_length(j.payload) + COALESCE(octet_length(j.progress), 0) + COALESCE(octet_length(j.result), 0)
             + COALESCE(octet_length(j.last_error), 0) AS BIGINT) AS bytes
-FROM sqluice_jobs AS j WHERE j.id > CAST($1 AS BIGINT) ORDER BY j.id LIMIT CAST($2 AS BIGINT)
+FROM sqluice_jobs AS j WHERE j.id > CAST($1 AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST($2 AS BIGINT)
 `
 
 type ListValueHeadsParams struct {
@@ -67,6 +69,7 @@ type ListValueHeadsParams struct {
 
 type ListValueHeadsRow struct {
 	ID        int64  `json:"id"`
+	Kind      string `json:"kind"`
 	Payload   string `json:"payload"`
 	Progress  string `json:"progress"`
 	Result    string `json:"result"`
@@ -87,6 +90,7 @@ func (q *Queries) ListValueHeads(ctx context.Context, arg ListValueHeadsParams) 
 		var i ListValueHeadsRow
 		if err := rows.Scan(
 			&i.ID,
+			&i.Kind,
 			&i.Payload,
 			&i.Progress,
 			&i.Result,
@@ -167,7 +171,7 @@ func (q *Queries) RekeyJobError(ctx context.Context, arg RekeyJobErrorParams) er
 }
 
 const rekeySchedule = `-- name: RekeySchedule :execrows
-UPDATE sqluice_schedules SET payload = CAST($1 AS TEXT)
+UPDATE sqluice_schedules SET payload = CAST($1 AS TEXT), version = version + 1
 WHERE name = CAST($2 AS TEXT) AND payload = CAST($3 AS TEXT)
 `
 

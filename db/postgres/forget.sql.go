@@ -12,7 +12,8 @@ import (
 const forgetJob = `-- name: ForgetJob :execrows
 UPDATE sqluice_jobs SET payload = '"[forgotten]"', metadata = NULL, tags = NULL, progress = NULL, result = NULL, last_error = NULL
 WHERE id = CAST($1 AS BIGINT) AND user_id = CAST($2 AS TEXT)
-  AND (status = 'done' OR status = 'failed' OR status = 'cancelled') AND payload <> '"[forgotten]"'
+  AND (status = 'done' OR status = 'failed' OR status = 'cancelled')
+  AND (payload <> '"[forgotten]"' OR metadata IS NOT NULL OR tags IS NOT NULL OR progress IS NOT NULL OR result IS NOT NULL OR last_error IS NOT NULL)
 `
 
 type ForgetJobParams struct {
@@ -30,7 +31,7 @@ func (q *Queries) ForgetJob(ctx context.Context, arg ForgetJobParams) (int64, er
 }
 
 const forgetJobErrors = `-- name: ForgetJobErrors :exec
-UPDATE sqluice_job_errors SET message = '[forgotten]', stack = '' WHERE job_id = CAST($1 AS BIGINT)
+UPDATE sqluice_job_errors SET message = '[forgotten]', stack = '' WHERE job_id = CAST($1 AS BIGINT) AND (message <> '[forgotten]' OR stack <> '')
 `
 
 // ForgetJobErrors erases the texts of the attempts of a job.

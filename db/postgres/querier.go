@@ -380,7 +380,8 @@ type Querier interface {
 	RequestJobCancel(ctx context.Context, arg RequestJobCancelParams) (int64, error)
 	// RequeueJob makes a failed, cancelled or scheduled job claimable now, with all its attempts before it. One that has ended may start at
 	// any time again: otherwise one that expired would at once expire again.
-	// It leaves the job alone when another live job has taken its unique key; a scheduled one that is no successor has that itself.
+	// It leaves the job alone when another live job has taken its unique key; a scheduled one that is no successor has that itself. And it
+	// leaves one alone whose payload was erased.
 	RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error)
 	// ResetStuckJobs gives every other stuck job back to be claimed anew.
 	ResetStuckJobs(ctx context.Context, now int64) ([]ResetStuckJobsRow, error)

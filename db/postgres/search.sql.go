@@ -34,7 +34,9 @@ WHERE j.id = ANY (CAST((
        OR strpos(lower(CAST(j.unique_key AS TEXT) COLLATE "C"), lower(CAST($7 AS TEXT) COLLATE "C")) > 0
        OR strpos(lower(CAST(j.user_id AS TEXT) COLLATE "C"), lower(CAST($7 AS TEXT) COLLATE "C")) > 0
        OR strpos(lower(CAST(j.last_error AS TEXT) COLLATE "C"), lower(CAST($7 AS TEXT) COLLATE "C")) > 0
+          AND substr(j.last_error, 1, 18) <> 'sqluice:encrypted:'
        OR strpos(lower(CAST(j.payload AS TEXT) COLLATE "C"), lower(CAST($7 AS TEXT) COLLATE "C")) > 0
+          AND substr(j.payload, 1, 19) <> '"sqluice:encrypted:'
           AND NOT EXISTS (SELECT 1 FROM sqluice_sensitive_fields AS m WHERE m.kind = j.kind))
 ORDER BY j.id DESC LIMIT CAST($8 AS BIGINT)
 `

@@ -98,7 +98,7 @@ UPDATE sqluice_jobs SET status = 'pending', run_after = CAST(?1 AS BIGINT), upda
                 uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
                 progress = NULL, result = NULL, start_by = CASE status WHEN 'scheduled' THEN start_by END,
                 successor_at = NULL
-WHERE id = CAST(?2 AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled')
+WHERE id = CAST(?2 AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled') AND payload <> '"[forgotten]"'
   AND (CAST(?3 AS TEXT) IS NULL OR status = CAST(?3 AS TEXT))
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS o
@@ -118,7 +118,8 @@ type RequeueJobParams struct {
 
 // RequeueJob makes a failed, cancelled or scheduled job claimable now, with all its attempts before it. One that has ended may start at
 // any time again: otherwise one that expired would at once expire again.
-// It leaves the job alone when another live job has taken its unique key; a scheduled one that is no successor has that itself.
+// It leaves the job alone when another live job has taken its unique key; a scheduled one that is no successor has that itself. And it
+// leaves one alone whose payload was erased.
 func (q *Queries) RequeueJob(ctx context.Context, arg RequeueJobParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, requeueJob, arg.Now, arg.ID, arg.Only)
 	if err != nil {

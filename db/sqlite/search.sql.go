@@ -26,8 +26,8 @@ WHERE j.id IN (SELECT e.value FROM json_each(CAST(?1 AS TEXT)) AS e)
        OR instr(lower(j.request_id), lower(CAST(?7 AS TEXT))) > 0
        OR instr(lower(j.unique_key), lower(CAST(?7 AS TEXT))) > 0
        OR instr(lower(j.user_id), lower(CAST(?7 AS TEXT))) > 0
-       OR instr(lower(j.last_error), lower(CAST(?7 AS TEXT))) > 0
-       OR instr(lower(j.payload), lower(CAST(?7 AS TEXT))) > 0
+       OR instr(lower(j.last_error), lower(CAST(?7 AS TEXT))) > 0 AND substr(j.last_error, 1, 18) <> 'sqluice:encrypted:'
+       OR instr(lower(j.payload), lower(CAST(?7 AS TEXT))) > 0 AND substr(j.payload, 1, 19) <> '"sqluice:encrypted:'
           AND NOT EXISTS (SELECT 1 FROM sqluice_sensitive_fields AS m WHERE m.kind = j.kind))
 ORDER BY j.id DESC LIMIT CAST(?8 AS BIGINT)
 `

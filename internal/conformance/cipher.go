@@ -27,6 +27,9 @@ var cipherTests = []test{
 	{"RekeyBesideWorkers", testRekeyBesideWorkers},
 }
 
+// shownError is how the text begins that stands in place of an encrypted error.
+const shownError = "[encrypted "
+
 // planted is what nothing but a handler and a revealed client with the key may show.
 const planted = "secret-4f1c7d2b"
 
@@ -152,7 +155,7 @@ func testEncryptedEnds(f *fixture) {
 	f.becomes(retried, jobs.StatusScheduled)
 	r.stop()
 	f.wantEncrypted("ended", failing, panicking, retried, ending, inside)
-	if text := log.String(); strings.Contains(text, planted) || !strings.Contains(text, jobs.Encrypted) {
+	if text := log.String(); strings.Contains(text, planted) || !strings.Contains(text, shownError) {
 		f.Errorf("the log is\n%s", text)
 	}
 	revealed := c.Revealed()
@@ -179,20 +182,29 @@ func testEncryptedEnds(f *fixture) {
 // Equal errors are one group of the report, which only a revealed client with the key can read.
 func testEncryptedReport(f *fixture) {
 	c := f.encrypting("a")
-	for range 3 {
+	for range 4 {
 		_, err := c.Enqueue(f.ctx, "k", json.RawMessage(plantedJSON), jobs.MaxAttempts(1))
 		f.must(err)
 	}
 	long := planted + strings.Repeat("é", 1500)
-	r := f.startOn(c, jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return errors.New(long) }))
-	for id := int64(1); id <= 3; id++ {
+	r := f.startOn(c, jobs.Config{}, on("k", func(_ context.Context, job jobs.Job) error {
+		if job.ID == 4 {
+			return errors.New("another")
+		}
+		return errors.New(long)
+	}))
+	for id := int64(1); id <= 4; id++ {
 		f.ended(id)
 	}
 	r.stop()
-	for client, text := range map[*jobs.Client]string{f.client.Revealed(): jobs.Encrypted, c: jobs.Encrypted, c.Revealed(): long} {
+	shown := f.get(1).LastError
+	if !strings.HasPrefix(shown, shownError) || f.get(2).LastError != shown || f.get(4).LastError == shown {
+		f.Errorf("the errors are shown as %q, %q, %q", shown, f.get(2).LastError, f.get(4).LastError)
+	}
+	for client, text := range map[*jobs.Client]string{f.client.Revealed(): shown, c: shown, c.Revealed(): long} {
 		report, err := inspect.New(client).FailedReport(f.ctx, inspect.FailedFilter{})
 		f.must(err)
-		if len(report.Groups) != 1 || report.Groups[0].Jobs != 3 || report.Groups[0].Error != text {
+		if len(report.Groups) != 2 || report.Groups[0].Jobs != 3 || report.Groups[0].Error != text || report.Groups[1].Error == text {
 			f.Errorf("the report is %+v", report)
 		}
 		list, err := inspect.New(client).Failures(f.ctx, inspect.FailedFilter{}, inspect.Failure{})
@@ -200,9 +212,14 @@ func testEncryptedReport(f *fixture) {
 		short := []rune(text)
 		short = short[:min(1000, len(short))]
 		for _, failure := range list {
-			want(f, "the error of a summary", failure.Error, string(short))
+			if failure.ID != 4 {
+				want(f, "the error of a summary", failure.Error, string(short))
+			}
 		}
 	}
+	found, err := inspect.New(c).List(f.ctx, inspect.Filter{Text: "encrypted"})
+	f.must(err)
+	want(f, "jobs that a search finds by what is stored", len(found), 0)
 }
 
 // A worker without the key loses nothing: it says which key it is, and a worker with the key runs the job.
@@ -280,7 +297,14 @@ func testEncryptedRefused(f *fixture) {
 	shown := f.get(receipt.ID).Payload
 	for _, c := range []*jobs.Client{f.client, f.encrypting("a")} {
 		wantInvalid(f, "a payload as it was shown", c.Update(f.ctx, receipt.ID, jobs.SetPayload(shown)))
+		_, err := c.Enqueue(f.ctx, "k", shown)
+		wantInvalid(f, "a job with a payload as it was shown", err)
+		wantInvalid(f, "a schedule with a payload as it was shown", c.PutSchedule(f.ctx, jobs.NewSchedule("s", "@daily", "k", shown)))
 	}
+	wantInvalid(f, "a plain payload in place of an encrypted one", f.client.Update(f.ctx, receipt.ID, jobs.SetPayload(1)))
+	f.must(f.client.Update(f.ctx, receipt.ID, jobs.SetPriority(1)))
+	f.must(f.encrypting("a").PutSchedule(f.ctx, jobs.NewSchedule("s", "@daily", "k", json.RawMessage("1"))))
+	wantInvalid(f, "a plain schedule in place of an encrypted one", f.client.PutSchedule(f.ctx, jobs.NewSchedule("s", "@daily", "k", json.RawMessage("1"))))
 	for name, keys := range map[string][]jobs.Key{
 		"no key": {}, "an empty id": {{Secret: key("a").Secret}}, "an id with a colon": {{ID: "a:b", Secret: key("a").Secret}},
 		"a short secret": {{ID: "a", Secret: []byte("short")}}, "an id twice": {key("a"), key("a")},
@@ -345,7 +369,11 @@ func testRekey(f *fixture) {
 	done, err := in.Rekey(ctx, inspect.RekeyOptions{})
 	f.must(err)
 	want(f, "rekeyed", fmt.Sprintf("%+v", done), "{Jobs:5 Errors:3 Schedules:1 Unreadable:1 Keys:map[x:1]}")
-	f.wantAudit(inspect.AuditEntry{Actor: "me", Action: inspect.ActionRekey, Jobs: 5, Detail: json.RawMessage(`{"errors":3,"schedules":1}`)})
+	f.wantAudit(
+		inspect.AuditEntry{Actor: "me", Action: inspect.ActionRekey, Detail: json.RawMessage(`{"schedule":"s"}`)},
+		inspect.AuditEntry{Actor: "me", Action: inspect.ActionRekey, Jobs: 5, JobIDs: ids},
+		inspect.AuditEntry{Actor: "me", Action: inspect.ActionRekey, Detail: json.RawMessage(`{"errors":3}`)},
+	)
 	done, err = in.Rekey(ctx, inspect.RekeyOptions{})
 	f.must(err)
 	want(f, "rekeyed again", fmt.Sprintf("%+v", done), "{Jobs:0 Errors:0 Schedules:0 Unreadable:1 Keys:map[x:1]}")
@@ -368,6 +396,14 @@ func testRekey(f *fixture) {
 	kept, err := f.encrypting("x").Revealed().Get(f.ctx, lost.ID)
 	f.must(err)
 	want(f, "what could not be read", string(kept.Payload), plantedJSON)
+
+	other, err := jobs.NewCipher(jobs.Key{ID: "b", Secret: []byte(strings.Repeat("y", 32))})
+	f.must(err)
+	done, err = inspect.New(jobs.New(f.store, jobs.WithCipher(other))).Rekey(ctx, inspect.RekeyOptions{})
+	f.must(err)
+	if done.Jobs != 0 || done.Keys["b"] == 0 {
+		f.Errorf("with another secret of the same id: %+v", done)
+	}
 
 	want(f, "what was not encrypted", string(f.get(plain).Payload), "{}")
 	done, err = in.Rekey(f.ctx, inspect.RekeyOptions{Plain: true})

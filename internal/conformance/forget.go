@@ -83,17 +83,18 @@ func testForget(f *fixture) {
 	_, err = inspect.New(f.client).Forget(f.ctx, "")
 	wantInvalid(f, "an empty user id", err)
 
-	// An erased job that is retried by hand does nothing: its payload is no longer the kind's.
-	f.must(f.client.Delete(f.ctx, others))
-	f.must(f.client.Retry(f.ctx, failed))
-	r = f.run(f.runner(f.client, jobs.Config{}, func(r *jobs.Runner) {
-		jobs.Kind[struct{ Card string }]{Name: "k"}.Handle(r, func(context.Context, jobs.Job, struct{ Card string }) error {
-			f.Error("the handler was called")
-			return nil
-		})
-	}))
-	want(f, "the end of the retry", f.ended(failed).Status, jobs.StatusFailed)
-	r.stop()
+	// An erased job cannot be retried.
+	why, err := inspect.New(f.client).Why(f.ctx, failed)
+	f.must(err)
+	if len(why.Findings) != 2 || why.Findings[1].Reason != inspect.ReasonForgotten {
+		f.Errorf("why: %+v", why)
+	}
+	if err := f.client.Retry(f.ctx, failed); !errors.Is(err, jobs.ErrStatus) || !strings.Contains(err.Error(), "erased") {
+		f.Errorf("a retry of an erased job: %v", err)
+	}
+	n, err := inspect.New(f.client).RetryFailed(f.ctx, inspect.FailedFilter{})
+	f.must(err)
+	want(f, "erased jobs that were retried", n, 0)
 }
 
 func testForgetMany(f *fixture) {

@@ -22,13 +22,16 @@ func onlyPublic(_, address string, _ syscall.RawConn) error {
 // 64:ff9b::/96 of RFC 6052.
 var special = [...]string{
 	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-	"64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10",
+	"64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
 }
 
 func public(at netip.Addr) bool {
 	at = at.Unmap()
 	if !at.IsGlobalUnicast() || at.IsPrivate() || at.IsLoopback() || at.IsLinkLocalUnicast() {
 		return false
+	}
+	if at.Is6() && !netip.MustParsePrefix("2000::/3").Contains(at.WithZone("")) {
+		return false // what RFC 4291 and its registry give to no host
 	}
 	for _, block := range special {
 		if netip.MustParsePrefix(block).Contains(at.WithZone("")) {

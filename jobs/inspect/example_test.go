@@ -1,6 +1,7 @@
 package inspect_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -119,6 +120,25 @@ func ExampleInspector_Why() {
 }
 
 // openQueue opens a queue in a new file.
+// After a change of the key, what the old one has encrypted is encrypted again, while workers run.
+func ExampleInspector_Rekey() {
+	ctx, client, closeAll := openQueue()
+	defer closeAll()
+	old := jobs.Key{ID: "2026-11", Secret: bytes.Repeat([]byte{1}, 32)}
+	next := jobs.Key{ID: "2027-05", Secret: bytes.Repeat([]byte{2}, 32)}
+	first, err := jobs.NewCipher(old)
+	check(err)
+	_, err = Send.Enqueue(ctx, jobs.New(client.Store(), jobs.WithCipher(first)), Letter{"Ada"})
+	check(err)
+
+	both, err := jobs.NewCipher(next, old)
+	check(err)
+	done, err := inspect.New(jobs.New(client.Store(), jobs.WithCipher(both))).Rekey(ctx, inspect.RekeyOptions{})
+	check(err)
+	fmt.Println("jobs:", done.Jobs, "unreadable:", done.Unreadable)
+	// Output: jobs: 1 unreadable: 0
+}
+
 // What a user's jobs carry is erased; that there were jobs stays.
 func ExampleInspector_Forget() {
 	ctx, client, closeAll := openQueue()

@@ -25,13 +25,13 @@ type Forgotten struct {
 
 // Forget cancels the live jobs of a user, deletes the schedules whose jobs are the user's, and then erases what the user's ended jobs carry:
 // payloads, metadata, tags, progress, results, errors and stacks. What stays is that there were jobs: their kinds, times and counts, the user
-// id, and their unique keys and request ids, by which nothing is enqueued twice. An erased job has the payload [jobs.Forgotten], which no
-// handler of another payload can decode: it fails if it is retried.
+// id, and their unique keys and request ids, by which nothing is enqueued twice. An erased job has the payload [jobs.Forgotten] and cannot be
+// retried. A schedule that a program declares comes back with its next runner: take it out of the program first.
 //
 // It is done in transactions of a few hundred jobs and can be repeated. The audit log records it with the user id, if the context has an
 // actor. The error is a [jobs.RefusedError] when the database refused to erase some of them; all others are erased.
 //
-// It cannot reach backups, replicas, logs, what handlers have written elsewhere, and what a database keeps of old rows: on SQLite the free pages
+// It cannot reach backups, replicas, logs, filters in the audit log, what handlers have written elsewhere, and what a database keeps of old rows: on SQLite the free pages
 // and the WAL until VACUUM and a checkpoint, on PostgreSQL dead rows until VACUUM, and the WAL.
 func (in *Inspector) Forget(ctx context.Context, userID string) (Forgotten, error) {
 	done := Forgotten{Schedules: []string{}}
@@ -73,14 +73,12 @@ func (in *Inspector) deleteSchedulesOf(ctx context.Context, userID string) ([]st
 		}
 		after = rows[len(rows)-1].Name
 		for _, row := range rows {
-			var options struct {
-				UserID string `json:"user_id"`
+			if userOf(row) != userID {
+				continue
 			}
-			if err := json.Unmarshal([]byte(row.Options), &options); err != nil || options.UserID != userID {
-				continue // options of another program name no user
-			}
-			err := lifecycle.Change(ctx, in.scope, 0, func(ctx context.Context, q db.Querier) error {
-				if there, err := schedule.Delete(ctx, q, row.Name); err != nil || !there {
+			there := false
+			err := lifecycle.Change(ctx, in.scope, 0, func(ctx context.Context, q db.Querier) (err error) {
+				if there, err = deleteScheduleOf(ctx, q, row.Name, userID); err != nil || !there {
 					return err
 				}
 				detail, err := author.Detail(map[string]string{"schedule": row.Name})
@@ -92,9 +90,34 @@ func (in *Inspector) deleteSchedulesOf(ctx context.Context, userID string) ([]st
 			if err != nil {
 				return deleted, err
 			}
-			deleted = append(deleted, row.Name)
+			if there {
+				deleted = append(deleted, row.Name)
+			}
 		}
 	}
+}
+
+// deleteScheduleOf deletes a schedule if its jobs are a user's by now.
+func deleteScheduleOf(ctx context.Context, q db.Querier, name, userID string) (bool, error) {
+	row, err := schedule.Get(ctx, q, name)
+	if errors.Is(err, jobtype.ErrNoSchedule) || err == nil && userOf(row) != userID {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return schedule.Delete(ctx, q, name)
+}
+
+// userOf returns the user of a schedule's jobs; "" for none, and for options of another program that cannot be read.
+func userOf(row db.Schedule) string {
+	var options struct {
+		UserID string `json:"user_id"`
+	}
+	if json.Unmarshal([]byte(row.Options), &options) != nil {
+		return ""
+	}
+	return options.UserID
 }
 
 // eachOf calls fn with the jobs of a user, some hundred at a time.
@@ -174,16 +197,15 @@ func erase(ctx context.Context, q db.Querier, userID string, ids []int64) (erase
 		if err != nil {
 			return nil, err
 		}
-		if n == 0 {
-			continue
-		}
 		if err := q.ForgetJobErrors(ctx, id); err != nil {
 			return nil, err
 		}
 		if err := q.ForgetRefusals(ctx, id); err != nil {
 			return nil, err
 		}
-		erased = append(erased, id)
+		if n > 0 {
+			erased = append(erased, id)
+		}
 	}
 	return erased, nil
 }

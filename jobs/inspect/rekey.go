@@ -2,15 +2,17 @@ package inspect
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
 	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
-	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
+	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -25,36 +27,32 @@ type Rekeyed struct {
 	Errors    int64 `json:"errors"`    // of attempts
 	Schedules int64 `json:"schedules"` // their payloads
 
-	// Unreadable is how many values are encrypted with keys that the client does not have, and Keys the ids of these keys. They are as they were.
+	// Unreadable is how many values are encrypted with keys that the client does not have, and Keys the ids of these keys. They are as they
+	// were. Of the values of the first key one of each kind is tried.
 	Unreadable int64            `json:"unreadable"`
 	Keys       map[string]int64 `json:"keys,omitempty"`
 }
 
-// rekeyTries bounds how often a job is read again that changed meanwhile, as one that runs may.
-const rekeyTries = 10
-
-// rekeyPage is how many rows one transaction changes at most.
-const rekeyPage = 200
-
-// Rekey encrypts again, with the first key of the client's cipher, what is encrypted with another one: payloads, results, progress, errors and
-// stacks, and the payloads of schedules. Everything may go on meanwhile, if all programs have both keys. It reads all jobs, changes them in
-// transactions of a few hundred, and can be repeated: an error half-way leaves some of them changed. The error is an [jobs.InvalidError] when
-// the client has no cipher. What a schedule declared in code carries is encrypted by the runners that declare it.
+// Rekey encrypts again, with the first key of the client's cipher, what is encrypted with another one: the payloads of schedules, and payloads,
+// results, progress, errors and stacks of jobs. Everything may go on meanwhile, if all programs have both keys. It reads all jobs, changes them
+// in transactions of a few hundred, and can be repeated: an error half-way leaves some of them changed. The audit log records each transaction,
+// if the context has an actor. The error is a [jobs.RefusedError] when the database refused to change some jobs, or other transactions had locked
+// them: all others are changed. It is an [jobs.InvalidError] when the client has no cipher. What a schedule declared in code carries is encrypted
+// by the runners that declare it.
 func (in *Inspector) Rekey(ctx context.Context, o RekeyOptions) (Rekeyed, error) {
-	r := rekey{in: in, options: o, done: Rekeyed{Keys: map[string]int64{}}}
-	author, err := audit.Of(ctx)
-	if err == nil && in.scope.Cipher == nil {
+	r := rekey{in: in, options: o, done: Rekeyed{Keys: map[string]int64{}}, tried: map[string]bool{}}
+	var err error
+	if r.author, err = audit.Of(ctx); err == nil && in.scope.Cipher == nil {
 		err = jobtype.NewInvalidError("cipher", "none", "be given to the client: see WithCipher")
 	}
-	for _, part := range []func(context.Context) error{r.jobs, r.errors, r.schedules} {
+	// Schedules come first: they give what they carry to new jobs.
+	for _, part := range []func(context.Context) error{r.schedules, r.jobs, r.errors} {
 		if err == nil {
 			err = part(ctx)
 		}
 	}
-	if r.done.Jobs+r.done.Errors+r.done.Schedules > 0 && author != nil {
-		if failed := r.record(ctx, author); err == nil {
-			err = failed
-		}
+	if err == nil && r.refused.N > 0 {
+		err = &r.refused
 	}
 	if err != nil {
 		return r.done, fmt.Errorf("encrypt with another key: %w", err)
@@ -66,22 +64,42 @@ func (in *Inspector) Rekey(ctx context.Context, o RekeyOptions) (Rekeyed, error)
 type rekey struct {
 	in      *Inspector
 	options RekeyOptions
+	author  *audit.Author
 	done    Rekeyed
+	refused jobs.RefusedError
+	tried   map[string]bool // kinds of which a value of the first key was decrypted
 }
 
-// record adds an entry to the audit log.
-func (r *rekey) record(ctx context.Context, author *audit.Author) error {
-	detail, err := author.Detail(map[string]int64{"errors": r.done.Errors, "schedules": r.done.Schedules})
-	if err != nil {
-		return err
+// unreadable are the ids of the keys of values that could not be decrypted, each with how many.
+type unreadable map[string]int64
+
+// note adds what one transaction found, once it is committed.
+func (r *rekey) note(found unreadable) {
+	for id, n := range found {
+		r.done.Unreadable += n
+		r.done.Keys[id] += n
 	}
-	return r.write(ctx, func(ctx context.Context, q db.Querier) error {
-		return author.Record(ctx, q, core.Micros(r.in.scope.Now()), audit.Entry{Action: jobtype.ActionRekey, Jobs: r.done.Jobs, Detail: detail})
-	})
 }
 
-func (r *rekey) write(ctx context.Context, fn engine.Func) error {
-	return lifecycle.Change(ctx, r.in.scope, 0, fn)
+// write runs fn in a transaction, which the audit log records as done with what n says and with a detail.
+func (r *rekey) write(ctx context.Context, detail map[string]any, fn func(context.Context, db.Querier) (ids []int64, n int64, err error)) error {
+	return lifecycle.Change(ctx, r.in.scope, 0, func(ctx context.Context, q db.Querier) error {
+		ids, n, err := fn(ctx, q)
+		if err != nil || n == 0 {
+			return err
+		}
+		var text json.RawMessage
+		if detail != nil {
+			if text, err = r.author.Detail(detail); err != nil {
+				return err
+			}
+		}
+		now, entry := core.Micros(r.in.scope.Now()), audit.Entry{Action: jobtype.ActionRekey, JobIDs: ids, Detail: text}
+		if ids == nil {
+			return r.author.Record(ctx, q, now, entry)
+		}
+		return r.author.RecordMany(ctx, q, now, entry)
+	})
 }
 
 // wants reports whether a value, of which this may be the beginning, must be encrypted with the first key.
@@ -89,27 +107,29 @@ func (r *rekey) wants(stored string) bool {
 	if cipher.Encrypted(stored) {
 		return !r.in.scope.Cipher.Current(stored)
 	}
-	return r.options.Plain && stored != ""
+	return r.options.Plain && stored != "" && stored != jobtype.Forgotten && stored != `"`+jobtype.Forgotten+`"`
 }
 
-// value returns what is stored from now on, and whether that is something else. json says that it is JSON.
-func (r *rekey) value(kind string, column cipher.Column, stored string, json bool) (string, bool, error) {
+// value returns what is stored from now on, and whether that is something else. make makes it of what the value is.
+func (r *rekey) value(kind string, column cipher.Column, stored string, found unreadable, make func(text string) (string, error)) (string, bool, error) {
 	if !r.wants(stored) {
 		return stored, false, nil
 	}
-	c := r.in.scope.Cipher
-	text, err := c.Open(kind, column, stored)
+	text, err := r.in.scope.Cipher.Open(kind, column, stored)
 	if err != nil {
-		r.done.Unreadable++
-		r.done.Keys[cipher.KeyOf(stored)]++
+		found[cipher.KeyOf(stored)]++
 		return stored, false, nil // it stays as it is
 	}
-	if json {
-		text, err = c.JSON(kind, column, []byte(text))
-	} else {
-		text, err = c.Text(kind, column, text)
-	}
+	text, err = make(text)
 	return text, true, err
+}
+
+func (r *rekey) json(kind string, column cipher.Column, stored string, found unreadable) (string, bool, error) {
+	return r.value(kind, column, stored, found, func(text string) (string, error) { return r.in.scope.Cipher.JSON(kind, column, []byte(text)) })
+}
+
+func (r *rekey) text(kind string, column cipher.Column, stored string, found unreadable) (string, bool, error) {
+	return r.value(kind, column, stored, found, func(text string) (string, error) { return r.in.scope.Cipher.Text(kind, column, text) })
 }
 
 // jobs goes through all jobs.
@@ -124,95 +144,105 @@ func (r *rekey) jobs(ctx context.Context) error {
 			return err
 		}
 		after = heads[len(heads)-1].ID
-		wanted := heads[:0]
-		for _, h := range heads {
-			if r.wants(h.Payload) || r.wants(h.Progress) || r.wants(h.Result) || r.wants(h.LastError) {
-				wanted = append(wanted, h)
-			}
-		}
+		wanted := slices.DeleteFunc(heads, func(h db.ListValueHeadsRow) bool { return !r.wantsAny(h) })
 		for part := range portions(wanted, func(h db.ListValueHeadsRow) int64 { return h.Bytes }) {
 			ids := make([]int64, len(part))
 			for i, h := range part {
 				ids[i] = h.ID
 			}
-			if err := r.jobsApart(ctx, ids); err != nil {
+			if err := apart(ctx, r.in.scope, ids, &r.refused, r.jobsTogether); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// jobsApart changes jobs in transactions of a few hundred, and those again that changed meanwhile.
-func (r *rekey) jobsApart(ctx context.Context, ids []int64) error {
-	for range rekeyTries {
-		var changed []int64
-		for len(ids) > 0 {
-			part := ids[:min(rekeyPage, len(ids))]
-			ids = ids[len(part):]
-			again, err := r.jobsTogether(ctx, part)
+// wantsAny reports whether a value of a job must be encrypted with the first key, or whether one of its kind must be tried.
+func (r *rekey) wantsAny(h db.ListValueHeadsRow) bool {
+	for _, stored := range []string{h.Payload, h.Progress, h.Result, h.LastError} {
+		if r.wants(stored) {
+			return true
+		}
+	}
+	return r.in.scope.Cipher.Current(h.Payload) && !r.tried[h.Kind]
+}
+
+// jobsTogether changes jobs in one transaction. Those that change meanwhile are read again.
+func (r *rekey) jobsTogether(ctx context.Context, ids []int64) error {
+	for len(ids) > 0 {
+		var changed, again []int64
+		found := unreadable{}
+		err := r.write(ctx, nil, func(ctx context.Context, q db.Querier) ([]int64, int64, error) {
+			changed, again = nil, nil
+			clear(found)
+			rows, err := q.ListJobs(ctx, core.JSONIDs(ids))
 			if err != nil {
-				return err
+				return nil, 0, err
 			}
-			changed = append(changed, again...)
-		}
-		if ids = changed; len(ids) == 0 {
-			return nil
-		}
-	}
-	return fmt.Errorf("job %d changes too often: run it again", ids[0])
-}
-
-// jobsTogether changes jobs in one transaction. It returns those that changed since they were read.
-func (r *rekey) jobsTogether(ctx context.Context, ids []int64) (again []int64, err error) {
-	before, n := r.done, int64(0)
-	err = r.write(ctx, func(ctx context.Context, q db.Querier) error {
-		r.done.Unreadable, r.done.Keys, again, n = before.Unreadable, maps.Clone(before.Keys), nil, 0
-		rows, err := q.ListJobs(ctx, core.JSONIDs(ids))
+			slices.Reverse(rows) // in rising order, as all changes of many jobs
+			for _, row := range rows {
+				r.try(row, found)
+				p, changes, err := r.params(row, found)
+				if err != nil {
+					return nil, 0, err
+				}
+				if !changes {
+					continue
+				}
+				n, err := q.RekeyJob(ctx, p)
+				if err != nil {
+					return nil, 0, err
+				}
+				if n > 0 {
+					changed = append(changed, row.ID)
+				} else {
+					again = append(again, row.ID)
+				}
+			}
+			return changed, int64(len(changed)), nil
+		})
 		if err != nil {
 			return err
 		}
-		for _, row := range rows {
-			p, changes, err := r.params(row)
-			if err != nil {
-				return err
-			}
-			if !changes {
-				continue
-			}
-			written, err := q.RekeyJob(ctx, p)
-			if err != nil {
-				return err
-			}
-			if n += written; written == 0 {
-				again = append(again, row.ID)
-			}
+		r.done.Jobs += int64(len(changed))
+		if len(again) == 0 {
+			r.note(found)
 		}
-		return nil
-	})
-	if err == nil {
-		r.done.Jobs += n
+		ids = again
 	}
-	return again, err
+	return nil
+}
+
+// try decrypts a payload of the first key, once for each kind: another secret may have its id.
+func (r *rekey) try(row db.Job, found unreadable) {
+	if !r.in.scope.Cipher.Current(row.Payload) || r.tried[row.Kind] {
+		return
+	}
+	if _, err := r.in.scope.Cipher.Open(row.Kind, cipher.Payload, row.Payload); err != nil {
+		found[cipher.KeyOf(row.Payload)]++
+		return
+	}
+	r.tried[row.Kind] = true
 }
 
 // params returns the parameters of the statement for a job, and whether anything changes.
-func (r *rekey) params(row db.Job) (p db.RekeyJobParams, changes bool, err error) {
+func (r *rekey) params(row db.Job, found unreadable) (p db.RekeyJobParams, changes bool, err error) {
 	p = db.RekeyJobParams{
 		ID: row.ID, Progress: row.Progress, NewResult: row.Result, LastError: row.LastError,
 		OldPayload: row.Payload, OldProgress: core.Deref(row.Progress), OldResult: core.Deref(row.Result), OldLastError: core.Deref(row.LastError),
 	}
-	if p.Payload, changes, err = r.value(row.Kind, cipher.Payload, row.Payload, true); err != nil {
+	if p.Payload, changes, err = r.json(row.Kind, cipher.Payload, row.Payload, found); err != nil {
 		return p, false, err
 	}
 	for _, v := range []struct {
 		column cipher.Column
 		stored **string
-		json   bool
-	}{{cipher.Progress, &p.Progress, true}, {cipher.Result, &p.NewResult, true}, {cipher.Error, &p.LastError, false}} {
+		make   func(string, cipher.Column, string, unreadable) (string, bool, error)
+	}{{cipher.Progress, &p.Progress, r.json}, {cipher.Result, &p.NewResult, r.json}, {cipher.Error, &p.LastError, r.text}} {
 		if *v.stored == nil {
 			continue
 		}
-		text, other, err := r.value(row.Kind, v.column, **v.stored, v.json)
+		text, other, err := v.make(row.Kind, v.column, **v.stored, found)
 		if err != nil {
 			return p, false, err
 		}
@@ -225,77 +255,106 @@ func (r *rekey) params(row db.Job) (p db.RekeyJobParams, changes bool, err error
 
 // errors goes through the attempts that did not end well.
 func (r *rekey) errors(ctx context.Context) error {
+	const page = 200
 	for after := int64(0); ; {
 		var rows []db.ListErrorTextsRow
-		before, n := r.done, int64(0)
-		err := r.write(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			r.done.Unreadable, r.done.Keys, n = before.Unreadable, maps.Clone(before.Keys), 0
-			if rows, err = q.ListErrorTexts(ctx, db.ListErrorTextsParams{AfterID: after, N: rekeyPage}); err != nil {
-				return err
-			}
-			for _, row := range rows {
-				message, first, err := r.value(row.Kind, cipher.Error, row.Message, false)
-				if err != nil {
-					return err
-				}
-				stack, second, err := r.value(row.Kind, cipher.Stack, row.Stack, false)
-				if err != nil {
-					return err
-				}
-				if !first && !second {
-					continue
-				}
-				n++
-				err = q.RekeyJobError(ctx, db.RekeyJobErrorParams{ID: row.ID, Message: message, Stack: stack, OldMessage: row.Message, OldStack: row.Stack})
-				if err != nil {
-					return err
-				}
-			}
-			return nil
+		err := r.in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+			rows, err = q.ListErrorTexts(ctx, db.ListErrorTextsParams{AfterID: after, N: page})
+			return err
 		})
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		r.done.Errors += n
 		after = rows[len(rows)-1].ID
+		wanted := map[int64][]db.ListErrorTextsRow{} // by job
+		for _, row := range rows {
+			if r.wants(row.Message) || r.wants(row.Stack) {
+				wanted[row.JobID] = append(wanted[row.JobID], row)
+			}
+		}
+		err = apart(ctx, r.in.scope, slices.Sorted(maps.Keys(wanted)), &r.refused, func(ctx context.Context, part []int64) error { return r.errorsTogether(ctx, part, wanted) })
+		if err != nil {
+			return err
+		}
 	}
 }
 
-// schedules goes through the schedules.
+// errorsTogether changes the texts of attempts of jobs in one transaction. Nothing else changes them, but that they are erased.
+func (r *rekey) errorsTogether(ctx context.Context, ids []int64, rows map[int64][]db.ListErrorTextsRow) error {
+	var n int64
+	found, detail := unreadable{}, map[string]any{}
+	err := r.write(ctx, detail, func(ctx context.Context, q db.Querier) ([]int64, int64, error) {
+		n = 0
+		clear(found)
+		for _, id := range ids {
+			for _, row := range rows[id] {
+				changes, err := r.attempt(ctx, q, row, found)
+				if err != nil {
+					return nil, 0, err
+				}
+				if changes {
+					n++
+				}
+			}
+		}
+		detail["errors"] = n
+		return nil, n, nil
+	})
+	if err == nil {
+		r.done.Errors += n
+		r.note(found)
+	}
+	return err
+}
+
+// attempt changes the texts of an attempt, and reports whether they change.
+func (r *rekey) attempt(ctx context.Context, q db.Querier, row db.ListErrorTextsRow, found unreadable) (bool, error) {
+	message, first, err := r.text(row.Kind, cipher.Error, row.Message, found)
+	if err != nil {
+		return false, err
+	}
+	stack, second, err := r.text(row.Kind, cipher.Stack, row.Stack, found)
+	if err != nil || !first && !second {
+		return false, err
+	}
+	return true, q.RekeyJobError(ctx, db.RekeyJobErrorParams{ID: row.ID, Message: message, Stack: stack, OldMessage: row.Message, OldStack: row.Stack})
+}
+
+// schedules goes through the schedules, each in a transaction.
 func (r *rekey) schedules(ctx context.Context) error {
 	for after := ""; ; {
 		var rows []db.Schedule
-		before, n := r.done, int64(0)
-		err := r.write(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			r.done.Unreadable, r.done.Keys, n = before.Unreadable, maps.Clone(before.Keys), 0
-			if rows, err = q.ListSchedules(ctx, db.ListSchedulesParams{AfterName: after, N: 10}); err != nil {
-				return err
-			}
-			for _, row := range rows {
-				if !r.wants(row.Payload) {
-					continue
-				}
-				payload, err := r.in.scope.Cipher.Open(row.Kind, cipher.Payload, row.Payload)
-				if err != nil {
-					r.done.Unreadable++
-					r.done.Keys[cipher.KeyOf(row.Payload)]++
-					continue
-				}
-				if payload, err = r.in.scope.Cipher.Schedule(row.Kind, []byte(payload)); err != nil {
-					return err
-				}
-				written, err := q.RekeySchedule(ctx, db.RekeyScheduleParams{Name: row.Name, Payload: payload, OldPayload: row.Payload})
-				if err != nil {
-					return err
-				}
-				n += written
-			}
-			return nil
+		err := r.in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+			rows, err = q.ListSchedules(ctx, db.ListSchedulesParams{AfterName: after, N: 10})
+			return err
 		})
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		r.done.Schedules += n
 		after = rows[len(rows)-1].Name
+		for _, row := range rows {
+			if err := r.schedule(ctx, row); err != nil {
+				return err
+			}
+		}
 	}
+}
+
+func (r *rekey) schedule(ctx context.Context, row db.Schedule) error {
+	found := unreadable{}
+	payload, changes, err := r.value(row.Kind, cipher.Payload, row.Payload, found, func(text string) (string, error) {
+		return r.in.scope.Cipher.Schedule(row.Kind, []byte(text))
+	})
+	if r.note(found); err != nil || !changes {
+		return err
+	}
+	var n int64
+	err = r.write(ctx, map[string]any{"schedule": row.Name}, func(ctx context.Context, q db.Querier) (_ []int64, _ int64, err error) {
+		n, err = q.RekeySchedule(ctx, db.RekeyScheduleParams{Name: row.Name, Payload: payload, OldPayload: row.Payload})
+		return nil, n, err
+	})
+	if err == nil {
+		r.done.Schedules += n
+	}
+	return err
 }

@@ -28,6 +28,7 @@ const (
 	ReasonExpired    Reason = "expired"          // no worker had started it by the time that it had to start by
 	ReasonStartBy    Reason = "start-by"         // it waits, and ends as cancelled when it has not started by a time
 	ReasonReplaced   Reason = "replaced"         // its schedule cancelled it for the job of another tick
+	ReasonForgotten  Reason = "forgotten"        // it has ended, and what it carried was erased: it cannot be retried
 	ReasonUniqueKey  Reason = "unique-key-taken" // it has ended, and another live job holds its unique key: it cannot be retried
 	ReasonRunning    Reason = "running"          // it runs
 	ReasonLease      Reason = "lease-over"       // the lease of the worker that runs it is over, and no worker has rescued the job yet
@@ -319,6 +320,7 @@ func (w *why) ended() []Finding {
 		possible{!w.expired.IsZero(), say(ReasonExpired, "it expired at %s: it had to start by %s", moment(w.expired), moment(j.StartBy))},
 		possible{len(w.replaced) > 0, say(ReasonReplaced, "schedule %s replaced it by job %d, of the tick %s",
 			strconv.Quote(by.Schedule), core.Deref(by.JobID), moment(core.Time(by.Tick)))},
+		possible{string(j.Payload) == strconv.Quote(jobs.Forgotten), say(ReasonForgotten, "what it carried was erased, as its user was forgotten: it cannot be retried")},
 		possible{w.holder != 0 && j.Status != jobs.StatusDone,
 			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
 		possible{w.rule.Keep != 0 && !j.FinishedAt.IsZero(), w.kept()},

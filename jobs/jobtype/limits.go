@@ -39,7 +39,7 @@ const (
 )
 
 const (
-	// Encrypted stands in place of an encrypted value, as a JSON string or as the text of an error.
+	// Encrypted stands in place of an encrypted value, as a JSON string. That of the text of an error has a hash before the bracket.
 	Encrypted = "[encrypted]"
 
 	// Forgotten is the payload, as a JSON string, of a job whose user was forgotten.

@@ -1,11 +1,11 @@
 -- name: ListValueHeads :many
 -- ListValueHeads lists the jobs from after one on, in the order of their ids: how the values begin that can be encrypted, and how many bytes
 -- they have.
-SELECT j.id, CAST(SUBSTR(j.payload, 1, 100) AS TEXT) AS payload, CAST(SUBSTR(COALESCE(j.progress, ''), 1, 100) AS TEXT) AS progress,
+SELECT j.id, j.kind, CAST(SUBSTR(j.payload, 1, 100) AS TEXT) AS payload, CAST(SUBSTR(COALESCE(j.progress, ''), 1, 100) AS TEXT) AS progress,
        CAST(SUBSTR(COALESCE(j.result, ''), 1, 100) AS TEXT) AS result, CAST(SUBSTR(COALESCE(j.last_error, ''), 1, 100) AS TEXT) AS last_error,
        CAST(octet_length(j.payload) + COALESCE(octet_length(j.progress), 0) + COALESCE(octet_length(j.result), 0)
             + COALESCE(octet_length(j.last_error), 0) AS BIGINT) AS bytes
-FROM sqluice_jobs AS j WHERE j.id > CAST(@after_id AS BIGINT) ORDER BY j.id LIMIT CAST(@n AS BIGINT);
+FROM sqluice_jobs AS j WHERE j.id > CAST(@after_id AS BIGINT) AND j.status <> 'deleted' ORDER BY j.id LIMIT CAST(@n AS BIGINT);
 
 -- name: RekeyJob :execrows
 -- RekeyJob replaces the values of a job that can be encrypted. Zero rows mean that one of them has changed, or that the job is gone.
@@ -16,7 +16,7 @@ WHERE id = CAST(@id AS BIGINT) AND payload = CAST(@old_payload AS TEXT) AND COAL
 
 -- name: ListErrorTexts :many
 -- ListErrorTexts lists the texts of attempts that did not end well, from after one on, in the order of their ids.
-SELECT e.id, j.kind, e.message, e.stack FROM sqluice_job_errors AS e JOIN sqluice_jobs AS j ON j.id = e.job_id
+SELECT e.id, e.job_id, j.kind, e.message, e.stack FROM sqluice_job_errors AS e JOIN sqluice_jobs AS j ON j.id = e.job_id
 WHERE e.id > CAST(@after_id AS BIGINT) ORDER BY e.id LIMIT CAST(@n AS BIGINT);
 
 -- name: RekeyJobError :exec
@@ -26,5 +26,5 @@ WHERE id = CAST(@id AS BIGINT) AND message = CAST(@old_message AS TEXT) AND stac
 
 -- name: RekeySchedule :execrows
 -- RekeySchedule replaces the payload of a schedule, unless it has changed.
-UPDATE sqluice_schedules SET payload = CAST(@payload AS TEXT)
+UPDATE sqluice_schedules SET payload = CAST(@payload AS TEXT), version = version + 1
 WHERE name = CAST(@name AS TEXT) AND payload = CAST(@old_payload AS TEXT);

@@ -8,11 +8,12 @@ ORDER BY j.id LIMIT CAST(@n AS BIGINT);
 -- ForgetJob erases what a job of a user carries that has ended.
 UPDATE sqluice_jobs SET payload = '"[forgotten]"', metadata = NULL, tags = NULL, progress = NULL, result = NULL, last_error = NULL
 WHERE id = CAST(@id AS BIGINT) AND user_id = CAST(@user_id AS TEXT)
-  AND (status = 'done' OR status = 'failed' OR status = 'cancelled') AND payload <> '"[forgotten]"';
+  AND (status = 'done' OR status = 'failed' OR status = 'cancelled')
+  AND (payload <> '"[forgotten]"' OR metadata IS NOT NULL OR tags IS NOT NULL OR progress IS NOT NULL OR result IS NOT NULL OR last_error IS NOT NULL);
 
 -- name: ForgetJobErrors :exec
 -- ForgetJobErrors erases the texts of the attempts of a job.
-UPDATE sqluice_job_errors SET message = '[forgotten]', stack = '' WHERE job_id = CAST(@job_id AS BIGINT);
+UPDATE sqluice_job_errors SET message = '[forgotten]', stack = '' WHERE job_id = CAST(@job_id AS BIGINT) AND (message <> '[forgotten]' OR stack <> '');
 
 -- name: ForgetRefusals :exec
 -- ForgetRefusals erases why the database refused what concerns a job.

@@ -1,12 +1,13 @@
 -- name: RequeueJob :execrows
 -- RequeueJob makes a failed, cancelled or scheduled job claimable now, with all its attempts before it. One that has ended may start at
 -- any time again: otherwise one that expired would at once expire again.
--- It leaves the job alone when another live job has taken its unique key; a scheduled one that is no successor has that itself.
+-- It leaves the job alone when another live job has taken its unique key; a scheduled one that is no successor has that itself. And it
+-- leaves one alone whose payload was erased.
 UPDATE sqluice_jobs SET status = 'pending', run_after = CAST(@now AS BIGINT), updated_at = CAST(@now AS BIGINT),
                 uncounted = attempt, crashes = 0, finished_at = NULL, cancel_requested_at = NULL, worker_id = NULL,
                 progress = NULL, result = NULL, start_by = CASE status WHEN 'scheduled' THEN start_by END,
                 successor_at = NULL
-WHERE id = CAST(@id AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled')
+WHERE id = CAST(@id AS BIGINT) AND status IN ('failed', 'cancelled', 'scheduled') AND payload <> '"[forgotten]"'
   AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT))
   AND NOT EXISTS (
     SELECT 1 FROM sqluice_jobs AS o

@@ -243,6 +243,7 @@ CREATE INDEX sqluice_jobs_scheduled ON sqluice_jobs USING btree (queue, kind, ru
 CREATE INDEX sqluice_jobs_start_by ON sqluice_jobs USING btree (start_by) WHERE ((start_by IS NOT NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'pending'::text])))
 CREATE UNIQUE INDEX sqluice_jobs_successor ON sqluice_jobs USING btree (kind, unique_key) WHERE (successor_at IS NOT NULL)
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs USING btree (kind, unique_key) WHERE ((unique_key IS NOT NULL) AND (successor_at IS NULL) AND ((status)::text = ANY (ARRAY['scheduled'::text, 'pending'::text, 'running'::text])))
+CREATE INDEX sqluice_jobs_user ON sqluice_jobs USING btree (user_id, id) WHERE (user_id IS NOT NULL)
 CREATE UNIQUE INDEX sqluice_kind_pauses_pkey ON sqluice_kind_pauses USING btree (queue, kind)
 CREATE UNIQUE INDEX sqluice_moves_pkey ON sqluice_moves USING btree (direction)
 CREATE UNIQUE INDEX sqluice_queues_pkey ON sqluice_queues USING btree (name)

@@ -56,13 +56,14 @@ func (s *Shop) inTx(ctx context.Context, fn func(Driver, jobs.Tx) error) error {
 	if err != nil {
 		return err
 	}
+	defer tx.Rollback() // does nothing after the commit
 	sqlTx, err := SQLTx(tx)
-	if err == nil {
-		conn := entsql.Conn{ExecQuerier: sqlTx}
-		err = fn(Driver{entsql.NewDriver(s.driver.Dialect(), conn)}, s.Join(sqlTx))
-	}
 	if err != nil {
-		return errors.Join(err, tx.Rollback())
+		return err
+	}
+	conn := entsql.Conn{ExecQuerier: sqlTx}
+	if err := fn(Driver{entsql.NewDriver(s.driver.Dialect(), conn)}, s.Join(sqlTx)); err != nil {
+		return err
 	}
 	return tx.Commit()
 }

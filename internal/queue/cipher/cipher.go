@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -165,6 +166,12 @@ func Encrypted[T ~string | ~[]byte](stored T) bool {
 	return len(stored) >= len(prefix) && string(stored[:len(prefix)]) == prefix
 }
 
+// Shown is what stands in place of an encrypted text of an error: with a hash, so that those of equal errors are equal.
+func Shown(stored string) string {
+	sum := sha256.Sum256([]byte(stored))
+	return strings.TrimSuffix(jobtype.Encrypted, "]") + " " + hex.EncodeToString(sum[:8]) + "]"
+}
+
 // KeyOf returns the id of the key that a value is encrypted with; none for any other value.
 func KeyOf(stored string) string {
 	rest, ok := strings.CutPrefix(strings.TrimPrefix(stored, `"`), prefix)
@@ -173,6 +180,27 @@ func KeyOf(stored string) string {
 		return ""
 	}
 	return id
+}
+
+// CheckReplaced returns an InvalidError if a payload is encrypted that a plain one would replace.
+func CheckReplaced(stored string) error {
+	if !Encrypted(stored) {
+		return nil
+	}
+	return jobtype.NewInvalidError("payload", "", "come from a program that has keys: the one that it would replace is encrypted with the key "+strconv.Quote(KeyOf(stored)))
+}
+
+// CheckPayload returns an InvalidError for a payload that stands for one that is not shown or not there any more.
+func CheckPayload(payload []byte) error {
+	if Encrypted(payload) {
+		return jobtype.NewInvalidError("payload", "", "not begin as one that is encrypted")
+	}
+	for _, text := range []string{jobtype.Encrypted, jobtype.Forgotten} {
+		if string(payload) == strconv.Quote(text) {
+			return jobtype.NewInvalidError("payload", string(payload), "be the payload itself, and not what stands in its place")
+		}
+	}
+	return nil
 }
 
 // Open returns the value of which JSON or Text made what is stored. Any other value is returned as it is. The error, which says what is

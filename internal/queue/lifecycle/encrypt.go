@@ -5,7 +5,6 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/cipher"
-	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // hide makes of what ends record of their jobs what may be stored.
@@ -45,7 +44,7 @@ func encrypt(ends []*End) error {
 // Told is the end's message as logs and observers are told it: not decrypted.
 func (e *End) Told() string {
 	if e.encrypted && e.Message != "" {
-		return jobtype.Encrypted
+		return cipher.Shown(e.Message)
 	}
 	return e.Message
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -44,11 +45,23 @@ func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, left Lef
 			return nil
 		}
 		if again, err := statusOf(ctx, q, id); err != nil || again == status {
-			return cmp.Or(err, jobtype.ErrUniqueTaken)
+			return cmp.Or(err, whyNotRequeued(ctx, q, id))
 		}
 		// The status changed between the two statements (not on SQLite, where one transaction writes at a time).
 	}
 	return errChanging
+}
+
+// whyNotRequeued returns why a job that could be retried by its status is not.
+func whyNotRequeued(ctx context.Context, q db.Querier, id int64) error {
+	row, err := q.GetJob(ctx, id)
+	if err != nil {
+		return core.NotFound(err)
+	}
+	if row.Payload == strconv.Quote(jobtype.Forgotten) {
+		return statusError("what it carried was erased, as its user was forgotten")
+	}
+	return jobtype.ErrUniqueTaken
 }
 
 // Cancel ends a job that has not started, and requests the end of one that runs. became is cancelled in the first case and

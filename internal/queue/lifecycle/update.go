@@ -55,11 +55,20 @@ func newPayload(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, 
 	if err != nil {
 		return "", err
 	}
-	if cipher.Encrypted(*p.Payload) || *p.Payload == strconv.Quote(jobtype.Encrypted) {
-		return "", jobtype.NewInvalidError("payload", "", "not be what stands in place of an encrypted one: give the payload itself")
+	if err := cipher.CheckPayload([]byte(*p.Payload)); err != nil {
+		return "", err
 	}
 	if fields[subject.Kind].Shown(json.RawMessage(*p.Payload)) {
 		return "", jobtype.NewInvalidError("payload", "", "not have "+strconv.Quote(jobtype.Redacted)+" where its kind has a sensitive field: give the field's value")
+	}
+	if o.Cipher == nil {
+		row, err := q.GetJob(ctx, p.ID)
+		if err == nil {
+			err = cipher.CheckReplaced(row.Payload)
+		}
+		if err != nil {
+			return "", core.NotFound(err)
+		}
 	}
 	return o.Cipher.JSON(subject.Kind, cipher.Payload, []byte(*p.Payload))
 }

@@ -52,7 +52,7 @@ func (v View) Text(kind string, column cipher.Column, stored string) string {
 	if text, ok := v.open(kind, column, stored); ok {
 		return text
 	}
-	return jobtype.Encrypted
+	return cipher.Shown(stored)
 }
 
 // open returns a stored value unless it is encrypted and may not be shown, or is of a key that the client does not have.

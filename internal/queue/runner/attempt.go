@@ -3,10 +3,12 @@ package runner
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -19,7 +21,7 @@ type Attempt struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	stop     context.CancelFunc // of the timeout
-	sealed   error              // why the payload could not be decrypted; nil if it was
+	locked   bool               // the payload could not be decrypted: the error says why, to those who look for the key
 	claimed  time.Time
 	kept     bool // a slot is kept for it
 	begun    bool // it has a slot
@@ -86,13 +88,24 @@ func (a *Attempt) prevented() error {
 	if err := context.Cause(a.ctx); err != nil {
 		return err
 	}
-	if a.sealed != nil {
-		return Undecoded(a.sealed)
-	}
 	if a.job.StartBy.IsZero() || a.executor.store.Now().Before(a.job.StartBy) {
 		return nil
 	}
 	return &verdict{kind: verdictExpired, err: errors.New(lifecycle.NotStartedBy(a.job.StartBy))}
+}
+
+// decrypt decrypts the payload. Before it, other goroutines do not look at it.
+func (a *Attempt) decrypt() error {
+	if !cipher.Encrypted(a.job.Payload) {
+		return nil
+	}
+	payload, err := a.executor.cipher.Open(a.job.Kind, cipher.Payload, string(a.job.Payload))
+	if err != nil {
+		a.locked = true
+		return Undecoded(err)
+	}
+	a.job.Payload = json.RawMessage(payload)
+	return nil
 }
 
 // clock has the time for the handler run from now on.

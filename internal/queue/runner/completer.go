@@ -28,7 +28,7 @@ func (c *completer) ends(ended []*Attempt) []*lifecycle.End {
 	list := make([]*lifecycle.End, len(ended))
 	for i, a := range ended {
 		a.end.Drop = a.handler.Drop && !a.refused.drop
-		if a.sealed == nil { // its error is for those who look for the key
+		if !a.locked {
 			a.end.Cipher = c.cipher
 		}
 		if list[i] = &a.end; a.end.Apart {

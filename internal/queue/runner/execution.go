@@ -27,6 +27,9 @@ func (e *execution) run() {
 	e.began = time.Now()
 	defer e.settle()
 	if e.err = a.prevented(); e.err == nil {
+		e.err = a.decrypt()
+	}
+	if e.err == nil {
 		a.clock()
 		e.called = true
 		e.err = a.handler.Run(a.ctx, &a.job)

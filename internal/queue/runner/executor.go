@@ -1,10 +1,8 @@
 package runner
 
 import (
-	"encoding/json"
 	"time"
 
-	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -45,12 +43,6 @@ func (x *executor) run(a *Attempt) {
 // attempt returns that of a job which was claimed.
 func (x *executor) attempt(job jobtype.Job) *Attempt {
 	a := &Attempt{executor: x, job: job, handler: x.handlers[job.Kind]}
-	if cipher.Encrypted(job.Payload) {
-		payload, err := x.cipher.Open(job.Kind, cipher.Payload, string(job.Payload))
-		if a.sealed = err; err == nil {
-			a.job.Payload = json.RawMessage(payload)
-		}
-	}
 	a.job.SetHolder(a)
 	return a
 }

@@ -6,7 +6,7 @@ DECLARE
     taken TEXT;
 BEGIN
     SELECT string_agg(n.name, ', ' ORDER BY n.name) INTO taken FROM unnest(ARRAY[
-        'sqluice_jobs_unique', 'sqluice_jobs_request', 'sqluice_key'
+        'sqluice_jobs_unique', 'sqluice_jobs_request', 'sqluice_key', 'sqluice_jobs_user'
     ]) AS n (name)
     WHERE EXISTS (SELECT 1 FROM pg_class AS c WHERE c.relnamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND c.relname = n.name)
        OR EXISTS (SELECT 1 FROM pg_type AS t WHERE t.typnamespace = CAST(quote_ident(current_schema()) AS regnamespace) AND t.typname = n.name)
@@ -34,8 +34,10 @@ ALTER TABLE sqluice_jobs ADD COLUMN result sqluice_json;
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs (kind, unique_key)
     WHERE unique_key IS NOT NULL AND status IN ('scheduled', 'pending', 'running');
 CREATE UNIQUE INDEX sqluice_jobs_request ON sqluice_jobs (kind, request_id) WHERE request_id IS NOT NULL;
+CREATE INDEX sqluice_jobs_user ON sqluice_jobs (user_id, id) WHERE user_id IS NOT NULL;
 
 -- +goose Down
+DROP INDEX sqluice_jobs_user;
 DROP INDEX sqluice_jobs_request;
 DROP INDEX sqluice_jobs_unique;
 ALTER TABLE sqluice_jobs DROP COLUMN result;

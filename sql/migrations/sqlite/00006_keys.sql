@@ -10,7 +10,7 @@ END;
 INSERT INTO sqluice_taken (names)
 SELECT t.names FROM (SELECT group_concat(n.name, ', ') AS names FROM (
     SELECT s.name FROM main.sqlite_schema AS s WHERE lower(s.name) IN (
-        'sqluice_jobs_unique', 'sqluice_jobs_request'
+        'sqluice_jobs_unique', 'sqluice_jobs_request', 'sqluice_jobs_user'
     ) ORDER BY s.name
 ) AS n) AS t WHERE t.names IS NOT NULL;
 DROP TABLE sqluice_taken;
@@ -40,8 +40,10 @@ ALTER TABLE sqluice_jobs ADD COLUMN result TEXT
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs (kind, unique_key)
     WHERE unique_key IS NOT NULL AND status IN ('scheduled', 'pending', 'running');
 CREATE UNIQUE INDEX sqluice_jobs_request ON sqluice_jobs (kind, request_id) WHERE request_id IS NOT NULL;
+CREATE INDEX sqluice_jobs_user ON sqluice_jobs (user_id, id) WHERE user_id IS NOT NULL;
 
 -- +goose Down
+DROP INDEX sqluice_jobs_user;
 DROP INDEX sqluice_jobs_request;
 DROP INDEX sqluice_jobs_unique;
 ALTER TABLE sqluice_jobs DROP COLUMN result;
