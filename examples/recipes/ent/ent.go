@@ -11,7 +11,6 @@ package ent
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"entgo.io/ent/dialect"
