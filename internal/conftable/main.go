@@ -78,7 +78,7 @@ func read(in io.Reader) (results, error) {
 		if !slices.Contains(r.engines, engine) {
 			r.engines = append(r.engines, engine)
 		}
-		if e.Action != "pass" {
+		if e.Action == "fail" {
 			r.failures = append(r.failures, fmt.Sprintf("%s on %s (%s)", e.Test, engine, e.Action))
 		}
 		if !below || strings.Count(test, "/") != 1 {
@@ -91,6 +91,9 @@ func read(in io.Reader) (results, error) {
 	}
 	slices.Sort(r.engines)
 	for test, by := range r.byTest {
+		if !slices.Contains(slices.Collect(maps.Values(by)), "pass") {
+			r.failures = append(r.failures, test+" passes on no engine")
+		}
 		for _, engine := range r.engines {
 			if group, _, _ := strings.Cut(test, "/"); by[engine] == "" && slices.Contains(slices.Collect(maps.Values(besides)), group) {
 				by[engine] = "-"
@@ -129,7 +132,11 @@ func table(r results) string {
 		}
 		fmt.Fprintf(&b, "| %s |", words(name))
 		for _, engine := range r.engines {
-			fmt.Fprintf(&b, " %s |", r.byTest[test][engine])
+			outcome := r.byTest[test][engine]
+			if outcome == "skip" { // a test says so of what an engine cannot do
+				outcome = "-"
+			}
+			fmt.Fprintf(&b, " %s |", outcome)
 		}
 		b.WriteString("\n")
 	}
