@@ -48,7 +48,7 @@ func NewCipher(keys ...Key) (Cipher, error) {
 // Kinds, queues, unique keys, request ids, user ids, tags and metadata are not encrypted, and neither is how long a value is. Of errors and of
 // the payloads of schedules it can be seen which of one kind are equal. [MaxPayload] counts what is encrypted, not what is stored.
 //
-// Each value is encrypted by AES-256-GCM with a key of its own, derived by HKDF-SHA256 (RFC 5869) from the secret and a salt, with the kind and
+// Each value is encrypted by AES-256-GCM with a separate key, derived by HKDF-SHA256 (RFC 5869) from the secret and a salt, with the kind and
 // the column as associated data: what was moved to another kind cannot be decrypted.
 func WithCipher(c Cipher) ClientOption {
 	return func(client *Client) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -16,12 +17,12 @@ import (
 // keysVariable names the environment variable that names the file of keys, as --keys does.
 const keysVariable = "SQLUICE_KEYS"
 
+// keysFile returns the name of the file of keys; "" for none.
+func (a *app) keysFile() string { return cmp.Or(a.keys, a.getenv(keysVariable)) }
+
 // clientOptions returns the options of the command's client: the cipher, if there is a file of keys.
 func (a *app) clientOptions() ([]jobs.ClientOption, error) {
-	name := a.keys
-	if name == "" {
-		name = a.getenv(keysVariable)
-	}
+	name := a.keysFile()
 	if name == "" {
 		return nil, nil
 	}

@@ -43,20 +43,13 @@ func openObserved(ctx context.Context, d database, log *slog.Logger, observer *j
 
 // withClient calls fn with a client of the database, which must exist.
 func (a *app) withClient(ctx context.Context, fn func(*jobs.Client) error) error {
-	d, err := a.database()
-	if err != nil {
-		return err
-	}
-	options, err := a.clientOptions()
-	if err != nil {
-		return err
-	}
-	store, err := openDatabase(ctx, d, nil)
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(jobs.New(store, options...)), closeStore(store))
+	return a.withOpened(anyDurability, func(d database, opts []sqlite.Option) (jobs.Store, error) {
+		return openDatabase(ctx, d, nil, opts...)
+	}, fn)
 }
+
+// anyDurability is for commands without the flag.
+func anyDurability(database) ([]sqlite.Option, error) { return nil, nil }
 
 // withObservedClient is withClient with an observer, for a command that runs for long. durability returns the options of the
 // writes' durability, and log gets the engine's messages.

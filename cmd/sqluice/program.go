@@ -37,13 +37,9 @@ type program struct {
 // parseExec reads the value of --exec, KIND=CMD ARG..., and finds the program. The error is a phrase that follows
 // "must".
 func parseExec(text string) (*program, error) {
-	kind, line, ok := strings.Cut(text, "=")
-	if !ok || kind == "" {
-		return nil, errors.New("have the form KIND=CMD ARG")
-	}
-	var invalid *jobs.InvalidError
-	if err := jobs.ValidateName("kind", kind); errors.As(err, &invalid) {
-		return nil, fmt.Errorf("name a kind, which must %s", invalid.Must)
+	kind, line, err := cutKind(text, "KIND=CMD ARG")
+	if err != nil {
+		return nil, err
 	}
 	words, err := splitWords(line)
 	if err != nil {
@@ -57,6 +53,19 @@ func parseExec(text string) (*program, error) {
 		return nil, fmt.Errorf("name a program that can be run: %s: %w", shown(words[0]), reason(err))
 	}
 	return &program{kind: kind, path: path, args: words[1:]}, nil
+}
+
+// cutKind divides KIND=REST. The error is a phrase that follows "must" and has no part of the rest.
+func cutKind(text, form string) (kind, rest string, err error) {
+	kind, rest, ok := strings.Cut(text, "=")
+	if !ok || kind == "" {
+		return "", "", fmt.Errorf("have the form %s", form)
+	}
+	var invalid *jobs.InvalidError
+	if err := jobs.ValidateName("kind", kind); errors.As(err, &invalid) {
+		return "", "", fmt.Errorf("name a kind, which must %s", invalid.Must)
+	}
+	return kind, rest, nil
 }
 
 // reason returns the cause of an error without the file's name, which the error's text may have twice.

@@ -25,11 +25,7 @@ func (a *app) rekeyCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&plain, "plain", false, "also encrypt what is not encrypted")
 	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
-		options, err := a.clientOptions()
-		if err != nil {
-			return err
-		}
-		if options == nil {
+		if a.keysFile() == "" {
 			return usagef("there are no keys: name their file with --keys or %s", keysVariable)
 		}
 		return a.withClient(ctx, func(c *jobs.Client) error {

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -41,13 +40,9 @@ const answerLimit = resultLimit + 1
 // parsePost reads the value of --post, KIND=URL. The error is a phrase that follows "must", and has no part of the URL, which may hold a
 // password.
 func parsePost(text string) (*receiver, error) {
-	kind, address, ok := strings.Cut(text, "=")
-	if !ok || kind == "" {
-		return nil, errors.New("have the form KIND=URL")
-	}
-	var invalid *jobs.InvalidError
-	if err := jobs.ValidateName("kind", kind); errors.As(err, &invalid) {
-		return nil, fmt.Errorf("name a kind, which must %s", invalid.Must)
+	kind, address, err := cutKind(text, "KIND=URL")
+	if err != nil {
+		return nil, err
 	}
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" || parsed.Fragment != "" {

@@ -31,8 +31,8 @@ type Forgotten struct {
 // It is done in transactions of a few hundred jobs and can be repeated. The audit log records it with the user id, if the context has an
 // actor. The error is a [jobs.RefusedError] when the database refused to erase some of them; all others are erased.
 //
-// It cannot reach backups, replicas, logs, filters in the audit log, what handlers have written elsewhere, and what a database keeps of old rows: on SQLite the free pages
-// and the WAL until VACUUM and a checkpoint, on PostgreSQL dead rows until VACUUM, and the WAL.
+// It cannot reach backups, replicas, logs, filters in the audit log, what handlers have written elsewhere, and what a database
+// keeps of old rows: on SQLite the free pages and the WAL until VACUUM and a checkpoint, on PostgreSQL dead rows until VACUUM, and the WAL.
 func (in *Inspector) Forget(ctx context.Context, userID string) (Forgotten, error) {
 	done := Forgotten{Schedules: []string{}}
 	err := core.CheckText("user id", userID, jobs.MaxKeyLength)
@@ -62,36 +62,45 @@ func (in *Inspector) deleteSchedulesOf(ctx context.Context, userID string) ([]st
 		return nil, err
 	}
 	deleted := []string{}
+	err = in.eachSchedule(ctx, func(row db.Schedule) error {
+		if userOf(row) != userID {
+			return nil
+		}
+		there := false
+		err := lifecycle.Change(ctx, in.scope, 0, func(ctx context.Context, q db.Querier) (err error) {
+			if there, err = deleteScheduleOf(ctx, q, row.Name, userID); err != nil || !there {
+				return err
+			}
+			detail, err := author.Detail(map[string]string{"schedule": row.Name})
+			if err != nil {
+				return err
+			}
+			return author.Record(ctx, q, core.Micros(in.scope.Now()), audit.Entry{Action: ActionDeleteSchedule, Detail: detail})
+		})
+		if err == nil && there {
+			deleted = append(deleted, row.Name)
+		}
+		return err
+	})
+	return deleted, err
+}
+
+// eachSchedule calls fn with each schedule, by name.
+func (in *Inspector) eachSchedule(ctx context.Context, fn func(db.Schedule) error) error {
+	const page = 10 // each may have a payload of a megabyte
 	for after := ""; ; {
 		var rows []db.Schedule
 		err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			rows, err = q.ListSchedules(ctx, db.ListSchedulesParams{AfterName: after, N: 10})
+			rows, err = q.ListSchedules(ctx, db.ListSchedulesParams{AfterName: after, N: page})
 			return err
 		})
 		if err != nil || len(rows) == 0 {
-			return deleted, err
+			return err
 		}
 		after = rows[len(rows)-1].Name
 		for _, row := range rows {
-			if userOf(row) != userID {
-				continue
-			}
-			there := false
-			err := lifecycle.Change(ctx, in.scope, 0, func(ctx context.Context, q db.Querier) (err error) {
-				if there, err = deleteScheduleOf(ctx, q, row.Name, userID); err != nil || !there {
-					return err
-				}
-				detail, err := author.Detail(map[string]string{"schedule": row.Name})
-				if err != nil {
-					return err
-				}
-				return author.Record(ctx, q, core.Micros(in.scope.Now()), audit.Entry{Action: ActionDeleteSchedule, Detail: detail})
-			})
-			if err != nil {
-				return deleted, err
-			}
-			if there {
-				deleted = append(deleted, row.Name)
+			if err := fn(row); err != nil {
+				return err
 			}
 		}
 	}

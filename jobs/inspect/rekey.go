@@ -107,7 +107,7 @@ func (r *rekey) wants(stored string) bool {
 	if cipher.Encrypted(stored) {
 		return !r.in.scope.Cipher.Current(stored)
 	}
-	return r.options.Plain && stored != "" && stored != jobtype.Forgotten && stored != `"`+jobtype.Forgotten+`"`
+	return r.options.Plain && stored != "" && stored != jobtype.Forgotten && stored != jobtype.ForgottenJSON
 }
 
 // value returns what is stored from now on, and whether that is something else. make makes it of what the value is.
@@ -322,22 +322,7 @@ func (r *rekey) attempt(ctx context.Context, q db.Querier, row db.ListErrorTexts
 
 // schedules goes through the schedules, each in a transaction.
 func (r *rekey) schedules(ctx context.Context) error {
-	for after := ""; ; {
-		var rows []db.Schedule
-		err := r.in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			rows, err = q.ListSchedules(ctx, db.ListSchedulesParams{AfterName: after, N: 10})
-			return err
-		})
-		if err != nil || len(rows) == 0 {
-			return err
-		}
-		after = rows[len(rows)-1].Name
-		for _, row := range rows {
-			if err := r.schedule(ctx, row); err != nil {
-				return err
-			}
-		}
-	}
+	return r.in.eachSchedule(ctx, func(row db.Schedule) error { return r.schedule(ctx, row) })
 }
 
 func (r *rekey) schedule(ctx context.Context, row db.Schedule) error {

@@ -320,7 +320,7 @@ func (w *why) ended() []Finding {
 		possible{!w.expired.IsZero(), say(ReasonExpired, "it expired at %s: it had to start by %s", moment(w.expired), moment(j.StartBy))},
 		possible{len(w.replaced) > 0, say(ReasonReplaced, "schedule %s replaced it by job %d, of the tick %s",
 			strconv.Quote(by.Schedule), core.Deref(by.JobID), moment(core.Time(by.Tick)))},
-		possible{string(j.Payload) == strconv.Quote(jobs.Forgotten), say(ReasonForgotten, "what it carried was erased, as its user was forgotten: it cannot be retried")},
+		possible{string(j.Payload) == jobtype.ForgottenJSON, say(ReasonForgotten, "what it carried was erased, as its user was forgotten: it cannot be retried")},
 		possible{w.holder != 0 && j.Status != jobs.StatusDone,
 			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
 		possible{w.rule.Keep != 0 && !j.FinishedAt.IsZero(), w.kept()},

@@ -45,6 +45,10 @@ const (
 	// Forgotten is the payload, as a JSON string, of a job whose user was forgotten.
 	Forgotten = "[forgotten]"
 
+	// EncryptedJSON and ForgottenJSON are these two as JSON strings.
+	EncryptedJSON = `"` + Encrypted + `"`
+	ForgottenJSON = `"` + Forgotten + `"`
+
 	// KeySize is how many bytes the secret of a key has.
 	KeySize = 32
 

@@ -138,7 +138,7 @@ func (c *Cipher) Text(kind string, column Column, text string) (string, error) {
 	return c.encrypt(kind, column, []byte(text), c.saltOf(kind, column, []byte(text)))
 }
 
-// saltOf returns the salt of values that are stored alike when they are: a hash of the value by a key of its own, as the nonce of RFC 5297 is.
+// saltOf returns the salt of values that are stored alike when they are: a hash of the value by a separate key, as the nonce of RFC 5297 is.
 func (c *Cipher) saltOf(kind string, column Column, value []byte) []byte {
 	mac := hmac.New(sha256.New, c.keys[c.current].salts)
 	mac.Write(bound(kind, column))
@@ -195,10 +195,9 @@ func CheckPayload(payload []byte) error {
 	if Encrypted(payload) {
 		return jobtype.NewInvalidError("payload", "", "not begin as one that is encrypted")
 	}
-	for _, text := range []string{jobtype.Encrypted, jobtype.Forgotten} {
-		if string(payload) == strconv.Quote(text) {
-			return jobtype.NewInvalidError("payload", string(payload), "be the payload itself, and not what stands in its place")
-		}
+	switch string(payload) {
+	case jobtype.EncryptedJSON, jobtype.ForgottenJSON:
+		return jobtype.NewInvalidError("payload", string(payload), "be the payload itself, and not what stands in its place")
 	}
 	return nil
 }

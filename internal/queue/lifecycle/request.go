@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -58,7 +57,7 @@ func whyNotRequeued(ctx context.Context, q db.Querier, id int64) error {
 	if err != nil {
 		return core.NotFound(err)
 	}
-	if row.Payload == strconv.Quote(jobtype.Forgotten) {
+	if row.Payload == jobtype.ForgottenJSON {
 		return statusError("what it carried was erased, as its user was forgotten")
 	}
 	return jobtype.ErrUniqueTaken

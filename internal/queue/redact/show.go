@@ -8,8 +8,6 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-const encryptedJSON = `"` + jobtype.Encrypted + `"`
-
 // View is what a client may show.
 type View struct {
 	Revealed bool           // all that it can: else what kinds mark as sensitive is redacted, and nothing is decrypted
@@ -44,7 +42,7 @@ func (v View) json(kind string, column cipher.Column, stored string) string {
 	if text, ok := v.open(kind, column, stored); ok {
 		return text
 	}
-	return encryptedJSON
+	return jobtype.EncryptedJSON
 }
 
 // Text returns what is shown of a text about a job of a kind.
