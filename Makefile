@@ -50,7 +50,8 @@ test: ## Run the tests, with LONG=1 also those that take long; needs no C compil
 test-all: ## Run all tests, as CI does: the same as make test LONG=1
 	@$(MAKE) --no-print-directory test LONG=1
 
-# LONG=1 also runs what takes minutes: every point at which a copy can die, each command on PostgreSQL, browsers, chaos lanes.
+# LONG=1 also runs what takes minutes: every point at which a copy can die, each command on PostgreSQL, servers that crash, TypeScript,
+# browsers, chaos lanes.
 SHORT = $(if $(LONG),,-short)
 
 # It says at the end what failed, and what was skipped and why.

@@ -33,7 +33,7 @@ func inTwoProcesses(t *testing.T, test func(t *testing.T, here, there *jobs.Clie
 		test(t, jobs.New(store), jobs.New(testdb.OpenSQLite(t, store.Path())))
 	})
 	t.Run("postgres", func(t *testing.T) {
-		url := testdb.StartPostgres(t).Database(t)
+		url := shared.Postgres(t).Database(t)
 		var clients [2]*jobs.Client
 		for i := range clients {
 			store, err := postgres.Open(t.Context(), url)
@@ -342,10 +342,10 @@ func TestSlowReaders(t *testing.T) {
 // TestManyStreams: two hundred clients, of which a quarter never read, follow the drain of a queue. No client delays the
 // others, and no goroutine or memory remains.
 func TestManyStreams(t *testing.T) {
-	idle, reading := 50, 150
 	if testing.Short() {
-		idle, reading = 10, 30
+		t.Skip("takes long: make test LONG=1")
 	}
+	const idle, reading = 50, 150
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		h := newHandler(t, client, admin.Config{Token: token})
 		h.SetPace(10*time.Millisecond, time.Hour, 20*time.Second)

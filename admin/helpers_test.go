@@ -25,7 +25,7 @@ func onBothEngines(t *testing.T, test func(*testing.T, *jobs.Client)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { test(t, jobs.New(testdb.SQLite(t))) })
 	t.Run("postgres", func(t *testing.T) {
-		store, err := postgres.Open(t.Context(), testdb.StartPostgres(t).Database(t))
+		store, err := postgres.Open(t.Context(), shared.Postgres(t).Database(t))
 		must(t, err)
 		t.Cleanup(func() { must(t, store.Close()) })
 		client := jobs.New(store)

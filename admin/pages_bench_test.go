@@ -42,7 +42,7 @@ func BenchmarkPages(b *testing.B) {
 		benchmarkPages(b, client, rows)
 	})
 	b.Run("postgres", func(b *testing.B) {
-		url := testdb.StartPostgres(b).Database(b)
+		url := shared.Postgres(b).Database(b)
 		store, err := postgres.Open(b.Context(), url)
 		if err != nil {
 			b.Fatal(err)

@@ -54,7 +54,7 @@ func BenchmarkBesideReaders(b *testing.B) {
 			return jobs.New(testdb.OpenSQLite(b, path, sqlite.WithObserver(o))), path
 		}},
 		{"postgres", func(b *testing.B, o *jobs.Observer) (*jobs.Client, string) {
-			url := testdb.StartPostgres(b).Database(b)
+			url := shared.Postgres(b).Database(b)
 			store, err := postgres.Open(b.Context(), url, postgres.WithObserver(o))
 			need(b, err)
 			b.Cleanup(func() { _ = store.Close() })

@@ -45,7 +45,7 @@ func TestStreamsRunNoStatements(t *testing.T) {
 		test(t, testdb.OpenSQLite(t, path, sqlite.WithObserver(observer)), testdb.OpenSQLite(t, path))
 	})
 	t.Run("postgres", func(t *testing.T) {
-		url := testdb.StartPostgres(t).Database(t)
+		url := shared.Postgres(t).Database(t)
 		here, err := postgres.Open(t.Context(), url, postgres.WithObserver(observer))
 		must(t, err)
 		t.Cleanup(func() { must(t, here.Close()) })

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/sqluice/sqluice/internal/testdb"
 )
 
 // onSQLite are pages whose commands are for SQLite alone, onPostgres for PostgreSQL alone. All others run on both engines.
@@ -47,7 +45,7 @@ func TestShellSnippets(t *testing.T) {
 		if !onSQLite[page] {
 			t.Run(page+" on PostgreSQL", func(t *testing.T) {
 				t.Parallel()
-				url := testdb.StartPostgres(t).Database(t)
+				url := shared.Postgres(t).Database(t)
 				if output, err := command(t, programs, "sqluice up", url).CombinedOutput(); err != nil {
 					t.Fatalf("%v\n%s", err, output)
 				}
@@ -94,7 +92,7 @@ func runScript(t *testing.T, programs, page, script, database string) {
 	cmd := command(t, programs, "", database)
 	moved := database
 	if page == "docs/operate.md" { // it moves the queue to a new database
-		moved = testdb.StartPostgres(t).Database(t)
+		moved = shared.Postgres(t).Database(t)
 		if output, err := command(t, programs, "sqluice up", moved).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, output)
 		}

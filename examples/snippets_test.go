@@ -163,7 +163,7 @@ func TestSQLSnippets(t *testing.T) {
 			runSQL(t, pool, page)
 		})
 		t.Run(page+" on PostgreSQL", func(t *testing.T) {
-			url := testdb.StartPostgres(t).Database(t)
+			url := shared.Postgres(t).Database(t)
 			migrate(t, url)
 			pool, err := sql.Open("pgx", url)
 			if err != nil {

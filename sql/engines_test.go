@@ -35,7 +35,7 @@ func sqliteEngine() engine {
 
 func postgresEngine(t *testing.T) engine {
 	t.Helper()
-	server := testdb.StartPostgres(t)
+	server := shared.Postgres(t)
 	return engine{
 		name: "postgres", dialect: goose.DialectPostgres, dump: dumpPostgres,
 		empty: func(t *testing.T) *sql.DB { return server.Pool(t) },

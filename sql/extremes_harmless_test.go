@@ -55,7 +55,7 @@ func worlds(t *testing.T, e engine) func(t *testing.T) *world {
 			return finish(t, testdb.OpenSQLite(t, path), testdb.PlainSQLite(t, path), path)
 		}
 	}
-	server := testdb.StartPostgres(t)
+	server := shared.Postgres(t)
 	return func(t *testing.T) *world {
 		url := server.Database(t)
 		store, err := postgres.Open(t.Context(), url)

@@ -66,7 +66,7 @@ func TestGooseCommand(t *testing.T) {
 		upAndDown(t, "sqlite", "sqlite3", path, store)
 	})
 	t.Run("postgres", func(t *testing.T) {
-		url := testdb.StartPostgres(t).Database(t)
+		url := shared.Postgres(t).Database(t)
 		store, err := postgres.Open(t.Context(), url)
 		if err != nil {
 			t.Fatal(err)

@@ -9,16 +9,20 @@ import (
 	"testing"
 
 	port "github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
 // migrator names the database for a process that is to migrate it and do nothing else.
 const migrator = "SQLUICE_TEST_MIGRATE"
 
+// shared is the PostgreSQL server of these tests.
+var shared testdb.Shared
+
 func TestMain(m *testing.M) {
 	path := os.Getenv(migrator)
 	if path == "" {
-		os.Exit(m.Run())
+		os.Exit(shared.Run(m))
 	}
 	if err := migrateWhenTold(path); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -352,7 +353,10 @@ func testUniqueModesRollback(f *fixture) {
 // Many enqueue one key from several processes while runners work. No two runs overlap, the last payload of each caller or a later one is
 // run, and nothing is left over.
 func testUniqueModesHammered(f *fixture) {
-	const callers, each = 12, 25
+	callers, each := 12, 25
+	if testing.Short() {
+		each = 8
+	}
 	clients := []*jobs.Client{f.client, f.elsewhere(), f.elsewhere()}
 	a := &attempts{f: f}
 	begun := map[int64]time.Time{}

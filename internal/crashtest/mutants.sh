@@ -311,7 +311,7 @@ try() {
         cat "$log"
         return
     fi
-    (cd "$copy" && go test -count=1 -short -failfast -timeout 400s "$@") >"$log" 2>&1 && return
+    (cd "$copy" && go test -count=1 -failfast -timeout 400s "$@") >"$log" 2>&1 && return
     # A test that failed only because a sub-test did is not listed.
     failed=$(sed -nE 's/^ *--- FAIL: ([^ ]+).*/\1/p' "$log" | LC_ALL=C sort -u |
         awk 'NR > 1 && index($0, last "/") != 1 { print last } { last = $0 } END { print last }' | paste -sd' ')

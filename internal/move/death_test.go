@@ -73,7 +73,7 @@ func (l *lab) dieEverywhere(keepOpen bool) {
 	l.put(l.from, all)
 	step := 1
 	if testing.Short() {
-		step = 7
+		step = 17
 	}
 	for _, passes := range []bool{false, true} {
 		for at, met := 1, true; met; at += step {

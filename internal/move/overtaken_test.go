@@ -120,7 +120,7 @@ func testOvertakenAnywhere(l *lab) {
 	l.put(l.from, all)
 	step := 1
 	if testing.Short() {
-		step = 7
+		step = 17
 	}
 	for at, met := 1, true; met; at += step {
 		l.store(l.from) // these must outlive the sub-test

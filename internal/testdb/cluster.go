@@ -63,6 +63,7 @@ func StartCluster(tb testing.TB, settings map[string]string) *Cluster {
 	c.Start(tb)
 	tb.Cleanup(func() {
 		if c.running != nil {
+			c.leave(tb)
 			c.Stop(tb, "immediate")
 		}
 	})

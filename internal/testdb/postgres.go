@@ -10,7 +10,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver called pgx
@@ -24,6 +26,9 @@ const PostgresVariable = "SQLUICE_TEST_POSTGRES"
 type Postgres struct {
 	url     string
 	cluster *Cluster // the temporary server; nil for a given one
+
+	mu    sync.Mutex
+	admin *pgx.Conn // for databases that come and go; nil before the first
 }
 
 // StartPostgres returns the server of [PostgresVariable], or else that of a [Cluster]. Without either the test is
@@ -31,7 +36,9 @@ type Postgres struct {
 func StartPostgres(tb testing.TB) *Postgres {
 	tb.Helper()
 	if url := os.Getenv(PostgresVariable); url != "" {
-		return &Postgres{url: url}
+		p := &Postgres{url: url}
+		tb.Cleanup(func() { p.leave(tb) })
+		return p
 	}
 	return StartCluster(tb, nil).Postgres
 }
@@ -69,14 +76,16 @@ func (p *Postgres) Encoded(tb testing.TB, encoding string) string {
 func (p *Postgres) create(tb testing.TB, template string) string {
 	tb.Helper()
 	name := "sqluice_" + strings.ToLower(rand.Text())
-	if err := createDatabase(tb.Context(), p.url, name, template); err != nil {
+	if err := p.administer(tb.Context(), func(conn *pgx.Conn) string { return creation(conn, name, template) }); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
 		if p.cluster != nil && p.cluster.running == nil {
 			return // the database goes with the files of the server that was stopped
 		}
-		p.administer(tb, context.Background(), "DROP DATABASE "+name+" WITH (FORCE)")
+		if err := p.administer(context.Background(), func(*pgx.Conn) string { return "DROP DATABASE " + name + " WITH (FORCE)" }); err != nil {
+			tb.Error(err)
+		}
 	})
 	parsed, err := url.Parse(p.url)
 	if err != nil {
@@ -100,41 +109,55 @@ func (p *Postgres) Pool(tb testing.TB) *sql.DB {
 	return open(tb, "pgx", parsed.String())
 }
 
-func (p *Postgres) administer(tb testing.TB, ctx context.Context, statement string) {
-	tb.Helper()
-	if err := execOnce(ctx, p.url, statement); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-func execOnce(ctx context.Context, url, statement string) error {
-	return once(ctx, url, func(*pgx.Conn) string { return statement })
-}
-
-// createDatabase makes a database. A server from version 15 on copies files: its default, which writes each page to the WAL, takes twice
-// as long.
-func createDatabase(ctx context.Context, url, name, template string) error {
-	return once(ctx, url, func(conn *pgx.Conn) string {
-		statement := "CREATE DATABASE " + name + " TEMPLATE " + template
-		major, _, _ := strings.Cut(conn.PgConn().ParameterStatus("server_version"), ".")
-		if n, err := strconv.Atoi(major); err == nil && n >= 15 {
-			statement += " STRATEGY FILE_COPY"
+// administer runs a statement in the administrative database, on a connection that stays: one of its own for each statement would be a
+// quarter of all that the tests make. After the server was away it makes another.
+func (p *Postgres) administer(ctx context.Context, statement func(*pgx.Conn) string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for fresh := false; ; {
+		if p.admin == nil || p.admin.IsClosed() {
+			conn, err := pgx.Connect(ctx, p.url)
+			if err != nil {
+				return fmt.Errorf("connect to PostgreSQL: %w", err)
+			}
+			p.admin, fresh = conn, true
 		}
-		return statement
-	})
+		text := statement(p.admin)
+		_, err := p.admin.Exec(ctx, text)
+		if err == nil {
+			return nil
+		}
+		if fresh || !p.admin.IsClosed() {
+			return fmt.Errorf("%s: %w", text, err)
+		}
+	}
 }
 
-// once runs a statement on a connection of its own.
-func once(ctx context.Context, url string, statement func(*pgx.Conn) string) error {
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return fmt.Errorf("connect to PostgreSQL: %w", err)
+// leave closes the administrative connection.
+func (p *Postgres) leave(tb testing.TB) {
+	tb.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.admin == nil {
+		return
 	}
-	text := statement(conn)
-	if _, err := conn.Exec(ctx, text); err != nil {
-		return fmt.Errorf("%s: %w", text, errors.Join(err, conn.Close(ctx)))
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := p.admin.Close(ctx); err != nil {
+		tb.Errorf("close the administrative connection: %v", err)
 	}
-	return conn.Close(ctx)
+	p.admin = nil
+}
+
+// creation is the statement that makes a database. A server from version 15 on copies files: its default, which writes each page to the
+// WAL, takes twice as long.
+func creation(conn *pgx.Conn, name, template string) string {
+	statement := "CREATE DATABASE " + name + " TEMPLATE " + template
+	major, _, _ := strings.Cut(conn.PgConn().ParameterStatus("server_version"), ".")
+	if n, err := strconv.Atoi(major); err == nil && n >= 15 {
+		statement += " STRATEGY FILE_COPY"
+	}
+	return statement
 }
 
 // Template makes a database, fills it with fill, and returns its name for [Postgres.Copy]: a copy is cheaper than a

@@ -40,7 +40,7 @@ func TestRulesOfTheApplicationRefuseSomeJobs(t *testing.T) {
 
 func TestClockThatFails(t *testing.T) {
 	t.Parallel()
-	databases := migratedDatabases(t, testdb.StartPostgres(t))
+	databases := migratedDatabases(t, postgres.SharedServer.Postgres(t))
 	conformance.RunClock(t, func(t *testing.T, now func() time.Time) conformance.Store {
 		return openForConformance(t, databases(t), postgres.WithClock(now))
 	})
@@ -48,7 +48,7 @@ func TestClockThatFails(t *testing.T) {
 
 // opener opens a migrated database for each test.
 func opener(t *testing.T) conformance.Open {
-	databases := migratedDatabases(t, testdb.StartPostgres(t))
+	databases := migratedDatabases(t, postgres.SharedServer.Postgres(t))
 	return func(t *testing.T, observers ...*jobs.Observer) conformance.Store {
 		return openForConformance(t, databases(t), postgres.WithObserver(jobs.Observers(observers...)))
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -262,7 +261,7 @@ func TestAKindOfManyPrioritiesHasNoCursors(t *testing.T) {
 // cursors.
 func stillCursors(t *testing.T) (*backend, *jobs.Client) {
 	t.Helper()
-	store, client, _ := newSite(t, testdb.StartPostgres(t)).queue(t)
+	store, client, _ := newSite(t, SharedServer.Postgres(t)).queue(t)
 	clock := time.Now()
 	store.cursors = newCursors(func() time.Time { return clock }, func(cursorKey, time.Duration) {})
 	return store, client

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -15,7 +14,7 @@ import (
 // A database that does not store texts in UTF-8 is refused by name, before anything is written to it.
 func TestDatabaseEncodingIsRefused(t *testing.T) {
 	t.Parallel()
-	server := testdb.StartPostgres(t)
+	server := SharedServer.Postgres(t)
 	for _, encoding := range []string{"LATIN1", "WIN1252", "EUC_JP", "SQL_ASCII"} {
 		t.Run(encoding, func(t *testing.T) {
 			url := server.Encoded(t, encoding)
@@ -42,7 +41,7 @@ const foreignText = `{"name":"José ☃ 😀"}`
 // The connections that the library makes speak UTF-8, whatever the role or the database sets.
 func TestClientEncodingOfTheRoleDoesNotMatter(t *testing.T) {
 	t.Parallel()
-	server := testdb.StartPostgres(t)
+	server := SharedServer.Postgres(t)
 	url := server.Database(t)
 	exec(t, dial(t, url), "latin1_clients", databaseOf(t, url))
 	_, client := migrated(t, url)
@@ -66,7 +65,7 @@ func TestClientEncodingOfTheRoleDoesNotMatter(t *testing.T) {
 // store other texts than it is given.
 func TestClientEncodingOfTheApplicationIsRefused(t *testing.T) {
 	t.Parallel()
-	server := testdb.StartPostgres(t)
+	server := SharedServer.Postgres(t)
 	url := server.Database(t)
 	_, client := migrated(t, url)
 	latin := with(url, "client_encoding=LATIN1")

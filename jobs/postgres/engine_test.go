@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"testing"
-
-	"github.com/sqluice/sqluice/internal/testdb"
 )
 
 // engineTest is a test that shares its server with others, and has databases of its own there. Those that stop their
@@ -15,7 +13,7 @@ type engineTest struct {
 
 func TestEngine(t *testing.T) {
 	t.Parallel()
-	site := newSite(t, testdb.StartPostgres(t))
+	site := newSite(t, SharedServer.Postgres(t))
 	for _, group := range []struct {
 		name  string
 		tests []engineTest

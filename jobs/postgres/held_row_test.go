@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/internal/queue/engine"
-	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -22,7 +21,7 @@ import (
 // being written, and nothing else.
 func TestAHeldRowDoesNotStopTheOthers(t *testing.T) {
 	t.Parallel()
-	store, client, _ := newSite(t, testdb.StartPostgres(t)).queue(t)
+	store, client, _ := newSite(t, SharedServer.Postgres(t)).queue(t)
 	opened, release := make(chan struct{}), make(chan struct{})
 	hold := func(ctx context.Context, job jobs.Job) error {
 		if job.Attempt > 1 {
@@ -58,7 +57,7 @@ func TestAHeldRowDoesNotStopTheOthers(t *testing.T) {
 // tells of them, and a worker that stops waits for them.
 func TestHeldRowsAmongMany(t *testing.T) {
 	t.Parallel()
-	site := newSite(t, testdb.StartPostgres(t))
+	site := newSite(t, SharedServer.Postgres(t))
 	for name, stopping := range map[string]bool{"at work": false, "while stopping": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -155,7 +154,7 @@ func (w *waiting) Exchange(ctx context.Context, x *engine.Exchange) error {
 // Of many jobs that are deleted another transaction holds some: the others are deleted, and the error names those.
 func TestHeldRowsOfDeleteMany(t *testing.T) {
 	t.Parallel()
-	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+	_, client, url := newSite(t, SharedServer.Postgres(t)).queue(t)
 	var ids, held []int64
 	tx, err := dial(t, url).Begin(t.Context())
 	must(t, err)
@@ -183,7 +182,7 @@ func TestHeldRowsOfDeleteMany(t *testing.T) {
 // Of failed jobs that are retried another transaction holds some: the others are retried, and the error names those.
 func TestHeldRowsOfRetryFailed(t *testing.T) {
 	t.Parallel()
-	_, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+	_, client, url := newSite(t, SharedServer.Postgres(t)).queue(t)
 	var held []int64
 	const n = 20
 	var ids []int64

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/engine"
-	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -16,7 +15,7 @@ import (
 // looks less and less often, down to about once a second, as its housekeeper does.
 func TestALockedDueRowIsNoBusyLoop(t *testing.T) {
 	t.Parallel()
-	site := newSite(t, testdb.StartPostgres(t))
+	site := newSite(t, SharedServer.Postgres(t))
 	for name, opts := range map[string][]jobs.EnqueueOption{
 		"pending":   nil,
 		"scheduled": {jobs.In(time.Microsecond)}, // due by the time that a worker looks, and not promoted

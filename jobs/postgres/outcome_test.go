@@ -150,12 +150,16 @@ func testAcknowledgementsAreTrue(t *testing.T, site *site) {
 	p := newProxy(t, url)
 	_, client := open(t, p.url(url))
 	var cuts atomic.Int64
+	each := 50
+	if testing.Short() {
+		each = 15
+	}
 	p.onCommit(func(int) fate { return []fate{pass, cutBefore, cutAfter}[rand.IntN(3)] }, func() { cuts.Add(1) })
 	var all sync.WaitGroup
 	var refused atomic.Int64
 	for writer := range 4 {
 		all.Go(func() {
-			for i := range 50 {
+			for i := range each {
 				kind := fmt.Sprintf("k%d-%d", writer, i)
 				_, err := client.Enqueue(t.Context(), kind, []byte("{}"))
 				switch have := rows(t, client, kind); {

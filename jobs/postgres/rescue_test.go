@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -16,7 +15,7 @@ import (
 // the second one and runs it: the first rescue, which knows neither that worker nor its attempt, leaves that job alone.
 func TestARescueBesideALiveWorker(t *testing.T) {
 	t.Parallel()
-	store, client, url := newSite(t, testdb.StartPostgres(t)).queue(t)
+	store, client, url := newSite(t, SharedServer.Postgres(t)).queue(t)
 	holder := dial(t, url)
 	exec(t, holder, "stall_rescue")
 	run(t, holder, "lock", 42)
