@@ -33,6 +33,7 @@ func actions() []action {
 	return []action{
 		{"/jobs/change", false, (*Handler).changeJobs},
 		{"/jobs/update", false, (*Handler).updateForm},
+		{"/users/forget", false, (*Handler).forgetForm},
 		{"/failed/retry", false, (*Handler).retryGroup},
 		{"/queues/pause", false, (*Handler).pauseForm},
 		{"/queues/resume", false, (*Handler).resumeForm},

@@ -16,6 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sqluice/sqluice/admin/chart"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -38,6 +39,7 @@ func (h *Handler) functions(names map[string]string) template.FuncMap {
 		"clock":        func(t time.Time) string { return t.UTC().Format("15:04") },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 		"span":         span,
+		"top":          top,
 		"between":      func(a, b time.Time) string { return span(b.Sub(a)) },
 		"number":       number,
 		"pretty":       pretty,
@@ -210,4 +212,12 @@ func clip(text string, most int) string {
 		return text
 	}
 	return string([]rune(text)[:most-1]) + "…"
+}
+
+// top returns the greatest value of a chart.
+func top(c chart.Chart) string {
+	if c.Unit == "ms" {
+		return span(time.Duration(c.Most() * float64(time.Millisecond)))
+	}
+	return number(int64(c.Most()))
 }

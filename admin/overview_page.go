@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sqluice/sqluice/admin/chart"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -159,20 +160,20 @@ func (o overview) Each() string {
 }
 
 // Throughput returns the chart of the jobs' outcomes.
-func (o overview) Throughput() chart {
-	return newChart("Jobs that ended, by the "+o.Each(), "jobs", o.Shown(),
-		countSeries("Done", "done", true, func(i inspect.Interval) int64 { return i.Done }),
-		countSeries("Retried", "pending", false, func(i inspect.Interval) int64 { return i.Retried }),
-		countSeries("Cancelled", "cancelled", false, func(i inspect.Interval) int64 { return i.Cancelled }),
-		countSeries("Failed", "failed", true, func(i inspect.Interval) int64 { return i.Failed }))
+func (o overview) Throughput() chart.Chart {
+	return chart.New("Jobs that ended, by the "+o.Each(), "jobs", o.Shown(),
+		chart.CountSeries("Done", "done", true, func(i inspect.Interval) int64 { return i.Done }),
+		chart.CountSeries("Retried", "pending", false, func(i inspect.Interval) int64 { return i.Retried }),
+		chart.CountSeries("Cancelled", "cancelled", false, func(i inspect.Interval) int64 { return i.Cancelled }),
+		chart.CountSeries("Failed", "failed", true, func(i inspect.Interval) int64 { return i.Failed }))
 }
 
 // Wait returns the chart of how long jobs waited for a worker.
-func (o overview) Wait() chart {
-	return newChart("How long jobs waited, by the "+o.Each(), "ms", o.Shown(), latencySeries(func(i inspect.Interval) inspect.Latency { return i.Wait })...)
+func (o overview) Wait() chart.Chart {
+	return chart.New("How long jobs waited, by the "+o.Each(), "ms", o.Shown(), chart.LatencySeries(func(i inspect.Interval) inspect.Latency { return i.Wait })...)
 }
 
 // Run returns the chart of how long jobs ran.
-func (o overview) Run() chart {
-	return newChart("How long jobs ran, by the "+o.Each(), "ms", o.Shown(), latencySeries(func(i inspect.Interval) inspect.Latency { return i.Run })...)
+func (o overview) Run() chart.Chart {
+	return chart.New("How long jobs ran, by the "+o.Each(), "ms", o.Shown(), chart.LatencySeries(func(i inspect.Interval) inspect.Latency { return i.Run })...)
 }

@@ -28,10 +28,3 @@ func Relative(t, now time.Time) string { return relative(t, now) }
 func Number(n int64) string { return number(n) }
 
 func Span(d time.Duration) string { return span(d) }
-
-// ChartPaths returns the paths of the only line of a chart.
-func ChartPaths(values []*float64) (line, area string) {
-	l := chartLine{Values: values}
-	c := chart{Lines: []chartLine{l}}
-	return c.Line(l), c.Area(l)
-}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sqluice/sqluice/admin/chart"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
@@ -54,9 +55,9 @@ func pausedKinds(q inspect.QueueInfo) (list []pausedKind) {
 }
 
 // Spark returns the chart of the jobs that ended in the last hour.
-func (q queueLine) Spark() chart {
-	return newChart("Jobs that ended in the last hour", "jobs", q.Hour,
-		countSeries("ended", "running", true, func(i inspect.Interval) int64 { return i.Done + i.Failed + i.Cancelled }))
+func (q queueLine) Spark() chart.Chart {
+	return chart.New("Jobs that ended in the last hour", "jobs", q.Hour,
+		chart.CountSeries("ended", "running", true, func(i inspect.Interval) int64 { return i.Done + i.Failed + i.Cancelled }))
 }
 
 // Paused reports whether the queue is paused.

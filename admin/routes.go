@@ -24,6 +24,7 @@ func routes() []route {
 		{http.MethodPost, "/bulk/retry", (*Handler).retryMany},
 		{http.MethodPost, "/bulk/cancel", (*Handler).cancelMany},
 		{http.MethodPost, "/bulk/delete", (*Handler).deleteMany},
+		{http.MethodPost, "/users/forget", (*Handler).forget},
 		{http.MethodGet, "/failed", (*Handler).failed},
 		{http.MethodGet, "/stats", (*Handler).stats},
 		{http.MethodGet, "/history", (*Handler).history},

@@ -269,7 +269,7 @@ type Querier interface {
 	ListJobs(ctx context.Context, ids string) ([]Job, error)
 	// ListJobsFrom lists jobs in the order of their ids, from after one on.
 	ListJobsFrom(ctx context.Context, arg ListJobsFromParams) ([]Job, error)
-	// ListJobsOfUser lists the jobs of a user from after one on, in the order of their ids.
+	// ListJobsOfUser lists the jobs of a user from after one on, in the order of their ids, and whether there is anything to erase.
 	ListJobsOfUser(ctx context.Context, arg ListJobsOfUserParams) ([]ListJobsOfUserRow, error)
 	// ListKindPauses lists the kinds that are paused, by queue.
 	ListKindPauses(ctx context.Context) ([]KindPause, error)

@@ -51,7 +51,13 @@ func (q *Queries) ForgetRefusals(ctx context.Context, jobID int64) error {
 }
 
 const listJobsOfUser = `-- name: ListJobsOfUser :many
-SELECT j.id, j.status FROM sqluice_jobs AS j
+SELECT j.id, j.status,
+  CAST(CASE WHEN j.payload <> '"[forgotten]"' OR j.metadata IS NOT NULL OR j.tags IS NOT NULL OR j.progress IS NOT NULL OR j.result IS NOT NULL
+      OR j.last_error IS NOT NULL
+      OR EXISTS (SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = j.id AND (e.message <> '[forgotten]' OR e.stack <> ''))
+      OR EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.message <> '[forgotten]')
+    THEN 1 ELSE 0 END AS BIGINT) AS carries
+FROM sqluice_jobs AS j
 WHERE j.user_id = CAST(?1 AS TEXT) AND j.id > CAST(?2 AS BIGINT) AND j.status <> 'deleted'
 ORDER BY j.id LIMIT CAST(?3 AS BIGINT)
 `
@@ -63,11 +69,12 @@ type ListJobsOfUserParams struct {
 }
 
 type ListJobsOfUserRow struct {
-	ID     int64  `json:"id"`
-	Status string `json:"status"`
+	ID      int64  `json:"id"`
+	Status  string `json:"status"`
+	Carries int64  `json:"carries"`
 }
 
-// ListJobsOfUser lists the jobs of a user from after one on, in the order of their ids.
+// ListJobsOfUser lists the jobs of a user from after one on, in the order of their ids, and whether there is anything to erase.
 func (q *Queries) ListJobsOfUser(ctx context.Context, arg ListJobsOfUserParams) ([]ListJobsOfUserRow, error) {
 	rows, err := q.db.QueryContext(ctx, listJobsOfUser, arg.UserID, arg.AfterID, arg.N)
 	if err != nil {
@@ -77,7 +84,7 @@ func (q *Queries) ListJobsOfUser(ctx context.Context, arg ListJobsOfUserParams) 
 	var items []ListJobsOfUserRow
 	for rows.Next() {
 		var i ListJobsOfUserRow
-		if err := rows.Scan(&i.ID, &i.Status); err != nil {
+		if err := rows.Scan(&i.ID, &i.Status, &i.Carries); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -83,6 +83,10 @@ func testForget(f *fixture) {
 	_, err = inspect.New(f.client).Forget(f.ctx, "")
 	wantInvalid(f, "an empty user id", err)
 
+	found, err := inspect.New(f.client).List(f.ctx, inspect.Filter{Text: jobs.Forgotten})
+	f.must(err)
+	want(f, "erased jobs that a search finds", len(found), 4)
+
 	// An erased job cannot be retried.
 	why, err := inspect.New(f.client).Why(f.ctx, failed)
 	f.must(err)

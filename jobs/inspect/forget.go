@@ -177,10 +177,11 @@ func (in *Inspector) eraseAllOf(ctx context.Context, userID string, done *Forgot
 	return in.eachOf(ctx, userID, func(rows []db.ListJobsOfUserRow) error {
 		var ended []int64
 		for _, row := range rows {
-			if jobs.Status(row.Status).Final() {
-				ended = append(ended, row.ID)
-			} else {
+			switch {
+			case !jobs.Status(row.Status).Final():
 				done.Live++
+			case row.Carries != 0: // the others are erased, by an earlier call
+				ended = append(ended, row.ID)
 			}
 		}
 		return apart(ctx, in.scope, ended, refused, func(ctx context.Context, part []int64) error {

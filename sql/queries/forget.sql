@@ -1,6 +1,12 @@
 -- name: ListJobsOfUser :many
--- ListJobsOfUser lists the jobs of a user from after one on, in the order of their ids.
-SELECT j.id, j.status FROM sqluice_jobs AS j
+-- ListJobsOfUser lists the jobs of a user from after one on, in the order of their ids, and whether there is anything to erase.
+SELECT j.id, j.status,
+  CAST(CASE WHEN j.payload <> '"[forgotten]"' OR j.metadata IS NOT NULL OR j.tags IS NOT NULL OR j.progress IS NOT NULL OR j.result IS NOT NULL
+      OR j.last_error IS NOT NULL
+      OR EXISTS (SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = j.id AND (e.message <> '[forgotten]' OR e.stack <> ''))
+      OR EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.message <> '[forgotten]')
+    THEN 1 ELSE 0 END AS BIGINT) AS carries
+FROM sqluice_jobs AS j
 WHERE j.user_id = CAST(@user_id AS TEXT) AND j.id > CAST(@after_id AS BIGINT) AND j.status <> 'deleted'
 ORDER BY j.id LIMIT CAST(@n AS BIGINT);
 

@@ -1,4 +1,4 @@
-package admin
+package chart
 
 import (
 	"encoding/json"
@@ -9,30 +9,30 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// chart holds lines over the same steps of time. Templates draw it as SVG, and the script replaces that by an interactive chart.
-type chart struct {
-	Title string      `json:"title"`
-	Unit  string      `json:"unit"`  // "jobs", or "ms"
-	Times []int64     `json:"times"` // the start of each step, in Unix seconds
-	Step  int64       `json:"step"`  // its length in seconds
-	Lines []chartLine `json:"lines"`
-	Until time.Time   `json:"-"`
-	Since time.Time   `json:"-"`
+// Chart holds lines over the same steps of time. Templates draw it as SVG, and the script replaces that by an interactive chart.
+type Chart struct {
+	Title string    `json:"title"`
+	Unit  string    `json:"unit"`  // "jobs", or "ms"
+	Times []int64   `json:"times"` // the start of each step, in Unix seconds
+	Step  int64     `json:"step"`  // its length in seconds
+	Lines []Line    `json:"lines"`
+	Until time.Time `json:"-"`
+	Since time.Time `json:"-"`
 }
 
-// chartLine is a line of a chart: a value for each step, nil if there is none.
-type chartLine struct {
+// Line is a line of a chart: a value for each step, nil if there is none.
+type Line struct {
 	Name   string     `json:"name"`
 	Class  string     `json:"class"` // of CSS: its colour
 	Area   bool       `json:"area"`  // the area below is filled
 	Values []*float64 `json:"values"`
 }
 
-// newChart returns a chart of a history.
-func newChart(title, unit string, h inspect.History, lines ...series) chart {
-	c := chart{Title: title, Unit: unit, Step: int64(h.Step / time.Second)}
+// New returns a chart of a history.
+func New(title, unit string, h inspect.History, lines ...Series) Chart {
+	c := Chart{Title: title, Unit: unit, Step: int64(h.Step / time.Second)}
 	for _, s := range lines {
-		line := chartLine{Name: s.name, Class: s.class, Area: s.area}
+		line := Line{Name: s.name, Class: s.class, Area: s.area}
 		for _, i := range h.Intervals {
 			line.Values = append(line.Values, s.value(i))
 		}
@@ -48,21 +48,21 @@ func newChart(title, unit string, h inspect.History, lines ...series) chart {
 	return c
 }
 
-// series says how a line's values come from the history.
-type series struct {
+// Series says how a line's values come from the history.
+type Series struct {
 	name, class string
 	area        bool
 	value       func(inspect.Interval) *float64
 }
 
-// countSeries returns a series of numbers of jobs.
-func countSeries(name, class string, area bool, of func(inspect.Interval) int64) series {
-	return series{name, class, area, func(i inspect.Interval) *float64 { return new(float64(of(i))) }}
+// CountSeries returns a series of numbers of jobs.
+func CountSeries(name, class string, area bool, of func(inspect.Interval) int64) Series {
+	return Series{name, class, area, func(i inspect.Interval) *float64 { return new(float64(of(i))) }}
 }
 
-// latencySeries returns the series of the quantiles of a duration.
-func latencySeries(of func(inspect.Interval) inspect.Latency) []series {
-	var list []series
+// LatencySeries returns the series of the quantiles of a duration.
+func LatencySeries(of func(inspect.Interval) inspect.Latency) []Series {
+	var list []Series
 	for _, quantile := range []struct {
 		name, class string
 		of          func(inspect.Latency) time.Duration
@@ -71,7 +71,7 @@ func latencySeries(of func(inspect.Interval) inspect.Latency) []series {
 		{"p90", "p90", func(l inspect.Latency) time.Duration { return l.P90 }},
 		{"p50", "p50", func(l inspect.Latency) time.Duration { return l.P50 }},
 	} {
-		list = append(list, series{quantile.name, quantile.class, false, func(i inspect.Interval) *float64 {
+		list = append(list, Series{quantile.name, quantile.class, false, func(i inspect.Interval) *float64 {
 			if of(i).Jobs == 0 {
 				return nil
 			}
@@ -82,13 +82,13 @@ func latencySeries(of func(inspect.Interval) inspect.Latency) []series {
 }
 
 // JSON returns the chart for the script.
-func (c chart) JSON() (string, error) {
+func (c Chart) JSON() (string, error) {
 	text, err := json.Marshal(c)
 	return string(text), err
 }
 
 // Most returns the greatest value, and 1 at least, so that it can be a divisor.
-func (c chart) Most() float64 {
+func (c Chart) Most() float64 {
 	most := 1.0
 	for _, line := range c.Lines {
 		for _, v := range line.Values {
@@ -100,21 +100,13 @@ func (c chart) Most() float64 {
 	return most
 }
 
-// Top returns the greatest value as text.
-func (c chart) Top() string {
-	if c.Unit == "ms" {
-		return span(time.Duration(c.Most() * float64(time.Millisecond)))
-	}
-	return number(int64(c.Most()))
-}
-
 // Line returns the SVG path of a line, in a picture that is 1000 wide and 100 high.
-func (c chart) Line(l chartLine) string { return c.path(l, false) }
+func (c Chart) Line(l Line) string { return c.path(l, false) }
 
 // Area returns the SVG path of the area below a line.
-func (c chart) Area(l chartLine) string { return c.path(l, true) }
+func (c Chart) Area(l Line) string { return c.path(l, true) }
 
-func (c chart) path(l chartLine, closed bool) string {
+func (c Chart) path(l Line, closed bool) string {
 	var out strings.Builder
 	most, wide := c.Most(), float64(max(1, len(l.Values)-1))
 	from := -1 // the step at which the current part of the line begins

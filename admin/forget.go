@@ -1,0 +1,83 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/sqluice/sqluice/jobs/inspect"
+)
+
+// forgetRequest is the body that forgets a user.
+type forgetRequest struct {
+	UserID string `json:"user_id"`
+}
+
+// forgotten says what was done about a user's jobs.
+type forgotten struct {
+	inspect.Forgotten
+	Complete bool `json:"complete"` // false: forget the user again, because jobs have not ended or the time was over
+}
+
+// forget forgets a user, see [inspect.Inspector.Forget], as far as one request comes.
+func (h *Handler) forget(r *http.Request) (answer, error) {
+	var q forgetRequest
+	if err := noQuery(r); err != nil {
+		return answer{}, err
+	}
+	if err := decode(r, &q); err != nil {
+		return answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), bulkTimeout)
+	defer cancel()
+	done, err := h.inspector.Forget(ctx, q.UserID)
+	result := forgotten{done, err == nil && done.Live == 0}
+	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() == nil && done.Cancelled+done.Erased+len(done.Schedules) > 0 {
+		h.logError(r, "a user is forgotten in part so far", err)
+		err = nil
+	}
+	return answer{body: result}, err
+}
+
+// forgetForm asks for a confirmation, and forgets a user.
+func (h *Handler) forgetForm(_ http.ResponseWriter, r *http.Request) (*view, flash, error) {
+	user := r.PostForm.Get("user_id")
+	if r.PostForm.Get("sure") == "" {
+		page, err := h.inspector.ListPage(r.Context(), inspect.Filter{UserID: user, Limit: maxNamed})
+		if err != nil {
+			return nil, flash{}, err
+		}
+		return h.confirm(r, question{
+			Text: fmt.Sprintf("Forget the user %s?", user), Button: "Forget the user", To: "/users/forget", Jobs: page.Jobs, More: page.Next != 0,
+			Note: "Live jobs of the user are cancelled, schedules of theirs are deleted, and payloads, metadata, tags, progress, results and errors " +
+				"of all their jobs are erased. It cannot be undone, and erased jobs cannot be retried. It does not reach backups, replicas, logs and " +
+				"what the database keeps of old rows until it is vacuumed.",
+		}, "user_id"), flash{}, nil
+	}
+	call, err := apiRequest(r, forgetRequest{user})
+	if err != nil {
+		return nil, flash{}, err
+	}
+	a, err := h.forget(call)
+	if err != nil {
+		return nil, flash{}, err
+	}
+	return nil, a.body.(forgotten).message(user), nil
+}
+
+// message says what was done.
+func (f forgotten) message(user string) flash {
+	text := fmt.Sprintf("User %s: %s cancelled, %s erased.", user, plural(f.Cancelled, "job", "jobs"), plural(f.Erased, "job", "jobs"))
+	if len(f.Schedules) > 0 {
+		text += fmt.Sprintf(" Deleted: %s %s.", plural(len(f.Schedules), "the schedule", "schedules"), strings.Join(f.Schedules, ", "))
+	}
+	switch {
+	case f.Live > 0:
+		text += fmt.Sprintf(" %s not ended: forget the user again when they have.", plural(f.Live, "job has", "jobs have"))
+	case !f.Complete:
+		text += " There are more: forget the user again."
+	}
+	return flash{OK: f.Complete, Text: text}
+}
