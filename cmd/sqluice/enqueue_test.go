@@ -239,4 +239,6 @@ func TestByteOrderMarksAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.fails(exitFailure, []string{"read the token", "byte order mark"}, "serve", "--token-file", file)
+	c.fails(exitFailure, []string{"read the keys", "byte order mark"}, "list", "--keys", file)
+	c.fails(exitFailure, []string{"read the secret", "byte order mark"}, "work", "--post", "k=https://example.com/", "--post-secret-file", file)
 }

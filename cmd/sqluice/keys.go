@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -26,11 +27,11 @@ func (a *app) clientOptions() ([]jobs.ClientOption, error) {
 	if name == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(name)
+	text, err := readSecret("keys", name)
 	if err != nil {
-		return nil, fmt.Errorf("read the keys: %w", err)
+		return nil, err
 	}
-	keys, err := parseKeys(string(text))
+	keys, err := parseKeys(text)
 	if err != nil {
 		return nil, usagef("the keys in %s: %w", shown(name), err)
 	}
@@ -39,6 +40,18 @@ func (a *app) clientOptions() ([]jobs.ClientOption, error) {
 		return nil, usagef("the keys in %s: %w", shown(name), err)
 	}
 	return []jobs.ClientOption{jobs.WithCipher(cipher)}, nil
+}
+
+// readSecret reads a file of keys, a token or a secret. A byte order mark, which no screen shows, would become a part of it.
+func readSecret(what, file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = core.CheckMark(shown(file), text)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the %s: %w", what, err)
+	}
+	return string(text), nil
 }
 
 // parseKeys parses a file of keys: a line for each, with its id and its secret in base64. No error has a part of a secret.

@@ -7,14 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sqluice/sqluice/admin"
-	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/metrics"
 )
@@ -132,14 +130,11 @@ func (a *app) token(file string) (string, error) {
 	if file == "" {
 		return strings.TrimSpace(a.getenv(tokenVariable)), nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := readSecret("token", file)
 	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
+		return "", err
 	}
-	if err := core.CheckMark(file, text); err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
-	}
-	token := strings.TrimSpace(string(text))
+	token := strings.TrimSpace(text)
 	if token == "" {
 		return "", fmt.Errorf("read the token: %s is empty", file)
 	}

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -166,20 +165,17 @@ func (f *postFlags) add(flags *pflag.FlagSet) {
 }
 
 // poster returns what posts for all kinds of --post.
-func (a *app) poster(f *workFlags) (*webhook.Poster, error) {
+func (a *app) poster(f *workFlags) (poster *webhook.Poster, err error) {
 	config := webhook.Config{Agent: "sqluice/" + programVersion(), Timeout: f.post.timeout, Private: f.post.private, Conns: f.concurrency}
 	if len(f.receivers) == 0 {
 		return webhook.New(config), nil
 	}
 	text := a.getenv(secretVariable)
 	if f.post.secretFile != "" {
-		data, err := os.ReadFile(f.post.secretFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the secret: %w", err)
+		if text, err = readSecret("secret", f.post.secretFile); err != nil {
+			return nil, err
 		}
-		text = string(data)
 	}
-	var err error
 	if config.Secrets, err = webhook.ParseSecrets(text); err != nil {
 		return nil, usagef("the secret of --post must %w", err)
 	}
