@@ -21,6 +21,7 @@ type engine struct {
 	clock  *clock
 	store  port.Store // by that clock
 	client *jobs.Client
+	keys   keyring
 	clear  func(context.Context) error // removes all rows
 
 	// begins are the ways in which an application can begin its transactions.
@@ -103,8 +104,13 @@ func (e *engine) restart(ctx context.Context) error {
 		return err
 	}
 	e.store = clocked{port.StoreOf(store), e.clock}
-	e.client = jobs.New(port.SealStore(e.store))
+	e.client = e.newClient(e.store)
 	return nil
+}
+
+// newClient returns a client that encrypts and decrypts with the keys of the sequence.
+func (e *engine) newClient(store port.Store) *jobs.Client {
+	return jobs.New(port.SealStore(store), jobs.WithCipher(e.keys.client)).Revealed()
 }
 
 // statements returns those of a file in testdata.
@@ -119,7 +125,7 @@ func statements(t *testing.T, file string) string {
 
 // reset makes the database as good as new, except for its next ids.
 func (e *engine) reset(ctx context.Context) error {
-	e.client, e.seen = jobs.New(port.SealStore(e.store)), view{}
+	e.client, e.seen = e.newClient(e.store), view{}
 	e.jobs, e.workers, e.locks = newIDs(), newIDs(), map[int64]workerLock{}
 	return e.clear(ctx)
 }

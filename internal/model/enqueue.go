@@ -94,7 +94,7 @@ func (q *queue) byRequestID(kind, id string) *job {
 func (q *queue) add(o order, payload []byte) *job {
 	q.lastJob++
 	j := &job{Job: o.Job}
-	j.ID, j.Payload = q.lastJob, payload
+	j.ID, j.Payload, j.keys.Payload = q.lastJob, payload, q.key
 	j.CreatedAt, j.UpdatedAt = q.now, q.now
 	j.RunAfter = q.now.Add(o.in + o.unique.quiet) // of which at most one is given
 	if !o.at.IsZero() {
@@ -138,6 +138,7 @@ func (q *queue) expire() int {
 	list := q.having(q.isOverdue)
 	for _, j := range list {
 		j.LastError = "not started by " + j.StartBy.Format("2006-01-02T15:04:05Z")
+		j.keys.LastError = ""
 		q.end(j, jobs.StatusCancelled)
 		j.errors = append(j.errors, attemptError{AttemptError: inspect.AttemptError{
 			Attempt: j.Attempt, Cause: jobs.CauseExpired, Message: j.LastError, EndedAt: q.now,

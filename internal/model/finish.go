@@ -28,7 +28,7 @@ func (q *queue) complete(fences []fence, results []json.RawMessage) []bool {
 	for i, f := range fences {
 		j := q.held(f)
 		if j != nil {
-			j.Result = results[i]
+			j.Result, j.keys.Result = results[i], q.key
 			q.end(j, jobs.StatusDone)
 		}
 		list = append(list, j != nil)
@@ -43,7 +43,7 @@ func (q *queue) completeTx(f fence, result json.RawMessage) int64 {
 		return 0
 	}
 	q.settle(j, jobs.StatusDone)
-	j.Result = result
+	j.Result, j.keys.Result = result, q.key
 	return 1
 }
 
@@ -97,7 +97,7 @@ func (q *queue) record(f fence, o outcome) (fate, bool) {
 		return "", false
 	}
 	if o.cause != "" {
-		j.errors = append(j.errors, attemptError{worker: f.worker, AttemptError: inspect.AttemptError{
+		j.errors = append(j.errors, attemptError{worker: f.worker, key: q.key, AttemptError: inspect.AttemptError{
 			Attempt: j.Attempt, Cause: o.cause, Message: o.message, Stack: o.stack, StartedAt: j.StartedAt, EndedAt: q.now,
 		}})
 	}
@@ -110,7 +110,8 @@ func (q *queue) record(f fence, o outcome) (fate, bool) {
 	}
 	switch o.fate {
 	case retried:
-		j.RunAfter, j.LastError = micros(q.now.Add(o.delay)), o.message
+		j.RunAfter = micros(q.now.Add(o.delay))
+		j.LastError, j.keys.LastError = o.message, q.key
 		q.another(j, status)
 	case snoozed:
 		j.RunAfter = micros(q.now.Add(o.delay))
@@ -120,10 +121,10 @@ func (q *queue) record(f fence, o outcome) (fate, bool) {
 		j.Uncounted++
 		q.another(j, jobs.StatusPending)
 	case failed:
-		j.LastError = o.message
+		j.LastError, j.keys.LastError = o.message, q.key
 		q.end(j, jobs.StatusFailed)
 	case cancelled:
-		j.LastError = o.message
+		j.LastError, j.keys.LastError = o.message, q.key
 		q.end(j, jobs.StatusCancelled)
 	}
 	return o.fate, true
@@ -150,7 +151,7 @@ func (q *queue) progress(f fence, text []byte) int64 {
 	if j == nil {
 		return 0
 	}
-	j.Progress, j.UpdatedAt = text, q.now
+	j.Progress, j.keys.Progress, j.UpdatedAt = text, q.key, q.now
 	return 1
 }
 

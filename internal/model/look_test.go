@@ -15,7 +15,7 @@ const page = 10
 // look reads the public API's view, with the model's ids.
 func (e *engine) look(ctx context.Context) (view, error) {
 	v := view{Jobs: map[int64]jobs.Job{}, Errors: map[int64][]inspect.AttemptError{}}
-	for _, part := range []func(context.Context, *view) error{e.lookAtJobs, e.lookAtStats, e.lookAtFailed, e.lookAtWorkers, e.lookAtSchedules, e.lookAtRules} {
+	for _, part := range []func(context.Context, *view) error{e.lookAtJobs, e.lookAtStats, e.lookAtFailed, e.lookAtWorkers, e.lookAtSchedules, e.lookAtRules, e.lookAtKeys} {
 		if err := part(ctx, &v); err != nil {
 			return v, err
 		}

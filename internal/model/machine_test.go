@@ -39,7 +39,11 @@ func checkModel(t *testing.T, c *clock, engines []*engine) {
 		m := &machine{ctx: ctx, engines: engines, clock: c, model: newQueue(start)}
 		c.set(start)
 		c.process.Store(0)
+		if rapid.Bool().Draw(t, "encrypt from the beginning") {
+			m.addKey()
+		}
 		for _, e := range engines {
+			e.keys = m.keys
 			if err := e.reset(ctx); err != nil {
 				t.Fatalf("clear %s: %v", e.name, err)
 			}
@@ -62,6 +66,8 @@ type machine struct {
 	clock   *clock
 	model   *queue
 	pruner  *pruner // of all processes; nil until its first pass
+	keys    keyring
+	added   int // keys
 	faults  []string
 }
 

@@ -34,7 +34,7 @@ func (q *queue) retry(id int64) error {
 	switch {
 	case j == nil:
 		return jobs.ErrNotFound
-	case j.Status != jobs.StatusFailed && j.Status != jobs.StatusCancelled && j.Status != jobs.StatusScheduled:
+	case j.Status != jobs.StatusFailed && j.Status != jobs.StatusCancelled && j.Status != jobs.StatusScheduled, j.isForgotten():
 		return jobs.ErrStatus
 	}
 	holder, successor := q.liveWith(keyOf{j.Kind, j.UniqueKey})

@@ -22,13 +22,15 @@ type queue struct {
 	periods    map[keyOf]period // the unique keys that were taken for a time
 	schedules  map[string]*schedule
 	rules      map[place]rule
-	lastJob    int64 // the largest id that was ever given
+	key        string // the id of the key that programs encrypt with; empty for none
+	lastJob    int64  // the largest id that was ever given
 	lastWorker int64
 }
 
 // job is a row as people see it, with its failed attempts in order.
 type job struct {
 	jobs.Job
+	keys   valueKeys
 	errors []attemptError
 }
 
@@ -36,6 +38,7 @@ type job struct {
 type attemptError struct {
 	inspect.AttemptError
 	worker int64
+	key    string // that its texts are encrypted with; empty for none
 }
 
 func newQueue(now time.Time) *queue {

@@ -37,10 +37,10 @@ func (q *queue) rescue(r rescue) {
 		case !j.CancelRequested.IsZero():
 			q.end(j, jobs.StatusCancelled)
 		case j.AttemptsLeft() == 0 || j.Crashes >= r.maxCrashes || r.failAll:
-			j.LastError = e.Message
+			j.LastError, j.keys.LastError = e.Message, ""
 			q.end(j, jobs.StatusFailed)
 		default:
-			j.LastError = e.Message
+			j.LastError, j.keys.LastError = e.Message, ""
 			q.another(j, jobs.StatusPending)
 		}
 	}

@@ -14,6 +14,8 @@ type schedule struct {
 	jobs.ScheduleInfo
 	every    time.Duration // whole seconds
 	priority int
+	user     string
+	key      string        // that its payload is encrypted with; empty for none
 	within   time.Duration // after its tick a job must start; 0 for no such bound
 	catchUp  int           // for how many missed ticks there are jobs
 	ticks    []jobs.ScheduleTick
@@ -55,11 +57,12 @@ func (s *schedule) index(tick time.Time) int {
 
 // putSchedule adds a schedule, or replaces what was said of it. Its next tick stays unless its times change.
 func (q *queue) putSchedule(s schedule) {
-	s.Start, s.Created, s.Updated = q.now, q.now, q.now
+	s.Start, s.Created, s.Updated, s.key = q.now, q.now, q.now, q.key
 	s.Next = s.next(q.now)
 	if old := q.schedules[s.Name]; old != nil {
 		if old.Kind == s.Kind && old.Queue == s.Queue && string(old.Payload) == string(s.Payload) && old.every == s.every &&
-			old.CatchUp == s.CatchUp && old.Overlap == s.Overlap && old.priority == s.priority && old.within == s.within {
+			old.CatchUp == s.CatchUp && old.Overlap == s.Overlap && old.priority == s.priority && old.within == s.within &&
+			old.user == s.user && old.key == s.key {
 			return
 		}
 		if old.every == s.every {
@@ -120,13 +123,14 @@ func (q *queue) runSchedule(name string) (int64, error) {
 // addTick adds the job of a tick.
 func (q *queue) addTick(s *schedule, tick time.Time) int64 {
 	o := order{Job: jobs.Job{
-		Kind: s.Kind, Queue: s.Queue, Priority: s.priority, MaxAttempts: jobs.DefaultMaxAttempts,
+		Kind: s.Kind, Queue: s.Queue, Priority: s.priority, MaxAttempts: jobs.DefaultMaxAttempts, UserID: s.user,
 		Metadata: encoded(map[string]any{"sqluice_schedule": struct {
 			Name string    `json:"name"`
 			Tick time.Time `json:"tick"`
 		}{s.Name, tick}}),
 	}}
 	j := q.add(o, s.Payload)
+	j.keys.Payload = s.key
 	if s.within != 0 {
 		j.StartBy = tick.Add(s.within)
 	}

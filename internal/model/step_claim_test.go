@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	port "github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -88,7 +89,7 @@ func claimed(j jobs.Job) jobs.Job {
 
 func (e *engine) claimedRow(r db.ClaimJobsRow, queue string) jobs.Job {
 	j := jobs.Job{
-		ID: e.jobs.from(r.ID), Kind: r.Kind, Queue: queue, Payload: json.RawMessage(r.Payload), Priority: int(r.Priority),
+		ID: e.jobs.from(r.ID), Kind: r.Kind, Queue: queue, Payload: e.keys.open(r.Kind, cipher.Payload, r.Payload), Priority: int(r.Priority),
 		RunAfter: time.UnixMicro(r.RunAfter).UTC(), Attempt: int(r.Attempt), Uncounted: int(r.Uncounted),
 		MaxAttempts: int(r.MaxAttempts), Crashes: int(r.Crashes), Timeout: time.Duration(r.Timeout) * time.Microsecond,
 		UniqueKey: deref(r.UniqueKey), RequestID: deref(r.RequestID), UserID: deref(r.UserID),

@@ -112,7 +112,7 @@ func (m *machine) drawDrain(t *rapid.T) drain {
 func (e *engine) drain(ctx context.Context, d drain, worker int64) ([]jobs.Job, error) {
 	var starts []jobs.Job
 	err := e.elsewhere(ctx, func(store port.Store) (err error) {
-		starts, err = e.drainWith(ctx, jobs.New(port.SealStore(store)), d)
+		starts, err = e.drainWith(ctx, e.newClient(store), d)
 		return err
 	})
 	if len(starts) > 0 && !e.workers.learn(worker, starts[0].WorkerID) {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -86,8 +87,8 @@ func (m *machine) complete(t *rapid.T) {
 	var result json.RawMessage
 	var column *string
 	if rapid.Bool().Draw(t, "with a result") {
-		result, column = text(t, "result"), new(string)
-		*column = string(result)
+		result = text(t, "result")
+		column = new(m.keys.stored(m.kindOf(f.job), cipher.Result, result))
 	}
 	want := m.model.completeTx(f, result)
 	t.Logf("complete %+v: %d", f, want)
@@ -172,7 +173,15 @@ func (m *machine) endOf(f fence) *lifecycle.End {
 		job = j.Job
 	}
 	job.ID, job.Attempt, job.WorkerID = f.job, int(f.attempt), f.worker
-	return &lifecycle.End{Job: &job}
+	return &lifecycle.End{Job: &job, Cipher: m.keys.values}
+}
+
+// kindOf returns the kind of a job; empty for one that is gone.
+func (m *machine) kindOf(id int64) string {
+	if j := m.model.job(id); j != nil {
+		return j.Kind
+	}
+	return ""
 }
 
 // finish records ends as a runner does. It reports of each whether its attempt was still held, and sets Recorded.
@@ -202,11 +211,12 @@ func (e *engine) finish(ctx context.Context, at time.Time, ends []*lifecycle.End
 func (m *machine) progress(t *rapid.T) {
 	f := m.fence(t)
 	data := text(t, "progress")
+	stored := m.keys.stored(m.kindOf(f.job), cipher.Progress, data)
 	want := m.model.progress(f, data)
 	t.Logf("progress of %+v: %d", f, want)
 	m.change(t, "progress", want, func(ctx context.Context, e *engine, q db.Querier) (int64, error) {
 		return q.SetJobProgress(ctx, db.SetJobProgressParams{
-			ProgressJson: string(data), Now: micro(m.model.now), ID: e.jobs.to(f.job), Attempt: f.attempt, WorkerID: e.workers.to(f.worker),
+			ProgressJson: stored, Now: micro(m.model.now), ID: e.jobs.to(f.job), Attempt: f.attempt, WorkerID: e.workers.to(f.worker),
 		})
 	})
 }

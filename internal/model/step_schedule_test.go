@@ -24,6 +24,9 @@ func (m *machine) putSchedule(t *rapid.T) {
 		within: pick(t, "start within", []time.Duration{0, 0, time.Second, time.Hour}),
 	}
 	s.Name, s.Kind, s.Queue, s.Payload = pick(t, "name", schedules), pick(t, "kind", kinds), pick(t, "queue", queues), text(t, "payload")
+	if seldom(t, "of a user", 3) {
+		s.user = pick(t, "user", users)
+	}
 	catchUp := pick(t, "catch up", []jobs.CatchUp{jobs.CatchUpLatest, jobs.CatchUpNone, "all"})
 	if catchUp == "all" {
 		s.catchUp = rapid.IntRange(1, 3).Draw(t, "at most")
@@ -33,8 +36,11 @@ func (m *machine) putSchedule(t *rapid.T) {
 	s.Spec, s.Zone, s.CatchUp, s.Overlap, s.Declared = "@every "+s.every.String(), "UTC", string(catchUp), string(overlap), true
 	m.model.putSchedule(s)
 	t.Logf("put schedule %+v", s)
-	theirs := jobs.NewSchedule(s.Name, s.Spec, s.Kind, s.Payload, catchUp, overlap,
-		jobs.Queue(s.Queue), jobs.Priority(s.priority), jobs.StartWithin(s.within))
+	parts := []jobs.ScheduleOption{catchUp, overlap, jobs.Queue(s.Queue), jobs.Priority(s.priority), jobs.StartWithin(s.within)}
+	if s.user != "" {
+		parts = append(parts, jobs.UserID(s.user))
+	}
+	theirs := jobs.NewSchedule(s.Name, s.Spec, s.Kind, s.Payload, parts...)
 	each(m, "put a schedule", struct{}{}, nil, func(e *engine) (struct{}, error) {
 		return struct{}{}, e.client.PutSchedule(m.ctx, theirs)
 	})

@@ -57,6 +57,7 @@ func (m *machine) steps() []step {
 	locked := workersWith(func(w *worker) bool { return w.endedAt.IsZero() && w.locked })
 	gone := workersWith(func(w *worker) bool { return !w.endedAt.IsZero() })
 
+	ofUser := jobsWith(func(j *job) bool { return j.UserID != "" })
 	scheduled := func() bool { return len(m.model.schedules) > 0 }
 
 	return []step{
@@ -104,6 +105,9 @@ func (m *machine) steps() []step {
 		{1, "prune unique keys", func() bool { return len(m.model.periods) > 0 }, m.prunePeriods},
 		{2, "change schedule", scheduled, m.changeSchedule},
 		{1, "run schedule", scheduled, m.runSchedule},
+		{2, "rekey", func() bool { return m.model.key != "" }, m.rekey},
+		{1, "change the key", always, m.changeKey},
+		{2, "forget user", ofUser, m.forgetUser},
 		{2, "expire", jobsWith(m.model.isOverdue), m.expire},
 	}
 }

@@ -12,11 +12,12 @@ func (m *machine) transaction(t *rapid.T) {
 		"enqueue": m.enqueue, "enqueue many": m.enqueueMany, "enqueue items": m.enqueueItems, "cancel": m.cancel, "retry": m.retry,
 		"retry failed": m.retryFailed, "delete": m.remove, "prune": m.prune, "pause": m.pause, "update": m.update,
 		"put schedule": m.putSchedule, "change schedule": m.changeSchedule, "run schedule": m.runSchedule,
-		"set rules": m.setRulesInTx, "remove rule": m.removeRule,
+		"set rules": m.setRulesInTx, "remove rule": m.removeRule, "forget user": m.forgetUser,
 	}
 	names := []string{
 		"enqueue", "enqueue many", "enqueue items", "cancel", "retry", "retry failed", "delete", "prune", "pause", "update",
 		"put schedule", "change schedule", "run schedule", "set rules", "remove rule",
+		"forget user",
 	}
 	before := m.model.clone()
 	committed := false

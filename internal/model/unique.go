@@ -92,6 +92,7 @@ func (q *queue) replace(j *job, o order, payload []byte) {
 	if at, debounced := q.debounced(j, o.unique); debounced {
 		j.RunAfter, moved = at.Add(min(late, q.room(j, at, o.unique))), true
 	}
+	j.keys.Payload = q.key
 	j.Payload, j.Queue, j.Priority, j.MaxAttempts, j.Timeout = payload, o.Queue, o.Priority, o.MaxAttempts, o.Timeout
 	j.UserID, j.Tags, j.Metadata, j.UpdatedAt = o.UserID, o.Tags, o.Metadata, q.now.Add(late)
 	j.StartBy = q.startBy(j.RunAfter, o.within)

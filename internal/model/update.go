@@ -36,7 +36,7 @@ func (q *queue) update(id int64, u update) error {
 	set(&j.Queue, u.queue)
 	set(&j.RunAfter, u.runAfter)
 	if u.payload != nil {
-		j.Payload = u.payload
+		j.Payload, j.keys.Payload = u.payload, q.key
 	}
 	j.UpdatedAt = q.now
 	return nil

@@ -26,6 +26,10 @@ type view struct {
 	Ticks     map[string][]jobs.ScheduleTick // by schedule, newest first
 
 	Retentions []inspect.RetentionRule
+
+	Keys         map[int64]valueKeys  // of each job
+	ErrorKeys    map[int64][]textKeys // of each job, in the order of its attempts
+	ScheduleKeys map[string]string    // by schedule
 }
 
 func (q *queue) view() view {
@@ -34,6 +38,7 @@ func (q *queue) view() view {
 		Queues: q.queues(), Workers: q.workerInfos(), Retentions: q.retentions(),
 	}
 	v.Schedules, v.Ticks = q.scheduleInfos()
+	v.Keys, v.ErrorKeys, v.ScheduleKeys = q.keyView()
 	for _, j := range slices.Backward(q.jobs) {
 		v.Order = append(v.Order, j.ID)
 		v.Jobs[j.ID] = j.Job
@@ -72,15 +77,16 @@ func (q *queue) list(f inspect.Filter) []jobs.Job {
 	return list
 }
 
-// report groups failed jobs by kind and error.
+// report groups failed jobs by kind and error. Equal errors that are encrypted with two keys are two groups.
 func (q *queue) report(f inspect.FailedFilter) []inspect.FailedGroup {
-	type key struct{ kind, message string }
+	type key struct{ kind, message, key string }
 	groups := map[key]*inspect.FailedGroup{}
 	for _, j := range q.failed(f) {
-		g := groups[key{j.Kind, j.LastError}]
+		k := key{j.Kind, j.LastError, j.keysOf().LastError}
+		g := groups[k]
 		if g == nil { // failed gives the latest first
 			g = &inspect.FailedGroup{Kind: j.Kind, Error: j.LastError, LastSeen: j.FinishedAt}
-			groups[key{j.Kind, j.LastError}] = g
+			groups[k] = g
 		}
 		g.Jobs, g.FirstSeen, g.ExampleID = g.Jobs+1, j.FinishedAt, max(g.ExampleID, j.ID)
 	}
