@@ -16,6 +16,7 @@ type Row struct {
 	Done    bool
 	By      int    // the attempt whose result it has; 0 when it has none
 	Tick    string // of the schedule that enqueued it; empty when none did
+	Erased  bool   // it carries nothing any more; then its key is not known
 }
 
 // Report is the result of a check. Broken promises are listed one by one.
@@ -28,6 +29,7 @@ type Report struct {
 	Updated   int // changes that were acknowledged
 	Started   int // jobs
 	Ticks     int // that have a job
+	Forgotten int // jobs of forgotten users
 	Starts    int // attempts
 
 	Lost       []string // acknowledged, and gone, not run, not done, or done without a handler's return
@@ -35,12 +37,14 @@ type Report struct {
 	Doubled    []string // attempts that were started twice, jobs that were started after their end, and ticks with two jobs
 	Stale      []string // completions that were accepted from an attempt that was over
 	Unique     []string // jobs that were live at the same time with one unique key, but for the running one and its successor
+	Changed    []string // runs whose handler got other bytes than were enqueued
+	Left       []string // of forgotten users: jobs that carry something, and runs that began after the receipt
 	Older      []string // runs that saw another payload or priority than the newest acknowledged one, or at another time than promised
 }
 
 // Faults returns the number of broken promises.
 func (r Report) Faults() int {
-	return len(r.Lost) + len(r.Unexpected) + len(r.Doubled) + len(r.Stale) + len(r.Unique) + len(r.Older)
+	return len(r.Lost) + len(r.Unexpected) + len(r.Doubled) + len(r.Stale) + len(r.Unique) + len(r.Changed) + len(r.Left) + len(r.Older)
 }
 
 // Check compares events, of all processes and in any order, with each other and with the jobs that are there after all
@@ -48,12 +52,14 @@ func (r Report) Faults() int {
 func Check(events []Event, rows []Row) Report {
 	c := collect(events)
 	var r Report
-	c.checkEnqueues(&r, c.checkTicks(&r, rows))
+	c.checkPayloads(&r)
 	c.checkStarts(&r)
 	c.checkEnds(&r, rows)
+	rows = c.checkForgotten(&r, rows)
+	c.checkEnqueues(&r, c.checkTicks(&r, rows))
 	c.checkUnique(&r)
 	c.checkWrites(&r, rows)
-	for _, list := range [][]string{r.Lost, r.Unexpected, r.Doubled, r.Stale, r.Unique, r.Older} {
+	for _, list := range [][]string{r.Lost, r.Unexpected, r.Doubled, r.Stale, r.Unique, r.Changed, r.Left, r.Older} {
 		slices.Sort(list)
 	}
 	return r
@@ -72,6 +78,8 @@ type enqueue struct {
 	replaced      bool
 	priority      int
 	quiet, atMost int64
+
+	payload, user string
 }
 
 // attempt names an attempt of a job.
@@ -90,29 +98,35 @@ type work struct {
 	ok      map[int][]int64
 	stale   map[int]bool
 
-	tick     bool // a schedule enqueued it
+	apart    bool // a schedule enqueued it, or its user was forgotten
 	returned bool // a handler's return was recorded, or an event that implies it
 }
 
 // collected holds events by their subject.
 type collected struct {
-	enqueues map[string]*enqueue
-	jobs     map[int64]*work
-	starts   map[attempt][]Event
+	enqueues  map[string]*enqueue
+	jobs      map[int64]*work
+	starts    map[attempt][]Event
+	forgotten map[string]int64 // when users were, the first time
 }
 
 func collect(events []Event) *collected {
-	c := &collected{enqueues: map[string]*enqueue{}, jobs: map[int64]*work{}, starts: map[attempt][]Event{}}
+	c := &collected{enqueues: map[string]*enqueue{}, jobs: map[int64]*work{}, starts: map[attempt][]Event{}, forgotten: map[string]int64{}}
 	for _, e := range events {
 		switch e.What {
 		case Invoke:
 			q := c.enqueue(e)
 			q.asked, q.mode, q.priority, q.quiet, q.atMost = e.At, e.Mode, e.Priority, e.Quiet, e.AtMost
+			q.payload, q.user = e.Payload, e.User
 		case Acked, Refused, Unknown:
 			q := c.enqueue(e)
 			q.outcome, q.job, q.existed, q.replaced, q.at = e.What, e.Job, e.Existed, e.Replaced, e.At
 		case Start, Return, Ok, Stale:
 			c.work(e)
+		case Forgotten:
+			if at, there := c.forgotten[e.User]; !there || e.At < at {
+				c.forgotten[e.User] = e.At
+			}
 		}
 	}
 	return c
@@ -179,7 +193,7 @@ func (c *collected) checkTicks(r *Report, rows []Row) (others []Row) {
 			r.Lost = append(r.Lost, fmt.Sprintf("job %d of %s is done, and no handler of it has returned", row.ID, row.Tick))
 		}
 		if w != nil {
-			w.tick = true
+			w.apart = true
 		}
 	}
 	for tick, ids := range ticks {
@@ -211,7 +225,7 @@ func (c *collected) checkEnqueues(r *Report, rows []Row) {
 		}
 	}
 	for id, w := range c.jobs {
-		if !w.tick && !c.written(w.key) {
+		if !w.apart && !c.written(w.key) {
 			note(w.key, id)
 		}
 	}

@@ -62,6 +62,22 @@ func TestNothingIsFoundWhereNothingIsWrong(t *testing.T) {
 	}
 }
 
+// forgetting makes the first job one of a user who is forgotten before its end is recorded.
+func forgetting(events []Event) []Event {
+	events[0].User = "ann"
+	events = slices.DeleteFunc(events, func(e Event) bool { return e.What == Ok && e.Job == 1 })
+	return append(events, Event{What: Forgotten, User: "ann", Process: "f", At: 28})
+}
+
+func TestForgottenJobsNeedNotBeDone(t *testing.T) {
+	events, rows := good()
+	rows[0] = Row{ID: 1, Attempt: 1, Erased: true}
+	want := Report{Acked: 1, Refused: 1, Recovered: 1, Missed: 1, Forgotten: 1, Started: 3, Starts: 4}
+	if have := Check(forgetting(events), rows); !reflect.DeepEqual(have, want) {
+		t.Errorf("the report is %+v", have)
+	}
+}
+
 // Each sort of violation is planted into the good history, and is the only finding.
 func TestPlantedViolations(t *testing.T) {
 	lost := func(r Report) []string { return r.Lost }
@@ -69,6 +85,8 @@ func TestPlantedViolations(t *testing.T) {
 	doubled := func(r Report) []string { return r.Doubled }
 	stale := func(r Report) []string { return r.Stale }
 	unique := func(r Report) []string { return r.Unique }
+	changed := func(r Report) []string { return r.Changed }
+	left := func(r Report) []string { return r.Left }
 	add := func(list ...Event) func([]Event, []Row) ([]Event, []Row) {
 		return func(events []Event, rows []Row) ([]Event, []Row) { return append(events, list...), rows }
 	}
@@ -107,6 +125,18 @@ func TestPlantedViolations(t *testing.T) {
 		"ExistedUnderAnotherKey": {add(Event{What: Invoke, Key: "seven", Unique: "v", At: 35},
 			Event{What: Acked, Key: "seven", Unique: "v", Job: 2, Existed: true, At: 36}), unique,
 			`"seven" was not added because of job 2, whose unique key is "u" and not "v"`},
+		"OtherBytes": {func(e []Event, r []Row) ([]Event, []Row) {
+			e[0].Payload, e[2].Payload = Digest([]byte("1")), Digest([]byte("2"))
+			return e, r
+		}, changed, `attempt 1 of job 1 got other bytes than "one" was enqueued with`},
+		"ForgottenAndNotErased": {func(e []Event, r []Row) ([]Event, []Row) { return forgetting(e), r }, left,
+			`"one", job 1 of the forgotten user "ann", is not erased`},
+		"ForgottenAndGone": {func(e []Event, r []Row) ([]Event, []Row) { return forgetting(e), r[1:] }, lost,
+			`"one", job 1 of the forgotten user "ann", was acknowledged and is gone`},
+		"ForgottenAndRun": {func(e []Event, r []Row) ([]Event, []Row) {
+			r[0] = Row{ID: 1, Attempt: 2, Erased: true}
+			return append(forgetting(e), Event{What: Start, Key: "one", Job: 1, Attempt: 2, Process: "b", At: 29}), r
+		}, left, `attempt 2 of job 1 began after its user "ann" had been forgotten`},
 		"TickTwice": {func(e []Event, r []Row) ([]Event, []Row) {
 			for id := int64(9); id < 11; id++ {
 				e = append(e, Event{What: Start, Job: id, Attempt: 1, At: 70}, Event{What: Ok, Job: id, Attempt: 1, At: 71})

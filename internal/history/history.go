@@ -33,6 +33,9 @@ const (
 	Return What = "return"
 	Ok     What = "ok"
 	Stale  What = "stale"
+
+	// Forgotten says that a user was forgotten, all of whose jobs had been enqueued before.
+	Forgotten What = "forgotten"
 )
 
 // Mode says that the payload of a job may become another one, so that the key of its enqueue is not the one that it runs with.
@@ -54,6 +57,8 @@ type Event struct {
 	Job     int64  `json:"job,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
 	Existed bool   `json:"existed,omitempty"`
+	Payload string `json:"payload,omitempty"` // its Digest: of an Invoke what is enqueued, of a Start what the handler got
+	User    string `json:"user,omitempty"`    // of an Invoke and a Forgotten
 	Process string `json:"process"`
 	At      int64  `json:"at"`
 
