@@ -23,6 +23,7 @@ import (
 	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 )
 
@@ -287,10 +288,11 @@ func (f *fleet) judge(ctx context.Context) ([]history.Event, []jobs.Job, error) 
 	rows := make([]history.Row, len(list))
 	for i, job := range list {
 		var p label
-		if err := json.Unmarshal(job.Payload, &p); err != nil {
+		erased := string(job.Payload) == jobtype.ForgottenJSON
+		if err := json.Unmarshal(job.Payload, &p); err != nil && !erased {
 			return nil, nil, fmt.Errorf("job %d: %w", job.ID, err)
 		}
-		rows[i] = history.Row{ID: job.ID, Key: p.Key, Attempt: job.Attempt, Done: job.Status == jobs.StatusDone}
+		rows[i] = history.Row{ID: job.ID, Key: p.Key, Attempt: job.Attempt, Done: job.Status == jobs.StatusDone, Erased: erased}
 		if name := job.Schedule(); name != "" {
 			rows[i].Tick = fmt.Sprintf("the tick %s of %q", job.Tick(), name)
 		}
@@ -304,8 +306,8 @@ func (f *fleet) judge(ctx context.Context) ([]history.Event, []jobs.Job, error) 
 	}
 	report := history.Check(events, rows)
 	f.report = report
-	f.trial.find(tally{lost: report.Lost, doubled: report.Doubled, stale: report.Stale, other: slices.Concat(report.Unexpected, report.Unique, report.Older)})
-	f.trial.count(report.Acked+report.Recovered+report.Ticks, 0)
+	f.trial.find(tally{lost: report.Lost, doubled: report.Doubled, stale: report.Stale, other: slices.Concat(report.Unexpected, report.Unique, report.Changed, report.Left, report.Older)})
+	f.trial.count(report.Acked+report.Recovered+report.Ticks+report.Forgotten, 0)
 	seen := map[history.What]int{}
 	for _, e := range events {
 		seen[e.What]++

@@ -48,6 +48,10 @@ type role struct {
 	Modes    bool          // an enqueuer's jobs are also replaced, by unique modes, and updated
 
 	Schedules []string // that it declares: see everySecond
+
+	Keys  []string // the ids of the keys that it encrypts and decrypts with; none encrypt nothing
+	User  string   // whose jobs an enqueuer adds, or who is forgotten
+	Fails bool     // a handler fails now and then
 }
 
 func (r role) play() error {
@@ -67,7 +71,11 @@ func (r role) play() error {
 	if err != nil {
 		return errors.Join(err, notes.close())
 	}
-	p := &player{role: r, notes: notes, client: jobs.New(store), random: rand.New(rand.NewPCG(r.Seed, 0))}
+	encryption, err := cipherOf(r.Keys)
+	if err != nil {
+		return errors.Join(err, store.Close(), notes.close())
+	}
+	p := &player{role: r, notes: notes, client: jobs.New(store, jobs.WithCipher(encryption)), random: rand.New(rand.NewPCG(r.Seed, 0))}
 	switch r.Do {
 	case "enqueue":
 		err = p.enqueue(ctx)
@@ -77,6 +85,10 @@ func (r role) play() error {
 		err = p.workInPrison(ctx)
 	case doMisfits:
 		err = p.workWithMisfits(ctx)
+	case doRekey:
+		err = p.rekey(ctx)
+	case doForget:
+		err = p.forget(ctx)
 	default:
 		err = p.work(ctx)
 	}
@@ -161,7 +173,7 @@ func (p *player) call(ctx context.Context, call, most int) (acked int, err error
 	case 0:
 		size = min(most, 10)
 	case 1:
-		unique = fmt.Sprint("unique ", p.number(uniqueKeys))
+		unique = fmt.Sprint("unique ", p.User, p.number(uniqueKeys)) // of one user: the job may be cancelled with the user
 	case 4:
 		return p.replace(ctx, fmt.Sprintf("%s/%d", p.Name, call))
 	case 5:
@@ -174,7 +186,8 @@ func (p *player) call(ctx context.Context, call, most int) (acked int, err error
 		if payloads[i], err = json.Marshal(label{Key: keys[i], Pad: strings.Repeat("x", p.Pad)}); err != nil {
 			return 0, err
 		}
-		if err := p.notes.Write(history.Event{What: history.Invoke, Key: keys[i], Unique: unique}); err != nil {
+		e := history.Event{What: history.Invoke, Key: keys[i], Unique: unique, Payload: history.Digest(payloads[i]), User: p.User}
+		if err := p.notes.Write(e); err != nil {
 			return 0, err
 		}
 	}
@@ -220,6 +233,9 @@ func (p *player) add(ctx context.Context, payloads []json.RawMessage, unique str
 	options := []jobs.EnqueueOption{attempts}
 	if p.Delay > 0 {
 		options = append(options, jobs.In(time.Duration(p.number(int(p.Delay)))))
+	}
+	if p.User != "" {
+		options = append(options, jobs.UserID(p.User), jobs.Priority(1)) // before others: some must run when the user is forgotten
 	}
 	if len(payloads) > 1 {
 		ids, err = receipts.IDs(p.client.EnqueueMany(ctx, kind, payloads, options...))
@@ -274,6 +290,7 @@ func (p *player) handle(ctx context.Context, job jobs.Job, args label, released 
 	err := p.notes.Write(history.Event{
 		What: history.Start, Key: args.Key, Job: job.ID, Attempt: job.Attempt, Priority: job.Priority,
 		Due: job.RunAfter.UnixMicro(), Created: job.CreatedAt.UnixMicro(), Claimed: job.StartedAt.UnixMicro(),
+		Payload: history.Digest(job.Payload),
 	})
 	if err != nil {
 		return err
@@ -296,6 +313,9 @@ func (p *player) handle(ctx context.Context, job jobs.Job, args label, released 
 		if !errors.Is(context.Cause(ctx), jobs.ErrLeaseLost) {
 			return ctx.Err()
 		}
+	}
+	if err := p.failsNow(ctx, job, args); err != nil {
+		return err
 	}
 	if err := job.SetResult(outcome{job.Attempt, p.Name}); err != nil {
 		return err

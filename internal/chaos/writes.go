@@ -54,10 +54,15 @@ func (p *player) addAndUpdate(ctx context.Context, key string) (acked int, err e
 	}
 	for i := range 1 + p.number(8) {
 		e := history.Event{What: history.Invoke, Key: fmt.Sprintf("%s/update %d", key, i), Mode: history.Update, Job: receipt.ID, Priority: p.number(3)}
+		payload, err := json.Marshal(label{Key: e.Key})
+		if err != nil {
+			return 1, err
+		}
+		e.Payload = history.Digest(payload)
 		if err := p.notes.Write(e); err != nil {
 			return 1, err
 		}
-		told := p.client.Update(context.WithoutCancel(ctx), receipt.ID, jobs.SetPayload(label{Key: e.Key}), jobs.SetPriority(e.Priority))
+		told := p.client.Update(context.WithoutCancel(ctx), receipt.ID, jobs.SetPayload(json.RawMessage(payload)), jobs.SetPriority(e.Priority))
 		answer := answered(e, jobs.Receipt{ID: receipt.ID, Existed: true, Replaced: true}, told)
 		if err := p.notes.Write(answer); err != nil {
 			return 1, err
@@ -78,6 +83,7 @@ func (p *player) write(ctx context.Context, e history.Event, option jobs.Enqueue
 	if err != nil {
 		return jobs.Receipt{}, err
 	}
+	e.Payload = history.Digest(payload)
 	if err := p.notes.Write(e); err != nil {
 		return jobs.Receipt{}, err
 	}
