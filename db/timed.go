@@ -1217,6 +1217,13 @@ func (q timed) SetWorkerQueues(ctx context.Context, arg SetWorkerQueuesParams) (
 	return value, err
 }
 
+func (q timed) SkipOwedTicks(ctx context.Context, arg SkipOwedTicksParams) error {
+	began := time.Now()
+	err := q.own.SkipOwedTicks(ctx, arg)
+	q.hook("SkipOwedTicks", time.Since(began), err)
+	return err
+}
+
 func (q timed) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.SnoozeJob(ctx, arg)

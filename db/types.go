@@ -166,6 +166,7 @@ type (
 	SetScheduleFaultParams        = sqlite.SetScheduleFaultParams
 	SetUniqueKeyJobParams         = sqlite.SetUniqueKeyJobParams
 	SetWorkerQueuesParams         = sqlite.SetWorkerQueuesParams
+	SkipOwedTicksParams           = sqlite.SkipOwedTicksParams
 	SnoozeJobParams               = sqlite.SnoozeJobParams
 	TakeJobChangesParams          = sqlite.TakeJobChangesParams
 	TakeJobChangesRow             = sqlite.TakeJobChangesRow

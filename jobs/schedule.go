@@ -157,7 +157,7 @@ func (c *Client) PutSchedule(ctx context.Context, s Schedule) error {
 	}
 	if err == nil {
 		_, err = c.changeSchedule(ctx, jobtype.ActionSchedule, s.name, func(ctx context.Context, q db.Querier, _ time.Time) (bool, error) {
-			if err := c.checkReplaced(ctx, q, s.name); err != nil {
+			if err := c.checkReplaced(ctx, q, s); err != nil {
 				return false, err
 			}
 			return true, q.PutSchedule(ctx, row)
@@ -169,12 +169,13 @@ func (c *Client) PutSchedule(ctx context.Context, s Schedule) error {
 	return nil
 }
 
-// checkReplaced returns an error if the client has no cipher and a schedule's payload is encrypted.
-func (c *Client) checkReplaced(ctx context.Context, q db.Querier, name string) error {
-	if c.scope().Cipher != nil {
-		return nil
+// checkReplaced returns an error if the payload is one of a schedule as it was shown, without its secrets, or if it would take the place of
+// an encrypted one and the client has no cipher.
+func (c *Client) checkReplaced(ctx context.Context, q db.Querier, s Schedule) error {
+	if err := lifecycle.CheckShown(ctx, q, s.job.kind, s.payload); err != nil || c.scope().Cipher != nil {
+		return err
 	}
-	there, err := schedule.Get(ctx, q, name)
+	there, err := schedule.Get(ctx, q, s.name)
 	if errors.Is(err, ErrNoSchedule) {
 		return nil
 	}

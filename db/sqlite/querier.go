@@ -411,6 +411,8 @@ type Querier interface {
 	SetUniqueKeyJob(ctx context.Context, arg SetUniqueKeyJobParams) error
 	// SetWorkerQueues says which queues a worker serves by now, a JSON object of slots; zero rows mean that it was declared dead.
 	SetWorkerQueues(ctx context.Context, arg SetWorkerQueuesParams) (int64, error)
+	// SkipOwedTicks notes that nothing comes of a tick that a schedule owed.
+	SkipOwedTicks(ctx context.Context, arg SkipOwedTicksParams) error
 	// SnoozeJob puts a job off until run_after; the attempt does not count.
 	SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, error)
 	// TakeJobChanges removes up to n notes after an id and returns them.

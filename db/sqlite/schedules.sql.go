@@ -510,7 +510,7 @@ ON CONFLICT (name) DO UPDATE SET
     start_at = CASE WHEN sqluice_schedules.spec = excluded.spec AND sqluice_schedules.zone = excluded.zone
         THEN sqluice_schedules.start_at ELSE excluded.start_at END,
     next_at = CASE WHEN sqluice_schedules.spec = excluded.spec AND sqluice_schedules.zone = excluded.zone
-        AND sqluice_schedules.fault IS NULL THEN sqluice_schedules.next_at ELSE excluded.next_at END,
+        THEN sqluice_schedules.next_at ELSE excluded.next_at END,
     fault = NULL, version = sqluice_schedules.version + 1, updated_at = excluded.updated_at
 WHERE sqluice_schedules.kind <> excluded.kind OR sqluice_schedules.queue <> excluded.queue OR sqluice_schedules.payload <> excluded.payload
    OR sqluice_schedules.options <> excluded.options OR sqluice_schedules.spec <> excluded.spec OR sqluice_schedules.zone <> excluded.zone
@@ -592,6 +592,22 @@ type SetScheduleFaultParams struct {
 // SetScheduleFault notes why a worker could not enqueue a schedule's job.
 func (q *Queries) SetScheduleFault(ctx context.Context, arg SetScheduleFaultParams) error {
 	_, err := q.db.ExecContext(ctx, setScheduleFault, arg.Fault, arg.Now, arg.Name)
+	return err
+}
+
+const skipOwedTicks = `-- name: SkipOwedTicks :exec
+UPDATE sqluice_schedule_ticks SET outcome = 'skipped', at = CAST(?1 AS BIGINT)
+WHERE schedule = CAST(?2 AS TEXT) AND outcome = 'owed'
+`
+
+type SkipOwedTicksParams struct {
+	Now      int64  `json:"now"`
+	Schedule string `json:"schedule"`
+}
+
+// SkipOwedTicks notes that nothing comes of a tick that a schedule owed.
+func (q *Queries) SkipOwedTicks(ctx context.Context, arg SkipOwedTicksParams) error {
+	_, err := q.db.ExecContext(ctx, skipOwedTicks, arg.Now, arg.Schedule)
 	return err
 }
 

@@ -32,7 +32,7 @@ func RunRefusals(t *testing.T, open Open, exec func(ctx context.Context, store S
 	for name, run := range map[string]func(*fixture, func(*fixture, string)){
 		"Many": testRefusalsOfMany, "OnePerUser": testOnePerUser, "OneWaits": testOneWaits, "Drain": testRefusalsInADrain, "ByHand": testRefusalsByHand,
 		"Rescue": testRefusedRescue, "Counts": testRefusedCounts, "Workers": testRefusedWorkers,
-		"Expiry": testRefusedExpiry, "Schedule": testRefusedSchedule, "Pauses": testRefusedPauses,
+		"Expiry": testRefusedExpiry, "Schedule": testRefusedSchedule, "ScheduleCancel": testIgnoredCancelOfASchedule, "Pauses": testRefusedPauses,
 		"Times": testRefusalTimes, "Renewal": testRefusedRenewal, "PassesBesideKept": testPassesBesideKept, "Changes": testRefusedChanges,
 	} {
 		t.Run(name, func(t *testing.T) {

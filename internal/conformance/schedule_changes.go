@@ -174,6 +174,7 @@ func testScheduleSensitive(f *fixture) {
 	if text := string(info.Payload) + string(info.Options); strings.Contains(text, "secret") || !strings.Contains(text, "open") {
 		f.Errorf("what is shown is %s", text)
 	}
+	wantInvalid(f, "a payload as it was shown", f.client.PutSchedule(f.ctx, jobs.NewSchedule("s", "@every 1m", "k", info.Payload)))
 	info, err = f.client.Revealed().GetSchedule(f.ctx, "s")
 	f.must(err)
 	if text := string(info.Payload) + string(info.Options); strings.Count(text, "secret") != 2 {

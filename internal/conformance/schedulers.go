@@ -27,6 +27,7 @@ var schedulerTests = []test{
 	{"ARefusedJobHoldsUpNoOther", testScheduleRefused},
 	{"ManyAtOnce", testManySchedules},
 	{"BesideACallersTransaction", testScheduleBesideATransaction},
+	{"BesideALockedJob", testScheduleBesideALockedJob},
 	{"ClosedQueue", testScheduleClosed},
 }
 
@@ -173,12 +174,26 @@ func testRefusedSchedule(f *fixture, rules func(*fixture, string)) {
 	if info.State() != jobs.ScheduleFaulty || !strings.Contains(info.Fault, "no such job today") {
 		f.Errorf("the bad one is %s: %q", info.State(), info.Fault)
 	}
+	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("bad", "@every 1s", "refused", json.RawMessage("{}"))))
+	again, err := f.client.GetSchedule(f.ctx, "bad")
+	f.must(err)
+	want(f, "the tick that is due after a runner has declared the bad one again", again.Next, info.Next)
 	rules(f, "refuse_kind_gone")
 	for receive(f, "a job of the bad one", ran) != "refused" {
 	}
 	info, err = f.client.GetSchedule(f.ctx, "bad")
 	f.must(err)
 	want(f, "the fault of one that fires", info.Fault, "")
+}
+
+// A trigger of the application drops the cancellation of a schedule's last job: no other schedule waits.
+func testIgnoredCancelOfASchedule(f *fixture, rules func(*fixture, string)) {
+	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("bad", "@every 1s", "waits", json.RawMessage("{}"), jobs.OverlapReplace)))
+	rules(f, "ignore_cancels")
+	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("good", "@every 1s", "k", json.RawMessage("{}"))))
+	f.start(jobs.Config{}, on("k", nothing))
+	f.wantTicksOf("good", 4)
+	rules(f, "ignore_cancels_gone")
 }
 
 // More schedules are due than one transaction fires, and more of them cannot be served than it lists: none of the others waits.
@@ -241,6 +256,56 @@ func testScheduleBesideATransaction(f *fixture) {
 		ticks, err := f.client.ScheduleTicks(f.ctx, "held", 10)
 		f.must(err)
 		return len(ticks) >= 1
+	})
+}
+
+// An open transaction of a caller that has the job that a schedule is to cancel holds up no other schedule, and no job that expires.
+func testScheduleBesideALockedJob(f *fixture) {
+	if !f.store.LocksRows() {
+		f.Skip("a transaction that writes holds up all others")
+	}
+	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("held", "@every 1s", "waits", json.RawMessage("{}"), jobs.OverlapReplace)))
+	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("free", "@every 1s", "k", json.RawMessage("{}"))))
+	last := func() (job int64) {
+		info, err := f.client.GetSchedule(f.ctx, "held")
+		f.must(err)
+		return info.LastJob
+	}
+	f.start(jobs.Config{}, on("k", nothing))
+	f.eventually("the schedule has a job", func() bool { return last() != 0 })
+	tx, err := f.store.Begin(f.ctx)
+	f.must(err)
+	defer func() { _ = tx.Rollback() }() // after a rollback it does nothing
+	f.eventually("a transaction has the last job", func() bool {
+		if err := f.client.With(tx).Update(f.ctx, last(), jobs.SetPriority(3)); err == nil {
+			return true
+		}
+		f.must(tx.Rollback()) // it was replaced meanwhile
+		tx, err = f.store.Begin(f.ctx)
+		f.must(err)
+		return false
+	})
+	held := last()
+	expires := f.enqueue("waits", jobs.StartWithin(time.Second))
+	f.wantTicksOf("free", 4)
+	want(f, "what became of a job that was not started in time", f.ended(expires).Status, jobs.StatusCancelled)
+	want(f, "the last job of the held one", last(), held)
+	f.must(tx.Rollback())
+	f.eventually("the held one goes on", func() bool { return last() != held })
+	want(f, "what became of the job", f.ended(held).Status, jobs.StatusCancelled)
+}
+
+// wantTicksOf waits until a schedule has had some ticks, from now on.
+func (f *fixture) wantTicksOf(name string, n int) {
+	f.Helper()
+	first := int64(-1)
+	f.eventually(fmt.Sprintf("schedule %s has %d more ticks", name, n), func() bool {
+		info, err := f.client.GetSchedule(f.ctx, name)
+		f.must(err)
+		if first < 0 {
+			first = info.Next.Unix()
+		}
+		return info.Next.Unix()-first >= int64(n)
 	})
 }
 

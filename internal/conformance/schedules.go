@@ -259,6 +259,7 @@ func testOverlapAfter(f *fixture) {
 	info, err := f.client.GetSchedule(f.ctx, "s")
 	f.must(err)
 	want(f, "what a paused schedule owes", info.Owed.IsZero(), true)
+	t.want("it is paused", "1 enqueued", "2 skipped", "3 skipped", "4 enqueued", "5 skipped")
 }
 
 // A tick is fired once, also after the clock was set back.

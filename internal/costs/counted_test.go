@@ -862,6 +862,11 @@ func (q counted) SetWorkerQueues(ctx context.Context, arg db.SetWorkerQueuesPara
 	return q.own.SetWorkerQueues(ctx, arg)
 }
 
+func (q counted) SkipOwedTicks(ctx context.Context, arg db.SkipOwedTicksParams) error {
+	q.note("SkipOwedTicks")
+	return q.own.SkipOwedTicks(ctx, arg)
+}
+
 func (q counted) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
 	q.note("SnoozeJob")
 	return q.own.SnoozeJob(ctx, arg)

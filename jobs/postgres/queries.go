@@ -1059,6 +1059,10 @@ func (q queries) SetWorkerQueues(ctx context.Context, arg db.SetWorkerQueuesPara
 	return q.own.SetWorkerQueues(ctx, dbpostgres.SetWorkerQueuesParams(arg))
 }
 
+func (q queries) SkipOwedTicks(ctx context.Context, arg db.SkipOwedTicksParams) error {
+	return q.own.SkipOwedTicks(ctx, dbpostgres.SkipOwedTicksParams(arg))
+}
+
 func (q queries) SnoozeJob(ctx context.Context, arg db.SnoozeJobParams) (int64, error) {
 	return q.own.SnoozeJob(ctx, dbpostgres.SnoozeJobParams(arg))
 }

@@ -11,7 +11,7 @@ ON CONFLICT (name) DO UPDATE SET
     start_at = CASE WHEN sqluice_schedules.spec = excluded.spec AND sqluice_schedules.zone = excluded.zone
         THEN sqluice_schedules.start_at ELSE excluded.start_at END,
     next_at = CASE WHEN sqluice_schedules.spec = excluded.spec AND sqluice_schedules.zone = excluded.zone
-        AND sqluice_schedules.fault IS NULL THEN sqluice_schedules.next_at ELSE excluded.next_at END,
+        THEN sqluice_schedules.next_at ELSE excluded.next_at END,
     fault = NULL, version = sqluice_schedules.version + 1, updated_at = excluded.updated_at
 WHERE sqluice_schedules.kind <> excluded.kind OR sqluice_schedules.queue <> excluded.queue OR sqluice_schedules.payload <> excluded.payload
    OR sqluice_schedules.options <> excluded.options OR sqluice_schedules.spec <> excluded.spec OR sqluice_schedules.zone <> excluded.zone
@@ -68,6 +68,11 @@ ON CONFLICT DO NOTHING;
 UPDATE sqluice_schedule_ticks SET outcome = CAST(@outcome AS TEXT), job_id = CAST(sqlc.narg('job_id') AS BIGINT),
        replaced_id = CAST(sqlc.narg('replaced_id') AS BIGINT), at = CAST(@now AS BIGINT)
 WHERE schedule = CAST(@schedule AS TEXT) AND tick = CAST(@tick AS BIGINT);
+
+-- name: SkipOwedTicks :exec
+-- SkipOwedTicks notes that nothing comes of a tick that a schedule owed.
+UPDATE sqluice_schedule_ticks SET outcome = 'skipped', at = CAST(@now AS BIGINT)
+WHERE schedule = CAST(@schedule AS TEXT) AND outcome = 'owed';
 
 -- name: DeleteOldScheduleTicks :execrows
 -- DeleteOldScheduleTicks removes the ticks of a schedule but for the newest.

@@ -14,8 +14,8 @@ import (
 // changeTries is how often a change of one job is tried whose status changes between its statements.
 const changeTries = 5
 
-// errChanging is returned when none of the tries changed the job. A trigger that drops the change has the same effect.
-var errChanging = errors.New("its status changes all the time, or a trigger of the database prevents the change")
+// ErrChanging is returned when none of the tries changed the job. A trigger that drops the change has the same effect.
+var ErrChanging = errors.New("its status changes all the time, or a trigger of the database prevents the change")
 
 // Request is a change of one job that a caller asks for: Retry, CancelJob or Delete. now is in microseconds.
 type Request = func(ctx context.Context, q db.Querier, now, id int64, o Options, left Left) error
@@ -48,7 +48,7 @@ func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, left Lef
 		}
 		// The status changed between the two statements (not on SQLite, where one transaction writes at a time).
 	}
-	return errChanging
+	return ErrChanging
 }
 
 // whyNotRequeued returns why a job that could be retried by its status is not.
@@ -96,7 +96,7 @@ func Cancel(ctx context.Context, q db.Querier, now, id int64, o Options, left Le
 		}
 		// It went from running to waiting between the statements (not on SQLite, where one transaction writes at a time).
 	}
-	return "", errChanging
+	return "", ErrChanging
 }
 
 // CancelJob is Cancel as a [Request].

@@ -41,7 +41,7 @@ func Update(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, o Op
 		}
 		// It went from running to waiting between the statements (not on SQLite, where one transaction writes at a time).
 	}
-	return errChanging
+	return ErrChanging
 }
 
 // newPayload returns what is stored of a payload. It refuses one that was read without what its kind marks as sensitive, or without being
@@ -51,15 +51,11 @@ func newPayload(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, 
 	if err != nil {
 		return "", core.NotFound(err)
 	}
-	fields, err := redact.ReadFields(ctx, q, []string{subject.Kind})
-	if err != nil {
-		return "", err
-	}
 	if err := cipher.CheckPayload([]byte(*p.Payload)); err != nil {
 		return "", err
 	}
-	if fields[subject.Kind].Shown(json.RawMessage(*p.Payload)) {
-		return "", jobtype.NewInvalidError("payload", "", "not have "+strconv.Quote(jobtype.Redacted)+" where its kind has a sensitive field: give the field's value")
+	if err := CheckShown(ctx, q, subject.Kind, []byte(*p.Payload)); err != nil {
+		return "", err
 	}
 	if o.Cipher == nil {
 		row, err := q.GetJob(ctx, p.ID)
@@ -71,4 +67,14 @@ func newPayload(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, 
 		}
 	}
 	return o.Cipher.JSON(subject.Kind, cipher.Payload, []byte(*p.Payload))
+}
+
+// CheckShown refuses a payload, to be written in place of another one, that was read without what its kind marks as sensitive: that would be
+// lost.
+func CheckShown(ctx context.Context, q db.Querier, kind string, payload []byte) error {
+	fields, err := redact.ReadFields(ctx, q, []string{kind})
+	if err == nil && fields[kind].Shown(json.RawMessage(payload)) {
+		err = jobtype.NewInvalidError("payload", "", "not have "+strconv.Quote(jobtype.Redacted)+" where its kind has a sensitive field: give the field's value")
+	}
+	return err
 }

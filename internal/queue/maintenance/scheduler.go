@@ -31,7 +31,7 @@ const (
 	scheduleMost = 100  // schedules in one transaction
 	scheduleJobs = 1000 // jobs after which a transaction enqueues those of no other schedule
 
-	// After what time a schedule is tried again that this worker could not serve, or that another transaction has locked. One whose job the
+	// After what time a schedule is tried again that this worker could not serve, or that another transaction has locked, or its last job. One whose job the
 	// database refuses is tried again ever more seldom: see refusal.Again.
 	scheduleAgain  = time.Minute
 	scheduleLocked = time.Second
@@ -246,7 +246,8 @@ func (s *Scheduler) due(ctx context.Context, now time.Time) (names []string, err
 func (s *Scheduler) fire(ctx context.Context, names []string, w schedule.Watch) (schedule.Fired, error) {
 	var fired schedule.Fired
 	var tried map[string]bool
-	err := s.Store.InsertWith(ctx, "", func(ctx context.Context, q db.Querier) (inserted bool, err error) {
+	// It does not wait for an application's transactions, which may last: all other schedules would wait too.
+	err := s.Store.InsertWith(engine.Briefly(ctx), "", func(ctx context.Context, q db.Querier) (inserted bool, err error) {
 		fired, tried = schedule.Fired{}, map[string]bool{}
 		list, err := q.TakeSchedules(ctx, core.JSONNames(names))
 		if err != nil {
@@ -293,13 +294,18 @@ func (s *Scheduler) tell(fired schedule.Fired) {
 
 // cannot reports whether an error may be of one schedule alone: without it the others can be served.
 func (s *Scheduler) cannot(err error) bool {
-	return errors.Is(err, schedule.ErrLeft) || errors.As(err, new(*schedule.Fault)) || errors.Is(err, engine.ErrNotAdded) || s.Store.RefusesRow(err)
+	return errors.Is(err, schedule.ErrLeft) || errors.As(err, new(*schedule.Fault)) || errors.Is(err, engine.ErrNotAdded) ||
+		errors.Is(err, lifecycle.ErrChanging) || s.Store.RefusesRow(err) || lifecycle.IsLocked(s.Store, err)
 }
 
 // leave sets a schedule aside that this worker cannot serve. Its tick stays due.
 func (s *Scheduler) leave(ctx context.Context, name string, now time.Time, fault error) error {
 	if errors.Is(fault, schedule.ErrLeft) {
 		s.aside[name] = s.judge
+		return nil
+	}
+	if lifecycle.IsLocked(s.Store, fault) {
+		s.aside[name] = now.Add(scheduleLocked)
 		return nil
 	}
 	pause, refused := scheduleAgain, s.Store.RefusesRow(fault)

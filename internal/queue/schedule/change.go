@@ -56,7 +56,10 @@ func Pause(ctx context.Context, q db.Querier, name string, now time.Time) (bool,
 		return false, err
 	}
 	n, err := q.PauseSchedule(ctx, db.PauseScheduleParams{Name: name, Now: core.Micros(now)})
-	return n > 0, err
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, q.SkipOwedTicks(ctx, db.SkipOwedTicksParams{Schedule: name, Now: core.Micros(now)})
 }
 
 // Resume lets a paused schedule go on from its next tick on: those that passed meanwhile are not missed. It reports whether that
