@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/maintenance"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -67,10 +70,13 @@ func Run[T any](tb testing.TB, q *Queue, kind jobs.Kind[T], h jobs.Handler[T], a
 	return RunJob(tb, q, kind, h, receipt.ID)
 }
 
-// RunJob runs the next attempt of a job that is there, as [Run] does: a second attempt, or a job that other code has enqueued.
+// RunJob runs the next attempt of a job that is there, as [Run] does: a second attempt, or a job that other code has enqueued, also under
+// an alias of the kind. When no worker could run the job, because it has ended or expired, waits for another job with its unique
+// key, or its queue or kind is paused, the test fails with the reason. As before the start of a worker, pauses that are over end, and so do
+// other jobs that have expired.
 func RunJob[T any](tb testing.TB, q *Queue, kind jobs.Kind[T], h jobs.Handler[T], id int64) Outcome {
 	tb.Helper()
-	before, err := q.ready(tb.Context(), kind.Name, id)
+	before, err := q.ready(tb.Context(), append([]string{kind.Name}, kind.Aliases...), id)
 	if err != nil {
 		tb.Fatalf("jobstest: run job %d: %v", id, err)
 	}
@@ -97,26 +103,56 @@ func RunJob[T any](tb testing.TB, q *Queue, kind jobs.Kind[T], h jobs.Handler[T]
 	return outcome
 }
 
-// ready returns a job that a worker can claim now, after the clock has gone on to its time.
-func (q *Queue) ready(ctx context.Context, kind string, id int64) (jobs.Job, error) {
+// ready returns a job that a worker can claim now, after the clock has gone on to its time. The error says why none can, and what to do.
+func (q *Queue) ready(ctx context.Context, kinds []string, id int64) (jobs.Job, error) {
 	job, err := q.Revealed().Get(ctx, id)
 	if err != nil {
 		return job, err
 	}
-	if job.Kind != kind {
-		return job, fmt.Errorf("it is of kind %s, not %s", job.Kind, kind)
-	}
-	if job.Status != jobs.StatusPending && job.Status != jobs.StatusScheduled {
-		return job, fmt.Errorf("it is %s", job.Status)
-	}
-	queues, err := inspect.New(q.Client).Queues(ctx)
-	for _, info := range queues {
-		if info.Name == job.Queue && !info.PausedAt.IsZero() {
-			return job, fmt.Errorf("the queue %s is paused", job.Queue)
-		}
+	if !slices.Contains(kinds, job.Kind) {
+		return job, fmt.Errorf("it is of kind %s, not %s", job.Kind, strings.Join(kinds, " or "))
 	}
 	q.advanceTo(job.RunAfter)
-	return job, err
+	if err := maintenance.SettleOverdue(ctx, q.port(), &maintenance.Expiry{Store: q.port()}); err != nil {
+		return job, err
+	}
+	diagnosis, err := inspect.New(q.Client).Why(ctx, id)
+	if err != nil {
+		return job, err
+	}
+	return job, prevented(diagnosis.Findings)
+}
+
+// prevented returns an error for the first reason for which no worker could claim the job; nil if there is none.
+func prevented(findings []inspect.Finding) error {
+	for _, r := range reasons() {
+		for _, finding := range findings {
+			if finding.Reason == r.reason {
+				return fmt.Errorf("%s: %s", finding.Text, r.remedy)
+			}
+		}
+	}
+	return nil
+}
+
+// reason is a reason for which no worker can claim a job, with what a test can do.
+type reason struct {
+	reason inspect.Reason
+	remedy string
+}
+
+// reasons returns them, those that say more first. That no worker is there is not one of them: RunJob starts one.
+func reasons() []reason {
+	const waits = "RunJob needs a job that waits: "
+	return []reason{
+		{inspect.ReasonExpired, "run it before that time, or enqueue it with a later one"},
+		{inspect.ReasonEnded, waits + "enqueue another one, or make it wait again with Client.Retry"},
+		{inspect.ReasonRunning, waits + "call it when that attempt has ended"},
+		{inspect.ReasonSuccessor, "run that job to its end first"},
+		{inspect.ReasonMoved, "open a queue that is not moved"},
+		{inspect.ReasonPaused, "call ResumeQueue first, or Advance to the end of the pause"},
+		{inspect.ReasonKindPaused, "call ResumeKind first, or Advance to the end of the pause"},
+	}
 }
 
 // runner returns a runner of some queues, with a middleware around all others.

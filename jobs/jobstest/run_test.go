@@ -142,7 +142,7 @@ func TestRunOfWhatCannotRun(t *testing.T) {
 	id := enqueue(t, q, "ann")
 	_, err := q.PauseQueue(t.Context(), jobs.DefaultQueue)
 	must(t, err)
-	wantFatal(t, "the queue default is paused", func(tb testing.TB) { jobstest.RunJob(tb, q, mail, deliver, id) })
+	wantFatal(t, `queue "default" is paused since`, func(tb testing.TB) { jobstest.RunJob(tb, q, mail, deliver, id) })
 	_, err = q.ResumeQueue(t.Context(), jobs.DefaultQueue)
 	must(t, err)
 	jobstest.RunJob(t, q, mail, deliver, id)
@@ -151,6 +151,105 @@ func TestRunOfWhatCannotRun(t *testing.T) {
 		jobstest.RunJob(tb, q, jobs.Kind[letter]{Name: "post"}, deliver, id)
 	})
 	wantFatal(t, "no such job", func(tb testing.TB) { jobstest.RunJob(tb, q, mail, deliver, id+1) })
+}
+
+// What would keep any worker from the job stops the test with the reason and what to do; when that is done, the job runs.
+func TestRunJobSaysWhyAJobCannotRun(t *testing.T) {
+	t.Parallel()
+	enqueue := func(t *testing.T, q *jobstest.Queue, opts ...jobs.EnqueueOption) int64 {
+		t.Helper()
+		receipt, err := mail.Enqueue(t.Context(), q.Client, letter{"ann"}, opts...)
+		must(t, err)
+		return receipt.ID
+	}
+	paused := func(t *testing.T, q *jobstest.Queue, opts ...jobs.PauseOption) int64 {
+		t.Helper()
+		_, err := q.PauseKind(t.Context(), jobs.DefaultQueue, mail.Name, opts...)
+		must(t, err)
+		return enqueue(t, q)
+	}
+	for name, c := range map[string]struct {
+		prepare func(*testing.T, *jobstest.Queue) (id int64)
+		texts   []string
+		remedy  func(*testing.T, *jobstest.Queue, int64)
+	}{
+		"the kind is paused": {
+			func(t *testing.T, q *jobstest.Queue) int64 { return paused(t, q) },
+			[]string{`its kind "mail" is paused in queue "default"`, "call ResumeKind"},
+			func(t *testing.T, q *jobstest.Queue, _ int64) {
+				_, err := q.ResumeKind(t.Context(), jobs.DefaultQueue, mail.Name)
+				must(t, err)
+			},
+		},
+		"the kind is paused for a time": {
+			func(t *testing.T, q *jobstest.Queue) int64 { return paused(t, q, jobs.PauseFor(time.Hour)) },
+			[]string{`its kind "mail" is paused`, "or Advance"},
+			func(_ *testing.T, q *jobstest.Queue, _ int64) { q.Advance(time.Hour) },
+		},
+		"the queue is paused for a time": {
+			func(t *testing.T, q *jobstest.Queue) int64 {
+				_, err := q.PauseQueue(t.Context(), jobs.DefaultQueue, jobs.PauseFor(time.Hour))
+				must(t, err)
+				return enqueue(t, q)
+			},
+			[]string{`queue "default" is paused`, "call ResumeQueue"},
+			func(_ *testing.T, q *jobstest.Queue, _ int64) { q.Advance(time.Hour) },
+		},
+		"it has expired": {
+			func(t *testing.T, q *jobstest.Queue) int64 {
+				id := enqueue(t, q, jobs.StartWithin(time.Minute))
+				q.Advance(time.Hour)
+				return id
+			},
+			[]string{"it expired at", "run it before that time"},
+			func(t *testing.T, q *jobstest.Queue, id int64) {
+				must(t, q.Retry(t.Context(), id))
+			},
+		},
+		"the job before it waits for a retry": {
+			func(t *testing.T, q *jobstest.Queue) (id int64) {
+				jobstest.Run(t, q, mail, func(context.Context, jobs.Job, letter) error {
+					id = enqueue(t, q, jobs.UniqueAgain("k"))
+					return errors.New("no")
+				}, letter{"ann"}, jobs.UniqueAgain("k"))
+				return id
+			},
+			[]string{"it runs when job 1 has ended", "run that job to its end first"},
+			func(t *testing.T, q *jobstest.Queue, _ int64) { jobstest.RunJob(t, q, mail, deliver, 1) },
+		},
+		"it has ended": {
+			func(t *testing.T, q *jobstest.Queue) int64 {
+				return jobstest.Run(t, q, mail, returning(jobs.Discard(errors.New("no"))), letter{"ann"}).Job.ID
+			},
+			[]string{"it is failed since", "Client.Retry"},
+			func(t *testing.T, q *jobstest.Queue, id int64) { must(t, q.Retry(t.Context(), id)) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := jobstest.New(t)
+			id := c.prepare(t, q)
+			for _, text := range c.texts {
+				wantFatal(t, text, func(tb testing.TB) { jobstest.RunJob(tb, q, mail, deliver, id) })
+			}
+			c.remedy(t, q, id)
+			want(t, "fate", jobstest.RunJob(t, q, mail, deliver, id).Fate, jobs.FateDone)
+		})
+	}
+}
+
+// A job that was enqueued before its kind was renamed is run by the kind with the new name.
+func TestRunJobOfAnAlias(t *testing.T) {
+	t.Parallel()
+	q := jobstest.New(t)
+	id := enqueue(t, q, "ann")
+	renamed := jobs.Kind[letter]{Name: "post", Aliases: []string{"letter", mail.Name}}
+	out := jobstest.RunJob(t, q, renamed, deliver, id)
+	want(t, "fate", out.Fate, jobs.FateDone)
+	want(t, "kind", out.Job.Kind, mail.Name)
+	wantFatal(t, "it is of kind mail, not post or letter", func(tb testing.TB) {
+		jobstest.RunJob(tb, q, jobs.Kind[letter]{Name: "post", Aliases: []string{"letter"}}, deliver, id)
+	})
 }
 
 func TestStartAtIsATimeThatTheQueueKeeps(t *testing.T) {
