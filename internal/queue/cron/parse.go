@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -53,6 +54,10 @@ func parse(text string) (Spec, error) {
 	if utf8.RuneCountInString(text) > maxLength {
 		return Spec{}, fmt.Errorf("must have at most %d characters", maxLength)
 	}
+	if at := strings.IndexFunc(text, notPlain); at >= 0 {
+		r, _ := utf8.DecodeRuneInString(text[at:])
+		return Spec{}, fmt.Errorf("must have plain spaces between its fields, not %q", r)
+	}
 	if strings.HasPrefix(text, "TZ=") || strings.HasPrefix(text, "CRON_TZ=") {
 		return Spec{}, fmt.Errorf("must not have a time zone: give it to the schedule")
 	}
@@ -73,6 +78,10 @@ func parse(text string) (Spec, error) {
 	}
 	return parseFields(values)
 }
+
+// notPlain reports whether a character is a control character or a space other than the plain one. The database takes no control
+// character in a specification, and to a reader the other spaces look like the plain one.
+func notPlain(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) && r != ' ' }
 
 func parseEvery(text string) (Spec, error) {
 	d, err := time.ParseDuration(strings.TrimSpace(text))

@@ -42,6 +42,17 @@ func TestParseRefuses(t *testing.T) {
 		"TZ=0 * * * * *":                        "time zone",
 		"CRON_TZ=Europe/Berlin * * * * *":       "time zone",
 		"001 * * * *":                           "minute",
+		"0 2 * *\n*":                            `plain spaces between its fields, not '\n'`,
+		"0\t2 * * *":                            `not '\t'`,
+		"0 2 * * *\r\n":                         `not '\r'`,
+		"0 2 * * *\x00":                         `not '\x00'`,
+		"0 2 * * *\u0085":                       `not '\u0085'`,
+		"0\u00a02 * * *":                        `not '\u00a0'`,
+		"0\u20072 * * *":                        `not '\u2007'`,
+		"0\u30002 * * *":                        `not '\u3000'`,
+		"@every 90s\n":                          `not '\n'`,
+		"@every \t90s":                          `not '\t'`,
+		"@daily\n":                              `not '\n'`,
 		strings.Repeat("1,", 150) + "1 * * * *": "at most 200 characters",
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
