@@ -91,6 +91,9 @@ func (c *Client) wrapped() EnqueueFunc {
 
 // run is what the innermost middleware calls.
 func (r *EnqueueRequest) run(ctx context.Context) error {
+	if r.add == nil {
+		return errors.New("a middleware passed on a request that it made itself, in place of the one that it was given")
+	}
 	if r.called {
 		return errors.New("a middleware enqueues the same request twice")
 	}

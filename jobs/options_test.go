@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -241,5 +242,34 @@ func TestUniqueAndRequestIDFindTheJobThatIsThere(t *testing.T) {
 	}
 	if after := enqueue("report", jobs.RequestID("r")); !after.Existed || after.ID != first.ID {
 		t.Errorf("the request id of a job that ended is free: %+v", after)
+	}
+}
+
+// Zero values of public types are refused or told, and do not panic.
+func TestZeroValues(t *testing.T) {
+	own := jobs.New(testdb.SQLite(t), jobs.WithMiddleware(func(next jobs.EnqueueFunc) jobs.EnqueueFunc {
+		return func(ctx context.Context, _ *jobs.EnqueueRequest) error { return next(ctx, &jobs.EnqueueRequest{}) }
+	}))
+	if _, err := own.Enqueue(t.Context(), "k", json.RawMessage("{}")); err == nil || !strings.Contains(err.Error(), "a request that it made itself") {
+		t.Errorf("a middleware that passes on the zero EnqueueRequest: %v", err)
+	}
+	client := jobs.New(testdb.SQLite(t))
+	for what, err := range map[string]error{
+		"item":     func() error { _, err := client.EnqueueItems(t.Context(), []jobs.Item{{}}); return err }(),
+		"schedule": client.PutSchedule(t.Context(), jobs.Schedule{}),
+	} {
+		if invalid := (*jobs.InvalidError)(nil); !errors.As(err, &invalid) || invalid.Field != what {
+			t.Errorf("the zero %s: %v", what, err)
+		}
+	}
+	if text := (&jobs.RefusedError{}).Error(); !strings.Contains(text, "refused 0 jobs") {
+		t.Errorf("the zero RefusedError says %q", text)
+	}
+	var job jobs.Job
+	if job.SetResult(1) == nil || job.SetProgress(t.Context(), 1) == nil || jobs.CompleteTx(t.Context(), nil, job, nil) == nil {
+		t.Error("the zero Job can be ended")
+	}
+	if job.Schedule() != "" || !job.Tick().IsZero() || job.AttemptsLeft() != 0 || job.Debounced().Quiet != 0 {
+		t.Errorf("the zero Job tells %q, %s", job.Schedule(), job.Tick())
 	}
 }

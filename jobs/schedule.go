@@ -97,6 +97,9 @@ func (o EnqueueOption) schedule(s *Schedule) { o(s.job) }
 
 // row validates the schedule and returns its row, as it is put now.
 func (s Schedule) row(c *Client, now time.Time, inCode bool) (db.PutScheduleParams, error) {
+	if s.job == nil {
+		return db.PutScheduleParams{}, jobtype.NewInvalidError("schedule", "", "be made with Kind.Cron, Kind.Every or NewSchedule, and not the zero Schedule")
+	}
 	p := db.PutScheduleParams{
 		Name: s.name, Kind: s.job.kind, Queue: s.job.queue, Spec: s.spec, Zone: s.zone,
 		CatchUp: string(s.catchUp), Overlap: string(s.overlap), Origin: schedule.OriginClient,
@@ -247,26 +250,41 @@ func (c *Client) GetSchedule(ctx context.Context, name string) (ScheduleInfo, er
 	return info, nil
 }
 
-// ListSchedules returns schedules by name, at most so many, from after one on; "" means from the first on.
+// ListSchedules returns schedules by name, at most n, which must not be negative, from after one on; "" means from the first on.
 func (c *Client) ListSchedules(ctx context.Context, after string, n int) ([]ScheduleInfo, error) {
 	var list []ScheduleInfo
-	err := c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		list, err = schedule.List(ctx, q, after, n, c.view())
-		return err
-	})
+	err := checkLimit(n)
+	if err == nil {
+		err = c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+			list, err = schedule.List(ctx, q, after, n, c.view())
+			return err
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list schedules: %w", err)
 	}
 	return list, nil
 }
 
-// ScheduleTicks returns the last ticks of a schedule, newest first, at most so many, and what came of each. About 100 are kept.
+// checkLimit returns an InvalidError for a number of rows that is negative.
+func checkLimit(n int) error {
+	if n < 0 {
+		return jobtype.NewInvalidError("limit", strconv.Itoa(n), "not be negative")
+	}
+	return nil
+}
+
+// ScheduleTicks returns the last ticks of a schedule, newest first, at most n, which must not be negative, and what came of each. About 100
+// are kept.
 func (c *Client) ScheduleTicks(ctx context.Context, name string, n int) ([]ScheduleTick, error) {
 	var list []ScheduleTick
-	err := c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		list, err = schedule.Ticks(ctx, q, name, n)
-		return err
-	})
+	err := checkLimit(n)
+	if err == nil {
+		err = c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+			list, err = schedule.Ticks(ctx, q, name, n)
+			return err
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list ticks of schedule %s: %w", strconv.Quote(name), err)
 	}

@@ -140,6 +140,10 @@ func testScheduleRefuses(f *fixture) {
 		"metadata must be an obje": good(jobs.Metadata([]int{1})),
 		"metadata must be an":      good(jobs.Metadata(1)),
 		"priority":                 good(jobs.Priority(1 << 20)),
+		`not '\n'`:                 jobs.NewSchedule("s", "0 2 * *\n*", "k", json.RawMessage("{}")),
+		`not '\t'`:                 jobs.NewSchedule("s", "@every 90s\t", "k", json.RawMessage("{}")),
+		`not '\u00a0'`:             jobs.NewSchedule("s", "0\u00a02 * * *", "k", json.RawMessage("{}")),
+		"not the zero Schedule":    {},
 		"be due within forty year": jobs.NewSchedule("s", "*/5 2 * 3 sunL", "k", json.RawMessage("{}"), jobs.Zone("Europe/Berlin")),
 	} {
 		err := f.client.PutSchedule(f.ctx, s)
@@ -160,7 +164,17 @@ func testScheduleRefuses(f *fixture) {
 	if err := r.Run(f.ctx); err == nil || !strings.Contains(err.Error(), "declared twice") {
 		f.Errorf("a schedule that is declared twice: %v", err)
 	}
-	list, err := f.client.ListSchedules(f.ctx, "", 10)
+	_, lists := f.client.ListSchedules(f.ctx, "", -1)
+	_, ticks := f.client.ScheduleTicks(f.ctx, "s", -1)
+	for what, err := range map[string]error{"schedules": lists, "ticks": ticks} {
+		if invalid := (*jobs.InvalidError)(nil); !errors.As(err, &invalid) || invalid.Field != "limit" || invalid.Value != "-1" {
+			f.Errorf("a list of -1 %s: %v", what, err)
+		}
+	}
+	list, err := f.client.ListSchedules(f.ctx, "", 0)
+	f.must(err)
+	want(f, "a list of no schedules", len(list), 0)
+	list, err = f.client.ListSchedules(f.ctx, "", 10)
 	f.must(err)
 	want(f, "schedules that were refused", len(list), 0)
 }

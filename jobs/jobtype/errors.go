@@ -91,6 +91,9 @@ func (e *RefusedError) Merge(other RefusedError) {
 }
 
 func (e *RefusedError) Error() string {
+	if len(e.Jobs) == 0 {
+		return fmt.Sprintf("the database refused %d jobs: %v", e.N, e.Err)
+	}
 	return fmt.Sprintf("the database refused %d jobs, such as job %d: %v", e.N, e.Jobs[0], e.Err)
 }
 
