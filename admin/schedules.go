@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/cron"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -126,8 +127,9 @@ func (q scheduleRequest) spec() (string, error) {
 		return "", &jobs.InvalidError{Field: "cron", Must: "be given, or every_ns"}
 	case q.Cron != nil && q.Every != nil:
 		return "", &jobs.InvalidError{Field: "every_ns", Must: "not be given together with cron"}
-	case q.Every != nil && (*q.Every < time.Second || *q.Every%time.Second != 0):
-		return "", &jobs.InvalidError{Field: "every_ns", Value: fmt.Sprint(int64(*q.Every)), Must: "be whole seconds, in nanoseconds"}
+	case q.Every != nil && (*q.Every < cron.MinEvery || *q.Every > cron.MaxEvery || *q.Every%time.Second != 0):
+		return "", &jobs.InvalidError{Field: "every_ns", Value: fmt.Sprint(int64(*q.Every)),
+			Must: fmt.Sprintf("be whole seconds, in nanoseconds, from %d to %d", cron.MinEvery, cron.MaxEvery)}
 	case q.Every != nil:
 		return "@every " + q.Every.String(), nil
 	}
