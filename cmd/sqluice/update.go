@@ -11,6 +11,11 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
+// updateFields maps the library's fields to flags.
+var updateFields = map[string]string{
+	"payload": "--payload", "queue": "--queue", "priority": "--priority", "run-after time": "--at", "max attempts": "--max-attempts",
+}
+
 // updateFlags holds the flags of the update command.
 type updateFlags struct {
 	priority, maxAttempts int
@@ -58,7 +63,7 @@ func (a *app) updateCommand() *cobra.Command {
 			}
 			return eachJob(ctx, ids, func(ctx context.Context, id int64) error {
 				if err := c.Update(ctx, id, opts...); err != nil {
-					return nameFlags(err, enqueueFields)
+					return nameFlags(err, updateFields)
 				}
 				a.print("job %d: changed", id)
 				return nil
@@ -93,7 +98,7 @@ func (f *updateFlags) options(ctx context.Context, a *app, given func(string) bo
 		}
 	}
 	if err := jobs.ValidatePayload(payload); err != nil {
-		return nil, nameFlags(err, map[string]string{"payload": "--payload"})
+		return nil, nameFlags(err, updateFields)
 	}
 	return append(opts, jobs.SetPayload(payload)), nil
 }
