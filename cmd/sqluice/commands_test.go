@@ -22,6 +22,7 @@ func commandTests() tests {
 		"ListFiltersAndPages":                          listFiltersAndPages,
 		"UpdateChangesWhatHasNotStarted":               updateChangesWhatHasNotStarted,
 		"Schedules":                                    schedulesLive,
+		"SchedulesAnswerInJSON":                        schedulesAnswerInJSON,
 		"JobsExpire":                                   jobsExpire,
 		"PayloadsArePosted":                            payloadsArePosted,
 		"ShowHasEverything":                            showHasEverything,
@@ -199,6 +200,8 @@ func updateChangesWhatHasNotStarted(t *testing.T, c *cli) {
 	c.ok("work", "--drain", "--queue", "q", "--exec", execFlag(t, "k", "echo"))
 	c.fails(exitFailure, []string{"job " + other, "done"}, "update", other, "--priority", "1")
 	c.fails(exitFailure, []string{"no such job"}, "update", "99", "--priority", "1")
+	c.ok("sensitive", "mark", "k", "card")
+	c.fails(exitUsage, []string{"--payload must not have"}, "update", id, "--payload", `{"card": "[redacted]"}`)
 	for text, args := range map[string][]string{
 		"give what to change": {id}, "exclude each other": {id, "--in", "1m", "--at", "2100-01-01T00:00:00Z"}, "--payload": {id, "--payload", "{"},
 		"--max-attempts": {id, "--max-attempts", "0"}, "--queue": {id, "--queue", ""}, "ID": {"x", "--priority", "1"},

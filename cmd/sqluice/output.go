@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// jsonFlag adds --json to a command that reads.
+// jsonFlag adds --json to a command.
 func jsonFlag(flags *pflag.FlagSet, asJSON *bool) {
 	flags.BoolVar(asJSON, "json", false, "print one JSON document")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 var scheduleFields = map[string]string{
 	"schedule name": "NAME", "kind": "--kind", "payload": "PAYLOAD", "queue": "--queue", "priority": "--priority",
 	"max attempts": "--max-attempts", "timeout": "--timeout", "user id": "--user-id", "tag": "--tag", "number of tags": "number of --tag",
-	"start-within time": "--start-by", "catch-up": "--catch-up", "overlap": "--overlap",
+	"start-within time": "--start-by", "specification": "--cron or --every", "zone": "--zone", "catch-up": "--catch-up", "overlap": "--overlap",
 }
 
 // schedulesPage is how many schedules one look reads.
@@ -37,14 +38,22 @@ func (a *app) schedulesCommand() *cobra.Command {
 	cmd.AddCommand(
 		a.schedulesPutCommand(),
 		a.schedulesShowCommand(),
-		a.scheduleSwitch("pause", "Stop a schedule until it is resumed; its jobs stay", "paused", "no change", (*jobs.Client).PauseSchedule),
-		a.scheduleSwitch("resume", "Let a paused schedule go on with its next tick", "resumed", "no change", (*jobs.Client).ResumeSchedule),
+		a.scheduleSwitch("pause", "Stop a schedule until it is resumed; its jobs stay", "paused", (*jobs.Client).PauseSchedule),
+		a.scheduleSwitch("resume", "Let a paused schedule go on with its next tick", "resumed", (*jobs.Client).ResumeSchedule),
 		a.schedulesRunCommand(),
-		a.scheduleSwitch("delete", "Remove a schedule; its jobs stay", "deleted", "there is none", (*jobs.Client).DeleteSchedule),
+		a.schedulesDeleteCommand(),
 		a.schedulesNextCommand(),
 	)
 	return cmd
 }
+
+// scheduleAnswer is a schedule in an answer, as in those of the API.
+type scheduleAnswer struct {
+	jobs.ScheduleInfo
+	Status string `json:"state"`
+}
+
+func scheduleOf(s jobs.ScheduleInfo) scheduleAnswer { return scheduleAnswer{s, s.State()} }
 
 // eachSchedule calls do with the schedules by name.
 func eachSchedule(ctx context.Context, c *jobs.Client, do func(jobs.ScheduleInfo) error) error {
@@ -68,7 +77,7 @@ func eachSchedule(ctx context.Context, c *jobs.Client, do func(jobs.ScheduleInfo
 func (a *app) schedules(ctx context.Context, c *jobs.Client, asJSON bool) error {
 	if asJSON {
 		list := jsonArray{app: a}
-		if err := eachSchedule(ctx, c, func(s jobs.ScheduleInfo) error { return list.add(s) }); err != nil {
+		if err := eachSchedule(ctx, c, func(s jobs.ScheduleInfo) error { return list.add(scheduleOf(s)) }); err != nil {
 			return err
 		}
 		list.end()
@@ -127,9 +136,9 @@ func (a *app) showSchedule(ctx context.Context, c *jobs.Client, name string, n i
 	}
 	if asJSON {
 		return a.printJSON(struct {
-			Schedule jobs.ScheduleInfo   `json:"schedule"`
+			Schedule scheduleAnswer      `json:"schedule"`
 			Ticks    []jobs.ScheduleTick `json:"ticks"`
-		}{s, ticks})
+		}{scheduleOf(s), ticks})
 	}
 	now := inspect.New(c).Now()
 	rows := newTable(a.out)
@@ -166,49 +175,83 @@ func (a *app) showSchedule(ctx context.Context, c *jobs.Client, name string, n i
 	return t.end()
 }
 
-// scheduleSwitch is a command that changes one schedule. Repeating it is not an error.
+// schedulePausing is the answer to a pause or a resume, as that of the API.
+type schedulePausing struct {
+	Schedule string `json:"schedule"`
+	Paused   bool   `json:"paused"`
+	Changed  bool   `json:"changed"` // false if the schedule was in this state before
+}
+
+// scheduleSwitch is the pause or the resume command; done is what it makes of the schedule. Repeating it is not an error.
 func (a *app) scheduleSwitch(
-	name, short, done, unchanged string, set func(*jobs.Client, context.Context, string) (bool, error),
+	name, short, done string, set func(*jobs.Client, context.Context, string) (bool, error),
 ) *cobra.Command {
-	return &cobra.Command{
+	return a.scheduleCommand(name, short, func(ctx context.Context, c *jobs.Client, name string, asJSON bool) error {
+		changed, err := set(c, ctx, name)
+		if err != nil {
+			return nameFlags(err, scheduleFields)
+		}
+		if asJSON {
+			return a.printJSON(schedulePausing{name, done == "paused", changed})
+		}
+		became := done
+		if !changed {
+			became = "no change"
+		}
+		a.print("schedule %s: %s", printable(name, oneLine), became)
+		return nil
+	})
+}
+
+func (a *app) schedulesDeleteCommand() *cobra.Command {
+	return a.scheduleCommand("delete", "Remove a schedule; its jobs stay", func(ctx context.Context, c *jobs.Client, name string, asJSON bool) error {
+		found, err := c.DeleteSchedule(ctx, name)
+		if err == nil && !found {
+			err = fmt.Errorf("delete schedule %s: %w", strconv.Quote(name), jobs.ErrNoSchedule)
+		}
+		if err != nil {
+			return nameFlags(err, scheduleFields)
+		}
+		if asJSON {
+			return a.printJSON(struct {
+				Schedule string `json:"schedule"`
+				Deleted  bool   `json:"deleted"`
+			}{name, true})
+		}
+		a.print("schedule %s: deleted", printable(name, oneLine))
+		return nil
+	})
+}
+
+func (a *app) schedulesRunCommand() *cobra.Command {
+	return a.scheduleCommand("run", "Enqueue a schedule's job at once and print its id", func(ctx context.Context, c *jobs.Client, name string, asJSON bool) error {
+		id, err := c.RunSchedule(ctx, name)
+		if err != nil {
+			return nameFlags(err, scheduleFields)
+		}
+		if asJSON {
+			return a.printJSON(struct {
+				ID int64 `json:"id"`
+			}{id})
+		}
+		a.print("%d", id)
+		return nil
+	})
+}
+
+// scheduleCommand is a command that changes one schedule.
+func (a *app) scheduleCommand(name, short string, change func(ctx context.Context, c *jobs.Client, name string, asJSON bool) error) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   name + " NAME",
 		Short: short,
 		Args:  takes(1, 1, "NAME"),
 
 		ValidArgsFunction: a.completesFirst(scheduleNames),
 		RunE: a.do(func(ctx context.Context, args []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error {
-				changed, err := set(c, ctx, args[0])
-				if err != nil {
-					return nameFlags(err, scheduleFields)
-				}
-				became := done
-				if !changed {
-					became = unchanged
-				}
-				a.print("schedule %s: %s", printable(args[0], oneLine), became)
-				return nil
-			})
+			return a.withClient(ctx, func(c *jobs.Client) error { return change(ctx, c, args[0], asJSON) })
 		}),
 	}
-}
-
-func (a *app) schedulesRunCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "run NAME",
-		Short: "Enqueue a schedule's job at once and print its id",
-		Args:  takes(1, 1, "NAME"),
-
-		ValidArgsFunction: a.completesFirst(scheduleNames),
-		RunE: a.do(func(ctx context.Context, args []string) error {
-			return a.withClient(ctx, func(c *jobs.Client) error {
-				id, err := c.RunSchedule(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				a.print("%d", id)
-				return nil
-			})
-		}),
-	}
+	jsonFlag(cmd.Flags(), &asJSON)
+	return cmd
 }

@@ -8,6 +8,9 @@ import (
 	_ "time/tzdata" // a system without a database of zones has this one
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/cron"
 )
 
@@ -16,12 +19,13 @@ const ticksMost = 10_000
 
 func (a *app) schedulesNextCommand() *cobra.Command {
 	zone, n, from, every, asJSON := "UTC", 5, time.Time{}, time.Duration(0), false
+	var flags *pflag.FlagSet
 	cmd := &cobra.Command{
 		Use:   "next [SPEC]",
 		Short: "Print the next times of a cron specification",
 		Long: "next prints when a cron specification is due, and where a change of the zone's clock moves a time: minute, hour,\n" +
 			"day of month, month, day of week; six fields begin with seconds; or @daily and its like. It needs no database.\n" +
-			"With --json it prints a list of times.",
+			"With --json it prints a list of times, and says on standard error which of them a change of the clock moves.",
 		Example: "  sqluice schedules next '0 2 * * *' --zone Europe/Berlin -n 5\n  sqluice schedules next --every 90s --from 2026-01-01T00:00:00Z --json",
 		Args:    takes(0, 1, "[SPEC]"),
 		RunE: a.do(func(_ context.Context, args []string) error {
@@ -29,6 +33,8 @@ func (a *app) schedulesNextCommand() *cobra.Command {
 			switch {
 			case every > 0 && text != "":
 				return usagef("give either SPEC or --every")
+			case every > 0 && flags.Changed("zone"):
+				return usagef("--zone is for a SPEC: --every has none")
 			case every > 0:
 				text = "@every " + every.String()
 			case text == "":
@@ -36,10 +42,16 @@ func (a *app) schedulesNextCommand() *cobra.Command {
 			case n < 1 || n > ticksMost:
 				return usagef("--count must be from 1 to %d, not %d", ticksMost, n)
 			}
+			switch {
+			case !flags.Changed("from"):
+				from = time.Now()
+			case from.Before(core.Earliest) || from.After(core.Latest):
+				return usagef("--from must be from %s to %s, not %s", core.Earliest.Format(time.RFC3339), core.Latest.Format(time.RFC3339), from.Format(time.RFC3339))
+			}
 			return a.schedulesNext(text, zone, n, from, asJSON)
 		}),
 	}
-	flags := cmd.Flags()
+	flags = cmd.Flags()
 	flags.StringVar(&zone, "zone", zone, "the time zone: an IANA name such as Europe/Berlin")
 	flags.IntVarP(&n, "count", "n", n, "how many times to print")
 	flags.Var(&timeValue{&from}, "from", "print those after this time, in the form of RFC 3339 (default: now)")
@@ -57,9 +69,6 @@ func (a *app) schedulesNext(text, zoneName string, n int, from time.Time, asJSON
 	if err != nil {
 		return usagef("--zone: %s", err)
 	}
-	if from.IsZero() {
-		from = time.Now()
-	}
 	ticks := []string{}
 	for at := from; len(ticks) < n; {
 		if at = spec.Next(at, zone); at.IsZero() || at.In(zone).Year() > 9999 { // which RFC 3339 cannot say
@@ -67,16 +76,18 @@ func (a *app) schedulesNext(text, zoneName string, n int, from time.Time, asJSON
 		}
 		tick := at.In(zone).Format(time.RFC3339)
 		ticks = append(ticks, tick)
-		if asJSON {
-			continue
-		}
+		line := tick
 		switch {
 		case spec.Moved(at, zone):
-			a.print("%s  moved: the clock is set forward past its time", tick)
+			line += "  moved: the clock is set forward past its time"
 		case spec.Repeated(at, zone):
-			a.print("%s  the first of two: the clock is set back", tick)
-		default:
-			a.print("%s", tick)
+			line += "  the first of two: the clock is set back"
+		}
+		switch {
+		case !asJSON:
+			a.print("%s", line)
+		case line != tick:
+			_, _ = fmt.Fprintln(a.stderr, line)
 		}
 	}
 	if len(ticks) == 0 {

@@ -27,6 +27,7 @@ type scheduleFlags struct {
 	kind, cron, zone, catchUp, overlap string
 	every, startBy                     time.Duration
 	job                                enqueueFlags
+	asJSON                             bool
 }
 
 func (a *app) schedulesPutCommand() *cobra.Command {
@@ -49,6 +50,7 @@ func (a *app) schedulesPutCommand() *cobra.Command {
 	flags.Var(&choiceValue{&f.overlap, []string{"allow", "skip", "replace", "after"}}, "overlap", "while the last job has not ended")
 	f.job.common(flags)
 	flags.Var(&durationValue{value: &f.startBy, least: time.Microsecond}, "start-by", "cancel a job if it has not started so long after its tick")
+	jsonFlag(flags, &f.asJSON)
 	durability = durabilityFlag(flags)
 	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
 		s, err := f.schedule(args, flags)
@@ -62,6 +64,9 @@ func (a *app) schedulesPutCommand() *cobra.Command {
 			info, err := c.GetSchedule(ctx, args[0])
 			if err != nil {
 				return err
+			}
+			if f.asJSON {
+				return a.printJSON(scheduleOf(info))
 			}
 			state := "next at " + info.Next.Local().Format(time.RFC3339)
 			if info.State() != jobs.ScheduleActive {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,10 +27,11 @@ func schedulesLive(t *testing.T, c *cli) {
 		t.Errorf("put says %q", out)
 	}
 	c.ok("schedules", "put", "often", "--every", "1s", "--kind", "k")
-	var list []jobs.ScheduleInfo
+	var list []scheduleAnswer
 	fromJSON(t, c.ok("schedules", "--json"), &list)
 	if len(list) != 2 || list[0].Name != "nightly" || list[0].Spec != "0 2 * * *" || list[0].Zone != "Europe/Berlin" || list[0].Overlap != "skip" ||
-		list[0].CatchUp != "all:3" || !strings.Contains(string(list[0].Options), `"priority": 5`) || list[1].Spec != "@every 1s" {
+		list[0].CatchUp != "all:3" || !strings.Contains(string(list[0].Options), `"priority": 5`) || list[1].Spec != "@every 1s" ||
+		list[0].Status != jobs.ScheduleActive {
 		t.Errorf("the list is %+v", list)
 	}
 	table := c.ok("schedules")
@@ -47,7 +49,6 @@ func schedulesLive(t *testing.T, c *cli) {
 	}
 	for _, test := range []struct{ command, says string }{
 		{"pause", "paused"}, {"pause", "no change"}, {"resume", "resumed"}, {"resume", "no change"}, {"pause", "paused"}, {"delete", "deleted"},
-		{"delete", "there is none"},
 	} {
 		if out := c.ok("schedules", test.command, "nightly"); out != "schedule nightly: "+test.says+"\n" {
 			t.Errorf("%s says %q", test.command, out)
@@ -64,22 +65,74 @@ func schedulesLive(t *testing.T, c *cli) {
 	if out := c.ok("schedules", "show", "often"); !strings.Contains(out, "enqueued") || !strings.Contains(out, "@every 1s") {
 		t.Errorf("show prints\n%s", out)
 	}
-	for _, args := range [][]string{{"show"}, {"run"}, {"pause"}, {"resume"}} {
+	for _, args := range [][]string{{"show"}, {"run"}, {"pause"}, {"resume"}, {"delete"}} {
 		c.fails(exitFailure, []string{"no such schedule", `"nightly"`}, append(append([]string{"schedules"}, args...), "nightly")...)
 	}
 	for text, args := range map[string][]string{
-		"give --cron":              {"x", "--kind", "k"},
-		"either --cron or --every": {"x", "--kind", "k", "--cron", "@daily", "--every", "1m"},
-		"--zone is for --cron":     {"x", "--kind", "k", "--every", "1m", "--zone", "Europe/Berlin"},
-		"must be from 0 to 59":     {"x", "--kind", "k", "--cron", "99 * * * *"},
-		"IANA":                     {"x", "--kind", "k", "--cron", "@daily", "--zone", "Nowhere"},
-		"--kind":                   {"x", "--cron", "@daily"},
-		"--catch-up":               {"x", "--cron", "@daily", "--kind", "k", "--catch-up", "some"},
-		"--overlap":                {"x", "--cron", "@daily", "--kind", "k", "--overlap", "some"},
-		"PAYLOAD":                  {"x", "--cron", "@daily", "--kind", "k", "{"},
-		"--tag must not be empty":  {"x", "--cron", "@daily", "--kind", "k", "--tag", ""},
+		"give --cron":                        {"x", "--kind", "k"},
+		"either --cron or --every":           {"x", "--kind", "k", "--cron", "@daily", "--every", "1m"},
+		"--zone is for --cron":               {"x", "--kind", "k", "--every", "1m", "--zone", "Europe/Berlin"},
+		"must be from 0 to 59":               {"x", "--kind", "k", "--cron", "99 * * * *"},
+		"IANA":                               {"x", "--kind", "k", "--cron", "@daily", "--zone", "Nowhere"},
+		"--kind":                             {"x", "--cron", "@daily"},
+		"--catch-up":                         {"x", "--cron", "@daily", "--kind", "k", "--catch-up", "some"},
+		"--overlap":                          {"x", "--cron", "@daily", "--kind", "k", "--overlap", "some"},
+		"PAYLOAD":                            {"x", "--cron", "@daily", "--kind", "k", "{"},
+		`--cron: specification "0 2 * *\n*"`: {"x", "--kind", "k", "--cron", "0 2 * *\n*"},
+		"--tag must not be empty":            {"x", "--cron", "@daily", "--kind", "k", "--tag", ""},
 	} {
 		c.fails(exitUsage, []string{text}, append([]string{"schedules", "put"}, args...)...)
+	}
+}
+
+// What the commands that change a schedule print with --json is what the API answers.
+func schedulesAnswerInJSON(t *testing.T, c *cli) {
+	put := get[scheduleAnswer](c, "schedules", "put", "nightly", "--cron", "@daily", "--kind", "k")
+	if put.Name != "nightly" || put.Kind != "k" || put.Spec != "@daily" || put.Status != jobs.ScheduleActive || put.Next.IsZero() {
+		t.Errorf("put prints %+v", put)
+	}
+	run := get[struct{ ID int64 }](c, "schedules", "run", "nightly")
+	if job := c.show(strconv.FormatInt(run.ID, 10)).Job; job.Schedule() != "nightly" {
+		t.Errorf("run prints %+v, of the job %+v", run, job)
+	}
+	for _, test := range []struct {
+		command string
+		want    schedulePausing
+		state   string
+	}{
+		{"pause", schedulePausing{"nightly", true, true}, jobs.SchedulePaused}, {"pause", schedulePausing{"nightly", true, false}, jobs.SchedulePaused},
+		{"resume", schedulePausing{"nightly", false, true}, jobs.ScheduleActive}, {"resume", schedulePausing{"nightly", false, false}, jobs.ScheduleActive},
+	} {
+		if have := get[schedulePausing](c, "schedules", test.command, "nightly"); have != test.want {
+			t.Errorf("%s prints %+v, not %+v", test.command, have, test.want)
+		}
+		if list := get[[]scheduleAnswer](c, "schedules"); len(list) != 1 || list[0].Status != test.state {
+			t.Errorf("after %s the list is %+v", test.command, list)
+		}
+		if shown := get[struct{ Schedule scheduleAnswer }](c, "schedules", "show", "nightly"); shown.Schedule.Status != test.state {
+			t.Errorf("after %s it is shown as %+v", test.command, shown)
+		}
+	}
+	if text := c.ok("schedules", "delete", "nightly", "--json"); text != "{\n  \"schedule\": \"nightly\",\n  \"deleted\": true\n}\n" {
+		t.Errorf("delete prints %s", text)
+	}
+	c.fails(exitFailure, []string{"no such schedule", `"nightly"`}, "schedules", "delete", "nightly", "--json")
+}
+
+// With --json the note of a tick that a change of the clock moves is on standard error, and the document is a list of times.
+func TestSchedulesNextInJSONSaysWhatIsMoved(t *testing.T) {
+	c := newCLI(t)
+	for from, note := range map[string]string{
+		"2026-03-29T00:00:00Z": "2026-03-29T03:00:00+02:00  moved: the clock is set forward past its time\n",
+		"2026-10-25T00:00:00Z": "2026-10-25T02:30:00+02:00  the first of two: the clock is set back\n",
+		"2026-11-25T00:00:00Z": "",
+	} {
+		a := c.run("schedules", "next", "30 2 * * *", "--zone", "Europe/Berlin", "-n", "2", "--from", from, "--json")
+		var list []time.Time
+		fromJSON(t, a.out, &list)
+		if a.code != exitOK || len(list) != 2 || a.err != note {
+			t.Errorf("from %s on there are %v, with exit code %d and\n%s", from, list, a.code, a.err)
+		}
 	}
 }
 
@@ -128,6 +181,11 @@ func TestSchedulesNext(t *testing.T) {
 		{exitUsage, "either SPEC or --every", []string{"@daily", "--every", "1m"}},
 		{exitUsage, "give a SPEC", nil},
 		{exitUsage, "whole seconds", []string{"--every", "1500ms"}},
+		{exitUsage, "--zone is for a SPEC", []string{"--every", "1m", "--zone", "Europe/Berlin"}},
+		{exitUsage, "--from must be from 1973-03-03T09:46:40Z to 9999-12-31T23:59:59Z, not 0001-01-01", []string{"@daily", "--from", "0001-01-01T00:00:00Z"}},
+		{exitUsage, "--from must be from", []string{"@daily", "--from", "1973-03-03T09:46:39Z"}},
+		{exitUsage, "--from must be from", []string{"@daily", "--from", "9999-12-31T23:59:59-01:00"}},
+		{exitUsage, `not '\n'`, []string{"0 2 * *\n*"}},
 		{exitFailure, "not due within forty years", []string{"*/5 2 * 3 sunL", "--zone", "Europe/Berlin"}},
 	} {
 		c.fails(test.code, []string{test.text}, append([]string{"schedules", "next"}, test.args...)...)

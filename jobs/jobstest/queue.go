@@ -41,9 +41,6 @@ type options struct {
 	points int // of Crash
 }
 
-// earliest is the first time that the queue keeps, in microseconds.
-const earliest = 100_000_000_000_000
-
 // StartAt sets the clock, to March 1973 or later. Without it the clock starts at the system's time.
 func StartAt(t time.Time) Option { return func(o *options) { o.start = t } }
 
@@ -76,9 +73,9 @@ func settings(opts []Option) options {
 // newQueue returns a queue in a new file. watch, unless nil, returns the store that the client is given.
 func newQueue(tb testing.TB, path string, o options, watch func(engine.Store) engine.Store) *Queue {
 	tb.Helper()
-	if first := time.UnixMicro(earliest).UTC(); o.start.Before(first) {
+	if o.start.Before(core.Earliest) {
 		tb.Fatalf("jobstest: the clock starts at %s, before the first time that the queue keeps: set StartAt to %s or later",
-			o.start.Format(time.RFC3339), first.Format(time.RFC3339))
+			o.start.Format(time.RFC3339), core.Earliest.Format(time.RFC3339))
 	}
 	image, err := migrated()
 	if err == nil {

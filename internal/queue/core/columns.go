@@ -13,6 +13,10 @@ const (
 	lastMicros  = 253_402_300_799_999_999
 )
 
+// Earliest is the first time that a column holds, but for 0: 100,000,000 seconds after 1970, before which a number is more likely one of
+// another unit.
+var Earliest = time.UnixMicro(100_000_000_000_000).UTC()
+
 // Latest is the last time that a column holds: the end of the year 9999.
 var Latest = time.UnixMicro(lastMicros).UTC()
 
