@@ -29,7 +29,7 @@ func (a *app) showCommand() *cobra.Command {
 		Use:   "show [ID]",
 		Short: "Show all columns of a job, and its attempts",
 		Long: "show shows all columns of a job, and its attempts. Without an ID, --kind and --unique find the live job that holds a\n" +
-			"unique key, --kind and --request-id the job that was enqueued with a request id.",
+			"unique key, or the job that has taken it for a time, --kind and --request-id the job that was enqueued with a request id.",
 		GroupID: groupJobs,
 		Args:    takes(0, 1, "[ID]"),
 		RunE: a.do(func(ctx context.Context, args []string) error {
