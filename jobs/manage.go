@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func (c *Client) Get(ctx context.Context, id int64) (Job, error) {
 // GetByUniqueKey returns the live job (scheduled, pending or running) of a kind that holds a unique key, as [Client.Get] does, or else the
 // job that has taken the key by [UniqueFor], while it is taken.
 func (c *Client) GetByUniqueKey(ctx context.Context, kind, key string) (Job, error) {
-	job, err := c.find(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
+	job, err := c.findBy(ctx, kind, "unique key", key, func(ctx context.Context, q db.Querier) (int64, error) {
 		return lifecycle.HolderOrTaker(ctx, q, core.Micros(c.store.NowWithin(ctx)), kind, key)
 	})
 	if err != nil {
@@ -50,13 +51,21 @@ func (c *Client) GetByUniqueKey(ctx context.Context, kind, key string) (Job, err
 
 // GetByRequestID returns the job of a kind that was enqueued with a request id, as [Client.Get] does, as long as its row is kept.
 func (c *Client) GetByRequestID(ctx context.Context, kind, id string) (Job, error) {
-	job, err := c.find(ctx, func(ctx context.Context, q db.Querier) (int64, error) {
+	job, err := c.findBy(ctx, kind, "request id", id, func(ctx context.Context, q db.Querier) (int64, error) {
 		return q.GetJobIDByRequestID(ctx, db.GetJobIDByRequestIDParams{Kind: kind, RequestID: id})
 	})
 	if err != nil {
 		return Job{}, fmt.Errorf("get the job of kind %q with the request id %q: %w", kind, id, err)
 	}
 	return job, nil
+}
+
+// findBy is find by a kind and the value of a field, which it checks.
+func (c *Client) findBy(ctx context.Context, kind, field, value string, id func(context.Context, db.Querier) (int64, error)) (Job, error) {
+	if err := cmp.Or(core.CheckPortable("kind", kind), core.CheckPortable(field, value)); err != nil {
+		return Job{}, err
+	}
+	return c.find(ctx, id)
 }
 
 // find returns the job whose id a function finds.

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -217,6 +218,9 @@ func (c *Client) DeleteSchedule(ctx context.Context, name string) (bool, error) 
 func (c *Client) RunSchedule(ctx context.Context, name string) (id int64, err error) {
 	author, err := audit.Of(ctx)
 	if err == nil {
+		err = checkScheduleName(name)
+	}
+	if err == nil {
 		err = c.scope().InsertWith(ctx, "", true, func(ctx context.Context, q db.Querier) (inserted bool, err error) {
 			now := c.store.Now()
 			s, err := schedule.Get(ctx, q, name)
@@ -240,10 +244,13 @@ func (c *Client) RunSchedule(ctx context.Context, name string) (id int64, err er
 // GetSchedule returns a schedule. The error is [ErrNoSchedule] when there is none.
 func (c *Client) GetSchedule(ctx context.Context, name string) (ScheduleInfo, error) {
 	var info ScheduleInfo
-	err := c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		info, err = schedule.Read(ctx, q, name, c.view())
-		return err
-	})
+	err := checkScheduleName(name)
+	if err == nil {
+		err = c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+			info, err = schedule.Read(ctx, q, name, c.view())
+			return err
+		})
+	}
 	if err != nil {
 		return ScheduleInfo{}, fmt.Errorf("get schedule %s: %w", strconv.Quote(name), err)
 	}
@@ -253,7 +260,7 @@ func (c *Client) GetSchedule(ctx context.Context, name string) (ScheduleInfo, er
 // ListSchedules returns schedules by name, at most n, which must not be negative, from after one on; "" means from the first on.
 func (c *Client) ListSchedules(ctx context.Context, after string, n int) ([]ScheduleInfo, error) {
 	var list []ScheduleInfo
-	err := checkLimit(n)
+	err := cmp.Or(checkScheduleName(after), checkLimit(n))
 	if err == nil {
 		err = c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 			list, err = schedule.List(ctx, q, after, n, c.view())
@@ -265,6 +272,9 @@ func (c *Client) ListSchedules(ctx context.Context, after string, n int) ([]Sche
 	}
 	return list, nil
 }
+
+// checkScheduleName returns an InvalidError for a name that no row of any engine can have.
+func checkScheduleName(name string) error { return core.CheckPortable("schedule name", name) }
 
 // checkLimit returns an InvalidError for a number of rows that is negative.
 func checkLimit(n int) error {
@@ -278,7 +288,7 @@ func checkLimit(n int) error {
 // are kept.
 func (c *Client) ScheduleTicks(ctx context.Context, name string, n int) ([]ScheduleTick, error) {
 	var list []ScheduleTick
-	err := checkLimit(n)
+	err := cmp.Or(checkScheduleName(name), checkLimit(n))
 	if err == nil {
 		err = c.scope().Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 			list, err = schedule.Ticks(ctx, q, name, n)

@@ -171,6 +171,17 @@ func testScheduleRefuses(f *fixture) {
 			f.Errorf("a list of -1 %s: %v", what, err)
 		}
 	}
+	for _, name := range []string{"a\x00", "\xff"} {
+		_, get := f.client.GetSchedule(f.ctx, name)
+		_, run := f.client.RunSchedule(f.ctx, name)
+		_, ticks := f.client.ScheduleTicks(f.ctx, name, 1)
+		_, lists := f.client.ListSchedules(f.ctx, name, 1)
+		for what, err := range map[string]error{"get": get, "run": run, "ticks": ticks, "list": lists} {
+			if invalid := (*jobs.InvalidError)(nil); !errors.As(err, &invalid) || invalid.Field != "schedule name" {
+				f.Errorf("%s by the name %q: %v", what, name, err)
+			}
+		}
+	}
 	list, err := f.client.ListSchedules(f.ctx, "", 0)
 	f.must(err)
 	want(f, "a list of no schedules", len(list), 0)

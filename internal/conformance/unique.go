@@ -43,6 +43,16 @@ func testLookUp(f *fixture) {
 	if _, err := f.client.GetByRequestID(f.ctx, "k", "a"); !errors.Is(err, jobs.ErrNotFound) {
 		f.Errorf("the look-up by a request id gives %v", err)
 	}
+	for _, text := range []string{"a\x00", "\xff"} { // which PostgreSQL takes for no parameter
+		_, kind := f.client.GetByUniqueKey(f.ctx, text, "a")
+		_, key := f.client.GetByUniqueKey(f.ctx, "k", text)
+		_, request := f.client.GetByRequestID(f.ctx, "k", text)
+		for field, err := range map[string]error{"kind": kind, "unique key": key, "request id": request} {
+			if invalid := (*jobs.InvalidError)(nil); !errors.As(err, &invalid) || invalid.Field != field {
+				f.Errorf("the look-up by the %s %q gives %v", field, text, err)
+			}
+		}
+	}
 	f.drain(jobs.Config{}, on("k", func(context.Context, jobs.Job) error { return nil }))
 	if _, err := f.client.GetByUniqueKey(f.ctx, "k", "a"); !errors.Is(err, jobs.ErrNotFound) {
 		f.Errorf("a job that is done is found by its unique key: %v", err)

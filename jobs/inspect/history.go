@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -88,7 +86,7 @@ func (in *Inspector) histories(ctx context.Context, f HistoryFilter, queues []st
 	if f.Step%stats.CoarseStep == 0 {
 		kept = stats.CoarseStep
 	}
-	names, err := json.Marshal(slices.DeleteFunc(slices.Clone(queues), func(name string) bool { return !portableText(name) }))
+	names, err := json.Marshal(slices.DeleteFunc(slices.Clone(queues), func(name string) bool { return core.CheckPortable("queue", name) != nil }))
 	if err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
@@ -124,9 +122,6 @@ func (in *Inspector) histories(ctx context.Context, f HistoryFilter, queues []st
 	}
 	return list, nil
 }
-
-// portableText reports whether every engine takes a text as a parameter.
-func portableText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // complete sets the filter's defaults and truncates Since to the beginning of a step.
 func (f *HistoryFilter) complete(now time.Time) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -42,6 +43,18 @@ func CheckText(field, s string, most int) error {
 		if unicode.IsControl(r) {
 			return jobtype.NewInvalidError(field, strconv.Quote(s), "hold no control character")
 		}
+	}
+	return nil
+}
+
+// CheckPortable returns an InvalidError for the field if s is a text that PostgreSQL takes for no parameter: it has a NUL, or is no UTF-8. It
+// is for texts that rows are looked up by: one that no CHECK has seen may have other texts than [CheckText] allows.
+func CheckPortable(field, s string) error {
+	if !utf8.ValidString(s) {
+		return jobtype.NewInvalidError(field, strconv.Quote(s), "be valid UTF-8")
+	}
+	if strings.ContainsRune(s, 0) {
+		return jobtype.NewInvalidError(field, strconv.Quote(s), "hold no NUL")
 	}
 	return nil
 }
