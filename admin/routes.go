@@ -38,6 +38,7 @@ func routes() []route {
 		{http.MethodGet, "/schedules/{name}", (*Handler).getSchedule},
 		{http.MethodPut, "/schedules/{name}", (*Handler).putSchedule},
 		{http.MethodDelete, "/schedules/{name}", (*Handler).deleteSchedule},
+		{http.MethodGet, "/schedules/{name}/why", (*Handler).whySchedule},
 		{http.MethodPost, "/schedules/{name}/pause", (*Handler).pauseSchedule},
 		{http.MethodPost, "/schedules/{name}/resume", (*Handler).resumeSchedule},
 		{http.MethodPost, "/schedules/{name}/run", (*Handler).runSchedule},

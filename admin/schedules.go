@@ -110,6 +110,15 @@ func (h *Handler) getSchedule(r *http.Request) (answer, error) {
 	return answer{body: d}, err
 }
 
+func (h *Handler) whySchedule(r *http.Request) (answer, error) {
+	name, err := scheduleName(r, noQuery)
+	if err != nil {
+		return answer{}, err
+	}
+	diagnosis, err := h.inspector.WhySchedule(r.Context(), name)
+	return answer{body: diagnosis}, err
+}
+
 // scheduleRequest is the body that puts a schedule. Fields that are left out, and empty texts, have the library's defaults.
 type scheduleRequest struct {
 	jobOptions

@@ -54,6 +54,11 @@ func TestScheduleRoutes(t *testing.T) {
 		if len(options) != 6 || string(options["priority"]) != "5" || string(options["tags"]) != `["red"]` || string(options["user_id"]) != `"ann"` {
 			t.Errorf("its options are %s", put.Options)
 		}
+		why := get[inspect.ScheduleDiagnosis](a, http.MethodGet, "/schedules/nightly/why", "")
+		if why.Schedule != "nightly" || why.State != jobs.ScheduleActive || len(why.Findings) != 2 {
+			t.Errorf("why it enqueues no job: %+v", why)
+		}
+		a.refused(http.StatusNotFound, http.MethodGet, "/schedules/none/why", "")
 		often := get[scheduleAnswer](a, http.MethodPut, "/schedules/often", `{"kind": "tidy", "every_ns": 90000000000, "zone": "", "catch_up": "", "overlap": ""}`)
 		if often.Spec != "@every 1m30s" || often.Zone != "UTC" || often.CatchUp != "latest" || often.Overlap != "allow" || string(often.Payload) != "{}" {
 			t.Errorf("a schedule with the defaults is %+v", often)

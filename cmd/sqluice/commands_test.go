@@ -257,18 +257,6 @@ func retryCancelDeleteDoWhatCanBeDone(t *testing.T, c *cli) {
 	}
 }
 
-func why(t *testing.T, c *cli) {
-	c.ok("up")
-	c.enqueue("k", "--in", "1h")
-	if out := c.ok("why", "1"); !strings.Contains(out, "not-due: it is due at") || !strings.Contains(out, `no-worker: no live worker takes jobs of the kind "k"`) {
-		t.Errorf("why prints %q", out)
-	}
-	if d := get[inspect.Diagnosis](c, "why", "1"); d.Job != 1 || d.Status != jobs.StatusScheduled || len(d.Findings) != 2 {
-		t.Errorf("why is %+v", d)
-	}
-	c.fails(exitFailure, []string{"job 2", "no such job"}, "why", "2")
-}
-
 func failedReportAndRetryFailed(t *testing.T, c *cli) {
 	c.ok("up")
 	if out := c.ok("failed"); out != "no failed jobs\n" {

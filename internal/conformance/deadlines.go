@@ -198,6 +198,7 @@ func (d *deadlines) addInspector(failed, cancelled, waiting int64) {
 	d.add(false, "Inspector.Snapshot", func(ctx context.Context) error { _, err := in.Snapshot(ctx); return err })
 	d.add(false, "Inspector.Stats", func(ctx context.Context) error { _, err := in.Stats(ctx); return err })
 	d.add(false, "Inspector.Why", func(ctx context.Context) error { _, err := in.Why(ctx, waiting); return err })
+	d.add(false, "Inspector.WhySchedule", func(ctx context.Context) error { _, err := in.WhySchedule(ctx, "s"); return err })
 	d.add(false, "Inspector.Workers", func(ctx context.Context) error { _, err := in.Workers(ctx); return err })
 }
 

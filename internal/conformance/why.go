@@ -24,6 +24,7 @@ var whyTests = []test{
 	{"LeaseOver", testWhyLeaseOver},
 	{"Ended", testWhyEnded},
 	{"NotFound", testWhyNotFound},
+	{"Schedule", testWhySchedule},
 }
 
 // wantWhy checks the reasons why a job does not run, in order.
@@ -201,6 +202,42 @@ func testWhyEnded(f *fixture) {
 func testWhyNotFound(f *fixture) {
 	if _, err := inspect.New(f.client).Why(f.ctx, 77); !errors.Is(err, jobs.ErrNotFound) {
 		f.Errorf("an unknown job does not run because of %v", err)
+	}
+}
+
+// A schedule says why it enqueues no job.
+func testWhySchedule(f *fixture) {
+	in := inspect.New(f.client)
+	wantReasons := func(name, state string, want ...inspect.Reason) {
+		f.Helper()
+		d, err := in.WhySchedule(f.ctx, name)
+		f.must(err)
+		var reasons []inspect.Reason
+		for _, finding := range d.Findings {
+			reasons = append(reasons, finding.Reason)
+		}
+		if !slices.Equal(reasons, want) || d.State != state || d.Schedule != name {
+			f.Errorf("schedule %s is %s because of %+v, want %s of %v", name, d.State, d.Findings, state, want)
+		}
+	}
+	kind := jobs.Kind[struct{}]{Name: "k"}
+	declare := func(r *jobs.Runner) { r.Schedule(kind.Cron("declared", "@yearly", struct{}{})) }
+	f.must(f.client.PutSchedule(f.ctx, kind.Cron("put", "@yearly", struct{}{})))
+	wantReasons("put", jobs.ScheduleActive, inspect.ReasonNoWorker, inspect.ReasonNotDue)
+	first := f.start(jobs.Config{}, on("k", nothing), declare)
+	f.live(1)
+	wantReasons("put", jobs.ScheduleActive, inspect.ReasonNotDue)
+	wantReasons("declared", jobs.ScheduleActive, inspect.ReasonNotDue)
+	first.stop()
+	wantReasons("declared", jobs.ScheduleUndeclared, inspect.ReasonNoWorker, inspect.ReasonNotDue)
+	f.start(jobs.Config{}, on("k", nothing))
+	f.live(1)
+	wantReasons("declared", jobs.ScheduleUndeclared, inspect.ReasonUndeclared, inspect.ReasonNotDue)
+	_, err := f.client.PauseSchedule(f.ctx, "put")
+	f.must(err)
+	wantReasons("put", jobs.SchedulePaused, inspect.ReasonSchedulePaused, inspect.ReasonNotDue)
+	if _, err := in.WhySchedule(f.ctx, "none"); !errors.Is(err, jobs.ErrNoSchedule) {
+		f.Errorf("an unknown schedule: %v", err)
 	}
 }
 

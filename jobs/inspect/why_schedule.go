@@ -1,0 +1,62 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/schedule"
+	"github.com/sqluice/sqluice/jobs"
+)
+
+// The reasons of a schedule, beside [ReasonNotDue] and [ReasonNoWorker].
+const (
+	ReasonFaulty          Reason = "faulty"           // a worker could not enqueue its job
+	ReasonSchedulePaused  Reason = "schedule-paused"  // it enqueues nothing until it is resumed
+	ReasonUndeclared      Reason = "undeclared"       // it is declared in code, and no live worker declares it
+	ReasonOwed            Reason = "owed"             // the job of a tick waits for the end of the last one
+	ReasonScheduleOverdue Reason = "schedule-overdue" // a tick is due, and no worker has enqueued its job yet
+)
+
+// ScheduleDiagnosis is why a schedule enqueues no job.
+type ScheduleDiagnosis struct {
+	Schedule string    `json:"schedule"`
+	State    string    `json:"state"`    // as of [jobs.ScheduleInfo]
+	Findings []Finding `json:"findings"` // at least one; the first one must be mended first
+}
+
+// WhySchedule returns why a schedule enqueues no job at this moment, as far as the database has it. The error is [jobs.ErrNoSchedule] when
+// there is no such schedule.
+func (in *Inspector) WhySchedule(ctx context.Context, name string) (ScheduleDiagnosis, error) {
+	var info jobs.ScheduleInfo
+	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+		info, err = schedule.Read(ctx, q, name, in.view())
+		return err
+	})
+	var workers []WorkerInfo
+	if err == nil {
+		workers, err = in.Workers(ctx)
+	}
+	if err != nil {
+		return ScheduleDiagnosis{}, fmt.Errorf("why schedule %s enqueues no job: %w", strconv.Quote(name), err)
+	}
+	return ScheduleDiagnosis{Schedule: name, State: info.State(), Findings: whySchedule(info, len(workers) > 0, in.scope.Now())}, nil
+}
+
+// whySchedule returns the findings; the first one must be mended first.
+func whySchedule(s jobs.ScheduleInfo, served bool, now time.Time) []Finding {
+	active := s.State() == jobs.ScheduleActive
+	return findingsOf(
+		possible{!s.Paused.IsZero(), say(ReasonSchedulePaused, "it is paused since %s, until it is resumed", moment(s.Paused))},
+		possible{!served, say(ReasonNoWorker, "there is no live worker: one enqueues the jobs of schedules")},
+		possible{served && !s.Declared, say(ReasonUndeclared, "no live worker declares it: it enqueues nothing until one starts whose program does")},
+		possible{s.Fault != "", say(ReasonFaulty, "a worker could not enqueue its job, and tries again: %s", s.Fault)},
+		possible{!s.Owed.IsZero(), say(ReasonOwed, "the job of the tick %s waits until job %d has ended", moment(s.Owed), s.LastJob)},
+		possible{s.Next.After(now), say(ReasonNotDue, "its next tick is %s, in %s", moment(s.Next), s.Next.Sub(now).Round(time.Second))},
+		possible{!s.Next.After(now) && active && served,
+			say(ReasonScheduleOverdue, "a tick is due since %s: a worker is about to enqueue its job, or another transaction holds it or its last job", moment(s.Next))},
+		possible{!s.Next.After(now) && !(active && served), say(ReasonScheduleOverdue, "a tick is due since %s", moment(s.Next))},
+	)
+}
