@@ -178,6 +178,12 @@ mutants-fit: ## Fail when a mutant no longer finds what it is to break
 fuzz: ## Run every fuzz target for FUZZTIME (10 s each, FUZZTIME=1m for longer); the tests run their seeds
 	internal/fuzz/run.sh
 
+# A part, such as 2/6, is some minutes.
+ZONES ?= 1/6 2/6 3/6 4/6 5/6 6/6
+.PHONY: zones
+zones: ## Compare the ticks of five specifications, 2000 to 2040, with a walk over all minutes, in every zone (half an hour; ZONES=2/6 for a part)
+	for part in $(ZONES); do go test -timeout 2h -count=1 -v -run TicksAreThose ./internal/queue/cron -args -zones -zones-part $$part; done
+
 .PHONY: model-check
 model-check: ## Search every state of the model of claim, lease, rescue and finish; without a safeguard it must fail (needs spin, gcc)
 	internal/spin/check.sh

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"os/exec"
 	"slices"
 	"sync"
 	"testing"
@@ -14,11 +15,14 @@ import (
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
 
-// OtherLanguage checks what came of the statements of an engine's testdata/other_language.sql, which a program in another language has run:
-// each feature can be used by a plain INSERT.
-func OtherLanguage(t *testing.T, client *jobs.Client) {
+// OtherLanguage runs a program in another language, which runs the statements of an engine's testdata/other_language.sql, and checks what
+// comes of them: each feature can be used by a plain INSERT.
+func OtherLanguage(t *testing.T, client *jobs.Client, program string, arguments ...string) {
 	t.Helper()
 	ctx := t.Context()
+	if output, err := exec.CommandContext(ctx, program, arguments...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
 	var mu sync.Mutex
 	payloads := map[string]int{}
 	runner, err := jobs.NewRunner(client, jobs.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
@@ -61,8 +65,41 @@ func OtherLanguage(t *testing.T, client *jobs.Client) {
 	if err != nil || schedule.Kind != "k" {
 		t.Errorf("the schedule is %+v, %v", schedule, err)
 	}
+	wantPlainScheduleFires(t, client)
 	receipt, err := client.Enqueue(ctx, "report", json.RawMessage("{}"), jobs.UniqueFor("daily", time.Hour))
 	if err != nil || !receipt.Existed {
 		t.Errorf("a job whose key is taken: %+v, %v", receipt, err)
+	}
+}
+
+// wantPlainScheduleFires runs a runner until the schedule of each second has had two jobs.
+func wantPlainScheduleFires(t *testing.T, client *jobs.Client) {
+	t.Helper()
+	runner, err := jobs.NewRunner(client, jobs.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticks := make(chan time.Time, 100)
+	jobs.Kind[json.RawMessage]{Name: "k"}.Handle(runner, func(_ context.Context, job jobs.Job, _ json.RawMessage) error {
+		if job.Schedule() == "often" {
+			ticks <- job.Tick()
+		}
+		return nil
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- runner.Run(ctx) }()
+	for range 2 {
+		select {
+		case <-ticks:
+		case err := <-ended:
+			t.Fatalf("the runner has ended: %v", err)
+		case <-time.After(hang):
+			t.Fatal("the schedule of each second has no job")
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

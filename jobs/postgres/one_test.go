@@ -18,6 +18,7 @@ import (
 
 var oneTests = []engineTest{
 	{"Shell", testShell},
+	{"Python", testPython},
 	{"OneTrip", testOneTrip},
 	{"OneConnection", testOneConnection},
 	{"Error", testOneIsCommitted},

@@ -9,5 +9,6 @@ INSERT INTO sqluice_jobs (kind, start_by) VALUES ('late', unixepoch() * 1000000 
 INSERT INTO sqluice_jobs (kind) VALUES ('paused');
 INSERT INTO sqluice_kind_pauses (kind) VALUES ('paused');
 INSERT INTO sqluice_schedules (name, kind, spec) VALUES ('nightly', 'k', '0 2 * * *');
+INSERT INTO sqluice_schedules (name, kind, spec) VALUES ('often', 'k', '@every 1s');
 INSERT INTO sqluice_retentions (kind, keep) VALUES ('k', 3600000000);
 INSERT INTO sqluice_unique_keys (kind, unique_key, taken_at, until) VALUES ('report', 'daily', unixepoch() * 1000000, (unixepoch() + 3600) * 1000000);
