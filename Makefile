@@ -117,7 +117,7 @@ CHECKED := internal/deploy metrics/promql bench examples/recipes
 test-check:
 	@if command -v "$$(go env CC)" >/dev/null; then \
 		echo "go test -timeout 30m $(RACE) -short, all packages but '$(UNRACED)'"; \
-		CGO_ENABLED=1 SKIP='$(UNRACED)' MODULES='$(RACED)' internal/tests.sh -timeout 30m $(RACE) -short; \
+		CGO_ENABLED=1 SKIP='$(UNRACED)' MODULES='$(RACED)' FIRST='./jobs/postgres ./jobs/sqlite' internal/tests.sh -timeout 30m -p 3 -parallel 4 $(RACE) -short; \
 	else \
 		echo "note: no C compiler, so the tests run without the race detector"; MODULES='$(RACED)' internal/tests.sh -timeout 30m; \
 	fi

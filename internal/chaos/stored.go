@@ -66,36 +66,37 @@ func (f *fleet) checkStored(ctx context.Context, key string) error {
 
 // eachHead calls fn with how the values of each job begin.
 func (f *fleet) eachHead(ctx context.Context, fn func(db.ListValueHeadsRow)) error {
-	for after := int64(0); ; {
-		var page []db.ListValueHeadsRow
-		err := f.read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			page, err = q.ListValueHeads(ctx, db.ListValueHeadsParams{AfterID: after, N: storedPage})
-			return err
-		})
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		after = page[len(page)-1].ID
-		for _, row := range page {
-			fn(row)
-		}
-	}
+	return eachStored(ctx, f, func(ctx context.Context, q db.Querier, after int64) ([]db.ListValueHeadsRow, error) {
+		return q.ListValueHeads(ctx, db.ListValueHeadsParams{AfterID: after, N: storedPage})
+	}, func(row db.ListValueHeadsRow) int64 {
+		fn(row)
+		return row.ID
+	})
 }
 
 // eachError calls fn with the texts of each attempt that did not end well.
 func (f *fleet) eachError(ctx context.Context, fn func(db.ListErrorTextsRow)) error {
+	return eachStored(ctx, f, func(ctx context.Context, q db.Querier, after int64) ([]db.ListErrorTextsRow, error) {
+		return q.ListErrorTexts(ctx, db.ListErrorTextsParams{AfterID: after, N: storedPage})
+	}, func(row db.ListErrorTextsRow) int64 {
+		fn(row)
+		return row.ID
+	})
+}
+
+// eachStored calls fn, which returns the row's id, with each row that list finds, page by page.
+func eachStored[R any](ctx context.Context, f *fleet, list func(ctx context.Context, q db.Querier, after int64) ([]R, error), fn func(R) int64) error {
 	for after := int64(0); ; {
-		var page []db.ListErrorTextsRow
+		var page []R
 		err := f.read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			page, err = q.ListErrorTexts(ctx, db.ListErrorTextsParams{AfterID: after, N: storedPage})
+			page, err = list(ctx, q, after)
 			return err
 		})
 		if err != nil || len(page) == 0 {
 			return err
 		}
-		after = page[len(page)-1].ID
 		for _, row := range page {
-			fn(row)
+			after = fn(row)
 		}
 	}
 }

@@ -127,6 +127,27 @@ func testUpdateRedacted(f *fixture) {
 	if !strings.Contains(string(job.Payload), "5000") {
 		f.Errorf("the payload is %s", job.Payload)
 	}
+
+	// Nor by an enqueue that replaces the payload of the job with its key.
+	unique, err := kind.Enqueue(f.ctx, f.client, secret, jobs.UniqueReplace("u"))
+	f.must(err)
+	shown = f.get(unique.ID).Payload
+	for name, mode := range map[string]jobs.EnqueueOption{
+		"replace": jobs.UniqueReplace("u"), "again": jobs.UniqueAgain("u"), "debounce": jobs.Debounce("u", time.Hour),
+	} {
+		_, err = f.client.Enqueue(f.ctx, "k", shown, mode)
+		wantInvalid(f, name, err)
+		_, err = f.client.EnqueueMany(f.ctx, "k", []json.RawMessage{shown}, mode)
+		wantInvalid(f, name+" of many", err)
+	}
+	receipt, err = f.client.Enqueue(f.ctx, "k", shown, jobs.Unique("u"))
+	f.must(err)
+	want(f, "existed", receipt.Existed, true)
+	job, err = f.client.Revealed().Get(f.ctx, unique.ID)
+	f.must(err)
+	if !strings.Contains(string(job.Payload), "4000") {
+		f.Errorf("the payload is %s", job.Payload)
+	}
 }
 
 // Of an update and a claim of a job one wins: what an update has changed is what the handler sees, and a refused one it does not. So it is
