@@ -342,9 +342,7 @@ func TestSlowReaders(t *testing.T) {
 // TestManyStreams: two hundred clients, of which a quarter never read, follow the drain of a queue. No client delays the
 // others, and no goroutine or memory remains.
 func TestManyStreams(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long: make test LONG=1")
-	}
+	testdb.TakesLong(t)
 	const idle, reading = 50, 150
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		h := newHandler(t, client, admin.Config{Token: token})

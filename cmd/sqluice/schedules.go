@@ -38,8 +38,8 @@ func (a *app) schedulesCommand() *cobra.Command {
 	cmd.AddCommand(
 		a.schedulesPutCommand(),
 		a.schedulesShowCommand(),
-		a.scheduleSwitch("pause", "Stop a schedule until it is resumed; its jobs stay", "paused", (*jobs.Client).PauseSchedule),
-		a.scheduleSwitch("resume", "Let a paused schedule go on with its next tick", "resumed", (*jobs.Client).ResumeSchedule),
+		a.scheduleSwitch("pause", "Stop a schedule until it is resumed; its jobs stay", true, (*jobs.Client).PauseSchedule),
+		a.scheduleSwitch("resume", "Let a paused schedule go on with its next tick", false, (*jobs.Client).ResumeSchedule),
 		a.schedulesRunCommand(),
 		a.schedulesDeleteCommand(),
 		a.schedulesNextCommand(),
@@ -182,19 +182,19 @@ type schedulePausing struct {
 	Changed  bool   `json:"changed"` // false if the schedule was in this state before
 }
 
-// scheduleSwitch is the pause or the resume command; done is what it makes of the schedule. Repeating it is not an error.
+// scheduleSwitch is the pause or the resume command. Repeating it is not an error.
 func (a *app) scheduleSwitch(
-	name, short, done string, set func(*jobs.Client, context.Context, string) (bool, error),
+	verb, short string, paused bool, set func(*jobs.Client, context.Context, string) (bool, error),
 ) *cobra.Command {
-	return a.scheduleCommand(name, short, func(ctx context.Context, c *jobs.Client, name string, asJSON bool) error {
+	return a.scheduleCommand(verb, short, func(ctx context.Context, c *jobs.Client, name string, asJSON bool) error {
 		changed, err := set(c, ctx, name)
 		if err != nil {
 			return nameFlags(err, scheduleFields)
 		}
 		if asJSON {
-			return a.printJSON(schedulePausing{name, done == "paused", changed})
+			return a.printJSON(schedulePausing{name, paused, changed})
 		}
-		became := done
+		became := verb + "d"
 		if !changed {
 			became = "no change"
 		}

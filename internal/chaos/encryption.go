@@ -11,8 +11,8 @@ import (
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// laneEncryption changes the key of an encrypted queue, twice, and forgets a user after each change, while processes are killed: those that
-// enqueue and work, and those that rekey and forget. No acknowledged job is lost, and handlers get the bytes that were enqueued. After a
+// laneEncryption changes the key of an encrypted queue, twice, and forgets a user after each change. Meanwhile enqueuers, workers and the
+// processes that rekey and forget are killed. No acknowledged job is lost, and handlers get the bytes that were enqueued. After a
 // rekey everything is encrypted with the new key, and processes without the old one can decrypt it. Of a forgotten user nothing is left, and no
 // handler begins after the receipt. No plain payload, result, progress or error is ever stored.
 func laneEncryption() lane {
@@ -101,7 +101,7 @@ func (k *keyChanger) begin(ctx context.Context, key string) error {
 	return k.client.PutSchedule(ctx, everySecond(encryptedSchedule))
 }
 
-// useKeys gives the keys to this process, and to those that it starts from now on.
+// useKeys gives the keys to this process and to its later children.
 func (k *keyChanger) useKeys(ids ...string) error {
 	c, err := cipherOf(ids)
 	if err != nil {

@@ -176,7 +176,8 @@ func testScheduleRefuses(f *fixture) {
 		_, run := f.client.RunSchedule(f.ctx, name)
 		_, ticks := f.client.ScheduleTicks(f.ctx, name, 1)
 		_, lists := f.client.ListSchedules(f.ctx, name, 1)
-		for what, err := range map[string]error{"get": get, "run": run, "ticks": ticks, "list": lists} {
+		_, why := inspect.New(f.client).WhySchedule(f.ctx, name)
+		for what, err := range map[string]error{"get": get, "run": run, "ticks": ticks, "list": lists, "why": why} {
 			if invalid := (*jobs.InvalidError)(nil); !errors.As(err, &invalid) || invalid.Field != "schedule name" {
 				f.Errorf("%s by the name %q: %v", what, name, err)
 			}

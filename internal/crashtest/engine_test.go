@@ -29,14 +29,6 @@ func onEachEngine(t *testing.T, test func(t *testing.T, address string, client *
 	})
 }
 
-// takesLong skips a test in the short form.
-func takesLong(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("takes long: make test LONG=1")
-	}
-}
-
 // sqliteQueue makes a migrated database in a folder of the test.
 func sqliteQueue(t *testing.T) (path string, client *jobs.Client) {
 	t.Helper()

@@ -32,7 +32,7 @@ func durableCluster(t *testing.T) *testdb.Cluster {
 // and starts again. No acknowledged job is lost, failed calls did not happen, no attempt starts twice, and every job is done at
 // the end.
 func TestPostgresTerminatedBackends(t *testing.T) {
-	takesLong(t)
+	testdb.TakesLong(t)
 	t.Run("Restart", func(t *testing.T) {
 		chaos(t, 5000, func(t *testing.T, cluster *testdb.Cluster, _ string) {
 			cluster.Stop(t, "immediate")

@@ -16,7 +16,7 @@ import (
 
 // Four and twelve processes drain 5,000 jobs while other processes add them: each is started once, and none is lost.
 func TestPostgresProcesses(t *testing.T) {
-	takesLong(t)
+	testdb.TakesLong(t)
 	for _, n := range []int{4, 12} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			address, client := postgresQueue(t, testdb.StartPostgres(t))

@@ -15,7 +15,7 @@ import (
 // A handler's transaction that has completed its job stays open for longer than the lease. Its row is locked, and no
 // write waits for it: the worker keeps renewing its leases, and no other worker takes any of its jobs.
 func TestPostgresOpenCompletion(t *testing.T) {
-	takesLong(t)
+	testdb.TakesLong(t)
 	address, client := postgresQueue(t, testdb.StartPostgres(t))
 	const lease = 5 * time.Second
 	held := enqueueMany(t, client, "complete", 1)[0]
@@ -101,7 +101,7 @@ func TestPostgresLockedJobs(t *testing.T) {
 // A process is stopped for ever, or its machine is gone, in the middle of a transaction. The server ends the
 // transaction after a while, and releases its locks.
 func TestPostgresStoppedHalfway(t *testing.T) {
-	takesLong(t)
+	testdb.TakesLong(t)
 	address, client := postgresQueue(t, testdb.StartPostgres(t))
 	id := enqueueMany(t, client, "quick", 1)[0]
 	halfway := start(t, role{Do: "halfway", DB: address, Job: id})

@@ -18,7 +18,7 @@ import (
 // Eight workers start at once beside jobs whose worker is gone. One of them rescues each job: it has one row for the
 // crash, counts it once and runs once more.
 func TestPostgresManyRescuers(t *testing.T) {
-	takesLong(t)
+	testdb.TakesLong(t)
 	address, client := postgresQueue(t, testdb.StartPostgres(t))
 	ids := enqueueMany(t, client, "quick", 2000)
 	store := client.Store()

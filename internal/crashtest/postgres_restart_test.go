@@ -18,7 +18,7 @@ import (
 // The server goes away for a while and comes back, without the locks and connections of all workers. A worker that
 // starts then, before the others are back, does not take them for dead: every worker keeps its jobs.
 func TestPostgresRestartKeepsWorkers(t *testing.T) {
-	takesLong(t)
+	testdb.TakesLong(t)
 	// The leases end while the server is away.
 	t.Run("ShortLease", func(t *testing.T) {
 		restartBesideWorkers(t, 3*time.Second, func([]*process) func() { return func() {} })

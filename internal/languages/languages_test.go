@@ -25,14 +25,13 @@ import (
 
 // programs are the languages of the examples: how their programs are run, and what must be there for it.
 var programs = []struct {
-	language, suffix string
-	commands         []string // of which the first is taken that can run the check
-	check            []string
+	language, suffix, command string
+	check                     []string // that the command must run
 }{
-	{"python", ".py", []string{"python3", "/usr/bin/python3"}, []string{"-c", "import psycopg, sqlite3"}},
-	{"node", ".mjs", []string{"node"}, []string{"--version"}},
-	{"ruby", ".rb", []string{"ruby"}, []string{"-e", `require "sqlite3"; require "pg"`}},
-	{"php", ".php", []string{"php"}, []string{"-r", `new ReflectionExtension("pdo_sqlite"); new ReflectionExtension("pdo_pgsql");`}},
+	{"python", ".py", "python3", []string{"-c", "import psycopg, sqlite3"}},
+	{"node", ".mjs", "node", []string{"--version"}},
+	{"ruby", ".rb", "ruby", []string{"-e", `require "sqlite3"; require "pg"`}},
+	{"php", ".php", "php", []string{"-r", `new ReflectionExtension("pdo_sqlite"); new ReflectionExtension("pdo_pgsql");`}},
 }
 
 const folder = "../../examples/languages"
@@ -49,7 +48,7 @@ func TestProgramsEnqueueInTheirTransaction(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.language, func(t *testing.T) {
 			t.Parallel()
-			command := runnable(t, p.commands, p.check)
+			command := testdb.Program(t, p.command, p.check...)
 			place := filepath.Join(folder, p.language)
 			if p.language == "node" {
 				place = modules(t)
@@ -152,24 +151,6 @@ func customers(t *testing.T, db *sql.DB) (list []string) {
 	must(t, errors.Join(rows.Err(), rows.Close()))
 	slices.Sort(list)
 	return list
-}
-
-// runnable returns the first of the commands that can run a check. Without one the test is skipped, or fails where CI=true.
-func runnable(t *testing.T, commands, check []string) string {
-	t.Helper()
-	var all error
-	for _, command := range commands {
-		output, err := exec.CommandContext(t.Context(), command, check...).CombinedOutput()
-		if err == nil {
-			return command
-		}
-		all = errors.Join(all, err, errors.New(string(output)))
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal(all)
-	}
-	t.Skipf("NOT TESTED: %v", all)
-	return ""
 }
 
 // modules returns a folder with the programs for Node.js and the packages that package-lock.json pins, none of whose scripts runs.

@@ -109,8 +109,8 @@ func (p *Postgres) Pool(tb testing.TB) *sql.DB {
 	return open(tb, "pgx", parsed.String())
 }
 
-// administer runs a statement in the administrative database, on a connection that stays: one of its own for each statement would be a
-// quarter of all that the tests make. After the server was away it makes another.
+// administer runs a statement in the administrative database. All statements share one connection, because a connection for each would
+// be a quarter of all connections of the tests. After the server was away it connects again.
 func (p *Postgres) administer(ctx context.Context, statement func(*pgx.Conn) string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -76,9 +76,7 @@ func build(t *testing.T) (folder string) {
 // files.
 func modules(t *testing.T, files ...string) (folder string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("takes long: make test LONG=1")
-	}
+	testdb.TakesLong(t)
 	for _, program := range []string{"npm", "node"} {
 		if _, err := exec.LookPath(program); err != nil {
 			if os.Getenv("CI") == "true" {

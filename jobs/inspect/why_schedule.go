@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/schedule"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -31,10 +32,13 @@ type ScheduleDiagnosis struct {
 // there is no such schedule.
 func (in *Inspector) WhySchedule(ctx context.Context, name string) (ScheduleDiagnosis, error) {
 	var info jobs.ScheduleInfo
-	err := in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-		info, err = schedule.Read(ctx, q, name, in.view())
-		return err
-	})
+	err := core.CheckPortable("schedule name", name)
+	if err == nil {
+		err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
+			info, err = schedule.Read(ctx, q, name, in.view())
+			return err
+		})
+	}
 	var workers []WorkerInfo
 	if err == nil {
 		workers, err = in.Workers(ctx)
@@ -47,7 +51,10 @@ func (in *Inspector) WhySchedule(ctx context.Context, name string) (ScheduleDiag
 
 // whySchedule returns the findings; the first one must be mended first.
 func whySchedule(s jobs.ScheduleInfo, served bool, now time.Time) []Finding {
-	active := s.State() == jobs.ScheduleActive
+	overdue := "a tick is due since %s"
+	if served && s.State() == jobs.ScheduleActive {
+		overdue += ": a worker is about to enqueue its job, or another transaction holds it or its last job"
+	}
 	return findingsOf(
 		possible{!s.Paused.IsZero(), say(ReasonSchedulePaused, "it is paused since %s, until it is resumed", moment(s.Paused))},
 		possible{!served, say(ReasonNoWorker, "there is no live worker: one enqueues the jobs of schedules")},
@@ -55,8 +62,6 @@ func whySchedule(s jobs.ScheduleInfo, served bool, now time.Time) []Finding {
 		possible{s.Fault != "", say(ReasonFaulty, "a worker could not enqueue its job, and tries again: %s", s.Fault)},
 		possible{!s.Owed.IsZero(), say(ReasonOwed, "the job of the tick %s waits until job %d has ended", moment(s.Owed), s.LastJob)},
 		possible{s.Next.After(now), say(ReasonNotDue, "its next tick is %s, in %s", moment(s.Next), s.Next.Sub(now).Round(time.Second))},
-		possible{!s.Next.After(now) && active && served,
-			say(ReasonScheduleOverdue, "a tick is due since %s: a worker is about to enqueue its job, or another transaction holds it or its last job", moment(s.Next))},
-		possible{!s.Next.After(now) && !(active && served), say(ReasonScheduleOverdue, "a tick is due since %s", moment(s.Next))},
+		possible{!s.Next.After(now), say(ReasonScheduleOverdue, overdue, moment(s.Next))},
 	)
 }

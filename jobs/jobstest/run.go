@@ -141,7 +141,7 @@ type reason struct {
 	remedy string
 }
 
-// reasons returns them, those that say more first. That no worker is there is not one of them: RunJob starts one.
+// reasons returns the reasons for which RunJob gives up, the most precise ones first. It starts a worker, so that a lack of workers is none.
 func reasons() []reason {
 	const waits = "RunJob needs a job that waits: "
 	return []reason{

@@ -93,9 +93,7 @@ func wantDrained(t *testing.T, client *jobs.Client, n int) {
 
 // The whole life of jobs passes behind a pooler, in a schema that is no connection's own, and nothing is prepared.
 func testLifeBehindPooler(t *testing.T, site *site) {
-	if testing.Short() {
-		t.Skip("takes long: make test LONG=1")
-	}
+	testdb.TakesLong(t)
 	server := site.server
 	pooler := testdb.StartPgBouncer(t, server.URL(), map[string]string{"default_pool_size": "4"})
 	url := server.Database(t)

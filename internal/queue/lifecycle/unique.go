@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -75,10 +74,8 @@ func (r Row) replace(ctx context.Context, q db.Querier, h live) (Inserted, bool,
 	if err != nil {
 		return Inserted{}, false, err
 	}
-	if strings.Contains(r.Payload, jobtype.Redacted) { // the others cost no statement
-		if err := CheckShown(ctx, q, r.Kind, []byte(r.Payload)); err != nil {
-			return Inserted{}, false, err
-		}
+	if err := CheckShown(ctx, q, r.Kind, []byte(r.Payload)); err != nil {
+		return Inserted{}, false, err
 	}
 	p := db.ReplaceWaitingJobParamsOf(r.EnqueueJobParams)
 	p.ID, p.Attempt, p.Place, p.DueAt, p.StartBy = h.ID, h.Attempt, h.SuccessorAt, at, startBy

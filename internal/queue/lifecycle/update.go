@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -70,8 +71,11 @@ func newPayload(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, 
 }
 
 // CheckShown refuses a payload, to be written in place of another one, that was read without what its kind marks as sensitive: that would be
-// lost.
+// lost. One in which nothing is redacted costs no statement.
 func CheckShown(ctx context.Context, q db.Querier, kind string, payload []byte) error {
+	if !bytes.Contains(payload, []byte(jobtype.Redacted)) {
+		return nil
+	}
 	fields, err := redact.ReadFields(ctx, q, []string{kind})
 	if err == nil && fields[kind].Shown(json.RawMessage(payload)) {
 		err = jobtype.NewInvalidError("payload", "", "not have "+strconv.Quote(jobtype.Redacted)+" where its kind has a sensitive field: give the field's value")

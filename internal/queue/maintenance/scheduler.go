@@ -31,8 +31,8 @@ const (
 	scheduleMost = 100  // schedules in one transaction
 	scheduleJobs = 1000 // jobs after which a transaction enqueues those of no other schedule
 
-	// After what time a schedule is tried again that this worker could not serve, or that another transaction has locked, or its last job. One whose job the
-	// database refuses is tried again ever more seldom: see refusal.Again.
+	// After what time a schedule is tried again: one that this worker could not serve, and one that another transaction has locked, itself
+	// or its last job. One whose job the database refuses is tried again ever more seldom: see refusal.Again.
 	scheduleAgain  = time.Minute
 	scheduleLocked = time.Second
 
