@@ -45,6 +45,7 @@ func FuzzRequests(f *testing.F) {
 		{"POST", "/jobs/1/cancel", typeJSON, "{}"},
 		{"PATCH", "/jobs/1", typeJSON, `{"priority": 1, "payload": null}`},
 		{"DELETE", "/jobs/1", "Authorization: Basic \x80\r\n", ""},
+		{"POST", "/bulk/enqueue", typeJSON, `{"jobs": [{"kind": "k"}, {"kind": "l", "tags": [null]}, 1]}`},
 		{"POST", "/bulk/retry", typeJSON, `{"ids": [1, 2]}`},
 		{"POST", "/bulk/delete", typeJSON, `{"filter": {"status": "failed", "kind": "k"}}`},
 		{"POST", "/bulk/cancel", typeJSON, `{"all": true, "limit": 5}`},

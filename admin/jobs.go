@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sqluice/sqluice/internal/uniquemode"
+	"github.com/sqluice/sqluice/internal/newjob"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -18,6 +18,9 @@ const (
 	maxListedField = 4 << 10 // bytes of a field
 	maxPageBytes   = 1 << 20 // bytes of all jobs of a page
 )
+
+// maxEnqueued is how many jobs one request can add.
+const maxEnqueued = 1000
 
 // job is a job in an answer.
 type job struct {
@@ -173,120 +176,58 @@ func (h *Handler) why(r *http.Request) (answer, error) {
 	return answer{body: diagnosis}, err
 }
 
-// jobOptions are the fields of a job in the body of an enqueue and in that of a schedule. Fields that are left out have the library's
-// defaults.
-type jobOptions struct {
-	Kind        string          `json:"kind"`
-	Payload     json.RawMessage `json:"payload"` // {} if left out
-	Queue       *string         `json:"queue"`
-	Priority    *int            `json:"priority"`
-	MaxAttempts *int            `json:"max_attempts"`
-	Timeout     *time.Duration  `json:"timeout_ns"`
-	StartWithin *time.Duration  `json:"start_within_ns"`
-	UserID      *string         `json:"user_id"`
-	Tags        []string        `json:"tags"`
-	Metadata    json.RawMessage `json:"metadata"`
-}
-
-// options returns the options for the fields that are set.
-func (q jobOptions) options() []jobs.EnqueueOption {
-	opts := []jobs.EnqueueOption{jobs.Tags(q.Tags...)}
-	opts = with(opts, q.Queue, jobs.Queue)
-	opts = with(opts, q.Priority, jobs.Priority)
-	opts = with(opts, q.MaxAttempts, jobs.MaxAttempts)
-	opts = with(opts, q.Timeout, jobs.Timeout)
-	opts = with(opts, q.StartWithin, jobs.StartWithin)
-	opts = with(opts, q.UserID, jobs.UserID)
-	if q.Metadata != nil {
-		opts = append(opts, jobs.Metadata(q.Metadata))
-	}
-	return opts
-}
-
-// payload returns the payload, or {} if it is left out.
-func (q jobOptions) payload() json.RawMessage {
-	if q.Payload == nil {
-		return json.RawMessage("{}")
-	}
-	return q.Payload
-}
-
-// enqueueRequest is the body of an enqueue.
-type enqueueRequest struct {
-	jobOptions
-	RunAfter   *time.Time     `json:"run_after"`
-	Delay      *time.Duration `json:"delay_ns"`
-	RequestID  *string        `json:"request_id"`
-	StartBy    *time.Time     `json:"start_by"`
-	UniqueMode *string        `json:"unique_mode"`
-	Debounce   *time.Duration `json:"debounce_ns"`
-	AtMost     *time.Duration `json:"at_most_ns"`
-	UniqueFor  *time.Duration `json:"unique_for_ns"`
-	UniqueKey  *string        `json:"unique_key"`
-}
-
-// options returns the options for the fields that are set.
-func (q enqueueRequest) options() ([]jobs.EnqueueOption, error) {
-	opts := q.jobOptions.options()
-	opts = with(opts, q.RunAfter, jobs.At)
-	opts = with(opts, q.Delay, jobs.In)
-	opts = with(opts, q.StartBy, jobs.StartBy)
-	opts = with(opts, q.RequestID, jobs.RequestID)
-	unique, err := uniquemode.Choice{
-		Key: value(q.UniqueKey), Mode: value(q.UniqueMode), Debounce: value(q.Debounce), AtMost: value(q.AtMost), For: value(q.UniqueFor),
-	}.Option()
-	if unique != nil {
-		opts = append(opts, unique)
-	}
-	return opts, err
-}
-
-// value returns the value of a field, and the zero value of one that is not set.
-func value[T any](field *T) (v T) {
-	if field != nil {
-		v = *field
-	}
-	return v
-}
-
-func with[T, O any](opts []O, value *T, option func(T) O) []O {
-	if value == nil {
-		return opts
-	}
-	return append(opts, option(*value))
-}
-
-type receipt struct {
-	ID      int64 `json:"id"`
-	Existed bool  `json:"existed"` // a job with the same unique key or request id existed, and none was added
-
-	Replaced bool `json:"replaced,omitempty"` // that job has the payload and the options of this one now
-}
-
+// enqueue adds one job.
 func (h *Handler) enqueue(r *http.Request) (answer, error) {
-	var q enqueueRequest
+	var q newjob.Job
 	if err := decode(r, &q); err != nil {
 		return answer{}, err
 	}
-	if q.RunAfter != nil && q.Delay != nil {
-		return answer{}, &jobs.InvalidError{Field: "delay_ns", Must: "not be given together with run_after"}
-	}
-	if q.StartBy != nil && q.StartWithin != nil {
-		return answer{}, &jobs.InvalidError{Field: "start_within_ns", Must: "not be given together with start_by"}
-	}
-	opts, err := q.options()
+	opts, err := q.Options()
 	if err != nil {
 		return answer{}, err
 	}
-	added, err := h.client.Enqueue(r.Context(), q.Kind, q.payload(), opts...)
+	added, err := h.client.Enqueue(r.Context(), q.Kind, q.Args(), opts...)
 	if err != nil {
 		return answer{}, err
 	}
-	a := answer{status: http.StatusCreated, body: receipt(added), location: fmt.Sprint("/jobs/", added.ID)}
+	a := answer{status: http.StatusCreated, body: newjob.Receipt(added), location: fmt.Sprint("/jobs/", added.ID)}
 	if added.Existed {
 		a.status = http.StatusOK
 	}
 	return a, nil
+}
+
+// enqueueManyRequest is the body of an enqueue of several jobs: those of [newjob.Job].
+type enqueueManyRequest struct {
+	Jobs []json.RawMessage `json:"jobs"`
+}
+
+// enqueueMany adds jobs of any kinds, all of them or none.
+func (h *Handler) enqueueMany(r *http.Request) (answer, error) {
+	var q enqueueManyRequest
+	if err := decode(r, &q); err != nil {
+		return answer{}, err
+	}
+	if n := len(q.Jobs); n == 0 || n > maxEnqueued {
+		return answer{}, &jobs.InvalidError{Field: "jobs", Value: fmt.Sprint(n), Must: fmt.Sprintf("be 1 to %d", maxEnqueued)}
+	}
+	items := make([]jobs.Item, len(q.Jobs))
+	for i, text := range q.Jobs {
+		var err error
+		if items[i], err = newjob.Item(text); err != nil {
+			return answer{}, fmt.Errorf("item %d: %w", i, err)
+		}
+	}
+	receipts, err := h.client.EnqueueItems(r.Context(), items)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{body: enqueued{newjob.Receipts(receipts)}}, nil
+}
+
+// enqueued says what became of each of several jobs, in order.
+type enqueued struct {
+	Jobs []newjob.Receipt `json:"jobs"`
 }
 
 // updateRequest is the body of an update. What is left out stays.
@@ -313,10 +254,10 @@ func (q updateRequest) options(now time.Time) (opts []jobs.UpdateOption, err err
 	if q.Payload != nil {
 		opts = append(opts, jobs.SetPayload(q.Payload))
 	}
-	opts = with(opts, q.Queue, jobs.SetQueue)
-	opts = with(opts, q.Priority, jobs.SetPriority)
-	opts = with(opts, q.RunAfter, jobs.SetRunAfter)
-	opts = with(opts, q.MaxAttempts, jobs.SetMaxAttempts)
+	opts = newjob.With(opts, q.Queue, jobs.SetQueue)
+	opts = newjob.With(opts, q.Priority, jobs.SetPriority)
+	opts = newjob.With(opts, q.RunAfter, jobs.SetRunAfter)
+	opts = newjob.With(opts, q.MaxAttempts, jobs.SetMaxAttempts)
 	if len(opts) == 0 {
 		return nil, &jobs.InvalidError{Field: "body", Must: "say what to change"}
 	}

@@ -21,6 +21,7 @@ func routes() []route {
 		{http.MethodGet, "/jobs/{id}/why", (*Handler).why},
 		{http.MethodPost, "/jobs/{id}/retry", (*Handler).retryJob},
 		{http.MethodPost, "/jobs/{id}/cancel", (*Handler).cancelJob},
+		{http.MethodPost, "/bulk/enqueue", (*Handler).enqueueMany},
 		{http.MethodPost, "/bulk/retry", (*Handler).retryMany},
 		{http.MethodPost, "/bulk/cancel", (*Handler).cancelMany},
 		{http.MethodPost, "/bulk/delete", (*Handler).deleteMany},

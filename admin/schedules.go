@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/newjob"
 	"github.com/sqluice/sqluice/internal/queue/cron"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -121,7 +122,7 @@ func (h *Handler) whySchedule(r *http.Request) (answer, error) {
 
 // scheduleRequest is the body that puts a schedule. Fields that are left out, and empty texts, have the library's defaults.
 type scheduleRequest struct {
-	jobOptions
+	newjob.Common
 	Cron    *string        `json:"cron"`
 	Every   *time.Duration `json:"every_ns"`
 	Zone    string         `json:"zone"`
@@ -152,7 +153,7 @@ func (q scheduleRequest) schedule(name string) (jobs.Schedule, error) {
 		return jobs.Schedule{}, err
 	}
 	var opts []jobs.ScheduleOption
-	for _, opt := range q.options() {
+	for _, opt := range q.Options() {
 		opts = append(opts, opt)
 	}
 	if q.Zone != "" {
@@ -164,7 +165,7 @@ func (q scheduleRequest) schedule(name string) (jobs.Schedule, error) {
 	if q.Overlap != "" {
 		opts = append(opts, jobs.Overlap(q.Overlap))
 	}
-	return jobs.NewSchedule(name, spec, q.Kind, q.payload(), opts...), nil
+	return jobs.NewSchedule(name, spec, q.Kind, q.Args(), opts...), nil
 }
 
 func (h *Handler) putSchedule(r *http.Request) (answer, error) {

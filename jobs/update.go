@@ -43,6 +43,7 @@ func SetPriority(p int) UpdateOption {
 }
 
 // SetRunAfter lets the job run not before a time, as [At] does. The zero time means at once.
+// A time at which the job has expired, see [StartBy], is refused.
 func SetRunAfter(t time.Time) UpdateOption {
 	return updateFunc(func(u *update) error {
 		e := &enqueue{}

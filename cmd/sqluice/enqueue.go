@@ -26,6 +26,10 @@ With --stdin each line of standard input is the payload of a job (NDJSON). All j
 if a line is invalid; the error names its number. Blank lines are skipped. The whole input is held in memory. The ids are
 printed one a line, or only the first and the last if standard output is a terminal.
 
+With --items each line is a whole job, in the form of the HTTP API's POST jobs: any kinds and options, such as
+{"kind": "mail", "payload": {"to": "ann"}, "priority": 5, "unique_key": "ann"}. All are added in one transaction, or none. What the queue refuses is named by its place among
+the jobs, counted from 0.
+
 enqueue makes the SQLite file if there is none. In PostgreSQL, "sqluice up" makes the tables.`
 
 // enqueueFlags holds the flags of the enqueue command.
@@ -42,6 +46,7 @@ type enqueueFlags struct {
 	userID      string
 	tags        []string
 	stdin       bool
+	items       bool
 	asJSON      bool
 	durability  durabilityFor
 }
@@ -57,11 +62,16 @@ var enqueueFields = map[string]string{
 func (a *app) enqueueCommand() *cobra.Command {
 	var f enqueueFlags
 	cmd := &cobra.Command{
-		Use:     "enqueue KIND [PAYLOAD]",
+		Use:     "enqueue KIND [PAYLOAD] | enqueue --items",
 		Short:   "Add a job, or one for each line of standard input",
 		Long:    enqueueHelp,
 		GroupID: groupJobs,
-		Args:    takes(1, 2, "KIND", "PAYLOAD"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.items {
+				return takes(0, 0)(cmd, args)
+			}
+			return takes(1, 2, "KIND", "PAYLOAD")(cmd, args)
+		},
 
 		ValidArgsFunction: a.completesFirst(kindNames),
 	}
@@ -77,9 +87,16 @@ func (a *app) enqueueCommand() *cobra.Command {
 	flags.Var(&durationValue{value: &f.unique.For, least: time.Microsecond}, "unique-for", "add nothing until so long after a job with the key was added")
 	flags.StringVar(&f.requestID, "request-id", "", "add nothing if a job of this kind was ever added with the same `ID`")
 	flags.BoolVar(&f.stdin, "stdin", false, "read one payload a line from standard input")
+	flags.BoolVar(&f.items, "items", false, "read one job a line from standard input, with its kind and options")
 	f.durability = durabilityFlag(flags)
 	jsonFlag(flags, &f.asJSON)
 	cmd.RunE = a.do(func(ctx context.Context, args []string) error {
+		if f.items {
+			if err := onlyItems(cmd); err != nil {
+				return err
+			}
+			return a.enqueueItems(ctx, &f)
+		}
 		opts, err := f.options(flags.Changed)
 		if err != nil {
 			return err
@@ -96,6 +113,16 @@ func (a *app) enqueueCommand() *cobra.Command {
 		return a.enqueueOne(ctx, args, &f, opts)
 	})
 	return cmd
+}
+
+// onlyItems refuses flags that --items has no use for.
+func onlyItems(cmd *cobra.Command) (err error) {
+	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed && !slices.Contains([]string{"items", "json", "durability"}, flag.Name) {
+			err = usagef("--%s cannot be given with --items: each line has its own options", flag.Name)
+		}
+	})
+	return err
 }
 
 // common adds the flags of jobs that are enqueued at once or by a schedule.

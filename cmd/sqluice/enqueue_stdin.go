@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/sqluice/sqluice/internal/newjob"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -28,20 +30,56 @@ func (a *app) readPayload(ctx context.Context) (json.RawMessage, error) {
 
 // enqueueLines enqueues one job for each line of standard input, all or none.
 func (a *app) enqueueLines(ctx context.Context, kind string, f *enqueueFlags, opts []jobs.EnqueueOption) error {
+	var payloads []json.RawMessage
+	err := a.readLines(ctx, jobs.MaxPayload, func(line []byte) error {
+		payloads = append(payloads, bytes.Clone(line))
+		return jobs.ValidatePayload(line)
+	})
+	if err != nil {
+		return err
+	}
+	return a.enqueueRead(ctx, f, len(payloads), func(c *jobs.Client) ([]jobs.Receipt, error) {
+		return c.EnqueueMany(ctx, kind, payloads, opts...)
+	})
+}
+
+// maxItem is how long a line with a job can be: its payload and metadata, and room for the rest.
+const maxItem = 2*jobs.MaxPayload + 64<<10
+
+// enqueueItems enqueues the job that each line of standard input describes, all or none.
+func (a *app) enqueueItems(ctx context.Context, f *enqueueFlags) error {
+	var items []jobs.Item
+	err := a.readLines(ctx, maxItem, func(line []byte) error {
+		if err := core.CheckMark("job", line); err != nil {
+			return err
+		}
+		item, err := newjob.Item(bytes.Clone(line))
+		items = append(items, item)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return a.enqueueRead(ctx, f, len(items), func(c *jobs.Client) ([]jobs.Receipt, error) { return c.EnqueueItems(ctx, items) })
+}
+
+// enqueueRead enqueues so many jobs that were read, and prints what became of them.
+func (a *app) enqueueRead(ctx context.Context, f *enqueueFlags, n int, enqueue func(*jobs.Client) ([]jobs.Receipt, error)) error {
 	progress := a.progress()
 	defer progress.end()
-	payloads, err := readLines(newInterruptible(ctx, a.stdin), progress)
-	if err != nil {
-		return fmt.Errorf("standard input: %w; nothing was added", err)
-	}
-	progress.force(fmt.Sprintf("adding %d jobs", len(payloads)))
+	progress.force(fmt.Sprintf("adding %d jobs", n))
 	return a.withCreatedClient(ctx, f.durability, func(c *jobs.Client) error {
-		ids, err := receipts.IDs(c.EnqueueMany(ctx, kind, payloads, opts...))
+		added, err := enqueue(c)
 		progress.end()
-		if err != nil {
+		ids, err := receipts.IDs(added, err)
+		switch {
+		case err != nil && f.items:
+			return fmt.Errorf("%w; nothing was added", err)
+		case err != nil:
 			return nameFlags(err, enqueueFields)
-		}
-		if f.asJSON {
+		case f.asJSON && f.items:
+			return a.printJSON(map[string]any{"jobs": newjob.Receipts(added)})
+		case f.asJSON:
 			return a.printJSON(map[string]any{"ids": append([]int64{}, ids...)})
 		}
 		a.printIDs(ids)
@@ -60,29 +98,30 @@ func (a *app) printIDs(ids []int64) {
 	}
 }
 
-// readLines reads the payloads and validates each, so that an error can name its line. It keeps lines byte for byte.
-func readLines(r io.Reader, progress *progress) ([]json.RawMessage, error) {
-	scanner := bufio.NewScanner(r)
-	// Room for a line break beyond the largest payload.
-	scanner.Buffer(make([]byte, 64<<10), jobs.MaxPayload+3)
-	var payloads []json.RawMessage
+// readLines calls add with each line of standard input that is not blank, byte for byte. An error names its line. most is how long one can
+// be.
+func (a *app) readLines(ctx context.Context, most int, add func([]byte) error) error {
+	progress := a.progress()
+	defer progress.end()
+	scanner := bufio.NewScanner(newInterruptible(ctx, a.stdin))
+	// Room for a line break beyond the longest line.
+	scanner.Buffer(make([]byte, 64<<10), most+3)
 	line := 0
 	for scanner.Scan() {
 		line++
 		if len(bytes.TrimSpace(scanner.Bytes())) == 0 {
 			continue
 		}
-		if err := jobs.ValidatePayload(scanner.Bytes()); err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
+		if err := add(scanner.Bytes()); err != nil {
+			return fmt.Errorf("standard input: line %d: %w; nothing was added", line, err)
 		}
-		payloads = append(payloads, bytes.Clone(scanner.Bytes()))
 		progress.note(func() string { return fmt.Sprintf("%d lines read", line) })
 	}
 	switch err := scanner.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("line %d: payload must be at most %d bytes", line+1, jobs.MaxPayload)
+		return fmt.Errorf("standard input: line %d: must be at most %d bytes; nothing was added", line+1, most)
 	case err != nil:
-		return nil, fmt.Errorf("after line %d: %w", line, err)
+		return fmt.Errorf("standard input: after line %d: %w; nothing was added", line, err)
 	}
-	return payloads, nil
+	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ func enqueueTests() tests {
 		"EnqueueUniqueModes":      enqueueUniqueModes,
 		"EnqueuePayloads":         enqueuePayloads,
 		"EnqueueLines":            enqueueLines,
+		"EnqueueItems":            enqueueItems,
 	}
 }
 
@@ -154,6 +156,50 @@ func enqueueLines(t *testing.T, c *cli) {
 	}
 	if a := c.runWith(strings.NewReader("1\n2\n"), "enqueue", "k", "--stdin", "--json"); !strings.Contains(a.out, `"ids"`) {
 		t.Errorf("as JSON: %+v", a)
+	}
+}
+
+// Each line is a job of any kind, with options. All are added, or none.
+func enqueueItems(t *testing.T, c *cli) {
+	const lines = `{"kind": "mail", "payload": {"to": "ann"}, "priority": 5, "unique_key": "ann", "queue": "out"}
+
+{"kind": "resize", "delay_ns": 3600000000000}
+{"kind": "mail", "payload": 2, "unique_key": "ann", "unique_mode": "replace"}
+`
+	a := c.runWith(strings.NewReader(lines), "enqueue", "--items", "--json")
+	var got struct{ Jobs []jobs.Receipt }
+	if err := json.Unmarshal([]byte(a.out), &got); err != nil || len(got.Jobs) != 3 || got.Jobs[0].Existed || got.Jobs[1].Existed ||
+		got.Jobs[2] != (jobs.Receipt{ID: got.Jobs[0].ID, Existed: true, Replaced: true}) {
+		t.Fatalf("%v, %+v", err, a)
+	}
+	if job := c.show(fmt.Sprint(got.Jobs[0].ID)); job.Kind != "mail" || string(job.Payload) != "2" {
+		t.Errorf("the first job is %+v", job)
+	}
+	if job := c.show(fmt.Sprint(got.Jobs[1].ID)); job.Kind != "resize" || job.Status != jobs.StatusScheduled {
+		t.Errorf("the second job is %+v", job)
+	}
+	if a := c.runWith(strings.NewReader(`{"kind": "k"}`), "enqueue", "--items"); a.out != fmt.Sprintln(got.Jobs[1].ID+1) {
+		t.Errorf("one job: %+v", a)
+	}
+	before := c.run("list", "--json").out
+	for bad, texts := range map[string][]string{
+		`{"kind": "k"}` + "\n\n" + `{"knd": "k"}`: {"line 3", `no field "knd"`, "nothing was added"},
+		`{"kind": "k", "kind": "k"}`:              {"line 1", "not twice"},
+		`{"kind": "k", "priority": "5"}`:          {"line 1", "priority", "integer"},
+		`[1]`:                                     {"line 1", "an object"},
+		`{"kind": "k"} {}`:                        {"line 1", "one JSON document"},
+		"\uFEFF{}":                                {"line 1", "byte order mark"},
+		`{"kind": "k", "delay_ns": 1, "run_after": "2030-01-01T00:00:00Z"}`: {"delay_ns", "run_after"},
+		`{"kind": "k"}` + "\n" + `{"kind": "k", "priority": 99999}`:         {"item 1", "priority", "32767", "nothing was added"},
+		`{"kind": ""}`: {"item 0", "kind"},
+		`{"kind": "k", "payload": "` + strings.Repeat("x", maxItem) + `"}`: {"line 1", fmt.Sprint(maxItem)},
+	} {
+		c.failsWith(exitFailure, bad, texts, "enqueue", "--items")
+	}
+	c.fails(exitUsage, []string{"--queue", "--items"}, "enqueue", "--items", "--queue", "q")
+	c.fails(exitUsage, []string{`"k"`}, "enqueue", "k", "--items")
+	if after := c.run("list", "--json").out; after != before {
+		t.Errorf("something was added: %s", after)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,8 +55,10 @@ func (a *app) updateCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		fields := maps.Clone(updateFields)
 		return a.withClient(ctx, func(c *jobs.Client) error {
 			if flags.Changed("in") {
+				fields["run-after time"] = "--in"
 				opts = append(opts, jobs.SetRunAfter(inspect.New(c).Now().Add(f.in)))
 			}
 			if len(opts) == 0 {
@@ -63,7 +66,7 @@ func (a *app) updateCommand() *cobra.Command {
 			}
 			return eachJob(ctx, ids, func(ctx context.Context, id int64) error {
 				if err := c.Update(ctx, id, opts...); err != nil {
-					return nameFlags(err, updateFields)
+					return nameFlags(err, fields)
 				}
 				a.print("job %d: changed", id)
 				return nil

@@ -137,6 +137,7 @@ UPDATE sqluice_jobs SET
     max_attempts = COALESCE(CAST($5 AS BIGINT), max_attempts),
     updated_at = CAST($6 AS BIGINT)
 WHERE id = CAST($7 AS BIGINT) AND status IN ('scheduled', 'pending')
+  AND (start_by IS NULL OR CAST($2 AS BIGINT) IS NULL OR start_by > CAST($2 AS BIGINT))
   AND (CAST($8 AS TEXT) IS NULL OR status = CAST($8 AS TEXT))
 `
 
@@ -152,7 +153,7 @@ type UpdateWaitingJobParams struct {
 }
 
 // UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
-// when its run_after has come.
+// when its run_after has come. It changes none that would be due only when it is too late to start.
 func (q *Queries) UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error) {
 	result, err := q.db.Exec(ctx, updateWaitingJob,
 		arg.Priority,

@@ -423,7 +423,7 @@ type Querier interface {
 	// TakeUniqueKey takes a unique key until a time. Zero rows mean that it is taken.
 	TakeUniqueKey(ctx context.Context, arg TakeUniqueKeyParams) (int64, error)
 	// UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
-	// when its run_after has come.
+	// when its run_after has come. It changes none that would be due only when it is too late to start.
 	UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error)
 }
 

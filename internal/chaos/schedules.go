@@ -195,6 +195,9 @@ func (d *deploy) checkTicks(list []jobs.Job) {
 	}
 }
 
+// caughtUpBy is how many ticks that a jump passed over get jobs.
+const caughtUpBy = 60
+
 // jump sets the clock of one of two workers forward by an hour and back. On PostgreSQL, where the server's clock counts, the schedules
 // go on; on SQLite they wait until the clock has caught up.
 func (f *fleet) jump(ctx context.Context) error {
@@ -204,7 +207,7 @@ func (f *fleet) jump(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := f.client.PutSchedule(ctx, jobs.NewSchedule(name, "@every 1s", kind, payload, attempts)); err != nil {
+		if err := f.client.PutSchedule(ctx, jobs.NewSchedule(name, "@every 1s", kind, payload, jobs.CatchUpAll(caughtUpBy), attempts)); err != nil {
 			return err
 		}
 	}
@@ -256,6 +259,7 @@ func (f *fleet) jump(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	f.checkJump(schedules, list, began, ahead)
 	for _, job := range list {
 		if job.Status == jobs.StatusPending && time.Until(job.RunAfter) > 30*time.Minute {
 			if err := f.client.Delete(ctx, job.ID); err != nil {
@@ -264,4 +268,37 @@ func (f *fleet) jump(ctx context.Context) error {
 		}
 	}
 	return f.endAll(ctx, nil, []*process{steady, wrong})
+}
+
+// checkJump checks that the jobs of each schedule are a second apart, but for the ticks that the jump of a clock passed over: from about
+// when it was set on to those of the hour after it that were caught up with. Those of the hour are looked at here, since they are
+// deleted before judge looks.
+func (f *fleet) checkJump(schedules []string, list []jobs.Job, set, ahead time.Time) {
+	for _, name := range schedules {
+		var ticks []time.Time
+		for _, job := range list {
+			if job.Schedule() == name {
+				ticks = append(ticks, job.Tick())
+			}
+		}
+		slices.SortFunc(ticks, time.Time.Compare)
+		var passed int
+		for i := 1; i < len(ticks); i++ {
+			from, to := ticks[i-1], ticks[i]
+			if to.Equal(from) {
+				f.trial.find(tally{doubled: []string{fmt.Sprintf("schedule %q has two jobs of the tick %s", name, to)}})
+			}
+			if to.Sub(from) <= time.Second {
+				continue
+			}
+			passed++
+			over := time.Hour - (caughtUpBy+1)*time.Second
+			if ahead.Equal(set) || passed > 1 || from.Before(set.Add(-2*time.Second)) || to.Sub(from) > over+10*time.Second {
+				f.trial.find(tally{lost: []string{fmt.Sprintf("schedule %q has no job between %s and %s; a clock was set at %s", name, from, to, set)}})
+			}
+		}
+		if passed == 0 && !ahead.Equal(set) {
+			f.trial.find(tally{other: []string{fmt.Sprintf("schedule %q was not passed over by a clock that was set at %s", name, set)}})
+		}
+	}
 }

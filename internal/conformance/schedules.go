@@ -233,12 +233,28 @@ func testOverlapReplace(f *fixture) {
 	t.at(3 * time.Minute)
 	t.at(4 * time.Minute)
 	t.want("it is asked to end", "1 enqueued", "2 enqueued", "3 skipped", "4 owed")
+	t.wantOwed("it runs", ticks[1].Job, "when this one has ended")
 	close(release)
 	f.must(receive(f, "the end of the drain", drained))
 	want(f, "the status of the second job", f.get(ticks[1].Job).Status, jobs.StatusCancelled)
+	t.wantOwed("it has ended", ticks[1].Job, "when a worker looks next")
 	t.at(4*time.Minute + 30*time.Second)
 	last := t.want("it has ended", "1 enqueued", "2 enqueued", "3 skipped", "4 enqueued")
 	want(f, "the job that was replaced at last", last[3].Replaced, ticks[1].Job)
+}
+
+// wantOwed checks that why of a job says that the job of the fourth minute follows.
+func (t *ticking) wantOwed(what string, id int64, when string) {
+	t.Helper()
+	why, err := inspect.New(t.client).Why(t.ctx, id)
+	t.must(err)
+	text := fmt.Sprintf(`schedule "s" enqueues the job of the tick %s %s`, t.begin.Add(4*time.Minute).Format(time.RFC3339), when)
+	for _, f := range why.Findings {
+		if f.Reason == inspect.ReasonOwed && f.Text == text {
+			return
+		}
+	}
+	t.Errorf("%s: %+v, want %s", what, why.Findings, text)
 }
 
 func testOverlapAfter(f *fixture) {
@@ -248,6 +264,7 @@ func testOverlapAfter(f *fixture) {
 	}
 	ticks := t.want("the first job waits", "1 enqueued", "2 skipped", "3 skipped", "4 owed")
 	want(f, "its status", f.get(ticks[0].Job).Status, jobs.StatusPending)
+	t.wantOwed("it waits", ticks[0].Job, "when this one has ended")
 	t.end(ticks[0].Job)
 	t.at(4*time.Minute + time.Second)
 	t.at(4*time.Minute + 2*time.Second)

@@ -103,6 +103,18 @@ func testUpdateRefused(f *fixture) {
 		}
 		return nil
 	}))
+	by := f.store.Now().Add(time.Hour)
+	late := f.enqueue("k", jobs.StartBy(by))
+	for _, at := range []time.Time{by, by.Add(time.Hour)} {
+		err := f.client.Update(f.ctx, late, jobs.SetRunAfter(at))
+		wantInvalid(f, "a job that cannot start in time", err)
+		if err == nil || !strings.Contains(err.Error(), "lie before "+by.UTC().Format(time.RFC3339)) {
+			f.Errorf("a job that cannot start in time: %v", err)
+		}
+	}
+	f.must(f.client.Update(f.ctx, late, jobs.SetRunAfter(by.Add(-time.Second))))
+	_, err := f.client.Cancel(f.ctx, late)
+	f.must(err)
 	for status, id := range map[jobs.Status]int64{jobs.StatusDone: id, jobs.StatusFailed: f.fail("k", "no")} {
 		err := f.client.Update(f.ctx, id, jobs.SetPriority(1))
 		if !errors.Is(err, jobs.ErrStatus) || !strings.Contains(err.Error(), string(status)) {

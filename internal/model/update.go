@@ -27,6 +27,8 @@ func (q *queue) update(id int64, u update) error {
 		return jobs.ErrNotFound
 	case j.Status != jobs.StatusScheduled && j.Status != jobs.StatusPending, u.onlyIf != "" && u.onlyIf != j.Status:
 		return jobs.ErrStatus
+	case u.runAfter != nil && !j.StartBy.IsZero() && !j.StartBy.After(*u.runAfter):
+		return errInvalid
 	}
 	if u.priority != nil || u.queue != nil || u.runAfter != nil {
 		j.Status = jobs.StatusScheduled

@@ -93,6 +93,7 @@ type why struct {
 	rule     RetentionRule // of an ended job; the zero value when no rule fits it
 	holder   int64         // of an ended job: the live job that has its unique key
 	replaced []db.ScheduleTick
+	owed     time.Time    // the tick whose job its schedule enqueues when this one has ended; zero for none
 	expired  time.Time    // when it ended because it was not started in time; zero when it was or ended otherwise
 	takers   []WorkerInfo // the live workers that take its kind from its queue
 	slots    int64        // of the takers, for its queue
@@ -138,8 +139,33 @@ func readJob(ctx context.Context, q db.Querier, id int64) (why, error) {
 			w.refusals = append(w.refusals, r)
 		}
 	}
+	if err := w.readOwed(ctx, q); err != nil {
+		return why{}, err
+	}
 	err = w.readEnd(ctx, q)
 	return w, err
+}
+
+// readOwed reads what the schedule of a job enqueues after its end.
+func (w *why) readOwed(ctx context.Context, q db.Querier) error {
+	name := w.job.Schedule()
+	if name == "" {
+		return nil
+	}
+	s, err := q.GetSchedule(ctx, name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil && s.OwedAt != nil && core.Deref(s.LastJobID) == w.job.ID {
+		w.owed = core.Time(*s.OwedAt)
+	}
+	return err
+}
+
+// owes returns what its schedule enqueues after the job's end.
+func (w *why) owes(when string) possible {
+	return possible{!w.owed.IsZero(), say(ReasonOwed, "schedule %s enqueues the job of the tick %s %s",
+		strconv.Quote(w.job.Schedule()), moment(w.owed), when)}
 }
 
 // readEnd reads what concerns the end of a job that has ended, and which other job has the unique key of one that does not run.
@@ -289,6 +315,7 @@ func (w *why) findings(now time.Time) []Finding {
 	}
 	j, must := w.job, !w.job.StartBy.IsZero()
 	return append(list, findingsOf(
+		w.owes("when this one has ended"),
 		possible{must && j.StartBy.After(now), say(ReasonStartBy, "it ends as cancelled if it has not started by %s", moment(j.StartBy))},
 		possible{must && !j.StartBy.After(now),
 			say(ReasonStartBy, "it had to start by %s: the next worker that looks ends it as cancelled", moment(j.StartBy))},
@@ -320,6 +347,7 @@ func (w *why) ended() []Finding {
 		possible{!w.expired.IsZero(), say(ReasonExpired, "it expired at %s: it had to start by %s", moment(w.expired), moment(j.StartBy))},
 		possible{len(w.replaced) > 0, say(ReasonReplaced, "schedule %s replaced it by job %d, of the tick %s",
 			strconv.Quote(by.Schedule), core.Deref(by.JobID), moment(core.Time(by.Tick)))},
+		w.owes("when a worker looks next"),
 		possible{string(j.Payload) == jobtype.ForgottenJSON, say(ReasonForgotten, "what it carried was erased, as its user was forgotten: it cannot be retried")},
 		possible{w.holder != 0 && j.Status != jobs.StatusDone,
 			say(ReasonUniqueKey, "it cannot be retried while job %d has the unique key %s", w.holder, strconv.Quote(j.UniqueKey))},
@@ -343,6 +371,7 @@ func (w *why) underWay(now time.Time) []Finding {
 		possible{j.LeaseUntil.Before(now),
 			say(ReasonLease, "that worker's lease ended at %s: it is gone or does not answer, and no other has rescued the job yet", moment(j.LeaseUntil))},
 		possible{!j.CancelRequested.IsZero(), say(ReasonCancel, "its worker was asked at %s to stop it", moment(j.CancelRequested))},
+		w.owes("when this one has ended"),
 	), w.refused()...)
 }
 

@@ -39,7 +39,7 @@ DELETE FROM sqluice_jobs WHERE id = CAST(@id AS BIGINT) AND status NOT IN ('runn
 
 -- name: UpdateWaitingJob :execrows
 -- UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
--- when its run_after has come.
+-- when its run_after has come. It changes none that would be due only when it is too late to start.
 UPDATE sqluice_jobs SET
     status = CASE WHEN CAST(sqlc.narg('priority') AS BIGINT) IS NULL AND CAST(sqlc.narg('run_after') AS BIGINT) IS NULL
         AND CAST(sqlc.narg('queue') AS TEXT) IS NULL THEN status ELSE 'scheduled' END,
@@ -51,4 +51,5 @@ UPDATE sqluice_jobs SET
     max_attempts = COALESCE(CAST(sqlc.narg('max_attempts') AS BIGINT), max_attempts),
     updated_at = CAST(@now AS BIGINT)
 WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending')
+  AND (start_by IS NULL OR CAST(sqlc.narg('run_after') AS BIGINT) IS NULL OR start_by > CAST(sqlc.narg('run_after') AS BIGINT))
   AND (CAST(sqlc.narg('only') AS TEXT) IS NULL OR status = CAST(sqlc.narg('only') AS TEXT));

@@ -7,3 +7,4 @@ enqueued 41
 command sqluice enqueue resize --in 1h >/dev/null
 seq 2 | command sqluice enqueue mail --stdin --max-attempts 1 >/dev/null
 command sqluice work --exec 'mail=false' --drain
+printf '%s\n' '{"kind": "mail", "payload": {"to": "ann"}}' '{"kind": "resize", "priority": 5}' > jobs.ndjson

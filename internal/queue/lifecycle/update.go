@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/cipher"
@@ -15,7 +16,8 @@ import (
 )
 
 // Update changes a job that is scheduled or pending, as p says. The error is [jobtype.ErrNotFound] or [jobtype.ErrStatus] when it cannot
-// be changed, and an InvalidError for a payload that was read without what its kind marks as sensitive.
+// be changed, and an InvalidError for a payload that was read without what its kind marks as sensitive, and for a run-after time at which it
+// is too late to start.
 func Update(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, o Options) error {
 	if p.Payload != nil {
 		payload, err := newPayload(ctx, q, p, o)
@@ -40,9 +42,28 @@ func Update(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, o Op
 		if status != jobtype.StatusScheduled && status != jobtype.StatusPending {
 			return statusError(fmt.Sprintf("it is %s, not scheduled or pending", status))
 		}
-		// It went from running to waiting between the statements (not on SQLite, where one transaction writes at a time).
+		if err := checkStartBy(ctx, q, p); err != nil {
+			return err
+		}
+		// It changed between the statements (not on SQLite, where one transaction writes at a time).
 	}
 	return ErrChanging
+}
+
+// checkStartBy refuses a run-after time at which a job has expired.
+func checkStartBy(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams) error {
+	if p.RunAfter == nil {
+		return nil
+	}
+	row, err := q.GetJob(ctx, p.ID)
+	if err != nil {
+		return core.NotFound(err)
+	}
+	if row.StartBy == nil || *row.StartBy > *p.RunAfter {
+		return nil
+	}
+	return jobtype.NewInvalidError("run-after time", core.Time(*p.RunAfter).Format(time.RFC3339),
+		"lie before "+core.Time(*row.StartBy).Format(time.RFC3339)+", by which the job must start")
 }
 
 // newPayload returns what is stored of a payload. It refuses one that was read without what its kind marks as sensitive, or without being
