@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
 )
@@ -16,6 +18,7 @@ var forgetTests = []test{
 	{"OneUser", testForget},
 	{"Many", testForgetMany},
 	{"ARunningJob", testForgetRunning},
+	{"RetriedMeanwhile", testForgetRetried},
 }
 
 // forgotten is the payload of an erased job.
@@ -139,4 +142,25 @@ func testForgetRunning(f *fixture) {
 	if text := fmt.Sprintf("%+v %v", job, f.errors(receipt.ID)); strings.Contains(text, planted) {
 		f.Errorf("left is %s", text)
 	}
+}
+
+// A job that is retried after it was found ended, and before it is erased, keeps what it carries, and counts as live.
+func testForgetRetried(f *fixture) {
+	id := f.fail("k", "bad", jobs.UserID("7"), jobs.Tags("t"))
+	retry := sync.OnceFunc(func() { f.must(f.client.Retry(f.ctx, id)) })
+	got, err := inspect.New(jobs.New(engine.SealStore(&beforeWrites{f.store, retry}))).Forget(f.ctx, "7")
+	f.must(err)
+	want(f, "forgotten", fmt.Sprintf("%+v", got), "{Cancelled:0 Erased:0 Live:1 Schedules:[]}")
+	want(f, "its tags", fmt.Sprint(f.get(id).Tags), "[t]")
+}
+
+// beforeWrites calls a function before each write.
+type beforeWrites struct {
+	engine.Store
+	call func()
+}
+
+func (s *beforeWrites) Write(ctx context.Context, fn engine.Func) error {
+	s.call()
+	return s.Store.Write(ctx, fn)
 }

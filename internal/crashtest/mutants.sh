@@ -113,6 +113,22 @@ unknown_end() { change internal/queue/runner/producer.go 's/^\tp\.putBack\(ended
 # Jobs that the next crash fails run one at a time.
 last_chance() { change internal/queue/runner/quarantine.go 's/^\treturn job\.Crashes > 0 \&\& .*$/\treturn false/'; }
 
+# Forgetting a user: the texts of failed attempts, and the status of a job that has not ended.
+forget_errors() {
+    change sql/queries/forget.sql "s/^UPDATE sqluice_job_errors SET message = '[^']*', stack = ''/UPDATE sqluice_job_errors SET stack = stack/"
+    generate
+}
+forget_status() {
+    change sql/queries/forget.sql "/^  AND \(status = 'done' OR status = 'failed' OR status = 'cancelled'\)$/d"
+    generate
+}
+
+# Another key: the results of jobs are encrypted with it too.
+rekey_results() {
+    change sql/queries/cipher.sql "s/^    result = CAST\(sqlc\.narg\('new_result'\) AS TEXT\)/    result = CASE WHEN CAST(sqlc.narg('new_result') AS TEXT) IS NULL THEN NULL ELSE result END/"
+    generate
+}
+
 # PostgreSQL's own statements. The mutants above cover those that both engines share.
 
 no_attempt_on_postgres() {
@@ -237,6 +253,8 @@ tests() {
     debounce_order) echo ./jobs/sqlite -run '^TestConformance$/^UniqueModes$/DebounceThatWaited' ;;
     unknown_end) echo ./jobs/sqlite -run TestAnEndOfUnknownOutcomeIsWrittenAgain ;;
     last_chance) echo ./jobs/sqlite -run '^TestConformance$/Rescue/LastChancesOneAtATime' ;;
+    forget_errors | forget_status) echo ./jobs/sqlite -run '^TestConformance$/^Forget$' ;;
+    rekey_results) echo ./jobs/sqlite -run '^TestConformance$/^Cipher$/Rekey' ;;
     postgres_clock) echo ./jobs/postgres -run TestClockSteps ;;
     postgres_claim_unlocked) echo ./internal/crashtest -run TestPostgresProcesses/4 ;;
     postgres_claim_waits) echo ./internal/crashtest -run TestPostgresLockedJobs ;;
@@ -256,7 +274,7 @@ tests() {
     esac
 }
 all='fence attempt finish_status manage_status boot_check dead_claims early_claims immediate_lock
-unique_index debounce_order unknown_end last_chance postgres_unique_index postgres_clock
+unique_index debounce_order unknown_end last_chance forget_errors forget_status rekey_results postgres_unique_index postgres_clock
 postgres_fence postgres_attempt postgres_status postgres_claim_unlocked postgres_claim_waits postgres_dead_claims
 postgres_early_claims postgres_renewal_waits postgres_rescue_unlocked postgres_rescue_fence postgres_busy_loop postgres_settle
 postgres_migrators postgres_locks postgres_settling postgres_outcome postgres_life postgres_strays postgres_idle

@@ -186,36 +186,48 @@ func (in *Inspector) eraseAllOf(ctx context.Context, userID string, done *Forgot
 		}
 		return apart(ctx, in.scope, ended, refused, func(ctx context.Context, part []int64) error {
 			var erased []int64
+			live := 0
 			err := lifecycle.Change(ctx, in.scope, 0, func(ctx context.Context, q db.Querier) (err error) {
-				if erased, err = erase(ctx, q, userID, part); err != nil {
+				if erased, live, err = erase(ctx, q, userID, part); err != nil {
 					return err
 				}
 				return author.RecordMany(ctx, q, core.Micros(in.scope.Now()), audit.Entry{Action: jobtype.ActionForget, JobIDs: erased, Detail: detail})
 			})
 			if err == nil {
 				done.Erased += len(erased)
+				done.Live += live
 			}
 			return err
 		})
 	})
 }
 
-// erase erases jobs of a user that have ended. It returns those that were not erased before.
-func erase(ctx context.Context, q db.Querier, userID string, ids []int64) (erased []int64, err error) {
+// erase erases jobs of a user that have ended. It returns those that were not erased before, and how many live again, because they were
+// retried meanwhile.
+func erase(ctx context.Context, q db.Querier, userID string, ids []int64) (erased []int64, live int, err error) {
 	for _, id := range ids {
 		n, err := q.ForgetJob(ctx, db.ForgetJobParams{ID: id, UserID: userID})
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if err := q.ForgetJobErrors(ctx, id); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if err := q.ForgetRefusals(ctx, id); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if n > 0 {
 			erased = append(erased, id)
+			continue
+		}
+		fence, err := q.GetJobFence(ctx, id)
+		switch err = core.NotFound(err); {
+		case errors.Is(err, jobtype.ErrNotFound):
+		case err != nil:
+			return nil, 0, err
+		case !jobs.Status(fence.Status).Final():
+			live++
 		}
 	}
-	return erased, nil
+	return erased, live, nil
 }
