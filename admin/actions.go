@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -89,6 +90,13 @@ func readForm(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		return &jobs.InvalidError{Field: "body", Must: "be a form"}
+	}
+	for name, values := range r.PostForm {
+		for _, value := range values {
+			if !utf8.ValidString(value) { // package json would make another text of it
+				return &jobs.InvalidError{Field: name, Must: "be valid UTF-8"}
+			}
+		}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"mime"
 	"net/http"
+	"strings"
 
 	"github.com/sqluice/sqluice/internal/newjob"
 	"github.com/sqluice/sqluice/jobs"
@@ -14,9 +15,9 @@ func decode(r *http.Request, v any) error {
 	if err := noQuery(r); err != nil {
 		return err
 	}
-	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || mediaType != "application/json" {
-		return &problem{Status: http.StatusUnsupportedMediaType, Code: "media-type", Detail: "the body must be JSON, with the Content-Type application/json"}
+	mediaType, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if charset := parameters["charset"]; err != nil || mediaType != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return &problem{Status: http.StatusUnsupportedMediaType, Code: "media-type", Detail: "the body must be JSON in UTF-8, with the Content-Type application/json"}
 	}
 	err = newjob.Decode(r.Body, "body", v)
 	if invalid := (*jobs.InvalidError)(nil); errors.As(err, &invalid) {

@@ -6,11 +6,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sqluice/sqluice/admin"
+	"github.com/sqluice/sqluice/internal/testdb"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -18,6 +20,8 @@ type forgotten struct {
 	Cancelled, Erased, Live int
 	Schedules               []string
 	Complete                bool
+	Refused                 int
+	Refusal                 string
 }
 
 // withUsers is a queue with a job and a schedule of a user of an odd name, and a job of another one.
@@ -60,7 +64,7 @@ func TestForgetByTheAPI(t *testing.T) {
 			t.Errorf("a user without jobs: %+v", got)
 		}
 		got := get[forgotten](a, http.MethodPost, "/users/forget", body)
-		if fmt.Sprintf("%+v", got) != "{Cancelled:1 Erased:1 Live:0 Schedules:[their schedule] Complete:true}" {
+		if fmt.Sprintf("%+v", got) != "{Cancelled:1 Erased:1 Live:0 Schedules:[their schedule] Complete:true Refused:0 Refusal:}" {
 			t.Errorf("the answer is %+v", got)
 		}
 		wantForgotten(t, client, theirs, others)
@@ -124,6 +128,34 @@ func TestFormOfForget(t *testing.T) {
 		form.Set("sure", "yes")
 		has(t, "the page after it", v.send("/users/forget", form), `class="flash good"`, "1 job cancelled, 1 job erased", "their schedule")
 		wantForgotten(t, client, theirs, others)
-		has(t, "without a user", v.send("/users/forget", url.Values{"sure": {"yes"}, "back": {"/jobs"}}), `class="flash bad"`, "user_id")
+		for _, without := range []url.Values{{"sure": {"yes"}}, {}, {"user_id": {""}}} {
+			without.Set("back", "/jobs")
+			has(t, "without a user", v.send("/users/forget", without), `class="flash bad"`, "user_id must not be empty")
+		}
+		// What a browser does not send: package json would make another user's name of it.
+		if status, text := v.ask(http.MethodPost, "/users/forget", url.Values{"user_id": {"\xff"}, "sure": {"yes"}}); status != http.StatusBadRequest || !strings.Contains(text, "user_id must be valid UTF-8") {
+			t.Errorf("invalid UTF-8 is answered with %d: %s", status, text)
+		}
 	})
+}
+
+// What the database refuses is told beside what was done.
+func TestForgetTellsOfRefusals(t *testing.T) {
+	store := testdb.SQLite(t)
+	client := jobs.New(store)
+	for _, kind := range []string{"stuck", "free"} {
+		_, err := client.Enqueue(t.Context(), kind, []byte(`"planted"`), jobs.UserID("7"))
+		must(t, err)
+	}
+	trigger, err := os.ReadFile("testdata/refuse_stuck_sqlite.sql")
+	must(t, err)
+	_, err = testdb.PlainSQLite(t, store.Path()).ExecContext(t.Context(), string(trigger))
+	must(t, err)
+	a := serve(t, client, admin.Config{})
+	got := get[forgotten](a, http.MethodPost, "/users/forget", `{"user_id": "7"}`)
+	if got.Cancelled != 1 || got.Erased != 1 || got.Live != 1 || got.Complete || got.Refused != 1 || !strings.Contains(got.Refusal, "not that one") {
+		t.Errorf("the answer is %+v", got)
+	}
+	has(t, "the page", visit(t, client, admin.Config{}).send("/users/forget", url.Values{"user_id": {"7"}, "sure": {"yes"}, "back": {"/jobs"}}),
+		`class="flash bad"`, "Not all of them", "not that one")
 }

@@ -39,7 +39,7 @@ func queryOf(r *http.Request, known ...string) *parameters {
 	p := &parameters{values: values}
 	for name, list := range values {
 		if !slices.Contains(known, name) {
-			p.fail(&jobs.InvalidError{Field: "query", Value: fmt.Sprintf("%q", name), Must: fmt.Sprintf("have no parameters but %q", known)})
+			p.fail(&jobs.InvalidError{Field: "query", Value: fmt.Sprintf("%q", name), Must: "have no parameters" + but(known)})
 		} else if len(list) > 1 {
 			p.fail(&jobs.InvalidError{Field: name, Must: "be given once"})
 		}
@@ -186,6 +186,14 @@ func checkEncoding(w http.ResponseWriter, r *http.Request) error {
 }
 
 // noQuery refuses a query, for routes without parameters.
+// but names the parameters that there may be.
+func but(known []string) string {
+	if len(known) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" but %q", known)
+}
+
 func noQuery(r *http.Request) error { return queryOf(r).fault }
 
 // refuseBody refuses a query and a body, for routes that take neither.

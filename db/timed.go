@@ -419,18 +419,18 @@ func (q timed) ForgetJob(ctx context.Context, arg ForgetJobParams) (int64, error
 	return value, err
 }
 
-func (q timed) ForgetJobErrors(ctx context.Context, arg int64) error {
+func (q timed) ForgetJobErrors(ctx context.Context, arg int64) (int64, error) {
 	began := time.Now()
-	err := q.own.ForgetJobErrors(ctx, arg)
+	value, err := q.own.ForgetJobErrors(ctx, arg)
 	q.hook("ForgetJobErrors", time.Since(began), err)
-	return err
+	return value, err
 }
 
-func (q timed) ForgetRefusals(ctx context.Context, arg int64) error {
+func (q timed) ForgetRefusals(ctx context.Context, arg int64) (int64, error) {
 	began := time.Now()
-	err := q.own.ForgetRefusals(ctx, arg)
+	value, err := q.own.ForgetRefusals(ctx, arg)
 	q.hook("ForgetRefusals", time.Since(began), err)
-	return err
+	return value, err
 }
 
 func (q timed) GetChangeMark(ctx context.Context) (GetChangeMarkRow, error) {

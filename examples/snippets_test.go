@@ -145,6 +145,7 @@ var sqlTests = map[string]string{
 	"docs/sql.md": "TestContractRuns", "docs/unique.md": "TestContractRuns",
 	"docs/schedules.md": "TestSQLSnippets", "docs/languages.md": "TestSQLSnippets",
 	"docs/postgres.md": "TestSQLOfPostgres",
+	"docs/security.md": "TestWhatIsForgottenIsInNoFile of jobs/postgres",
 }
 
 // Every statement of a page runs in a new database, on both engines where the page is for both.

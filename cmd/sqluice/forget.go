@@ -22,7 +22,7 @@ func (a *app) forgetCommand() *cobra.Command {
 			"tags, progress, results and errors of the user's jobs. It waits for those that run. Kinds, times, the user id, unique keys\n" +
 			"and request ids stay. The audit log records it. It exits with 1 if jobs of the user still run.\n" +
 			"It cannot reach backups, replicas, logs and what handlers have written elsewhere, nor what the database keeps of old rows\n" +
-			"until it is vacuumed, and its write-ahead log.",
+			"in its files: docs/security.md has the statements that remove that.",
 		GroupID: groupJobs,
 		Args:    takesNothing(),
 	}
@@ -37,7 +37,7 @@ func (a *app) forgetCommand() *cobra.Command {
 		return a.withClient(ctx, func(c *jobs.Client) error {
 			done, err := forget(ctx, inspect.New(c), user, wait)
 			if err != nil && done.Cancelled+done.Erased+len(done.Schedules) == 0 {
-				return err
+				return nameFlags(err, map[string]string{"user id": "--user"})
 			}
 			if asJSON {
 				err = errors.Join(err, a.printJSON(done))
@@ -47,7 +47,7 @@ func (a *app) forgetCommand() *cobra.Command {
 					a.print("schedule %s: deleted", printable(name, oneLine))
 				}
 				a.print("erased: %d jobs", done.Erased)
-				a.print("not reached: backups, replicas, logs, and old rows until the database is vacuumed")
+				a.print("not reached: backups, replicas, logs, and old rows in the database's files (see forget --help)")
 			}
 			if err == nil && done.Live > 0 {
 				err = fmt.Errorf("%d jobs of the user have not ended: run forget again when they have", done.Live)
@@ -61,6 +61,7 @@ func (a *app) forgetCommand() *cobra.Command {
 // forget forgets a user, and again while jobs of the user run, but not for longer than wait.
 func forget(ctx context.Context, in *inspect.Inspector, user string, wait time.Duration) (sum inspect.Forgotten, err error) {
 	const pause = 500 * time.Millisecond
+	sum.Schedules = []string{}
 	for until := time.Now().Add(wait); ; {
 		done, err := in.Forget(ctx, user)
 		sum.Cancelled += done.Cancelled

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -44,7 +45,11 @@ func (a *app) clientOptions() ([]jobs.ClientOption, error) {
 
 // readSecret reads a file of keys, a token or a secret. A byte order mark, which no screen shows, would become a part of it.
 func readSecret(what, file string) (string, error) {
-	text, err := os.ReadFile(file)
+	const most = 1 << 20
+	text, err := readAtMost(file, most)
+	if err == nil && len(text) > most {
+		err = fmt.Errorf("%s must have at most %d bytes", shown(file), most)
+	}
 	if err == nil {
 		err = core.CheckMark(shown(file), text)
 	}
@@ -54,6 +59,16 @@ func readSecret(what, file string) (string, error) {
 	return string(text), nil
 }
 
+// readAtMost reads a file, but no more than one byte beyond most.
+func readAtMost(file string, most int64) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most+1))
+}
+
 // parseKeys parses a file of keys: a line for each, with its id and its secret in base64. No error has a part of a secret.
 func parseKeys(text string) (keys []jobs.Key, err error) {
 	for i, line := range strings.Split(text, "\n") {
@@ -61,12 +76,16 @@ func parseKeys(text string) (keys []jobs.Key, err error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		id, coded, found := strings.Cut(line, " ")
-		secret, fault := base64.StdEncoding.DecodeString(strings.TrimSpace(coded))
-		if !found || fault != nil {
+		parts := strings.Fields(line)
+		var secret []byte
+		var fault error
+		if len(parts) == 2 {
+			secret, fault = base64.StdEncoding.DecodeString(parts[1])
+		}
+		if len(parts) != 2 || fault != nil {
 			return nil, fmt.Errorf("line %d must be an id, a blank and 32 bytes in base64, such as `head -c 32 /dev/urandom | base64` prints", i+1)
 		}
-		keys = append(keys, jobs.Key{ID: id, Secret: secret})
+		keys = append(keys, jobs.Key{ID: parts[0], Secret: secret})
 	}
 	if len(keys) == 0 {
 		return nil, errors.New("there is none")

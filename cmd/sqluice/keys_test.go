@@ -121,6 +121,14 @@ func keysChange(t *testing.T, c *cli) {
 	if a.code != exitFailure || !strings.Contains(a.err, `keys that the file does not have: 1 with "b"`) {
 		t.Errorf("rekey without the key: %+v", a)
 	}
+	wrong := filepath.Join(t.TempDir(), "wrong")
+	if err := os.WriteFile(wrong, []byte("b\t"+base64.StdEncoding.EncodeToString([]byte(strings.Repeat("w", 32)))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a = c.run("rekey", "--keys", wrong)
+	if a.code != exitFailure || !strings.Contains(a.err, "does not decrypt them") || !strings.Contains(a.err, "job "+id+": payload") {
+		t.Errorf("rekey with another secret: %+v", a)
+	}
 	c.ok("work", "--drain", "--exec", execFlag(t, "k", "echo"), "--keys", next)
 	if job := c.show(id); job.Status != jobs.StatusDone {
 		t.Errorf("the job is %+v", job)
@@ -149,6 +157,9 @@ func usersAreForgotten(t *testing.T, c *cli) {
 	if out := c.ok("audit"); !strings.Contains(out, "forget") {
 		t.Errorf("audit prints\n%s", out)
 	}
+	if out := c.ok("forget", "--user", "none", "--json"); !strings.Contains(out, `"schedules": []`) {
+		t.Errorf("forget of a user without jobs prints\n%s", out)
+	}
 	if done := get[inspect.Forgotten](c, "forget", "--user", "42"); done.Erased != 0 || done.Live != 0 {
 		t.Errorf("forgotten again: %+v", done)
 	}
@@ -160,6 +171,12 @@ func TestKeysThatAreWrong(t *testing.T) {
 	c.fails(exitUsage, []string{"there are no keys", "--keys", "SQLUICE_KEYS"}, "rekey")
 	c.fails(exitFailure, []string{"read the keys"}, "rekey", "--keys", filepath.Join(t.TempDir(), "none"))
 	c.fails(exitUsage, []string{"--user is missing"}, "forget")
+	c.fails(exitUsage, []string{"--user"}, "forget", "--user", "a\x01")
+	large := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(large, make([]byte, 2<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.fails(exitFailure, []string{"read the keys", "at most 1048576 bytes"}, "rekey", "--keys", large)
 	for text, want := range map[string]string{
 		"": "there is none", "# only\n": "there is none", "a": "line 1 must be", "\na not-base64!": "line 2 must be", "a aGVsbG8=": "must be of 32 bytes",
 	} {

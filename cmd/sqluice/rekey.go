@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/sqluice/sqluice/jobs"
@@ -18,7 +19,7 @@ func (a *app) rekeyCommand() *cobra.Command {
 		Long: "rekey encrypts again, with the first key of the file that --keys or SQLUICE_KEYS names, what is encrypted with another\n" +
 			"key: payloads, results, progress, errors, and the payloads of schedules. Workers may go on meanwhile. To change the key,\n" +
 			"give all programs the new key behind the old one, then before it, and then run rekey: after that the old key can go.\n" +
-			"What is encrypted with a key that the file does not have stays as it is, and rekey exits with 1.",
+			"What is encrypted with a key that the file does not have, or cannot be decrypted, stays as it is, and rekey exits with 1.",
 		GroupID: groupDatabase,
 		Args:    takesNothing(),
 	}
@@ -41,8 +42,22 @@ func (a *app) rekeyCommand() *cobra.Command {
 			if done.Unreadable > 0 {
 				err = errors.Join(err, fmt.Errorf("values are encrypted with keys that the file does not have: %s", keyList(done.Keys)))
 			}
+			if done.Damaged > 0 {
+				err = errors.Join(err, fmt.Errorf("%d values name a key that the file has, and it does not decrypt them: another secret had its id, or they were changed: %s",
+					done.Damaged, placeList(done)))
+			}
 			return err
 		})
 	})
 	return cmd
+}
+
+// placeList is where the first damaged values stand.
+func placeList(done inspect.Rekeyed) string {
+	const most = 10
+	text := strings.Join(done.DamagedAt[:min(len(done.DamagedAt), most)], ", ")
+	if done.Damaged > most {
+		text += ", and others (--json lists a hundred)"
+	}
+	return text
 }

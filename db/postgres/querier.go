@@ -141,12 +141,12 @@ type Querier interface {
 	// large columns have. The text may be in several columns; ASCII letters are the same in both cases, and all others are not.
 	// Tags that are no JSON list have no elements.
 	FindJobs(ctx context.Context, arg FindJobsParams) ([]FindJobsRow, error)
-	// ForgetJob erases what a job of a user carries that has ended.
+	// ForgetJob erases what a job of a user carries that has ended. With anything 1 it counts the job also when there is nothing to erase.
 	ForgetJob(ctx context.Context, arg ForgetJobParams) (int64, error)
 	// ForgetJobErrors erases the texts of the attempts of a job.
-	ForgetJobErrors(ctx context.Context, jobID int64) error
+	ForgetJobErrors(ctx context.Context, jobID int64) (int64, error)
 	// ForgetRefusals erases why the database refused what concerns a job.
-	ForgetRefusals(ctx context.Context, jobID int64) error
+	ForgetRefusals(ctx context.Context, jobID int64) (int64, error)
 	// GetChangeMark is what differs after jobs, queues or workers have changed, and costs little: it may stay the same where
 	// other programs change rows that wait.
 	GetChangeMark(ctx context.Context) (GetChangeMarkRow, error)
@@ -371,6 +371,7 @@ type Querier interface {
 	// unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned. An enqueue
 	// that waited for others knows a time, now, before theirs. Its times are moved to after the last of these, by at most room, which is 0
 	// without a due_at; start_by only when start_moves is 1. An updated_at after set_back is of a clock that was set back since.
+	// It puts no plain payload in the place of an encrypted one.
 	ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error)
 	// ReportFailedJobs groups the latest of the jobs that failed since a time by kind and error, the most frequent first, then
 	// the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups. cause is that of the

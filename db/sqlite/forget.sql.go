@@ -13,41 +13,49 @@ const forgetJob = `-- name: ForgetJob :execrows
 UPDATE sqluice_jobs SET payload = '"[forgotten]"', metadata = NULL, tags = NULL, progress = NULL, result = NULL, last_error = NULL
 WHERE id = CAST(?1 AS BIGINT) AND user_id = CAST(?2 AS TEXT)
   AND (status = 'done' OR status = 'failed' OR status = 'cancelled')
-  AND (payload <> '"[forgotten]"' OR metadata IS NOT NULL OR tags IS NOT NULL OR progress IS NOT NULL OR result IS NOT NULL OR last_error IS NOT NULL)
+  AND (CAST(?3 AS BIGINT) = 1 OR payload <> '"[forgotten]"' OR metadata IS NOT NULL OR tags IS NOT NULL OR progress IS NOT NULL
+       OR result IS NOT NULL OR last_error IS NOT NULL)
 `
 
 type ForgetJobParams struct {
-	ID     int64  `json:"id"`
-	UserID string `json:"user_id"`
+	ID       int64  `json:"id"`
+	UserID   string `json:"user_id"`
+	Anything int64  `json:"anything"`
 }
 
-// ForgetJob erases what a job of a user carries that has ended.
+// ForgetJob erases what a job of a user carries that has ended. With anything 1 it counts the job also when there is nothing to erase.
 func (q *Queries) ForgetJob(ctx context.Context, arg ForgetJobParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, forgetJob, arg.ID, arg.UserID)
+	result, err := q.db.ExecContext(ctx, forgetJob, arg.ID, arg.UserID, arg.Anything)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const forgetJobErrors = `-- name: ForgetJobErrors :exec
+const forgetJobErrors = `-- name: ForgetJobErrors :execrows
 UPDATE sqluice_job_errors SET message = '[forgotten]', stack = '' WHERE job_id = CAST(?1 AS BIGINT) AND (message <> '[forgotten]' OR stack <> '')
 `
 
 // ForgetJobErrors erases the texts of the attempts of a job.
-func (q *Queries) ForgetJobErrors(ctx context.Context, jobID int64) error {
-	_, err := q.db.ExecContext(ctx, forgetJobErrors, jobID)
-	return err
+func (q *Queries) ForgetJobErrors(ctx context.Context, jobID int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, forgetJobErrors, jobID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
-const forgetRefusals = `-- name: ForgetRefusals :exec
-UPDATE sqluice_refusals SET message = '[forgotten]' WHERE job_id = CAST(?1 AS BIGINT)
+const forgetRefusals = `-- name: ForgetRefusals :execrows
+UPDATE sqluice_refusals SET message = '[forgotten]' WHERE job_id = CAST(?1 AS BIGINT) AND message <> '[forgotten]'
 `
 
 // ForgetRefusals erases why the database refused what concerns a job.
-func (q *Queries) ForgetRefusals(ctx context.Context, jobID int64) error {
-	_, err := q.db.ExecContext(ctx, forgetRefusals, jobID)
-	return err
+func (q *Queries) ForgetRefusals(ctx context.Context, jobID int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, forgetRefusals, jobID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const listJobsOfUser = `-- name: ListJobsOfUser :many

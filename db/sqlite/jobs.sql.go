@@ -536,6 +536,7 @@ UPDATE sqluice_jobs SET
     metadata = CAST(?14 AS TEXT)
 WHERE id = CAST(?15 AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST(?16 AS BIGINT)
   AND COALESCE(successor_at, -1) = CAST(?17 AS BIGINT)
+  AND (SUBSTR(payload, 1, 19) <> '"sqluice:encrypted:' OR SUBSTR(CAST(?9 AS TEXT), 1, 19) = '"sqluice:encrypted:')
 `
 
 type ReplaceWaitingJobParams struct {
@@ -562,6 +563,7 @@ type ReplaceWaitingJobParams struct {
 // unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned. An enqueue
 // that waited for others knows a time, now, before theirs. Its times are moved to after the last of these, by at most room, which is 0
 // without a due_at; start_by only when start_moves is 1. An updated_at after set_back is of a clock that was set back since.
+// It puts no plain payload in the place of an encrypted one.
 func (q *Queries) ReplaceWaitingJob(ctx context.Context, arg ReplaceWaitingJobParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, replaceWaitingJob,
 		arg.DueAt,

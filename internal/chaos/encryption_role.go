@@ -47,8 +47,8 @@ func (p *player) rekey(ctx context.Context) error {
 		if refused := (*jobs.RefusedError)(nil); errors.As(err, &refused) {
 			return false, nil // other transactions had locked some jobs
 		}
-		if err == nil && done.Unreadable > 0 {
-			err = fmt.Errorf("%d values have other keys: %v", done.Unreadable, done.Keys)
+		if err == nil && done.Unreadable+done.Damaged > 0 {
+			err = fmt.Errorf("%d values have other keys: %v; %d are damaged: %v", done.Unreadable, done.Keys, done.Damaged, done.DamagedAt)
 		}
 		return true, err
 	})

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/inspect"
@@ -152,6 +155,19 @@ func testForgetRetried(f *fixture) {
 	f.must(err)
 	want(f, "forgotten", fmt.Sprintf("%+v", got), "{Cancelled:0 Erased:0 Live:1 Schedules:[]}")
 	want(f, "its tags", fmt.Sprint(f.get(id).Tags), "[t]")
+
+	// What is left of an erased job's attempts alone counts, and is recorded.
+	f.must(f.client.Delete(f.ctx, id))
+	id = f.fail("k", "bad", jobs.UserID("7"))
+	_, err = inspect.New(f.client).Forget(f.ctx, "7")
+	f.must(err)
+	f.write(func(ctx context.Context, q db.Querier) error {
+		return q.AddJobError(ctx, db.AddJobErrorParams{JobID: id, Attempt: 1, WorkerID: 1, StartedAt: core.Micros(f.store.Now()), EndedAt: core.Micros(f.store.Now()), Cause: string(jobs.CauseError), Message: "late"})
+	})
+	got, err = inspect.New(f.client).Forget(f.as("me"), "7")
+	f.must(err)
+	want(f, "forgotten then", fmt.Sprintf("%+v", got), "{Cancelled:0 Erased:1 Live:0 Schedules:[]}")
+	f.wantAudit(inspect.AuditEntry{Actor: "me", Action: inspect.ActionForget, Jobs: 1, JobIDs: []int64{id}, Detail: json.RawMessage(`{"user":"7"}`)})
 }
 
 // beforeWrites calls a function before each write.
@@ -163,4 +179,38 @@ type beforeWrites struct {
 func (s *beforeWrites) Write(ctx context.Context, fn engine.Func) error {
 	s.call()
 	return s.Store.Write(ctx, fn)
+}
+
+// RunForgotten forgets a user, removes what the database keeps of old rows as the documentation says, and then search finds nothing in the
+// database's files of what the user's jobs carried.
+func RunForgotten(t *testing.T, open Open, remove func(context.Context, Store) error, search func(ctx context.Context, store Store, text string) ([]string, error)) {
+	const carried = "forgotten-9b2e60c1"
+	const carriedJSON = `{"card":"` + carried + `"}`
+	f := newFixture(t, open)
+	kind := jobs.Kind[json.RawMessage]{Name: "k"}
+	opts := []jobs.EnqueueOption{jobs.UserID("7"), jobs.Tags(carried), jobs.Metadata(map[string]string{"a": carried}), jobs.MaxAttempts(1)}
+	for range 20 {
+		_, err := kind.Enqueue(f.ctx, f.client, json.RawMessage(carriedJSON), opts...)
+		f.must(err)
+	}
+	f.drain(jobs.Config{}, on("k", func(ctx context.Context, job jobs.Job) error {
+		if job.ID%2 == 0 {
+			return errors.New(carried)
+		}
+		return errors.Join(job.SetProgress(ctx, carried), job.SetResult(carried))
+	}))
+	f.must(f.client.PutSchedule(f.ctx, kind.Every("s", time.Hour, json.RawMessage(carriedJSON), jobs.UserID("7"))))
+	for _, forgotten := range []bool{false, true} {
+		if forgotten {
+			got, err := inspect.New(f.client).Forget(f.ctx, "7")
+			f.must(err)
+			want(f, "forgotten", fmt.Sprintf("%+v", got), "{Cancelled:0 Erased:20 Live:0 Schedules:[s]}")
+		}
+		f.must(remove(f.ctx, f.store))
+		places, err := search(f.ctx, f.store, carried)
+		f.must(err)
+		if found := len(places) > 0; found == forgotten {
+			f.Errorf("forgotten: %t, and it is found in %v", forgotten, places)
+		}
+	}
 }

@@ -292,12 +292,12 @@ func (q counted) ForgetJob(ctx context.Context, arg db.ForgetJobParams) (int64, 
 	return q.own.ForgetJob(ctx, arg)
 }
 
-func (q counted) ForgetJobErrors(ctx context.Context, arg int64) error {
+func (q counted) ForgetJobErrors(ctx context.Context, arg int64) (int64, error) {
 	q.note("ForgetJobErrors")
 	return q.own.ForgetJobErrors(ctx, arg)
 }
 
-func (q counted) ForgetRefusals(ctx context.Context, arg int64) error {
+func (q counted) ForgetRefusals(ctx context.Context, arg int64) (int64, error) {
 	q.note("ForgetRefusals")
 	return q.own.ForgetRefusals(ctx, arg)
 }

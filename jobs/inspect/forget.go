@@ -31,8 +31,10 @@ type Forgotten struct {
 // It is done in transactions of a few hundred jobs and can be repeated. The audit log records it with the user id, if the context has an
 // actor. The error is a [jobs.RefusedError] when the database refused to erase some of them; all others are erased.
 //
-// It cannot reach backups, replicas, logs, filters in the audit log, what handlers have written elsewhere, and what a database
-// keeps of old rows: on SQLite the free pages and the WAL until VACUUM and a checkpoint, on PostgreSQL dead rows until VACUUM, and the WAL.
+// It cannot reach backups, replicas, logs, what the audit log has of filters and of names of schedules, what handlers have written elsewhere,
+// and what a database keeps of old rows: on SQLite in free pages until VACUUM and in the WAL until a checkpoint that truncates it, on
+// PostgreSQL in the files of the tables until VACUUM FULL, in its statistics until ANALYZE, and in the WAL. On PostgreSQL an enqueue in a
+// transaction that is open meanwhile adds its job afterwards.
 func (in *Inspector) Forget(ctx context.Context, userID string) (Forgotten, error) {
 	done := Forgotten{Schedules: []string{}}
 	err := core.CheckText("user id", userID, jobs.MaxKeyLength)
@@ -202,32 +204,47 @@ func (in *Inspector) eraseAllOf(ctx context.Context, userID string, done *Forgot
 	})
 }
 
-// erase erases jobs of a user that have ended. It returns those that were not erased before, and how many live again, because they were
-// retried meanwhile.
+// erase erases jobs of a user that have ended. It returns those that carried something, and how many live again, because they were retried
+// meanwhile.
 func erase(ctx context.Context, q db.Querier, userID string, ids []int64) (erased []int64, live int, err error) {
 	for _, id := range ids {
-		n, err := q.ForgetJob(ctx, db.ForgetJobParams{ID: id, UserID: userID})
-		if err != nil {
-			return nil, 0, err
-		}
-		if err := q.ForgetJobErrors(ctx, id); err != nil {
-			return nil, 0, err
-		}
-		if err := q.ForgetRefusals(ctx, id); err != nil {
-			return nil, 0, err
-		}
-		if n > 0 {
-			erased = append(erased, id)
-			continue
-		}
-		fence, err := q.GetJobFence(ctx, id)
-		switch err = core.NotFound(err); {
-		case errors.Is(err, jobtype.ErrNotFound):
+		rows, ended, err := eraseJob(ctx, q, userID, id)
+		switch {
 		case err != nil:
 			return nil, 0, err
-		case !jobs.Status(fence.Status).Final():
+		case !ended:
 			live++
+		case rows > 0:
+			erased = append(erased, id)
 		}
 	}
 	return erased, live, nil
+}
+
+// eraseJob erases what a job carries, if it has ended or is gone. rows is how many rows carried something.
+func eraseJob(ctx context.Context, q db.Querier, userID string, id int64) (rows int64, ended bool, err error) {
+	if rows, err = q.ForgetJob(ctx, db.ForgetJobParams{ID: id, UserID: userID}); err != nil {
+		return 0, false, err
+	}
+	if rows == 0 {
+		// It lives, is gone, or carries nothing in its row.
+		n, err := q.ForgetJob(ctx, db.ForgetJobParams{ID: id, UserID: userID, Anything: 1})
+		if err == nil && n == 0 {
+			_, err = q.GetJobFence(ctx, id)
+			if err = core.NotFound(err); errors.Is(err, jobtype.ErrNotFound) {
+				return 0, true, nil
+			}
+		}
+		if err != nil || n == 0 {
+			return 0, false, err
+		}
+	}
+	for _, forget := range []func(context.Context, int64) (int64, error){q.ForgetJobErrors, q.ForgetRefusals} {
+		n, err := forget(ctx, id)
+		if err != nil {
+			return 0, false, err
+		}
+		rows += n
+	}
+	return rows, true, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/audit"
@@ -28,10 +29,18 @@ type Rekeyed struct {
 	Schedules int64 `json:"schedules"` // their payloads
 
 	// Unreadable is how many values are encrypted with keys that the client does not have, and Keys the ids of these keys. They are as they
-	// were. Of the values of the first key one of each kind is tried.
+	// were.
 	Unreadable int64            `json:"unreadable"`
 	Keys       map[string]int64 `json:"keys,omitempty"`
+
+	// Damaged is how many values name a key that the client has, which does not decrypt them: another secret had its id, or they were changed.
+	// They are as they were, and DamagedAt says where the first hundred are. Of the values of the first key one of each kind is tried.
+	Damaged   int64    `json:"damaged"`
+	DamagedAt []string `json:"damaged_at,omitempty"` // such as "job 42: payload"
 }
+
+// maxDamagedAt is how many places Rekeyed.DamagedAt has at most.
+const maxDamagedAt = 100
 
 // Rekey encrypts again, with the first key of the client's cipher, what is encrypted with another one: the payloads of schedules, and payloads,
 // results, progress, errors and stacks of jobs. Everything may go on meanwhile, if all programs have both keys. It reads all jobs, changes them
@@ -70,15 +79,30 @@ type rekey struct {
 	tried   map[string]bool // kinds of which a value of the first key was decrypted
 }
 
-// unreadable are the ids of the keys of values that could not be decrypted, each with how many.
-type unreadable map[string]int64
+// unreadable is what could not be decrypted.
+type unreadable struct {
+	at      string   // where a value stands that is looked at, such as "job 42"
+	keys    []string // of those that the client does not have, one for each value
+	damaged []string // where other values stand
+}
 
 // note adds what one transaction found, once it is committed.
 func (r *rekey) note(found unreadable) {
-	for id, n := range found {
-		r.done.Unreadable += n
-		r.done.Keys[id] += n
+	r.done.Unreadable += int64(len(found.keys))
+	for _, id := range found.keys {
+		r.done.Keys[id]++
 	}
+	r.done.Damaged += int64(len(found.damaged))
+	r.done.DamagedAt = append(r.done.DamagedAt, found.damaged[:min(len(found.damaged), maxDamagedAt-len(r.done.DamagedAt))]...)
+}
+
+// cannotRead notes a value that could not be decrypted.
+func (r *rekey) cannotRead(found *unreadable, column cipher.Column, stored string) {
+	if id := cipher.KeyOf(stored); !r.in.scope.Cipher.Has(id) {
+		found.keys = append(found.keys, id)
+		return
+	}
+	found.damaged = append(found.damaged, found.at+": "+string(column))
 }
 
 // write runs fn in a transaction, which the audit log records as done with what n says and with a detail.
@@ -111,24 +135,24 @@ func (r *rekey) wants(stored string) bool {
 }
 
 // value returns what is stored from now on, and whether that is something else. make makes it of what the value is.
-func (r *rekey) value(kind string, column cipher.Column, stored string, found unreadable, make func(text string) (string, error)) (string, bool, error) {
+func (r *rekey) value(kind string, column cipher.Column, stored string, found *unreadable, make func(text string) (string, error)) (string, bool, error) {
 	if !r.wants(stored) {
 		return stored, false, nil
 	}
 	text, err := r.in.scope.Cipher.Open(kind, column, stored)
 	if err != nil {
-		found[cipher.KeyOf(stored)]++
+		r.cannotRead(found, column, stored)
 		return stored, false, nil // it stays as it is
 	}
 	text, err = make(text)
 	return text, true, err
 }
 
-func (r *rekey) json(kind string, column cipher.Column, stored string, found unreadable) (string, bool, error) {
+func (r *rekey) json(kind string, column cipher.Column, stored string, found *unreadable) (string, bool, error) {
 	return r.value(kind, column, stored, found, func(text string) (string, error) { return r.in.scope.Cipher.JSON(kind, column, []byte(text)) })
 }
 
-func (r *rekey) text(kind string, column cipher.Column, stored string, found unreadable) (string, bool, error) {
+func (r *rekey) text(kind string, column cipher.Column, stored string, found *unreadable) (string, bool, error) {
 	return r.value(kind, column, stored, found, func(text string) (string, error) { return r.in.scope.Cipher.Text(kind, column, text) })
 }
 
@@ -171,33 +195,27 @@ func (r *rekey) wantsAny(h db.ListValueHeadsRow) bool {
 func (r *rekey) jobsTogether(ctx context.Context, ids []int64) error {
 	for len(ids) > 0 {
 		var changed, again []int64
-		found := unreadable{}
+		var found unreadable
 		err := r.write(ctx, nil, func(ctx context.Context, q db.Querier) ([]int64, int64, error) {
-			changed, again = nil, nil
-			clear(found)
+			changed, again, found = nil, nil, unreadable{}
 			rows, err := q.ListJobs(ctx, core.JSONIDs(ids))
 			if err != nil {
 				return nil, 0, err
 			}
 			slices.Reverse(rows) // in rising order, as all changes of many jobs
 			for _, row := range rows {
-				r.try(row, found)
-				p, changes, err := r.params(row, found)
-				if err != nil {
+				mine := unreadable{at: fmt.Sprint("job ", row.ID)}
+				n, changes, err := r.job(ctx, q, row, &mine)
+				switch {
+				case err != nil:
 					return nil, 0, err
-				}
-				if !changes {
-					continue
-				}
-				n, err := q.RekeyJob(ctx, p)
-				if err != nil {
-					return nil, 0, err
-				}
-				if n > 0 {
-					changed = append(changed, row.ID)
-				} else {
+				case changes && n == 0:
 					again = append(again, row.ID)
+					continue
+				case changes:
+					changed = append(changed, row.ID)
 				}
+				found.keys, found.damaged = append(found.keys, mine.keys...), append(found.damaged, mine.damaged...)
 			}
 			return changed, int64(len(changed)), nil
 		})
@@ -205,28 +223,36 @@ func (r *rekey) jobsTogether(ctx context.Context, ids []int64) error {
 			return err
 		}
 		r.done.Jobs += int64(len(changed))
-		if len(again) == 0 {
-			r.note(found)
-		}
+		r.note(found)
 		ids = again
 	}
 	return nil
 }
 
+// job changes one job, if anything changes; n is 0 when it has changed meanwhile.
+func (r *rekey) job(ctx context.Context, q db.Querier, row db.Job, found *unreadable) (n int64, changes bool, err error) {
+	r.try(row, found)
+	p, changes, err := r.params(row, found)
+	if err == nil && changes {
+		n, err = q.RekeyJob(ctx, p)
+	}
+	return n, changes, err
+}
+
 // try decrypts a payload of the first key, once for each kind: another secret may have its id.
-func (r *rekey) try(row db.Job, found unreadable) {
+func (r *rekey) try(row db.Job, found *unreadable) {
 	if !r.in.scope.Cipher.Current(row.Payload) || r.tried[row.Kind] {
 		return
 	}
 	if _, err := r.in.scope.Cipher.Open(row.Kind, cipher.Payload, row.Payload); err != nil {
-		found[cipher.KeyOf(row.Payload)]++
+		r.cannotRead(found, cipher.Payload, row.Payload)
 		return
 	}
 	r.tried[row.Kind] = true
 }
 
 // params returns the parameters of the statement for a job, and whether anything changes.
-func (r *rekey) params(row db.Job, found unreadable) (p db.RekeyJobParams, changes bool, err error) {
+func (r *rekey) params(row db.Job, found *unreadable) (p db.RekeyJobParams, changes bool, err error) {
 	p = db.RekeyJobParams{
 		ID: row.ID, Progress: row.Progress, NewResult: row.Result, LastError: row.LastError,
 		OldPayload: row.Payload, OldProgress: core.Deref(row.Progress), OldResult: core.Deref(row.Result), OldLastError: core.Deref(row.LastError),
@@ -237,7 +263,7 @@ func (r *rekey) params(row db.Job, found unreadable) (p db.RekeyJobParams, chang
 	for _, v := range []struct {
 		column cipher.Column
 		stored **string
-		make   func(string, cipher.Column, string, unreadable) (string, bool, error)
+		make   func(string, cipher.Column, string, *unreadable) (string, bool, error)
 	}{{cipher.Progress, &p.Progress, r.json}, {cipher.Result, &p.NewResult, r.json}, {cipher.Error, &p.LastError, r.text}} {
 		if *v.stored == nil {
 			continue
@@ -282,13 +308,14 @@ func (r *rekey) errors(ctx context.Context) error {
 // errorsTogether changes the texts of attempts of jobs in one transaction. Nothing else changes them, but that they are erased.
 func (r *rekey) errorsTogether(ctx context.Context, ids []int64, rows map[int64][]db.ListErrorTextsRow) error {
 	var n int64
-	found, detail := unreadable{}, map[string]any{}
+	var found unreadable
+	detail := map[string]any{}
 	err := r.write(ctx, detail, func(ctx context.Context, q db.Querier) ([]int64, int64, error) {
-		n = 0
-		clear(found)
+		n, found = 0, unreadable{}
 		for _, id := range ids {
 			for _, row := range rows[id] {
-				changes, err := r.attempt(ctx, q, row, found)
+				found.at = fmt.Sprintf("job %d, error %d", row.JobID, row.ID)
+				changes, err := r.attempt(ctx, q, row, &found)
 				if err != nil {
 					return nil, 0, err
 				}
@@ -308,7 +335,7 @@ func (r *rekey) errorsTogether(ctx context.Context, ids []int64, rows map[int64]
 }
 
 // attempt changes the texts of an attempt, and reports whether they change.
-func (r *rekey) attempt(ctx context.Context, q db.Querier, row db.ListErrorTextsRow, found unreadable) (bool, error) {
+func (r *rekey) attempt(ctx context.Context, q db.Querier, row db.ListErrorTextsRow, found *unreadable) (bool, error) {
 	message, first, err := r.text(row.Kind, cipher.Error, row.Message, found)
 	if err != nil {
 		return false, err
@@ -326,8 +353,8 @@ func (r *rekey) schedules(ctx context.Context) error {
 }
 
 func (r *rekey) schedule(ctx context.Context, row db.Schedule) error {
-	found := unreadable{}
-	payload, changes, err := r.value(row.Kind, cipher.Payload, row.Payload, found, func(text string) (string, error) {
+	found := unreadable{at: "schedule " + strconv.Quote(row.Name)}
+	payload, changes, err := r.value(row.Kind, cipher.Payload, row.Payload, &found, func(text string) (string, error) {
 		return r.in.scope.Cipher.Schedule(row.Kind, []byte(text))
 	})
 	if r.note(found); err != nil || !changes {

@@ -320,11 +320,11 @@ func (q queries) ForgetJob(ctx context.Context, arg db.ForgetJobParams) (int64, 
 	return q.own.ForgetJob(ctx, dbpostgres.ForgetJobParams(arg))
 }
 
-func (q queries) ForgetJobErrors(ctx context.Context, arg int64) error {
+func (q queries) ForgetJobErrors(ctx context.Context, arg int64) (int64, error) {
 	return q.own.ForgetJobErrors(ctx, arg)
 }
 
-func (q queries) ForgetRefusals(ctx context.Context, arg int64) error {
+func (q queries) ForgetRefusals(ctx context.Context, arg int64) (int64, error) {
 	return q.own.ForgetRefusals(ctx, arg)
 }
 

@@ -8,6 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sqluice/sqluice/internal/conformance"
+	"github.com/sqluice/sqluice/internal/testdb"
+	"github.com/sqluice/sqluice/jobs"
+	"github.com/sqluice/sqluice/jobs/postgres"
 )
 
 // What a client encrypts is in no table, and in no file of the write-ahead log of a server that this test has for itself.
@@ -17,7 +20,12 @@ func TestNothingOfWhatIsEncryptedIsStored(t *testing.T) {
 	if os.Getenv("SQLUICE_TEST_POSTGRES") == "" {
 		statements = append(statements, "find_in_wal")
 	}
-	conformance.RunSecrets(t, opener(t), func(ctx context.Context, store conformance.Store, text string) (places []string, err error) {
+	// On a server without other tests, whose secrets would be in the WAL.
+	databases := migratedDatabases(t, testdb.StartPostgres(t))
+	open := func(t *testing.T, observers ...*jobs.Observer) conformance.Store {
+		return openForConformance(t, databases(t), postgres.WithObserver(jobs.Observers(observers...)))
+	}
+	conformance.RunSecrets(t, open, func(ctx context.Context, store conformance.Store, text string) (places []string, err error) {
 		for _, name := range statements {
 			statement, err := os.ReadFile("testdata/" + name + ".sql")
 			if err != nil {

@@ -11,16 +11,17 @@ WHERE j.user_id = CAST(@user_id AS TEXT) AND j.id > CAST(@after_id AS BIGINT) AN
 ORDER BY j.id LIMIT CAST(@n AS BIGINT);
 
 -- name: ForgetJob :execrows
--- ForgetJob erases what a job of a user carries that has ended.
+-- ForgetJob erases what a job of a user carries that has ended. With anything 1 it counts the job also when there is nothing to erase.
 UPDATE sqluice_jobs SET payload = '"[forgotten]"', metadata = NULL, tags = NULL, progress = NULL, result = NULL, last_error = NULL
 WHERE id = CAST(@id AS BIGINT) AND user_id = CAST(@user_id AS TEXT)
   AND (status = 'done' OR status = 'failed' OR status = 'cancelled')
-  AND (payload <> '"[forgotten]"' OR metadata IS NOT NULL OR tags IS NOT NULL OR progress IS NOT NULL OR result IS NOT NULL OR last_error IS NOT NULL);
+  AND (CAST(@anything AS BIGINT) = 1 OR payload <> '"[forgotten]"' OR metadata IS NOT NULL OR tags IS NOT NULL OR progress IS NOT NULL
+       OR result IS NOT NULL OR last_error IS NOT NULL);
 
--- name: ForgetJobErrors :exec
+-- name: ForgetJobErrors :execrows
 -- ForgetJobErrors erases the texts of the attempts of a job.
 UPDATE sqluice_job_errors SET message = '[forgotten]', stack = '' WHERE job_id = CAST(@job_id AS BIGINT) AND (message <> '[forgotten]' OR stack <> '');
 
--- name: ForgetRefusals :exec
+-- name: ForgetRefusals :execrows
 -- ForgetRefusals erases why the database refused what concerns a job.
-UPDATE sqluice_refusals SET message = '[forgotten]' WHERE job_id = CAST(@job_id AS BIGINT);
+UPDATE sqluice_refusals SET message = '[forgotten]' WHERE job_id = CAST(@job_id AS BIGINT) AND message <> '[forgotten]';

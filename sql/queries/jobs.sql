@@ -32,6 +32,7 @@ RETURNING id;
 -- unless that is NULL. It is fenced by its attempt and by its place: the successor_at that ListLiveJobsByUniqueKey returned. An enqueue
 -- that waited for others knows a time, now, before theirs. Its times are moved to after the last of these, by at most room, which is 0
 -- without a due_at; start_by only when start_moves is 1. An updated_at after set_back is of a clock that was set back since.
+-- It puts no plain payload in the place of an encrypted one.
 UPDATE sqluice_jobs SET
     status = CASE WHEN CAST(sqlc.narg('due_at') AS BIGINT) IS NULL AND priority = CAST(@priority AS BIGINT)
         AND queue = CAST(@queue AS TEXT) THEN status ELSE 'scheduled' END,
@@ -50,4 +51,5 @@ UPDATE sqluice_jobs SET
     user_id = CAST(sqlc.narg('user_id') AS TEXT), tags = CAST(sqlc.narg('tags') AS TEXT),
     metadata = CAST(sqlc.narg('metadata') AS TEXT)
 WHERE id = CAST(@id AS BIGINT) AND status IN ('scheduled', 'pending') AND attempt = CAST(@attempt AS BIGINT)
-  AND COALESCE(successor_at, -1) = CAST(@place AS BIGINT);
+  AND COALESCE(successor_at, -1) = CAST(@place AS BIGINT)
+  AND (SUBSTR(payload, 1, 19) <> '"sqluice:encrypted:' OR SUBSTR(CAST(@payload AS TEXT), 1, 19) = '"sqluice:encrypted:');

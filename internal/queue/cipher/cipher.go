@@ -1,6 +1,7 @@
 package cipher
 
 import (
+	"bytes"
 	"crypto/aes"
 	gocipher "crypto/cipher"
 	"crypto/hkdf"
@@ -11,6 +12,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,12 +57,15 @@ func New(keys []jobtype.Key) (*Cipher, error) {
 		return nil, jobtype.NewInvalidError("keys", "", "be at least one")
 	}
 	c := &Cipher{current: keys[0].ID, keys: map[string]key{}}
-	for _, k := range keys {
+	for i, k := range keys {
 		if err := check(k); err != nil {
 			return nil, err
 		}
 		if _, there := c.keys[k.ID]; there {
 			return nil, jobtype.NewInvalidError("id of a key", strconv.Quote(k.ID), "be given to one key only")
+		}
+		if alike := slices.IndexFunc(keys[:i], func(other jobtype.Key) bool { return bytes.Equal(other.Secret, k.Secret) }); alike >= 0 {
+			return nil, jobtype.NewInvalidError("secret of key "+strconv.Quote(k.ID), "", "not be that of key "+strconv.Quote(keys[alike].ID))
 		}
 		made, err := derive(k.Secret)
 		if err != nil {
@@ -74,7 +79,7 @@ func New(keys []jobtype.Key) (*Cipher, error) {
 // check returns what is wrong with a key, without its secret.
 func check(k jobtype.Key) error {
 	if k.ID == "" || len(k.ID) > jobtype.MaxKeyID || strings.Trim(k.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
-		return jobtype.NewInvalidError("id of a key", strconv.Quote(k.ID), fmt.Sprintf("be letters, digits, dots, dashes and underscores, from 1 to %d", jobtype.MaxKeyID))
+		return jobtype.NewInvalidError("id of a key", strconv.Quote(k.ID), fmt.Sprintf("be ASCII letters, digits, dots, dashes and underscores, from 1 to %d", jobtype.MaxKeyID))
 	}
 	if len(k.Secret) != jobtype.KeySize {
 		return jobtype.NewInvalidError("secret of key "+strconv.Quote(k.ID), fmt.Sprintf("of %d bytes", len(k.Secret)), fmt.Sprintf("be of %d bytes", jobtype.KeySize))
@@ -210,16 +215,25 @@ func (c *Cipher) Open(kind string, column Column, stored string) (string, error)
 	}
 	text := strings.TrimSuffix(strings.TrimPrefix(stored, `"`), `"`)
 	id, coded, _ := strings.Cut(strings.TrimPrefix(text, prefix), ":")
-	if c == nil || c.keys[id].values == nil {
+	if !c.Has(id) {
 		return "", fmt.Errorf("the %s is encrypted with the key %s: %w", column, strconv.Quote(id), jobtype.ErrKey)
 	}
 	value, err := c.keys[id].open(coded, bound(kind, column))
 	if err != nil {
-		return "", fmt.Errorf("the key %s did not encrypt the %s for the kind %s: another key has this id, or the value was changed: %w",
-			strconv.Quote(id), column, strconv.Quote(kind), jobtype.ErrKey)
+		return "", &damagedError{fmt.Sprintf("the key %s did not encrypt the %s for the kind %s: another secret had this id, or the value was changed",
+			strconv.Quote(id), column, strconv.Quote(kind))}
 	}
 	return string(value), nil
 }
+
+// damagedError is why a key does not decrypt a value that names it.
+type damagedError struct{ text string }
+
+func (e *damagedError) Error() string { return e.text }
+func (e *damagedError) Unwrap() error { return jobtype.ErrKey }
+
+// Has reports whether there is a key with an id.
+func (c *Cipher) Has(id string) bool { return c != nil && c.keys[id].values != nil }
 
 func (k key) open(coded string, bound []byte) ([]byte, error) {
 	sealed, err := base64.StdEncoding.DecodeString(coded)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
@@ -84,10 +85,25 @@ func (r Row) replace(ctx context.Context, q db.Querier, h live) (Inserted, bool,
 		p.StartMoves = 1
 	}
 	n, err := q.ReplaceWaitingJob(ctx, p)
-	if err == nil && n > 0 {
+	switch {
+	case err == nil && n > 0:
 		err = CheckOpen(ctx, q) // last, because the statement takes the lock that a move waits for
+	case err == nil && !cipher.Encrypted(r.Payload):
+		err = checkReplaced(ctx, q, h.ID)
 	}
 	return Inserted{ID: h.ID, Existed: true, Replaced: true}, n > 0, err
+}
+
+// checkReplaced refuses to put a plain payload in the place of a job's encrypted one. A job that is gone has none.
+func checkReplaced(ctx context.Context, q db.Querier, id int64) error {
+	row, err := q.GetJob(ctx, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return cipher.CheckReplaced(row.Payload)
 }
 
 // longestWait is how long an enqueue may have waited for others with its key since it read its clock. A job that was changed more than that

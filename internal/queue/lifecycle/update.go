@@ -80,12 +80,8 @@ func newPayload(ctx context.Context, q db.Querier, p db.UpdateWaitingJobParams, 
 		return "", err
 	}
 	if o.Cipher == nil {
-		row, err := q.GetJob(ctx, p.ID)
-		if err == nil {
-			err = cipher.CheckReplaced(row.Payload)
-		}
-		if err != nil {
-			return "", core.NotFound(err)
+		if err := checkReplaced(ctx, q, p.ID); err != nil {
+			return "", err
 		}
 	}
 	return o.Cipher.JSON(subject.Kind, cipher.Payload, []byte(*p.Payload))
