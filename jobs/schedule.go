@@ -159,18 +159,16 @@ func (c *Client) PutSchedule(ctx context.Context, s Schedule) error {
 	if err == nil {
 		err = s.job.mark(ctx, c)
 	}
-	if err == nil {
-		_, err = c.changeSchedule(ctx, jobtype.ActionSchedule, s.name, func(ctx context.Context, q db.Querier, _ time.Time) (bool, error) {
-			if err := c.checkReplaced(ctx, q, s); err != nil {
-				return false, err
-			}
-			return true, q.PutSchedule(ctx, row)
-		})
-	}
 	if err != nil {
 		return fmt.Errorf("put schedule %s: %w", strconv.Quote(s.name), err)
 	}
-	return nil
+	_, err = c.changeSchedule(ctx, jobtype.ActionSchedule, s.name, func(ctx context.Context, q db.Querier, _ time.Time) (bool, error) {
+		if err := c.checkReplaced(ctx, q, s); err != nil {
+			return false, err
+		}
+		return true, q.PutSchedule(ctx, row)
+	})
+	return err
 }
 
 // checkReplaced returns an error if the payload is one of a schedule as it was shown, without its secrets, or if it would take the place of

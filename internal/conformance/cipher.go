@@ -236,7 +236,7 @@ func testEncryptedWithoutKey(f *fixture) {
 	}{
 		{f.client, `the payload is encrypted with the key "a": this program does not have the key`},
 		{f.encrypting("b"), `the payload is encrypted with the key "a": this program does not have the key`},
-		{jobs.New(f.store, jobs.WithCipher(wrong)), `the key "a" did not encrypt the payload for the kind "k": another secret had this id, or the value was changed`},
+		{jobs.New(f.store, jobs.WithCipher(wrong)), `the key "a" did not encrypt the payload for the kind "k": another key had this id, or the value was changed`},
 	} {
 		kind := jobs.Kind[json.RawMessage]{Name: "k", RetryDelay: func(_ jobs.Job, err error) time.Duration {
 			if !errors.Is(err, jobs.ErrKey) {

@@ -136,10 +136,11 @@ func testStartByTimes(f *fixture) {
 	}
 }
 
-// A job with another run-after time keeps the time by which it must start.
+// A job with another run-after time keeps the time by which it must start, and a time at which it is too late is refused.
 func testExpiryOfUpdated(f *fixture) {
 	id := f.enqueue("k", jobs.StartWithin(time.Minute))
-	f.must(f.client.Update(f.ctx, id, jobs.SetRunAfter(f.store.Now().Add(time.Hour))))
+	wantInvalid(f, "a time at which it is too late", f.client.Update(f.ctx, id, jobs.SetRunAfter(f.store.Now().Add(time.Hour))))
+	f.must(f.client.Update(f.ctx, id, jobs.SetRunAfter(f.store.Now().Add(30*time.Second))))
 	if ended, _, err := f.expire(2 * time.Minute); ended != 1 || err != nil {
 		f.Errorf("%d jobs expired, %v", ended, err)
 	}

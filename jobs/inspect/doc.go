@@ -5,7 +5,7 @@
 //
 //	inspector := inspect.New(client)                // redacted: see jobs.Kind.Sensitive
 //	inspector := inspect.New(client.Revealed())     // with what kinds mark as sensitive
-//	inspector := inspect.New(client.In(tx))         // inside the caller's transaction
+//	inspector := inspect.New(client.With(tx))       // inside the caller's transaction
 //
 // Its reads use connections of their own, so that no number of them delays a runner. Its changes are recorded in the audit
 // log when their context has an actor: see [jobs.WithActor] and [Inspector.Audit].

@@ -33,7 +33,7 @@ type Rekeyed struct {
 	Unreadable int64            `json:"unreadable"`
 	Keys       map[string]int64 `json:"keys,omitempty"`
 
-	// Damaged is how many values name a key that the client has, which does not decrypt them: another secret had its id, or they were changed.
+	// Damaged is how many values name a key that the client has, which does not decrypt them: another key had its id, or they were changed.
 	// They are as they were, and DamagedAt says where the first hundred are. Of the values of the first key one of each kind is tried.
 	Damaged   int64    `json:"damaged"`
 	DamagedAt []string `json:"damaged_at,omitempty"` // such as "job 42: payload"

@@ -101,7 +101,8 @@ func (s *backend) EngineVersion(ctx context.Context) (string, error) {
 	return "PostgreSQL " + version, nil
 }
 
-// Close stops listening and closes the pool, if it is the store's own. Writes under way are waited for.
+// Close stops listening and closes the pool, if it is the store's own. Writes under way are waited for, and a server that does not answer
+// for half a second.
 func (s *backend) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -113,7 +114,7 @@ func (s *backend) Close() error {
 	s.mu.Unlock()
 	s.hub.close()
 	if s.ownPool {
-		s.pool.Close()
+		s.closePool()
 	}
 	callback.Flush(s.options.observer, s.options.logger, "Close")
 	return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/db"
@@ -33,6 +34,7 @@ type connections struct {
 	sessions   *atomic.Bool             // there is a pooler, and each of its clients keeps its connection to the server
 	closing    atomic.Bool              // Close has begun
 	connecting atomic.Int64             // how long the last connection outside the pool took to be made and set up
+	lent       lending                  // connections of the pool
 
 	looking sync.Mutex // guards looked
 	looked  bool       // for a pooler
@@ -46,7 +48,17 @@ func (s *connections) explain(ctx context.Context, err error) error {
 	if s.closing.Load() && closed && !errors.Is(err, jobs.ErrUnknownOutcome) {
 		return fmt.Errorf("%w (%v)", jobs.ErrClosed, err)
 	}
-	return err
+	return s.countNeeded(err)
+}
+
+// countNeeded adds to an error how many connections a worker needs, if the server has none left.
+func (s *connections) countNeeded(err error) error {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) || e.Code != codeTooMany {
+		return err
+	}
+	n := s.pool.Config().MaxConns
+	return fmt.Errorf("%w: a process with workers needs %d connections, %d of its pool and two more: set a smaller pool_max_conns, or raise the server's max_connections or the role's limit", err, n+2, n)
 }
 
 // rerun runs a read again whose connection turns out to be lost, as many of the pool may be after a restart, or that met another
@@ -91,7 +103,21 @@ func (s *connections) readOnce(ctx context.Context, prepare bool, fn func(contex
 
 // acquire takes a connection of the pool. All may be in use; or one may have to be made first, or be asked whether it is
 // still there, and the server may not answer.
-func (s *connections) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+func (s *connections) acquire(ctx context.Context) (lentConn, error) {
+	conn, err := s.take(ctx)
+	if err != nil {
+		return lentConn{}, err
+	}
+	return s.lend(conn), nil
+}
+
+// lend counts a connection until it is released.
+func (s *connections) lend(conn *pgxpool.Conn) lentConn {
+	s.lent.add(1)
+	return lentConn{conn, s}
+}
+
+func (s *connections) take(ctx context.Context) (*pgxpool.Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.silence, errSilent)
 	defer cancel()
 	conn, err := s.pool.Acquire(ctx)
@@ -116,6 +142,76 @@ func (s *connections) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 		return nil, errors.Join(errSilent, err)
 	}
 	return nil, err
+}
+
+// poolConn is embedded under another name than Conn, which is one of its methods.
+type poolConn = pgxpool.Conn
+
+// lentConn is a connection of the pool, until Release.
+type lentConn struct {
+	*poolConn
+	store *connections
+}
+
+// Release gives the connection back. When a statement is under way, or a transaction is open, the connection is closed.
+func (c lentConn) Release() {
+	c.poolConn.Release()
+	c.store.lent.add(-1)
+}
+
+// lending counts connections that calls have in use.
+type lending struct {
+	mu   sync.Mutex
+	n    int
+	none chan struct{} // closed when n falls to 0; nil until it is asked for
+}
+
+func (l *lending) add(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.n += n; l.n == 0 && l.none != nil {
+		close(l.none)
+		l.none = nil
+	}
+}
+
+// over returns a channel that is closed when no connection is in use.
+func (l *lending) over() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.none == nil {
+		l.none = make(chan struct{})
+	}
+	over := l.none
+	if l.n == 0 {
+		close(over)
+		l.none = nil
+	}
+	return over
+}
+
+// closeWithin is how long Close waits for connections to be closed by the server when no call uses them: one that is stopped never does,
+// and pgx waits 15 seconds for it.
+const closeWithin = 500 * time.Millisecond
+
+// closePool closes the store's own pool. It waits for calls under way.
+func (s *connections) closePool() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		s.pool.Close()
+	}()
+	select {
+	case <-closed:
+		return
+	case <-s.lent.over():
+	}
+	timer := time.NewTimer(closeWithin)
+	defer timer.Stop()
+	select {
+	case <-closed:
+	case <-timer.C:
+	}
 }
 
 // queryRow reads the values of one row of a statement of sql/control, which is prepared unless the arguments are those of [once].

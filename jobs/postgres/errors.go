@@ -148,7 +148,7 @@ func passing(e *pgconn.PgError) bool {
 // pass, such as a server that is away.
 var refusals = []string{
 	"no such database", "no such user", "does not exist", "authentication failed", "login rejected", "pg_hba.conf", "permission denied",
-	"unsupported startup parameter", "SSL required", "TLS connection required", "certificate required", "is reserved", statementPooling,
+	"unsupported startup parameter", "bouncer config error", "SSL required", "TLS connection required", "certificate required", "is reserved", statementPooling,
 }
 
 // statementPooling is what PgBouncer says to a transaction when it gives each statement another connection.

@@ -18,7 +18,7 @@ func TestStopOfAWorkerOfAFrozenServer(t *testing.T) {
 	t.Parallel()
 	cluster := testdb.StartCluster(t, nil)
 	_, client, url := newSite(t, cluster.Postgres).queue(t)
-	_, own := open(t, url)
+	store, own := open(t, url)
 	const n = 5
 	started, release := make(chan struct{}, n), make(chan struct{})
 	var ids []int64
@@ -46,6 +46,7 @@ func TestStopOfAWorkerOfAFrozenServer(t *testing.T) {
 	if err := receive(t, "the end of the run", end); err == nil || !strings.Contains(err.Error(), "could not be recorded") {
 		t.Errorf("Run gives %v", err)
 	}
+	must(t, store.Close()) // pgx alone would wait 15 seconds for each connection
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("the stop took %s", took)
 	}

@@ -230,3 +230,42 @@ func (h tells) Handle(_ context.Context, r slog.Record) error {
 	}
 	return nil
 }
+
+// A worker that is given less time to stop than a lock is waited for records the ends beside a held row.
+func TestHeldRowAtAShortStop(t *testing.T) {
+	t.Parallel()
+	_, client, url := newSite(t, SharedServer.Postgres(t)).queue(t)
+	const n = 10
+	var started sync.WaitGroup
+	started.Add(n)
+	runner := newRunner(t, client, jobs.Config{Queues: map[string]int{jobs.DefaultQueue: n}, Grace: 100 * time.Millisecond, StopTimeout: 3 * time.Second},
+		handlers{"k": func(ctx context.Context, _ jobs.Job) error {
+			started.Done()
+			<-ctx.Done()
+			return nil
+		}})
+	var ids []int64
+	for range n {
+		ids = append(ids, enqueue(t, client, "k"))
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	end := make(chan error, 1)
+	go func() { end <- runner.Run(ctx) }()
+	started.Wait()
+	tx, err := dial(t, url).Begin(t.Context())
+	must(t, err)
+	_, err = tx.Exec(t.Context(), sqlFile(t, "lock_job"), ids[0])
+	must(t, err)
+	stop()
+	if err := receive(t, "the end of the run", end); err == nil || !strings.Contains(err.Error(), "could not be recorded, whose jobs run again: 1:") {
+		t.Errorf("Run gives %v", err)
+	}
+	for _, id := range ids[1:] {
+		wantDone(t, client, id, 1)
+	}
+	must(t, tx.Rollback(t.Context()))
+	drain(t, client, jobs.Config{}, handlers{"k": nothing})
+	job := ended(t, client, ids[0])
+	want(t, "crashes of the job whose row was held", job.Crashes, 0)
+}

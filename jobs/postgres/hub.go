@@ -154,7 +154,7 @@ func (h *hub) follow() {
 		},
 		notice: h.notice,
 		failed: func(error) { h.setQuiet(true) },
-		lost:   "no notifications from PostgreSQL: polling until the connection is back",
+		lost:   "no notifications from PostgreSQL: polling until there is a connection for them",
 		back:   "notifications from PostgreSQL again",
 	})
 }

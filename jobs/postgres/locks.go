@@ -93,16 +93,6 @@ func (s *workerLocks) HoldWorkerLock(ctx context.Context) (key string, release f
 	return key, release, nil
 }
 
-// countNeeded adds to an error how many connections a worker needs, if the server has none left for it.
-func (s *workerLocks) countNeeded(err error) error {
-	var e *pgconn.PgError
-	if !errors.As(err, &e) || e.Code != codeTooMany {
-		return err
-	}
-	n := s.pool.Config().MaxConns
-	return fmt.Errorf("%w: a process with workers needs %d connections, %d of its pool and two more: set a smaller pool_max_conns, or raise the server's max_connections or the role's limit", err, n+2, n)
-}
-
 // FreeWorkerLocks tries all locks in one statement, and those that it finds free again a little later. A server that has just
 // started has none yet: see settling. A process that has just missed its own lock judges no other worker: what broke its
 // connection, such as a restarted proxy before the server, broke the others' connections too.

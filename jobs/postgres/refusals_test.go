@@ -48,6 +48,7 @@ func testPoolerRefuses(t *testing.T, site *site) {
 func TestPoolersMessages(t *testing.T) {
 	for message, lost := range map[string]bool{
 		"no such database: x": false, `database "x" does not exist`: false, "SASL authentication failed": false, "SSL required": false,
+		"bouncer config error": false,
 		"server login has been failing, try again later (server_login_retry)": true, "query_wait_timeout": true,
 		"no more connections allowed (max_client_conn)": true, "the database system is starting up": true, "": true,
 	} {

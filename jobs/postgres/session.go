@@ -91,7 +91,7 @@ func (s *connections) hold(ctx context.Context, h held) {
 			return
 		}
 		failures++
-		losses.lost(translate(err))
+		losses.lost(s.countNeeded(translate(err)))
 		h.failed(err)
 		timer := time.NewTimer(min(reconnectFirst<<min(failures-1, 10), reconnectLast))
 		select {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -223,7 +224,8 @@ func (s *backend) AnnounceCommit(ctx context.Context, tx jobs.Tx, signals core.S
 // ownTx is a transaction of [jobs.Client.Tx], on a connection of the pool.
 type ownTx struct {
 	*callersTx
-	tx pgx.Tx
+	tx   pgx.Tx
+	over func() // it has ended
 }
 
 // BeginOwn implements [engine.Store].
@@ -235,13 +237,15 @@ func (s *backend) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
 	if err != nil {
 		return nil, core.EndFirst(ctx, translate(err))
 	}
-	own := &ownTx{&callersTx{conn: tx}, tx}
+	s.lent.add(1)
+	own := &ownTx{&callersTx{conn: tx}, tx, sync.OnceFunc(func() { s.lent.add(-1) })}
 	own.on.Store(s.connections)
 	return own, nil
 }
 
 // Commit implements [engine.OwnTx].
 func (t *ownTx) Commit(ctx context.Context) error {
+	defer t.over()
 	ctx, cancel := core.Linger(ctx)
 	defer cancel()
 	err := core.EndFirst(ctx, translate(t.tx.Commit(ctx)))
@@ -253,6 +257,7 @@ func (t *ownTx) Commit(ctx context.Context) error {
 
 // Rollback implements [engine.OwnTx].
 func (t *ownTx) Rollback(ctx context.Context) error {
+	defer t.over()
 	if err := t.tx.Rollback(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, pgx.ErrTxClosed) && !lost(err) {
 		return translate(err)
 	}

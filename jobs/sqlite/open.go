@@ -132,7 +132,7 @@ func open(ctx context.Context, path string, o options) (*backend, error) {
 	if err := s.openPools(); err != nil {
 		return nil, err
 	}
-	s.schema = &schema{path: path, side: side, options: o, readDB: s.readDB, forget: s.forget}
+	s.schema = &schema{oldWAL: wal, path: path, side: side, options: o, readDB: s.readDB, forget: s.forget}
 	if err := s.connect(ctx); err != nil {
 		return nil, errors.Join(nameStaleWAL(wal, err), s.inspectDB.Close(), s.readDB.Close(), s.writeDB.Close())
 	}

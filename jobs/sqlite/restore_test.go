@@ -125,6 +125,33 @@ func TestACopyBesideAStaleWALIsNamed(t *testing.T) {
 	}
 }
 
+// The same where the database could be opened: a statement that meets the damage names the file.
+func TestAStaleWALIsNamedByStatements(t *testing.T) {
+	path, backup := backedUp(t)
+	store, err := openBackend(t.Context(), path)
+	must(t, err)
+	for range 3 {
+		_, err = jobs.New(store).Enqueue(t.Context(), "k", json.RawMessage("3"))
+		must(t, err)
+	}
+	crashed := filepath.Join(t.TempDir(), "jobs.db")
+	for from, to := range map[string]string{backup: crashed, path + "-wal": crashed + "-wal"} {
+		data, err := os.ReadFile(from)
+		must(t, err)
+		must(t, os.WriteFile(to, data, 0o600))
+	}
+	before := time.Now().Add(-time.Minute)
+	must(t, os.Chtimes(crashed+"-wal", before, before))
+	must(t, store.Close())
+	store, err = openBackend(t.Context(), crashed)
+	must(t, err)
+	_, err = jobs.New(store).Enqueue(t.Context(), "k", json.RawMessage("4"))
+	if !errors.Is(err, errCorrupt) || !strings.Contains(err.Error(), crashed+"-wal was older than the database") {
+		t.Errorf("the error is %v", err)
+	}
+	must(t, store.Close())
+}
+
 func TestRestoreOverADamagedFile(t *testing.T) {
 	path, backup := backedUp(t)
 	must(t, os.WriteFile(path, []byte("no database, but of some length"), 0o600))

@@ -220,7 +220,7 @@ func (c *Cipher) Open(kind string, column Column, stored string) (string, error)
 	}
 	value, err := c.keys[id].open(coded, bound(kind, column))
 	if err != nil {
-		return "", &damagedError{fmt.Sprintf("the key %s did not encrypt the %s for the kind %s: another secret had this id, or the value was changed",
+		return "", &damagedError{fmt.Sprintf("the key %s did not encrypt the %s for the kind %s: another key had this id, or the value was changed",
 			strconv.Quote(id), column, strconv.Quote(kind))}
 	}
 	return string(value), nil

@@ -68,10 +68,14 @@ func (*Pruner) Name() string { return "pruner" }
 // Run implements Service. The first pass comes within a minute, at random, so that processes that start together do not
 // prune together.
 func (p *Pruner) Run(ctx context.Context) {
+	trouble := outage.New(p.Log)
 	keepPruning(ctx, rand.N(pruneEvery), func() (prune.Result, error) {
 		sum, err := p.Pass(ctx)
-		if err != nil && ctx.Err() == nil {
-			p.Log.Error("pruning failed; trying again later", "error", err)
+		switch {
+		case err == nil:
+			trouble.Over("pruning works again")
+		case ctx.Err() == nil:
+			trouble.Failed(slog.LevelError, "pruning failed; trying again later", "error", err)
 		}
 		return sum, err
 	})

@@ -53,6 +53,7 @@ func (*Rollup) Name() string { return "rollup" }
 // Run implements Service.
 func (r *Rollup) Run(ctx context.Context) {
 	pause, looked := rollupEvery, time.Now()
+	trouble := outage.New(r.log)
 	for outage.Sleep(ctx, pause) {
 		began := time.Now()
 		if began.Sub(looked) >= rollupLook {
@@ -67,7 +68,9 @@ func (r *Rollup) Run(ctx context.Context) {
 			pause = min(2*pause, rollupLook)
 			continue
 		case err != nil && ctx.Err() == nil:
-			r.log.Error("adding up counts failed; trying again later", "error", err)
+			trouble.Failed(slog.LevelError, "adding up counts failed; trying again later", "error", err)
+		case err == nil:
+			trouble.Over("counts are added up again")
 		}
 		if pause = rollupEvery; err == nil {
 			pause = min(max(rollupEvery, rollupShare*time.Since(began)), rollupLook)

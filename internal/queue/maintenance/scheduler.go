@@ -55,6 +55,7 @@ type Scheduler struct {
 	aside        map[string]time.Time // schedules that are not tried before a time
 	refused      map[string]int       // how often, in a row, the database has refused the job of a schedule
 	told         map[string]string    // what the log says of those that this worker cannot serve
+	releasing    *outage.Outage       // of successors
 }
 
 // Name implements Service.
@@ -92,6 +93,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 
 // forget forgets which schedules could not be served.
 func (s *Scheduler) forget() {
+	s.releasing = outage.New(s.Log)
 	s.aside, s.refused, s.told = map[string]time.Time{}, map[string]int{}, map[string]string{}
 }
 
@@ -155,7 +157,9 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 	}
 	if free { // last: it may have to wait for a caller's transaction
 		if err := releaseFree(ctx, s.Store, now); err != nil { // the next look tries again: a key was taken again, or is refused
-			s.Log.Warn("releasing successors of jobs with unique keys failed; trying again", "error", err)
+			s.releasing.Failed(slog.LevelWarn, "releasing successors of jobs with unique keys failed; trying again", "error", err)
+		} else {
+			s.releasing.Over("successors of jobs with unique keys are released again")
 		}
 	}
 	for _, at := range []int64{work.NextAt, work.NextDeclared, work.PauseEnd} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -137,7 +138,7 @@ func (n *Notes) Tell(action, row string, cause error) {
 		t = &told{}
 		n.told[action] = t
 	}
-	if t.since++; len(t.examples) < examplesMost {
+	if t.since++; len(t.examples) < examplesMost && !slices.Contains(t.examples, row) {
 		t.examples = append(t.examples, row)
 	}
 	now := time.Now()

@@ -167,12 +167,17 @@ func (p *producer) commit(ctx context.Context, c *cycle, stopping bool) error {
 	return nil
 }
 
-// commitOne commits a cycle in one transaction.
+// commitOne commits a cycle in one transaction. While the run is stopping it does not wait for locked rows: the ends beside them are
+// recorded first, and theirs while there is time.
 func (p *producer) commitOne(ctx context.Context, c *cycle) error {
+	writing := p.writing
+	if ctx.Err() != nil {
+		writing = engine.Briefly(writing)
+	}
 	p.mu.Lock()
 	number := p.cycles.begin()
 	p.mu.Unlock()
-	err := c.commit(p.writing)
+	err := c.commit(writing)
 	if err == nil {
 		p.took = c.took
 		p.follow(c)
@@ -340,7 +345,7 @@ func (p *producer) unrecorded(err error) error {
 	if n == 0 {
 		return p.stuck()
 	}
-	return errors.Join(fmt.Errorf("ends of attempts that could not be recorded, so that their jobs are released: %d: %w", n, err), p.stuck())
+	return errors.Join(fmt.Errorf("ends of attempts that could not be recorded, whose jobs run again: %d: %w", n, err), p.stuck())
 }
 
 // take takes what waits to be recorded and, unless the run is stopping, how many jobs the queues could take. It does both at

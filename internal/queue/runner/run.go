@@ -114,7 +114,7 @@ func (r *run) run(ctx context.Context) error {
 		}
 	}
 	queues, _ := r.served.Slots()
-	r.log.Info("worker started", "worker", r.config.Name, "queues", queues, "kinds", slices.Sorted(maps.Keys(r.handlers)))
+	r.log.Info("worker started", "worker", r.config.Name, "queues", some(queues), "kinds", slices.Sorted(maps.Keys(r.handlers)))
 
 	var beside sync.WaitGroup
 	for _, service := range r.services(stop) {
@@ -175,6 +175,22 @@ func (r *run) reach(ctx context.Context, step func(context.Context) error) error
 			return ctx.Err()
 		}
 	}
+}
+
+// loggedQueues is how many queues a log line names.
+const loggedQueues = 50
+
+// some returns queues for the log: the first by name, and how many others there are.
+func some(queues map[string]int) map[string]int {
+	if len(queues) <= loggedQueues {
+		return queues
+	}
+	shown := make(map[string]int, loggedQueues+1)
+	for _, name := range slices.Sorted(maps.Keys(queues))[:loggedQueues] {
+		shown[name] = queues[name]
+	}
+	shown["(other queues)"] = len(queues) - loggedQueues
+	return shown
 }
 
 // hurryStop cancels the handlers when the grace of a stop is over, and wakes the producer for each step of a stop.
