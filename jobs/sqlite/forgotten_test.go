@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"os"
@@ -30,17 +29,8 @@ func TestWhatIsForgottenIsInNoFile(t *testing.T) {
 		_, err = pool.ExecContext(ctx, string(statement[1]))
 		return err
 	}
-	conformance.RunForgotten(t, opener(t), remove, func(_ context.Context, store conformance.Store, text string) (places []string, err error) {
+	conformance.RunForgotten(t, opener(t), remove, func(_ context.Context, store conformance.Store, text string) ([]string, error) {
 		path := store.(engine).Path()
-		for _, file := range []string{path, path + "-wal", path + "-shm"} {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				return nil, err
-			}
-			if bytes.Contains(data, []byte(text)) {
-				places = append(places, file)
-			}
-		}
-		return places, nil
+		return filesWith(text, path, path+"-wal", path+"-shm")
 	})
 }

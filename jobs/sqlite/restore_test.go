@@ -95,14 +95,10 @@ func TestRestoreAfterACrash(t *testing.T) {
 	}
 }
 
-// A backup that was copied over a database beside the WAL of a killed process: the error names that file.
-func TestACopyBesideAStaleWALIsNamed(t *testing.T) {
-	path, backup := backedUp(t)
-	store, err := openBackend(t.Context(), path)
-	must(t, err)
-	_, err = jobs.New(store).EnqueueMany(t.Context(), "k", slices.Repeat([]json.RawMessage{json.RawMessage("3")}, 2000))
-	must(t, err)
-	crashed := filepath.Join(t.TempDir(), "jobs.db")
+// besideStaleWAL returns the path of a copy of a backup, beside a copy of the WAL of the database that it was made of.
+func besideStaleWAL(t *testing.T, path, backup string) (crashed string) {
+	t.Helper()
+	crashed = filepath.Join(t.TempDir(), "jobs.db")
 	for from, to := range map[string]string{backup: crashed, path + "-wal": crashed + "-wal"} {
 		data, err := os.ReadFile(from)
 		must(t, err)
@@ -110,6 +106,17 @@ func TestACopyBesideAStaleWALIsNamed(t *testing.T) {
 	}
 	before := time.Now().Add(-time.Minute)
 	must(t, os.Chtimes(crashed+"-wal", before, before))
+	return crashed
+}
+
+// A backup that was copied over a database beside the WAL of a killed process: the error names that file.
+func TestACopyBesideAStaleWALIsNamed(t *testing.T) {
+	path, backup := backedUp(t)
+	store, err := openBackend(t.Context(), path)
+	must(t, err)
+	_, err = jobs.New(store).EnqueueMany(t.Context(), "k", slices.Repeat([]json.RawMessage{json.RawMessage("3")}, 2000))
+	must(t, err)
+	crashed := besideStaleWAL(t, path, backup)
 	must(t, store.Close())
 	store, err = openBackend(t.Context(), crashed)
 	if err == nil {
@@ -134,14 +141,7 @@ func TestAStaleWALIsNamedByStatements(t *testing.T) {
 		_, err = jobs.New(store).Enqueue(t.Context(), "k", json.RawMessage("3"))
 		must(t, err)
 	}
-	crashed := filepath.Join(t.TempDir(), "jobs.db")
-	for from, to := range map[string]string{backup: crashed, path + "-wal": crashed + "-wal"} {
-		data, err := os.ReadFile(from)
-		must(t, err)
-		must(t, os.WriteFile(to, data, 0o600))
-	}
-	before := time.Now().Add(-time.Minute)
-	must(t, os.Chtimes(crashed+"-wal", before, before))
+	crashed := besideStaleWAL(t, path, backup)
 	must(t, store.Close())
 	store, err = openBackend(t.Context(), crashed)
 	must(t, err)

@@ -13,21 +13,26 @@ import (
 
 // What a client encrypts is in no byte of the database, its WAL and a backup.
 func TestNothingOfWhatIsEncryptedIsStored(t *testing.T) {
-	conformance.RunSecrets(t, opener(t), func(ctx context.Context, store conformance.Store, text string) (places []string, err error) {
+	conformance.RunSecrets(t, opener(t), func(ctx context.Context, store conformance.Store, text string) ([]string, error) {
 		backup := filepath.Join(t.TempDir(), "backup.db")
 		if err := jobs.New(store).Backup(ctx, backup); err != nil {
 			return nil, err
 		}
 		path := store.(engine).Path()
-		for _, file := range []string{path, path + "-wal", backup} {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				return nil, err
-			}
-			if bytes.Contains(data, []byte(text)) {
-				places = append(places, file)
-			}
-		}
-		return places, nil
+		return filesWith(text, path, path+"-wal", backup)
 	})
+}
+
+// filesWith returns those files that have a text in them.
+func filesWith(text string, files ...string) (places []string, err error) {
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Contains(data, []byte(text)) {
+			places = append(places, file)
+		}
+	}
+	return places, nil
 }
