@@ -186,6 +186,8 @@ func checkEncoding(w http.ResponseWriter, r *http.Request) error {
 }
 
 // noQuery refuses a query, for routes without parameters.
+func noQuery(r *http.Request) error { return queryOf(r).fault }
+
 // but names the parameters that there may be.
 func but(known []string) string {
 	if len(known) == 0 {
@@ -193,8 +195,6 @@ func but(known []string) string {
 	}
 	return fmt.Sprintf(" but %q", known)
 }
-
-func noQuery(r *http.Request) error { return queryOf(r).fault }
 
 // refuseBody refuses a query and a body, for routes that take neither.
 func refuseBody(r *http.Request) error {

@@ -27,8 +27,8 @@ if a line is invalid; the error names its number. Blank lines are skipped. The w
 printed one a line, or only the first and the last if standard output is a terminal.
 
 With --items each line is a whole job, in the form of the HTTP API's POST jobs: any kinds and options, such as
-{"kind": "mail", "payload": {"to": "ann"}, "priority": 5, "unique_key": "ann"}. All are added in one transaction, or none. What the queue refuses is named by its place among
-the jobs, counted from 0.
+{"kind": "mail", "payload": {"to": "ann"}, "priority": 5, "unique_key": "ann"}. All are added in one transaction, or none.
+What the queue refuses is named by its place among the jobs, counted from 0.
 
 enqueue makes the SQLite file if there is none. In PostgreSQL, "sqluice up" makes the tables.`
 

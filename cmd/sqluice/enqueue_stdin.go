@@ -73,6 +73,8 @@ func (a *app) enqueueRead(ctx context.Context, f *enqueueFlags, n int, enqueue f
 		progress.end()
 		ids, err := receipts.IDs(added, err)
 		switch {
+		case errors.Is(err, jobs.ErrUnknownOutcome):
+			return err
 		case err != nil && f.items:
 			return fmt.Errorf("%w; nothing was added", err)
 		case err != nil:

@@ -191,7 +191,7 @@ func enqueueItems(t *testing.T, c *cli) {
 		"\uFEFF{}":                                {"line 1", "byte order mark"},
 		`{"kind": "k", "delay_ns": 1, "run_after": "2030-01-01T00:00:00Z"}`: {"delay_ns", "run_after"},
 		`{"kind": "k"}` + "\n" + `{"kind": "k", "priority": 99999}`:         {"item 1", "priority", "32767", "nothing was added"},
-		`{"kind": ""}`: {"item 0", "kind"},
+		`{"kind": ""}`: {"line 1", "kind"},
 		`{"kind": "k", "payload": "` + strings.Repeat("x", maxItem) + `"}`: {"line 1", fmt.Sprint(maxItem)},
 	} {
 		c.failsWith(exitFailure, bad, texts, "enqueue", "--items")

@@ -36,7 +36,7 @@ func (a *app) forgetCommand() *cobra.Command {
 		}
 		return a.withClient(ctx, func(c *jobs.Client) error {
 			done, err := forget(ctx, inspect.New(c), user, wait)
-			if err != nil && done.Cancelled+done.Erased+len(done.Schedules) == 0 {
+			if err != nil && done.Cancelled+done.Erased+done.Live+len(done.Schedules) == 0 {
 				return nameFlags(err, map[string]string{"user id": "--user"})
 			}
 			if asJSON {
@@ -68,7 +68,7 @@ func forget(ctx context.Context, in *inspect.Inspector, user string, wait time.D
 		sum.Erased += done.Erased
 		sum.Schedules = append(sum.Schedules, done.Schedules...)
 		sum.Live = done.Live
-		if err != nil || sum.Live == 0 || time.Now().After(until) {
+		if err != nil && !errors.As(err, new(*jobs.RefusedError)) || sum.Live == 0 || time.Now().After(until) {
 			return sum, err
 		}
 		select {

@@ -31,7 +31,7 @@ func (a *app) rekeyCommand() *cobra.Command {
 		}
 		return a.withClient(ctx, func(c *jobs.Client) error {
 			done, err := inspect.New(c).Rekey(ctx, inspect.RekeyOptions{Plain: plain})
-			if err != nil && done.Jobs+done.Errors+done.Schedules == 0 {
+			if err != nil && done.Jobs+done.Errors+done.Schedules+done.Unreadable+done.Damaged == 0 {
 				return err
 			}
 			if asJSON {

@@ -141,7 +141,7 @@ type Querier interface {
 	// large columns have. The text may be in several columns; ASCII letters are the same in both cases, and all others are not.
 	// Tags that are no JSON list have no elements.
 	FindJobs(ctx context.Context, arg FindJobsParams) ([]FindJobsRow, error)
-	// ForgetJob erases what a job of a user carries that has ended. With anything 1 it counts the job also when there is nothing to erase.
+	// ForgetJob erases what a job of a user carries that has ended.
 	ForgetJob(ctx context.Context, arg ForgetJobParams) (int64, error)
 	// ForgetJobErrors erases the texts of the attempts of a job.
 	ForgetJobErrors(ctx context.Context, jobID int64) (int64, error)

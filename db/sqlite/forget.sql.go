@@ -13,19 +13,18 @@ const forgetJob = `-- name: ForgetJob :execrows
 UPDATE sqluice_jobs SET payload = '"[forgotten]"', metadata = NULL, tags = NULL, progress = NULL, result = NULL, last_error = NULL
 WHERE id = CAST(?1 AS BIGINT) AND user_id = CAST(?2 AS TEXT)
   AND (status = 'done' OR status = 'failed' OR status = 'cancelled')
-  AND (CAST(?3 AS BIGINT) = 1 OR payload <> '"[forgotten]"' OR metadata IS NOT NULL OR tags IS NOT NULL OR progress IS NOT NULL
+  AND (payload <> '"[forgotten]"' OR metadata IS NOT NULL OR tags IS NOT NULL OR progress IS NOT NULL
        OR result IS NOT NULL OR last_error IS NOT NULL)
 `
 
 type ForgetJobParams struct {
-	ID       int64  `json:"id"`
-	UserID   string `json:"user_id"`
-	Anything int64  `json:"anything"`
+	ID     int64  `json:"id"`
+	UserID string `json:"user_id"`
 }
 
-// ForgetJob erases what a job of a user carries that has ended. With anything 1 it counts the job also when there is nothing to erase.
+// ForgetJob erases what a job of a user carries that has ended.
 func (q *Queries) ForgetJob(ctx context.Context, arg ForgetJobParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, forgetJob, arg.ID, arg.UserID, arg.Anything)
+	result, err := q.db.ExecContext(ctx, forgetJob, arg.ID, arg.UserID)
 	if err != nil {
 		return 0, err
 	}

@@ -200,17 +200,19 @@ func RunForgotten(t *testing.T, open Open, remove func(context.Context, Store) e
 		return errors.Join(job.SetProgress(ctx, carried), job.SetResult(carried))
 	}))
 	f.must(f.client.PutSchedule(f.ctx, kind.Every("s", time.Hour, json.RawMessage(carriedJSON), jobs.UserID("7"))))
-	for _, forgotten := range []bool{false, true} {
-		if forgotten {
-			got, err := inspect.New(f.client).Forget(f.ctx, "7")
-			f.must(err)
-			want(f, "forgotten", fmt.Sprintf("%+v", got), "{Cancelled:0 Erased:20 Live:0 Schedules:[s]}")
-		}
-		f.must(remove(f.ctx, f.store))
-		places, err := search(f.ctx, f.store, carried)
-		f.must(err)
-		if found := len(places) > 0; found == forgotten {
-			f.Errorf("forgotten: %t, and it is found in %v", forgotten, places)
-		}
+	f.must(remove(f.ctx, f.store))
+	places, err := search(f.ctx, f.store, carried)
+	f.must(err)
+	if len(places) == 0 {
+		f.Error("nothing is found before the user is forgotten")
 	}
+	got, err := inspect.New(f.client).Forget(f.ctx, "7")
+	f.must(err)
+	want(f, "forgotten", fmt.Sprintf("%+v", got), "{Cancelled:0 Erased:20 Live:0 Schedules:[s]}")
+	f.eventually("nothing is found", func() bool { // a transaction that is older, such as autovacuum's, keeps old rows
+		f.must(remove(f.ctx, f.store))
+		places, err = search(f.ctx, f.store, carried)
+		f.must(err)
+		return len(places) == 0
+	})
 }

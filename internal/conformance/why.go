@@ -227,6 +227,10 @@ func testWhySchedule(f *fixture) {
 	first := f.start(jobs.Config{}, on("k", nothing), declare)
 	f.live(1)
 	wantReasons("put", jobs.ScheduleActive, inspect.ReasonNotDue)
+	f.eventually("the schedule is declared", func() bool {
+		_, err := f.client.GetSchedule(f.ctx, "declared")
+		return err == nil
+	})
 	wantReasons("declared", jobs.ScheduleActive, inspect.ReasonNotDue)
 	first.stop()
 	wantReasons("declared", jobs.ScheduleUndeclared, inspect.ReasonNoWorker, inspect.ReasonNotDue)

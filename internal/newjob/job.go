@@ -89,6 +89,9 @@ func Item(text []byte) (jobs.Item, error) {
 	if err := Decode(bytes.NewReader(text), "job", &j); err != nil {
 		return jobs.Item{}, err
 	}
+	if err := jobs.ValidateName("kind", j.Kind); err != nil {
+		return jobs.Item{}, err
+	}
 	opts, err := j.Options()
 	return jobs.NewItem(j.Kind, j.Args(), opts...), err
 }

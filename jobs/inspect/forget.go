@@ -33,7 +33,7 @@ type Forgotten struct {
 //
 // It cannot reach backups, replicas, logs, what the audit log has of filters and of names of schedules, what handlers have written elsewhere,
 // and what a database keeps of old rows: on SQLite in free pages until VACUUM and in the WAL until a checkpoint that truncates it, on
-// PostgreSQL in the files of the tables until VACUUM FULL, in its statistics until ANALYZE, and in the WAL. On PostgreSQL an enqueue in a
+// PostgreSQL in the files of the tables until VACUUM FULL, in its statistics until ANALYZE, and in the WAL: docs/security.md. On PostgreSQL an enqueue in a
 // transaction that is open meanwhile adds its job afterwards.
 func (in *Inspector) Forget(ctx context.Context, userID string) (Forgotten, error) {
 	done := Forgotten{Schedules: []string{}}
@@ -223,19 +223,19 @@ func erase(ctx context.Context, q db.Querier, userID string, ids []int64) (erase
 
 // eraseJob erases what a job carries, if it has ended or is gone. rows is how many rows carried something.
 func eraseJob(ctx context.Context, q db.Querier, userID string, id int64) (rows int64, ended bool, err error) {
-	if rows, err = q.ForgetJob(ctx, db.ForgetJobParams{ID: id, UserID: userID}); err != nil {
+	row := db.ForgetJobParams{ID: id, UserID: userID}
+	if rows, err = q.ForgetJob(ctx, row); err != nil {
 		return 0, false, err
 	}
-	if rows == 0 {
-		// It lives, is gone, or carries nothing in its row.
-		n, err := q.ForgetJob(ctx, db.ForgetJobParams{ID: id, UserID: userID, Anything: 1})
-		if err == nil && n == 0 {
-			_, err = q.GetJobFence(ctx, id)
-			if err = core.NotFound(err); errors.Is(err, jobtype.ErrNotFound) {
-				return 0, true, nil
-			}
+	if rows == 0 { // it lives, is gone, or carries nothing in its row
+		fence, err := q.GetJobFence(ctx, id)
+		if err = core.NotFound(err); errors.Is(err, jobtype.ErrNotFound) {
+			return 0, true, nil
 		}
-		if err != nil || n == 0 {
+		if err != nil || !jobs.Status(fence.Status).Final() {
+			return 0, false, err
+		}
+		if rows, err = q.ForgetJob(ctx, row); err != nil { // it may have ended just now (not on SQLite)
 			return 0, false, err
 		}
 	}

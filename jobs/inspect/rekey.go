@@ -86,6 +86,11 @@ type unreadable struct {
 	damaged []string // where other values stand
 }
 
+// add adds what another one has.
+func (u *unreadable) add(other unreadable) {
+	u.keys, u.damaged = append(u.keys, other.keys...), append(u.damaged, other.damaged...)
+}
+
 // note adds what one transaction found, once it is committed.
 func (r *rekey) note(found unreadable) {
 	r.done.Unreadable += int64(len(found.keys))
@@ -193,6 +198,7 @@ func (r *rekey) wantsAny(h db.ListValueHeadsRow) bool {
 
 // jobsTogether changes jobs in one transaction. Those that change meanwhile are read again.
 func (r *rekey) jobsTogether(ctx context.Context, ids []int64) error {
+	var sum unreadable // noted at the end: after an error, parts of the jobs are done anew
 	for len(ids) > 0 {
 		var changed, again []int64
 		var found unreadable
@@ -215,7 +221,7 @@ func (r *rekey) jobsTogether(ctx context.Context, ids []int64) error {
 				case changes:
 					changed = append(changed, row.ID)
 				}
-				found.keys, found.damaged = append(found.keys, mine.keys...), append(found.damaged, mine.damaged...)
+				found.add(mine)
 			}
 			return changed, int64(len(changed)), nil
 		})
@@ -223,9 +229,10 @@ func (r *rekey) jobsTogether(ctx context.Context, ids []int64) error {
 			return err
 		}
 		r.done.Jobs += int64(len(changed))
-		r.note(found)
+		sum.add(found)
 		ids = again
 	}
+	r.note(sum)
 	return nil
 }
 

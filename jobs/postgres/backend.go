@@ -101,8 +101,8 @@ func (s *backend) EngineVersion(ctx context.Context) (string, error) {
 	return "PostgreSQL " + version, nil
 }
 
-// Close stops listening and closes the pool, if it is the store's own. Writes under way are waited for, and a server that does not answer
-// for half a second.
+// Close stops listening and closes the pool, if it is the store's own. It waits for writes under way, and then no longer than half a second
+// for a server that does not answer.
 func (s *backend) Close() error {
 	s.mu.Lock()
 	if s.closed {

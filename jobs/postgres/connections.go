@@ -54,12 +54,24 @@ func (s *connections) explain(ctx context.Context, err error) error {
 // countNeeded adds to an error how many connections a worker needs, if the server has none left.
 func (s *connections) countNeeded(err error) error {
 	var e *pgconn.PgError
-	if !errors.As(err, &e) || e.Code != codeTooMany {
+	if !errors.As(err, &e) || e.Code != codeTooMany || errors.As(err, new(*neededError)) {
 		return err
 	}
-	n := s.pool.Config().MaxConns
-	return fmt.Errorf("%w: a process with workers needs %d connections, %d of its pool and two more: set a smaller pool_max_conns, or raise the server's max_connections or the role's limit", err, n+2, n)
+	return &neededError{err, s.pool.Config().MaxConns}
 }
+
+// neededError says how many connections a worker needs.
+type neededError struct {
+	err  error
+	pool int32
+}
+
+func (e *neededError) Error() string {
+	return fmt.Sprintf("%v: a process with workers needs %d connections, %d of its pool and two more: set a smaller pool_max_conns, or raise the server's max_connections or the role's limit",
+		e.err, e.pool+2, e.pool)
+}
+
+func (e *neededError) Unwrap() error { return e.err }
 
 // rerun runs a read again whose connection turns out to be lost, as many of the pool may be after a restart, or that met another
 // transaction, as it may where the role's transactions are serializable.
@@ -103,18 +115,23 @@ func (s *connections) readOnce(ctx context.Context, prepare bool, fn func(contex
 
 // acquire takes a connection of the pool. All may be in use; or one may have to be made first, or be asked whether it is
 // still there, and the server may not answer.
-func (s *connections) acquire(ctx context.Context) (lentConn, error) {
-	conn, err := s.take(ctx)
-	if err != nil {
-		return lentConn{}, err
-	}
-	return s.lend(conn), nil
+func (s *connections) acquire(ctx context.Context) (*lentConn, error) {
+	return s.lend(func() (*pgxpool.Conn, error) { return s.take(ctx) })
 }
 
-// lend counts a connection until it is released.
-func (s *connections) lend(conn *pgxpool.Conn) lentConn {
+// lend counts a connection, from before it is taken until it is released.
+func (s *connections) lend(take func() (*pgxpool.Conn, error)) (*lentConn, error) {
 	s.lent.add(1)
-	return lentConn{conn, s}
+	if s.closing.Load() { // else Close waits for it
+		s.lent.add(-1)
+		return nil, jobs.ErrClosed
+	}
+	conn, err := take()
+	if err != nil {
+		s.lent.add(-1)
+		return nil, err
+	}
+	return &lentConn{conn, s}, nil
 }
 
 func (s *connections) take(ctx context.Context) (*pgxpool.Conn, error) {
@@ -147,16 +164,21 @@ func (s *connections) take(ctx context.Context) (*pgxpool.Conn, error) {
 // poolConn is embedded under another name than Conn, which is one of its methods.
 type poolConn = pgxpool.Conn
 
-// lentConn is a connection of the pool, until Release.
+// lentConn is a connection of the pool, until Release. One goroutine uses it.
 type lentConn struct {
 	*poolConn
-	store *connections
+	store *connections // nil after Release
 }
 
-// Release gives the connection back. When a statement is under way, or a transaction is open, the connection is closed.
-func (c lentConn) Release() {
+// Release gives the connection back. When a statement is under way, or a transaction is open, the connection is closed. Another call
+// does nothing.
+func (c *lentConn) Release() {
+	if c.store == nil {
+		return
+	}
 	c.poolConn.Release()
 	c.store.lent.add(-1)
+	c.store = nil
 }
 
 // lending counts connections that calls have in use.

@@ -85,7 +85,7 @@ func openBackend(ctx context.Context, url string, opts ...Option) (*backend, err
 const restedKey = "sqluice: rested"
 
 // watchWrite begins to watch a write on a connection.
-func (s *connections) watchWrite(ctx context.Context, conn lentConn) *watch {
+func (s *connections) watchWrite(ctx context.Context, conn *lentConn) *watch {
 	w := newWatch(ctx, s.options.silence)
 	rested, _ := conn.Conn().PgConn().CustomData()[restedKey].(bool)
 	if rested && !s.unprepared.Load() { // a pooler may have it wait for a connection to the server

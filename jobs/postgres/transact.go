@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -137,7 +138,7 @@ func (t *transaction) abandon(panicked any, err error) error {
 // statement, its id and the server's time come with the beginning, notifications go with the commit.
 type transaction struct {
 	store *backend
-	conn  lentConn
+	conn  *lentConn
 	watch *watch
 
 	prepare bool    // statements may be prepared on the connection
@@ -409,11 +410,10 @@ func (s transactionStatus) outcome() (committed, known bool, err error) {
 
 // askStatus asks once what became of a transaction. silent says that the connection gave no answer in time: another one may.
 func (s *connections) askStatus(ctx context.Context, id int64, life string) (status transactionStatus, silent bool, err error) {
-	taken, err := s.pool.Acquire(ctx)
+	conn, err := s.lend(func() (*pgxpool.Conn, error) { return s.pool.Acquire(ctx) })
 	if err != nil {
 		return status, false, err
 	}
-	conn := s.lend(taken)
 	defer conn.Release()
 	ctx, cancel := context.WithTimeout(ctx, s.options.prompt)
 	defer cancel()

@@ -233,12 +233,14 @@ func (s *backend) BeginOwn(ctx context.Context) (engine.OwnTx, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, core.EndFirst(ctx, err)
 	}
+	s.lent.add(1)
+	over := sync.OnceFunc(func() { s.lent.add(-1) })
 	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
-		return nil, core.EndFirst(ctx, translate(err))
+		over()
+		return nil, core.EndFirst(ctx, s.explain(ctx, err))
 	}
-	s.lent.add(1)
-	own := &ownTx{&callersTx{conn: tx}, tx, sync.OnceFunc(func() { s.lent.add(-1) })}
+	own := &ownTx{&callersTx{conn: tx}, tx, over}
 	own.on.Store(s.connections)
 	return own, nil
 }

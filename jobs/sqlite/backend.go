@@ -89,7 +89,7 @@ func (s *backend) readOn(ctx context.Context, choose func() *reads, fn func(cont
 		s.mu.RUnlock()
 		if reads != nil { // else a migration dropped the statements since the look at the schema
 			defer reads.users.Done()
-			return core.EndFirst(ctx, nameStaleWAL(s.oldWAL, translate(fn(ctx, reads))))
+			return core.EndFirst(ctx, s.suspect.name(translate(fn(ctx, reads))))
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (s *backend) write(ctx context.Context, w *write) error {
 			return err
 		}
 		if err := s.writer.groups.Do(ctx, w); !errors.Is(err, errNotPrepared) {
-			return core.EndFirst(ctx, nameStaleWAL(s.oldWAL, err))
+			return core.EndFirst(ctx, s.suspect.name(err))
 		}
 	}
 }
@@ -156,7 +156,7 @@ func (s *backend) prepare(ctx context.Context) error {
 	}
 	writes, err := prepareWrites(ctx, s.writeDB)
 	if err != nil {
-		return fmt.Errorf("prepare statements: %w", nameStaleWAL(s.oldWAL, translate(err)))
+		return fmt.Errorf("prepare statements: %w", s.suspect.name(translate(err)))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ const versionTable = "sqluice_goose_version"
 
 // schema migrates a database.
 type schema struct {
-	oldWAL  string // the WAL that was older than the database when that was opened; empty for none
+	suspect suspectWAL
 	path    string
 	side    sideFolder
 	options options

@@ -126,15 +126,15 @@ func open(ctx context.Context, path string, o options) (*backend, error) {
 	if err := lockByHandle(); err != nil {
 		return nil, err
 	}
-	wal, side := olderWAL(path), sideFolderOf(path)
+	suspect, side := suspectWAL{olderWAL(path), time.Now()}, sideFolderOf(path)
 	s := &backend{preparing: make(chan struct{}, 1), path: path, side: side, options: o, workerLocks: workerLocks{side}, backups: backups{path, o}}
 	s.sealed = engine.SealStore(s)
 	if err := s.openPools(); err != nil {
 		return nil, err
 	}
-	s.schema = &schema{oldWAL: wal, path: path, side: side, options: o, readDB: s.readDB, forget: s.forget}
+	s.schema = &schema{suspect: suspect, path: path, side: side, options: o, readDB: s.readDB, forget: s.forget}
 	if err := s.connect(ctx); err != nil {
-		return nil, errors.Join(nameStaleWAL(wal, err), s.inspectDB.Close(), s.readDB.Close(), s.writeDB.Close())
+		return nil, errors.Join(suspect.name(err), s.inspectDB.Close(), s.readDB.Close(), s.writeDB.Close())
 	}
 	tellUnsafeReads(o.logger, path) // after the first lock: a file system may have no others
 	if o.migrateEmpty {

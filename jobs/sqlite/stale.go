@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 )
 
 // StaleError says that a database file is missing or empty while a file of SQLite's that belonged to it still exists.
@@ -31,12 +32,21 @@ func olderWAL(path string) string {
 	return path + "-wal"
 }
 
-// nameStaleWAL names the WAL, which was older than the database when that was opened, if err says that the database is damaged.
-func nameStaleWAL(wal string, err error) error {
-	if wal == "" || !errors.Is(err, errCorrupt) {
+// suspectFor is how long after the database was opened its damage is put down to a WAL that was older than it.
+const suspectFor = 10 * time.Minute
+
+// suspectWAL is a WAL that was older than the database when that was opened. The zero value is none.
+type suspectWAL struct {
+	path   string
+	opened time.Time
+}
+
+// name names the WAL, if err says that the database is damaged, and it was opened not long ago.
+func (w suspectWAL) name(err error) error {
+	if w.path == "" || !errors.Is(err, errCorrupt) || time.Since(w.opened) > suspectFor {
 		return err
 	}
-	return fmt.Errorf("%s was older than the database: it was probably left by another one, as by `cp` of a backup over a database, and has damaged this one. Put the backup in its place once more, by `sqluice restore` (%w)", wal, err)
+	return fmt.Errorf("%s was older than the database: it was probably left by another one, as by `cp` of a backup over a database, and has damaged this one. Put the backup in its place once more, by `sqluice restore` (%w)", w.path, err)
 }
 
 // checkNotStale returns a [StaleError] if there is no database at path, or an empty file, and SQLite's files of an

@@ -11,11 +11,11 @@ WHERE j.user_id = CAST(@user_id AS TEXT) AND j.id > CAST(@after_id AS BIGINT) AN
 ORDER BY j.id LIMIT CAST(@n AS BIGINT);
 
 -- name: ForgetJob :execrows
--- ForgetJob erases what a job of a user carries that has ended. With anything 1 it counts the job also when there is nothing to erase.
+-- ForgetJob erases what a job of a user carries that has ended.
 UPDATE sqluice_jobs SET payload = '"[forgotten]"', metadata = NULL, tags = NULL, progress = NULL, result = NULL, last_error = NULL
 WHERE id = CAST(@id AS BIGINT) AND user_id = CAST(@user_id AS TEXT)
   AND (status = 'done' OR status = 'failed' OR status = 'cancelled')
-  AND (CAST(@anything AS BIGINT) = 1 OR payload <> '"[forgotten]"' OR metadata IS NOT NULL OR tags IS NOT NULL OR progress IS NOT NULL
+  AND (payload <> '"[forgotten]"' OR metadata IS NOT NULL OR tags IS NOT NULL OR progress IS NOT NULL
        OR result IS NOT NULL OR last_error IS NOT NULL);
 
 -- name: ForgetJobErrors :execrows

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sqluice/sqluice/db"
@@ -89,9 +90,18 @@ func (r Row) replace(ctx context.Context, q db.Querier, h live) (Inserted, bool,
 	case err == nil && n > 0:
 		err = CheckOpen(ctx, q) // last, because the statement takes the lock that a move waits for
 	case err == nil && !cipher.Encrypted(r.Payload):
-		err = checkReplaced(ctx, q, h.ID)
+		err = r.checkReplaced(ctx, q, h)
 	}
 	return Inserted{ID: h.ID, Existed: true, Replaced: true}, n > 0, err
+}
+
+// checkReplaced is checkReplaced for a job that still is as it was read: otherwise another round deals with it.
+func (r Row) checkReplaced(ctx context.Context, q db.Querier, h live) error {
+	now, err := q.ListLiveJobsByUniqueKey(ctx, db.ListLiveJobsByUniqueKeyParams{Kind: r.Kind, UniqueKey: *r.UniqueKey})
+	if err != nil || !slices.Contains(now, h) {
+		return err
+	}
+	return checkReplaced(ctx, q, h.ID)
 }
 
 // checkReplaced refuses to put a plain payload in the place of a job's encrypted one. A job that is gone has none.

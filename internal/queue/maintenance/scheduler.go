@@ -161,6 +161,8 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 		} else {
 			s.releasing.Over("successors of jobs with unique keys are released again")
 		}
+	} else {
+		s.releasing.Over("successors of jobs with unique keys are released again")
 	}
 	for _, at := range []int64{work.NextAt, work.NextDeclared, work.PauseEnd} {
 		if at > now {

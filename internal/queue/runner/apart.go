@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 const (
@@ -104,10 +106,33 @@ func (p *apart) recordEnds(ctx context.Context, c *cycle) error {
 			again, err = p.completer.recordApart(again, ctx.Err() != nil)
 		}
 	}
-	left, failed := p.completer.recordApart(old, ctx.Err() != nil)
+	left, failed := p.recordOld(old, ctx.Err() != nil, len(again) == 0)
 	again, err = append(again, left...), cmp.Or(err, failed)
 	c.ended = again
 	return err
+}
+
+// recordOld records ends that could not be recorded before. A run that stops waits for their locks when no other ends can come.
+func (p *apart) recordOld(old []*Attempt, stopping, alone bool) (again []*Attempt, err error) {
+	if len(old) == 0 || !stopping || !alone || !p.handlersEnded() {
+		return p.completer.recordApart(old, stopping)
+	}
+	c := &cycle{completer: p.completer, ended: old}
+	switch err := c.commit(p.writing); {
+	case err == nil:
+		p.completer.recorded(c)
+		p.store.Announce(c.signals())
+		return nil, nil
+	case p.store.RefusesRow(err) || lifecycle.IsLocked(p.store, err):
+		return p.completer.recordApart(old, stopping)
+	default:
+		if errors.Is(err, jobtype.ErrUnknownOutcome) {
+			for _, a := range old {
+				a.end.Apart = true
+			}
+		}
+		return old, err
+	}
 }
 
 // promote makes due jobs pending that are not set aside.

@@ -171,7 +171,7 @@ func (p *producer) commit(ctx context.Context, c *cycle, stopping bool) error {
 // recorded first, and theirs while there is time.
 func (p *producer) commitOne(ctx context.Context, c *cycle) error {
 	writing := p.writing
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && len(c.ended) > 0 {
 		writing = engine.Briefly(writing)
 	}
 	p.mu.Lock()
@@ -308,6 +308,9 @@ func (p *producer) followClaim(c *cycle) {
 	p.alarm.Set(p.nextLook(next))
 }
 
+// stoppingPause is the longest pause before a run that stops tries an end again that had to wait for a lock.
+const stoppingPause = 200 * time.Millisecond
+
 // failed keeps the ends of a cycle that was not committed and waits; its error ends the run.
 func (p *producer) failed(c *cycle, err error, stopping bool) error {
 	if fatal := outage.Unusable(err); fatal != nil {
@@ -331,16 +334,23 @@ func (p *producer) failed(c *cycle, err error, stopping bool) error {
 		attrs = append(attrs, "outcomes", len(ended))
 	}
 	p.trouble.Failed(slog.LevelError, "cannot write to the database; trying again", attrs...)
-	if stopping && p.handlersEnded() && p.trouble.Lasts() >= p.config.Stop {
+	pause := outage.Backoff(p.trouble.Failures())
+	switch locked := lifecycle.IsLocked(p.store, err); {
+	case stopping && locked:
+		pause = min(pause, stoppingPause) // those that are left wait for the lock
+	case stopping && p.handlersEnded() && p.trouble.Lasts() >= p.config.Stop:
 		return p.unrecorded(err)
 	}
 	p.lookEverywhere() // a look before the cycle has left some out
-	outage.Sleep(p.writing, outage.Backoff(p.trouble.Failures()))
+	outage.Sleep(p.writing, pause)
 	return nil
 }
 
 // unrecorded is the error of a run that could not record ends because of err.
 func (p *producer) unrecorded(err error) error {
+	if cause := context.Cause(p.writing); cause != nil {
+		err = cause // and not that the context has ended, as for a stop in which all was recorded
+	}
 	n := len(p.attempts())
 	if n == 0 {
 		return p.stuck()
