@@ -22,9 +22,7 @@ func decode(r *http.Request, v any) error {
 	err = newjob.Decode(r.Body, "body", v)
 	if invalid := (*jobs.InvalidError)(nil); errors.As(err, &invalid) {
 		// Its field has the contract's name, and not that of package jobs.
-		return &problem{Status: http.StatusBadRequest, Code: "invalid", Detail: err.Error(), Faults: []fault{
-			{Field: invalid.Field, Value: invalid.Value, Must: invalid.Must},
-		}}
+		return invalidProblem(err, fault{invalid.Field, invalid.Value, invalid.Must})
 	}
 	return err
 }

@@ -106,9 +106,7 @@ func problemOf(err error) *problem {
 
 func newProblem(err error) *problem {
 	if invalid := (*jobs.InvalidError)(nil); errors.As(err, &invalid) {
-		return &problem{Status: http.StatusBadRequest, Code: "invalid", Detail: err.Error(), Faults: []fault{
-			{Field: fieldName(invalid.Field), Value: invalid.Value, Must: invalid.Must},
-		}}
+		return invalidProblem(err, fault{fieldName(invalid.Field), invalid.Value, invalid.Must})
 	}
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return &problem{Status: http.StatusRequestEntityTooLarge, Code: "too-large",
@@ -130,6 +128,11 @@ func newProblem(err error) *problem {
 		}
 	}
 	return &problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "the server's log has the error"}
+}
+
+// invalidProblem returns the problem with a field of a request.
+func invalidProblem(err error, f fault) *problem {
+	return &problem{Status: http.StatusBadRequest, Code: "invalid", Detail: err.Error(), Faults: []fault{f}}
 }
 
 // fieldName returns the contract's name of a field of package jobs.

@@ -13,13 +13,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/newjob"
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs"
 )
 
 const (
 	maxQueryBytes   = 8 << 10 // of a URL
-	maxBodyBytes    = 2*jobs.MaxPayload + 64<<10
+	maxBodyBytes    = newjob.MaxBytes
 	maxPageSize     = 200
 	defaultPageSize = 50
 )

@@ -43,13 +43,10 @@ func (a *app) enqueueLines(ctx context.Context, kind string, f *enqueueFlags, op
 	})
 }
 
-// maxItem is how long a line with a job can be: its payload and metadata, and room for the rest.
-const maxItem = 2*jobs.MaxPayload + 64<<10
-
 // enqueueItems enqueues the job that each line of standard input describes, all or none.
 func (a *app) enqueueItems(ctx context.Context, f *enqueueFlags) error {
 	var items []jobs.Item
-	err := a.readLines(ctx, maxItem, func(line []byte) error {
+	err := a.readLines(ctx, newjob.MaxBytes, func(line []byte) error {
 		if err := core.CheckMark("job", line); err != nil {
 			return err
 		}

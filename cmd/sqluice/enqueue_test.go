@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqluice/sqluice/internal/newjob"
 	"github.com/sqluice/sqluice/jobs"
 )
 
@@ -192,7 +193,7 @@ func enqueueItems(t *testing.T, c *cli) {
 		`{"kind": "k", "delay_ns": 1, "run_after": "2030-01-01T00:00:00Z"}`: {"delay_ns", "run_after"},
 		`{"kind": "k"}` + "\n" + `{"kind": "k", "priority": 99999}`:         {"item 1", "priority", "32767", "nothing was added"},
 		`{"kind": ""}`: {"line 1", "kind"},
-		`{"kind": "k", "payload": "` + strings.Repeat("x", maxItem) + `"}`: {"line 1", fmt.Sprint(maxItem)},
+		`{"kind": "k", "payload": "` + strings.Repeat("x", newjob.MaxBytes) + `"}`: {"line 1", fmt.Sprint(newjob.MaxBytes)},
 	} {
 		c.failsWith(exitFailure, bad, texts, "enqueue", "--items")
 	}

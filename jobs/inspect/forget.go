@@ -33,8 +33,8 @@ type Forgotten struct {
 //
 // It cannot reach backups, replicas, logs, what the audit log has of filters and of names of schedules, what handlers have written elsewhere,
 // and what a database keeps of old rows: on SQLite in free pages until VACUUM and in the WAL until a checkpoint that truncates it, on
-// PostgreSQL in the files of the tables until VACUUM FULL, in its statistics until ANALYZE, and in the WAL: docs/security.md. On PostgreSQL an enqueue in a
-// transaction that is open meanwhile adds its job afterwards.
+// PostgreSQL in the files of the tables until VACUUM FULL, in its statistics until ANALYZE, and in the WAL: docs/security.md. There an
+// enqueue in a transaction that is open meanwhile adds its job afterwards.
 func (in *Inspector) Forget(ctx context.Context, userID string) (Forgotten, error) {
 	done := Forgotten{Schedules: []string{}}
 	err := core.CheckText("user id", userID, jobs.MaxKeyLength)
@@ -204,8 +204,8 @@ func (in *Inspector) eraseAllOf(ctx context.Context, userID string, done *Forgot
 	})
 }
 
-// erase erases jobs of a user that have ended. It returns those that carried something, and how many live again, because they were retried
-// meanwhile.
+// erase erases jobs of a user that have ended. It returns the jobs that carried something, and how many jobs live again, because they were
+// retried meanwhile.
 func erase(ctx context.Context, q db.Querier, userID string, ids []int64) (erased []int64, live int, err error) {
 	for _, id := range ids {
 		rows, ended, err := eraseJob(ctx, q, userID, id)

@@ -82,7 +82,7 @@ type rekey struct {
 // unreadable is what could not be decrypted.
 type unreadable struct {
 	at      string   // where a value stands that is looked at, such as "job 42"
-	keys    []string // of those that the client does not have, one for each value
+	keys    []string // ids of keys that the client does not have, one for each value
 	damaged []string // where other values stand
 }
 

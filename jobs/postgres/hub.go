@@ -233,8 +233,6 @@ func (h *hub) notifyPending() {
 func (h *hub) notify(ctx context.Context) error {
 	err := h.store.rerun(ctx, func() error { // twice does no harm
 		return inTime(ctx, func(ctx context.Context) error {
-			h.store.lent.add(1)
-			defer h.store.lent.add(-1)
 			text := notification(h.token, core.WorkReady, "")
 			_, err := h.store.pool.Exec(ctx, control("announce"), once(h.store.names.channel(), text)...)
 			return err

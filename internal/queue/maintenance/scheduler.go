@@ -91,7 +91,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 	}
 }
 
-// forget forgets which schedules could not be served.
+// forget forgets what failed before.
 func (s *Scheduler) forget() {
 	s.releasing = outage.New(s.Log)
 	s.aside, s.refused, s.told = map[string]time.Time{}, map[string]int{}, map[string]string{}
@@ -155,14 +155,14 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 			return next, 0, err
 		}
 	}
+	var failed error
 	if free { // last: it may have to wait for a caller's transaction
-		if err := releaseFree(ctx, s.Store, now); err != nil { // the next look tries again: a key was taken again, or is refused
-			s.releasing.Failed(slog.LevelWarn, "releasing successors of jobs with unique keys failed; trying again", "error", err)
-		} else {
-			s.releasing.Over("successors of jobs with unique keys are released again")
-		}
-	} else {
+		failed = releaseFree(ctx, s.Store, now)
+	}
+	if failed == nil {
 		s.releasing.Over("successors of jobs with unique keys are released again")
+	} else { // the next look tries again: a key was taken again, or is refused
+		s.releasing.Failed(slog.LevelWarn, "releasing successors of jobs with unique keys failed; trying again", "error", failed)
 	}
 	for _, at := range []int64{work.NextAt, work.NextDeclared, work.PauseEnd} {
 		if at > now {

@@ -3,7 +3,6 @@ package runner
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/refusal"
-	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 const (
@@ -117,20 +115,12 @@ func (p *apart) recordOld(old []*Attempt, stopping, alone bool) (again []*Attemp
 	if len(old) == 0 || !stopping || !alone || !p.handlersEnded() {
 		return p.completer.recordApart(old, stopping)
 	}
-	c := &cycle{completer: p.completer, ended: old}
-	switch err := c.commit(p.writing); {
+	switch err := p.completer.recordTogether(p.writing, old); {
 	case err == nil:
-		p.completer.recorded(c)
-		p.store.Announce(c.signals())
 		return nil, nil
 	case p.store.RefusesRow(err) || lifecycle.IsLocked(p.store, err):
 		return p.completer.recordApart(old, stopping)
 	default:
-		if errors.Is(err, jobtype.ErrUnknownOutcome) {
-			for _, a := range old {
-				a.end.Apart = true
-			}
-		}
 		return old, err
 	}
 }

@@ -90,6 +90,17 @@ func (c *completer) noteDurations(ended []*Attempt) {
 	c.rollup.Add(durations)
 }
 
+// recordTogether writes ends in one transaction, and tells of them.
+func (c *completer) recordTogether(ctx context.Context, ended []*Attempt) error {
+	part := &cycle{completer: c, ended: ended}
+	if err := part.commit(ctx); err != nil {
+		return err
+	}
+	c.recorded(part)
+	c.store.Announce(part.signals())
+	return nil
+}
+
 // apartMost is how long ends are tried in ever smaller parts because of locks that are not those of their jobs.
 const apartMost = time.Second
 
@@ -145,11 +156,8 @@ func (c *recorder) record(ended []*Attempt) (again []*Attempt, last error) {
 	if c.locked != nil && time.Now().After(c.until) {
 		return c.leave(ended)
 	}
-	part := &cycle{completer: c.completer, ended: ended}
-	err := part.commit(engine.Briefly(c.writing))
+	err := c.recordTogether(engine.Briefly(c.writing), ended)
 	if err == nil {
-		c.recorded(part)
-		c.store.Announce(part.signals())
 		return nil, nil
 	}
 	locked := lifecycle.IsLocked(c.store, err)
@@ -215,11 +223,8 @@ func (c *completer) setAside(a *Attempt, cause error) error {
 // giveUpAside tries the ends that were set aside for the last time. The leases of those that are refused again run out.
 func (c *completer) giveUpAside() {
 	for _, a := range c.takeAside() {
-		alone := &cycle{completer: c, ended: []*Attempt{a}}
-		err := alone.commit(c.writing)
+		err := c.recordTogether(c.writing, []*Attempt{a})
 		if err == nil {
-			c.recorded(alone)
-			c.store.Announce(alone.signals())
 			continue
 		}
 		c.log.Error("the database refuses the end of an attempt: its lease will run out", append(a.attrs(), "error", err)...)

@@ -335,9 +335,9 @@ func (p *producer) failed(c *cycle, err error, stopping bool) error {
 	}
 	p.trouble.Failed(slog.LevelError, "cannot write to the database; trying again", attrs...)
 	pause := outage.Backoff(p.trouble.Failures())
-	switch locked := lifecycle.IsLocked(p.store, err); {
-	case stopping && locked:
-		pause = min(pause, stoppingPause) // those that are left wait for the lock
+	switch {
+	case stopping && lifecycle.IsLocked(p.store, err):
+		pause = min(pause, stoppingPause)
 	case stopping && p.handlersEnded() && p.trouble.Lasts() >= p.config.Stop:
 		return p.unrecorded(err)
 	}

@@ -114,7 +114,7 @@ func (r *run) run(ctx context.Context) error {
 		}
 	}
 	queues, _ := r.served.Slots()
-	r.log.Info("worker started", "worker", r.config.Name, "queues", some(queues), "kinds", slices.Sorted(maps.Keys(r.handlers)))
+	r.log.Info("worker started", "worker", r.config.Name, "queues", forLog(queues), "kinds", slices.Sorted(maps.Keys(r.handlers)))
 
 	var beside sync.WaitGroup
 	for _, service := range r.services(stop) {
@@ -180,8 +180,8 @@ func (r *run) reach(ctx context.Context, step func(context.Context) error) error
 // loggedQueues is how many queues a log line names.
 const loggedQueues = 50
 
-// some returns queues for the log: the first by name, and how many others there are.
-func some(queues map[string]int) map[string]int {
+// forLog returns queues for the log: the first by name, and how many others there are.
+func forLog(queues map[string]int) map[string]int {
 	if len(queues) <= loggedQueues {
 		return queues
 	}
