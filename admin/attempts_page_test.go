@@ -31,8 +31,8 @@ func TestAttemptsThatCount(t *testing.T) {
 	})
 }
 
-// The timeline has the attempts that were snoozed or released, in their places between those that failed, and on each page of attempts only
-// those that belong there.
+// The timeline has the attempts that were snoozed, in their places between those that failed, and on each page of attempts only those that
+// belong there. Those whose rows were removed have their numbers.
 func TestTimelineOfSnoozedAttempts(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		v := visit(t, client, admin.Config{})
@@ -52,7 +52,7 @@ func TestTimelineOfSnoozedAttempts(t *testing.T) {
 		})
 		must(t, runner.Drain(t.Context()))
 		page := fmt.Sprint("/jobs/", receipt.ID)
-		wantOrder(t, "the waiting job", v.page(page), "Earlier attempts", "Enqueued", "Attempt 127", "Attempts 128 to 130", "snoozed, released or cancelled", "Runs again")
+		wantOrder(t, "the waiting job", v.page(page), "Earlier attempts", "Enqueued", "Attempt 127", "it is bad", "Attempt 128", ">snoozed<", "worker the-worker", "Attempt 129", ">snoozed<", "Attempt 130", ">snoozed<", "worker the-worker", "Runs again")
 		lacks(t, "the latest attempts", v.page(page), "Attempts 1 to")
 
 		var d detail
@@ -60,10 +60,10 @@ func TestTimelineOfSnoozedAttempts(t *testing.T) {
 			path := page
 			if next != 0 {
 				path += fmt.Sprint("?attempts_after=", next)
-				lacks(t, "earlier attempts", v.page(path), "Attempts 128")
+				lacks(t, "earlier attempts", v.page(path), "Attempt 128")
 			}
 			if d = get[detail](serve(t, client, admin.Config{}), http.MethodGet, path, ""); d.Next == 0 {
-				wantOrder(t, "the first attempts", v.page(path), "Attempts 1 to 3", "snoozed, released or cancelled", "Attempt 4")
+				wantOrder(t, "the first attempts", v.page(path), "Attempts 1 to 3", "too long ago to be recorded", "Attempt 4")
 				break
 			}
 		}

@@ -49,7 +49,7 @@ type timelineEntry struct {
 	At    time.Time
 	What  string
 	Class string // of CSS: its colour
-	Error *inspect.AttemptError
+	End   *inspect.AttemptEnd
 	Note  string
 	// Before is set of what happened at an unknown time before At.
 	Before bool
@@ -62,9 +62,9 @@ func (v jobView) Timeline() []timelineEntry {
 		list = append(list, timelineEntry{At: due, What: "Due", Class: "due"})
 	}
 	list = append(list, v.unrecorded()...)
-	for i := range v.Errors {
-		e := &v.Errors[i]
-		entry := timelineEntry{At: e.EndedAt, What: "Attempt " + number(e.Attempt), Class: "failed", Error: e}
+	for i := range v.ends {
+		e := &v.ends[i]
+		entry := timelineEntry{At: e.EndedAt, What: "Attempt " + number(e.Attempt), Class: outcomeClass(e.Cause), End: e}
 		if e.Attempt == 0 {
 			entry.What, entry.Class = "Not started in time", "cancelled"
 		}
@@ -94,28 +94,39 @@ func (v jobView) Timeline() []timelineEntry {
 	return list
 }
 
-// unrecorded returns the attempts, as far as the page has them, that were snoozed or released. Of the last one of a job the start is known.
+// outcomeClass returns the class of CSS of an attempt's end.
+func outcomeClass(cause jobs.Cause) string {
+	switch {
+	case cause == jobs.CauseCancelled:
+		return "cancelled"
+	case cause.Failed():
+		return "failed"
+	}
+	return "scheduled"
+}
+
+// unrecorded returns the attempts, as far as the page has them, of which the database has no row any more.
 func (v jobView) unrecorded() (list []timelineEntry) {
 	first, last := 1, v.Attempt
-	if v.Next != 0 && len(v.Errors) > 0 {
-		first = v.Errors[0].Attempt + 1
+	if v.Next != 0 && len(v.ends) > 0 {
+		first = v.ends[0].Attempt + 1
 	}
 	switch {
-	case v.earlier && len(v.Errors) > 0:
-		last = v.Errors[len(v.Errors)-1].Attempt
+	case v.earlier && len(v.ends) > 0:
+		last = v.ends[len(v.ends)-1].Attempt
 	case v.Last != nil:
 		last--
 	}
-	for _, r := range inspect.Unrecorded(first, last, v.Errors) {
-		entry := timelineEntry{At: v.StartedAt, What: "Attempt " + number(r.First), Class: "scheduled", Note: "snoozed, released or cancelled", Before: r.Last < v.Attempt}
+	for _, r := range inspect.Unrecorded(first, last, v.ends) {
+		entry := timelineEntry{At: v.StartedAt, What: "Attempt " + number(r.First), Class: "scheduled", Note: "too long ago to be recorded", Before: r.Last < v.Attempt}
 		if r.First < r.Last {
 			entry.What = "Attempts " + number(r.First) + " to " + number(r.Last)
 		}
-		after := slices.IndexFunc(v.Errors, func(e inspect.AttemptError) bool { return e.Attempt > r.Last })
+		after := slices.IndexFunc(v.ends, func(e inspect.AttemptEnd) bool { return e.Attempt > r.Last })
 		if after >= 0 {
-			entry.At = v.Errors[after].StartedAt
+			entry.At = v.ends[after].StartedAt
 			if entry.At.IsZero() {
-				entry.At = v.Errors[after].EndedAt
+				entry.At = v.ends[after].EndedAt
 			}
 		}
 		list = append(list, entry)
@@ -123,9 +134,9 @@ func (v jobView) unrecorded() (list []timelineEntry) {
 	return list
 }
 
-// lastAttempt returns the start of the attempt that the job's row has, unless it is one of the errors.
+// lastAttempt returns the start of the attempt that the job's row has, unless its end is recorded.
 func (v jobView) lastAttempt() []timelineEntry {
-	if v.Last == nil || slices.ContainsFunc(v.Errors, func(e inspect.AttemptError) bool { return e.Attempt == v.Last.Attempt }) {
+	if v.Last == nil || slices.ContainsFunc(v.ends, func(e inspect.AttemptEnd) bool { return e.Attempt == v.Last.Attempt }) {
 		return nil
 	}
 	entry := timelineEntry{At: v.Last.StartedAt, What: "Attempt " + number(v.Last.Attempt), Class: "running", Note: v.RanOn()}

@@ -131,15 +131,17 @@ func (h *Handler) eachJob(ctx context.Context, f inspect.Filter, limit int, fn f
 	return page.Next, nil
 }
 
-// detail is a job with the errors of its attempts.
+// detail is a job with its attempts.
 type detail struct {
 	jobs.Job
-	Errors []inspect.AttemptError `json:"errors"`
-	Last   *inspect.Attempt       `json:"last_attempt,omitempty"`  // the one that runs, or in which the job ended
-	Next   int64                  `json:"attempts_next,omitempty"` // the attempts_after of earlier attempts, if there are any
+	Errors []inspect.AttemptEnd `json:"errors"`
+	Others []inspect.AttemptEnd `json:"other_attempts,omitempty"`
+	Last   *inspect.Attempt     `json:"last_attempt,omitempty"`  // the one that runs, or in which the job ended
+	Next   int64                `json:"attempts_next,omitempty"` // the attempts_after of earlier attempts, if there are any
+	ends   []inspect.AttemptEnd // the errors and the other attempts, in order
 }
 
-// attemptsPerPage is how many attempts an answer has. A job with many attempts has as many errors and stacks.
+// attemptsPerPage is how many attempts an answer has. A job with many attempts has as many rows and stacks.
 const attemptsPerPage = 50
 
 func (h *Handler) getJob(r *http.Request) (answer, error) {
@@ -158,9 +160,10 @@ func (h *Handler) detail(ctx context.Context, id, after int64) (answer, error) {
 		return answer{}, err
 	}
 	d := detail{Job: j}
-	if d.Errors, d.Next, err = h.inspector.LatestErrors(ctx, id, after, attemptsPerPage); err != nil {
+	if d.ends, d.Next, err = h.inspector.LatestAttempts(ctx, id, after, attemptsPerPage); err != nil {
 		return answer{}, err
 	}
+	d.Errors, d.Others = inspect.ByOutcome(d.ends)
 	if d.Last, err = h.inspector.LastAttempt(ctx, j); err != nil {
 		return answer{}, err
 	}

@@ -62,7 +62,7 @@ func TestTheWorkerOfAnAttemptIsTold(t *testing.T) {
 				t.Errorf("%s has %+v", path, last)
 			}
 		}
-		has(t, "the cancelled job", v.page(waits), `class="running"`, "Attempt 1", "the-worker on "+host, "Cancelled")
+		has(t, "the cancelled job", v.page(waits), `class="cancelled"`, "Attempt 1", "the-worker on "+host, "Cancelled")
 		has(t, "the done job", v.page(good), "Attempt 1", "the-worker on "+host, "Done")
 		if last, page := ran(never), v.page(never); last != nil || strings.Contains(page, "Attempt 1") {
 			t.Errorf("the job that never ran has %+v: %s", last, page)

@@ -1028,6 +1028,20 @@ func (q timed) RecordExpiredJobs(ctx context.Context, arg RecordExpiredJobsParam
 	return err
 }
 
+func (q timed) RecordHeldJobs(ctx context.Context, arg RecordHeldJobsParams) error {
+	began := time.Now()
+	err := q.own.RecordHeldJobs(ctx, arg)
+	q.hook("RecordHeldJobs", time.Since(began), err)
+	return err
+}
+
+func (q timed) RecordReleasedJobs(ctx context.Context, arg RecordReleasedJobsParams) error {
+	began := time.Now()
+	err := q.own.RecordReleasedJobs(ctx, arg)
+	q.hook("RecordReleasedJobs", time.Since(began), err)
+	return err
+}
+
 func (q timed) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams) (int64, error) {
 	began := time.Now()
 	value, err := q.own.RecordStuckJobs(ctx, arg)
@@ -1250,6 +1264,13 @@ func (q timed) TakeUniqueKey(ctx context.Context, arg TakeUniqueKeyParams) (int6
 	value, err := q.own.TakeUniqueKey(ctx, arg)
 	q.hook("TakeUniqueKey", time.Since(began), err)
 	return value, err
+}
+
+func (q timed) TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) error {
+	began := time.Now()
+	err := q.own.TrimJobAttempts(ctx, arg)
+	q.hook("TrimJobAttempts", time.Since(began), err)
+	return err
 }
 
 func (q timed) UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error) {

@@ -134,6 +134,8 @@ type (
 	Querier                       = sqlite.Querier
 	Queue                         = sqlite.Queue
 	RecordExpiredJobsParams       = sqlite.RecordExpiredJobsParams
+	RecordHeldJobsParams          = sqlite.RecordHeldJobsParams
+	RecordReleasedJobsParams      = sqlite.RecordReleasedJobsParams
 	RecordStuckJobsParams         = sqlite.RecordStuckJobsParams
 	Refusal                       = sqlite.Refusal
 	RegisterWorkerParams          = sqlite.RegisterWorkerParams
@@ -171,6 +173,7 @@ type (
 	TakeJobChangesParams          = sqlite.TakeJobChangesParams
 	TakeJobChangesRow             = sqlite.TakeJobChangesRow
 	TakeUniqueKeyParams           = sqlite.TakeUniqueKeyParams
+	TrimJobAttemptsParams         = sqlite.TrimJobAttemptsParams
 	UniqueKey                     = sqlite.UniqueKey
 	UpdateWaitingJobParams        = sqlite.UpdateWaitingJobParams
 	Worker                        = sqlite.Worker

@@ -20,7 +20,7 @@ func Statuses() []Status { return jobtype.Statuses() }
 // ParseStatus returns the status with this name, or an [InvalidError] that lists those that exist.
 func ParseStatus(name string) (Status, error) { return jobtype.ParseStatus(name) }
 
-// Cause is why an attempt did not end well.
+// Cause is why an attempt did not end well, or how one ended that did not fail.
 type Cause = jobtype.Cause
 
 const (
@@ -31,6 +31,11 @@ const (
 	CauseCrash   = jobtype.CauseCrash   // the worker's process ended
 	CauseLost    = jobtype.CauseLost    // the lease ran out although the process may live
 	CauseExpired = jobtype.CauseExpired // no worker had started the job by the time that [StartBy] gave
+
+	// These attempts did not fail.
+	CauseSnoozed   = jobtype.CauseSnoozed   // the handler put the job off
+	CauseReleased  = jobtype.CauseReleased  // the worker stopped, or gave the job back without having begun
+	CauseCancelled = jobtype.CauseCancelled // the handler, or a person, ended the job
 )
 
 // ScheduleInfo is a schedule as its row has it.

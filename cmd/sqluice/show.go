@@ -17,8 +17,9 @@ import (
 // jobDetails is the answer of the show command: the job and its attempts.
 type jobDetails struct {
 	jobs.Job
-	Errors     []inspect.AttemptError `json:"errors"`
-	Unrecorded []inspect.AttemptRange `json:"unrecorded_attempts,omitempty"` // that were snoozed or released
+	Errors     []inspect.AttemptEnd   `json:"errors"`
+	Others     []inspect.AttemptEnd   `json:"other_attempts,omitempty"`      // that were snoozed, released or cancelled
+	Unrecorded []inspect.AttemptRange `json:"unrecorded_attempts,omitempty"` // whose rows were removed
 	Last       *inspect.Attempt       `json:"last_attempt,omitempty"`        // the one that runs, or in which the job ended
 }
 
@@ -77,7 +78,7 @@ func (l *lookUp) find(args []string) (func(context.Context, *jobs.Client) (jobs.
 }
 
 func (a *app) show(ctx context.Context, c *jobs.Client, job jobs.Job, asJSON bool) error {
-	failures, err := inspect.New(c).Errors(ctx, job.ID)
+	ends, err := inspect.New(c).Attempts(ctx, job.ID)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,8 @@ func (a *app) show(ctx context.Context, c *jobs.Client, job jobs.Job, asJSON boo
 	if last != nil {
 		ended-- // the last one's end is the job's
 	}
-	d := jobDetails{job, failures, inspect.Unrecorded(1, ended, failures), last}
+	failed, others := inspect.ByOutcome(ends)
+	d := jobDetails{job, failed, others, inspect.Unrecorded(1, ended, ends), last}
 	if asJSON {
 		return a.printJSON(d)
 	}
@@ -97,32 +99,30 @@ func (a *app) show(ctx context.Context, c *jobs.Client, job jobs.Job, asJSON boo
 	if err := showJob(a.out, now, job); err != nil {
 		return err
 	}
-	a.showAttempts(now, d)
+	a.showAttempts(now, d, ends)
 	return nil
 }
 
 // showAttempts prints the attempts of a job, in order.
-func (a *app) showAttempts(now time.Time, d jobDetails) {
+func (a *app) showAttempts(now time.Time, d jobDetails, ends []inspect.AttemptEnd) {
 	unrecorded := d.Unrecorded
-	for _, f := range d.Errors {
+	for _, f := range ends {
 		for len(unrecorded) > 0 && unrecorded[0].Last < f.Attempt {
-			a.showUnrecorded(unrecorded[0], "")
+			a.showUnrecorded(unrecorded[0])
 			unrecorded = unrecorded[1:]
 		}
 		a.print("\n%s: %s %s%s", attemptName(f.Attempt), f.Cause, moment(now, f.EndedAt), startedBy(now, f.StartedAt, f.Worker, f.Host))
-		a.print("%s", indent(f.Message))
+		if f.Message != "" {
+			a.print("%s", indent(f.Message))
+		}
 		if f.Stack != "" {
 			a.print("%s", indent(f.Stack))
 		}
 	}
 	for _, r := range unrecorded {
-		started := ""
-		if r.Last == d.Attempt {
-			started = startedBy(now, d.StartedAt, "", "")
-		}
-		a.showUnrecorded(r, started)
+		a.showUnrecorded(r)
 	}
-	if last := d.Last; last != nil && (len(d.Errors) == 0 || d.Errors[len(d.Errors)-1].Attempt != last.Attempt) {
+	if last := d.Last; last != nil && (len(ends) == 0 || ends[len(ends)-1].Attempt != last.Attempt) {
 		end := string(d.Status)
 		if !last.EndedAt.IsZero() {
 			end += " " + moment(now, last.EndedAt)
@@ -131,20 +131,17 @@ func (a *app) showAttempts(now time.Time, d jobDetails) {
 	}
 }
 
-// showUnrecorded prints attempts of which the database has no record. started is of the last one.
-func (a *app) showUnrecorded(r inspect.AttemptRange, started string) {
+// showUnrecorded prints attempts of which the database has no row any more.
+func (a *app) showUnrecorded(r inspect.AttemptRange) {
 	if r.First == r.Last {
-		a.print("\nattempt %d: %s%s", r.First, unrecordedEnd, started)
+		a.print("\nattempt %d: %s", r.First, unrecordedEnd)
 		return
 	}
-	if started != "" {
-		started = ", the last one" + strings.TrimPrefix(started, ",")
-	}
-	a.print("\nattempts %d to %d: %s%s", r.First, r.Last, unrecordedEnd, started)
+	a.print("\nattempts %d to %d: %s", r.First, r.Last, unrecordedEnd)
 }
 
-// unrecordedEnd says how attempts ended of which the database has no record.
-const unrecordedEnd = "snoozed, released or cancelled"
+// unrecordedEnd says how attempts ended of which the database has no row any more.
+const unrecordedEnd = "too long ago to be recorded"
 
 // attemptName names an attempt; 0 stands for the end of a job that was never claimed.
 func attemptName(n int) string {

@@ -51,7 +51,7 @@ func TestShowEveryAttempt(t *testing.T) {
 		})
 		return runner
 	}
-	check := func(when string, unrecorded []inspect.AttemptRange, lines ...string) {
+	check := func(when string, lines ...string) {
 		t.Helper()
 		out := c.ok("show", id)
 		for _, line := range lines {
@@ -62,12 +62,12 @@ func TestShowEveryAttempt(t *testing.T) {
 		if have := len(regexp.MustCompile(`(?m)^attempts? \d`).FindAllString(out, -1)); have != len(lines) {
 			t.Errorf("%s: %d lines about attempts, not %d:\n%s", when, have, len(lines), out)
 		}
-		if have := c.show(id).Unrecorded; !slices.Equal(have, unrecorded) {
-			t.Errorf("%s: the attempts without a record are %v, not %v", when, have, unrecorded)
+		if have := c.show(id).Unrecorded; len(have) != 0 {
+			t.Errorf("%s: the attempts without a record are %v", when, have)
 		}
 	}
-	const end = "snoozed, released or cancelled"
-	check("before", nil)
+	const snoozed = "attempt %d: snoozed .*, started .*, worker first-worker, host .+"
+	check("before")
 
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -79,19 +79,61 @@ func TestShowEveryAttempt(t *testing.T) {
 		t.Fatal("the fifth attempt does not begin")
 	}
 	failed := `attempt 3: error .*, started .*, worker first-worker, host .+`
-	check("while it runs", []inspect.AttemptRange{{First: 1, Last: 2}, {First: 4, Last: 4}},
-		"attempts 1 to 2: "+end, failed, "attempt 4: "+end, "attempt 5: running, started .*, worker first-worker, host .+")
+	first := []string{fmt.Sprintf(snoozed, 1), fmt.Sprintf(snoozed, 2), failed, fmt.Sprintf(snoozed, 4)}
+	check("while it runs", append(slices.Clone(first), "attempt 5: running, started .*, worker first-worker, host .+")...)
 
 	stop()
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	check("after its release", []inspect.AttemptRange{{First: 1, Last: 2}, {First: 4, Last: 5}},
-		"attempts 1 to 2: "+end, failed, fmt.Sprintf("attempts 4 to 5: %s, the last one started .*", end))
+	first = append(first, "attempt 5: released .*, started .*, worker first-worker, host .+")
+	check("after its release", first...)
 
 	if err := worker("second-worker").Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	check("at its end", []inspect.AttemptRange{{First: 1, Last: 2}, {First: 4, Last: 5}},
-		"attempts 1 to 2: "+end, failed, "attempts 4 to 5: "+end, "attempt 6: done .*, started .*, worker second-worker, host .+")
+	check("at its end", append(first, "attempt 6: done .*, started .*, worker second-worker, host .+")...)
+	if d := c.show(id); len(d.Errors) != 1 || len(d.Others) != 4 || d.Others[3].Cause != jobs.CauseReleased {
+		t.Errorf("the failed attempts are %+v, the others %+v", d.Errors, d.Others)
+	}
+}
+
+// Attempts that did not fail and were followed by a hundred others are shown by their numbers.
+func TestShowAttemptsOfLongAgo(t *testing.T) {
+	c := newCLI(t)
+	id := c.enqueue("k")
+	store, err := sqlite.Open(t.Context(), c.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	runner, err := jobs.NewRunner(jobs.New(store), jobs.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs.Kind[struct{}]{Name: "k", RetryDelay: jobs.FixedRetry(0)}.Handle(runner, func(_ context.Context, job jobs.Job, _ struct{}) error {
+		switch {
+		case job.Attempt == 3:
+			return errors.New("broken")
+		case job.Attempt < inspect.KeptAttempts+5:
+			return jobs.Snooze(0)
+		}
+		return nil
+	})
+	if err := runner.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out := c.ok("show", id)
+	for _, line := range []string{"attempts 1 to 2: too long ago to be recorded", "attempt 3: error .*", "attempt 4: too long ago to be recorded", "attempt 5: snoozed .*", "attempt 105: done .*"} {
+		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(out) {
+			t.Errorf("%s is no line of\n%s", line, out)
+		}
+	}
+	if have, want := c.show(id).Unrecorded, []inspect.AttemptRange{{First: 1, Last: 2}, {First: 4, Last: 4}}; !slices.Equal(have, want) {
+		t.Errorf("the attempts without a record are %v, not %v", have, want)
+	}
 }

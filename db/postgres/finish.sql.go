@@ -26,7 +26,7 @@ type AddJobErrorParams struct {
 	Stack     string `json:"stack"`
 }
 
-// AddJobError records an attempt that did not end well.
+// AddJobError records an attempt that did not end well, or that was snoozed, released or cancelled.
 func (q *Queries) AddJobError(ctx context.Context, arg AddJobErrorParams) error {
 	_, err := q.db.Exec(ctx, addJobError,
 		arg.JobID,
@@ -345,6 +345,35 @@ func (q *Queries) ListLockedJobs(ctx context.Context, ids string) ([]int64, erro
 	return items, nil
 }
 
+const recordReleasedJobs = `-- name: RecordReleasedJobs :exec
+INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, ended_at, cause, message)
+SELECT l.id, l.attempt, l.worker_id, CAST($1 AS BIGINT), 'released', '' FROM (
+    SELECT j.id, j.attempt, j.worker_id FROM sqluice_jobs AS j
+    WHERE COALESCE(j.status, '') = 'running' AND j.cancel_requested_at IS NULL
+      AND COALESCE(j.worker_id, 0) = CAST($2 AS BIGINT) AND j.attempt = CAST($3 AS BIGINT)
+      AND j.id = ANY (CAST((
+        SELECT CAST(translate(CAST($4 AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+      ) AS BIGINT[])) ORDER BY j.id FOR NO KEY UPDATE) AS l
+`
+
+type RecordReleasedJobsParams struct {
+	Now      int64  `json:"now"`
+	WorkerID int64  `json:"worker_id"`
+	Attempt  int64  `json:"attempt"`
+	Ids      string `json:"ids"`
+}
+
+// RecordReleasedJobs notes the end of the attempts that ReleaseJobs then gives back, in the same transaction. They were not begun.
+func (q *Queries) RecordReleasedJobs(ctx context.Context, arg RecordReleasedJobsParams) error {
+	_, err := q.db.Exec(ctx, recordReleasedJobs,
+		arg.Now,
+		arg.WorkerID,
+		arg.Attempt,
+		arg.Ids,
+	)
+	return err
+}
+
 const releaseJob = `-- name: ReleaseJob :execrows
 UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL, start_by = NULL
@@ -499,4 +528,22 @@ func (q *Queries) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, er
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const trimJobAttempts = `-- name: TrimJobAttempts :exec
+DELETE FROM sqluice_job_errors
+WHERE job_id = CAST($1 AS BIGINT) AND attempt BETWEEN CAST($2 AS BIGINT) AND CAST($3 AS BIGINT)
+  AND cause IN ('snoozed', 'released', 'cancelled')
+`
+
+type TrimJobAttemptsParams struct {
+	JobID int64 `json:"job_id"`
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+}
+
+// TrimJobAttempts removes the rows of a job's attempts that did not fail, of those from one to another.
+func (q *Queries) TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) error {
+	_, err := q.db.Exec(ctx, trimJobAttempts, arg.JobID, arg.First, arg.Last)
+	return err
 }

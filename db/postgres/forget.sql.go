@@ -32,7 +32,7 @@ func (q *Queries) ForgetJob(ctx context.Context, arg ForgetJobParams) (int64, er
 }
 
 const forgetJobErrors = `-- name: ForgetJobErrors :execrows
-UPDATE sqluice_job_errors SET message = '[forgotten]', stack = '' WHERE job_id = CAST($1 AS BIGINT) AND (message <> '[forgotten]' OR stack <> '')
+UPDATE sqluice_job_errors SET message = '[forgotten]', stack = '' WHERE job_id = CAST($1 AS BIGINT) AND (message NOT IN ('', '[forgotten]') OR stack <> '')
 `
 
 // ForgetJobErrors erases the texts of the attempts of a job.
@@ -61,7 +61,7 @@ const listJobsOfUser = `-- name: ListJobsOfUser :many
 SELECT j.id, j.status,
   CAST(CASE WHEN j.payload <> '"[forgotten]"' OR j.metadata IS NOT NULL OR j.tags IS NOT NULL OR j.progress IS NOT NULL OR j.result IS NOT NULL
       OR j.last_error IS NOT NULL
-      OR EXISTS (SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = j.id AND (e.message <> '[forgotten]' OR e.stack <> ''))
+      OR EXISTS (SELECT 1 FROM sqluice_job_errors AS e WHERE e.job_id = j.id AND (e.message NOT IN ('', '[forgotten]') OR e.stack <> ''))
       OR EXISTS (SELECT 1 FROM sqluice_refusals AS r WHERE r.job_id = j.id AND r.message <> '[forgotten]')
     THEN 1 ELSE 0 END AS BIGINT) AS carries
 FROM sqluice_jobs AS j

@@ -148,7 +148,7 @@ type ListJobErrorsRow struct {
 	Stack     string `json:"stack"`
 }
 
-// ListJobErrors lists the latest attempts of a job that did not end well, before an error, the latest first.
+// ListJobErrors lists the latest attempts of a job of which there is a row, before one, the latest first.
 func (q *Queries) ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([]ListJobErrorsRow, error) {
 	rows, err := q.db.Query(ctx, listJobErrors, arg.JobID, arg.BeforeID, arg.N)
 	if err != nil {
@@ -182,7 +182,8 @@ func (q *Queries) ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([
 
 const reportFailedJobs = `-- name: ReportFailedJobs :many
 SELECT g.kind, g.error, g.jobs, g.first_seen, g.last_seen, g.example_id, g.looked_at, CAST(COALESCE((
-           SELECT e.cause FROM sqluice_job_errors AS e WHERE e.job_id = g.example_id ORDER BY e.attempt DESC, e.id DESC LIMIT 1
+           SELECT e.cause FROM sqluice_job_errors AS e
+           WHERE e.job_id = g.example_id AND e.cause NOT IN ('snoozed', 'released', 'cancelled') ORDER BY e.attempt DESC, e.id DESC LIMIT 1
        ), '') AS TEXT) AS cause
 FROM (
     SELECT f.kind, CAST(f.error AS TEXT) AS error, CAST(COUNT(*) AS BIGINT) AS jobs,

@@ -144,6 +144,25 @@ func (q *Queries) FailStuckJobs(ctx context.Context, arg FailStuckJobsParams) ([
 	return items, nil
 }
 
+const recordHeldJobs = `-- name: RecordHeldJobs :exec
+INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
+SELECT l.id, l.attempt, l.worker_id, l.started_at, CAST($1 AS BIGINT), 'released', '' FROM (
+    SELECT j.id, j.attempt, j.worker_id, j.started_at FROM sqluice_jobs AS j
+    WHERE j.status = 'running' AND j.worker_id = CAST($2 AS BIGINT) AND j.cancel_requested_at IS NULL
+    ORDER BY j.id FOR NO KEY UPDATE) AS l
+`
+
+type RecordHeldJobsParams struct {
+	Now      int64 `json:"now"`
+	WorkerID int64 `json:"worker_id"`
+}
+
+// RecordHeldJobs notes the end of the attempts of the jobs that ReleaseHeldJobs then gives back, in the same transaction.
+func (q *Queries) RecordHeldJobs(ctx context.Context, arg RecordHeldJobsParams) error {
+	_, err := q.db.Exec(ctx, recordHeldJobs, arg.Now, arg.WorkerID)
+	return err
+}
+
 const recordStuckJobs = `-- name: RecordStuckJobs :execrows
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
 SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST($1 AS BIGINT),

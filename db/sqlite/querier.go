@@ -15,7 +15,7 @@ type Querier interface {
 	AddJobChanges(ctx context.Context, arg AddJobChangesParams) error
 	// AddJobCounts adds to the counts a JSON list of [queue, kind, status, jobs].
 	AddJobCounts(ctx context.Context, items string) error
-	// AddJobError records an attempt that did not end well.
+	// AddJobError records an attempt that did not end well, or that was snoozed, released or cancelled.
 	AddJobError(ctx context.Context, arg AddJobErrorParams) error
 	// AddJobHistory adds to the steps of time a JSON list of [step, start_at, queue, kind, event, bucket, times].
 	AddJobHistory(ctx context.Context, items string) error
@@ -252,7 +252,7 @@ type Querier interface {
 	ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJobsRow, error)
 	// ListHistoryNames lists the pairs of a queue and a kind in one step of the history; an empty name stands for all.
 	ListHistoryNames(ctx context.Context, arg ListHistoryNamesParams) ([]ListHistoryNamesRow, error)
-	// ListJobErrors lists the latest attempts of a job that did not end well, before an error, the latest first.
+	// ListJobErrors lists the latest attempts of a job of which there is a row, before one, the latest first.
 	ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([]ListJobErrorsRow, error)
 	// ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.
 	ListJobErrorsFrom(ctx context.Context, arg ListJobErrorsFromParams) ([]JobError, error)
@@ -339,6 +339,10 @@ type Querier interface {
 	PutSchedule(ctx context.Context, arg PutScheduleParams) error
 	// RecordExpiredJobs adds a row to the errors of each job of a JSON list of ids, all of which ExpireJobs has ended in the same transaction.
 	RecordExpiredJobs(ctx context.Context, arg RecordExpiredJobsParams) error
+	// RecordHeldJobs notes the end of the attempts of the jobs that ReleaseHeldJobs then gives back, in the same transaction.
+	RecordHeldJobs(ctx context.Context, arg RecordHeldJobsParams) error
+	// RecordReleasedJobs notes the end of the attempts that ReleaseJobs then gives back, in the same transaction. They were not begun.
+	RecordReleasedJobs(ctx context.Context, arg RecordReleasedJobsParams) error
 	// RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 	// lease is over, or when its worker stopped and could not record it. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
 	// A row that is locked (on SQLite none is) is being finished, or rescued by another worker: it passes over that.
@@ -423,6 +427,8 @@ type Querier interface {
 	TakeSchedules(ctx context.Context, names string) ([]Schedule, error)
 	// TakeUniqueKey takes a unique key until a time. Zero rows mean that it is taken.
 	TakeUniqueKey(ctx context.Context, arg TakeUniqueKeyParams) (int64, error)
+	// TrimJobAttempts removes the rows of a job's attempts that did not fail, of those from one to another.
+	TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) error
 	// UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
 	// when its run_after has come. It changes none that would be due only when it is too late to start.
 	UpdateWaitingJob(ctx context.Context, arg UpdateWaitingJobParams) (int64, error)

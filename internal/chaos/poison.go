@@ -146,7 +146,7 @@ func (b *buffer) holds(text string) bool {
 
 // crashed checks that a job has failed after the maximum of crashes, and that each crash is recorded.
 func (f *fleet) crashed(ctx context.Context, id int64) error {
-	return f.each(ctx, []int64{id}, func(job jobs.Job, errs []inspect.AttemptError) {
+	return f.each(ctx, []int64{id}, func(job jobs.Job, errs []inspect.AttemptEnd) {
 		if job.Status != jobs.StatusFailed || job.Crashes != maxCrashes || job.Attempt-job.Uncounted != maxCrashes || causes(errs, jobs.CauseCrash) != maxCrashes {
 			f.wrong("job %d, which kills its process, is %s after %d attempts and %d crashes, with the errors %v", job.ID, job.Status, job.Attempt-job.Uncounted, job.Crashes, errs)
 		}
@@ -156,7 +156,7 @@ func (f *fleet) crashed(ctx context.Context, id int64) error {
 
 // survived checks that the jobs that ran beside those are done.
 func (f *fleet) survived(ctx context.Context, ids []int64) error {
-	return f.each(ctx, ids, func(job jobs.Job, errs []inspect.AttemptError) {
+	return f.each(ctx, ids, func(job jobs.Job, errs []inspect.AttemptEnd) {
 		if job.Status != jobs.StatusDone {
 			f.trial.find(tally{lost: []string{fmt.Sprintf("job %d, which did nothing wrong, is %s after %d crashes: %s", job.ID, job.Status, job.Crashes, job.LastError)}})
 		}
@@ -212,7 +212,7 @@ func (f *fleet) misfits(ctx context.Context) error {
 		return err
 	}
 	for name, cause := range bad {
-		err := f.each(ctx, ids[name], func(job jobs.Job, errs []inspect.AttemptError) {
+		err := f.each(ctx, ids[name], func(job jobs.Job, errs []inspect.AttemptEnd) {
 			if job.Status != jobs.StatusFailed || job.Crashes != 0 || len(errs) != 2 || causes(errs, cause) != 2 {
 				f.wrong("job %d of kind %s is %s after %d crashes, with the errors %v", job.ID, name, job.Status, job.Crashes, errs)
 			}
@@ -262,7 +262,7 @@ func (f *fleet) allEnded(ctx context.Context, ids []int64) (bool, error) {
 }
 
 // each checks jobs and the records of their failed attempts.
-func (f *fleet) each(ctx context.Context, ids []int64, check func(jobs.Job, []inspect.AttemptError)) error {
+func (f *fleet) each(ctx context.Context, ids []int64, check func(jobs.Job, []inspect.AttemptEnd)) error {
 	for _, id := range ids {
 		job, err := f.client.Get(ctx, id)
 		if err != nil {
@@ -277,7 +277,7 @@ func (f *fleet) each(ctx context.Context, ids []int64, check func(jobs.Job, []in
 	return nil
 }
 
-func causes(errs []inspect.AttemptError, cause jobs.Cause) int {
+func causes(errs []inspect.AttemptEnd, cause jobs.Cause) int {
 	n := 0
 	for _, e := range errs {
 		if e.Cause == cause {

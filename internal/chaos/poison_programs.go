@@ -95,13 +95,13 @@ func (f *fleet) programs(ctx context.Context) error {
 	if err := <-ended; err != nil {
 		f.wrong("the worker of programs does not end well: %v\n%s", err, said.last())
 	}
-	err = f.each(ctx, bad, func(job jobs.Job, errs []inspect.AttemptError) {
+	err = f.each(ctx, bad, func(job jobs.Job, errs []inspect.AttemptEnd) {
 		if job.Status != jobs.StatusFailed || job.Crashes != 0 || causes(errs, fails[job.Kind]) != 1 {
 			f.wrong("job %d, the program %s, is %s after %d crashes, with the errors %.500v", job.ID, job.Kind, job.Status, job.Crashes, errs)
 		}
 		f.trial.count(1, len(errs))
 	})
-	return errors.Join(err, f.each(ctx, good, func(job jobs.Job, _ []inspect.AttemptError) {
+	return errors.Join(err, f.each(ctx, good, func(job jobs.Job, _ []inspect.AttemptEnd) {
 		if job.Status != jobs.StatusDone {
 			f.wrong("job %d, the program %s, is %s: %s", job.ID, job.Kind, job.Status, job.LastError)
 		}

@@ -60,6 +60,7 @@ func Run(t *testing.T, open Open) {
 		{"IDs", idTests},
 		{"Columns", columnTests},
 		{"Outcome", outcomeTests},
+		{"Attempts", attemptsTests},
 		{"Retry", retryTests},
 		{"Timeout", timeoutTests},
 		{"Wait", waitTests},

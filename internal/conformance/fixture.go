@@ -86,7 +86,7 @@ func (f *fixture) ended(id int64) jobs.Job {
 	return job
 }
 
-func (f *fixture) errors(id int64) []inspect.AttemptError {
+func (f *fixture) errors(id int64) []inspect.AttemptEnd {
 	f.Helper()
 	list, err := inspect.New(f.client).Errors(f.ctx, id)
 	f.must(err)

@@ -129,7 +129,7 @@ func testDiscard(f *fixture) {
 }
 
 // wantError checks the one failed attempt of a job.
-func (f *fixture) wantError(id int64, cause jobs.Cause, message string) inspect.AttemptError {
+func (f *fixture) wantError(id int64, cause jobs.Cause, message string) inspect.AttemptEnd {
 	f.Helper()
 	list := f.errors(id)
 	if len(list) != 1 {

@@ -15,7 +15,7 @@ var searchTests = []test{
 	{"Text", testSearchText},
 	{"Bounds", testSearchBounds},
 	{"LargeJobs", testSearchLargeJobs},
-	{"LatestErrors", testLatestErrors},
+	{"LatestAttempts", testLatestAttempts},
 }
 
 // Text is found in each of the columns, in either case of ASCII letters and of no others, and literally: no character
@@ -139,14 +139,14 @@ func testSearchLargeJobs(f *fixture) {
 }
 
 // The latest errors of a job come first, page by page.
-func testLatestErrors(f *fixture) {
+func testLatestAttempts(f *fixture) {
 	id := f.enqueue("k", jobs.MaxAttempts(7))
 	f.drain(jobs.Config{}, on("k", func(_ context.Context, j jobs.Job) error {
 		return jobs.RetryIn(0, fmt.Errorf("attempt %d", j.Attempt))
 	}))
 	var attempts [][]int
 	for before := int64(0); ; {
-		list, next, err := inspect.New(f.client).LatestErrors(f.ctx, id, before, 3)
+		list, next, err := inspect.New(f.client).LatestAttempts(f.ctx, id, before, 3)
 		f.must(err)
 		var page []int
 		for _, e := range list {
@@ -163,8 +163,8 @@ func testLatestErrors(f *fixture) {
 	all, err := inspect.New(f.client).Errors(f.ctx, id)
 	f.must(err)
 	want(f, "all errors", len(all), 7)
-	_, _, err = inspect.New(f.client).LatestErrors(f.ctx, id, -1, 3)
+	_, _, err = inspect.New(f.client).LatestAttempts(f.ctx, id, -1, 3)
 	wantInvalid(f, "negative cursor", err)
-	_, _, err = inspect.New(f.client).LatestErrors(f.ctx, id, 0, inspect.MaxPage+1)
+	_, _, err = inspect.New(f.client).LatestAttempts(f.ctx, id, 0, inspect.MaxPage+1)
 	wantInvalid(f, "high limit", err)
 }

@@ -727,6 +727,16 @@ func (q counted) RecordExpiredJobs(ctx context.Context, arg db.RecordExpiredJobs
 	return q.own.RecordExpiredJobs(ctx, arg)
 }
 
+func (q counted) RecordHeldJobs(ctx context.Context, arg db.RecordHeldJobsParams) error {
+	q.note("RecordHeldJobs")
+	return q.own.RecordHeldJobs(ctx, arg)
+}
+
+func (q counted) RecordReleasedJobs(ctx context.Context, arg db.RecordReleasedJobsParams) error {
+	q.note("RecordReleasedJobs")
+	return q.own.RecordReleasedJobs(ctx, arg)
+}
+
 func (q counted) RecordStuckJobs(ctx context.Context, arg db.RecordStuckJobsParams) (int64, error) {
 	q.note("RecordStuckJobs")
 	return q.own.RecordStuckJobs(ctx, arg)
@@ -885,6 +895,11 @@ func (q counted) TakeSchedules(ctx context.Context, arg string) ([]db.Schedule, 
 func (q counted) TakeUniqueKey(ctx context.Context, arg db.TakeUniqueKeyParams) (int64, error) {
 	q.note("TakeUniqueKey")
 	return q.own.TakeUniqueKey(ctx, arg)
+}
+
+func (q counted) TrimJobAttempts(ctx context.Context, arg db.TrimJobAttemptsParams) error {
+	q.note("TrimJobAttempts")
+	return q.own.TrimJobAttempts(ctx, arg)
 }
 
 func (q counted) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobParams) (int64, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 // audit compares the database with the enqueued jobs and with the workers' journals, and returns the differences.
-func audit(ids []int64, all []jobs.Job, failures map[int64][]inspect.AttemptError, notes account) []string {
+func audit(ids []int64, all []jobs.Job, failures map[int64][]inspect.AttemptEnd, notes account) []string {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 

@@ -12,7 +12,7 @@ import (
 type scene struct {
 	ids      []int64
 	all      []jobs.Job
-	failures map[int64][]inspect.AttemptError
+	failures map[int64][]inspect.AttemptEnd
 	notes    account
 }
 
@@ -20,7 +20,7 @@ func newScene() *scene {
 	return &scene{
 		ids: []int64{1, 2},
 		all: []jobs.Job{{ID: 2, Status: jobs.StatusFailed, Attempt: 1}, {ID: 1, Status: jobs.StatusDone, Attempt: 2}},
-		failures: map[int64][]inspect.AttemptError{
+		failures: map[int64][]inspect.AttemptEnd{
 			1: {{Attempt: 1, Cause: jobs.CauseCrash}},
 			2: {{Attempt: 1, Cause: jobs.CauseError}},
 		},

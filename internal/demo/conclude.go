@@ -58,8 +58,8 @@ func (d *demo) list(ctx context.Context) ([]jobs.Job, error) {
 }
 
 // attemptErrors reads the failed attempts of every job that did not succeed at its first one.
-func (d *demo) attemptErrors(ctx context.Context, all []jobs.Job) (map[int64][]inspect.AttemptError, error) {
-	failures := map[int64][]inspect.AttemptError{}
+func (d *demo) attemptErrors(ctx context.Context, all []jobs.Job) (map[int64][]inspect.AttemptEnd, error) {
+	failures := map[int64][]inspect.AttemptEnd{}
 	for _, job := range all {
 		if job.Attempt == 1 && job.Status == jobs.StatusDone {
 			continue

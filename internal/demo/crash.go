@@ -10,7 +10,7 @@ import (
 )
 
 // printCrash prints, from the database alone, the fate of the killed worker's jobs.
-func printCrash(out io.Writer, lost *loss, all []jobs.Job, failures map[int64][]inspect.AttemptError) {
+func printCrash(out io.Writer, lost *loss, all []jobs.Job, failures map[int64][]inspect.AttemptEnd) {
 	fmt.Fprintln(out, "\nCrash")
 	if lost == nil {
 		fmt.Fprintln(out, "  no worker was caught holding jobs before all had ended; try a larger folder")

@@ -23,7 +23,7 @@ func (j *job) keysOf() valueKeys {
 }
 
 // keysOf returns the keys of an attempt's texts.
-func (e attemptError) keysOf() textKeys {
+func (e attemptEnd) keysOf() textKeys {
 	return textKeys{keyIf(e.Message != "", e.key), keyIf(e.Stack != "", e.key)}
 }
 
@@ -61,9 +61,9 @@ func (q *queue) rekey(plain bool) inspect.Rekeyed {
 		if changed {
 			done.Jobs++
 		}
-		for i, e := range j.errors {
+		for i, e := range j.attempts {
 			if e.Message != jobs.Forgotten && outdated(e.Message != "" || e.Stack != "", e.key) {
-				j.errors[i].key = q.key
+				j.attempts[i].key = q.key
 				done.Errors++
 			}
 		}
@@ -76,7 +76,7 @@ func (q *queue) keyView() (of map[int64]valueKeys, texts map[int64][]textKeys, s
 	of, texts, schedules = map[int64]valueKeys{}, map[int64][]textKeys{}, map[string]string{}
 	for _, j := range q.jobs {
 		of[j.ID] = j.keysOf()
-		for _, e := range j.errors {
+		for _, e := range j.attempts {
 			texts[j.ID] = append(texts[j.ID], e.keysOf())
 		}
 	}

@@ -19,7 +19,7 @@ func TestDifferences(t *testing.T) {
 			Jobs: map[int64]jobs.Job{
 				1: {ID: 1, Payload: json.RawMessage("{}"), Tags: []string{"a"}, RunAfter: at}, 2: {ID: 2, Timeout: time.Second},
 			},
-			Errors: map[int64][]inspect.AttemptError{1: {{Attempt: 1, Message: "bad"}}},
+			Errors: map[int64][]inspect.AttemptEnd{1: {{Attempt: 1, Message: "bad"}}},
 			Stats:  inspect.Stats{Jobs: map[jobs.Status]int64{jobs.StatusDone: 1}},
 		}
 	}

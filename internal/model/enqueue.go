@@ -140,7 +140,7 @@ func (q *queue) expire() int {
 		j.LastError = "not started by " + j.StartBy.Format("2006-01-02T15:04:05Z")
 		j.keys.LastError = ""
 		q.end(j, jobs.StatusCancelled)
-		j.errors = append(j.errors, attemptError{AttemptError: inspect.AttemptError{
+		j.attempts = append(j.attempts, attemptEnd{AttemptEnd: inspect.AttemptEnd{
 			Attempt: j.Attempt, Cause: jobs.CauseExpired, Message: j.LastError, EndedAt: q.now,
 		}})
 	}

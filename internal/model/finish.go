@@ -84,7 +84,7 @@ const (
 type outcome struct {
 	fate    fate
 	delay   time.Duration // of retried and snoozed
-	cause   jobs.Cause    // when not empty, the attempt is listed among the job's errors
+	cause   jobs.Cause    // of a failure
 	message string
 	stack   string
 }
@@ -96,14 +96,10 @@ func (q *queue) record(f fence, o outcome) (fate, bool) {
 	if j == nil {
 		return "", false
 	}
-	if o.cause != "" {
-		j.errors = append(j.errors, attemptError{worker: f.worker, key: q.key, AttemptError: inspect.AttemptError{
-			Attempt: j.Attempt, Cause: o.cause, Message: o.message, Stack: o.stack, StartedAt: j.StartedAt, EndedAt: q.now,
-		}})
-	}
 	if !j.CancelRequested.IsZero() {
 		o.fate = cancelled
 	}
+	q.note(j, o, j.StartedAt)
 	status := jobs.StatusPending
 	if o.delay > 0 {
 		status = jobs.StatusScheduled
@@ -130,6 +126,16 @@ func (q *queue) record(f fence, o outcome) (fate, bool) {
 	return o.fate, true
 }
 
+// note lists the attempt of a running job among those that have ended.
+func (q *queue) note(j *job, o outcome, startedAt time.Time) {
+	if o.cause == "" {
+		o.cause = jobs.Cause(o.fate) // the words are the same
+	}
+	j.attempts = append(j.attempts, attemptEnd{worker: j.WorkerID, key: q.key, AttemptEnd: inspect.AttemptEnd{
+		Attempt: j.Attempt, Cause: o.cause, Message: o.message, Stack: o.stack, StartedAt: startedAt, EndedAt: q.now,
+	}})
+}
+
 // giveBack makes jobs pending whose handlers were not called: the attempts do not count, and the jobs must still start in time.
 func (q *queue) giveBack(fences []fence) {
 	for _, f := range fences {
@@ -137,9 +143,11 @@ func (q *queue) giveBack(fences []fence) {
 		case j == nil:
 		case !j.CancelRequested.IsZero():
 			j.LastError = ""
+			q.note(j, outcome{fate: cancelled}, time.Time{})
 			q.end(j, jobs.StatusCancelled)
 		default:
 			j.Uncounted++
+			q.note(j, outcome{fate: released}, time.Time{})
 			q.again(j, jobs.StatusPending)
 		}
 	}

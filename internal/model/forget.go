@@ -47,8 +47,11 @@ func (j *job) erase() bool {
 	changed := !j.isForgotten() || j.Metadata != nil || j.Tags != nil || j.Progress != nil || j.Result != nil || j.LastError != ""
 	j.Payload, j.keys = json.RawMessage(forgotten), valueKeys{}
 	j.Metadata, j.Tags, j.Progress, j.Result, j.LastError = nil, nil, nil, nil, ""
-	for i := range j.errors {
-		j.errors[i].Message, j.errors[i].Stack, j.errors[i].key = jobs.Forgotten, "", ""
+	for i, e := range j.attempts {
+		if e.Message == "" && e.Stack == "" {
+			continue
+		}
+		j.attempts[i].Message, j.attempts[i].Stack, j.attempts[i].key = jobs.Forgotten, "", ""
 	}
 	return changed
 }

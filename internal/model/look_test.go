@@ -14,7 +14,7 @@ const page = 10
 
 // look reads the public API's view, with the model's ids.
 func (e *engine) look(ctx context.Context) (view, error) {
-	v := view{Jobs: map[int64]jobs.Job{}, Errors: map[int64][]inspect.AttemptError{}}
+	v := view{Jobs: map[int64]jobs.Job{}, Errors: map[int64][]inspect.AttemptEnd{}}
 	for _, part := range []func(context.Context, *view) error{e.lookAtJobs, e.lookAtStats, e.lookAtFailed, e.lookAtWorkers, e.lookAtSchedules, e.lookAtRules, e.lookAtKeys} {
 		if err := part(ctx, &v); err != nil {
 			return v, err
@@ -103,7 +103,7 @@ func (e *engine) allJobs(ctx context.Context) ([]jobs.Job, error) {
 }
 
 // errorsOf also reads the job by itself: that must equal the list's entry.
-func (e *engine) errorsOf(ctx context.Context, listed jobs.Job) ([]inspect.AttemptError, error) {
+func (e *engine) errorsOf(ctx context.Context, listed jobs.Job) ([]inspect.AttemptEnd, error) {
 	one, err := e.client.Get(ctx, listed.ID)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (e *engine) errorsOf(ctx context.Context, listed jobs.Job) ([]inspect.Attem
 	if faults := differences(one, listed); faults != nil {
 		return nil, fmt.Errorf("Get and List differ for job %d: %v", e.jobs.from(listed.ID), faults)
 	}
-	list, err := inspect.New(e.client).Errors(ctx, listed.ID)
+	list, err := inspect.New(e.client).Attempts(ctx, listed.ID)
 	for i := range list {
 		if strings.HasPrefix(list[i].Stack, "goroutine ") {
 			list[i].Stack = aStack

@@ -27,16 +27,16 @@ type queue struct {
 	lastWorker int64
 }
 
-// job is a row as people see it, with its failed attempts in order.
+// job is a row as people see it, with its attempts that have ended otherwise than well, in order.
 type job struct {
 	jobs.Job
-	keys   valueKeys
-	errors []attemptError
+	keys     valueKeys
+	attempts []attemptEnd
 }
 
-// attemptError is separate from the public view, because that shows the worker's name while its row is kept.
-type attemptError struct {
-	inspect.AttemptError
+// attemptEnd is separate from the public view, because that shows the worker's name while its row is kept.
+type attemptEnd struct {
+	inspect.AttemptEnd
 	worker int64
 	key    string // that its texts are encrypted with; empty for none
 }
@@ -58,7 +58,7 @@ func (q *queue) clone() *queue {
 	c.jobs = make([]*job, len(q.jobs))
 	for i, j := range q.jobs {
 		copied := *j
-		copied.errors = slices.Clone(j.errors)
+		copied.attempts = slices.Clone(j.attempts)
 		c.jobs[i] = &copied
 	}
 	c.workers = make([]*worker, len(q.workers))

@@ -47,7 +47,7 @@ func (q *queue) rescue(r rescue) {
 }
 
 // noteStuck lists the attempt among the job's errors: as lost when the process may live, as a crash when it does not.
-func (q *queue) noteStuck(j *job) attemptError {
+func (q *queue) noteStuck(j *job) attemptEnd {
 	name, cause, text := "unknown", jobs.CauseCrash, "the process ended: worker "
 	if w := q.worker(j.WorkerID); w != nil {
 		name = w.Name
@@ -58,10 +58,10 @@ func (q *queue) noteStuck(j *job) attemptError {
 			cause, text = jobs.CauseLost, "the lease ran out: worker "
 		}
 	}
-	e := attemptError{worker: j.WorkerID, AttemptError: inspect.AttemptError{
+	e := attemptEnd{worker: j.WorkerID, AttemptEnd: inspect.AttemptEnd{
 		Attempt: j.Attempt, Cause: cause, Message: text + name, StartedAt: j.StartedAt, EndedAt: q.now,
 	}}
-	j.errors = append(j.errors, e)
+	j.attempts = append(j.attempts, e)
 	return e
 }
 

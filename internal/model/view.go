@@ -15,8 +15,8 @@ import (
 type view struct {
 	Order   []int64 // of the jobs: newest first
 	Jobs    map[int64]jobs.Job
-	Errors  map[int64][]inspect.AttemptError // of each job
-	Failed  []int64                          // ids, the latest first
+	Errors  map[int64][]inspect.AttemptEnd // of each job
+	Failed  []int64                        // ids, the latest first
 	Report  []inspect.FailedGroup
 	Stats   inspect.Stats
 	Queues  []inspect.QueueInfo
@@ -34,7 +34,7 @@ type view struct {
 
 func (q *queue) view() view {
 	v := view{
-		Jobs: map[int64]jobs.Job{}, Errors: map[int64][]inspect.AttemptError{}, Report: q.report(inspect.FailedFilter{}), Stats: q.stats(),
+		Jobs: map[int64]jobs.Job{}, Errors: map[int64][]inspect.AttemptEnd{}, Report: q.report(inspect.FailedFilter{}), Stats: q.stats(),
 		Queues: q.queues(), Workers: q.workerInfos(), Retentions: q.retentions(),
 	}
 	v.Schedules, v.Ticks = q.scheduleInfos()
@@ -50,13 +50,13 @@ func (q *queue) view() view {
 	return v
 }
 
-func (q *queue) errorsOf(j *job) []inspect.AttemptError {
-	var list []inspect.AttemptError
-	for _, e := range j.errors {
+func (q *queue) errorsOf(j *job) []inspect.AttemptEnd {
+	var list []inspect.AttemptEnd
+	for _, e := range j.attempts {
 		if w := q.worker(e.worker); w != nil {
 			e.Worker, e.Host = w.Name, w.Host
 		}
-		list = append(list, e.AttemptError)
+		list = append(list, e.AttemptEnd)
 	}
 	return list
 }
@@ -95,8 +95,10 @@ func (q *queue) report(f inspect.FailedFilter) []inspect.FailedGroup {
 		list = append(list, *g)
 	}
 	for i := range list {
-		if errors := q.job(list[i].ExampleID).errors; len(errors) > 0 {
-			list[i].Cause = errors[len(errors)-1].Cause
+		for _, e := range q.job(list[i].ExampleID).attempts {
+			if e.Cause.Failed() {
+				list[i].Cause = e.Cause
+			}
 		}
 	}
 	slices.SortFunc(list, frequent)

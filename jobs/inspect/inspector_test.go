@@ -27,9 +27,9 @@ func TestUnrecorded(t *testing.T) {
 		{4, 6, []int{3, 5}, ranges{{4, 4}, {6, 6}}},
 		{1, 3, []int{0, 2}, ranges{{1, 1}, {3, 3}}},
 	} {
-		var list []inspect.AttemptError
+		var list []inspect.AttemptEnd
 		for _, n := range test.errors {
-			list = append(list, inspect.AttemptError{Attempt: n})
+			list = append(list, inspect.AttemptEnd{Attempt: n})
 		}
 		if have := inspect.Unrecorded(test.first, test.last, list); !slices.Equal(have, test.want) {
 			t.Errorf("%+v: %v", test, have)

@@ -35,7 +35,7 @@ func (s Status) Final() bool {
 	return s == StatusDone || s == StatusFailed || s == StatusCancelled
 }
 
-// Cause is why an attempt did not end well.
+// Cause is why an attempt did not end well, or how one ended that did not fail.
 type Cause string
 
 const (
@@ -46,4 +46,14 @@ const (
 	CauseCrash   Cause = "crash"   // the worker's process ended
 	CauseLost    Cause = "lost"    // the lease ran out although the process may live
 	CauseExpired Cause = "expired" // no worker had started the job by the time that StartBy gave
+
+	// These attempts did not fail.
+	CauseSnoozed   Cause = "snoozed"   // the handler put the job off
+	CauseReleased  Cause = "released"  // the worker stopped, or gave the job back without having begun
+	CauseCancelled Cause = "cancelled" // the handler, or a person, ended the job
 )
+
+// Failed reports whether the attempt failed: it was neither snoozed nor released nor cancelled.
+func (c Cause) Failed() bool {
+	return c != CauseSnoozed && c != CauseReleased && c != CauseCancelled
+}

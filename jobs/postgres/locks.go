@@ -18,6 +18,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 )
 
 // settling is how long after a start or a crash of the server a free lock says nothing about a worker of before: each worker
@@ -249,7 +250,7 @@ func (s *backend) LeaveGoodbye(key string, worker int64) error {
 	now := core.Micros(s.Now())
 	return f.(*farewell).send(func(out *sender) error {
 		q := s.querier(out, false)
-		_, err := q.ReleaseHeldJobs(context.Background(), db.ReleaseHeldJobsParams{Now: now, WorkerID: worker})
+		_, err := lifecycle.ReleaseHeld(context.Background(), q, now, worker)
 		if err == nil {
 			_, err = q.EndWorker(context.Background(), db.EndWorkerParams{Now: now, EndReason: core.EndStopped, ID: worker})
 		}

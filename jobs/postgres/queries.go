@@ -935,6 +935,14 @@ func (q queries) RecordExpiredJobs(ctx context.Context, arg db.RecordExpiredJobs
 	return q.own.RecordExpiredJobs(ctx, dbpostgres.RecordExpiredJobsParams(arg))
 }
 
+func (q queries) RecordHeldJobs(ctx context.Context, arg db.RecordHeldJobsParams) error {
+	return q.own.RecordHeldJobs(ctx, dbpostgres.RecordHeldJobsParams(arg))
+}
+
+func (q queries) RecordReleasedJobs(ctx context.Context, arg db.RecordReleasedJobsParams) error {
+	return q.own.RecordReleasedJobs(ctx, dbpostgres.RecordReleasedJobsParams(arg))
+}
+
 func (q queries) RecordStuckJobs(ctx context.Context, arg db.RecordStuckJobsParams) (int64, error) {
 	return q.own.RecordStuckJobs(ctx, dbpostgres.RecordStuckJobsParams(arg))
 }
@@ -1093,6 +1101,10 @@ func (q queries) TakeSchedules(ctx context.Context, arg string) ([]db.Schedule, 
 
 func (q queries) TakeUniqueKey(ctx context.Context, arg db.TakeUniqueKeyParams) (int64, error) {
 	return q.own.TakeUniqueKey(ctx, dbpostgres.TakeUniqueKeyParams(arg))
+}
+
+func (q queries) TrimJobAttempts(ctx context.Context, arg db.TrimJobAttemptsParams) error {
+	return q.own.TrimJobAttempts(ctx, dbpostgres.TrimJobAttemptsParams(arg))
 }
 
 func (q queries) UpdateWaitingJob(ctx context.Context, arg db.UpdateWaitingJobParams) (int64, error) {

@@ -57,10 +57,16 @@ WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: AddJobError :exec
--- AddJobError records an attempt that did not end well.
+-- AddJobError records an attempt that did not end well, or that was snoozed, released or cancelled.
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
 VALUES (CAST(@job_id AS BIGINT), CAST(@attempt AS BIGINT), CAST(@worker_id AS BIGINT), CAST(@started_at AS BIGINT),
         CAST(@ended_at AS BIGINT), CAST(@cause AS TEXT), CAST(@message AS TEXT), CAST(@stack AS TEXT));
+
+-- name: TrimJobAttempts :exec
+-- TrimJobAttempts removes the rows of a job's attempts that did not fail, of those from one to another.
+DELETE FROM sqluice_job_errors
+WHERE job_id = CAST(@job_id AS BIGINT) AND attempt BETWEEN CAST(@first AS BIGINT) AND CAST(@last AS BIGINT)
+  AND cause IN ('snoozed', 'released', 'cancelled');
 
 -- name: GetJobFence :one
 -- GetJobFence tells who holds, or held, a job: what a holder reads to learn the outcome of a write it is unsure of.

@@ -23,7 +23,8 @@ ORDER BY j.finished_at DESC, j.id DESC LIMIT CAST(@n AS BIGINT);
 -- the latest. With a kind it looks at those of that kind. looked_at is how many jobs are in all groups. cause is that of the
 -- example's last attempt that did not end well, and empty when there is none.
 SELECT g.kind, g.error, g.jobs, g.first_seen, g.last_seen, g.example_id, g.looked_at, CAST(COALESCE((
-           SELECT e.cause FROM sqluice_job_errors AS e WHERE e.job_id = g.example_id ORDER BY e.attempt DESC, e.id DESC LIMIT 1
+           SELECT e.cause FROM sqluice_job_errors AS e
+           WHERE e.job_id = g.example_id AND e.cause NOT IN ('snoozed', 'released', 'cancelled') ORDER BY e.attempt DESC, e.id DESC LIMIT 1
        ), '') AS TEXT) AS cause
 FROM (
     SELECT f.kind, CAST(f.error AS TEXT) AS error, CAST(COUNT(*) AS BIGINT) AS jobs,
@@ -46,7 +47,7 @@ FROM (
 ORDER BY g.jobs DESC, g.last_seen DESC, g.example_id DESC;
 
 -- name: ListJobErrors :many
--- ListJobErrors lists the latest attempts of a job that did not end well, before an error, the latest first.
+-- ListJobErrors lists the latest attempts of a job of which there is a row, before one, the latest first.
 SELECT e.id, e.attempt, CAST(COALESCE(e.worker_id, 0) AS BIGINT) AS worker_id,
        CAST(COALESCE(w.name, '') AS TEXT) AS worker, CAST(COALESCE(w.host, '') AS TEXT) AS host,
        CAST(COALESCE(e.started_at, 0) AS BIGINT) AS started_at, e.ended_at, e.cause, e.message, e.stack

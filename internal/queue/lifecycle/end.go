@@ -5,6 +5,7 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/cipher"
+	"github.com/sqluice/sqluice/internal/queue/core"
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
@@ -56,7 +57,7 @@ type End struct {
 	Job       *jobtype.Job // as it was claimed: its id, attempt and worker are the fence
 	Fate      Fate
 	Delay     time.Duration // of FateRetry and FateSnooze
-	Cause     jobtype.Cause // when not empty, the attempt gets a row in sqluice_job_errors
+	Cause     jobtype.Cause // of an attempt that failed, or of a job that was claimed too late
 	Message   string
 	Output    *Output // of the program that failed; joined to Message when the end is recorded
 	Stack     string
@@ -65,10 +66,33 @@ type End struct {
 	Completed bool           // CompleteTx ran in the attempt
 	Cipher    *cipher.Cipher // encrypts the texts and the result when they are recorded; nil for none
 	encrypted bool           // they are
+	unbegun   bool           // the handler was not called
 	Drop      bool           // the job's row is removed when the attempt ends well: its kind keeps nothing
 
 	// Recorded is what Finish recorded: another process may have cancelled the job or claimed it.
 	Recorded Fate
+}
+
+// recordedCause is the cause of the attempt's row in sqluice_job_errors.
+func (e *End) recordedCause() jobtype.Cause {
+	switch {
+	case e.Cause != "":
+		return e.Cause
+	case e.Recorded == FateCancel:
+		return jobtype.CauseCancelled
+	case e.Recorded == FateSnooze && !e.unbegun:
+		return jobtype.CauseSnoozed
+	default:
+		return jobtype.CauseReleased
+	}
+}
+
+// startedAt is when the attempt began, in microseconds; 0 if it did not.
+func (e *End) startedAt() int64 {
+	if e.unbegun || e.Fate == FateReturn {
+		return 0
+	}
+	return core.Micros(e.Job.StartedAt)
 }
 
 // isIn reports whether a job's row has the fence of the attempt.

@@ -73,9 +73,18 @@ func Return(ctx context.Context, q db.Querier, now time.Time, ends []*End, left 
 	return f.returned(ctx, all)
 }
 
-// Snooze writes one attempt's FateSnooze. It does nothing when the lease was lost.
+// ReleaseHeld gives all jobs back that a worker held which said that it stops, and returns how many: it could not record their ends.
+func ReleaseHeld(ctx context.Context, q db.Querier, now, worker int64) (int64, error) {
+	if err := q.RecordHeldJobs(ctx, db.RecordHeldJobsParams{Now: now, WorkerID: worker}); err != nil {
+		return 0, err
+	}
+	return q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: now, WorkerID: worker})
+}
+
+// Snooze writes the FateSnooze of one attempt whose handler was not called. It does nothing when the lease was lost.
 func Snooze(ctx context.Context, q db.Querier, now time.Time, e *End, left Left) error {
 	f := finisher{q: q, now: now, left: left}
+	e.Recorded, e.unbegun = e.Fate, true
 	_, err := f.other(ctx, e)
 	return err
 }
@@ -176,9 +185,17 @@ func (f *finisher) dropAll(ctx context.Context, all groups) error {
 // returned releases jobs whose handlers were not called.
 func (f *finisher) returned(ctx context.Context, all groups) error {
 	for h, group := range all {
-		n, err := f.q.ReleaseJobs(ctx, db.ReleaseJobsParams{Now: core.Micros(f.now), WorkerID: h.worker, Attempt: h.attempt, Ids: core.JSONIDs(ids(group))})
+		release := db.ReleaseJobsParams{Now: core.Micros(f.now), WorkerID: h.worker, Attempt: h.attempt, Ids: core.JSONIDs(ids(group))}
+		err := f.q.RecordReleasedJobs(ctx, db.RecordReleasedJobsParams(release))
+		if err != nil {
+			return err
+		}
+		n, err := f.q.ReleaseJobs(ctx, release)
+		if err == nil {
+			err = f.trimAll(ctx, group)
+		}
 		if err == nil && n < int64(len(group)) {
-			err = f.cancelReturned(ctx, h, group)
+			err = f.cancelReturned(ctx, group)
 		}
 		if err != nil {
 			return err
@@ -187,15 +204,21 @@ func (f *finisher) returned(ctx context.Context, all groups) error {
 	return nil
 }
 
-// cancelReturned cancels those of a group whose cancellation a caller has requested meanwhile: they were not released.
-func (f *finisher) cancelReturned(ctx context.Context, h holder, group []*End) error {
+// trimAll removes old rows of attempts that did not fail, of each job of a group.
+func (f *finisher) trimAll(ctx context.Context, group []*End) error {
 	for _, e := range group {
-		n, err := f.q.CancelRequestedJob(ctx, db.CancelRequestedJobParams{Now: core.Micros(f.now), ID: e.Job.ID, Attempt: h.attempt, WorkerID: h.worker})
-		if err != nil {
+		if err := f.trim(ctx, e, jobtype.CauseReleased); err != nil {
 			return err
 		}
-		if n > 0 {
-			f.left.Ended(e.Job.Queue, e.Job.Kind, e.Job.UniqueKey, jobtype.StatusCancelled)
+	}
+	return nil
+}
+
+// cancelReturned cancels those of a group whose cancellation a caller has requested meanwhile: they were not released.
+func (f *finisher) cancelReturned(ctx context.Context, group []*End) error {
+	for _, e := range group {
+		if _, err := f.cancelRequested(ctx, e); err != nil {
+			return err
 		}
 	}
 	return nil

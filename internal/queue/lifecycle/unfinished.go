@@ -78,13 +78,27 @@ func (f *finisher) dueAfter(delay time.Duration) int64 {
 	return core.Micros(at)
 }
 
-// addError records an attempt that did not end well; being snoozed or given back is no error.
+// KeptAttempts is for how many further attempts the end of one stays recorded that did not fail.
+const KeptAttempts = 100
+
+// addError records an attempt that has ended otherwise than well. Of those that did not fail a job can have any number: earlier ones go.
 func (f *finisher) addError(ctx context.Context, e *End) error {
-	if e.Cause == "" {
-		return nil
+	cause := e.recordedCause()
+	if err := f.trim(ctx, e, cause); err != nil {
+		return err
 	}
 	return f.q.AddJobError(ctx, db.AddJobErrorParams{
-		JobID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID, StartedAt: core.Micros(e.Job.StartedAt),
-		EndedAt: core.Micros(f.now), Cause: string(e.Cause), Message: e.Message, Stack: e.Stack,
+		JobID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID, StartedAt: e.startedAt(),
+		EndedAt: core.Micros(f.now), Cause: string(cause), Message: e.Message, Stack: e.Stack,
 	})
+}
+
+// trim removes the rows of a job's attempts that did not fail and have become old with this one. It looks back twice as far, for those
+// that were left when an attempt in between failed.
+func (f *finisher) trim(ctx context.Context, e *End, cause jobtype.Cause) error {
+	last := int64(e.Job.Attempt) - KeptAttempts
+	if cause.Failed() || last <= 0 {
+		return nil
+	}
+	return f.q.TrimJobAttempts(ctx, db.TrimJobAttemptsParams{JobID: e.Job.ID, First: last - KeptAttempts, Last: last})
 }

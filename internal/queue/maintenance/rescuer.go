@@ -223,8 +223,7 @@ func (r *Rescuer) reset(ctx context.Context, q db.Querier, failAll bool, before 
 			return done, err
 		}
 		if end.EndReason == core.EndStopped && ids == "" { // otherwise the database may refuse some of them
-			done.released, err = q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: now, WorkerID: end.ID})
-			if err != nil {
+			if done.released, err = lifecycle.ReleaseHeld(ctx, q, now, end.ID); err != nil {
 				return done, err
 			}
 		}

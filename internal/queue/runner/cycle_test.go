@@ -135,3 +135,5 @@ func (q *snoozing) SnoozeJob(context.Context, db.SnoozeJobParams) (int64, error)
 	q.jobs++
 	return 1, nil
 }
+
+func (q *snoozing) AddJobError(context.Context, db.AddJobErrorParams) error { return nil }

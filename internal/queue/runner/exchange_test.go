@@ -22,6 +22,8 @@ func (*cancelling) ClaimJobs(context.Context, db.ClaimJobsParams) ([]db.ClaimJob
 	}, nil
 }
 
+func (*cancelling) AddJobError(context.Context, db.AddJobErrorParams) error { return nil }
+
 func (*cancelling) CancelRequestedJob(context.Context, db.CancelRequestedJobParams) (int64, error) {
 	return 1, nil
 }

@@ -30,7 +30,7 @@ ALTER TABLE sqluice_jobs ADD COLUMN max_attempts sqluice_attempts NOT NULL DEFAU
 ALTER TABLE sqluice_jobs ADD COLUMN timeout sqluice_timeout NOT NULL DEFAULT 0;
 ALTER TABLE sqluice_jobs ADD COLUMN last_error sqluice_text;
 
--- One row for every attempt that did not end well.
+-- One row for every attempt that did not end well, and for the latest ones that were snoozed, released or cancelled.
 CREATE TABLE sqluice_job_errors (
     id         BIGINT GENERATED ALWAYS AS IDENTITY (MAXVALUE 9007199254740991) PRIMARY KEY,
     job_id     sqluice_id    NOT NULL,
@@ -38,7 +38,7 @@ CREATE TABLE sqluice_job_errors (
     worker_id  sqluice_id,
     started_at sqluice_time,
     ended_at   sqluice_time  NOT NULL,
-    cause      TEXT          NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired')),
+    cause      TEXT          NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired', 'snoozed', 'released', 'cancelled')),
     message    sqluice_text  NOT NULL,
     stack      sqluice_text  NOT NULL DEFAULT ''
 );

@@ -23,7 +23,7 @@ ALTER TABLE sqluice_jobs ADD COLUMN timeout INTEGER NOT NULL DEFAULT 0
     CONSTRAINT timeout_is_in_microseconds CHECK (timeout = 0 OR timeout BETWEEN 1000 AND 9223372036854775);
 ALTER TABLE sqluice_jobs ADD COLUMN last_error TEXT CHECK (last_error IS NULL OR instr(last_error, char(0)) = 0 AND length(CAST(last_error AS BLOB)) <= 1048576);
 
--- One row for every attempt that did not end well.
+-- One row for every attempt that did not end well, and for the latest ones that were snoozed, released or cancelled.
 CREATE TABLE sqluice_job_errors (
     id         INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 9007199254740991),
     job_id     INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),
@@ -31,7 +31,7 @@ CREATE TABLE sqluice_job_errors (
     worker_id  INTEGER CHECK (worker_id BETWEEN 1 AND 9007199254740991),
     started_at INTEGER CONSTRAINT started_at_is_in_unix_microseconds CHECK (started_at BETWEEN 100000000000000 AND 253402300799999999 OR started_at = 0),
     ended_at   INTEGER NOT NULL CONSTRAINT ended_at_is_in_unix_microseconds CHECK (ended_at BETWEEN 100000000000000 AND 253402300799999999 OR ended_at = 0),
-    cause      TEXT    NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired')),
+    cause      TEXT    NOT NULL CHECK (cause IN ('error', 'panic', 'timeout', 'decode', 'crash', 'lost', 'expired', 'snoozed', 'released', 'cancelled')),
     message    TEXT    NOT NULL CHECK (instr(message, char(0)) = 0 AND length(CAST(message AS BLOB)) <= 1048576),
     stack      TEXT    NOT NULL DEFAULT '' CHECK (instr(stack, char(0)) = 0 AND length(CAST(stack AS BLOB)) <= 1048576)
 ) STRICT;

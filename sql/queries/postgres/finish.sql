@@ -26,6 +26,17 @@ FROM jsonb_array_elements(CAST(CAST(@items AS TEXT) AS jsonb)) AS e (value)
 WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = CAST(@worker_id AS BIGINT)
   AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT);
 
+-- name: RecordReleasedJobs :exec
+-- RecordReleasedJobs notes the end of the attempts that ReleaseJobs then gives back, in the same transaction. They were not begun.
+INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, ended_at, cause, message)
+SELECT l.id, l.attempt, l.worker_id, CAST(@now AS BIGINT), 'released', '' FROM (
+    SELECT j.id, j.attempt, j.worker_id FROM sqluice_jobs AS j
+    WHERE COALESCE(j.status, '') = 'running' AND j.cancel_requested_at IS NULL
+      AND COALESCE(j.worker_id, 0) = CAST(@worker_id AS BIGINT) AND j.attempt = CAST(@attempt AS BIGINT)
+      AND j.id = ANY (CAST((
+        SELECT CAST(translate(CAST(@ids AS TEXT), '[]', '{}') AS BIGINT[]) /* a SELECT, so that it is evaluated once */
+      ) AS BIGINT[])) ORDER BY j.id FOR NO KEY UPDATE) AS l;
+
 -- name: ReleaseJobs :execrows
 -- ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
 -- all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.

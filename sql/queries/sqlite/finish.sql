@@ -24,6 +24,14 @@ WHERE j.status = 'running' AND j.worker_id = e.worker_id AND j.attempt = e.value
 ON CONFLICT (id) DO UPDATE SET status = 'done', result = excluded.result, lease_until = NULL,
     finished_at = excluded.created_at, updated_at = excluded.created_at;
 
+-- name: RecordReleasedJobs :exec
+-- RecordReleasedJobs notes the end of the attempts that ReleaseJobs then gives back, in the same transaction. They were not begun.
+INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, ended_at, cause, message)
+SELECT j.id, j.attempt, j.worker_id, CAST(@now AS BIGINT), 'released', '' FROM sqluice_jobs AS j
+WHERE j.status = 'running' AND j.cancel_requested_at IS NULL
+  AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.attempt = CAST(@attempt AS BIGINT)
+  AND j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
+
 -- name: ReleaseJobs :execrows
 -- ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
 -- all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.

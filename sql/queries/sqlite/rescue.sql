@@ -1,3 +1,9 @@
+-- name: RecordHeldJobs :exec
+-- RecordHeldJobs notes the end of the attempts of the jobs that ReleaseHeldJobs then gives back, in the same transaction.
+INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
+SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(@now AS BIGINT), 'released', '' FROM sqluice_jobs AS j
+WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.cancel_requested_at IS NULL;
+
 -- name: RecordStuckJobs :execrows
 -- RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 -- lease is over, or when its worker stopped and could not record it. It opens a rescue: the statements after it act on the rows it left, in the same transaction.

@@ -11,18 +11,19 @@ import (
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/cipher"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/jobs"
 )
 
-// AttemptError is an attempt that did not end well.
-type AttemptError struct {
-	Attempt   int        `json:"attempt"`
+// AttemptEnd is an attempt that did not end well, or that was snoozed, released or cancelled.
+type AttemptEnd struct {
+	Attempt   int        `json:"attempt"` // 0 for the end of a job that was never claimed
 	Cause     jobs.Cause `json:"cause"`
 	Message   string     `json:"message"`
 	Stack     string     `json:"stack,omitempty"`
 	Worker    string     `json:"worker,omitempty"`
-	Host      string     `json:"host,omitempty"` // of the worker
-	StartedAt time.Time  `json:"started_at,omitzero"`
+	Host      string     `json:"host,omitempty"`      // of the worker
+	StartedAt time.Time  `json:"started_at,omitzero"` // zero for an attempt that was not begun
 	EndedAt   time.Time  `json:"ended_at"`
 }
 
@@ -36,7 +37,7 @@ type Attempt struct {
 }
 
 // LastAttempt returns the attempt that runs, or the one in which a job ended, and its worker; nil if the job waits or ended without
-// running. [Inspector.Errors] has the attempts that failed.
+// running. [Inspector.Attempts] has those before it.
 func (in *Inspector) LastAttempt(ctx context.Context, job jobs.Job) (*Attempt, error) {
 	if job.WorkerID == 0 || job.Attempt == 0 {
 		return nil, nil
@@ -62,11 +63,11 @@ type AttemptRange struct {
 	Last  int `json:"last"`
 }
 
-// Unrecorded returns the attempts of a job, from first to last, that are none of its errors, which are in order. If they have ended,
-// nothing is recorded of them: they were snoozed or released, or ended as the job was cancelled and retried after that.
-func Unrecorded(first, last int, errors []AttemptError) []AttemptRange {
+// Unrecorded returns the attempts of a job, from first to last, that are none of ends, which are in order. If they have ended, nothing is
+// recorded of them: they did not fail, and were followed by more than [KeptAttempts] others.
+func Unrecorded(first, last int, ends []AttemptEnd) []AttemptRange {
 	var list []AttemptRange
-	for _, e := range errors {
+	for _, e := range ends {
 		if e.Attempt > first {
 			list = append(list, AttemptRange{first, min(e.Attempt-1, last)})
 		}
@@ -81,10 +82,35 @@ func Unrecorded(first, last int, errors []AttemptError) []AttemptRange {
 }
 
 // Errors returns the attempts of a job that did not end well, in order; none for an unknown id.
-func (in *Inspector) Errors(ctx context.Context, id int64) ([]AttemptError, error) {
-	var all []AttemptError
+func (in *Inspector) Errors(ctx context.Context, id int64) ([]AttemptEnd, error) {
+	all, err := in.Attempts(ctx, id)
+	failed, _ := ByOutcome(all)
+	return failed, err
+}
+
+// ByOutcome divides attempts into those that failed and the others.
+func ByOutcome(ends []AttemptEnd) (failed, others []AttemptEnd) {
+	failed = []AttemptEnd{}
+	for _, e := range ends {
+		if e.Cause.Failed() {
+			failed = append(failed, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	return failed, others
+}
+
+// KeptAttempts is for how many further attempts the end of one stays recorded that did not fail. A job that looks for something again
+// and again has any number of them.
+const KeptAttempts = lifecycle.KeptAttempts
+
+// Attempts returns the attempts of a job that have ended otherwise than well, in order; none for an unknown id: those of
+// [Inspector.Errors], and of the latest [KeptAttempts] those that were snoozed, released or cancelled.
+func (in *Inspector) Attempts(ctx context.Context, id int64) ([]AttemptEnd, error) {
+	var all []AttemptEnd
 	for before := int64(0); ; {
-		list, next, err := in.LatestErrors(ctx, id, before, MaxPage)
+		list, next, err := in.LatestAttempts(ctx, id, before, MaxPage)
 		if err != nil {
 			return nil, err
 		}
@@ -96,10 +122,9 @@ func (in *Inspector) Errors(ctx context.Context, id int64) ([]AttemptError, erro
 	}
 }
 
-// LatestErrors returns the latest attempts of a job that did not end well, in order, and at most limit of them; none for an
-// unknown id. before is 0 for the first call. next is the before of the call that returns the attempts before these, and 0
+// LatestAttempts returns the latest of [Inspector.Attempts], in order, and at most limit of them; none for an unknown id. before is 0 for the first call. next is the before of the call that returns the attempts before these, and 0
 // when there are none.
-func (in *Inspector) LatestErrors(ctx context.Context, id, before int64, limit int) (list []AttemptError, next int64, err error) {
+func (in *Inspector) LatestAttempts(ctx context.Context, id, before int64, limit int) (list []AttemptEnd, next int64, err error) {
 	params := db.ListJobErrorsParams{JobID: id, BeforeID: before}
 	if params.N, err = pageSize(limit); err == nil {
 		err = checkCursor("cursor", before)
@@ -120,16 +145,16 @@ func (in *Inspector) LatestErrors(ctx context.Context, id, before int64, limit i
 		})
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("list errors of job %d: %w", id, err)
+		return nil, 0, fmt.Errorf("list attempts of job %d: %w", id, err)
 	}
 	if len(rows) > 0 && int64(len(rows)) == params.N {
 		next = rows[len(rows)-1].ID
 	}
 	slices.Reverse(rows)
 	view := in.view()
-	list = make([]AttemptError, len(rows))
+	list = make([]AttemptEnd, len(rows))
 	for i, r := range rows {
-		list[i] = AttemptError{
+		list[i] = AttemptEnd{
 			Attempt: int(r.Attempt), Cause: jobs.Cause(r.Cause), Message: view.Text(subject.Kind, cipher.Error, r.Message),
 			Stack: view.Text(subject.Kind, cipher.Stack, r.Stack), Worker: r.Worker, Host: r.Host,
 			StartedAt: core.Time(r.StartedAt), EndedAt: core.Time(r.EndedAt),
