@@ -16,7 +16,6 @@ type jobView struct {
 	detail
 	Why     []inspect.Finding // why it does not run
 	Changes []jobAction
-	earlier bool // it has a page of attempts before the latest ones
 }
 
 func (h *Handler) jobPage(r *http.Request) (view, error) {
@@ -24,7 +23,7 @@ func (h *Handler) jobPage(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := jobView{detail: a.body.(detail), earlier: r.URL.Query().Has("attempts_after")}
+	v := jobView{detail: a.body.(detail)}
 	v.Changes = jobActionsFor(v.Status)
 	diagnosis, err := h.inspector.Why(r.Context(), v.ID)
 	if err != nil {
@@ -61,11 +60,12 @@ func (v jobView) Timeline() []timelineEntry {
 	if due := v.RunAfter; due.Sub(v.CreatedAt) >= time.Millisecond && v.Status != jobs.StatusScheduled {
 		list = append(list, timelineEntry{At: due, What: "Due", Class: "due"})
 	}
-	list = append(list, v.unrecorded()...)
-	for i := range v.ends {
-		e := &v.ends[i]
+	ends := v.page.Ends()
+	list = append(list, v.unrecorded(ends)...)
+	for i := range ends {
+		e := &ends[i]
 		entry := timelineEntry{At: e.EndedAt, What: "Attempt " + number(e.Attempt), Class: outcomeClass(e.Cause), End: e}
-		if e.Attempt == 0 {
+		if e.Cause == jobs.CauseExpired && e.StartedAt.IsZero() {
 			entry.What, entry.Class = "Not started in time", "cancelled"
 		}
 		list = append(list, entry)
@@ -73,7 +73,7 @@ func (v jobView) Timeline() []timelineEntry {
 	if !v.CancelRequested.IsZero() {
 		list = append(list, timelineEntry{At: v.CancelRequested, What: "Asked to stop", Class: "cancelled"})
 	}
-	list = append(list, v.lastAttempt()...)
+	list = append(list, v.lastAttempt(ends)...)
 	switch v.Status {
 	case jobs.StatusScheduled:
 		list = append(list, timelineEntry{At: v.RunAfter, What: "Runs again", Class: "scheduled"})
@@ -105,28 +105,18 @@ func outcomeClass(cause jobs.Cause) string {
 	return "scheduled"
 }
 
-// unrecorded returns the attempts, as far as the page has them, of which the database has no row any more.
-func (v jobView) unrecorded() (list []timelineEntry) {
-	first, last := 1, v.Attempt
-	if v.Next != 0 && len(v.ends) > 0 {
-		first = v.ends[0].Attempt + 1
-	}
-	switch {
-	case v.earlier && len(v.ends) > 0:
-		last = v.ends[len(v.ends)-1].Attempt
-	case v.Last != nil:
-		last--
-	}
-	for _, r := range inspect.Unrecorded(first, last, v.ends) {
-		entry := timelineEntry{At: v.StartedAt, What: "Attempt " + number(r.First), Class: "scheduled", Note: "too long ago to be recorded", Before: r.Last < v.Attempt}
+// unrecorded returns the attempts of the page that have no row.
+func (v jobView) unrecorded(ends []inspect.AttemptEnd) (list []timelineEntry) {
+	for _, r := range v.page.Unrecorded {
+		entry := timelineEntry{At: v.StartedAt, What: "Attempt " + number(r.First), Class: "scheduled", Note: "not recorded", Before: true}
 		if r.First < r.Last {
 			entry.What = "Attempts " + number(r.First) + " to " + number(r.Last)
 		}
-		after := slices.IndexFunc(v.ends, func(e inspect.AttemptEnd) bool { return e.Attempt > r.Last })
+		after := slices.IndexFunc(ends, func(e inspect.AttemptEnd) bool { return e.Attempt > r.Last })
 		if after >= 0 {
-			entry.At = v.ends[after].StartedAt
+			entry.At = ends[after].StartedAt
 			if entry.At.IsZero() {
-				entry.At = v.ends[after].EndedAt
+				entry.At = ends[after].EndedAt
 			}
 		}
 		list = append(list, entry)
@@ -135,8 +125,8 @@ func (v jobView) unrecorded() (list []timelineEntry) {
 }
 
 // lastAttempt returns the start of the attempt that the job's row has, unless its end is recorded.
-func (v jobView) lastAttempt() []timelineEntry {
-	if v.Last == nil || slices.ContainsFunc(v.ends, func(e inspect.AttemptEnd) bool { return e.Attempt == v.Last.Attempt }) {
+func (v jobView) lastAttempt(ends []inspect.AttemptEnd) []timelineEntry {
+	if v.Last == nil || slices.ContainsFunc(ends, func(e inspect.AttemptEnd) bool { return e.Attempt == v.Last.Attempt }) {
 		return nil
 	}
 	entry := timelineEntry{At: v.Last.StartedAt, What: "Attempt " + number(v.Last.Attempt), Class: "running", Note: v.RanOn()}

@@ -138,10 +138,10 @@ type detail struct {
 	Others []inspect.AttemptEnd `json:"other_attempts,omitempty"`
 	Last   *inspect.Attempt     `json:"last_attempt,omitempty"`  // the one that runs, or in which the job ended
 	Next   int64                `json:"attempts_next,omitempty"` // the attempts_after of earlier attempts, if there are any
-	ends   []inspect.AttemptEnd // the errors and the other attempts, in order
+	page   inspect.AttemptPage
 }
 
-// attemptsPerPage is how many attempts an answer has. A job with many attempts has as many rows and stacks.
+// attemptsPerPage is how many failed attempts an answer has. A job with many of them has as many errors and stacks.
 const attemptsPerPage = 50
 
 func (h *Handler) getJob(r *http.Request) (answer, error) {
@@ -160,10 +160,10 @@ func (h *Handler) detail(ctx context.Context, id, after int64) (answer, error) {
 		return answer{}, err
 	}
 	d := detail{Job: j}
-	if d.ends, d.Next, err = h.inspector.LatestAttempts(ctx, id, after, attemptsPerPage); err != nil {
+	if d.page, err = h.inspector.Attempts(ctx, id, after, attemptsPerPage); err != nil {
 		return answer{}, err
 	}
-	d.Errors, d.Others = inspect.ByOutcome(d.ends)
+	d.Errors, d.Others, d.Next = d.page.Failed, d.page.Others, d.page.Next
 	if d.Last, err = h.inspector.LastAttempt(ctx, j); err != nil {
 		return answer{}, err
 	}

@@ -853,6 +853,13 @@ func (q timed) ListMoves(ctx context.Context) ([]Move, error) {
 	return value, err
 }
 
+func (q timed) ListOtherAttempts(ctx context.Context, arg ListOtherAttemptsParams) ([]ListOtherAttemptsRow, error) {
+	began := time.Now()
+	value, err := q.own.ListOtherAttempts(ctx, arg)
+	q.hook("ListOtherAttempts", time.Since(began), err)
+	return value, err
+}
+
 func (q timed) ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsParams) ([]int64, error) {
 	began := time.Now()
 	value, err := q.own.ListOverdueJobIDs(ctx, arg)
@@ -1264,6 +1271,13 @@ func (q timed) TakeUniqueKey(ctx context.Context, arg TakeUniqueKeyParams) (int6
 	value, err := q.own.TakeUniqueKey(ctx, arg)
 	q.hook("TakeUniqueKey", time.Since(began), err)
 	return value, err
+}
+
+func (q timed) TrimHeldAttempts(ctx context.Context, arg TrimHeldAttemptsParams) error {
+	began := time.Now()
+	err := q.own.TrimHeldAttempts(ctx, arg)
+	q.hook("TrimHeldAttempts", time.Since(began), err)
+	return err
 }
 
 func (q timed) TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) error {

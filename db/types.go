@@ -109,6 +109,8 @@ type (
 	ListJobsOfUserRow             = sqlite.ListJobsOfUserRow
 	ListLiveJobsByUniqueKeyParams = sqlite.ListLiveJobsByUniqueKeyParams
 	ListLiveJobsByUniqueKeyRow    = sqlite.ListLiveJobsByUniqueKeyRow
+	ListOtherAttemptsParams       = sqlite.ListOtherAttemptsParams
+	ListOtherAttemptsRow          = sqlite.ListOtherAttemptsRow
 	ListOverdueJobIDsParams       = sqlite.ListOverdueJobIDsParams
 	ListPendingQueuesParams       = sqlite.ListPendingQueuesParams
 	ListPendingQueuesRow          = sqlite.ListPendingQueuesRow
@@ -173,6 +175,7 @@ type (
 	TakeJobChangesParams          = sqlite.TakeJobChangesParams
 	TakeJobChangesRow             = sqlite.TakeJobChangesRow
 	TakeUniqueKeyParams           = sqlite.TakeUniqueKeyParams
+	TrimHeldAttemptsParams        = sqlite.TrimHeldAttemptsParams
 	TrimJobAttemptsParams         = sqlite.TrimJobAttemptsParams
 	UniqueKey                     = sqlite.UniqueKey
 	UpdateWaitingJobParams        = sqlite.UpdateWaitingJobParams

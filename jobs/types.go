@@ -34,7 +34,7 @@ const (
 
 	// These attempts did not fail.
 	CauseSnoozed   = jobtype.CauseSnoozed   // the handler put the job off
-	CauseReleased  = jobtype.CauseReleased  // the worker stopped, or gave the job back without having begun
+	CauseReleased  = jobtype.CauseReleased  // the worker stopped, or gave the job back before it started
 	CauseCancelled = jobtype.CauseCancelled // the handler, or a person, ended the job
 )
 

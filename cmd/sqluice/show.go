@@ -19,7 +19,7 @@ type jobDetails struct {
 	jobs.Job
 	Errors     []inspect.AttemptEnd   `json:"errors"`
 	Others     []inspect.AttemptEnd   `json:"other_attempts,omitempty"`      // that were snoozed, released or cancelled
-	Unrecorded []inspect.AttemptRange `json:"unrecorded_attempts,omitempty"` // whose rows were removed
+	Unrecorded []inspect.AttemptRange `json:"unrecorded_attempts,omitempty"` // that have no row
 	Last       *inspect.Attempt       `json:"last_attempt,omitempty"`        // the one that runs, or in which the job ended
 }
 
@@ -78,7 +78,7 @@ func (l *lookUp) find(args []string) (func(context.Context, *jobs.Client) (jobs.
 }
 
 func (a *app) show(ctx context.Context, c *jobs.Client, job jobs.Job, asJSON bool) error {
-	ends, err := inspect.New(c).Attempts(ctx, job.ID)
+	attempts, err := everyAttempt(ctx, c, job.ID)
 	if err != nil {
 		return err
 	}
@@ -86,12 +86,7 @@ func (a *app) show(ctx context.Context, c *jobs.Client, job jobs.Job, asJSON boo
 	if err != nil {
 		return err
 	}
-	ended := job.Attempt
-	if last != nil {
-		ended-- // the last one's end is the job's
-	}
-	failed, others := inspect.ByOutcome(ends)
-	d := jobDetails{job, failed, others, inspect.Unrecorded(1, ended, ends), last}
+	d := jobDetails{job, attempts.Failed, attempts.Others, attempts.Unrecorded, last}
 	if asJSON {
 		return a.printJSON(d)
 	}
@@ -99,8 +94,23 @@ func (a *app) show(ctx context.Context, c *jobs.Client, job jobs.Job, asJSON boo
 	if err := showJob(a.out, now, job); err != nil {
 		return err
 	}
-	a.showAttempts(now, d, ends)
+	a.showAttempts(now, d, attempts.Ends())
 	return nil
+}
+
+// everyAttempt returns all attempts of a job as one page.
+func everyAttempt(ctx context.Context, c *jobs.Client, id int64) (all inspect.AttemptPage, err error) {
+	for before := int64(0); ; before = all.Next {
+		page, err := inspect.New(c).Attempts(ctx, id, before, inspect.MaxPage)
+		if err != nil {
+			return all, err
+		}
+		all.Failed, all.Others = append(page.Failed, all.Failed...), append(page.Others, all.Others...)
+		all.Unrecorded, all.Next = append(page.Unrecorded, all.Unrecorded...), page.Next
+		if all.Next == 0 {
+			return all, nil
+		}
+	}
 }
 
 // showAttempts prints the attempts of a job, in order.
@@ -111,7 +121,7 @@ func (a *app) showAttempts(now time.Time, d jobDetails, ends []inspect.AttemptEn
 			a.showUnrecorded(unrecorded[0])
 			unrecorded = unrecorded[1:]
 		}
-		a.print("\n%s: %s %s%s", attemptName(f.Attempt), f.Cause, moment(now, f.EndedAt), startedBy(now, f.StartedAt, f.Worker, f.Host))
+		a.print("\n%s: %s %s%s", attemptName(f), f.Cause, moment(now, f.EndedAt), startedBy(now, f.StartedAt, f.Worker, f.Host))
 		if f.Message != "" {
 			a.print("%s", indent(f.Message))
 		}
@@ -131,7 +141,7 @@ func (a *app) showAttempts(now time.Time, d jobDetails, ends []inspect.AttemptEn
 	}
 }
 
-// showUnrecorded prints attempts of which the database has no row any more.
+// showUnrecorded prints attempts that have no row.
 func (a *app) showUnrecorded(r inspect.AttemptRange) {
 	if r.First == r.Last {
 		a.print("\nattempt %d: %s", r.First, unrecordedEnd)
@@ -140,15 +150,15 @@ func (a *app) showUnrecorded(r inspect.AttemptRange) {
 	a.print("\nattempts %d to %d: %s", r.First, r.Last, unrecordedEnd)
 }
 
-// unrecordedEnd says how attempts ended of which the database has no row any more.
-const unrecordedEnd = "too long ago to be recorded"
+// unrecordedEnd stands for the end of attempts that have no row.
+const unrecordedEnd = "not recorded"
 
-// attemptName names an attempt; 0 stands for the end of a job that was never claimed.
-func attemptName(n int) string {
-	if n == 0 {
+// attemptName names an attempt. A job that expired while it waited ended in none.
+func attemptName(e inspect.AttemptEnd) string {
+	if e.Cause == jobs.CauseExpired && e.StartedAt.IsZero() {
 		return "no attempt"
 	}
-	return fmt.Sprint("attempt ", n)
+	return fmt.Sprint("attempt ", e.Attempt)
 }
 
 // showJob prints the columns that have a value.

@@ -11,7 +11,7 @@ import (
 
 const addJobError = `-- name: AddJobError :exec
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
-VALUES (CAST($1 AS BIGINT), CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS BIGINT),
+VALUES (CAST($1 AS BIGINT), CAST($2 AS BIGINT), CAST($3 AS BIGINT), NULLIF(CAST($4 AS BIGINT), 0),
         CAST($5 AS BIGINT), CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS TEXT))
 `
 
@@ -26,7 +26,7 @@ type AddJobErrorParams struct {
 	Stack     string `json:"stack"`
 }
 
-// AddJobError records an attempt that did not end well, or that was snoozed, released or cancelled.
+// AddJobError records an attempt that did not end well, or that was snoozed, released or cancelled. started_at is 0 if it did not start.
 func (q *Queries) AddJobError(ctx context.Context, arg AddJobErrorParams) error {
 	_, err := q.db.Exec(ctx, addJobError,
 		arg.JobID,
@@ -363,7 +363,7 @@ type RecordReleasedJobsParams struct {
 	Ids      string `json:"ids"`
 }
 
-// RecordReleasedJobs notes the end of the attempts that ReleaseJobs then gives back, in the same transaction. They were not begun.
+// RecordReleasedJobs notes the end of the attempts that ReleaseJobs then gives back, in the same transaction. They did not start.
 func (q *Queries) RecordReleasedJobs(ctx context.Context, arg RecordReleasedJobsParams) error {
 	_, err := q.db.Exec(ctx, recordReleasedJobs,
 		arg.Now,
@@ -530,20 +530,36 @@ func (q *Queries) SnoozeJob(ctx context.Context, arg SnoozeJobParams) (int64, er
 	return result.RowsAffected(), nil
 }
 
+const trimHeldAttempts = `-- name: TrimHeldAttempts :exec
+DELETE FROM sqluice_job_errors WHERE id IN (
+    SELECT e.id FROM sqluice_jobs AS j JOIN sqluice_job_errors AS e ON e.job_id = j.id
+    WHERE j.status = 'running' AND j.worker_id = CAST($1 AS BIGINT)
+      AND e.attempt <= j.attempt - CAST($2 AS BIGINT) AND e.cause IN ('snoozed', 'released', 'cancelled'))
+`
+
+type TrimHeldAttemptsParams struct {
+	WorkerID int64 `json:"worker_id"`
+	Kept     int64 `json:"kept"`
+}
+
+// TrimHeldAttempts does the same for all jobs that a worker holds: it keeps the latest attempts of each.
+func (q *Queries) TrimHeldAttempts(ctx context.Context, arg TrimHeldAttemptsParams) error {
+	_, err := q.db.Exec(ctx, trimHeldAttempts, arg.WorkerID, arg.Kept)
+	return err
+}
+
 const trimJobAttempts = `-- name: TrimJobAttempts :exec
 DELETE FROM sqluice_job_errors
-WHERE job_id = CAST($1 AS BIGINT) AND attempt BETWEEN CAST($2 AS BIGINT) AND CAST($3 AS BIGINT)
-  AND cause IN ('snoozed', 'released', 'cancelled')
+WHERE job_id = CAST($1 AS BIGINT) AND attempt <= CAST($2 AS BIGINT) AND cause IN ('snoozed', 'released', 'cancelled')
 `
 
 type TrimJobAttemptsParams struct {
 	JobID int64 `json:"job_id"`
-	First int64 `json:"first"`
 	Last  int64 `json:"last"`
 }
 
-// TrimJobAttempts removes the rows of a job's attempts that did not fail, of those from one to another.
+// TrimJobAttempts removes the rows of a job's attempts up to one that were snoozed, released or cancelled.
 func (q *Queries) TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) error {
-	_, err := q.db.Exec(ctx, trimJobAttempts, arg.JobID, arg.First, arg.Last)
+	_, err := q.db.Exec(ctx, trimJobAttempts, arg.JobID, arg.Last)
 	return err
 }

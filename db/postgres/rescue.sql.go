@@ -157,7 +157,7 @@ type RecordHeldJobsParams struct {
 	WorkerID int64 `json:"worker_id"`
 }
 
-// RecordHeldJobs notes the end of the attempts of the jobs that ReleaseHeldJobs then gives back, in the same transaction.
+// RecordHeldJobs notes the end of all attempts of a worker that has said that it stops, but of those whose cancellation was requested.
 func (q *Queries) RecordHeldJobs(ctx context.Context, arg RecordHeldJobsParams) error {
 	_, err := q.db.Exec(ctx, recordHeldJobs, arg.Now, arg.WorkerID)
 	return err
@@ -206,7 +206,10 @@ func (q *Queries) RecordStuckJobs(ctx context.Context, arg RecordStuckJobsParams
 const releaseHeldJobs = `-- name: ReleaseHeldJobs :execrows
 UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST($1 AS BIGINT),
                 uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
-WHERE status = 'running' AND worker_id = CAST($2 AS BIGINT) AND cancel_requested_at IS NULL
+WHERE status = 'running' AND worker_id = CAST($2 AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (
+    SELECT 1 FROM sqluice_job_errors AS e
+    WHERE e.job_id = sqluice_jobs.id AND e.attempt = sqluice_jobs.attempt AND e.cause = 'released'
+    LIMIT 1 OFFSET 0)
 `
 
 type ReleaseHeldJobsParams struct {
@@ -214,8 +217,8 @@ type ReleaseHeldJobsParams struct {
 	WorkerID int64 `json:"worker_id"`
 }
 
-// ReleaseHeldJobs gives all jobs back that a worker held which said that it stops and could not record their ends; the attempts do
-// not count. Those whose cancellation was requested are left to the rescue.
+// ReleaseHeldJobs gives the jobs back of which RecordHeldJobs has noted the end, in the same transaction: their worker has said that it
+// stops. The attempts do not count. Those whose cancellation was requested are left to the rescue.
 func (q *Queries) ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (int64, error) {
 	result, err := q.db.Exec(ctx, releaseHeldJobs, arg.Now, arg.WorkerID)
 	if err != nil {

@@ -27,7 +27,7 @@ type ListErrorTextsRow struct {
 	Stack   string `json:"stack"`
 }
 
-// ListErrorTexts lists the texts of attempts that did not end well, from after one on, in the order of their ids.
+// ListErrorTexts lists the texts of attempts, from after one on, in the order of their ids.
 func (q *Queries) ListErrorTexts(ctx context.Context, arg ListErrorTextsParams) ([]ListErrorTextsRow, error) {
 	rows, err := q.db.QueryContext(ctx, listErrorTexts, arg.AfterID, arg.N)
 	if err != nil {
@@ -164,7 +164,7 @@ type RekeyJobErrorParams struct {
 	OldStack   string `json:"old_stack"`
 }
 
-// RekeyJobError replaces the texts of an attempt that did not end well, unless they have changed.
+// RekeyJobError replaces the texts of an attempt, unless they have changed.
 func (q *Queries) RekeyJobError(ctx context.Context, arg RekeyJobErrorParams) error {
 	_, err := q.db.ExecContext(ctx, rekeyJobError,
 		arg.Message,

@@ -15,7 +15,7 @@ type Querier interface {
 	AddJobChanges(ctx context.Context, arg AddJobChangesParams) error
 	// AddJobCounts adds to the counts a JSON list of [queue, kind, status, jobs].
 	AddJobCounts(ctx context.Context, items string) error
-	// AddJobError records an attempt that did not end well, or that was snoozed, released or cancelled.
+	// AddJobError records an attempt that did not end well, or that was snoozed, released or cancelled. started_at is 0 if it did not start.
 	AddJobError(ctx context.Context, arg AddJobErrorParams) error
 	// AddJobHistory adds to the steps of time a JSON list of [step, start_at, queue, kind, event, bucket, times].
 	AddJobHistory(ctx context.Context, items string) error
@@ -239,7 +239,7 @@ type Querier interface {
 	ListEndedJobIDs(ctx context.Context, arg ListEndedJobIDsParams) ([]int64, error)
 	// ListEndedWorkerIDs lists the workers that ended before a time.
 	ListEndedWorkerIDs(ctx context.Context, before int64) ([]int64, error)
-	// ListErrorTexts lists the texts of attempts that did not end well, from after one on, in the order of their ids.
+	// ListErrorTexts lists the texts of attempts, from after one on, in the order of their ids.
 	ListErrorTexts(ctx context.Context, arg ListErrorTextsParams) ([]ListErrorTextsRow, error)
 	// ListExpiredJobIDs lists up to n jobs that failed or were cancelled before a time and are not set aside, the oldest first.
 	ListExpiredJobIDs(ctx context.Context, arg ListExpiredJobIDsParams) ([]int64, error)
@@ -252,7 +252,7 @@ type Querier interface {
 	ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJobsRow, error)
 	// ListHistoryNames lists the pairs of a queue and a kind in one step of the history; an empty name stands for all.
 	ListHistoryNames(ctx context.Context, arg ListHistoryNamesParams) ([]ListHistoryNamesRow, error)
-	// ListJobErrors lists the latest attempts of a job of which there is a row, before one, the latest first.
+	// ListJobErrors lists the latest attempts of a job that did not end well, before an error, the latest first.
 	ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([]ListJobErrorsRow, error)
 	// ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.
 	ListJobErrorsFrom(ctx context.Context, arg ListJobErrorsFromParams) ([]JobError, error)
@@ -281,6 +281,8 @@ type Querier interface {
 	ListLockedJobs(ctx context.Context, ids string) ([]int64, error)
 	// ListMoves lists what closes the queue: nothing as a rule.
 	ListMoves(ctx context.Context) ([]Move, error)
+	// ListOtherAttempts lists the latest attempts of a job that were snoozed, released or cancelled, the latest first.
+	ListOtherAttempts(ctx context.Context, arg ListOtherAttemptsParams) ([]ListOtherAttemptsRow, error)
 	// ListOverdueJobIDs lists up to n jobs that were to start by now, were not and are not set aside, the most overdue ones first.
 	ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsParams) ([]int64, error)
 	// ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the
@@ -339,9 +341,9 @@ type Querier interface {
 	PutSchedule(ctx context.Context, arg PutScheduleParams) error
 	// RecordExpiredJobs adds a row to the errors of each job of a JSON list of ids, all of which ExpireJobs has ended in the same transaction.
 	RecordExpiredJobs(ctx context.Context, arg RecordExpiredJobsParams) error
-	// RecordHeldJobs notes the end of the attempts of the jobs that ReleaseHeldJobs then gives back, in the same transaction.
+	// RecordHeldJobs notes the end of all attempts of a worker that has said that it stops, but of those whose cancellation was requested.
 	RecordHeldJobs(ctx context.Context, arg RecordHeldJobsParams) error
-	// RecordReleasedJobs notes the end of the attempts that ReleaseJobs then gives back, in the same transaction. They were not begun.
+	// RecordReleasedJobs notes the end of the attempts that ReleaseJobs then gives back, in the same transaction. They did not start.
 	RecordReleasedJobs(ctx context.Context, arg RecordReleasedJobsParams) error
 	// RecordStuckJobs notes the end of every stuck attempt: a crash when the process is gone, lost when only its
 	// lease is over, or when its worker stopped and could not record it. It opens a rescue: the statements after it act on the rows it left, in the same transaction.
@@ -356,12 +358,12 @@ type Querier interface {
 	RegisterWorker(ctx context.Context, arg RegisterWorkerParams) (int64, error)
 	// RekeyJob replaces the values of a job that can be encrypted. Zero rows mean that one of them has changed, or that the job is gone.
 	RekeyJob(ctx context.Context, arg RekeyJobParams) (int64, error)
-	// RekeyJobError replaces the texts of an attempt that did not end well, unless they have changed.
+	// RekeyJobError replaces the texts of an attempt, unless they have changed.
 	RekeyJobError(ctx context.Context, arg RekeyJobErrorParams) error
 	// RekeySchedule replaces the payload of a schedule, unless it has changed.
 	RekeySchedule(ctx context.Context, arg RekeyScheduleParams) (int64, error)
-	// ReleaseHeldJobs gives all jobs back that a worker held which said that it stops and could not record their ends; the attempts do
-	// not count. Those whose cancellation was requested are left to the rescue.
+	// ReleaseHeldJobs gives the jobs back of which RecordHeldJobs has noted the end, in the same transaction: their worker has said that it
+	// stops. The attempts do not count. Those whose cancellation was requested are left to the rescue.
 	ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (int64, error)
 	// ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
 	ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, error)
@@ -427,7 +429,9 @@ type Querier interface {
 	TakeSchedules(ctx context.Context, names string) ([]Schedule, error)
 	// TakeUniqueKey takes a unique key until a time. Zero rows mean that it is taken.
 	TakeUniqueKey(ctx context.Context, arg TakeUniqueKeyParams) (int64, error)
-	// TrimJobAttempts removes the rows of a job's attempts that did not fail, of those from one to another.
+	// TrimHeldAttempts does the same for all jobs that a worker holds: it keeps the latest attempts of each.
+	TrimHeldAttempts(ctx context.Context, arg TrimHeldAttemptsParams) error
+	// TrimJobAttempts removes the rows of a job's attempts up to one that were snoozed, released or cancelled.
 	TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) error
 	// UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
 	// when its run_after has come. It changes none that would be due only when it is too late to start.

@@ -74,7 +74,7 @@ func (f *fleet) eachHead(ctx context.Context, fn func(db.ListValueHeadsRow)) err
 	})
 }
 
-// eachError calls fn with the texts of each attempt that did not end well.
+// eachError calls fn with the texts of each attempt that has a row.
 func (f *fleet) eachError(ctx context.Context, fn func(db.ListErrorTextsRow)) error {
 	return eachStored(ctx, f, func(ctx context.Context, q db.Querier, after int64) ([]db.ListErrorTextsRow, error) {
 		return q.ListErrorTexts(ctx, db.ListErrorTextsParams{AfterID: after, N: storedPage})

@@ -18,18 +18,22 @@ var attemptsTests = []test{
 	{"CancelledAndRetried", testCancelledAttemptStays},
 	{"GivenBack", testAttemptsGivenBack},
 	{"HeldByAStoppedWorker", testAttemptsOfAStoppedWorker},
+	{"NotNoticedByTheRelease", testAttemptsClaimedDuringARelease},
+	{"Expired", testAttemptOfAnExpiredJob},
 	{"OldOnesGo", testOldAttemptsGo},
+	{"OldOnesOfStoppedWorkersGo", testOldReleasedAttemptsGo},
+	{"Pages", testPagesOfAttempts},
 }
 
 // attempts returns the attempts of a job that have ended otherwise than well, as "number cause message", and checks that each has its
 // worker and its times.
-func (f *fixture) attempts(id int64, begun bool) (list []string) {
+func (f *fixture) attempts(id int64, started bool) (list []string) {
 	f.Helper()
-	ends, err := inspect.New(f.client).Attempts(f.ctx, id)
+	page, err := inspect.New(f.client).Attempts(f.ctx, id, 0, 0)
 	f.must(err)
-	for _, e := range ends {
+	for _, e := range page.Ends() {
 		list = append(list, fmt.Sprint(e.Attempt, " ", e.Cause, " ", e.Message))
-		if e.Worker == "" || e.Host == "" || e.EndedAt.IsZero() || e.StartedAt.IsZero() == begun || e.StartedAt.After(e.EndedAt) {
+		if e.Worker == "" || e.Host == "" || e.EndedAt.IsZero() || e.StartedAt.IsZero() == started || e.StartedAt.After(e.EndedAt) {
 			f.Errorf("the row of an attempt is %+v", e)
 		}
 	}
@@ -77,7 +81,7 @@ func testCancelledAttemptStays(f *fixture) {
 	want(f, "attempts", fmt.Sprint(f.attempts(id, true)), "[1 cancelled context canceled]")
 }
 
-// Attempts that a worker gives back without having begun have rows without a start; one whose cancellation was requested ends as cancelled.
+// Attempts that a worker gives back before they start have rows without a start; one whose cancellation was requested ends as cancelled.
 func testAttemptsGivenBack(f *fixture) {
 	ids := f.many(3)
 	g := f.ghost("full", time.Hour)
@@ -120,6 +124,38 @@ func testAttemptsOfAStoppedWorker(f *fixture) {
 	}
 }
 
+// A job that such a worker claimed while others noted what it holds is left to the rescue: its attempt has no row yet.
+func testAttemptsClaimedDuringARelease(f *fixture) {
+	id := f.enqueue("k")
+	g := f.ghost("frozen", time.Hour)
+	want(f, "claimed", len(g.claim(1, time.Hour)), 1)
+	f.write(func(ctx context.Context, q db.Querier) error {
+		n, err := q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: core.Micros(f.store.Now()), WorkerID: g.id})
+		want(f, "released", n, 0)
+		return err
+	})
+	want(f, "status", f.get(id).Status, jobs.StatusRunning)
+}
+
+// The end of a job that expired after it was given back is an error beside the attempt.
+func testAttemptOfAnExpiredJob(f *fixture) {
+	id := f.enqueue("k", jobs.StartWithin(time.Minute))
+	g := f.ghost("full", time.Hour)
+	row := g.claim(1, time.Hour)[0]
+	f.write(func(ctx context.Context, q db.Querier) error {
+		end := &lifecycle.End{Job: &jobs.Job{ID: id, Kind: "k", Queue: jobs.DefaultQueue, Attempt: int(row.Attempt), WorkerID: g.id}, Fate: lifecycle.FateReturn}
+		return lifecycle.Return(ctx, q, f.store.Now(), []*lifecycle.End{end}, lifecycle.NewLeft())
+	})
+	_, _, err := f.expire(2 * time.Minute)
+	f.must(err)
+	page, err := inspect.New(f.client).Attempts(f.ctx, id, 0, 0)
+	f.must(err)
+	want(f, "failed", len(page.Failed), 1)
+	want(f, "others", len(page.Others), 1)
+	want(f, "without a row", len(page.Unrecorded), 0)
+	want(f, "the first of both", page.Ends()[0].Cause, jobs.CauseReleased)
+}
+
 // Of a job that is snoozed again and again the latest attempts stay, and all that failed.
 func testOldAttemptsGo(f *fixture) {
 	id := f.enqueue("k", jobs.MaxAttempts(1000))
@@ -128,16 +164,65 @@ func testOldAttemptsGo(f *fixture) {
 		switch {
 		case j.Attempt == runs:
 			return nil
-		case j.Attempt%10 == 0:
+		case j.Attempt%3 == 0:
 			return errors.New("it is bad")
 		}
 		return jobs.Snooze(0)
 	}))
-	ends, err := inspect.New(f.client).Attempts(f.ctx, id)
+	page, err := inspect.New(f.client).Attempts(f.ctx, id, 0, inspect.MaxPage)
 	f.must(err)
-	failed, others := inspect.ByOutcome(ends)
-	want(f, "failed attempts", len(failed), runs/10)
-	want(f, "the first that failed", failed[0].Attempt, 10)
-	want(f, "the first of the others", others[0].Attempt, runs-inspect.KeptAttempts)
-	want(f, "others", len(others), 9*inspect.KeptAttempts/10)
+	want(f, "failed attempts", len(page.Failed), runs/3)
+	want(f, "the first that failed", page.Failed[0].Attempt, 3)
+	if first := page.Others[0].Attempt; first > runs-inspect.KeptAttempts || first < runs-inspect.KeptAttempts-10 {
+		f.Errorf("the first of the others is attempt %d", first)
+	}
+}
+
+func testOldReleasedAttemptsGo(f *fixture) {
+	id := f.enqueue("k")
+	g := f.ghost("frozen", time.Hour)
+	for range inspect.KeptAttempts + 20 {
+		want(f, "claimed", len(g.claim(1, time.Hour)), 1)
+		f.write(func(ctx context.Context, q db.Querier) error {
+			_, err := lifecycle.ReleaseHeld(ctx, q, core.Micros(f.store.Now()), g.id)
+			return err
+		})
+	}
+	want(f, "rows", len(f.attempts(id, true)), inspect.KeptAttempts)
+}
+
+// Each attempt is on one page, with its row or as one without.
+func testPagesOfAttempts(f *fixture) {
+	id := f.enqueue("k", jobs.MaxAttempts(1000))
+	const runs = 2*inspect.KeptAttempts + 50
+	f.drain(jobs.Config{}, onKind(again("k"), func(_ context.Context, j jobs.Job) error {
+		switch {
+		case j.Attempt == runs:
+			return nil
+		case j.Attempt == 1, j.Attempt%20 == 0:
+			return errors.New("it is bad")
+		}
+		return jobs.Snooze(0)
+	}))
+	seen := map[int]int{}
+	for before, pages := int64(0), 0; ; pages++ {
+		page, err := inspect.New(f.client).Attempts(f.ctx, id, before, 3)
+		f.must(err)
+		for _, e := range page.Ends() {
+			seen[e.Attempt]++
+		}
+		for _, r := range page.Unrecorded {
+			for n := r.First; n <= r.Last; n++ {
+				seen[n]++
+			}
+		}
+		if before = page.Next; before == 0 {
+			want(f, "pages before the last", pages, 4)
+			break
+		}
+	}
+	for n := 1; n < runs; n++ {
+		want(f, fmt.Sprint("how often attempt ", n, " is listed"), seen[n], 1)
+	}
+	want(f, "attempts", len(seen), runs-1)
 }

@@ -177,7 +177,7 @@ func (d *deadlines) addInspector(failed, cancelled, waiting int64) {
 		return err
 	})
 	d.maybe("Inspector.RescueGone", func(ctx context.Context) error { return in.RescueGone(ctx, quiet()) })
-	d.add(false, "Inspector.Attempts", func(ctx context.Context) error { _, err := in.Attempts(ctx, failed); return err })
+	d.add(false, "Inspector.Attempts", func(ctx context.Context) error { _, err := in.Attempts(ctx, failed, 0, 10); return err })
 	d.add(false, "Inspector.Audit", func(ctx context.Context) error { _, err := in.Audit(ctx, inspect.AuditFilter{}); return err })
 	d.add(false, "Inspector.Counts", func(ctx context.Context) error { _, err := in.Counts(ctx); return err })
 	d.add(false, "Inspector.Errors", func(ctx context.Context) error { _, err := in.Errors(ctx, failed); return err })
@@ -188,7 +188,6 @@ func (d *deadlines) addInspector(failed, cancelled, waiting int64) {
 		return err
 	})
 	d.add(false, "Inspector.History", func(ctx context.Context) error { _, err := in.History(ctx, inspect.HistoryFilter{}); return err })
-	d.add(false, "Inspector.LatestAttempts", func(ctx context.Context) error { _, _, err := in.LatestAttempts(ctx, failed, 0, 10); return err })
 	d.add(false, "Inspector.List", func(ctx context.Context) error { _, err := in.List(ctx, inspect.Filter{}); return err })
 	d.add(false, "Inspector.ListFailed", func(ctx context.Context) error { _, err := in.ListFailed(ctx, all, jobs.Job{}); return err })
 	d.add(false, "Inspector.ListPage", func(ctx context.Context) error { _, err := in.ListPage(ctx, inspect.Filter{}); return err })

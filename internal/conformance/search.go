@@ -138,7 +138,7 @@ func testSearchLargeJobs(f *fixture) {
 	}
 }
 
-// The latest errors of a job come first, page by page.
+// The latest failed attempts of a job come first, page by page.
 func testLatestAttempts(f *fixture) {
 	id := f.enqueue("k", jobs.MaxAttempts(7))
 	f.drain(jobs.Config{}, on("k", func(_ context.Context, j jobs.Job) error {
@@ -146,14 +146,14 @@ func testLatestAttempts(f *fixture) {
 	}))
 	var attempts [][]int
 	for before := int64(0); ; {
-		list, next, err := inspect.New(f.client).LatestAttempts(f.ctx, id, before, 3)
+		read, err := inspect.New(f.client).Attempts(f.ctx, id, before, 3)
 		f.must(err)
 		var page []int
-		for _, e := range list {
+		for _, e := range read.Failed {
 			page = append(page, e.Attempt)
 		}
 		attempts = append(attempts, page)
-		if before = next; next == 0 {
+		if before = read.Next; before == 0 {
 			break
 		}
 	}
@@ -163,8 +163,8 @@ func testLatestAttempts(f *fixture) {
 	all, err := inspect.New(f.client).Errors(f.ctx, id)
 	f.must(err)
 	want(f, "all errors", len(all), 7)
-	_, _, err = inspect.New(f.client).LatestAttempts(f.ctx, id, -1, 3)
+	_, err = inspect.New(f.client).Attempts(f.ctx, id, -1, 3)
 	wantInvalid(f, "negative cursor", err)
-	_, _, err = inspect.New(f.client).LatestAttempts(f.ctx, id, 0, inspect.MaxPage+1)
+	_, err = inspect.New(f.client).Attempts(f.ctx, id, 0, inspect.MaxPage+1)
 	wantInvalid(f, "high limit", err)
 }

@@ -602,6 +602,11 @@ func (q counted) ListMoves(ctx context.Context) ([]db.Move, error) {
 	return q.own.ListMoves(ctx)
 }
 
+func (q counted) ListOtherAttempts(ctx context.Context, arg db.ListOtherAttemptsParams) ([]db.ListOtherAttemptsRow, error) {
+	q.note("ListOtherAttempts")
+	return q.own.ListOtherAttempts(ctx, arg)
+}
+
 func (q counted) ListOverdueJobIDs(ctx context.Context, arg db.ListOverdueJobIDsParams) ([]int64, error) {
 	q.note("ListOverdueJobIDs")
 	return q.own.ListOverdueJobIDs(ctx, arg)
@@ -895,6 +900,11 @@ func (q counted) TakeSchedules(ctx context.Context, arg string) ([]db.Schedule, 
 func (q counted) TakeUniqueKey(ctx context.Context, arg db.TakeUniqueKeyParams) (int64, error) {
 	q.note("TakeUniqueKey")
 	return q.own.TakeUniqueKey(ctx, arg)
+}
+
+func (q counted) TrimHeldAttempts(ctx context.Context, arg db.TrimHeldAttemptsParams) error {
+	q.note("TrimHeldAttempts")
+	return q.own.TrimHeldAttempts(ctx, arg)
 }
 
 func (q counted) TrimJobAttempts(ctx context.Context, arg db.TrimJobAttemptsParams) error {

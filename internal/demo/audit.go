@@ -41,8 +41,7 @@ func audit(ids []int64, all []jobs.Job, failures map[int64][]inspect.AttemptEnd,
 		if n := notes.returned[attempt{job.ID, job.Attempt}]; n != 1 {
 			fault("attempt %d of job %d ended the job, and its handler returned %d times", job.Attempt, job.ID, n)
 		}
-		// Every attempt except a last one that was done has a row that says how it ended, unless it was released before
-		// it began.
+		// Every attempt that counts, except a last one that was done, has failed.
 		ended := len(failures[job.ID])
 		if job.Status == jobs.StatusDone {
 			ended++

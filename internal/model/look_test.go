@@ -111,13 +111,23 @@ func (e *engine) errorsOf(ctx context.Context, listed jobs.Job) ([]inspect.Attem
 	if faults := differences(one, listed); faults != nil {
 		return nil, fmt.Errorf("Get and List differ for job %d: %v", e.jobs.from(listed.ID), faults)
 	}
-	list, err := inspect.New(e.client).Attempts(ctx, listed.ID)
+	var list []inspect.AttemptEnd
+	for before := int64(0); ; {
+		page, err := inspect.New(e.client).Attempts(ctx, listed.ID, before, 2)
+		if err != nil {
+			return nil, err
+		}
+		list = append(page.Ends(), list...)
+		if before = page.Next; before == 0 {
+			break
+		}
+	}
 	for i := range list {
 		if strings.HasPrefix(list[i].Stack, "goroutine ") {
 			list[i].Stack = aStack
 		}
 	}
-	return list, err
+	return list, nil
 }
 
 func (e *engine) allFailed(ctx context.Context) ([]int64, error) {

@@ -286,7 +286,7 @@ func (r *rekey) params(row db.Job, found *unreadable) (p db.RekeyJobParams, chan
 	return p, changes, nil
 }
 
-// errors goes through the attempts that did not end well.
+// errors goes through the texts of attempts.
 func (r *rekey) errors(ctx context.Context) error {
 	const page = 200
 	for after := int64(0); ; {

@@ -49,7 +49,7 @@ const (
 
 	// These attempts did not fail.
 	CauseSnoozed   Cause = "snoozed"   // the handler put the job off
-	CauseReleased  Cause = "released"  // the worker stopped, or gave the job back without having begun
+	CauseReleased  Cause = "released"  // the worker stopped, or gave the job back before it started
 	CauseCancelled Cause = "cancelled" // the handler, or a person, ended the job
 )
 

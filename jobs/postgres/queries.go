@@ -747,6 +747,18 @@ func (q queries) ListMoves(ctx context.Context) ([]db.Move, error) {
 	return list, nil
 }
 
+func (q queries) ListOtherAttempts(ctx context.Context, arg db.ListOtherAttemptsParams) ([]db.ListOtherAttemptsRow, error) {
+	rows, err := q.own.ListOtherAttempts(ctx, dbpostgres.ListOtherAttemptsParams(arg))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]db.ListOtherAttemptsRow, len(rows))
+	for i, row := range rows {
+		list[i] = db.ListOtherAttemptsRow(row)
+	}
+	return list, nil
+}
+
 func (q queries) ListOverdueJobIDs(ctx context.Context, arg db.ListOverdueJobIDsParams) ([]int64, error) {
 	return q.own.ListOverdueJobIDs(ctx, dbpostgres.ListOverdueJobIDsParams(arg))
 }
@@ -1101,6 +1113,10 @@ func (q queries) TakeSchedules(ctx context.Context, arg string) ([]db.Schedule, 
 
 func (q queries) TakeUniqueKey(ctx context.Context, arg db.TakeUniqueKeyParams) (int64, error) {
 	return q.own.TakeUniqueKey(ctx, dbpostgres.TakeUniqueKeyParams(arg))
+}
+
+func (q queries) TrimHeldAttempts(ctx context.Context, arg db.TrimHeldAttemptsParams) error {
+	return q.own.TrimHeldAttempts(ctx, dbpostgres.TrimHeldAttemptsParams(arg))
 }
 
 func (q queries) TrimJobAttempts(ctx context.Context, arg db.TrimJobAttemptsParams) error {

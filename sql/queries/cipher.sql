@@ -15,12 +15,12 @@ WHERE id = CAST(@id AS BIGINT) AND payload = CAST(@old_payload AS TEXT) AND COAL
   AND COALESCE(result, '') = CAST(@old_result AS TEXT) AND COALESCE(last_error, '') = CAST(@old_last_error AS TEXT);
 
 -- name: ListErrorTexts :many
--- ListErrorTexts lists the texts of attempts that did not end well, from after one on, in the order of their ids.
+-- ListErrorTexts lists the texts of attempts, from after one on, in the order of their ids.
 SELECT e.id, e.job_id, j.kind, e.message, e.stack FROM sqluice_job_errors AS e JOIN sqluice_jobs AS j ON j.id = e.job_id
 WHERE e.id > CAST(@after_id AS BIGINT) ORDER BY e.id LIMIT CAST(@n AS BIGINT);
 
 -- name: RekeyJobError :exec
--- RekeyJobError replaces the texts of an attempt that did not end well, unless they have changed.
+-- RekeyJobError replaces the texts of an attempt, unless they have changed.
 UPDATE sqluice_job_errors SET message = CAST(@message AS TEXT), stack = CAST(@stack AS TEXT)
 WHERE id = CAST(@id AS BIGINT) AND message = CAST(@old_message AS TEXT) AND stack = CAST(@old_stack AS TEXT);
 

@@ -57,16 +57,22 @@ WHERE id = CAST(@id AS BIGINT) AND COALESCE(status, '') = 'running'
   AND attempt = CAST(@attempt AS BIGINT) AND COALESCE(worker_id, 0) = CAST(@worker_id AS BIGINT);
 
 -- name: AddJobError :exec
--- AddJobError records an attempt that did not end well, or that was snoozed, released or cancelled.
+-- AddJobError records an attempt that did not end well, or that was snoozed, released or cancelled. started_at is 0 if it did not start.
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message, stack)
-VALUES (CAST(@job_id AS BIGINT), CAST(@attempt AS BIGINT), CAST(@worker_id AS BIGINT), CAST(@started_at AS BIGINT),
+VALUES (CAST(@job_id AS BIGINT), CAST(@attempt AS BIGINT), CAST(@worker_id AS BIGINT), NULLIF(CAST(@started_at AS BIGINT), 0),
         CAST(@ended_at AS BIGINT), CAST(@cause AS TEXT), CAST(@message AS TEXT), CAST(@stack AS TEXT));
 
 -- name: TrimJobAttempts :exec
--- TrimJobAttempts removes the rows of a job's attempts that did not fail, of those from one to another.
+-- TrimJobAttempts removes the rows of a job's attempts up to one that were snoozed, released or cancelled.
 DELETE FROM sqluice_job_errors
-WHERE job_id = CAST(@job_id AS BIGINT) AND attempt BETWEEN CAST(@first AS BIGINT) AND CAST(@last AS BIGINT)
-  AND cause IN ('snoozed', 'released', 'cancelled');
+WHERE job_id = CAST(@job_id AS BIGINT) AND attempt <= CAST(@last AS BIGINT) AND cause IN ('snoozed', 'released', 'cancelled');
+
+-- name: TrimHeldAttempts :exec
+-- TrimHeldAttempts does the same for all jobs that a worker holds: it keeps the latest attempts of each.
+DELETE FROM sqluice_job_errors WHERE id IN (
+    SELECT e.id FROM sqluice_jobs AS j JOIN sqluice_job_errors AS e ON e.job_id = j.id
+    WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT)
+      AND e.attempt <= j.attempt - CAST(@kept AS BIGINT) AND e.cause IN ('snoozed', 'released', 'cancelled'));
 
 -- name: GetJobFence :one
 -- GetJobFence tells who holds, or held, a job: what a holder reads to learn the outcome of a write it is unsure of.

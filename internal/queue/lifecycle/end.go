@@ -66,7 +66,7 @@ type End struct {
 	Completed bool           // CompleteTx ran in the attempt
 	Cipher    *cipher.Cipher // encrypts the texts and the result when they are recorded; nil for none
 	encrypted bool           // they are
-	unbegun   bool           // the handler was not called
+	unstarted bool           // the handler was not called
 	Drop      bool           // the job's row is removed when the attempt ends well: its kind keeps nothing
 
 	// Recorded is what Finish recorded: another process may have cancelled the job or claimed it.
@@ -80,16 +80,16 @@ func (e *End) recordedCause() jobtype.Cause {
 		return e.Cause
 	case e.Recorded == FateCancel:
 		return jobtype.CauseCancelled
-	case e.Recorded == FateSnooze && !e.unbegun:
+	case e.Recorded == FateSnooze && !e.unstarted:
 		return jobtype.CauseSnoozed
 	default:
 		return jobtype.CauseReleased
 	}
 }
 
-// startedAt is when the attempt began, in microseconds; 0 if it did not.
+// startedAt is when the attempt started, in microseconds; 0 if it did not.
 func (e *End) startedAt() int64 {
-	if e.unbegun || e.Fate == FateReturn {
+	if e.unstarted || e.Fate == FateReturn {
 		return 0
 	}
 	return core.Micros(e.Job.StartedAt)

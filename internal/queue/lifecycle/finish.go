@@ -73,18 +73,32 @@ func Return(ctx context.Context, q db.Querier, now time.Time, ends []*End, left 
 	return f.returned(ctx, all)
 }
 
-// ReleaseHeld gives all jobs back that a worker held which said that it stops, and returns how many: it could not record their ends.
+// ReleaseHeld gives back all jobs of a worker that has said that it stops and could not record their ends. It returns their number.
 func ReleaseHeld(ctx context.Context, q db.Querier, now, worker int64) (int64, error) {
+	if err := trimHeld(ctx, q, worker); err != nil {
+		return 0, err
+	}
 	if err := q.RecordHeldJobs(ctx, db.RecordHeldJobsParams{Now: now, WorkerID: worker}); err != nil {
 		return 0, err
 	}
 	return q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: now, WorkerID: worker})
 }
 
+// ReleaseUnstarted gives back one job whose handler was not called. It reports whether the worker still held the job.
+func ReleaseUnstarted(ctx context.Context, q db.Querier, now, job, attempt, worker int64) (bool, error) {
+	n, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: now, ID: job, Attempt: attempt, WorkerID: worker})
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, q.AddJobError(ctx, db.AddJobErrorParams{
+		JobID: job, Attempt: attempt, WorkerID: worker, EndedAt: now, Cause: string(jobtype.CauseReleased),
+	})
+}
+
 // Snooze writes the FateSnooze of one attempt whose handler was not called. It does nothing when the lease was lost.
 func Snooze(ctx context.Context, q db.Querier, now time.Time, e *End, left Left) error {
 	f := finisher{q: q, now: now, left: left}
-	e.Recorded, e.unbegun = e.Fate, true
+	e.Recorded, e.unstarted = e.Fate, true
 	_, err := f.other(ctx, e)
 	return err
 }
@@ -186,28 +200,19 @@ func (f *finisher) dropAll(ctx context.Context, all groups) error {
 func (f *finisher) returned(ctx context.Context, all groups) error {
 	for h, group := range all {
 		release := db.ReleaseJobsParams{Now: core.Micros(f.now), WorkerID: h.worker, Attempt: h.attempt, Ids: core.JSONIDs(ids(group))}
-		err := f.q.RecordReleasedJobs(ctx, db.RecordReleasedJobsParams(release))
-		if err != nil {
+		if h.attempt > KeptAttempts {
+			if err := trimHeld(ctx, f.q, h.worker); err != nil {
+				return err
+			}
+		}
+		if err := f.q.RecordReleasedJobs(ctx, db.RecordReleasedJobsParams(release)); err != nil {
 			return err
 		}
 		n, err := f.q.ReleaseJobs(ctx, release)
-		if err == nil {
-			err = f.trimAll(ctx, group)
-		}
 		if err == nil && n < int64(len(group)) {
 			err = f.cancelReturned(ctx, group)
 		}
 		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// trimAll removes old rows of attempts that did not fail, of each job of a group.
-func (f *finisher) trimAll(ctx context.Context, group []*End) error {
-	for _, e := range group {
-		if err := f.trim(ctx, e, jobtype.CauseReleased); err != nil {
 			return err
 		}
 	}

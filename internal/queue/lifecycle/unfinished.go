@@ -28,7 +28,7 @@ func (f *finisher) other(ctx context.Context, e *End) (bool, error) {
 		return ended, err
 	}
 	e.note(f.left)
-	return true, f.addError(ctx, e)
+	return true, f.recordEnd(ctx, e)
 }
 
 // cancelRequested ends the job as cancelled when a caller has requested that meanwhile.
@@ -41,7 +41,7 @@ func (f *finisher) cancelRequested(ctx context.Context, e *End) (bool, error) {
 	}
 	e.Recorded = FateCancel
 	f.left.Ended(e.Job.Queue, e.Job.Kind, e.Job.UniqueKey, jobtype.StatusCancelled)
-	return true, f.addError(ctx, e)
+	return true, f.recordEnd(ctx, e)
 }
 
 // write runs the statement of the fate and returns how many rows it changed.
@@ -78,27 +78,13 @@ func (f *finisher) dueAfter(delay time.Duration) int64 {
 	return core.Micros(at)
 }
 
-// KeptAttempts is for how many further attempts the end of one stays recorded that did not fail.
-const KeptAttempts = 100
-
-// addError records an attempt that has ended otherwise than well. Of those that did not fail a job can have any number: earlier ones go.
-func (f *finisher) addError(ctx context.Context, e *End) error {
-	cause := e.recordedCause()
-	if err := f.trim(ctx, e, cause); err != nil {
+// recordEnd records an attempt that has ended otherwise than well.
+func (f *finisher) recordEnd(ctx context.Context, e *End) error {
+	if err := f.trim(ctx, e); err != nil {
 		return err
 	}
 	return f.q.AddJobError(ctx, db.AddJobErrorParams{
 		JobID: e.Job.ID, Attempt: int64(e.Job.Attempt), WorkerID: e.Job.WorkerID, StartedAt: e.startedAt(),
-		EndedAt: core.Micros(f.now), Cause: string(cause), Message: e.Message, Stack: e.Stack,
+		EndedAt: core.Micros(f.now), Cause: string(e.recordedCause()), Message: e.Message, Stack: e.Stack,
 	})
-}
-
-// trim removes the rows of a job's attempts that did not fail and have become old with this one. It looks back twice as far, for those
-// that were left when an attempt in between failed.
-func (f *finisher) trim(ctx context.Context, e *End, cause jobtype.Cause) error {
-	last := int64(e.Job.Attempt) - KeptAttempts
-	if cause.Failed() || last <= 0 {
-		return nil
-	}
-	return f.q.TrimJobAttempts(ctx, db.TrimJobAttemptsParams{JobID: e.Job.ID, First: last - KeptAttempts, Last: last})
 }

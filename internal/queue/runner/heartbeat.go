@@ -326,11 +326,13 @@ func (h *heartbeat) releaseOrphans(ctx context.Context, held map[fence]db.ListHe
 	err := h.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		released = 0
 		for _, f := range orphans {
-			n, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: core.Micros(h.store.Now()), ID: f.job, Attempt: f.attempt, WorkerID: worker})
+			done, err := lifecycle.ReleaseUnstarted(ctx, q, core.Micros(h.store.Now()), f.job, f.attempt, worker)
 			if err != nil {
 				return err
 			}
-			released += n
+			if done {
+				released++
+			}
 		}
 		return nil
 	})

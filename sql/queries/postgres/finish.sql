@@ -27,7 +27,7 @@ WHERE COALESCE(j.status, '') = 'running' AND COALESCE(j.worker_id, 0) = CAST(@wo
   AND j.id = CAST(e.value->>0 AS BIGINT) AND j.attempt = CAST(e.value->>1 AS BIGINT);
 
 -- name: RecordReleasedJobs :exec
--- RecordReleasedJobs notes the end of the attempts that ReleaseJobs then gives back, in the same transaction. They were not begun.
+-- RecordReleasedJobs notes the end of the attempts that ReleaseJobs then gives back, in the same transaction. They did not start.
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, ended_at, cause, message)
 SELECT l.id, l.attempt, l.worker_id, CAST(@now AS BIGINT), 'released', '' FROM (
     SELECT j.id, j.attempt, j.worker_id FROM sqluice_jobs AS j

@@ -25,7 +25,7 @@ ON CONFLICT (id) DO UPDATE SET status = 'done', result = excluded.result, lease_
     finished_at = excluded.created_at, updated_at = excluded.created_at;
 
 -- name: RecordReleasedJobs :exec
--- RecordReleasedJobs notes the end of the attempts that ReleaseJobs then gives back, in the same transaction. They were not begun.
+-- RecordReleasedJobs notes the end of the attempts that ReleaseJobs then gives back, in the same transaction. They did not start.
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, ended_at, cause, message)
 SELECT j.id, j.attempt, j.worker_id, CAST(@now AS BIGINT), 'released', '' FROM sqluice_jobs AS j
 WHERE j.status = 'running' AND j.cancel_requested_at IS NULL

@@ -1,5 +1,5 @@
 -- name: RecordHeldJobs :exec
--- RecordHeldJobs notes the end of the attempts of the jobs that ReleaseHeldJobs then gives back, in the same transaction.
+-- RecordHeldJobs notes the end of all attempts of a worker that has said that it stops, but of those whose cancellation was requested.
 INSERT INTO sqluice_job_errors (job_id, attempt, worker_id, started_at, ended_at, cause, message)
 SELECT j.id, j.attempt, j.worker_id, j.started_at, CAST(@now AS BIGINT), 'released', '' FROM sqluice_jobs AS j
 WHERE j.status = 'running' AND j.worker_id = CAST(@worker_id AS BIGINT) AND j.cancel_requested_at IS NULL;
