@@ -41,9 +41,10 @@ type listed struct {
 type detail struct {
 	jobs.Job
 	Errors []inspect.AttemptEnd
-	Others []inspect.AttemptEnd `json:"other_attempts"`
-	Last   *inspect.Attempt     `json:"last_attempt"`
-	Next   int64                `json:"attempts_next"`
+	Others []inspect.AttemptEnd   `json:"other_attempts"`
+	Gaps   []inspect.AttemptRange `json:"unrecorded_attempts"`
+	Last   *inspect.Attempt       `json:"last_attempt"`
+	Next   int64                  `json:"attempts_next"`
 }
 
 func (a *api) enqueue(kind string, n int) (ids []int64) {

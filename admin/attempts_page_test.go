@@ -70,6 +70,28 @@ func TestTimelineOfSnoozedAttempts(t *testing.T) {
 	})
 }
 
+// The attempt in which a job failed for good is on the page of the latest attempts alone.
+func TestLastAttemptIsOnOnePage(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
+		v := visit(t, client, admin.Config{})
+		const last = 60
+		receipt, err := client.Enqueue(t.Context(), "k", []byte(`{}`), jobs.MaxAttempts(last))
+		must(t, err)
+		runner, err := jobs.NewRunner(client, jobs.Config{Logger: slog.New(slog.DiscardHandler)})
+		must(t, err)
+		jobs.Kind[struct{}]{Name: "k", RetryDelay: jobs.FixedRetry(0)}.Handle(runner, func(context.Context, jobs.Job, struct{}) error {
+			return errors.New("it is bad")
+		})
+		must(t, runner.Drain(t.Context()))
+		page := fmt.Sprint("/jobs/", receipt.ID)
+		has(t, "the latest attempts", v.page(page), "Attempt 11<", "Attempt 60<")
+		d := get[detail](serve(t, client, admin.Config{}), http.MethodGet, page, "")
+		earlier := v.page(fmt.Sprint(page, "?attempts_after=", d.Next))
+		has(t, "earlier attempts", earlier, "Attempt 1<", "Attempt 10<")
+		lacks(t, "earlier attempts", earlier, "Attempt 60")
+	})
+}
+
 // wantOrder checks that a page has texts, each after the one before.
 func wantOrder(t *testing.T, what, page string, texts ...string) {
 	t.Helper()

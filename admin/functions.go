@@ -40,7 +40,6 @@ func (h *Handler) functions(names map[string]string) template.FuncMap {
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 		"span":         span,
 		"top":          top,
-		"between":      func(a, b time.Time) string { return span(b.Sub(a)) },
 		"number":       number,
 		"pretty":       pretty,
 		"json":         encode,

@@ -60,10 +60,9 @@ func (v jobView) Timeline() []timelineEntry {
 	if due := v.RunAfter; due.Sub(v.CreatedAt) >= time.Millisecond && v.Status != jobs.StatusScheduled {
 		list = append(list, timelineEntry{At: due, What: "Due", Class: "due"})
 	}
-	ends := v.page.Ends()
-	list = append(list, v.unrecorded(ends)...)
-	for i := range ends {
-		e := &ends[i]
+	list = append(list, v.unrecorded()...)
+	for i := range v.ends {
+		e := &v.ends[i]
 		entry := timelineEntry{At: e.EndedAt, What: "Attempt " + number(e.Attempt), Class: outcomeClass(e.Cause), End: e}
 		if e.Cause == jobs.CauseExpired && e.StartedAt.IsZero() {
 			entry.What, entry.Class = "Not started in time", "cancelled"
@@ -73,7 +72,7 @@ func (v jobView) Timeline() []timelineEntry {
 	if !v.CancelRequested.IsZero() {
 		list = append(list, timelineEntry{At: v.CancelRequested, What: "Asked to stop", Class: "cancelled"})
 	}
-	list = append(list, v.lastAttempt(ends)...)
+	list = append(list, v.lastAttempt()...)
 	switch v.Status {
 	case jobs.StatusScheduled:
 		list = append(list, timelineEntry{At: v.RunAfter, What: "Runs again", Class: "scheduled"})
@@ -94,6 +93,21 @@ func (v jobView) Timeline() []timelineEntry {
 	return list
 }
 
+// Ran returns how long the attempt took, and on which worker.
+func (m timelineEntry) Ran() string {
+	var parts []string
+	switch e := m.End; {
+	case !e.StartedAt.IsZero():
+		parts = append(parts, "after "+span(e.EndedAt.Sub(e.StartedAt)))
+	case e.Worker != "":
+		parts = append(parts, "not started")
+	}
+	if worker := onHost(m.End.Worker, m.End.Host); worker != "" {
+		parts = append(parts, "worker "+worker)
+	}
+	return strings.Join(parts, ", ")
+}
+
 // outcomeClass returns the class of CSS of an attempt's end.
 func outcomeClass(cause jobs.Cause) string {
 	switch {
@@ -106,17 +120,17 @@ func outcomeClass(cause jobs.Cause) string {
 }
 
 // unrecorded returns the attempts of the page that have no row.
-func (v jobView) unrecorded(ends []inspect.AttemptEnd) (list []timelineEntry) {
-	for _, r := range v.page.Unrecorded {
+func (v jobView) unrecorded() (list []timelineEntry) {
+	for _, r := range v.Gaps {
 		entry := timelineEntry{At: v.StartedAt, What: "Attempt " + number(r.First), Class: "scheduled", Note: "not recorded", Before: true}
 		if r.First < r.Last {
 			entry.What = "Attempts " + number(r.First) + " to " + number(r.Last)
 		}
-		after := slices.IndexFunc(ends, func(e inspect.AttemptEnd) bool { return e.Attempt > r.Last })
+		after := slices.IndexFunc(v.ends, func(e inspect.AttemptEnd) bool { return e.Attempt > r.Last })
 		if after >= 0 {
-			entry.At = ends[after].StartedAt
+			entry.At = v.ends[after].StartedAt
 			if entry.At.IsZero() {
-				entry.At = ends[after].EndedAt
+				entry.At = v.ends[after].EndedAt
 			}
 		}
 		list = append(list, entry)
@@ -125,8 +139,8 @@ func (v jobView) unrecorded(ends []inspect.AttemptEnd) (list []timelineEntry) {
 }
 
 // lastAttempt returns the start of the attempt that the job's row has, unless its end is recorded.
-func (v jobView) lastAttempt(ends []inspect.AttemptEnd) []timelineEntry {
-	if v.Last == nil || slices.ContainsFunc(ends, func(e inspect.AttemptEnd) bool { return e.Attempt == v.Last.Attempt }) {
+func (v jobView) lastAttempt() []timelineEntry {
+	if v.Last == nil || !v.latest || slices.ContainsFunc(v.ends, func(e inspect.AttemptEnd) bool { return e.Attempt == v.Last.Attempt }) {
 		return nil
 	}
 	entry := timelineEntry{At: v.Last.StartedAt, What: "Attempt " + number(v.Last.Attempt), Class: "running", Note: v.RanOn()}

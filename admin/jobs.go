@@ -134,11 +134,13 @@ func (h *Handler) eachJob(ctx context.Context, f inspect.Filter, limit int, fn f
 // detail is a job with its attempts.
 type detail struct {
 	jobs.Job
-	Errors []inspect.AttemptEnd `json:"errors"`
-	Others []inspect.AttemptEnd `json:"other_attempts,omitempty"`
-	Last   *inspect.Attempt     `json:"last_attempt,omitempty"`  // the one that runs, or in which the job ended
-	Next   int64                `json:"attempts_next,omitempty"` // the attempts_after of earlier attempts, if there are any
-	page   inspect.AttemptPage
+	Errors []inspect.AttemptEnd   `json:"errors"`
+	Others []inspect.AttemptEnd   `json:"other_attempts,omitempty"`
+	Gaps   []inspect.AttemptRange `json:"unrecorded_attempts,omitempty"`
+	Last   *inspect.Attempt       `json:"last_attempt,omitempty"`  // the one that runs, or in which the job ended
+	Next   int64                  `json:"attempts_next,omitempty"` // the attempts_after of earlier attempts, if there are any
+	ends   []inspect.AttemptEnd   // the errors and the other attempts, in order
+	latest bool                   // these are the latest attempts
 }
 
 // attemptsPerPage is how many failed attempts an answer has. A job with many of them has as many errors and stacks.
@@ -160,10 +162,11 @@ func (h *Handler) detail(ctx context.Context, id, after int64) (answer, error) {
 		return answer{}, err
 	}
 	d := detail{Job: j}
-	if d.page, err = h.inspector.Attempts(ctx, id, after, attemptsPerPage); err != nil {
+	page, err := h.inspector.Attempts(ctx, id, after, attemptsPerPage)
+	if err != nil {
 		return answer{}, err
 	}
-	d.Errors, d.Others, d.Next = d.page.Failed, d.page.Others, d.page.Next
+	d.Errors, d.Others, d.Gaps, d.Next, d.ends, d.latest = page.Failed, page.Others, page.Unrecorded, page.Next, page.Ends(), after == 0
 	if d.Last, err = h.inspector.LastAttempt(ctx, j); err != nil {
 		return answer{}, err
 	}

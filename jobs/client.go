@@ -6,9 +6,22 @@ import (
 	"io"
 
 	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/queue/redact"
 	"github.com/sqluice/sqluice/internal/queue/runner"
 )
+
+// Store is a database that holds the queue. Programs open one (package jobs/sqlite or jobs/postgres), hand it to [New], and close it
+// when all runners have returned. Only the engines of this module implement it.
+type Store interface {
+	sealedStore
+
+	// Close waits for writes under way and closes the connections.
+	Close() error
+}
+
+// sealedStore is what the module takes the engine's port out of, with [engine.StoreOf].
+type sealedStore = engine.StoreCarrier
 
 // Client enqueues jobs, waits for them and changes them; package jobs/inspect lists and counts them. Make one with [New]. It has
 // no zero value, and all its methods may be called concurrently. Clients are cheap: they hold no resources but their store's.
@@ -19,7 +32,7 @@ type Client struct {
 	middleware []EnqueueMiddleware
 	around     EnqueueFunc // nil without middleware
 	runners    *runner.Registry
-	marks      *marks
+	marks      *lifecycle.Marks
 }
 
 // sealed has the client's scope, which package inspect takes out with [engine.ScopeOf].
@@ -27,7 +40,7 @@ type sealed = engine.Sealed
 
 // New returns a client of the queue in a store.
 func New(store Store, opts ...ClientOption) *Client {
-	c := &Client{given: store, store: observe(engine.StoreOf(store)), runners: &runner.Registry{}, marks: newMarks()}
+	c := &Client{given: store, store: engine.Observed(engine.StoreOf(store)), runners: &runner.Registry{}, marks: lifecycle.NewMarks()}
 	c = c.with(engine.Scope{Store: c.store, Identity: engine.SharedOf(store), Searches: &engine.SharedOf(store).Searches})
 	for _, opt := range opts {
 		opt(c)
@@ -106,4 +119,9 @@ func (c *Client) CheckSchema(ctx context.Context) error {
 	}
 	defer done(0)
 	return engine.CheckSchema(ctx, c.store)
+}
+
+// CheckOpen returns an error that is [ErrMoved], with the other database, when the queue is closed by a move.
+func (c *Client) CheckOpen(ctx context.Context) error {
+	return c.scope().Read(ctx, lifecycle.CheckOpen)
 }

@@ -45,7 +45,7 @@ func (r *Runner) scheduleRows(now time.Time) (rows []db.PutScheduleParams, err e
 
 // prepare marks fields of kinds as sensitive, and puts their rules of retention and the declared schedules.
 func (r *Runner) prepare(ctx context.Context, schedules []db.PutScheduleParams) error {
-	if err := r.client.mark(ctx, r.marks); err != nil {
+	if err := r.client.marks.Ensure(ctx, r.client.scope(), r.marks); err != nil {
 		return err
 	}
 	if err := r.declareRetention(ctx); err != nil || len(schedules) == 0 {

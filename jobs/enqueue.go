@@ -263,8 +263,8 @@ func (c *Client) insert(ctx context.Context, in engine.Insert) ([]int64, error) 
 
 // mark makes sure that the marks of the kind's fields are there before the job is.
 func (e *enqueue) mark(ctx context.Context, c *Client) error {
-	if len(e.sensitive) == 0 || c.marks.has(e.kind, e.sensitive) {
+	if len(e.sensitive) == 0 || c.marks.Has(e.kind, e.sensitive) {
 		return nil
 	}
-	return c.mark(ctx, map[string][]string{e.kind: e.sensitive})
+	return c.marks.Ensure(ctx, c.scope(), map[string][]string{e.kind: e.sensitive})
 }

@@ -52,3 +52,11 @@ const (
 
 // WakeSources returns all sources.
 func WakeSources() []WakeSource { return jobtype.WakeSources() }
+
+// tellEnqueued takes an observer that may be nil.
+func tellEnqueued(o *Observer, e *enqueue, jobs int, existed, inTx bool) {
+	if o == nil || o.Enqueued == nil {
+		return
+	}
+	o.Enqueued(Enqueued{Kind: e.kind, Queue: e.queue, Jobs: jobs, Existed: existed, InTx: inTx})
+}

@@ -2,6 +2,10 @@ package jobs
 
 import "github.com/sqluice/sqluice/jobs/jobtype"
 
+// Job is one job as its row has it. A handler's copy has what is known at the claim: its end is not. Zero times and empty
+// strings stand for columns that are not set.
+type Job = jobtype.Job
+
 // Status is where a job is in its life: see docs/lifecycle.md.
 type Status = jobtype.Status
 

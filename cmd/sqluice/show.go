@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -132,7 +133,7 @@ func (a *app) showAttempts(now time.Time, d jobDetails, ends []inspect.AttemptEn
 	for _, r := range unrecorded {
 		a.showUnrecorded(r)
 	}
-	if last := d.Last; last != nil && (len(ends) == 0 || ends[len(ends)-1].Attempt != last.Attempt) {
+	if last := d.Last; last != nil && !slices.ContainsFunc(ends, func(e inspect.AttemptEnd) bool { return e.Attempt == last.Attempt }) {
 		end := string(d.Status)
 		if !last.EndedAt.IsZero() {
 			end += " " + moment(now, last.EndedAt)

@@ -419,7 +419,7 @@ type ReleaseJobsParams struct {
 	Ids      string `json:"ids"`
 }
 
-// ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
+// ReleaseJobs releases jobs that were claimed and did not start, as ReleaseJob does: those of a JSON list of job ids that
 // all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
 func (q *Queries) ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error) {
 	result, err := q.db.Exec(ctx, releaseJobs,
@@ -558,7 +558,7 @@ type TrimJobAttemptsParams struct {
 	Last  int64 `json:"last"`
 }
 
-// TrimJobAttempts removes the rows of a job's attempts up to one that were snoozed, released or cancelled.
+// TrimJobAttempts removes the rows of old attempts of a job, up to last, that were snoozed, released or cancelled.
 func (q *Queries) TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) error {
 	_, err := q.db.Exec(ctx, trimJobAttempts, arg.JobID, arg.Last)
 	return err

@@ -217,8 +217,8 @@ type ReleaseHeldJobsParams struct {
 	WorkerID int64 `json:"worker_id"`
 }
 
-// ReleaseHeldJobs gives the jobs back of which RecordHeldJobs has noted the end, in the same transaction: their worker has said that it
-// stops. The attempts do not count. Those whose cancellation was requested are left to the rescue.
+// ReleaseHeldJobs releases the jobs of a worker that has said that it stops: those whose end RecordHeldJobs has noted, in the same
+// transaction. The attempts do not count. Jobs whose cancellation was requested are left to the rescue.
 func (q *Queries) ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (int64, error) {
 	result, err := q.db.Exec(ctx, releaseHeldJobs, arg.Now, arg.WorkerID)
 	if err != nil {

@@ -362,12 +362,12 @@ type Querier interface {
 	RekeyJobError(ctx context.Context, arg RekeyJobErrorParams) error
 	// RekeySchedule replaces the payload of a schedule, unless it has changed.
 	RekeySchedule(ctx context.Context, arg RekeyScheduleParams) (int64, error)
-	// ReleaseHeldJobs gives the jobs back of which RecordHeldJobs has noted the end, in the same transaction: their worker has said that it
-	// stops. The attempts do not count. Those whose cancellation was requested are left to the rescue.
+	// ReleaseHeldJobs releases the jobs of a worker that has said that it stops: those whose end RecordHeldJobs has noted, in the same
+	// transaction. The attempts do not count. Jobs whose cancellation was requested are left to the rescue.
 	ReleaseHeldJobs(ctx context.Context, arg ReleaseHeldJobsParams) (int64, error)
 	// ReleaseJob gives an unfinished job back when its worker stops; the attempt does not count.
 	ReleaseJob(ctx context.Context, arg ReleaseJobParams) (int64, error)
-	// ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
+	// ReleaseJobs releases jobs that were claimed and did not start, as ReleaseJob does: those of a JSON list of job ids that
 	// all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
 	ReleaseJobs(ctx context.Context, arg ReleaseJobsParams) (int64, error)
 	// ReleaseSuccessors lets the successors run whose unique keys, a JSON list of [kind, key], no other live job holds any more. It passes
@@ -431,7 +431,7 @@ type Querier interface {
 	TakeUniqueKey(ctx context.Context, arg TakeUniqueKeyParams) (int64, error)
 	// TrimHeldAttempts does the same for all jobs that a worker holds: it keeps the latest attempts of each.
 	TrimHeldAttempts(ctx context.Context, arg TrimHeldAttemptsParams) error
-	// TrimJobAttempts removes the rows of a job's attempts up to one that were snoozed, released or cancelled.
+	// TrimJobAttempts removes the rows of old attempts of a job, up to last, that were snoozed, released or cancelled.
 	TrimJobAttempts(ctx context.Context, arg TrimJobAttemptsParams) error
 	// UpdateWaitingJob changes a job that has not started. One that gets another place in its queue becomes scheduled, and pending again
 	// when its run_after has come. It changes none that would be due only when it is too late to start.

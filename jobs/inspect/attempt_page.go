@@ -58,7 +58,8 @@ func (in *Inspector) Errors(ctx context.Context, id int64) ([]AttemptEnd, error)
 }
 
 // Attempts returns the latest attempts of a job, apart from one that runs or in which the job is done: at most limit that failed, and the
-// others between these and after them. There are none for an unknown id. 0 means a limit of 100. before is 0 for the first page.
+// others between these and after them. There are none for an unknown id. 0 means a limit of 100. before is 0 for the first page, and then the Next of
+// the page before.
 func (in *Inspector) Attempts(ctx context.Context, id, before int64, limit int) (AttemptPage, error) {
 	n, err := pageSize(limit)
 	if err == nil {
@@ -134,6 +135,9 @@ func (in *Inspector) attemptEnds(kind string, rows []db.ListJobErrorsRow) []Atte
 // unrecorded returns the attempts from first to last that are none of ends, which are in order.
 func unrecorded(first, last int, ends []AttemptEnd) []AttemptRange {
 	var list []AttemptRange
+	if first > last {
+		return nil
+	}
 	for _, e := range ends {
 		if e.Attempt > first {
 			list = append(list, AttemptRange{first, min(e.Attempt-1, last)})

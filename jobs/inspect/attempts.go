@@ -19,7 +19,7 @@ type AttemptEnd struct {
 	Stack     string     `json:"stack,omitempty"`
 	Worker    string     `json:"worker,omitempty"`    // empty if the worker's row was pruned
 	Host      string     `json:"host,omitempty"`      // of the worker
-	StartedAt time.Time  `json:"started_at,omitzero"` // zero if the attempt did not start
+	StartedAt time.Time  `json:"started_at,omitzero"` // zero if the job was given back or put off before it started
 	EndedAt   time.Time  `json:"ended_at"`
 }
 

@@ -63,7 +63,7 @@ VALUES (CAST(@job_id AS BIGINT), CAST(@attempt AS BIGINT), CAST(@worker_id AS BI
         CAST(@ended_at AS BIGINT), CAST(@cause AS TEXT), CAST(@message AS TEXT), CAST(@stack AS TEXT));
 
 -- name: TrimJobAttempts :exec
--- TrimJobAttempts removes the rows of a job's attempts up to one that were snoozed, released or cancelled.
+-- TrimJobAttempts removes the rows of old attempts of a job, up to last, that were snoozed, released or cancelled.
 DELETE FROM sqluice_job_errors
 WHERE job_id = CAST(@job_id AS BIGINT) AND attempt <= CAST(@last AS BIGINT) AND cause IN ('snoozed', 'released', 'cancelled');
 

@@ -52,8 +52,8 @@ WHERE status = 'running' AND EXISTS (
 RETURNING queue, kind;
 
 -- name: ReleaseHeldJobs :execrows
--- ReleaseHeldJobs gives the jobs back of which RecordHeldJobs has noted the end, in the same transaction: their worker has said that it
--- stops. The attempts do not count. Those whose cancellation was requested are left to the rescue.
+-- ReleaseHeldJobs releases the jobs of a worker that has said that it stops: those whose end RecordHeldJobs has noted, in the same
+-- transaction. The attempts do not count. Jobs whose cancellation was requested are left to the rescue.
 UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT),
                 uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END, worker_id = NULL, lease_until = NULL, start_by = NULL
 WHERE status = 'running' AND worker_id = CAST(@worker_id AS BIGINT) AND cancel_requested_at IS NULL AND EXISTS (

@@ -19,7 +19,7 @@ const (
 	FateFail
 	FateCancel
 	FateRelease
-	FateReturn // the attempt was not begun
+	FateReturn // the attempt did not start
 	FateLost   // nothing is recorded: this worker no longer holds the attempt
 )
 
@@ -73,7 +73,7 @@ type End struct {
 	Recorded Fate
 }
 
-// recordedCause is the cause of the attempt's row in sqluice_job_errors.
+// recordedCause returns the cause of the attempt's row in sqluice_job_errors.
 func (e *End) recordedCause() jobtype.Cause {
 	switch {
 	case e.Cause != "":
@@ -87,7 +87,7 @@ func (e *End) recordedCause() jobtype.Cause {
 	}
 }
 
-// startedAt is when the attempt started, in microseconds; 0 if it did not.
+// startedAt returns when the attempt started, in microseconds; 0 if the job was given back or put off before.
 func (e *End) startedAt() int64 {
 	if e.unstarted || e.Fate == FateReturn {
 		return 0

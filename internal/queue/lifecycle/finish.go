@@ -73,7 +73,7 @@ func Return(ctx context.Context, q db.Querier, now time.Time, ends []*End, left 
 	return f.returned(ctx, all)
 }
 
-// ReleaseHeld gives back all jobs of a worker that has said that it stops and could not record their ends. It returns their number.
+// ReleaseHeld releases all jobs of a worker that has said that it stops and could not record their ends. It returns their number.
 func ReleaseHeld(ctx context.Context, q db.Querier, now, worker int64) (int64, error) {
 	if err := trimHeld(ctx, q, worker); err != nil {
 		return 0, err
@@ -84,7 +84,7 @@ func ReleaseHeld(ctx context.Context, q db.Querier, now, worker int64) (int64, e
 	return q.ReleaseHeldJobs(ctx, db.ReleaseHeldJobsParams{Now: now, WorkerID: worker})
 }
 
-// ReleaseUnstarted gives back one job whose handler was not called. It reports whether the worker still held the job.
+// ReleaseUnstarted releases one job whose handler was not called. It reports whether the worker still held the job.
 func ReleaseUnstarted(ctx context.Context, q db.Querier, now, job, attempt, worker int64) (bool, error) {
 	n, err := q.ReleaseJob(ctx, db.ReleaseJobParams{Now: now, ID: job, Attempt: attempt, WorkerID: worker})
 	if err != nil || n == 0 {
@@ -198,13 +198,11 @@ func (f *finisher) dropAll(ctx context.Context, all groups) error {
 
 // returned releases jobs whose handlers were not called.
 func (f *finisher) returned(ctx context.Context, all groups) error {
+	if err := f.trimReturned(ctx, all); err != nil {
+		return err
+	}
 	for h, group := range all {
 		release := db.ReleaseJobsParams{Now: core.Micros(f.now), WorkerID: h.worker, Attempt: h.attempt, Ids: core.JSONIDs(ids(group))}
-		if h.attempt > KeptAttempts {
-			if err := trimHeld(ctx, f.q, h.worker); err != nil {
-				return err
-			}
-		}
 		if err := f.q.RecordReleasedJobs(ctx, db.RecordReleasedJobsParams(release)); err != nil {
 			return err
 		}

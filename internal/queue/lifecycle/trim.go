@@ -10,19 +10,37 @@ import (
 // snoozed any number of times.
 const KeptAttempts = 100
 
-// trimEvery is in which attempts of a job the rows of earlier ones are removed: each statement may read the rows of all that failed.
+// trimEvery makes every tenth attempt of a job remove the old rows: each time the rows of all that failed may be read.
 const trimEvery = 10
+
+// trims reports whether the end of an attempt removes old rows.
+func trims(attempt int64) bool { return attempt > KeptAttempts && attempt%trimEvery == 0 }
 
 // trim removes the rows of a job's attempts that are too old and did not fail.
 func (f *finisher) trim(ctx context.Context, e *End) error {
 	attempt := int64(e.Job.Attempt)
-	if attempt <= KeptAttempts || attempt%trimEvery != 0 {
+	if !trims(attempt) {
 		return nil
 	}
 	return f.q.TrimJobAttempts(ctx, db.TrimJobAttemptsParams{JobID: e.Job.ID, Last: attempt - KeptAttempts})
 }
 
-// trimHeld does the same for all jobs that a worker holds.
+// trimReturned removes such rows of all jobs of a worker that returns some of them, once for each worker.
+func (f *finisher) trimReturned(ctx context.Context, all groups) error {
+	trimmed := map[int64]bool{}
+	for h := range all {
+		if !trims(h.attempt) || trimmed[h.worker] {
+			continue
+		}
+		if err := trimHeld(ctx, f.q, h.worker); err != nil {
+			return err
+		}
+		trimmed[h.worker] = true
+	}
+	return nil
+}
+
+// trimHeld removes such rows of all jobs that a worker holds.
 func trimHeld(ctx context.Context, q db.Querier, worker int64) error {
 	return q.TrimHeldAttempts(ctx, db.TrimHeldAttemptsParams{WorkerID: worker, Kept: KeptAttempts})
 }

@@ -38,7 +38,7 @@ SELECT l.id, l.attempt, l.worker_id, CAST(@now AS BIGINT), 'released', '' FROM (
       ) AS BIGINT[])) ORDER BY j.id FOR NO KEY UPDATE) AS l;
 
 -- name: ReleaseJobs :execrows
--- ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
+-- ReleaseJobs releases jobs that were claimed and did not start, as ReleaseJob does: those of a JSON list of job ids that
 -- all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
 UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL

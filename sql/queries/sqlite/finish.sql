@@ -33,7 +33,7 @@ WHERE j.status = 'running' AND j.cancel_requested_at IS NULL
   AND j.id IN (SELECT e.value FROM json_each(CAST(@ids AS TEXT)) AS e);
 
 -- name: ReleaseJobs :execrows
--- ReleaseJobs gives jobs back that were claimed and not begun, as ReleaseJob does: those of a JSON list of job ids that
+-- ReleaseJobs releases jobs that were claimed and did not start, as ReleaseJob does: those of a JSON list of job ids that
 -- all have the same attempt number. Jobs whose cancellation was requested are left to CancelRequestedJob.
 UPDATE sqluice_jobs SET status = 'pending', updated_at = CAST(@now AS BIGINT), uncounted = uncounted + CASE WHEN uncounted < 1000000000 THEN 1 ELSE 0 END,
                 worker_id = NULL, lease_until = NULL

@@ -1,4 +1,4 @@
-package jobs
+package lifecycle
 
 import (
 	"context"
@@ -8,20 +8,23 @@ import (
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/internal/queue/redact"
 )
 
-// marks are the fields that the database is known to have as sensitive, so that an enqueue need not ask. Clients that come of
-// one [New] share them.
-type marks struct {
+// Marks are the fields that the database is known to have as sensitive, so that an enqueue need not ask. Clients that come of
+// one another share them.
+type Marks struct {
 	mu     sync.RWMutex
 	known  map[string]map[string]bool // by kind and path
 	unsure map[string]bool            // kinds of which this process marked a field in a caller's transaction
 }
 
-func newMarks() *marks { return &marks{known: map[string]map[string]bool{}, unsure: map[string]bool{}} }
+// NewMarks returns marks of which none is known yet.
+func NewMarks() *Marks { return &Marks{known: map[string]map[string]bool{}, unsure: map[string]bool{}} }
 
-func (m *marks) has(kind string, paths []string) bool {
+// Has reports whether fields of a kind are known to be marked.
+func (m *Marks) Has(kind string, paths []string) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	known := m.known[kind]
@@ -34,7 +37,7 @@ func (m *marks) has(kind string, paths []string) bool {
 }
 
 // learn notes fields whose marks are committed.
-func (m *marks) learn(fields map[string][]string) {
+func (m *Marks) learn(fields map[string][]string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for kind, paths := range fields {
@@ -49,7 +52,7 @@ func (m *marks) learn(fields map[string][]string) {
 
 // joined notes what a caller's transaction, which may be rolled back, says of a kind's fields: none was new. Others have
 // marked and committed them then, unless this process did so in the same transaction before.
-func (m *marks) joined(kind string, paths []string, added int64) {
+func (m *Marks) joined(kind string, paths []string, added int64) {
 	m.mu.Lock()
 	if added > 0 {
 		m.unsure[kind] = true
@@ -61,11 +64,11 @@ func (m *marks) joined(kind string, paths []string, added int64) {
 	}
 }
 
-// mark makes sure that fields are marked before a job is there that has them.
-func (c *Client) mark(ctx context.Context, fields map[string][]string) error {
+// Ensure marks fields, by kind, before a job is there that has them.
+func (m *Marks) Ensure(ctx context.Context, scope *engine.Scope, fields map[string][]string) error {
 	fields = maps.Clone(fields)
 	for kind, paths := range fields {
-		if c.marks.has(kind, paths) {
+		if m.Has(kind, paths) {
 			delete(fields, kind)
 		} else if err := redact.Check(paths); err != nil {
 			return err
@@ -74,34 +77,35 @@ func (c *Client) mark(ctx context.Context, fields map[string][]string) error {
 	if len(fields) == 0 {
 		return nil
 	}
-	if c.scope().Tx != nil {
-		return c.scope().Join(ctx, func(ctx context.Context, q db.Querier) error {
+	if scope.Tx != nil {
+		return scope.Join(ctx, func(ctx context.Context, q db.Querier) error {
 			for kind, paths := range fields {
-				n, err := redact.AddMarks(ctx, q, core.Micros(c.store.Now()), map[string][]string{kind: paths})
+				n, err := redact.AddMarks(ctx, q, core.Micros(scope.Store.Now()), map[string][]string{kind: paths})
 				if err != nil {
 					return err
 				}
-				c.marks.joined(kind, paths, n)
+				m.joined(kind, paths, n)
 			}
 			return nil
 		})
 	}
-	all, err := c.allMarked(ctx, fields)
+	all, err := allMarked(ctx, scope, fields)
 	if err == nil && !all {
-		err = c.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
-			_, err := redact.AddMarks(ctx, q, core.Micros(c.store.Now()), fields)
+		err = scope.Store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+			_, err := redact.AddMarks(ctx, q, core.Micros(scope.Store.Now()), fields)
 			return err
 		})
 	}
 	if err == nil {
-		c.marks.learn(fields)
+		m.learn(fields)
 	}
 	return err
 }
 
-func (c *Client) allMarked(ctx context.Context, fields map[string][]string) (bool, error) {
+// allMarked reports whether the database has marks of all fields.
+func allMarked(ctx context.Context, scope *engine.Scope, fields map[string][]string) (bool, error) {
 	var rows []db.ListSensitiveFieldsRow
-	err := c.store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+	err := scope.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
 		var err error
 		rows, err = redact.ListMarks(ctx, q, slices.Sorted(maps.Keys(fields)))
 		return err

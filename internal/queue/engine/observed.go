@@ -1,4 +1,4 @@
-package jobs
+package engine
 
 import (
 	"cmp"
@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
-	"github.com/sqluice/sqluice/internal/queue/engine"
+	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
 // observed is a store that tells an observer of its statements and of what fails.
 type observed struct {
-	engine.Store
-	observer *Observer
+	Store
+	observer *jobtype.Observer
 }
 
-// observe returns the store itself when its observer has neither Queried nor Failed.
-func observe(store engine.Store) engine.Store {
+// Observed returns a store that tells its observer of its statements and of what fails; the store itself when the observer has neither Queried
+// nor Failed.
+func Observed(store Store) Store {
 	o := store.Observer()
 	if o == nil || o.Queried == nil && o.Failed == nil {
 		return store
@@ -38,16 +39,16 @@ func (s observed) Write(ctx context.Context, fn func(context.Context, db.Querier
 	return s.watch(ctx, s.Store.Write, fn)
 }
 
-func (s observed) Insert(ctx context.Context, in engine.Insert) ([]int64, error) {
+func (s observed) Insert(ctx context.Context, in Insert) ([]int64, error) {
 	in.Ran = s.observer.Queried
 	ids, err := s.Store.Insert(ctx, in)
-	if err != nil && s.observer.Failed != nil && !engine.Refused(err) && ctx.Err() == nil {
+	if err != nil && s.observer.Failed != nil && !Refused(err) && ctx.Err() == nil {
 		s.observer.Failed(err)
 	}
 	return ids, err
 }
 
-func (s observed) InsertWith(ctx context.Context, queue string, fn engine.InsertFunc) error {
+func (s observed) InsertWith(ctx context.Context, queue string, fn InsertFunc) error {
 	var inserted bool
 	return s.watch(ctx, func(ctx context.Context, fn work) error {
 		return s.Store.InsertWith(ctx, queue, func(ctx context.Context, q db.Querier) (bool, error) {
@@ -60,7 +61,7 @@ func (s observed) InsertWith(ctx context.Context, queue string, fn engine.Insert
 	})
 }
 
-func (s observed) Exchange(ctx context.Context, x *engine.Exchange) error {
+func (s observed) Exchange(ctx context.Context, x *Exchange) error {
 	w := watch{observer: s.observer}
 	begin := x.Begin
 	x.Begin = func() {
@@ -71,7 +72,7 @@ func (s observed) Exchange(ctx context.Context, x *engine.Exchange) error {
 	return w.end(ctx, s.Store.Exchange(ctx, x))
 }
 
-func (s observed) Join(tx Tx) (db.Querier, error) {
+func (s observed) Join(tx jobtype.Tx) (db.Querier, error) {
 	q, err := s.Store.Join(tx)
 	if err != nil || s.observer.Queried == nil {
 		return q, err
@@ -92,7 +93,7 @@ func (s observed) watch(ctx context.Context, do func(context.Context, work) erro
 // watch tells the observer of the statements of a transaction, and of an error of the database. An error of a function itself, such
 // as a missing job, is not one of the database, and a cancelled context is not a failure.
 type watch struct {
-	observer *Observer
+	observer *jobtype.Observer
 	own      error // that of the first function that failed
 	failed   bool  // a statement of it
 }
@@ -120,12 +121,4 @@ func (w *watch) end(ctx context.Context, err error) error {
 		w.observer.Failed(err)
 	}
 	return err
-}
-
-// tellEnqueued takes an observer that may be nil.
-func tellEnqueued(o *Observer, e *enqueue, jobs int, existed, inTx bool) {
-	if o == nil || o.Enqueued == nil {
-		return
-	}
-	o.Enqueued(Enqueued{Kind: e.kind, Queue: e.queue, Jobs: jobs, Existed: existed, InTx: inTx})
 }
