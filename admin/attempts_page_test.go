@@ -31,8 +31,8 @@ func TestAttemptsThatCount(t *testing.T) {
 	})
 }
 
-// The timeline has the attempts that were snoozed, in their places between those that failed, and on each page of attempts only those that
-// belong there. Those whose rows were removed have their numbers.
+// The timeline shows snoozed attempts in their places between failed ones, each on one page. Attempts whose rows were removed have their
+// numbers.
 func TestTimelineOfSnoozedAttempts(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, client *jobs.Client) {
 		v := visit(t, client, admin.Config{})

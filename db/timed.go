@@ -853,13 +853,6 @@ func (q timed) ListMoves(ctx context.Context) ([]Move, error) {
 	return value, err
 }
 
-func (q timed) ListOtherAttempts(ctx context.Context, arg ListOtherAttemptsParams) ([]ListOtherAttemptsRow, error) {
-	began := time.Now()
-	value, err := q.own.ListOtherAttempts(ctx, arg)
-	q.hook("ListOtherAttempts", time.Since(began), err)
-	return value, err
-}
-
 func (q timed) ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsParams) ([]int64, error) {
 	began := time.Now()
 	value, err := q.own.ListOverdueJobIDs(ctx, arg)

@@ -109,8 +109,6 @@ type (
 	ListJobsOfUserRow             = sqlite.ListJobsOfUserRow
 	ListLiveJobsByUniqueKeyParams = sqlite.ListLiveJobsByUniqueKeyParams
 	ListLiveJobsByUniqueKeyRow    = sqlite.ListLiveJobsByUniqueKeyRow
-	ListOtherAttemptsParams       = sqlite.ListOtherAttemptsParams
-	ListOtherAttemptsRow          = sqlite.ListOtherAttemptsRow
 	ListOverdueJobIDsParams       = sqlite.ListOverdueJobIDsParams
 	ListPendingQueuesParams       = sqlite.ListPendingQueuesParams
 	ListPendingQueuesRow          = sqlite.ListPendingQueuesRow

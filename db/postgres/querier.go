@@ -252,7 +252,8 @@ type Querier interface {
 	ListHeldJobs(ctx context.Context, workerID int64) ([]ListHeldJobsRow, error)
 	// ListHistoryNames lists the pairs of a queue and a kind in one step of the history; an empty name stands for all.
 	ListHistoryNames(ctx context.Context, arg ListHistoryNamesParams) ([]ListHistoryNamesRow, error)
-	// ListJobErrors lists the latest attempts of a job that did not end well, before an error, the latest first.
+	// ListJobErrors lists the latest attempts of a job that failed (failed = 1), or that were snoozed, released or cancelled (failed = 0),
+	// before a row, the latest first.
 	ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([]ListJobErrorsRow, error)
 	// ListJobErrorsFrom lists the rows of all jobs' errors in the order of their ids, from after one on.
 	ListJobErrorsFrom(ctx context.Context, arg ListJobErrorsFromParams) ([]JobError, error)
@@ -281,8 +282,6 @@ type Querier interface {
 	ListLockedJobs(ctx context.Context, ids string) ([]int64, error)
 	// ListMoves lists what closes the queue: nothing as a rule.
 	ListMoves(ctx context.Context) ([]Move, error)
-	// ListOtherAttempts lists the latest attempts of a job that were snoozed, released or cancelled, the latest first.
-	ListOtherAttempts(ctx context.Context, arg ListOtherAttemptsParams) ([]ListOtherAttemptsRow, error)
 	// ListOverdueJobIDs lists up to n jobs that were to start by now, were not and are not set aside, the most overdue ones first.
 	ListOverdueJobIDs(ctx context.Context, arg ListOverdueJobIDsParams) ([]int64, error)
 	// ListPendingQueues lists the first n queues that have pending jobs, and tells which of them are not paused and have jobs of the

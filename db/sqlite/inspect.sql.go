@@ -128,14 +128,15 @@ SELECT e.id, e.attempt, CAST(COALESCE(e.worker_id, 0) AS BIGINT) AS worker_id,
 FROM sqluice_job_errors AS e LEFT JOIN sqluice_workers AS w ON w.id = e.worker_id
 WHERE e.id IN (
     SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = CAST(?1 AS BIGINT) AND x.id < CAST(?2 AS BIGINT)
-      AND x.cause NOT IN ('snoozed', 'released', 'cancelled')
-    ORDER BY x.id DESC LIMIT CAST(?3 AS BIGINT))
+      AND CASE WHEN x.cause IN ('snoozed', 'released', 'cancelled') THEN 0 ELSE 1 END = CAST(?3 AS BIGINT)
+    ORDER BY x.id DESC LIMIT CAST(?4 AS BIGINT))
 ORDER BY e.id DESC
 `
 
 type ListJobErrorsParams struct {
 	JobID    int64 `json:"job_id"`
 	BeforeID int64 `json:"before_id"`
+	Failed   int64 `json:"failed"`
 	N        int64 `json:"n"`
 }
 
@@ -152,9 +153,15 @@ type ListJobErrorsRow struct {
 	Stack     string `json:"stack"`
 }
 
-// ListJobErrors lists the latest attempts of a job that did not end well, before an error, the latest first.
+// ListJobErrors lists the latest attempts of a job that failed (failed = 1), or that were snoozed, released or cancelled (failed = 0),
+// before a row, the latest first.
 func (q *Queries) ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([]ListJobErrorsRow, error) {
-	rows, err := q.db.QueryContext(ctx, listJobErrors, arg.JobID, arg.BeforeID, arg.N)
+	rows, err := q.db.QueryContext(ctx, listJobErrors,
+		arg.JobID,
+		arg.BeforeID,
+		arg.Failed,
+		arg.N,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -162,71 +169,6 @@ func (q *Queries) ListJobErrors(ctx context.Context, arg ListJobErrorsParams) ([
 	var items []ListJobErrorsRow
 	for rows.Next() {
 		var i ListJobErrorsRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Attempt,
-			&i.WorkerID,
-			&i.Worker,
-			&i.Host,
-			&i.StartedAt,
-			&i.EndedAt,
-			&i.Cause,
-			&i.Message,
-			&i.Stack,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listOtherAttempts = `-- name: ListOtherAttempts :many
-SELECT e.id, e.attempt, CAST(COALESCE(e.worker_id, 0) AS BIGINT) AS worker_id,
-       CAST(COALESCE(w.name, '') AS TEXT) AS worker, CAST(COALESCE(w.host, '') AS TEXT) AS host,
-       CAST(COALESCE(e.started_at, 0) AS BIGINT) AS started_at, e.ended_at, e.cause, e.message, e.stack
-FROM sqluice_job_errors AS e LEFT JOIN sqluice_workers AS w ON w.id = e.worker_id
-WHERE e.id IN (
-    SELECT x.id FROM sqluice_job_errors AS x WHERE x.job_id = CAST(?1 AS BIGINT)
-      AND x.cause IN ('snoozed', 'released', 'cancelled')
-    ORDER BY x.id DESC LIMIT CAST(?2 AS BIGINT))
-ORDER BY e.id DESC
-`
-
-type ListOtherAttemptsParams struct {
-	JobID int64 `json:"job_id"`
-	N     int64 `json:"n"`
-}
-
-type ListOtherAttemptsRow struct {
-	ID        int64  `json:"id"`
-	Attempt   int64  `json:"attempt"`
-	WorkerID  int64  `json:"worker_id"`
-	Worker    string `json:"worker"`
-	Host      string `json:"host"`
-	StartedAt int64  `json:"started_at"`
-	EndedAt   int64  `json:"ended_at"`
-	Cause     string `json:"cause"`
-	Message   string `json:"message"`
-	Stack     string `json:"stack"`
-}
-
-// ListOtherAttempts lists the latest attempts of a job that were snoozed, released or cancelled, the latest first.
-func (q *Queries) ListOtherAttempts(ctx context.Context, arg ListOtherAttemptsParams) ([]ListOtherAttemptsRow, error) {
-	rows, err := q.db.QueryContext(ctx, listOtherAttempts, arg.JobID, arg.N)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListOtherAttemptsRow
-	for rows.Next() {
-		var i ListOtherAttemptsRow
 		if err := rows.Scan(
 			&i.ID,
 			&i.Attempt,

@@ -89,26 +89,14 @@ func testAttemptsGivenBack(f *fixture) {
 	want(f, "claimed", len(claimed), 3)
 	_, err := f.client.Cancel(f.ctx, ids[1])
 	f.must(err)
-	var ends []*lifecycle.End
-	for _, j := range claimed {
-		ends = append(ends, &lifecycle.End{Fate: lifecycle.FateReturn, Job: &jobs.Job{
-			ID: j.ID, Kind: "k", Queue: jobs.DefaultQueue, Attempt: int(j.Attempt), WorkerID: g.id, StartedAt: f.store.Now(),
-		}})
-	}
-	f.write(func(ctx context.Context, q db.Querier) error {
-		left := lifecycle.NewLeft()
-		if _, err := lifecycle.Finish(ctx, f.store, q, f.store.Now(), ends, left); err != nil {
-			return err
-		}
-		return left.Conclude(ctx, q, core.Micros(f.store.Now()))
-	})
+	g.giveBack(claimed...)
 	want(f, "attempts of the first", fmt.Sprint(f.attempts(ids[0], false)), "[1 released ]")
 	want(f, "attempts of the cancelled one", fmt.Sprint(f.attempts(ids[1], false)), "[1 cancelled ]")
 	want(f, "attempts of the last", fmt.Sprint(f.attempts(ids[2], false)), "[1 released ]")
 	want(f, "errors", len(f.errors(ids[0])), 0)
 }
 
-// What a worker holds that stopped in good order, and could not say so of each job, is recorded by those that give it back.
+// A worker that stops in good order may be unable to record the ends of its jobs: another one records them, and releases the jobs.
 func testAttemptsOfAStoppedWorker(f *fixture) {
 	ids := f.many(2)
 	g := f.ghost("frozen", time.Hour)
@@ -141,11 +129,7 @@ func testAttemptsClaimedDuringARelease(f *fixture) {
 func testAttemptOfAnExpiredJob(f *fixture) {
 	id := f.enqueue("k", jobs.StartWithin(time.Minute))
 	g := f.ghost("full", time.Hour)
-	row := g.claim(1, time.Hour)[0]
-	f.write(func(ctx context.Context, q db.Querier) error {
-		end := &lifecycle.End{Job: &jobs.Job{ID: id, Kind: "k", Queue: jobs.DefaultQueue, Attempt: int(row.Attempt), WorkerID: g.id}, Fate: lifecycle.FateReturn}
-		return lifecycle.Return(ctx, q, f.store.Now(), []*lifecycle.End{end}, lifecycle.NewLeft())
-	})
+	g.giveBack(g.claim(1, time.Hour)...)
 	_, _, err := f.expire(2 * time.Minute)
 	f.must(err)
 	page, err := inspect.New(f.client).Attempts(f.ctx, id, 0, 0)

@@ -241,10 +241,7 @@ func testExpiryOfGivenBack(f *fixture) {
 	g := f.ghost("g", time.Hour)
 	row := g.claim(1, time.Hour)[0]
 	next := f.enqueue("k", jobs.UniqueAgain("u"))
-	f.write(func(ctx context.Context, q db.Querier) error {
-		end := &lifecycle.End{Job: &jobs.Job{ID: id, Kind: "k", Queue: jobs.DefaultQueue, Attempt: int(row.Attempt), WorkerID: g.id}, Fate: lifecycle.FateReturn}
-		return lifecycle.Return(ctx, q, f.store.Now(), []*lifecycle.End{end}, lifecycle.NewLeft())
-	})
+	g.giveBack(row)
 	f.wantWhy(id, inspect.ReasonSoon, inspect.ReasonStartBy)
 	ended, _, err := f.expire(2 * time.Minute)
 	f.must(err)

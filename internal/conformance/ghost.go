@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/sqluice/sqluice/db"
+	"github.com/sqluice/sqluice/internal/queue/core"
+	"github.com/sqluice/sqluice/internal/queue/lifecycle"
 	"github.com/sqluice/sqluice/internal/receipts"
 	"github.com/sqluice/sqluice/jobs"
 )
@@ -65,6 +67,25 @@ func (g *ghost) claimWith(ctx context.Context, q db.Querier, n int64, lease time
 	return q.ClaimJobs(ctx, db.ClaimJobsParams{
 		WorkerID: g.id, LeaseUntil: now.Add(lease).UnixMicro(), Now: now.UnixMicro(), Kinds: `["k"]`,
 		Queue: jobs.DefaultQueue, N: n,
+	})
+}
+
+// giveBack releases claimed jobs of the kind k whose handlers were not called, as a worker does.
+func (g *ghost) giveBack(rows ...db.ClaimJobsRow) {
+	g.f.Helper()
+	now := g.f.store.Now()
+	var ends []*lifecycle.End
+	for _, row := range rows {
+		ends = append(ends, &lifecycle.End{Fate: lifecycle.FateReturn, Job: &jobs.Job{
+			ID: row.ID, Kind: "k", Queue: jobs.DefaultQueue, Attempt: int(row.Attempt), WorkerID: g.id, StartedAt: now,
+		}})
+	}
+	g.f.write(func(ctx context.Context, q db.Querier) error {
+		left := lifecycle.NewLeft()
+		if err := lifecycle.Return(ctx, q, now, ends, left); err != nil {
+			return err
+		}
+		return left.Conclude(ctx, q, core.Micros(now))
 	})
 }
 

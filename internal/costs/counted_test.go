@@ -602,11 +602,6 @@ func (q counted) ListMoves(ctx context.Context) ([]db.Move, error) {
 	return q.own.ListMoves(ctx)
 }
 
-func (q counted) ListOtherAttempts(ctx context.Context, arg db.ListOtherAttemptsParams) ([]db.ListOtherAttemptsRow, error) {
-	q.note("ListOtherAttempts")
-	return q.own.ListOtherAttempts(ctx, arg)
-}
-
 func (q counted) ListOverdueJobIDs(ctx context.Context, arg db.ListOverdueJobIDsParams) ([]int64, error) {
 	q.note("ListOverdueJobIDs")
 	return q.own.ListOverdueJobIDs(ctx, arg)

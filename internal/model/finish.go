@@ -126,7 +126,7 @@ func (q *queue) record(f fence, o outcome) (fate, bool) {
 	return o.fate, true
 }
 
-// note lists the attempt of a running job among those that have ended.
+// note adds the attempt of a running job to the ended ones.
 func (q *queue) note(j *job, o outcome, startedAt time.Time) {
 	if o.cause == "" {
 		o.cause = jobs.Cause(o.fate) // the words are the same

@@ -21,9 +21,9 @@ const KeptAttempts = lifecycle.KeptAttempts
 
 // AttemptPage is attempts of a job that have ended: some that failed, and the others between them.
 type AttemptPage struct {
-	Failed     []AttemptEnd   // those that did not end well, in order
-	Others     []AttemptEnd   // those that were snoozed, released or cancelled, in order
-	Unrecorded []AttemptRange // those that have no row, in order
+	Failed     []AttemptEnd   // attempts that did not end well, in order
+	Others     []AttemptEnd   // attempts that were snoozed, released or cancelled, in order
+	Unrecorded []AttemptRange // attempts without a row, in order
 	Next       int64          // the before of the page of earlier attempts; 0 if there is none
 }
 
@@ -68,7 +68,7 @@ func (in *Inspector) Attempts(ctx context.Context, id, before int64, limit int) 
 	var read attemptRows
 	if err == nil {
 		err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
-			read, err = readAttempts(ctx, q, db.ListJobErrorsParams{JobID: id, BeforeID: cmp.Or(before, math.MaxInt64), N: n + 1})
+			read, err = readAttempts(ctx, q, db.ListJobErrorsParams{JobID: id, BeforeID: cmp.Or(before, math.MaxInt64), Failed: 1, N: n + 1})
 			return err
 		})
 	}
@@ -112,10 +112,7 @@ func readAttempts(ctx context.Context, q db.Querier, params db.ListJobErrorsPara
 	if rows.failed, err = q.ListJobErrors(ctx, params); err != nil {
 		return rows, err
 	}
-	others, err := q.ListOtherAttempts(ctx, db.ListOtherAttemptsParams{JobID: params.JobID, N: MaxPage})
-	for _, r := range others {
-		rows.others = append(rows.others, db.ListJobErrorsRow(r))
-	}
+	rows.others, err = q.ListJobErrors(ctx, db.ListJobErrorsParams{JobID: params.JobID, BeforeID: math.MaxInt64, N: MaxPage})
 	return rows, err
 }
 

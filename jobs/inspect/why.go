@@ -177,7 +177,7 @@ func (w *why) readEnd(ctx context.Context, q db.Querier) (err error) {
 		}
 	}
 	if w.job.Status == jobs.StatusCancelled && !w.job.StartBy.IsZero() {
-		last, err := q.ListJobErrors(ctx, db.ListJobErrorsParams{JobID: w.job.ID, BeforeID: math.MaxInt64, N: 1})
+		last, err := q.ListJobErrors(ctx, db.ListJobErrorsParams{JobID: w.job.ID, BeforeID: math.MaxInt64, Failed: 1, N: 1})
 		if err != nil {
 			return err
 		}

@@ -747,18 +747,6 @@ func (q queries) ListMoves(ctx context.Context) ([]db.Move, error) {
 	return list, nil
 }
 
-func (q queries) ListOtherAttempts(ctx context.Context, arg db.ListOtherAttemptsParams) ([]db.ListOtherAttemptsRow, error) {
-	rows, err := q.own.ListOtherAttempts(ctx, dbpostgres.ListOtherAttemptsParams(arg))
-	if err != nil {
-		return nil, err
-	}
-	list := make([]db.ListOtherAttemptsRow, len(rows))
-	for i, row := range rows {
-		list[i] = db.ListOtherAttemptsRow(row)
-	}
-	return list, nil
-}
-
 func (q queries) ListOverdueJobIDs(ctx context.Context, arg db.ListOverdueJobIDsParams) ([]int64, error) {
 	return q.own.ListOverdueJobIDs(ctx, dbpostgres.ListOverdueJobIDsParams(arg))
 }
