@@ -104,7 +104,7 @@ func (s *backend) write(ctx context.Context, w *write) error {
 		if err := s.ready(ctx); err != nil {
 			return err
 		}
-		if err := s.writer.groups.Do(ctx, w); !errors.Is(err, errNotPrepared) {
+		if err := s.writer.groups.Do(ctx, w); !errors.Is(err, errNotPrepared) || errors.Is(err, jobs.ErrUnknownOutcome) {
 			return core.EndFirst(ctx, s.suspect.name(err))
 		}
 	}

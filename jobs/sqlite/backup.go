@@ -15,7 +15,7 @@ import (
 
 // backups copy a database.
 type backups struct {
-	path    string
+	files   *files
 	options options
 }
 
@@ -56,11 +56,11 @@ func (b backups) Backup(ctx context.Context, path string) (err error) {
 // BackupTo writes a copy of one moment, as Backup makes it, to w. The copy lies in a folder beside the database until all of it is
 // written. The end of ctx counts between two writes.
 func (b backups) BackupTo(ctx context.Context, w io.Writer) (err error) {
-	folder, err := os.MkdirTemp(filepath.Dir(b.path), ".sqluice-backup-")
+	folder, err := os.MkdirTemp(filepath.Dir(b.files.main.path), ".sqluice-backup-")
 	if err != nil {
 		return translateSystem(err)
 	}
-	draft := filepath.Join(folder, filepath.Base(b.path))
+	draft := filepath.Join(folder, filepath.Base(b.files.main.path))
 	defer func() { err = errors.Join(err, removeDraft(folder, draft)) }()
 	if err := b.backupInto(ctx, draft); err != nil {
 		return core.EndFirst(ctx, err)
@@ -97,14 +97,18 @@ func checkBackupName(path string) error {
 	return nil
 }
 
+// backupInto copies the database. Its path must lead to the file that the store has open, before and after.
 func (b backups) backupInto(ctx context.Context, path string) error {
+	if err := b.files.intact(); err != nil {
+		return err
+	}
 	// A connection of its own: it must be one that may write, and the writer's would hold up every write meanwhile.
-	pool, err := sql.Open("sqlite", dsn(b.path, b.options, false))
+	pool, err := sql.Open("sqlite", dsn(b.files.main.path, b.options, false))
 	if err != nil {
 		return err
 	}
 	_, err = pool.ExecContext(ctx, control("backup"), path)
-	return errors.Join(translate(err), pool.Close())
+	return errors.Join(translate(err), pool.Close(), b.files.intact())
 }
 
 // removeDraft removes the files that a backup made, and its folder.
@@ -121,7 +125,7 @@ func removeDraft(folder, draft string) error {
 // publish gives a complete file the mode of the database and its name, which must be free. A link replaces no file;
 // where the file system has no links, the file is copied.
 func (b backups) publish(draft, path string) (err error) {
-	database, err := os.Stat(b.path)
+	database, err := os.Stat(b.files.main.path)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -38,6 +40,52 @@ func TestFolderClosedForAWhile(t *testing.T) {
 	enqueue(t, client, "k")
 }
 
+// TestFolderClosedDuringACommit closes the folder while two writes are committed together: what the look after the commit finds
+// must not have them written once more.
+func TestFolderClosedDuringACommit(t *testing.T) {
+	store, _ := queue(t)
+	dir := filepath.Dir(store.path)
+	store.files.every, store.files.looked = time.Hour, time.Time{} // the next write looks, and those after it do not
+	first, rest := make(chan struct{}), make(chan struct{})
+	done := make(chan error, 3)
+	go func() {
+		done <- store.Write(t.Context(), func(context.Context, db.Querier) error {
+			close(first)
+			<-rest
+			store.files.looked = time.Time{}
+			return nil
+		})
+	}()
+	<-first
+	var runs atomic.Int64
+	for range 2 {
+		go func() {
+			runtime.LockOSThread() // and with the goroutine its thread ends, which has become another user's
+			done <- store.Write(t.Context(), func(context.Context, db.Querier) error {
+				if runs.Add(1) == 2 {
+					return errors.Join(os.Chmod(dir, 0), becomeOther())
+				}
+				return nil
+			})
+		}()
+	}
+	for store.writer.groups.Waiting() < 2 {
+		runtime.Gosched()
+	}
+	close(rest)
+	must(t, <-done)
+	errs := []error{<-done, <-done}
+	must(t, os.Chmod(dir, 0o700))
+	for _, err := range errs {
+		if !errors.Is(err, jobs.ErrUnknownOutcome) {
+			t.Errorf("a write was committed in a folder that cannot be looked at any more: %v", err)
+		}
+	}
+	if runs.Load() != 2 {
+		t.Errorf("two writes ran %d times", runs.Load())
+	}
+}
+
 // whileClosed runs fn while this process may not enter the folder. Root may enter any folder, so its thread runs fn as another
 // user.
 func whileClosed(t *testing.T, dir string, fn func() error) error {
@@ -47,9 +95,17 @@ func whileClosed(t *testing.T, dir string, fn func() error) error {
 	if os.Geteuid() == 0 {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		const otherUser = 65534
-		must(t, unix.Setfsuid(otherUser))
+		must(t, becomeOther())
 		defer func() { must(t, unix.Setfsuid(0)) }()
 	}
 	return fn()
+}
+
+// becomeOther makes the thread of a process of root another user's, as far as files go.
+func becomeOther() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	const otherUser = 65534
+	return unix.Setfsuid(otherUser)
 }

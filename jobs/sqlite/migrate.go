@@ -21,7 +21,7 @@ const versionTable = "sqluice_goose_version"
 // schema migrates a database.
 type schema struct {
 	suspect suspectWAL
-	path    string
+	files   *files
 	side    sideFolder
 	options options
 	readDB  *sql.DB
@@ -105,6 +105,9 @@ func (s *schema) migrateAlone(ctx context.Context, run func(*goose.Provider) err
 
 // migrateLocked runs goose. The caller holds the lock of migrations.
 func (s *schema) migrateLocked(ctx context.Context, run func(*goose.Provider) error) (err error) {
+	if err := s.files.intact(); err != nil {
+		return err
+	}
 	have, want, err := s.SchemaVersion(ctx)
 	if err != nil {
 		return err
@@ -118,7 +121,7 @@ func (s *schema) migrateLocked(ctx context.Context, run func(*goose.Provider) er
 		}
 	}
 	// Not the writer's connection, which others may take as soon as the schema is right again.
-	pool, err := openPool(s.path, s.options, false)
+	pool, err := openPool(s.files.main.path, s.options, false)
 	if err != nil {
 		return err
 	}

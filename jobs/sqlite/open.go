@@ -127,15 +127,16 @@ func open(ctx context.Context, path string, o options) (*backend, error) {
 		return nil, err
 	}
 	suspect, side := suspectWAL{olderWAL(path), time.Now()}, sideFolderOf(path)
-	s := &backend{preparing: make(chan struct{}, 1), path: path, side: side, options: o, workerLocks: workerLocks{side}, backups: backups{path, o}}
+	s := &backend{preparing: make(chan struct{}, 1), path: path, side: side, options: o, workerLocks: workerLocks{side}}
 	s.sealed = engine.SealStore(s)
 	if err := s.openPools(); err != nil {
 		return nil, err
 	}
-	s.schema = &schema{suspect: suspect, path: path, side: side, options: o, readDB: s.readDB, forget: s.forget}
 	if err := s.connect(ctx); err != nil {
 		return nil, errors.Join(suspect.name(err), s.inspectDB.Close(), s.readDB.Close(), s.writeDB.Close())
 	}
+	s.backups = backups{s.files, s.options}
+	s.schema = &schema{suspect: suspect, files: s.files, side: side, options: s.options, readDB: s.readDB, forget: s.forget}
 	tellUnsafeReads(o.logger, path) // after the first lock: a file system may have no others
 	if o.migrateEmpty {
 		if err := s.migrateEmpty(ctx); err != nil {
@@ -165,6 +166,7 @@ func (s *backend) openPools() (err error) {
 	if s.writeDB, err = openPool(s.path, s.options, false); err != nil {
 		return err
 	}
+	s.options.mustExist = true // only the first connection, which is that pool's, may make a file
 	if s.readDB, err = openPool(s.path, s.options, true); err != nil {
 		return errors.Join(err, s.writeDB.Close())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -43,7 +44,30 @@ func TestFileDeletedOrReplaced(t *testing.T) {
 			if !errors.Is(err, jobs.ErrReplaced) {
 				t.Errorf("a write gives %v", err)
 			}
+			checkMakesNoFile(t, store, client, name == "replaced")
 		})
+	}
+}
+
+// checkMakesNoFile calls all that opens the database's path anew, which does not lead to the store's file any more.
+func checkMakesNoFile(t *testing.T, store *backend, client *jobs.Client, another bool) {
+	t.Helper()
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	for name, call := range map[string]func() error{
+		"Backup":      func() error { return client.Backup(t.Context(), copied) },
+		"BackupTo":    func() error { return client.BackupTo(t.Context(), io.Discard) },
+		"Migrate":     func() error { _, err := client.Migrate(t.Context()); return err },
+		"MigrateDown": func() error { _, err := store.MigrateDown(t.Context()); return err },
+		"BeginOwn":    func() error { _, err := store.BeginOwn(t.Context()); return err },
+	} {
+		if err := call(); !errors.Is(err, jobs.ErrReplaced) {
+			t.Errorf("%s gives %v", name, err)
+		}
+	}
+	for _, path := range []string{store.path, copied} {
+		if _, err := os.Stat(path); err == nil && !(another && path == store.path) {
+			t.Errorf("there is a file %s", path)
+		}
 	}
 }
 

@@ -154,18 +154,19 @@ func (w *writer) begin(ctx context.Context, came time.Time) error {
 }
 
 // run commits a group together, or, when one of its writes or the commit fails, each by itself: an error then
-// belongs to the one that caused it, and no statement ever runs after a rollback that SQLite made by itself.
+// belongs to the one that caused it, and no statement ever runs after a rollback that SQLite made by itself. What was committed is
+// not written again, whatever was found out afterwards.
 func (w *writer) run(group []*member) {
 	if group = waiting(group); len(group) == 0 {
 		_ = w.writes.exec("rollback") // of a transaction without a statement
 		return
 	}
-	err := w.transact(group...)
+	committed, err := w.transact(group...)
 	if err == nil {
 		settleAll(group, nil)
 		return
 	}
-	if len(group) == 1 || errors.Is(err, jobs.ErrReplaced) {
+	if committed || len(group) == 1 || errors.Is(err, jobs.ErrReplaced) {
 		settleAll(group, translate(err)) // no member caused the error: each would meet the same
 		return
 	}
@@ -200,7 +201,8 @@ func (w *writer) again(m *member) (begun bool, err error) {
 	if err := w.begin(m.Ctx, m.Came); err != nil {
 		return false, err
 	}
-	return true, w.transact(m)
+	_, err = w.transact(m)
+	return true, err
 }
 
 func settleAll(group []*member, err error) {
@@ -243,9 +245,9 @@ func waiting(group []*member) []*member {
 	return left
 }
 
-// transact runs the writes in the transaction that was begun, and ends it.
-func (w *writer) transact(group ...*member) (err error) {
-	committed := false
+// transact runs the writes in the transaction that was begun, and ends it. A transaction that was committed has an error as well when
+// the files are not those that they were.
+func (w *writer) transact(group ...*member) (committed bool, err error) {
 	defer func() {
 		if committed {
 			return
@@ -259,13 +261,13 @@ func (w *writer) transact(group ...*member) (err error) {
 	for left := group; len(left) > 0; {
 		n, err := w.writes.perform(left)
 		if err != nil {
-			return err
+			return false, err
 		}
 		left = left[n:]
 	}
 	settleAll(group, errUnfinished)
 	if err := w.writes.exec("commit"); err != nil {
-		return inDoubt(err)
+		return false, inDoubt(err)
 	}
 	committed = true
 	if w.committed != nil {
@@ -273,7 +275,7 @@ func (w *writer) transact(group ...*member) (err error) {
 	}
 	w.changed()
 	if !w.looked && !w.files.due() {
-		return nil
+		return true, nil
 	}
 	// A file may have been deleted or replaced since the look before. Then the commit went to a file that no process opens
 	// again unless a person moves it back, or to a WAL that only the processes that hold it open can copy to the database.
@@ -281,9 +283,9 @@ func (w *writer) transact(group ...*member) (err error) {
 		if errors.Is(err, jobs.ErrReplaced) {
 			err = errors.Join(err, w.writes.salvage())
 		}
-		return fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
+		return true, fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
 	}
-	return nil
+	return true, nil
 }
 
 // perform runs the first write of a group, and with it those behind it that its statement can do as well. It returns how many

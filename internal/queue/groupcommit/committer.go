@@ -56,9 +56,6 @@ type Member[T any] struct {
 // Settle gives a member its outcome. The last call counts.
 func (m *Member[T]) Settle(err error) { m.settled, m.err = true, err }
 
-// Err returns the outcome that Settle gave.
-func (m *Member[T]) Err() error { return m.err }
-
 // Do runs work in a group and returns its outcome. The end of ctx counts only while the caller waits for a group.
 func (c *Committer[T]) Do(ctx context.Context, work T) error {
 	m := &Member[T]{Ctx: ctx, Work: work, Came: time.Now()}
