@@ -176,8 +176,9 @@ type Querier interface {
 	// GetSchedule returns a schedule.
 	GetSchedule(ctx context.Context, name string) (Schedule, error)
 	// GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, when the
-	// next pause of a queue or a kind ends, and by when the first job must start that has to, 0 for none. free is 1 when the unique key of a
-	// successor is free. declared is a JSON list of the schedules that the worker's program declares.
+	// next pause of a queue or a kind ends, 0 for none (so 1 for one that ends at 0), and by when the first job must start that has to,
+	// 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's
+	// program declares.
 	GetScheduleWork(ctx context.Context, declared string) (GetScheduleWorkRow, error)
 	// GetUniqueKey returns until when a unique key is taken, and the job that has taken it.
 	GetUniqueKey(ctx context.Context, arg GetUniqueKeyParams) (GetUniqueKeyRow, error)

@@ -85,6 +85,16 @@ func testLatePause(l *lab) {
 	}
 }
 
+func testLateMark(l *lab) {
+	l.late(l.side(l.from).Store, func(ctx context.Context, q db.Querier, _ int64) error {
+		_, err := q.AddSensitiveFields(ctx, db.AddSensitiveFieldsParams{Now: early + 1, Items: `[["k", "late"]]`})
+		return err
+	})
+	if marks := l.everything(l.to).marks; len(marks) != 1 || !marks[[2]string{"k", "late"}] {
+		l.Errorf("sensitive fields are %+v", marks)
+	}
+}
+
 // late moves a queue of one job with the id of write, while its transaction is not committed yet.
 func (l *lab) late(late engine.Store, write func(ctx context.Context, q db.Querier, id int64) error) {
 	l.Helper()

@@ -3,6 +3,7 @@ package move
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,7 +53,7 @@ func alive(workers []db.Worker, now time.Time) error {
 	return fmt.Errorf("%w: %s", ErrLive, strings.Join(names, ", "))
 }
 
-// checkEmpty returns an error unless the target has no jobs, errors, notes of changes, queues, schedules and live workers.
+// checkEmpty returns an error unless the target has no rows but those of workers that have ended.
 func (m *mover) checkEmpty(ctx context.Context) error {
 	has, err := m.To.contents(ctx)
 	if err != nil {
@@ -75,66 +76,33 @@ func (m *mover) checkEmpty(ctx context.Context) error {
 	return nil
 }
 
-// contents counts the rows that would conflict with the moved ones.
+// contents is what a side has.
 type contents struct {
-	rows []string // everything except workers, in words
+	rows []string // of the tables that have some, in words, but for workers
 	live []db.Worker
 }
 
-func (s Side) contents(ctx context.Context) (contents, error) {
-	var has contents
-	err := s.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
-		has = contents{}
-		last, err := q.GetLastIDs(ctx)
-		if err != nil {
+func (s Side) contents(ctx context.Context) (has contents, err error) {
+	err = s.Store.Read(ctx, func(ctx context.Context, q db.Querier) error {
+		if has.rows, err = filled(ctx, q, slices.DeleteFunc(allTables(), func(t table) bool { return t.name == "sqluice_workers" })); err != nil {
 			return err
-		}
-		queues, err := q.ListQueueRows(ctx)
-		if err != nil {
-			return err
-		}
-		if last.Job != 0 {
-			has.rows = append(has.rows, "jobs")
-		}
-		if last.JobError != 0 {
-			has.rows = append(has.rows, "errors of jobs")
-		}
-		if last.Audit != 0 {
-			has.rows = append(has.rows, "notes of what people changed")
-		}
-		if len(queues) > 0 {
-			has.rows = append(has.rows, "queues that were paused")
-		}
-		kinds, err := q.ListKindPauses(ctx)
-		if err != nil {
-			return err
-		}
-		if len(kinds) > 0 {
-			has.rows = append(has.rows, "kinds that are paused")
-		}
-		rules, err := q.ListRetentions(ctx)
-		if err != nil {
-			return err
-		}
-		if len(rules) > 0 {
-			has.rows = append(has.rows, "rules of how long jobs are kept")
-		}
-		schedules, err := q.ListSchedules(ctx, db.ListSchedulesParams{N: 1})
-		if err != nil {
-			return err
-		}
-		if len(schedules) > 0 {
-			has.rows = append(has.rows, "schedules")
-		}
-		keys, err := q.ListAllUniqueKeys(ctx)
-		if err != nil {
-			return err
-		}
-		if len(keys) > 0 {
-			has.rows = append(has.rows, "unique keys that are taken for a time")
 		}
 		has.live, err = q.ListLiveWorkers(ctx)
 		return err
 	})
 	return has, s.fault(err)
+}
+
+// filled returns what the rows of those tables are, in words, that have some.
+func filled(ctx context.Context, q db.Querier, tables []table) (rows []string, err error) {
+	for _, t := range tables {
+		list, err := t.list(ctx, q, first, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			rows = append(rows, t.rows)
+		}
+	}
+	return rows, nil
 }

@@ -50,6 +50,7 @@ func tests() map[string]func(*lab) {
 		"LateJob":              testLateJob,
 		"LateError":            testLateError,
 		"LatePause":            testLatePause,
+		"LateMark":             testLateMark,
 		"Same":                 testSame,
 		"Schema":               testSchema,
 		"Elsewhere":            testElsewhere,

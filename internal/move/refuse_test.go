@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -461,6 +462,16 @@ func testReopenTarget(l *lab) {
 		}
 	}
 	l.wantClosed(l.to)
+	// Rows of each table are what a move has copied, also when it copied no job.
+	l.to.empty(l.T)
+	l.write(l.to, func(ctx context.Context, q db.Querier) error {
+		_, err := q.ImportUniqueKeys(ctx, fmt.Sprintf(`[["k", "u", %d, %d, null]]`, early+1, early+2))
+		return err
+	})
+	l.closeBy(l.to, in, "t", "elsewhere")
+	if _, err := Reopen(l.ctx, l.side(l.to).Store); !errors.Is(err, ErrPart) || !strings.Contains(err.Error(), "unique keys") {
+		l.Errorf("reopen of a target with a unique key: %v", err)
+	}
 }
 
 // A row that the target's own rules refuse is named.

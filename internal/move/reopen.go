@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/engine"
@@ -48,24 +49,9 @@ func Reopen(ctx context.Context, store engine.Store) (Reopened, error) {
 }
 
 func checkNothingCopied(ctx context.Context, q db.Querier, row db.Move) error {
-	last, err := q.GetLastIDs(ctx)
-	if err != nil {
-		return err
+	rows, err := filled(ctx, q, allTables())
+	if err == nil && len(rows) > 0 {
+		err = fmt.Errorf("%w from %s: %s", ErrPart, row.Peer, strings.Join(rows, ", "))
 	}
-	queues, err := q.ListQueueRows(ctx)
-	if err != nil {
-		return err
-	}
-	kinds, err := q.ListKindPauses(ctx)
-	if err != nil {
-		return err
-	}
-	rules, err := q.ListRetentions(ctx)
-	if err != nil {
-		return err
-	}
-	if last.Job == 0 && last.JobError == 0 && last.Worker == 0 && len(queues)+len(kinds)+len(rules) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w from %s", ErrPart, row.Peer)
+	return err
 }

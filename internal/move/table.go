@@ -21,6 +21,7 @@ const first = math.MinInt64
 // table is a table that is copied row by row, in the order of the rows' ids.
 type table struct {
 	name string
+	rows string // what they are, in words
 	list func(ctx context.Context, q db.Querier, after, n int64) ([]row, error)
 	add  func(q db.Querier, ctx context.Context, items string) (int64, error)
 	last func(db.GetLastIDsRow) int64 // id of the last row, 0 when there is none
@@ -36,7 +37,7 @@ type row struct {
 func tables() []table {
 	return []table{
 		{
-			name: "sqluice_jobs",
+			name: "sqluice_jobs", rows: "jobs",
 			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
 				list, err := q.ListJobsFrom(ctx, db.ListJobsFromParams{AfterID: after, N: n})
 				return encodeRows("job", list, err, func(j db.Job) row { return row{id: j.ID} })
@@ -45,7 +46,7 @@ func tables() []table {
 			last: func(r db.GetLastIDsRow) int64 { return r.Job },
 		},
 		{
-			name: "sqluice_job_errors",
+			name: "sqluice_job_errors", rows: "errors of jobs",
 			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
 				list, err := q.ListJobErrorsFrom(ctx, db.ListJobErrorsFromParams{AfterID: after, N: n})
 				return encodeRows("error", list, err, func(e db.JobError) row { return row{id: e.ID} })
@@ -54,7 +55,7 @@ func tables() []table {
 			last: func(r db.GetLastIDsRow) int64 { return r.JobError },
 		},
 		{
-			name: "sqluice_workers",
+			name: "sqluice_workers", rows: "workers",
 			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
 				list, err := q.ListWorkersFrom(ctx, db.ListWorkersFromParams{AfterID: after, N: n})
 				return encodeRows("worker", list, err, func(w db.Worker) row { return row{id: w.ID} })
@@ -63,7 +64,7 @@ func tables() []table {
 			last: func(r db.GetLastIDsRow) int64 { return r.Worker },
 		},
 		{
-			name: "sqluice_job_audit",
+			name: "sqluice_job_audit", rows: "notes of what people changed",
 			list: func(ctx context.Context, q db.Querier, after, n int64) ([]row, error) {
 				list, err := q.ListAuditFrom(ctx, db.ListAuditFromParams{AfterID: after, N: n})
 				return encodeRows("change", list, err, func(a db.JobAudit) row { return row{id: a.ID} })
@@ -78,24 +79,24 @@ func tables() []table {
 // last ticks, unique keys that are taken until a time. Rows are numbered in the order of their names' bytes, because engines sort text differently.
 func named() []table {
 	return []table{
-		namedTable("sqluice_queues", "queue", db.Querier.ImportQueues, db.Querier.ListQueueRows,
+		namedTable("sqluice_queues", "queue", "queues that were paused", db.Querier.ImportQueues, db.Querier.ListQueueRows,
 			func(a, b db.Queue) int { return cmp.Compare(a.Name, b.Name) }),
-		namedTable("sqluice_kind_pauses", "pause of a kind", db.Querier.ImportKindPauses, db.Querier.ListKindPauses,
+		namedTable("sqluice_kind_pauses", "pause of a kind", "kinds that are paused", db.Querier.ImportKindPauses, db.Querier.ListKindPauses,
 			func(a, b db.KindPause) int { return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind)) }),
-		namedTable("sqluice_retentions", "rule of retention", db.Querier.ImportRetentions, db.Querier.ListRetentions,
+		namedTable("sqluice_retentions", "rule of retention", "rules of how long jobs are kept", db.Querier.ImportRetentions, db.Querier.ListRetentions,
 			func(a, b db.Retention) int {
 				return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Status, b.Status), cmp.Compare(a.Origin, b.Origin))
 			}),
-		namedTable("sqluice_schedules", "schedule", db.Querier.ImportSchedules,
+		namedTable("sqluice_schedules", "schedule", "schedules", db.Querier.ImportSchedules,
 			func(q db.Querier, ctx context.Context) ([]db.Schedule, error) {
 				return q.ListSchedules(ctx, db.ListSchedulesParams{N: math.MaxInt64})
 			},
 			func(a, b db.Schedule) int { return cmp.Compare(a.Name, b.Name) }),
-		namedTable("sqluice_schedule_ticks", "tick", db.Querier.ImportScheduleTicks, db.Querier.ListAllScheduleTicks,
+		namedTable("sqluice_schedule_ticks", "tick", "ticks of schedules", db.Querier.ImportScheduleTicks, db.Querier.ListAllScheduleTicks,
 			func(a, b db.ScheduleTick) int {
 				return cmp.Or(cmp.Compare(a.Schedule, b.Schedule), cmp.Compare(a.Tick, b.Tick))
 			}),
-		namedTable("sqluice_unique_keys", "unique key", db.Querier.ImportUniqueKeys, db.Querier.ListAllUniqueKeys,
+		namedTable("sqluice_unique_keys", "unique key", "unique keys that are taken for a time", db.Querier.ImportUniqueKeys, db.Querier.ListAllUniqueKeys,
 			func(a, b db.UniqueKey) int {
 				return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.UniqueKey, b.UniqueKey))
 			}),
@@ -106,11 +107,11 @@ func named() []table {
 func allTables() []table { return append(tables(), named()...) }
 
 func namedTable[T any](
-	name, what string, add func(db.Querier, context.Context, string) (int64, error),
+	name, what, rows string, add func(db.Querier, context.Context, string) (int64, error),
 	list func(db.Querier, context.Context) ([]T, error), compare func(a, b T) int,
 ) table {
 	return table{
-		name: name,
+		name: name, rows: rows,
 		list: func(ctx context.Context, q db.Querier, after, _ int64) ([]row, error) {
 			if after != first {
 				return nil, nil

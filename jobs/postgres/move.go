@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -12,8 +13,11 @@ type mover struct{ *connections }
 
 // Settle takes, and at once gives back, locks that every writer's transaction stands in the way of until it ends.
 func (s mover) Settle(ctx context.Context) error {
-	for _, name := range []string{"settle_workers", "settle_jobs", "settle_errors", "settle_queues", "settle_pauses", "settle_retentions", "settle_schedules"} {
-		if err := s.settle(ctx, name); err != nil {
+	for _, table := range []string{
+		"sqluice_workers", "sqluice_jobs", "sqluice_job_errors", "sqluice_job_audit", "sqluice_queues", "sqluice_kind_pauses", "sqluice_retentions",
+		"sqluice_schedules", "sqluice_schedule_ticks", "sqluice_unique_keys", "sqluice_sensitive_fields",
+	} {
+		if err := s.settle(ctx, table); err != nil {
 			return translate(err)
 		}
 	}
@@ -22,7 +26,7 @@ func (s mover) Settle(ctx context.Context) error {
 
 // settle waits for one table, in a transaction of its own: with a lock on another table in hand it could meet a writer
 // that waits for that.
-func (s mover) settle(ctx context.Context, name string) error {
+func (s mover) settle(ctx context.Context, table string) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return err
@@ -40,7 +44,7 @@ func (s mover) settle(ctx context.Context, name string) error {
 	if _, err := tx.Exec(ctx, control("no_timeouts"), once()...); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, s.names.qualify(control(name)), once()...)
+	_, err = tx.Exec(ctx, strings.ReplaceAll(control("settle"), "@table", s.names.table(table)), once()...)
 	return err
 }
 

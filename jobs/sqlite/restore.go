@@ -46,7 +46,7 @@ func restore(ctx context.Context, backup, path string) (kept string, err error) 
 		if err := checkNotStale(path); err != nil {
 			return "", err
 		}
-		return "", putCopy(backup, path, nil)
+		return "", withCopy(backup, path, nil, func(draft string) error { return place(draft, path) })
 	}
 	if err != nil {
 		return "", err
@@ -66,12 +66,27 @@ func restore(ctx context.Context, backup, path string) (kept string, err error) 
 	if err := checkUnused(ctx, path, workerLocks{side}); err != nil {
 		return "", err
 	}
+	err = withCopy(backup, path, old, func(draft string) error {
+		if err := checkUnused(ctx, path, workerLocks{side}); err != nil { // the copy may have taken long
+			return err
+		}
+		kept, err = replaceWith(draft, path)
+		return err
+	})
+	return kept, err
+}
+
+// replaceWith puts a file into the place of a database, which gets another name: at no time but between two renames is there no file.
+func replaceWith(draft, path string) (kept string, err error) {
 	kept = path + ".before-restore-" + time.Now().UTC().Format("20060102T150405.000Z")
 	if err := moveFiles(path, kept); err != nil {
 		return "", err
 	}
-	if err := putCopy(backup, path, old); err != nil {
-		return "", errors.Join(err, moveFiles(kept, path))
+	if err := place(draft, path); err != nil {
+		if back := moveFiles(kept, path); back != nil {
+			return "", fmt.Errorf("%w; the database is in %s, and could not be moved back: %w", err, kept, back)
+		}
+		return "", err
 	}
 	return kept, nil
 }
@@ -201,24 +216,32 @@ func (l workerLocks) held(name string) (held bool, err error) {
 	return !free, errors.Join(err, file.Close())
 }
 
-// moveFiles gives a database and SQLite's files beside it another name, which must be free.
+// moveFiles gives a database and SQLite's files beside it another name, which must be free: all of them, or none.
 func moveFiles(from, to string) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if _, err := os.Lstat(to + suffix); err == nil {
 			return fmt.Errorf("%s: %w", to+suffix, os.ErrExist)
 		}
 	}
+	var moved []string
 	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} { // the database last: without it the others are refused by name
-		if err := os.Rename(from+suffix, to+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := os.Rename(from+suffix, to+suffix)
+		switch {
+		case err == nil:
+			moved = append(moved, suffix)
+		case !errors.Is(err, fs.ErrNotExist):
+			for _, suffix := range moved {
+				err = errors.Join(err, os.Rename(to+suffix, from+suffix))
+			}
 			return err
 		}
 	}
 	return nil
 }
 
-// putCopy copies a backup to a path, which must be free: whole, or not at all. The file gets the mode and the owner of the old one, if
-// there was one.
-func putCopy(backup, path string, old os.FileInfo) (err error) {
+// withCopy makes a copy of a backup beside a path, calls fn with its name, and removes what is left of the copy. It gets the mode and the
+// owner of the old file, if there was one.
+func withCopy(backup, path string, old os.FileInfo, fn func(draft string) error) (err error) {
 	from, err := os.Open(backup)
 	if err != nil {
 		return err
@@ -245,6 +268,11 @@ func putCopy(backup, path string, old os.FileInfo) (err error) {
 	if err := errors.Join(adopt(file, old.Mode().Perm(), old), file.Sync(), file.Close()); err != nil {
 		return translateSystem(err)
 	}
+	return fn(draft)
+}
+
+// place gives a complete file its name, which must be free.
+func place(draft, path string) error {
 	if err := os.Link(draft, path); err == nil || errors.Is(err, os.ErrExist) {
 		return err
 	}

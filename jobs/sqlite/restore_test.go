@@ -3,6 +3,7 @@ package sqlite
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,27 @@ func TestRestore(t *testing.T) {
 	}
 	if list, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".sqluice-restore-*")); err != nil || len(list) > 0 {
 		t.Errorf("left: %v, %v", list, err)
+	}
+}
+
+// A file at the path is not replaced: a service that started at the wrong moment has made it. The error names where the database is.
+func TestRestoreOverANewFile(t *testing.T) {
+	path, backup := backedUp(t)
+	_, err := replaceWith(filepath.Join(t.TempDir(), "none"), path)
+	if !errors.Is(err, fs.ErrNotExist) || len(idsAt(t, path)) != 2 {
+		t.Errorf("without a copy: %v, and the database has the jobs %v", err, idsAt(t, path))
+	}
+	must(t, withCopy(backup, path, nil, func(draft string) error {
+		if list, err := filepath.Glob(path + ".before-restore-*"); err != nil || len(list) > 0 {
+			t.Errorf("before the copy is complete the database is moved: %v, %v", list, err)
+		}
+		if err := place(draft, path); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("a file at the path is replaced: %v", err)
+		}
+		return nil
+	}))
+	if ids := idsAt(t, path); len(ids) != 2 {
+		t.Errorf("the database has the jobs %v", ids)
 	}
 }
 

@@ -1,7 +1,8 @@
 -- name: GetScheduleWork :one
 -- GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, when the
--- next pause of a queue or a kind ends, and by when the first job must start that has to, 0 for none. free is 1 when the unique key of a
--- successor is free. declared is a JSON list of the schedules that the worker's program declares.
+-- next pause of a queue or a kind ends, 0 for none (so 1 for one that ends at 0), and by when the first job must start that has to,
+-- 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's
+-- program declares.
 SELECT CAST(COALESCE((
            SELECT s.next_at FROM sqluice_schedules AS s
            WHERE s.paused_at IS NULL AND s.origin = 'client' ORDER BY s.next_at LIMIT 1
@@ -11,8 +12,8 @@ SELECT CAST(COALESCE((
            WHERE c.paused_at IS NULL AND c.origin = 'code' AND c.name IN (SELECT d.value FROM jsonb_array_elements_text(CAST(CAST(@declared AS TEXT) AS jsonb)) AS d (value))
        ), -1) AS BIGINT) AS next_declared,
        CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed,
-       CAST(COALESCE(LEAST((SELECT MIN(q.paused_until) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL),
-                           (SELECT MIN(k.paused_until) FROM sqluice_kind_pauses AS k)), 0) AS BIGINT) AS pause_end,
+       CAST(COALESCE(LEAST((SELECT MIN(CASE WHEN q.paused_until = 0 THEN 1 ELSE q.paused_until END) FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL),
+                           (SELECT MIN(CASE WHEN k.paused_until = 0 THEN 1 ELSE k.paused_until END) FROM sqluice_kind_pauses AS k)), 0) AS BIGINT) AS pause_end,
        CAST(COALESCE((
            SELECT 1 FROM sqluice_jobs AS f WHERE f.successor_at IS NOT NULL AND NOT EXISTS (
                SELECT 1 FROM sqluice_jobs AS h WHERE h.kind = f.kind AND h.unique_key = f.unique_key AND h.unique_key IS NOT NULL

@@ -1,7 +1,8 @@
 -- name: GetScheduleWork :one
 -- GetScheduleWork returns the next tick of the schedules that a worker serves, -1 for none, how many schedules owe a job, when the
--- next pause of a queue or a kind ends, and by when the first job must start that has to, 0 for none. free is 1 when the unique key of a
--- successor is free. declared is a JSON list of the schedules that the worker's program declares.
+-- next pause of a queue or a kind ends, 0 for none (so 1 for one that ends at 0), and by when the first job must start that has to,
+-- 0 for none. free is 1 when the unique key of a successor is free. declared is a JSON list of the schedules that the worker's
+-- program declares.
 SELECT CAST(COALESCE((
            SELECT s.next_at FROM sqluice_schedules AS s
            WHERE s.paused_at IS NULL AND s.origin = 'client' ORDER BY s.next_at LIMIT 1
@@ -12,7 +13,7 @@ SELECT CAST(COALESCE((
        ), -1) AS BIGINT) AS next_declared,
        CAST((SELECT COUNT(*) FROM sqluice_schedules AS o WHERE o.owed_at IS NOT NULL) AS BIGINT) AS owed,
        CAST(COALESCE((
-           SELECT MIN(e.paused_until) FROM (
+           SELECT MIN(CASE WHEN e.paused_until = 0 THEN 1 ELSE e.paused_until END) FROM (
                SELECT q.paused_until FROM sqluice_queues AS q WHERE q.paused_at IS NOT NULL
                UNION ALL SELECT k.paused_until FROM sqluice_kind_pauses AS k
            ) AS e

@@ -1,1 +1,0 @@
-LOCK TABLE sqluice_job_errors IN SHARE MODE

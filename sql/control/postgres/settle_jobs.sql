@@ -1,1 +1,0 @@
-LOCK TABLE sqluice_jobs IN SHARE MODE

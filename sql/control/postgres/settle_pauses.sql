@@ -1,1 +1,0 @@
-LOCK TABLE sqluice_kind_pauses IN SHARE MODE

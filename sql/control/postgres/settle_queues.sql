@@ -1,1 +1,0 @@
-LOCK TABLE sqluice_queues IN SHARE MODE

@@ -1,1 +1,0 @@
-LOCK TABLE sqluice_retentions IN SHARE MODE

@@ -1,1 +1,0 @@
-LOCK TABLE sqluice_schedules IN SHARE MODE

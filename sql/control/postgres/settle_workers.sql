@@ -1,1 +1,0 @@
-LOCK TABLE sqluice_workers IN SHARE MODE
