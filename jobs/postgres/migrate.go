@@ -176,6 +176,9 @@ func (s *schema) migrate(ctx context.Context, run func(*goose.Provider) error) e
 		return translate(err)
 	}
 	defer closeSoon(ctx, conn) // which releases the lock
+	if err := stay(ctx, conn, conn.PgConn().PID()); err != nil {
+		return translate(err) // the connection is idle while goose works, with the lock
+	}
 	if err := s.waitForMigrations(ctx, conn); err != nil {
 		return fmt.Errorf("wait for other migrations: %w", translate(err))
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/pressly/goose/v3"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/callback"
@@ -75,6 +76,17 @@ func testIdleSessionTimeout(t *testing.T, site *site) {
 	must(t, stop())
 	must(t, callback.FlushLogger(t.Context(), store.options.logger))
 	want(t, "losses in the log", log.count("lost")+log.count("no notifications"), 0)
+
+	// A migration may take longer than a session may be idle: the one that holds its lock is.
+	must(t, store.migrate(t.Context(), func(*goose.Provider) error {
+		other := dial(t, url)
+		eventually(t, "an idle session is ended", func() bool {
+			return scan[int](t, admin, "count_session", other.PgConn().PID()) == 0
+		})
+		taken, err := tryMigrationLock(t.Context(), admin)
+		want(t, "the lock of migrations is free", taken, false)
+		return err
+	}))
 }
 
 // Where the role's transactions are serializable, a read may fail because of another transaction. It is run again.

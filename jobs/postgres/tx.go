@@ -251,7 +251,7 @@ func (t *ownTx) Commit(ctx context.Context) error {
 	ctx, cancel := core.Linger(ctx)
 	defer cancel()
 	err := core.EndFirst(ctx, translate(t.tx.Commit(ctx)))
-	if lost(err) || ctx.Err() != nil {
+	if lost(err) || err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", jobs.ErrUnknownOutcome, err)
 	}
 	return err

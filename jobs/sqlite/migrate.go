@@ -121,7 +121,9 @@ func (s *schema) migrateLocked(ctx context.Context, run func(*goose.Provider) er
 		}
 	}
 	// Not the writer's connection, which others may take as soon as the schema is right again.
-	pool, err := openPool(s.files.main.path, s.options, false)
+	o := s.options
+	o.remaking = true
+	pool, err := openPool(s.files.main.path, o, false)
 	if err != nil {
 		return err
 	}

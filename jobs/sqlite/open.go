@@ -55,7 +55,8 @@ type options struct {
 	now          func() time.Time
 	polling      bool
 	pages        int64         // for tests: the size of the database at which SQLite says that the disk is full
-	walLarge     int64         // how large a WAL is told of
+	remaking     bool          // for migrations: see dsn
+	walLarge     int64         // the size of a WAL that is logged
 	glanceEvery  time.Duration // how often a busy writer looks whether the files are still there
 }
 
@@ -281,6 +282,10 @@ func lastWrite(path string) time.Time {
 
 // dsn carries every pragma, because one that is executed reaches only one connection of a pool.
 func dsn(path string, o options, read bool) string {
+	foreignKeys := "1" // an application's tables may refer to the queue's
+	if o.remaking {
+		foreignKeys = "0" // a table is made anew and the old one dropped, with which the rows that refer to its rows would go
+	}
 	values := url.Values{
 		"_txlock":   {"immediate"},
 		"_error_rc": {"1"},
@@ -290,7 +295,7 @@ func dsn(path string, o options, read bool) string {
 			"busy_timeout(5000)", "synchronous(" + o.durability.synchronous() + ")",
 			// A long reader lets the WAL grow; without a limit the file keeps that size for ever.
 			"journal_size_limit(67108864)", "wal_autocheckpoint(1000)", "temp_store(memory)",
-			"foreign_keys(1)", // an application's tables may refer to the queue's
+			"foreign_keys(" + foreignKeys + ")",
 		},
 	}
 	if o.mustExist {

@@ -41,6 +41,15 @@ const (
 // and one on the side folder for the doorbell, which the library's own commits ring once they are visible. The files
 // themselves are never opened. It returns when ctx ends or when the events prove not to be enough.
 func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
+	for {
+		if err := h.watchFolders(ctx, version); !errors.Is(err, errWatchGone) || errors.Is(err, errMissed) {
+			return err
+		}
+	}
+}
+
+// watchFolders is watchEvents until one of the folders is made anew, with errWatchGone.
+func (h *hub) watchFolders(ctx context.Context, version *dataVersion) error {
 	bell, err := h.store.side.open(bellFile)
 	if err != nil {
 		return err
@@ -60,9 +69,6 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 	h.wake(core.WorkReady|core.JobEnded, jobs.WakeStart)
 	for ctx.Err() == nil {
 		happened, err := events.wait(safetyLook)
-		if errors.Is(err, errWatchGone) {
-			return h.watchEvents(ctx, version) // on a folder made anew
-		}
 		if err != nil {
 			return err
 		}
@@ -79,9 +85,7 @@ func (h *hub) watchEvents(ctx context.Context, version *dataVersion) error {
 				return errors.Join(err, errMissed)
 			}
 		}
-		if err := h.follow(ctx, version, events); errors.Is(err, errWatchGone) {
-			return h.watchEvents(ctx, version)
-		} else if err != nil {
+		if err := h.follow(ctx, version, events); err != nil {
 			return err
 		}
 	}

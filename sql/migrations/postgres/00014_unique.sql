@@ -62,7 +62,9 @@ DROP VIEW sqluice_jobs_readable;
 DROP TABLE sqluice_unique_keys;
 DROP INDEX sqluice_jobs_successor;
 DROP INDEX sqluice_jobs_unique;
-UPDATE sqluice_jobs SET status = 'cancelled', finished_at = updated_at, successor_at = NULL WHERE successor_at IS NOT NULL;
+INSERT INTO sqluice_job_changes (at, queue, kind, event, times, jobs) -- for the counts
+SELECT MAX(updated_at), queue, kind, 'cancelled', 0, COUNT(*) FROM sqluice_jobs WHERE successor_at IS NOT NULL GROUP BY queue, kind;
+UPDATE sqluice_jobs SET status = 'cancelled', finished_at = updated_at, run_after = successor_at, successor_at = NULL WHERE successor_at IS NOT NULL;
 ALTER TABLE sqluice_jobs DROP COLUMN successor_at;
 CREATE UNIQUE INDEX sqluice_jobs_unique ON sqluice_jobs (kind, unique_key)
     WHERE unique_key IS NOT NULL AND status IN ('scheduled', 'pending', 'running');

@@ -17,7 +17,7 @@ DROP TABLE sqluice_taken;
 
 -- What the database refused to do with a job, as for a foreign key, a unique index or a trigger of the application. The job is
 -- set aside for this action until again_at, so that it keeps no other from it. 'conflict' is a promotion or a claim that another
--- job's key prevents. A row whose job has another status by now means nothing, and is removed by and by.
+-- job's key prevents. A row whose job has another status by now means nothing, and the runners remove it.
 CREATE TABLE sqluice_refusals (
     job_id   INTEGER NOT NULL CHECK (job_id BETWEEN 1 AND 9007199254740991),
     action   TEXT    NOT NULL CHECK (action IN ('promote', 'claim', 'conflict', 'renew', 'end', 'rescue', 'prune', 'expire')),

@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM pg_stat_activity WHERE pid = $1
