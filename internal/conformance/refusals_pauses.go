@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/sqluice/sqluice/jobs"
@@ -19,6 +20,8 @@ func testRefusedPauses(f *fixture, rules func(*fixture, string)) {
 	}
 	free = append(free, f.enqueue("k", jobs.Queue("q")), f.enqueue("k", jobs.Queue("other")))
 	kept = append(kept, f.enqueue("k", jobs.Queue("kept")), f.enqueue("kept", jobs.Queue("other")))
+	late := f.enqueue("nobody", jobs.StartBy(f.store.Now().Add(2*time.Second)))
+	f.must(f.client.PutSchedule(f.ctx, jobs.NewSchedule("s", "@every 1s", "tick", json.RawMessage("{}"))))
 	f.start(jobs.Config{Queues: map[string]int{"q": 1, "other": 1, "kept": 1}}, on("k", nothing), on("kept", nothing))
 	for _, id := range free {
 		want(f, "status of a job whose pause is over", f.ended(id).Status, jobs.StatusDone)
@@ -26,6 +29,11 @@ func testRefusedPauses(f *fixture, rules func(*fixture, string)) {
 	for _, id := range kept {
 		want(f, "status of a job whose pause is kept", f.get(id).Status, jobs.StatusPending)
 	}
+	f.wantTicksOf("s", 4)
+	want(f, "status of a job that was not started in time", f.ended(late).Status, jobs.StatusCancelled)
+	drained := f.enqueue("drained")
+	f.drain(jobs.Config{}, on("drained", nothing))
+	want(f, "status of a job that a drain ran", f.get(drained).Status, jobs.StatusDone)
 	rules(f, "application_rules_gone")
 	for _, id := range kept {
 		want(f, "status of a job whose pause the application lets end", f.ended(id).Status, jobs.StatusDone)

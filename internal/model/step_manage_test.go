@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -122,7 +123,7 @@ func (m *machine) settleOverdue(t *rapid.T) {
 	t.Log("settle what is overdue")
 	each(m, "settle what is overdue", struct{}{}, nil, func(e *engine) (struct{}, error) {
 		expiry := maintenance.Expiry{Store: e.store, Notes: &refusal.Notes{}}
-		return struct{}{}, maintenance.SettleOverdue(m.ctx, e.store, &expiry)
+		return struct{}{}, maintenance.SettleOverdue(m.ctx, e.store, &expiry, slog.New(slog.DiscardHandler))
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -113,7 +114,7 @@ func (q *Queue) ready(ctx context.Context, kinds []string, id int64) (jobs.Job, 
 		return job, fmt.Errorf("it is of kind %s, not %s", job.Kind, strings.Join(kinds, " or "))
 	}
 	q.advanceTo(job.RunAfter)
-	if err := maintenance.SettleOverdue(ctx, q.port(), &maintenance.Expiry{Store: q.port()}); err != nil {
+	if err := maintenance.SettleOverdue(ctx, q.port(), &maintenance.Expiry{Store: q.port()}, slog.New(slog.DiscardHandler)); err != nil {
 		return job, err
 	}
 	diagnosis, err := inspect.New(q.Client).Why(ctx, id)

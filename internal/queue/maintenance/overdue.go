@@ -3,6 +3,7 @@ package maintenance
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/sqluice/sqluice/db"
 	"github.com/sqluice/sqluice/internal/queue/core"
@@ -10,8 +11,8 @@ import (
 )
 
 // SettleOverdue resumes the queues and kinds whose pause is over, releases successors whose unique keys are free, and ends the jobs that
-// were not started in time. It writes only when there is one.
-func SettleOverdue(ctx context.Context, store engine.Store, expiry *Expiry) error {
+// were not started in time. It writes only when there is one. What the database refuses is logged, and stays as it is.
+func SettleOverdue(ctx context.Context, store engine.Store, expiry *Expiry, log *slog.Logger) error {
 	var work db.GetScheduleWorkRow
 	err := store.Read(ctx, func(ctx context.Context, q db.Querier) (err error) {
 		work, err = q.GetScheduleWork(ctx, core.JSONNames(nil))
@@ -21,18 +22,26 @@ func SettleOverdue(ctx context.Context, store engine.Store, expiry *Expiry) erro
 		return fmt.Errorf("look for pauses that are over: %w", err)
 	}
 	now := core.Micros(store.Now())
-	if work.StartBy != 0 && work.StartBy <= now {
-		if _, err := expiry.Once(ctx); err != nil {
+	for _, part := range []struct {
+		is   bool
+		what string
+		do   func() error
+	}{
+		{work.StartBy != 0 && work.StartBy <= now, "ending jobs that were not started in time failed", func() error {
+			_, err := expiry.Once(ctx)
+			return err
+		}},
+		{work.Free > 0, "releasing successors of jobs with unique keys failed", func() error { return releaseFree(ctx, store, now) }},
+		{work.PauseEnd != 0 && work.PauseEnd <= now, "ending pauses failed", func() error { return resumeDue(ctx, store) }},
+	} {
+		if !part.is {
+			continue
+		}
+		if err := part.do(); err != nil && store.RefusesRow(err) {
+			log.Warn(part.what, "error", err)
+		} else if err != nil {
 			return err
 		}
 	}
-	if work.Free > 0 {
-		if err := releaseFree(ctx, store, now); err != nil {
-			return err
-		}
-	}
-	if work.PauseEnd == 0 || work.PauseEnd > now {
-		return nil
-	}
-	return resumeDue(ctx, store)
+	return nil
 }

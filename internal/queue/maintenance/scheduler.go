@@ -56,6 +56,7 @@ type Scheduler struct {
 	refused      map[string]int       // how often, in a row, the database has refused the job of a schedule
 	told         map[string]string    // what the log says of those that this worker cannot serve
 	releasing    *outage.Outage       // of successors
+	resuming     *outage.Outage       // of queues and kinds whose pause is over
 }
 
 // Name implements Service.
@@ -93,7 +94,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 
 // forget forgets what failed before.
 func (s *Scheduler) forget() {
-	s.releasing = outage.New(s.Log)
+	s.releasing, s.resuming = outage.New(s.Log), outage.New(s.Log)
 	s.aside, s.refused, s.told = map[string]time.Time{}, map[string]int{}, map[string]string{}
 }
 
@@ -140,12 +141,11 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 	if err != nil {
 		return next, 0, err
 	}
+	var kept error
 	if work.PauseEnd != 0 && work.PauseEnd <= now {
-		if err := resumeDue(ctx, s.Store); err != nil {
-			return next, 0, err
-		}
-		work.PauseEnd = 0
+		kept = resumeDue(ctx, s.Store) // schedules and jobs with a time do not wait for a pause that the database refuses to end
 	}
+	note(s.resuming, kept, "pauses end again", "ending pauses failed; trying again")
 	free := work.Free > 0
 	if isDue(work, now) {
 		if err := s.fireAll(ctx, w); err != nil {
@@ -159,17 +159,23 @@ func (s *Scheduler) serve(ctx context.Context, w schedule.Watch) (next time.Time
 	if free { // last: it may have to wait for a caller's transaction
 		failed = releaseFree(ctx, s.Store, now)
 	}
-	if failed == nil {
-		s.releasing.Over("successors of jobs with unique keys are released again")
-	} else { // the next look tries again: a key was taken again, or is refused
-		s.releasing.Failed(slog.LevelWarn, "releasing successors of jobs with unique keys failed; trying again", "error", failed)
-	}
+	// The next look tries again: a key was taken again, or is refused.
+	note(s.releasing, failed, "successors of jobs with unique keys are released again", "releasing successors of jobs with unique keys failed; trying again")
 	for _, at := range []int64{work.NextAt, work.NextDeclared, work.PauseEnd} {
 		if at > now {
 			next = core.Earlier(next, core.Time(at))
 		}
 	}
 	return next, work.StartBy, nil
+}
+
+// note notes what became of a part of a look.
+func note(o *outage.Outage, err error, over, failed string) {
+	if err == nil {
+		o.Over(over)
+		return
+	}
+	o.Failed(slog.LevelWarn, failed, "error", err)
 }
 
 // expire ends the jobs that were not started in time, if the first one had to start by then. It returns the earlier of next and the
@@ -276,6 +282,8 @@ func (s *Scheduler) fire(ctx context.Context, names []string, w schedule.Watch) 
 	for _, name := range names {
 		if !tried[name] {
 			s.aside[name] = w.Now.Add(scheduleLocked)
+		} else {
+			delete(s.told, name)
 		}
 		delete(s.refused, name)
 	}

@@ -139,7 +139,7 @@ func (r *run) settleOverdue(ctx context.Context) error {
 	if !r.config.Drain {
 		return nil
 	}
-	return maintenance.SettleOverdue(ctx, r.store, &maintenance.Expiry{Store: r.store, Notes: r.notes, Ended: r.rollup.Note})
+	return maintenance.SettleOverdue(ctx, r.store, &maintenance.Expiry{Store: r.store, Notes: r.notes, Ended: r.rollup.Note}, r.log)
 }
 
 // services are what works beside the producer. A new one is a line here.
