@@ -42,7 +42,10 @@ func (c *Client) Tx(ctx context.Context, fn func(ctx context.Context, tx *Client
 	err = fn(c.scope().Inside(ctx), c.With(tx))
 	ended = true
 	if err != nil {
-		return errors.Join(err, rollBack(ctx, tx))
+		if failed := rollBack(ctx, tx); failed != nil {
+			return errors.Join(err, failed)
+		}
+		return err
 	}
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit the transaction: %w", err)

@@ -174,8 +174,8 @@ func (in *Inspector) readFailed(
 	params := db.ListFailedJobsParams{
 		Since: since(f.Since), BeforeTime: math.MaxInt64, BeforeID: math.MaxInt64, Kind: core.Optional(f.Kind),
 	}
-	if !beforeTime.IsZero() {
-		params.BeforeTime, params.BeforeID = core.Micros(beforeTime), beforeID
+	if beforeID != 0 { // a plain UPDATE may have ended a job at the time 0, which is the zero time
+		params.BeforeTime, params.BeforeID = since(beforeTime), beforeID
 	}
 	var err error
 	if params.N, err = f.check(); err == nil {

@@ -133,9 +133,7 @@ func statsOf(counts, due []Count, workers []WorkerInfo) Stats {
 		case jobs.StatusPending:
 			wait(n)
 		case jobs.StatusScheduled:
-			if !n.Since.IsZero() {
-				s.NextDue = core.Earlier(s.NextDue, n.Since)
-			}
+			s.NextDue = core.Earlier(s.NextDue, n.Since)
 		}
 	}
 	for of, n := range unhandled {

@@ -209,5 +209,5 @@ var migrated = sync.OnceValues(func() (image []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// plain returns a client that nothing watches.
-func (q *Queue) plain() *jobs.Client { return jobs.New(engine.SealStore(q.port())) }
+// plain returns a client that nothing watches, with the options of the queue's.
+func (q *Queue) plain() *jobs.Client { return jobs.New(engine.SealStore(q.port()), q.options...) }

@@ -1,6 +1,7 @@
 package jobstest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -203,6 +204,24 @@ func TestConfigOfARun(t *testing.T) {
 	out := jobstest.Run(t, q, mail, deliver, letter{"ann"})
 	want(t, "calls of the middleware", seen, 1)
 	want(t, "user id", out.Job.UserID, "u1")
+}
+
+// A queue whose jobs are encrypted runs them, one by one and all.
+func TestEncryptedQueue(t *testing.T) {
+	t.Parallel()
+	cipher, err := jobs.NewCipher(jobs.Key{ID: "a", Secret: bytes.Repeat([]byte{1}, 32)})
+	must(t, err)
+	q := jobstest.New(t, jobstest.WithClient(jobs.WithCipher(cipher)))
+	jobstest.Run(t, q, mail, deliver, letter{"ann"})
+	enqueue(t, q, "ben")
+	var seen []string
+	q.Drain(func(r *jobs.Runner) {
+		mail.Handle(r, func(_ context.Context, _ jobs.Job, l letter) error {
+			seen = append(seen, l.To)
+			return nil
+		})
+	})
+	want(t, "letters that the drain delivered", fmt.Sprint(seen), "[ben]")
 }
 
 // The queue may share its file with the application's tables, and be opened by another store.

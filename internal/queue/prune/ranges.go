@@ -1,6 +1,10 @@
 package prune
 
-import "time"
+import (
+	"time"
+
+	"github.com/sqluice/sqluice/internal/queue/core"
+)
 
 // maxRanges bounds how many ranges are remembered. Beyond it each becomes one with the next.
 const maxRanges = 4096
@@ -19,7 +23,7 @@ type idRange struct {
 func (r ranges) add(next idRange) ranges {
 	if n := len(r); next.empty && n > 0 && r[n-1].empty {
 		r[n-1].last = next.last
-		r[n-1].again = earlier(r[n-1].again, next.again)
+		r[n-1].again = core.Earlier(r[n-1].again, next.again)
 		return r
 	}
 	return append(r, next)
@@ -32,18 +36,11 @@ func (r ranges) bounded() ranges {
 		for i := 0; i < len(r); i += 2 {
 			one := r[i]
 			if i+1 < len(r) {
-				one = idRange{r[i+1].last, earlier(one.again, r[i+1].again), one.empty && r[i+1].empty}
+				one = idRange{r[i+1].last, core.Earlier(one.again, r[i+1].again), one.empty && r[i+1].empty}
 			}
 			half = append(half, one)
 		}
 		r = half
 	}
 	return r
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
