@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -143,14 +144,8 @@ func undecoded[T any](err error, args T, sensitive []string) error {
 // enqueue is the kind's defaults with the options upon them.
 func (k Kind[T]) enqueue(opts []EnqueueOption) *enqueue {
 	e := &enqueue{
-		kind: k.Name, queue: k.Queue, priority: k.Priority, maxAttempts: k.MaxAttempts, sensitive: k.Sensitive, encoded: true, marshaled: true,
-		version: k.Version,
-	}
-	if e.queue == "" {
-		e.queue = DefaultQueue
-	}
-	if e.maxAttempts == 0 {
-		e.maxAttempts = DefaultMaxAttempts
+		kind: k.Name, queue: cmp.Or(k.Queue, DefaultQueue), priority: k.Priority, maxAttempts: cmp.Or(k.MaxAttempts, DefaultMaxAttempts),
+		sensitive: k.Sensitive, encoded: true, marshaled: true, version: k.Version,
 	}
 	e.kinds = kindDefaults{e.queue, e.maxAttempts}
 	for _, opt := range opts {

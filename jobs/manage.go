@@ -261,35 +261,30 @@ func (q queueChange) validate() error {
 // changeQueue makes a change and records it. It reports whether there was something to change.
 func (c *Client) changeQueue(
 	ctx context.Context, change queueChange, set func(context.Context, db.Querier, pauseRow) (changed int64, err error),
-) (bool, error) {
-	n, err := c.setQueue(ctx, change, set)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", change, err)
-	}
-	return n > 0, nil
-}
-
-func (c *Client) setQueue(
-	ctx context.Context, change queueChange, set func(context.Context, db.Querier, pauseRow) (int64, error),
-) (n int64, err error) {
+) (changed bool, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", change, err)
+		}
+	}()
 	author, err := audit.Of(ctx)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	if err := change.validate(); err != nil {
-		return 0, err
+		return false, err
 	}
 	end, err := c.pauseEnd(ctx, change.opts)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	err = lifecycle.ChangeQueue(ctx, c.scope(), core.WorkReady, change.queue, func(ctx context.Context, q db.Querier) error {
 		now := core.Micros(c.store.Now())
-		var err error
-		if n, err = set(ctx, q, pauseRow{now, end, author.Name()}); err != nil || n == 0 {
+		n, err := set(ctx, q, pauseRow{now, end, author.Name()})
+		if changed = n > 0; err != nil || !changed {
 			return err
 		}
 		return author.Record(ctx, q, now, audit.Entry{Action: change.action, Queue: change.queue, Kind: core.Deref(change.kind)})
 	})
-	return n, err
+	return changed && err == nil, err
 }

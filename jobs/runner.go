@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,18 +124,18 @@ func (c Config) withDefaults() (Config, error) {
 		c.Queues = map[string]int{DefaultQueue: 10}
 	}
 	c.Queues, c.Middleware = maps.Clone(c.Queues), slices.Clone(c.Middleware)
-	setDefault(&c.Grace, 10*time.Second)
-	setDefault(&c.StopTimeout, 15*time.Second)
-	setDefault(&c.Lease, 30*time.Second)
-	setDefault(&c.StuckAfter, 5*time.Second)
-	setDefault(&c.MaxCrashes, 3)
-	setDefault(&c.Retention.Done, 24*time.Hour)
-	setDefault(&c.Retention.Cancelled, 24*time.Hour)
-	setDefault(&c.Retention.Failed, Forever)
-	setDefault(&c.Retention.Audit, 90*24*time.Hour)
-	setDefault(&c.Retention.History, stats.KeepCoarse)
-	setDefault(&c.Retention.Minutes, stats.KeepFine)
-	setDefault(&c.HistoryNames, stats.NamesMost)
+	c.Grace = cmp.Or(c.Grace, 10*time.Second)
+	c.StopTimeout = cmp.Or(c.StopTimeout, 15*time.Second)
+	c.Lease = cmp.Or(c.Lease, 30*time.Second)
+	c.StuckAfter = cmp.Or(c.StuckAfter, 5*time.Second)
+	c.MaxCrashes = cmp.Or(c.MaxCrashes, 3)
+	c.Retention.Done = cmp.Or(c.Retention.Done, 24*time.Hour)
+	c.Retention.Cancelled = cmp.Or(c.Retention.Cancelled, 24*time.Hour)
+	c.Retention.Failed = cmp.Or(c.Retention.Failed, Forever)
+	c.Retention.Audit = cmp.Or(c.Retention.Audit, 90*24*time.Hour)
+	c.Retention.History = cmp.Or(c.Retention.History, stats.KeepCoarse)
+	c.Retention.Minutes = cmp.Or(c.Retention.Minutes, stats.KeepFine)
+	c.HistoryNames = cmp.Or(c.HistoryNames, stats.NamesMost)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -187,13 +188,6 @@ func (c Config) valueFaults() []error {
 }
 
 func isRetention(d time.Duration) bool { return d >= 0 || d == Forever }
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}
 
 // Runner claims jobs and runs them: make one with [NewRunner], give it handlers with [Kind.Handle], and call Run.
 // It claims only kinds that it has handlers for.
@@ -322,9 +316,6 @@ func (r *Runner) start(ctx context.Context, drain bool) error {
 		Scope: r.client.scope(), Registry: r.client.runners, Queues: r.queues, Handlers: r.handlers, Schedules: schedule.Names(schedules),
 		Prepare: func(ctx context.Context) error { return r.prepare(ctx, schedules) },
 	})
-	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
-		return nil // stopped before it had begun
-	}
 	if err != nil {
 		return fmt.Errorf("run: %w", err)
 	}

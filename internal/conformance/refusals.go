@@ -36,6 +36,7 @@ func RunRefusals(t *testing.T, open Open, exec func(ctx context.Context, store S
 		"Rescue": testRefusedRescue, "Counts": testRefusedCounts, "Workers": testRefusedWorkers,
 		"Expiry": testRefusedExpiry, "Schedule": testRefusedSchedule, "ScheduleCancel": testIgnoredCancelOfASchedule, "Pauses": testRefusedPauses,
 		"Times": testRefusalTimes, "Renewal": testRefusedRenewal, "PassesBesideKept": testPassesBesideKept, "Changes": testRefusedChanges,
+		"Stop": testRefusedEndAtAStop,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -44,6 +45,22 @@ func RunRefusals(t *testing.T, open Open, exec func(ctx context.Context, store S
 			run(f, rules)
 		})
 	}
+}
+
+// A worker that stops while the database refuses the end of an attempt releases its job: it runs again, and the attempt does not count.
+func testRefusedEndAtAStop(f *fixture, rules func(*fixture, string)) {
+	id := f.addRuled(2)[0]
+	r := f.start(jobs.Config{}, on("many", nothing))
+	f.eventually("the end is refused", func() bool {
+		counts, err := inspect.New(f.client).Refusals(f.ctx)
+		f.must(err)
+		return counts["end"] == 1
+	})
+	f.must(r.stop())
+	rules(f, "application_rules_gone")
+	next := f.startOn(f.elsewhere(), jobs.Config{Name: "other"}, on("many", nothing))
+	f.wantReleased([]jobs.Job{f.ended(id)})
+	f.must(next.stop())
 }
 
 // addRuled adds so many jobs of the kind many, half of them by plain SQL, and returns their ids.

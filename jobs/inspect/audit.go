@@ -91,12 +91,8 @@ func (in *Inspector) audit(ctx context.Context, f AuditFilter) ([]AuditEntry, er
 	if err != nil {
 		return nil, err
 	}
-	before := f.After
-	if before == 0 {
-		before = math.MaxInt64
-	}
 	params := db.ListAuditParams{
-		BeforeID: before, Since: since(f.Since), Actor: core.Optional(f.Actor), Action: core.Optional(string(f.Action)), N: n,
+		BeforeID: cmp.Or(f.After, math.MaxInt64), Since: since(f.Since), Actor: core.Optional(f.Actor), Action: core.Optional(string(f.Action)), N: n,
 	}
 	var rows []db.JobAudit
 	err = in.scope.Read(ctx, func(ctx context.Context, q db.Querier) error {

@@ -16,7 +16,7 @@ import (
 // [jobs.RefusedError] when the database did not let some of them go, as for a foreign key of the application: all others are removed.
 func (in *Inspector) Prune(ctx context.Context, status jobs.Status, age time.Duration) (int64, error) {
 	if err := prune.Retry(ctx, in.scope); err != nil {
-		return 0, err
+		return 0, fmt.Errorf("prune %s jobs: %w", status, err)
 	}
 	sum, err := prune.Jobs(ctx, in.scope, &refusal.Notes{}, status, age)
 	if err == nil && sum.Refused.N > 0 {

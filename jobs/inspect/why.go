@@ -202,12 +202,10 @@ func (w *why) readEnd(ctx context.Context, q db.Querier) (err error) {
 // readRule reads how long a job is kept that has ended.
 func (w *why) readRule(ctx context.Context, q db.Querier) error {
 	rule, err := q.GetRetention(ctx, db.GetRetentionParams{Status: string(w.job.Status), Kind: w.job.Kind, Queue: w.job.Queue})
-	switch {
-	case err == nil:
-		w.rule = ruleOf(rule)
-	case errors.Is(err, sql.ErrNoRows):
-		err = nil
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
 	}
+	w.rule = ruleOf(rule)
 	return err
 }
 

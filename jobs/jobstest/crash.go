@@ -2,6 +2,7 @@ package jobstest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -196,12 +197,8 @@ func (c *crasher[T]) perform(run *CrashRun, p *process, h jobs.Handler[T]) (jobs
 // live runs what is due in a process, until nothing is due or the process is killed.
 func (c *crasher[T]) live(ctx context.Context, run *CrashRun, p *process, h jobs.Handler[T]) (killed bool, err error) {
 	run.setProcess(p)
-	queue := c.kind.Queue
-	if queue == "" {
-		queue = jobs.DefaultQueue
-	}
 	client := jobs.New(engine.SealStore(mortal{run.port().(clocked), p}), run.options...)
-	runner, err := run.runner(client, []string{queue}, p.watch)
+	runner, err := run.runner(client, []string{cmp.Or(c.kind.Queue, jobs.DefaultQueue)}, p.watch)
 	if err != nil {
 		return false, err
 	}

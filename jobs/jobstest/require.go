@@ -3,6 +3,7 @@ package jobstest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,9 +47,7 @@ func ofKind(tb testing.TB, client *jobs.Client, kind string) []jobs.Job {
 			break
 		}
 	}
-	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
-		list[i], list[j] = list[j], list[i]
-	}
+	slices.Reverse(list)
 	return list
 }
 

@@ -174,6 +174,8 @@ func TestTooFewConnections(t *testing.T) {
 	const locks = "take the worker's lock"
 	eventually(t, "the runner has tried several times", func() bool { return log.count(locks) >= 4 })
 	must(t, stop())
-	want(t, "lines that say how many are needed", log.count("needs 4 connections, 2 of its pool and two more"), log.count(locks))
+	if needs := log.count("needs 4 connections, 2 of its pool and two more"); needs < log.count(locks) { // a try that failed before may say so too
+		t.Errorf("of %d lines about the lock %d say how many connections are needed", log.count(locks), needs)
+	}
 	want(t, "lost connections", log.count("was lost"), 0)
 }

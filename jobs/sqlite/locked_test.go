@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -82,6 +83,19 @@ func TestLockedAtTheStart(t *testing.T) {
 		t.Errorf("the job is %s", job.Status)
 	}
 	must(t, stop())
+}
+
+// A stop that cannot end the worker's row is not a clean one.
+func TestLockedAtTheStop(t *testing.T) {
+	store, client := queue(t)
+	stop := work(t, client, jobs.Config{StopTimeout: time.Second, Grace: 10 * time.Millisecond}, map[string]func(context.Context, jobs.Job) error{"k": nothing})
+	ended(t, client, enqueue(t, client, "k"))
+	foreign, err := plain(t, store.path).BeginTx(t.Context(), nil)
+	must(t, err)
+	if err := stop(); err == nil || !strings.Contains(err.Error(), "unregister worker") {
+		t.Errorf("Run returns %v", err)
+	}
+	must(t, foreign.Rollback())
 }
 
 // The end of an attempt that cannot be recorded for longer than its lease is recorded later all the same.

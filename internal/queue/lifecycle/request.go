@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,8 +42,12 @@ func Retry(ctx context.Context, q db.Querier, now, id int64, o Options, left Lef
 			left.Revived(job.Queue, job.Kind, status)
 			return nil
 		}
-		if again, err := statusOf(ctx, q, id); err != nil || again == status {
-			return cmp.Or(err, whyNotRequeued(ctx, q, id))
+		again, err := statusOf(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		if again == status {
+			return whyNotRequeued(ctx, q, id)
 		}
 		// The status changed between the two statements (not on SQLite, where one transaction writes at a time).
 	}

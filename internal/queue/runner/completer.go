@@ -67,6 +67,8 @@ func (c *completer) recorded(committed *cycle) {
 				c.log.Warn("attempt failed", append(attrs, "retry_in", a.end.Delay.Round(time.Millisecond))...)
 			case lifecycle.FateLost: // another worker has the job, and decides
 				c.log.Warn("attempt failed", append(a.attrs(), "cause", a.end.Cause, "error", a.end.Told())...)
+			case lifecycle.FateDone:
+				c.log.Warn("the handler returned an error after CompleteTx had ended its job", append(a.attrs(), "error", a.end.Told())...)
 			default:
 				c.log.Warn("attempt failed", append(attrs, "retry", false)...)
 			}
@@ -220,14 +222,18 @@ func (c *completer) setAside(a *Attempt, cause error) error {
 	return c.notes.Aside(c.writing, c.store.Write, c.store.Now(), refusal.End, a.job.ID, cause)
 }
 
-// giveUpAside tries the ends that were set aside for the last time. The leases of those that are refused again run out.
+// giveUpAside tries the ends that were set aside for the last time. Those that are refused again stay aside: the worker leaves a goodbye, and
+// their jobs are released.
 func (c *completer) giveUpAside() {
 	for _, a := range c.takeAside() {
 		err := c.recordTogether(c.writing, []*Attempt{a})
 		if err == nil {
 			continue
 		}
-		c.log.Error("the database refuses the end of an attempt: its lease will run out", append(a.attrs(), "error", err)...)
+		c.log.Error("the database refuses the end of an attempt: its job will be released", append(a.attrs(), "error", err)...)
 		tellFinished(c.observer, a, lifecycle.FateLost)
+		c.mu.Lock()
+		c.aside[a.fence()] = a
+		c.mu.Unlock()
 	}
 }

@@ -251,7 +251,9 @@ func (h *heartbeat) cancelLost(attempts []*Attempt, held map[fence]db.ListHeldJo
 		switch {
 		case a.over || !ok && a.completed: // it has ended
 		case !ok:
-			h.log.Warn("the lease was lost: the handler is cancelled", a.attrs()...)
+			if a.ctx.Err() == nil { // else it was told before
+				h.log.Warn("the lease was lost: the handler is cancelled", a.attrs()...)
+			}
 			a.cancel(jobtype.ErrLeaseLost)
 		case row.CancelRequestedAt != 0:
 			a.cancel(jobtype.ErrCancelRequested)
@@ -321,11 +323,30 @@ func (h *heartbeat) releaseOrphans(ctx context.Context, held map[fence]db.ListHe
 	if len(orphans) == 0 {
 		return nil
 	}
+	released := 0
+	err := refusal.Apart(orphans, h.store.RefusesRow, func(part []fence) error {
+		n, err := h.releaseUnstarted(ctx, part)
+		released += n
+		return err
+	}, func(f fence, err error) error {
+		return h.notes.Aside(ctx, h.store.Write, h.store.Now(), refusal.End, f.job, err)
+	})
+	if released > 0 {
+		h.log.Warn("gave back jobs that were claimed by a write that seemed to have failed", "jobs", released)
+		h.store.Announce(core.WorkReady)
+	}
+	if err != nil {
+		return fmt.Errorf("give back jobs that were claimed unnoticed: %w", err)
+	}
+	return nil
+}
+
+// releaseUnstarted releases jobs of this worker in one transaction, and returns how many it still held.
+func (h *heartbeat) releaseUnstarted(ctx context.Context, jobs []fence) (released int, err error) {
 	worker := h.workerID()
-	var released int64
-	err := h.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
+	err = h.store.Write(ctx, func(ctx context.Context, q db.Querier) error {
 		released = 0
-		for _, f := range orphans {
+		for _, f := range jobs {
 			done, err := lifecycle.ReleaseUnstarted(ctx, q, core.Micros(h.store.Now()), f.job, f.attempt, worker)
 			if err != nil {
 				return err
@@ -337,13 +358,9 @@ func (h *heartbeat) releaseOrphans(ctx context.Context, held map[fence]db.ListHe
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("give back jobs that were claimed unnoticed: %w", err)
+		return 0, err
 	}
-	if released > 0 {
-		h.log.Warn("gave back jobs that were claimed by a write that seemed to have failed", "jobs", released)
-		h.store.Announce(core.WorkReady)
-	}
-	return nil
+	return released, nil
 }
 
 // findOrphans returns the jobs that are unknown here at two looks, with no cycle that had begun by the first one still between its

@@ -95,7 +95,7 @@ func newRun(e *env, o Options) *run {
 
 func (r *run) run(ctx context.Context) error {
 	if err := r.reach(ctx, func(ctx context.Context) error { return engine.CheckSchema(ctx, r.store) }); err != nil {
-		return err
+		return startFault(ctx, err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -106,11 +106,11 @@ func (r *run) run(ctx context.Context) error {
 	keep, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopKeeping()
 	if err := r.reach(ctx, r.registration.add); err != nil {
-		return err
+		return startFault(ctx, err)
 	}
 	for _, step := range []func(context.Context) error{r.prepare, r.rescuer.Boot, r.settleOverdue} {
 		if err := r.reach(ctx, step); err != nil {
-			return errors.Join(err, r.remove())
+			return errors.Join(startFault(ctx, err), r.remove())
 		}
 	}
 	queues, _ := r.served.Slots()
@@ -130,6 +130,14 @@ func (r *run) run(ctx context.Context) error {
 	r.rollup.Finish(r.writing)
 	err = errors.Join(err, r.schemaFault(), r.remove())
 	r.log.Info("worker stopped", "worker", r.config.Name)
+	return err
+}
+
+// startFault returns the error of a start, and nil if it was only stopped.
+func startFault(ctx context.Context, err error) error {
+	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
+		return nil
+	}
 	return err
 }
 
