@@ -67,7 +67,7 @@ func (s *backend) ready(ctx context.Context) error {
 	if closed {
 		return jobs.ErrClosed
 	}
-	if s.isUsable() {
+	if s.usable.Load() {
 		return nil
 	}
 	have, want, err := s.SchemaVersion(ctx)
@@ -77,7 +77,7 @@ func (s *backend) ready(ctx context.Context) error {
 	if have != want {
 		return &jobs.SchemaError{Have: have, Want: want}
 	}
-	s.setUsable(true)
+	s.usable.Store(true)
 	return nil
 }
 

@@ -168,15 +168,14 @@ func notConnected(err error) bool {
 func broken(err error) bool { return lost(err) && !notConnected(err) }
 
 // endedByServer reports whether the server ended a statement, as the role's statement_timeout does.
-func endedByServer(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && e.Code == codeCanceled
-}
+func endedByServer(err error) bool { return hasCode(err, codeCanceled) }
 
 // readOnly reports whether the database took no writes.
-func readOnly(err error) bool {
+func readOnly(err error) bool { return hasCode(err, codeReadOnly) }
+
+func hasCode(err error, code string) bool {
 	var e *pgconn.PgError
-	return errors.As(err, &e) && e.Code == codeReadOnly
+	return errors.As(err, &e) && e.Code == code
 }
 
 // collided reports whether a transaction met another one and may succeed when it is run again at once. Of unique indexes only the
@@ -192,7 +191,4 @@ func collided(err error) bool {
 func met(e *pgconn.PgError) bool { return e.Code == codeSerialization || e.Code == codeDeadlock }
 
 // neverGiven reports whether the server does not know the number of a transaction yet that it gave before a crash.
-func neverGiven(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && e.Code == codeFuture
-}
+func neverGiven(err error) bool { return hasCode(err, codeFuture) }

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,34 +34,15 @@ const migrateLock = 0x73716c75696365
 type schema struct {
 	*connections
 
-	mu     sync.Mutex
-	usable bool // the schema was found right
-	asked  int  // how often its version was read since
+	usable atomic.Bool  // the schema was found right
+	asked  atomic.Int64 // how often its version was read
 }
 
 // lookAgain is how often a schema that was found right is looked at as a whole, in reads of its version: a worker reads it each second.
 const lookAgain = 30
 
 // briefly reports whether it is enough to read the version.
-func (s *schema) briefly() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked++
-	return s.usable && s.asked%lookAgain != 0
-}
-
-func (s *schema) isUsable() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.usable
-}
-
-// setUsable notes whether the schema is known to be right.
-func (s *schema) setUsable(usable bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.usable = usable
-}
+func (s *schema) briefly() bool { return s.asked.Add(1)%lookAgain != 0 && s.usable.Load() }
 
 // SchemaVersion reads goose's table without making it, and the server's clock with it.
 func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error) {
@@ -79,7 +60,7 @@ func (s *schema) SchemaVersion(ctx context.Context) (have, want int64, err error
 		return 0, want, err
 	}
 	if err := s.checkRowSecurity(ctx); err != nil {
-		s.setUsable(false) // until it is mended
+		s.usable.Store(false) // until it is mended
 		return 0, want, err
 	}
 	if have, err = s.versionNow(ctx, false); err != nil || have == 0 {
@@ -207,7 +188,7 @@ func (s *schema) migrate(ctx context.Context, run func(*goose.Provider) error) e
 	if err == nil {
 		err = migrationFault(run(provider))
 	}
-	s.setUsable(false)
+	s.usable.Store(false)
 	return errors.Join(err, pool.Close())
 }
 
