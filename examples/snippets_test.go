@@ -101,7 +101,7 @@ func TestPagesQuoteTheExamples(t *testing.T) {
 func sources(t *testing.T) []string {
 	t.Helper()
 	var list []string
-	for _, pattern := range []string{"../jobs/example*_test.go", "recipes/*_test.go", "../internal/install/testdata/*/main.go.txt", "../jobs/*/example*_test.go", "../admin/example_test.go", "../metrics/example_test.go", "guides/*_test.go"} {
+	for _, pattern := range []string{"../jobs/example*_test.go", "recipes/*_test.go", "../internal/install/testdata/*/main.go.txt", "../jobs/*/example*_test.go", "../admin/example_test.go", "../metrics/example_test.go", "../telemetry/example_test.go", "guides/*_test.go"} {
 		files, err := filepath.Glob(filepath.FromSlash(pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no file matches %s: %v", pattern, err)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 
@@ -77,6 +78,8 @@ func everything(l *lab) {
 	l.enqueue("bad")
 	l.enqueue("nobody's")
 	l.crash("crashed")
+	l.enqueue("late", jobs.StartWithin(time.Millisecond))
+	time.Sleep(2 * time.Millisecond) // until it is too late to start it
 	l.drain(map[string]func(context.Context, jobs.Job) error{
 		"good": nothing, "crashed": nothing, "bad": func(context.Context, jobs.Job) error { return errors.New("broken") },
 	})

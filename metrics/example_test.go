@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sqluice/sqluice/internal/queue/engine"
 	"github.com/sqluice/sqluice/jobs"
 	"github.com/sqluice/sqluice/jobs/sqlite"
 	"github.com/sqluice/sqluice/metrics"
@@ -24,7 +23,8 @@ func Example() {
 	defer func() { check(os.RemoveAll(folder)) }()
 
 	m := metrics.New()
-	store, err := sqlite.Open(ctx, filepath.Join(folder, "jobs.db"), sqlite.WithObserver(m.Observer()))
+	observer := jobs.Observers(m.Observer()) // its Flush waits until all is counted
+	store, err := sqlite.Open(ctx, filepath.Join(folder, "jobs.db"), sqlite.WithObserver(observer))
 	check(err)
 	defer func() { check(store.Close()) }()
 	client := jobs.New(store)
@@ -35,7 +35,7 @@ func Example() {
 
 	_, err = client.Enqueue(ctx, "greet", []byte(`{"Name": "Ada"}`))
 	check(err)
-	check(engine.StoreOf(store).Observer().Flush(ctx)) // observers hear of things a moment later
+	check(observer.Flush(ctx)) // observers hear of things a moment later
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 	for line := range strings.Lines(answer.Body.String()) {
