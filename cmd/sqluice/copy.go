@@ -16,8 +16,10 @@ import (
 )
 
 const copyHelp = `copy moves the queue from one database to another: from a SQLite file to PostgreSQL, back, or between two of a kind.
-It copies every row with all columns: jobs with their ids, statuses, attempts and times, the errors of attempts, paused
-queues, and the workers that have ended. The target must exist ("sqluice up --db TARGET" makes it) and be empty.
+It copies jobs with all columns (ids, statuses, attempts, times), the errors of attempts, the workers that have ended,
+schedules with their last ticks, pauses of queues and kinds, rules of retention, unique keys, marks of sensitive fields and
+the audit. It does not copy the history (the dashboard's charts) and refusals. The target must exist
+("sqluice up --db TARGET" makes it) and be empty.
 
 Stop the workers of the source first: copy refuses to start while one is live. Then it closes the source: enqueues fail
 at once and no worker starts, so that no job is left behind. It closes the target too, copies all rows, and compares

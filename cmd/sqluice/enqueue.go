@@ -85,7 +85,7 @@ func (a *app) enqueueCommand() *cobra.Command {
 	flags.Var(&durationValue{value: &f.unique.Debounce, least: time.Microsecond}, "debounce", "run when no enqueue with the key has come for so long")
 	flags.Var(&durationValue{value: &f.unique.AtMost, least: time.Microsecond}, "at-most", "debounce no longer than so long after the first enqueue")
 	flags.Var(&durationValue{value: &f.unique.For, least: time.Microsecond}, "unique-for", "add nothing until so long after a job with the key was added")
-	flags.StringVar(&f.requestID, "request-id", "", "add nothing if a job of this kind was ever added with the same `ID`")
+	flags.StringVar(&f.requestID, "request-id", "", "add nothing if a job of this kind with the same `ID` is still kept")
 	flags.BoolVar(&f.stdin, "stdin", false, "read one payload a line from standard input")
 	flags.BoolVar(&f.items, "items", false, "read one job a line from standard input, with its kind and options")
 	f.durability = durabilityFlag(flags)

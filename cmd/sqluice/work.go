@@ -35,9 +35,9 @@ a JSON string; 64 KiB of it are kept.
 
 If the job times out, loses its lease or is cancelled, the program and its process group get SIGTERM, and SIGKILL 3
 seconds later. The same happens --grace after the worker was told to stop; then the job is released, and the attempt
-does not count. However the database is, work ends 15 seconds later at the latest. A later SIGINT (Ctrl-C) ends the worker at once; SIGTERM
-never does, and repeats within a second are one signal. When the worker itself is killed, so is the program's process group. A process that
-has left its group, as by setsid, goes on.
+does not count. Whatever the database does, work ends at most --stop-timeout after that. A later SIGINT (Ctrl-C) ends the
+worker at once; SIGTERM never does, and repeats within a second are one signal. When the worker itself is killed, so is the
+program's process group. A process that has left its group, as by setsid, goes on.
 
 work makes the SQLite file if there is none. In PostgreSQL, "sqluice up" makes the tables. If the PostgreSQL server is
 unreachable, work waits for it, at the start and later.
