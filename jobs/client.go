@@ -81,7 +81,7 @@ func (c *Client) with(scope engine.Scope) *Client {
 	return &other
 }
 
-// Store is what the client was made with.
+// Store returns the store that the client was made with.
 func (c *Client) Store() Store { return c.given }
 
 // Migrate brings the database's schema to the version this library was built for and returns the names of the

@@ -42,7 +42,8 @@ SQLite with the default durability may lose the last commits at a power loss; do
 
 # Kinds
 
-A kind's name is what its jobs carry in the database; renaming it leaves the old jobs without a handler. Payloads are JSON.
+A kind's name is what its jobs carry in the database. To rename a kind, keep its old name in [Kind.Aliases]; otherwise its old
+jobs have no handler. Payloads are JSON.
 A runner claims only kinds that it has a handler for; jobs of other kinds stay pending.
 
 # Queues
@@ -61,8 +62,15 @@ cannot hold fails the attempt in the same way: during a rolling deploy another w
 
 # Uniqueness
 
-With [Unique] an enqueue finds the live job of the same kind and key instead of adding one. With [RequestID] it finds any job
-that is still kept, so that a request that is sent twice adds one job.
+With [Unique] an enqueue finds the live job of the same kind and key instead of adding one. [UniqueReplace] also gives a job that
+does not run the new payload, [UniqueAgain] adds one job behind a running one, [Debounce] delays the job until a burst of
+enqueues has ended, and [UniqueFor] adds no job for a period. With [RequestID] an enqueue finds any job that is still kept, so
+that a request that is sent twice adds one job.
+
+# Schedules
+
+A [Schedule] enqueues jobs by the clock, one for each tick among any number of workers. [Kind.Cron] and [Kind.Every] make one.
+[Runner.Schedule] declares those of a program, [Client.PutSchedule] adds one to a running system.
 
 # Transactions
 

@@ -112,7 +112,8 @@ func Tags(tags ...string) EnqueueOption {
 	}
 }
 
-// Metadata attaches any JSON-encodable value that the queue itself does not look at.
+// Metadata attaches any JSON-encodable value. The queue reads only fields that begin with sqluice_, such as [VersionField]. With
+// [Kind.Version], [Debounce] and schedules, which add such fields, the value must be an object.
 func Metadata(v any) EnqueueOption { return func(e *enqueue) { e.metadata = v } }
 
 // row is the columns, from checked options or not.

@@ -12,7 +12,7 @@ const MaxRetryDelay = runner.MaxRetryDelay
 // DefaultRetryDelay returns the delay before the next attempt of a job of which n attempts counted (see [Job.Counted]): n^4
 // seconds, 10 % more or less at random so that jobs that failed together do not come back together, and at most
 // [MaxRetryDelay]. After 1, 2, 3 ... failed attempts that is 1 s, 16 s, 81 s, 4 min, 10 min ... The curve is River's and
-// Sidekiq's; 25 attempts take about 10 days. The error makes no difference.
+// Sidekiq's; 25 attempts take about 11 days. The error makes no difference.
 func DefaultRetryDelay(job Job, _ error) time.Duration {
 	return runner.DefaultRetryDelay(job, nil)
 }

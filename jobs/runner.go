@@ -197,7 +197,7 @@ type Runner struct {
 	queues   *runner.Queues
 	handlers map[string]runner.Handler
 	marks    map[string][]string      // of the kinds that have handlers
-	keeps    map[string]time.Duration // of those of these with a rule
+	keeps    map[string]time.Duration // retention of each kind that has Keep
 	started  atomic.Bool
 
 	schedules []Schedule // that the runner declares

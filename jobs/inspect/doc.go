@@ -10,7 +10,8 @@
 // Its reads use connections of their own, so that no number of them delays a runner. Its changes are recorded in the audit
 // log when their context has an actor: see [jobs.WithActor] and [Inspector.Audit].
 //
-// The files by subject: list and search (jobs by a filter), failed (the report of failures), errors (a job's attempts), counts
-// and history (sums), snapshot, stats and why (what waits, what works, and why a job does not run), many, retryfailed, prune
-// and rescue (changes), retention (how long ended jobs are kept), sensitive (marks of fields), audit (who changed what).
+// The files by subject: list and search (jobs by a filter), failed (the report of failures), attempts and attempt_page (a job's
+// attempts), counts and history (sums), snapshot, stats, why and why_schedule (what waits, what works, and why a job does not run or a
+// schedule enqueues none), schedules (list and ticks), many, retryfailed, prune and rescue (changes), rekey and forget (changes of what
+// jobs carry), retention (how long ended jobs are kept), sensitive (marks of fields), audit (who changed what).
 package inspect

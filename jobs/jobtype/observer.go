@@ -199,9 +199,9 @@ func later[A any](q *callback.Queue, f func(A)) func(A) {
 	return func(a A) { q.Add(func() { f(a) }) }
 }
 
-// Flush waits until the functions of a store's observer have returned for everything that happened before, as a test or a
-// program that ends needs it. It is called on what Store.Observer returns: the program's own observer has no queue, and nothing to
-// wait for. The error is ctx's. It may be called on nil.
+// Flush waits until the functions of an observer have returned for everything that happened before, as a test or a program
+// that ends needs it. Call it on what Observers returned, and give the same to WithObserver: any other observer has no queue,
+// and Flush returns at once. The error is ctx's. It may be called on nil.
 func (o *Observer) Flush(ctx context.Context) error {
 	if o == nil {
 		return nil

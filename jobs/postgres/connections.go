@@ -355,7 +355,7 @@ func (s *connections) hearsNotifications(ctx context.Context) (heard bool, err e
 		return true, nil
 	}
 	if waiting.Err() != nil && ctx.Err() == nil {
-		// What listens now is a connection of the pooler, by all odds the one that this gets.
+		// What listens now is a connection of the pooler, probably the same server connection.
 		_, err = notifier.Exec(ctx, controlOn("unlisten", channel), pgx.QueryExecModeSimpleProtocol)
 	}
 	return false, err

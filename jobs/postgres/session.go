@@ -113,8 +113,7 @@ func (s *connections) holdOnce(
 	}
 	defer func() {
 		over := ctx.Err() != nil
-		// Not for long: who waits for this may be a worker that starts anew, and the connection may be dead without its being
-		// known.
+		// Not for long: a restarting worker may be waiting, and the connection may be dead without its being known.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWord)
 		defer cancel()
 		if over {

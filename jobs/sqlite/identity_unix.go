@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identity names a file, whatever its path. It is looked at with every write, which os.Stat would be dear for.
+// identity names a file, whatever its path. It is looked at with every write, for which os.Stat would cost too much.
 type identity struct{ device, inode uint64 }
 
 // identify also returns the file's size.

@@ -46,7 +46,7 @@ func (s *swell) see(size int64) {
 	}
 }
 
-// WALSize is how many bytes the database's WAL takes on the disk. It stays below 64 MiB but for large transactions, and while
+// walSize returns the size of the WAL in bytes, 0 without one. It stays below 64 MiB but for large transactions, and while
 // a read transaction of some program does not end.
 func (s *backend) walSize() (int64, error) {
 	_, size, err := identify(s.path + "-wal")

@@ -171,7 +171,7 @@ func Encrypted[T ~string | ~[]byte](stored T) bool {
 	return len(stored) >= len(prefix) && string(stored[:len(prefix)]) == prefix
 }
 
-// Shown is what stands in place of an encrypted text of an error: with a hash, so that those of equal errors are equal.
+// Shown returns what people see in place of an encrypted text of an error. It has a hash, so that the texts of equal errors are equal.
 func Shown(stored string) string {
 	sum := sha256.Sum256([]byte(stored))
 	return strings.TrimSuffix(jobtype.Encrypted, "]") + " " + hex.EncodeToString(sum[:8]) + "]"

@@ -41,7 +41,7 @@ func encrypt(ends []*End) error {
 	return nil
 }
 
-// Told is the end's message as logs and observers are told it: not decrypted.
+// Told returns the end's message for logs and observers: not decrypted.
 func (e *End) Told() string {
 	if e.encrypted && e.Message != "" {
 		return cipher.Shown(e.Message)

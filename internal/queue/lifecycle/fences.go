@@ -32,7 +32,7 @@ func ids(ends []*End) []int64 {
 	return list
 }
 
-// Fences is the JSON list [[id, attempt], ...], or [[id, attempt, result], ...] when there are results.
+// Fences returns the JSON list [[id, attempt], ...], or [[id, attempt, result], ...] when there are results.
 func Fences(ends []*End) string {
 	list := make([]byte, 1, 24*len(ends)+2)
 	list[0] = '['

@@ -11,8 +11,8 @@ import (
 
 // Left is what one transaction did to jobs: which of them left running, reached a final status or came back from one, by whatever
 // way. Whatever changes jobs tells it, and calls Conclude before the commit. What must follow from that in the same transaction
-// stands here: today the counts,
-// and the successors of jobs with a unique key. Rows that a DELETE removes are counted by triggers, which see those of plain SQL as well.
+// stands here: today the counts, and the successors of jobs with a unique key. Rows that a DELETE removes are counted by triggers,
+// which see the deletes of plain SQL as well.
 type Left struct {
 	counts stats.Changes
 	freed  *freed

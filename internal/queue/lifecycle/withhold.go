@@ -11,8 +11,9 @@ import (
 	"github.com/sqluice/sqluice/jobs/jobtype"
 )
 
-// withhold removes from the errors of attempts, before they are recorded, what their kinds mark as sensitive. It reads the marks from the database, since any process may have set them. Then it shortens the texts to
-// what is recorded, in this order only: a part of a value is not recognised.
+// withhold removes from the errors of attempts, before they are recorded, what their kinds mark as sensitive. It reads the marks from the
+// database, since any process may have set them. Then it shortens the texts to what is recorded, in this order only: a part of a value
+// is not recognised.
 func withhold(ctx context.Context, q db.Querier, ends []*End) error {
 	var kinds []string
 	for _, e := range ends {

@@ -32,7 +32,7 @@ func CheckKeep(keep time.Duration) error {
 	return jobtype.NewInvalidError("keep", keep.String(), fmt.Sprintf("be from %s to %s, or Forever", shortest, longest))
 }
 
-// KeepColumn is how a rule holds a time.
+// KeepColumn returns the value of a rule's column for a time: microseconds, nil for Forever.
 func KeepColumn(keep time.Duration) *int64 {
 	if keep == Forever {
 		return nil
@@ -41,7 +41,7 @@ func KeepColumn(keep time.Duration) *int64 {
 	return &n
 }
 
-// KeepOf returns what a rule says.
+// KeepOf returns the time of a rule's column: the inverse of KeepColumn.
 func KeepOf(column *int64) time.Duration {
 	if column == nil {
 		return Forever
@@ -49,7 +49,7 @@ func KeepOf(column *int64) time.Duration {
 	return time.Duration(*column) * time.Microsecond
 }
 
-// KeepText is a time as people read it.
+// KeepText returns a time as people read it.
 func KeepText(keep time.Duration) string {
 	if keep == Forever {
 		return "forever"

@@ -93,7 +93,8 @@ func (h Fields) Redact(j Columns) {
 	}
 }
 
-// Shown reports whether a payload has [jobtype.Redacted] where something is hidden: it was read by one who may not see it.
+// Shown reports whether a payload has [jobtype.Redacted] where something is hidden: the caller read it through a
+// redacting client.
 func (h Fields) Shown(payload json.RawMessage) bool {
 	paths := h[inPayload]
 	if len(paths) == 0 {

@@ -21,7 +21,7 @@ type Attempt struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	stop     context.CancelFunc // of the timeout
-	locked   bool               // the payload could not be decrypted: the error says why, to those who look for the key
+	locked   bool               // the payload could not be decrypted: the recorded error names the key
 	claimed  time.Time
 	kept     bool // a slot is kept for it
 	begun    bool // it has a slot

@@ -11,7 +11,7 @@ import (
 	"github.com/sqluice/sqluice/internal/queue/core"
 )
 
-// AddUp moves up to most rows of job_changes into the sums, and adds the durations to them, in the caller's transaction. more
+// AddUp moves up to most rows of sqluice_job_changes into the sums, and adds the durations to them, in the caller's transaction. more
 // reports whether further rows may be left. names bounds the rows of the history.
 func AddUp(ctx context.Context, q db.Querier, after, most int64, durations Durations, names *Names) (more bool, err error) {
 	rows, err := q.TakeJobChanges(ctx, db.TakeJobChangesParams{After: after, N: most})

@@ -48,7 +48,7 @@ func (c Changes) Revived(queue, kind string, was jobtype.Status) {
 	}
 }
 
-// Write appends the changes to job_changes. It must run in the transaction that made them.
+// Write appends the changes to sqluice_job_changes. It must run in the transaction that made them.
 func (c Changes) Write(ctx context.Context, q db.Querier, now int64) error {
 	if len(c) == 0 {
 		return nil
