@@ -28,6 +28,7 @@ var marks = []mark{
 	{regexp.MustCompile(`(?i)\b(by|of|for|from|to|with|than|but|where) who\b`), "name the actor: the caller that, the process that"},
 	{regexp.MustCompile(`(?i)\b(is|are|was|were)( not)? to be\b`), "say must, or who does it: the caller closes it"},
 	{regexp.MustCompile(`(?i)\bas ever\b`), "write: normally, as before"},
+	{regexp.MustCompile(`(?i)\bmore seldom\b`), "write: at growing intervals, less often"},
 	{regexp.MustCompile(`(?i)\bno news\b`), "write: no notification, no change"},
 	{regexp.MustCompile(`(?i)\bsuch (a|an) one\b`), "repeat the noun"},
 	{regexp.MustCompile(`(?i)\bone's own\b`), "name the owner, or write: separate, custom"},

@@ -92,7 +92,7 @@ func (in *Inspector) Queues(ctx context.Context) ([]QueueInfo, error) {
 
 // Refusals returns how many jobs the database refuses something with, by what that is: promote, claim, conflict (one of these, beside
 // another job), renew (their leases), end (their attempts), rescue, prune, expire (not started in time). They are set aside, and tried
-// again ever more seldom; [Inspector.Why] says why. It returns all of these actions, also those for which there is none. A job that has
+// again at growing intervals; [Inspector.Why] says why. It returns all of these actions, also those for which there is none. A job that has
 // gone on is counted for up to a minute or so.
 func (in *Inspector) Refusals(ctx context.Context) (map[string]int64, error) {
 	counts := map[string]int64{}

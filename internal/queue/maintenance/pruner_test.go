@@ -194,7 +194,7 @@ func (q pruningQuerier) GetPruneStep(context.Context, db.GetPruneStepParams) (db
 	return db.GetPruneStepRow{LastID: 1}, nil
 }
 
-// A part of a pass that is refused or fails stops no other; one that is refused is tried ever more seldom.
+// A part of a pass that is refused or fails stops no other; one that is refused is tried at growing intervals.
 func TestPrunePartsThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refusal, fault := errors.New("refused"), errors.New("broken")

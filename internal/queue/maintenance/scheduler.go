@@ -32,7 +32,7 @@ const (
 	scheduleJobs = 1000 // jobs after which a transaction enqueues those of no other schedule
 
 	// After what time a schedule is tried again: one that this worker could not serve, and one that another transaction has locked, itself
-	// or its last job. One whose job the database refuses is tried again ever more seldom: see refusal.Again.
+	// or its last job. One whose job the database refuses is tried again at growing intervals: see refusal.Again.
 	scheduleAgain  = time.Minute
 	scheduleLocked = time.Second
 

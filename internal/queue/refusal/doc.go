@@ -2,7 +2,7 @@
 // application. One such row fails the statement that writes many.
 //
 //	Apart  does something with items together and, only when that is refused, with ever smaller parts of them
-//	Notes  sets a refused job aside: a row in sqluice_refusals, and a line in the log, ever more seldom
+//	Notes  sets a refused job aside: a row in sqluice_refusals, and a line in the log, at growing intervals
 //
 // A part of the queue that works on many jobs leaves out those that are set aside, until their time has come.
 //

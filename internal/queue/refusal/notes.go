@@ -122,7 +122,7 @@ func (n *Notes) Aside(ctx context.Context, write Write, now time.Time, action Ac
 	return nil
 }
 
-// Tell logs that the database refuses an action with a row: at once the first time, and then ever more seldom, with how many times
+// Tell logs that the database refuses an action with a row: at once the first time, and then at growing intervals, with how many times
 // that was since and some of the rows.
 func (n *Notes) Tell(action, row string, cause error) {
 	if n == nil || n.Log == nil {
@@ -146,7 +146,7 @@ func (n *Notes) Tell(action, row string, cause error) {
 		return
 	}
 	t.times++
-	n.Log.Error("the database refuses a row: it is set aside and tried again ever more seldom; `sqluice why` lists the reason",
+	n.Log.Error("the database refuses a row: it is set aside and tried again at growing intervals; `sqluice why` lists the reason",
 		"action", action, "rows", strings.Join(t.examples, ", "), "refusals", t.since, "error", cause)
 	t.since, t.examples, t.next = 0, nil, now.Add(Again(t.times))
 }

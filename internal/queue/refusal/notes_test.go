@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A refusal is logged at once, and those that follow ever more seldom, with how many they are.
+// A refusal is logged at once, and those that follow at growing intervals, with how many they are.
 func TestTell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
