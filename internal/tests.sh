@@ -24,8 +24,12 @@ inside() {
 
 inside "$@" >"$work/out" &
 code=0
-# shellcheck disable=SC2046 # a word a package
-go test "$@" ${FIRST:-} $(packages) || code=1
+if list=$(packages); then
+    # shellcheck disable=SC2086 # a word a package
+    go test "$@" ${FIRST:-} $list || code=1
+else
+    code=1 # no list, so nothing was tested
+fi
 wait $! || code=1
 cat "$work/out"
 exit "$code"

@@ -35,11 +35,11 @@ func main() {
 	if err != nil {
 		log.Fatalf("conftable: %v", err)
 	}
-	if err := os.WriteFile(os.Args[1], []byte(table(results)), 0o644); err != nil {
-		log.Fatalf("conftable: %v", err)
-	}
 	if len(results.failures) > 0 {
 		log.Fatalf("conftable: not passed: %s", strings.Join(results.failures, ", "))
+	}
+	if err := os.WriteFile(os.Args[1], []byte(table(results)), 0o644); err != nil {
+		log.Fatalf("conftable: %v", err)
 	}
 }
 
@@ -63,6 +63,9 @@ func read(in io.Reader) (results, error) {
 		var e event
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return r, fmt.Errorf("not go test -json: %q: %w", lines.Text(), err)
+		}
+		if e.Action == "fail" && e.Test == "" { // it did not build, or ended in the middle
+			r.failures = append(r.failures, e.Package)
 		}
 		suite, test, below := strings.Cut(e.Test, "/")
 		over := e.Action == "pass" || e.Action == "fail" || e.Action == "skip"
@@ -102,8 +105,10 @@ func read(in io.Reader) (results, error) {
 			}
 		}
 	}
-	if len(r.byTest) == 0 {
-		return r, fmt.Errorf("no test of the suite ran")
+	for _, engine := range []string{"SQLite", "PostgreSQL"} {
+		if !slices.Contains(r.engines, engine) {
+			r.failures = append(r.failures, "no test ran on "+engine)
+		}
 	}
 	return r, lines.Err()
 }

@@ -16,14 +16,14 @@ func TestStackOfASlot(t *testing.T) {
 	if raced {
 		t.Skip("the race detector needs more stack")
 	}
-	const most = 6 << 10
+	const least, most = 2 << 10, 6 << 10 // Go gives no goroutine less
 	var took uint64
 	for range tries { // the stacks of other goroutines come and go
-		if took = stackOfASlot(t); took < most {
+		if took = stackOfASlot(t); took >= least && took < most {
 			return
 		}
 	}
-	t.Errorf("a slot has a stack of %d bytes, and %d should do", took, most)
+	t.Errorf("a slot has a stack of %d bytes: less than %d should do, and %d is the least there is", took, most, least)
 }
 
 func stackOfASlot(t *testing.T) uint64 {
@@ -42,6 +42,7 @@ func stackOfASlot(t *testing.T) uint64 {
 		<-release
 		return nil
 	})
+	runtime.GC() // returns the stacks of goroutines that have ended, which others would get
 	before := stacks()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
