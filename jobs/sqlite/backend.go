@@ -112,8 +112,14 @@ func (s *backend) write(ctx context.Context, w *write) error {
 
 // ready looks at the schema at first use: statements are prepared only on one that they were made for.
 func (s *backend) ready(ctx context.Context) error {
-	if ready, err := s.isReady(); ready || err != nil {
-		return err
+	s.mu.RLock()
+	closed, ready := s.closed, s.reads != nil
+	s.mu.RUnlock()
+	if closed {
+		return jobs.ErrClosed
+	}
+	if ready {
+		return nil
 	}
 	select { // not mu, for which the end of ctx does not count
 	case s.preparing <- struct{}{}:
@@ -124,20 +130,16 @@ func (s *backend) ready(ctx context.Context) error {
 	return core.EndFirst(ctx, s.prepare(ctx))
 }
 
-// isReady reports whether the statements are prepared. The error is ErrClosed.
-func (s *backend) isReady() (bool, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		return false, jobs.ErrClosed
-	}
-	return s.reads != nil, nil
-}
-
 // prepare prepares the statements, unless another caller has. The caller holds preparing.
 func (s *backend) prepare(ctx context.Context) error {
-	if ready, err := s.isReady(); ready || err != nil {
-		return err
+	s.mu.RLock()
+	closed, ready := s.closed, s.reads != nil
+	s.mu.RUnlock()
+	if closed {
+		return jobs.ErrClosed
+	}
+	if ready {
+		return nil
 	}
 	have, want, err := s.SchemaVersion(ctx)
 	if err != nil {
