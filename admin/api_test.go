@@ -239,6 +239,8 @@ func TestChangesOfOneJob(t *testing.T) {
 type bulkResult struct {
 	Changed, Skipped int
 	Next             int64
+	Refused          int
+	Refusal          string
 }
 
 func TestBulk(t *testing.T) {
@@ -251,10 +253,10 @@ func TestBulk(t *testing.T) {
 		a.enqueue("good", 30)
 		a.enqueue("other", 30)
 		first := bulk("cancel", `{"status": "pending", "kind": "good", "limit": 25}`)
-		if first != (bulkResult{25, 0, 6}) {
+		if first != (bulkResult{Changed: 25, Next: 6}) {
 			t.Errorf("the first request changed %+v", first)
 		}
-		if rest := bulk("cancel", `{"status": "pending", "kind": "good", "after": 6}`); rest != (bulkResult{5, 0, 0}) {
+		if rest := bulk("cancel", `{"status": "pending", "kind": "good", "after": 6}`); rest != (bulkResult{Changed: 5}) {
 			t.Errorf("the second request changed %+v", rest)
 		}
 		if n := len(a.ids("/jobs?status=pending&kind=other&limit=200")); n != 30 {
@@ -263,11 +265,11 @@ func TestBulk(t *testing.T) {
 		if r := bulk("retry", `{"status": "cancelled", "q": "nothing"}`); r != (bulkResult{}) {
 			t.Errorf("a text that no job has changed %+v", r)
 		}
-		if r := bulk("retry", `{"status": "cancelled", "q": "GOOD"}`); r != (bulkResult{30, 0, 0}) {
+		if r := bulk("retry", `{"status": "cancelled", "q": "GOOD"}`); r != (bulkResult{Changed: 30}) {
 			t.Errorf("a retry changed %+v", r)
 		}
 		run(t, client)
-		if r := bulk("delete", `{"status": "done", "queue": "default"}`); r != (bulkResult{30, 0, 0}) {
+		if r := bulk("delete", `{"status": "done", "queue": "default"}`); r != (bulkResult{Changed: 30}) {
 			t.Errorf("a removal changed %+v", r)
 		}
 		if r := bulk("delete", `{"status": "done"}`); r != (bulkResult{}) {
@@ -278,13 +280,13 @@ func TestBulk(t *testing.T) {
 			must(t, err)
 			run(t, client)
 		}
-		if r := bulk("retry", `{"status": "failed"}`); r != (bulkResult{1, 1, 0}) {
+		if r := bulk("retry", `{"status": "failed"}`); r != (bulkResult{Changed: 1, Skipped: 1}) {
 			t.Errorf("of two jobs with one key a retry changed %+v", r)
 		}
 		if r := bulk("delete", `{"status": "failed", "error": "it is"}`); r != (bulkResult{}) {
 			t.Errorf("by a part of an error a removal changed %+v", r)
 		}
-		if r := bulk("delete", `{"status": "failed", "error": "it is bad"}`); r != (bulkResult{1, 0, 0}) {
+		if r := bulk("delete", `{"status": "failed", "error": "it is bad"}`); r != (bulkResult{Changed: 1}) {
 			t.Errorf("by its error a removal changed %+v", r)
 		}
 		for _, bad := range []string{
@@ -306,7 +308,7 @@ func TestBulkGetsOn(t *testing.T) {
 		}
 		server := startSlow(t, client)
 		a := &api{t, server.URL + base, client, readContract(t)}
-		want := []bulkResult{{1, 0, 3}, {1, 0, 2}, {1, 0, 0}}
+		want := []bulkResult{{Changed: 1, Next: 3}, {Changed: 1, Next: 2}, {Changed: 1}}
 		for i, after := range []int64{0, 3, 2} {
 			body := fmt.Sprintf(`{"status": "pending", "after": %d}`, after)
 			if r := get[bulkResult](a, http.MethodPost, "/bulk/cancel", body); r != want[i] {

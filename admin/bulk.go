@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,9 +34,27 @@ type bulkRequest struct {
 
 // bulkResult says how far a bulk change came.
 type bulkResult struct {
-	Changed int   `json:"changed"`
-	Skipped int   `json:"skipped"`        // the status no longer allows it, or another job holds the unique key
-	Next    int64 `json:"next,omitempty"` // the after of the next request, if there may be more jobs
+	Changed int    `json:"changed"`
+	Skipped int    `json:"skipped"`           // the status no longer allows it, or another job holds the unique key
+	Refused int    `json:"refused"`           // jobs that the database refused to change
+	Refusal string `json:"refusal,omitempty"` // the first of them, and why
+	Next    int64  `json:"next,omitempty"`    // the after of the next request, if there may be more jobs
+}
+
+// add adds the counts of a later part of the same change.
+func (b *bulkResult) add(part bulkResult) {
+	b.Changed += part.Changed
+	b.Skipped += part.Skipped
+	b.Refused += part.Refused
+	b.Refusal = cmp.Or(b.Refusal, part.Refusal)
+}
+
+// firstRefusal returns the first job that the database refused, and why; "" for none.
+func firstRefusal(refused jobs.RefusedError) string {
+	if len(refused.Jobs) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("job %d: %v", refused.Jobs[0], refused.Err)
 }
 
 func (h *Handler) retryMany(r *http.Request) (answer, error) {
@@ -89,12 +108,15 @@ func (h *Handler) bulk(r *http.Request, act changeMany, allowed ...jobs.Status) 
 			err = flushed
 		}
 	}
+	if b.result.Refused > 0 {
+		h.logError(r, "the database refused some jobs of a bulk change", errors.New(b.result.Refusal))
+	}
 	switch {
 	case err == nil:
 	case errors.Is(err, errEnough):
 		b.result.Next, err = b.last, nil
-	case b.result.Changed > 0:
-		// The answer reports the jobs that were changed; the next request meets the error again.
+	case b.result.Changed+b.result.Refused > 0:
+		// The answer reports what became of the jobs so far; the next request meets the error again.
 		h.logError(r, "a bulk change stopped early", err)
 		b.result.Next, err = b.last, nil
 	}
@@ -136,7 +158,7 @@ type batches struct {
 	looked bool      // at a job
 	ids    []int64   // of the current batch
 	seen   int64     // the last job that was looked at
-	last   int64     // the position to continue after: all selected jobs up to it are changed
+	last   int64     // the position to continue after: all selected jobs up to it are changed, skipped or refused
 	result bulkResult
 }
 
@@ -169,16 +191,20 @@ func (b *batches) add(ctx context.Context, id int64) error {
 	return b.flush(ctx)
 }
 
+// flush changes the jobs of the batch. It goes on after jobs that the database refuses: all others of the batch are changed.
 func (b *batches) flush(ctx context.Context) error {
 	if len(b.ids) == 0 {
 		return nil
 	}
 	changed, err := b.act(ctx, b.ids, b.opts...)
+	var refused jobs.RefusedError
+	if some := (*jobs.RefusedError)(nil); errors.As(err, &some) {
+		refused, err = *some, nil
+	}
 	if err != nil {
 		return err
 	}
-	b.result.Changed += changed
-	b.result.Skipped += len(b.ids) - changed
+	b.result.add(bulkResult{Changed: changed, Skipped: len(b.ids) - changed - refused.N, Refused: refused.N, Refusal: firstRefusal(refused)})
 	b.last, b.ids = b.seen, nil
 	return nil
 }

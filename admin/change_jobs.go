@@ -91,7 +91,8 @@ func (h *Handler) changePicked(r *http.Request, c jobAction, ids []string) (flas
 			asked++
 		case err == nil:
 			changed++
-		case errors.Is(err, jobs.ErrNotFound), errors.Is(err, jobs.ErrStatus), errors.Is(err, jobs.ErrUniqueTaken):
+		case errors.Is(err, jobs.ErrNotFound), errors.Is(err, jobs.ErrStatus), errors.Is(err, jobs.ErrUniqueTaken),
+			errors.As(err, new(*jobs.RefusedError)):
 			refusal = cmp.Or(refusal, err)
 		case changed+asked > 0:
 			h.logError(r, "a change of several jobs stopped early", err)
@@ -147,26 +148,21 @@ func (h *Handler) changeAll(r *http.Request, c jobAction, body map[string]any, t
 		}
 		a, err := c.many(h, call)
 		if err != nil {
-			if total.Changed == 0 {
+			if total.Changed+total.Refused == 0 {
 				return nil, flash{}, err
 			}
 			h.logError(r, "a bulk change stopped early", err)
 			break
 		}
 		part := a.body.(bulkResult)
-		total = bulkResult{total.Changed + part.Changed, total.Skipped + part.Skipped, part.Next}
+		total.add(part)
+		total.Next = part.Next
 		if total.Next == 0 || h.now().After(until) {
 			break
 		}
 		body["after"] = total.Next
 	}
-	message := flash{OK: true, Text: plural(total.Changed, "job", "jobs") + " " + c.Done + "."}
-	if c.Name == "cancel" && body["status"] == string(jobs.StatusRunning) {
-		message.Text = fmt.Sprintf("The workers of %s were asked to stop them.", plural(total.Changed, "job", "jobs"))
-	}
-	if total.Skipped > 0 {
-		message.Text += fmt.Sprintf(" %s skipped, because their status has changed or their unique key is taken.", plural(total.Skipped, "was", "were"))
-	}
+	message := total.message(c, body["status"])
 	if total.Next == 0 {
 		return nil, message, nil
 	}
@@ -174,6 +170,21 @@ func (h *Handler) changeAll(r *http.Request, c jobAction, body map[string]any, t
 	more := h.confirm(r, question{Text: message.Text + " Continue?", Button: "Continue", Note: "There may be more.", To: to}, append(fields, "after")...)
 	more.title = "Continue?"
 	return more, flash{}, nil
+}
+
+// message says what a change of many jobs with a status did.
+func (b bulkResult) message(c jobAction, status any) flash {
+	text := plural(b.Changed, "job", "jobs") + " " + c.Done + "."
+	if c.Name == "cancel" && status == string(jobs.StatusRunning) {
+		text = fmt.Sprintf("The workers of %s were asked to stop them.", plural(b.Changed, "job", "jobs"))
+	}
+	if b.Skipped > 0 {
+		text += fmt.Sprintf(" %s skipped, because their status has changed or their unique key is taken.", plural(b.Skipped, "was", "were"))
+	}
+	if b.Refused > 0 {
+		text += fmt.Sprintf(" The database refused %s, for example %s.", plural(b.Refused, "job", "jobs"), b.Refusal)
+	}
+	return flash{OK: b.Changed > 0 || b.Refused == 0, Text: text}
 }
 
 // retryGroup retries the failed jobs of one kind with one error.

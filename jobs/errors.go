@@ -72,8 +72,8 @@ type (
 	// InvalidError is returned for bad input, before anything is written. It names the field, the value and the bound.
 	InvalidError = jobtype.InvalidError
 
-	// RefusedError is returned by changes of many jobs when the database refused some of them, as for a foreign key, a unique index,
-	// a CHECK or a trigger of the application, or because other transactions had locked them. All others were changed.
+	// RefusedError is returned by changes of jobs when the database refused some of them, as for a foreign key, a unique index, a CHECK or
+	// a trigger of the application. Changes of many jobs return it also for jobs that other transactions had locked. All others were changed.
 	RefusedError = jobtype.RefusedError
 
 	// OutputError is the error of a handler that ran a program: how the program ended, and the end of what it wrote. What the

@@ -89,7 +89,8 @@ func (c *Client) find(ctx context.Context, id func(context.Context, db.Querier) 
 }
 
 // Retry makes a failed, cancelled or scheduled job due now, with all its attempts before it. The error is
-// [ErrNotFound], [ErrStatus] or [ErrUniqueTaken] when it cannot be.
+// [ErrNotFound], [ErrStatus] or [ErrUniqueTaken] when it cannot be, and a [RefusedError] when the database refuses the change, as for a
+// trigger of the application.
 func (c *Client) Retry(ctx context.Context, id int64, opts ...ChangeOption) error {
 	return c.change(ctx, jobtype.ActionRetry, core.WorkReady, id, opts, lifecycle.Retry)
 }
@@ -97,7 +98,7 @@ func (c *Client) Retry(ctx context.Context, id int64, opts ...ChangeOption) erro
 // Cancel ends a job that has not started, and asks the worker of one that runs to stop it, which happens within about
 // a second: the handler's context is cancelled with [ErrCancelRequested], and the job is cancelled unless the handler
 // ends well all the same. The status returned is cancelled for the first case and running for the second.
-// The error is [ErrNotFound] or [ErrStatus] when it cannot be.
+// The error is [ErrNotFound] or [ErrStatus] when it cannot be, and a [RefusedError] when the database refuses the change.
 func (c *Client) Cancel(ctx context.Context, id int64, opts ...ChangeOption) (Status, error) {
 	var became Status
 	err := c.change(ctx, jobtype.ActionCancel, core.WorkReady|core.JobEnded, id, opts,
@@ -112,12 +113,12 @@ func (c *Client) Cancel(ctx context.Context, id int64, opts ...ChangeOption) (St
 }
 
 // Delete removes a job that is not running, with its errors. The error is [ErrNotFound] or [ErrStatus] when it cannot
-// be.
+// be, and a [RefusedError] when the database refuses it, as for a foreign key of the application.
 func (c *Client) Delete(ctx context.Context, id int64, opts ...ChangeOption) error {
 	return c.change(ctx, jobtype.ActionDelete, core.JobEnded, id, opts, lifecycle.Delete)
 }
 
-// change makes a change of one job and records it.
+// change makes a change of one job and records it. The error is a [RefusedError] when the database refuses one of the rows.
 func (c *Client) change(
 	ctx context.Context, action jobtype.Action, signals core.Signal, id int64, opts []ChangeOption, request lifecycle.Request,
 ) error {
@@ -151,6 +152,9 @@ func (c *Client) change(
 			Action: action, JobID: id, Kind: subject.Kind, Queue: subject.Queue, Jobs: 1, Detail: detail,
 		})
 	})
+	if err != nil && c.store.RefusesRow(err) {
+		err = &RefusedError{N: 1, Jobs: []int64{id}, Err: err}
+	}
 	if err != nil {
 		return fmt.Errorf("%s job %d: %w", action, id, err)
 	}

@@ -265,6 +265,9 @@ func TestZeroValues(t *testing.T) {
 	if text := (&jobs.RefusedError{}).Error(); !strings.Contains(text, "refused 0 jobs") {
 		t.Errorf("the zero RefusedError says %q", text)
 	}
+	if text := (&jobs.RefusedError{N: 1, Jobs: []int64{7}, Err: jobs.ErrBusy}).Error(); !strings.HasPrefix(text, "the database refused job 7: ") {
+		t.Errorf("the RefusedError of one job says %q", text)
+	}
 	var job jobs.Job
 	if job.SetResult(1) == nil || job.SetProgress(t.Context(), 1) == nil || jobs.CompleteTx(t.Context(), nil, job, nil) == nil {
 		t.Error("the zero Job can be ended")

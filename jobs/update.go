@@ -98,7 +98,7 @@ func (u *update) set(column string, err error) error {
 
 // Update changes a job that does not run: one that is scheduled, also for a further attempt, or pending. Of an update and a claim one wins: a job that runs, or
 // that a worker has prefetched or was handed, is refused with an [ErrStatus], and so is one that has ended. The error is [ErrNotFound]
-// when there is no such job, and an [InvalidError] for a value out of its bounds. The audit log records which columns were changed,
+// when there is no such job, an [InvalidError] for a value out of its bounds, and a [RefusedError] when the database refuses the change. The audit log records which columns were changed,
 // without values, and an [AuditDetail] beside them.
 func (c *Client) Update(ctx context.Context, id int64, opts ...UpdateOption) error {
 	u := update{now: c.store.NowWithin(ctx)}

@@ -19,8 +19,10 @@ func testRefusedChanges(f *fixture, _ func(*fixture, string)) {
 		f.Helper()
 		before := f.get(refused)
 		err := change(refused)
-		if err == nil || !strings.Contains(err.Error(), "no change today") || !strings.Contains(err.Error(), what+" job ") ||
-			errors.As(err, new(*jobs.RefusedError)) || errors.Is(err, jobs.ErrStatus) || errors.Is(err, jobs.ErrUnavailable) {
+		var this *jobs.RefusedError
+		if !errors.As(err, &this) || this.N != 1 || !slices.Equal(this.Jobs, []int64{refused}) ||
+			!strings.Contains(err.Error(), "no change today") || !strings.Contains(err.Error(), what+" job ") ||
+			errors.Is(err, jobs.ErrStatus) || errors.Is(err, jobs.ErrUnavailable) {
 			f.Errorf("%s: %v", what, err)
 		}
 		after := f.get(refused)

@@ -115,7 +115,7 @@ async function bulk(): Promise<void> {
   assert.equal(result.changed, 4);
   assert(result.next !== undefined);
   result = data(await client.POST("/api/admin/bulk/cancel", { body: { status: "scheduled", kind: "other", after: result.next } }));
-  assert.deepEqual(result, { changed: 2, skipped: 0 });
+  assert.deepEqual(result, { changed: 2, skipped: 0, refused: 0 });
   assert.equal(data(await client.POST("/api/admin/bulk/delete", { body: { status: "cancelled" } })).changed, 6);
   const removed = await client.DELETE("/api/admin/jobs/{id}", { params: { path: { id: 1 } } });
   assert.equal(removed.response.status, 204);

@@ -63,8 +63,8 @@ func (e *SchemaError) Error() string {
 // refusedMost is how many jobs a RefusedError names.
 const refusedMost = 1000
 
-// RefusedError is returned by changes of many jobs when the database refused some of them, as for a foreign key, a unique index, a
-// CHECK or a trigger of the application, or because other transactions had locked them. All others were changed.
+// RefusedError is returned by changes of jobs when the database refused some of them, as for a foreign key, a unique index, a CHECK or
+// a trigger of the application. Changes of many jobs return it also for jobs that other transactions had locked. All others were changed.
 type RefusedError struct {
 	N    int     // how many were refused
 	Jobs []int64 // their ids, the first 1,000 of them
@@ -91,6 +91,9 @@ func (e *RefusedError) Merge(other RefusedError) {
 }
 
 func (e *RefusedError) Error() string {
+	if e.N == 1 && len(e.Jobs) == 1 {
+		return fmt.Sprintf("the database refused job %d: %v", e.Jobs[0], e.Err)
+	}
 	if len(e.Jobs) == 0 {
 		return fmt.Sprintf("the database refused %d jobs: %v", e.N, e.Err)
 	}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sqluice/sqluice/internal/testdb"
+)
+
+// TestARefusedJobDoesNotStopTheOthers: of several jobs those are changed that the database does not refuse.
+func TestARefusedJobDoesNotStopTheOthers(t *testing.T) {
+	c := newCLI(t)
+	stuck, free := c.enqueue("stuck"), c.enqueue("free")
+	trigger, err := os.ReadFile("../../admin/testdata/refuse_stuck_sqlite.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := testdb.PlainSQLite(t, c.db).ExecContext(t.Context(), string(trigger)); err != nil {
+		t.Fatal(err)
+	}
+	a := c.run("cancel", stuck, free)
+	if a.code != exitFailure || !strings.Contains(a.out, "job "+free+": cancelled") || !strings.Contains(a.err, "not that one") {
+		t.Errorf("cancel of a refused job and of another: exit code %d\n%s\n%s", a.code, a.out, a.err)
+	}
+}
